@@ -1,0 +1,39 @@
+# Compiler settings shared by every target: language, warnings, sanitizers, ccache, linker.
+
+option(TIDEGAUGE_TESTS "Build the tests" OFF)
+option(TIDEGAUGE_BENCH "Build the benchmarks" OFF)
+option(TIDEGAUGE_FUZZ "Build the libFuzzer targets (clang)" OFF)
+option(TIDEGAUGE_WEB "Build the page with npm and embed it" ON)
+option(TIDEGAUGE_WARNINGS_AS_ERRORS "Treat warnings as errors" OFF)
+set(TIDEGAUGE_SANITIZE "" CACHE STRING "Comma-separated sanitizers: address,undefined or thread")
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+
+# "Dev" = fast enough for real files, with asserts and line numbers.
+set(CMAKE_CXX_FLAGS_DEV "-O2 -g1" CACHE STRING "Flags of the Dev build type")
+set(CMAKE_EXE_LINKER_FLAGS_DEV "" CACHE STRING "Linker flags of the Dev build type")
+
+add_compile_options(-Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion)
+if(TIDEGAUGE_WARNINGS_AS_ERRORS)
+  add_compile_options(-Werror)
+endif()
+
+if(TIDEGAUGE_SANITIZE)
+  add_compile_options(-fsanitize=${TIDEGAUGE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${TIDEGAUGE_SANITIZE})
+endif()
+if(TIDEGAUGE_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+endif()
+find_program(MOLD_PROGRAM mold)
+if(MOLD_PROGRAM AND NOT TIDEGAUGE_FUZZ)
+  add_link_options(-fuse-ld=mold)
+endif()

@@ -1,0 +1,102 @@
+#include "model/issues.h"
+
+#include <algorithm>
+
+namespace tidegauge::model {
+namespace {
+
+struct Text {
+  IssueKind kind;
+  std::string_view name;
+  std::string_view meaning;
+};
+
+constexpr Text kTexts[] = {
+    {IssueKind::kFreeWithoutAlloc, "free_without_alloc",
+     "Freed in the recording but allocated before it: drawn from the start as older than the "
+     "recording; the stack shown is that of the free."},
+    {IssueKind::kAllocOverLive, "alloc_over_live",
+     "Allocated at an address that was still live: the free in between is missing, so the older "
+     "block "
+     "is drawn until here at most."},
+    {IssueKind::kFreeAgain, "free_again",
+     "Freed although its last recorded life had ended: the alloc in between is missing; drawn from "
+     "the end of that life."},
+    {IssueKind::kGoneWithoutFree, "gone_without_free",
+     "Allocated in the recording, never freed, and not in the final state: drawn to the end, so "
+     "live "
+     "bytes may be too high by this much."},
+    {IssueKind::kFinalBlockOverlaps, "final_block_overlaps",
+     "In the final state at an address that the recording saw freed: its alloc is missing; drawn "
+     "from "
+     "that free on."},
+    {IssueKind::kSizeMismatch, "size_mismatch",
+     "Two places name different sizes for one block: the alloc's size is used."},
+    {IssueKind::kSegmentContradiction, "segment_contradiction",
+     "Segment events contradict each other or the final segments: reserved bytes may be wrong by "
+     "this "
+     "much."},
+    {IssueKind::kOutsideSegments, "outside_segments",
+     "Allocations that lie in no known segment: counted as live, but not inside reserved bytes."},
+    {IssueKind::kFinalTotalsDiffer, "final_totals_differ",
+     "A segment's own totals differ from the sum of its blocks: the blocks are used."},
+    {IssueKind::kFinalLiveDiffers, "final_live_differs",
+     "Live bytes at the end of the trace differ from the final blocks: the file was written while "
+     "other threads allocated, or it contradicts itself."},
+    {IssueKind::kUnorderedTime, "unordered_time",
+     "Times go backwards: steps are in file order, the time axis uses the latest time so far."},
+    {IssueKind::kUnknownAction, "unknown_action",
+     "An action that this version does not know: kept and counted, without effect on the totals."},
+    {IssueKind::kUnknownKey, "unknown_key",
+     "A key that this version does not know: ignored, without effect on the totals."},
+    {IssueKind::kMissingKey, "missing_key", "A key that others of its kind have is missing."},
+    {IssueKind::kBadValue, "bad_value",
+     "A value of the wrong type or out of range: treated as unknown."},
+    {IssueKind::kMissingAnnotationEnd, "missing_annotation_end",
+     "An annotation has no END: it is drawn to the end of the recording."},
+    {IssueKind::kUnmatchedAnnotationEnd, "unmatched_annotation_end",
+     "An annotation's END has no START: it is drawn from the start of the recording."},
+    {IssueKind::kTrailingBytes, "trailing_bytes", "Bytes after the end of the data: ignored."},
+    {IssueKind::kRingOverflow, "ring_overflow",
+     "The recording's ring buffer was probably full: the oldest events were overwritten. Record "
+     "with "
+     "a larger max_entries to see them."},
+    {IssueKind::kNoTrace, "no_trace",
+     "No events: memory history was not switched on. Call "
+     "torch.cuda.memory._record_memory_history() before the part you want to see."},
+    {IssueKind::kSnapshotChecksum, "snapshot_checksum",
+     "A snapshot event's total of active bytes differs from ours by more than inferred block sizes "
+     "explain."},
+};
+
+const Text& textOf(IssueKind kind) {
+  return *std::find_if(std::begin(kTexts), std::end(kTexts),
+                       [&](const Text& text) { return text.kind == kind; });
+}
+
+}  // namespace
+
+void Issues::add(Issue issue) {
+  if (issue.count == 0) issue.count = 1;
+  for (Issue& known : all_) {
+    if (known.kind == issue.kind && known.device == issue.device && known.detail == issue.detail) {
+      known.count += issue.count;
+      known.bytes += issue.bytes;
+      known.first_step = std::min(known.first_step, issue.first_step);
+      known.first_offset = std::min(known.first_offset, issue.first_offset);
+      return;
+    }
+  }
+  all_.push_back(std::move(issue));
+}
+
+uint64_t Issues::count(IssueKind kind) const {
+  uint64_t count = 0;
+  for (const Issue& issue : all_) count += issue.kind == kind ? issue.count : 0;
+  return count;
+}
+
+std::string_view name(IssueKind kind) { return textOf(kind).name; }
+std::string_view meaning(IssueKind kind) { return textOf(kind).meaning; }
+
+}  // namespace tidegauge::model

@@ -1,0 +1,65 @@
+// Issues: everything odd that was met while reading and joining a file, counted, with the first
+// place and what it means for the totals. Nothing odd is dropped silently.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tidegauge::model {
+
+enum class IssueKind : uint8_t {
+  kFreeWithoutAlloc,      // the block is older than the recording
+  kAllocOverLive,         // alloc at an address that is live: its free was not recorded
+  kFreeAgain,             // free at an address whose recorded life had ended: its alloc was lost
+  kGoneWithoutFree,       // alloc recorded, no free, and not in the final state
+  kFinalBlockOverlaps,    // a final block overlaps recorded lives: its alloc was lost
+  kSizeMismatch,          // alloc and free, or trace and final state, name different sizes
+  kSegmentContradiction,  // segment events contradict each other or the final state
+  kOutsideSegments,       // an allocation lies in no known segment
+  kFinalTotalsDiffer,     // a segment's own totals differ from the sum of its blocks
+  kFinalLiveDiffers,      // live at the end by the trace differs from the final blocks
+  kUnorderedTime,         // times go backwards
+  kUnknownAction,
+  kUnknownKey,
+  kMissingKey,
+  kBadValue,  // a value of the wrong type or out of range; replaced by "unknown"
+  kMissingAnnotationEnd,
+  kUnmatchedAnnotationEnd,
+  kTrailingBytes,     // after the end of the data; ignored
+  kRingOverflow,      // likely: the oldest events were overwritten
+  kNoTrace,           // recording was never switched on: final state only
+  kSnapshotChecksum,  // a snapshot event's total differs from ours
+};
+
+struct Issue {
+  IssueKind kind{};
+  uint64_t count = 0;
+  int32_t device = kNoDevice;  // ordinal, if it is about one
+  uint64_t first_step = kNone;
+  uint64_t first_offset = kNone;  // byte in the unpacked input
+  uint64_t bytes = 0;             // how many bytes of memory are concerned, if known
+  std::string detail{};           // "key 'frobnicate'"
+
+  static constexpr int32_t kNoDevice = std::numeric_limits<int32_t>::min();
+  static constexpr uint64_t kNone = std::numeric_limits<uint64_t>::max();
+};
+
+// Counts issues of one kind, device and detail together. Few distinct ones; add() is a linear
+// search.
+class Issues {
+ public:
+  void add(Issue issue);  // count 0 is taken as 1
+  const std::vector<Issue>& all() const { return all_; }
+  uint64_t count(IssueKind kind) const;
+
+ private:
+  std::vector<Issue> all_;
+};
+
+std::string_view name(IssueKind kind);     // "free_without_alloc"
+std::string_view meaning(IssueKind kind);  // one sentence: what it means for the totals
+
+}  // namespace tidegauge::model

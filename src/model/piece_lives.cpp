@@ -1,0 +1,458 @@
+#include "model/piece_lives.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+namespace tidegauge::model {
+namespace {
+
+// Pieces of one device while its segment events are read forwards.
+struct Piece {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+  Step first = 0;
+  Step last = 0;
+  bool expandable = false;
+  bool born_in_trace = false;
+  bool lost = false;
+  StackId stack;
+  StreamId stream;
+  PoolId pool;
+  uint32_t final_segment = UINT32_MAX;  // row of the final segment that holds it, if any
+};
+
+// For each address the step at which the last life there ended. Ends arrive in order of time, so a
+// newer one paints over the older. Amortised O(log n).
+class LastEnds {
+ public:
+  void paint(uint64_t begin, uint64_t end, Step step) {
+    cut(begin);
+    cut(end);
+    ranges_.erase(ranges_.lower_bound(begin), ranges_.lower_bound(end));
+    ranges_.emplace(begin, Range{end, step});
+  }
+  // The latest end inside [begin, end), or 0.
+  Step latest(uint64_t begin, uint64_t end) const {
+    Step latest = 0;
+    auto it = ranges_.upper_bound(begin);
+    if (it != ranges_.begin()) --it;
+    for (; it != ranges_.end() && it->first < end; ++it) {
+      if (it->second.end > begin) latest = std::max(latest, it->second.step);
+    }
+    return latest;
+  }
+
+ private:
+  struct Range {
+    uint64_t end;
+    Step step;
+  };
+  void cut(uint64_t address) {
+    auto it = ranges_.lower_bound(address);
+    if (it == ranges_.begin()) return;
+    --it;
+    if (it->second.end <= address) return;
+    ranges_.emplace(address, it->second);
+    it->second.end = address;
+  }
+  std::map<uint64_t, Range> ranges_;  // by begin, disjoint
+};
+
+class PieceBuilder {
+ public:
+  PieceBuilder(Trace& trace, Device& device) : trace_(trace), device_(device) {}
+
+  void run() {
+    for (Step step = 0; step < device_.steps(); ++step) readEvent(step);
+    joinFinalState();
+    writeRows();
+  }
+
+ private:
+  void readEvent(Step step) {
+    const Events& events = trace_.events;
+    size_t row = device_.event_begin + step;
+    Action action = events.action[row];
+    bool gives = action == Action::kSegmentAlloc || action == Action::kSegmentMap;
+    bool takes = action == Action::kSegmentFree || action == Action::kSegmentUnmap;
+    if (!gives && !takes) return;
+    Piece piece;
+    piece.begin = events.address[row];
+    piece.end = piece.begin + events.size_bytes[row];
+    if (piece.end <= piece.begin) {
+      contradiction(step, 0);
+      return;
+    }
+    piece.expandable = action == Action::kSegmentMap || action == Action::kSegmentUnmap;
+    piece.stack = events.stack[row];
+    piece.stream = events.stream[row];
+    if (!events.pool.empty()) piece.pool = events.pool[row];
+    if (gives) {
+      piece.first = step;
+      piece.born_in_trace = true;
+      // Whatever is still there under the new range must have gone unseen.
+      closeOverlap(piece.begin, piece.end, step, /*expected=*/false);
+      live_.emplace(piece.begin, piece);
+    } else {
+      uint64_t known = closeOverlap(piece.begin, piece.end, step, /*expected=*/true);
+      if (known < piece.end - piece.begin) addOlder(piece, step);
+    }
+  }
+
+  // Ends the lives inside [begin, end) at `step`, cutting pieces that stick out. Returns the bytes
+  // ended.
+  uint64_t closeOverlap(uint64_t begin, uint64_t end, Step step, bool expected) {
+    uint64_t closed_bytes = 0;
+    auto it = live_.upper_bound(begin);
+    if (it != live_.begin()) --it;
+    while (it != live_.end() && it->second.begin < end) {
+      Piece piece = it->second;
+      if (piece.end <= begin) {
+        ++it;
+        continue;
+      }
+      it = live_.erase(it);
+      Piece inside = piece;
+      inside.begin = std::max(piece.begin, begin);
+      inside.end = std::min(piece.end, end);
+      inside.last = step;
+      inside.lost = !expected;
+      closed_bytes += inside.end - inside.begin;
+      close(inside);
+      if (piece.begin < begin) {
+        Piece left = piece;
+        left.end = begin;
+        live_.emplace(left.begin, left);
+      }
+      if (piece.end > end) {
+        Piece right = piece;
+        right.begin = end;
+        it = live_.emplace(right.begin, right).first;
+        ++it;
+      }
+    }
+    if (!expected && closed_bytes > 0) contradiction(step, closed_bytes);
+    return closed_bytes;
+  }
+
+  // The parts of a freed or unmapped range that no event had given: older than the recording,
+  // unless an earlier life at that place has already ended (then the event that gave them was
+  // lost).
+  void addOlder(Piece piece, Step step) {
+    piece.last = step;
+    std::vector<std::pair<uint64_t, uint64_t>> gaps{{piece.begin, piece.end}};
+    for (auto closed = closed_.rbegin(); closed != closed_.rend() && closed->last == step;
+         ++closed) {
+      std::vector<std::pair<uint64_t, uint64_t>> rest;
+      for (auto [begin, end] : gaps) {
+        if (closed->end <= begin || closed->begin >= end) {
+          rest.emplace_back(begin, end);
+          continue;
+        }
+        if (begin < closed->begin) rest.emplace_back(begin, closed->begin);
+        if (closed->end < end) rest.emplace_back(closed->end, end);
+      }
+      gaps = std::move(rest);
+    }
+    for (auto [begin, end] : gaps) {
+      Piece part = piece;
+      part.begin = begin;
+      part.end = end;
+      placeAfterEarlierLives(part);
+      close(part);
+    }
+  }
+
+  void close(const Piece& piece) {
+    closed_.push_back(piece);
+    ended_.paint(piece.begin, piece.end, piece.last);
+  }
+
+  // A piece without a beginning starts at 0, or after the last life that overlaps it.
+  void placeAfterEarlierLives(Piece& part) {
+    part.first = ended_.latest(part.begin, part.end);
+    if (part.first == 0) return;
+    part.lost = true;
+    contradiction(part.first, part.end - part.begin);
+  }
+
+  void joinFinalState() {
+    const FinalSegments& finals = trace_.final_segments;
+    Step end_step = device_.steps();
+    for (uint64_t row = device_.final_segment_begin; row < device_.final_segment_end; ++row) {
+      uint64_t begin = finals.address[row];
+      uint64_t end = begin + finals.total_bytes[row];
+      if (end <= begin) continue;
+      // Cut live pieces at the borders of the final segment, mark what lies inside.
+      cutAt(begin);
+      cutAt(end);
+      uint64_t at = begin;
+      auto it = live_.lower_bound(begin);
+      while (it != live_.end() && it->first < end) {
+        if (it->second.begin > at) addGhost(row, at, it->second.begin);
+        if (it->second.final_segment != UINT32_MAX) {  // two final segments at one place
+          contradiction(device_.steps(), it->second.end - it->second.begin);
+        }
+        it->second.final_segment = static_cast<uint32_t>(row);
+        at = it->second.end;
+        ++it;
+      }
+      if (at < end) addGhost(row, at, end);
+    }
+    for (auto& [begin, piece] : live_) {
+      piece.last = end_step;
+      if (piece.final_segment == UINT32_MAX) {
+        piece.lost = true;
+        contradiction(piece.first, piece.end - piece.begin);
+      } else {
+        piece.pool = finals.pool[piece.final_segment];
+        piece.expandable = finals.kind[piece.final_segment] == SegmentKind::kExpandable;
+      }
+      closed_.push_back(piece);
+    }
+    live_.clear();
+  }
+
+  void cutAt(uint64_t address) {
+    auto it = live_.upper_bound(address);
+    if (it == live_.begin()) return;
+    --it;
+    Piece& piece = it->second;
+    if (piece.begin >= address || piece.end <= address) return;
+    Piece right = piece;
+    right.begin = address;
+    piece.end = address;
+    live_.emplace(address, right);
+  }
+
+  void addGhost(uint64_t row, uint64_t begin, uint64_t end) {
+    const FinalSegments& finals = trace_.final_segments;
+    Piece ghost;
+    ghost.begin = begin;
+    ghost.end = end;
+    ghost.last = device_.steps();
+    ghost.expandable = finals.kind[row] == SegmentKind::kExpandable;
+    ghost.stack = finals.stack[row];
+    ghost.stream = finals.stream[row];
+    ghost.pool = finals.pool[row];
+    ghost.final_segment = static_cast<uint32_t>(row);
+    placeAfterEarlierLives(ghost);
+    live_.emplace(begin, ghost);
+  }
+
+  // Groups pieces into segments. Ordinary: a row per piece. Expandable: pieces whose ranges touch
+  // at any time lie in one reservation of addresses; one row per time that any of it is mapped.
+  void writeRows() {
+    std::vector<uint32_t> order(closed_.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+      return std::pair(closed_[a].begin, closed_[a].first) <
+             std::pair(closed_[b].begin, closed_[b].first);
+    });
+    device_.segment_begin = trace_.segments.size();
+    device_.piece_begin = trace_.pieces.size();
+    std::vector<std::vector<uint32_t>> groups;
+    uint64_t reach = 0;
+    bool open = false;
+    for (uint32_t index : order) {
+      const Piece& piece = closed_[index];
+      if (!piece.expandable) {
+        groups.push_back({index});
+        open = false;
+        continue;
+      }
+      bool joins =
+          open && piece.begin <= reach && closed_[groups.back().front()].stream == piece.stream;
+      if (!joins) {
+        groups.emplace_back();
+        reach = 0;
+      }
+      groups.back().push_back(index);
+      reach = std::max(reach, piece.end);
+      open = true;
+    }
+    std::vector<std::vector<uint32_t>> lives;
+    for (std::vector<uint32_t>& group : groups) splitByTime(group, lives);
+    std::sort(lives.begin(), lives.end(), [&](const auto& a, const auto& b) {
+      const Piece& pa = closed_[a.front()];
+      const Piece& pb = closed_[b.front()];
+      return std::pair(pa.first, pa.begin) < std::pair(pb.first, pb.begin);
+    });
+    for (const std::vector<uint32_t>& life : lives) writeSegment(life);
+    device_.segment_end = trace_.segments.size();
+    device_.piece_end = trace_.pieces.size();
+  }
+
+  // Cuts a group (sorted by first step here) where nothing of it is mapped for a while.
+  void splitByTime(std::vector<uint32_t>& group, std::vector<std::vector<uint32_t>>& lives) {
+    std::sort(group.begin(), group.end(), [&](uint32_t a, uint32_t b) {
+      return std::pair(closed_[a].first, closed_[a].begin) <
+             std::pair(closed_[b].first, closed_[b].begin);
+    });
+    Step reach = 0;
+    for (uint32_t index : group) {
+      const Piece& piece = closed_[index];
+      if (lives.empty() || index == group.front() || piece.first > reach) {
+        lives.emplace_back();
+        reach = 0;
+      }
+      lives.back().push_back(index);
+      reach = std::max(reach, piece.last);
+    }
+  }
+
+  void writeSegment(const std::vector<uint32_t>& life) {
+    Segments& segments = trace_.segments;
+    SegmentId id(static_cast<uint32_t>(segments.size()));
+    const Piece& head = closed_[life.front()];
+    uint64_t lowest = head.begin;
+    Step last = 0;
+    PoolId pool;
+    bool lost = false;
+    bool in_final = false;
+    bool all_large_pages = true;
+    uint32_t final_row = UINT32_MAX;
+    std::vector<std::pair<Step, int64_t>> edges;
+    for (uint32_t index : life) {
+      const Piece& piece = closed_[index];
+      lowest = std::min(lowest, piece.begin);
+      last = std::max(last, piece.last);
+      all_large_pages &= (piece.end - piece.begin) % (uint64_t{20} << 20) == 0;
+      lost |= piece.lost;
+      if (piece.pool.valid()) pool = piece.pool;
+      if (piece.final_segment != UINT32_MAX) {
+        in_final = true;
+        final_row = piece.final_segment;
+        trace_.final_segments.segment[final_row] = id;
+      }
+      int64_t bytes = static_cast<int64_t>(piece.end - piece.begin);
+      edges.emplace_back(piece.first, bytes);
+      edges.emplace_back(piece.last, -bytes);
+      trace_.pieces.segment.push_back(id);
+      trace_.pieces.address.push_back(piece.begin);
+      trace_.pieces.size_bytes.push_back(piece.end - piece.begin);
+      trace_.pieces.first_step.push_back(piece.first);
+      trace_.pieces.last_step.push_back(piece.last);
+    }
+    std::sort(edges.begin(), edges.end());  // at one step, what goes comes first
+    int64_t mapped = 0;
+    int64_t most = 0;
+    for (auto [step, bytes] : edges) most = std::max(most, mapped += bytes);
+
+    // Pages of the large pool are 20 MiB; ordinary segments of the small pool are 2 MiB.
+    bool small = head.expandable ? !all_large_pages : most <= int64_t{2} << 20;
+    if (final_row != UINT32_MAX) small = trace_.final_segments.small_pool[final_row];
+    SegmentKind kind = head.expandable ? SegmentKind::kExpandable
+                       : small         ? SegmentKind::kSmall
+                                       : SegmentKind::kLarge;
+    Provenance provenance = lost                 ? Provenance::kLost
+                            : head.born_in_trace ? Provenance::kTraced
+                            : in_final           ? Provenance::kGhost
+                                                 : Provenance::kBeforeRecording;
+    segments.address.push_back(lowest);
+    segments.total_bytes.push_back(static_cast<uint64_t>(most));
+    segments.kind.push_back(kind);
+    segments.stack.push_back(head.stack);
+    segments.first_step.push_back(head.first);
+    segments.last_step.push_back(last);
+    segments.stream.push_back(head.stream);
+    segments.pool.push_back(pool);
+    segments.provenance.push_back(provenance);
+    segments.small_pool.push_back(small);
+    linkEvents(life, id);
+  }
+
+  void linkEvents(const std::vector<uint32_t>& life, SegmentId id) {
+    auto link = [&](Step step) {
+      if (step < device_.steps()) trace_.events.subject[device_.event_begin + step] = id.value;
+    };
+    for (uint32_t index : life) {
+      const Piece& piece = closed_[index];
+      if (piece.born_in_trace) link(piece.first);
+      if (!piece.lost) link(piece.last);
+    }
+  }
+
+  void contradiction(Step step, uint64_t bytes) {
+    trace_.issues.add({.kind = IssueKind::kSegmentContradiction,
+                       .device = device_.ordinal,
+                       .first_step = step,
+                       .bytes = bytes});
+  }
+
+  Trace& trace_;
+  Device& device_;
+  std::map<uint64_t, Piece> live_;
+  std::vector<Piece> closed_;
+  LastEnds ended_;
+};
+
+}  // namespace
+
+void buildPieceLives(Trace& trace, Device& device) { PieceBuilder(trace, device).run(); }
+
+OwnedRanges::OwnedRanges(const Trace& trace, const Device& device) : trace_(trace) {
+  const Pieces& pieces = trace.pieces;
+  starts_.resize(device.piece_end - device.piece_begin);
+  std::iota(starts_.begin(), starts_.end(), static_cast<uint32_t>(device.piece_begin));
+  ends_ = starts_;
+  std::sort(starts_.begin(), starts_.end(),
+            [&](uint32_t a, uint32_t b) { return pieces.first_step[a] < pieces.first_step[b]; });
+  std::sort(ends_.begin(), ends_.end(),
+            [&](uint32_t a, uint32_t b) { return pieces.last_step[a] < pieces.last_step[b]; });
+}
+
+void OwnedRanges::advanceTo(Step step) {
+  const Pieces& pieces = trace_.pieces;
+  while (true) {
+    bool more_starts =
+        next_start_ < starts_.size() && pieces.first_step[starts_[next_start_]] <= step;
+    bool more_ends = next_end_ < ends_.size() && pieces.last_step[ends_[next_end_]] <= step;
+    if (!more_starts && !more_ends) return;
+    // At one step, what goes comes first: a range may be given again at once.
+    bool end_first = more_ends && (!more_starts || pieces.last_step[ends_[next_end_]] <=
+                                                       pieces.first_step[starts_[next_start_]]);
+    if (end_first) {
+      erase(ends_[next_end_++]);
+    } else {
+      insert(starts_[next_start_++]);
+    }
+  }
+}
+
+void OwnedRanges::insert(uint32_t piece) {
+  uint64_t begin = trace_.pieces.address[piece];
+  Range range{begin, begin + trace_.pieces.size_bytes[piece], trace_.pieces.segment[piece]};
+  auto at = std::lower_bound(live_.begin(), live_.end(), begin,
+                             [](const Range& r, uint64_t address) { return r.begin < address; });
+  live_.insert(at, range);
+}
+
+void OwnedRanges::erase(uint32_t piece) {
+  uint64_t begin = trace_.pieces.address[piece];
+  auto at = std::lower_bound(live_.begin(), live_.end(), begin,
+                             [](const Range& r, uint64_t address) { return r.begin < address; });
+  for (; at != live_.end() && at->begin == begin; ++at) {
+    if (at->segment == trace_.pieces.segment[piece]) {
+      live_.erase(at);
+      return;
+    }
+  }
+}
+
+SegmentId OwnedRanges::find(uint64_t address) const {
+  auto holds = [&](size_t i) {
+    return i < live_.size() && live_[i].begin <= address && address < live_[i].end;
+  };
+  if (holds(last_hit_)) return live_[last_hit_].segment;
+  auto after = std::upper_bound(live_.begin(), live_.end(), address,
+                                [](uint64_t a, const Range& r) { return a < r.begin; });
+  if (after == live_.begin()) return {};
+  size_t index = static_cast<size_t>(after - live_.begin()) - 1;
+  if (!holds(index)) return {};
+  last_hit_ = index;
+  return live_[index].segment;
+}
+
+}  // namespace tidegauge::model

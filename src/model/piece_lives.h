@@ -1,0 +1,51 @@
+// Lives of segments: from segment events and the final segments of one device to rows of segments
+// and pieces, including what existed before the recording.
+//
+//   segment_map [0,20)   segment_map [20,40)   segment_unmap [10,30)      final: [0,10) [30,40)
+//   [50,60) pieces: [0,10) 0→end   [10,20) 0→2   [20,30) 1→2   [30,40) 1→end   [50,60) before→end
+//   segments: touching ranges of an expandable segment are one row; an ordinary segment is a row
+//   each.
+//
+// Cost: O(segment events × log live pieces). Segment events are few (thousands in ten million).
+#pragma once
+
+#include <vector>
+
+#include "model/trace.h"
+
+namespace tidegauge::model {
+
+// Appends the device's rows to trace.segments and trace.pieces, sets the device's segment and piece
+// ranges, final_segments.segment and events.subject of segment events.
+void buildPieceLives(Trace& trace, Device& device);
+
+// What the process owned at one moment, while events are replayed forwards: address → segment.
+// Moves forward only; O(log live pieces) per lookup.
+class OwnedRanges {
+ public:
+  OwnedRanges(const Trace& trace, const Device& device);
+
+  // The state after event `step`; steps must not go down.
+  void advanceTo(Step step);
+  // The segment that holds the address, or an invalid id.
+  SegmentId find(uint64_t address) const;
+
+ private:
+  struct Range {
+    uint64_t begin;
+    uint64_t end;
+    SegmentId segment;
+  };
+  void insert(uint32_t piece);
+  void erase(uint32_t piece);
+
+  const Trace& trace_;
+  std::vector<uint32_t> starts_;  // pieces by first_step
+  std::vector<uint32_t> ends_;    // pieces by last_step
+  size_t next_start_ = 0;
+  size_t next_end_ = 0;
+  std::vector<Range> live_;  // by address
+  mutable size_t last_hit_ = 0;
+};
+
+}  // namespace tidegauge::model

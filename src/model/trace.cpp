@@ -1,0 +1,82 @@
+#include "model/trace.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace tidegauge::model {
+
+const Device& Trace::deviceOfAllocation(AllocationId id) const {
+  auto found = std::find_if(devices.begin(), devices.end(),
+                            [&](const Device& d) { return id.index() < d.allocation_end; });
+  assert(found != devices.end());
+  return *found;
+}
+
+const Device& Trace::deviceOfSegment(SegmentId id) const {
+  auto found = std::find_if(devices.begin(), devices.end(),
+                            [&](const Device& d) { return id.index() < d.segment_end; });
+  assert(found != devices.end());
+  return *found;
+}
+
+const Device* Trace::findDevice(int32_t ordinal) const {
+  auto found = std::find_if(devices.begin(), devices.end(),
+                            [&](const Device& d) { return d.ordinal == ordinal; });
+  return found == devices.end() ? nullptr : &*found;
+}
+
+std::string_view Trace::actionName(Action action) const {
+  switch (action) {
+    case Action::kAlloc:
+      return "alloc";
+    case Action::kFreeRequested:
+      return "free_requested";
+    case Action::kFreeCompleted:
+      return "free_completed";
+    case Action::kFree:
+      return "free";
+    case Action::kSegmentAlloc:
+      return "segment_alloc";
+    case Action::kSegmentFree:
+      return "segment_free";
+    case Action::kSegmentMap:
+      return "segment_map";
+    case Action::kSegmentUnmap:
+      return "segment_unmap";
+    case Action::kOom:
+      return "oom";
+    case Action::kSnapshot:
+      return "snapshot";
+    case Action::kAnnotate:
+      return "annotate";
+    case Action::kUserDefined:
+      return "user_defined";
+    default:
+      break;
+  }
+  size_t index = static_cast<size_t>(action) - static_cast<size_t>(Action::kFirstUnknown);
+  return index < unknown_actions.size() ? strings.text(unknown_actions[index]) : "unknown";
+}
+
+std::string_view name(Provenance provenance) {
+  constexpr std::string_view kNames[] = {"traced", "before_recording", "lost", "ghost"};
+  return kNames[static_cast<size_t>(provenance)];
+}
+
+std::string_view name(SegmentKind kind) {
+  constexpr std::string_view kNames[] = {"small", "large", "expandable", "unknown"};
+  return kNames[static_cast<size_t>(kind)];
+}
+
+std::string_view name(BlockState state) {
+  constexpr std::string_view kNames[] = {"active_allocated", "active_pending_free", "inactive",
+                                         "unknown"};
+  return kNames[static_cast<size_t>(state)];
+}
+
+std::string_view name(FrameKind kind) {
+  constexpr std::string_view kNames[] = {"python", "cpp", "other"};
+  return kNames[static_cast<size_t>(kind)];
+}
+
+}  // namespace tidegauge::model
