@@ -1,0 +1,25 @@
+#include "analysis/analysed_trace.h"
+
+namespace tidegauge::analysis {
+
+DeviceAnalysis::DeviceAnalysis(const model::Trace& trace, const model::Device& of_device)
+    : device(of_device),
+      totals(trace, of_device),
+      live(trace, of_device),
+      time(trace, of_device),
+      phases(phasesOf(trace, time)) {}
+
+AnalysedTrace::AnalysedTrace(model::Trace&& read) : trace(std::move(read)), labels(trace) {
+  for (const model::Device& device : trace.devices) {
+    devices.push_back(std::make_unique<DeviceAnalysis>(trace, device));
+  }
+}
+
+const DeviceAnalysis* AnalysedTrace::findDevice(int32_t ordinal) const {
+  for (const auto& device : devices) {
+    if (device->device.ordinal == ordinal) return device.get();
+  }
+  return nullptr;
+}
+
+}  // namespace tidegauge::analysis

@@ -1,0 +1,39 @@
+// A trace with the indexes that every face needs: totals, live sets, labels, phases. Built once per
+// file, read-only afterwards, so that any number of threads may ask it.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "analysis/live_set.h"
+#include "analysis/phases.h"
+#include "analysis/stack_labels.h"
+#include "analysis/totals.h"
+#include "model/trace.h"
+
+namespace tidegauge::analysis {
+
+struct DeviceAnalysis {
+  const model::Device& device;
+  TotalsIndex totals;
+  LiveIndex live;
+  TimeAxis time;
+  std::vector<Phase> phases;
+
+  DeviceAnalysis(const model::Trace& trace, const model::Device& of_device);
+};
+
+struct AnalysedTrace {
+  const model::Trace trace;
+  const StackLabels labels;
+  std::vector<std::unique_ptr<const DeviceAnalysis>> devices;  // same order as trace.devices
+
+  explicit AnalysedTrace(model::Trace&& read);
+  AnalysedTrace(const AnalysedTrace&) = delete;
+  AnalysedTrace& operator=(const AnalysedTrace&) = delete;
+
+  // nullptr if there is no such device.
+  const DeviceAnalysis* findDevice(int32_t ordinal) const;
+};
+
+}  // namespace tidegauge::analysis

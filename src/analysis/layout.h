@@ -1,0 +1,42 @@
+// The inside of every segment after a step: blocks in address order and the free parts between
+// them.
+//
+//   segment s7f…   [ active_allocated | inactive | active_pending_free | inactive ]
+//
+// Reconstructed from the lives; O(live + pieces). The same, from the file's own last word, is
+// trace.final_blocks; a test demands that both agree at the end.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analysis/live_set.h"
+#include "model/trace.h"
+
+namespace tidegauge::analysis {
+
+struct LayoutBlock {
+  model::SegmentId segment;  // invalid: outside every known segment
+  uint64_t address = 0;
+  uint64_t size_bytes = 0;
+  uint64_t requested_bytes = 0;  // 0 for free parts
+  model::BlockState state = model::BlockState::kInactive;
+  AllocationId allocation{};  // invalid for free parts
+  StackId stack{};
+};
+
+// By address. `step` as in LiveIndex::liveAt.
+std::vector<LayoutBlock> blocksAt(const model::Trace& trace, const model::Device& device,
+                                  const LiveIndex& live, Step step);
+
+struct FreeParts {
+  uint64_t bytes = 0;
+  uint64_t count = 0;
+  uint64_t largest_bytes = 0;
+  uint64_t segments = 0;          // segments with at least one free part
+  uint64_t pinned_bytes = 0;      // in segments that a live block keeps from being returned
+  uint64_t releasable_bytes = 0;  // whole segments without a live block
+};
+FreeParts freeParts(const std::vector<LayoutBlock>& blocks);
+
+}  // namespace tidegauge::analysis

@@ -1,0 +1,60 @@
+// Which allocations are live after a step, and who allocated them.
+//
+// Every now and then (at least 65,536 steps and four times the live set apart) the live rows are
+// written down; between, the rows born since are looked at. liveAt costs O(live + births since the
+// checkpoint), memory at most one byte per event.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/trace.h"
+
+namespace tidegauge::analysis {
+
+using model::AllocationId;
+using model::StackId;
+using model::Step;
+
+class LiveIndex {
+ public:
+  LiveIndex(const model::Trace& trace, const model::Device& device);
+
+  // Rows of trace.allocations that are live after `step`, in drawing order (bottom first). A step
+  // past the end is the last state. Devices without events: their final state.
+  std::vector<uint32_t> liveAt(Step step) const;
+
+  // Rows of the device with first_step in [begin, end): they are contiguous; half-open range of
+  // rows.
+  std::pair<uint64_t, uint64_t> bornIn(Step begin, Step end) const;
+
+ private:
+  struct Checkpoint {
+    Step step;
+    uint64_t next_row;  // first row that is born after `step`
+    std::vector<uint32_t> live;
+  };
+
+  const model::Trace& trace_;
+  const model::Device& device_;
+  std::vector<Checkpoint> checkpoints_;
+};
+
+// True if row `id` of trace.allocations is live after `step`.
+inline bool liveAfter(const model::Trace& trace, uint32_t row, Step step) {
+  return trace.allocations.first_step[row] <= step && step < trace.allocations.last_step[row];
+}
+
+struct StackGroup {
+  StackId stack;  // invalid: no stack recorded
+  uint64_t block_bytes = 0;
+  uint64_t requested_bytes = 0;
+  uint64_t blocks = 0;
+  uint32_t first_row = 0;    // the largest member, as an example
+  uint64_t older_bytes = 0;  // of these, older than the recording
+};
+
+// The rows grouped by stack, most block bytes first.
+std::vector<StackGroup> groupByStack(const model::Trace& trace, const std::vector<uint32_t>& rows);
+
+}  // namespace tidegauge::analysis
