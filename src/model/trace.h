@@ -77,7 +77,7 @@ struct Events {
   std::vector<PoolId> pool;
   std::vector<StringId> compile_context;
   std::vector<StringId> metadata;  // user_metadata
-  std::vector<StringId> category;  // only profiler-derived files have it
+  std::vector<StringId> category;  // parameter, gradient, … (only snapshots made from a profile)
 
   size_t size() const { return action.size(); }
 };
