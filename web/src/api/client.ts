@@ -1,0 +1,83 @@
+// Questions to the server. Every URL is relative to the page, which lives below a random token.
+
+export type Params = Record<string, string | number | null | undefined>;
+
+/** What went wrong, in words of the server where it has some, with what to do about it. */
+export class ApiError extends Error {
+  constructor(
+    readonly what: string,
+    readonly hint: string,
+    readonly status: number,
+  ) {
+    super(what);
+  }
+}
+
+/** `api/at?file=0&x=12`: parameters that are null or undefined are left out. */
+export function apiUrl(path: string, params: Params = {}): string {
+  const query = new URLSearchParams();
+  for (const [key, value] of Object.entries(params)) {
+    if (value !== null && value !== undefined) query.set(key, String(value));
+  }
+  const text = query.toString();
+  return text === "" ? `api/${path}` : `api/${path}?${text}`;
+}
+
+export function isAbort(error: unknown): boolean {
+  return error instanceof DOMException && error.name === "AbortError";
+}
+
+/** Turns anything thrown on the way into an ApiError, so that views can show it in words. */
+export function asApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  return new ApiError(
+    "The server does not answer.",
+    "It may have been stopped. Start tidegauge view again and open the link that it prints.",
+    0,
+  );
+}
+
+async function ask(url: string, init: RequestInit): Promise<Response> {
+  const response = await fetch(url, init);
+  if (response.ok) return response;
+  let what = `The server answered ${response.status} to ${url.split("?")[0]}.`;
+  let hint = "";
+  try {
+    const body = (await response.json()) as { error?: { what?: string; hint?: string } };
+    what = body.error?.what ?? what;
+    hint = body.error?.hint ?? "";
+  } catch {
+    // no JSON: the status is all that is known
+  }
+  throw new ApiError(what, hint, response.status);
+}
+
+function init(signal: AbortSignal | undefined, rest: RequestInit = {}): RequestInit {
+  return signal === undefined ? rest : { ...rest, signal };
+}
+
+export async function getJson<T>(path: string, params?: Params, signal?: AbortSignal): Promise<T> {
+  const response = await ask(apiUrl(path, params), init(signal));
+  return (await response.json()) as T;
+}
+
+export async function postJson<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
+  const response = await ask(
+    apiUrl(path),
+    init(signal, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(body),
+    }),
+  );
+  return (await response.json()) as T;
+}
+
+export async function getBuffer(
+  path: string,
+  params: Params,
+  signal?: AbortSignal,
+): Promise<ArrayBuffer> {
+  const response = await ask(apiUrl(path, params), init(signal));
+  return await response.arrayBuffer();
+}

@@ -1,0 +1,303 @@
+// The shapes that the server answers with: docs/formats/page-api.md, word by word.
+
+export type DeviceKind = "gpu" | "pinned_host";
+
+export interface Totals {
+  requested_bytes: number;
+  active_bytes: number;
+  allocated_bytes: number;
+  reserved_bytes: number;
+}
+
+export interface Peak {
+  bytes: number;
+  step: number;
+}
+
+export interface Oom {
+  step: number;
+  requested_bytes: number;
+  device_free_bytes: number;
+}
+
+export interface DeviceInfo {
+  ordinal: number;
+  kind: DeviceKind;
+  label: string;
+  events: number;
+  allocations: number;
+  segments: number;
+  first_time_us: number | null;
+  last_time_us: number | null;
+  peak: { requested: Peak; active: Peak; reserved: Peak };
+  initial: Totals;
+  final: Totals;
+  ceiling_bytes: number | null;
+  ooms: Oom[];
+}
+
+export interface FileInfo {
+  id: number;
+  name: string;
+  format: string;
+  container: string;
+  file_bytes: number;
+  data_bytes: number;
+  events: number;
+  stacks: number;
+  annotations: number;
+  issues: number;
+  devices: DeviceInfo[];
+  conf: string;
+}
+
+export interface Session {
+  version: string;
+  files: FileInfo[];
+}
+
+export interface Part {
+  text: string;
+  style: "" | "strong" | "code";
+}
+
+export interface Link {
+  view: string;
+  label: string;
+  params: Record<string, string | number>;
+}
+
+export interface Sentence {
+  parts: Part[];
+  link: Link | null;
+}
+
+export interface Finding extends Sentence {
+  severity: "high" | "medium" | "low";
+  bytes: number | null;
+}
+
+export interface Brim {
+  requested_bytes: number;
+  device_free_bytes: number;
+  reserved_bytes: number;
+  active_bytes: number;
+  free_bytes: number;
+  holes: number;
+  largest_hole_bytes: number;
+  over_bytes: number;
+  ceiling_bytes: number;
+}
+
+export interface Holder {
+  stack_id: number | null;
+  label: string;
+  caller: string;
+  bytes: number;
+  blocks: number;
+  provenance: string;
+  share: number;
+}
+
+export interface Phase {
+  name: string;
+  begin_step: number;
+  end_step: number;
+  peak_active_bytes: number;
+  peak_step: number;
+  grew_bytes: number;
+}
+
+export interface Identity {
+  name: string;
+  holds: boolean;
+  text: string;
+  difference_bytes: number;
+}
+
+export interface Issue {
+  kind: string;
+  count: number;
+  device: number | null;
+  first_step: number | null;
+  first_offset: number | null;
+  bytes: number;
+  detail: string;
+  meaning: string;
+}
+
+export interface Overview {
+  eyebrow: {
+    kind: "oom" | "peak" | "state";
+    text: string;
+    step: number | null;
+    time_us: number | null;
+  };
+  headline: string;
+  story: Sentence[];
+  findings: Finding[];
+  brim: Brim | null;
+  holders: { at: "oom" | "peak" | "end"; step: number; total_bytes: number; rows: Holder[] };
+  phases: Phase[];
+  identities: Identity[];
+  issues: Issue[];
+  settings: [string, string][];
+}
+
+export interface Annotation {
+  id: number;
+  name: string;
+  begin_step: number;
+  end_step: number;
+  begin_us: number;
+  end_us: number | null;
+  depth: number;
+}
+
+export interface Annotations {
+  total: number;
+  rows: Annotation[];
+}
+
+export interface Frame {
+  function: string;
+  file: string;
+  line: number;
+  kind: string;
+  noise: boolean;
+  user: boolean;
+  repeat: number;
+  note: string;
+}
+
+export interface Stack {
+  id: number;
+  frames: Frame[];
+}
+
+export interface StateAt {
+  step: number;
+  time_us: number | null;
+  totals: Totals;
+  by_provenance: { traced_bytes: number; older_bytes: number; lost_bytes: number };
+  event: {
+    action: string;
+    address: string;
+    size_bytes: number;
+    stream: number;
+    allocation_id: number | null;
+    segment_id: number | null;
+    stack: Stack | null;
+    compile_context: string;
+    metadata: string;
+  } | null;
+  annotations: string[];
+}
+
+export const LEGENDS = [
+  "stack",
+  "category",
+  "stream",
+  "pool",
+  "size",
+  "age",
+  "provenance",
+] as const;
+export type LegendBy = (typeof LEGENDS)[number];
+
+export interface LegendRow {
+  key: string | number;
+  slot: number;
+  label: string;
+  caller: string;
+  bytes: number;
+  blocks: number;
+}
+
+export interface Legend {
+  total_bytes: number;
+  rows: LegendRow[];
+}
+
+export interface Allocation {
+  id: number;
+  device: number;
+  address: string;
+  address_id: string;
+  requested_bytes: number;
+  block_bytes: number;
+  block_inferred: boolean;
+  segment: { id: number; address_id: string; total_bytes: number; kind: string } | null;
+  stream: { id: number; raw: number | string };
+  pool: { id: number; text: string } | null;
+  provenance: string;
+  alloc_step: number | null;
+  free_requested_step: number | null;
+  free_completed_step: number | null;
+  first_step: number;
+  last_step: number;
+  alloc_time_us: number | null;
+  free_time_us: number | null;
+  live_at_end: boolean;
+  category: string | null;
+  stack: Stack | null;
+  stack_is_of_free: boolean;
+  compile_context: string;
+  metadata: string;
+  slot: number;
+  siblings: {
+    count: number;
+    bytes: number;
+    live_at_end_count: number;
+    live_at_end_bytes: number;
+  };
+}
+
+export interface SearchStack {
+  stack_id: number;
+  label: string;
+  caller: string;
+  match: [number, number];
+  count: number;
+  bytes: number;
+  first_id: number;
+}
+
+export interface SearchResult {
+  mark: number;
+  count: number;
+  bytes: number;
+  stacks: SearchStack[];
+  annotations: { id: number; name: string; begin_step: number; end_step: number }[];
+}
+
+export interface Hit {
+  index: number;
+  count: number;
+  allocation: Allocation;
+}
+
+export type ColumnKind = "integer" | "real" | "text" | "bytes" | "step" | "time";
+export type Cell = number | string | null;
+
+export interface SqlResult {
+  columns: { name: string; kind: ColumnKind }[];
+  rows: Cell[][];
+  truncated: boolean;
+  elapsed_ms: number;
+  mark: number | null;
+  marked: number;
+}
+
+export interface SchemaTable {
+  name: string;
+  rows: number;
+  doc: string;
+  columns: { name: string; type: string; doc: string }[];
+}
+
+export interface Schema {
+  tables: SchemaTable[];
+  functions: { name: string; doc: string }[];
+  questions: { title: string; sql: string }[];
+}

@@ -1,0 +1,23 @@
+import "./styles/tokens.css";
+import "./styles/base.css";
+import "./styles/shell.css";
+import "./styles/controls.css";
+import "./styles/tables.css";
+import "./styles/plots.css";
+import "./styles/overview.css";
+import "./styles/timeline.css";
+import "./styles/sql.css";
+import "./styles/inspector.css";
+import "./styles/states.css";
+import "./styles/widths.css";
+import { render } from "preact";
+import { startKeys } from "./state/keys";
+import { loadSession, startRouter } from "./state/store";
+import { Shell } from "./ui/shell";
+import { VIEWS } from "./views/registry";
+
+startRouter(VIEWS.map((view) => view.name));
+startKeys();
+void loadSession();
+const root = document.getElementById("app");
+if (root) render(<Shell />, root);

@@ -1,0 +1,143 @@
+// What the page knows, as signals. The hash of the URL is the truth for everything that a link
+// must carry; this file keeps the two in step. Answers of the server live beside it.
+import { computed, effect, signal } from "@preact/signals";
+import { type ApiError, asApiError, getJson, isAbort } from "../api/client";
+import type { DeviceInfo, FileInfo, Overview, Session } from "../api/contract";
+import { formatHash, type PageState, parseHash, START } from "./url";
+
+export const session = signal<Session | null>(null);
+export const sessionError = signal<ApiError | null>(null);
+export const page = signal<PageState>(START);
+/** inspector: null = as the view likes it; the keyboard and the button decide otherwise */
+export const inspectorOpen = signal<boolean | null>(null);
+export const helpOpen = signal(false);
+/** what the pointer or the keyboard is at, for the status bar and the legend */
+export const hoverStep = signal<{ step: number; time_us: number | null } | null>(null);
+/** the right end of the status bar: how the picture is drawn */
+export const drawnBy = signal("");
+export const tileMs = signal<number | null>(null);
+
+export const file = computed<FileInfo | null>(() => {
+  const files = session.value?.files ?? [];
+  return files.find((one) => one.id === page.value.file) ?? files[0] ?? null;
+});
+
+export const device = computed<DeviceInfo | null>(() => {
+  const devices = file.value?.devices ?? [];
+  const wanted = page.value.device;
+  return devices.find((one) => one.ordinal === wanted) ?? startDevice(devices);
+});
+
+/** The device to show first: one that ran out of memory, else the one with the longest trace. */
+export function startDevice(devices: readonly DeviceInfo[]): DeviceInfo | null {
+  const rank = (one: DeviceInfo) => [one.ooms.length > 0 ? 1 : 0, one.events, one.peak.active.bytes];
+  let best: DeviceInfo | null = null;
+  for (const one of devices) {
+    if (best === null) best = one;
+    const [a, b] = [rank(one), rank(best)];
+    const differs = a.findIndex((value, i) => value !== b[i]);
+    if (differs >= 0 && (a[differs] ?? 0) > (b[differs] ?? 0)) best = one;
+  }
+  return best;
+}
+
+/** "file=0&device=1" of every question, or null while there is no file. */
+export const place = computed(() => {
+  if (!file.value || !device.value) return null;
+  return { file: file.value.id, device: device.value.ordinal };
+});
+
+// ---- the hash ------------------------------------------------------------------------------------
+
+let views: readonly string[] = [START.view];
+let timer = 0;
+
+function writeHash(push: boolean): void {
+  const wanted = formatHash(page.value);
+  if (location.hash === wanted) return;
+  if (push) history.pushState(null, "", wanted);
+  else history.replaceState(null, "", wanted);
+}
+
+export function flushHash(): void {
+  window.clearTimeout(timer);
+  writeHash(false);
+}
+
+/** Changes the state. `push` makes a step of the browser's history: views, files, jumps. */
+export function go(patch: Partial<PageState>, push = false): void {
+  const next = { ...page.value, ...patch };
+  if (push) {
+    flushHash();
+    page.value = next;
+    writeHash(true);
+    return;
+  }
+  page.value = next;
+  // browsers refuse more than some hundred changes of the URL in half a minute
+  window.clearTimeout(timer);
+  timer = window.setTimeout(() => writeHash(false), 250);
+}
+
+/** Another file or device: what belongs to the old one goes. */
+export function goPlace(fileId: number, ordinal: number | null): void {
+  go({ file: fileId, device: ordinal, x: null, y: null, at: null, sel: null }, true);
+}
+
+export function startRouter(known: readonly string[]): void {
+  views = known;
+  const read = () => {
+    page.value = parseHash(location.hash, views);
+  };
+  read();
+  window.addEventListener("hashchange", read);
+  window.addEventListener("popstate", read);
+}
+
+// ---- answers -------------------------------------------------------------------------------------
+
+export interface Answer<T> {
+  data: T | null;
+  error: ApiError | null;
+  loading: boolean;
+}
+
+const NOTHING = { data: null, error: null, loading: false };
+
+/** A signal that follows a question: asks again when `url` changes, drops answers that came late. */
+export function follow<T>(url: () => { path: string; params: Record<string, string | number> } | null) {
+  const answer = signal<Answer<T>>(NOTHING);
+  const question = computed(() => JSON.stringify(url()));
+  effect(() => {
+    const asked = JSON.parse(question.value) as ReturnType<typeof url>;
+    if (asked === null) {
+      answer.value = NOTHING;
+      return;
+    }
+    const abort = new AbortController();
+    answer.value = { data: null, error: null, loading: true };
+    getJson<T>(asked.path, asked.params, abort.signal)
+      .then((data) => {
+        answer.value = { data, error: null, loading: false };
+      })
+      .catch((error: unknown) => {
+        if (isAbort(error)) return;
+        answer.value = { data: null, error: asApiError(error), loading: false };
+      });
+    return () => abort.abort();
+  });
+  return answer;
+}
+
+export const overview = follow<Overview>(() =>
+  place.value ? { path: "overview", params: place.value } : null,
+);
+
+export async function loadSession(): Promise<void> {
+  try {
+    session.value = await getJson<Session>("session");
+    sessionError.value = null;
+  } catch (error) {
+    sessionError.value = asApiError(error);
+  }
+}

@@ -1,0 +1,114 @@
+// The whole state of the page as text after the "#", and back. A link that was sent to somebody
+// shows the same thing; a link that was mangled shows as much as can be understood.
+//
+//   #timeline?file=0&dev=1&x=2450,3394&axis=step&colour=stack&sel=812&q=linear
+import { LEGENDS, type LegendBy } from "../api/contract";
+
+export type Axis = "step" | "time";
+export type Range = readonly [number, number];
+export type MarkSource = "search" | "sql";
+
+export interface PageState {
+  view: string;
+  file: number;
+  /** ordinal of the device; null: the file's busiest */
+  device: number | null;
+  axis: Axis;
+  /** visible range of the axis; null: everything */
+  x: Range | null;
+  /** visible range of bytes; null: fitted to what is visible */
+  y: Range | null;
+  colour: LegendBy;
+  /** the step of the cursor; null: the OOM or the peak */
+  at: number | null;
+  /** id of the selected allocation */
+  sel: number | null;
+  q: string;
+  sql: string;
+  /** which of the two is marked in the pictures */
+  mark: MarkSource | null;
+  /** show the marked ones only */
+  only: boolean;
+}
+
+export const START: PageState = {
+  view: "overview",
+  file: 0,
+  device: null,
+  axis: "step",
+  x: null,
+  y: null,
+  colour: "stack",
+  at: null,
+  sel: null,
+  q: "",
+  sql: "",
+  mark: null,
+  only: false,
+};
+
+const LONGEST_TEXT = 20_000;
+
+function natural(text: string | null): number | null {
+  if (text === null || !/^\d{1,15}$/.test(text)) return null;
+  return Number(text);
+}
+
+function ordinal(text: string | null): number | null {
+  if (text === null || !/^-?\d{1,6}$/.test(text)) return null;
+  return Number(text);
+}
+
+function range(text: string | null): Range | null {
+  if (text === null) return null;
+  const [low, high, ...rest] = text.split(",").map((part) => (part === "" ? Number.NaN : Number(part)));
+  if (low === undefined || high === undefined || rest.length > 0) return null;
+  if (!Number.isFinite(low) || !Number.isFinite(high) || high <= low) return null;
+  return [low, high];
+}
+
+function number(value: number): string {
+  return Number.isInteger(value) ? String(value) : String(Number(value.toFixed(3)));
+}
+
+export function parseHash(hash: string, views: readonly string[]): PageState {
+  const text = hash.startsWith("#") ? hash.slice(1) : hash;
+  const cut = text.indexOf("?");
+  const name = cut < 0 ? text : text.slice(0, cut);
+  const query = new URLSearchParams(cut < 0 ? "" : text.slice(cut + 1));
+  const mark = query.get("mark");
+  const colour = query.get("colour");
+  return {
+    view: views.includes(name) ? name : START.view,
+    file: natural(query.get("file")) ?? START.file,
+    device: ordinal(query.get("dev")),
+    axis: query.get("axis") === "time" ? "time" : "step",
+    x: range(query.get("x")),
+    y: range(query.get("y")),
+    colour: LEGENDS.find((by) => by === colour) ?? START.colour,
+    at: natural(query.get("at")),
+    sel: natural(query.get("sel")),
+    q: (query.get("q") ?? "").slice(0, LONGEST_TEXT),
+    sql: (query.get("sql") ?? "").slice(0, LONGEST_TEXT),
+    mark: mark === "search" || mark === "sql" ? mark : null,
+    only: query.get("only") === "1",
+  };
+}
+
+export function formatHash(state: PageState): string {
+  const query = new URLSearchParams();
+  if (state.file !== START.file) query.set("file", String(state.file));
+  if (state.device !== null) query.set("dev", String(state.device));
+  if (state.axis !== START.axis) query.set("axis", state.axis);
+  if (state.x) query.set("x", state.x.map(number).join(","));
+  if (state.y) query.set("y", state.y.map(number).join(","));
+  if (state.colour !== START.colour) query.set("colour", state.colour);
+  if (state.at !== null) query.set("at", String(state.at));
+  if (state.sel !== null) query.set("sel", String(state.sel));
+  if (state.q !== "") query.set("q", state.q);
+  if (state.sql !== "") query.set("sql", state.sql);
+  if (state.mark !== null) query.set("mark", state.mark);
+  if (state.only) query.set("only", "1");
+  const text = query.toString().replaceAll("%2C", ",");
+  return text === "" ? `#${state.view}` : `#${state.view}?${text}`;
+}

@@ -1,0 +1,81 @@
+// The list of keys. A modal dialog: Escape closes it, focus returns to where it was.
+import { useEffect, useRef } from "preact/hooks";
+import { helpOpen } from "../state/store";
+import { VIEWS } from "../views/registry";
+import { Icon } from "./icons";
+
+const GROUPS: readonly { title: string; keys: readonly [string, readonly string[]][] }[] = [
+  {
+    title: "Move",
+    keys: [
+      ["Pan", ["A", "D"]],
+      ["Zoom at the cursor", ["W", "S", "+", "−"]],
+      ["Zoom bytes", ["⇧ wheel"]],
+      ["Fit everything", ["f"]],
+      ["Zoom to the selection", ["z"]],
+      ["Previous, next event", ["[", "]"]],
+      ["From allocation to allocation", ["←", "→", "↑", "↓"]],
+    ],
+  },
+  {
+    title: "Find and choose",
+    keys: [
+      ["Search", ["/"]],
+      ["Next, previous hit", ["n", "N"]],
+      ["Show only the hits", ["o"]],
+      ["Clear", ["Esc"]],
+      ["Inspector", ["i"]],
+      ["Copy link", ["c"]],
+    ],
+  },
+  {
+    title: "Page",
+    keys: [
+      ["Theme", ["t"]],
+      ["Colour by the next thing", ["g"]],
+      ["Step or time", ["x"]],
+      ["This list", ["?"]],
+    ],
+  },
+];
+
+export function Help() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    if (helpOpen.value) dialog.current?.showModal();
+    else dialog.current?.close();
+  }, [helpOpen.value]);
+  const close = () => {
+    helpOpen.value = false;
+  };
+  const views = VIEWS.map((view, i) => [view.title, [`${i + 1}`]] as [string, string[]]);
+  return (
+    <dialog class="help" ref={dialog} aria-labelledby="help-title" onClose={close}>
+      <header>
+        <h2 id="help-title">Keyboard</h2>
+        <button type="button" class="iconbtn" aria-label="Close" onClick={close}>
+          <Icon name="close" />
+        </button>
+      </header>
+      <div class="cols">
+        {[...GROUPS, { title: "Views", keys: views }].map((group) => (
+          <div key={group.title}>
+            <h3>{group.title}</h3>
+            <ul>
+              {group.keys.map(([what, keys]) => (
+                <li key={what}>
+                  <span>{what}</span>
+                  <span>
+                    {keys.map((key) => (
+                      <kbd key={key}>{key}</kbd>
+                    ))}
+                  </span>
+                </li>
+              ))}
+            </ul>
+          </div>
+        ))}
+      </div>
+    </dialog>
+  );
+}

@@ -1,0 +1,101 @@
+// The frame of the page: bars, rail, the view, the inspector; and the keys that work everywhere.
+import { useEffect } from "preact/hooks";
+import { onKey } from "../state/keys";
+import {
+  file,
+  go,
+  helpOpen,
+  inspectorOpen,
+  loadSession,
+  page,
+  session,
+  sessionError,
+} from "../state/store";
+import { toggleTheme } from "../state/theme";
+import { Inspector } from "../views/inspector/inspector";
+import { VIEWS, viewNamed } from "../views/registry";
+import { Help } from "./help";
+import { ErrorNotice, Notice, RECORD_CODE } from "./notice";
+import { Rail } from "./rail";
+import { Status } from "./status";
+import { toggleInspector, TopBar } from "./topbar";
+
+function shellKey(event: KeyboardEvent): boolean {
+  const view = VIEWS[Number(event.key) - 1];
+  if (view) {
+    go({ view: view.name }, true);
+    return true;
+  }
+  switch (event.key) {
+    case "/":
+      document.querySelector<HTMLInputElement>("#search")?.focus();
+      return true;
+    case "?":
+      helpOpen.value = true;
+      return true;
+    case "i":
+      toggleInspector();
+      return true;
+    case "t":
+      toggleTheme();
+      return true;
+    case "c":
+      document.querySelector<HTMLButtonElement>("[title^='Copy link']")?.click();
+      return true;
+    default:
+      return false;
+  }
+}
+
+function Main() {
+  if (sessionError.value) {
+    return (
+      <div class="center">
+        <ErrorNotice error={sessionError.value} retry={() => void loadSession()} />
+      </div>
+    );
+  }
+  if (!session.value) {
+    return (
+      <div class="center">
+        <div class="progress" role="progressbar" aria-label="Opening the file" />
+      </div>
+    );
+  }
+  if (!file.value) {
+    return (
+      <div class="center">
+        <Notice icon="overview" title="No file is open" code={RECORD_CODE}>
+          <p>
+            Start <span class="fn">tidegauge view snapshot.pickle</span> with a file. To record one:
+          </p>
+        </Notice>
+      </div>
+    );
+  }
+  const View = viewNamed(page.value.view)?.component;
+  return View ? <View key={page.value.view} /> : null;
+}
+
+export function Shell() {
+  useEffect(() => onKey(shellKey), []);
+  const view = viewNamed(page.value.view);
+  const name = file.value?.name;
+  useEffect(() => {
+    document.title = [view?.title, name, "Tidegauge"].filter(Boolean).join(" · ");
+  }, [view?.title, name]);
+  const open = inspectorOpen.value;
+  const docked = open ?? view?.docked ?? false;
+  return (
+    <div class={`app${docked ? "" : " noside"}${open ? " sideopen" : ""}`}>
+      <TopBar />
+      <Rail />
+      <main class="main" id="main">
+        <Main />
+      </main>
+      <Inspector />
+      <Status />
+      <Help />
+    </div>
+  );
+}

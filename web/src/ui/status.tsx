@@ -1,0 +1,36 @@
+// The bottom line: the identities of the file, the step under the cursor, how the picture is drawn.
+import { device, drawnBy, hoverStep, overview, page, tileMs } from "../state/store";
+import { formatHash } from "../state/url";
+import { Icon } from "./icons";
+import { integer, seconds } from "./units";
+
+export function Status() {
+  const identities = overview.value.data?.identities ?? [];
+  const hover = hoverStep.value;
+  const start = device.value?.first_time_us ?? null;
+  const issues = formatHash({ ...page.value, view: "overview" });
+  return (
+    <footer class="status">
+      {identities.map((identity, index) => (
+        <span key={identity.name} class={index > 0 ? "opt" : ""} title={identity.text}>
+          {index > 0 && <i class="sep" />}
+          {identity.holds ? <Icon name="check" class="okc" /> : <Icon name="alert" />}
+          {identity.holds ? identity.text : <a href={issues}>{identity.text}</a>}
+        </span>
+      ))}
+      <span class="spacer" />
+      {hover && (
+        <span>
+          step {integer(hover.step)}
+          {hover.time_us !== null && start !== null && ` · ${seconds(hover.time_us - start)}`}
+        </span>
+      )}
+      {page.value.view === "timeline" && drawnBy.value !== "" && (
+        <span class="opt">{drawnBy.value}</span>
+      )}
+      {page.value.view === "timeline" && tileMs.value !== null && (
+        <span class="opt">tile {Math.max(1, Math.round(tileMs.value))} ms</span>
+      )}
+    </footer>
+  );
+}

@@ -1,0 +1,187 @@
+// File, devices, search, link, theme, help, inspector.
+import { useSignal } from "@preact/signals";
+import type { DeviceInfo } from "../api/contract";
+import {
+  device,
+  file,
+  flushHash,
+  go,
+  goPlace,
+  helpOpen,
+  inspectorOpen,
+  page,
+  session,
+} from "../state/store";
+import { toggleTheme } from "../state/theme";
+import { formatHash, START } from "../state/url";
+import { Icon, Logo } from "./icons";
+import { Menu } from "./menu";
+import { SearchBox } from "./search_box";
+import { bytesText, counted, integer } from "./units";
+
+function FileMenu() {
+  const files = session.value?.files ?? [];
+  const current = file.value;
+  if (!current) return null;
+  const facts = `${bytesText(current.file_bytes)} · ${counted(current.events, "event")}`;
+  if (files.length < 2) {
+    return (
+      <span class="file" title={`${current.name}, ${current.format}, ${facts}`}>
+        <span class="mono cut">{current.name}</span>
+        <span class="faint">{facts}</span>
+      </span>
+    );
+  }
+  return (
+    <Menu
+      label={`File ${current.name}, one of ${files.length}`}
+      class="file"
+      items={files.map((one) => ({
+        key: String(one.id),
+        label: <span class="mono">{one.name}</span>,
+        note: `${bytesText(one.file_bytes)} · ${integer(one.events)} events`,
+      }))}
+      chosen={String(current.id)}
+      onChoose={(key) => goPlace(Number(key), null)}
+    >
+      <span class="mono cut">{current.name}</span>
+      <span class="faint">{facts}</span>
+    </Menu>
+  );
+}
+
+/** A small tank: live bytes and the reserved level, as parts of the most that was reserved. */
+function Tank({ of }: { of: DeviceInfo }) {
+  const full = Math.max(1, of.peak.reserved.bytes, of.peak.active.bytes, of.ceiling_bytes ?? 0);
+  const live = Math.min(1, of.peak.active.bytes / full);
+  const reserved = Math.min(1, of.peak.reserved.bytes / full);
+  return (
+    <span class="staff">
+      <i style={{ height: `${(live * 100).toFixed(1)}%` }} />
+      <b style={{ bottom: `calc(${(reserved * 100).toFixed(1)}% - 1.5px)` }} />
+    </span>
+  );
+}
+
+const MOST_CHIPS = 4;
+
+function Devices() {
+  const devices = file.value?.devices ?? [];
+  const current = device.value;
+  if (!file.value || !current) return null;
+  const fileId = file.value.id;
+  if (devices.length > MOST_CHIPS) {
+    return (
+      <Menu
+        label={`Device ${current.label}, one of ${devices.length}`}
+        class="pick"
+        items={devices.map((one) => ({
+          key: String(one.ordinal),
+          label: one.label,
+          note: counted(one.events, "event"),
+        }))}
+        chosen={String(current.ordinal)}
+        onChoose={(key) => goPlace(fileId, Number(key))}
+      >
+        <Tank of={current} />
+        {current.label}
+      </Menu>
+    );
+  }
+  return (
+    <div class="chips" role="group" aria-label="Devices">
+      {devices.map((one) => (
+        <button
+          type="button"
+          key={one.ordinal}
+          class="devchip"
+          aria-pressed={one.ordinal === current.ordinal}
+          title={`${one.label}: ${counted(one.events, "event")}, most reserved ${bytesText(one.peak.reserved.bytes)}`}
+          onClick={() => goPlace(fileId, one.ordinal)}
+        >
+          <Tank of={one} />
+          {one.label}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+export function TopBar() {
+  const copied = useSignal(false);
+  return (
+    <header class="topbar">
+      <a
+        class="brand"
+        href={formatHash({ ...START, file: page.value.file })}
+        aria-label="Tidegauge, overview"
+      >
+        <Logo />
+        <span>Tidegauge</span>
+      </a>
+      <FileMenu />
+      <Devices />
+      <span class="spacer" />
+      <SearchBox />
+      <button
+        type="button"
+        class="iconbtn"
+        aria-label={copied.value ? "Link copied" : "Copy a link to this state"}
+        title="Copy link  c"
+        onClick={() => copyLink(copied)}
+      >
+        <Icon name={copied.value ? "check" : "link"} class={copied.value ? "okc" : ""} />
+      </button>
+      <button
+        type="button"
+        class="iconbtn"
+        aria-label="Change theme"
+        title="Theme  t"
+        onClick={toggleTheme}
+      >
+        <Icon name="theme" />
+      </button>
+      <button
+        type="button"
+        class="iconbtn"
+        aria-label="Keyboard and help"
+        title="Help  ?"
+        onClick={() => {
+          helpOpen.value = true;
+        }}
+      >
+        <Icon name="help" />
+      </button>
+      <button
+        type="button"
+        class="iconbtn"
+        id="inspector-toggle"
+        aria-label="Inspector"
+        aria-pressed={inspectorOpen.value ?? false}
+        title="Inspector  i"
+        onClick={toggleInspector}
+      >
+        <Icon name="side" />
+      </button>
+    </header>
+  );
+}
+
+export function toggleInspector(): void {
+  const shown = document.querySelector<HTMLElement>(".side")?.offsetParent !== null;
+  inspectorOpen.value = !(shown && document.querySelector(".side") !== null);
+}
+
+export async function copyLink(copied: { value: boolean }): Promise<void> {
+  flushHash();
+  try {
+    await navigator.clipboard.writeText(location.href);
+    copied.value = true;
+    window.setTimeout(() => {
+      copied.value = false;
+    }, 1500);
+  } catch {
+    // no clipboard: the address bar holds the same link
+    go({});
+  }
+}

@@ -1,0 +1,41 @@
+// The views of the page. One entry here makes a view known to the rail, the router, the keyboard
+// and the links of the overview; nothing else lists them.
+import type { ComponentType } from "preact";
+import type { IconName } from "../ui/icons";
+import { OverviewView } from "./overview/overview_view";
+import { SqlView } from "./sql/sql_view";
+import { TimelineView } from "./timeline/timeline_view";
+
+export interface View {
+  name: string;
+  title: string;
+  group: "Look" | "Explain" | "Ask" | "Watch";
+  icon: IconName;
+  /** the inspector stands beside it on wide screens */
+  docked: boolean;
+  component: ComponentType;
+}
+
+export const VIEWS: readonly View[] = [
+  {
+    name: "overview",
+    title: "Overview",
+    group: "Look",
+    icon: "overview",
+    docked: false,
+    component: OverviewView,
+  },
+  {
+    name: "timeline",
+    title: "Timeline",
+    group: "Look",
+    icon: "timeline",
+    docked: true,
+    component: TimelineView,
+  },
+  { name: "sql", title: "SQL", group: "Ask", icon: "sql", docked: false, component: SqlView },
+];
+
+export function viewNamed(name: string): View | undefined {
+  return VIEWS.find((view) => view.name === name);
+}

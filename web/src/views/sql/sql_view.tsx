@@ -1,0 +1,3 @@
+export function SqlView() {
+  return <h1>SQL</h1>;
+}

@@ -1,0 +1,18 @@
+import { defineConfig } from "vitest/config";
+
+// Every URL is relative: the page lives below a random token. Nothing is inlined: the content
+// security policy of the server allows no inline script, no inline style.
+const backend = process.env.TIDEGAUGE_BACKEND;
+
+export default defineConfig({
+  base: "./",
+  build: {
+    target: "es2022",
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    chunkSizeWarningLimit: 600,
+  },
+  oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
+  server: backend ? { proxy: { "/api": { target: backend, changeOrigin: true } } } : {},
+  test: { include: ["src/**/*.test.ts"] },
+});
