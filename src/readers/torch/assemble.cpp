@@ -1,0 +1,113 @@
+#include "readers/torch/assemble.h"
+
+#include <algorithm>
+
+namespace tidegauge::readers::torch {
+namespace {
+
+base::Error noSnapshot(std::string what) {
+  return {base::ErrorKind::kUnreadable, "not a memory snapshot: " + std::move(what), std::nullopt,
+          "torch.cuda.memory._dump_snapshot(\"file.pickle\") writes one."};
+}
+
+// A bare list of segments, as torch.cuda.memory_snapshot() returns it?
+bool isSegmentList(const Values& values, Value top) {
+  if (top.tag() == Tag::kEmptyList) return true;
+  if (top.tag() != Tag::kList) return false;
+  bool all_segments = true;
+  values.tree().forEachItem(top.index(), [&](Value item) {
+    bool segment = false;
+    if (item.tag() == Tag::kDict) {
+      values.tree().forEachPair(item.index(), [&](Value key, Value) {
+        segment |= key.word() == Word::kBlocks || key.word() == Word::kTotalSize;
+      });
+    }
+    all_segments &= segment;
+  });
+  return all_segments;
+}
+
+bool isNoDeviceWithoutData(const model::Device& device) {
+  return device.event_begin == device.event_end &&
+         device.final_segment_begin == device.final_segment_end;
+}
+
+}  // namespace
+
+model::Device& deviceRow(model::Trace& trace, int32_t ordinal) {
+  // Ordinals ascend, pinned host memory (−1) comes last.
+  auto order = [](int32_t number) { return static_cast<uint32_t>(number); };
+  auto place = std::lower_bound(trace.devices.begin(), trace.devices.end(), ordinal,
+                                [&](const model::Device& device, int32_t number) {
+                                  return order(device.ordinal) < order(number);
+                                });
+  if (place == trace.devices.end() || place->ordinal != ordinal) {
+    model::Device device;
+    device.ordinal = ordinal;
+    device.kind =
+        ordinal == kHostOrdinal ? model::DeviceKind::kPinnedHost : model::DeviceKind::kGpu;
+    place = trace.devices.insert(place, device);
+  }
+  return *place;
+}
+
+base::Status assemble(model::Trace& trace, Columns& columns, Value top) {
+  Value segments, traces, host_segments, host_traces, annotations, settings;
+  const Values& values = columns.values();
+  if (isSegmentList(values, top)) {
+    segments = top;
+  } else if (top.tag() == Tag::kDict) {
+    values.tree().forEachPair(top.index(), [&](Value key, Value value) {
+      switch (key.word()) {
+        case Word::kSegments:
+          segments = value;
+          break;
+        case Word::kDeviceTraces:
+          traces = value;
+          break;
+        case Word::kHostSegments:
+          host_segments = value;
+          break;
+        case Word::kHostTraces:
+          host_traces = value;
+          break;
+        case Word::kExternalAnnotations:
+          annotations = value;
+          break;
+        case Word::kAllocatorSettings:
+          settings = value;
+          break;
+        default:
+          columns.oddities().unknownKey(Place::kTopLevel, key);
+          break;
+      }
+    });
+    if (segments.tag() == Tag::kNothing && traces.tag() == Tag::kNothing) {
+      return noSnapshot("no key 'segments'");
+    }
+  } else {
+    return noSnapshot("the top level is neither a dict nor a list of segments");
+  }
+  columns.finishEvents();
+  TG_RETURN_IF_ERROR(assembleEvents(trace, columns, traces, host_traces));
+  TG_RETURN_IF_ERROR(assembleSegments(trace, columns, segments, host_segments));
+  assembleSettings(trace, columns, settings);
+  assembleAnnotations(trace, columns, annotations);
+  std::erase_if(trace.devices, isNoDeviceWithoutData);
+  if (trace.events.size() == 0) {
+    model::Issue issue;
+    issue.kind = model::IssueKind::kNoTrace;
+    trace.issues.add(std::move(issue));
+  }
+  if (values.repairedTexts() > 0) {
+    model::Issue issue;
+    issue.kind = model::IssueKind::kBadValue;
+    issue.count = values.repairedTexts();
+    issue.detail = "text that is no UTF-8";
+    trace.issues.add(std::move(issue));
+  }
+  columns.oddities().moveTo(trace.issues);
+  return base::okStatus();
+}
+
+}  // namespace tidegauge::readers::torch

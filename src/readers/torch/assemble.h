@@ -1,0 +1,32 @@
+// assemble: from the top value of a file to a finished Trace. Events are rows by now; this puts
+// them in the order of the devices and reads everything else (segments, blocks, annotations,
+// settings).
+//
+//   {"segments": […], "device_traces": [[event 0 … 999], []], …}  →  devices, final_segments, …
+//
+// Cost: O(items outside events) + one pass over the events' action and time columns.
+#pragma once
+
+#include "base/result.h"
+#include "model/trace.h"
+#include "readers/torch/columns.h"
+
+namespace tidegauge::readers::torch {
+
+base::Status assemble(model::Trace& trace, Columns& columns, Value top);
+
+// Parts of it, one file each.
+base::Status assembleEvents(model::Trace& trace, Columns& columns, Value device_traces,
+                            Value host_traces);
+base::Status assembleSegments(model::Trace& trace, Columns& columns, Value segments,
+                              Value host_segments);
+void assembleAnnotations(model::Trace& trace, Columns& columns, Value annotations);
+void assembleSettings(model::Trace& trace, Columns& columns, Value settings);
+
+// The device row with this ordinal, added if new. Ordinal −1 is pinned host memory.
+model::Device& deviceRow(model::Trace& trace, int32_t ordinal);
+
+inline constexpr int32_t kHostOrdinal = -1;
+inline constexpr int64_t kMostDevices = 1024;
+
+}  // namespace tidegauge::readers::torch

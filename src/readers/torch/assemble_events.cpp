@@ -1,0 +1,174 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "readers/torch/assemble.h"
+
+namespace tidegauge::readers::torch {
+namespace {
+
+// Consecutive rows of the columns.
+struct RowRun {
+  uint64_t begin;
+  uint64_t count;
+};
+
+struct DeviceRows {
+  int32_t ordinal;
+  std::vector<RowRun> runs;
+};
+
+// The rows of one device's list of events, in its order. Dicts that are no rows yet become some.
+std::vector<RowRun> rowsOf(Columns& columns, Value list) {
+  std::vector<RowRun> runs;
+  if (list.tag() == Tag::kEmptyList || list.tag() == Tag::kNothing) return runs;
+  if (!list.isSequence()) {
+    columns.oddities().badValue(Place::kTopLevel, "device_traces");
+    return runs;
+  }
+  columns.values().tree().forEachItem(list.index(), [&](Value item) {
+    RowRun run{item.index(), 1};
+    if (item.tag() == Tag::kEvent) {
+      run.count += item.moreRows();
+    } else if (item.tag() == Tag::kDict) {
+      run.begin = columns.addEventFromNode(item.index());
+    } else {
+      columns.oddities().badValue(Place::kTopLevel, "device_traces");
+      return;
+    }
+    if (!runs.empty() && runs.back().begin + runs.back().count == run.begin) {
+      runs.back().count += run.count;
+    } else {
+      runs.push_back(run);
+    }
+  });
+  return runs;
+}
+
+template <class T>
+void gather(std::vector<T>& column, const std::vector<DeviceRows>& devices, uint64_t total) {
+  if (column.empty()) return;
+  std::vector<T> gathered;
+  gathered.reserve(total);
+  for (const DeviceRows& device : devices) {
+    for (RowRun run : device.runs) {
+      auto begin = column.begin() + static_cast<ptrdiff_t>(run.begin);
+      gathered.insert(gathered.end(), begin, begin + static_cast<ptrdiff_t>(run.count));
+    }
+  }
+  column = std::move(gathered);
+}
+
+void gatherAll(model::Events& events, const std::vector<DeviceRows>& devices, uint64_t total) {
+  gather(events.action, devices, total);
+  gather(events.address, devices, total);
+  gather(events.size_bytes, devices, total);
+  gather(events.stack, devices, total);
+  gather(events.stream, devices, total);
+  gather(events.time_us, devices, total);
+  gather(events.pool, devices, total);
+  gather(events.compile_context, devices, total);
+  gather(events.metadata, devices, total);
+  gather(events.category, devices, total);
+}
+
+// Are the rows in the order of the devices already? True for every file that torch writes.
+bool inOrder(const std::vector<DeviceRows>& devices, uint64_t rows) {
+  uint64_t next = 0;
+  for (const DeviceRows& device : devices) {
+    for (RowRun run : device.runs) {
+      if (run.begin != next) return false;
+      next += run.count;
+    }
+  }
+  return next == rows;
+}
+
+void reportOrder(model::Trace& trace, const model::Device& device) {
+  const auto& time_us = trace.events.time_us;
+  if (time_us.empty()) return;
+  model::Issue issue;
+  issue.kind = model::IssueKind::kUnorderedTime;
+  issue.device = device.ordinal;
+  int64_t latest_us = model::kNoTime;
+  for (uint64_t row = device.event_begin; row < device.event_end; ++row) {
+    if (time_us[row] == model::kNoTime) continue;
+    if (time_us[row] < latest_us) {
+      if (issue.count++ == 0) issue.first_step = row - device.event_begin;
+    }
+    latest_us = std::max(latest_us, time_us[row]);
+  }
+  if (issue.count > 0) trace.issues.add(std::move(issue));
+}
+
+void reportUnknownActions(model::Trace& trace, const model::Device& device) {
+  if (trace.unknown_actions.empty()) return;
+  std::vector<model::Issue> issues(trace.unknown_actions.size());
+  for (uint64_t row = device.event_begin; row < device.event_end; ++row) {
+    if (trace.events.action[row] < model::Action::kFirstUnknown) continue;
+    size_t number = static_cast<size_t>(trace.events.action[row]) -
+                    static_cast<size_t>(model::Action::kFirstUnknown);
+    model::Issue& issue = issues[number];
+    if (issue.count++ == 0) issue.first_step = row - device.event_begin;
+  }
+  for (size_t i = 0; i < issues.size(); ++i) {
+    if (issues[i].count == 0) continue;
+    issues[i].kind = model::IssueKind::kUnknownAction;
+    issues[i].device = device.ordinal;
+    issues[i].detail = fmt::format("action '{}'", trace.strings.text(trace.unknown_actions[i]));
+    trace.issues.add(std::move(issues[i]));
+  }
+}
+
+}  // namespace
+
+base::Status assembleEvents(model::Trace& trace, Columns& columns, Value device_traces,
+                            Value host_traces) {
+  std::vector<DeviceRows> devices;
+  if (device_traces.isSequence()) {
+    std::vector<Value> lists;
+    const Tree& tree = columns.values().tree();
+    if (tree.itemCount(device_traces.index()) > static_cast<uint64_t>(kMostDevices)) {
+      return base::Error{base::ErrorKind::kLimit,
+                         fmt::format("'device_traces' has {} devices; at most {} are read",
+                                     tree.itemCount(device_traces.index()), kMostDevices),
+                         std::nullopt, ""};
+    }
+    tree.forEachItem(device_traces.index(), [&](Value list) { lists.push_back(list); });
+    for (size_t i = 0; i < lists.size(); ++i) {
+      devices.push_back({static_cast<int32_t>(i), rowsOf(columns, lists[i])});
+    }
+  } else if (device_traces.tag() != Tag::kNothing && device_traces.tag() != Tag::kEmptyList &&
+             device_traces.tag() != Tag::kNone) {
+    columns.oddities().badValue(Place::kTopLevel, "device_traces");
+  }
+  if (host_traces.tag() != Tag::kNothing && host_traces.tag() != Tag::kNone) {
+    devices.push_back({kHostOrdinal, rowsOf(columns, host_traces)});
+  }
+  columns.finishEvents();
+
+  uint64_t total = 0;
+  for (const DeviceRows& device : devices) {
+    uint64_t begin = total;
+    for (RowRun run : device.runs) total += run.count;
+    model::Device& row = deviceRow(trace, device.ordinal);
+    row.event_begin = begin;
+    row.event_end = total;
+  }
+  // A list that is there several times is read several times, but not without bound: every event
+  // takes a byte of the input at least.
+  if (total > columns.values().input().size() || total >= model::kNoStep) {
+    return base::Error{base::ErrorKind::kLimit,
+                       fmt::format("the file names {} events, more than it can hold", total),
+                       std::nullopt, ""};
+  }
+  if (!inOrder(devices, trace.events.size())) gatherAll(trace.events, devices, total);
+  trace.events.subject.assign(trace.events.size(), base::Id<void>::kNone);
+  for (const model::Device& device : trace.devices) {
+    reportOrder(trace, device);
+    reportUnknownActions(trace, device);
+  }
+  return base::okStatus();
+}
+
+}  // namespace tidegauge::readers::torch

@@ -1,0 +1,392 @@
+#include "readers/torch/columns.h"
+
+#include <algorithm>
+#include <new>
+
+#include "readers/torch/utf8.h"
+
+namespace tidegauge::readers::torch {
+namespace {
+
+using model::IssueKind;
+
+// Larger sizes are nonsense; sums of a few thousand of these still fit into 64 bits.
+constexpr uint64_t kLargestSize = uint64_t{1} << 50;
+constexpr size_t kMostNoteBytes = 8192;  // of each part of a frame's note
+constexpr size_t kMostStreams = model::StreamId::kNone;
+constexpr size_t kMostPools = model::PoolId::kNone;
+constexpr size_t kMostUnknownActions = 255 - static_cast<size_t>(model::Action::kFirstUnknown);
+
+// Appends to a column that exists only once an event has a value for it.
+template <class T>
+void appendOptional(std::vector<T>& column, size_t row, T value, T absent, size_t capacity) {
+  if (column.empty()) {
+    if (value == absent) return;
+    column.reserve(capacity);
+    column.resize(row, absent);
+  }
+  column.push_back(value);
+}
+
+template <class T>
+void setOptional(std::vector<T>& column, size_t row, T value, T absent) {
+  if (column.empty() && value == absent) return;
+  if (column.size() <= row) column.resize(row + 1, absent);
+  column[row] = value;
+}
+
+template <class T>
+T optionalAt(const std::vector<T>& column, size_t row, T absent) {
+  return row < column.size() ? column[row] : absent;
+}
+
+template <class T>
+void fillUp(std::vector<T>& column, size_t rows, T absent) {
+  if (!column.empty()) column.resize(rows, absent);
+}
+
+}  // namespace
+
+Columns::Columns(model::Trace& trace, Values& values, Oddities& oddities)
+    : trace_(trace),
+      values_(values),
+      oddities_(oddities),
+      frames_(trace.frames, trace.strings),
+      stacks_(trace.stacks) {
+  trace_.streams.push_back({0});
+  trace_.pools.push_back({0, 0});
+  streams_[0] = model::StreamId(0);
+  pools_[values_.pair(0, 0).index()] = model::PoolId(0);
+}
+
+void Columns::reserve(uint64_t input_bytes) {
+  constexpr uint64_t kBytesPerEvent = 48;   // of the leanest event in a pickle
+  constexpr uint64_t kBytesPerFrameId = 8;  // most lists are repeated; a reference takes 2 or 5
+  model::Events& events = trace_.events;
+  try {
+    size_t rows = input_bytes / kBytesPerEvent + 1;
+    events.action.reserve(rows);
+    events.address.reserve(rows);
+    events.size_bytes.reserve(rows);
+    events.stack.reserve(rows);
+    events.stream.reserve(rows);
+    trace_.stacks.frame.reserve(input_bytes / kBytesPerFrameId + 1);
+  } catch (const std::bad_alloc&) {
+    // Then the columns grow as they are filled.
+  }
+}
+
+// ---- events
+// --------------------------------------------------------------------------------------
+
+uint32_t Columns::addEvent(const EventRow& row) {
+  model::Events& events = trace_.events;
+  size_t index = events.action.size();
+  size_t capacity = events.action.capacity();
+  events.action.push_back(row.action);
+  events.address.push_back(row.address);
+  events.size_bytes.push_back(row.size_bytes);
+  events.stack.push_back(row.stack);
+  events.stream.push_back(row.stream);
+  appendOptional(events.time_us, index, row.time_us, model::kNoTime, capacity);
+  appendOptional(events.pool, index, row.pool, model::PoolId(), capacity);
+  appendOptional(events.compile_context, index, row.compile_context, model::StringId(), capacity);
+  appendOptional(events.metadata, index, row.metadata, model::StringId(), capacity);
+  appendOptional(events.category, index, row.category, model::StringId(), capacity);
+  return static_cast<uint32_t>(index);
+}
+
+void Columns::setFields(EventRow& row, Items items) {
+  for (size_t i = 0; i + 1 < items.count; i += 2) setField(row, items[i], items[i + 1]);
+}
+
+uint32_t Columns::addEvent(Items items) {
+  EventRow row;
+  setFields(row, items);
+  return addEvent(row);
+}
+
+uint32_t Columns::addEventFromNode(uint32_t node) {
+  EventRow row;
+  values_.tree().forEachRun(node, [&](Items items) { setFields(row, items); });
+  if (!row.has_action) {
+    oddities_.missingKey(Place::kEvent, "action");
+    row.action = actionOf(values_.text(""));
+  }
+  return addEvent(row);
+}
+
+void Columns::changeEvent(uint32_t index, Items items) {
+  model::Events& events = trace_.events;
+  EventRow row;
+  row.action = events.action[index];
+  row.address = events.address[index];
+  row.size_bytes = events.size_bytes[index];
+  row.stack = events.stack[index];
+  row.stream = events.stream[index];
+  row.time_us = optionalAt(events.time_us, index, model::kNoTime);
+  row.pool = optionalAt(events.pool, index, model::PoolId());
+  row.compile_context = optionalAt(events.compile_context, index, model::StringId());
+  row.metadata = optionalAt(events.metadata, index, model::StringId());
+  row.category = optionalAt(events.category, index, model::StringId());
+  setFields(row, items);
+  events.action[index] = row.action;
+  events.address[index] = row.address;
+  events.size_bytes[index] = row.size_bytes;
+  events.stack[index] = row.stack;
+  events.stream[index] = row.stream;
+  setOptional(events.time_us, index, row.time_us, model::kNoTime);
+  setOptional(events.pool, index, row.pool, model::PoolId());
+  setOptional(events.compile_context, index, row.compile_context, model::StringId());
+  setOptional(events.metadata, index, row.metadata, model::StringId());
+  setOptional(events.category, index, row.category, model::StringId());
+  finishEvents();
+}
+
+void Columns::finishEvents() {
+  model::Events& events = trace_.events;
+  size_t rows = events.size();
+  fillUp(events.time_us, rows, model::kNoTime);
+  fillUp(events.pool, rows, model::PoolId());
+  fillUp(events.compile_context, rows, model::StringId());
+  fillUp(events.metadata, rows, model::StringId());
+  fillUp(events.category, rows, model::StringId());
+}
+
+void Columns::setField(EventRow& row, Value key, Value value) {
+  switch (key.word()) {
+    case Word::kAction:
+      row.action = actionOf(value);
+      row.has_action = true;
+      break;
+    case Word::kAddr:
+    case Word::kDeviceFree: {
+      auto address = values_.addressOf(value);
+      if (!address) oddities_.badValue(Place::kEvent, "addr");
+      row.address = address.value_or(0);
+      break;
+    }
+    case Word::kSize:
+      row.size_bytes = sizeOf(value);
+      break;
+    case Word::kStream:
+      row.stream = streamOf(value, Place::kEvent);
+      break;
+    case Word::kTimeUs: {
+      auto time_us = values_.signedOf(value);
+      if (!time_us) oddities_.badValue(Place::kEvent, "time_us");
+      row.time_us = time_us.value_or(model::kNoTime);
+      break;
+    }
+    case Word::kFrames:
+      row.stack = stackOf(value, Place::kEvent);
+      break;
+    case Word::kPoolId:
+      row.pool = poolOf(value, Place::kEvent);
+      break;
+    case Word::kCompileContext:
+      row.compile_context = cachedText(last_context_, value);
+      break;
+    case Word::kUserMetadata:
+      row.metadata = cachedText(last_metadata_, value);
+      break;
+    case Word::kCategory:
+      row.category = cachedText(last_category_, value);
+      break;
+    default:
+      oddities_.unknownKey(Place::kEvent, key);
+      break;
+  }
+}
+
+model::Action Columns::actionOf(Value value) {
+  if (isAction(value.word())) return torch::actionOf(value.word());
+  model::StringId name = describedText(value);
+  auto& unknown = trace_.unknown_actions;
+  auto found = std::find(unknown.begin(), unknown.end(), name);
+  if (found == unknown.end()) {
+    if (unknown.size() < kMostUnknownActions) {
+      found = unknown.insert(unknown.end(), name);
+    } else {
+      oddities_.badValue(Place::kEvent, "action");
+      found = unknown.end() - 1;
+    }
+  }
+  auto first = static_cast<uint8_t>(model::Action::kFirstUnknown);
+  return static_cast<model::Action>(first + (found - unknown.begin()));
+}
+
+uint64_t Columns::sizeOf(Value value) {
+  auto size_bytes = values_.unsignedOf(value);
+  if (size_bytes && *size_bytes <= kLargestSize) return *size_bytes;
+  oddities_.badValue(Place::kEvent, "size");
+  return 0;
+}
+
+model::StringId Columns::cachedText(LastText& last, Value value) {
+  if (value == last.value) return last.id;
+  std::string_view text = values_.textOf(value);
+  // Python writes "N/A" and "" anew with every event: equal texts at other offsets.
+  // Only short ones: comparing long ones again and again could take quadratic time.
+  constexpr size_t kMostCompared = 64;
+  bool both_in_input = value.tag() == Tag::kString && last.value.tag() == Tag::kString;
+  if (both_in_input && text.size() <= kMostCompared && text == last.text) return last.id;
+  last = {value, text, describedText(value)};
+  return last.id;
+}
+
+model::StringId Columns::describedText(Value value) {
+  if (value.tag() == Tag::kDict || value.isSequence()) frozen_.insert(value.index());
+  return values_.internDescribed(value);
+}
+
+// ---- frames and stacks
+// ---------------------------------------------------------------------------
+
+FrameRow Columns::frameRow(Items items) {
+  FrameRow row;
+  Value op, node_name, target, original;
+  for (size_t i = 0; i + 1 < items.count; i += 2) {
+    Value value = items[i + 1];
+    switch (items[i].word()) {
+      case Word::kFilename:
+      case Word::kName: {
+        bool file = items[i].word() == Word::kFilename;
+        if (!value.isString()) oddities_.badValue(Place::kFrame, file ? "filename" : "name");
+        (file ? row.file : row.function) = describedText(value);
+        break;
+      }
+      case Word::kLine: {
+        auto line = values_.unsignedOf(value);
+        if (!line) oddities_.badValue(Place::kFrame, "line");
+        row.line = line.value_or(0);
+        break;
+      }
+      case Word::kFxNodeOp:
+        op = value;
+        break;
+      case Word::kFxNodeName:
+        node_name = value;
+        break;
+      case Word::kFxNodeTarget:
+        target = value;
+        break;
+      case Word::kFxOriginalTrace:
+        original = value;
+        break;
+      default:
+        oddities_.unknownKey(Place::kFrame, items[i]);
+        break;
+    }
+  }
+  std::string note;
+  for (Value part : {op, node_name, target, original}) {
+    if (part.tag() == Tag::kNothing || part.tag() == Tag::kNone) continue;
+    if (!note.empty()) note += part == original ? "\n" : " ";
+    note += values_.strings().text(describedText(part)).substr(0, kMostNoteBytes);
+  }
+  if (!note.empty()) row.note = values_.strings().intern(repairedUtf8(note));
+  if (!row.file.valid()) row.file = values_.strings().intern("");
+  if (!row.function.valid()) row.function = values_.strings().intern("");
+  return row;
+}
+
+std::optional<model::FrameId> Columns::addFrame(Items items) {
+  bool has_file = false, has_name = false;
+  for (size_t i = 0; i + 1 < items.count; i += 2) {
+    has_file |= items[i].word() == Word::kFilename;
+    has_name |= items[i].word() == Word::kName;
+  }
+  if (!has_file || !has_name) return std::nullopt;
+  return frames_.intern(frameRow(items));
+}
+
+model::FrameId Columns::frameOf(Value value) {
+  if (value.tag() == Tag::kFrame) return model::FrameId(value.index());
+  if (value.tag() != Tag::kDict && value.tag() != Tag::kEmptyDict) return {};
+  if (value.tag() == Tag::kEmptyDict) return frames_.intern(frameRow({}));
+  auto [place, added] = frame_of_node_.try_emplace(value.index());
+  if (added) {
+    frozen_.insert(value.index());
+    std::vector<Value> items;
+    values_.tree().forEachItem(value.index(), [&](Value item) { items.push_back(item); });
+    place->second = frames_.intern(frameRow({items.data(), items.size()}));
+  }
+  return place->second;
+}
+
+model::StackId Columns::stackOf(Value value, Place place) {
+  if (value.tag() == Tag::kStack) return model::StackId(value.index());
+  if (value.tag() == Tag::kEmptyList || value.tag() == Tag::kNone) return {};
+  if (!value.isSequence()) {
+    oddities_.badValue(place, "frames");
+    return {};
+  }
+  auto [known, added] = stack_of_node_.try_emplace(value.index());
+  if (!added) return known->second;
+  frozen_.insert(value.index());
+  std::vector<model::FrameId> frames;
+  values_.tree().forEachItem(value.index(), [&](Value item) {
+    model::FrameId frame = frameOf(item);
+    if (frame.valid()) {
+      frames.push_back(frame);
+    } else {
+      oddities_.badValue(place, "frames");
+    }
+  });
+  model::StackId stack = addStack(frames);
+  stack_of_node_[value.index()] = stack;
+  return stack;
+}
+
+// ---- streams and pools
+// ---------------------------------------------------------------------------
+
+model::StreamId Columns::streamOf(Value value, Place place) {
+  auto raw = values_.addressOf(value);
+  if (!raw) {
+    oddities_.badValue(place, "stream");
+    return model::StreamId(0);
+  }
+  if (*raw == last_stream_raw_) return last_stream_;
+  auto [known, added] = streams_.try_emplace(*raw, model::StreamId(0));
+  if (added) {
+    if (trace_.streams.size() < kMostStreams) {
+      known->second = model::StreamId(static_cast<uint16_t>(trace_.streams.size()));
+      trace_.streams.push_back({*raw});
+    } else {
+      oddities_.other(IssueKind::kBadValue,
+                      "more than 65,535 streams: the rest counts as stream 0");
+    }
+  }
+  last_stream_raw_ = *raw;
+  last_stream_ = known->second;
+  return last_stream_;
+}
+
+model::PoolId Columns::poolOf(Value value, Place place) {
+  if (value.isSequence() && values_.tree().itemCount(value.index()) == 2) {
+    // JSON has no tuples, and numbers beyond 63 bits are no pair yet.
+    std::vector<Value> parts;
+    values_.tree().forEachItem(value.index(), [&](Value part) { parts.push_back(part); });
+    auto first = values_.addressOf(parts[0]), second = values_.addressOf(parts[1]);
+    if (first && second) value = values_.pair(*first, *second);
+  }
+  if (value.tag() != Tag::kPair) {
+    oddities_.badValue(place, "pool_id");
+    return {};
+  }
+  auto [known, added] = pools_.try_emplace(value.index());
+  if (added) {
+    if (trace_.pools.size() < kMostPools) {
+      known->second = model::PoolId(static_cast<uint16_t>(trace_.pools.size()));
+      auto [first, second] = values_.pairOf(value);
+      trace_.pools.push_back({first, second});
+    } else {
+      oddities_.other(IssueKind::kBadValue, "more than 65,535 pools: the rest counts as unknown");
+    }
+  }
+  return known->second;
+}
+
+}  // namespace tidegauge::readers::torch

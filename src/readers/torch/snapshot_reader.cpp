@@ -1,0 +1,89 @@
+#include "readers/torch/snapshot_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <new>
+
+#include "readers/torch/assemble.h"
+#include "readers/torch/columns.h"
+#include "readers/torch/machine.h"
+#include "readers/torch/pickle.h"
+
+namespace tidegauge::readers::torch {
+namespace {
+
+using base::Error;
+using base::ErrorKind;
+
+// HTML pages pad the embedded pickle with NULs; anything else after the end is worth a word.
+void reportTrailing(model::Trace& trace, std::span<const uint8_t> input, uint64_t end_offset) {
+  auto rest = input.subspan(end_offset);
+  bool padding = std::all_of(rest.begin(), rest.end(), [](uint8_t byte) { return byte == 0; });
+  if (padding) return;
+  model::Issue issue;
+  issue.kind = model::IssueKind::kTrailingBytes;
+  issue.count = rest.size();
+  issue.first_offset = end_offset;
+  trace.issues.add(std::move(issue));
+}
+
+struct Attempt {
+  base::Result<model::Trace> result = Error{};
+  bool needs_careful = false;
+};
+
+Attempt tryRead(std::span<const uint8_t> input, Mode mode, const ReadOptions& options) {
+  Attempt attempt;
+  model::Trace trace;
+  Values values(input, trace.strings);
+  Oddities oddities(values);
+  Columns columns(trace, values, oddities);
+  columns.reserve(input.size());
+  Machine machine(columns, mode);
+  BytesDone bytes_done;
+  if (options.progress) {
+    bytes_done = [&](uint64_t done) { options.progress(done, input.size()); };
+  }
+  PickleEnd end;
+  if (!readPickle(input, machine, values, bytes_done, end)) {
+    attempt.needs_careful = machine.needsCareful();
+    attempt.result = std::move(machine.error());
+    return attempt;
+  }
+  if (auto status = assemble(trace, columns, end.top); !status.ok()) {
+    attempt.result = std::move(status.error());
+    return attempt;
+  }
+  trace.source.format = fmt::format("pickle protocol {}", end.protocol);
+  reportTrailing(trace, input, end.end_offset);
+  if (options.progress) options.progress(input.size(), input.size());
+  attempt.result = std::move(trace);
+  return attempt;
+}
+
+}  // namespace
+
+base::Result<model::Trace> readSnapshot(std::span<const uint8_t> input, std::string name,
+                                        const ReadOptions& options) {
+  if (input.empty()) return Error{ErrorKind::kUnreadable, "the file is empty", 0, ""};
+  if (!looksLikePickle(input)) {
+    return Error{ErrorKind::kUnreadable, "neither a pickle nor JSON", 0,
+                 "Expected a PyTorch memory snapshot."};
+  }
+  try {
+    Attempt attempt = tryRead(input, Mode::kQuick, options);
+    if (attempt.needs_careful) attempt = tryRead(input, Mode::kCareful, options);
+    if (attempt.result.ok()) {
+      model::Source& source = attempt.result.value().source;
+      source.name = std::move(name);
+      source.data_bytes = input.size();
+      source.file_bytes = input.size();
+    }
+    return std::move(attempt.result);
+  } catch (const std::bad_alloc&) {
+    return Error{ErrorKind::kLimit, "not enough memory to read this file", std::nullopt, ""};
+  }
+}
+
+}  // namespace tidegauge::readers::torch

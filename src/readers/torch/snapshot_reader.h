@@ -1,0 +1,32 @@
+// readSnapshot: the bytes of one uncompressed snapshot become a Trace (without lives, see
+// model/lives.h).
+//
+//   pickle ─┐
+//   JSON ───┴► machine ─► columns (events, frames, stacks) ─┐
+//                     └─► tree (segments, settings, …) ─────┴► assemble ─► Trace
+//
+// Cost: one pass; peak memory = the input + what the Trace holds + 8 bytes per remembered object.
+// Source: docs/formats/snapshot.md.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+
+#include "base/result.h"
+#include "model/trace.h"
+
+namespace tidegauge::readers::torch {
+
+struct ReadOptions {
+  // Called every few MiB, on the calling thread. May be empty.
+  std::function<void(uint64_t bytes_done, uint64_t bytes_total)> progress;
+};
+
+// `name` is for people: the path, or the member of an archive. The input must outlive the call
+// only.
+base::Result<model::Trace> readSnapshot(std::span<const uint8_t> input, std::string name,
+                                        const ReadOptions& options);
+
+}  // namespace tidegauge::readers::torch

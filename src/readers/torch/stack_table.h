@@ -1,0 +1,53 @@
+// Frames and stacks, stored once each. Equal frames share a FrameId, equal lists of frames a
+// StackId.
+//
+// Cost: one hash of 4 bytes per frame and one lookup per list; 12 bytes per distinct stack and 4
+// per frame in it.
+#pragma once
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstdint>
+#include <span>
+
+#include "model/trace.h"
+
+namespace tidegauge::readers::torch {
+
+struct FrameRow {
+  model::StringId function;
+  model::StringId file;
+  uint64_t line = 0;
+  model::StringId note;
+
+  bool operator==(const FrameRow&) const = default;
+};
+
+class FrameTable {
+ public:
+  FrameTable(model::Frames& frames, const base::StringPool& strings)
+      : frames_(frames), strings_(strings) {}
+  model::FrameId intern(const FrameRow& row);
+
+ private:
+  struct Hash {
+    size_t operator()(const FrameRow& row) const;
+  };
+  model::Frames& frames_;
+  const base::StringPool& strings_;
+  boost::unordered_flat_map<FrameRow, model::FrameId, Hash> ids_;
+};
+
+class StackTable {
+ public:
+  explicit StackTable(model::Stacks& stacks) : stacks_(stacks) {}
+  // An invalid id for no frames at all.
+  model::StackId intern(std::span<const model::FrameId> frames);
+
+ private:
+  model::Stacks& stacks_;
+  boost::unordered_flat_map<uint64_t, uint32_t> ids_;  // hash of the frames → StackId
+};
+
+model::FrameKind frameKindOf(std::string_view file, std::string_view function);
+
+}  // namespace tidegauge::readers::torch
