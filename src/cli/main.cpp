@@ -1,1 +1,20 @@
-int main() { return 0; }
+// tidegauge: records, shows and explains where GPU memory went. One file per sub-command beside
+// this.
+#include <CLI/CLI.hpp>
+
+#include "cli/report_command.h"
+
+int main(int argc, char** argv) {
+  CLI::App app{"Tidegauge shows and explains where GPU memory went.", "tidegauge"};
+  app.set_version_flag("--version", "tidegauge 0.1.0");
+  app.require_subcommand(1);
+  int exit_code = 0;
+  tidegauge::cli::addReportCommand(app, exit_code);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    int code = app.exit(error);
+    return code == 0 ? 0 : 2;
+  }
+  return exit_code;
+}

@@ -5,6 +5,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <numeric>
 
+#include "model/block_layout.h"
 #include "model/block_size.h"
 #include "model/piece_lives.h"
 
@@ -526,6 +527,7 @@ void buildLives(Trace& trace) {
   for (Device& device : trace.devices) {
     buildPieceLives(trace, device);
     LifeBuilder(trace, device).run();
+    inferBlocks(trace, device);
   }
   noteRecordingGaps(trace);
 }

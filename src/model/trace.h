@@ -121,6 +121,7 @@ enum AllocationFlag : uint8_t {
   kStackIsOfFree = 8,      // no alloc event: the stack is that of the free
   kInFinalState = 16,      // still there in the file's final state
   kPendingAtEnd = 32,      // … as active_pending_free
+  kBlockUncertain = 64,    // block_bytes is a lower bound: see blockSlackBytes
 };
 
 // Live after step s  ⇔  first_step ≤ s < last_step, where last_step may be the number of events

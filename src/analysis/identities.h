@@ -1,0 +1,36 @@
+// Identities: sums that must hold in every file, checked on every file and shown, not hidden.
+//
+//   drawn     at every step: live = traced + older than the recording + lost
+//   live      at the end: live by the trace = active blocks of the final state
+//   reserved  at the end: owned by the trace = the final segments;  at every step: active ≤
+//   reserved segments  in the final state: a segment's size and totals = the sums of its blocks
+//
+// A broken one is not an error: it is the file's own contradiction, named with its size.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/analysed_trace.h"
+
+namespace tidegauge::analysis {
+
+struct ByProvenance {
+  uint64_t traced_bytes = 0;
+  uint64_t older_bytes = 0;  // before_recording and ghosts
+  uint64_t lost_bytes = 0;
+  uint64_t sum() const { return traced_bytes + older_bytes + lost_bytes; }
+};
+// Live block bytes after a step, by where they are known from. O(live).
+ByProvenance byProvenance(const AnalysedTrace& analysed, const DeviceAnalysis& device, Step step);
+
+struct Identity {
+  std::string name;  // "drawn", "live", "reserved", "segments"
+  bool holds = true;
+  uint64_t difference_bytes = 0;
+  std::string text{};  // the sum in words and numbers
+};
+std::vector<Identity> identitiesOf(const AnalysedTrace& analysed, const DeviceAnalysis& device);
+
+}  // namespace tidegauge::analysis

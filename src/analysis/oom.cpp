@@ -1,0 +1,48 @@
+#include "analysis/oom.h"
+
+namespace tidegauge::analysis {
+namespace {
+
+using model::Action;
+
+// What the failing malloc gave back before it gave up: the run of releases (and the completions of
+// frees it waited for) that ends at the OOM.
+void countGivenBack(const model::Trace& trace, const model::Device& device, OomReport& report) {
+  for (Step step = report.step; step > 0; --step) {
+    uint64_t event = device.event_begin + step - 1;
+    Action action = trace.events.action[event];
+    if (action == Action::kSegmentFree || action == Action::kSegmentUnmap) {
+      report.given_back_bytes += trace.events.size_bytes[event];
+      report.given_back_segments++;
+    } else if (action != Action::kFreeCompleted || step < 2 ||
+               trace.events.action[event - 1] == Action::kFreeRequested) {
+      break;
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<OomReport> oomsOf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
+                              size_t limit) {
+  const model::Trace& trace = analysed.trace;
+  std::vector<OomReport> reports;
+  for (uint64_t event = device.device.event_begin; event < device.device.event_end; ++event) {
+    if (trace.events.action[event] != Action::kOom) continue;
+    OomReport report;
+    report.step = static_cast<Step>(event - device.device.event_begin);
+    report.requested_bytes = trace.events.size_bytes[event];
+    report.device_free_bytes = trace.events.address[event];
+    report.totals = device.totals.at(report.step);
+    report.stack = trace.events.stack[event];
+    report.phases = phasesAt(device.phases, report.step);
+    countGivenBack(trace, device.device, report);
+    if (limit == 0 || reports.size() < limit) {
+      report.free = freeParts(blocksAt(trace, device.device, device.live, report.step));
+    }
+    reports.push_back(std::move(report));
+  }
+  return reports;
+}
+
+}  // namespace tidegauge::analysis

@@ -1,0 +1,40 @@
+// Out of memory: what was asked, what the driver had left, what lay free inside our own segments.
+//
+//   ceiling   = reserved + free in the driver      what this process could ever have had
+//   over_by   = request − free in the driver       how much was missing, given what was reserved
+//   free      = reserved − active                  free, but inside segments
+//
+// The reserved bytes are those at the event: the allocator had already given back what it could.
+#pragma once
+
+#include <vector>
+
+#include "analysis/analysed_trace.h"
+#include "analysis/layout.h"
+
+namespace tidegauge::analysis {
+
+struct OomReport {
+  Step step = 0;
+  uint64_t requested_bytes = 0;  // rounded, as recorded
+  uint64_t device_free_bytes = 0;
+  Totals totals;   // at the event
+  FreeParts free;  // inside segments
+  uint64_t given_back_bytes =
+      0;  // segment_free and segment_unmap right before it, by its own retry
+  uint64_t given_back_segments = 0;
+  StackId stack;                 // of the request
+  std::vector<uint32_t> phases;  // annotations around it, outermost first
+
+  uint64_t ceilingBytes() const { return totals.reserved_bytes + device_free_bytes; }
+  // 0 if the driver had enough (a limit of the process, then).
+  uint64_t overBytes() const {
+    return requested_bytes > device_free_bytes ? requested_bytes - device_free_bytes : 0;
+  }
+};
+
+// The device's out-of-memory events in order; at most `limit` get their layout looked at (0 = all).
+std::vector<OomReport> oomsOf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
+                              size_t limit = 0);
+
+}  // namespace tidegauge::analysis

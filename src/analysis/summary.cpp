@@ -1,0 +1,69 @@
+#include "analysis/summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tidegauge::analysis {
+namespace {
+
+void summarisePhases(const DeviceAnalysis& device, DeviceSummary& summary) {
+  std::vector<Phase> phases = device.phases;
+  std::erase_if(phases, [](const Phase& p) { return p.begin_step == p.end_step; });
+  summary.phases_total = phases.size();
+  std::stable_sort(phases.begin(), phases.end(), [](const Phase& a, const Phase& b) {
+    if (a.depth != b.depth) return a.depth < b.depth;
+    return a.begin_step < b.begin_step;
+  });
+  if (phases.size() > kMostPhases) phases.resize(kMostPhases);
+  for (const Phase& phase : phases) {
+    Span span = device.totals.span(phase.begin_step, phase.end_step);
+    uint64_t before = phase.begin_step == 0 ? device.totals.initial().active_bytes
+                                            : device.totals.at(phase.begin_step - 1).active_bytes;
+    uint64_t after = device.totals.at(phase.end_step - 1).active_bytes;
+    summary.phases.push_back({.annotation = phase.annotation,
+                              .begin_step = phase.begin_step,
+                              .end_step = phase.end_step,
+                              .depth = phase.depth,
+                              .peak_active_bytes = span.active_max,
+                              .peak_step = span.active_max_step,
+                              .grew_bytes = static_cast<int64_t>(after - before)});
+  }
+}
+
+}  // namespace
+
+DeviceSummary summarise(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
+  DeviceSummary summary;
+  summary.device = &device;
+  summary.initial = device.totals.initial();
+  summary.final = device.totals.last();
+  summary.peak = peakOf(analysed, device);
+  constexpr size_t kMostLayouts = 100;
+  summary.ooms = oomsOf(analysed, device, kMostLayouts);
+  for (size_t i = 0; i < summary.ooms.size(); ++i) {
+    const OomReport& oom = summary.ooms[i];
+    if (oom.overBytes() > summary.ooms[summary.worst_oom].overBytes()) summary.worst_oom = i;
+    summary.ceiling_bytes = std::max(summary.ceiling_bytes.value_or(0), oom.ceilingBytes());
+  }
+  if (!summary.ooms.empty()) {
+    summary.at_oom = holdersAt(analysed, device, summary.ooms[summary.worst_oom].step);
+  }
+  Step last = device.totals.steps() == 0 ? 0 : device.totals.steps() - 1;
+  summary.final_free = freeParts(blocksAt(analysed.trace, device.device, device.live, last));
+  summary.at_peak = byProvenance(analysed, device, summary.peak.active.step);
+  summarisePhases(device, summary);
+  summary.identities = identitiesOf(analysed, device);
+  for (uint64_t row = device.device.allocation_begin; row < device.device.allocation_end; ++row) {
+    summary.allocations_by_provenance[static_cast<size_t>(
+        analysed.trace.allocations.provenance[row])]++;
+  }
+  return summary;
+}
+
+std::string deviceLabel(const model::Device& device) {
+  if (device.kind == model::DeviceKind::kPinnedHost) return "pinned host memory";
+  return fmt::format("cuda:{}", device.ordinal);
+}
+
+}  // namespace tidegauge::analysis

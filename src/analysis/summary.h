@@ -1,0 +1,47 @@
+// Everything the report and the overview say about one device, gathered once.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "analysis/identities.h"
+#include "analysis/oom.h"
+#include "analysis/peak.h"
+
+namespace tidegauge::analysis {
+
+struct PhaseSummary {
+  uint32_t annotation = 0;
+  Step begin_step = 0;
+  Step end_step = 0;
+  uint16_t depth = 0;
+  uint64_t peak_active_bytes = 0;
+  Step peak_step = 0;
+  int64_t grew_bytes = 0;  // active after its last event minus active before its first
+};
+
+struct DeviceSummary {
+  const DeviceAnalysis* device = nullptr;
+  Totals initial;
+  Totals final;
+  PeakReport peak;
+  std::vector<OomReport> ooms;
+  std::optional<Holders> at_oom;  // at the worst out-of-memory event
+  size_t worst_oom = 0;           // index in ooms: the one that was short by most
+  FreeParts final_free;
+  ByProvenance at_peak;
+  std::vector<PhaseSummary> phases;  // outer ones first, at most kMostPhases
+  size_t phases_total = 0;
+  std::vector<Identity> identities;
+  uint64_t allocations_by_provenance[4] = {};
+  std::optional<uint64_t> ceiling_bytes;  // largest reserved + free in the driver seen at an OOM
+};
+
+inline constexpr size_t kMostPhases = 200;
+
+DeviceSummary summarise(const AnalysedTrace& analysed, const DeviceAnalysis& device);
+
+// "cuda:0"; "pinned host memory" for ordinal −1.
+std::string deviceLabel(const model::Device& device);
+
+}  // namespace tidegauge::analysis

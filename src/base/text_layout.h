@@ -1,0 +1,21 @@
+// Words on a terminal: display width, cutting with "…", wrapping with an indent. Width counts code
+// points (wide East Asian characters count as two).
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace tidegauge::base {
+
+size_t displayWidth(std::string_view text);
+// At most `columns` wide, with "…" as the last character if something was cut.
+std::string cutTo(std::string_view text, size_t columns);
+std::string padLeft(std::string_view text, size_t columns);
+std::string padRight(std::string_view text, size_t columns);
+// Lines of at most `columns`, each beginning with `indent` spaces; ends with a newline.
+std::string wrapped(std::string_view text, size_t columns, size_t indent);
+// Control characters of untrusted text would steer the terminal: they are shown as "·".
+std::string printable(std::string_view text);
+
+}  // namespace tidegauge::base

@@ -1,0 +1,81 @@
+#include "cli/open_trace.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+
+#include "base/format.h"
+#include "readers/torch/open_snapshots.h"
+
+namespace tidegauge::cli {
+namespace {
+
+// One line on stderr, only on a terminal, only once the work takes long.
+class ProgressBar {
+ public:
+  explicit ProgressBar(std::string name) : name_(std::move(name)) {}
+  ~ProgressBar() {
+    if (shown_) fmt::print(stderr, "\r\033[K");
+  }
+  void show(uint64_t done_bytes, uint64_t total_bytes) {
+    using namespace std::chrono;
+    auto now = steady_clock::now();
+    if (!terminal_ || now - begin_ < milliseconds(500) || now - last_ < milliseconds(100)) return;
+    last_ = now;
+    shown_ = true;
+    double share =
+        total_bytes == 0 ? 0.0 : static_cast<double>(done_bytes) / static_cast<double>(total_bytes);
+    int filled = static_cast<int>(share * 30);
+    fmt::print(stderr, "\r\033[KReading {} [{:█<{}}{: <{}}] {} of {}", name_, "", filled, "",
+               30 - filled, base::humanBytes(done_bytes), base::humanBytes(total_bytes));
+    std::fflush(stderr);
+  }
+
+ private:
+  std::string name_;
+  bool terminal_ = isatty(STDERR_FILENO) == 1;
+  bool shown_ = false;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point last_ = begin_;
+};
+
+}  // namespace
+
+base::Result<Traces> openTraces(const std::vector<std::string>& paths) {
+  Traces traces;
+  for (const std::string& path : paths) {
+    ProgressBar bar(path.substr(path.find_last_of('/') + 1));
+    readers::torch::ReadOptions options;
+    options.progress = [&](uint64_t done, uint64_t total) { bar.show(done, total); };
+    auto read = readers::torch::openSnapshots(path, options);
+    if (!read.ok()) {
+      base::Error error = read.error();
+      error.what = fmt::format("{}: {}", path == "-" ? "standard input" : path, error.what);
+      return error;
+    }
+    for (model::Trace& trace : read.value()) {
+      traces.push_back(std::make_unique<analysis::AnalysedTrace>(std::move(trace)));
+    }
+  }
+  return traces;
+}
+
+int reportError(const base::Error& error) {
+  std::string text = error.what;
+  if (error.byte_offset) text += fmt::format(" (at byte {})", base::withCommas(*error.byte_offset));
+  text += '.';
+  if (!error.hint.empty()) text += " " + error.hint;
+  fmt::print(stderr, "tidegauge: {}\n", text);
+  switch (error.kind) {
+    case base::ErrorKind::kUsage:
+      return 2;
+    case base::ErrorKind::kMissingFeature:
+      return 4;
+    default:
+      return 3;
+  }
+}
+
+}  // namespace tidegauge::cli

@@ -1,0 +1,281 @@
+#include "export/story.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/format.h"
+
+namespace tidegauge::exporting {
+namespace {
+
+using analysis::AnalysedTrace;
+using analysis::DeviceSummary;
+using analysis::OomReport;
+using analysis::Step;
+using base::humanBytes;
+using base::withCommas;
+using Severity = Finding::Severity;
+
+Part plain(std::string text) { return {std::move(text), Part::Style::kPlain}; }
+Part strong(std::string text) { return {std::move(text), Part::Style::kStrong}; }
+Part code(std::string text) { return {std::move(text), Part::Style::kCode}; }
+
+// A window of the timeline around a step: the last twentieth before it, a little after.
+Link timelineAround(const DeviceSummary& summary, Step step) {
+  Step steps = summary.device->totals.steps();
+  Step width = std::max<Step>(20, steps / 20);
+  Step begin = step > width ? step - width : 0;
+  Step end = std::min<Step>(steps, step + width / 10 + 2);
+  return {"timeline", "Timeline", {{"x0", std::to_string(begin)}, {"x1", std::to_string(end)}}};
+}
+
+Link timeline() { return {"timeline", "Timeline", {}}; }
+
+Link sql(std::string query) { return {"sql", "SQL", {{"sql", std::move(query)}}}; }
+
+// Two compared sizes in one unit: the finer one that keeps them apart.
+std::pair<std::string, std::string> sameUnit(uint64_t a, uint64_t b) {
+  base::ByteUnit unit = std::min(base::unitFor(a), base::unitFor(b));
+  if (unit == base::ByteUnit::kB) unit = std::max(base::unitFor(a), base::unitFor(b));
+  if (unit > base::ByteUnit::kMiB && (a > b ? a - b : b - a) < (uint64_t{10} << 30)) {
+    unit = base::ByteUnit::kMiB;
+  }
+  return {humanBytes(a, unit), humanBytes(b, unit)};
+}
+
+std::string pieces(uint64_t count) {
+  return count == 1 ? "one piece" : fmt::format("{} pieces", withCommas(count));
+}
+std::string blocks(uint64_t count) {
+  return count == 1 ? "one block" : fmt::format("{} blocks", withCommas(count));
+}
+
+void tellOom(const AnalysedTrace& analysed, const DeviceSummary& summary, Story& story) {
+  const OomReport& oom = summary.ooms[summary.worst_oom];
+  story.kind = Story::Kind::kOom;
+  story.eyebrow = "Out of memory";
+  story.step = oom.step;
+  auto [asked, left] = sameUnit(oom.requested_bytes, oom.device_free_bytes);
+  story.headline = fmt::format("{} were asked for, {} were left.", asked, left);
+  if (oom.free.bytes > 0) {
+    story.headline += fmt::format(" {} lay free inside segments.", humanBytes(oom.free.bytes));
+  }
+
+  Sentence split;
+  if (oom.overBytes() > 0) {
+    split.parts = {plain("The driver was "), strong(humanBytes(oom.overBytes())),
+                   plain(" short. ")};
+  } else {
+    split.parts = {plain("The driver had enough; a limit of the process refused. ")};
+  }
+  split.parts.insert(
+      split.parts.end(),
+      {plain("Of "), strong(humanBytes(oom.totals.reserved_bytes)), plain(" reserved, "),
+       strong(humanBytes(oom.totals.active_bytes)), plain(" were live")});
+  if (oom.free.count > 0) {
+    split.parts.insert(split.parts.end(),
+                       {plain("; the rest lay free in "), strong(pieces(oom.free.count)),
+                        plain(", the largest "), strong(humanBytes(oom.free.largest_bytes))});
+  }
+  split.parts.push_back(plain("."));
+  split.link = timelineAround(summary, oom.step);
+  story.sentences.push_back(std::move(split));
+
+  if (oom.given_back_segments > 0) {
+    story.sentences.push_back(
+        {{strong(withCommas(oom.given_back_segments)),
+          plain(oom.given_back_segments == 1 ? " cached segment, " : " cached segments, "),
+          strong(humanBytes(oom.given_back_bytes)),
+          plain(oom.given_back_segments == 1
+                    ? ", was handed back to the driver just before. It was not enough."
+                    : ", were handed back to the driver just before. It was not enough.")},
+         timelineAround(summary, oom.step)});
+  }
+  if (oom.stack.valid()) {
+    Sentence from{{plain("The request came from "), code(analysed.labels.label(oom.stack))}, {}};
+    std::string caller = analysed.labels.caller(oom.stack);
+    if (!caller.empty()) from.parts.insert(from.parts.end(), {plain(", called by "), code(caller)});
+    if (!oom.phases.empty()) {
+      std::string phase(
+          analysed.trace.strings.text(analysed.trace.annotations.name[oom.phases.back()]));
+      from.parts.insert(from.parts.end(), {plain(", in phase "), strong(phase)});
+    }
+    from.parts.push_back(plain("."));
+    from.link = timelineAround(summary, oom.step);
+    story.sentences.push_back(std::move(from));
+  }
+  story.findings.push_back(
+      {Severity::kHigh,
+       {plain(summary.ooms.size() == 1 ? "Out of memory"
+                                       : fmt::format("Out of memory, {} times; the worst",
+                                                     withCommas(summary.ooms.size()))),
+        plain(fmt::format(" at step {}", withCommas(oom.step)))},
+       oom.requested_bytes,
+       timelineAround(summary, oom.step)});
+  if (oom.given_back_segments > 0) {
+    story.findings.push_back({Severity::kMedium,
+                              {plain(fmt::format("Cache flushed to make room, {} segments, in vain",
+                                                 withCommas(oom.given_back_segments)))},
+                              oom.given_back_bytes,
+                              timelineAround(summary, oom.step)});
+  }
+}
+
+void tellPeak(const DeviceSummary& summary, Story& story) {
+  const analysis::PeakReport& peak = summary.peak;
+  story.step = peak.active.step;
+  story.eyebrow = "High water";
+  auto [live, reserved] = sameUnit(peak.active.bytes, peak.reserved.bytes);
+  story.headline = fmt::format("{} were live at the peak, {} reserved.", live, reserved);
+  uint64_t reserved_then = summary.device->totals.at(peak.active.step).reserved_bytes;
+  Sentence sentence{{plain("The program held "), strong(humanBytes(peak.active.bytes)),
+                     plain(" at step "), strong(withCommas(peak.active.step)), plain("; "),
+                     strong(humanBytes(reserved_then)), plain(" were reserved then.")},
+                    timelineAround(summary, peak.active.step)};
+  story.sentences.push_back(std::move(sentence));
+}
+
+void tellHolders(const AnalysedTrace& analysed, const DeviceSummary& summary, Story& story) {
+  const analysis::Holders& holders = summary.at_oom ? *summary.at_oom : summary.peak.holders;
+  if (holders.groups.empty() || holders.block_bytes == 0) return;
+  size_t shown = 0;
+  for (const analysis::StackGroup& group : holders.groups) {
+    if (!group.stack.valid()) continue;
+    double share =
+        100.0 * static_cast<double>(group.block_bytes) / static_cast<double>(holders.block_bytes);
+    Sentence sentence{
+        {plain(shown == 0 ? "Most is held by " : "Then "), code(analysed.labels.label(group.stack)),
+         plain(": "), strong(humanBytes(group.block_bytes)),
+         plain(fmt::format(" in {}, {:.1f} % of live bytes.", blocks(group.blocks), share))},
+        {}};
+    sentence.link = sql(fmt::format(
+        "SELECT id, address_id(address, version) AS address, requested_bytes, alloc_step,\n"
+        "       free_completed_step\nFROM live_at({}, {})\nWHERE stack_id = {}\n"
+        "ORDER BY requested_bytes DESC",
+        summary.device->device.ordinal, holders.step, group.stack.value));
+    story.sentences.push_back(std::move(sentence));
+    if (++shown == 2) break;
+  }
+}
+
+void tellUnused(const DeviceSummary& summary, Story& story) {
+  uint64_t reserved = summary.final.reserved_bytes;
+  uint64_t active = summary.final.active_bytes;
+  if (reserved <= active) return;
+  uint64_t unused = reserved - active;
+  if (!summary.at_oom) {
+    Sentence sentence{{plain("At the end "), strong(humanBytes(unused)), plain(" of "),
+                       strong(humanBytes(reserved)), plain(" reserved are not live")},
+                      timeline()};
+    if (summary.final_free.pinned_bytes > 0) {
+      sentence.parts.insert(sentence.parts.end(),
+                            {plain(": "), strong(humanBytes(summary.final_free.pinned_bytes)),
+                             plain(" share a segment with live blocks and cannot be returned")});
+    }
+    sentence.parts.push_back(plain("."));
+    story.sentences.push_back(std::move(sentence));
+  }
+  if (summary.final_free.pinned_bytes > 0) {
+    story.findings.push_back(
+        {Severity::kMedium,
+         {plain(fmt::format("Free at the end but pinned by live blocks, in {} segments",
+                            withCommas(summary.final_free.segments)))},
+         summary.final_free.pinned_bytes,
+         timeline()});
+  }
+}
+
+void tellOlder(const DeviceSummary& summary, Story& story) {
+  uint64_t older = summary.at_peak.older_bytes;
+  uint64_t count = summary.allocations_by_provenance[1] + summary.allocations_by_provenance[3];
+  if (older > 0) {
+    story.findings.push_back(
+        {Severity::kMedium,
+         {plain(fmt::format("Older than the recording at the peak; {} in all", blocks(count)))},
+         older,
+         sql("SELECT id, address_id(address, version) AS address, block_bytes, "
+             "provenance, free_completed_step\nFROM allocations\nWHERE provenance IN "
+             "('before_recording', 'ghost')\nORDER BY block_bytes DESC")});
+  }
+  if (uint64_t lost = summary.allocations_by_provenance[2]; lost > 0) {
+    story.findings.push_back(
+        {Severity::kMedium,
+         {plain(fmt::format("One end of the life was not recorded: {}", blocks(lost)))},
+         summary.at_peak.lost_bytes,
+         sql("SELECT * FROM allocations WHERE provenance = 'lost' ORDER BY "
+             "block_bytes DESC")});
+  }
+  if (summary.peak.uncertain_bytes > 0) {
+    story.findings.push_back(
+        {Severity::kLow,
+         {plain("Block sizes known from requests only: the active peak may be higher by at most")},
+         summary.peak.uncertain_bytes,
+         {}});
+  }
+}
+
+void tellChecks(const AnalysedTrace& analysed, const DeviceSummary& summary, Story& story) {
+  for (const analysis::Identity& identity : summary.identities) {
+    if (identity.holds) continue;
+    story.findings.push_back({Severity::kMedium,
+                              {plain("The file contradicts itself: "), plain(identity.text)},
+                              identity.difference_bytes,
+                              sql("SELECT * FROM issues")});
+  }
+  if (summary.device->totals.steps() == 0) {
+    story.kind = Story::Kind::kState;
+    story.eyebrow = "Final state only";
+    story.step.reset();
+    story.findings.push_back(
+        {Severity::kMedium,
+         {plain("No events were recorded on this device: memory history was off")},
+         {},
+         {}});
+  }
+  uint64_t overflow = analysed.trace.issues.count(model::IssueKind::kRingOverflow);
+  if (overflow > 0) {
+    story.findings.push_back(
+        {Severity::kMedium,
+         {plain("The ring buffer was probably full: the oldest events are gone")},
+         {},
+         sql("SELECT * FROM issues")});
+  }
+}
+
+}  // namespace
+
+std::string plainText(const std::vector<Part>& parts) {
+  std::string text;
+  for (const Part& part : parts) text += part.text;
+  return text;
+}
+
+Story tellStory(const AnalysedTrace& analysed, const DeviceSummary& summary) {
+  Story story;
+  if (summary.at_oom) {
+    tellOom(analysed, summary, story);
+  } else {
+    tellPeak(summary, story);
+  }
+  tellHolders(analysed, summary, story);
+  tellUnused(summary, story);
+  tellOlder(summary, story);
+  tellChecks(analysed, summary, story);
+  if (story.kind == Story::Kind::kState) {
+    auto [live, reserved] = sameUnit(summary.final.active_bytes, summary.final.reserved_bytes);
+    story.headline = fmt::format("{} live, {} reserved when the file was written.", live, reserved);
+    story.sentences.clear();
+    tellHolders(analysed, summary, story);
+    story.sentences.push_back(
+        {{plain("There are no events: nothing can be said about the time before. Call "),
+          code("torch.cuda.memory._record_memory_history()"),
+          plain(" before the part you want to see.")},
+         {}});
+  }
+  std::stable_sort(story.findings.begin(), story.findings.end(),
+                   [](const Finding& a, const Finding& b) { return a.severity < b.severity; });
+  return story;
+}
+
+}  // namespace tidegauge::exporting

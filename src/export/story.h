@@ -1,0 +1,56 @@
+// The story of one device in sentences, each with its numbers and the place that shows them. The
+// report prints them, the page's overview links them.
+//
+//   "4,008 MiB were asked for, 3,842 MiB were left. 807 MiB lay free in 27 pieces."
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/summary.h"
+
+namespace tidegauge::exporting {
+
+struct Part {
+  enum class Style : uint8_t { kPlain, kStrong, kCode };
+  std::string text;
+  Style style = Style::kPlain;
+};
+
+struct Link {
+  std::string view;   // "timeline"
+  std::string label;  // "Timeline"
+  std::vector<std::pair<std::string, std::string>> params;
+};
+
+struct Sentence {
+  std::vector<Part> parts;
+  std::optional<Link> link;
+};
+
+struct Finding {
+  enum class Severity : uint8_t { kHigh, kMedium, kLow };
+  Severity severity = Severity::kLow;
+  std::vector<Part> parts;
+  std::optional<uint64_t> bytes;
+  std::optional<Link> link;
+};
+
+struct Story {
+  enum class Kind : uint8_t { kOom, kPeak, kState };
+  Kind kind = Kind::kPeak;
+  std::string eyebrow;  // "Out of memory"
+  std::optional<analysis::Step> step;
+  std::string headline;
+  std::vector<Sentence> sentences;
+  std::vector<Finding> findings;  // worst first
+};
+
+Story tellStory(const analysis::AnalysedTrace& analysed, const analysis::DeviceSummary& summary);
+
+std::string plainText(const std::vector<Part>& parts);
+
+}  // namespace tidegauge::exporting
