@@ -83,14 +83,33 @@ std::vector<LayoutBlock> blocksAt(const model::Trace& trace, const model::Device
   return blocks;
 }
 
-FreeParts freeParts(const std::vector<LayoutBlock>& blocks) {
+namespace {
+
+// Bytes of the whole pages inside [begin, begin + size).
+uint64_t wholePages(const model::Trace& trace, model::SegmentId segment, uint64_t begin,
+                    uint64_t size) {
+  uint64_t page =
+      trace.segments.small_pool[segment.index()] ? uint64_t{2} << 20 : uint64_t{20} << 20;
+  uint64_t origin = trace.segments.address[segment.index()];
+  uint64_t first = (begin - origin + page - 1) / page;
+  uint64_t last = (begin - origin + size) / page;
+  return last > first ? (last - first) * page : 0;
+}
+
+}  // namespace
+
+FreeParts freeParts(const model::Trace& trace, const std::vector<LayoutBlock>& blocks) {
   FreeParts parts;
   size_t begin = 0;
   while (begin < blocks.size()) {
     size_t end = begin;
+    model::SegmentId segment = blocks[begin].segment;
+    bool expandable =
+        segment.valid() && trace.segments.kind[segment.index()] == model::SegmentKind::kExpandable;
     uint64_t free_bytes = 0;
+    uint64_t page_bytes = 0;
     bool live = false;
-    while (end < blocks.size() && blocks[end].segment == blocks[begin].segment) {
+    while (end < blocks.size() && blocks[end].segment == segment) {
       const LayoutBlock& block = blocks[end++];
       if (block.state != model::BlockState::kInactive) {
         live = true;
@@ -99,10 +118,13 @@ FreeParts freeParts(const std::vector<LayoutBlock>& blocks) {
       free_bytes += block.size_bytes;
       parts.count++;
       parts.largest_bytes = std::max(parts.largest_bytes, block.size_bytes);
+      if (expandable) page_bytes += wholePages(trace, segment, block.address, block.size_bytes);
     }
+    uint64_t releasable = !live ? free_bytes : expandable ? page_bytes : 0;
     parts.bytes += free_bytes;
-    parts.segments += free_bytes > 0;
-    (live ? parts.pinned_bytes : parts.releasable_bytes) += free_bytes;
+    parts.releasable_bytes += releasable;
+    parts.pinned_bytes += free_bytes - releasable;
+    parts.pinned_segments += free_bytes > releasable;
     begin = end;
   }
   return parts;

@@ -33,10 +33,12 @@ struct FreeParts {
   uint64_t bytes = 0;
   uint64_t count = 0;
   uint64_t largest_bytes = 0;
-  uint64_t segments = 0;          // segments with at least one free part
-  uint64_t pinned_bytes = 0;      // in segments that a live block keeps from being returned
-  uint64_t releasable_bytes = 0;  // whole segments without a live block
+  uint64_t pinned_segments = 0;  // segments that hold pinned bytes
+  uint64_t pinned_bytes = 0;  // a live block in the segment (or page) keeps it from being returned
+  uint64_t releasable_bytes = 0;  // whole segments without a live block, whole free pages
 };
-FreeParts freeParts(const std::vector<LayoutBlock>& blocks);
+// Ordinary segments go back to the driver whole; expandable ones page by page (2 MiB in small
+// pools, 20 MiB in large ones, counted from the segment's address).
+FreeParts freeParts(const model::Trace& trace, const std::vector<LayoutBlock>& blocks);
 
 }  // namespace tidegauge::analysis

@@ -38,7 +38,7 @@ std::vector<OomReport> oomsOf(const AnalysedTrace& analysed, const DeviceAnalysi
     report.phases = phasesAt(device.phases, report.step);
     countGivenBack(trace, device.device, report);
     if (limit == 0 || reports.size() < limit) {
-      report.free = freeParts(blocksAt(trace, device.device, device.live, report.step));
+      report.free = freeParts(trace, blocksAt(trace, device.device, device.live, report.step));
     }
     reports.push_back(std::move(report));
   }

@@ -8,13 +8,11 @@
 namespace tidegauge::analysis {
 namespace {
 
-// Frames that say how Python and PyTorch got somewhere, never where: as PyTorch's own viewer drops
-// them (torch/utils/viz/MemoryViz.js, frame filter), by substring.
-constexpr std::array<std::string_view, 13> kNoiseFunctions = {"unwind::unwind",
+// Frames that say how Python and PyTorch got somewhere, never where; by substring.
+constexpr std::array<std::string_view, 24> kNoiseFunctions = {"unwind::unwind",
                                                               "CapturedTraceback::gather",
                                                               "gather_with_cpp",
                                                               "_start",
-                                                              "__libc_start_main",
                                                               "PyEval_",
                                                               "PyObject_",
                                                               "PyFunction_",
@@ -22,9 +20,21 @@ constexpr std::array<std::string_view, 13> kNoiseFunctions = {"unwind::unwind",
                                                               "Py_RunMain",
                                                               "Py_BytesMain",
                                                               "PyVectorcall_",
-                                                              "PyMethod_"};
+                                                              "PyMethod_",
+                                                              "cfunction_call",
+                                                              "method_vectorcall",
+                                                              "slot_tp_call",
+                                                              "pymain_",
+                                                              "pyrun_",
+                                                              "run_mod",
+                                                              "run_eval_code",
+                                                              "__libc_start",
+                                                              "dynamo_custom_",
+                                                              "CUDACachingAllocator",
+                                                              "wrap_kernel_functor_unboxed",
+                                                              "__clone"};
 constexpr std::array<std::string_view, 14> kNoiseFiles = {"core/boxing",
-                                                          "/Register",
+                                                          "Register",
                                                           "/Redispatch",
                                                           "pythonrun.c",
                                                           "Modules/main.c",
@@ -37,10 +47,17 @@ constexpr std::array<std::string_view, 14> kNoiseFiles = {"core/boxing",
                                                           "Objects/typeobject.c",
                                                           "Objects/classobject.c",
                                                           "Objects/descrobject.c"};
-// Python code that belongs to a library: good to see, no good as a name for a stack.
-constexpr std::array<std::string_view, 8> kLibraryFolders = {
-    "site-packages/", "dist-packages/", "/torch/", "lib/python",
-    "<frozen",        "<string>",       "<eval",   "torchinductor"};
+// Dispatcher and helpers below an operation: better than nothing, worse than the operation.
+constexpr std::array<std::string_view, 8> kDispatch = {
+    "at::_ops::",   "at::detail::", "redispatch", "wrapper_CUDA",
+    "THPVariable_", "c10::impl::",  "pthread_",   "error_condition"};
+// Python's own library and code without a file.
+constexpr std::array<std::string_view, 4> kPythonLibrary = {"<frozen", "<string>", "<eval",
+                                                            "runpy.py"};
+// torch's Python that only passes the call on.
+constexpr std::array<std::string_view, 6> kPlumbing = {
+    "nn/modules/module.py", "utils/_contextlib.py", "_dynamo/eval_frame.py",
+    "autograd/function.py", "_functorch/",          "_inductor/"};
 
 bool containsAny(std::string_view text, auto const& needles) {
   return std::any_of(needles.begin(), needles.end(),
@@ -52,6 +69,18 @@ std::string_view baseName(std::string_view path) {
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
+// "at::native::empty_cuda(c10::ArrayRef<long>, …)" → "at::native::empty_cuda".
+std::string_view withoutArguments(std::string_view function) {
+  constexpr std::string_view kAnonymous = "(anonymous namespace)";
+  size_t from = 0;
+  while (true) {
+    size_t open = function.find('(', from);
+    if (open == std::string_view::npos || open == 0) return function;
+    if (function.substr(open, kAnonymous.size()) != kAnonymous) return function.substr(0, open);
+    from = open + kAnonymous.size();
+  }
+}
+
 uint32_t fnv1a(std::string_view text) {
   uint32_t hash = 2166136261U;
   for (char c : text) hash = (hash ^ static_cast<uint8_t>(c)) * 16777619U;
@@ -60,49 +89,68 @@ uint32_t fnv1a(std::string_view text) {
 
 }  // namespace
 
+namespace {
+
+// True for files of Python's standard library: lib/python3.x/… but not below site-packages.
+bool inStandardLibrary(std::string_view file) {
+  size_t at = file.find("lib/python3");
+  return at != std::string_view::npos && file.find("-packages/", at) == std::string_view::npos;
+}
+
+bool inTorch(std::string_view file) {
+  return file.find("-packages/torch/") != std::string_view::npos ||
+         file.find("torchinductor_") != std::string_view::npos || file.starts_with("torch/");
+}
+
+}  // namespace
+
+StackLabels::Rank StackLabels::rankOf(std::string_view function, std::string_view file,
+                                      model::FrameKind kind) {
+  if (containsAny(function, kNoiseFunctions) || containsAny(file, kNoiseFiles)) return Rank::kNoise;
+  if (kind == model::FrameKind::kPython) {
+    if (containsAny(file, kPlumbing) || containsAny(file, kPythonLibrary)) return Rank::kPlumbing;
+    if (inTorch(file)) return Rank::kFramework;
+    return inStandardLibrary(file) ? Rank::kPlumbing : Rank::kUser;
+  }
+  if (function.find("at::native::") != std::string_view::npos ||
+      function.find("autograd::generated::") != std::string_view::npos) {
+    return Rank::kOperation;
+  }
+  return containsAny(function, kDispatch) ? Rank::kNoise : Rank::kOtherCpp;
+}
+
 StackLabels::StackLabels(const model::Trace& trace) : trace_(trace) {
   const model::Frames& frames = trace.frames;
   noise_.resize(frames.size());
   user_.resize(frames.size());
+  std::vector<Rank> rank(frames.size());
   for (size_t i = 0; i < frames.size(); ++i) {
     std::string_view function = trace.strings.text(frames.function[i]);
     std::string_view file = trace.strings.text(frames.file[i]);
-    noise_[i] = containsAny(function, kNoiseFunctions) || containsAny(file, kNoiseFiles);
-    user_[i] = !noise_[i] && frames.kind[i] == model::FrameKind::kPython &&
-               !containsAny(file, kLibraryFolders);
+    rank[i] = rankOf(function, file, frames.kind[i]);
+    noise_[i] = rank[i] == Rank::kNoise;
+    user_[i] = rank[i] == Rank::kUser;
   }
+  std::vector<uint8_t> slot_of_frame(frames.size(), 0);
   const model::Stacks& stacks = trace.stacks;
   top_user_.resize(stacks.size());
   top_position_.resize(stacks.size());
   slot_.resize(stacks.size());
   for (size_t s = 0; s < stacks.size(); ++s) {
     StackId stack(static_cast<uint32_t>(s));
-    size_t position = 0;
-    FrameId top = userFrameFrom(stack, 0, &position);
-    if (!top.valid()) {
-      const FrameId* frame = stacks.framesOf(stack);
-      size_t depth = stacks.depth(stack);
-      auto plain = std::find_if(frame, frame + depth, [&](FrameId f) { return !isNoise(f); });
-      if (plain == frame + depth) plain = frame;
-      if (depth > 0) {
-        top = *plain;
-        position = static_cast<size_t>(plain - frame);
-      }
+    const FrameId* frame = stacks.framesOf(stack);
+    size_t depth = stacks.depth(stack);
+    if (depth == 0) continue;
+    size_t best = 0;
+    for (size_t i = 1; i < depth && rank[frame[best].index()] != Rank::kUser; ++i) {
+      if (rank[frame[i].index()] < rank[frame[best].index()]) best = i;
     }
-    top_user_[s] = top;
-    top_position_[s] = static_cast<uint32_t>(position);
-    slot_[s] = top.valid() ? static_cast<uint8_t>(1 + fnv1a(frameLabel(top)) % 8) : 0;
+    top_user_[s] = frame[best];
+    top_position_[s] = static_cast<uint32_t>(best);
+    uint8_t& slot = slot_of_frame[frame[best].index()];
+    if (slot == 0) slot = static_cast<uint8_t>(1 + fnv1a(frameLabel(frame[best])) % 8);
+    slot_[s] = slot;
   }
-}
-
-FrameId StackLabels::userFrameFrom(StackId stack, size_t position, size_t* found) const {
-  const FrameId* frames = trace_.stacks.framesOf(stack);
-  for (size_t i = position; i < trace_.stacks.depth(stack); ++i) {
-    if (!isUser(frames[i])) continue;
-    *found = i;
-    return frames[i];
-  }
-  return {};
 }
 
 FrameId StackLabels::topUserFrame(StackId stack) const {
@@ -118,6 +166,8 @@ std::string StackLabels::frameLabel(FrameId frame) const {
   std::string_view function = trace_.strings.text(frames.function[frame.index()]);
   std::string_view file = baseName(trace_.strings.text(frames.file[frame.index()]));
   uint64_t line = frames.line[frame.index()];
+  if (frames.kind[frame.index()] == model::FrameKind::kCpp)
+    return std::string(withoutArguments(function));
   if (file.empty() || file == "??") return std::string(function);
   if (line == 0) return fmt::format("{} {}", file, function);
   return fmt::format("{}:{} {}", file, line, function);
@@ -130,9 +180,11 @@ std::string StackLabels::label(StackId stack) const {
 
 std::string StackLabels::caller(StackId stack) const {
   if (!topUserFrame(stack).valid()) return {};
-  size_t found = 0;
-  FrameId frame = userFrameFrom(stack, top_position_[stack.index()] + 1, &found);
-  return frame.valid() ? frameLabel(frame) : std::string();
+  const FrameId* frame = trace_.stacks.framesOf(stack);
+  for (size_t i = top_position_[stack.index()] + 1; i < trace_.stacks.depth(stack); ++i) {
+    if (isUser(frame[i])) return frameLabel(frame[i]);
+  }
+  return {};
 }
 
 std::string StackLabels::text(StackId stack) const {

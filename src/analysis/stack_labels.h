@@ -1,13 +1,14 @@
-// How stacks are named for people: the first frame of the user's own code, runtime noise folded
-// away.
+// How stacks are named for people: the frame that says most about *whose* memory it is.
 //
-//   unwind/…/libtorch frames, torch/nn/modules/… (framework)   → folded
-//   train.py:52 Model.forward                                  → the label: "train.py:52
-//   Model.forward"
+//   torch::unwind …, CUDACachingAllocator …, _PyEval_EvalFrameDefault     runtime noise: folded
+//   away torch/nn/modules/linear.py:114 forward                                framework
+//   model.py:856 Model.forward   ◄ the label: innermost Python frame outside torch and the library
+//   train.py:63 main             ◄ the caller
 //
-// Noise rules follow PyTorch's viewer (C++ unwinding, interpreter and dispatch frames); the
-// framework rule (site-packages/torch and its like) only chooses the label, it hides nothing. Cost:
-// one pass over frames and stacks at the start; 9 bytes per stack.
+// Without such a frame: the innermost of torch's own Python, else the innermost C++ frame that
+// names an operation. Noise rules follow PyTorch's viewer (MemoryViz.js, frame filter: unwinding,
+// interpreter, dispatch) and add the allocator's and the dispatcher's own frames.
+// Cost: one pass over frames and stacks at the start; 9 bytes per stack.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +45,8 @@ class StackLabels {
   std::string text(StackId stack) const;
 
  private:
-  FrameId userFrameFrom(StackId stack, size_t position, size_t* found) const;
+  enum class Rank : uint8_t { kUser, kFramework, kPlumbing, kOperation, kOtherCpp, kNoise };
+  static Rank rankOf(std::string_view function, std::string_view file, model::FrameKind kind);
 
   const model::Trace& trace_;
   std::vector<bool> noise_;        // by frame

@@ -50,7 +50,8 @@ DeviceSummary summarise(const AnalysedTrace& analysed, const DeviceAnalysis& dev
     summary.at_oom = holdersAt(analysed, device, summary.ooms[summary.worst_oom].step);
   }
   Step last = device.totals.steps() == 0 ? 0 : device.totals.steps() - 1;
-  summary.final_free = freeParts(blocksAt(analysed.trace, device.device, device.live, last));
+  summary.final_free =
+      freeParts(analysed.trace, blocksAt(analysed.trace, device.device, device.live, last));
   summary.at_peak = byProvenance(analysed, device, summary.peak.active.step);
   summarisePhases(device, summary);
   summary.identities = identitiesOf(analysed, device);

@@ -69,7 +69,7 @@ std::string padRight(std::string_view text, size_t columns) {
   return std::string(text) + std::string(width < columns ? columns - width : 0, ' ');
 }
 
-std::string wrapped(std::string_view text, size_t columns, size_t indent) {
+std::string wrapped(std::string_view text, size_t columns, size_t indent, size_t hanging) {
   std::string out;
   std::string line(indent, ' ');
   bool empty = true;
@@ -77,12 +77,12 @@ std::string wrapped(std::string_view text, size_t columns, size_t indent) {
   while (i < text.size()) {
     size_t end = text.find(' ', i);
     if (end == std::string_view::npos) end = text.size();
-    std::string word = cutTo(text.substr(i, end - i), columns - indent);
+    std::string word = cutTo(text.substr(i, end - i), columns - indent - hanging);
     i = end + 1;
     if (word.empty()) continue;
     if (!empty && displayWidth(line) + 1 + displayWidth(word) > columns) {
       out += line + '\n';
-      line.assign(indent, ' ');
+      line.assign(indent + hanging, ' ');
       empty = true;
     }
     if (!empty) line += ' ';

@@ -13,8 +13,9 @@ size_t displayWidth(std::string_view text);
 std::string cutTo(std::string_view text, size_t columns);
 std::string padLeft(std::string_view text, size_t columns);
 std::string padRight(std::string_view text, size_t columns);
-// Lines of at most `columns`, each beginning with `indent` spaces; ends with a newline.
-std::string wrapped(std::string_view text, size_t columns, size_t indent);
+// Lines of at most `columns`, each beginning with `indent` spaces, all but the first with `hanging`
+// more; ends with a newline.
+std::string wrapped(std::string_view text, size_t columns, size_t indent, size_t hanging = 0);
 // Control characters of untrusted text would steer the terminal: they are shown as "·".
 std::string printable(std::string_view text);
 

@@ -37,9 +37,10 @@ class Report {
   void line(std::string_view text) {
     out_ += base::cutTo(base::printable(text), options_.columns) + '\n';
   }
-  void paragraph(std::string_view text, size_t indent = 2) {
-    out_ += base::wrapped(base::printable(text), options_.columns, indent);
+  void paragraph(std::string_view text, size_t indent = 2, size_t hanging = 0) {
+    out_ += base::wrapped(base::printable(text), options_.columns, indent, hanging);
   }
+  void bullet(std::string_view text) { paragraph(fmt::format("- {}", text), 2, 2); }
   void blank() { out_ += '\n'; }
   void heading(std::string_view text) {
     std::string cut = base::cutTo(base::printable(text), options_.columns);
@@ -73,7 +74,7 @@ class Report {
     heading(fmt::format("{}: {}{}", analysis::deviceLabel(summary.device->device), story.eyebrow,
                         place));
     paragraph(story.headline);
-    for (const Sentence& sentence : story.sentences) paragraph("- " + plainText(sentence.parts));
+    for (const Sentence& sentence : story.sentences) bullet(plainText(sentence.parts));
     totals(summary);
     holders(summary.at_oom ? *summary.at_oom : summary.peak.holders,
             summary.at_oom                        ? "out of memory"
@@ -166,7 +167,7 @@ class Report {
     for (const Finding& finding : story.findings) {
       std::string text = plainText(finding.parts);
       if (finding.bytes) text += ": " + humanBytes(*finding.bytes);
-      paragraph("- " + text);
+      bullet(text);
     }
   }
 
@@ -174,7 +175,7 @@ class Report {
     blank();
     heading("  Checks");
     for (const analysis::Identity& identity : summary.identities) {
-      paragraph((identity.holds ? "ok      " : "DIFFERS ") + identity.text);
+      bullet((identity.holds ? "holds: " : "DIFFERS: ") + identity.text);
     }
   }
 

@@ -180,7 +180,7 @@ void tellUnused(const DeviceSummary& summary, Story& story) {
     story.findings.push_back(
         {Severity::kMedium,
          {plain(fmt::format("Free at the end but pinned by live blocks, in {} segments",
-                            withCommas(summary.final_free.segments)))},
+                            withCommas(summary.final_free.pinned_segments)))},
          summary.final_free.pinned_bytes,
          timeline()});
   }
