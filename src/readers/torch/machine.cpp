@@ -183,16 +183,28 @@ bool Machine::appends(uint64_t offset) {
   return true;
 }
 
+// The two integers from `begin` on as a pair, nothing if they are something else.
+Value Machine::pairAt(size_t begin) {
+  auto first = columns_.values().addressOf(stack_[begin].value);
+  auto second = columns_.values().addressOf(stack_[begin + 1].value);
+  return first && second ? columns_.values().pair(*first, *second) : Value();
+}
+
+bool Machine::appendsOrPair(uint64_t offset) {
+  bool two = !marks_.empty() && marks_.back() > 0 && stack_.size() - marks_.back() == 2;
+  Value pair = two ? pairAt(marks_.back()) : Value();
+  if (pair.tag() == Tag::kNothing) return appends(offset);
+  stack_.resize(marks_.back() - 1);
+  marks_.pop_back();
+  push(pair);
+  return true;
+}
+
 bool Machine::tuple(uint64_t offset, size_t count) {
   if (stack_.size() < floor() + count) return fail(offset, "too few values on the stack");
   size_t begin = stack_.size() - count;
-  Value value;
   Values& values = columns_.values();
-  if (count == 2) {
-    auto first = values.addressOf(stack_[begin].value);
-    auto second = values.addressOf(stack_[begin + 1].value);
-    if (first && second) value = values.pair(*first, *second);
-  }
+  Value value = count == 2 ? pairAt(begin) : Value();
   if (value.tag() == Tag::kNothing) {
     value = Value::of(Tag::kTuple, values.tree().addNode());
     values.tree().appendItems(value.index(), itemsFrom(begin));

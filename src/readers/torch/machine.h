@@ -40,6 +40,8 @@ class Machine {
   bool setItems(uint64_t offset);
   bool append(uint64_t offset);
   bool appends(uint64_t offset);
+  // As appends(), but two integers become a pair: what is a tuple in a pickle is a list in JSON.
+  bool appendsOrPair(uint64_t offset);
   bool tuple(uint64_t offset, size_t count);
   bool tupleFromMark(uint64_t offset);
   bool pop(uint64_t offset);
@@ -82,6 +84,7 @@ class Machine {
   // Gives a container that was empty until now its value, also in the memo.
   bool become(Entry& entry, Value value);
   Items itemsFrom(size_t begin) const;
+  Value pairAt(size_t begin);
   bool allFrames(Items items);
 
   Columns& columns_;

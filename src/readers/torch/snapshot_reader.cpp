@@ -7,6 +7,7 @@
 
 #include "readers/torch/assemble.h"
 #include "readers/torch/columns.h"
+#include "readers/torch/json.h"
 #include "readers/torch/machine.h"
 #include "readers/torch/pickle.h"
 
@@ -28,6 +29,17 @@ void reportTrailing(model::Trace& trace, std::span<const uint8_t> input, uint64_
   trace.issues.add(std::move(issue));
 }
 
+Error unknownFormat(std::span<const uint8_t> input) {
+  // How pickles of protocol 0 and 1 start: a mark or an empty dict or list, then an opcode.
+  bool old_pickle = input.size() > 1 && (input[0] == '(' || input[0] == '}' || input[0] == ']');
+  if (old_pickle) {
+    return {ErrorKind::kUnreadable, "looks like a pickle of protocol 0 or 1", 0,
+            "Save the snapshot again with protocol 2 or newer."};
+  }
+  return {ErrorKind::kUnreadable, "neither a pickle nor JSON", 0,
+          "Expected a PyTorch memory snapshot."};
+}
+
 struct Attempt {
   base::Result<model::Trace> result = Error{};
   bool needs_careful = false;
@@ -45,18 +57,23 @@ Attempt tryRead(std::span<const uint8_t> input, Mode mode, const ReadOptions& op
   if (options.progress) {
     bytes_done = [&](uint64_t done) { options.progress(done, input.size()); };
   }
-  PickleEnd end;
-  if (!readPickle(input, machine, values, bytes_done, end)) {
+  bool pickle = looksLikePickle(input);
+  PickleEnd pickle_end;
+  JsonEnd json_end;
+  bool read = pickle ? readPickle(input, machine, values, bytes_done, pickle_end)
+                     : readJson(input, machine, values, bytes_done, json_end);
+  if (!read) {
     attempt.needs_careful = machine.needsCareful();
     attempt.result = std::move(machine.error());
     return attempt;
   }
-  if (auto status = assemble(trace, columns, end.top); !status.ok()) {
+  if (auto status = assemble(trace, columns, pickle ? pickle_end.top : json_end.top);
+      !status.ok()) {
     attempt.result = std::move(status.error());
     return attempt;
   }
-  trace.source.format = fmt::format("pickle protocol {}", end.protocol);
-  reportTrailing(trace, input, end.end_offset);
+  trace.source.format = pickle ? fmt::format("pickle protocol {}", pickle_end.protocol) : "JSON";
+  reportTrailing(trace, input, pickle ? pickle_end.end_offset : json_end.end_offset);
   if (options.progress) options.progress(input.size(), input.size());
   attempt.result = std::move(trace);
   return attempt;
@@ -64,13 +81,14 @@ Attempt tryRead(std::span<const uint8_t> input, Mode mode, const ReadOptions& op
 
 }  // namespace
 
+bool isPickleOrJson(std::span<const uint8_t> input) {
+  return looksLikePickle(input) || looksLikeJson(input);
+}
+
 base::Result<model::Trace> readSnapshot(std::span<const uint8_t> input, std::string name,
                                         const ReadOptions& options) {
   if (input.empty()) return Error{ErrorKind::kUnreadable, "the file is empty", 0, ""};
-  if (!looksLikePickle(input)) {
-    return Error{ErrorKind::kUnreadable, "neither a pickle nor JSON", 0,
-                 "Expected a PyTorch memory snapshot."};
-  }
+  if (!isPickleOrJson(input)) return unknownFormat(input);
   try {
     Attempt attempt = tryRead(input, Mode::kQuick, options);
     if (attempt.needs_careful) attempt = tryRead(input, Mode::kCareful, options);

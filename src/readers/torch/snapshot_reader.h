@@ -29,4 +29,7 @@ struct ReadOptions {
 base::Result<model::Trace> readSnapshot(std::span<const uint8_t> input, std::string name,
                                         const ReadOptions& options);
 
+// Does it start like something that readSnapshot() knows?
+bool isPickleOrJson(std::span<const uint8_t> input);
+
 }  // namespace tidegauge::readers::torch

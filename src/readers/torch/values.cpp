@@ -17,7 +17,7 @@ constexpr size_t kMostDescribedText = 256;  // bytes of a nested text that descr
 
 }  // namespace
 
-std::string_view pickledText(std::span<const uint8_t> input, uint64_t offset) {
+std::string_view storedText(std::span<const uint8_t> input, uint64_t offset) {
   const uint8_t* at = input.data() + offset;
   uint64_t length = 0;
   uint64_t header = 0;
@@ -33,10 +33,16 @@ std::string_view pickledText(std::span<const uint8_t> input, uint64_t offset) {
       header = 5;
       break;
     }
-    default:
+    case opcode::kBinUnicode8:
       std::memcpy(&length, at + 1, sizeof length);
       header = 9;
       break;
+    default: {  // JSON
+      const void* quote = std::memchr(at + 1, '"', input.size() - offset - 1);
+      length = static_cast<uint64_t>(static_cast<const uint8_t*>(quote) - at - 1);
+      header = 1;
+      break;
+    }
   }
   return {reinterpret_cast<const char*>(at + header), length};
 }
@@ -75,7 +81,7 @@ Value Values::pair(uint64_t first, uint64_t second) {
 }
 
 std::string_view Values::textOf(Value value) const {
-  if (value.tag() == Tag::kString) return pickledText(input_, value.offset());
+  if (value.tag() == Tag::kString) return storedText(input_, value.offset());
   if (value.tag() == Tag::kText) return strings_.text(base::StringId(value.index()));
   return {};
 }
@@ -89,7 +95,7 @@ base::StringId Values::internText(std::string_view text) {
 base::StringId Values::intern(Value value) {
   if (value.tag() == Tag::kText) return base::StringId(value.index());
   if (value.tag() != Tag::kString) return {};
-  std::string_view text = pickledText(input_, value.offset());
+  std::string_view text = storedText(input_, value.offset());
   if (text.size() < kLongText) return internText(text);
   auto [place, added] = long_texts_.try_emplace(value.bits);
   if (added) place->second = internText(text);

@@ -78,7 +78,8 @@ class Values {
   uint64_t repaired_texts_ = 0;
 };
 
-// The text of the string whose opcode is at `offset`; its bounds were checked when it was read.
-std::string_view pickledText(std::span<const uint8_t> input, uint64_t offset);
+// The text of the string that begins at `offset`: a pickle opcode, or the quote of a JSON string
+// without escapes. Its bounds were checked when it was read.
+std::string_view storedText(std::span<const uint8_t> input, uint64_t offset);
 
 }  // namespace tidegauge::readers::torch
