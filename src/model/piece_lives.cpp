@@ -394,8 +394,12 @@ void buildPieceLives(Trace& trace, Device& device) { PieceBuilder(trace, device)
 
 OwnedRanges::OwnedRanges(const Trace& trace, const Device& device) : trace_(trace) {
   const Pieces& pieces = trace.pieces;
-  starts_.resize(device.piece_end - device.piece_begin);
-  std::iota(starts_.begin(), starts_.end(), static_cast<uint32_t>(device.piece_begin));
+  for (uint64_t row = device.piece_begin; row < device.piece_end; ++row) {
+    // A range that the very first event takes away is never owned after a step.
+    if (pieces.first_step[row] < pieces.last_step[row]) {
+      starts_.push_back(static_cast<uint32_t>(row));
+    }
+  }
   ends_ = starts_;
   std::sort(starts_.begin(), starts_.end(),
             [&](uint32_t a, uint32_t b) { return pieces.first_step[a] < pieces.first_step[b]; });
