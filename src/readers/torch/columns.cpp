@@ -257,7 +257,7 @@ FrameRow Columns::frameRow(Items items) {
         break;
       }
       case Word::kLine: {
-        auto line = values_.unsignedOf(value);
+        auto line = values_.addressOf(value);  // torch's own pickler writes 2^64 − 1 as −1
         if (!line) oddities_.badValue(Place::kFrame, "line");
         row.line = line.value_or(0);
         break;

@@ -90,7 +90,7 @@ base::Result<model::Trace> readSnapshot(std::span<const uint8_t> input, std::str
   if (input.empty()) return Error{ErrorKind::kUnreadable, "the file is empty", 0, ""};
   if (!isPickleOrJson(input)) return unknownFormat(input);
   try {
-    Attempt attempt = tryRead(input, Mode::kQuick, options);
+    Attempt attempt = tryRead(input, options.careful ? Mode::kCareful : Mode::kQuick, options);
     if (attempt.needs_careful) attempt = tryRead(input, Mode::kCareful, options);
     if (attempt.result.ok()) {
       model::Source& source = attempt.result.value().source;

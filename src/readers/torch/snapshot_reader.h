@@ -22,6 +22,8 @@ namespace tidegauge::readers::torch {
 struct ReadOptions {
   // Called every few MiB, on the calling thread. May be empty.
   std::function<void(uint64_t bytes_done, uint64_t bytes_total)> progress;
+  // Keep every object until the end, as is done by itself where needed (machine.h). For tests.
+  bool careful = false;
 };
 
 // `name` is for people: the path, or the member of an archive. The input must outlive the call

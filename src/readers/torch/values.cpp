@@ -177,6 +177,12 @@ std::string Values::describeFlat(Value value) const {
       return "[]";
     case Tag::kBytes:
       return "bytes";
+    case Tag::kDict:
+      return tree_.itemCount(value.index()) == 0 ? "{}" : "…";
+    case Tag::kList:
+      return tree_.itemCount(value.index()) == 0 ? "[]" : "…";
+    case Tag::kTuple:
+      return tree_.itemCount(value.index()) == 0 ? "()" : "…";
     default:
       return "…";
   }
