@@ -1,0 +1,115 @@
+#include "query/columns.h"
+
+namespace tidegauge::query {
+
+Column& add(Table& table, ColumnKind kind, std::string name, std::string doc, Fill fill) {
+  Column column;
+  column.name = std::move(name);
+  column.kind = kind;
+  column.doc = std::move(doc);
+  column.fill = std::move(fill);
+  return table.columns.emplace_back(std::move(column));
+}
+
+Column& addId(Table& table, std::string doc) {
+  Column& column = add(table, ColumnKind::kInteger, "id", std::move(doc), rowNumber());
+  column.sorted = Sorted::kRowNumber;
+  column.distinct = table.rows;
+  if (table.natural_order.empty()) {
+    table.natural_order = {static_cast<int>(table.columns.size()) - 1};
+  }
+  return column;
+}
+
+Column& addDevice(Table& table) {
+  table.device_column = static_cast<int>(table.columns.size());
+  auto fill = [devices = table.devices](const Row* rows, size_t count, int64_t* keys) {
+    size_t at = 0;  // the device of the last row: neighbours mostly share it
+    for (size_t i = 0; i < count; ++i) {
+      if (rows[i] < devices[at].begin || rows[i] >= devices[at].end) {
+        at = 0;
+        while (at + 1 < devices.size() && rows[i] >= devices[at].end) ++at;
+      }
+      keys[i] = devices[at].device;
+    }
+  };
+  Column& column =
+      add(table, ColumnKind::kInteger, "device", "ordinal; -1 = pinned host memory", fill);
+  column.distinct = table.devices.size();
+  return column;
+}
+
+Column& addReference(Table& table, std::string name, std::string doc, Fill fill,
+                     uint64_t distinct) {
+  Column& column =
+      add(table, ColumnKind::kInteger, std::move(name), std::move(doc), std::move(fill));
+  column.distinct = distinct;
+  return column;
+}
+
+Column& addPoolText(Table& table, std::string name, std::string doc, Fill fill,
+                    const base::StringPool& strings) {
+  Column& column = add(table, ColumnKind::kText, std::move(name), std::move(doc), std::move(fill));
+  column.text = [&strings](int64_t key, std::string&) {
+    return strings.text(base::StringId(static_cast<uint32_t>(key)));
+  };
+  column.encode = [&strings](std::string_view text) -> std::optional<int64_t> {
+    base::StringId id = strings.find(text);
+    return id.valid() ? std::optional<int64_t>(id.value) : std::nullopt;
+  };
+  column.contains = [&strings](std::string_view literal) {
+    std::vector<bool> result(strings.size());
+    for (uint32_t i = 0; i < result.size(); ++i) {
+      result[i] = lowerAscii(strings.text(base::StringId(i))).find(literal) != std::string::npos;
+    }
+    return result;
+  };
+  return column;
+}
+
+Column& addEnum(Table& table, std::string name, std::string doc, Fill fill,
+                std::vector<std::string> names) {
+  Column& column = add(table, ColumnKind::kText, std::move(name), std::move(doc), std::move(fill));
+  column.distinct = names.size();
+  column.encode = [names](std::string_view text) -> std::optional<int64_t> {
+    auto found = std::find(names.begin(), names.end(), text);
+    if (found == names.end()) return std::nullopt;
+    return found - names.begin();
+  };
+  column.contains = [names](std::string_view literal) {
+    std::vector<bool> result;
+    for (const std::string& n : names) {
+      result.push_back(lowerAscii(n).find(literal) != std::string::npos);
+    }
+    return result;
+  };
+  column.text = [names = std::move(names)](int64_t key, std::string&) -> std::string_view {
+    return names[std::min(static_cast<size_t>(key), names.size() - 1)];
+  };
+  return column;
+}
+
+Column& addMadeText(Table& table, std::string name, std::string doc, Fill fill,
+                    std::function<std::string(int64_t key)> make) {
+  Column& column = add(table, ColumnKind::kText, std::move(name), std::move(doc), std::move(fill));
+  column.text = [make = std::move(make)](int64_t key, std::string& scratch) -> std::string_view {
+    scratch = make(key);
+    return scratch;
+  };
+  return column;
+}
+
+void setRows(Table& table, Row rows) {
+  table.rows = rows;
+  table.devices = {{0, 0, rows}};
+}
+
+std::string lowerAscii(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return lower;
+}
+
+}  // namespace tidegauge::query

@@ -1,0 +1,120 @@
+#include "query/connection.h"
+
+#include <fmt/format.h>
+
+#include "query/explain_error.h"
+#include "query/functions.h"
+
+namespace tidegauge::query {
+namespace {
+
+using Names = std::set<std::string, std::less<>>;
+
+// Functions that reach outside the query's own rows, or exist to waste memory.
+bool isForbiddenFunction(std::string_view name) {
+  return name == "load_extension" || name == "fts3_tokenizer" || name == "writefile" ||
+         name == "readfile" || name == "edit";
+}
+
+int authorize(void* readable, int action, const char* first, const char* second, const char*,
+              const char*) {
+  auto text = [](const char* s) { return s == nullptr ? std::string_view() : std::string_view(s); };
+  switch (action) {
+    case SQLITE_SELECT:
+    case SQLITE_RECURSIVE:
+      return SQLITE_OK;
+    case SQLITE_READ: {
+      // Without a column it is a common table expression, or a table that is only counted.
+      bool known = static_cast<const Names*>(readable)->contains(text(first));
+      return known || text(second).empty() ? SQLITE_OK : SQLITE_DENY;
+    }
+    case SQLITE_FUNCTION:
+      return isForbiddenFunction(text(second)) ? SQLITE_DENY : SQLITE_OK;
+    default:
+      return SQLITE_DENY;
+  }
+}
+
+int hasPassed(void* deadline) { return static_cast<const Deadline*>(deadline)->hasPassed(); }
+
+void setLimits(sqlite3* db) {
+  constexpr std::pair<int, int> kLimits[] = {
+      {SQLITE_LIMIT_LENGTH, 64 << 20},       {SQLITE_LIMIT_SQL_LENGTH, 1 << 20},
+      {SQLITE_LIMIT_COLUMN, 500},            {SQLITE_LIMIT_EXPR_DEPTH, 200},
+      {SQLITE_LIMIT_COMPOUND_SELECT, 100},   {SQLITE_LIMIT_VDBE_OP, 1'000'000},
+      {SQLITE_LIMIT_FUNCTION_ARG, 100},      {SQLITE_LIMIT_ATTACHED, 0},
+      {SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000}, {SQLITE_LIMIT_TRIGGER_DEPTH, 1},
+      {SQLITE_LIMIT_WORKER_THREADS, 0}};
+  for (auto [limit, value] : kLimits) sqlite3_limit(db, limit, value);
+}
+
+void setOptions(sqlite3* db) {
+  constexpr std::pair<int, int> kOptions[] = {
+      {SQLITE_DBCONFIG_DEFENSIVE, 1},       {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+      {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},  {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
+      {SQLITE_DBCONFIG_DQS_DML, 0},         {SQLITE_DBCONFIG_DQS_DDL, 0},
+      {SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0}};
+  for (auto [option, value] : kOptions) sqlite3_db_config(db, option, value, nullptr);
+  // Sort up to this much in memory before a temporary file is used.
+  sqlite3_exec(db, "PRAGMA cache_size = -131072", nullptr, nullptr, nullptr);
+}
+
+// Nothing but space, semicolons and comments? Asked by letting SQLite read it.
+bool isEmptySql(sqlite3* db, const char* sql, const char* end) {
+  while (sql != nullptr && sql < end) {
+    sqlite3_stmt* statement = nullptr;
+    const char* tail = nullptr;
+    int rc = sqlite3_prepare_v2(db, sql, static_cast<int>(end - sql), &statement, &tail);
+    bool empty = rc == SQLITE_OK && statement == nullptr;
+    sqlite3_finalize(statement);
+    if (!empty) return false;
+    if (tail == sql) break;
+    sql = tail;
+  }
+  return true;
+}
+
+}  // namespace
+
+base::Result<Connection> Connection::open(const std::vector<VirtualTableSource>& sources,
+                                          const AnalysedTrace& trace, const Deadline& deadline) {
+  sqlite3* db = nullptr;
+  int rc = sqlite3_open_v2(":memory:", &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
+  Connection connection(db);
+  if (rc != SQLITE_OK) {
+    return base::Error{base::ErrorKind::kMissingFeature,
+                       fmt::format("SQLite does not open: {}", sqlite3_errstr(rc)), {}, {}};
+  }
+  setOptions(db);
+  setLimits(db);
+  connection.readable_ = std::make_unique<Names>(Names{"json_each", "json_tree"});
+  for (const VirtualTableSource& source : sources) {
+    TG_RETURN_IF_ERROR(registerVirtualTable(db, source));
+    connection.readable_->insert(source.function ? source.function->name : source.table->name);
+  }
+  registerFunctions(db, trace);
+  sqlite3_set_authorizer(db, authorize, connection.readable_.get());
+  constexpr int kStepsBetweenChecks = 2000;  // some 50 µs
+  sqlite3_progress_handler(db, kStepsBetweenChecks, hasPassed, const_cast<Deadline*>(&deadline));
+  return connection;
+}
+
+base::Result<Statement> Connection::prepare(std::string_view sql, const Schema& schema) {
+  sqlite3_stmt* raw = nullptr;
+  const char* tail = nullptr;
+  const char* end = sql.data() + sql.size();
+  int rc = sqlite3_prepare_v2(get(), sql.data(), static_cast<int>(sql.size()), &raw, &tail);
+  Statement statement(raw);
+  if (rc != SQLITE_OK) return explainError(get(), rc, sql, schema);
+  if (statement == nullptr) {
+    return base::Error{base::ErrorKind::kUsage, "there is no SQL to run", {},
+                       "try: SELECT * FROM devices"};
+  }
+  if (!isEmptySql(get(), tail, end)) {
+    return base::Error{base::ErrorKind::kUsage, "more than one statement",
+                       static_cast<uint64_t>(tail - sql.data()), "run them one by one"};
+  }
+  return statement;
+}
+
+}  // namespace tidegauge::query

@@ -1,0 +1,46 @@
+// An SQLite connection that can do one thing: read our tables.
+//
+// Behind it is an empty database in memory. Nothing may be written, attached, loaded or set (an
+// authorizer refuses), texts, expressions and time are bounded.
+#pragma once
+
+#include <sqlite3.h>
+
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "query/schema.h"
+#include "query/virtual_table.h"
+
+namespace tidegauge::query {
+
+struct CloseDatabase {
+  void operator()(sqlite3* db) const { sqlite3_close(db); }
+};
+struct FinalizeStatement {
+  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+};
+using Statement = std::unique_ptr<sqlite3_stmt, FinalizeStatement>;
+
+class Connection {
+ public:
+  // `sources` and `deadline` must outlive the connection.
+  static base::Result<Connection> open(const std::vector<VirtualTableSource>& sources,
+                                       const AnalysedTrace& trace, const Deadline& deadline);
+
+  // Exactly one statement that reads.
+  base::Result<Statement> prepare(std::string_view sql, const Schema& schema);
+  sqlite3* get() const { return db_.get(); }
+
+ private:
+  explicit Connection(sqlite3* db) : db_(db) {}
+
+  std::unique_ptr<std::set<std::string, std::less<>>> readable_;  // the authorizer points here
+  std::unique_ptr<sqlite3, CloseDatabase> db_;
+};
+
+}  // namespace tidegauge::query

@@ -1,0 +1,170 @@
+#include "query/database.h"
+
+#include <fmt/format.h>
+
+#include "query/connection.h"
+#include "query/explain_error.h"
+#include "query/functions.h"
+
+namespace tidegauge::query {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::vector<Table> allTables(const AnalysedTrace& trace) {
+  std::vector<Table> tables;
+  tables.push_back(devicesTable(trace));
+  tables.push_back(eventsTable(trace));
+  tables.push_back(allocationsTable(trace));
+  tables.push_back(segmentsTable(trace));
+  tables.push_back(piecesTable(trace));
+  tables.push_back(blocksTable(trace, finalBlocks(trace)));
+  tables.push_back(totalsTable(trace));
+  tables.push_back(stacksTable(trace));
+  tables.push_back(framesTable(trace));
+  tables.push_back(stackFramesTable(trace));
+  tables.push_back(annotationsTable(trace));
+  tables.push_back(streamsTable(trace));
+  tables.push_back(poolsTable(trace));
+  tables.push_back(settingsTable(trace));
+  tables.push_back(issuesTable(trace));
+  return tables;
+}
+
+// What a column of the result holds. Columns of tables know it; of an expression the name and the
+// first value tell.
+ColumnKind kindOf(sqlite3_stmt* statement, int column, bool has_row) {
+  ColumnKind kind;
+  if (kindOfDeclaredType(sqlite3_column_decltype(statement, column), &kind)) return kind;
+  int type = has_row ? sqlite3_column_type(statement, column) : SQLITE_NULL;
+  if (type == SQLITE_TEXT || type == SQLITE_BLOB) return ColumnKind::kText;
+  std::string_view name = sqlite3_column_name(statement, column);
+  if (name.ends_with("bytes")) return ColumnKind::kBytes;
+  if (type == SQLITE_FLOAT) return ColumnKind::kReal;
+  if (name == "step" || name.ends_with("_step")) return ColumnKind::kStep;
+  if (name.ends_with("time_us")) return ColumnKind::kTime;
+  return ColumnKind::kInteger;
+}
+
+std::vector<QueryColumn> columnsOf(sqlite3_stmt* statement, bool has_row) {
+  std::vector<QueryColumn> columns;
+  for (int i = 0; i < sqlite3_column_count(statement); ++i) {
+    columns.push_back({sqlite3_column_name(statement, i), kindOf(statement, i, has_row)});
+  }
+  return columns;
+}
+
+CellView cellOf(sqlite3_stmt* statement, int column) {
+  switch (sqlite3_column_type(statement, column)) {
+    case SQLITE_INTEGER:
+      return sqlite3_column_int64(statement, column);
+    case SQLITE_FLOAT:
+      return sqlite3_column_double(statement, column);
+    case SQLITE_NULL:
+      return std::monostate();
+    default: {  // blobs come from casts only; they are shown as the text they hold
+      const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement, column));
+      size_t size = static_cast<size_t>(sqlite3_column_bytes(statement, column));
+      return text == nullptr ? std::string_view() : std::string_view(text, size);
+    }
+  }
+}
+
+uint64_t bytesOf(const CellView& cell) {
+  const auto* text = std::get_if<std::string_view>(&cell);
+  return 16 + (text == nullptr ? 0 : text->size());
+}
+
+base::Error stoppedError(const QueryLimits& limits) {
+  base::Error error;
+  error.kind = base::ErrorKind::kLimit;
+  error.what = limits.stop.stop_requested()
+                   ? "the query was cancelled"
+                   : fmt::format("the query ran longer than {} ms", limits.milliseconds);
+  if (!limits.stop.stop_requested()) error.hint = "narrow it, or allow more time";
+  return error;
+}
+
+class Collector : public RowSink {
+ public:
+  explicit Collector(QueryResult* result) : result_(result) {}
+  void onColumns(const std::vector<QueryColumn>& columns) override { result_->columns = columns; }
+  void onRow(std::span<const CellView> cells) override {
+    std::vector<Cell>& row = result_->rows.emplace_back();
+    row.reserve(cells.size());
+    for (const CellView& cell : cells) {
+      std::visit([&](const auto& value) {
+        using T = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<T, std::string_view>) {
+          row.emplace_back(std::string(value));
+        } else {
+          row.emplace_back(value);
+        }
+      }, cell);
+    }
+  }
+
+ private:
+  QueryResult* result_;
+};
+
+}  // namespace
+
+Database::Database(const AnalysedTrace& trace) : trace_(trace), tables_(allTables(trace)) {
+  functions_ = tableFunctions(trace, tables_);
+  for (const Table& table : tables_) schema_.tables.push_back(table.describe());
+  for (const TableFunction& function : functions_) {
+    schema_.functions.push_back({function.signature(), function.doc});
+  }
+  for (FunctionDoc& doc : scalarFunctionDocs()) schema_.functions.push_back(std::move(doc));
+  schema_.questions = workedQuestions();
+}
+
+base::Result<QuerySummary> Database::stream(const std::string& sql, const QueryLimits& limits,
+                                            RowSink& sink) const {
+  Clock::time_point start = Clock::now();
+  Deadline deadline{start + std::chrono::milliseconds(limits.milliseconds), limits.stop};
+  ScanContext context{*orders_, deadline};
+  std::vector<VirtualTableSource> sources;
+  sources.reserve(tables_.size() + functions_.size());
+  for (const Table& table : tables_) sources.push_back({&context, &table, nullptr});
+  for (const TableFunction& function : functions_) {
+    sources.push_back({&context, function.shape, &function});
+  }
+  TG_ASSIGN_OR_RETURN(Connection connection, Connection::open(sources, trace_, deadline));
+  TG_ASSIGN_OR_RETURN(Statement statement, connection.prepare(sql, schema_));
+
+  QuerySummary summary;
+  std::vector<CellView> cells(static_cast<size_t>(sqlite3_column_count(statement.get())));
+  uint64_t bytes = 0;
+  bool columns_sent = false;
+  int rc = SQLITE_ROW;
+  while ((rc = sqlite3_step(statement.get())) == SQLITE_ROW) {
+    if (!columns_sent) sink.onColumns(columnsOf(statement.get(), true));
+    columns_sent = true;
+    for (size_t i = 0; i < cells.size(); ++i) {
+      cells[i] = cellOf(statement.get(), static_cast<int>(i));
+      bytes += bytesOf(cells[i]);
+    }
+    summary.truncated = summary.rows >= limits.rows || bytes > limits.bytes;
+    if (summary.truncated) break;
+    sink.onRow(cells);
+    ++summary.rows;
+  }
+  if (rc != SQLITE_ROW && rc != SQLITE_DONE) {
+    if (rc == SQLITE_INTERRUPT) return stoppedError(limits);
+    return explainError(connection.get(), rc, sql, schema_);
+  }
+  if (!columns_sent) sink.onColumns(columnsOf(statement.get(), false));
+  summary.elapsed_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  return summary;
+}
+
+base::Result<QueryResult> Database::run(const std::string& sql, const QueryLimits& limits) const {
+  QueryResult result;
+  Collector collector(&result);
+  TG_ASSIGN_OR_RETURN(result.summary, stream(sql, limits, collector));
+  return result;
+}
+
+}  // namespace tidegauge::query

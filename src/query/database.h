@@ -1,0 +1,85 @@
+// SQL over one analysed trace. Read-only: no statement can change anything or reach another file.
+//
+//   Database db(trace);
+//   auto result = db.run("SELECT action, count(*) FROM events GROUP BY action", {});
+//   if (!result.ok()) show(result.error());
+//
+// Tables are views on the model's columns (table.h), so opening costs nothing and no row is copied.
+// Thread-safe: every run has an SQLite connection of its own (about 0.1 ms). The trace must outlive
+// the database.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "query/order_index.h"
+#include "query/schema.h"
+#include "query/tables.h"
+
+namespace tidegauge::query {
+
+struct QueryLimits {
+  uint64_t rows = 100'000;
+  uint64_t bytes = uint64_t{256} << 20;  // of all values together
+  uint64_t milliseconds = 30'000;
+  std::stop_token stop{};  // ends the query early, with an error
+};
+
+struct QueryColumn {
+  std::string name;
+  ColumnKind kind = ColumnKind::kInteger;
+};
+
+using CellView = std::variant<std::monostate, int64_t, double, std::string_view>;
+using Cell = std::variant<std::monostate, int64_t, double, std::string>;  // monostate = NULL
+
+// Takes rows as they come. Texts are valid during the call only.
+class RowSink {
+ public:
+  virtual ~RowSink() = default;
+  virtual void onColumns(const std::vector<QueryColumn>& columns) = 0;  // once, before all rows
+  virtual void onRow(std::span<const CellView> cells) = 0;
+};
+
+struct QuerySummary {
+  uint64_t rows = 0;
+  bool truncated = false;  // there are more rows than the limits let through
+  double elapsed_ms = 0;
+};
+
+struct QueryResult {
+  std::vector<QueryColumn> columns;
+  std::vector<std::vector<Cell>> rows;
+  QuerySummary summary;
+};
+
+class Database {
+ public:
+  explicit Database(const analysis::AnalysedTrace& trace);
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  // Errors: kUsage for SQL that cannot run (byte_offset = place in the SQL, if known; hint = what
+  // would be right), kLimit when time was up or `stop` was requested.
+  base::Result<QueryResult> run(const std::string& sql, const QueryLimits& limits) const;
+  base::Result<QuerySummary> stream(const std::string& sql, const QueryLimits& limits,
+                                    RowSink& sink) const;
+
+  const Schema& schema() const { return schema_; }
+
+ private:
+  const analysis::AnalysedTrace& trace_;
+  std::vector<Table> tables_;
+  std::vector<TableFunction> functions_;
+  Schema schema_;
+  // Filled while queries run; it locks itself.
+  std::unique_ptr<OrderCache> orders_ = std::make_unique<OrderCache>();
+};
+
+}  // namespace tidegauge::query

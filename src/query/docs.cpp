@@ -1,0 +1,61 @@
+#include <fmt/format.h>
+
+#include "query/schema.h"
+
+namespace tidegauge::query {
+namespace {
+
+constexpr std::string_view kIntroduction =
+    R"(# SQL: tables, functions and worked questions
+
+`tidegauge query FILE "SELECT …"` and the page's SQL view ask the same tables. They are read-only
+views on the opened file; the SQL is SQLite's.
+
+* Sizes are bytes, times are µs since the epoch. NULL = unknown.
+* `step` = index of an event within its device's trace, from 0; the state *at step s* is the state
+  after event s. Something with `first_step` and `last_step` is there after step s when
+  `first_step <= s AND s < last_step`.
+* Columns ending in `_id` refer to the `id` of the table they name.
+* Equality and ranges on numbers, `=` and `IN` on names, `LIKE '%text%'`, `ORDER BY` and `GROUP BY`
+  are answered from the columns themselves; `EXPLAIN QUERY PLAN SELECT …` shows which.
+* A column whose name ends in `bytes`, `step` or `time_us` is shown as one by the page; write
+  `sum(block_bytes) AS held_bytes` to keep that.
+
+Tables `kernels`, `copies`, `processes`, `losses` and `working_sets` are in recordings only.
+
+)";
+
+// A cell of a Markdown table.
+std::string cell(std::string_view text) {
+  std::string escaped;
+  for (char c : text) {
+    if (c == '|') escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
+}
+
+}  // namespace
+
+std::string markdown(const Schema& schema) {
+  std::string text(kIntroduction);
+  text += "## Tables\n";
+  for (const TableDoc& table : schema.tables) {
+    text += fmt::format("\n### {}\n{}\n\n| column | kind | |\n|---|---|---|\n", table.name,
+                        table.doc);
+    for (const ColumnDoc& column : table.columns) {
+      text += fmt::format("| {} | {} | {} |\n", column.name, name(column.kind), cell(column.doc));
+    }
+  }
+  text += "\n## Functions\n\n| function | |\n|---|---|\n";
+  for (const FunctionDoc& function : schema.functions) {
+    text += fmt::format("| `{}` | {} |\n", function.signature, cell(function.doc));
+  }
+  text += "\nAnd all of SQLite's own.\n\n## Worked questions\n";
+  for (const Question& question : schema.questions) {
+    text += fmt::format("\n### {}\n```sql\n{}\n```\n", question.title, question.sql);
+  }
+  return text;
+}
+
+}  // namespace tidegauge::query

@@ -1,0 +1,167 @@
+#include "query/explain_error.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "query/columns.h"
+
+namespace tidegauge::query {
+namespace {
+
+using Names = std::vector<std::string>;
+
+// Changes of one letter (put in, left out, another, two swapped) between two short words.
+size_t editDistance(std::string_view a, std::string_view b) {
+  std::vector<size_t> two_up;
+  std::vector<size_t> up(b.size() + 1);
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(up.begin(), up.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      row[j] = std::min({up[j] + 1, row[j - 1] + 1, up[j - 1] + (a[i - 1] != b[j - 1])});
+      bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) row[j] = std::min(row[j], two_up[j - 2] + 1);
+    }
+    two_up = std::exchange(up, row);
+  }
+  return up[b.size()];
+}
+
+// "; did you mean step?" if a name is close, or holds the word as a part.
+std::string suggestion(std::string_view wrong, const Names& names) {
+  std::string word = lowerAscii(wrong.substr(0, 64));
+  const std::string* best = nullptr;
+  size_t least = std::max<size_t>(2, word.size() / 3) + 1;
+  for (const std::string& name : names) {
+    size_t distance = editDistance(word, name);
+    bool part = word.size() >= 3 && name.find(word) != std::string::npos;
+    if (part) distance = std::min<size_t>(distance, 2);
+    if (distance < least) {
+      least = distance;
+      best = &name;
+    }
+  }
+  return best == nullptr ? std::string() : fmt::format("; did you mean {}?", *best);
+}
+
+bool isWordByte(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// The words of the SQL in order. Good enough to find the tables that it names.
+Names wordsOf(std::string_view sql) {
+  Names words;
+  for (size_t i = 0; i < sql.size();) {
+    size_t begin = i;
+    while (i < sql.size() && isWordByte(sql[i])) ++i;
+    if (i > begin) words.push_back(lowerAscii(sql.substr(begin, i - begin)));
+    if (i == begin) ++i;
+  }
+  return words;
+}
+
+const TableDoc* findTable(const Schema& schema, std::string_view name) {
+  for (const TableDoc& table : schema.tables) {
+    if (table.name == name) return &table;
+  }
+  if (name == "live_at") return findTable(schema, "allocations");
+  return name == "blocks_at" ? findTable(schema, "blocks") : nullptr;
+}
+
+// The tables that a column could come from: all that the SQL names, or the one behind `alias`.
+std::vector<const TableDoc*> tablesOf(std::string_view sql, std::string_view alias,
+                                      const Schema& schema) {
+  std::vector<const TableDoc*> tables;
+  Names words = wordsOf(sql);
+  for (size_t i = 0; i < words.size(); ++i) {
+    const TableDoc* table = findTable(schema, words[i]);
+    if (table == nullptr) continue;
+    size_t after = i + 1 < words.size() && words[i + 1] == "as" ? i + 2 : i + 1;
+    bool is_alias = after < words.size() && words[after] == alias;
+    if (!alias.empty() && words[i] != alias && !is_alias) continue;
+    if (std::find(tables.begin(), tables.end(), table) == tables.end()) tables.push_back(table);
+  }
+  return tables;
+}
+
+Names columnNames(const TableDoc& table) {
+  Names names;
+  for (const ColumnDoc& column : table.columns) names.push_back(column.name);
+  return names;
+}
+
+std::string columnHint(std::string_view column, std::string_view sql, const Schema& schema) {
+  size_t dot = column.rfind('.');
+  std::string alias =
+      dot == std::string_view::npos ? std::string() : lowerAscii(column.substr(0, dot));
+  if (dot != std::string_view::npos) column.remove_prefix(dot + 1);
+  std::string hint;
+  Names all;
+  for (const TableDoc* table : tablesOf(sql, alias, schema)) {
+    Names names = columnNames(*table);
+    hint += fmt::format("{}{} has: {}", hint.empty() ? "" : ". ", table->name,
+                        fmt::join(names, ", "));
+    all.insert(all.end(), names.begin(), names.end());
+  }
+  if (sql.find(fmt::format("\"{}\"", column)) != std::string_view::npos) {
+    return hint + "; write text in single quotes: '" + std::string(column) + "'";
+  }
+  return hint + suggestion(column, all);
+}
+
+std::string tableHint(std::string_view table, const Schema& schema) {
+  Names names;
+  for (const TableDoc& known : schema.tables) names.push_back(known.name);
+  return fmt::format("tables: {}{}", fmt::join(names, ", "), suggestion(table, names));
+}
+
+std::string functionHint(std::string_view function, const Schema& schema) {
+  Names names;
+  for (const FunctionDoc& known : schema.functions) {
+    names.push_back(known.signature.substr(0, known.signature.find('(')));
+  }
+  return fmt::format("besides SQLite's own: {}{}", fmt::join(names, ", "),
+                     suggestion(function, names));
+}
+
+std::string hintFor(std::string_view message, std::string_view sql, const Schema& schema) {
+  auto after = [&](std::string_view start) -> std::optional<std::string_view> {
+    return message.starts_with(start) ? std::optional(message.substr(start.size())) : std::nullopt;
+  };
+  if (auto column = after("no such column: ")) return columnHint(*column, sql, schema);
+  if (auto table = after("no such table: ")) return tableHint(*table, schema);
+  if (auto function = after("no such function: ")) return functionHint(*function, schema);
+  return {};
+}
+
+}  // namespace
+
+base::Error explainError(sqlite3* db, int code, std::string_view sql, const Schema& schema) {
+  base::Error error;
+  error.kind = base::ErrorKind::kUsage;
+  error.what = sqlite3_errmsg(db);
+  int offset = sqlite3_error_offset(db);
+  if (offset >= 0) error.byte_offset = static_cast<uint64_t>(offset);
+  switch (code & 0xff) {
+    case SQLITE_AUTH:
+      error.what = "only SELECT, WITH and EXPLAIN can run here";
+      error.hint = "this is a read-only view of the file";
+      break;
+    case SQLITE_TOOBIG:
+    case SQLITE_NOMEM:
+    case SQLITE_FULL:
+      error.kind = base::ErrorKind::kLimit;
+      error.hint = "ask for fewer or shorter values";
+      break;
+    default:
+      error.hint = hintFor(error.what, sql, schema);
+  }
+  return error;
+}
+
+}  // namespace tidegauge::query

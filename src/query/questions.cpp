@@ -1,0 +1,66 @@
+#include "query/schema.h"
+
+namespace tidegauge::query {
+
+// Each runs in a test on an example, so none can rot.
+const std::vector<Question>& workedQuestions() {
+  static const std::vector<Question> kQuestions = {
+      {"What is alive at a given step, largest first?",
+       "SELECT address_id(a.address, a.version) AS block, human_bytes(a.block_bytes) AS size,\n"
+       "       s.label AS allocated_by\n"
+       "FROM live_at(0, 100) AS a LEFT JOIN stacks AS s ON s.id = a.stack_id\n"
+       "ORDER BY a.block_bytes DESC"},
+      {"Which allocations have a text in their stack?",
+       "SELECT id AS allocation_id, address_id(address, version) AS block, requested_bytes,\n"
+       "       alloc_step\n"
+       "FROM allocations WHERE stack_text LIKE '%forward%'"},
+      {"Which allocations are the largest?",
+       "SELECT a.id AS allocation_id, a.block_bytes, a.alloc_step, a.free_completed_step,\n"
+       "       s.label AS allocated_by\n"
+       "FROM allocations AS a LEFT JOIN stacks AS s ON s.id = a.stack_id\n"
+       "ORDER BY a.block_bytes DESC LIMIT 20"},
+      {"Who holds the memory at the peak?",
+       "SELECT s.label AS allocated_by, count(*) AS blocks, sum(a.block_bytes) AS bytes\n"
+       "FROM devices AS d JOIN live_at(d.device, d.peak_active_step) AS a\n"
+       "LEFT JOIN stacks AS s ON s.id = a.stack_id\n"
+       "WHERE d.device = 0\n"
+       "GROUP BY a.stack_id ORDER BY bytes DESC LIMIT 20"},
+      {"What happened, how often, and how much was it?",
+       "SELECT action, count(*) AS events, sum(size_bytes) AS bytes,\n"
+       "       median(size_bytes) AS median_bytes\n"
+       "FROM events GROUP BY action"},
+      {"Where did it run out of memory, and how much was free?",
+       "SELECT e.device, e.step, human_bytes(e.size_bytes) AS asked,\n"
+       "       human_bytes(e.device_free_bytes) AS free_in_driver,\n"
+       "       human_bytes(t.reserved_bytes) AS reserved, human_bytes(t.active_bytes) AS active\n"
+       "FROM events AS e JOIN totals AS t ON t.device = e.device AND t.step = e.step\n"
+       "WHERE e.action = 'oom'"},
+      {"What was never freed, by source line?",
+       "SELECT s.label AS allocated_by, count(*) AS blocks, sum(a.block_bytes) AS bytes\n"
+       "FROM allocations AS a LEFT JOIN stacks AS s ON s.id = a.stack_id\n"
+       "WHERE a.provenance = 'traced' AND a.free_requested_step IS NULL\n"
+       "GROUP BY a.stack_id ORDER BY bytes DESC"},
+      {"Which segments are kept alive by how little?",
+       "SELECT b.segment_id, g.kind, g.total_bytes,\n"
+       "       sum(b.size_bytes) FILTER (WHERE b.state <> 'inactive') AS used_bytes,\n"
+       "       count(*) FILTER (WHERE b.state <> 'inactive') AS blocks\n"
+       "FROM blocks AS b JOIN segments AS g ON g.id = b.segment_id\n"
+       "GROUP BY b.segment_id HAVING used_bytes > 0\n"
+       "ORDER BY used_bytes * 1.0 / g.total_bytes LIMIT 20"},
+      {"How high did memory come in each phase of the program?",
+       "SELECT p.name, p.begin_step, p.end_step, max(t.active_bytes) AS peak_active_bytes\n"
+       "FROM annotations AS p JOIN totals AS t\n"
+       "  ON t.device = p.device AND t.step >= p.begin_step AND t.step < p.end_step\n"
+       "GROUP BY p.id ORDER BY p.begin_step"},
+      {"Which functions appear in the stacks of the most memory?",
+       "SELECT f.function, f.file, sum(h.bytes) AS bytes\n"
+       "FROM (SELECT stack_id, sum(block_bytes) AS bytes FROM allocations GROUP BY stack_id) AS h\n"
+       "JOIN (SELECT DISTINCT stack_id, frame_id FROM stack_frames) AS x ON x.stack_id = "
+       "h.stack_id\n"
+       "JOIN frames AS f ON f.id = x.frame_id\n"
+       "WHERE f.kind = 'python' GROUP BY f.id ORDER BY bytes DESC LIMIT 20"},
+  };
+  return kQuestions;
+}
+
+}  // namespace tidegauge::query

@@ -1,0 +1,53 @@
+// What `query` knows about itself: tables, columns, functions and worked questions, with a sentence
+// for each. Written once, beside the code that produces the values; feeds docs/sql.md, the list that
+// `tidegauge query FILE` prints, and the page's api/schema.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tidegauge::query {
+
+enum class ColumnKind : uint8_t { kInteger, kReal, kText, kBytes, kStep, kTime };
+
+std::string_view name(ColumnKind kind);  // "integer", "real", "text", "bytes", "step", "time"
+
+struct ColumnDoc {
+  std::string name;
+  ColumnKind kind = ColumnKind::kInteger;
+  std::string doc;
+  bool hidden = false;  // not part of SELECT *
+};
+
+struct TableDoc {
+  std::string name;
+  std::string doc;
+  uint64_t rows = 0;
+  std::vector<ColumnDoc> columns;
+};
+
+struct FunctionDoc {
+  std::string signature;  // "stack_text(stack_id)"
+  std::string doc;
+};
+
+// A question that people ask, with the SQL that answers it.
+struct Question {
+  std::string title;
+  std::string sql;
+};
+
+struct Schema {
+  std::vector<TableDoc> tables;
+  std::vector<FunctionDoc> functions;
+  std::vector<Question> questions;
+};
+
+const std::vector<Question>& workedQuestions();
+
+// docs/sql.md.
+std::string markdown(const Schema& schema);
+
+}  // namespace tidegauge::query

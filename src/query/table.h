@@ -1,0 +1,82 @@
+// A table of SQL as functions over the model's columns: nothing is copied.
+//
+//   events   row    0      1      2          A column fills *keys* for a batch of rows:
+//            step   0      1      2            fill({0, 1, 2}) = {0, 1, 2}
+//            action alloc  free…  alloc        fill({0, 1, 2}) = {0, 1, 0}, text(1) = "free_requested"
+//
+// Every value is a 64-bit key. In number columns the key is the value; in text columns it stands for
+// the text, as an id does. So filters, orders and groups work on integers only, a batch at a time
+// (about 1 ns per row and column), and SQLite sees the rows that remain.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "query/schema.h"
+
+namespace tidegauge::query {
+
+using Row = uint64_t;
+inline constexpr int64_t kNull = std::numeric_limits<int64_t>::min();  // sorts first, as in SQL
+
+// keys[i] = the value at rows[i].
+using Fill = std::function<void(const Row* rows, size_t count, int64_t* keys)>;
+
+enum class Sorted : uint8_t {
+  kNo,
+  kRowNumber,      // the key is the row number
+  kWithinDevices,  // keys ascend within the rows of each device
+};
+
+struct Column {
+  std::string name;
+  ColumnKind kind = ColumnKind::kInteger;
+  std::string doc;
+  Fill fill;
+  bool hidden = false;
+
+  Sorted sorted = Sorted::kNo;
+  // Keys to search instead of the column's own: ascending within each device, and equal to the
+  // column's own wherever that is not NULL. Empty: the column itself ascends.
+  Fill narrow;
+  uint64_t distinct = 0;  // about how many different values; 0 = unknown, many
+
+  // Text columns only. A text that is no part of the trace is written to `scratch`.
+  std::function<std::string_view(int64_t key, std::string& scratch)> text;
+  // The key of a text, if any row could have it. Empty if texts and keys are not one to one.
+  std::function<std::optional<int64_t>(std::string_view text)> encode;
+  // By key: does the text contain this (lower-case) literal, in any case of ASCII letters?
+  std::function<std::vector<bool>(std::string_view literal)> contains;
+
+  bool isText() const { return kind == ColumnKind::kText; }
+  // Rows with equal values have equal keys, and in number columns the order of keys is the order of
+  // values.
+  bool hasExactKeys() const { return !isText() || encode; }
+};
+
+struct DeviceRows {
+  int64_t device = 0;
+  Row begin = 0;
+  Row end = 0;
+};
+
+struct Table {
+  std::string name;
+  std::string doc;
+  Row rows = 0;
+  std::vector<Column> columns;
+  int device_column = -1;
+  std::vector<DeviceRows> devices;   // cover all rows, in row order; one entry if no device column
+  std::vector<int> natural_order{};  // columns by which the rows lie in order
+
+  int findColumn(std::string_view column_name) const;  // −1 if there is none
+  int64_t key(int column, Row row) const;
+  TableDoc describe() const;
+};
+
+}  // namespace tidegauge::query

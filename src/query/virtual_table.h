@@ -1,0 +1,31 @@
+// The C callbacks by which SQLite reads our tables and table-valued functions.
+#pragma once
+
+#include <sqlite3.h>
+
+#include "base/result.h"
+#include "query/scan.h"
+#include "query/tables.h"
+
+namespace tidegauge::query {
+
+// What a connection's tables share; must outlive the connection.
+struct ScanContext {
+  OrderCache& orders;
+  const Deadline& deadline;
+};
+
+// One table or one function, as SQLite's client data; must outlive the connection.
+struct VirtualTableSource {
+  const ScanContext* context = nullptr;
+  const Table* table = nullptr;             // of a function: its columns
+  const TableFunction* function = nullptr;  // null for a table
+};
+
+base::Status registerVirtualTable(sqlite3* db, const VirtualTableSource& source);
+
+// "STEP INTEGER" as declared to SQLite, and back from sqlite3_column_decltype.
+std::string declaredType(ColumnKind kind);
+bool kindOfDeclaredType(const char* declared, ColumnKind* kind);
+
+}  // namespace tidegauge::query
