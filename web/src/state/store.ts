@@ -1,6 +1,6 @@
 // What the page knows, as signals. The hash of the URL is the truth for everything that a link
 // must carry; this file keeps the two in step. Answers of the server live beside it.
-import { computed, effect, signal } from "@preact/signals";
+import { computed, effect, type ReadonlySignal, signal } from "@preact/signals";
 import { type ApiError, asApiError, getJson, isAbort } from "../api/client";
 import type { DeviceInfo, FileInfo, Overview, Session } from "../api/contract";
 import { formatHash, type PageState, parseHash, START } from "./url";
@@ -104,18 +104,26 @@ export interface Answer<T> {
 
 const NOTHING = { data: null, error: null, loading: false };
 
-/** A signal that follows a question: asks again when `url` changes, drops answers that came late. */
-export function follow<T>(url: () => { path: string; params: Record<string, string | number> } | null) {
+export interface Question {
+  path: string;
+  params: Record<string, string | number>;
+}
+
+/**
+ * A signal that follows a question: asks again when `url` changes, drops answers that came late.
+ * `keep` shows the old answer until the new one is there.
+ */
+export function follow<T>(url: () => Question | null, keep = false): ReadonlySignal<Answer<T>> {
   const answer = signal<Answer<T>>(NOTHING);
   const question = computed(() => JSON.stringify(url()));
   effect(() => {
-    const asked = JSON.parse(question.value) as ReturnType<typeof url>;
+    const asked = JSON.parse(question.value) as Question | null;
     if (asked === null) {
       answer.value = NOTHING;
       return;
     }
     const abort = new AbortController();
-    answer.value = { data: null, error: null, loading: true };
+    answer.value = { data: keep ? answer.peek().data : null, error: null, loading: true };
     getJson<T>(asked.path, asked.params, abort.signal)
       .then((data) => {
         answer.value = { data, error: null, loading: false };

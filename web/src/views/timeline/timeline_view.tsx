@@ -1,3 +1,281 @@
+// Every allocation, stacked and exact: the frame round the pictures that scene.ts draws.
+import { computed, useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { type ApiError, asApiError, getJson } from "../../api/client";
+import { type Allocation, LEGENDS, type Legend, type LegendBy } from "../../api/contract";
+import { NO_ID } from "../../api/tile";
+import { cursorStep, selection } from "../../state/cursor";
+import { onKey } from "../../state/keys";
+import { clearMark, hitIndex, jump, mark } from "../../state/marks";
+import { device, drawnBy, follow, go, hoverStep, page, place, tileMs } from "../../state/store";
+import { Icon } from "../../ui/icons";
+import { Menu } from "../../ui/menu";
+import { ErrorNotice, Notice, RECORD_CODE } from "../../ui/notice";
+import { bytesText, counted, integer } from "../../ui/units";
+import { Feed, otherAxis } from "./feed";
+import { attachInput } from "./input";
+import { show, timelineKey } from "./keys";
+import { LegendBar } from "./legend_bar";
+import { type Stats, TimelineScene, type Under } from "./scene";
+import { showTip, Tooltip } from "./tooltip";
+import { everything, hasTime } from "./window";
+
+declare global {
+  interface Window {
+    /** read-only figures for tests and for the curious */
+    tidegaugeStats?: Readonly<Stats>;
+  }
+}
+
+const NAMES: Record<LegendBy, string> = {
+  stack: "stack",
+  category: "category",
+  stream: "stream",
+  pool: "pool",
+  size: "size",
+  age: "age",
+  provenance: "provenance",
+};
+
+/** Only some files name categories; then the legend has a row with a slot. */
+const categories = follow<Legend>(() =>
+  place.value && page.value.view === "timeline" && (device.value?.events ?? 0) > 0
+    ? { path: "legend", params: { ...place.value, step: cursorStep.value, by: "category" } }
+    : null,
+);
+const hasCategories = computed(() =>
+  (categories.value.data?.rows ?? []).some((row) => row.slot >= 1 && row.slot <= 8),
+);
+
+let scene: TimelineScene | null = null;
+
+function Head({ onAxis, onFit }: { onAxis: () => void; onFit: () => void }) {
+  const colour = page.value.colour;
+  const time = page.value.axis === "time";
+  const canTime = device.value !== null && hasTime(device.value);
+  const kinds = LEGENDS.filter((by) => by !== "category" || hasCategories.value || by === colour);
+  return (
+    <header class="viewhead">
+      <h1>Timeline</h1>
+      <span class="sub cut">Every allocation, stacked in order of birth</span>
+      <MarkChip />
+      <Menu
+        label={`Colour by ${NAMES[colour]}`}
+        class="pick"
+        items={kinds.map((by) => ({ key: by, label: NAMES[by] }))}
+        chosen={colour}
+        onChoose={(key) => go({ colour: key as LegendBy })}
+      >
+        <span class="k">Colour</span>
+        {NAMES[colour]}
+      </Menu>
+      <div class="seg" role="group" aria-label="Horizontal axis">
+        <button type="button" aria-pressed={!time} onClick={() => time && onAxis()}>
+          Step
+        </button>
+        <button
+          type="button"
+          aria-pressed={time}
+          disabled={!canTime}
+          title={canTime ? "Time since the first event" : "This file has no times"}
+          onClick={() => !time && onAxis()}
+        >
+          Time
+        </button>
+      </div>
+      <button type="button" class="btn quiet" title="Fit  f" onClick={onFit}>
+        Fit <kbd class="opt">f</kbd>
+      </button>
+    </header>
+  );
+}
+
+function MarkChip() {
+  const of = mark.value;
+  if (!of) return null;
+  const what = of.source === "search" ? `“${page.value.q}”` : "rows of the query";
+  return (
+    <div class="markchip" role="group" aria-label="Marked allocations">
+      <span class="cut">
+        {hitIndex.value >= 0 ? `${integer(hitIndex.value + 1)} of ` : ""}
+        {counted(of.count, "allocation")} <span class="faint">{what}</span>
+      </span>
+      <button type="button" aria-label="Previous hit" title="Previous  N" onClick={() => void jump(-1)}>
+        <Icon name="prev" />
+      </button>
+      <button type="button" aria-label="Next hit" title="Next  n" onClick={() => void jump(1)}>
+        <Icon name="go" />
+      </button>
+      <button
+        type="button"
+        aria-pressed={page.value.only}
+        title="Show only these  o"
+        onClick={() => go({ only: !page.value.only })}
+      >
+        only
+      </button>
+      <button type="button" aria-label="Clear the mark" title="Clear  Esc" onClick={clearMark}>
+        <Icon name="close" />
+      </button>
+    </div>
+  );
+}
+
+function choose(under: Under | null): void {
+  const at = place.value;
+  if (!under || !at) {
+    go({ sel: null });
+    return;
+  }
+  const { quad, step, bytes } = under;
+  if (quad && quad.id !== NO_ID) {
+    go({ sel: quad.id, at: step });
+    return;
+  }
+  go({ at: step });
+  // merged blocks have no id in the picture: the server knows which one lies there
+  getJson<{ allocation: Allocation | null }>("pick", { ...at, step, y: bytes }).then(
+    ({ allocation }) => go({ sel: allocation?.id ?? null }),
+    () => {},
+  );
+}
+
+function hover(under: Under | null, x: number, y: number): void {
+  if (!scene) return;
+  scene.hover = under ? { position: under.position, id: under.quad?.id ?? null } : null;
+  hoverStep.value = under ? { step: under.step, time_us: timeOf(under) } : null;
+  showTip(under ? { under, x, y } : null);
+  scene.redraw();
+}
+
+function timeOf(under: Under): number | null {
+  const domain = scene?.subject?.domain;
+  return domain?.axis === "time" ? domain.base + under.position : null;
+}
+
+function Spoken() {
+  const of = selection.value.data;
+  return (
+    <p class="vh" role="status">
+      {of
+        ? `Selected allocation ${of.address_id}, ${bytesText(of.block_bytes)}, ${of.live_at_end ? "live at the end" : `freed at step ${of.last_step}`}`
+        : ""}
+    </p>
+  );
+}
+
+function Picture() {
+  const back = useRef<HTMLCanvasElement>(null);
+  const glass = useRef<HTMLCanvasElement>(null);
+  const front = useRef<HTMLCanvasElement>(null);
+  const minimap = useRef<HTMLCanvasElement>(null);
+  const error = useSignal<ApiError | null>(null);
+  const feed = useRef<Feed | null>(null);
+
+  useEffect(() => {
+    const all = [back, glass, front, minimap].map((ref) => ref.current);
+    const [b, g, f, m] = all;
+    if (!b || !g || !f || !m) return;
+    const allowGl = new URLSearchParams(location.search).get("gl") !== "0";
+    const mine = new TimelineScene(
+      { back: b, glass: g, front: f, minimap: m },
+      {
+        onArrival: (ms) => {
+          tileMs.value = ms;
+          error.value = null;
+        },
+        onError: (reason) => {
+          error.value = asApiError(reason);
+        },
+        onDrawnBy: (name) => {
+          drawnBy.value = name;
+        },
+      },
+      allowGl,
+    );
+    scene = mine;
+    window.tidegaugeStats = mine.stats;
+    const mineFeed = new Feed(mine);
+    feed.current = mineFeed;
+    const moved = () => mineFeed.moved();
+    const toCursor = (step: number) => {
+      go({ at: step });
+      if (mine.subject?.domain.axis === "step") show(mine, step, moved);
+    };
+    const offInput = attachInput(mine, f, m, { onMoved: moved, onHover: hover, onClick: choose });
+    const offKeys = onKey((event) => {
+      if (event.key !== "x") return timelineKey(event, mine, moved, toCursor);
+      if (device.value && hasTime(device.value)) void otherAxis(mine);
+      return true;
+    });
+    return () => {
+      offKeys();
+      offInput();
+      mineFeed.dispose();
+      mine.dispose();
+      hover(null, 0, 0);
+      scene = null;
+      feed.current = null;
+    };
+  }, [error]);
+
+  const events = device.value?.events ?? 0;
+  return (
+    <section class="view on" aria-label="Timeline">
+      <Head
+        onAxis={() => scene && void otherAxis(scene)}
+        onFit={() => {
+          if (!scene?.subject) return;
+          scene.y = null;
+          scene.moveTo(everything(scene.subject.domain), true);
+          feed.current?.moved();
+        }}
+      />
+      <LegendBar />
+      <div class="body fill tlbody">
+        <div class="plot grow">
+          <canvas ref={back} aria-hidden="true" />
+          <canvas ref={glass} class="glass" aria-hidden="true" />
+          <canvas
+            ref={front}
+            id="timeline"
+            class="front"
+            tabIndex={0}
+            role="img"
+            aria-label={`Allocations stacked over ${integer(events)} ${page.value.axis === "time" ? "events in time" : "steps"}. Arrow up and down go from block to block, square brackets from event to event.`}
+          />
+          {error.value && (
+            <div class="overlay">
+              <ErrorNotice error={error.value} />
+            </div>
+          )}
+        </div>
+        <div class="plot minirow">
+          <canvas ref={minimap} id="minimap" aria-hidden="true" />
+        </div>
+      </div>
+      <Spoken />
+      <Tooltip />
+    </section>
+  );
+}
+
 export function TimelineView() {
-  return <h1>Timeline</h1>;
+  if (!device.value || device.value.events > 0) return <Picture />;
+  return (
+    <section class="view on" aria-label="Timeline">
+      <header class="viewhead">
+        <h1>Timeline</h1>
+      </header>
+      <div class="center">
+        <Notice icon="timeline" title="This file has no history" code={RECORD_CODE}>
+          <p>
+            It holds the final state, {counted(device.value.segments, "segment")} with{" "}
+            {counted(device.value.allocations, "live block")} on {device.value.label}, but no events. A
+            timeline needs events; they are recorded from the moment on that this is called:
+          </p>
+        </Notice>
+      </div>
+    </section>
+  );
 }

@@ -1,0 +1,62 @@
+// What both painters of the strata can do. A frame is a list of tiles with where they lie on the
+// picture; the tiles themselves do not change once they are here.
+import type { Tile } from "../api/tile";
+import { type ColourBy, parseHex, type Rgb } from "./colours";
+
+/** Where a tile lies: pixel = scale × column + offset; heights count from the lower edge. */
+export interface Placed {
+  tile: Tile;
+  xScale: number;
+  xOffset: number;
+  yScale: number;
+  yOffset: number;
+  /** device pixels, half open: what this tile may touch */
+  clip: readonly [number, number];
+}
+
+/** Keys that the legend has switched off. `rest` stands for everything that is not listed. */
+export interface Filter {
+  listed: ReadonlySet<number>;
+  hidden: ReadonlySet<number>;
+  restHidden: boolean;
+}
+
+export interface Look {
+  palette: readonly Rgb[];
+  /** straight alpha, 0…255 and 0…1 */
+  seam: readonly [number, number, number, number];
+  by: ColourBy;
+  filter: Filter;
+  mark: "none" | "fade" | "only";
+}
+
+export interface Painter {
+  /** for the status bar: "WebGL", "software WebGL", "Canvas" */
+  readonly name: string;
+  resize(width: number, height: number, ratio: number): void;
+  draw(tiles: readonly Placed[], look: Look): void;
+  forget(tile: Tile): void;
+  dispose(): void;
+}
+
+export const NO_FILTER: Filter = { listed: new Set(), hidden: new Set(), restHidden: false };
+
+export function isFiltering(filter: Filter): boolean {
+  return filter.restHidden || filter.hidden.size > 0;
+}
+
+export function isHidden(key: number, filter: Filter): boolean {
+  if (key >= 0 && filter.hidden.has(key)) return true;
+  return filter.restHidden && !(key >= 0 && filter.listed.has(key));
+}
+
+/** "rgba(255, 255, 255, .42)" or "#ffffff6b" (what minifiers make of it). */
+export function parseRgba(text: string): [number, number, number, number] {
+  const hex = /^#([0-9a-f]{6})([0-9a-f]{2})?$/i.exec(text.trim());
+  if (hex) {
+    const [r, g, b] = parseHex(`#${hex[1]}`);
+    return [r, g, b, hex[2] === undefined ? 1 : Number.parseInt(hex[2], 16) / 255];
+  }
+  const parts = text.match(/[\d.]+/g)?.map(Number) ?? [];
+  return [parts[0] ?? 0, parts[1] ?? 0, parts[2] ?? 0, parts[3] ?? 1];
+}

@@ -1,0 +1,69 @@
+// Which tiles a view needs. The axis is cut into tiles of 512 columns; a column of level L is 2^L
+// steps (or µs) wide, so that a tile of level L + 1 covers two of level L:
+//
+//   level 2   |               0               |               1               |
+//   level 1   |       0       |       1       |       2       |       3       |
+//
+// Heights are cut likewise: rows of 2048 pixel rows, a pixel row being 2^k bytes.
+// A column is never narrower than a device pixel: then no peak can fall between two pixels.
+
+export const TILE_COLUMNS = 512;
+export const TILE_ROWS = 2048;
+
+export interface TileAddress {
+  level: number;
+  index: number;
+  /** log2 of the bytes per pixel row */
+  rowLevel: number;
+  row: number;
+}
+
+export function levelFor(unitsPerPixel: number): number {
+  return Math.max(0, Math.ceil(Math.log2(Math.max(unitsPerPixel, 1e-9)) - 1e-9));
+}
+
+export function rowLevelFor(bytesPerPixel: number): number {
+  return Math.max(0, Math.floor(Math.log2(Math.max(bytesPerPixel, 1)) + 1e-9));
+}
+
+export function tileSpan(level: number): number {
+  return TILE_COLUMNS * 2 ** level;
+}
+
+export function rowSpan(rowLevel: number): number {
+  return TILE_ROWS * 2 ** rowLevel;
+}
+
+/** Indices of the tiles that [low, high) touches, where the axis is [0, end). */
+export function tilesIn(low: number, high: number, span: number, end: number): number[] {
+  const first = Math.max(0, Math.floor(low / span));
+  const last = Math.min(Math.ceil(end / span), Math.ceil(high / span)) - 1;
+  const out: number[] = [];
+  for (let index = first; index <= last && out.length < 64; index += 1) out.push(index);
+  return out;
+}
+
+/** Those in the middle of the view first. */
+export function middleOut(indices: readonly number[]): number[] {
+  const middle = ((indices[0] ?? 0) + (indices.at(-1) ?? 0)) / 2;
+  return [...indices].sort((a, b) => Math.abs(a - middle) - Math.abs(b - middle));
+}
+
+export interface Parent {
+  level: number;
+  index: number;
+}
+
+/** The tiles of coarser levels that cover this one, nearest first. */
+export function parentsOf(level: number, index: number, coarsest: number): Parent[] {
+  const out: Parent[] = [];
+  for (let up = level + 1; up <= coarsest; up += 1) {
+    out.push({ level: up, index: Math.floor(index / 2 ** (up - level)) });
+  }
+  return out;
+}
+
+/** The level whose first tile covers the whole axis. */
+export function coarsestLevel(end: number): number {
+  return Math.max(0, Math.ceil(Math.log2(Math.max(1, end) / TILE_COLUMNS)));
+}

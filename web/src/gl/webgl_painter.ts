@@ -1,0 +1,229 @@
+// The strata through WebGL2. One integer texture per tile, uploaded as it came; one draw call per
+// tile and frame.
+import { QUAD_BYTES, type Tile } from "../api/tile";
+import { MODES, PALETTE_SIZE } from "./colours";
+import { type Filter, isFiltering, type Look, type Painter, type Placed } from "./painter";
+import { FILTER_WIDTH, FRAGMENT_SHADER, QUADS_PER_ROW, VERTEX_SHADER } from "./quad_shader";
+
+const UNIFORMS = [
+  "u_quads",
+  "u_filter",
+  "u_x",
+  "u_y",
+  "u_size",
+  "u_palette",
+  "u_mode",
+  "u_filter_keys",
+  "u_filter_rest",
+  "u_mark",
+  "u_age_at",
+  "u_steps",
+  "u_seam",
+  "u_ratio",
+] as const;
+type Uniform = (typeof UNIFORMS)[number];
+
+const MOST_FILTER_KEYS = FILTER_WIDTH * 1024;
+
+function compile(gl: WebGL2RenderingContext, kind: GLenum, source: string): WebGLShader | null {
+  const shader = gl.createShader(kind);
+  if (!shader) return null;
+  gl.shaderSource(shader, source);
+  gl.compileShader(shader);
+  return shader;
+}
+
+function link(gl: WebGL2RenderingContext): WebGLProgram | null {
+  const vertex = compile(gl, gl.VERTEX_SHADER, VERTEX_SHADER);
+  const fragment = compile(gl, gl.FRAGMENT_SHADER, FRAGMENT_SHADER);
+  const program = gl.createProgram();
+  if (!vertex || !fragment || !program) return null;
+  gl.attachShader(program, vertex);
+  gl.attachShader(program, fragment);
+  gl.linkProgram(program);
+  return gl.getProgramParameter(program, gl.LINK_STATUS) ? program : null;
+}
+
+function rendererName(gl: WebGL2RenderingContext): string {
+  const info = gl.getExtension("WEBGL_debug_renderer_info");
+  const name = info ? String(gl.getParameter(info.UNMASKED_RENDERER_WEBGL)) : "";
+  return /swiftshader|llvmpipe|software|basic render/i.test(name) ? "software WebGL" : "WebGL";
+}
+
+export class WebGlPainter implements Painter {
+  readonly name: string;
+  private readonly textures = new Map<Tile, WebGLTexture>();
+  private readonly at: Record<Uniform, WebGLUniformLocation | null>;
+  private readonly filterTexture: WebGLTexture | null;
+  private filter: Filter | null = null;
+  private filterKeys = 0;
+  private look: Look | null = null;
+  private ratio = 1;
+
+  /** null: this browser or machine has no WebGL2 that works. */
+  static create(canvas: HTMLCanvasElement): WebGlPainter | null {
+    const gl = canvas.getContext("webgl2", { antialias: false, depth: false, stencil: false });
+    if (!gl) return null;
+    const program = link(gl);
+    return program ? new WebGlPainter(canvas, gl, program) : null;
+  }
+
+  private constructor(
+    private readonly canvas: HTMLCanvasElement,
+    private readonly gl: WebGL2RenderingContext,
+    private readonly program: WebGLProgram,
+  ) {
+    this.name = rendererName(gl);
+    const entries = UNIFORMS.map((name) => [name, gl.getUniformLocation(program, name)]);
+    this.at = Object.fromEntries(entries) as Record<Uniform, WebGLUniformLocation | null>;
+    gl.bindVertexArray(gl.createVertexArray());
+    this.filterTexture = this.newTexture();
+    gl.useProgram(program);
+    gl.uniform1i(this.at.u_quads, 0);
+    gl.uniform1i(this.at.u_filter, 1);
+    this.uploadFilter(null);
+  }
+
+  resize(width: number, height: number, ratio: number): void {
+    this.ratio = ratio;
+    if (this.canvas.width === width && this.canvas.height === height) return;
+    this.canvas.width = width;
+    this.canvas.height = height;
+  }
+
+  draw(tiles: readonly Placed[], look: Look): void {
+    const { gl } = this;
+    if (gl.isContextLost()) return;
+    gl.viewport(0, 0, this.canvas.width, this.canvas.height);
+    gl.disable(gl.SCISSOR_TEST);
+    gl.clearColor(0, 0, 0, 0);
+    gl.clear(gl.COLOR_BUFFER_BIT);
+    gl.uniform2f(this.at.u_size, this.canvas.width, this.canvas.height);
+    gl.uniform1f(this.at.u_ratio, this.ratio);
+    if (this.look !== look) this.useLook(look);
+    gl.enable(gl.SCISSOR_TEST);
+    gl.activeTexture(gl.TEXTURE0);
+    for (const placed of tiles) {
+      if (placed.tile.quads === 0) continue;
+      const [low, high] = placed.clip;
+      gl.scissor(low, 0, Math.max(0, high - low), this.canvas.height);
+      gl.bindTexture(gl.TEXTURE_2D, this.textureOf(placed.tile));
+      gl.uniform2f(this.at.u_x, placed.xScale, placed.xOffset);
+      gl.uniform2f(this.at.u_y, placed.yScale, placed.yOffset);
+      gl.drawArrays(gl.TRIANGLES, 0, placed.tile.quads * 6);
+    }
+  }
+
+  forget(tile: Tile): void {
+    const texture = this.textures.get(tile);
+    if (texture) this.gl.deleteTexture(texture);
+    this.textures.delete(tile);
+  }
+
+  dispose(): void {
+    for (const tile of [...this.textures.keys()]) this.forget(tile);
+    this.gl.deleteTexture(this.filterTexture);
+    this.gl.deleteProgram(this.program);
+  }
+
+  private useLook(look: Look): void {
+    const { gl } = this;
+    const colours = new Float32Array(PALETTE_SIZE * 3);
+    look.palette.forEach((rgb, i) => colours.set(rgb.map((part) => part / 255), i * 3));
+    gl.uniform3fv(this.at.u_palette, colours);
+    const [r, g, b, alpha] = look.seam;
+    gl.uniform4f(this.at.u_seam, r / 255, g / 255, b / 255, alpha);
+    gl.uniform1i(this.at.u_mode, MODES.indexOf(look.by.mode));
+    gl.uniform1i(this.at.u_mark, ["none", "fade", "only"].indexOf(look.mark));
+    gl.uniform1f(this.at.u_age_at, look.by.ageAt);
+    gl.uniform1f(this.at.u_steps, look.by.steps);
+    if (this.filter !== look.filter) {
+      this.filter = look.filter;
+      this.uploadFilter(look.filter);
+    }
+    gl.uniform1i(this.at.u_filter_keys, this.filterKeys);
+    gl.uniform1i(this.at.u_filter_rest, look.filter.restHidden ? 1 : 0);
+    this.look = look;
+  }
+
+  /** Texel: 0 not listed, 1 hidden, 2 listed and shown. */
+  private uploadFilter(filter: Filter | null): void {
+    const { gl } = this;
+    let states = new Uint8Array(FILTER_WIDTH);
+    this.filterKeys = 0;
+    if (filter && isFiltering(filter)) {
+      const keys = [...filter.listed, ...filter.hidden].filter(
+        (key) => key >= 0 && key < MOST_FILTER_KEYS,
+      );
+      this.filterKeys = keys.reduce((most, key) => Math.max(most, key + 1), 0);
+      states = new Uint8Array(FILTER_WIDTH * Math.max(1, Math.ceil(this.filterKeys / FILTER_WIDTH)));
+      for (const key of keys) states[key] = filter.hidden.has(key) ? 1 : 2;
+    }
+    gl.activeTexture(gl.TEXTURE1);
+    gl.bindTexture(gl.TEXTURE_2D, this.filterTexture);
+    gl.pixelStorei(gl.UNPACK_ALIGNMENT, 1);
+    gl.texImage2D(
+      gl.TEXTURE_2D,
+      0,
+      gl.R8UI,
+      FILTER_WIDTH,
+      states.length / FILTER_WIDTH,
+      0,
+      gl.RED_INTEGER,
+      gl.UNSIGNED_BYTE,
+      states,
+    );
+    gl.activeTexture(gl.TEXTURE0);
+  }
+
+  private newTexture(): WebGLTexture | null {
+    const { gl } = this;
+    const texture = gl.createTexture();
+    gl.activeTexture(gl.TEXTURE1);
+    gl.bindTexture(gl.TEXTURE_2D, texture);
+    this.plainSampling();
+    return texture;
+  }
+
+  private plainSampling(): void {
+    const { gl } = this;
+    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MIN_FILTER, gl.NEAREST);
+    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MAG_FILTER, gl.NEAREST);
+    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_WRAP_S, gl.CLAMP_TO_EDGE);
+    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_WRAP_T, gl.CLAMP_TO_EDGE);
+  }
+
+  private textureOf(tile: Tile): WebGLTexture | null {
+    const known = this.textures.get(tile);
+    if (known) return known;
+    const { gl } = this;
+    const texture = gl.createTexture();
+    gl.bindTexture(gl.TEXTURE_2D, texture);
+    this.plainSampling();
+    const [width, words] = [QUADS_PER_ROW * 2, QUAD_BYTES / 4];
+    const rows = Math.max(1, Math.ceil(tile.quads / QUADS_PER_ROW));
+    gl.texStorage2D(gl.TEXTURE_2D, 1, gl.RGBA32UI, width, rows);
+    const whole = Math.floor(tile.quads / QUADS_PER_ROW);
+    const upload = (row: number, count: number, quads: number) => {
+      const from = row * QUADS_PER_ROW * words;
+      const part = tile.words.subarray(from, from + quads * words);
+      gl.texSubImage2D(
+        gl.TEXTURE_2D,
+        0,
+        0,
+        row,
+        Math.min(width, quads * 2),
+        count,
+        gl.RGBA_INTEGER,
+        gl.UNSIGNED_INT,
+        part,
+      );
+    };
+    if (whole > 0) upload(0, whole, whole * QUADS_PER_ROW);
+    const rest = tile.quads - whole * QUADS_PER_ROW;
+    if (rest > 0) upload(whole, 1, rest);
+    if (texture) this.textures.set(tile, texture);
+    return texture;
+  }
+}
+

@@ -1,0 +1,40 @@
+// The step that the page speaks about: where the cursor stands, what was live there, what is chosen.
+import { computed } from "@preact/signals";
+import type { Allocation, Annotations, Legend, StateAt } from "../api/contract";
+import { device, follow, hoverStep, page, place } from "./store";
+
+/** The cursor: where it was put, else the out-of-memory, else the peak. */
+export const cursorStep = computed<number>(() => {
+  const of = device.value;
+  if (!of) return 0;
+  const wanted = page.value.at ?? of.ooms[0]?.step ?? of.peak.active.step;
+  return Math.max(0, Math.min(of.events - 1, wanted));
+});
+
+export const stateAt = follow<StateAt>(() => {
+  if (!place.value || !device.value || device.value.events === 0) return null;
+  return { path: "at", params: { ...place.value, axis: "step", x: cursorStep.value } };
+}, true);
+
+/** The legend follows the pointer, and returns to the cursor when the pointer leaves. */
+export const legendStep = computed(() => hoverStep.value?.step ?? cursorStep.value);
+
+export const legend = follow<Legend>(() => {
+  if (!place.value || page.value.view !== "timeline") return null;
+  return {
+    path: "legend",
+    params: { ...place.value, step: legendStep.value, by: page.value.colour },
+  };
+}, true);
+
+export const annotations = follow<Annotations>(() =>
+  place.value && page.value.view === "timeline"
+    ? { path: "annotations", params: place.value }
+    : null,
+);
+
+export const selection = follow<Allocation>(() =>
+  place.value && page.value.sel !== null
+    ? { path: "allocation", params: { file: place.value.file, id: page.value.sel } }
+    : null,
+);

@@ -1,0 +1,226 @@
+// Drawing on a Canvas 2D by the rules of the guide: staffs, plates, labels, hatches.
+import { readToken } from "../gl/colours";
+import { byteTicks, multiples } from "./ticks";
+import { bytesIn, type Unit, unitFor } from "./units";
+
+export const MOST_RATIO = 2;
+
+export function pixelRatio(): number {
+  return Math.min(MOST_RATIO, window.devicePixelRatio || 1);
+}
+
+/** Tokens of the theme, read once per theme. */
+export class Tokens {
+  private readonly known = new Map<string, string>();
+  readonly get = (name: string): string => {
+    let value = this.known.get(name);
+    if (value === undefined) {
+      value = readToken(name);
+      this.known.set(name, value);
+    }
+    return value;
+  };
+}
+
+export type Context = CanvasRenderingContext2D;
+
+export interface Surface {
+  c: Context;
+  width: number;
+  height: number;
+  token: (name: string) => string;
+}
+
+/** Sizes the canvas to its box and clears it. Null while it is not laid out. */
+export function surface(canvas: HTMLCanvasElement, tokens: Tokens): Surface | null {
+  const ratio = pixelRatio();
+  const [width, height] = [canvas.clientWidth, canvas.clientHeight];
+  const c = canvas.getContext("2d");
+  if (!c || width === 0 || height === 0) return null;
+  const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)];
+  if (canvas.width !== w || canvas.height !== h) {
+    canvas.width = w;
+    canvas.height = h;
+  }
+  c.setTransform(ratio, 0, 0, ratio, 0, 0);
+  c.clearRect(0, 0, width, height);
+  c.textBaseline = "middle";
+  return { c, width, height, token: tokens.get };
+}
+
+export function font(s: Surface, pixels = 11, weight = 400): void {
+  s.c.font = `${weight} ${pixels}px ${s.token("font-ui")}`;
+}
+
+export interface LabelLook {
+  align?: CanvasTextAlign;
+  colour?: string;
+  halo?: boolean;
+}
+
+export function label(s: Surface, text: string, x: number, y: number, look: LabelLook = {}): void {
+  const { c } = s;
+  c.textAlign = look.align ?? "left";
+  if (look.halo) {
+    c.lineJoin = "round";
+    c.lineWidth = 3;
+    c.strokeStyle = s.token("surface");
+    c.strokeText(text, x, y);
+  }
+  c.fillStyle = look.colour ?? s.token("ink-3");
+  c.fillText(text, x, y);
+}
+
+export interface PlateLook {
+  align?: "left" | "right" | "center";
+  background?: string;
+  colour?: string;
+}
+
+/** A label on a small plate, readable on any data. Returns its left and right edge. */
+export function plate(s: Surface, text: string, x: number, y: number, look: PlateLook = {}) {
+  const { c } = s;
+  font(s, 11, 500);
+  const width = c.measureText(text).width + 10;
+  const shift = look.align === "right" ? width : look.align === "center" ? width / 2 : 0;
+  const left = Math.min(Math.max(0, x - shift), Math.max(0, s.width - width - 1));
+  c.fillStyle = look.background ?? s.token("raised");
+  c.beginPath();
+  c.roundRect(left, y - 8.5, width, 17, 3);
+  c.fill();
+  c.textAlign = "left";
+  c.fillStyle = look.colour ?? s.token("ink");
+  c.fillText(text, left + 5, y + 0.5);
+  return [left, left + width] as const;
+}
+
+export function horizontal(
+  s: Surface,
+  x0: number,
+  x1: number,
+  y: number,
+  colour: string,
+  dash: number[] = [],
+  width = 1,
+): void {
+  stroke(s, [x0, Math.round(y) + 0.5, x1, Math.round(y) + 0.5], colour, dash, width);
+}
+
+export function vertical(
+  s: Surface,
+  x: number,
+  y0: number,
+  y1: number,
+  colour: string,
+  dash: number[] = [],
+  width = 1,
+): void {
+  stroke(s, [Math.round(x) + 0.5, y0, Math.round(x) + 0.5, y1], colour, dash, width);
+}
+
+function stroke(
+  s: Surface,
+  [x0, y0, x1, y1]: [number, number, number, number],
+  colour: string,
+  dash: number[],
+  width: number,
+): void {
+  const { c } = s;
+  c.strokeStyle = colour;
+  c.lineWidth = width;
+  c.setLineDash(dash);
+  c.beginPath();
+  c.moveTo(x0, y0);
+  c.lineTo(x1, y1);
+  c.stroke();
+  c.setLineDash([]);
+}
+
+const hatches = new Map<string, HTMLCanvasElement>();
+
+/** Stripes at 45°: not live, or not known. Fixed to the screen, so that they do not swim. */
+export function hatch(c: Context, colour: string, gap = 5): CanvasPattern | string {
+  const ratio = pixelRatio();
+  const key = `${colour} ${gap} ${ratio}`;
+  let cell = hatches.get(key);
+  if (!cell) {
+    const side = Math.round(gap * 2 * ratio);
+    cell = document.createElement("canvas");
+    cell.width = side;
+    cell.height = side;
+    const d = cell.getContext("2d");
+    if (!d) return colour;
+    d.strokeStyle = colour;
+    d.lineWidth = 1.1 * ratio;
+    for (let shift = -side; shift <= side * 2; shift += side / 2) {
+      d.beginPath();
+      d.moveTo(shift, side + 0.5);
+      d.lineTo(shift + side, -0.5);
+      d.stroke();
+    }
+    hatches.set(key, cell);
+  }
+  const pattern = c.createPattern(cell, "repeat");
+  pattern?.setTransform(new DOMMatrix().scale(1 / ratio));
+  return pattern ?? colour;
+}
+
+export interface Staff {
+  /** the axis line */
+  x: number;
+  top: number;
+  bottom: number;
+  low: number;
+  high: number;
+  /** right end of the grid lines; absent: none */
+  gridTo?: number;
+}
+
+/** Labels of an axis share the unit of its upper end. */
+export function axisLabel(bytes: number, unit: Unit, major: number): string {
+  if (bytes === 0) return "0";
+  const quantity = bytesIn(bytes, unit);
+  const inUnit = major / bytesIn1(unit);
+  const digits = inUnit >= 1 ? 0 : Math.min(3, Math.ceil(-Math.log2(inUnit)));
+  const value = bytes / bytesIn1(unit);
+  return `${value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits })} ${quantity.unit}`;
+}
+
+function bytesIn1(unit: Unit): number {
+  return 1024 ** ["B", "KiB", "MiB", "GiB", "TiB"].indexOf(unit);
+}
+
+/** The memory axis of every plot: long and short marks outside the line, labels at long ones. */
+export function staff(s: Surface, of: Staff): (bytes: number) => number {
+  const { c } = s;
+  const span = Math.max(1, of.high - of.low);
+  const pixels = of.bottom - of.top;
+  const toPixel = (bytes: number) => of.bottom - ((bytes - of.low) / span) * pixels;
+  const { major, minor } = byteTicks(span, pixels);
+  const unit = unitFor(major >= of.high ? of.high : Math.max(major, of.high / 8));
+  const marks = multiples(of.low, of.high, minor, 400);
+  const isLong = (bytes: number) => Math.abs(bytes / major - Math.round(bytes / major)) < 1e-6;
+  if (of.gridTo !== undefined) {
+    for (const bytes of marks.filter(isLong)) {
+      horizontal(s, of.x, of.gridTo, toPixel(bytes), s.token("grid"));
+    }
+  }
+  c.strokeStyle = s.token("axis");
+  c.lineWidth = 1;
+  c.beginPath();
+  c.moveTo(of.x - 0.5, of.top);
+  c.lineTo(of.x - 0.5, of.bottom);
+  for (const bytes of marks) {
+    const y = Math.round(toPixel(bytes)) + 0.5;
+    c.moveTo(of.x - (isLong(bytes) ? 7 : 4), y);
+    c.lineTo(of.x - 0.5, y);
+  }
+  c.stroke();
+  font(s);
+  for (const bytes of marks.filter(isLong)) {
+    label(s, axisLabel(bytes, unit, major), of.x - 11, Math.round(toPixel(bytes)) + 0.5, {
+      align: "right",
+    });
+  }
+  return toPixel;
+}

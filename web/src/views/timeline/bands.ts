@@ -1,0 +1,65 @@
+// Annotations as bands in lanes: the outermost strong, what is nested below it plain.
+import { font, label, type Surface } from "../../ui/plot";
+import { type Frame, GUTTER, LANE_HEIGHT, toX } from "./frame";
+import type { Annotation } from "../../api/contract";
+
+const ROOM = 8;
+
+export function drawBands(s: Surface, frame: Frame): void {
+  if (frame.lanes === 0) return;
+  font(s);
+  label(s, "phase", GUTTER - 11, 4 + LANE_HEIGHT / 2, { align: "right" });
+  if (frame.lanes > 1) {
+    label(s, "within", GUTTER - 11, 4 + LANE_HEIGHT * 1.5 + 1, { align: "right" });
+  }
+  s.c.save();
+  s.c.beginPath();
+  s.c.rect(frame.plot.left, 0, frame.plot.right - frame.plot.left, frame.plot.top);
+  s.c.clip();
+  const ends = new Array<number>(frame.lanes).fill(Number.NEGATIVE_INFINITY);
+  const lanes = [...frame.annotations]
+    .filter((one) => one.depth < frame.lanes)
+    .sort((a, b) => begin(frame, a) - begin(frame, b));
+  for (const one of lanes) {
+    const left = Math.max(frame.plot.left, toX(frame, begin(frame, one)));
+    const right = Math.min(frame.plot.right, toX(frame, end(frame, one)));
+    if (right <= frame.plot.left || left >= frame.plot.right) continue;
+    // thousands of bands can share a pixel: one of them is enough
+    if (right <= (ends[one.depth] ?? 0) + 0.5) continue;
+    ends[one.depth] = right;
+    drawBand(s, one, left, Math.max(left + 1, right));
+  }
+  s.c.restore();
+}
+
+function begin(frame: Frame, one: Annotation): number {
+  return frame.domain.axis === "time" ? one.begin_us - frame.domain.base : one.begin_step;
+}
+
+function end(frame: Frame, one: Annotation): number {
+  if (frame.domain.axis === "time") {
+    return one.end_us === null ? frame.domain.end : one.end_us - frame.domain.base;
+  }
+  return one.end_step;
+}
+
+function drawBand(s: Surface, one: Annotation, left: number, right: number): void {
+  const strong = one.depth === 0;
+  const y = 4 + one.depth * (LANE_HEIGHT + 1);
+  s.c.fillStyle = s.token(strong ? "press" : "surface-2");
+  s.c.fillRect(left, y, Math.max(1, right - left - 1), LANE_HEIGHT);
+  const text = bandText(s, one.name, right - left - ROOM, strong);
+  if (text === "") return;
+  label(s, text, left + 5, y + LANE_HEIGHT / 2 + 0.5, {
+    colour: s.token(strong ? "ink" : "ink-2"),
+  });
+}
+
+/** The name if it fits, then the number at its end, then nothing. */
+function bandText(s: Surface, name: string, room: number, strong: boolean): string {
+  if (room < 8) return "";
+  font(s, 11, strong ? 500 : 400);
+  if (s.c.measureText(name).width <= room) return name;
+  const digits = /(\d+)\D*$/.exec(name)?.[1] ?? "";
+  return digits !== "" && s.c.measureText(digits).width <= room ? digits : "";
+}

@@ -1,0 +1,222 @@
+// Feeds the scene from the state of the page, and the state from the scene.
+import { effect } from "@preact/signals";
+import { getBuffer, getJson } from "../../api/client";
+import type { DeviceInfo, StateAt } from "../../api/contract";
+import { decodeShape } from "../../api/tile";
+import { levelFor, TILE_COLUMNS, tileSpan, tilesIn } from "../../gl/tile_address";
+import { annotations, cursorStep, legend, legendStep, selection, stateAt } from "../../state/cursor";
+import { mark } from "../../state/marks";
+import { device, go, page, place } from "../../state/store";
+import { theme } from "../../state/theme";
+import type { Range } from "../../state/url";
+import { filterOf, hiddenKeys } from "./legend_bar";
+import type { OomMark } from "./frame";
+import type { TimelineScene } from "./scene";
+import { type Domain, domainOf, isEverything } from "./window";
+
+const SETTLE_MS = 140;
+const MOST_OOMS = 32;
+
+export class Feed {
+  private timer = 0;
+  private shapeTimer = 0;
+  private written = "";
+  private abort = new AbortController();
+  private readonly stops: (() => void)[] = [];
+
+  constructor(private readonly scene: TimelineScene) {
+    this.stops.push(
+      effect(() => this.followPlace()),
+      effect(() => this.followWindow()),
+      effect(() => this.followMarks()),
+      effect(() => this.followLook()),
+      effect(() => this.followCursor()),
+      effect(() => this.followSelection()),
+    );
+  }
+
+  dispose(): void {
+    window.clearTimeout(this.timer);
+    window.clearTimeout(this.shapeTimer);
+    this.abort.abort();
+    for (const stop of this.stops) stop();
+  }
+
+  /** The window was moved: into the URL when the hand rests, and the outline asked anew. */
+  moved(): void {
+    window.clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => this.writeWindow(), SETTLE_MS);
+  }
+
+  private writeWindow(): void {
+    const domain = this.scene.subject?.domain;
+    if (!domain) return;
+    const x = absolute(this.scene.target, domain);
+    const y = this.scene.y ? ([...this.scene.y] as unknown as Range) : null;
+    this.written = JSON.stringify([x, y]);
+    go({ x, y });
+    this.askShape();
+  }
+
+  private followPlace(): void {
+    const [at, of] = [place.value, device.value];
+    const axis = page.value.axis;
+    if (!at || !of) return;
+    const known = this.scene.subject;
+    if (known?.device === of && known.domain.axis === domainOf(of, axis).axis) return;
+    const domain = domainOf(of, axis);
+    const { x, y } = page.peek();
+    this.written = JSON.stringify([x, y]);
+    this.scene.setSubject({ place: at, device: of, domain }, relative(x, domain), y);
+    this.askShape();
+  }
+
+  private followWindow(): void {
+    const { x, y } = page.value;
+    const domain = this.scene.subject?.domain;
+    const wanted = JSON.stringify([x, y]);
+    if (!domain || wanted === this.written) return;
+    this.written = wanted;
+    this.scene.y = y;
+    this.scene.moveTo(relative(x, domain) ?? [0, domain.room], true);
+    this.askShape();
+  }
+
+  private followMarks(): void {
+    const [at, of] = [place.value, device.value];
+    const rows = annotations.value.data?.rows ?? [];
+    if (!at || !of) return;
+    const domain = domainOf(of, page.value.axis);
+    this.scene.setMarks([], rows);
+    this.abort.abort();
+    this.abort = new AbortController();
+    void oomMarks(at, of, domain, this.abort.signal).then(
+      (ooms) => this.scene.setMarks(ooms, rows),
+      () => {}, // the picture stands without them
+    );
+  }
+
+  private followLook(): void {
+    void theme.value;
+    this.scene.themeChanged();
+    const rows = legend.value.data?.rows ?? [];
+    const of = mark.value;
+    this.scene.setLook(
+      page.value.colour,
+      page.value.colour === "age" ? legendStep.value : 0,
+      filterOf(rows, hiddenKeys()),
+      of?.number ?? null,
+      page.value.only,
+    );
+  }
+
+  private followCursor(): void {
+    const domain = this.scene.subject?.domain;
+    const of = device.value;
+    if (!of || !domain || page.value.at === null) {
+      this.scene.cursor = null;
+    } else if (domainOf(of, page.value.axis).axis === "step") {
+      this.scene.cursor = cursorStep.value + 0.5;
+    } else {
+      const at = stateAt.value.data;
+      this.scene.cursor = at?.time_us == null ? null : at.time_us - (of.first_time_us ?? 0);
+    }
+    this.scene.redraw();
+  }
+
+  private followSelection(): void {
+    this.scene.selected = page.value.sel;
+    this.scene.shape = null;
+    this.scene.redraw();
+    if (selection.value.data) this.askShape();
+  }
+
+  /** The exact outline for what is visible, and a tile more on both sides. */
+  private askShape(): void {
+    window.clearTimeout(this.shapeTimer);
+    const chosen = selection.peek().data;
+    const { subject } = this.scene;
+    if (!chosen || !subject || chosen.device !== subject.device.ordinal) return;
+    this.shapeTimer = window.setTimeout(async () => {
+      const { domain } = subject;
+      const [low, high] = this.scene.target;
+      const level = levelFor((high - low) / 1200);
+      const tiles = tilesIn(low, high, tileSpan(level), domain.end);
+      const x0 = Math.max(0, (tiles[0] ?? 0) - 1) * tileSpan(level);
+      const columns = Math.min(8, tiles.length + 2) * TILE_COLUMNS;
+      const column = 2 ** level;
+      try {
+        const buffer = await getBuffer("shape", {
+          file: subject.place.file,
+          id: chosen.id,
+          axis: domain.axis,
+          x0: domain.base + x0,
+          x1: domain.base + x0 + columns * column,
+          columns,
+        });
+        if (page.peek().sel !== chosen.id || this.scene.subject !== subject) return;
+        this.scene.shape = { shape: decodeShape(buffer), x0, column, slot: chosen.slot };
+        this.scene.redraw();
+      } catch {
+        // the outline of the tiles stays
+      }
+    }, SETTLE_MS);
+  }
+}
+
+export function relative(x: Range | null, domain: Domain): Range | null {
+  if (!x) return null;
+  const [low, high] = [x[0] - domain.base, x[1] - domain.base];
+  // a range of the other axis, or from another file: show everything instead of nothing
+  return high <= 0 || low >= domain.room ? null : [low, high];
+}
+
+export function absolute(x: Range, domain: Domain): Range | null {
+  if (isEverything(x, domain)) return null;
+  const round = (value: number) => Math.round((value + domain.base) * 1000) / 1000;
+  return [round(x[0]), round(x[1])];
+}
+
+/** Where the out-of-memory events stand, and on what level. */
+async function oomMarks(
+  at: { file: number; device: number },
+  of: DeviceInfo,
+  domain: Domain,
+  signal: AbortSignal,
+): Promise<OomMark[]> {
+  const answers = of.ooms.slice(0, MOST_OOMS).map(async (oom): Promise<OomMark | null> => {
+    const state = await getJson<StateAt>("at", { ...at, axis: "step", x: oom.step }, signal);
+    const time = state.time_us;
+    if (domain.axis === "time" && time === null) return null;
+    return {
+      position: domain.axis === "step" ? oom.step + 0.5 : (time ?? 0) - domain.base,
+      step: oom.step,
+      requestedBytes: oom.requested_bytes,
+      freeBytes: oom.device_free_bytes,
+      reservedBytes: state.totals.reserved_bytes,
+    };
+  });
+  return (await Promise.all(answers)).filter((one) => one !== null);
+}
+
+/** The same range on the other axis; the server knows which step happened when. */
+export async function otherAxis(scene: TimelineScene): Promise<void> {
+  const { subject } = scene;
+  if (!subject) return;
+  const next = subject.domain.axis === "step" ? "time" : "step";
+  const to = domainOf(subject.device, next);
+  if (isEverything(scene.target, subject.domain)) {
+    go({ axis: next, x: null, y: scene.y });
+    return;
+  }
+  const ask = (position: number) =>
+    getJson<StateAt>("at", {
+      ...subject.place,
+      axis: subject.domain.axis,
+      x: subject.domain.base + Math.min(subject.domain.end - 1, Math.max(0, position)),
+    });
+  const [low, high] = await Promise.all([ask(scene.target[0]), ask(scene.target[1])]);
+  const value = (state: StateAt) => (next === "step" ? state.step : (state.time_us ?? to.base));
+  const range: Range = [value(low), Math.max(value(low) + to.least, value(high))];
+  go({ axis: next, x: range, y: scene.y });
+}

@@ -1,0 +1,101 @@
+// Everything that the layers of one picture need to know, computed once per frame.
+import type { Annotation, DeviceInfo } from "../../api/contract";
+import type { Shape } from "../../api/tile";
+import type { Surface } from "../../ui/plot";
+import type { Range } from "../../state/url";
+import type { Sample } from "./line_sampler";
+import type { Shown } from "./source";
+import type { Domain } from "./window";
+
+/** CSS pixels of the canvas. */
+export interface Plot {
+  left: number;
+  right: number;
+  top: number;
+  bottom: number;
+}
+
+export const GUTTER = 62;
+export const AXIS_HEIGHT = 24;
+export const LANE_HEIGHT = 16;
+export const MOST_LANES = 3;
+
+/** A step that is marked on the axis, with its position (which on a time axis must be asked). */
+export interface OomMark {
+  position: number;
+  step: number;
+  requestedBytes: number;
+  freeBytes: number;
+  /** what the request would have stood on */
+  reservedBytes: number;
+}
+
+export interface HoverMark {
+  position: number;
+  id: number | null;
+}
+
+export interface ShapeMark {
+  shape: Shape;
+  x0: number;
+  column: number;
+  slot: number;
+}
+
+export interface Frame {
+  domain: Domain;
+  device: DeviceInfo;
+  x: Range;
+  y: Range;
+  plot: Plot;
+  samples: readonly Sample[];
+  shown: readonly Shown[];
+  ooms: readonly OomMark[];
+  annotations: readonly Annotation[];
+  lanes: number;
+  /** the cursor, as a position of the axis */
+  cursor: number | null;
+  hover: HoverMark | null;
+  selected: number | null;
+  shape: ShapeMark | null;
+  /** bytes older than the recording at its start */
+  olderBytes: number;
+  fittedBytes: boolean;
+}
+
+export function toX(frame: Frame, position: number): number {
+  const { plot, x } = frame;
+  return plot.left + ((position - x[0]) / (x[1] - x[0])) * (plot.right - plot.left);
+}
+
+export function toY(frame: Frame, bytes: number): number {
+  const { plot, y } = frame;
+  return plot.bottom - ((bytes - y[0]) / (y[1] - y[0])) * (plot.bottom - plot.top);
+}
+
+export function fromX(frame: Frame, pixel: number): number {
+  const { plot, x } = frame;
+  return x[0] + ((pixel - plot.left) / (plot.right - plot.left)) * (x[1] - x[0]);
+}
+
+export function fromY(frame: Frame, pixel: number): number {
+  const { plot, y } = frame;
+  return y[0] + ((plot.bottom - pixel) / (plot.bottom - plot.top)) * (y[1] - y[0]);
+}
+
+/** Bands, then one lane for the OOM plates if there are no bands. */
+export function plotOf(surface: Surface, lanes: number, ooms: boolean): Plot {
+  const used = Math.max(lanes, ooms ? 1 : 0);
+  return {
+    left: GUTTER,
+    right: surface.width,
+    top: 4 + used * (LANE_HEIGHT + 1) + 8,
+    bottom: surface.height - AXIS_HEIGHT,
+  };
+}
+
+export function lanesOf(annotations: readonly Annotation[]): number {
+  let deepest = -1;
+  for (const one of annotations) deepest = Math.max(deepest, one.depth);
+  return Math.min(MOST_LANES, deepest + 1);
+}

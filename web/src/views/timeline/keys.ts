@@ -1,0 +1,153 @@
+// The keys of the timeline: WASD and arrows, zoom, fit, events, hits, colours.
+import { getJson } from "../../api/client";
+import { type Allocation, LEGENDS } from "../../api/contract";
+import { cursorStep, selection } from "../../state/cursor";
+import { clearMark, jump, mark } from "../../state/marks";
+import { device, go, page, place } from "../../state/store";
+import { zoomHeight } from "./input";
+import type { TimelineScene } from "./scene";
+import { everything, hasTime, panBy, reveal, zoomAt } from "./window";
+
+const PAN_SHARE = 0.12;
+const ZOOM = 1.35;
+
+export function timelineKey(
+  event: KeyboardEvent,
+  scene: TimelineScene,
+  moved: () => void,
+  toCursor: (step: number) => void,
+): boolean {
+  const { subject } = scene;
+  if (!subject) return false;
+  const { domain } = subject;
+  const pan = (share: number) => {
+    const [low, high] = scene.target;
+    scene.moveTo(panBy([low, high], (high - low) * share, domain), false);
+    moved();
+  };
+  const zoom = (factor: number) => {
+    const { x } = scene;
+    const inside = (at: number | null | undefined) =>
+      at !== null && at !== undefined && at >= x[0] && at <= x[1] ? at : null;
+    const at = inside(scene.hover?.position) ?? inside(scene.cursor) ?? (x[0] + x[1]) / 2;
+    scene.moveTo(zoomAt(x, at, factor, domain), false);
+    moved();
+  };
+  switch (event.key) {
+    case "a":
+    case "ArrowLeft":
+      pan(-PAN_SHARE);
+      return true;
+    case "d":
+    case "ArrowRight":
+      pan(PAN_SHARE);
+      return true;
+    case "w":
+    case "+":
+    case "=":
+      zoom(1 / ZOOM);
+      return true;
+    case "s":
+    case "-":
+      zoom(ZOOM);
+      return true;
+    case "W":
+      zoomHeight(scene, null, 1 / ZOOM);
+      moved();
+      return true;
+    case "S":
+      zoomHeight(scene, null, ZOOM);
+      moved();
+      return true;
+    case "f":
+      scene.y = null;
+      scene.moveTo(everything(domain), true);
+      moved();
+      return true;
+    case "z":
+      zoomToSelection(scene, moved);
+      return true;
+    case "[":
+      toCursor(Math.max(0, cursorStep.value - 1));
+      return true;
+    case "]":
+      toCursor(Math.min(subject.device.events - 1, cursorStep.value + 1));
+      return true;
+    case "ArrowUp":
+      void neighbour("up");
+      return true;
+    case "ArrowDown":
+      void neighbour("down");
+      return true;
+    case "n":
+      void jump(1);
+      return true;
+    case "N":
+      void jump(-1);
+      return true;
+    case "o":
+      if (mark.value) go({ only: !page.value.only });
+      return true;
+    case "g": {
+      const next = LEGENDS[(LEGENDS.indexOf(page.value.colour) + 1) % LEGENDS.length];
+      if (next) go({ colour: next });
+      return true;
+    }
+    case "x":
+      if (device.value && hasTime(device.value)) {
+        go({ axis: page.value.axis === "time" ? "step" : "time", x: null });
+      }
+      return true;
+    case "Escape":
+      escape();
+      return true;
+    default:
+      return false;
+  }
+}
+
+/** The selection first, then the mark, then a cursor that was put somewhere. */
+function escape(): void {
+  if (page.value.sel !== null) go({ sel: null });
+  else if (page.value.mark !== null) clearMark();
+  else if (page.value.at !== null) go({ at: null });
+}
+
+async function neighbour(direction: "up" | "down"): Promise<void> {
+  const at = place.value;
+  if (!at) return;
+  const step = cursorStep.value;
+  const id = page.value.sel;
+  if (id === null) {
+    // nothing chosen yet: begin with the lowest block at the cursor
+    const start = await getJson<{ allocation: Allocation | null }>("pick", { ...at, step, y: 0 });
+    if (start.allocation) go({ sel: start.allocation.id });
+    return;
+  }
+  const next = await getJson<Allocation | null>("neighbour", { ...at, step, id, direction });
+  if (next) go({ sel: next.id });
+}
+
+/** From its birth to its end, with a quarter of its life on both sides. */
+export function zoomToSelection(scene: TimelineScene, moved: () => void): void {
+  const chosen = selection.value.data;
+  const domain = scene.subject?.domain;
+  if (!chosen || !domain) return;
+  const time = domain.axis === "time";
+  const low = time ? (chosen.alloc_time_us ?? domain.base) - domain.base : chosen.first_step;
+  const end = chosen.free_time_us === null ? domain.end : chosen.free_time_us - domain.base;
+  const high = time ? end : Math.min(domain.end, chosen.last_step);
+  const margin = Math.max(domain.least / 2, (high - low) * 0.25);
+  scene.moveTo([low - margin, high + margin], true);
+  moved();
+}
+
+/** Brings a position into view without zooming. */
+export function show(scene: TimelineScene, position: number, moved: () => void): void {
+  const domain = scene.subject?.domain;
+  if (!domain) return;
+  const next = reveal(scene.target, position, domain);
+  if (next[0] === scene.target[0]) return;
+  scene.moveTo(next, true);
+  moved();
+}

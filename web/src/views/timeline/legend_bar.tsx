@@ -1,0 +1,135 @@
+// Live bytes by colour at the cursor; each entry is a switch. What does not fit waits behind "more".
+import { signal, useSignal } from "@preact/signals";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import type { LegendBy, LegendRow } from "../../api/contract";
+import { sizeStep } from "../../gl/colours";
+import type { Filter } from "../../gl/painter";
+import { legend } from "../../state/cursor";
+import { page } from "../../state/store";
+import { Icon } from "../../ui/icons";
+import { Bytes } from "../../ui/text";
+import { baseName } from "../../ui/units";
+
+/** Keys that are switched off; they belong to one way of colouring. */
+export const switchedOff = signal<{ by: LegendBy; keys: ReadonlySet<string> }>({
+  by: "stack",
+  keys: new Set(),
+});
+
+export function hiddenKeys(): ReadonlySet<string> {
+  return switchedOff.value.by === page.value.colour ? switchedOff.value.keys : new Set();
+}
+
+export function showAll(): void {
+  switchedOff.value = { by: page.value.colour, keys: new Set() };
+}
+
+function toggle(key: string): void {
+  const keys = new Set(hiddenKeys());
+  if (!keys.delete(key)) keys.add(key);
+  switchedOff.value = { by: page.value.colour, keys };
+}
+
+function keyNumber(key: string): number {
+  return /^\d+$/.test(key) ? Number(key) : -1;
+}
+
+/** What the painters need of the switches. The rest is everything that has no entry of its own. */
+export function filterOf(rows: readonly LegendRow[], hidden: ReadonlySet<string>): Filter {
+  const numbers = (keys: Iterable<string>) =>
+    new Set([...keys].map(keyNumber).filter((key) => key >= 0));
+  return {
+    listed: numbers(rows.map((row) => String(row.key))),
+    hidden: numbers(hidden),
+    restHidden: hidden.has("other"),
+  };
+}
+
+/** Class of the swatch; sizes and ages use the steps of their ramp. */
+function swatch(row: LegendRow, by: LegendBy): string {
+  if (by === "size") return `size${1 + sizeStep(Math.max(0, keyNumber(String(row.key))))}`;
+  if (by === "age") return `age${1 + Math.max(0, Math.min(6, keyNumber(String(row.key))))}`;
+  return `cat${row.slot}`;
+}
+
+function Label({ row }: { row: LegendRow }) {
+  const parts = /^(\S+):(\d+) (.*)$/s.exec(row.label);
+  if (!parts) return <span class="cut">{row.label}</span>;
+  return (
+    <span class="cut" title={`${row.label}${row.caller === "" ? "" : ` ‹ ${row.caller}`}`}>
+      <span class="faint">
+        {baseName(parts[1] ?? "")}:{parts[2]}
+      </span>{" "}
+      {parts[3]}
+    </span>
+  );
+}
+
+export function LegendBar() {
+  const wide = useSignal(false);
+  const overflow = useSignal(0);
+  const list = useRef<HTMLDivElement>(null);
+  const data = legend.value.data;
+  const hidden = hiddenKeys();
+  const by = page.value.colour;
+
+  useLayoutEffect(() => {
+    const el = list.current;
+    if (!el) return;
+    const count = () => {
+      const first = el.firstElementChild as HTMLElement | null;
+      const below = [...el.children].filter(
+        (child) => (child as HTMLElement).offsetTop > (first?.offsetTop ?? 0) + 8,
+      );
+      overflow.value = below.length;
+    };
+    count();
+    const observer = new ResizeObserver(count);
+    observer.observe(el);
+    return () => observer.disconnect();
+  });
+
+  return (
+    <div class={`legendbar${wide.value ? " wide" : ""}`} role="group" aria-label="Legend and filter">
+      <div class="lgs" ref={list}>
+        {(data?.rows ?? []).map((row) => {
+          const key = String(row.key);
+          return (
+            <button
+              type="button"
+              class="lg"
+              key={key}
+              aria-pressed={!hidden.has(key)}
+              onClick={() => toggle(key)}
+            >
+              <i class={`sw ${swatch(row, by)}`} />
+              <Label row={row} />
+              <b>
+                <Bytes value={row.bytes} />
+              </b>
+            </button>
+          );
+        })}
+      </div>
+      {hidden.size > 0 && (
+        <button type="button" class="lg" onClick={showAll}>
+          Show all
+        </button>
+      )}
+      {(overflow.value > 0 || wide.value) && (
+        <button
+          type="button"
+          class="lg more"
+          aria-expanded={wide.value}
+          onClick={() => {
+            wide.value = !wide.value;
+          }}
+        >
+          {wide.value ? "Less" : `${overflow.value} more`}
+          <Icon name="down" />
+        </button>
+      )}
+    </div>
+  );
+}
+

@@ -1,0 +1,123 @@
+// Three facts about what is under the pointer. Details belong in the inspector.
+import { signal } from "@preact/signals";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { getJson } from "../../api/client";
+import type { Allocation } from "../../api/contract";
+import { NO_ID, QuadFlag } from "../../api/tile";
+import { place } from "../../state/store";
+import { Bytes, FrameLabel } from "../../ui/text";
+import { baseName, counted, integer } from "../../ui/units";
+import type { Under } from "./scene";
+
+export interface Tip {
+  under: Under;
+  x: number;
+  y: number;
+}
+
+export const tip = signal<Tip | null>(null);
+
+const KEPT = 400;
+const known = new Map<string, Allocation>();
+const details = signal<Allocation | null>(null);
+let timer = 0;
+let asked = "";
+
+function keyOf(id: number): string {
+  return `${place.value?.file}/${id}`;
+}
+
+/** Shows what is known at once; the rest is asked for when the pointer rests. */
+export function showTip(next: Tip | null): void {
+  tip.value = next;
+  const quad = next?.under.quad;
+  if (!quad || quad.id === NO_ID) {
+    details.value = null;
+    asked = "";
+    return;
+  }
+  const key = keyOf(quad.id);
+  details.value = known.get(key) ?? null;
+  if (details.value || asked === key) return;
+  asked = key;
+  window.clearTimeout(timer);
+  timer = window.setTimeout(() => void ask(key, quad.id), 40);
+}
+
+async function ask(key: string, id: number): Promise<void> {
+  try {
+    const found = await getJson<Allocation>("allocation", { file: place.value?.file ?? 0, id });
+    known.set(key, found);
+    const oldest = known.keys().next().value;
+    if (known.size > KEPT && oldest !== undefined) known.delete(oldest);
+    if (asked === key) details.value = found;
+  } catch {
+    // the tooltip stays with what the picture knows
+    if (asked === key) asked = "";
+  }
+}
+
+export function lifeText(of: Allocation): string {
+  const start = of.alloc_step === null ? "before" : integer(of.alloc_step);
+  return `${start} – ${of.live_at_end ? "still live" : integer(of.last_step)}`;
+}
+
+/** The first frame of the user's own code, else the innermost. */
+export function topFrame(of: Allocation): string {
+  const frames = of.stack?.frames ?? [];
+  const frame = frames.find((one) => one.user) ?? frames.find((one) => !one.noise) ?? frames[0];
+  return frame ? `${baseName(frame.file)}:${frame.line} ${frame.function}` : "";
+}
+
+const PROVENANCE = ["Allocation", "Older than the recording", "Lost to the ring", "Older than the recording"];
+
+function title(under: Under): string {
+  const { quad } = under;
+  if (!quad) return "";
+  if ((quad.flags & QuadFlag.merged) !== 0) return counted(quad.firstStep, "small block");
+  const category = details.value?.category;
+  return quad.provenance === 0 && category ? category : (PROVENANCE[quad.provenance] ?? "Allocation");
+}
+
+export function Tooltip() {
+  const box = useRef<HTMLDivElement>(null);
+  const now = tip.value;
+  useLayoutEffect(() => {
+    const el = box.current;
+    if (!el || !now) return;
+    // flips at the edges of the window, never under the pointer
+    const flipX = now.x + 14 + el.offsetWidth > window.innerWidth - 8;
+    const flipY = now.y + 16 + el.offsetHeight > window.innerHeight - 8;
+    el.style.left = `${Math.max(4, flipX ? now.x - 14 - el.offsetWidth : now.x + 14)}px`;
+    el.style.top = `${Math.max(4, flipY ? now.y - 12 - el.offsetHeight : now.y + 16)}px`;
+  });
+  const quad = now?.under.quad;
+  if (!now || !quad) return null;
+  const merged = (quad.flags & QuadFlag.merged) !== 0;
+  const more = details.value;
+  const frame = more ? topFrame(more) : "";
+  return (
+    <div class="tip on" ref={box} role="tooltip">
+      <div class="t">
+        <i class={`sw cat${quad.provenance === 0 ? quad.stackSlot : 9}`} />
+        {title(now.under)}
+        <Bytes value={more && !merged ? more.block_bytes : quad.high - quad.low} />
+      </div>
+      <dl>
+        {!merged && (
+          <>
+            <dt>Life</dt>
+            <dd>{more ? lifeText(more) : "…"}</dd>
+          </>
+        )}
+        <dt>Step here</dt>
+        <dd>{integer(now.under.step)}</dd>
+        <dt>Live after it</dt>
+        <dd>
+          <Bytes value={now.under.activeBytes} />
+        </dd>
+      </dl>
+      {frame !== "" && <FrameLabel label={frame} />}
+    </div>
+  );
+}

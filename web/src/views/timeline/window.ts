@@ -1,0 +1,85 @@
+// The visible part of the timeline as arithmetic: what is there, what is seen, how it moves.
+import type { DeviceInfo } from "../../api/contract";
+import type { Axis, Range } from "../../state/url";
+
+/** The axis of one device. Positions count from `base`, so that they stay small numbers. */
+export interface Domain {
+  axis: Axis;
+  /** 0 for steps; time of the first event in µs */
+  base: number;
+  /** length of what was recorded */
+  end: number;
+  /** what "everything" shows: a little room after the end, so that the end is seen as one */
+  room: number;
+  least: number;
+}
+
+const ROOM = 0.036;
+
+export function domainOf(device: DeviceInfo, axis: Axis): Domain {
+  const first = device.first_time_us;
+  const last = device.last_time_us;
+  if (axis === "time" && first !== null && last !== null && last > first) {
+    const end = last - first + 1;
+    return { axis, base: first, end, room: end * (1 + ROOM), least: 20 };
+  }
+  const end = Math.max(1, device.events);
+  return { axis: "step", base: 0, end, room: end * (1 + ROOM), least: 8 };
+}
+
+export function hasTime(device: DeviceInfo): boolean {
+  return domainOf(device, "time").axis === "time";
+}
+
+export function everything(domain: Domain): Range {
+  return [0, domain.room];
+}
+
+/** Inside the domain, not smaller than the least span. */
+export function clampRange([low, high]: Range, domain: Domain): Range {
+  const span = Math.min(domain.room, Math.max(Math.min(domain.least, domain.room), high - low));
+  const middle = (low + high) / 2;
+  let from = high - low === span ? low : middle - span / 2;
+  from = Math.min(Math.max(0, from), domain.room - span);
+  return [from, from + span];
+}
+
+/** Zooms by `factor` (below 1: closer) so that `at` stays where it is. */
+export function zoomAt([low, high]: Range, at: number, factor: number, domain: Domain): Range {
+  const span = (high - low) * factor;
+  if (span < domain.least && factor < 1) {
+    const least = Math.min(domain.least, high - low);
+    const share = (at - low) / (high - low);
+    return clampRange([at - share * least, at + (1 - share) * least], domain);
+  }
+  return clampRange([at - (at - low) * factor, at + (high - at) * factor], domain);
+}
+
+export function panBy([low, high]: Range, by: number, domain: Domain): Range {
+  const from = Math.min(Math.max(0, low + by), Math.max(0, domain.room - (high - low)));
+  return [from, from + (high - low)];
+}
+
+/** Moves as little as needed to see `at`, with a tenth of the span around it. */
+export function reveal([low, high]: Range, at: number, domain: Domain): Range {
+  const margin = (high - low) * 0.1;
+  if (at >= low + margin && at <= high - margin) return [low, high];
+  const middle = (high - low) / 2;
+  return clampRange([at - middle, at + middle], domain);
+}
+
+export function isEverything([low, high]: Range, domain: Domain): boolean {
+  return low <= domain.room * 1e-6 && high >= domain.room * (1 - 1e-6);
+}
+
+export function zoomBytes([low, high]: Range, at: number, factor: number, highest: number): Range {
+  const span = Math.min(highest, Math.max(4096, (high - low) * factor));
+  const share = (at - low) / (high - low);
+  const from = Math.min(Math.max(0, at - share * span), Math.max(0, highest - span));
+  return [from, from + span];
+}
+
+/** Between two ranges, for the short move to a selection. `t` from 0 to 1. */
+export function between(a: Range, b: Range, t: number): Range {
+  return [a[0] + (b[0] - a[0]) * t, a[1] + (b[1] - a[1]) * t];
+}
