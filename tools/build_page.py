@@ -8,6 +8,7 @@ The stamp node_modules/.tidegauge-lock holds the hash of the lock file that was 
 
 import argparse
 import hashlib
+import os
 import pathlib
 import subprocess
 import sys
@@ -23,7 +24,8 @@ def lock_hash(web):
 
 def run(command, web):
     print("+", *command, flush=True)
-    code = subprocess.run(command, cwd=web, stdin=subprocess.DEVNULL).returncode
+    environment = dict(os.environ, npm_config_update_notifier="false")
+    code = subprocess.run(command, cwd=web, env=environment, stdin=subprocess.DEVNULL).returncode
     if code != 0:
         sys.exit(f"{' '.join(command)} failed with exit code {code}")
 
