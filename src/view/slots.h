@@ -1,0 +1,24 @@
+// Colour slots: 1…8 are colours, 9 is "unknown", 0 is "other". The same thing has the same slot in
+// every picture and every file.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "analysis/analysed_trace.h"
+
+namespace tidegauge::view {
+
+inline constexpr uint8_t kSlotOther = 0;
+inline constexpr uint8_t kSlotUnknown = 9;
+
+// By the top user frame of the stack that allocated; unknown if there is none, or if the only stack
+// recorded is that of the free.
+uint8_t stackSlot(const analysis::AnalysedTrace& analysed, uint32_t row);
+
+// 1 parameter, 2 activation, 3 input, 4 temporary, 5 autograd_detail, 7 optimizer_state,
+// 8 gradient; unknown if the file says so or nothing, other for words not known here.
+uint8_t categorySlot(std::string_view category);
+uint8_t categorySlot(const model::Trace& trace, uint32_t row);
+
+}  // namespace tidegauge::view
