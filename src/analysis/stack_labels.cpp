@@ -175,7 +175,31 @@ std::string StackLabels::frameLabel(FrameId frame) const {
 
 std::string StackLabels::label(StackId stack) const {
   FrameId frame = topUserFrame(stack);
-  return frame.valid() ? frameLabel(frame) : "no stack recorded";
+  if (!frame.valid()) return "no stack recorded";
+  std::string_view called = operation(stack);
+  if (called.empty() || trace_.frames.kind[frame.index()] != model::FrameKind::kPython) {
+    return frameLabel(frame);
+  }
+  return fmt::format("{} ({})", frameLabel(frame), called);
+}
+
+// The outermost dispatcher entry below the innermost Python frame is what Python called.
+std::string_view StackLabels::operation(StackId stack) const {
+  std::string_view called;
+  if (!stack.valid()) return called;
+  const FrameId* frame = trace_.stacks.framesOf(stack);
+  for (size_t i = 0; i < trace_.stacks.depth(stack); ++i) {
+    if (trace_.frames.kind[frame[i].index()] == model::FrameKind::kPython) break;
+    std::string_view function = trace_.strings.text(trace_.frames.function[frame[i].index()]);
+    for (std::string_view prefix : {"at::_ops::", "autograd::generated::"}) {
+      size_t at = function.find(prefix);
+      if (at == std::string_view::npos) continue;
+      std::string_view name = function.substr(at + prefix.size());
+      name = name.substr(0, name.find("::"));
+      if (name != "details" && !name.empty()) called = name;
+    }
+  }
+  return called;
 }
 
 std::string StackLabels::caller(StackId stack) const {

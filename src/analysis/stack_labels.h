@@ -35,8 +35,12 @@ class StackLabels {
   // 1…8 by the top user frame's text (the same in every file); 0 for no stack.
   uint8_t colourSlot(StackId stack) const;
 
-  // "loss.py:30 log_softmax"; "no stack recorded" for an invalid stack.
+  // "loss.py:30 log_softmax", with the operation if C++ frames name one: "model.py:340 forward
+  // (silu)"; "no stack recorded" for an invalid stack.
   std::string label(StackId stack) const;
+  // The operation that Python called: "silu" from at::_ops::silu::call, "AddmmBackward0" from
+  // autograd; empty if the stack has no such frame.
+  std::string_view operation(StackId stack) const;
   // The next user frame outwards: "train.py:12 step"; empty if there is none.
   std::string caller(StackId stack) const;
   // "file.py:30 function", file without its folders.
