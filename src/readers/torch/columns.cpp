@@ -10,8 +10,6 @@ namespace {
 
 using model::IssueKind;
 
-// Larger sizes are nonsense; sums of a few thousand of these still fit into 64 bits.
-constexpr uint64_t kLargestSize = uint64_t{1} << 50;
 constexpr size_t kMostNoteBytes = 8192;  // of each part of a frame's note
 constexpr size_t kMostStreams = model::StreamId::kNone;
 constexpr size_t kMostPools = model::PoolId::kNone;
@@ -217,8 +215,8 @@ model::Action Columns::actionOf(Value value) {
 }
 
 uint64_t Columns::sizeOf(Value value) {
-  auto size_bytes = values_.unsignedOf(value);
-  if (size_bytes && *size_bytes <= kLargestSize) return *size_bytes;
+  auto size_bytes = values_.signedOf(value);
+  if (size_bytes && isSize(*size_bytes)) return static_cast<uint64_t>(*size_bytes);
   oddities_.badValue(Place::kEvent, "size");
   return 0;
 }
@@ -348,23 +346,36 @@ model::StreamId Columns::streamOf(Value value, Place place) {
     oddities_.badValue(place, "stream");
     return model::StreamId(0);
   }
-  if (*raw == last_stream_raw_) return last_stream_;
-  auto [known, added] = streams_.try_emplace(*raw, model::StreamId(0));
+  return streamOf(*raw);
+}
+
+model::StreamId Columns::otherStreamOf(uint64_t raw) {
+  auto [known, added] = streams_.try_emplace(raw, model::StreamId(0));
   if (added) {
     if (trace_.streams.size() < kMostStreams) {
       known->second = model::StreamId(static_cast<uint16_t>(trace_.streams.size()));
-      trace_.streams.push_back({*raw});
+      trace_.streams.push_back({raw});
     } else {
       oddities_.other(IssueKind::kBadValue,
                       "more than 65,535 streams: the rest counts as stream 0");
     }
   }
-  last_stream_raw_ = *raw;
+  last_stream_raw_ = raw;
   last_stream_ = known->second;
   return last_stream_;
 }
 
+Value Columns::pairOf(uint64_t first, uint64_t second) {
+  bool same = first == last_pair_[0] && second == last_pair_[1];
+  if (same && last_pair_value_.tag() == Tag::kPair) return last_pair_value_;
+  last_pair_[0] = first;
+  last_pair_[1] = second;
+  last_pair_value_ = values_.pair(first, second);
+  return last_pair_value_;
+}
+
 model::PoolId Columns::poolOf(Value value, Place place) {
+  if (value.tag() == Tag::kPair && value == last_pool_value_) return last_pool_;
   if (value.isSequence() && values_.tree().itemCount(value.index()) == 2) {
     // JSON has no tuples, and numbers beyond 63 bits are no pair yet.
     std::vector<Value> parts;
@@ -386,7 +397,9 @@ model::PoolId Columns::poolOf(Value value, Place place) {
       oddities_.other(IssueKind::kBadValue, "more than 65,535 pools: the rest counts as unknown");
     }
   }
-  return known->second;
+  last_pool_value_ = value;
+  last_pool_ = known->second;
+  return last_pool_;
 }
 
 }  // namespace tidegauge::readers::torch

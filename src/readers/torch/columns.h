@@ -50,6 +50,12 @@ class Columns {
   uint32_t addEvent(Items items);
   uint32_t addEventFromNode(uint32_t node);
   void changeEvent(uint32_t row, Items items);  // more items for a dict that is a row already
+  model::StringId compileContextOf(Value value) { return cachedText(last_context_, value); }
+  model::StringId metadataOf(Value value) { return cachedText(last_metadata_, value); }
+  // Can this be the size of an event? Larger ones are nonsense; sums of a few thousand still fit.
+  static bool isSize(int64_t bytes) { return bytes >= 0 && bytes <= kLargestSize; }
+  // Event rows have 32-bit numbers.
+  bool hasRoomForEvent() const { return events() < 0xfffffffe; }
   size_t events() const { return trace_.events.size(); }
   // Fills the columns that only some events have up to the last row.
   void finishEvents();
@@ -63,6 +69,10 @@ class Columns {
   bool isFrozen(uint32_t node) const { return !frozen_.empty() && frozen_.contains(node); }
 
   // ---- streams and pools
+  model::StreamId streamOf(uint64_t raw) {
+    return raw == last_stream_raw_ ? last_stream_ : otherStreamOf(raw);
+  }
+  Value pairOf(uint64_t first, uint64_t second);
   model::StreamId streamOf(Value value, Place place);
   model::PoolId poolOf(Value value, Place place);
 
@@ -70,6 +80,9 @@ class Columns {
   Oddities& oddities() { return oddities_; }
 
  private:
+  static constexpr int64_t kLargestSize = int64_t{1} << 50;
+
+  model::StreamId otherStreamOf(uint64_t raw);
   model::Action actionOf(Value value);
   // The text of a value, which must not change from now on.
   model::StringId describedText(Value value);
@@ -98,6 +111,10 @@ class Columns {
   LastText last_context_, last_metadata_, last_category_;
   uint64_t last_stream_raw_ = 0;
   model::StreamId last_stream_{0};
+  uint64_t last_pair_[2] = {};
+  Value last_pair_value_;
+  Value last_pool_value_;
+  model::PoolId last_pool_;
 };
 
 }  // namespace tidegauge::readers::torch

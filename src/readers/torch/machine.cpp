@@ -12,7 +12,6 @@ constexpr size_t kBatchSize = 1000;
 
 Machine::Machine(Columns& columns, Mode mode) : columns_(columns), mode_(mode) {
   stack_.reserve(4096);
-  memo_.reserve(4096);
 }
 
 bool Machine::fail(uint64_t offset, std::string what, std::string hint) {
@@ -38,6 +37,17 @@ Items Machine::itemsFrom(size_t begin) const {
 }
 
 // ---- containers
+bool Machine::hasRuns(Items items) {
+  for (size_t i = 0; i < items.count; ++i) {
+    if (items[i].moreRows() > 0) return true;
+  }
+  return false;
+}
+
+bool Machine::topHasRuns(size_t count) const {
+  return hasRuns(itemsFrom(stack_.size() - std::min(count, stack_.size() - floor())));
+}
+
 // ----------------------------------------------------------------------------------
 
 void Machine::pushEmptyDict(uint64_t offset) {
@@ -78,6 +88,7 @@ bool Machine::appendToNode(Entry& target, Items items) {
 }
 
 bool Machine::fillDict(uint64_t offset, Entry& dict, Items items) {
+  if (dict.value.moreRows() > 0 || hasRuns(items)) return needCareful();
   if (items.count % 2 != 0) return fail(offset, "a dict has a key without a value");
   columns_.oddities().setOffset(offset);
   switch (dict.value.tag()) {
@@ -145,6 +156,7 @@ bool Machine::fillList(uint64_t offset, Entry& list, Items items) {
 }
 
 bool Machine::setItem(uint64_t offset) {
+  if (topHasRuns(3)) return needCareful();
   if (stack_.size() < floor() + 3) return fail(offset, "too few values on the stack");
   // One item at a time never makes a row: the dict may get more.
   Items items = itemsFrom(stack_.size() - 2);
@@ -168,6 +180,7 @@ bool Machine::setItems(uint64_t offset) {
 }
 
 bool Machine::append(uint64_t offset) {
+  if (topHasRuns(2)) return needCareful();
   if (stack_.size() < floor() + 2) return fail(offset, "too few values on the stack");
   if (!fillList(offset, stack_[stack_.size() - 2], itemsFrom(stack_.size() - 1))) return false;
   stack_.pop_back();
@@ -201,6 +214,7 @@ bool Machine::appendsOrPair(uint64_t offset) {
 }
 
 bool Machine::tuple(uint64_t offset, size_t count) {
+  if (topHasRuns(count)) return needCareful();
   if (stack_.size() < floor() + count) return fail(offset, "too few values on the stack");
   size_t begin = stack_.size() - count;
   Values& values = columns_.values();
@@ -229,6 +243,7 @@ bool Machine::pop(uint64_t offset) {
     return true;
   }
   if (!hasTop()) return fail(offset, "too few values on the stack");
+  if (top().moreRows() > 0) return needCareful();
   stack_.pop_back();
   return true;
 }
@@ -242,7 +257,7 @@ bool Machine::popMark(uint64_t offset) {
 
 bool Machine::dup(uint64_t offset) {
   if (!hasTop()) return fail(offset, "too few values on the stack");
-  if (top().tag() <= Tag::kEmptyList) return needCareful();
+  if (top().tag() <= Tag::kEmptyList || top().moreRows() > 0) return needCareful();
   push(top());
   return true;
 }
@@ -253,15 +268,15 @@ bool Machine::put(uint64_t offset, uint64_t slot) {
   if (slot > offset || slot >= kNoSlot) {
     return fail(offset, "the pickle uses a memo slot far beyond those before it");
   }
-  if (slot >= memo_.size()) memo_.resize(slot + 1);
+  memo_.ensure(slot);
   Entry& entry = stack_.back();
+  if (entry.value.moreRows() > 0) return needCareful();
   bool unfilled = entry.value.tag() <= Tag::kEmptyList;
   bool replaces_unfilled =
       memo_[slot].tag() != Tag::kNothing && memo_[slot].tag() <= Tag::kEmptyList;
   if (replaces_unfilled || (unfilled && (entry.slot != kNoSlot || !entry.owner)))
     return needCareful();
-  if (memo_[slot].tag() == Tag::kNothing) ++memo_used_;
-  memo_[slot] = entry.value;
+  memo_.set(slot, entry.value);
   if (unfilled) entry.slot = static_cast<uint32_t>(slot);
   return true;
 }

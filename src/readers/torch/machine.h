@@ -21,6 +21,7 @@
 
 #include "base/result.h"
 #include "readers/torch/columns.h"
+#include "readers/torch/memo.h"
 #include "readers/torch/value.h"
 
 namespace tidegauge::readers::torch {
@@ -47,7 +48,7 @@ class Machine {
   bool pop(uint64_t offset);
   bool popMark(uint64_t offset);
   bool dup(uint64_t offset);
-  bool memoize(uint64_t offset) { return put(offset, memo_used_); }
+  bool memoize(uint64_t offset) { return put(offset, memo_.used()); }
   bool put(uint64_t offset, uint64_t slot);
   bool get(uint64_t offset, uint64_t slot) {
     if (slot >= memo_.size() || memo_[slot].tag() <= Tag::kEmptyList)
@@ -57,6 +58,15 @@ class Machine {
   }
   bool hasTop() const { return stack_.size() > floor(); }
   Value top() const { return stack_.back().value; }
+
+  // ---- for the scanner
+  Memo& memo() { return memo_; }
+  // An event that is a row already. Rows that follow each other in one list are one value.
+  void pushRow(uint32_t row, bool more_list_items) {
+    Value event = Value::of(Tag::kEvent, row);
+    if (more_list_items && hasTop() && stack_.back().value.join(event)) return;
+    push(event);
+  }
 
   // ---- how it went
   bool needsCareful() const { return needs_careful_; }
@@ -75,6 +85,10 @@ class Machine {
 
   // Nothing below the last mark may be touched.
   size_t floor() const { return marks_.empty() ? 0 : marks_.back(); }
+  // Is there a run of rows, where each should be a value of its own?
+  static bool hasRuns(Items items);
+  // The same for the topmost entries, as far as there are so many.
+  bool topHasRuns(size_t count) const;
   bool takeMark(uint64_t offset, size_t& begin);
   bool needCareful();
   bool getUnusual(uint64_t offset, uint64_t slot);
@@ -91,8 +105,7 @@ class Machine {
   Mode mode_;
   std::vector<Entry> stack_;
   std::vector<size_t> marks_;
-  std::vector<Value> memo_;
-  uint64_t memo_used_ = 0;              // slots that hold a value
+  Memo memo_;
   std::vector<model::FrameId> frames_;  // scratch
   bool needs_careful_ = false;
   bool failed_ = false;

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 
+#include "readers/torch/event_scanner.h"
 #include "readers/torch/opcodes.h"
 
 namespace tidegauge::readers::torch {
@@ -42,12 +43,13 @@ constexpr RefusedOpcode kNeverWritten[] = {
 
 class PickleReader {
  public:
-  PickleReader(std::span<const uint8_t> input, Machine& machine, Values& values)
+  PickleReader(std::span<const uint8_t> input, Machine& machine, Columns& columns)
       : begin_(input.data()),
         at_(input.data()),
         end_(input.data() + input.size()),
         machine_(machine),
-        values_(values) {}
+        values_(columns.values()),
+        scanner_(columns, machine.memo(), begin_, end_) {}
 
   bool run(const BytesDone& bytes_done, PickleEnd& end);
 
@@ -83,12 +85,14 @@ class PickleReader {
   bool pushFloat();
   bool protocol();
   bool refuse(uint8_t code);
+  void pushDict();
 
   const uint8_t* begin_;
   const uint8_t* at_;
   const uint8_t* end_;
   Machine& machine_;
   Values& values_;
+  EventScanner scanner_;
   uint64_t op_offset_ = 0;
   int protocol_ = 0;
 };
@@ -178,6 +182,17 @@ bool PickleReader::refuse(uint8_t code) {
                        "The file is damaged or no pickle.");
 }
 
+// An empty dict, or a whole event if it is one.
+void PickleReader::pushDict() {
+  uint32_t row = 0;
+  if (machine_.mode() == Mode::kCareful || !scanner_.scanEvent(at_, row)) {
+    machine_.pushEmptyDict(op_offset_);
+    return;
+  }
+  bool more = at_ < end_ && (*at_ == opcode::kEmptyDict || *at_ == opcode::kAppends);
+  machine_.pushRow(row, more);
+}
+
 PickleReader::Flow PickleReader::step() {
   auto flow = [](bool ok) { return ok ? Flow::kGo : Flow::kFail; };
   op_offset_ = offsetOf(at_);
@@ -241,7 +256,7 @@ PickleReader::Flow PickleReader::step() {
       machine_.mark();
       return Flow::kGo;
     case opcode::kEmptyDict:
-      machine_.pushEmptyDict(op_offset_);
+      pushDict();
       return Flow::kGo;
     case opcode::kEmptyList:
       machine_.pushEmptyList(op_offset_);
@@ -321,9 +336,9 @@ bool looksLikePickle(std::span<const uint8_t> input) {
   return input.size() >= 2 && input[0] == opcode::kProto && input[1] <= 5;
 }
 
-bool readPickle(std::span<const uint8_t> input, Machine& machine, Values& values,
+bool readPickle(std::span<const uint8_t> input, Machine& machine, Columns& columns,
                 const BytesDone& bytes_done, PickleEnd& end) {
-  return PickleReader(input, machine, values).run(bytes_done, end);
+  return PickleReader(input, machine, columns).run(bytes_done, end);
 }
 
 }  // namespace tidegauge::readers::torch

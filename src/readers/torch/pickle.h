@@ -27,7 +27,7 @@ using BytesDone = std::function<void(uint64_t)>;
 bool looksLikePickle(std::span<const uint8_t> input);
 
 // False: see machine.failed() and machine.needsCareful().
-bool readPickle(std::span<const uint8_t> input, Machine& machine, Values& values,
+bool readPickle(std::span<const uint8_t> input, Machine& machine, Columns& columns,
                 const BytesDone& bytes_done, PickleEnd& end);
 
 }  // namespace tidegauge::readers::torch

@@ -60,7 +60,7 @@ Attempt tryRead(std::span<const uint8_t> input, Mode mode, const ReadOptions& op
   bool pickle = looksLikePickle(input);
   PickleEnd pickle_end;
   JsonEnd json_end;
-  bool read = pickle ? readPickle(input, machine, values, bytes_done, pickle_end)
+  bool read = pickle ? readPickle(input, machine, columns, bytes_done, pickle_end)
                      : readJson(input, machine, values, bytes_done, json_end);
   if (!read) {
     attempt.needs_careful = machine.needsCareful();

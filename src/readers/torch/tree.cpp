@@ -7,15 +7,6 @@ uint32_t Tree::addNode() {
   return static_cast<uint32_t>(nodes_.size() - 1);
 }
 
-// Is `value` the event row right after those that the run's last item stands for?
-bool Tree::joinsLastRow(uint32_t run, Value value) const {
-  if (value.tag() != Tag::kEvent || value.moreRows() != 0 || runs_[run].count == 0) return false;
-  Value last = items_.back();
-  constexpr uint32_t kMostRows = (1u << 24) - 1;
-  return last.tag() == Tag::kEvent && last.moreRows() < kMostRows &&
-         uint64_t{last.index()} + last.moreRows() + 1 == value.index();
-}
-
 void Tree::append(uint32_t node, Items items, bool join_rows) {
   if (items.count == 0) return;
   Node& target = nodes_[node];
@@ -30,13 +21,11 @@ void Tree::append(uint32_t node, Items items, bool join_rows) {
   }
   for (size_t i = 0; i < items.count; ++i) {
     Value value = items[i];
-    if (join_rows && joinsLastRow(target.last, value)) {
-      items_.back().bits += uint64_t{1} << 32;
-    } else {
-      items_.push_back(value);
-      ++runs_[target.last].count;
-      ++target.count;
-    }
+    bool first = runs_[target.last].count == 0;
+    if (join_rows && !first && items_.back().join(value)) continue;
+    items_.push_back(value);
+    ++runs_[target.last].count;
+    ++target.count;
   }
 }
 

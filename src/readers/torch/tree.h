@@ -58,7 +58,6 @@ class Tree {
   };
 
   void append(uint32_t node, Items items, bool join_rows);
-  bool joinsLastRow(uint32_t run, Value value) const;
 
   std::vector<Node> nodes_;
   std::vector<Run> runs_;

@@ -74,7 +74,19 @@ struct Value {
   }
   constexpr bool isString() const { return tag() == Tag::kString || tag() == Tag::kText; }
   constexpr bool isSequence() const { return tag() == Tag::kList || tag() == Tag::kTuple; }
-  constexpr uint32_t moreRows() const { return static_cast<uint32_t>(payload() >> 32); }
+  // Events: how many rows follow the first.
+  constexpr uint32_t moreRows() const {
+    return tag() == Tag::kEvent ? static_cast<uint32_t>(payload() >> 32) : 0;
+  }
+  // Makes this run of rows longer by `next`, if that is the row or run right after it.
+  constexpr bool join(Value next) {
+    constexpr uint64_t kMostRows = uint64_t{1} << 24;
+    if (tag() != Tag::kEvent || next.tag() != Tag::kEvent) return false;
+    uint64_t rows = uint64_t{moreRows()} + 1, next_rows = uint64_t{next.moreRows()} + 1;
+    if (index() + rows != next.index() || rows + next_rows > kMostRows) return false;
+    bits += next_rows << 32;
+    return true;
+  }
   constexpr bool operator==(const Value&) const = default;
 };
 

@@ -1,0 +1,232 @@
+#include "readers/torch/event_scanner.h"
+
+#include <cstring>
+
+#include "readers/torch/opcodes.h"
+
+namespace tidegauge::readers::torch {
+namespace {
+
+template <class T>
+T load(const uint8_t* at) {
+  T value;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
+
+}  // namespace
+
+bool EventScanner::scanEvent(const uint8_t*& at, uint32_t& row_number) {
+  if (!memo_.dense() || !columns_.hasRoomForEvent()) return false;
+  at_ = at;
+  first_slot_ = memo_.size();
+  memo_.makeRoom(2 * kMostKeys + 1);
+  auto number = static_cast<uint32_t>(columns_.events());
+  EventRow row;
+  if (end_ - at_ < kLookAhead || !scanMemo(Value::of(Tag::kEvent, number)) ||
+      *at_++ != opcode::kMark || !scanFields(row) || !row.has_action) {
+    memo_.dropFrom(first_slot_);
+    return false;
+  }
+  columns_.addEvent(row);
+  row_number = number;
+  at = at_;
+  return true;
+}
+
+bool EventScanner::scanFields(EventRow& row) {
+  for (int keys = 0; keys < kMostKeys; ++keys) {
+    if (end_ - at_ < kLookAhead) return false;
+    if (*at_ == opcode::kSetItems) {
+      ++at_;
+      return true;
+    }
+    Value key;
+    if (!scanReference(key) || !scanField(row, key.word())) return false;
+  }
+  return false;
+}
+
+// MEMOIZE or BINPUT, if there is one, of the next free slot.
+inline bool EventScanner::scanMemo(Value value) {
+  if (*at_ == opcode::kMemoize) {
+    at_ += 1;
+  } else if (*at_ == opcode::kBinPut) {
+    if (at_[1] != memo_.size()) return false;
+    at_ += 2;
+  } else if (*at_ == opcode::kLongBinPut) {
+    if (load<uint32_t>(at_ + 1) != memo_.size()) return false;
+    at_ += 5;
+  } else {
+    return true;
+  }
+  memo_.push(value);
+  return true;
+}
+
+inline bool EventScanner::scanReference(Value& value) {
+  static_assert((opcode::kBinGet ^ opcode::kLongBinGet) == 2);
+  if ((*at_ & ~2) != opcode::kBinGet) return false;
+  bool wide = *at_ == opcode::kLongBinGet;
+  uint64_t slot = load<uint32_t>(at_ + 1) & (wide ? 0xffffffffu : 0xffu);
+  if (slot >= first_slot_) return false;
+  at_ += wide ? 5 : 2;
+  Value& remembered = memo_[slot];
+  if (remembered.tag() == Tag::kEmptyList) remembered.bits |= Value::kSharedBit;
+  value = remembered;
+  return true;
+}
+
+inline bool EventScanner::scanInteger(int64_t& number) {
+  switch (*at_) {
+    case opcode::kBinInt1:
+      number = at_[1];
+      at_ += 2;
+      return true;
+    case opcode::kBinInt2:
+      number = load<uint16_t>(at_ + 1);
+      at_ += 3;
+      return true;
+    case opcode::kBinInt:
+      number = load<int32_t>(at_ + 1);
+      at_ += 5;
+      return true;
+    case opcode::kLong1: {
+      uint8_t length = at_[1];
+      if (length == 0 || length > 8) return false;
+      int unused_bits = 64 - 8 * length;
+      number = static_cast<int64_t>(load<uint64_t>(at_ + 2) << unused_bits) >> unused_bits;
+      at_ += 2 + length;
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+inline bool EventScanner::scanString(Value& value) {
+  const uint8_t* start = at_;
+  uint64_t length = 0;
+  if (*at_ == opcode::kShortBinUnicode) {
+    length = at_[1];
+    at_ += 2;
+  } else if (*at_ == opcode::kBinUnicode) {
+    length = load<uint32_t>(at_ + 1);
+    at_ += 5;
+  } else {
+    return false;
+  }
+  if (static_cast<uint64_t>(end_ - at_) < length + kLookAhead) return false;
+  std::string_view text(reinterpret_cast<const char*>(at_), length);
+  value = Value::ofString(Tag::kString, wordOf(text), static_cast<uint64_t>(start - begin_));
+  at_ += length;
+  return scanMemo(value);
+}
+
+inline bool EventScanner::scanTextOrReference(Value& value) {
+  return (scanReference(value) || scanString(value)) && value.isString();
+}
+
+// References to frames until something else comes; at least kLookAhead bytes are left then.
+bool EventScanner::scanFrames(size_t& count) {
+  count = 0;
+  const uint8_t* at = at_;
+  const uint8_t* limit = end_ - kLookAhead;
+  while ((*at & ~2) == opcode::kBinGet) {
+    bool wide = *at == opcode::kLongBinGet;
+    uint64_t slot = load<uint32_t>(at + 1) & (wide ? 0xffffffffu : 0xffu);
+    if (slot >= first_slot_ || count == kMostFrames) return false;
+    Value value = memo_[slot];
+    if (value.tag() != Tag::kFrame) return false;
+    frames_[count++] = model::FrameId(value.index());
+    at += wide ? 5 : 2;
+    if (at > limit) return false;
+  }
+  at_ = at;
+  return true;
+}
+
+// A reference to a list that is known, or a list of known frames.
+bool EventScanner::scanStack(EventRow& row) {
+  Value value;
+  if (scanReference(value)) {
+    if (value.tag() == Tag::kStack) row.stack = model::StackId(value.index());
+    return value.tag() == Tag::kStack || value.tag() == Tag::kEmptyList;
+  }
+  if (*at_ != opcode::kEmptyList) return false;
+  Value list = Value::of(Tag::kEmptyList, static_cast<uint64_t>(at_ - begin_));
+  ++at_;
+  uint64_t slot = memo_.size();
+  if (!scanMemo(list)) return false;
+  size_t count = 0;
+  if (*at_ == opcode::kMark) {
+    ++at_;
+    if (!scanFrames(count) || *at_ != opcode::kAppends) return false;
+    ++at_;
+  } else if ((*at_ & ~2) == opcode::kBinGet) {
+    // One frame and APPEND; else this reference is the next key of an event without frames.
+    const uint8_t* next = at_;
+    if (!scanFrames(count)) return false;
+    if (count == 1 && *at_ == opcode::kAppend) {
+      ++at_;
+    } else {
+      at_ = next;
+      count = 0;
+    }
+  }
+  if (count > 0) {
+    row.stack = columns_.addStack(std::span(frames_).first(count));
+    list = Value::of(Tag::kStack, row.stack.value);
+    if (memo_.size() > slot) memo_[slot] = list;
+  }
+  // torch's own pickler remembers a list when it is complete.
+  return memo_.size() > slot || scanMemo(list);
+}
+
+bool EventScanner::scanField(EventRow& row, Word word) {
+  int64_t number = 0;
+  Value value;
+  switch (word) {
+    case Word::kAction:
+      if (!scanTextOrReference(value) || !isAction(value.word())) return false;
+      row.action = actionOf(value.word());
+      row.has_action = true;
+      return true;
+    case Word::kAddr:
+    case Word::kDeviceFree:
+      if (!scanInteger(number)) return false;
+      row.address = static_cast<uint64_t>(number);
+      return true;
+    case Word::kSize:
+      if (!scanInteger(number) || !Columns::isSize(number)) return false;
+      row.size_bytes = static_cast<uint64_t>(number);
+      return true;
+    case Word::kStream:
+      if (!scanInteger(number)) return false;
+      row.stream = columns_.streamOf(static_cast<uint64_t>(number));
+      return true;
+    case Word::kTimeUs:
+      return scanInteger(row.time_us);
+    case Word::kCompileContext:
+      if (!scanTextOrReference(value)) return false;
+      row.compile_context = columns_.compileContextOf(value);
+      return true;
+    case Word::kUserMetadata:
+      if (!scanTextOrReference(value)) return false;
+      row.metadata = columns_.metadataOf(value);
+      return true;
+    case Word::kPoolId: {
+      int64_t second = 0;
+      if (!scanInteger(number) || !scanInteger(second) || *at_++ != opcode::kTuple2) return false;
+      value = columns_.pairOf(static_cast<uint64_t>(number), static_cast<uint64_t>(second));
+      row.pool = columns_.poolOf(value, Place::kEvent);
+      return scanMemo(value);
+    }
+    case Word::kFrames:
+      return scanStack(row);
+    default:
+      return false;
+  }
+}
+
+}  // namespace tidegauge::readers::torch
