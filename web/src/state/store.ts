@@ -84,6 +84,11 @@ export function goPlace(fileId: number, ordinal: number | null): void {
   go({ file: fileId, device: ordinal, x: null, y: null, at: null, sel: null }, true);
 }
 
+/** Links to views that this page does not have are not shown. */
+export function isView(name: string): boolean {
+  return views.includes(name);
+}
+
 export function startRouter(known: readonly string[]): void {
   views = known;
   const read = () => {

@@ -174,6 +174,8 @@ export interface Staff {
   high: number;
   /** right end of the grid lines; absent: none */
   gridTo?: number;
+  /** least distance between two labels */
+  labelPixels?: number;
 }
 
 /** Labels of an axis share the unit of its upper end. */
@@ -196,7 +198,7 @@ export function staff(s: Surface, of: Staff): (bytes: number) => number {
   const span = Math.max(1, of.high - of.low);
   const pixels = of.bottom - of.top;
   const toPixel = (bytes: number) => of.bottom - ((bytes - of.low) / span) * pixels;
-  const { major, minor } = byteTicks(span, pixels);
+  const { major, minor } = byteTicks(span, pixels, of.labelPixels);
   const unit = unitFor(major >= of.high ? of.high : Math.max(major, of.high / 8));
   const marks = multiples(of.low, of.high, minor, 400);
   const isLong = (bytes: number) => Math.abs(bytes / major - Math.round(bytes / major)) < 1e-6;

@@ -9,7 +9,7 @@ export interface TickSteps {
 }
 
 /** Steps of a memory axis: powers of two of the byte units, so that labels are round in GiB. */
-export function byteTicks(span: number, pixels: number, labelPixels = 80): TickSteps {
+export function byteTicks(span: number, pixels: number, labelPixels = 70): TickSteps {
   if (!(span > 0) || !(pixels > 0)) return { major: 1, minor: 1 };
   const wanted = (span / pixels) * labelPixels;
   let power = Math.max(0, Math.ceil(Math.log2(wanted)));

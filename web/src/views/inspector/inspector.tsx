@@ -1,3 +1,31 @@
+// What is selected, or what happens at the cursor. The same in every view.
+import { cursorStep, selection, stateAt } from "../../state/cursor";
+import { device, go, page } from "../../state/store";
+import { ErrorNotice } from "../../ui/notice";
+import { AllocationPanel } from "./allocation_panel";
+import { StepPanel } from "./step_panel";
+
 export function Inspector() {
-  return <aside class="side" aria-label="Inspector" />;
+  const { data, error } = selection.value;
+  return (
+    <aside class="side" aria-label="Inspector">
+      {error && (
+        <div class="pad14">
+          <ErrorNotice error={error} retry={() => go({ sel: null })} />
+        </div>
+      )}
+      {!error && page.value.sel !== null && data && <AllocationPanel of={data} />}
+      {page.value.sel === null && stateAt.value.data && (
+        <StepPanel of={stateAt.value.data} chosen={page.value.at !== null} />
+      )}
+      {page.value.sel === null && (device.value?.events ?? 0) === 0 && (
+        <div class="ins">
+          <section>
+            <h3>Inspector</h3>
+            <p class="dim">Nothing is selected at step {cursorStep.value}.</p>
+          </section>
+        </div>
+      )}
+    </aside>
+  );
 }

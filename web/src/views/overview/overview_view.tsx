@@ -1,14 +1,18 @@
 // The story of the file in sentences with numbers, each with a link to the place.
 import type { Overview, Sentence } from "../../api/contract";
 import { hrefOf } from "../../state/links";
-import { device, overview, page } from "../../state/store";
+import { device, file, isView, overview, page } from "../../state/store";
+import { formatHash } from "../../state/url";
 import { Icon } from "../../ui/icons";
-import { ErrorNotice } from "../../ui/notice";
+import { ErrorNotice, Notice, RECORD_CODE } from "../../ui/notice";
 import { Parts } from "../../ui/text";
-import { integer, seconds } from "../../ui/units";
-import { viewNamed } from "../registry";
+import { counted, integer, seconds } from "../../ui/units";
+import { BrimGauge } from "./brim";
+import { DeviceCards } from "./device_card";
+import { LinesPlot } from "./lines_plot";
+import { Findings, Holders, Issues, Phases, Settings } from "./lists";
 
-function Eyebrow({ of }: { of: Overview["eyebrow"] }) {
+function Eyebrow({ of, issues }: { of: Overview["eyebrow"]; issues: number }) {
   const start = device.value?.first_time_us ?? null;
   const facts = [
     of.step === null ? "" : `step ${integer(of.step)}`,
@@ -20,6 +24,15 @@ function Eyebrow({ of }: { of: Overview["eyebrow"] }) {
       <Icon name={of.kind === "oom" ? "alert" : "overview"} />
       {of.text}
       <span class="faint">{facts.join(" · ")}</span>
+      {issues > 0 && (
+        <button
+          type="button"
+          class="tag issuebadge"
+          onClick={() => document.getElementById("issues")?.scrollIntoView({ block: "start" })}
+        >
+          {counted(issues, "oddity", "oddities")} in the file
+        </button>
+      )}
     </div>
   );
 }
@@ -32,7 +45,7 @@ function Story({ sentences }: { sentences: readonly Sentence[] }) {
           <span>
             <Parts parts={sentence.parts} />
           </span>
-          {sentence.link && viewNamed(sentence.link.view) && (
+          {sentence.link && isView(sentence.link.view) && (
             <a class="go" href={hrefOf(sentence.link, page.value)}>
               {sentence.link.label}
             </a>
@@ -40,6 +53,56 @@ function Story({ sentences }: { sentences: readonly Sentence[] }) {
         </li>
       ))}
     </ol>
+  );
+}
+
+function LinesBlock() {
+  if ((device.value?.events ?? 0) === 0) {
+    return (
+      <div class="block">
+        <Notice icon="timeline" title="No history, only the final state" code={RECORD_CODE}>
+          <p>
+            {device.value?.label ?? "This file"} has no events, so there are no lines and no timeline.
+            To record them:
+          </p>
+        </Notice>
+      </div>
+    );
+  }
+  return (
+    <div class="block">
+      <div class="phead">
+        <h2>Allocated and reserved</h2>
+        <span class="end legend">
+          <span>
+            <i class="lk k-acc" />
+            allocated
+          </span>
+          <span>
+            <i class="lk k-res" />
+            reserved
+          </span>
+          <span>
+            <i class="sw k-hatch" />
+            reserved, not live
+          </span>
+          <a href={formatHash({ ...page.value, view: "timeline" })}>Open timeline</a>
+        </span>
+      </div>
+      <div class="plot h-232">
+        <LinesPlot />
+      </div>
+    </div>
+  );
+}
+
+function Skeleton() {
+  return (
+    <div class="skeleton" role="progressbar" aria-label="Reading the story of the file">
+      <div class="sk a" />
+      <div class="sk b" />
+      <div class="sk c" />
+    </div>
   );
 }
 
@@ -54,16 +117,36 @@ export function OverviewView() {
   }
   return (
     <section class="view on" aria-label="Overview">
-      <div class="body">
+      <div class="body" tabIndex={-1}>
         <div class="ov">
-          {data && (
-            <div class="ov-top">
-              <div>
-                <Eyebrow of={data.eyebrow} />
-                <h1 class="headline">{data.headline}</h1>
-                <Story sentences={data.story} />
+          {data ? (
+            <>
+              <div class={data.brim ? "ov-top" : ""}>
+                <div>
+                  <Eyebrow of={data.eyebrow} issues={data.issues.length} />
+                  <h1 class="headline">{data.headline}</h1>
+                  <Story sentences={data.story} />
+                </div>
+                {data.brim && <BrimGauge brim={data.brim} />}
               </div>
-            </div>
+              <LinesBlock />
+              <div class="block two">
+                <div>
+                  <div class="phead">
+                    <h2>Devices</h2>
+                    <span class="note">at the end of the recording</span>
+                  </div>
+                  <DeviceCards />
+                </div>
+                <Findings list={data.findings} />
+              </div>
+              <Holders of={data.holders} />
+              <Phases list={data.phases} />
+              <Issues list={data.issues} />
+              <Settings list={data.settings} conf={file.value?.conf ?? ""} />
+            </>
+          ) : (
+            <Skeleton />
           )}
         </div>
       </div>

@@ -1,0 +1,270 @@
+// One allocation: how long, how large, where, whose.
+import { useCallback, useMemo } from "preact/hooks";
+import { useSignal, useSignalEffect } from "@preact/signals";
+import { getBuffer } from "../../api/client";
+import type { Allocation } from "../../api/contract";
+import { decodeLines, type Lines } from "../../api/tile";
+import { device, go, isView, page, place } from "../../state/store";
+import { formatHash } from "../../state/url";
+import { Canvas } from "../../ui/canvas";
+import { Icon } from "../../ui/icons";
+import { type Surface, vertical } from "../../ui/plot";
+import { Bytes, ExactBytes } from "../../ui/text";
+import { counted, duration, integer, seconds } from "../../ui/units";
+import { StackList } from "./stack_list";
+
+const PROVENANCE: Record<string, string> = {
+  traced: "traced",
+  before_recording: "older than the recording",
+  lost: "one end lost to the ring",
+  ghost: "older, known from the final state",
+};
+
+function Time({ us }: { us: number | null }) {
+  const start = device.value?.first_time_us ?? null;
+  if (us === null || start === null) return null;
+  return <span class="u">{seconds(us - start)}</span>;
+}
+
+function Step({ step, us }: { step: number; us: number | null }) {
+  return (
+    <span class="num">
+      step {integer(step)}
+      <Time us={us} />
+    </span>
+  );
+}
+
+function heldFor(of: Allocation): { steps: number; us: number | null } {
+  const end = of.live_at_end ? (device.value?.last_time_us ?? null) : of.free_time_us;
+  const us = end !== null && of.alloc_time_us !== null ? end - of.alloc_time_us : null;
+  return { steps: of.last_step - of.first_step, us };
+}
+
+function Life({ of }: { of: Allocation }) {
+  const held = heldFor(of);
+  return (
+    <section>
+      <h3>Life</h3>
+      <LifeSpark of={of} />
+      <dl class="kv">
+        <dt>Allocated</dt>
+        <dd>
+          {of.alloc_step === null ? (
+            "before the recording"
+          ) : (
+            <Step step={of.alloc_step} us={of.alloc_time_us} />
+          )}
+        </dd>
+        {of.free_requested_step !== null && of.free_requested_step !== of.free_completed_step && (
+          <>
+            <dt>Free asked</dt>
+            <dd class="num">step {integer(of.free_requested_step)}</dd>
+          </>
+        )}
+        <dt>Freed</dt>
+        <dd>
+          {of.live_at_end ? (
+            "not in this recording"
+          ) : (
+            <Step step={of.free_completed_step ?? of.last_step} us={of.free_time_us} />
+          )}
+        </dd>
+        <dt>Held for</dt>
+        <dd class="num">
+          {counted(held.steps, "step")}
+          {held.us !== null && <span class="u">{duration(held.us)}</span>}
+        </dd>
+      </dl>
+    </section>
+  );
+}
+
+const SPARK_COLUMNS = 256;
+
+/** The device's live bytes, faint, and the life as a bar under it. */
+function LifeSpark({ of }: { of: Allocation }) {
+  const lines = useSignal<Lines | null>(null);
+  useSignalEffect(() => {
+    const [at, dev] = [place.value, device.value];
+    lines.value = null;
+    if (!at || !dev || dev.events === 0) return;
+    const abort = new AbortController();
+    const params = { ...at, axis: "step", x0: 0, x1: dev.events, columns: SPARK_COLUMNS };
+    getBuffer("lines", params, abort.signal).then(
+      (buffer) => {
+        lines.value = decodeLines(buffer);
+      },
+      () => {}, // a spark line: nothing is lost without it
+    );
+    return () => abort.abort();
+  });
+  const data = lines.value;
+  const dev = device.value;
+  const marks = useMemo(() => dev?.ooms.map((oom) => oom.step) ?? [], [dev]);
+  const draw = useCallback(
+    (s: Surface) => {
+      const steps = Math.max(1, dev?.events ?? 1);
+      const toX = (step: number) => (step / steps) * s.width;
+      const top = Math.max(1, ...(data?.activeMax ?? []).filter((one) => !Number.isNaN(one)));
+      s.c.fillStyle = s.token("accent-weak");
+      s.c.beginPath();
+      s.c.moveTo(0, s.height);
+      data?.activeMax.forEach((bytes, i) => {
+        const x = (i / data.columns) * s.width;
+        if (!Number.isNaN(bytes)) s.c.lineTo(x, s.height - (bytes / top) * (s.height - 1));
+      });
+      s.c.lineTo(s.width, s.height);
+      s.c.fill();
+      const slot = of.provenance === "traced" ? of.slot : 9;
+      s.c.fillStyle = slot >= 1 ? s.token(`cat-${slot}`) : s.token("ink-3");
+      const width = Math.max(2, toX(of.last_step) - toX(of.first_step));
+      s.c.fillRect(Math.min(s.width - 2, toX(of.first_step)), s.height - 5, width, 5);
+      for (const step of marks) vertical(s, Math.min(s.width - 1, toX(step)), 0, s.height, s.token("danger"));
+    },
+    [data, dev, marks, of],
+  );
+  return (
+    <div class="life">
+      <Canvas
+        label={`Live from step ${integer(of.first_step)} to ${of.live_at_end ? "the end" : integer(of.last_step)}`}
+        draw={draw}
+      />
+    </div>
+  );
+}
+
+function Place({ of }: { of: Allocation }) {
+  return (
+    <section>
+      <h3>Size and place</h3>
+      <dl class="kv">
+        <dt>Requested</dt>
+        <dd>
+          <ExactBytes value={of.requested_bytes} />
+        </dd>
+        <dt>Block</dt>
+        <dd title={of.block_inferred ? "computed: the file does not say" : "as the file says"}>
+          <ExactBytes value={of.block_bytes} />
+          {of.block_inferred && <span class="u">inferred</span>}
+        </dd>
+        <dt>Address</dt>
+        <dd class="mono">{of.address}</dd>
+        <dt>Segment</dt>
+        <dd>
+          {of.segment ? (
+            <span class="mono" title={`${of.segment.kind} segment`}>
+              {of.segment.address_id}
+            </span>
+          ) : (
+            "–"
+          )}
+          {of.segment && (
+            <span class="u">
+              <Bytes value={of.segment.total_bytes} />
+            </span>
+          )}
+        </dd>
+        <dt>Stream, pool</dt>
+        <dd title={`stream ${of.stream.raw}`}>
+          {of.stream.id} · {of.pool?.text ?? "–"}
+        </dd>
+        <dt>Provenance</dt>
+        <dd>{PROVENANCE[of.provenance] ?? of.provenance}</dd>
+        {of.category && (
+          <>
+            <dt>Category</dt>
+            <dd>{of.category}</dd>
+          </>
+        )}
+        {of.compile_context !== "" && (
+          <>
+            <dt>Compiled</dt>
+            <dd class="mono" title={of.compile_context}>
+              {of.compile_context}
+            </dd>
+          </>
+        )}
+      </dl>
+      {of.metadata !== "" && <p class="mono metadata">{of.metadata}</p>}
+    </section>
+  );
+}
+
+function Siblings({ of }: { of: Allocation }) {
+  if (!of.stack) return null;
+  const sql = `SELECT *\nFROM allocations\nWHERE stack_id = ${of.stack.id}\nORDER BY first_step`;
+  return (
+    <section>
+      <h3>
+        Siblings
+        {isView("sql") && (
+          <a href={formatHash({ ...page.value, view: "sql", sql, mark: "sql" })}>List</a>
+        )}
+      </h3>
+      <dl class="kv">
+        <dt>Live at the end, same stack</dt>
+        <dd class="num">
+          {integer(of.siblings.live_at_end_count)}
+          <span class="u">
+            <Bytes value={of.siblings.live_at_end_bytes} />
+          </span>
+        </dd>
+        <dt>In all the recording</dt>
+        <dd class="num">
+          {integer(of.siblings.count)}
+          <span class="u">
+            <Bytes value={of.siblings.bytes} />
+          </span>
+        </dd>
+      </dl>
+    </section>
+  );
+}
+
+export function AllocationPanel({ of }: { of: Allocation }) {
+  const slot = of.provenance === "traced" ? of.slot : 9;
+  return (
+    <div class="ins">
+      <header>
+        <div class="kind">
+          <span class="kindin">
+            <i class={`sw cat${slot}`} />
+            Allocation
+            {of.category && <span class="faint">· {of.category}</span>}
+          </span>
+          <button
+            type="button"
+            class="iconbtn"
+            aria-label="Clear selection"
+            title="Clear  Esc"
+            onClick={() => go({ sel: null })}
+          >
+            <Icon name="close" />
+          </button>
+        </div>
+        <h2 class="big">
+          <Bytes value={of.block_bytes} />
+        </h2>
+        <div class="id mono">{of.address_id}</div>
+      </header>
+      <Life of={of} />
+      <Place of={of} />
+      <StackList stack={of.stack} ofFree={of.stack_is_of_free} />
+      <Siblings of={of} />
+      {page.value.view !== "timeline" && (
+        <section>
+          <h3>See it in</h3>
+          <div class="links">
+            <a
+              class="btn"
+              href={formatHash({ ...page.value, view: "timeline", device: of.device, at: of.first_step })}
+            >
+              Timeline
+            </a>
+          </div>
+        </section>
+      )}
+    </div>
+  );
+}

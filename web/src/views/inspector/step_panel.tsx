@@ -1,0 +1,128 @@
+// What happened at the cursor's step, and what was live after it.
+import type { StateAt } from "../../api/contract";
+import { device, go } from "../../state/store";
+import { Icon } from "../../ui/icons";
+import { Bytes, ExactBytes } from "../../ui/text";
+import { integer, seconds } from "../../ui/units";
+import { StackList } from "./stack_list";
+
+const ACTIONS: Record<string, string> = {
+  alloc: "Allocation",
+  free: "Free",
+  free_requested: "Free asked",
+  free_completed: "Free",
+  segment_alloc: "Segment from the driver",
+  segment_free: "Segment back to the driver",
+  segment_map: "Pages mapped",
+  segment_unmap: "Pages unmapped",
+  oom: "Out of memory",
+  snapshot: "Snapshot",
+};
+
+export function StepPanel({ of, chosen }: { of: StateAt; chosen: boolean }) {
+  const start = device.value?.first_time_us ?? null;
+  const { event, totals, by_provenance: parts } = of;
+  const subject = event?.allocation_id ?? null;
+  return (
+    <div class="ins">
+      <header>
+        <div class="kind">
+          <span class="kindin">{chosen ? "Cursor" : device.value?.ooms.length ? "At the out-of-memory" : "At the peak"}</span>
+          {chosen && (
+            <button
+              type="button"
+              class="iconbtn"
+              aria-label="Clear the cursor"
+              title="Clear  Esc"
+              onClick={() => go({ at: null })}
+            >
+              <Icon name="close" />
+            </button>
+          )}
+        </div>
+        <h2 class="big">step {integer(of.step)}</h2>
+        <div class="id">
+          {of.time_us !== null && start !== null ? seconds(of.time_us - start) : "no time recorded"}
+        </div>
+      </header>
+      <section>
+        <h3>Live after it</h3>
+        <dl class="kv">
+          <dt>Active</dt>
+          <dd>
+            <Bytes value={totals.active_bytes} />
+          </dd>
+          <dt>Requested</dt>
+          <dd>
+            <Bytes value={totals.requested_bytes} />
+          </dd>
+          <dt>Reserved</dt>
+          <dd>
+            <Bytes value={totals.reserved_bytes} />
+          </dd>
+          <dt>Free inside</dt>
+          <dd>
+            <Bytes value={Math.max(0, totals.reserved_bytes - totals.active_bytes)} />
+          </dd>
+        </dl>
+      </section>
+      <section>
+        <h3>Where it is from</h3>
+        <dl class="kv">
+          <dt>Traced</dt>
+          <dd>
+            <Bytes value={parts.traced_bytes} />
+          </dd>
+          <dt>Older than the recording</dt>
+          <dd>
+            <Bytes value={parts.older_bytes} />
+          </dd>
+          <dt>Lost</dt>
+          <dd>
+            <Bytes value={parts.lost_bytes} />
+          </dd>
+        </dl>
+      </section>
+      {event && (
+        <section>
+          <h3>
+            Event
+            {subject !== null && (
+              <button type="button" onClick={() => go({ sel: subject })}>
+                Select
+              </button>
+            )}
+          </h3>
+          <dl class="kv">
+            <dt>Action</dt>
+            <dd class={event.action === "oom" ? "danger" : ""}>{ACTIONS[event.action] ?? event.action}</dd>
+            <dt>Size</dt>
+            <dd>
+              <ExactBytes value={event.size_bytes} />
+            </dd>
+            {event.action !== "oom" && (
+              <>
+                <dt>Address</dt>
+                <dd class="mono">{event.address}</dd>
+              </>
+            )}
+          </dl>
+          {event.metadata !== "" && <p class="mono metadata">{event.metadata}</p>}
+        </section>
+      )}
+      {of.annotations.length > 0 && (
+        <section>
+          <h3>Phase</h3>
+          <ol class="stack">
+            {of.annotations.map((name, i) => (
+              <li key={`${i} ${name}`}>
+                <span class="cut">{name}</span>
+              </li>
+            ))}
+          </ol>
+        </section>
+      )}
+      {event && <StackList stack={event.stack} ofFree={false} />}
+    </div>
+  );
+}

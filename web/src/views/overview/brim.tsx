@@ -1,0 +1,177 @@
+// Over the brim: the top of the gauge at the moment of the request, magnified.
+//
+//   driver free │        │ ▓▓ over
+//               │        │ ░░ request
+//   free, holes │////////│
+//   live        │████████│
+import { useCallback } from "preact/hooks";
+import type { Brim } from "../../api/contract";
+import { Canvas } from "../../ui/canvas";
+import { font, hatch, horizontal, label, staff, type Surface } from "../../ui/plot";
+import { bytesIn, bytesText, counted, sharedUnit } from "../../ui/units";
+
+/** What part of the gauge is shown: the request and the free parts fill most of it. */
+export function brimRange(brim: Brim): [number, number] {
+  const top = Math.max(brim.reserved_bytes + brim.requested_bytes, brim.ceiling_bytes);
+  const shown = top - Math.min(brim.active_bytes, brim.reserved_bytes);
+  const low = Math.max(0, top - shown * 1.22);
+  return [low < top * 0.12 ? 0 : low, top + (top - low) * 0.07];
+}
+
+function drawBrim(s: Surface, brim: Brim): void {
+  const { c, width, height } = s;
+  const [low, high] = brimRange(brim);
+  const [left, top, bottom] = [60, 8, height - 14];
+  const toY = staff(s, { x: left, top, bottom, low, high, labelPixels: 32 });
+  const tank = left + 8;
+  const tankWidth = Math.min(78, Math.round(width * 0.225));
+  const box = tank + tankWidth + 6;
+  const boxWidth = Math.min(58, Math.round(width * 0.17));
+  const reserved = toY(brim.reserved_bytes);
+  const active = toY(Math.max(low, brim.active_bytes));
+  const ceiling = toY(brim.ceiling_bytes);
+  const stands = toY(brim.reserved_bytes + brim.requested_bytes);
+  const red = s.token("danger");
+
+  c.fillStyle = s.token("surface");
+  c.fillRect(tank, ceiling, tankWidth, bottom - ceiling);
+  c.fillStyle = s.token("accent");
+  c.fillRect(tank, active, tankWidth, bottom - active);
+  c.fillStyle = s.token("reserved-weak");
+  c.fillRect(tank, reserved, tankWidth, active - reserved);
+  c.fillStyle = hatch(c, s.token("reserved"), 6);
+  c.fillRect(tank, reserved, tankWidth, active - reserved);
+  horizontal(s, tank, tank + tankWidth, reserved, s.token("reserved"), [], 2);
+  if (low > 0) tornEdge(s, tank, tankWidth, bottom);
+
+  c.fillStyle = s.token("danger-weak");
+  c.fillRect(box, Math.max(ceiling, stands), boxWidth, reserved - Math.max(ceiling, stands));
+  c.strokeStyle = s.token("danger-line");
+  c.lineWidth = 1;
+  c.strokeRect(box + 0.5, stands + 0.5, boxWidth - 1, reserved - stands - 1);
+  if (stands < ceiling) {
+    c.fillStyle = red;
+    c.fillRect(box, stands, boxWidth, Math.max(2, ceiling - stands));
+  }
+  horizontal(s, left, box + boxWidth + 8, ceiling, s.token("ink-2"), [1, 3]);
+  c.strokeStyle = s.token("line-2");
+  c.strokeRect(tank + 0.5, Math.round(ceiling) + 0.5, tankWidth - 1, reserved - ceiling);
+
+  drawWords(s, brim, { x: box + boxWidth + 9, ceiling, stands, reserved, active });
+  font(s, 11, 500);
+  const middle = (ceiling + reserved) / 2;
+  if (bottom - active > 22) {
+    label(s, "live", tank + tankWidth / 2, Math.min(active + 14, (active + bottom) / 2), {
+      align: "center",
+      colour: s.token("on-accent"),
+    });
+  }
+  if (reserved - ceiling > 34) {
+    const free = shared(brim)(brim.device_free_bytes);
+    label(s, "driver free", tank + tankWidth / 2, middle - 7, { align: "center", colour: s.token("ink-2") });
+    label(s, free, tank + tankWidth / 2, middle + 8, { align: "center", colour: s.token("ink") });
+  }
+  if (reserved - stands > 16) {
+    label(s, "request", box + boxWidth / 2, (stands + reserved) / 2, { align: "center", colour: red });
+  }
+}
+
+interface Words {
+  x: number;
+  ceiling: number;
+  stands: number;
+  reserved: number;
+  active: number;
+}
+
+/** Words at the right of the gauge, kept apart from each other from top to bottom. */
+function drawWords(s: Surface, brim: Brim, at: Words): void {
+  const say = shared(brim);
+  const rows: { y: number; strong: string; plain: string; colour: string }[] = [];
+  if (brim.over_bytes > 0) {
+    rows.push({
+      y: Math.min(at.stands, at.ceiling) - 1,
+      strong: `${say(brim.over_bytes)} over`,
+      plain: `ceiling ${bytesText(brim.ceiling_bytes)}`,
+      colour: s.token("danger"),
+    });
+  } else {
+    rows.push({
+      y: at.ceiling,
+      strong: `ceiling ${bytesText(brim.ceiling_bytes)}`,
+      plain: "not reached",
+      colour: s.token("ink"),
+    });
+  }
+  rows.push({
+    y: (at.stands + at.reserved) / 2 - 4,
+    strong: say(brim.requested_bytes),
+    plain: "asked for",
+    colour: s.token("ink"),
+  });
+  rows.push({
+    y: (at.reserved + at.active) / 2 - 7,
+    strong: say(brim.free_bytes),
+    plain: `free, in ${counted(brim.holes, "piece")}`,
+    colour: s.token("reserved-text"),
+  });
+  let floor = 8;
+  for (const row of rows) {
+    const y = Math.max(floor, row.y);
+    font(s, 12, 600);
+    label(s, row.strong, at.x, y, { colour: row.colour });
+    font(s);
+    label(s, row.plain, at.x, y + 15, { colour: s.token("ink-2") });
+    floor = y + 38;
+  }
+}
+
+function shared(brim: Brim): (bytes: number) => string {
+  const unit = sharedUnit(brim.requested_bytes, brim.device_free_bytes);
+  return (bytes) => {
+    const quantity = bytes > 0 && bytesIn(bytes, unit).number === "0" ? null : bytesIn(bytes, unit);
+    return quantity ? `${quantity.number} ${unit}` : bytesText(bytes);
+  };
+}
+
+function tornEdge(s: Surface, x: number, width: number, bottom: number): void {
+  const { c } = s;
+  c.fillStyle = s.token("surface-2");
+  c.beginPath();
+  c.moveTo(x - 3, bottom + 1);
+  for (let i = 0; i <= 13; i += 1) {
+    c.lineTo(x - 3 + (i * (width + 6)) / 13, bottom - (i % 2 === 1 ? 6 : 0));
+  }
+  c.lineTo(x + width + 3, bottom + 3);
+  c.lineTo(x - 3, bottom + 3);
+  c.fill();
+}
+
+function verdict(brim: Brim): string {
+  if (brim.free_bytes >= brim.requested_bytes) {
+    return `Joined, the free ${brim.holes === 1 ? "piece" : `${brim.holes} pieces`} would have been enough.`;
+  }
+  if (brim.free_bytes + brim.device_free_bytes >= brim.requested_bytes) {
+    return "Free pieces and driver together would have been enough.";
+  }
+  return "Even joined, all free memory would not have been enough.";
+}
+
+export function BrimGauge({ brim }: { brim: Brim }) {
+  const draw = useCallback((s: Surface) => drawBrim(s, brim), [brim]);
+  const over = brim.over_bytes > 0 ? `, ${bytesText(brim.over_bytes)} above the ceiling` : "";
+  return (
+    <aside class="brim" aria-label="Why it did not fit">
+      <h2>Over the brim</h2>
+      <p>The top of the gauge at the moment of the request.</p>
+      <div class="plot">
+        <Canvas
+          label={`Reserved ${bytesText(brim.reserved_bytes)} plus the request of ${bytesText(brim.requested_bytes)}${over}`}
+          draw={draw}
+        />
+      </div>
+      <p class="faint">{verdict(brim)}</p>
+    </aside>
+  );
+}
+

@@ -1,0 +1,113 @@
+// One device at the end of the recording: a lying staff with what is live, free and reserved.
+import { useCallback } from "preact/hooks";
+import type { DeviceInfo } from "../../api/contract";
+import { device, file, page } from "../../state/store";
+import { formatHash } from "../../state/url";
+import { Canvas } from "../../ui/canvas";
+import { font, hatch, label, type Surface, vertical } from "../../ui/plot";
+import { byteTicks, multiples } from "../../ui/ticks";
+import { axisLabel } from "../../ui/plot";
+import { Bytes } from "../../ui/text";
+import { bytesText, counted, unitFor } from "../../ui/units";
+
+function drawTank(s: Surface, of: DeviceInfo): void {
+  const { c, width } = s;
+  const most = Math.max(of.peak.reserved.bytes, of.ceiling_bytes ?? 0, of.final.active_bytes, 1);
+  const full = most * 1.045;
+  const toX = (bytes: number) => (bytes / full) * width;
+  const [y, h] = [16, 16];
+  const { active_bytes: live, reserved_bytes: reserved } = of.final;
+  c.fillStyle = s.token("bg");
+  c.fillRect(0, y, toX(most), h);
+  c.fillStyle = s.token("accent");
+  c.fillRect(0, y, toX(live), h);
+  c.fillStyle = s.token("reserved-weak");
+  c.fillRect(toX(live), y, toX(reserved) - toX(live), h);
+  c.fillStyle = hatch(c, s.token("reserved"));
+  c.fillRect(toX(live), y, toX(reserved) - toX(live), h);
+  c.fillStyle = s.token("reserved");
+  c.fillRect(toX(reserved) - 1, y - 2, 2, h + 4);
+  if (of.ceiling_bytes !== null) vertical(s, toX(of.ceiling_bytes), y - 3, y + h + 3, s.token("ink-2"));
+  const x = toX(of.peak.reserved.bytes);
+  c.beginPath();
+  c.moveTo(x, y - 2);
+  c.lineTo(x - 4, y - 8);
+  c.lineTo(x + 4, y - 8);
+  c.fill();
+  font(s);
+  const roomLeft = x > 80;
+  label(s, "high water", x + (roomLeft ? -8 : 8), y - 7, {
+    align: roomLeft ? "right" : "left",
+    colour: s.token("reserved-text"),
+  });
+  const { major, minor } = byteTicks(full, width, 110);
+  const unit = unitFor(Math.max(major, full / 8));
+  c.strokeStyle = s.token("axis");
+  c.beginPath();
+  for (const bytes of multiples(0, full, minor, 200)) {
+    const at = Math.round(toX(bytes)) + 0.5;
+    const long = Math.abs(bytes / major - Math.round(bytes / major)) < 1e-6;
+    c.moveTo(at, y + h + 2);
+    c.lineTo(at, y + h + (long ? 7 : 4));
+  }
+  c.lineWidth = 1;
+  c.stroke();
+  for (const bytes of multiples(0, full, major, 40)) {
+    const text = axisLabel(bytes, unit, major);
+    const half = s.c.measureText(text).width / 2;
+    if (toX(bytes) + half > width) continue;
+    label(s, text, Math.max(half, toX(bytes)), y + h + 13, { align: "center" });
+  }
+}
+
+export function DeviceCard({ of }: { of: DeviceInfo }) {
+  const draw = useCallback((s: Surface) => drawTank(s, of), [of]);
+  const free = Math.max(0, of.final.reserved_bytes - of.final.active_bytes);
+  const state = { ...page.value, device: of.ordinal, x: null, y: null, at: null, sel: null };
+  const mine = of.ordinal === device.value?.ordinal;
+  return (
+    <div class={`card${mine ? " mine" : ""}`}>
+      <div class="hd">
+        <b>
+          <a href={formatHash(state)}>{of.label}</a>
+        </b>
+        {counted(of.events, "event")}
+        {of.ooms.length > 0 && <span class="tag is-danger">{of.ooms.length} OOM</span>}
+      </div>
+      <div class="plot">
+        <Canvas
+          label={`${of.label}: ${bytesText(of.final.active_bytes)} live of ${bytesText(of.final.reserved_bytes)} reserved, high water ${bytesText(of.peak.reserved.bytes)}`}
+          draw={draw}
+        />
+      </div>
+      <dl class="kv">
+        <dt>Live</dt>
+        <dd>
+          <Bytes value={of.final.active_bytes} />
+        </dd>
+        <dt>Free inside</dt>
+        <dd>
+          <Bytes value={free} />
+        </dd>
+        <dt>Reserved</dt>
+        <dd>
+          <Bytes value={of.final.reserved_bytes} />
+        </dd>
+        <dt>Most live</dt>
+        <dd>
+          <Bytes value={of.peak.active.bytes} />
+        </dd>
+      </dl>
+    </div>
+  );
+}
+
+export function DeviceCards() {
+  return (
+    <div class="stackv">
+      {(file.value?.devices ?? []).map((one) => (
+        <DeviceCard key={one.ordinal} of={one} />
+      ))}
+    </div>
+  );
+}

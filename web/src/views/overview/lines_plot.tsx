@@ -1,0 +1,160 @@
+// The two lines of a recording: allocated and reserved, over its whole length.
+import { useCallback, useMemo } from "preact/hooks";
+import { useSignal, useSignalEffect } from "@preact/signals";
+import { asApiError, type ApiError, getBuffer } from "../../api/client";
+import type { DeviceInfo } from "../../api/contract";
+import { decodeLines, type Lines } from "../../api/tile";
+import { device, place } from "../../state/store";
+import { Canvas } from "../../ui/canvas";
+import { font, hatch, horizontal, label, plate, staff, type Surface, vertical } from "../../ui/plot";
+import { decimalStep, multiples } from "../../ui/ticks";
+import { bytesText, integer } from "../../ui/units";
+import { highest, type Sample, samples } from "../timeline/line_sampler";
+
+const COLUMNS = 1024;
+const GUTTER = 62;
+const ROOM = 1.01;
+
+interface Drawn {
+  list: readonly Sample[];
+  of: DeviceInfo;
+}
+
+function drawLines(s: Surface, { list, of }: Drawn): void {
+  const { c, width, height } = s;
+  const [left, right, top, bottom] = [GUTTER, width - 2, of.ooms.length > 0 ? 26 : 10, height - 22];
+  const level = highest(list);
+  const ceiling = of.ceiling_bytes !== null && of.ceiling_bytes < level * 1.5 ? of.ceiling_bytes : null;
+  const high = Math.max(level, ceiling ?? 0) * 1.07 || 1;
+  const toY = staff(s, { x: left, top, bottom, low: 0, high, gridTo: right, labelPixels: 34 });
+  const toX = (step: number) => left + (step / (of.events * ROOM)) * (right - left);
+  horizontal(s, left, right, bottom, s.token("axis"));
+
+  const path = (value: (one: Sample) => number) => {
+    list.forEach((one, i) => {
+      const y = toY(value(one));
+      if (i === 0) c.moveTo(toX(one.x0), y);
+      else c.lineTo(toX(one.x0), y);
+      c.lineTo(toX(Math.min(of.events, one.x1)), y);
+    });
+  };
+  const close = () => {
+    c.lineTo(toX(of.events), bottom);
+    c.lineTo(toX(0), bottom);
+    c.closePath();
+  };
+  c.beginPath();
+  path((one) => one.reservedMax);
+  close();
+  c.fillStyle = hatch(c, s.token("hatch"));
+  c.fill();
+  c.beginPath();
+  path((one) => one.activeMax);
+  close();
+  c.fillStyle = s.token("surface");
+  c.fill();
+  c.fillStyle = s.token("accent-weak");
+  c.fill();
+  c.lineJoin = "round";
+  c.beginPath();
+  path((one) => one.activeMax);
+  c.strokeStyle = s.token("accent");
+  c.lineWidth = 1.5;
+  c.stroke();
+  c.beginPath();
+  path((one) => one.reservedMax);
+  c.strokeStyle = s.token("reserved");
+  c.lineWidth = 1.75;
+  c.stroke();
+
+  if (ceiling !== null) {
+    horizontal(s, left, right, toY(ceiling), s.token("ink-3"), [1, 3]);
+    font(s);
+    label(s, `ceiling ${bytesText(ceiling)}`, left + 8, toY(ceiling) + 9, {
+      colour: s.token("ink-2"),
+      halo: true,
+    });
+  }
+  drawHighWater(s, of, toX, toY, left);
+  for (const oom of of.ooms) {
+    vertical(s, toX(oom.step + 0.5), 4, bottom, s.token("danger"), [], 1.5);
+  }
+  const last = of.ooms.at(-1);
+  if (last) {
+    const text = of.ooms.length === 1 ? "OOM" : `${of.ooms.length} OOM`;
+    plate(s, text, toX(last.step + 0.5) + 1, 12, {
+      align: "right",
+      background: s.token("danger"),
+      colour: s.token("surface"),
+    });
+  }
+  font(s);
+  for (const step of multiples(0, of.events, decimalStep(of.events, right - left, 100))) {
+    vertical(s, toX(step), bottom, bottom + 4, s.token("axis"));
+    const text = step === 0 ? "step 0" : integer(step);
+    if (toX(step) + s.c.measureText(text).width / 2 > right) continue;
+    label(s, text, toX(step), bottom + 13, { align: step === 0 ? "left" : "center" });
+  }
+}
+
+function drawHighWater(
+  s: Surface,
+  of: DeviceInfo,
+  toX: (step: number) => number,
+  toY: (bytes: number) => number,
+  left: number,
+): void {
+  const { bytes, step } = of.peak.reserved;
+  if (bytes === 0) return;
+  const [x, y] = [toX(step), toY(bytes)];
+  const text = `high water ${bytesText(bytes)}`;
+  font(s, 11, 500);
+  const side = x - left > s.c.measureText(text).width + 24 ? -1 : 1;
+  s.c.fillStyle = s.token("reserved");
+  s.c.beginPath();
+  s.c.moveTo(x + side * 2, y);
+  s.c.lineTo(x + side * 9, y - 4.5);
+  s.c.lineTo(x + side * 9, y + 4.5);
+  s.c.fill();
+  label(s, text, x + side * 14, y + (side < 0 ? 12 : -9), {
+    align: side < 0 ? "right" : "left",
+    colour: s.token("reserved-text"),
+    halo: true,
+  });
+}
+
+export function LinesPlot() {
+  const lines = useSignal<Lines | null>(null);
+  const error = useSignal<ApiError | null>(null);
+  useSignalEffect(() => {
+    const [at, of] = [place.value, device.value];
+    lines.value = null;
+    if (!at || !of || of.events === 0) return;
+    const abort = new AbortController();
+    const params = { ...at, axis: "step", x0: 0, x1: of.events, columns: COLUMNS };
+    getBuffer("lines", params, abort.signal).then(
+      (buffer) => {
+        lines.value = decodeLines(buffer);
+        error.value = null;
+      },
+      (reason) => {
+        if (!abort.signal.aborted) error.value = asApiError(reason);
+      },
+    );
+    return () => abort.abort();
+  });
+  const of = device.value;
+  const data = lines.value;
+  const drawn = useMemo<Drawn | null>(() => {
+    if (!data || !of) return null;
+    const column = of.events / data.columns;
+    const tile = { lines: data, x0: 0, column, from: 0, to: of.events };
+    return { list: samples([tile], 0, of.events), of };
+  }, [data, of]);
+  const draw = useCallback((s: Surface) => drawn && drawLines(s, drawn), [drawn]);
+  if (error.value) return <p class="dim">{error.value.what}</p>;
+  const text = of
+    ? `Most allocated ${bytesText(of.peak.active.bytes)} at step ${integer(of.peak.active.step)}, most reserved ${bytesText(of.peak.reserved.bytes)} at step ${integer(of.peak.reserved.step)}`
+    : "Allocated and reserved bytes";
+  return <Canvas label={text} draw={draw} />;
+}

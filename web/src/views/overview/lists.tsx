@@ -1,0 +1,246 @@
+// Findings, biggest holders, phases, oddities of the file: the lists below the story.
+import type { Finding, Holder, Issue, Overview, Phase } from "../../api/contract";
+import { hrefOf } from "../../state/links";
+import { isView, page } from "../../state/store";
+import { formatHash } from "../../state/url";
+import { Icon } from "../../ui/icons";
+import { Bytes, FrameLabel, Parts } from "../../ui/text";
+import { counted, integer, percent } from "../../ui/units";
+
+const SEVERITY = { high: "h", medium: "m", low: "" } as const;
+
+function FindingRow({ of }: { of: Finding }) {
+  const content = (
+    <>
+      <i class={`sev ${SEVERITY[of.severity]}`} />
+      <span class="cut">
+        <span class="vh">{of.severity}: </span>
+        <Parts parts={of.parts} />
+      </span>
+      <span>{of.bytes !== null && <Bytes value={of.bytes} />}</span>
+    </>
+  );
+  if (!of.link || !isView(of.link.view)) {
+    return (
+      <li>
+        <span class="findrow">{content}</span>
+      </li>
+    );
+  }
+  return (
+    <li>
+      <a class="findrow" href={hrefOf(of.link, page.value)} title={of.link.label}>
+        {content}
+        <Icon name="go" />
+      </a>
+    </li>
+  );
+}
+
+export function Findings({ list }: { list: readonly Finding[] }) {
+  return (
+    <div>
+      <div class="phead">
+        <h2>Findings</h2>
+        <span class="note">{list.length === 0 ? "none" : `${list.length}, worst first`}</span>
+      </div>
+      {list.length > 0 && (
+        <ul class="finds">
+          {list.map((one) => (
+            <FindingRow key={one.parts.map((part) => part.text).join("")} of={one} />
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+const WHEN = { oom: "when memory ran out", peak: "at the peak", end: "at the end" } as const;
+
+/** A search that finds the holder's blocks, by file and function. */
+function searchFor(holder: Holder): string {
+  const parts = /^(\S+):(\d+) (\S+)/.exec(holder.label);
+  return parts ? `${parts[1]} ${parts[3]}` : holder.label;
+}
+
+function HolderRow({ of, at, largest }: { of: Holder; at: number; largest: number }) {
+  const state = { ...page.value, view: "timeline", x: null, y: null, at };
+  const href =
+    of.stack_id === null
+      ? formatHash({ ...state, colour: "provenance" })
+      : formatHash({ ...state, q: searchFor(of), mark: "search" });
+  return (
+    <tr>
+      <td class="wide">
+        <a class="plain" href={href}>
+          <FrameLabel label={of.label} caller={of.caller} />
+        </a>
+      </td>
+      <td class="r num">{integer(of.blocks)}</td>
+      <td class="r">
+        <Bytes value={of.bytes} />
+      </td>
+      <td class="barcell">
+        <span class="barbox">
+          <i class="bar" style={{ width: `${((of.bytes / largest) * 100).toFixed(2)}%` }} />
+        </span>
+      </td>
+      <td class="r num">{percent(of.share)}</td>
+    </tr>
+  );
+}
+
+export function Holders({ of }: { of: Overview["holders"] }) {
+  const largest = Math.max(1, ...of.rows.map((row) => row.bytes));
+  if (of.rows.length === 0) return null;
+  return (
+    <div class="block">
+      <div class="phead">
+        <h2>Who held it</h2>
+        <span class="note">
+          {WHEN[of.at]}, step {integer(of.step)}, <Bytes value={of.total_bytes} /> live
+        </span>
+      </div>
+      <div class="tablebox">
+        <table class="table">
+          <thead>
+            <tr>
+              <th>Frame, called by</th>
+              <th class="r">Blocks</th>
+              <th class="r">Live</th>
+              <th class="barcell">
+                <span class="vh">as a bar</span>
+              </th>
+              <th class="r">Share of live</th>
+            </tr>
+          </thead>
+          <tbody>
+            {of.rows.map((row) => (
+              <HolderRow
+                key={`${row.stack_id} ${row.provenance} ${row.label}`}
+                of={row}
+                at={of.step}
+                largest={largest}
+              />
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </div>
+  );
+}
+
+export function Phases({ list }: { list: readonly Phase[] }) {
+  if (list.length === 0) return null;
+  return (
+    <div class="block">
+      <div class="phead">
+        <h2>Phases</h2>
+        <span class="note">{counted(list.length, "annotation")} of the program</span>
+      </div>
+      <div class="tablebox">
+        <table class="table">
+          <thead>
+            <tr>
+              <th>Phase</th>
+              <th class="r">Steps</th>
+              <th class="r">Peak live</th>
+              <th class="r">at step</th>
+              <th class="r">Grew by</th>
+            </tr>
+          </thead>
+          <tbody>
+            {list.slice(0, 40).map((one) => (
+              <tr key={`${one.name} ${one.begin_step}`}>
+                <td class="wide">
+                  <a
+                    class="plain"
+                    href={formatHash({
+                      ...page.value,
+                      view: "timeline",
+                      axis: "step",
+                      y: null,
+                      x: [one.begin_step, Math.max(one.begin_step + 1, one.end_step)],
+                    })}
+                  >
+                    {one.name}
+                  </a>
+                </td>
+                <td class="r num">
+                  {integer(one.begin_step)} – {integer(one.end_step)}
+                </td>
+                <td class="r">
+                  <Bytes value={one.peak_active_bytes} />
+                </td>
+                <td class="r num">{integer(one.peak_step)}</td>
+                <td class="r">
+                  {one.grew_bytes > 0 ? "+" : ""}
+                  <Bytes value={one.grew_bytes} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </div>
+  );
+}
+
+function IssueRow({ of }: { of: Issue }) {
+  const where = [
+    of.device === null ? "" : `device ${of.device}`,
+    of.first_step === null ? "" : `first at step ${integer(of.first_step)}`,
+    of.first_offset === null ? "" : `byte ${integer(of.first_offset)}`,
+  ].filter((one) => one !== "");
+  return (
+    <li>
+      <div class="issuehead">
+        <b>{of.kind.replaceAll("_", " ")}</b>
+        <span class="num">{counted(of.count, "time")}</span>
+        {of.bytes > 0 && <Bytes value={of.bytes} />}
+        <span class="faint">{where.join(", ")}</span>
+      </div>
+      {of.meaning !== "" && <p>{of.meaning}</p>}
+      {of.detail !== "" && <p class="faint mono">{of.detail}</p>}
+    </li>
+  );
+}
+
+export function Issues({ list }: { list: readonly Issue[] }) {
+  return (
+    <div class="block" id="issues">
+      <div class="phead">
+        <h2>Oddities of the file</h2>
+        <span class="note">
+          {list.length === 0
+            ? "none: every event and block has its place"
+            : `${counted(list.length, "kind")}, none dropped`}
+        </span>
+      </div>
+      {list.length > 0 && (
+        <ul class="issues">
+          {list.map((one) => (
+            <IssueRow key={`${one.kind} ${one.device} ${one.first_step}`} of={one} />
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+export function Settings({ list, conf }: { list: readonly [string, string][]; conf: string }) {
+  if (list.length === 0 && conf === "") return null;
+  return (
+    <details class="block settings">
+      <summary>Allocator settings{conf === "" ? "" : `: ${conf}`}</summary>
+      <dl class="kv">
+        {list.map(([key, value]) => (
+          <div key={key} class="pair">
+            <dt>{key}</dt>
+            <dd class="mono">{value === "" ? "–" : value}</dd>
+          </div>
+        ))}
+      </dl>
+    </details>
+  );
+}

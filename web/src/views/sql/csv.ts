@@ -1,0 +1,23 @@
+// The result as text that spreadsheets read: RFC 4180, exact numbers.
+import type { Cell, SqlResult } from "../../api/contract";
+
+function field(cell: Cell): string {
+  if (cell === null) return "";
+  const text = String(cell);
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+export function csvOf(result: SqlResult): string {
+  const rows = [result.columns.map((column) => column.name), ...result.rows];
+  return `${rows.map((row) => row.map(field).join(",")).join("\r\n")}\r\n`;
+}
+
+/** Saves as a file; a blob needs no server. */
+export function saveCsv(result: SqlResult, name: string): void {
+  const url = URL.createObjectURL(new Blob([csvOf(result)], { type: "text/csv;charset=utf-8" }));
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name;
+  link.click();
+  window.setTimeout(() => URL.revokeObjectURL(url), 1000);
+}

@@ -1,0 +1,206 @@
+// The rows of a query. Only those on the screen exist; numbers stand right, sizes carry a bar where
+// a column has one scale.
+import { useSignal } from "@preact/signals";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import type { Cell, ColumnKind, SqlResult } from "../../api/contract";
+import { device, go } from "../../state/store";
+import { rowsWindow } from "../../ui/rows_window";
+import { Bytes, FrameLabel } from "../../ui/text";
+import { integer, seconds } from "../../ui/units";
+
+const ROW = 26;
+const HEAD = 28;
+
+function isNumber(kind: ColumnKind): boolean {
+  return kind !== "text";
+}
+
+function Value({ cell, kind }: { cell: Cell; kind: ColumnKind }) {
+  if (cell === null) return <span class="faint">–</span>;
+  if (typeof cell === "string") {
+    return /^\S+:\d+ \S/.test(cell) ? <FrameLabel label={cell} /> : <>{cell}</>;
+  }
+  if (kind === "bytes") {
+    return (
+      <span title={`${integer(cell)} B`}>
+        <Bytes value={cell} />
+      </span>
+    );
+  }
+  if (kind === "time") {
+    const start = device.value?.first_time_us ?? null;
+    return <span title={`${cell} µs`}>{start === null ? String(cell) : seconds(cell - start)}</span>;
+  }
+  if (kind === "real") {
+    return <>{cell.toLocaleString("en-US", { maximumFractionDigits: 4 })}</>;
+  }
+  return <>{integer(cell)}</>;
+}
+
+interface Sorting {
+  column: number;
+  down: boolean;
+}
+
+function compare(a: Cell, b: Cell): number {
+  if (a === b) return 0;
+  if (a === null) return 1;
+  if (b === null) return -1;
+  if (typeof a === "number" && typeof b === "number") return a - b;
+  return String(a) < String(b) ? -1 : 1;
+}
+
+/** The column whose values can be selected: an allocation's id. */
+function idColumn(result: SqlResult): number {
+  if (result.mark === null) return -1;
+  const named = result.columns.findIndex((column) => column.name === "allocation_id");
+  return named >= 0 ? named : result.columns.findIndex((column) => column.name === "id");
+}
+
+export function ResultTable({ result }: { result: SqlResult }) {
+  const box = useRef<HTMLDivElement>(null);
+  const scroll = useSignal(0);
+  const view = useSignal(600);
+  const sorting = useSignal<Sorting | null>(null);
+  const chosen = useSignal(-1);
+
+  useEffect(() => {
+    const el = box.current;
+    if (!el) return;
+    const observer = new ResizeObserver(() => {
+      view.value = el.clientHeight - HEAD;
+    });
+    observer.observe(el);
+    return () => observer.disconnect();
+  }, [view]);
+  useEffect(() => {
+    sorting.value = null;
+    chosen.value = -1;
+    scroll.value = 0;
+    box.current?.scrollTo(0, 0);
+    void result;
+  }, [result, sorting, chosen, scroll]);
+
+  const order = sorting.value;
+  const rows = useMemo(() => {
+    if (!order) return result.rows;
+    const { column, down } = order;
+    return [...result.rows].sort(
+      (a, b) => compare(a[column] ?? null, b[column] ?? null) * (down ? -1 : 1),
+    );
+  }, [result, order]);
+  const largest = useMemo(
+    () =>
+      result.columns.map((column, i) =>
+        column.kind === "bytes"
+          ? result.rows.reduce((most, row) => Math.max(most, Number(row[i] ?? 0)), 0)
+          : 0,
+      ),
+    [result],
+  );
+
+  const id = idColumn(result);
+  const pick = (index: number) => {
+    chosen.value = index;
+    const value = id < 0 ? null : rows[index]?.[id];
+    if (typeof value === "number") go({ sel: value });
+  };
+  const part = rowsWindow(rows.length, ROW, scroll.value, view.value);
+  const sortBy = (column: number) => {
+    const now = sorting.value;
+    const down = isNumber(result.columns[column]?.kind ?? "text");
+    sorting.value = now?.column === column ? { column, down: !now.down } : { column, down };
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const by = { ArrowDown: 1, ArrowUp: -1, PageDown: 20, PageUp: -20 }[event.key];
+    if (by === undefined) return;
+    event.preventDefault();
+    const next = Math.max(0, Math.min(rows.length - 1, chosen.value + by));
+    pick(next);
+    const el = box.current;
+    if (!el) return;
+    const top = next * ROW;
+    if (top < el.scrollTop) el.scrollTop = top;
+    else if (top + ROW > el.scrollTop + view.value) el.scrollTop = top + ROW - view.value;
+  };
+
+  return (
+    <div
+      class="body results"
+      ref={box}
+      tabIndex={0}
+      role="region"
+      aria-label="Result rows"
+      onScroll={(event) => {
+        scroll.value = event.currentTarget.scrollTop;
+      }}
+      onKeyDown={onKeyDown}
+    >
+      <table class="table" aria-rowcount={rows.length + 1}>
+        <thead>
+          <tr aria-rowindex={1}>
+            <th class="r fit">#</th>
+            {result.columns.map((column, i) => {
+              const sorted = order?.column === i;
+              return (
+                <th
+                  key={`${i} ${column.name}`}
+                  class={isNumber(column.kind) ? "r fit" : ""}
+                  aria-sort={sorted ? (order.down ? "descending" : "ascending") : undefined}
+                >
+                  <button type="button" onClick={() => sortBy(i)}>
+                    {column.name}
+                  </button>
+                </th>
+              );
+            })}
+            {result.columns.every((column) => isNumber(column.kind)) && <th class="filler" />}
+          </tr>
+        </thead>
+        <tbody>
+          {part.offset > 0 && (
+            <tr class="spacer" aria-hidden="true">
+              <td style={{ height: `${part.offset}px` }} />
+            </tr>
+          )}
+          {rows.slice(part.first, part.last).map((row, i) => {
+            const index = part.first + i;
+            return (
+              <tr
+                key={index}
+                aria-rowindex={index + 2}
+                aria-selected={index === chosen.value}
+                class={id >= 0 ? "picks" : ""}
+                onClick={() => pick(index)}
+              >
+                <td class="r faint num">{integer(index + 1)}</td>
+                {row.map((cell, c) => {
+                  const kind = result.columns[c]?.kind ?? "text";
+                  const most = largest[c] ?? 0;
+                  return (
+                    <td key={`${c}`} class={isNumber(kind) ? "r num" : "text"}>
+                      <Value cell={cell} kind={kind} />
+                      {most > 0 && typeof cell === "number" && (
+                        <span class="minibar">
+                          <i style={{ width: `${Math.max(0, (cell / most) * 100).toFixed(1)}%` }} />
+                        </span>
+                      )}
+                    </td>
+                  );
+                })}
+                {result.columns.every((column) => isNumber(column.kind)) && <td />}
+              </tr>
+            );
+          })}
+          <tr class="spacer" aria-hidden="true">
+            <td
+              style={{
+                height: `${Math.max(0, part.height - part.offset - (part.last - part.first) * ROW)}px`,
+              }}
+            />
+          </tr>
+        </tbody>
+      </table>
+    </div>
+  );
+}
