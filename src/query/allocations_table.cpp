@@ -11,8 +11,8 @@ using model::Step;
 
 std::vector<std::string> provenanceNames() {
   std::vector<std::string> names;
-  for (Provenance p : {Provenance::kTraced, Provenance::kBeforeRecording, Provenance::kLost,
-                       Provenance::kGhost}) {
+  for (Provenance p :
+       {Provenance::kTraced, Provenance::kBeforeRecording, Provenance::kLost, Provenance::kGhost}) {
     names.emplace_back(model::name(p));
   }
   return names;
@@ -39,7 +39,8 @@ Fill timeOf(const model::Trace& trace, const Table& table, StepOf step_of) {
       while (at > 0 && rows[i] < devices[at].begin) --at;
       while (at + 1 < devices.size() && rows[i] >= devices[at].end) ++at;
       Step step = step_of(trace.allocations, rows[i]);
-      keys[i] = step == kNoStep ? kNull : trace.events.time_us[trace.devices[at].event_begin + step];
+      keys[i] =
+          step == kNoStep ? kNull : trace.events.time_us[trace.devices[at].event_begin + step];
     }
   };
 }
@@ -105,9 +106,9 @@ Table allocationsTable(const AnalysedTrace& analysed) {
           stored(a.provenance, [](Provenance p) { return static_cast<int64_t>(p); }),
           provenanceNames());
   addPoolText(table, "category", "as the file says it", storedIds(a.category), trace.strings);
-  Column& first = add(table, ColumnKind::kStep, "first_step",
-                      "live after step s: first_step <= s and s < last_step",
-                      storedSteps(a.first_step));
+  Column& first =
+      add(table, ColumnKind::kStep, "first_step",
+          "live after step s: first_step <= s and s < last_step", storedSteps(a.first_step));
   first.sorted = Sorted::kWithinDevices;
   first.distinct = table.rows;
   add(table, ColumnKind::kStep, "last_step", "end of the life; number of events: live to the end",

@@ -8,24 +8,25 @@
 namespace tidegauge::query {
 namespace {
 
-using Names = std::set<std::string, std::less<>>;
-
 // Functions that reach outside the query's own rows, or exist to waste memory.
 bool isForbiddenFunction(std::string_view name) {
   return name == "load_extension" || name == "fts3_tokenizer" || name == "writefile" ||
          name == "readfile" || name == "edit";
 }
 
-int authorize(void* readable, int action, const char* first, const char* second, const char*,
+int authorize(void* data, int action, const char* first, const char* second, const char*,
               const char*) {
   auto text = [](const char* s) { return s == nullptr ? std::string_view() : std::string_view(s); };
+  const Access& access = *static_cast<const Access*>(data);
+  // A table's declaration is a CREATE TABLE of ours that is never carried out.
+  if (access.context->declaring) return SQLITE_OK;
   switch (action) {
     case SQLITE_SELECT:
     case SQLITE_RECURSIVE:
       return SQLITE_OK;
     case SQLITE_READ: {
       // Without a column it is a common table expression, or a table that is only counted.
-      bool known = static_cast<const Names*>(readable)->contains(text(first));
+      bool known = access.readable.contains(text(first));
       return known || text(second).empty() ? SQLITE_OK : SQLITE_DENY;
     }
     case SQLITE_FUNCTION:
@@ -38,22 +39,28 @@ int authorize(void* readable, int action, const char* first, const char* second,
 int hasPassed(void* deadline) { return static_cast<const Deadline*>(deadline)->hasPassed(); }
 
 void setLimits(sqlite3* db) {
-  constexpr std::pair<int, int> kLimits[] = {
-      {SQLITE_LIMIT_LENGTH, 64 << 20},       {SQLITE_LIMIT_SQL_LENGTH, 1 << 20},
-      {SQLITE_LIMIT_COLUMN, 500},            {SQLITE_LIMIT_EXPR_DEPTH, 200},
-      {SQLITE_LIMIT_COMPOUND_SELECT, 100},   {SQLITE_LIMIT_VDBE_OP, 1'000'000},
-      {SQLITE_LIMIT_FUNCTION_ARG, 100},      {SQLITE_LIMIT_ATTACHED, 0},
-      {SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000}, {SQLITE_LIMIT_TRIGGER_DEPTH, 1},
-      {SQLITE_LIMIT_WORKER_THREADS, 0}};
+  constexpr std::pair<int, int> kLimits[] = {{SQLITE_LIMIT_LENGTH, 64 << 20},
+                                             {SQLITE_LIMIT_SQL_LENGTH, 1 << 20},
+                                             {SQLITE_LIMIT_COLUMN, 500},
+                                             {SQLITE_LIMIT_EXPR_DEPTH, 200},
+                                             {SQLITE_LIMIT_COMPOUND_SELECT, 100},
+                                             {SQLITE_LIMIT_VDBE_OP, 1'000'000},
+                                             {SQLITE_LIMIT_FUNCTION_ARG, 100},
+                                             {SQLITE_LIMIT_ATTACHED, 0},
+                                             {SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000},
+                                             {SQLITE_LIMIT_TRIGGER_DEPTH, 1},
+                                             {SQLITE_LIMIT_WORKER_THREADS, 0}};
   for (auto [limit, value] : kLimits) sqlite3_limit(db, limit, value);
 }
 
 void setOptions(sqlite3* db) {
-  constexpr std::pair<int, int> kOptions[] = {
-      {SQLITE_DBCONFIG_DEFENSIVE, 1},       {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
-      {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},  {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
-      {SQLITE_DBCONFIG_DQS_DML, 0},         {SQLITE_DBCONFIG_DQS_DDL, 0},
-      {SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0}};
+  constexpr std::pair<int, int> kOptions[] = {{SQLITE_DBCONFIG_DEFENSIVE, 1},
+                                              {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+                                              {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},
+                                              {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
+                                              {SQLITE_DBCONFIG_DQS_DML, 0},
+                                              {SQLITE_DBCONFIG_DQS_DDL, 0},
+                                              {SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0}};
   for (auto [option, value] : kOptions) sqlite3_db_config(db, option, value, nullptr);
   // Sort up to this much in memory before a temporary file is used.
   sqlite3_exec(db, "PRAGMA cache_size = -131072", nullptr, nullptr, nullptr);
@@ -77,25 +84,30 @@ bool isEmptySql(sqlite3* db, const char* sql, const char* end) {
 }  // namespace
 
 base::Result<Connection> Connection::open(const std::vector<VirtualTableSource>& sources,
-                                          const AnalysedTrace& trace, const Deadline& deadline) {
+                                          const AnalysedTrace& trace, ScanContext& context) {
   sqlite3* db = nullptr;
   int rc = sqlite3_open_v2(":memory:", &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
   Connection connection(db);
   if (rc != SQLITE_OK) {
     return base::Error{base::ErrorKind::kMissingFeature,
-                       fmt::format("SQLite does not open: {}", sqlite3_errstr(rc)), {}, {}};
+                       fmt::format("SQLite does not open: {}", sqlite3_errstr(rc)),
+                       {},
+                       {}};
   }
   setOptions(db);
   setLimits(db);
-  connection.readable_ = std::make_unique<Names>(Names{"json_each", "json_tree"});
+  connection.access_ = std::make_unique<Access>();
+  connection.access_->context = &context;
   for (const VirtualTableSource& source : sources) {
     TG_RETURN_IF_ERROR(registerVirtualTable(db, source));
-    connection.readable_->insert(source.function ? source.function->name : source.table->name);
+    connection.access_->readable.insert(source.function ? source.function->name
+                                                        : source.table->name);
   }
   registerFunctions(db, trace);
-  sqlite3_set_authorizer(db, authorize, connection.readable_.get());
+  sqlite3_set_authorizer(db, authorize, connection.access_.get());
   constexpr int kStepsBetweenChecks = 2000;  // some 50 µs
-  sqlite3_progress_handler(db, kStepsBetweenChecks, hasPassed, const_cast<Deadline*>(&deadline));
+  sqlite3_progress_handler(db, kStepsBetweenChecks, hasPassed,
+                           const_cast<Deadline*>(&context.deadline));
   return connection;
 }
 
@@ -107,9 +119,10 @@ base::Result<Statement> Connection::prepare(std::string_view sql, const Schema& 
   Statement statement(raw);
   if (rc != SQLITE_OK) return explainError(get(), rc, sql, schema);
   if (statement == nullptr) {
-    return base::Error{base::ErrorKind::kUsage, "there is no SQL to run", {},
-                       "try: SELECT * FROM devices"};
+    return base::Error{
+        base::ErrorKind::kUsage, "there is no SQL to run", {}, "try: SELECT * FROM devices"};
   }
+  if (sqlite3_stmt_readonly(statement.get()) == 0) return readOnlyError();
   if (!isEmptySql(get(), tail, end)) {
     return base::Error{base::ErrorKind::kUsage, "more than one statement",
                        static_cast<uint64_t>(tail - sql.data()), "run them one by one"};

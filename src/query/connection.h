@@ -26,11 +26,17 @@ struct FinalizeStatement {
 };
 using Statement = std::unique_ptr<sqlite3_stmt, FinalizeStatement>;
 
+// What the authorizer knows.
+struct Access {
+  std::set<std::string, std::less<>> readable{"json_each", "json_tree"};
+  const ScanContext* context = nullptr;
+};
+
 class Connection {
  public:
-  // `sources` and `deadline` must outlive the connection.
+  // All three must outlive the connection.
   static base::Result<Connection> open(const std::vector<VirtualTableSource>& sources,
-                                       const AnalysedTrace& trace, const Deadline& deadline);
+                                       const AnalysedTrace& trace, ScanContext& context);
 
   // Exactly one statement that reads.
   base::Result<Statement> prepare(std::string_view sql, const Schema& schema);
@@ -39,7 +45,7 @@ class Connection {
  private:
   explicit Connection(sqlite3* db) : db_(db) {}
 
-  std::unique_ptr<std::set<std::string, std::less<>>> readable_;  // the authorizer points here
+  std::unique_ptr<Access> access_;  // the authorizer points here
   std::unique_ptr<sqlite3, CloseDatabase> db_;
 };
 

@@ -93,14 +93,16 @@ class Collector : public RowSink {
     std::vector<Cell>& row = result_->rows.emplace_back();
     row.reserve(cells.size());
     for (const CellView& cell : cells) {
-      std::visit([&](const auto& value) {
-        using T = std::decay_t<decltype(value)>;
-        if constexpr (std::is_same_v<T, std::string_view>) {
-          row.emplace_back(std::string(value));
-        } else {
-          row.emplace_back(value);
-        }
-      }, cell);
+      std::visit(
+          [&](const auto& value) {
+            using T = std::decay_t<decltype(value)>;
+            if constexpr (std::is_same_v<T, std::string_view>) {
+              row.emplace_back(std::string(value));
+            } else {
+              row.emplace_back(value);
+            }
+          },
+          cell);
     }
   }
 
@@ -131,7 +133,7 @@ base::Result<QuerySummary> Database::stream(const std::string& sql, const QueryL
   for (const TableFunction& function : functions_) {
     sources.push_back({&context, function.shape, &function});
   }
-  TG_ASSIGN_OR_RETURN(Connection connection, Connection::open(sources, trace_, deadline));
+  TG_ASSIGN_OR_RETURN(Connection connection, Connection::open(sources, trace_, context));
   TG_ASSIGN_OR_RETURN(Statement statement, connection.prepare(sql, schema_));
 
   QuerySummary summary;

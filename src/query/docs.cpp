@@ -41,8 +41,8 @@ std::string markdown(const Schema& schema) {
   std::string text(kIntroduction);
   text += "## Tables\n";
   for (const TableDoc& table : schema.tables) {
-    text += fmt::format("\n### {}\n{}\n\n| column | kind | |\n|---|---|---|\n", table.name,
-                        table.doc);
+    text +=
+        fmt::format("\n### {}\n{}\n\n| column | kind | |\n|---|---|---|\n", table.name, table.doc);
     for (const ColumnDoc& column : table.columns) {
       text += fmt::format("| {} | {} | {} |\n", column.name, name(column.kind), cell(column.doc));
     }

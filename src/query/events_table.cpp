@@ -90,8 +90,8 @@ Table eventsTable(const AnalysedTrace& analysed) {
       }));
   addReference(table, "stream", "→ streams.id", storedIds(events.stream), trace.streams.size());
   addReference(table, "pool", "→ pools.id", storedIds(events.pool), trace.pools.size());
-  addReference(table, "stack_id", "→ stacks.id; NULL if none was recorded",
-               storedIds(events.stack), trace.stacks.size());
+  addReference(table, "stack_id", "→ stacks.id; NULL if none was recorded", storedIds(events.stack),
+               trace.stacks.size());
   Column& time = add(table, ColumnKind::kTime, "time_us", "µs since the epoch",
                      stored(events.time_us, [](int64_t t) { return t; }));
   if (timesAscend(trace)) time.sorted = Sorted::kWithinDevices;
@@ -100,8 +100,8 @@ Table eventsTable(const AnalysedTrace& analysed) {
                allocationOf(events), trace.allocations.size());
   addReference(table, "segment_id", "→ segments.id: the segment, or that of the block",
                segmentOf(trace), trace.segments.size());
-  addPoolText(table, "compile_context", "torch.compile's context", storedIds(events.compile_context),
-              trace.strings);
+  addPoolText(table, "compile_context", "torch.compile's context",
+              storedIds(events.compile_context), trace.strings);
   addPoolText(table, "metadata", "text that the program attached", storedIds(events.metadata),
               trace.strings);
   return table;

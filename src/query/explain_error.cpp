@@ -34,6 +34,7 @@ size_t editDistance(std::string_view a, std::string_view b) {
 
 // "; did you mean step?" if a name is close, or holds the word as a part.
 std::string suggestion(std::string_view wrong, const Names& names) {
+  if (wrong.empty()) return {};
   std::string word = lowerAscii(wrong.substr(0, 64));
   const std::string* best = nullptr;
   size_t least = std::max<size_t>(2, word.size() / 3) + 1;
@@ -104,8 +105,8 @@ std::string columnHint(std::string_view column, std::string_view sql, const Sche
   Names all;
   for (const TableDoc* table : tablesOf(sql, alias, schema)) {
     Names names = columnNames(*table);
-    hint += fmt::format("{}{} has: {}", hint.empty() ? "" : ". ", table->name,
-                        fmt::join(names, ", "));
+    hint +=
+        fmt::format("{}{} has: {}", hint.empty() ? "" : ". ", table->name, fmt::join(names, ", "));
     all.insert(all.end(), names.begin(), names.end());
   }
   if (sql.find(fmt::format("\"{}\"", column)) != std::string_view::npos) {
@@ -135,11 +136,19 @@ std::string hintFor(std::string_view message, std::string_view sql, const Schema
   };
   if (auto column = after("no such column: ")) return columnHint(*column, sql, schema);
   if (auto table = after("no such table: ")) return tableHint(*table, schema);
+  if (message.ends_with("is prohibited")) return tableHint({}, schema);
   if (auto function = after("no such function: ")) return functionHint(*function, schema);
   return {};
 }
 
 }  // namespace
+
+base::Error readOnlyError() {
+  return {base::ErrorKind::kUsage,
+          "only SELECT, WITH and EXPLAIN can run here",
+          {},
+          "this is a read-only view of the file"};
+}
 
 base::Error explainError(sqlite3* db, int code, std::string_view sql, const Schema& schema) {
   base::Error error;
@@ -147,11 +156,9 @@ base::Error explainError(sqlite3* db, int code, std::string_view sql, const Sche
   error.what = sqlite3_errmsg(db);
   int offset = sqlite3_error_offset(db);
   if (offset >= 0) error.byte_offset = static_cast<uint64_t>(offset);
+  bool writes = error.what == "not authorized" || error.what.ends_with("may not be modified");
+  if (writes) return readOnlyError();
   switch (code & 0xff) {
-    case SQLITE_AUTH:
-      error.what = "only SELECT, WITH and EXPLAIN can run here";
-      error.hint = "this is a read-only view of the file";
-      break;
     case SQLITE_TOOBIG:
     case SQLITE_NOMEM:
     case SQLITE_FULL:

@@ -17,4 +17,6 @@ namespace tidegauge::query {
 // The error that the connection met last. byte_offset is the place in `sql`.
 base::Error explainError(sqlite3* db, int code, std::string_view sql, const Schema& schema);
 
+base::Error readOnlyError();
+
 }  // namespace tidegauge::query

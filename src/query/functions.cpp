@@ -30,8 +30,8 @@ void humanBytes(sqlite3_context* context, int, sqlite3_value** values) {
   sqlite3_int64 bytes = sqlite3_value_type(values[0]) == SQLITE_FLOAT
                             ? static_cast<sqlite3_int64>(std::clamp(std::round(real), -9e18, 9e18))
                             : sqlite3_value_int64(values[0]);
-  resultText(context, bytes < 0 ? base::humanDelta(bytes)
-                                : base::humanBytes(static_cast<uint64_t>(bytes)));
+  resultText(context,
+             bytes < 0 ? base::humanDelta(bytes) : base::humanBytes(static_cast<uint64_t>(bytes)));
 }
 
 void addressId(sqlite3_context* context, int, sqlite3_value** values) {
@@ -175,9 +175,9 @@ std::vector<TableFunction> tableFunctions(const AnalysedTrace& trace,
     std::vector<DeviceBlocks> at_step;
     const analysis::DeviceAnalysis* device = deviceAt(trace, arguments[0]);
     if (device != nullptr && arguments[1] >= 0) {
-      at_step.push_back({device->device.ordinal,
-                         analysis::blocksAt(trace.trace, device->device, device->live,
-                                            stepOf(arguments[1]))});
+      at_step.push_back(
+          {device->device.ordinal,
+           analysis::blocksAt(trace.trace, device->device, device->live, stepOf(arguments[1]))});
     }
     View view;
     view.made = std::make_shared<const Table>(blocksTable(trace, std::move(at_step)));

@@ -1,5 +1,5 @@
-// Functions of our own beside SQLite's: stack_text, human_bytes, address_id, median, percentile, and
-// those that return tables: live_at, blocks_at.
+// Functions of our own beside SQLite's: stack_text, human_bytes, address_id, median, percentile,
+// and those that return tables: live_at, blocks_at.
 #pragma once
 
 #include <sqlite3.h>

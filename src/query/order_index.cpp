@@ -89,12 +89,10 @@ RowOrder rowsBy(const Table& table, const std::vector<SortColumn>& columns) {
 
 OrderRange findRange(const Table& table, int column, const RowOrder& order, int64_t low,
                      int64_t high) {
-  auto begin = std::partition_point(order.begin(), order.end(), [&](uint32_t row) {
-    return table.key(column, row) < low;
-  });
-  auto end = std::partition_point(begin, order.end(), [&](uint32_t row) {
-    return table.key(column, row) <= high;
-  });
+  auto begin = std::partition_point(order.begin(), order.end(),
+                                    [&](uint32_t row) { return table.key(column, row) < low; });
+  auto end = std::partition_point(begin, order.end(),
+                                  [&](uint32_t row) { return table.key(column, row) <= high; });
   return {static_cast<size_t>(begin - order.begin()), static_cast<size_t>(end - order.begin())};
 }
 

@@ -34,26 +34,31 @@ class Planner {
  private:
   using Constraint = sqlite3_index_info::sqlite3_index_constraint;
 
+  // SQLite counts the arguments of a function as its first columns.
+  int ownColumn(int sqlite_column) const { return sqlite_column - static_cast<int>(arguments_); }
+
   bool takeConstraint(int index) {
     const Constraint& constraint = info_->aConstraint[index];
-    int own = static_cast<int>(table_.columns.size());
-    if (constraint.iColumn >= own) {
+    int own = ownColumn(constraint.iColumn);
+    if (constraint.iColumn >= 0 && own < 0) {
       if (!constraint.usable) return false;
-      if (constraint.op == SQLITE_INDEX_CONSTRAINT_EQ) take(index, Test::kArgument, true);
+      if (constraint.op == SQLITE_INDEX_CONSTRAINT_EQ) {
+        take(index, constraint.iColumn, Test::kArgument, true);
+      }
       return true;
     }
     if (!constraint.usable || constraint.iColumn < 0) return true;
-    const Column& column = table_.columns[static_cast<size_t>(constraint.iColumn)];
+    const Column& column = table_.columns[static_cast<size_t>(own)];
     std::optional<Test> test = testOf(constraint.op, column, index);
     if (!test) return true;
     if (*test == Test::kEqual && sqlite3_vtab_in(info_, index, 1)) test = Test::kOneOf;
-    take(index, *test, isDecidedHere(*test, column, index));
-    estimate(constraint.iColumn, column, *test);
+    take(index, own, *test, isDecidedHere(*test, column, index));
+    estimate(own, column, *test);
     return true;
   }
 
-  void take(int index, Test test, bool decided) {
-    plan_->tests.push_back({info_->aConstraint[index].iColumn, test});
+  void take(int index, int column, Test test, bool decided) {
+    plan_->tests.push_back({column, test});
     info_->aConstraintUsage[index].argvIndex = static_cast<int>(plan_->tests.size());
     info_->aConstraintUsage[index].omit = decided;
   }
@@ -151,7 +156,7 @@ class Planner {
     bool groups_only = distinct == 1 || distinct == 2;
     for (int i = 0; i < info_->nOrderBy; ++i) {
       int column = info_->aOrderBy[i].iColumn;
-      if (column < 0 || column >= static_cast<int>(table_.columns.size())) return;
+      if (column < 0) return;
       if (isFixed(column)) continue;
       bool descending = info_->aOrderBy[i].desc != 0 && !groups_only;
       wanted.push_back({column, descending});
@@ -189,8 +194,7 @@ class Planner {
       bool next = position < natural.size() && natural[position] == by.column;
       bool device_settled = table_.device_column < 0 || isFixed(table_.device_column) ||
                             (position > 0 && natural[0] == table_.device_column);
-      bool ascends =
-          column.sorted == Sorted::kWithinDevices && !column.narrow && device_settled;
+      bool ascends = column.sorted == Sorted::kWithinDevices && !column.narrow && device_settled;
       if (!next && !ascends) return false;
       if (next && ++position == natural.size()) return true;
     }
@@ -204,15 +208,15 @@ class Planner {
   double rows_;
   std::vector<int> fixed_;  // columns that are the same in all rows of the result
   bool device_fixed_ = false;
-  bool narrowed_ = false;   // by a search in sorted rows
+  bool narrowed_ = false;  // by a search in sorted rows
   bool looked_up_ = false;
   bool unique_ = false;
 };
 
 std::string_view symbol(Test test) {
-  constexpr std::string_view kSymbols[] = {"= ?",  "IS ?",    "< ?",         "<= ?",        "> ?",
-                                           ">= ?", "IS NULL", "IS NOT NULL", "IN (…)", "LIKE ?",
-                                           "(argument)"};
+  constexpr std::string_view kSymbols[] = {"= ?",    "IS ?",   "< ?",       "<= ?",
+                                           "> ?",    ">= ?",   "IS NULL",   "IS NOT NULL",
+                                           "IN (…)", "LIKE ?", "(argument)"};
   return kSymbols[static_cast<size_t>(test)];
 }
 

@@ -17,7 +17,7 @@
 namespace tidegauge::query {
 
 struct PlannedTest {
-  int column = 0;  // from the number of columns on: argument of a table-valued function
+  int column = 0;  // Test::kArgument: which argument of the function
   Test test = Test::kEqual;
 };
 
@@ -27,7 +27,7 @@ struct Plan {
   bool backward = false;           // read that order from its end
 };
 
-// Fills in SQLite's answer fields, except idxNum. `arguments` = hidden argument columns after the
+// Fills in SQLite's answer fields, except idxNum. `arguments` = hidden argument columns before the
 // table's own. Returns false if an argument is not known yet (SQLite then tries another plan).
 bool planScan(const Table& table, size_t arguments, sqlite3_index_info* info, Plan* plan);
 

@@ -70,9 +70,8 @@ void narrowNumber(RowFilter& filter, Test test, sqlite3_value* value) {
 
 std::string_view textOf(sqlite3_value* value) {
   const auto* text = reinterpret_cast<const char*>(sqlite3_value_text(value));
-  return text == nullptr
-             ? std::string_view()
-             : std::string_view(text, static_cast<size_t>(sqlite3_value_bytes(value)));
+  return text == nullptr ? std::string_view()
+                         : std::string_view(text, static_cast<size_t>(sqlite3_value_bytes(value)));
 }
 
 void narrowText(RowFilter& filter, const Column& column, Test test, sqlite3_value* value) {
@@ -173,8 +172,7 @@ void narrow(RowFilter& filter, const Column& column, Test test, sqlite3_value* v
       if (sqlite3_value_type(value) == SQLITE_NULL) return filter.atMost(kNull);
       [[fallthrough]];
     default:
-      column.isText() ? narrowText(filter, column, test, value)
-                      : narrowNumber(filter, test, value);
+      column.isText() ? narrowText(filter, column, test, value) : narrowNumber(filter, test, value);
   }
 }
 
@@ -184,7 +182,7 @@ std::string literalOfPattern(std::string_view pattern) {
   // A line end could match across two frames of a stack; wildcards inside need a real matcher.
   constexpr std::string_view kNotLiteral("%_\n\0", 4);
   return inner.find_first_of(kNotLiteral) == std::string_view::npos ? lowerAscii(inner)
-                                                                     : std::string();
+                                                                    : std::string();
 }
 
 }  // namespace tidegauge::query

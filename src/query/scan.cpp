@@ -5,8 +5,8 @@
 namespace tidegauge::query {
 namespace {
 
-constexpr Row kFewRows = 512;         // not worth an order index
-constexpr size_t kFewListed = 1000;   // members of IN that are looked up one by one
+constexpr Row kFewRows = 512;        // not worth an order index
+constexpr size_t kFewListed = 1000;  // members of IN that are looked up one by one
 
 // First row of [begin, end) whose key is at least `key`; the keys ascend.
 Row lowerBound(const Fill& fill, Row begin, Row end, int64_t key) {

@@ -23,9 +23,7 @@ namespace tidegauge::query {
 struct Deadline {
   std::chrono::steady_clock::time_point at = std::chrono::steady_clock::time_point::max();
   std::stop_token stop;
-  bool hasPassed() const {
-    return stop.stop_requested() || std::chrono::steady_clock::now() >= at;
-  }
+  bool hasPassed() const { return stop.stop_requested() || std::chrono::steady_clock::now() >= at; }
 };
 
 class Scan {
@@ -34,11 +32,11 @@ class Scan {
 
   struct Request {
     const Table* table = nullptr;
-    std::vector<RowFilter> filters;       // at most one per column
-    std::vector<SortColumn> order;        // empty: row order
+    std::vector<RowFilter> filters;  // at most one per column
+    std::vector<SortColumn> order;   // empty: row order
     bool backward = false;
     const std::vector<uint32_t>* only = nullptr;  // these rows of the table, if set
-    bool again = false;                   // the same query asked before, with other values
+    bool again = false;                           // the same query asked before, with other values
   };
 
   Scan(OrderCache& orders, const Deadline& deadline) : orders_(orders), deadline_(deadline) {}

@@ -95,7 +95,8 @@ Table piecesTable(const AnalysedTrace& analysed) {
   Table table;
   table.name = "pieces";
   table.doc =
-      "The address ranges of segments, exact in time: one each, expandable ones have one per mapped "
+      "The address ranges of segments, exact in time: one each, expandable ones have one per "
+      "mapped "
       "range.";
   setDeviceRows(table, trace, &Device::piece_begin, &Device::piece_end);
   addDevice(table);
@@ -160,7 +161,8 @@ Table blocksTable(const AnalysedTrace& analysed, std::vector<DeviceBlocks> by_de
       of([](const Block& b) { return keyOfBytes(b.size_bytes); }));
   add(table, ColumnKind::kBytes, "requested_bytes", "what the program asked for; 0 if free",
       of([](const Block& b) { return keyOfBytes(b.requested_bytes); }));
-  addEnum(table, "state", "active_allocated, active_pending_free (freed, a stream still uses it), "
+  addEnum(table, "state",
+          "active_allocated, active_pending_free (freed, a stream still uses it), "
           "inactive, unknown",
           of([](const Block& b) { return static_cast<int64_t>(b.state); }), stateNames());
   addReference(table, "allocation_id", "→ allocations.id; NULL if free",

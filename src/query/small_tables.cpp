@@ -22,10 +22,9 @@ std::string deviceName(const Device& device) {
 // The key is a row; the text comes from `make`.
 Column& addRowText(Table& table, std::string name, std::string doc,
                    std::function<std::string(size_t row)> make) {
-  return addMadeText(table, std::move(name), std::move(doc), rowNumber(),
-                     [make = std::move(make)](int64_t key) {
-                       return make(static_cast<size_t>(key));
-                     });
+  return addMadeText(
+      table, std::move(name), std::move(doc), rowNumber(),
+      [make = std::move(make)](int64_t key) { return make(static_cast<size_t>(key)); });
 }
 
 // Which device uses each stream or pool: its ordinal, or NULL if none or several do.
@@ -72,8 +71,8 @@ Table devicesTable(const AnalysedTrace& analysed) {
              [&trace](size_t row) { return deviceName(trace.devices[row]); });
   add(table, ColumnKind::kBytes, "total_bytes", "memory of the device; snapshots do not say it",
       nulls());
-  auto count = [&](std::string name, std::string doc, uint64_t Device::* begin,
-                   uint64_t Device::* end) {
+  auto count = [&](std::string name, std::string doc, uint64_t Device::*begin,
+                   uint64_t Device::*end) {
     add(table, ColumnKind::kInteger, std::move(name), std::move(doc),
         eachRow([&trace, begin, end](Row row) {
           return static_cast<int64_t>(trace.devices[row].*end - trace.devices[row].*begin);
@@ -87,13 +86,11 @@ Table devicesTable(const AnalysedTrace& analysed) {
     return eachRow([&analysed, key_of](Row row) { return key_of(*analysed.devices[row]); });
   };
   add(table, ColumnKind::kTime, "first_time_us", "of its first event",
-      of_analysis([](const DeviceAnalysis& d) {
-        return d.time.present() ? d.time.firstUs() : kNull;
-      }));
+      of_analysis(
+          [](const DeviceAnalysis& d) { return d.time.present() ? d.time.firstUs() : kNull; }));
   add(table, ColumnKind::kTime, "last_time_us", "of its last event",
-      of_analysis([](const DeviceAnalysis& d) {
-        return d.time.present() ? d.time.lastUs() : kNull;
-      }));
+      of_analysis(
+          [](const DeviceAnalysis& d) { return d.time.present() ? d.time.lastUs() : kNull; }));
   struct PeakColumn {
     const char* what;
     const char* doc;
@@ -114,13 +111,11 @@ Table devicesTable(const AnalysedTrace& analysed) {
         }));
   }
   add(table, ColumnKind::kBytes, "final_active_bytes", "active at the end",
-      of_analysis([](const DeviceAnalysis& d) {
-        return keyOfBytes(d.totals.last().active_bytes);
-      }));
+      of_analysis(
+          [](const DeviceAnalysis& d) { return keyOfBytes(d.totals.last().active_bytes); }));
   add(table, ColumnKind::kBytes, "final_reserved_bytes", "reserved at the end",
-      of_analysis([](const DeviceAnalysis& d) {
-        return keyOfBytes(d.totals.last().reserved_bytes);
-      }));
+      of_analysis(
+          [](const DeviceAnalysis& d) { return keyOfBytes(d.totals.last().reserved_bytes); }));
   return table;
 }
 

@@ -8,11 +8,11 @@ namespace tidegauge::query {
 
 Column& addStackText(Table& table, std::string name, const analysis::AnalysedTrace& trace,
                      Fill stack_ids) {
-  Column& column = addMadeText(
-      table, std::move(name), "file:line function, one frame per line, innermost first",
-      std::move(stack_ids), [&labels = trace.labels](int64_t key) {
-        return labels.text(model::StackId(static_cast<uint32_t>(key)));
-      });
+  Column& column =
+      addMadeText(table, std::move(name), "file:line function, one frame per line, innermost first",
+                  std::move(stack_ids), [&labels = trace.labels](int64_t key) {
+                    return labels.text(model::StackId(static_cast<uint32_t>(key)));
+                  });
   column.distinct = trace.trace.stacks.size();
   column.contains = [&trace](std::string_view literal) {
     return stacksContaining(trace.trace, literal);
@@ -32,7 +32,8 @@ std::vector<bool> stacksContaining(const model::Trace& trace, std::string_view l
   for (uint32_t s = 0; s < matches.size(); ++s) {
     const model::FrameId* frame = trace.stacks.framesOf(model::StackId(s));
     const model::FrameId* end = frame + trace.stacks.depth(model::StackId(s));
-    matches[s] = std::any_of(frame, end, [&](model::FrameId f) { return frame_matches[f.index()]; });
+    matches[s] =
+        std::any_of(frame, end, [&](model::FrameId f) { return frame_matches[f.index()]; });
   }
   return matches;
 }

@@ -36,9 +36,8 @@ Table stacksTable(const AnalysedTrace& analysed) {
   table.doc = "One row per distinct stack. Text is made only for the rows that are shown.";
   setRows(table, stacks.size());
   addId(table, "");
-  add(table, ColumnKind::kInteger, "depth", "number of frames", eachRow([&stacks](Row row) {
-        return static_cast<int64_t>(stacks.depth(stackOf(row)));
-      }));
+  add(table, ColumnKind::kInteger, "depth", "number of frames",
+      eachRow([&stacks](Row row) { return static_cast<int64_t>(stacks.depth(stackOf(row))); }));
   addStackText(table, "text", analysed, rowNumber());
   addReference(table, "top_frame_id", "→ frames.id: the innermost", eachRow([&stacks](Row row) {
                  return stacks.depth(stackOf(row)) == 0 ? kNull

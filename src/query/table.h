@@ -2,11 +2,12 @@
 //
 //   events   row    0      1      2          A column fills *keys* for a batch of rows:
 //            step   0      1      2            fill({0, 1, 2}) = {0, 1, 2}
-//            action alloc  free…  alloc        fill({0, 1, 2}) = {0, 1, 0}, text(1) = "free_requested"
+//            action alloc  free…  alloc        fill({0, 1, 2}) = {0, 1, 0}, text(1) =
+//            "free_requested"
 //
-// Every value is a 64-bit key. In number columns the key is the value; in text columns it stands for
-// the text, as an id does. So filters, orders and groups work on integers only, a batch at a time
-// (about 1 ns per row and column), and SQLite sees the rows that remain.
+// Every value is a 64-bit key. In number columns the key is the value; in text columns it stands
+// for the text, as an id does. So filters, orders and groups work on integers only, a batch at a
+// time (about 1 ns per row and column), and SQLite sees the rows that remain.
 #pragma once
 
 #include <cstdint>

@@ -79,7 +79,7 @@ class TotalsReader {
   const AnalysedTrace& analysed_;
 };
 
-Fill member(const AnalysedTrace& analysed, uint64_t Totals::* bytes) {
+Fill member(const AnalysedTrace& analysed, uint64_t Totals::*bytes) {
   return [reader = TotalsReader(analysed), bytes](const Row* rows, size_t count, int64_t* keys) {
     reader.read(rows, count, [&](size_t i, const Totals& t) { keys[i] = keyOfBytes(t.*bytes); });
   };

@@ -37,26 +37,34 @@ struct Cursor {
 VirtualTable* tableOf(sqlite3_vtab* base) { return reinterpret_cast<VirtualTable*>(base); }
 Cursor* cursorOf(sqlite3_vtab_cursor* base) { return reinterpret_cast<Cursor*>(base); }
 
+// The arguments of a function are hidden columns, and its first ones: f(1, 2) means the first two
+// hidden columns.
 std::string declaration(const VirtualTableSource& source) {
   std::string sql = "CREATE TABLE x(";
-  for (const Column& column : source.table->columns) {
-    sql += fmt::format("\"{}\" {}{}, ", column.name, declaredType(column.kind),
-                       column.hidden ? " HIDDEN" : "");
-  }
   if (source.function != nullptr) {
     for (const std::string& argument : source.function->arguments) {
       sql += fmt::format("\"at_{}\" INTEGER HIDDEN, ", argument);
     }
   }
+  for (const Column& column : source.table->columns) {
+    sql += fmt::format("\"{}\" {}{}, ", column.name, declaredType(column.kind),
+                       column.hidden ? " HIDDEN" : "");
+  }
   sql.resize(sql.size() - 2);
   return sql + ")";
 }
 
-int onConnect(sqlite3* db, void* source, int, const char* const*, sqlite3_vtab** out, char**) {
+int onConnect(sqlite3* db, void* source, int, const char* const*, sqlite3_vtab** out,
+              char** error) {
   auto table = std::make_unique<VirtualTable>();
   table->source = static_cast<const VirtualTableSource*>(source);
+  table->source->context->declaring = true;
   int rc = sqlite3_declare_vtab(db, declaration(*table->source).c_str());
-  if (rc != SQLITE_OK) return rc;
+  table->source->context->declaring = false;
+  if (rc != SQLITE_OK) {
+    *error = sqlite3_mprintf("%s", sqlite3_errmsg(db));
+    return rc;
+  }
   sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
   *out = &table.release()->base;
   return SQLITE_OK;
@@ -122,7 +130,7 @@ int onFilter(sqlite3_vtab_cursor* base, int plan_index, const char*, int, sqlite
     size_t column = static_cast<size_t>(test.column);
     if (test.test == Test::kArgument) {
       null_argument = null_argument || sqlite3_value_type(values[i]) == SQLITE_NULL;
-      arguments[column - shape.columns.size()] = sqlite3_value_int64(values[i]);
+      arguments[column] = sqlite3_value_int64(values[i]);
     } else {
       narrow(filterOf(request.filters, test.column), shape.columns[column], test.test, values[i]);
     }
@@ -137,7 +145,8 @@ int onFilter(sqlite3_vtab_cursor* base, int plan_index, const char*, int, sqlite
       }
       cursor->arguments.push_back(*argument);
     }
-    cursor->view = null_argument ? View{&shape, nullptr, {}, false} : function.call(cursor->arguments);
+    cursor->view =
+        null_argument ? View{&shape, nullptr, {}, false} : function.call(cursor->arguments);
     request.table = cursor->view.table;
     if (!cursor->view.all_rows) request.only = &cursor->view.rows;
     request.again = false;  // a made table has no order index
@@ -157,14 +166,15 @@ int onEof(sqlite3_vtab_cursor* base) { return cursorOf(base)->scan.atEnd(); }
 int onColumn(sqlite3_vtab_cursor* base, sqlite3_context* context, int index) {
   Cursor* cursor = cursorOf(base);
   size_t column_index = static_cast<size_t>(index);
-  const std::vector<Column>& columns = cursor->scan.table().columns;
-  if (column_index >= columns.size()) {
-    sqlite3_result_int64(context, cursor->arguments[column_index - columns.size()]);
+  size_t arguments = cursor->arguments.size();
+  if (column_index < arguments) {
+    sqlite3_result_int64(context, cursor->arguments[column_index]);
     return SQLITE_OK;
   }
+  column_index -= arguments;
   int64_t key = cursor->scan.key(column_index);
   if (key == kNull) return SQLITE_OK;  // a result that is not set is NULL
-  const Column& column = columns[column_index];
+  const Column& column = cursor->scan.table().columns[column_index];
   if (!column.text) {
     sqlite3_result_int64(context, key);
     return SQLITE_OK;
@@ -198,9 +208,9 @@ const sqlite3_module kModule = [] {
 }();
 
 constexpr std::pair<ColumnKind, const char*> kDeclared[] = {
-    {ColumnKind::kInteger, "INTEGER"},    {ColumnKind::kReal, "REAL"},
-    {ColumnKind::kText, "TEXT"},          {ColumnKind::kBytes, "BYTES INTEGER"},
-    {ColumnKind::kStep, "STEP INTEGER"},  {ColumnKind::kTime, "TIME INTEGER"},
+    {ColumnKind::kInteger, "INTEGER"},   {ColumnKind::kReal, "REAL"},
+    {ColumnKind::kText, "TEXT"},         {ColumnKind::kBytes, "BYTES INTEGER"},
+    {ColumnKind::kStep, "STEP INTEGER"}, {ColumnKind::kTime, "TIME INTEGER"},
 };
 
 }  // namespace

@@ -13,11 +13,12 @@ namespace tidegauge::query {
 struct ScanContext {
   OrderCache& orders;
   const Deadline& deadline;
+  bool declaring = false;  // SQLite is learning the shape of a table, see Connection's authorizer
 };
 
 // One table or one function, as SQLite's client data; must outlive the connection.
 struct VirtualTableSource {
-  const ScanContext* context = nullptr;
+  ScanContext* context = nullptr;
   const Table* table = nullptr;             // of a function: its columns
   const TableFunction* function = nullptr;  // null for a table
 };

@@ -1,0 +1,232 @@
+#include "cli/query_output.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/format.h"
+#include "base/text_layout.h"
+
+namespace tidegauge::cli {
+namespace {
+
+using query::CellView;
+using query::ColumnKind;
+using query::QueryColumn;
+
+std::string textOf(const CellView& cell) {
+  if (const auto* integer = std::get_if<int64_t>(&cell)) return fmt::format("{}", *integer);
+  if (const auto* real = std::get_if<double>(&cell)) return fmt::format("{}", *real);
+  if (const auto* text = std::get_if<std::string_view>(&cell)) return std::string(*text);
+  return {};
+}
+
+// ---- table --------------------------------------------------------------------------------------
+
+// One line: a stack reads from the innermost frame to its callers.
+std::string onOneLine(std::string_view text) {
+  std::string line;
+  for (size_t begin = 0; begin <= text.size();) {
+    size_t end = std::min(text.find('\n', begin), text.size());
+    if (begin > 0) line += " ← ";
+    line += base::printable(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return line;
+}
+
+class TableWriter : public QueryWriter {
+ public:
+  TableWriter(size_t columns, std::FILE* out) : terminal_columns_(columns), out_(out) {}
+
+  void onColumns(const std::vector<QueryColumn>& columns) override {
+    for (const QueryColumn& column : columns) {
+      head_.push_back(base::printable(column.name));
+      widths_.push_back(base::displayWidth(head_.back()));
+      right_.push_back(column.kind != ColumnKind::kText);
+    }
+  }
+
+  void onRow(std::span<const CellView> cells) override {
+    std::vector<std::string>& row = rows_.emplace_back();
+    for (size_t i = 0; i < cells.size(); ++i) {
+      bool null = std::holds_alternative<std::monostate>(cells[i]);
+      row.push_back(null ? "–" : onOneLine(textOf(cells[i])));
+      widths_[i] = std::max(widths_[i], base::displayWidth(row.back()));
+    }
+  }
+
+  void finish() override {
+    if (terminal_columns_ > 0) fitWidths();
+    printRow(head_);
+    std::string rule;
+    for (size_t i = 0; i < widths_.size(); ++i) {
+      if (i > 0) rule += "  ";
+      for (size_t k = 0; k < widths_[i]; ++k) rule += "─";
+    }
+    fmt::print(out_, "{}\n", rule);
+    for (const auto& row : rows_) printRow(row);
+  }
+
+ private:
+  // Takes width from the widest text until the table fits; numbers are never cut.
+  void fitWidths() {
+    constexpr size_t kLeast = 12;
+    size_t total = 2 * (widths_.size() - 1);
+    for (size_t width : widths_) total += width;
+    while (total > terminal_columns_) {
+      size_t widest = widths_.size();
+      for (size_t i = 0; i < widths_.size(); ++i) {
+        bool can_shrink = !right_[i] && widths_[i] > kLeast;
+        if (can_shrink && (widest == widths_.size() || widths_[i] > widths_[widest])) widest = i;
+      }
+      if (widest == widths_.size()) return;
+      --widths_[widest];
+      --total;
+    }
+  }
+
+  void printRow(const std::vector<std::string>& cells) {
+    std::string line;
+    for (size_t i = 0; i < cells.size(); ++i) {
+      if (i > 0) line += "  ";
+      std::string text = base::cutTo(cells[i], widths_[i]);
+      line += right_[i] ? base::padLeft(text, widths_[i]) : base::padRight(text, widths_[i]);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    fmt::print(out_, "{}\n", line);
+  }
+
+  size_t terminal_columns_;
+  std::FILE* out_;
+  std::vector<std::string> head_;
+  std::vector<size_t> widths_;
+  std::vector<bool> right_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+// ---- CSV ----------------------------------------------------------------------------------------
+
+class CsvWriter : public QueryWriter {
+ public:
+  explicit CsvWriter(std::FILE* out) : out_(out) {}
+
+  void onColumns(const std::vector<QueryColumn>& columns) override {
+    std::string line;
+    for (size_t i = 0; i < columns.size(); ++i) appendField(line, i, columns[i].name);
+    fmt::print(out_, "{}\r\n", line);
+  }
+  void onRow(std::span<const CellView> cells) override {
+    std::string line;
+    for (size_t i = 0; i < cells.size(); ++i) {
+      const auto* text = std::get_if<std::string_view>(&cells[i]);
+      // "" is an empty text, nothing at all is NULL.
+      bool empty_text = text != nullptr && text->empty();
+      appendField(line, i, empty_text ? "\"\"" : textOf(cells[i]), !empty_text);
+    }
+    fmt::print(out_, "{}\r\n", line);
+  }
+  void finish() override {}
+
+ private:
+  static void appendField(std::string& line, size_t index, std::string_view text,
+                          bool may_quote = true) {
+    if (index > 0) line += ',';
+    if (!may_quote || text.find_first_of(",\"\r\n") == std::string_view::npos) {
+      line += text;
+      return;
+    }
+    line += '"';
+    for (char c : text) {
+      if (c == '"') line += '"';
+      line += c;
+    }
+    line += '"';
+  }
+
+  std::FILE* out_;
+};
+
+// ---- JSON ---------------------------------------------------------------------------------------
+
+std::string jsonText(std::string_view text) {
+  return nlohmann::json(std::string(text))
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+class JsonWriter : public QueryWriter {
+ public:
+  explicit JsonWriter(std::FILE* out) : out_(out) {}
+
+  void onColumns(const std::vector<QueryColumn>& columns) override {
+    std::set<std::string> used;
+    for (const QueryColumn& column : columns) {
+      std::string key = column.name;  // an object has each key once: a, a_2, …
+      for (int n = 2; !used.insert(key).second; ++n) key = fmt::format("{}_{}", column.name, n);
+      keys_.push_back(jsonText(key));
+    }
+    fmt::print(out_, "[");
+  }
+  void onRow(std::span<const CellView> cells) override {
+    std::string line = first_ ? "\n  {" : ",\n  {";
+    first_ = false;
+    for (size_t i = 0; i < cells.size(); ++i) {
+      fmt::format_to(std::back_inserter(line), "{}{}: {}", i > 0 ? ", " : "", keys_[i],
+                     value(cells[i]));
+    }
+    fmt::print(out_, "{}}}", line);
+  }
+  void finish() override { fmt::print(out_, "{}]\n", first_ ? "" : "\n"); }
+
+ private:
+  static std::string value(const CellView& cell) {
+    if (std::holds_alternative<std::monostate>(cell)) return "null";
+    const auto* real = std::get_if<double>(&cell);
+    if (real != nullptr && !std::isfinite(*real)) return "null";
+    const auto* text = std::get_if<std::string_view>(&cell);
+    return text != nullptr ? jsonText(*text) : textOf(cell);
+  }
+
+  std::FILE* out_;
+  std::vector<std::string> keys_;
+  bool first_ = true;
+};
+
+}  // namespace
+
+std::unique_ptr<QueryWriter> makeQueryWriter(const QueryStyle& style, std::FILE* out) {
+  switch (style.format) {
+    case QueryFormat::kCsv:
+      return std::make_unique<CsvWriter>(out);
+    case QueryFormat::kJson:
+      return std::make_unique<JsonWriter>(out);
+    default:
+      return std::make_unique<TableWriter>(style.columns, out);
+  }
+}
+
+void printSchema(const query::Schema& schema, size_t columns, std::FILE* out) {
+  size_t width = columns == 0 ? 100 : columns;
+  fmt::print(out, "Tables\n");
+  for (const query::TableDoc& table : schema.tables) {
+    std::vector<std::string> names;
+    for (const query::ColumnDoc& column : table.columns) names.push_back(column.name);
+    fmt::print(out, "  {:<14}{:>14} {}\n{}", table.name, base::withCommas(table.rows),
+               table.rows == 1 ? "row" : "rows",
+               base::wrapped(fmt::format("{}", fmt::join(names, ", ")), width, 4));
+  }
+  fmt::print(out, "\nFunctions, besides SQLite's own\n");
+  for (const query::FunctionDoc& function : schema.functions) {
+    fmt::print(out, "  {:<30}{}\n", function.signature, function.doc);
+  }
+  fmt::print(out, "\n{}",
+             base::wrapped("Columns and worked questions: docs/sql.md. Try: SELECT * "
+                           "FROM devices",
+                           width, 0));
+}
+
+}  // namespace tidegauge::cli
