@@ -14,5 +14,6 @@ export default defineConfig({
   },
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   server: backend ? { proxy: { "/api": { target: backend, changeOrigin: true } } } : {},
-  test: { include: ["src/**/*.test.ts"] },
+  // tokens.test.ts reads the style sheet as text
+  test: { include: ["src/**/*.test.ts"], css: true },
 });

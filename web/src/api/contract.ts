@@ -182,14 +182,15 @@ export interface StateAt {
   by_provenance: { traced_bytes: number; older_bytes: number; lost_bytes: number };
   event: {
     action: string;
-    address: string;
+    /** null for an out-of-memory */
+    address: string | null;
+    device_free_bytes?: number | null;
     size_bytes: number;
-    stream: number;
     allocation_id: number | null;
     segment_id: number | null;
     stack: Stack | null;
-    compile_context: string;
-    metadata: string;
+    compile_context: string | null;
+    metadata: string | null;
   } | null;
   annotations: string[];
 }
@@ -227,6 +228,7 @@ export interface Allocation {
   requested_bytes: number;
   block_bytes: number;
   block_inferred: boolean;
+  block_uncertain?: boolean;
   segment: { id: number; address_id: string; total_bytes: number; kind: string } | null;
   stream: { id: number; raw: number | string };
   pool: { id: number; text: string } | null;
@@ -242,8 +244,8 @@ export interface Allocation {
   category: string | null;
   stack: Stack | null;
   stack_is_of_free: boolean;
-  compile_context: string;
-  metadata: string;
+  compile_context: string | null;
+  metadata: string | null;
   slot: number;
   siblings: {
     count: number;

@@ -27,7 +27,12 @@ export const MODES: readonly LegendBy[] = [
 
 export function parseHex(hex: string): Rgb {
   const short = /^#([0-9a-f])([0-9a-f])([0-9a-f])$/i.exec(hex.trim());
-  const whole = short ? `#${short.slice(1).map((part) => part + part).join("")}` : hex.trim();
+  const whole = short
+    ? `#${short
+        .slice(1)
+        .map((part) => part + part)
+        .join("")}`
+    : hex.trim();
   const match = /^#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})$/i.exec(whole);
   if (!match) return [128, 128, 128];
   const channel = (i: 1 | 2 | 3) => Number.parseInt(match[i] ?? "0", 16);

@@ -129,7 +129,7 @@ export class WebGlPainter implements Painter {
   private useLook(look: Look): void {
     const { gl } = this;
     const colours = new Float32Array(PALETTE_SIZE * 3);
-    look.palette.forEach((rgb, i) => colours.set(rgb.map((part) => part / 255), i * 3));
+    colours.set(look.palette.flatMap((rgb) => rgb.map((part) => part / 255)));
     gl.uniform3fv(this.at.u_palette, colours);
     const [r, g, b, alpha] = look.seam;
     gl.uniform4f(this.at.u_seam, r / 255, g / 255, b / 255, alpha);
@@ -156,7 +156,9 @@ export class WebGlPainter implements Painter {
         (key) => key >= 0 && key < MOST_FILTER_KEYS,
       );
       this.filterKeys = keys.reduce((most, key) => Math.max(most, key + 1), 0);
-      states = new Uint8Array(FILTER_WIDTH * Math.max(1, Math.ceil(this.filterKeys / FILTER_WIDTH)));
+      states = new Uint8Array(
+        FILTER_WIDTH * Math.max(1, Math.ceil(this.filterKeys / FILTER_WIDTH)),
+      );
       for (const key of keys) states[key] = filter.hidden.has(key) ? 1 : 2;
     }
     gl.activeTexture(gl.TEXTURE1);
@@ -226,4 +228,3 @@ export class WebGlPainter implements Painter {
     return texture;
   }
 }
-

@@ -8,7 +8,9 @@ import { recall, remember } from "./theme";
 
 export const search = follow<SearchResult>(() => {
   const q = page.value.q.trim();
-  return place.value && q !== "" ? { path: "search", params: { ...place.value, q, limit: 50 } } : null;
+  return place.value && q !== ""
+    ? { path: "search", params: { ...place.value, q, limit: 50 } }
+    : null;
 }, true);
 
 export interface SqlAnswer {

@@ -30,7 +30,11 @@ export const device = computed<DeviceInfo | null>(() => {
 
 /** The device to show first: one that ran out of memory, else the one with the longest trace. */
 export function startDevice(devices: readonly DeviceInfo[]): DeviceInfo | null {
-  const rank = (one: DeviceInfo) => [one.ooms.length > 0 ? 1 : 0, one.events, one.peak.active.bytes];
+  const rank = (one: DeviceInfo) => [
+    one.ooms.length > 0 ? 1 : 0,
+    one.events,
+    one.peak.active.bytes,
+  ];
   let best: DeviceInfo | null = null;
   for (const one of devices) {
     if (best === null) best = one;

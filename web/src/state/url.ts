@@ -61,7 +61,9 @@ function ordinal(text: string | null): number | null {
 
 function range(text: string | null): Range | null {
   if (text === null) return null;
-  const [low, high, ...rest] = text.split(",").map((part) => (part === "" ? Number.NaN : Number(part)));
+  const [low, high, ...rest] = text
+    .split(",")
+    .map((part) => (part === "" ? Number.NaN : Number(part)));
   if (low === undefined || high === undefined || rest.length > 0) return null;
   if (!Number.isFinite(low) || !Number.isFinite(high) || high <= low) return null;
   return [low, high];

@@ -1,7 +1,7 @@
 // A canvas that is redrawn when its size, its data or the theme changes.
 import { useEffect, useRef } from "preact/hooks";
 import { theme } from "../state/theme";
-import { surface, type Surface, Tokens } from "./plot";
+import { type Surface, surface, Tokens } from "./plot";
 
 interface CanvasProps {
   label: string;

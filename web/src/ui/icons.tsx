@@ -2,13 +2,35 @@
 import type { ComponentChildren } from "preact";
 
 const SHAPES = {
-  overview: (<><path d="M4 2v12M4 3.5h3M4 6h2M4 8.5h3M4 11h2" /><path d="M8.5 9.5c1-.9 1.6-.9 2.5 0s1.6.9 2.5 0" /></>),
+  overview: (
+    <>
+      <path d="M4 2v12M4 3.5h3M4 6h2M4 8.5h3M4 11h2" />
+      <path d="M8.5 9.5c1-.9 1.6-.9 2.5 0s1.6.9 2.5 0" />
+    </>
+  ),
   timeline: <path d="M2 13.5h12M2 10l3-1.5 3 1 3-4 3-.5M2 6.5l3-1.5 3 .5 3-2.5h3" />,
   sql: <path d="m3 4.5 3.5 3.5L3 11.5M8.5 12h5" />,
-  search: (<><circle cx="7" cy="7" r="4" /><path d="m10 10 3.5 3.5" /></>),
-  link: <path d="M6.5 9.5 9.5 6.5M7.2 4.5l1.6-1.6a2.9 2.9 0 0 1 4.2 4.2l-1.6 1.6M8.8 11.5l-1.6 1.6A2.9 2.9 0 0 1 3 8.9l1.6-1.6" />,
-  theme: (<><circle cx="8" cy="8" r="5.5" /><path d="M8 2.5v11a5.5 5.5 0 0 0 0-11z" fill="currentColor" stroke="none" /></>),
-  help: (<><circle cx="8" cy="8" r="5.750" /><path d="M6.3 6.4a1.750 1.750 0 1 1 2.5 1.6c-.5.250-.8.6-.8 1.2M8 11.2v.1" /></>),
+  search: (
+    <>
+      <circle cx="7" cy="7" r="4" />
+      <path d="m10 10 3.5 3.5" />
+    </>
+  ),
+  link: (
+    <path d="M6.5 9.5 9.5 6.5M7.2 4.5l1.6-1.6a2.9 2.9 0 0 1 4.2 4.2l-1.6 1.6M8.8 11.5l-1.6 1.6A2.9 2.9 0 0 1 3 8.9l1.6-1.6" />
+  ),
+  theme: (
+    <>
+      <circle cx="8" cy="8" r="5.5" />
+      <path d="M8 2.5v11a5.5 5.5 0 0 0 0-11z" fill="currentColor" stroke="none" />
+    </>
+  ),
+  help: (
+    <>
+      <circle cx="8" cy="8" r="5.750" />
+      <path d="M6.3 6.4a1.750 1.750 0 1 1 2.5 1.6c-.5.250-.8.6-.8 1.2M8 11.2v.1" />
+    </>
+  ),
   side: <path d="M2.5 3h11v10h-11zM10 3v10" />,
   down: <path d="m4 6.5 4 4 4-4" />,
   close: <path d="m4 4 8 8M12 4l-8 8" />,
@@ -33,7 +55,14 @@ export function Icon({ name, class: extra = "" }: { name: IconName; class?: stri
 /** A staff in the water with its high-water mark. */
 export function Logo() {
   return (
-    <svg viewBox="0 0 20 20" fill="none" stroke="currentColor" stroke-width="1.5" stroke-linecap="round" aria-hidden="true">
+    <svg
+      viewBox="0 0 20 20"
+      fill="none"
+      stroke="currentColor"
+      stroke-width="1.5"
+      stroke-linecap="round"
+      aria-hidden="true"
+    >
       <path d="M5 2v16M5 3.5h4M5 6.5h2.5M5 9.5h4M5 12.5h2.5M5 15.5h4" />
       <path class="wave" d="M11 11.8c1.1-1.1 2-1.1 3.1 0s2 1.1 3.4-.1" />
       <path class="mark" d="m12 5.5 4.2-2.3v4.6z" />

@@ -1,7 +1,7 @@
 // Drawing on a Canvas 2D by the rules of the guide: staffs, plates, labels, hatches.
 import { readToken } from "../gl/colours";
 import { byteTicks, multiples } from "./ticks";
-import { bytesIn, type Unit, unitFor } from "./units";
+import { UNIT_BYTES, type Unit, unitFor } from "./units";
 
 export const MOST_RATIO = 2;
 
@@ -69,6 +69,30 @@ export function label(s: Surface, text: string, x: number, y: number, look: Labe
   }
   c.fillStyle = look.colour ?? s.token("ink-3");
   c.fillText(text, x, y);
+}
+
+/** Two lines on a veil of the surface, right-aligned, for words that must stand on data. */
+export function backedLines(
+  s: Surface,
+  lines: readonly [string, string],
+  right: number,
+  y: number,
+  colours: readonly [string, string],
+): number {
+  font(s, 11, 500);
+  const first = s.c.measureText(lines[0]).width;
+  font(s);
+  const width = Math.max(first, s.c.measureText(lines[1]).width);
+  s.c.globalAlpha = 0.82;
+  s.c.fillStyle = s.token("surface");
+  s.c.beginPath();
+  s.c.roundRect(right - width - 6, y - 10, width + 12, 35, 3);
+  s.c.fill();
+  s.c.globalAlpha = 1;
+  label(s, lines[1], right, y + 15, { align: "right", colour: colours[1] });
+  font(s, 11, 500);
+  label(s, lines[0], right, y, { align: "right", colour: colours[0] });
+  return width;
 }
 
 export interface PlateLook {
@@ -178,18 +202,22 @@ export interface Staff {
   labelPixels?: number;
 }
 
-/** Labels of an axis share the unit of its upper end. */
-export function axisLabel(bytes: number, unit: Unit, major: number): string {
-  if (bytes === 0) return "0";
-  const quantity = bytesIn(bytes, unit);
-  const inUnit = major / bytesIn1(unit);
-  const digits = inUnit >= 1 ? 0 : Math.min(3, Math.ceil(-Math.log2(inUnit)));
-  const value = bytes / bytesIn1(unit);
-  return `${value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits })} ${quantity.unit}`;
+/** All labels of an axis share a unit: that of its upper end, if marks are not too small for it. */
+export function axisUnit(high: number, major: number): Unit {
+  const unit = unitFor(high);
+  return major >= UNIT_BYTES[unit] / 8 ? unit : unitFor(major);
 }
 
-function bytesIn1(unit: Unit): number {
-  return 1024 ** ["B", "KiB", "MiB", "GiB", "TiB"].indexOf(unit);
+/** "0", "0.5 GiB", "24 GiB". */
+export function axisLabel(bytes: number, unit: Unit, major: number): string {
+  if (bytes === 0) return "0";
+  const share = major / UNIT_BYTES[unit];
+  const digits = share >= 1 ? 0 : Math.min(3, Math.ceil(-Math.log2(share)));
+  const value = (bytes / UNIT_BYTES[unit]).toLocaleString("en-US", {
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+  });
+  return `${value} ${unit}`;
 }
 
 /** The memory axis of every plot: long and short marks outside the line, labels at long ones. */
@@ -199,7 +227,7 @@ export function staff(s: Surface, of: Staff): (bytes: number) => number {
   const pixels = of.bottom - of.top;
   const toPixel = (bytes: number) => of.bottom - ((bytes - of.low) / span) * pixels;
   const { major, minor } = byteTicks(span, pixels, of.labelPixels);
-  const unit = unitFor(major >= of.high ? of.high : Math.max(major, of.high / 8));
+  const unit = axisUnit(of.high, major);
   const marks = multiples(of.low, of.high, minor, 400);
   const isLong = (bytes: number) => Math.abs(bytes / major - Math.round(bytes / major)) < 1e-6;
   if (of.gridTo !== undefined) {

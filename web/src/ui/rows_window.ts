@@ -30,7 +30,6 @@ export function rowsWindow(
       : Math.floor((top / reach) * Math.max(0, count - shown));
   const first = Math.max(0, firstSeen - SPARE_ROWS);
   const last = Math.min(count, firstSeen + shown + SPARE_ROWS);
-  const offset =
-    natural <= MOST_PIXELS ? first * rowPixels : top - (firstSeen - first) * rowPixels;
+  const offset = natural <= MOST_PIXELS ? first * rowPixels : top - (firstSeen - first) * rowPixels;
   return { first, last, offset: Math.max(0, offset), height };
 }

@@ -18,7 +18,9 @@ type Row =
 function rowsOf(data: SearchResult | null): Row[] {
   if (!data) return [];
   return [
-    ...data.stacks.slice(0, SHOWN).map((at): Row => ({ kind: "stack", key: `s${at.stack_id}`, at })),
+    ...data.stacks
+      .slice(0, SHOWN)
+      .map((at): Row => ({ kind: "stack", key: `s${at.stack_id}`, at })),
     ...data.annotations.slice(0, SHOWN).map((at): Row => ({ kind: "phase", key: `p${at.id}`, at })),
   ];
 }
@@ -29,7 +31,10 @@ function goTo(row: Row): void {
     return;
   }
   const end = Math.max(row.at.begin_step + 1, row.at.end_step);
-  go({ view: "timeline", axis: "step", x: [row.at.begin_step, end], y: null, mark: "search" }, true);
+  go(
+    { view: "timeline", axis: "step", x: [row.at.begin_step, end], y: null, mark: "search" },
+    true,
+  );
 }
 
 function Marked({ text, match }: { text: string; match: [number, number] }) {
@@ -73,7 +78,15 @@ function ResultRow({ row, chosen, onChoose }: { row: Row; chosen: boolean; onCho
   );
 }
 
-function Results({ q, chosen, onChoose }: { q: string; chosen: number; onChoose: (row: Row) => void }) {
+function Results({
+  q,
+  chosen,
+  onChoose,
+}: {
+  q: string;
+  chosen: number;
+  onChoose: (row: Row) => void;
+}) {
   const { data, error, loading } = search.value;
   if (error) return <p class="hh">{error.what}</p>;
   if (!data) return loading ? <p class="hh">Searching…</p> : null;
@@ -91,14 +104,19 @@ function Results({ q, chosen, onChoose }: { q: string; chosen: number; onChoose:
   const rows = rowsOf(data);
   const phases = rows.filter((row) => row.kind === "phase");
   const row = (one: Row) => (
-    <ResultRow key={one.key} row={one} chosen={rows.indexOf(one) === chosen} onChoose={() => onChoose(one)} />
+    <ResultRow
+      key={one.key}
+      row={one}
+      chosen={rows.indexOf(one) === chosen}
+      onChoose={() => onChoose(one)}
+    />
   );
   return (
     <>
       <div class="hh">
         <span>
-          <b class="strong">{counted(data.count, "allocation")}</b> in {counted(data.stacks.length, "stack")},{" "}
-          <Bytes value={data.bytes} />
+          <b class="strong">{counted(data.count, "allocation")}</b> in{" "}
+          {counted(data.stacks.length, "stack")}, <Bytes value={data.bytes} />
         </span>
         <span class="end">
           {hitIndex.value >= 0 && `hit ${integer(hitIndex.value + 1)} of ${integer(data.count)}`}
@@ -107,9 +125,17 @@ function Results({ q, chosen, onChoose }: { q: string; chosen: number; onChoose:
         </span>
       </div>
       <ul role="listbox" id="search-results" aria-label="Search results">
-        {data.stacks.length > 0 && <li role="presentation" class="hgroup">Frames</li>}
+        {data.stacks.length > 0 && (
+          <li role="presentation" class="hgroup">
+            Frames
+          </li>
+        )}
         {rows.filter((one) => one.kind === "stack").map(row)}
-        {phases.length > 0 && <li role="presentation" class="hgroup">Phases</li>}
+        {phases.length > 0 && (
+          <li role="presentation" class="hgroup">
+            Phases
+          </li>
+        )}
         {phases.map(row)}
       </ul>
       <div class="hf" aria-hidden="true">
@@ -161,7 +187,8 @@ export function SearchBox() {
       if (open.value || page.value.q === "") leave();
       else clearMark();
       if (page.value.q === "" && input.current) input.current.value = "";
-    } else if (event.key === "ArrowDown") chosen.value = Math.min(rows.length - 1, chosen.value + 1);
+    } else if (event.key === "ArrowDown")
+      chosen.value = Math.min(rows.length - 1, chosen.value + 1);
     else if (event.key === "ArrowUp") chosen.value = Math.max(0, chosen.value - 1);
     else if (event.key === "Enter" && event.ctrlKey) {
       go({ view: "timeline", mark: "search", only: true }, true);

@@ -2,6 +2,7 @@
 import { useEffect } from "preact/hooks";
 import { onKey } from "../state/keys";
 import {
+  device,
   file,
   go,
   helpOpen,
@@ -18,7 +19,7 @@ import { Help } from "./help";
 import { ErrorNotice, Notice, RECORD_CODE } from "./notice";
 import { Rail } from "./rail";
 import { Status } from "./status";
-import { toggleInspector, TopBar } from "./topbar";
+import { TopBar, toggleInspector } from "./topbar";
 
 function shellKey(event: KeyboardEvent): boolean {
   const view = VIEWS[Number(event.key) - 1];
@@ -85,7 +86,7 @@ export function Shell() {
     document.title = [view?.title, name, "Tidegauge"].filter(Boolean).join(" · ");
   }, [view?.title, name]);
   const open = inspectorOpen.value;
-  const docked = open ?? view?.docked ?? false;
+  const docked = open ?? ((view?.docked ?? false) && (device.value?.events ?? 1) > 0);
   return (
     <div class={`app${docked ? "" : " noside"}${open ? " sideopen" : ""}`}>
       <TopBar />

@@ -9,7 +9,7 @@ export interface TickSteps {
 }
 
 /** Steps of a memory axis: powers of two of the byte units, so that labels are round in GiB. */
-export function byteTicks(span: number, pixels: number, labelPixels = 70): TickSteps {
+export function byteTicks(span: number, pixels: number, labelPixels = 80): TickSteps {
   if (!(span > 0) || !(pixels > 0)) return { major: 1, minor: 1 };
   const wanted = (span / pixels) * labelPixels;
   let power = Math.max(0, Math.ceil(Math.log2(wanted)));
@@ -23,12 +23,7 @@ export function byteTicks(span: number, pixels: number, labelPixels = 70): TickS
 }
 
 /** 1, 2 or 5 times a power of ten, at least `labelPixels` apart, never below `least`. */
-export function decimalStep(
-  span: number,
-  pixels: number,
-  labelPixels: number,
-  least = 1,
-): number {
+export function decimalStep(span: number, pixels: number, labelPixels: number, least = 1): number {
   if (!(span > 0) || !(pixels > 0)) return least;
   const wanted = (span / pixels) * labelPixels;
   const decade = 10 ** Math.floor(Math.log10(wanted));
@@ -42,7 +37,8 @@ export function decimalStep(
 export function multiples(low: number, high: number, step: number, most = 2000): number[] {
   const out: number[] = [];
   if (!(step > 0) || !Number.isFinite(low) || !Number.isFinite(high)) return out;
-  for (let k = Math.ceil(low / step - 1e-9); k * step <= high + step * 1e-9; k += 1) {
+  // adding zero turns −0 into 0
+  for (let k = Math.ceil(low / step - 1e-9) + 0; k * step <= high + step * 1e-9; k += 1) {
     out.push(k * step);
     if (out.length >= most) break;
   }

@@ -14,7 +14,7 @@ export interface Quantity {
   unit: Unit;
 }
 
-const UNIT_BYTES: Record<Unit, number> = { B: 1, KiB: KIB, MiB: MIB, GiB: GIB, TiB: TIB };
+export const UNIT_BYTES: Record<Unit, number> = { B: 1, KiB: KIB, MiB: MIB, GiB: GIB, TiB: TIB };
 
 function grouped(value: number, digits: number): string {
   const text = Math.abs(value).toLocaleString("en-US", {

@@ -1,6 +1,7 @@
 // One allocation: how long, how large, where, whose.
-import { useCallback, useMemo } from "preact/hooks";
+
 import { useSignal, useSignalEffect } from "@preact/signals";
+import { useCallback, useMemo } from "preact/hooks";
 import { getBuffer } from "../../api/client";
 import type { Allocation } from "../../api/contract";
 import { decodeLines, type Lines } from "../../api/tile";
@@ -120,7 +121,8 @@ function LifeSpark({ of }: { of: Allocation }) {
       s.c.fillStyle = slot >= 1 ? s.token(`cat-${slot}`) : s.token("ink-3");
       const width = Math.max(2, toX(of.last_step) - toX(of.first_step));
       s.c.fillRect(Math.min(s.width - 2, toX(of.first_step)), s.height - 5, width, 5);
-      for (const step of marks) vertical(s, Math.min(s.width - 1, toX(step)), 0, s.height, s.token("danger"));
+      for (const step of marks)
+        vertical(s, Math.min(s.width - 1, toX(step)), 0, s.height, s.token("danger"));
     },
     [data, dev, marks, of],
   );
@@ -177,7 +179,7 @@ function Place({ of }: { of: Allocation }) {
             <dd>{of.category}</dd>
           </>
         )}
-        {of.compile_context !== "" && (
+        {of.compile_context && (
           <>
             <dt>Compiled</dt>
             <dd class="mono" title={of.compile_context}>
@@ -186,7 +188,7 @@ function Place({ of }: { of: Allocation }) {
           </>
         )}
       </dl>
-      {of.metadata !== "" && <p class="mono metadata">{of.metadata}</p>}
+      {of.metadata && <p class="mono metadata">{of.metadata}</p>}
     </section>
   );
 }
@@ -258,7 +260,12 @@ export function AllocationPanel({ of }: { of: Allocation }) {
           <div class="links">
             <a
               class="btn"
-              href={formatHash({ ...page.value, view: "timeline", device: of.device, at: of.first_step })}
+              href={formatHash({
+                ...page.value,
+                view: "timeline",
+                device: of.device,
+                at: of.first_step,
+              })}
             >
               Timeline
             </a>

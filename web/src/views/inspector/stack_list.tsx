@@ -11,7 +11,10 @@ export function frameText(frame: Frame): string {
 
 function FrameRow({ frame, hot }: { frame: Frame; hot: boolean }) {
   return (
-    <li class={hot ? "hot" : ""} title={`${frameText(frame)}${frame.note === "" ? "" : `\n${frame.note}`}`}>
+    <li
+      class={hot ? "hot" : ""}
+      title={`${frameText(frame)}${frame.note === "" ? "" : `\n${frame.note}`}`}
+    >
       <span class="cut fn">
         {frame.file !== "" && (
           <>
@@ -57,7 +60,9 @@ export function StackList({ stack, ofFree }: { stack: Stack | null; ofFree: bool
           {copied.value ? "Copied" : "Copy"}
         </button>
       </h3>
-      {ofFree && <p class="dim t12">The allocation is older than the recording; this is who freed it.</p>}
+      {ofFree && (
+        <p class="dim t12">The allocation is older than the recording; this is who freed it.</p>
+      )}
       <ol class="stack">
         {foldNoise(stack.frames).map((group) =>
           group.folded && !open.value.has(group.start) ? (

@@ -27,7 +27,9 @@ export function StepPanel({ of, chosen }: { of: StateAt; chosen: boolean }) {
     <div class="ins">
       <header>
         <div class="kind">
-          <span class="kindin">{chosen ? "Cursor" : device.value?.ooms.length ? "At the out-of-memory" : "At the peak"}</span>
+          <span class="kindin">
+            {chosen ? "Cursor" : device.value?.ooms.length ? "At the out-of-memory" : "At the peak"}
+          </span>
           {chosen && (
             <button
               type="button"
@@ -95,19 +97,21 @@ export function StepPanel({ of, chosen }: { of: StateAt; chosen: boolean }) {
           </h3>
           <dl class="kv">
             <dt>Action</dt>
-            <dd class={event.action === "oom" ? "danger" : ""}>{ACTIONS[event.action] ?? event.action}</dd>
+            <dd class={event.action === "oom" ? "danger" : ""}>
+              {ACTIONS[event.action] ?? event.action}
+            </dd>
             <dt>Size</dt>
             <dd>
               <ExactBytes value={event.size_bytes} />
             </dd>
-            {event.action !== "oom" && (
+            {event.address !== null && (
               <>
                 <dt>Address</dt>
                 <dd class="mono">{event.address}</dd>
               </>
             )}
           </dl>
-          {event.metadata !== "" && <p class="mono metadata">{event.metadata}</p>}
+          {event.metadata && <p class="mono metadata">{event.metadata}</p>}
         </section>
       )}
       {of.annotations.length > 0 && (

@@ -7,7 +7,7 @@
 import { useCallback } from "preact/hooks";
 import type { Brim } from "../../api/contract";
 import { Canvas } from "../../ui/canvas";
-import { font, hatch, horizontal, label, staff, type Surface } from "../../ui/plot";
+import { font, hatch, horizontal, label, type Surface, staff } from "../../ui/plot";
 import { bytesIn, bytesText, counted, sharedUnit } from "../../ui/units";
 
 /** What part of the gauge is shown: the request and the free parts fill most of it. */
@@ -24,9 +24,10 @@ function drawBrim(s: Surface, brim: Brim): void {
   const [left, top, bottom] = [60, 8, height - 14];
   const toY = staff(s, { x: left, top, bottom, low, high, labelPixels: 32 });
   const tank = left + 8;
-  const tankWidth = Math.min(78, Math.round(width * 0.225));
+  const room = width - tank - 15 - wordsWidth(s, wordsOf(s, brim));
+  const tankWidth = Math.max(24, Math.min(78, Math.round(room * 0.57)));
   const box = tank + tankWidth + 6;
-  const boxWidth = Math.min(58, Math.round(width * 0.17));
+  const boxWidth = Math.max(18, Math.min(58, Math.round(room * 0.43) - 6));
   const reserved = toY(brim.reserved_bytes);
   const active = toY(Math.max(low, brim.active_bytes));
   const ceiling = toY(brim.ceiling_bytes);
@@ -68,11 +69,17 @@ function drawBrim(s: Surface, brim: Brim): void {
   }
   if (reserved - ceiling > 34) {
     const free = shared(brim)(brim.device_free_bytes);
-    label(s, "driver free", tank + tankWidth / 2, middle - 7, { align: "center", colour: s.token("ink-2") });
+    label(s, "driver free", tank + tankWidth / 2, middle - 7, {
+      align: "center",
+      colour: s.token("ink-2"),
+    });
     label(s, free, tank + tankWidth / 2, middle + 8, { align: "center", colour: s.token("ink") });
   }
   if (reserved - stands > 16) {
-    label(s, "request", box + boxWidth / 2, (stands + reserved) / 2, { align: "center", colour: red });
+    label(s, "request", box + boxWidth / 2, (stands + reserved) / 2, {
+      align: "center",
+      colour: red,
+    });
   }
 }
 
@@ -84,53 +91,64 @@ interface Words {
   active: number;
 }
 
-/** Words at the right of the gauge, kept apart from each other from top to bottom. */
-function drawWords(s: Surface, brim: Brim, at: Words): void {
-  const say = shared(brim);
-  const rows: { y: number; strong: string; plain: string; colour: string }[] = [];
-  if (brim.over_bytes > 0) {
-    rows.push({
-      y: Math.min(at.stands, at.ceiling) - 1,
-      strong: `${say(brim.over_bytes)} over`,
-      plain: `ceiling ${bytesText(brim.ceiling_bytes)}`,
-      colour: s.token("danger"),
-    });
-  } else {
-    rows.push({
-      y: at.ceiling,
-      strong: `ceiling ${bytesText(brim.ceiling_bytes)}`,
-      plain: "not reached",
-      colour: s.token("ink"),
-    });
-  }
-  rows.push({
-    y: (at.stands + at.reserved) / 2 - 4,
-    strong: say(brim.requested_bytes),
-    plain: "asked for",
-    colour: s.token("ink"),
-  });
-  rows.push({
-    y: (at.reserved + at.active) / 2 - 7,
-    strong: say(brim.free_bytes),
-    plain: `free, in ${counted(brim.holes, "piece")}`,
-    colour: s.token("reserved-text"),
-  });
-  let floor = 8;
-  for (const row of rows) {
-    const y = Math.max(floor, row.y);
-    font(s, 12, 600);
-    label(s, row.strong, at.x, y, { colour: row.colour });
-    font(s);
-    label(s, row.plain, at.x, y + 15, { colour: s.token("ink-2") });
-    floor = y + 38;
-  }
+interface Word {
+  strong: string;
+  plain: string;
+  colour: string;
 }
 
+/** From top to bottom: what is missing, what was asked, what was free. */
+function wordsOf(s: Surface, brim: Brim): [Word, Word, Word] {
+  const say = shared(brim);
+  const ceiling = `ceiling ${bytesText(brim.ceiling_bytes)}`;
+  return [
+    brim.over_bytes > 0
+      ? { strong: `${say(brim.over_bytes)} over`, plain: ceiling, colour: s.token("danger") }
+      : { strong: ceiling, plain: "not reached", colour: s.token("ink") },
+    { strong: say(brim.requested_bytes), plain: "asked for", colour: s.token("ink") },
+    {
+      strong: say(brim.free_bytes),
+      plain: `free, in ${counted(brim.holes, "piece")}`,
+      colour: s.token("reserved-text"),
+    },
+  ];
+}
+
+function wordsWidth(s: Surface, words: readonly Word[]): number {
+  return Math.max(
+    ...words.map((word) => {
+      font(s, 12, 600);
+      const strong = s.c.measureText(word.strong).width;
+      font(s);
+      return Math.max(strong, s.c.measureText(word.plain).width);
+    }),
+  );
+}
+
+/** Words at the right of the gauge, kept apart from each other. */
+function drawWords(s: Surface, brim: Brim, at: Words): void {
+  const heights = [
+    Math.min(at.stands, at.ceiling) - 1,
+    (at.stands + at.reserved) / 2 - 4,
+    (at.reserved + at.active) / 2 - 7,
+  ];
+  let floor = 8;
+  wordsOf(s, brim).forEach((word, i) => {
+    const y = Math.max(floor, heights[i] ?? 0);
+    font(s, 12, 600);
+    label(s, word.strong, at.x, y, { colour: word.colour });
+    font(s);
+    label(s, word.plain, at.x, y + 15, { colour: s.token("ink-2") });
+    floor = y + 38;
+  });
+}
+
+/** Numbers that are compared share a unit, unless one of them would read as zero in it. */
 function shared(brim: Brim): (bytes: number) => string {
   const unit = sharedUnit(brim.requested_bytes, brim.device_free_bytes);
   return (bytes) => {
-    const quantity = bytes > 0 && bytesIn(bytes, unit).number === "0" ? null : bytesIn(bytes, unit);
-    return quantity ? `${quantity.number} ${unit}` : bytesText(bytes);
+    const { number } = bytesIn(bytes, unit);
+    return bytes > 0 && Number(number) === 0 ? bytesText(bytes) : `${number} ${unit}`;
   };
 }
 
@@ -174,4 +192,3 @@ export function BrimGauge({ brim }: { brim: Brim }) {
     </aside>
   );
 }
-

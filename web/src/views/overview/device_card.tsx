@@ -4,11 +4,10 @@ import type { DeviceInfo } from "../../api/contract";
 import { device, file, page } from "../../state/store";
 import { formatHash } from "../../state/url";
 import { Canvas } from "../../ui/canvas";
-import { font, hatch, label, type Surface, vertical } from "../../ui/plot";
-import { byteTicks, multiples } from "../../ui/ticks";
-import { axisLabel } from "../../ui/plot";
+import { axisLabel, axisUnit, font, hatch, label, type Surface, vertical } from "../../ui/plot";
 import { Bytes } from "../../ui/text";
-import { bytesText, counted, unitFor } from "../../ui/units";
+import { byteTicks, multiples } from "../../ui/ticks";
+import { bytesText, counted } from "../../ui/units";
 
 function drawTank(s: Surface, of: DeviceInfo): void {
   const { c, width } = s;
@@ -27,7 +26,8 @@ function drawTank(s: Surface, of: DeviceInfo): void {
   c.fillRect(toX(live), y, toX(reserved) - toX(live), h);
   c.fillStyle = s.token("reserved");
   c.fillRect(toX(reserved) - 1, y - 2, 2, h + 4);
-  if (of.ceiling_bytes !== null) vertical(s, toX(of.ceiling_bytes), y - 3, y + h + 3, s.token("ink-2"));
+  if (of.ceiling_bytes !== null)
+    vertical(s, toX(of.ceiling_bytes), y - 3, y + h + 3, s.token("ink-2"));
   const x = toX(of.peak.reserved.bytes);
   c.beginPath();
   c.moveTo(x, y - 2);
@@ -41,7 +41,7 @@ function drawTank(s: Surface, of: DeviceInfo): void {
     colour: s.token("reserved-text"),
   });
   const { major, minor } = byteTicks(full, width, 110);
-  const unit = unitFor(Math.max(major, full / 8));
+  const unit = axisUnit(full, major);
   c.strokeStyle = s.token("axis");
   c.beginPath();
   for (const bytes of multiples(0, full, minor, 200)) {

@@ -1,12 +1,22 @@
 // The two lines of a recording: allocated and reserved, over its whole length.
-import { useCallback, useMemo } from "preact/hooks";
+
 import { useSignal, useSignalEffect } from "@preact/signals";
-import { asApiError, type ApiError, getBuffer } from "../../api/client";
+import { useCallback, useMemo } from "preact/hooks";
+import { type ApiError, asApiError, getBuffer } from "../../api/client";
 import type { DeviceInfo } from "../../api/contract";
 import { decodeLines, type Lines } from "../../api/tile";
 import { device, place } from "../../state/store";
 import { Canvas } from "../../ui/canvas";
-import { font, hatch, horizontal, label, plate, staff, type Surface, vertical } from "../../ui/plot";
+import {
+  font,
+  hatch,
+  horizontal,
+  label,
+  plate,
+  type Surface,
+  staff,
+  vertical,
+} from "../../ui/plot";
 import { decimalStep, multiples } from "../../ui/ticks";
 import { bytesText, integer } from "../../ui/units";
 import { highest, type Sample, samples } from "../timeline/line_sampler";
@@ -24,7 +34,8 @@ function drawLines(s: Surface, { list, of }: Drawn): void {
   const { c, width, height } = s;
   const [left, right, top, bottom] = [GUTTER, width - 2, of.ooms.length > 0 ? 26 : 10, height - 22];
   const level = highest(list);
-  const ceiling = of.ceiling_bytes !== null && of.ceiling_bytes < level * 1.5 ? of.ceiling_bytes : null;
+  const ceiling =
+    of.ceiling_bytes !== null && of.ceiling_bytes < level * 1.5 ? of.ceiling_bytes : null;
   const high = Math.max(level, ceiling ?? 0) * 1.07 || 1;
   const toY = staff(s, { x: left, top, bottom, low: 0, high, gridTo: right, labelPixels: 34 });
   const toX = (step: number) => left + (step / (of.events * ROOM)) * (right - left);

@@ -15,7 +15,7 @@ import { Findings, Holders, Issues, Phases, Settings } from "./lists";
 function Eyebrow({ of, issues }: { of: Overview["eyebrow"]; issues: number }) {
   const start = device.value?.first_time_us ?? null;
   const facts = [
-    of.step === null ? "" : `step ${integer(of.step)}`,
+    of.step === null || device.value?.events === 0 ? "" : `step ${integer(of.step)}`,
     of.time_us === null || start === null ? "" : seconds(of.time_us - start),
     device.value?.label ?? "",
   ].filter((fact) => fact !== "");
@@ -62,8 +62,8 @@ function LinesBlock() {
       <div class="block">
         <Notice icon="timeline" title="No history, only the final state" code={RECORD_CODE}>
           <p>
-            {device.value?.label ?? "This file"} has no events, so there are no lines and no timeline.
-            To record them:
+            {device.value?.label ?? "This file"} has no events, so there are no lines and no
+            timeline. To record them:
           </p>
         </Notice>
       </div>

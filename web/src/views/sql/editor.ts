@@ -8,7 +8,7 @@ import {
   completionKeymap,
 } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
-import { sql, SQLite } from "@codemirror/lang-sql";
+import { SQLite, sql } from "@codemirror/lang-sql";
 import { bracketMatching, HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { EditorState, Prec } from "@codemirror/state";
 import {
@@ -38,16 +38,27 @@ const COLOURS = HighlightStyle.define([
 ]);
 
 const LOOK = EditorView.theme({
-  "&": { backgroundColor: "var(--tg-surface)", color: "var(--tg-ink)", fontSize: "12.5px", height: "100%" },
-  "&.cm-focused": { outline: "none", boxShadow: "inset 0 0 0 2px var(--tg-accent)" },
+  "&": {
+    backgroundColor: "var(--tg-surface)",
+    color: "var(--tg-ink)",
+    fontSize: "12.5px",
+    height: "100%",
+  },
+  "&.cm-focused": { outline: "none" },
   ".cm-scroller": { fontFamily: "var(--tg-font-mono)", lineHeight: "20px", overflow: "auto" },
   ".cm-content": { padding: "10px 0", caretColor: "var(--tg-accent)" },
-  ".cm-gutters": { backgroundColor: "var(--tg-surface)", color: "var(--tg-ink-3)", border: "0", paddingLeft: "8px" },
+  ".cm-gutters": {
+    backgroundColor: "var(--tg-surface)",
+    color: "var(--tg-ink-3)",
+    border: "0",
+    paddingLeft: "8px",
+  },
   ".cm-activeLine": { backgroundColor: "transparent" },
   ".cm-cursor": { borderLeftColor: "var(--tg-accent)", borderLeftWidth: "1.5px" },
-  "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": {
-    backgroundColor: "var(--tg-selected)",
-  },
+  "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground":
+    {
+      backgroundColor: "var(--tg-selected)",
+    },
   ".cm-placeholder": { color: "var(--tg-ink-3)" },
   ".cm-matchingBracket": { backgroundColor: "var(--tg-press)", color: "inherit" },
   ".cm-tooltip": {
@@ -75,7 +86,11 @@ export function createEditor(
   const tables = Object.fromEntries(
     schema.tables.map((table) => [
       table.name,
-      table.columns.map((column) => ({ label: column.name, detail: column.type, info: column.doc })),
+      table.columns.map((column) => ({
+        label: column.name,
+        detail: column.type,
+        info: column.doc,
+      })),
     ]),
   );
   const functions = schema.functions.map((one) => ({
@@ -97,9 +112,7 @@ export function createEditor(
         highlightActiveLine(),
         autocompletion({ icons: false }),
         sql({ dialect: SQLite, schema: tables, upperCaseKeywords: true }),
-        EditorState.languageData.of(() => [
-          { autocomplete: completeFrom(functions) },
-        ]),
+        EditorState.languageData.of(() => [{ autocomplete: completeFrom(functions) }]),
         syntaxHighlighting(COLOURS),
         LOOK,
         placeholder("SELECT …"),
@@ -119,7 +132,12 @@ export function createEditor(
             },
           ]),
         ),
-        keymap.of([...closeBracketsKeymap, ...completionKeymap, ...historyKeymap, ...defaultKeymap]),
+        keymap.of([
+          ...closeBracketsKeymap,
+          ...completionKeymap,
+          ...historyKeymap,
+          ...defaultKeymap,
+        ]),
       ],
     }),
   });

@@ -29,7 +29,9 @@ function Value({ cell, kind }: { cell: Cell; kind: ColumnKind }) {
   }
   if (kind === "time") {
     const start = device.value?.first_time_us ?? null;
-    return <span title={`${cell} µs`}>{start === null ? String(cell) : seconds(cell - start)}</span>;
+    return (
+      <span title={`${cell} µs`}>{start === null ? String(cell) : seconds(cell - start)}</span>
+    );
   }
   if (kind === "real") {
     return <>{cell.toLocaleString("en-US", { maximumFractionDigits: 4 })}</>;

@@ -2,13 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { Schema } from "../../api/contract";
-import {
-  ROW_LIMIT,
-  runSql,
-  sqlAnswer,
-  sqlError,
-  sqlRunning,
-} from "../../state/marks";
+import { ROW_LIMIT, runSql, sqlAnswer, sqlError, sqlRunning } from "../../state/marks";
 import { file, follow, go, page } from "../../state/store";
 import { Icon } from "../../ui/icons";
 import { ErrorNotice, Notice } from "../../ui/notice";
@@ -19,7 +13,9 @@ import { ResultTable } from "./result_table";
 import { Sidebar } from "./sidebar";
 
 export const schema = follow<Schema>(() =>
-  file.value && page.value.view === "sql" ? { path: "schema", params: { file: file.value.id } } : null,
+  file.value && page.value.view === "sql"
+    ? { path: "schema", params: { file: file.value.id } }
+    : null,
 );
 
 const START_SQL = `SELECT *
@@ -45,7 +41,11 @@ function Editor({ of, hold }: { of: Schema; hold: { current: SqlEditor | null } 
       hold.current = null;
     };
   }, [of, hold]);
-  return <div class="editor" ref={host} />;
+  return (
+    <div class="editor">
+      <div class="shadowhost" ref={host} />
+    </div>
+  );
 }
 
 function Strip() {
@@ -53,12 +53,15 @@ function Strip() {
   if (sqlRunning.value) return <div class="strip">Running…</div>;
   if (!answer) return <div class="strip">Ctrl and Enter run the query.</div>;
   const { result } = answer;
-  const limit = result.truncated ? `, more exist: the limit of ${integer(ROW_LIMIT)} rows was met` : "";
+  const limit = result.truncated
+    ? `, more exist: the limit of ${integer(ROW_LIMIT)} rows was met`
+    : "";
   return (
     <div class="strip" role="status">
       <b class="strong">{counted(result.rows.length, "row")}</b>
       <span>
-        {result.elapsed_ms < 10 ? result.elapsed_ms.toFixed(1) : integer(result.elapsed_ms)} ms{limit}
+        {result.elapsed_ms < 10 ? result.elapsed_ms.toFixed(1) : integer(result.elapsed_ms)} ms
+        {limit}
       </span>
       <span class="spacer" />
       <span class="opt">
@@ -95,9 +98,7 @@ export function SqlView() {
     <section class="view on" aria-label="SQL">
       <header class="viewhead">
         <h1>SQL</h1>
-        <span class="sub cut">
-          Read only, SQLite, limits 5 s and {integer(ROW_LIMIT)} rows
-        </span>
+        <span class="sub cut">Read only, SQLite, limits 5 s and {integer(ROW_LIMIT)} rows</span>
         <button
           type="button"
           class="btn"

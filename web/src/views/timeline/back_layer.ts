@@ -1,5 +1,5 @@
 // Below the strata: grid, staff, and the hatch of what is reserved but not live.
-import { hatch, staff, type Surface } from "../../ui/plot";
+import { hatch, type Surface, staff } from "../../ui/plot";
 import { type Frame, toX, toY } from "./frame";
 import type { Sample } from "./line_sampler";
 
@@ -63,7 +63,8 @@ export function traceLine(
     if (Number.isNaN(top)) continue;
     const [left, right] = [toX(frame, one.x0), toX(frame, one.x1)];
     // the end that lies nearer to where the line comes from is visited first
-    const [first, last] = Math.abs(bottom - level) <= Math.abs(top - level) ? [bottom, top] : [top, bottom];
+    const [first, last] =
+      Math.abs(bottom - level) <= Math.abs(top - level) ? [bottom, top] : [top, bottom];
     if (Number.isNaN(level) || one.x0 > end) s.c.moveTo(left, toY(frame, first));
     else s.c.lineTo(left, toY(frame, first));
     if (first !== last) {

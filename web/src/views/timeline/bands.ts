@@ -1,7 +1,8 @@
 // Annotations as bands in lanes: the outermost strong, what is nested below it plain.
+
+import type { Annotation } from "../../api/contract";
 import { font, label, type Surface } from "../../ui/plot";
 import { type Frame, GUTTER, LANE_HEIGHT, toX } from "./frame";
-import type { Annotation } from "../../api/contract";
 
 const ROOM = 8;
 

@@ -4,15 +4,22 @@ import { getBuffer, getJson } from "../../api/client";
 import type { DeviceInfo, StateAt } from "../../api/contract";
 import { decodeShape } from "../../api/tile";
 import { levelFor, TILE_COLUMNS, tileSpan, tilesIn } from "../../gl/tile_address";
-import { annotations, cursorStep, legend, legendStep, selection, stateAt } from "../../state/cursor";
+import {
+  annotations,
+  cursorStep,
+  legend,
+  legendStep,
+  selection,
+  stateAt,
+} from "../../state/cursor";
 import { mark } from "../../state/marks";
 import { device, go, page, place } from "../../state/store";
 import { theme } from "../../state/theme";
 import type { Range } from "../../state/url";
-import { filterOf, hiddenKeys } from "./legend_bar";
 import type { OomMark } from "./frame";
+import { filterOf, hiddenKeys } from "./legend_bar";
 import type { TimelineScene } from "./scene";
-import { type Domain, domainOf, isEverything } from "./window";
+import { absolute, type Domain, domainOf, isEverything, relative } from "./window";
 
 const SETTLE_MS = 140;
 const MOST_OOMS = 32;
@@ -162,19 +169,6 @@ export class Feed {
       }
     }, SETTLE_MS);
   }
-}
-
-export function relative(x: Range | null, domain: Domain): Range | null {
-  if (!x) return null;
-  const [low, high] = [x[0] - domain.base, x[1] - domain.base];
-  // a range of the other axis, or from another file: show everything instead of nothing
-  return high <= 0 || low >= domain.room ? null : [low, high];
-}
-
-export function absolute(x: Range, domain: Domain): Range | null {
-  if (isEverything(x, domain)) return null;
-  const round = (value: number) => Math.round((value + domain.base) * 1000) / 1000;
-  return [round(x[0]), round(x[1])];
 }
 
 /** Where the out-of-memory events stand, and on what level. */

@@ -1,8 +1,8 @@
 // Everything that the layers of one picture need to know, computed once per frame.
 import type { Annotation, DeviceInfo } from "../../api/contract";
 import type { Shape } from "../../api/tile";
-import type { Surface } from "../../ui/plot";
 import type { Range } from "../../state/url";
+import type { Surface } from "../../ui/plot";
 import type { Sample } from "./line_sampler";
 import type { Shown } from "./source";
 import type { Domain } from "./window";

@@ -3,8 +3,8 @@ import { font, horizontal, label, plate, type Surface, vertical } from "../../ui
 import { bytesIn, bytesText, sharedUnit } from "../../ui/units";
 import { clip, traceLine } from "./back_layer";
 import { drawBands } from "./bands";
-import { drawOoms } from "./ooms";
 import { type Frame, toX, toY } from "./frame";
+import { drawOoms } from "./ooms";
 import { drawSelected, veilHovered } from "./selected";
 import { drawAxis } from "./x_axis";
 
@@ -29,12 +29,22 @@ function drawLines(s: Surface, frame: Frame): void {
   const { c } = s;
   c.lineJoin = "round";
   c.beginPath();
-  traceLine(s, frame, (one) => one.activeMin, (one) => one.activeMax);
+  traceLine(
+    s,
+    frame,
+    (one) => one.activeMin,
+    (one) => one.activeMax,
+  );
   c.strokeStyle = s.token("accent");
   c.lineWidth = 1;
   c.stroke();
   c.beginPath();
-  traceLine(s, frame, (one) => one.reservedMin, (one) => one.reservedMax);
+  traceLine(
+    s,
+    frame,
+    (one) => one.reservedMin,
+    (one) => one.reservedMax,
+  );
   c.strokeStyle = s.token("reserved");
   c.lineWidth = 1.75;
   c.stroke();

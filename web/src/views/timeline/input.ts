@@ -1,9 +1,10 @@
 // Pointer, wheel and keys on the picture, turned into moves of the window.
+
+import type { Range } from "../../state/url";
 import { GUTTER } from "./frame";
 import { type Grip, gripAt, minimapPosition } from "./minimap";
 import type { TimelineScene, Under } from "./scene";
-import { panBy, type Domain, zoomAt, zoomBytes } from "./window";
-import type { Range } from "../../state/url";
+import { type Domain, panBy, zoomAt, zoomBytes } from "./window";
 
 export interface Hands {
   /** the window was moved by hand */
@@ -42,7 +43,8 @@ function attachPlot(
   hands: Hands,
   options: { signal: AbortSignal },
 ): void {
-  let drag: { id: number; x: number; y: number; from: Range; bytes: Range; moved: boolean } | null = null;
+  let drag: { id: number; x: number; y: number; from: Range; bytes: Range; moved: boolean } | null =
+    null;
 
   front.addEventListener(
     "pointerdown",
@@ -158,7 +160,11 @@ function attachMinimap(
 ): void {
   let hold: { grip: Grip; start: number; x: Range } | null = null;
   const at = (event: PointerEvent, domain: Domain) =>
-    minimapPosition(event.clientX - minimap.getBoundingClientRect().left, minimap.clientWidth, domain);
+    minimapPosition(
+      event.clientX - minimap.getBoundingClientRect().left,
+      minimap.clientWidth,
+      domain,
+    );
 
   minimap.addEventListener(
     "pointerdown",
@@ -178,7 +184,12 @@ function attachMinimap(
       if (!domain) return;
       if (!hold) {
         const grip = gripAt(event.offsetX, minimap.clientWidth, scene.x, domain);
-        minimap.style.cursor = { from: "ew-resize", to: "ew-resize", brush: "grab", new: "crosshair" }[grip];
+        minimap.style.cursor = {
+          from: "ew-resize",
+          to: "ew-resize",
+          brush: "grab",
+          new: "crosshair",
+        }[grip];
         return;
       }
       const now = at(event, domain);

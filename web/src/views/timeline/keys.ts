@@ -99,7 +99,7 @@ export function timelineKey(
       }
       return true;
     case "Escape":
-      escape();
+      stepBack();
       return true;
     default:
       return false;
@@ -107,7 +107,7 @@ export function timelineKey(
 }
 
 /** The selection first, then the mark, then a cursor that was put somewhere. */
-function escape(): void {
+function stepBack(): void {
   if (page.value.sel !== null) go({ sel: null });
   else if (page.value.mark !== null) clearMark();
   else if (page.value.at !== null) go({ at: null });

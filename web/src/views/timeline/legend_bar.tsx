@@ -90,7 +90,11 @@ export function LegendBar() {
   });
 
   return (
-    <div class={`legendbar${wide.value ? " wide" : ""}`} role="group" aria-label="Legend and filter">
+    <div
+      class={`legendbar${wide.value ? " wide" : ""}`}
+      role="group"
+      aria-label="Legend and filter"
+    >
       <div class="lgs" ref={list}>
         {(data?.rows ?? []).map((row) => {
           const key = String(row.key);
@@ -132,4 +136,3 @@ export function LegendBar() {
     </div>
   );
 }
-

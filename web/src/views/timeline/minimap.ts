@@ -1,6 +1,7 @@
 // The whole recording in 44 pixels, with a brush for what is seen above.
-import { label, surface, type Tokens, vertical, font } from "../../ui/plot";
+
 import type { Range } from "../../state/url";
+import { font, label, surface, type Tokens, vertical } from "../../ui/plot";
 import { GUTTER, type OomMark } from "./frame";
 import { highest, type LineTile, samples } from "./line_sampler";
 import type { Domain } from "./window";
@@ -58,7 +59,7 @@ export function drawMinimap(canvas: HTMLCanvasElement, tokens: Tokens, frame: Mi
     c.fill();
   }
   font(s);
-  label(s, "overview", GUTTER - 11, height / 2, { align: "right" });
+  label(s, "overview", GUTTER - 7, height / 2, { align: "right" });
 }
 
 export type Grip = "from" | "to" | "brush" | "new";

@@ -1,6 +1,6 @@
 // Out of memory: a red line over the full height, a plate in the lanes, and the request as a box
 // that stands on the reserved level. What rises above the ceiling is solid red: the answer to "why".
-import { font, hatch, horizontal, label, plate, type Surface, vertical } from "../../ui/plot";
+import { backedLines, font, hatch, horizontal, plate, type Surface, vertical } from "../../ui/plot";
 import { type Frame, LANE_HEIGHT, type OomMark, toX, toY } from "./frame";
 import { together } from "./front_layer";
 
@@ -51,10 +51,7 @@ function drawRequest(s: Surface, frame: Frame, oom: OomMark): void {
   if (line - plot.left < wide + 60) return;
   const water = toY(frame, frame.device.peak.reserved.bytes) + 33;
   const y = Math.min(plot.bottom - 40, Math.max((top + bottom) / 2 + 8, water));
-  const end = line - 34;
-  label(s, text[0], end, y, { align: "right", colour: red, halo: true });
-  font(s);
-  label(s, text[1], end, y + 15, { align: "right", colour: s.token("ink-2"), halo: true });
+  backedLines(s, text, line - 34, y, [red, s.token("ink-2")]);
   horizontal(s, line - 28, left, y + 7, s.token("danger-line"));
 }
 

@@ -4,13 +4,12 @@
 //   back canvas   grid, staff, hatch          redrawn per frame, cheap
 //   glass         the strata, WebGL2          two uniforms per tile and frame
 //   front canvas  lines, marks, selection     redrawn per frame, cheap
-import type { Annotation, DeviceInfo } from "../../api/contract";
-import { pickQuad, quadAt, type Quad, type Shape, type Tile } from "../../api/tile";
+import type { Annotation, DeviceInfo, LegendBy } from "../../api/contract";
+import { pickQuad, type Quad, quadAt, type Shape, type Tile } from "../../api/tile";
 import { CanvasPainter } from "../../gl/canvas_painter";
 import { palette } from "../../gl/colours";
 import { type Filter, type Look, NO_FILTER, type Painter, parseRgba } from "../../gl/painter";
 import { WebGlPainter } from "../../gl/webgl_painter";
-import type { LegendBy } from "../../api/contract";
 import type { Range } from "../../state/url";
 import { pixelRatio, surface, Tokens } from "../../ui/plot";
 import { drawBack } from "./back_layer";

@@ -82,7 +82,12 @@ function outline(s: Surface, boxes: readonly Box[]): void {
   boxes.forEach((box, i) => {
     if (thin) {
       const height = Math.max(2, box.bottom - box.top);
-      c.fillRect(box.left, (box.top + box.bottom - height) / 2, Math.max(1.5, box.right - box.left), height);
+      c.fillRect(
+        box.left,
+        (box.top + box.bottom - height) / 2,
+        Math.max(1.5, box.right - box.left),
+        height,
+      );
       return;
     }
     const [before, after] = [boxes[i - 1], boxes[i + 1]];

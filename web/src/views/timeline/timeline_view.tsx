@@ -100,7 +100,12 @@ function MarkChip() {
         {hitIndex.value >= 0 ? `${integer(hitIndex.value + 1)} of ` : ""}
         {counted(of.count, "allocation")} <span class="faint">{what}</span>
       </span>
-      <button type="button" aria-label="Previous hit" title="Previous  N" onClick={() => void jump(-1)}>
+      <button
+        type="button"
+        aria-label="Previous hit"
+        title="Previous  N"
+        onClick={() => void jump(-1)}
+      >
         <Icon name="prev" />
       </button>
       <button type="button" aria-label="Next hit" title="Next  n" onClick={() => void jump(1)}>
@@ -271,8 +276,9 @@ export function TimelineView() {
         <Notice icon="timeline" title="This file has no history" code={RECORD_CODE}>
           <p>
             It holds the final state, {counted(device.value.segments, "segment")} with{" "}
-            {counted(device.value.allocations, "live block")} on {device.value.label}, but no events. A
-            timeline needs events; they are recorded from the moment on that this is called:
+            {counted(device.value.allocations, "live block")} on {device.value.label}, but no
+            events. A timeline needs events; they are recorded from the moment on that this is
+            called:
           </p>
         </Notice>
       </div>

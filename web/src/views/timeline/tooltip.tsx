@@ -69,14 +69,21 @@ export function topFrame(of: Allocation): string {
   return frame ? `${baseName(frame.file)}:${frame.line} ${frame.function}` : "";
 }
 
-const PROVENANCE = ["Allocation", "Older than the recording", "Lost to the ring", "Older than the recording"];
+const PROVENANCE = [
+  "Allocation",
+  "Older than the recording",
+  "Lost to the ring",
+  "Older than the recording",
+];
 
 function title(under: Under): string {
   const { quad } = under;
   if (!quad) return "";
   if ((quad.flags & QuadFlag.merged) !== 0) return counted(quad.firstStep, "small block");
   const category = details.value?.category;
-  return quad.provenance === 0 && category ? category : (PROVENANCE[quad.provenance] ?? "Allocation");
+  return quad.provenance === 0 && category
+    ? category
+    : (PROVENANCE[quad.provenance] ?? "Allocation");
 }
 
 export function Tooltip() {

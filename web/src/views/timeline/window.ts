@@ -83,3 +83,17 @@ export function zoomBytes([low, high]: Range, at: number, factor: number, highes
 export function between(a: Range, b: Range, t: number): Range {
   return [a[0] + (b[0] - a[0]) * t, a[1] + (b[1] - a[1]) * t];
 }
+
+/** Positions of the URL are absolute, those of the picture count from the base. */
+export function relative(x: Range | null, domain: Domain): Range | null {
+  if (!x) return null;
+  const [low, high] = [x[0] - domain.base, x[1] - domain.base];
+  // a range of the other axis, or from another file: show everything instead of nothing
+  return high <= 0 || low >= domain.room ? null : [low, high];
+}
+
+export function absolute(x: Range, domain: Domain): Range | null {
+  if (isEverything(x, domain)) return null;
+  const round = (value: number) => Math.round((value + domain.base) * 1000) / 1000;
+  return [round(x[0]), round(x[1])];
+}

@@ -1,0 +1,46 @@
+import { describe, expect, it } from "vitest";
+import { formatHash, type PageState, parseHash, START } from "./url";
+
+const VIEWS = ["overview", "timeline", "sql"];
+
+const FULL: PageState = {
+  view: "timeline",
+  file: 2,
+  device: -1,
+  axis: "time",
+  x: [1_766_124_544_221_968, 1_766_124_546_225_256.5],
+  y: [0, 4096],
+  colour: "size",
+  at: 77,
+  sel: 812,
+  q: "linear >512MiB & more",
+  sql: "SELECT *\nFROM allocations -- 100 %",
+  mark: "sql",
+  only: true,
+};
+
+describe("the state in the URL", () => {
+  it("comes back as it was", () => {
+    expect(parseHash(formatHash(FULL), VIEWS)).toEqual(FULL);
+    expect(parseHash(formatHash(START), VIEWS)).toEqual(START);
+  });
+  it("is short where nothing was changed", () => {
+    expect(formatHash(START)).toBe("#overview");
+    expect(formatHash({ ...START, view: "timeline", x: [2450, 3394] })).toBe(
+      "#timeline?x=2450,3394",
+    );
+  });
+  it("takes what it understands of a mangled link", () => {
+    const hash =
+      "#nowhere?file=x&dev=1.5&x=9,3&y=NaN,1&colour=plaid&at=-4&sel=99999999999999999&mark=1&axis=up&only=yes";
+    expect(parseHash(hash, VIEWS)).toEqual(START);
+    expect(parseHash("#timeline?x=1,,2&x=", VIEWS).x).toBeNull();
+    expect(parseHash("#timeline?x=,5", VIEWS).x).toBeNull();
+    expect(parseHash("#%E0%A4%A&?&=&&", VIEWS).view).toBe("overview");
+    expect(parseHash("", VIEWS)).toEqual(START);
+  });
+  it("bounds texts", () => {
+    const hash = `#sql?sql=${"a".repeat(100_000)}`;
+    expect(parseHash(hash, VIEWS).sql.length).toBe(20_000);
+  });
+});

@@ -1,0 +1,23 @@
+import { describe, expect, it } from "vitest";
+import { rowsWindow } from "./rows_window";
+
+describe("rows of a long table", () => {
+  it("exist only round what is seen", () => {
+    const part = rowsWindow(1000, 26, 2600, 520);
+    expect(part.first).toBe(92);
+    expect(part.last).toBe(128);
+    expect(part.offset).toBe(92 * 26);
+    expect(part.height).toBe(26_000);
+  });
+  it("can all be reached, also where pixels end", () => {
+    const count = 100_000_000;
+    const top = rowsWindow(count, 26, 0, 520);
+    const end = rowsWindow(count, 26, top.height - 520, 520);
+    expect(top.first).toBe(0);
+    expect(end.last).toBe(count);
+    expect(top.height).toBeLessThan(30_000_000);
+  });
+  it("do not exist in an empty table", () => {
+    expect(rowsWindow(0, 26, 0, 520)).toMatchObject({ first: 0, last: 0, offset: 0, height: 0 });
+  });
+});
