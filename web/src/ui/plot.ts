@@ -55,12 +55,23 @@ export function font(s: Surface, pixels = 11, weight = 400): void {
 export interface LabelLook {
   align?: CanvasTextAlign;
   colour?: string;
+  /** an outline in the colour of the surface, for words near a line */
   halo?: boolean;
+  /** a veil of the surface, for words on data */
+  backed?: boolean;
 }
 
 export function label(s: Surface, text: string, x: number, y: number, look: LabelLook = {}): void {
   const { c } = s;
   c.textAlign = look.align ?? "left";
+  if (look.backed) {
+    const width = c.measureText(text).width;
+    const left = look.align === "right" ? x - width : look.align === "center" ? x - width / 2 : x;
+    c.globalAlpha = 0.82;
+    c.fillStyle = s.token("surface");
+    c.fillRect(left - 3, y - 8, width + 6, 16);
+    c.globalAlpha = 1;
+  }
   if (look.halo) {
     c.lineJoin = "round";
     c.lineWidth = 3;

@@ -10,6 +10,7 @@ import { counted, integer } from "./units";
 
 const DELAY_MS = 140;
 const SHOWN = 12;
+const SHOWN_PHASES = 5;
 
 type Row =
   | { kind: "stack"; key: string; at: SearchResult["stacks"][number] }
@@ -21,7 +22,7 @@ function rowsOf(data: SearchResult | null): Row[] {
     ...data.stacks
       .slice(0, SHOWN)
       .map((at): Row => ({ kind: "stack", key: `s${at.stack_id}`, at })),
-    ...data.annotations.slice(0, SHOWN).map((at): Row => ({ kind: "phase", key: `p${at.id}`, at })),
+    ...data.annotations.slice(0, SHOWN_PHASES).map((at): Row => ({ kind: "phase", key: `p${at.id}`, at })),
   ];
 }
 

@@ -98,7 +98,7 @@ function drawHighWater(s: Surface, frame: Frame): void {
   label(s, text, x + side * 14, y + (left ? 11 : -10), {
     align: left ? "right" : "left",
     colour: s.token("reserved-text"),
-    halo: true,
+    backed: true,
   });
 }
 

@@ -1,0 +1,152 @@
+// Starts the real program on real files and a real Chromium on its page.
+//
+//   TIDEGAUGE_BINARY   the program (also TIDEGAUGE_BIN); without it everything is skipped
+//   TIDEGAUGE_SHARED   folder with the shared snapshots, else ../shared beside the checkout
+//   TIDEGAUGE_CHROMIUM the browser, else chromium on the PATH
+import { spawn } from "node:child_process";
+import { accessSync, constants, existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+// the packages of the page are installed beside it
+const require = createRequire(new URL("../../web/package.json", import.meta.url));
+export const { chromium } = require("playwright-core");
+export const AXE = require.resolve("axe-core/axe.min.js");
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const START_MS = 60_000;
+export const WAIT_MS = 20_000;
+
+export const example = (name) => join(ROOT, "examples", name);
+
+export function shared(name) {
+  const folder = process.env.TIDEGAUGE_SHARED ?? join(ROOT, "..", "shared");
+  return join(folder, "data", "snapshots", name);
+}
+
+function onPath(names) {
+  for (const folder of (process.env.PATH ?? "").split(delimiter)) {
+    for (const name of names) {
+      try {
+        accessSync(join(folder, name), constants.X_OK);
+        return join(folder, name);
+      } catch {
+        // not here
+      }
+    }
+  }
+  return null;
+}
+
+const binary = process.env.TIDEGAUGE_BINARY ?? process.env.TIDEGAUGE_BIN ?? null;
+const browserPath =
+  process.env.TIDEGAUGE_CHROMIUM ??
+  onPath(["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"]);
+
+/** Why these tests cannot run here, or false. */
+export function whyNot() {
+  if (binary === null) return "TIDEGAUGE_BINARY names no program: build one, then set it";
+  if (!existsSync(binary)) return `${binary} does not exist: build it first`;
+  if (browserPath === null) return "no Chromium on the PATH: apt-get install chromium";
+  return false;
+}
+
+/** Why a test with this shared file cannot run, or false. */
+export function withoutFile(path) {
+  return existsSync(path) ? false : `${path} is not here: set TIDEGAUGE_SHARED`;
+}
+
+/** Runs `tidegauge view FILES` and answers its address. */
+export async function startServer(files) {
+  const child = spawn(binary, ["view", ...files, "--no-browser"], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const address = await new Promise((resolve, reject) => {
+    let text = "";
+    const timer = setTimeout(() => reject(new Error(`no address after ${START_MS} ms: ${text}`)), START_MS);
+    const read = (chunk) => {
+      text += chunk;
+      const found = /http:\/\/127\.0\.0\.1:\d+\/[\w-]+\//.exec(text);
+      if (!found) return;
+      clearTimeout(timer);
+      resolve(found[0]);
+    };
+    child.stdout.on("data", read);
+    child.stderr.on("data", read);
+    child.on("exit", (code) => {
+      clearTimeout(timer);
+      reject(new Error(`tidegauge ended with ${code}: ${text}`));
+    });
+  });
+  const stop = () =>
+    new Promise((resolve) => {
+      child.removeAllListeners("exit");
+      child.on("exit", resolve);
+      child.kill("SIGINT");
+      setTimeout(() => child.kill("SIGKILL"), 3000).unref();
+    });
+  return { address, stop };
+}
+
+export function startBrowser(extra = []) {
+  const root = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
+  return chromium.launch({
+    executablePath: browserPath,
+    args: [...root, "--enable-unsafe-swiftshader", ...extra],
+  });
+}
+
+/** A fresh page. `page.complaints` collects everything that a browser's console would show in red. */
+export async function openPage(browser, url, options = {}) {
+  const context = await browser.newContext({
+    viewport: { width: 1440, height: 900 },
+    reducedMotion: "reduce",
+    ...options,
+  });
+  const page = await context.newPage();
+  page.setDefaultTimeout(WAIT_MS);
+  page.complaints = [];
+  page.on("pageerror", (error) => page.complaints.push(`exception: ${error.message}`));
+  page.on("console", (message) => {
+    if (message.type() === "error") page.complaints.push(message.text());
+  });
+  await page.goto(url);
+  await page.waitForSelector(".topbar .file", { timeout: WAIT_MS });
+  return page;
+}
+
+/** Waits until the picture has what it asked for: no frame and no tile for a while. */
+export async function settled(page) {
+  await page.waitForFunction(() => (window.tidegaugeStats?.frames ?? 0) > 0);
+  await page.waitForFunction(
+    () =>
+      new Promise((resolve) => {
+        const stats = window.tidegaugeStats;
+        const before = stats?.frames;
+        setTimeout(() => resolve(stats !== undefined && stats.frames === before && stats.tiles > 0), 350);
+      }),
+    null,
+    { polling: 50 },
+  );
+}
+
+export function hashOf(page) {
+  const hash = new URL(page.url()).hash.slice(1);
+  const cut = hash.indexOf("?");
+  return {
+    view: cut < 0 ? hash : hash.slice(0, cut),
+    params: new URLSearchParams(cut < 0 ? "" : hash.slice(cut + 1)),
+  };
+}
+
+/** Waits for a parameter of the URL to satisfy a test; the page writes it with a little delay. */
+export async function waitForParam(page, name, test) {
+  const deadline = Date.now() + WAIT_MS;
+  for (;;) {
+    const value = hashOf(page).params.get(name);
+    if (test(value)) return value;
+    if (Date.now() > deadline) throw new Error(`${name} stayed ${value}`);
+    await page.waitForTimeout(50);
+  }
+}
