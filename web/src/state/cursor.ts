@@ -1,6 +1,13 @@
 // The step that the page speaks about: where the cursor stands, what was live there, what is chosen.
-import { computed } from "@preact/signals";
-import type { Allocation, Annotations, Legend, StateAt } from "../api/contract";
+import { computed, effect, signal } from "@preact/signals";
+import {
+  type Allocation,
+  type Annotations,
+  LEGENDS,
+  type Legend,
+  type LegendBy,
+  type StateAt,
+} from "../api/contract";
 import { device, follow, hoverStep, page, place } from "./store";
 
 /** The cursor: where it was put, else the out-of-memory, else the peak. */
@@ -16,8 +23,19 @@ export const stateAt = follow<StateAt>(() => {
   return { path: "at", params: { ...place.value, axis: "step", x: cursorStep.value } };
 }, true);
 
+/** The pointer's step, with a little delay: a sweep over the picture must not ask for every step. */
+const restingStep = signal<number | null>(null);
+let timer = 0;
+effect(() => {
+  const step = hoverStep.value?.step ?? null;
+  window.clearTimeout(timer);
+  timer = window.setTimeout(() => {
+    restingStep.value = step;
+  }, 90);
+});
+
 /** The legend follows the pointer, and returns to the cursor when the pointer leaves. */
-export const legendStep = computed(() => hoverStep.value?.step ?? cursorStep.value);
+export const legendStep = computed(() => restingStep.value ?? cursorStep.value);
 
 export const legend = follow<Legend>(() => {
   if (!place.value || page.value.view !== "timeline") return null;
@@ -37,4 +55,19 @@ export const selection = follow<Allocation>(() =>
   place.value && page.value.sel !== null
     ? { path: "allocation", params: { file: place.value.file, id: page.value.sel } }
     : null,
+);
+
+/** Only some files name categories; then the legend has a row with a slot. */
+const categories = follow<Legend>(() =>
+  place.value && page.value.view === "timeline" && (device.value?.events ?? 0) > 0
+    ? { path: "legend", params: { ...place.value, step: cursorStep.value, by: "category" } }
+    : null,
+);
+const hasCategories = computed(() =>
+  (categories.value.data?.rows ?? []).some((row) => row.slot >= 1 && row.slot <= 8),
+);
+
+/** What this file can be coloured by. */
+export const colourings = computed<readonly LegendBy[]>(() =>
+  LEGENDS.filter((by) => by !== "category" || hasCategories.value || page.value.colour === by),
 );

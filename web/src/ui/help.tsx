@@ -8,13 +8,13 @@ const GROUPS: readonly { title: string; keys: readonly [string, readonly string[
   {
     title: "Move",
     keys: [
-      ["Pan", ["A", "D"]],
+      ["Pan", ["A", "D", "←", "→"]],
       ["Zoom at the cursor", ["W", "S", "+", "−"]],
-      ["Zoom bytes", ["⇧ wheel"]],
+      ["Zoom bytes", ["⇧W", "⇧S", "⇧ wheel"]],
       ["Fit everything", ["f"]],
       ["Zoom to the selection", ["z"]],
       ["Previous, next event", ["[", "]"]],
-      ["From allocation to allocation", ["←", "→", "↑", "↓"]],
+      ["Next block above, below", ["↑", "↓"]],
     ],
   },
   {

@@ -22,7 +22,9 @@ function rowsOf(data: SearchResult | null): Row[] {
     ...data.stacks
       .slice(0, SHOWN)
       .map((at): Row => ({ kind: "stack", key: `s${at.stack_id}`, at })),
-    ...data.annotations.slice(0, SHOWN_PHASES).map((at): Row => ({ kind: "phase", key: `p${at.id}`, at })),
+    ...data.annotations
+      .slice(0, SHOWN_PHASES)
+      .map((at): Row => ({ kind: "phase", key: `p${at.id}`, at })),
   ];
 }
 

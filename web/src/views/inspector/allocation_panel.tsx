@@ -1,11 +1,10 @@
 // One allocation: how long, how large, where, whose.
 
-import { useSignal, useSignalEffect } from "@preact/signals";
+import { useSignalEffect } from "@preact/signals";
 import { useCallback, useMemo } from "preact/hooks";
-import { getBuffer } from "../../api/client";
 import type { Allocation } from "../../api/contract";
-import { decodeLines, type Lines } from "../../api/tile";
-import { device, go, isView, page, place } from "../../state/store";
+import { deviceLines, wantDeviceLines } from "../../state/device_lines";
+import { device, go, isView, page } from "../../state/store";
 import { formatHash } from "../../state/url";
 import { Canvas } from "../../ui/canvas";
 import { Icon } from "../../ui/icons";
@@ -81,26 +80,10 @@ function Life({ of }: { of: Allocation }) {
   );
 }
 
-const SPARK_COLUMNS = 256;
-
 /** The device's live bytes, faint, and the life as a bar under it. */
 function LifeSpark({ of }: { of: Allocation }) {
-  const lines = useSignal<Lines | null>(null);
-  useSignalEffect(() => {
-    const [at, dev] = [place.value, device.value];
-    lines.value = null;
-    if (!at || !dev || dev.events === 0) return;
-    const abort = new AbortController();
-    const params = { ...at, axis: "step", x0: 0, x1: dev.events, columns: SPARK_COLUMNS };
-    getBuffer("lines", params, abort.signal).then(
-      (buffer) => {
-        lines.value = decodeLines(buffer);
-      },
-      () => {}, // a spark line: nothing is lost without it
-    );
-    return () => abort.abort();
-  });
-  const data = lines.value;
+  useSignalEffect(wantDeviceLines);
+  const { data } = deviceLines.value;
   const dev = device.value;
   const marks = useMemo(() => dev?.ooms.map((oom) => oom.step) ?? [], [dev]);
   const draw = useCallback(

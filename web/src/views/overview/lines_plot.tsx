@@ -1,11 +1,10 @@
 // The two lines of a recording: allocated and reserved, over its whole length.
 
-import { useSignal, useSignalEffect } from "@preact/signals";
+import { useSignalEffect } from "@preact/signals";
 import { useCallback, useMemo } from "preact/hooks";
-import { type ApiError, asApiError, getBuffer } from "../../api/client";
 import type { DeviceInfo } from "../../api/contract";
-import { decodeLines, type Lines } from "../../api/tile";
-import { device, place } from "../../state/store";
+import { deviceLines, wantDeviceLines } from "../../state/device_lines";
+import { device } from "../../state/store";
 import { Canvas } from "../../ui/canvas";
 import {
   font,
@@ -21,7 +20,6 @@ import { decimalStep, multiples } from "../../ui/ticks";
 import { bytesText, integer } from "../../ui/units";
 import { highest, type Sample, samples } from "../timeline/line_sampler";
 
-const COLUMNS = 1024;
 const GUTTER = 62;
 const ROOM = 1.01;
 
@@ -135,27 +133,9 @@ function drawHighWater(
 }
 
 export function LinesPlot() {
-  const lines = useSignal<Lines | null>(null);
-  const error = useSignal<ApiError | null>(null);
-  useSignalEffect(() => {
-    const [at, of] = [place.value, device.value];
-    lines.value = null;
-    if (!at || !of || of.events === 0) return;
-    const abort = new AbortController();
-    const params = { ...at, axis: "step", x0: 0, x1: of.events, columns: COLUMNS };
-    getBuffer("lines", params, abort.signal).then(
-      (buffer) => {
-        lines.value = decodeLines(buffer);
-        error.value = null;
-      },
-      (reason) => {
-        if (!abort.signal.aborted) error.value = asApiError(reason);
-      },
-    );
-    return () => abort.abort();
-  });
+  useSignalEffect(wantDeviceLines);
   const of = device.value;
-  const data = lines.value;
+  const { data, error } = deviceLines.value;
   const drawn = useMemo<Drawn | null>(() => {
     if (!data || !of) return null;
     const column = of.events / data.columns;
@@ -163,7 +143,7 @@ export function LinesPlot() {
     return { list: samples([tile], 0, of.events), of };
   }, [data, of]);
   const draw = useCallback((s: Surface) => drawn && drawLines(s, drawn), [drawn]);
-  if (error.value) return <p class="dim">{error.value.what}</p>;
+  if (error) return <p class="dim">{error.what}</p>;
   const text = of
     ? `Most allocated ${bytesText(of.peak.active.bytes)} at step ${integer(of.peak.active.step)}, most reserved ${bytesText(of.peak.reserved.bytes)} at step ${integer(of.peak.reserved.step)}`
     : "Allocated and reserved bytes";

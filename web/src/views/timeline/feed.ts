@@ -19,7 +19,7 @@ import type { Range } from "../../state/url";
 import type { OomMark } from "./frame";
 import { filterOf, hiddenKeys } from "./legend_bar";
 import type { TimelineScene } from "./scene";
-import { absolute, type Domain, domainOf, isEverything, relative } from "./window";
+import { absolute, type Domain, domainOf, isEverything, lifeOf, relative, reveal } from "./window";
 
 const SETTLE_MS = 140;
 const MOST_OOMS = 32;
@@ -28,6 +28,8 @@ export class Feed {
   private timer = 0;
   private shapeTimer = 0;
   private written = "";
+  /** what was in view already: a reload must not move the window */
+  private seen = { at: page.peek().at, sel: page.peek().sel };
   private abort = new AbortController();
   private readonly stops: (() => void)[] = [];
 
@@ -37,6 +39,7 @@ export class Feed {
       effect(() => this.followWindow()),
       effect(() => this.followMarks()),
       effect(() => this.followLook()),
+      effect(() => this.followTheme()),
       effect(() => this.followCursor()),
       effect(() => this.followSelection()),
     );
@@ -104,8 +107,6 @@ export class Feed {
   }
 
   private followLook(): void {
-    void theme.value;
-    this.scene.themeChanged();
     const rows = legend.value.data?.rows ?? [];
     const of = mark.value;
     this.scene.setLook(
@@ -115,6 +116,11 @@ export class Feed {
       of?.number ?? null,
       page.value.only,
     );
+  }
+
+  private followTheme(): void {
+    void theme.value;
+    this.scene.themeChanged();
   }
 
   private followCursor(): void {
@@ -128,14 +134,32 @@ export class Feed {
       const at = stateAt.value.data;
       this.scene.cursor = at?.time_us == null ? null : at.time_us - (of.first_time_us ?? 0);
     }
+    const { cursor } = this.scene;
+    if (cursor !== null && page.value.at !== this.seen.at) this.reveal(cursor, cursor);
+    if (cursor !== null || page.value.at === null) this.seen.at = page.value.at;
     this.scene.redraw();
+  }
+
+  /** Brings [low, high] into view if nothing of it is. */
+  private reveal(low: number, high: number): void {
+    const { subject, target } = this.scene;
+    if (!subject || (high >= target[0] && low <= target[1])) return;
+    this.scene.moveTo(reveal(target, low, subject.domain), true);
+    this.moved();
   }
 
   private followSelection(): void {
     this.scene.selected = page.value.sel;
     this.scene.shape = null;
     this.scene.redraw();
-    if (selection.value.data) this.askShape();
+    const chosen = selection.value.data;
+    const { subject } = this.scene;
+    if (!chosen || !subject) return;
+    if (chosen.device === subject.device.ordinal && chosen.id !== this.seen.sel) {
+      this.reveal(...lifeOf(chosen, subject.domain));
+    }
+    this.seen.sel = chosen.id;
+    this.askShape();
   }
 
   /** The exact outline for what is visible, and a tile more on both sides. */

@@ -1,12 +1,12 @@
 // The keys of the timeline: WASD and arrows, zoom, fit, events, hits, colours.
 import { getJson } from "../../api/client";
-import { type Allocation, LEGENDS } from "../../api/contract";
-import { cursorStep, selection } from "../../state/cursor";
+import type { Allocation } from "../../api/contract";
+import { colourings, cursorStep, selection } from "../../state/cursor";
 import { clearMark, jump, mark } from "../../state/marks";
-import { device, go, page, place } from "../../state/store";
+import { go, page, place } from "../../state/store";
 import { zoomHeight } from "./input";
 import type { TimelineScene } from "./scene";
-import { everything, hasTime, panBy, reveal, zoomAt } from "./window";
+import { everything, lifeOf, panBy, zoomAt } from "./window";
 
 const PAN_SHARE = 0.12;
 const ZOOM = 1.35;
@@ -89,15 +89,11 @@ export function timelineKey(
       if (mark.value) go({ only: !page.value.only });
       return true;
     case "g": {
-      const next = LEGENDS[(LEGENDS.indexOf(page.value.colour) + 1) % LEGENDS.length];
+      const list = colourings.value;
+      const next = list[(list.indexOf(page.value.colour) + 1) % list.length];
       if (next) go({ colour: next });
       return true;
     }
-    case "x":
-      if (device.value && hasTime(device.value)) {
-        go({ axis: page.value.axis === "time" ? "step" : "time", x: null });
-      }
-      return true;
     case "Escape":
       stepBack();
       return true;
@@ -133,21 +129,8 @@ export function zoomToSelection(scene: TimelineScene, moved: () => void): void {
   const chosen = selection.value.data;
   const domain = scene.subject?.domain;
   if (!chosen || !domain) return;
-  const time = domain.axis === "time";
-  const low = time ? (chosen.alloc_time_us ?? domain.base) - domain.base : chosen.first_step;
-  const end = chosen.free_time_us === null ? domain.end : chosen.free_time_us - domain.base;
-  const high = time ? end : Math.min(domain.end, chosen.last_step);
+  const [low, high] = lifeOf(chosen, domain);
   const margin = Math.max(domain.least / 2, (high - low) * 0.25);
   scene.moveTo([low - margin, high + margin], true);
-  moved();
-}
-
-/** Brings a position into view without zooming. */
-export function show(scene: TimelineScene, position: number, moved: () => void): void {
-  const domain = scene.subject?.domain;
-  if (!domain) return;
-  const next = reveal(scene.target, position, domain);
-  if (next[0] === scene.target[0]) return;
-  scene.moveTo(next, true);
   moved();
 }

@@ -56,6 +56,8 @@ export interface Ask {
 const TILE_LIMIT_BYTES = 96 * 1024 * 1024;
 const LINE_LIMIT_BYTES = 16 * 1024 * 1024;
 const PLAIN_TILE_BYTES = 512;
+/** Six tiles of at most 8,000 quads: less than 50,000 in a frame, however wide the screen is. */
+const MOST_COLUMNS = 2560;
 
 export class Source {
   private readonly tiles: AnswerCache<Held>;
@@ -134,11 +136,13 @@ export class Source {
     const out: Shown[] = [];
     for (const index of indices) {
       const [from, to] = [index * tileSpan(level), (index + 1) * tileSpan(level)];
-      for (const row of rows) {
-        const exact = this.tiles.get(this.tileKey(level, index, rowLevel, row, ask.mark));
-        if (exact) out.push(this.show(exact, from, to));
-        else out.push(...this.standIn(level, index, ask).map((held) => this.show(held, from, to)));
+      const exact = rows.map((row) =>
+        this.tiles.get(this.tileKey(level, index, rowLevel, row, ask.mark)),
+      );
+      if (exact.includes(undefined)) {
+        out.push(...this.standIn(level, index, ask).map((held) => this.show(held, from, to)));
       }
+      for (const held of exact) if (held) out.push(this.show(held, from, to));
     }
     return out;
   }
@@ -173,7 +177,8 @@ export class Source {
 
   private addresses(ask: Ask) {
     const unitsPerPixel = (ask.x[1] - ask.x[0]) / Math.max(1, ask.width);
-    const level = Math.min(this.coarsest(), levelFor(unitsPerPixel));
+    const least = levelFor((ask.x[1] - ask.x[0]) / MOST_COLUMNS);
+    const level = Math.min(this.coarsest(), Math.max(least, levelFor(unitsPerPixel)));
     const rowLevel = rowLevelFor((ask.y[1] - ask.y[0]) / Math.max(1, ask.height));
     const rows = tilesIn(ask.y[0], ask.y[1], rowSpan(rowLevel), Number.MAX_SAFE_INTEGER);
     const indices = tilesIn(ask.x[0], ask.x[1], tileSpan(level), this.domain.end);

@@ -1,20 +1,20 @@
 // Every allocation, stacked and exact: the frame round the pictures that scene.ts draws.
-import { computed, useSignal } from "@preact/signals";
+import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { type ApiError, asApiError, getJson } from "../../api/client";
-import { type Allocation, LEGENDS, type Legend, type LegendBy } from "../../api/contract";
+import type { Allocation, LegendBy } from "../../api/contract";
 import { NO_ID } from "../../api/tile";
-import { cursorStep, selection } from "../../state/cursor";
+import { colourings, selection } from "../../state/cursor";
 import { onKey } from "../../state/keys";
 import { clearMark, hitIndex, jump, mark } from "../../state/marks";
-import { device, drawnBy, follow, go, hoverStep, page, place, tileMs } from "../../state/store";
+import { device, drawnBy, go, hoverStep, page, place, tileMs } from "../../state/store";
 import { Icon } from "../../ui/icons";
 import { Menu } from "../../ui/menu";
 import { ErrorNotice, Notice, RECORD_CODE } from "../../ui/notice";
 import { bytesText, counted, integer } from "../../ui/units";
 import { Feed, otherAxis } from "./feed";
 import { attachInput } from "./input";
-import { show, timelineKey } from "./keys";
+import { timelineKey } from "./keys";
 import { LegendBar } from "./legend_bar";
 import { type Stats, TimelineScene, type Under } from "./scene";
 import { showTip, Tooltip } from "./tooltip";
@@ -37,23 +37,12 @@ const NAMES: Record<LegendBy, string> = {
   provenance: "provenance",
 };
 
-/** Only some files name categories; then the legend has a row with a slot. */
-const categories = follow<Legend>(() =>
-  place.value && page.value.view === "timeline" && (device.value?.events ?? 0) > 0
-    ? { path: "legend", params: { ...place.value, step: cursorStep.value, by: "category" } }
-    : null,
-);
-const hasCategories = computed(() =>
-  (categories.value.data?.rows ?? []).some((row) => row.slot >= 1 && row.slot <= 8),
-);
-
 let scene: TimelineScene | null = null;
 
 function Head({ onAxis, onFit }: { onAxis: () => void; onFit: () => void }) {
   const colour = page.value.colour;
   const time = page.value.axis === "time";
   const canTime = device.value !== null && hasTime(device.value);
-  const kinds = LEGENDS.filter((by) => by !== "category" || hasCategories.value || by === colour);
   return (
     <header class="viewhead">
       <h1>Timeline</h1>
@@ -62,7 +51,7 @@ function Head({ onAxis, onFit }: { onAxis: () => void; onFit: () => void }) {
       <Menu
         label={`Colour by ${NAMES[colour]}`}
         class="pick"
-        items={kinds.map((by) => ({ key: by, label: NAMES[by] }))}
+        items={colourings.value.map((by) => ({ key: by, label: NAMES[by] }))}
         chosen={colour}
         onChoose={(key) => go({ colour: key as LegendBy })}
       >
@@ -203,10 +192,7 @@ function Picture() {
     const mineFeed = new Feed(mine);
     feed.current = mineFeed;
     const moved = () => mineFeed.moved();
-    const toCursor = (step: number) => {
-      go({ at: step });
-      if (mine.subject?.domain.axis === "step") show(mine, step, moved);
-    };
+    const toCursor = (step: number) => go({ at: step });
     const offInput = attachInput(mine, f, m, { onMoved: moved, onHover: hover, onClick: choose });
     const offKeys = onKey((event) => {
       if (event.key !== "x") return timelineKey(event, mine, moved, toCursor);

@@ -1,5 +1,5 @@
 // The visible part of the timeline as arithmetic: what is there, what is seen, how it moves.
-import type { DeviceInfo } from "../../api/contract";
+import type { Allocation, DeviceInfo } from "../../api/contract";
 import type { Axis, Range } from "../../state/url";
 
 /** The axis of one device. Positions count from `base`, so that they stay small numbers. */
@@ -96,4 +96,11 @@ export function absolute(x: Range, domain: Domain): Range | null {
   if (isEverything(x, domain)) return null;
   const round = (value: number) => Math.round((value + domain.base) * 1000) / 1000;
   return [round(x[0]), round(x[1])];
+}
+
+/** Birth and end of an allocation as positions; what is not known is the end of the recording. */
+export function lifeOf(of: Allocation, domain: Domain): Range {
+  if (domain.axis === "step") return [of.first_step, Math.min(domain.end, of.last_step)];
+  const low = of.alloc_time_us === null ? 0 : of.alloc_time_us - domain.base;
+  return [low, of.free_time_us === null ? domain.end : of.free_time_us - domain.base];
 }
