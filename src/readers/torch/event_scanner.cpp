@@ -1,5 +1,6 @@
 #include "readers/torch/event_scanner.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "readers/torch/opcodes.h"
@@ -129,21 +130,32 @@ inline bool EventScanner::scanTextOrReference(Value& value) {
 
 // References to frames until something else comes; at least kLookAhead bytes are left then.
 bool EventScanner::scanFrames(size_t& count) {
-  count = 0;
+  // So many references fit for sure, so the loop need not look at the end of the input.
+  size_t most = std::min<size_t>(kMostFrames, static_cast<size_t>(end_ - at_ - kLookAhead) / 5);
   const uint8_t* at = at_;
-  const uint8_t* limit = end_ - kLookAhead;
-  while ((*at & ~2) == opcode::kBinGet) {
-    bool wide = *at == opcode::kLongBinGet;
-    uint64_t slot = load<uint32_t>(at + 1) & (wide ? 0xffffffffu : 0xffu);
-    if (slot >= first_slot_ || count == kMostFrames) return false;
+  unsigned others = 0;  // not 0 if a value was no frame
+  size_t found = 0;
+  for (; found < most; ++found) {
+    // Two branches, not one computed length: the processor guesses runs of either kind well, and
+    // need not wait for this reference's bytes before it looks at the next.
+    uint64_t slot = 0;
+    if (*at == opcode::kLongBinGet) {
+      slot = load<uint32_t>(at + 1);
+      at += 5;
+    } else if (*at == opcode::kBinGet) {
+      slot = at[1];
+      at += 2;
+    } else {
+      break;
+    }
+    if (slot >= first_slot_) return false;
     Value value = memo_[slot];
-    if (value.tag() != Tag::kFrame) return false;
-    frames_[count++] = model::FrameId(value.index());
-    at += wide ? 5 : 2;
-    if (at > limit) return false;
+    others |= static_cast<unsigned>(value.tag()) ^ static_cast<unsigned>(Tag::kFrame);
+    frames_[found] = model::FrameId(value.index());
   }
   at_ = at;
-  return true;
+  count = found;
+  return found < most && others == 0;
 }
 
 // A reference to a list that is known, or a list of known frames.
@@ -163,15 +175,13 @@ bool EventScanner::scanStack(EventRow& row) {
     ++at_;
     if (!scanFrames(count) || *at_ != opcode::kAppends) return false;
     ++at_;
-  } else if ((*at_ & ~2) == opcode::kBinGet) {
-    // One frame and APPEND; else this reference is the next key of an event without frames.
-    const uint8_t* next = at_;
-    if (!scanFrames(count)) return false;
-    if (count == 1 && *at_ == opcode::kAppend) {
+  } else if (const uint8_t* next = at_; scanReference(value)) {
+    // One frame and APPEND; else this is the next key of an event whose list is empty.
+    if (value.tag() == Tag::kFrame && *at_ == opcode::kAppend) {
+      frames_[count++] = model::FrameId(value.index());
       ++at_;
     } else {
       at_ = next;
-      count = 0;
     }
   }
   if (count > 0) {

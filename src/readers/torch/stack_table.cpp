@@ -1,9 +1,11 @@
 #include "readers/torch/stack_table.h"
 
+#define XXH_INLINE_ALL  // most stacks are short: a call would cost as much as the hash
 #include <xxhash.h>
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 namespace tidegauge::readers::torch {
 namespace {
@@ -55,7 +57,9 @@ model::StackId StackTable::intern(std::span<const model::FrameId> frames) {
       stacks_.begin.push_back(stacks_.frame.size());
       return id;
     }
-    if (std::ranges::equal(frames, std::span(stacks_.framesOf(id), stacks_.depth(id)))) return id;
+    bool equal = stacks_.depth(id) == frames.size() &&
+                 std::memcmp(stacks_.framesOf(id), frames.data(), frames.size_bytes()) == 0;
+    if (equal) return id;
   }
 }
 
