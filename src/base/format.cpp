@@ -44,6 +44,10 @@ std::string humanDelta(int64_t bytes) {
 
 std::string withCommas(uint64_t number) { return commasInside(fmt::format("{}", number)); }
 
+std::string counted(uint64_t number, std::string_view noun) {
+  return fmt::format("{} {}{}", withCommas(number), noun, number == 1 ? "" : "s");
+}
+
 std::string hexAddress(uint64_t address) { return fmt::format("0x{:x}", address); }
 
 std::string addressId(uint64_t address, uint32_t version, char prefix) {

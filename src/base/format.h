@@ -1,12 +1,15 @@
 // Numbers for people, as docs/style of the page has them: binary units, one space, thousands
 // commas.
 //
-//   humanBytes(37'075'550'208) = "34.53 GiB"    humanBytes(96'256) = "94.0 KiB"    humanBytes(512)
-//   = "512 B" B whole; KiB and MiB one decimal below 100, else none; GiB and TiB two decimals.
+//   humanBytes(37'075'550'208) = "34.53 GiB"   humanBytes(96'256) = "94.0 KiB"
+//   humanBytes(512) = "512 B"
+//
+// B whole; KiB and MiB one decimal below 100, else none; GiB and TiB two decimals.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace tidegauge::base {
 
@@ -18,6 +21,8 @@ std::string humanBytes(uint64_t bytes, ByteUnit unit);
 // "−1.2 GiB", "+512 B", "0".
 std::string humanDelta(int64_t bytes);
 std::string withCommas(uint64_t number);
+// "1 block", "2,310 blocks".
+std::string counted(uint64_t number, std::string_view noun);
 // "0x7f0586000000"
 std::string hexAddress(uint64_t address);
 // PyTorch's name of a block life: "b7f0586000000_1".

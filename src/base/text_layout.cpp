@@ -1,62 +1,89 @@
 #include "base/text_layout.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace tidegauge::base {
 namespace {
 
-// Length of the UTF-8 sequence at text[i] and its code point; a bad byte is one character.
-size_t nextCharacter(std::string_view text, size_t i, uint32_t* code_point) {
+struct Character {
+  size_t bytes = 1;
+  uint32_t code_point = 0;
+  bool valid = true;  // else one byte that belongs to no character
+};
+
+Character characterAt(std::string_view text, size_t i) {
   auto byte = [&](size_t at) { return static_cast<uint8_t>(text[at]); };
   uint8_t lead = byte(i);
-  size_t length = lead < 0x80         ? 1
-                  : (lead >> 5) == 6  ? 2
-                  : (lead >> 4) == 14 ? 3
-                  : (lead >> 3) == 30 ? 4
-                                      : 1;
-  if (i + length > text.size()) length = 1;
-  *code_point = length == 1 ? lead : static_cast<uint32_t>(lead & (0x7f >> length));
-  for (size_t k = 1; k < length; ++k) *code_point = *code_point << 6 | (byte(i + k) & 0x3f);
-  return length;
+  if (lead < 0x80) return {1, lead, true};
+  size_t bytes = (lead >> 5) == 6 ? 2 : (lead >> 4) == 14 ? 3 : (lead >> 3) == 30 ? 4 : 0;
+  constexpr Character kBad{1, 0xfffd, false};
+  if (bytes == 0 || i + bytes > text.size()) return kBad;
+  auto code_point = static_cast<uint32_t>(lead & (0x7f >> bytes));
+  for (size_t k = 1; k < bytes; ++k) {
+    if ((byte(i + k) & 0xc0) != 0x80) return kBad;
+    code_point = code_point << 6 | (byte(i + k) & 0x3f);
+  }
+  constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
+  bool surrogate = code_point >= 0xd800 && code_point <= 0xdfff;
+  if (code_point < kLeast[bytes] || code_point > 0x10ffff || surrogate) return kBad;
+  return {bytes, code_point, true};
+}
+
+struct CodePoints {
+  uint32_t first, last;
+};
+
+// Where terminals differ, the wider reading is taken: a line may end early, never late.
+constexpr CodePoints kWide[] = {
+    {0x1100, 0x115f},   {0x231a, 0x231b},   {0x23e9, 0x23f3},   {0x25fd, 0x25fe},  {0x2614, 0x2615},
+    {0x2648, 0x2653},   {0x267f, 0x27bf},   {0x2b1b, 0x2b55},   {0x2e80, 0xa4cf},  {0xa960, 0xa97c},
+    {0xac00, 0xd7a3},   {0xf900, 0xfaff},   {0xfe30, 0xfe6f},   {0xff00, 0xff60},  {0xffe0, 0xffe6},
+    {0x16fe0, 0x18cff}, {0x1aff0, 0x1b2ff}, {0x1f000, 0x1faff}, {0x20000, 0x3fffd}};
+// Marks that sit on the character before them, and joiners.
+constexpr CodePoints kNoWidth[] = {{0x300, 0x36f},   {0x200b, 0x200d}, {0x20d0, 0x20f0},
+                                   {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f}, {0xfeff, 0xfeff}};
+// C1 controls steer terminals like escape sequences; line separators break lines; direction marks
+// make text read other than it is.
+constexpr CodePoints kSteering[] = {{0x00, 0x1f},     {0x7f, 0x9f},     {0x61c, 0x61c},
+                                    {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2066, 0x2069}};
+
+template <size_t N>
+bool isIn(const CodePoints (&table)[N], uint32_t code_point) {
+  return std::any_of(table, table + N, [&](const CodePoints& range) {
+    return range.first <= code_point && code_point <= range.last;
+  });
 }
 
 size_t widthOf(uint32_t code_point) {
-  bool combining = code_point >= 0x300 && code_point <= 0x36f;
-  bool wide = (code_point >= 0x1100 && code_point <= 0x115f) ||
-              (code_point >= 0x2e80 && code_point <= 0xa4cf) ||
-              (code_point >= 0xac00 && code_point <= 0xd7a3) ||
-              (code_point >= 0xf900 && code_point <= 0xfaff) ||
-              (code_point >= 0xff00 && code_point <= 0xff60) ||
-              (code_point >= 0x1f300 && code_point <= 0x1faff);
-  return combining ? 0 : wide ? 2 : 1;
+  if (code_point < 0x300) return 1;
+  return isIn(kNoWidth, code_point) ? 0 : isIn(kWide, code_point) ? 2 : 1;
 }
 
 }  // namespace
 
 size_t displayWidth(std::string_view text) {
   size_t width = 0;
-  uint32_t code_point = 0;
-  for (size_t i = 0; i < text.size(); i += nextCharacter(text, i, &code_point)) {
-    uint32_t here = 0;
-    nextCharacter(text, i, &here);
-    width += widthOf(here);
+  for (size_t i = 0; i < text.size();) {
+    Character c = characterAt(text, i);
+    width += widthOf(c.code_point);
+    i += c.bytes;
   }
   return width;
 }
 
 std::string cutTo(std::string_view text, size_t columns) {
-  if (displayWidth(text) <= columns) return std::string(text);
-  if (columns == 0) return {};
   size_t width = 0;
-  size_t i = 0;
-  while (i < text.size()) {
-    uint32_t code_point = 0;
-    size_t length = nextCharacter(text, i, &code_point);
-    if (width + widthOf(code_point) > columns - 1) break;
-    width += widthOf(code_point);
-    i += length;
+  size_t kept = 0;  // bytes that leave a column for "…"
+  for (size_t i = 0; i < text.size();) {
+    Character c = characterAt(text, i);
+    width += widthOf(c.code_point);
+    i += c.bytes;
+    if (width < columns) kept = i;
+    if (width <= columns) continue;
+    return columns == 0 ? std::string() : std::string(text.substr(0, kept)) + "…";
   }
-  return std::string(text.substr(0, i)) + "…";
+  return std::string(text);
 }
 
 std::string padLeft(std::string_view text, size_t columns) {
@@ -74,15 +101,17 @@ std::string wrapped(std::string_view text, size_t columns, size_t indent, size_t
   std::string line(indent, ' ');
   bool empty = true;
   size_t i = 0;
+  size_t margin = indent + hanging;
+  size_t room = columns > margin ? columns - margin : 1;
   while (i < text.size()) {
     size_t end = text.find(' ', i);
     if (end == std::string_view::npos) end = text.size();
-    std::string word = cutTo(text.substr(i, end - i), columns - indent - hanging);
+    std::string word = cutTo(text.substr(i, end - i), room);
     i = end + 1;
     if (word.empty()) continue;
     if (!empty && displayWidth(line) + 1 + displayWidth(word) > columns) {
       out += line + '\n';
-      line.assign(indent + hanging, ' ');
+      line.assign(margin, ' ');
       empty = true;
     }
     if (!empty) line += ' ';
@@ -94,13 +123,16 @@ std::string wrapped(std::string_view text, size_t columns, size_t indent, size_t
 
 std::string printable(std::string_view text) {
   std::string out;
-  for (char c : text) {
-    auto byte = static_cast<uint8_t>(c);
-    if (byte < 0x20 || byte == 0x7f) {
+  for (size_t i = 0; i < text.size();) {
+    Character c = characterAt(text, i);
+    if (!c.valid) {
+      out += "\uFFFD";
+    } else if (isIn(kSteering, c.code_point)) {
       out += "·";
     } else {
-      out += c;
+      out += text.substr(i, c.bytes);
     }
+    i += c.bytes;
   }
   return out;
 }

@@ -1,5 +1,5 @@
 // Words on a terminal: display width, cutting with "…", wrapping with an indent. Width counts code
-// points (wide East Asian characters count as two).
+// points; wide East Asian characters and emoji count as two, combining marks as none.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,8 @@ std::string padRight(std::string_view text, size_t columns);
 // Lines of at most `columns`, each beginning with `indent` spaces, all but the first with `hanging`
 // more; ends with a newline.
 std::string wrapped(std::string_view text, size_t columns, size_t indent, size_t hanging = 0);
-// Control characters of untrusted text would steer the terminal: they are shown as "·".
+// Untrusted text could steer the terminal: control characters (C1 and direction marks too) become
+// "·", bytes that are no UTF-8 become "�".
 std::string printable(std::string_view text);
 
 }  // namespace tidegauge::base
