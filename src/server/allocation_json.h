@@ -1,0 +1,13 @@
+// One allocation, everything about it: what the page's inspector shows.
+#pragma once
+
+#include "server/json.h"
+#include "server/session.h"
+
+namespace tidegauge::server {
+
+json allocationJson(OpenFile& file, uint32_t row);
+// null for none.
+json allocationJson(OpenFile& file, std::optional<uint32_t> row);
+
+}  // namespace tidegauge::server

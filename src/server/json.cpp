@@ -1,0 +1,76 @@
+#include "server/json.h"
+
+#include <fmt/format.h>
+
+namespace tidegauge::server {
+
+std::string dump(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+Response jsonResponse(const json& value) {
+  Response response;
+  response.body = dump(value);
+  return response;
+}
+
+Response errorResponse(int status, std::string_view what, std::string_view hint) {
+  Response response = jsonResponse({{"error", {{"what", what}, {"hint", hint}}}});
+  response.status = status;
+  return response;
+}
+
+Response errorResponse(const base::Error& error) {
+  int status = error.kind == base::ErrorKind::kLimit ? 422 : 400;
+  json what = {{"what", error.what}, {"hint", error.hint}};
+  if (error.byte_offset) what["byte_offset"] = *error.byte_offset;
+  Response response = jsonResponse({{"error", what}});
+  response.status = status;
+  return response;
+}
+
+json textOrNull(const model::Trace& trace, const std::vector<model::StringId>& column,
+                uint64_t row) {
+  if (column.empty() || !column[row].valid()) return nullptr;
+  return std::string(trace.strings.text(column[row]));
+}
+
+json totalsJson(const analysis::Totals& totals) {
+  return {{"requested_bytes", totals.requested_bytes},
+          {"active_bytes", totals.active_bytes},
+          {"allocated_bytes", totals.allocated_bytes},
+          {"reserved_bytes", totals.reserved_bytes}};
+}
+
+json stackJson(const analysis::AnalysedTrace& analysed, model::StackId stack) {
+  if (!stack.valid()) return nullptr;
+  const model::Trace& trace = analysed.trace;
+  json frames = json::array();
+  for (const analysis::FoldedFrame& folded : analysis::foldStack(trace, analysed.labels, stack)) {
+    size_t f = folded.frame.index();
+    frames.push_back({{"function", trace.strings.text(trace.frames.function[f])},
+                      {"file", trace.strings.text(trace.frames.file[f])},
+                      {"line", trace.frames.line[f]},
+                      {"kind", model::name(trace.frames.kind[f])},
+                      {"noise", folded.noise},
+                      {"user", folded.user},
+                      {"repeat", folded.repeat},
+                      {"note", trace.strings.text(trace.frames.note[f])}});
+  }
+  return {{"id", stack.value}, {"frames", std::move(frames)}};
+}
+
+json streamJson(const model::Trace& trace, model::StreamId stream) {
+  if (!stream.valid()) return nullptr;
+  return {{"id", stream.value}, {"raw", fmt::format("{:#x}", trace.streams[stream.index()].raw)}};
+}
+
+json poolJson(const model::Trace& trace, model::PoolId pool) {
+  if (!pool.valid()) return nullptr;
+  const model::Pool& p = trace.pools[pool.index()];
+  bool is_default = p.first == 0 && p.second == 0;
+  return {{"id", pool.value},
+          {"text", is_default ? "default" : fmt::format("({}, {})", p.first, p.second)}};
+}
+
+}  // namespace tidegauge::server

@@ -1,0 +1,32 @@
+// JSON for the page. Texts of a file may be any bytes: what is no UTF-8 is replaced, never thrown
+// at.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "analysis/analysed_trace.h"
+#include "server/message.h"
+
+namespace tidegauge::server {
+
+using nlohmann::json;
+
+std::string dump(const json& value);
+Response jsonResponse(const json& value);
+
+// The value, or null for what is unknown.
+template <class Id>
+json idOrNull(Id id) {
+  return id.valid() ? json(id.value) : json();
+}
+inline json stepOrNull(model::Step step) { return step == model::kNoStep ? json() : json(step); }
+inline json timeOrNull(int64_t us) { return us == model::kNoTime ? json() : json(us); }
+json textOrNull(const model::Trace& trace, const std::vector<model::StringId>& column,
+                uint64_t row);
+
+json totalsJson(const analysis::Totals& totals);
+json stackJson(const analysis::AnalysedTrace& analysed, model::StackId stack);
+json streamJson(const model::Trace& trace, model::StreamId stream);
+json poolJson(const model::Trace& trace, model::PoolId pool);
+
+}  // namespace tidegauge::server

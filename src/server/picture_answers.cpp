@@ -1,0 +1,64 @@
+// Tiles, lines and shapes: what the page draws.
+#include <chrono>
+
+#include "server/questions.h"
+#include "server/wire.h"
+#include "view/block_at.h"
+
+namespace tidegauge::server {
+namespace {
+
+constexpr uint32_t kMostLineColumns = 8192;
+
+Response binaryResponse(std::string bytes) {
+  Response response;
+  response.content_type = kBinaryType;
+  response.body = std::move(bytes);
+  return response;
+}
+
+// The members of the mark that the question names; none if it is no longer kept.
+std::shared_ptr<const view::MarkSet> markOf(const Question& question, const OpenFile& file) {
+  auto number = question.params.integer("mark", 0, UINT32_MAX, 0);
+  return number.ok() ? file.marks.find(number.value()) : nullptr;
+}
+
+}  // namespace
+
+base::Result<Response> answerTile(const Question& question) {
+  TG_ASSIGN_OR_RETURN(Place place, placeOf(question));
+  view::TileRequest request;
+  TG_ASSIGN_OR_RETURN(request.x, rangeOf(question, place, view::kMostTileColumns));
+  TG_ASSIGN_OR_RETURN(request.y0_bytes, question.params.number("y0", 0));
+  TG_ASSIGN_OR_RETURN(request.y1_bytes, question.params.number("y1"));
+  TG_ASSIGN_OR_RETURN(request.row_bytes, question.params.number("px"));
+  if (!(request.y0_bytes < request.y1_bytes)) return notUsable("y0 must be less than y1");
+  if (!(request.row_bytes > 0)) return notUsable("px, bytes per pixel row, must be more than 0");
+  request.row_bytes = std::max(request.row_bytes, 1.0);
+  std::shared_ptr<const view::MarkSet> mark = markOf(question, *place.file);
+  request.mark = mark.get();
+  auto begin = std::chrono::steady_clock::now();
+  view::StackTile tile = view::stackTile(*place.file->analysed, *place.device, request);
+  std::chrono::duration<double, std::milli> engine = std::chrono::steady_clock::now() - begin;
+  return binaryResponse(tileBytes(tile, request.x, engine.count()));
+}
+
+base::Result<Response> answerLines(const Question& question) {
+  TG_ASSIGN_OR_RETURN(Place place, placeOf(question));
+  TG_ASSIGN_OR_RETURN(view::XRange range, rangeOf(question, place, kMostLineColumns));
+  return binaryResponse(linesBytes(view::columnStates(*place.device, range), range));
+}
+
+base::Result<Response> answerShape(const Question& question) {
+  Place place;
+  TG_ASSIGN_OR_RETURN(place.file, fileOf(question));
+  TG_ASSIGN_OR_RETURN(uint32_t row, allocationOf(question, *place.file));
+  const model::Trace& trace = place.file->analysed->trace;
+  place.device =
+      place.file->analysed->findDevice(trace.deviceOfAllocation(model::AllocationId(row)).ordinal);
+  TG_ASSIGN_OR_RETURN(view::XRange range, rangeOf(question, place, kMostLineColumns));
+  std::vector<double> lower = view::lowerEdges(*place.file->analysed, *place.device, row, range);
+  return binaryResponse(shapeBytes(lower, trace.allocations.block_bytes[row]));
+}
+
+}  // namespace tidegauge::server

@@ -1,0 +1,68 @@
+// Every question of the page's API as a function from parameters to an answer. One file per kind:
+// state_answers, picture_answers, allocation_answers, search_answers, sql_answers.
+#pragma once
+
+#include <span>
+#include <stop_token>
+#include <string_view>
+
+#include "server/json.h"
+#include "server/params.h"
+#include "server/session.h"
+#include "view/columns.h"
+
+namespace tidegauge::server {
+
+struct Question {
+  const Request& request;
+  const Params& params;
+  Session& session;
+  std::stop_token stop;
+};
+
+using Answer = base::Result<Response> (*)(const Question&);
+
+struct Route {
+  std::string_view path;  // below api/
+  Method method;
+  Answer answer;
+  bool slow = false;
+};
+std::span<const Route> routes();
+
+// What `file` and `device` name; file 0 and its first device if they are absent.
+base::Result<OpenFile*> fileOf(const Question& question);
+struct Place {
+  OpenFile* file = nullptr;
+  const analysis::DeviceAnalysis* device = nullptr;
+};
+base::Result<Place> placeOf(const Question& question);
+// `axis`, `x0`, `x1`, `columns`.
+base::Result<view::XRange> rangeOf(const Question& question, const Place& place,
+                                   uint32_t most_columns);
+base::Result<view::Axis> axisOf(const Question& question, const Place& place);
+// A row of the file's allocations.
+base::Result<uint32_t> allocationOf(const Question& question, const OpenFile& file);
+base::Error notUsable(std::string what, std::string hint = {});
+
+base::Result<Response> answerSession(const Question& question);
+base::Result<Response> answerOverview(const Question& question);
+base::Result<Response> answerAnnotations(const Question& question);
+base::Result<Response> answerAt(const Question& question);
+base::Result<Response> answerLegend(const Question& question);
+
+base::Result<Response> answerPick(const Question& question);
+base::Result<Response> answerAllocation(const Question& question);
+base::Result<Response> answerNeighbour(const Question& question);
+
+base::Result<Response> answerSearch(const Question& question);
+base::Result<Response> answerHit(const Question& question);
+
+base::Result<Response> answerSql(const Question& question);
+base::Result<Response> answerSchema(const Question& question);
+
+base::Result<Response> answerTile(const Question& question);
+base::Result<Response> answerLines(const Question& question);
+base::Result<Response> answerShape(const Question& question);
+
+}  // namespace tidegauge::server

@@ -1,0 +1,78 @@
+#include <fmt/format.h>
+
+#include "server/questions.h"
+
+namespace tidegauge::server {
+
+std::span<const Route> routes() {
+  static constexpr Route kRoutes[] = {
+      {"session", Method::kGet, answerSession},
+      {"overview", Method::kGet, answerOverview},
+      {"annotations", Method::kGet, answerAnnotations},
+      {"at", Method::kGet, answerAt},
+      {"tile", Method::kGet, answerTile},
+      {"lines", Method::kGet, answerLines},
+      {"shape", Method::kGet, answerShape},
+      {"pick", Method::kGet, answerPick},
+      {"allocation", Method::kGet, answerAllocation},
+      {"neighbour", Method::kGet, answerNeighbour},
+  };
+  return kRoutes;
+}
+
+base::Error notUsable(std::string what, std::string hint) {
+  return {base::ErrorKind::kUsage, std::move(what), {}, std::move(hint)};
+}
+
+base::Result<OpenFile*> fileOf(const Question& question) {
+  if (question.session.empty()) return notUsable("No file is open");
+  auto most = static_cast<int64_t>(question.session.size()) - 1;
+  TG_ASSIGN_OR_RETURN(int64_t file, question.params.integer("file", 0, most, 0));
+  return question.session[static_cast<size_t>(file)].get();
+}
+
+base::Result<Place> placeOf(const Question& question) {
+  TG_ASSIGN_OR_RETURN(OpenFile * file, fileOf(question));
+  const auto& devices = file->analysed->devices;
+  if (devices.empty()) return notUsable("This file has no device");
+  TG_ASSIGN_OR_RETURN(int64_t ordinal, question.params.integer("device", INT32_MIN, INT32_MAX,
+                                                               devices.front()->device.ordinal));
+  const analysis::DeviceAnalysis* device =
+      file->analysed->findDevice(static_cast<int32_t>(ordinal));
+  if (device == nullptr) return notUsable(fmt::format("This file has no device {}", ordinal));
+  return Place{file, device};
+}
+
+base::Result<view::Axis> axisOf(const Question& question, const Place& place) {
+  std::string axis = question.params.text("axis", "step");
+  if (axis == "step") return view::Axis::kStep;
+  if (axis != "time") return notUsable("axis must be step or time");
+  if (!place.device->time.present()) {
+    return notUsable("This recording has no times", "Use axis=step");
+  }
+  return view::Axis::kTime;
+}
+
+base::Result<view::XRange> rangeOf(const Question& question, const Place& place,
+                                   uint32_t most_columns) {
+  view::XRange range;
+  TG_ASSIGN_OR_RETURN(range.axis, axisOf(question, place));
+  TG_ASSIGN_OR_RETURN(range.x0, question.params.number("x0"));
+  TG_ASSIGN_OR_RETURN(range.x1, question.params.number("x1"));
+  TG_ASSIGN_OR_RETURN(int64_t columns, question.params.integer("columns", 1, most_columns));
+  range.columns = static_cast<uint32_t>(columns);
+  if (!view::isUsable(range)) {
+    return notUsable("x0 must be less than x1, and both less than 2^53");
+  }
+  return range;
+}
+
+base::Result<uint32_t> allocationOf(const Question& question, const OpenFile& file) {
+  size_t total = file.analysed->trace.allocations.size();
+  if (total == 0) return notUsable("This file has no allocations");
+  TG_ASSIGN_OR_RETURN(int64_t id,
+                      question.params.integer("id", 0, static_cast<int64_t>(total) - 1));
+  return static_cast<uint32_t>(id);
+}
+
+}  // namespace tidegauge::server

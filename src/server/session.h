@@ -1,0 +1,72 @@
+// What `tidegauge view` has open: the files, and what is computed once for each of them.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "analysis/analysed_trace.h"
+#include "query/database.h"
+#include "view/mark_set.h"
+#include "view/siblings.h"
+
+namespace tidegauge::server {
+
+// The last marks of a file, by number. Thread-safe.
+class MarkStore {
+ public:
+  static constexpr size_t kKept = 16;
+
+  uint32_t add(std::shared_ptr<const view::MarkSet> mark);
+  // nullptr if there is none of that number, or no longer.
+  std::shared_ptr<const view::MarkSet> find(int64_t number) const;
+
+ private:
+  struct Entry {
+    uint32_t number;
+    std::shared_ptr<const view::MarkSet> mark;
+  };
+  mutable std::mutex mutex_;
+  std::deque<Entry> entries_;
+  uint32_t next_ = 1;
+};
+
+// Texts that are computed when first asked for. Thread-safe; who asks meanwhile waits.
+class TextCache {
+ public:
+  std::string get(const std::string& key, const std::function<std::string()>& compute);
+
+ private:
+  struct Entry {
+    std::once_flag once;
+    std::string text;
+  };
+  std::mutex mutex_;
+  std::map<std::string, Entry> entries_;
+};
+
+struct OpenFile {
+  size_t id;
+  std::unique_ptr<const analysis::AnalysedTrace> analysed;
+  query::Database database;
+  MarkStore marks;
+  TextCache texts;
+
+  OpenFile(size_t file_id, std::unique_ptr<const analysis::AnalysedTrace> trace);
+  // Counted when first asked for.
+  const view::Siblings& siblings();
+
+ private:
+  std::once_flag siblings_once_;
+  std::unique_ptr<const view::Siblings> siblings_;
+};
+
+using Session = std::vector<std::unique_ptr<OpenFile>>;
+Session openSession(std::vector<std::unique_ptr<analysis::AnalysedTrace>> traces);
+
+}  // namespace tidegauge::server

@@ -1,0 +1,130 @@
+// The files and their states: session, overview, annotations, one step.
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/identities.h"
+#include "base/format.h"
+#include "export/report_json.h"
+#include "server/questions.h"
+
+namespace tidegauge::server {
+namespace {
+
+constexpr size_t kMostAnnotations = 20'000;
+
+Response textResponse(std::string text) {
+  Response response;
+  response.body = std::move(text);
+  return response;
+}
+
+std::vector<json> annotationNames(const model::Trace& trace, const std::vector<uint32_t>& rows) {
+  std::vector<json> names;
+  for (uint32_t row : rows) names.push_back(trace.strings.text(trace.annotations.name[row]));
+  return names;
+}
+
+json eventJson(const OpenFile& file, const model::Device& device, view::Step step) {
+  const model::Trace& trace = file.analysed->trace;
+  uint64_t event = device.event_begin + step;
+  if (event >= device.event_end) return nullptr;
+  const model::Events& e = trace.events;
+  model::Action action = e.action[event];
+  bool is_oom = action == model::Action::kOom;
+  bool of_block = action <= model::Action::kFree;
+  bool of_segment =
+      action >= model::Action::kSegmentAlloc && action <= model::Action::kSegmentUnmap;
+  json subject = e.subject[event] == UINT32_MAX ? json() : json(e.subject[event]);
+  return {{"action", trace.actionName(action)},
+          {"address", is_oom ? json() : json(base::hexAddress(e.address[event]))},
+          {"device_free_bytes", is_oom ? json(e.address[event]) : json()},
+          {"size_bytes", e.size_bytes[event]},
+          {"stream", streamJson(trace, e.stream[event])},
+          {"allocation_id", of_block ? subject : json()},
+          {"segment_id", of_segment ? subject : json()},
+          {"stack", stackJson(*file.analysed, e.stack[event])},
+          {"compile_context", textOrNull(trace, e.compile_context, event)},
+          {"metadata", textOrNull(trace, e.metadata, event)}};
+}
+
+// The step whose state is shown at x; the nearest one for an x outside.
+view::Step stepAtX(const analysis::DeviceAnalysis& device, view::Axis axis, double x) {
+  double last = std::max(1.0, static_cast<double>(device.totals.steps())) - 1;
+  if (axis == view::Axis::kStep) return static_cast<view::Step>(std::clamp(x, 0.0, last));
+  double inside = std::clamp(x, static_cast<double>(device.time.firstUs()),
+                             static_cast<double>(device.time.lastUs()));
+  return device.time.stepAfter(static_cast<int64_t>(inside)) - 1;
+}
+
+}  // namespace
+
+base::Result<Response> answerSession(const Question& question) {
+  json files = json::array();
+  for (const auto& file : question.session) {
+    std::string text = file->texts.get(
+        "session", [&] { return dump(exporting::sessionFileJson(*file->analysed, file->id)); });
+    files.push_back(json::parse(text, nullptr, false));
+  }
+  return jsonResponse({{"version", "0.1.0"}, {"files", files}});
+}
+
+base::Result<Response> answerOverview(const Question& question) {
+  TG_ASSIGN_OR_RETURN(Place place, placeOf(question));
+  int32_t ordinal = place.device->device.ordinal;
+  return textResponse(place.file->texts.get("overview " + std::to_string(ordinal), [&] {
+    return dump(exporting::overviewJson(*place.file->analysed, ordinal));
+  }));
+}
+
+base::Result<Response> answerAnnotations(const Question& question) {
+  TG_ASSIGN_OR_RETURN(Place place, placeOf(question));
+  const model::Trace& trace = place.file->analysed->trace;
+  const model::Annotations& annotations = trace.annotations;
+  std::vector<analysis::Phase> phases = place.device->phases;
+  auto durationOf = [&](const analysis::Phase& phase) {
+    int64_t end_us = annotations.end_us[phase.annotation];
+    if (end_us == model::kNoTime) end_us = place.device->time.lastUs();
+    return end_us - annotations.begin_us[phase.annotation];
+  };
+  if (phases.size() > kMostAnnotations) {
+    std::nth_element(phases.begin(), phases.begin() + kMostAnnotations, phases.end(),
+                     [&](const auto& a, const auto& b) { return durationOf(a) > durationOf(b); });
+    phases.resize(kMostAnnotations);
+    std::sort(phases.begin(), phases.end(), [](const auto& a, const auto& b) {
+      return a.begin_step != b.begin_step ? a.begin_step < b.begin_step : a.depth < b.depth;
+    });
+  }
+  json rows = json::array();
+  for (const analysis::Phase& phase : phases) {
+    uint32_t row = phase.annotation;
+    rows.push_back({{"id", row},
+                    {"name", trace.strings.text(annotations.name[row])},
+                    {"begin_step", phase.begin_step},
+                    {"end_step", phase.end_step},
+                    {"begin_us", timeOrNull(annotations.begin_us[row])},
+                    {"end_us", timeOrNull(annotations.end_us[row])},
+                    {"depth", phase.depth}});
+  }
+  return jsonResponse({{"total", place.device->phases.size()}, {"rows", std::move(rows)}});
+}
+
+base::Result<Response> answerAt(const Question& question) {
+  TG_ASSIGN_OR_RETURN(Place place, placeOf(question));
+  TG_ASSIGN_OR_RETURN(view::Axis axis, axisOf(question, place));
+  TG_ASSIGN_OR_RETURN(double x, question.params.number("x"));
+  const analysis::DeviceAnalysis& device = *place.device;
+  view::Step step = stepAtX(device, axis, x);
+  analysis::ByProvenance known = analysis::byProvenance(*place.file->analysed, device, step);
+  return jsonResponse({{"step", step},
+                       {"time_us", timeOrNull(device.time.timeOf(step))},
+                       {"totals", totalsJson(device.totals.at(step))},
+                       {"by_provenance",
+                        {{"traced_bytes", known.traced_bytes},
+                         {"older_bytes", known.older_bytes},
+                         {"lost_bytes", known.lost_bytes}}},
+                       {"event", eventJson(*place.file, device.device, step)},
+                       {"annotations", annotationNames(place.file->analysed->trace,
+                                                       analysis::phasesAt(device.phases, step))}});
+}
+
+}  // namespace tidegauge::server
