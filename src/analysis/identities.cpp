@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "model/stated_sums.h"
 
 namespace tidegauge::analysis {
 namespace {
@@ -45,16 +46,7 @@ Identity drawn(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
 
 Identity live(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
   Identity identity{.name = "live", .text = {}};
-  const model::FinalSegments& segments = analysed.trace.final_segments;
-  const model::FinalBlocks& blocks = analysed.trace.final_blocks;
-  uint64_t final_bytes = 0;
-  for (uint64_t s = device.device.final_segment_begin; s < device.device.final_segment_end; ++s) {
-    for (uint64_t b = segments.block_begin[s]; b < segments.block_end[s]; ++b) {
-      bool active = blocks.state[b] == model::BlockState::kActiveAllocated ||
-                    blocks.state[b] == model::BlockState::kActivePendingFree;
-      if (active) final_bytes += blocks.size_bytes[b];
-    }
-  }
+  uint64_t final_bytes = model::finalActiveBytes(analysed.trace, device.device);
   uint64_t by_trace = device.totals.last().active_bytes;
   identity.difference_bytes = difference(by_trace, final_bytes);
   identity.holds = identity.difference_bytes == 0;
@@ -101,40 +93,38 @@ Identity reserved(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
 // A segment against its own blocks.
 Identity segmentsAddUp(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
   Identity identity{.name = "segments", .text = {}};
-  const model::FinalSegments& segments = analysed.trace.final_segments;
-  const model::FinalBlocks& blocks = analysed.trace.final_blocks;
   uint64_t wrong = 0;
-  auto differs = [&](uint64_t said, uint64_t sum) {
-    if (said == model::kUnknownBytes || said == sum) return false;
-    identity.difference_bytes += difference(said, sum);
-    return true;
-  };
-  uint64_t count = device.device.final_segment_end - device.device.final_segment_begin;
   for (uint64_t s = device.device.final_segment_begin; s < device.device.final_segment_end; ++s) {
-    uint64_t total = 0, allocated = 0, active = 0, requested = 0;
-    for (uint64_t b = segments.block_begin[s]; b < segments.block_end[s]; ++b) {
-      uint64_t bytes = blocks.size_bytes[b];
-      total += bytes;
-      if (blocks.state[b] == model::BlockState::kActiveAllocated) allocated += bytes;
-      if (blocks.state[b] == model::BlockState::kActiveAllocated ||
-          blocks.state[b] == model::BlockState::kActivePendingFree) {
-        active += bytes;
-        requested += blocks.requested_bytes[b];
-      }
-    }
-    bool any = differs(segments.total_bytes[s], total);
-    any |= differs(segments.allocated_bytes[s], allocated);
-    any |= differs(segments.active_bytes[s], active);
-    any |= differs(segments.requested_bytes[s], requested);
-    wrong += any;
+    uint64_t bytes = model::segmentDifferenceBytes(analysed.trace, s);
+    identity.difference_bytes += bytes;
+    wrong += bytes != 0;
   }
   identity.holds = wrong == 0;
+  uint64_t count = device.device.final_segment_end - device.device.final_segment_begin;
+  if (identity.holds) {
+    identity.text = count == 1 ? "1 segment equals the sum of its blocks"
+                               : fmt::format("{} segments equal the sums of their blocks",
+                                             base::withCommas(count));
+  } else {
+    identity.text = fmt::format("{} of {} differ from the sums of their blocks, by {} in all",
+                                base::withCommas(wrong), base::counted(count, "segment"),
+                                humanBytes(identity.difference_bytes));
+  }
+  return identity;
+}
+
+// What earlier snapshots, taken while the recording ran, said of the active bytes.
+Identity checksums(const std::vector<model::Checksum>& sums) {
+  Identity identity{.name = "checksums", .text = {}};
+  uint64_t agree = 0;
+  for (const model::Checksum& sum : sums) {
+    identity.difference_bytes = std::max(identity.difference_bytes, sum.differenceBytes());
+    agree += sum.differenceBytes() == 0;
+  }
+  identity.holds = agree == sums.size();
   identity.text =
-      wrong == 0
-          ? fmt::format("{} segments equal the sums of their blocks", base::withCommas(count))
-          : fmt::format("{} of {} segments differ from the sums of their blocks, by {} in all",
-                        base::withCommas(wrong), base::withCommas(count),
-                        humanBytes(identity.difference_bytes));
+      fmt::format("Active bytes: {} of {} agree{}", base::withCommas(agree),
+                  base::counted(sums.size(), "snapshot event"), verdict(identity.difference_bytes));
   return identity;
 }
 
@@ -160,8 +150,11 @@ ByProvenance byProvenance(const AnalysedTrace& analysed, const DeviceAnalysis& d
 }
 
 std::vector<Identity> identitiesOf(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
-  return {drawn(analysed, device), live(analysed, device), reserved(analysed, device),
-          segmentsAddUp(analysed, device)};
+  std::vector<Identity> identities{drawn(analysed, device), live(analysed, device),
+                                   reserved(analysed, device), segmentsAddUp(analysed, device)};
+  std::vector<model::Checksum> sums = model::snapshotChecksums(analysed.trace, device.device);
+  if (!sums.empty()) identities.push_back(checksums(sums));
+  return identities;
 }
 
 }  // namespace tidegauge::analysis

@@ -1,9 +1,10 @@
 // Identities: sums that must hold in every file, checked on every file and shown, not hidden.
 //
-//   drawn     at every step: live = traced + older than the recording + lost
-//   live      at the end: live by the trace = active blocks of the final state
-//   reserved  at the end: owned by the trace = the final segments;  at every step: active ≤
-//   reserved segments  in the final state: a segment's size and totals = the sums of its blocks
+//   drawn      at every step: live = traced + older than the recording + lost
+//   live       at the end: live by the trace = active blocks of the final state
+//   reserved   at the end: owned by the trace = the final segments; at every step: active ≤
+//   reserved segments   in the final state: a segment's size and totals = the sums of its blocks
+//   checksums  at snapshot events, if there are any: live = the active bytes that the event states
 //
 // A broken one is not an error: it is the file's own contradiction, named with its size.
 #pragma once
@@ -26,7 +27,7 @@ struct ByProvenance {
 ByProvenance byProvenance(const AnalysedTrace& analysed, const DeviceAnalysis& device, Step step);
 
 struct Identity {
-  std::string name;  // "drawn", "live", "reserved", "segments"
+  std::string name;  // "drawn", …
   bool holds = true;
   uint64_t difference_bytes = 0;
   std::string text{};  // the sum in words and numbers

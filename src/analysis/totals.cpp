@@ -8,13 +8,14 @@ namespace {
 using model::Action;
 using model::Allocations;
 
-// Totals are sums of unsigned sizes; a difference is added with wrap-around, which is exact.
-void add(Totals& totals, int64_t requested, int64_t active, int64_t allocated, int64_t reserved) {
-  totals.requested_bytes += static_cast<uint64_t>(requested);
-  totals.active_bytes += static_cast<uint64_t>(active);
-  totals.allocated_bytes += static_cast<uint64_t>(allocated);
-  totals.reserved_bytes += static_cast<uint64_t>(reserved);
+// What goes is added as 2^64 − bytes: unsigned sums wrap around, so the result is exact.
+void add(Totals& totals, const Totals& change) {
+  totals.requested_bytes += change.requested_bytes;
+  totals.active_bytes += change.active_bytes;
+  totals.allocated_bytes += change.allocated_bytes;
+  totals.reserved_bytes += change.reserved_bytes;
 }
+uint64_t minus(uint64_t bytes) { return uint64_t{0} - bytes; }
 
 void widen(Span& span, Step step, const Totals& totals, bool first) {
   if (first || totals.active_bytes > span.active_max) {
@@ -77,24 +78,27 @@ TotalsIndex::TotalsIndex(const model::Trace& trace, const model::Device& device)
 void TotalsIndex::collectEdges() {
   const Allocations& a = trace_.allocations;
   for (uint64_t row = device_.allocation_begin; row < device_.allocation_end; ++row) {
-    auto requested = static_cast<int64_t>(a.requested_bytes[row]);
-    auto block = static_cast<int64_t>(a.block_bytes[row]);
+    uint64_t requested = a.requested_bytes[row];
+    uint64_t block = a.block_bytes[row];
     Step first = a.first_step[row];
     Step last = a.last_step[row];
     Step let_go = std::min(a.free_requested_step[row], last);
-    bool born_by_event = a.has(row, model::kAllocSeen);
-    if (!born_by_event) {
-      if (first == 0) {
-        add(initial_, requested, block, block, 0);
+    bool let_go_unseen = !eventNames(trace_, device_, let_go, row);
+    if (!a.has(row, model::kAllocSeen)) {
+      // Let go of before it began to be known: active, but never allocated.
+      bool allocated = a.free_requested_step[row] > first || !let_go_unseen;
+      Totals birth{requested, block, allocated ? block : 0, 0};
+      let_go_unseen &= allocated;
+      // A lost block that begins at step 0 does so when its place becomes free.
+      if (first == 0 && a.provenance[row] != model::Provenance::kLost) {
+        add(initial_, birth);
       } else {
-        edges_.push_back({first, requested, block, block, 0});
+        edges_.push_back({first, birth});
       }
     }
-    if (let_go < steps_ && !eventNames(trace_, device_, let_go, row)) {
-      edges_.push_back({let_go, 0, 0, -block, 0});
-    }
+    if (let_go < steps_ && let_go_unseen) edges_.push_back({let_go, {0, 0, minus(block), 0}});
     if (last < steps_ && !eventNames(trace_, device_, last, row)) {
-      edges_.push_back({last, -requested, -block, 0, 0});
+      edges_.push_back({last, {minus(requested), minus(block), 0, 0}});
     }
   }
   // A segment that the first event gives was not there before it.
@@ -102,7 +106,7 @@ void TotalsIndex::collectEdges() {
       steps_ > 0 && (trace_.events.action[device_.event_begin] == Action::kSegmentAlloc ||
                      trace_.events.action[device_.event_begin] == Action::kSegmentMap);
   for (uint64_t row = device_.piece_begin; row < device_.piece_end; ++row) {
-    auto bytes = static_cast<int64_t>(trace_.pieces.size_bytes[row]);
+    uint64_t bytes = trace_.pieces.size_bytes[row];
     Step first = trace_.pieces.first_step[row];
     Step last = trace_.pieces.last_step[row];
     uint64_t begin = trace_.pieces.address[row];
@@ -110,11 +114,11 @@ void TotalsIndex::collectEdges() {
     bool given_at_0 = gives_first && begin >= trace_.events.address[event] &&
                       begin - trace_.events.address[event] < trace_.events.size_bytes[event];
     if (first == 0 && !given_at_0) {
-      add(initial_, 0, 0, 0, bytes);
+      add(initial_, {0, 0, 0, bytes});
     } else {
-      edges_.push_back({first, 0, 0, 0, bytes});
+      edges_.push_back({first, {0, 0, 0, bytes}});
     }
-    if (last < steps_) edges_.push_back({last, 0, 0, 0, -bytes});
+    if (last < steps_) edges_.push_back({last, {0, 0, 0, minus(bytes)}});
   }
   std::stable_sort(edges_.begin(), edges_.end(),
                    [](const Edge& x, const Edge& y) { return x.step < y.step; });
@@ -168,9 +172,7 @@ void TotalsIndex::Cursor::advance() {
 void TotalsIndex::Cursor::apply() {
   if (step_ >= index_.steps_) return;
   while (edge_ < index_.edges_.size() && index_.edges_[edge_].step == step_) {
-    const Edge& edge = index_.edges_[edge_++];
-    add(totals_, edge.requested_bytes, edge.active_bytes, edge.allocated_bytes,
-        edge.reserved_bytes);
+    add(totals_, index_.edges_[edge_++].change);
   }
   const model::Trace& trace = index_.trace_;
   uint64_t event = index_.device_.event_begin + step_;
@@ -178,14 +180,15 @@ void TotalsIndex::Cursor::apply() {
   uint32_t row = trace.events.subject[event];
   if (row == UINT32_MAX) return;
   const Allocations& a = trace.allocations;
-  auto requested = static_cast<int64_t>(a.requested_bytes[row]);
-  auto block = static_cast<int64_t>(a.block_bytes[row]);
+  uint64_t requested = a.requested_bytes[row];
+  uint64_t block = a.block_bytes[row];
   if (a.first_step[row] == step_ && a.has(row, model::kAllocSeen)) {
-    add(totals_, requested, block, block, 0);
+    add(totals_, {requested, block, block, 0});
   }
-  if (std::min(a.free_requested_step[row], a.last_step[row]) == step_)
-    add(totals_, 0, 0, -block, 0);
-  if (a.last_step[row] == step_) add(totals_, -requested, -block, 0, 0);
+  if (std::min(a.free_requested_step[row], a.last_step[row]) == step_) {
+    add(totals_, {0, 0, minus(block), 0});
+  }
+  if (a.last_step[row] == step_) add(totals_, {minus(requested), minus(block), 0, 0});
 }
 
 Totals TotalsIndex::at(Step step) const {

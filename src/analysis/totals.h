@@ -72,10 +72,7 @@ class TotalsIndex {
   // A change that the event of that step does not name itself: lost ends and pieces of segments.
   struct Edge {
     Step step;
-    int64_t requested_bytes;
-    int64_t active_bytes;
-    int64_t allocated_bytes;
-    int64_t reserved_bytes;
+    Totals change;  // what goes is 2^64 − bytes
   };
 
   class Cursor {

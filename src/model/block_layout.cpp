@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/sorted_chunks.h"
 #include "model/block_size.h"
 
 namespace tidegauge::model {
@@ -9,6 +10,11 @@ namespace {
 
 // An oversize request (≥ max_split_size) takes a block of less than this much more, whole.
 constexpr uint64_t kOversizeRemainderBytes = uint64_t{20} << 20;
+
+struct Itself {
+  uint64_t operator()(uint64_t address) const { return address; }
+};
+using Starts = base::SortedChunks<uint64_t, Itself>;
 
 class BlockLayout {
  public:
@@ -52,22 +58,20 @@ class BlockLayout {
            kSmallRequestBytes;
   }
 
-  std::vector<uint64_t>& startsOf(uint64_t row) {
+  Starts& startsOf(uint64_t row) {
     return starts_[trace_.allocations.segment[row].index() - device_.segment_begin];
   }
 
   void insert(uint64_t row) {
     if (!isLargeOrdinary(row)) return;
-    std::vector<uint64_t>& starts = startsOf(row);
-    uint64_t address = trace_.allocations.address[row];
-    starts.insert(std::lower_bound(starts.begin(), starts.end(), address), address);
+    startsOf(row).insert(trace_.allocations.address[row]);
   }
 
   void erase(uint64_t row) {
     if (!isLargeOrdinary(row)) return;
-    std::vector<uint64_t>& starts = startsOf(row);
-    auto at = std::lower_bound(starts.begin(), starts.end(), trace_.allocations.address[row]);
-    if (at != starts.end() && *at == trace_.allocations.address[row]) starts.erase(at);
+    Starts& starts = startsOf(row);
+    auto at = starts.lowerBound(trace_.allocations.address[row]);
+    if (at != starts.end() && starts.at(at) == trace_.allocations.address[row]) starts.erase(at);
   }
 
   void onAlloc(uint64_t row) {
@@ -76,18 +80,20 @@ class BlockLayout {
       return;
     }
     Allocations& a = trace_.allocations;
-    std::vector<uint64_t>& starts = startsOf(row);
+    Starts& starts = startsOf(row);
     uint64_t address = a.address[row];
-    auto at = std::lower_bound(starts.begin(), starts.end(), address);
-    if (at != starts.end() && *at == address)
-      return;  // contradictory file: two blocks at one place
+    auto at = starts.lowerBound(address);
+    bool occupied = at != starts.end() && starts.at(at) == address;
     size_t segment = a.segment[row].index();
     uint64_t segment_end = trace_.segments.address[segment] + trace_.segments.total_bytes[segment];
-    uint64_t free_end = at == starts.end() ? segment_end : *at;
-    starts.insert(at, address);
+    uint64_t free_end = at == starts.end() ? segment_end : starts.at(at);
+    if (!occupied) starts.insert(address);
     if (!a.has(row, kBlockInferred)) return;  // the final state says it exactly
     uint64_t rounded = roundedBytes(a.requested_bytes[row], trace_.settings);
-    if (free_end < address + rounded) return;  // contradictory file
+    if (occupied || free_end - address < rounded) {  // contradictory file: the place is taken
+      a.flags[row] |= kBlockUncertain;
+      return;
+    }
     uint64_t remainder = free_end - address - rounded;
     uint64_t keep = trace_.settings.expandable_segments         ? 0
                     : rounded < trace_.settings.max_split_bytes ? kUnsplitRemainderBytes
@@ -97,7 +103,7 @@ class BlockLayout {
 
   Trace& trace_;
   const Device& device_;
-  std::vector<std::vector<uint64_t>> starts_;  // live block addresses of each large segment, sorted
+  std::vector<Starts> starts_;  // live block addresses of each large segment, sorted
 };
 
 }  // namespace

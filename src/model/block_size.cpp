@@ -7,6 +7,7 @@ namespace tidegauge::model {
 
 uint64_t roundedBytes(uint64_t requested_bytes, const AllocatorSettings& settings) {
   if (requested_bytes < kMinBlockBytes) return kMinBlockBytes;
+  if (requested_bytes > kMostRequestBytes) return requested_bytes;
   int log2 = static_cast<int>(std::bit_width(requested_bytes)) - 1;
   uint64_t divisions =
       settings.roundup_power2_divisions[static_cast<size_t>(std::clamp(log2 - 20, 0, 15))];

@@ -17,7 +17,10 @@ inline constexpr uint64_t kSmallRequestBytes = uint64_t{1} << 20;  // at most th
 // An ordinary large block keeps a remainder of up to this much instead of splitting it off.
 inline constexpr uint64_t kUnsplitRemainderBytes = uint64_t{1} << 20;
 
-// The smallest block that can serve the request. O(1).
+// The allocator refuses more than this at once; a hostile file may name any number.
+inline constexpr uint64_t kMostRequestBytes = uint64_t{1} << 60;
+
+// The smallest block that can serve the request; impossible requests are left as they are. O(1).
 uint64_t roundedBytes(uint64_t requested_bytes, const AllocatorSettings& settings);
 
 }  // namespace tidegauge::model

@@ -17,25 +17,21 @@ constexpr Text kTexts[] = {
      "recording; the stack shown is that of the free."},
     {IssueKind::kAllocOverLive, "alloc_over_live",
      "Allocated at an address that was still live: the free in between is missing, so the older "
-     "block "
-     "is drawn until here at most."},
+     "block is drawn until here at most."},
     {IssueKind::kFreeAgain, "free_again",
-     "Freed although its last recorded life had ended: the alloc in between is missing; drawn from "
-     "the end of that life."},
+     "Freed although its last recorded life had ended: the alloc in between is missing; drawn "
+     "from the end of that life."},
     {IssueKind::kGoneWithoutFree, "gone_without_free",
      "Allocated in the recording, never freed, and not in the final state: drawn to the end, so "
-     "live "
-     "bytes may be too high by this much."},
+     "live bytes may be too high by this much."},
     {IssueKind::kFinalBlockOverlaps, "final_block_overlaps",
      "In the final state at an address that the recording saw freed: its alloc is missing; drawn "
-     "from "
-     "that free on."},
+     "from that free on."},
     {IssueKind::kSizeMismatch, "size_mismatch",
      "Two places name different sizes for one block: the alloc's size is used."},
     {IssueKind::kSegmentContradiction, "segment_contradiction",
      "Segment events contradict each other or the final segments: reserved bytes may be wrong by "
-     "this "
-     "much."},
+     "this much."},
     {IssueKind::kOutsideSegments, "outside_segments",
      "Allocations that lie in no known segment: counted as live, but not inside reserved bytes."},
     {IssueKind::kFinalTotalsDiffer, "final_totals_differ",
@@ -59,15 +55,16 @@ constexpr Text kTexts[] = {
     {IssueKind::kTrailingBytes, "trailing_bytes", "Bytes after the end of the data: ignored."},
     {IssueKind::kRingOverflow, "ring_overflow",
      "The recording's ring buffer was probably full: the oldest events were overwritten. Record "
-     "with "
-     "a larger max_entries to see them."},
+     "with a larger max_entries to see them."},
     {IssueKind::kNoTrace, "no_trace",
      "No events: memory history was not switched on. Call "
      "torch.cuda.memory._record_memory_history() before the part you want to see."},
     {IssueKind::kSnapshotChecksum, "snapshot_checksum",
-     "A snapshot event's total of active bytes differs from ours by more than inferred block sizes "
-     "explain."},
+     "A snapshot event's total of active bytes differs from ours by more than inferred block "
+     "sizes explain."},
 };
+
+uint64_t saturatingSum(uint64_t a, uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
 
 const Text& textOf(IssueKind kind) {
   return *std::find_if(std::begin(kTexts), std::end(kTexts),
@@ -78,21 +75,35 @@ const Text& textOf(IssueKind kind) {
 
 void Issues::add(Issue issue) {
   if (issue.count == 0) issue.count = 1;
-  for (Issue& known : all_) {
-    if (known.kind == issue.kind && known.device == issue.device && known.detail == issue.detail) {
-      known.count += issue.count;
-      known.bytes += issue.bytes;
-      known.first_step = std::min(known.first_step, issue.first_step);
-      known.first_offset = std::min(known.first_offset, issue.first_offset);
-      return;
-    }
+  std::vector<uint32_t>& rows = rows_of_kind_[static_cast<size_t>(issue.kind)];
+  auto find = [&] {
+    return std::find_if(rows.begin(), rows.end(), [&](uint32_t row) {
+      return all_[row].device == issue.device && all_[row].detail == issue.detail;
+    });
+  };
+  auto known = find();
+  if (known == rows.end() && rows.size() >= kMostOfAKind) {
+    issue.device = Issue::kNoDevice;
+    issue.detail = kRest;
+    known = find();
   }
-  all_.push_back(std::move(issue));
+  if (known == rows.end()) {
+    rows.push_back(static_cast<uint32_t>(all_.size()));
+    all_.push_back(std::move(issue));
+    return;
+  }
+  Issue& sum = all_[*known];
+  sum.count = saturatingSum(sum.count, issue.count);
+  sum.bytes = saturatingSum(sum.bytes, issue.bytes);
+  sum.first_step = std::min(sum.first_step, issue.first_step);
+  sum.first_offset = std::min(sum.first_offset, issue.first_offset);
 }
 
 uint64_t Issues::count(IssueKind kind) const {
   uint64_t count = 0;
-  for (const Issue& issue : all_) count += issue.kind == kind ? issue.count : 0;
+  for (uint32_t row : rows_of_kind_[static_cast<size_t>(kind)]) {
+    count = saturatingSum(count, all_[row].count);
+  }
   return count;
 }
 

@@ -2,6 +2,7 @@
 // place and what it means for the totals. Nothing odd is dropped silently.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -47,16 +48,23 @@ struct Issue {
   static constexpr uint64_t kNone = std::numeric_limits<uint64_t>::max();
 };
 
-// Counts issues of one kind, device and detail together. Few distinct ones; add() is a linear
-// search.
+inline constexpr size_t kIssueKinds = static_cast<size_t>(IssueKind::kSnapshotChecksum) + 1;
+
+// Counts issues of one kind, device and detail together. A hostile file could name a million
+// devices or details: beyond 100 of a kind the rest is counted under the detail "…", so that add()
+// costs at most 101 comparisons.
 class Issues {
  public:
-  void add(Issue issue);  // count 0 is taken as 1
+  static constexpr size_t kMostOfAKind = 100;
+  static constexpr std::string_view kRest = "…";
+
+  void add(Issue issue);  // count 0 is taken as 1; sums stop at 2^64 − 1
   const std::vector<Issue>& all() const { return all_; }
   uint64_t count(IssueKind kind) const;
 
  private:
-  std::vector<Issue> all_;
+  std::vector<Issue> all_;                                       // in order of first appearance
+  std::array<std::vector<uint32_t>, kIssueKinds> rows_of_kind_;  // indices into all_
 };
 
 std::string_view name(IssueKind kind);     // "free_without_alloc"

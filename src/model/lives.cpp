@@ -8,6 +8,7 @@
 #include "model/block_layout.h"
 #include "model/block_size.h"
 #include "model/piece_lives.h"
+#include "model/stated_sums.h"
 
 namespace tidegauge::model {
 namespace {
@@ -22,8 +23,8 @@ struct Place {
   Step last_end = kNoStep;  // when the last one ended
 };
 
-// values[i] = the largest value that was raised on a range holding i. O(1) per range, O(n log n) at
-// the end (a sparse table filled backwards).
+// values[i] = the largest value that was raised on a range holding i, 0 if none. O(1) per range,
+// O(n log n) at the end (a sparse table filled backwards).
 class RangeMaximum {
  public:
   explicit RangeMaximum(size_t size) : levels_(std::bit_width(size), std::vector<Step>(size, 0)) {}
@@ -179,19 +180,14 @@ class LifeBuilder {
 
   // An alloc at a live address: that block's free was not recorded, or only half of it.
   void replaceLive(Place& place, Step step) {
-    if (place.row & kOlderBit) {
-      Older& older = older_[place.row & ~kOlderBit];
-      older.last_step = older.free_requested_step != kNoStep ? older.free_requested_step : step;
-    } else {
-      size_t row = base_ + place.row;
-      if (rows().free_requested_step[row] != kNoStep) {
-        rows().last_step[row] = rows().free_requested_step[row];
-      } else {
-        rows().last_step[row] = step;
-        rows().provenance[row] = Provenance::kLost;
-        note(IssueKind::kAllocOverLive, step, rows().block_bytes[row]);
-      }
+    if (letGoAt(place) != kNoStep) {
+      endAtRequest(place);
+      return;
     }
+    size_t row = base_ + place.row;  // blocks without an alloc are known by a free_requested
+    rows().last_step[row] = step;
+    rows().provenance[row] = Provenance::kLost;
+    note(IssueKind::kAllocOverLive, step, rows().block_bytes[row]);
     endLife(place, step);
   }
 
@@ -201,9 +197,25 @@ class LifeBuilder {
     place.last_end = step;
   }
 
+  // When the program let go of the block that is live at the place; kNoStep if it holds on to it.
+  Step letGoAt(const Place& place) {
+    return place.row & kOlderBit ? older_[place.row & ~kOlderBit].free_requested_step
+                                 : rows().free_requested_step[base_ + place.row];
+  }
+
+  // The block was let go of, its completion was not recorded, and another life has begun since.
+  void endAtRequest(Place& place) {
+    Step step = letGoAt(place);
+    (place.row & kOlderBit ? older_[place.row & ~kOlderBit].last_step
+                           : rows().last_step[base_ + place.row]) = step;
+    endLife(place, step);
+  }
+
   void onFree(Step step, size_t event, bool requested, bool completed) {
     const Events& events = trace_.events;
     Place& place = places_[events.address[event]];
+    // Nobody lets go twice: there was another life in between.
+    if (requested && place.row != kNoRow && letGoAt(place) != kNoStep) endAtRequest(place);
     if (place.row == kNoRow) addOlder(place, step, event);
     subjectOf(event) = place.row;
     if (place.row & kOlderBit) {
@@ -272,6 +284,10 @@ class LifeBuilder {
     uint64_t address = blocks.address[block];
     uint8_t seen = static_cast<uint8_t>(kInFinalState | (pending ? kPendingAtEnd : 0));
     Place& place = places_[address];
+    // The recorded block was let go of, the final one was not: they are two lives.
+    if (!pending && place.row != kNoRow && letGoAt(place) != kNoStep && !isInFinalState(place)) {
+      endAtRequest(place);
+    }
     if (place.row == kNoRow) {
       Older ghost;
       ghost.address = address;
@@ -279,6 +295,7 @@ class LifeBuilder {
       ghost.segment = trace_.final_segments.segment[segment];
       ghost.stack = blocks.stack[block];
       ghost.last_step = device_.steps();
+      if (pending) ghost.free_requested_step = 0;  // before the recording
       ghost.version = place.version;
       ghost.stream = trace_.final_segments.stream[segment];
       ghost.pool = trace_.final_segments.pool[segment];
@@ -287,6 +304,7 @@ class LifeBuilder {
       ghost.flags = seen;
       if (place.last_end != kNoStep) {
         ghost.first_step = place.last_end;
+        if (pending) ghost.free_requested_step = place.last_end;
         ghost.provenance = Provenance::kLost;
         note(IssueKind::kFinalBlockOverlaps, place.last_end, ghost.block_bytes);
       }
@@ -317,6 +335,12 @@ class LifeBuilder {
     final_row_of_block_.emplace_back(block, place.row);
   }
 
+  bool isInFinalState(const Place& place) {
+    return ((place.row & kOlderBit ? older_[place.row & ~kOlderBit].flags
+                                   : rows().flags[base_ + place.row]) &
+            kInFinalState) != 0;
+  }
+
   // A ghost cannot have been there while a recorded block lay inside its range: it begins after it.
   void cutGhosts() {
     struct Range {
@@ -333,31 +357,34 @@ class LifeBuilder {
     std::sort(ghosts.begin(), ghosts.end(),
               [](const Range& a, const Range& b) { return a.begin < b.begin; });
     RangeMaximum last_inside(ghosts.size());
-    auto meet = [&](uint64_t begin, uint64_t end, Step last) {
+    auto meet = [&](uint64_t begin, uint64_t end, Step last, Step let_go) {
+      if (last == kNoStep) last = let_go;
       if (last == kNoStep) return;
       auto by_begin = [](const Range& g, uint64_t address) { return g.begin < address; };
       auto low = std::lower_bound(ghosts.begin(), ghosts.end(), begin, by_begin);
       if (low != ghosts.begin() && (low - 1)->end > begin) --low;
       auto high = std::lower_bound(low, ghosts.end(), end, by_begin);
       last_inside.raise(static_cast<size_t>(low - ghosts.begin()),
-                        static_cast<size_t>(high - ghosts.begin()), last);
+                        static_cast<size_t>(high - ghosts.begin()), last + 1);
     };
     for (size_t row = base_; row < rows().size(); ++row) {
       if (rows().flags[row] & kInFinalState) continue;
       meet(rows().address[row], rows().address[row] + rows().requested_bytes[row],
-           rows().last_step[row]);
+           rows().last_step[row], rows().free_requested_step[row]);
     }
     for (const Older& older : older_) {
       if (older.flags & kInFinalState) continue;
-      meet(older.address, older.address + older.requested_bytes, older.last_step);
+      meet(older.address, older.address + older.requested_bytes, older.last_step,
+           older.free_requested_step);
     }
     std::vector<Step> last = last_inside.values();
     for (size_t i = 0; i < ghosts.size(); ++i) {
       if (last[i] == 0) continue;
       Older& older = older_[ghosts[i].older];
       older.provenance = Provenance::kLost;
-      older.first_step = last[i];
-      note(IssueKind::kFinalBlockOverlaps, last[i], older.block_bytes);
+      older.first_step = last[i] - 1;
+      if (older.flags & kPendingAtEnd) older.free_requested_step = older.first_step;
+      note(IssueKind::kFinalBlockOverlaps, older.first_step, older.block_bytes);
     }
   }
 
@@ -528,6 +555,7 @@ void buildLives(Trace& trace) {
     buildPieceLives(trace, device);
     LifeBuilder(trace, device).run();
     inferBlocks(trace, device);
+    noteContradictions(trace, device);
   }
   noteRecordingGaps(trace);
 }

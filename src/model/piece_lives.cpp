@@ -16,6 +16,7 @@ struct Piece {
   bool expandable = false;
   bool born_in_trace = false;
   bool lost = false;
+  bool ended_by_event = false;
   StackId stack;
   StreamId stream;
   PoolId pool;
@@ -32,13 +33,14 @@ class LastEnds {
     ranges_.erase(ranges_.lower_bound(begin), ranges_.lower_bound(end));
     ranges_.emplace(begin, Range{end, step});
   }
-  // The latest end inside [begin, end), or 0.
+  // The latest end inside [begin, end), or kNoStep if nothing ended there.
   Step latest(uint64_t begin, uint64_t end) const {
-    Step latest = 0;
+    Step latest = kNoStep;
     auto it = ranges_.upper_bound(begin);
     if (it != ranges_.begin()) --it;
     for (; it != ranges_.end() && it->first < end; ++it) {
-      if (it->second.end > begin) latest = std::max(latest, it->second.step);
+      if (it->second.end <= begin) continue;
+      latest = latest == kNoStep ? it->second.step : std::max(latest, it->second.step);
     }
     return latest;
   }
@@ -95,8 +97,9 @@ class PieceBuilder {
       closeOverlap(piece.begin, piece.end, step, /*expected=*/false);
       live_.emplace(piece.begin, piece);
     } else {
+      size_t closed_before = closed_.size();
       uint64_t known = closeOverlap(piece.begin, piece.end, step, /*expected=*/true);
-      if (known < piece.end - piece.begin) addOlder(piece, step);
+      if (known < piece.end - piece.begin) addOlder(piece, step, closed_before);
     }
   }
 
@@ -117,7 +120,8 @@ class PieceBuilder {
       inside.begin = std::max(piece.begin, begin);
       inside.end = std::min(piece.end, end);
       inside.last = step;
-      inside.lost = !expected;
+      inside.lost |= !expected;
+      inside.ended_by_event = expected;
       closed_bytes += inside.end - inside.begin;
       close(inside);
       if (piece.begin < begin) {
@@ -138,30 +142,27 @@ class PieceBuilder {
 
   // The parts of a freed or unmapped range that no event had given: older than the recording,
   // unless an earlier life at that place has already ended (then the event that gave them was
-  // lost).
-  void addOlder(Piece piece, Step step) {
+  // lost). `closed_before` = closed_.size() before the range was closed: what was added since lies
+  // inside the range, in address order.
+  void addOlder(Piece piece, Step step, size_t closed_before) {
     piece.last = step;
-    std::vector<std::pair<uint64_t, uint64_t>> gaps{{piece.begin, piece.end}};
-    for (auto closed = closed_.rbegin(); closed != closed_.rend() && closed->last == step;
-         ++closed) {
-      std::vector<std::pair<uint64_t, uint64_t>> rest;
-      for (auto [begin, end] : gaps) {
-        if (closed->end <= begin || closed->begin >= end) {
-          rest.emplace_back(begin, end);
-          continue;
-        }
-        if (begin < closed->begin) rest.emplace_back(begin, closed->begin);
-        if (closed->end < end) rest.emplace_back(closed->end, end);
-      }
-      gaps = std::move(rest);
-    }
-    for (auto [begin, end] : gaps) {
+    piece.ended_by_event = true;
+    uint64_t at = piece.begin;
+    size_t closed_after = closed_.size();
+    auto addPart = [&](uint64_t end) {
+      if (at >= end) return;
       Piece part = piece;
-      part.begin = begin;
+      part.begin = at;
       part.end = end;
       placeAfterEarlierLives(part);
       close(part);
+    };
+    for (size_t i = closed_before; i < closed_after; ++i) {
+      uint64_t next = closed_[i].end;
+      addPart(closed_[i].begin);
+      at = next;
     }
+    addPart(piece.end);
   }
 
   void close(const Piece& piece) {
@@ -169,10 +170,12 @@ class PieceBuilder {
     ended_.paint(piece.begin, piece.end, piece.last);
   }
 
-  // A piece without a beginning starts at 0, or after the last life that overlaps it.
+  // A piece without a beginning starts at 0 (it was there before the first event), or after the
+  // last life that overlaps it: never at 0 then, for that life was there before it.
   void placeAfterEarlierLives(Piece& part) {
-    part.first = ended_.latest(part.begin, part.end);
-    if (part.first == 0) return;
+    Step ended = ended_.latest(part.begin, part.end);
+    if (ended == kNoStep) return;
+    part.first = std::max<Step>(ended, 1);
     part.lost = true;
     contradiction(part.first, part.end - part.begin);
   }
@@ -180,10 +183,24 @@ class PieceBuilder {
   void joinFinalState() {
     const FinalSegments& finals = trace_.final_segments;
     Step end_step = device_.steps();
-    for (uint64_t row = device_.final_segment_begin; row < device_.final_segment_end; ++row) {
+    std::vector<uint64_t> order(device_.final_segment_end - device_.final_segment_begin);
+    std::iota(order.begin(), order.end(), device_.final_segment_begin);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](uint64_t a, uint64_t b) { return finals.address[a] < finals.address[b]; });
+    uint64_t reach = 0;  // no final segment so far lies beyond it
+    for (uint64_t row : order) {
       uint64_t begin = finals.address[row];
       uint64_t end = begin + finals.total_bytes[row];
-      if (end <= begin) continue;
+      if (end <= begin) {
+        contradiction(end_step, 0);
+        continue;
+      }
+      if (begin < reach) {  // two final segments at one place: the lower one has it
+        contradiction(end_step, std::min(end, reach) - begin);
+        begin = reach;
+        if (end <= begin) continue;
+      }
+      reach = end;
       // Cut live pieces at the borders of the final segment, mark what lies inside.
       cutAt(begin);
       cutAt(end);
@@ -191,9 +208,6 @@ class PieceBuilder {
       auto it = live_.lower_bound(begin);
       while (it != live_.end() && it->first < end) {
         if (it->second.begin > at) addGhost(row, at, it->second.begin);
-        if (it->second.final_segment != UINT32_MAX) {  // two final segments at one place
-          contradiction(device_.steps(), it->second.end - it->second.begin);
-        }
         it->second.final_segment = static_cast<uint32_t>(row);
         at = it->second.end;
         ++it;
@@ -313,7 +327,14 @@ class PieceBuilder {
     bool in_final = false;
     bool all_large_pages = true;
     uint32_t final_row = UINT32_MAX;
-    std::vector<std::pair<Step, int64_t>> edges;
+    // What was there before the first event comes first; at one step, what goes comes before what
+    // comes.
+    struct Edge {
+      uint64_t when;
+      bool begins;
+      uint64_t bytes;
+    };
+    std::vector<Edge> edges;
     for (uint32_t index : life) {
       const Piece& piece = closed_[index];
       lowest = std::min(lowest, piece.begin);
@@ -326,22 +347,28 @@ class PieceBuilder {
         final_row = piece.final_segment;
         trace_.final_segments.segment[final_row] = id;
       }
-      int64_t bytes = static_cast<int64_t>(piece.end - piece.begin);
-      edges.emplace_back(piece.first, bytes);
-      edges.emplace_back(piece.last, -bytes);
+      uint64_t bytes = piece.end - piece.begin;
+      bool older = !piece.born_in_trace && !piece.lost;
+      uint64_t begin = older ? 0 : 2 * uint64_t{piece.first} + 2;
+      edges.push_back({begin, true, bytes});
+      edges.push_back({std::max(2 * uint64_t{piece.last} + 1, begin + 1), false, bytes});
       trace_.pieces.segment.push_back(id);
       trace_.pieces.address.push_back(piece.begin);
       trace_.pieces.size_bytes.push_back(piece.end - piece.begin);
       trace_.pieces.first_step.push_back(piece.first);
       trace_.pieces.last_step.push_back(piece.last);
     }
-    std::sort(edges.begin(), edges.end());  // at one step, what goes comes first
-    int64_t mapped = 0;
-    int64_t most = 0;
-    for (auto [step, bytes] : edges) most = std::max(most, mapped += bytes);
+    std::sort(edges.begin(), edges.end(),
+              [](const Edge& a, const Edge& b) { return a.when < b.when; });
+    uint64_t mapped = 0;
+    uint64_t most = 0;
+    for (const Edge& edge : edges) {
+      mapped = edge.begins ? mapped + edge.bytes : mapped - edge.bytes;
+      if (edge.begins) most = std::max(most, mapped);
+    }
 
     // Pages of the large pool are 20 MiB; ordinary segments of the small pool are 2 MiB.
-    bool small = head.expandable ? !all_large_pages : most <= int64_t{2} << 20;
+    bool small = head.expandable ? !all_large_pages : most <= uint64_t{2} << 20;
     if (final_row != UINT32_MAX) small = trace_.final_segments.small_pool[final_row];
     SegmentKind kind = head.expandable ? SegmentKind::kExpandable
                        : small         ? SegmentKind::kSmall
@@ -351,7 +378,7 @@ class PieceBuilder {
                             : in_final           ? Provenance::kGhost
                                                  : Provenance::kBeforeRecording;
     segments.address.push_back(lowest);
-    segments.total_bytes.push_back(static_cast<uint64_t>(most));
+    segments.total_bytes.push_back(most);
     segments.kind.push_back(kind);
     segments.stack.push_back(head.stack);
     segments.first_step.push_back(head.first);
@@ -370,7 +397,7 @@ class PieceBuilder {
     for (uint32_t index : life) {
       const Piece& piece = closed_[index];
       if (piece.born_in_trace) link(piece.first);
-      if (!piece.lost) link(piece.last);
+      if (piece.ended_by_event) link(piece.last);
     }
   }
 
@@ -427,36 +454,30 @@ void OwnedRanges::advanceTo(Step step) {
 
 void OwnedRanges::insert(uint32_t piece) {
   uint64_t begin = trace_.pieces.address[piece];
-  Range range{begin, begin + trace_.pieces.size_bytes[piece], trace_.pieces.segment[piece]};
-  auto at = std::lower_bound(live_.begin(), live_.end(), begin,
-                             [](const Range& r, uint64_t address) { return r.begin < address; });
-  live_.insert(at, range);
+  live_.insert({begin, begin + trace_.pieces.size_bytes[piece], trace_.pieces.segment[piece]});
+  last_hit_ = {};
 }
 
 void OwnedRanges::erase(uint32_t piece) {
   uint64_t begin = trace_.pieces.address[piece];
-  auto at = std::lower_bound(live_.begin(), live_.end(), begin,
-                             [](const Range& r, uint64_t address) { return r.begin < address; });
-  for (; at != live_.end() && at->begin == begin; ++at) {
-    if (at->segment == trace_.pieces.segment[piece]) {
+  for (auto at = live_.lowerBound(begin); at != live_.end() && live_.at(at).begin == begin;
+       at = live_.next(at)) {
+    if (live_.at(at).segment == trace_.pieces.segment[piece]) {
       live_.erase(at);
+      last_hit_ = {};
       return;
     }
   }
 }
 
 SegmentId OwnedRanges::find(uint64_t address) const {
-  auto holds = [&](size_t i) {
-    return i < live_.size() && live_[i].begin <= address && address < live_[i].end;
-  };
-  if (holds(last_hit_)) return live_[last_hit_].segment;
-  auto after = std::upper_bound(live_.begin(), live_.end(), address,
-                                [](uint64_t a, const Range& r) { return a < r.begin; });
-  if (after == live_.begin()) return {};
-  size_t index = static_cast<size_t>(after - live_.begin()) - 1;
-  if (!holds(index)) return {};
-  last_hit_ = index;
-  return live_[index].segment;
+  auto holds = [&](const Range& range) { return range.begin <= address && address < range.end; };
+  if (holds(last_hit_)) return last_hit_.segment;
+  auto at = live_.lowerBound(address);
+  if (at == live_.end() || live_.at(at).begin != address) at = live_.previous(at);
+  if (at == live_.end() || !holds(live_.at(at))) return {};
+  last_hit_ = live_.at(at);
+  return last_hit_.segment;
 }
 
 }  // namespace tidegauge::model

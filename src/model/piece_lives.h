@@ -11,6 +11,7 @@
 
 #include <vector>
 
+#include "base/sorted_chunks.h"
 #include "model/trace.h"
 
 namespace tidegauge::model {
@@ -32,9 +33,12 @@ class OwnedRanges {
 
  private:
   struct Range {
-    uint64_t begin;
-    uint64_t end;
+    uint64_t begin = 0;
+    uint64_t end = 0;
     SegmentId segment;
+  };
+  struct BeginOf {
+    uint64_t operator()(const Range& range) const { return range.begin; }
   };
   void insert(uint32_t piece);
   void erase(uint32_t piece);
@@ -44,8 +48,8 @@ class OwnedRanges {
   std::vector<uint32_t> ends_;    // pieces by last_step
   size_t next_start_ = 0;
   size_t next_end_ = 0;
-  std::vector<Range> live_;  // by address
-  mutable size_t last_hit_ = 0;
+  base::SortedChunks<Range, BeginOf> live_;
+  mutable Range last_hit_;  // empty if live_ has changed since
 };
 
 }  // namespace tidegauge::model

@@ -135,7 +135,7 @@ struct Allocations {
   std::vector<StackId> stack;
   std::vector<Step> first_step;           // 0 if older than the recording
   std::vector<Step> last_step;            // number of events if live at the end
-  std::vector<Step> free_requested_step;  // kNoStep if never
+  std::vector<Step> free_requested_step;  // kNoStep if never; first_step if before it began
   std::vector<uint32_t> version;          // PyTorch's n in b7f…_n: nth life of this address
   std::vector<StreamId> stream;
   std::vector<PoolId> pool;
