@@ -124,7 +124,7 @@ export async function settled(page) {
       new Promise((resolve) => {
         const stats = window.tidegaugeStats;
         const before = stats?.frames;
-        setTimeout(() => resolve(stats !== undefined && stats.frames === before && stats.tiles > 0), 350);
+        setTimeout(() => resolve(stats !== undefined && stats.frames === before && stats.tiles > 0 && stats.waiting === 0), 350);
       }),
     null,
     { polling: 50 },

@@ -75,7 +75,7 @@ export function Menu({ label, class: look, children, items, chosen, onChoose }: 
         aria-haspopup="listbox"
         aria-expanded={open.value}
         aria-controls={open.value ? id : undefined}
-        aria-label={label}
+        title={label}
         onClick={() => {
           open.value = !open.value;
         }}

@@ -75,6 +75,26 @@ const LOOK = EditorView.theme({
   ".cm-completionDetail": { color: "var(--tg-ink-3)", fontStyle: "normal" },
 });
 
+/**
+ * Typing over selected keywords: the browser's own editing would carry their colour along in a style
+ * attribute, which the page's policy forbids and reports. Brackets and quotes keep their handler,
+ * which wraps the selection.
+ */
+const REPLACE_SELECTION = EditorView.domEventHandlers({
+  beforeinput(event, view) {
+    const { data, inputType } = event;
+    if (inputType !== "insertText" || data === null || view.composing) return false;
+    if (view.state.selection.main.empty || /[()[\]{}'"`]/.test(data)) return false;
+    event.preventDefault();
+    view.dispatch({
+      ...view.state.replaceSelection(data),
+      userEvent: "input.type",
+      scrollIntoView: true,
+    });
+    return true;
+  },
+});
+
 export function createEditor(
   host: HTMLElement,
   text: string,
@@ -115,6 +135,7 @@ export function createEditor(
         EditorState.languageData.of(() => [{ autocomplete: completeFrom(functions) }]),
         syntaxHighlighting(COLOURS),
         LOOK,
+        REPLACE_SELECTION,
         placeholder("SELECT …"),
         EditorView.lineWrapping,
         EditorView.contentAttributes.of({ "aria-label": "SQL query. Control and Enter run it." }),

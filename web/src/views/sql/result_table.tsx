@@ -156,7 +156,7 @@ export function ResultTable({ result }: { result: SqlResult }) {
                 </th>
               );
             })}
-            {result.columns.every((column) => isNumber(column.kind)) && <th class="filler" />}
+            {result.columns.every((column) => isNumber(column.kind)) && <td class="filler" />}
           </tr>
         </thead>
         <tbody>

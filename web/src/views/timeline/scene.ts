@@ -54,13 +54,15 @@ export interface Stats {
   tiles: number;
   frames: number;
   lastTileMs: number;
+  /** questions on their way */
+  waiting: number;
 }
 
 const SLIDE_MS = 280;
 const FIT_MS = 160;
 
 export class TimelineScene {
-  readonly stats: Stats = { quads: 0, tiles: 0, frames: 0, lastTileMs: 0 };
+  readonly stats: Stats = { quads: 0, tiles: 0, frames: 0, lastTileMs: 0, waiting: 0 };
   subject: Subject | null = null;
   x: Range = [0, 1];
   /** null: fitted */
@@ -206,6 +208,7 @@ export class TimelineScene {
   }
 
   private arrived(tile: Tile | null): void {
+    this.stats.waiting = this.source.waiting;
     if (tile) {
       this.stats.lastTileMs = tile.engineMs;
       this.listener.onArrival(tile.engineMs);
@@ -287,6 +290,7 @@ export class TimelineScene {
       coarse: this.source.coarse(),
       ooms: this.ooms,
     });
+    this.stats.waiting = this.source.waiting;
     this.stats.frames += 1;
     if (moving) this.redraw();
   }

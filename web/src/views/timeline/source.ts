@@ -94,8 +94,8 @@ export class Source {
     );
   }
 
-  get waiting(): boolean {
-    return this.tiles.inFlight + this.lines.inFlight > 0;
+  get waiting(): number {
+    return this.tiles.inFlight + this.lines.inFlight;
   }
 
   setPlace(place: Place, domain: Domain): void {
