@@ -1,5 +1,7 @@
 #include "query/columns.h"
 
+#include "query/like.h"
+
 namespace tidegauge::query {
 
 Column& add(Table& table, ColumnKind kind, std::string name, std::string doc, Fill fill) {
@@ -57,10 +59,10 @@ Column& addPoolText(Table& table, std::string name, std::string doc, Fill fill,
     base::StringId id = strings.find(text);
     return id.valid() ? std::optional<int64_t>(id.value) : std::nullopt;
   };
-  column.contains = [&strings](std::string_view literal) {
+  column.like = [&strings](const std::string& pattern) {
     std::vector<bool> result(strings.size());
     for (uint32_t i = 0; i < result.size(); ++i) {
-      result[i] = lowerAscii(strings.text(base::StringId(i))).find(literal) != std::string::npos;
+      result[i] = isLike(std::string(strings.text(base::StringId(i))), pattern);
     }
     return result;
   };
@@ -76,10 +78,10 @@ Column& addEnum(Table& table, std::string name, std::string doc, Fill fill,
     if (found == names.end()) return std::nullopt;
     return found - names.begin();
   };
-  column.contains = [names](std::string_view literal) {
+  column.like = [names](const std::string& pattern) {
     std::vector<bool> result;
     for (const std::string& n : names) {
-      result.push_back(lowerAscii(n).find(literal) != std::string::npos);
+      result.push_back(isLike(n, pattern));
     }
     return result;
   };

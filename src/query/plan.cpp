@@ -6,6 +6,8 @@
 #include <cmath>
 #include <optional>
 
+#include "query/like.h"
+
 namespace tidegauge::query {
 namespace {
 
@@ -84,9 +86,8 @@ class Planner {
       case SQLITE_INDEX_CONSTRAINT_ISNOTNULL:
         return Test::kIsNotNull;
       case SQLITE_INDEX_CONSTRAINT_LIKE:
-        return column.contains && !literalOfPattern(constantText(index)).empty()
-                   ? std::optional(Test::kContains)
-                   : std::nullopt;
+        return column.like && isQuickPattern(constantText(index)) ? std::optional(Test::kLike)
+                                                                  : std::nullopt;
       default:
         return std::nullopt;
     }
@@ -110,7 +111,7 @@ class Planner {
   // Does the filter decide exactly as SQLite would, so that SQLite need not look again?
   bool isDecidedHere(Test test, const Column& column, int index) const {
     if (!column.isText() || test == Test::kIsNull || test == Test::kIsNotNull) return true;
-    if (test == Test::kContains) return true;
+    if (test == Test::kLike) return true;
     return test == Test::kEqual && !constantText(index).empty();
   }
 
@@ -128,8 +129,8 @@ class Planner {
       rows_ /= std::max<double>(static_cast<double>(distinct), 2);
       // A lookup: by search where rows are sorted, else through an order index. Few different
       // values (an action, a device) are a scan.
-      if (distinct >= 64 && column.hasExactKeys()) looked_up_ = true;
-    } else if (test == Test::kContains || test == Test::kOneOf) {
+      if (distinct >= 64 && column.canBeIndexed()) looked_up_ = true;
+    } else if (test == Test::kLike || test == Test::kOneOf) {
       rows_ /= 8;
     } else if (test != Test::kIsNotNull) {
       rows_ /= 4;
@@ -171,7 +172,7 @@ class Planner {
     if (few || table_.rows >> 32 != 0) return;
     for (const SortColumn& by : wanted) {
       const Column& column = table_.columns[static_cast<size_t>(by.column)];
-      if (!column.hasExactKeys() || (column.isText() && !groups_only)) return;
+      if (!column.canBeIndexed() || (column.isText() && !groups_only)) return;
     }
     info_->orderByConsumed = 1;
     plan_->backward = std::all_of(wanted.begin(), wanted.end(),

@@ -139,25 +139,33 @@ size_t RowFilter::keep(Row* rows, const int64_t* keys, size_t count) const {
   for (size_t i = 0; i < count; ++i) {
     bool passes = keys[i] >= low && keys[i] <= high &&
                   std::all_of(sets.begin(), sets.end(),
-                              [&](const KeySet& set) { return set.contains(keys[i]); });
+                              [&](const auto& set) { return set->contains(keys[i]); });
     if (passes) rows[kept++] = rows[i];
   }
   return kept;
 }
 
-void narrow(RowFilter& filter, const Column& column, Test test, sqlite3_value* value) {
+std::shared_ptr<const KeySet> LikeMemory::matches(const Column& column,
+                                                  const std::string& pattern) {
+  for (const Entry& entry : entries_) {
+    if (entry.column == &column && entry.pattern == pattern) return entry.keys;
+  }
+  auto keys = std::make_shared<const KeySet>(KeySet::ofBits(column.like(pattern)));
+  entries_.push_back({&column, pattern, keys});
+  return keys;
+}
+
+void narrow(RowFilter& filter, const Column& column, Test test, sqlite3_value* value,
+            LikeMemory& likes) {
   switch (test) {
     case Test::kIsNull:
       return filter.atMost(kNull);
     case Test::kIsNotNull:
       return filter.atLeast(kLeastNumber);
-    case Test::kContains: {
-      std::string literal = literalOfPattern(textOf(value));
-      if (literal.empty()) return;
+    case Test::kLike:
       filter.atLeast(kLeastNumber);
-      filter.sets.push_back(KeySet::ofBits(column.contains(literal)));
+      filter.sets.push_back(likes.matches(column, std::string(textOf(value))));
       return;
-    }
     case Test::kOneOf: {
       std::vector<int64_t> keys;
       if (!membersOf(column, value, &keys)) return;
@@ -165,7 +173,7 @@ void narrow(RowFilter& filter, const Column& column, Test test, sqlite3_value* v
       KeySet set = KeySet::ofList(std::move(keys));
       filter.atLeast(set.least());
       filter.atMost(set.most());
-      filter.sets.push_back(std::move(set));
+      filter.sets.push_back(std::make_shared<const KeySet>(std::move(set)));
       return;
     }
     case Test::kIs:
@@ -174,15 +182,6 @@ void narrow(RowFilter& filter, const Column& column, Test test, sqlite3_value* v
     default:
       column.isText() ? narrowText(filter, column, test, value) : narrowNumber(filter, test, value);
   }
-}
-
-std::string literalOfPattern(std::string_view pattern) {
-  if (pattern.size() < 3 || pattern.front() != '%' || pattern.back() != '%') return {};
-  std::string_view inner = pattern.substr(1, pattern.size() - 2);
-  // A line end could match across two frames of a stack; wildcards inside need a real matcher.
-  constexpr std::string_view kNotLiteral("%_\n\0", 4);
-  return inner.find_first_of(kNotLiteral) == std::string_view::npos ? lowerAscii(inner)
-                                                                    : std::string();
 }
 
 }  // namespace tidegauge::query

@@ -12,6 +12,8 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "query/table.h"
@@ -28,7 +30,7 @@ enum class Test : uint8_t {
   kIsNull,
   kIsNotNull,
   kOneOf,
-  kContains,
+  kLike,
   kArgument,  // of a table-valued function
 };
 
@@ -56,7 +58,7 @@ struct RowFilter {
   int column = 0;
   int64_t low = kNull;
   int64_t high = std::numeric_limits<int64_t>::max();
-  std::vector<KeySet> sets;  // all must contain the key
+  std::vector<std::shared_ptr<const KeySet>> sets;  // all must contain the key
 
   bool isEmpty() const { return low > high; }
   bool isOneKey() const { return low == high; }
@@ -67,11 +69,23 @@ struct RowFilter {
   size_t keep(Row* rows, const int64_t* keys, size_t count) const;
 };
 
+// What LIKE patterns match, kept as long as the query runs: a join asks once per row.
+class LikeMemory {
+ public:
+  std::shared_ptr<const KeySet> matches(const Column& column, const std::string& pattern);
+
+ private:
+  struct Entry {
+    const Column* column;
+    std::string pattern;
+    std::shared_ptr<const KeySet> keys;
+  };
+  std::vector<Entry> entries_;
+};
+
 // Narrows `filter` by "column test value". A test that the column cannot decide leaves it as it is
 // (SQLite checks those again).
-void narrow(RowFilter& filter, const Column& column, Test test, sqlite3_value* value);
-
-// The literal of a LIKE pattern '%literal%', in lower case; empty if the pattern is another kind.
-std::string literalOfPattern(std::string_view pattern);
+void narrow(RowFilter& filter, const Column& column, Test test, sqlite3_value* value,
+            LikeMemory& likes);
 
 }  // namespace tidegauge::query

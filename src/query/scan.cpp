@@ -107,12 +107,12 @@ void Scan::narrowByFilter(const RowFilter& filter, Range* range) const {
 void Scan::splitByList(const RowFilter& filter) {
   const Column& column = request_.table->columns[static_cast<size_t>(filter.column)];
   if (column.sorted == Sorted::kNo) return;
-  for (const KeySet& set : filter.sets) {
-    if (set.list().empty() || set.list().size() > kFewListed) continue;
+  for (const auto& set : filter.sets) {
+    if (set->list().empty() || set->list().size() > kFewListed) continue;
     std::vector<Range> whole = std::move(ranges_);
     ranges_.clear();
     for (const Range& range : whole) {
-      for (int64_t key : set.list()) {
+      for (int64_t key : set->list()) {
         RowFilter one;
         one.column = filter.column;
         one.low = one.high = key;
@@ -133,7 +133,7 @@ void Scan::lookUp() {
   uint64_t most = 0;
   for (const RowFilter& filter : request_.filters) {
     const Column& column = table.columns[static_cast<size_t>(filter.column)];
-    if (!filter.isOneKey() || !column.hasExactKeys() || column.distinct <= most) continue;
+    if (!filter.isOneKey() || !column.canBeIndexed() || column.distinct <= most) continue;
     best = &filter;
     most = column.distinct;
   }

@@ -51,13 +51,15 @@ struct Column {
   std::function<std::string_view(int64_t key, std::string& scratch)> text;
   // The key of a text, if any row could have it. Empty if texts and keys are not one to one.
   std::function<std::optional<int64_t>(std::string_view text)> encode;
-  // By key: does the text contain this (lower-case) literal, in any case of ASCII letters?
-  std::function<std::vector<bool>(std::string_view literal)> contains;
+  // By key: is the text LIKE the pattern?
+  std::function<std::vector<bool>(const std::string& pattern)> like;
+
+  bool in_row_order_only = false;  // keys of rows far apart are slow to fill: no order index
 
   bool isText() const { return kind == ColumnKind::kText; }
-  // Rows with equal values have equal keys, and in number columns the order of keys is the order of
-  // values.
-  bool hasExactKeys() const { return !isText() || encode; }
+  // An order index serves it: equal values have equal keys, and the keys of numbers are in the
+  // order of the numbers.
+  bool canBeIndexed() const { return !in_row_order_only && (!isText() || encode); }
 };
 
 struct DeviceRows {

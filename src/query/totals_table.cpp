@@ -105,14 +105,13 @@ Table totalsTable(const AnalysedTrace& analysed) {
   table.natural_order = {0, 1};
   add(table, ColumnKind::kTime, "time_us", "µs since the epoch",
       stored(trace.events.time_us, [](int64_t t) { return t; }));
-  add(table, ColumnKind::kBytes, "requested_bytes", "what the program asked for",
-      member(analysed, &Totals::requested_bytes));
-  add(table, ColumnKind::kBytes, "active_bytes", "blocks from alloc to free_completed",
-      member(analysed, &Totals::active_bytes));
-  add(table, ColumnKind::kBytes, "allocated_bytes", "blocks from alloc to free_requested",
-      member(analysed, &Totals::allocated_bytes));
-  add(table, ColumnKind::kBytes, "reserved_bytes", "what the driver gave",
-      member(analysed, &Totals::reserved_bytes));
+  auto addTotal = [&](const char* name, const char* doc, uint64_t Totals::*bytes) {
+    add(table, ColumnKind::kBytes, name, doc, member(analysed, bytes)).in_row_order_only = true;
+  };
+  addTotal("requested_bytes", "what the program asked for", &Totals::requested_bytes);
+  addTotal("active_bytes", "blocks from alloc to free_completed", &Totals::active_bytes);
+  addTotal("allocated_bytes", "blocks from alloc to free_requested", &Totals::allocated_bytes);
+  addTotal("reserved_bytes", "what the driver gave", &Totals::reserved_bytes);
   std::vector<OutsideBytes> outside;
   for (const model::Device& device : trace.devices) {
     outside.push_back(outsideBytes(trace, device));

@@ -27,6 +27,7 @@ struct Cursor {
   View view;  // of a function
   std::vector<int64_t> arguments;
   int starts = 0;
+  LikeMemory likes;
   std::string scratch;
 
   explicit Cursor(VirtualTable* of_table)
@@ -132,7 +133,8 @@ int onFilter(sqlite3_vtab_cursor* base, int plan_index, const char*, int, sqlite
       null_argument = null_argument || sqlite3_value_type(values[i]) == SQLITE_NULL;
       arguments[column] = sqlite3_value_int64(values[i]);
     } else {
-      narrow(filterOf(request.filters, test.column), shape.columns[column], test.test, values[i]);
+      narrow(filterOf(request.filters, test.column), shape.columns[column], test.test, values[i],
+             cursor->likes);
     }
   }
   if (table->source->function != nullptr) {
