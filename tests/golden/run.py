@@ -111,7 +111,8 @@ def run(case, binary, folder):
     tokens = [(re.escape(path), name) for name, path in sorted(names.items(), reverse=True)]
     tokens += [(re.escape(str(folder)), "$TMP"), (re.escape(str(ROOT)), "$ROOT")]
     tokens += [tuple(mask.split(" => ")) for mask in values(case, "MASK")]
-    texts = [done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")]
+    texts = [text.decode(errors="replace").replace("\r", "␍")  # a golden file shows what it has
+             for text in (done.stdout, done.stderr)]
     for pattern, token in tokens:
         texts = [re.sub(pattern, lambda _, token=token: token, text) for text in texts]
     return done.returncode, texts[0].strip("\n"), texts[1].strip("\n")
