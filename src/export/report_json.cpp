@@ -76,9 +76,9 @@ json oomJson(const AnalysedTrace& analysed, const DeviceSummary& summary,
           {"active_bytes", oom.totals.active_bytes},
           {"allocated_bytes", oom.totals.allocated_bytes},
           {"reserved_bytes", oom.totals.reserved_bytes},
-          {"free_in_segments_bytes", oom.free.bytes},
-          {"holes", oom.free.count},
-          {"largest_hole_bytes", oom.free.largest_bytes},
+          {"free_in_segments_bytes", oom.free ? json(oom.free->bytes) : json()},
+          {"holes", oom.free ? json(oom.free->count) : json()},
+          {"largest_hole_bytes", oom.free ? json(oom.free->largest_bytes) : json()},
           {"given_back_bytes", oom.given_back_bytes},
           {"given_back_segments", oom.given_back_segments},
           {"stack_id", oom.stack.valid() ? json(oom.stack.value) : json()},
@@ -228,9 +228,9 @@ json brimJson(const DeviceSummary& summary) {
           {"device_free_bytes", oom.device_free_bytes},
           {"reserved_bytes", oom.totals.reserved_bytes},
           {"active_bytes", oom.totals.active_bytes},
-          {"free_bytes", oom.free.bytes},
-          {"holes", oom.free.count},
-          {"largest_hole_bytes", oom.free.largest_bytes},
+          {"free_bytes", oom.free->bytes},
+          {"holes", oom.free->count},
+          {"largest_hole_bytes", oom.free->largest_bytes},
           {"over_bytes", oom.overBytes()},
           {"ceiling_bytes", oom.ceilingBytes()}};
 }
@@ -254,12 +254,16 @@ json reportJson(const AnalysedTrace& analysed) {
 json sessionFileJson(const AnalysedTrace& analysed, size_t file_id) {
   json file = fileJson(analysed);
   file["id"] = file_id;
+  // People know the file by its last name; the rest of the path is in the tooltip.
+  const std::string& path = analysed.trace.source.name;
+  file["path"] = clean(path);
+  file["name"] = clean(path.substr(path.find_last_of('/') + 1));
   json devices = json::array();
   for (const auto& device : analysed.devices) {
     const analysis::TotalsIndex& totals = device->totals;
     json ooms = json::array();
     json ceiling;
-    for (const analysis::OomReport& oom : analysis::oomsOf(analysed, *device, 1)) {
+    for (const analysis::OomReport& oom : analysis::oomsOf(analysed, *device, 0)) {
       if (ooms.size() < 1000) {
         ooms.push_back({{"step", oom.step},
                         {"requested_bytes", oom.requested_bytes},
