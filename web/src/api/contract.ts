@@ -95,8 +95,11 @@ export interface Holder {
   caller: string;
   bytes: number;
   blocks: number;
-  provenance: string;
+  /** of these, older than the recording */
+  older_bytes: number;
   share: number;
+  slot: number;
+  first_allocation_id: number | null;
 }
 
 export interface Phase {
@@ -246,6 +249,8 @@ export interface Allocation {
   stack_is_of_free: boolean;
   compile_context: string | null;
   metadata: string | null;
+  /** "loss.py:22 cross_entropy_loss (to_dtype)": the user's frame and the operator */
+  label: string;
   slot: number;
   siblings: {
     count: number;

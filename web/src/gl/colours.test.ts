@@ -12,6 +12,7 @@ import {
   parseHex,
   SIZE_RAMP,
   sizeStep,
+  UNKNOWN_KEY,
 } from "./colours";
 import { isFiltering, isHidden, NO_FILTER, parseRgba } from "./painter";
 import { FRAGMENT_SHADER, VERTEX_SHADER } from "./quad_shader";
@@ -82,9 +83,11 @@ describe("filters", () => {
     expect(isFiltering(rest)).toBe(true);
   });
   it("know what the legend calls a quad", () => {
-    expect(filterKey(QUAD, { ...AT, mode: "stack" })).toBe(33);
+    expect(filterKey(QUAD, { ...AT, mode: "stack" })).toBe(34);
+    expect(filterKey({ ...QUAD, stackSlot: 9 }, { ...AT, mode: "stack" })).toBe(UNKNOWN_KEY);
+    expect(filterKey({ ...QUAD, flags: 2, provenance: 1 }, { ...AT, mode: "stack" })).toBe(0);
+    expect(filterKey({ ...QUAD, pool: 255 }, { ...AT, mode: "pool" })).toBe(UNKNOWN_KEY);
     expect(filterKey({ ...QUAD, flags: 2 }, { ...AT, mode: "stack" })).toBe(-1);
-    expect(filterKey({ ...QUAD, stack: 0xffffffff }, { ...AT, mode: "stack" })).toBe(-1);
-    expect(filterKey(QUAD, { ...AT, mode: "stream" })).toBe(9);
+    expect(filterKey(QUAD, { ...AT, mode: "stream" })).toBe(10);
   });
 });

@@ -111,7 +111,7 @@ export function paletteIndex(quad: Quad, by: ColourBy): number {
     case "stream":
       return ordinalSlot(quad.stream);
     case "pool":
-      return ordinalSlot(quad.pool);
+      return quad.pool === MANY ? OLDER_SLOT : ordinalSlot(quad.pool);
     case "size":
       return SIZE_RAMP + sizeStep(quad.log2Bytes);
     case "age":
@@ -121,23 +121,28 @@ export function paletteIndex(quad: Quad, by: ColourBy): number {
   }
 }
 
-/** What the legend calls the quad: the key that a filter hides. −1: part of "other". */
+/** Key of what the legend calls unknown; every other key is one more than the number of its row. */
+export const UNKNOWN_KEY = 0;
+const MANY = 255;
+
+/** What the legend calls the quad, as a number for filters. −1: only "other" can mean it. */
 export function filterKey(quad: Quad, by: ColourBy): number {
   const merged = (quad.flags & 2) !== 0;
   switch (by.mode) {
     case "stack":
-      return merged || quad.stack === 0xffffffff ? -1 : quad.stack;
+      if (merged) return quad.provenance === 0 ? -1 : UNKNOWN_KEY;
+      return quad.stackSlot === OLDER_SLOT ? UNKNOWN_KEY : quad.stack + 1;
     case "category":
-      return quad.categorySlot;
+      return quad.categorySlot + 1;
     case "stream":
-      return quad.stream;
+      return quad.stream + 1;
     case "pool":
-      return quad.pool;
+      return quad.pool === MANY ? UNKNOWN_KEY : quad.pool + 1;
     case "size":
-      return Math.floor(quad.log2Bytes);
+      return Math.floor(quad.log2Bytes) + 1;
     case "age":
-      return merged ? -1 : ageStep(by.ageAt - quad.firstStep, by.steps);
+      return merged ? -1 : ageStep(by.ageAt - quad.firstStep, by.steps) + 1;
     case "provenance":
-      return quad.provenance;
+      return quad.provenance + 1;
   }
 }

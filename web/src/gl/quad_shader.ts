@@ -30,8 +30,6 @@ flat out float v_height;
 flat out uint v_look;      // 1 hatched, 2 without seam, 4 pending
 out float v_below_top;     // pixels below the upper edge
 
-const uint NONE = 0xffffffffu;
-
 int ramp(float share) { return clamp(int(floor(share * 7.0)), 0, 6); }
 
 void main() {
@@ -55,25 +53,28 @@ void main() {
   float age = log2(1.0 + max(0.0, u_age_at - float(b.w))) / max(1.0, log2(1.0 + u_steps));
   if (u_mode == 0) {
     colour = min(9, int((b.y >> 16) & 255u));
-    if (!merged && b.x != NONE) key = int(b.x);
+    if (!merged) key = colour == 9 ? 0 : int(b.x) + 1;
+    else if (provenance != 0u) key = 0;
   } else if (u_mode == 1) {
     colour = min(9, int(b.y >> 24));
-    key = int(b.y >> 24);
+    key = int(b.y >> 24) + 1;
   } else if (u_mode == 2) {
-    key = int(b.z & 255u);
-    colour = 1 + key % 8;
+    int stream = int(b.z & 255u);
+    colour = 1 + stream % 8;
+    key = stream + 1;
   } else if (u_mode == 3) {
-    key = int((b.z >> 8) & 255u);
-    colour = 1 + key % 8;
+    int pool = int((b.z >> 8) & 255u);
+    colour = pool == 255 ? 9 : 1 + pool % 8;
+    key = pool == 255 ? 0 : pool + 1;
   } else if (u_mode == 4) {
     colour = 10 + ramp((log2_bytes - 9.0) / 23.0);
-    key = int(floor(log2_bytes));
+    key = int(floor(log2_bytes)) + 1;
   } else if (u_mode == 5) {
     colour = merged ? 0 : 17 + ramp(age);
-    if (!merged) key = ramp(age);
+    if (!merged) key = ramp(age) + 1;
   } else {
-    key = int(provenance);
-    colour = key == 0 ? 2 : 9;
+    key = int(provenance) + 1;
+    colour = provenance == 0u ? 2 : 9;
   }
 
   bool hidden = false;
@@ -125,7 +126,7 @@ void main() {
     fill = mix(fill, u_palette[24], 0.9);
   }
   if ((v_look & 4u) != 0u && mod(gl_FragCoord.y, 4.0 * u_ratio) < 2.0 * u_ratio) {
-    fill = mix(fill, u_seam.rgb, 0.5);
+    fill = mix(fill, u_seam.rgb, 0.35);
   }
   if ((v_look & 2u) == 0u && v_below_top < u_ratio && v_height >= 3.0 * u_ratio) {
     float strength = v_height >= 9.0 * u_ratio ? 1.0 : v_height >= 6.0 * u_ratio ? 0.7 : 0.4;

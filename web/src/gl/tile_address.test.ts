@@ -22,11 +22,11 @@ describe("levels", () => {
     expect(levelFor(0.01)).toBe(0);
     expect(levelFor(0)).toBe(0);
   });
-  it("make pixel rows at most a pixel high and more than half", () => {
-    for (const perPixel of [1, 3, 5e7, 2 ** 20]) {
+  it("make pixel rows of half a pixel or more, and less than one", () => {
+    for (const perPixel of [2, 3, 5e7, 2 ** 20]) {
       const pixels = 2 ** rowLevelFor(perPixel) / perPixel;
-      expect(pixels).toBeLessThanOrEqual(1);
-      expect(pixels).toBeGreaterThan(0.5);
+      expect(pixels).toBeLessThan(1);
+      expect(pixels).toBeGreaterThanOrEqual(0.5);
     }
   });
   it("end where one tile covers everything", () => {

@@ -4,11 +4,13 @@
 //   level 2   |               0               |               1               |
 //   level 1   |       0       |       1       |       2       |       3       |
 //
-// Heights are cut likewise: rows of 2048 pixel rows, a pixel row being 2^k bytes.
-// A column is never narrower than a device pixel: then no peak can fall between two pixels.
+// Heights are cut likewise: rows of 4096 pixel rows, a pixel row being 2^k bytes.
+// A column is never narrower than a device pixel: then no peak can fall between two pixels. A pixel
+// row is half a device pixel or a little more: blocks lower than two of them come merged, so that
+// every block of two pixels and most of one pixel are drawn as themselves.
 
 export const TILE_COLUMNS = 512;
-export const TILE_ROWS = 2048;
+export const TILE_ROWS = 4096;
 
 export interface TileAddress {
   level: number;
@@ -23,7 +25,7 @@ export function levelFor(unitsPerPixel: number): number {
 }
 
 export function rowLevelFor(bytesPerPixel: number): number {
-  return Math.max(0, Math.floor(Math.log2(Math.max(bytesPerPixel, 1)) + 1e-9));
+  return Math.max(0, Math.ceil(Math.log2(Math.max(bytesPerPixel, 1)) - 1e-9) - 1);
 }
 
 export function tileSpan(level: number): number {

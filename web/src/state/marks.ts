@@ -1,6 +1,6 @@
 // What is marked in the pictures: the hits of a search or the rows of a query. The URL keeps their
 // text; the server's number of the mark lives only here.
-import { computed, signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 import { type ApiError, asApiError, getJson, isAbort, postJson } from "../api/client";
 import type { Hit, SearchResult, SqlResult } from "../api/contract";
 import { device, follow, go, page, place } from "./store";
@@ -25,6 +25,7 @@ export const sqlRunning = signal(false);
 
 export const ROW_LIMIT = 100_000;
 let running: AbortController | null = null;
+let asked = "";
 
 /** Runs a query; its text goes into the URL and the history. */
 export async function runSql(sql: string): Promise<void> {
@@ -49,6 +50,17 @@ export async function runSql(sql: string): Promise<void> {
     if (running === mine) sqlRunning.value = false;
   }
 }
+
+// a link that marks the rows of a query: the query runs again wherever the link leads
+effect(() => {
+  const { view, sql, mark: source } = page.value;
+  const at = place.value;
+  if (!at || view === "sql" || source !== "sql" || sql.trim() === "") return;
+  const known = sqlAnswer.peek();
+  if (asked === `${at.file} ${sql}` || (known?.sql === sql && known.file === at.file)) return;
+  asked = `${at.file} ${sql}`;
+  void runSql(sql);
+});
 
 export interface Mark {
   number: number;

@@ -20,6 +20,7 @@ import { ErrorNotice, Notice, RECORD_CODE } from "./notice";
 import { Rail } from "./rail";
 import { Status } from "./status";
 import { TopBar, toggleInspector } from "./topbar";
+import { baseName } from "./units";
 
 function shellKey(event: KeyboardEvent): boolean {
   const view = VIEWS[Number(event.key) - 1];
@@ -81,7 +82,7 @@ function Main() {
 export function Shell() {
   useEffect(() => onKey(shellKey), []);
   const view = viewNamed(page.value.view);
-  const name = file.value?.name;
+  const name = file.value && baseName(file.value.name);
   useEffect(() => {
     document.title = [view?.title, name, "Tidegauge"].filter(Boolean).join(" · ");
   }, [view?.title, name]);

@@ -4,20 +4,36 @@ import { formatHash } from "../state/url";
 import { Icon } from "./icons";
 import { integer, seconds } from "./units";
 
+const FIRST: readonly string[] = ["drawn", "reserved"];
+
 export function Status() {
   const identities = overview.value.data?.identities ?? [];
+  // the two that answer "where is it all"; any that is broken; the others behind a number
+  const shown = identities.filter((one) => !one.holds || FIRST.includes(one.name));
+  const rest = identities.filter((one) => !shown.includes(one));
   const hover = hoverStep.value;
   const start = device.value?.first_time_us ?? null;
   const issues = formatHash({ ...page.value, view: "overview" });
   return (
     <footer class="status">
-      {identities.map((identity, index) => (
+      {shown.map((identity, index) => (
         <span key={identity.name} class={index > 0 ? "opt" : ""} title={identity.text}>
           {index > 0 && <i class="sep" />}
           {identity.holds ? <Icon name="check" class="okc" /> : <Icon name="alert" />}
-          {identity.holds ? identity.text : <a href={issues}>{identity.text}</a>}
+          {identity.holds ? (
+            <span class="cut">{identity.text}</span>
+          ) : (
+            <a href={issues}>{identity.text}</a>
+          )}
         </span>
       ))}
+      {rest.length > 0 && (
+        <span class="opt" title={rest.map((one) => one.text).join("\n")}>
+          <i class="sep" />
+          <Icon name="check" class="okc" />
+          {rest.length} more
+        </span>
+      )}
       <span class="spacer" />
       {hover && (
         <span>

@@ -17,7 +17,7 @@ import { formatHash, START } from "../state/url";
 import { Icon, Logo } from "./icons";
 import { Menu } from "./menu";
 import { SearchBox } from "./search_box";
-import { bytesText, counted, integer } from "./units";
+import { baseName, bytesText, counted, integer } from "./units";
 
 function FileMenu() {
   const files = session.value?.files ?? [];
@@ -27,7 +27,7 @@ function FileMenu() {
   if (files.length < 2) {
     return (
       <span class="file" title={`${current.name}, ${current.format}, ${facts}`}>
-        <span class="mono cut">{current.name}</span>
+        <span class="mono cut">{baseName(current.name)}</span>
         <span class="faint">{facts}</span>
       </span>
     );
@@ -38,13 +38,17 @@ function FileMenu() {
       class="file"
       items={files.map((one) => ({
         key: String(one.id),
-        label: <span class="mono">{one.name}</span>,
+        label: (
+          <span class="mono" title={one.name}>
+            {baseName(one.name)}
+          </span>
+        ),
         note: `${bytesText(one.file_bytes)} · ${integer(one.events)} events`,
       }))}
       chosen={String(current.id)}
       onChoose={(key) => goPlace(Number(key), null)}
     >
-      <span class="mono cut">{current.name}</span>
+      <span class="mono cut">{baseName(current.name)}</span>
       <span class="faint">{facts}</span>
     </Menu>
   );

@@ -3,26 +3,41 @@ import type { Frame, SqlResult } from "../api/contract";
 import { foldNoise } from "./inspector/fold";
 import { csvOf } from "./sql/csv";
 
-function frame(name: string, noise: boolean): Frame {
-  return { function: name, file: "", line: 0, kind: "", noise, user: !noise, repeat: 1, note: "" };
+function frame(name: string, kind: "user" | "library" | "native" | "noise"): Frame {
+  return {
+    function: name,
+    file: "",
+    line: 0,
+    kind: kind === "user" || kind === "library" ? "python" : "cpp",
+    noise: kind === "noise",
+    user: kind === "user",
+    repeat: 1,
+    note: "",
+  };
 }
 
+const names = (of: ReturnType<typeof foldNoise>) => of.shown.map((one) => one.frame.function);
+
 describe("stacks", () => {
-  it("fold runs of the framework, but not a single frame", () => {
-    const groups = foldNoise([
-      frame("a", true),
-      frame("mine", false),
-      frame("b", true),
-      frame("c", true),
-      frame("main", false),
+  it("fold the framework into one line, where its first frame stood", () => {
+    const folded = foldNoise([
+      frame("linear", "library"),
+      frame("at::linear", "native"),
+      frame("mine", "user"),
+      frame("_PyEval", "noise"),
+      frame("main", "user"),
     ]);
-    expect(groups.map((one) => [one.start, one.folded, one.frames.length])).toEqual([
-      [0, false, 1],
-      [1, false, 1],
-      [2, true, 2],
-      [4, false, 1],
-    ]);
-    expect(foldNoise([])).toEqual([]);
+    expect(names(folded)).toEqual(["linear", "mine", "main"]);
+    expect(folded).toMatchObject({ hidden: 2, before: 1 });
+  });
+  it("keep native frames where there is no Python", () => {
+    const folded = foldNoise([frame("unwind", "noise"), frame("x", "noise"), frame("a", "native")]);
+    expect(names(folded)).toEqual(["a"]);
+  });
+  it("stay as they are when there is little to fold or nothing else", () => {
+    expect(foldNoise([frame("a", "noise"), frame("b", "user")]).hidden).toBe(0);
+    expect(names(foldNoise([frame("a", "noise"), frame("b", "noise")]))).toEqual(["a", "b"]);
+    expect(foldNoise([])).toEqual({ shown: [], hidden: 0, before: 0 });
   });
 });
 

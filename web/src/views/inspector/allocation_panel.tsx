@@ -162,7 +162,7 @@ function Place({ of }: { of: Allocation }) {
             <dd>{of.category}</dd>
           </>
         )}
-        {of.compile_context && (
+        {of.compile_context && of.compile_context !== "N/A" && (
           <>
             <dt>Compiled</dt>
             <dd class="mono" title={of.compile_context}>

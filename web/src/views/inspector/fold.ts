@@ -1,20 +1,27 @@
-// Frames of the runtime are many and say little: runs of them become one line.
+// Frames of the runtime are many and say little: they fold into one line, where the first of them
+// stood. What stays: Python, and C++ only where there is no Python at all.
 import type { Frame } from "../../api/contract";
 
-export interface Group {
-  /** index of its first frame: stable while the stack is the same */
-  start: number;
-  folded: boolean;
-  frames: Frame[];
+export interface Folded {
+  /** frames to show, with their place in the stack */
+  shown: { frame: Frame; index: number }[];
+  hidden: number;
+  /** how many shown frames stand before the line that says how many are hidden */
+  before: number;
 }
 
-/** Single noisy frames stay: a line that says "1 frame" is no shorter than the frame. */
-export function foldNoise(frames: readonly Frame[]): Group[] {
-  const groups: Group[] = [];
-  frames.forEach((frame, index) => {
-    const last = groups.at(-1);
-    if (last && last.folded === frame.noise) last.frames.push(frame);
-    else groups.push({ start: index, folded: frame.noise, frames: [frame] });
-  });
-  return groups.map((group) => ({ ...group, folded: group.folded && group.frames.length > 1 }));
+function isFramework(frame: Frame, hasPython: boolean): boolean {
+  if (frame.user) return false;
+  return frame.noise || (hasPython && frame.kind !== "python");
+}
+
+/** A single hidden frame stays: a line that says "1 frame" is no shorter than the frame. */
+export function foldNoise(frames: readonly Frame[]): Folded {
+  const hasPython = frames.some((frame) => frame.kind === "python");
+  const all = frames.map((frame, index) => ({ frame, index }));
+  const shown = all.filter(({ frame }) => !isFramework(frame, hasPython));
+  const hidden = frames.length - shown.length;
+  if (hidden < 2 || shown.length === 0) return { shown: all, hidden: 0, before: 0 };
+  const first = frames.findIndex((frame) => isFramework(frame, hasPython));
+  return { shown, hidden, before: shown.filter(({ index }) => index < first).length };
 }

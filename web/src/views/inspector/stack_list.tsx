@@ -16,10 +16,10 @@ function FrameRow({ frame, hot }: { frame: Frame; hot: boolean }) {
       title={`${frameText(frame)}${frame.note === "" ? "" : `\n${frame.note}`}`}
     >
       <span class="cut fn">
-        {frame.file !== "" && (
+        {frame.file !== "" && frame.file !== "??" && (
           <>
             <span class="fi">{baseName(frame.file)}</span>
-            <span class="ln">:{frame.line}</span>{" "}
+            {frame.line > 0 && <span class="ln">:{frame.line}</span>}{" "}
           </>
         )}
         {frame.function}
@@ -30,7 +30,7 @@ function FrameRow({ frame, hot }: { frame: Frame; hot: boolean }) {
 }
 
 export function StackList({ stack, ofFree }: { stack: Stack | null; ofFree: boolean }) {
-  const open = useSignal<ReadonlySet<number>>(new Set());
+  const open = useSignal(false);
   const copied = useSignal(false);
   if (!stack || stack.frames.length === 0) {
     return (
@@ -41,6 +41,12 @@ export function StackList({ stack, ofFree }: { stack: Stack | null; ofFree: bool
     );
   }
   const hot = stack.frames.find((frame) => frame.user);
+  const folded = foldNoise(stack.frames);
+  const rows = open.value ? stack.frames.map((frame, index) => ({ frame, index })) : folded.shown;
+  const before = open.value ? 0 : folded.before;
+  const row = ({ frame, index }: { frame: Frame; index: number }) => (
+    <FrameRow key={`${index}`} frame={frame} hot={frame === hot} />
+  );
   const copy = async () => {
     try {
       await navigator.clipboard.writeText(stack.frames.map(frameText).join("\n"));
@@ -64,26 +70,22 @@ export function StackList({ stack, ofFree }: { stack: Stack | null; ofFree: bool
         <p class="dim t12">The allocation is older than the recording; this is who freed it.</p>
       )}
       <ol class="stack">
-        {foldNoise(stack.frames).map((group) =>
-          group.folded && !open.value.has(group.start) ? (
-            <li key={group.start} class="fold">
-              <button
-                type="button"
-                aria-expanded={false}
-                onClick={() => {
-                  open.value = new Set([...open.value, group.start]);
-                }}
-              >
-                <span>{counted(group.frames.length, "frame")} of the framework</span>
-                <span>show</span>
-              </button>
-            </li>
-          ) : (
-            group.frames.map((frame, i) => (
-              <FrameRow key={`${group.start + i}`} frame={frame} hot={frame === hot} />
-            ))
-          ),
+        {rows.slice(0, before).map(row)}
+        {folded.hidden > 0 && (
+          <li class="fold">
+            <button
+              type="button"
+              aria-expanded={open.value}
+              onClick={() => {
+                open.value = !open.value;
+              }}
+            >
+              <span>{counted(folded.hidden, "frame")} of the framework</span>
+              <span>{open.value ? "hide" : "show"}</span>
+            </button>
+          </li>
         )}
+        {rows.slice(before).map(row)}
       </ol>
     </section>
   );

@@ -128,7 +128,7 @@ function drawHighWater(
   label(s, text, x + side * 14, y + (side < 0 ? 12 : -9), {
     align: side < 0 ? "right" : "left",
     colour: s.token("reserved-text"),
-    halo: true,
+    backed: true,
   });
 }
 

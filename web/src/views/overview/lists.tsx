@@ -57,18 +57,23 @@ export function Findings({ list }: { list: readonly Finding[] }) {
 
 const WHEN = { oom: "when memory ran out", peak: "at the peak", end: "at the end" } as const;
 
-/** A search that finds the holder's blocks, by file and function. */
-function searchFor(holder: Holder): string {
-  const parts = /^(\S+):(\d+) (\S+)/.exec(holder.label);
-  return parts ? `${parts[1]} ${parts[3]}` : holder.label;
+/** Marks exactly the holder's blocks. */
+function queryFor(holder: Holder): string {
+  const which = holder.stack_id === null ? "IS NULL" : `= ${holder.stack_id}`;
+  return `SELECT id\nFROM allocations\nWHERE stack_id ${which}`;
 }
 
 function HolderRow({ of, at, largest }: { of: Holder; at: number; largest: number }) {
-  const state = { ...page.value, view: "timeline", x: null, y: null, at };
-  const href =
-    of.stack_id === null
-      ? formatHash({ ...state, colour: "provenance" })
-      : formatHash({ ...state, q: searchFor(of), mark: "search" });
+  const href = formatHash({
+    ...page.value,
+    view: "timeline",
+    x: null,
+    y: null,
+    at,
+    sel: of.first_allocation_id,
+    sql: queryFor(of),
+    mark: "sql",
+  });
   return (
     <tr>
       <td class="wide">
@@ -117,7 +122,7 @@ export function Holders({ of }: { of: Overview["holders"] }) {
           <tbody>
             {of.rows.map((row) => (
               <HolderRow
-                key={`${row.stack_id} ${row.provenance} ${row.label}`}
+                key={`${row.stack_id} ${row.label}`}
                 of={row}
                 at={of.step}
                 largest={largest}

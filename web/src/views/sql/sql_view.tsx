@@ -88,6 +88,15 @@ export function SqlView() {
     void runSql(text);
   }, [data, asked]);
 
+  // a link to another query, while this view is open
+  const wanted = page.value.sql;
+  useEffect(() => {
+    const now = editor.current;
+    if (!now || wanted === "" || wanted === now.text()) return;
+    now.setText(wanted);
+    void runSql(wanted);
+  }, [wanted]);
+
   const ask = (sql: string) => {
     editor.current?.setText(sql);
     void runSql(sql);

@@ -2,7 +2,7 @@
 import { signal, useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { LegendBy, LegendRow } from "../../api/contract";
-import { sizeStep } from "../../gl/colours";
+import { sizeStep, UNKNOWN_KEY } from "../../gl/colours";
 import type { Filter } from "../../gl/painter";
 import { legend } from "../../state/cursor";
 import { page } from "../../state/store";
@@ -30,8 +30,15 @@ function toggle(key: string): void {
   switchedOff.value = { by: page.value.colour, keys };
 }
 
-function keyNumber(key: string): number {
+function rowNumber(key: string): number {
   return /^\d+$/.test(key) ? Number(key) : -1;
+}
+
+/** As the painters number them, see filterKey in colours.ts. */
+function keyNumber(key: string): number {
+  if (key === "unknown") return UNKNOWN_KEY;
+  const number = rowNumber(key);
+  return number < 0 ? -1 : number + 1;
 }
 
 /** What the painters need of the switches. The rest is everything that has no entry of its own. */
@@ -47,8 +54,8 @@ export function filterOf(rows: readonly LegendRow[], hidden: ReadonlySet<string>
 
 /** Class of the swatch; sizes and ages use the steps of their ramp. */
 function swatch(row: LegendRow, by: LegendBy): string {
-  if (by === "size") return `size${1 + sizeStep(Math.max(0, keyNumber(String(row.key))))}`;
-  if (by === "age") return `age${1 + Math.max(0, Math.min(6, keyNumber(String(row.key))))}`;
+  if (by === "size") return `size${1 + sizeStep(Math.max(0, rowNumber(String(row.key))))}`;
+  if (by === "age") return `age${1 + Math.max(0, Math.min(6, rowNumber(String(row.key))))}`;
   return `cat${row.slot}`;
 }
 

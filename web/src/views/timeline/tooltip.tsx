@@ -6,7 +6,7 @@ import type { Allocation } from "../../api/contract";
 import { NO_ID, QuadFlag } from "../../api/tile";
 import { place } from "../../state/store";
 import { Bytes, FrameLabel } from "../../ui/text";
-import { baseName, counted, integer } from "../../ui/units";
+import { counted, integer } from "../../ui/units";
 import type { Under } from "./scene";
 
 export interface Tip {
@@ -62,13 +62,6 @@ export function lifeText(of: Allocation): string {
   return `${start} – ${of.live_at_end ? "still live" : integer(of.last_step)}`;
 }
 
-/** The first frame of the user's own code, else the innermost. */
-export function topFrame(of: Allocation): string {
-  const frames = of.stack?.frames ?? [];
-  const frame = frames.find((one) => one.user) ?? frames.find((one) => !one.noise) ?? frames[0];
-  return frame ? `${baseName(frame.file)}:${frame.line} ${frame.function}` : "";
-}
-
 const PROVENANCE = [
   "Allocation",
   "Older than the recording",
@@ -102,7 +95,7 @@ export function Tooltip() {
   if (!now || !quad) return null;
   const merged = (quad.flags & QuadFlag.merged) !== 0;
   const more = details.value;
-  const frame = more ? topFrame(more) : "";
+  const frame = more?.stack ? more.label : "";
   return (
     <div class="tip on" ref={box} role="tooltip">
       <div class="t">
@@ -115,6 +108,12 @@ export function Tooltip() {
           <>
             <dt>Life</dt>
             <dd>{more ? lifeText(more) : "…"}</dd>
+            {(quad.flags & QuadFlag.pending) !== 0 && (
+              <>
+                <dt>State</dt>
+                <dd>free asked, other streams use it</dd>
+              </>
+            )}
           </>
         )}
         <dt>Step here</dt>
