@@ -66,10 +66,11 @@ std::vector<LayoutBlock> blocksAt(const model::Trace& trace, const model::Device
     bool inside = range < owned.size() && owned[range].begin <= address;
     if (inside) {
       addFree(address);
-      at = std::max(at, std::min(address + a.block_bytes[row], owned[range].end));
+      uint64_t room = owned[range].end - address;
+      at = std::max(at, address + std::min(a.block_bytes[row], room));
     }
     bool pending = a.free_requested_step[row] <= step ||
-                   (device.steps() == 0 && a.has(row, model::kPendingAtEnd));
+                   (step + 1 >= device.steps() && a.has(row, model::kPendingAtEnd));
     blocks.push_back({.segment = inside ? owned[range].segment : model::SegmentId(),
                       .address = address,
                       .size_bytes = a.block_bytes[row],
@@ -90,9 +91,9 @@ uint64_t wholePages(const model::Trace& trace, model::SegmentId segment, uint64_
                     uint64_t size) {
   uint64_t page =
       trace.segments.small_pool[segment.index()] ? uint64_t{2} << 20 : uint64_t{20} << 20;
-  uint64_t origin = trace.segments.address[segment.index()];
-  uint64_t first = (begin - origin + page - 1) / page;
-  uint64_t last = (begin - origin + size) / page;
+  uint64_t offset = begin - trace.segments.address[segment.index()];
+  uint64_t first = offset / page + (offset % page != 0);
+  uint64_t last = (offset + size) / page;
   return last > first ? (last - first) * page : 0;
 }
 

@@ -1,5 +1,8 @@
 #include "analysis/oom.h"
 
+#include <algorithm>
+#include <numeric>
+
 namespace tidegauge::analysis {
 namespace {
 
@@ -24,7 +27,7 @@ void countGivenBack(const model::Trace& trace, const model::Device& device, OomR
 }  // namespace
 
 std::vector<OomReport> oomsOf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
-                              size_t limit) {
+                              size_t detailed) {
   const model::Trace& trace = analysed.trace;
   std::vector<OomReport> reports;
   for (uint64_t event = device.device.event_begin; event < device.device.event_end; ++event) {
@@ -35,12 +38,19 @@ std::vector<OomReport> oomsOf(const AnalysedTrace& analysed, const DeviceAnalysi
     report.device_free_bytes = trace.events.address[event];
     report.totals = device.totals.at(report.step);
     report.stack = trace.events.stack[event];
-    report.phases = phasesAt(device.phases, report.step);
     countGivenBack(trace, device.device, report);
-    if (limit == 0 || reports.size() < limit) {
-      report.free = freeParts(trace, blocksAt(trace, device.device, device.live, report.step));
-    }
     reports.push_back(std::move(report));
+  }
+  std::vector<size_t> worst(reports.size());
+  std::iota(worst.begin(), worst.end(), size_t{0});
+  std::stable_sort(worst.begin(), worst.end(), [&](size_t a, size_t b) {
+    return reports[a].overBytes() > reports[b].overBytes();
+  });
+  if (worst.size() > detailed) worst.resize(detailed);
+  for (size_t index : worst) {
+    OomReport& report = reports[index];
+    report.phases = phasesAt(device.phases, report.step);
+    report.free = freeParts(trace, blocksAt(trace, device.device, device.live, report.step));
   }
   return reports;
 }

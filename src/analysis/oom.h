@@ -7,6 +7,8 @@
 // The reserved bytes are those at the event: the allocator had already given back what it could.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "analysis/analysed_trace.h"
@@ -18,8 +20,8 @@ struct OomReport {
   Step step = 0;
   uint64_t requested_bytes = 0;  // rounded, as recorded
   uint64_t device_free_bytes = 0;
-  Totals totals;   // at the event
-  FreeParts free;  // inside segments
+  Totals totals;                  // at the event
+  std::optional<FreeParts> free;  // inside segments; absent if it was not looked at
   uint64_t given_back_bytes =
       0;  // segment_free and segment_unmap right before it, by its own retry
   uint64_t given_back_segments = 0;
@@ -33,8 +35,9 @@ struct OomReport {
   }
 };
 
-// The device's out-of-memory events in order; at most `limit` get their layout looked at (0 = all).
+// The device's out-of-memory events in order. The layout and the phases of those that were short by
+// most are looked at: O(live + pieces) each, for at most `detailed` of them.
 std::vector<OomReport> oomsOf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
-                              size_t limit = 0);
+                              size_t detailed = SIZE_MAX);
 
 }  // namespace tidegauge::analysis

@@ -65,7 +65,8 @@ std::vector<Phase> phasesOf(const model::Trace& trace, const TimeAxis& axis) {
   }
   std::stable_sort(phases.begin(), phases.end(), [](const Phase& a, const Phase& b) {
     if (a.begin_step != b.begin_step) return a.begin_step < b.begin_step;
-    return a.end_step > b.end_step;
+    if (a.end_step != b.end_step) return a.end_step > b.end_step;
+    return a.depth < b.depth;
   });
   return phases;
 }

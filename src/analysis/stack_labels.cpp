@@ -51,9 +51,8 @@ constexpr std::array<std::string_view, 14> kNoiseFiles = {"core/boxing",
 constexpr std::array<std::string_view, 8> kDispatch = {
     "at::_ops::",   "at::detail::", "redispatch", "wrapper_CUDA",
     "THPVariable_", "c10::impl::",  "pthread_",   "error_condition"};
-// Python's own library and code without a file.
-constexpr std::array<std::string_view, 4> kPythonLibrary = {"<frozen", "<string>", "<eval",
-                                                            "runpy.py"};
+// Python code without a file.
+constexpr std::array<std::string_view, 3> kNoFile = {"<frozen", "<string>", "<eval"};
 // torch's Python that only passes the call on.
 constexpr std::array<std::string_view, 6> kPlumbing = {
     "nn/modules/module.py", "utils/_contextlib.py", "_dynamo/eval_frame.py",
@@ -94,24 +93,28 @@ namespace {
 // True for files of Python's standard library: lib/python3.x/… but not below site-packages.
 bool inStandardLibrary(std::string_view file) {
   size_t at = file.find("lib/python3");
-  return at != std::string_view::npos && file.find("-packages/", at) == std::string_view::npos;
+  return (at != std::string_view::npos && file.find("-packages/", at) == std::string_view::npos) ||
+         baseName(file) == "runpy.py";
 }
 
+// Installed, built in its own checkout, or written by its compiler.
 bool inTorch(std::string_view file) {
   return file.find("-packages/torch/") != std::string_view::npos ||
+         file.find("/pytorch/torch/") != std::string_view::npos ||
          file.find("torchinductor_") != std::string_view::npos || file.starts_with("torch/");
 }
 
 }  // namespace
 
+// The noise rules are made for C++ names: in Python they would hide a user's on_train_start.
 StackLabels::Rank StackLabels::rankOf(std::string_view function, std::string_view file,
                                       model::FrameKind kind) {
-  if (containsAny(function, kNoiseFunctions) || containsAny(file, kNoiseFiles)) return Rank::kNoise;
   if (kind == model::FrameKind::kPython) {
-    if (containsAny(file, kPlumbing) || containsAny(file, kPythonLibrary)) return Rank::kPlumbing;
-    if (inTorch(file)) return Rank::kFramework;
-    return inStandardLibrary(file) ? Rank::kPlumbing : Rank::kUser;
+    if (inTorch(file)) return containsAny(file, kPlumbing) ? Rank::kPlumbing : Rank::kFramework;
+    bool library = inStandardLibrary(file) || containsAny(file, kNoFile);
+    return library ? Rank::kPlumbing : Rank::kUser;
   }
+  if (containsAny(function, kNoiseFunctions) || containsAny(file, kNoiseFiles)) return Rank::kNoise;
   if (function.find("at::native::") != std::string_view::npos ||
       function.find("autograd::generated::") != std::string_view::npos) {
     return Rank::kOperation;
@@ -126,7 +129,8 @@ StackLabels::StackLabels(const model::Trace& trace) : trace_(trace) {
   std::vector<Rank> rank(frames.size());
   for (size_t i = 0; i < frames.size(); ++i) {
     std::string_view function = trace.strings.text(frames.function[i]);
-    std::string_view file = trace.strings.text(frames.file[i]);
+    std::string file(trace.strings.text(frames.file[i]));
+    std::replace(file.begin(), file.end(), '\\', '/');  // Windows
     rank[i] = rankOf(function, file, frames.kind[i]);
     noise_[i] = rank[i] == Rank::kNoise;
     user_[i] = rank[i] == Rank::kUser;
@@ -166,7 +170,8 @@ std::string StackLabels::frameLabel(FrameId frame) const {
   std::string_view function = trace_.strings.text(frames.function[frame.index()]);
   std::string_view file = baseName(trace_.strings.text(frames.file[frame.index()]));
   uint64_t line = frames.line[frame.index()];
-  if (frames.kind[frame.index()] == model::FrameKind::kCpp)
+  if (function.empty() && file.empty()) return "unnamed frame";
+  if (frames.kind[frame.index()] == model::FrameKind::kCpp && !function.empty())
     return std::string(withoutArguments(function));
   if (file.empty() || file == "??") return std::string(function);
   if (line == 0) return fmt::format("{} {}", file, function);

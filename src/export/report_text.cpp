@@ -13,6 +13,7 @@ namespace {
 
 using analysis::AnalysedTrace;
 using analysis::DeviceSummary;
+using base::counted;
 using base::humanBytes;
 using base::padLeft;
 using base::withCommas;
@@ -53,10 +54,10 @@ class Report {
     heading(name);
     std::string format =
         source.container.empty() ? source.format : source.format + " in " + source.container;
-    line(fmt::format(
-        "  {}, {}, {} events, {} allocations, {} stacks", humanBytes(source.data_bytes), format,
-        withCommas(analysed_.trace.events.size()), withCommas(analysed_.trace.allocations.size()),
-        withCommas(analysed_.trace.stacks.size())));
+    line(fmt::format("  {}, {}, {}, {}, {}", humanBytes(source.data_bytes), format,
+                     counted(analysed_.trace.events.size(), "event"),
+                     counted(analysed_.trace.allocations.size(), "allocation"),
+                     counted(analysed_.trace.stacks.size(), "stack")));
   }
 
   void deviceSection(const DeviceSummary& summary) {
@@ -67,8 +68,9 @@ class Report {
       place = fmt::format(" at step {}", withCommas(*story.step));
       int64_t time = summary.device->time.timeOf(*story.step);
       if (time != model::kNoTime) {
-        place += fmt::format(", {:.3f} s",
-                             static_cast<double>(time - summary.device->time.firstUs()) / 1e6);
+        uint64_t since_us =
+            static_cast<uint64_t>(time) - static_cast<uint64_t>(summary.device->time.firstUs());
+        place += fmt::format(", {:.3f} s", static_cast<double>(since_us) / 1e6);
       }
     }
     heading(fmt::format("{}: {}{}", analysis::deviceLabel(summary.device->device), story.eyebrow,
@@ -109,9 +111,8 @@ class Report {
   void holders(const analysis::Holders& holders, const char* at) {
     if (holders.groups.empty()) return;
     blank();
-    heading(fmt::format("  Who holds {} at the {}: {} blocks, {} stacks",
-                        humanBytes(holders.block_bytes), at, withCommas(holders.blocks),
-                        withCommas(holders.groups.size())));
+    heading(fmt::format("  Who holds {} at the {}: {}, {}", humanBytes(holders.block_bytes), at,
+                        counted(holders.blocks, "block"), counted(holders.groups.size(), "stack")));
     size_t shown = std::min(options_.holders, holders.groups.size());
     uint64_t rest = holders.block_bytes;
     for (size_t i = 0; i < shown; ++i) {
@@ -128,9 +129,9 @@ class Report {
                        label));
     }
     if (shown < holders.groups.size()) {
-      line(fmt::format("  {:>11}  {:>5.1f} %  in {} more stacks", humanBytes(rest),
+      line(fmt::format("  {:>11}  {:>5.1f} %  in {}", humanBytes(rest),
                        percent(rest, holders.block_bytes),
-                       withCommas(holders.groups.size() - shown)));
+                       counted(holders.groups.size() - shown, "more stack")));
     }
   }
 
@@ -141,7 +142,7 @@ class Report {
   void phases(const DeviceSummary& summary) {
     if (summary.phases.empty()) return;
     blank();
-    heading(fmt::format("  Phases: {} annotations with events", withCommas(summary.phases_total)));
+    heading(fmt::format("  Phases: {} with events", counted(summary.phases_total, "annotation")));
     line(fmt::format("  {:>12}{:>13}  {:<23}  {}", "peak active", "grew by", "steps", "name"));
     size_t shown = std::min<size_t>(options_.holders, summary.phases.size());
     for (size_t i = 0; i < shown; ++i) {

@@ -13,6 +13,7 @@ using analysis::AnalysedTrace;
 using analysis::DeviceSummary;
 using analysis::OomReport;
 using analysis::Step;
+using base::counted;
 using base::humanBytes;
 using base::withCommas;
 using Severity = Finding::Severity;
@@ -56,10 +57,16 @@ void tellOom(const AnalysedTrace& analysed, const DeviceSummary& summary, Story&
   story.kind = Story::Kind::kOom;
   story.eyebrow = "Out of memory";
   story.step = oom.step;
-  auto [asked, left] = sameUnit(oom.requested_bytes, oom.device_free_bytes);
-  story.headline = fmt::format("{} were asked for, {} were left.", asked, left);
-  if (oom.free.bytes > 0) {
-    story.headline += fmt::format(" {} lay free inside segments.", humanBytes(oom.free.bytes));
+  if (oom.device_free_bytes == 0) {
+    story.headline =
+        fmt::format("{} were asked for, nothing was left.", humanBytes(oom.requested_bytes));
+  } else {
+    auto [asked, left] = sameUnit(oom.requested_bytes, oom.device_free_bytes);
+    story.headline = fmt::format("{} were asked for, {} were left.", asked, left);
+  }
+  const analysis::FreeParts& free = *oom.free;  // the worst is always looked at
+  if (free.bytes > 0) {
+    story.headline += fmt::format(" {} lay free inside segments.", humanBytes(free.bytes));
   }
 
   Sentence split;
@@ -73,10 +80,10 @@ void tellOom(const AnalysedTrace& analysed, const DeviceSummary& summary, Story&
       split.parts.end(),
       {plain("Of "), strong(humanBytes(oom.totals.reserved_bytes)), plain(" reserved, "),
        strong(humanBytes(oom.totals.active_bytes)), plain(" were live")});
-  if (oom.free.count > 0) {
+  if (free.count > 0) {
     split.parts.insert(split.parts.end(),
-                       {plain("; the rest lay free in "), strong(pieces(oom.free.count)),
-                        plain(", the largest "), strong(humanBytes(oom.free.largest_bytes))});
+                       {plain("; the rest lay free in "), strong(pieces(free.count)),
+                        plain(", the largest "), strong(humanBytes(free.largest_bytes))});
   }
   split.parts.push_back(plain("."));
   split.link = timelineAround(summary, oom.step);
@@ -115,8 +122,8 @@ void tellOom(const AnalysedTrace& analysed, const DeviceSummary& summary, Story&
        timelineAround(summary, oom.step)});
   if (oom.given_back_segments > 0) {
     story.findings.push_back({Severity::kMedium,
-                              {plain(fmt::format("Cache flushed to make room, {} segments, in vain",
-                                                 withCommas(oom.given_back_segments)))},
+                              {plain(fmt::format("Cache flushed to make room, {}, in vain",
+                                                 counted(oom.given_back_segments, "segment")))},
                               oom.given_back_bytes,
                               timelineAround(summary, oom.step)});
   }
@@ -179,8 +186,8 @@ void tellUnused(const DeviceSummary& summary, Story& story) {
   if (summary.final_free.pinned_bytes > 0) {
     story.findings.push_back(
         {Severity::kMedium,
-         {plain(fmt::format("Free at the end but pinned by live blocks, in {} segments",
-                            withCommas(summary.final_free.pinned_segments)))},
+         {plain(fmt::format("Free at the end but pinned by live blocks, in {}",
+                            counted(summary.final_free.pinned_segments, "segment")))},
          summary.final_free.pinned_bytes,
          timeline()});
   }
