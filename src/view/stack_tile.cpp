@@ -12,7 +12,7 @@ namespace {
 using analysis::AnalysedTrace;
 using model::Provenance;
 
-constexpr double kFirstThresholdRows = 2;
+constexpr double kFirstThresholdRows = 1;
 // Small marked blocks keep their own quads only up to this threshold and number; after that,
 // merged quads tell that marked blocks are among them.
 constexpr double kMostApartRows = 16;
@@ -78,6 +78,8 @@ class Sweep {
     double drawn_row = 0;        // quads reach up to here
     uint32_t merged = 0;         // small blocks above drawn_row
     uint32_t merged_marked = 0;  // of these, in the mark
+    uint32_t largest = kNoId;    // the largest of these: it lends them its colours
+    uint8_t slot = 0;            // its slot by stack
   };
 
   // Neighbouring samples at which something has the same edges.
@@ -88,17 +90,31 @@ class Sweep {
     double upper_row = 0;
     uint32_t merged = 0;
     bool marked = false;
+    uint32_t largest = kNoId;
+    uint8_t slot = 0;
 
     bool continues(size_t sample, double lower, double upper) const {
       return end == sample && end > begin && lower == lower_row && upper == upper_row;
     }
   };
 
+  // Small blocks that follow each other become one quad; where they already make up a visible
+  // height and the colour changes, a new one begins.
   void merge(const SampledLife& life, double height, bool marked) {
+    uint8_t slot = stackSlot(analysed_, life.row);
+    flushIf(life.begin, life.end, [&](const Level& level) {
+      return level.slot != slot &&
+             level.height_bytes - level.drawn_row * row_bytes_ >= threshold_bytes_;
+    });
     for (size_t k = life.begin; k < life.end; ++k) {
-      levels_[k].height_bytes += height;
-      levels_[k].merged++;
-      levels_[k].merged_marked += marked;
+      Level& level = levels_[k];
+      if (level.merged == 0 || a_.block_bytes[level.largest] < a_.block_bytes[life.row]) {
+        level.largest = life.row;
+        level.slot = slot;
+      }
+      level.height_bytes += height;
+      level.merged++;
+      level.merged_marked += marked;
     }
   }
 
@@ -125,18 +141,23 @@ class Sweep {
 
   // Draws the small blocks that are still undrawn at the samples [begin, end).
   void flush(size_t begin, size_t end) {
+    flushIf(begin, end, [](const Level&) { return true; });
+  }
+
+  template <class Wanted>
+  void flushIf(size_t begin, size_t end, Wanted&& wanted) {
     Run run;
     for (size_t k = begin; k < end; ++k) {
       Level& level = levels_[k];
-      if (level.merged == 0) continue;
+      if (level.merged == 0 || !wanted(level)) continue;
       double lower = level.drawn_row;
       double upper = nearest(level.height_bytes / row_bytes_);
       bool marked = level.merged_marked > 0;
-      if (run.continues(k, lower, upper) && run.marked == marked) {
+      if (run.continues(k, lower, upper) && run.marked == marked && run.slot == level.slot) {
         run.end = k + 1;
       } else {
         emitMerged(run);
-        run = {k, k + 1, lower, upper, level.merged, marked};
+        run = {k, k + 1, lower, upper, level.merged, marked, level.largest, level.slot};
       }
       level.drawn_row = upper;
       level.merged = 0;
@@ -162,29 +183,34 @@ class Sweep {
   }
 
   void emitBlock(const Run& run, uint32_t row, bool marked, uint8_t flags) {
-    auto bytes = static_cast<double>(a_.block_bytes[row]);
     // A marked block lower than half a pixel row is drawn at its true height.
-    Quad* quad = add(run, marked ? bytes / row_bytes_ : 0);
+    double least_rows = marked ? static_cast<double>(a_.block_bytes[row]) / row_bytes_ : 0;
+    Quad* quad = add(run, least_rows);
     if (quad == nullptr) return;
+    paint(*quad, row);
     quad->allocation = row;
     quad->stack = a_.stack[row].value;
-    quad->provenance = static_cast<uint8_t>(a_.provenance[row]);
     quad->flags = static_cast<uint8_t>(flags | (marked ? kQuadMarked : 0));
-    quad->stack_slot = stackSlot(analysed_, row);
-    quad->category_slot = categorySlot(analysed_.trace, row);
-    quad->stream = static_cast<uint8_t>(std::min<uint16_t>(a_.stream[row].value, 255));
-    quad->pool = static_cast<uint8_t>(std::min<uint16_t>(a_.pool[row].value, 255));
-    quad->log2_bytes = static_cast<uint16_t>(std::log2(std::max(bytes, 1.0)) * 256);
     quad->first_step = a_.first_step[row];
   }
 
   void emitMerged(const Run& run) {
     Quad* quad = add(run, 0);
     if (quad == nullptr) return;
+    paint(*quad, run.largest);
     quad->flags = static_cast<uint8_t>(kQuadMerged | (run.marked ? kQuadMarked : 0));
-    quad->provenance =
-        static_cast<uint8_t>(merging_older_ ? Provenance::kBeforeRecording : Provenance::kTraced);
     quad->first_step = run.merged;
+  }
+
+  // What the quad can be coloured by.
+  void paint(Quad& quad, uint32_t row) const {
+    auto bytes = static_cast<double>(a_.block_bytes[row]);
+    quad.provenance = static_cast<uint8_t>(a_.provenance[row]);
+    quad.stack_slot = stackSlot(analysed_, row);
+    quad.category_slot = categorySlot(analysed_.trace, row);
+    quad.stream = static_cast<uint8_t>(std::min<uint16_t>(a_.stream[row].value, 255));
+    quad.pool = static_cast<uint8_t>(std::min<uint16_t>(a_.pool[row].value, 255));
+    quad.log2_bytes = static_cast<uint16_t>(std::log2(std::max(bytes, 1.0)) * 256);
   }
 
   const AnalysedTrace& analysed_;

@@ -25,7 +25,7 @@ namespace tidegauge::view {
 
 enum QuadFlag : uint8_t {
   kQuadMarked = 1,   // a member of the mark, or merged blocks with a member among them
-  kQuadMerged = 2,   // several blocks lower than the threshold
+  kQuadMerged = 2,   // blocks lower than the threshold, in the colours of the largest of them
   kQuadWaiting = 4,  // freed by the program, but waiting for other streams
 };
 
