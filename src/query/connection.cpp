@@ -38,9 +38,11 @@ int authorize(void* data, int action, const char* first, const char* second, con
 
 int hasPassed(void* deadline) { return static_cast<const Deadline*>(deadline)->hasPassed(); }
 
+constexpr int kMostSqlBytes = 1 << 20;
+
 void setLimits(sqlite3* db) {
   constexpr std::pair<int, int> kLimits[] = {{SQLITE_LIMIT_LENGTH, 64 << 20},
-                                             {SQLITE_LIMIT_SQL_LENGTH, 1 << 20},
+                                             {SQLITE_LIMIT_SQL_LENGTH, kMostSqlBytes},
                                              {SQLITE_LIMIT_COLUMN, 500},
                                              {SQLITE_LIMIT_EXPR_DEPTH, 200},
                                              {SQLITE_LIMIT_COMPOUND_SELECT, 100},
@@ -112,6 +114,12 @@ base::Result<Connection> Connection::open(const std::vector<VirtualTableSource>&
 }
 
 base::Result<Statement> Connection::prepare(std::string_view sql, const Schema& schema) {
+  if (sql.size() > kMostSqlBytes) {
+    return base::Error{base::ErrorKind::kUsage, "the SQL is longer than 1 MiB", {}, {}};
+  }
+  if (size_t zero = sql.find('\0'); zero != std::string_view::npos) {
+    return base::Error{base::ErrorKind::kUsage, "a zero byte in the SQL", zero, {}};
+  }
   sqlite3_stmt* raw = nullptr;
   const char* tail = nullptr;
   const char* end = sql.data() + sql.size();
@@ -122,7 +130,8 @@ base::Result<Statement> Connection::prepare(std::string_view sql, const Schema& 
     return base::Error{
         base::ErrorKind::kUsage, "there is no SQL to run", {}, "try: SELECT * FROM devices"};
   }
-  if (sqlite3_stmt_readonly(statement.get()) == 0) return readOnlyError();
+  bool reads = sqlite3_stmt_readonly(statement.get()) != 0 && sqlite3_column_count(raw) > 0;
+  if (!reads) return readOnlyError();
   if (!isEmptySql(get(), tail, end)) {
     return base::Error{base::ErrorKind::kUsage, "more than one statement",
                        static_cast<uint64_t>(tail - sql.data()), "run them one by one"};

@@ -74,7 +74,11 @@ model::Trace randomTrace(Random& random, size_t events) {
 
 std::string textOf(const Cell& cell) {
   if (std::holds_alternative<std::monostate>(cell)) return "NULL";
-  if (const auto* text = std::get_if<std::string>(&cell)) return "'" + *text + "'";
+  if (const auto* text = std::get_if<std::string>(&cell)) {
+    std::string quoted = "'";
+    for (char c : *text) quoted += c == '\'' ? "''" : std::string(1, c);
+    return quoted + "'";
+  }
   if (const auto* real = std::get_if<double>(&cell)) return fmt::format("{}", *real);
   return fmt::format("{}", std::get<int64_t>(cell));
 }
@@ -112,8 +116,8 @@ const TableDoc& docOf(const Database& database, const std::string& table) {
 // A value of the column as SQL, taken from the table or invented.
 std::string randomValue(Random& random, const Database& database, const std::string& table,
                         const ColumnDoc& column) {
-  const std::vector<std::string> odd = {"0",  "-1",   "2.5",  "1e30", "-1e30", "NULL",
-                                        "7",  "100",  "4096", "'zz'", "'12'",  "9223372036854775807",
+  const std::vector<std::string> odd = {"0",  "-1",  "2.5",  "1e30", "-1e30", "NULL",
+                                        "7",  "100", "4096", "'zz'", "'12'",  "9223372036854775807",
                                         "''", "2.0"};
   if (below(random, 4) == 0) {
     bool text = column.kind == ColumnKind::kText;
@@ -205,8 +209,8 @@ TEST_P(QueryTwin, OrdersAgree) {
       hidden_terms.push_back("+" + terms.back());
     }
     // Only the order of equal rows is free, and rows are compared by what they are ordered by.
-    std::string start = fmt::format("SELECT {} FROM {} {} ORDER BY ", fmt::join(shown, ", "), table,
-                                    where);
+    std::string start =
+        fmt::format("SELECT {} FROM {} {} ORDER BY ", fmt::join(shown, ", "), table, where);
     std::string sql = fmt::format("{}{}", start, fmt::join(terms, ", "));
     Rows expected = ask(database_, fmt::format("{}{}", start, fmt::join(hidden_terms, ", ")));
     EXPECT_EQ(ask(database_, sql), expected) << sql;
@@ -223,7 +227,8 @@ TEST_P(QueryTwin, GroupsAgree) {
     const TableDoc& doc = docOf(database_, table);
     const std::string& column = oneOf(random_, doc.columns).name;
     const std::string& other = oneOf(random_, doc.columns).name;
-    const char* form = "SELECT {2}\"{0}\", {2}\"{1}\", count(*) FROM {3} GROUP BY {2}\"{0}\", {2}\"{1}\"";
+    const char* form =
+        "SELECT {2}\"{0}\", {2}\"{1}\", count(*) FROM {3} GROUP BY {2}\"{0}\", {2}\"{1}\"";
     std::string sql = fmt::format(fmt::runtime(form), column, other, "", table);
     EXPECT_EQ(sorted(ask(database_, sql)),
               sorted(ask(database_, fmt::format(fmt::runtime(form), column, other, "+", table))))
@@ -265,7 +270,8 @@ TEST_P(QueryTwin, TableFunctionsAgree) {
     for (int i = 0; i < 10; ++i) {
       auto step = static_cast<model::Step>(below(random_, device.steps() + 2));
       model::Step state = std::min(step, device.steps() - 1);
-      Rows live = ask(database_, fmt::format("SELECT id FROM live_at({}, {})", device.ordinal, step));
+      Rows live =
+          ask(database_, fmt::format("SELECT id FROM live_at({}, {})", device.ordinal, step));
       Rows expected;
       uint64_t bytes = 0;
       for (uint64_t row = device.allocation_begin; row < device.allocation_end; ++row) {
@@ -310,8 +316,9 @@ TEST_P(QueryTwin, NumbersAreThoseOfTheColumns) {
     }
   }
   EXPECT_EQ(ask(database_, "SELECT device, step, action, size_bytes FROM events"), events);
-  EXPECT_EQ(ask(database_, "SELECT device, step, requested_bytes, active_bytes, reserved_bytes, "
-                           "unaccounted_bytes FROM totals"),
+  EXPECT_EQ(ask(database_,
+                "SELECT device, step, requested_bytes, active_bytes, reserved_bytes, "
+                "unaccounted_bytes FROM totals"),
             totals);
 }
 
@@ -320,8 +327,9 @@ TEST_P(QueryTwin, PercentilesAgree) {
   auto at = [&](size_t i) { return std::stod(values[i]); };
   size_t last = values.size() - 1;
   double median = last % 2 == 0 ? at(last / 2) : (at(last / 2) + at(last / 2 + 1)) / 2;
-  EXPECT_EQ(ask(database_, "SELECT median(size_bytes), percentile(size_bytes, 0), "
-                           "percentile(size_bytes, 100), median(NULL) FROM events"),
+  EXPECT_EQ(ask(database_,
+                "SELECT median(size_bytes), percentile(size_bytes, 0), "
+                "percentile(size_bytes, 100), median(NULL) FROM events"),
             Rows{fmt::format("{} | {} | {} | NULL", median, at(0), at(last))});
 }
 

@@ -1,0 +1,349 @@
+#include "query/database.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "support/trace_builder.h"
+
+namespace tidegauge::query {
+namespace {
+
+using model::BlockState;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using testing::TraceBuilder;
+
+// Device 0: a segment, three allocations (one freed, one pending, one live), an OOM; device 1: one.
+model::Trace smallTrace() {
+  TraceBuilder b;
+  b.settings().items = {{"max_split_size", "-1"}};
+  b.time(5'000'000);
+  b.segmentAlloc(0x100000, 2 << 20);                                             // 0
+  b.stack({"log_softmax@loss.py:30", "step@train.py:12"}).alloc(0x100000, 700);  // 1
+  b.stack({"forward@model.py:7", "step@train.py:12"}).alloc(0x100400, 4096);     // 2
+  b.free(0x100000, 700);                                                         // 3, 4
+  b.alloc(0x100000, 100);                                                        // 5
+  b.oom(1000, 1 << 30);                                                          // 6
+  b.freeRequested(0x100400, 4096);                                               // 7
+  b.finalSegment(0x100000, 2 << 20)
+      .block(512, BlockState::kActiveAllocated, 100)
+      .block(512, BlockState::kInactive)
+      .block(4096, BlockState::kActivePendingFree, 4096)
+      .block((2 << 20) - 5120, BlockState::kInactive);
+  b.device(1).noStack().segmentAlloc(0x900000, 2 << 20).alloc(0x900000, 512);
+  b.finalSegment(0x900000, 2 << 20)
+      .block(512, BlockState::kActiveAllocated, 512)
+      .block((2 << 20) - 512, BlockState::kInactive);
+  b.annotation("train", 5'000'001, 5'000'004);
+  return b.build();
+}
+
+class DatabaseTest : public ::testing::Test {
+ protected:
+  analysis::AnalysedTrace trace_{smallTrace()};
+  Database database_{trace_};
+
+  static std::string text(const Cell& cell) {
+    if (const auto* s = std::get_if<std::string>(&cell)) return *s;
+    if (const auto* i = std::get_if<int64_t>(&cell)) return std::to_string(*i);
+    if (const auto* d = std::get_if<double>(&cell)) return "real " + std::to_string(*d);
+    return "NULL";
+  }
+
+  // Rows separated by "; ", cells by " ".
+  std::string ask(const std::string& sql) {
+    auto result = database_.run(sql, {});
+    if (!result.ok()) return "error: " + result.error().what + " / " + result.error().hint;
+    std::string all;
+    for (const auto& row : result.value().rows) {
+      if (!all.empty()) all += "; ";
+      for (size_t i = 0; i < row.size(); ++i) all += (i > 0 ? " " : "") + text(row[i]);
+    }
+    return all;
+  }
+
+  std::string plan(const std::string& sql) {
+    auto result = database_.run("EXPLAIN QUERY PLAN " + sql, {});
+    if (!result.ok()) return "error: " + result.error().what;
+    std::string all;
+    for (const auto& row : result.value().rows) all += text(row[3]) + "\n";
+    return all;
+  }
+};
+
+// ---- tables -------------------------------------------------------------------------------------
+
+TEST_F(DatabaseTest, EventsHaveTheColumnsOfTheTrace) {
+  EXPECT_EQ(ask("SELECT device, step, action, address, size_bytes, device_free_bytes, time_us, "
+                "allocation_id, segment_id FROM events WHERE device = 0 AND step IN (0, 1, 6)"),
+            "0 0 segment_alloc 1048576 2097152 NULL 5000000 NULL 0; "
+            "0 1 alloc 1048576 700 NULL 5000001 0 0; "
+            "0 6 oom NULL 1073741824 1000 5000006 NULL NULL");
+}
+
+TEST_F(DatabaseTest, AllocationsKeepTheThreeSizesApart) {
+  EXPECT_EQ(ask("SELECT id, device, address_id(address, version), requested_bytes, block_bytes, "
+                "block_bytes_inferred, alloc_step, free_requested_step, free_completed_step, "
+                "alloc_time_us, free_time_us, provenance FROM allocations"),
+            "0 0 b100000_0 700 1024 1 1 3 4 5000001 5000004 traced; "
+            "1 0 b100400_0 4096 4096 0 2 7 NULL 5000002 5000007 traced; "
+            "2 0 b100000_1 100 512 0 5 NULL NULL 5000005 NULL traced; "
+            "3 1 b900000_0 512 512 0 1 NULL NULL 5000009 NULL traced");
+}
+
+TEST_F(DatabaseTest, SegmentsPiecesAndBlocksDescribeTheSameMemory) {
+  EXPECT_EQ(ask("SELECT id, device, total_bytes, alloc_step, free_step FROM segments"),
+            "0 0 2097152 0 NULL; 1 1 2097152 0 NULL");
+  EXPECT_EQ(ask("SELECT segment_id, size_bytes, first_step, last_step FROM pieces"),
+            "0 2097152 0 8; 1 2097152 0 2");
+  EXPECT_EQ(ask("SELECT size_bytes, requested_bytes, state, allocation_id FROM blocks "
+                "WHERE segment_id = 0"),
+            "512 100 active_allocated 2; 512 0 inactive NULL; "
+            "4096 4096 active_pending_free 1; 2092032 0 inactive NULL");
+}
+
+TEST_F(DatabaseTest, TotalsAndDevicesAgree) {
+  EXPECT_EQ(ask("SELECT step, requested_bytes, active_bytes, reserved_bytes FROM totals "
+                "WHERE device = 0 AND step IN (0, 2, 4)"),
+            "0 0 0 2097152; 2 4796 5120 2097152; 4 4096 4096 2097152");
+  EXPECT_EQ(ask("SELECT device, name, total_bytes, events, peak_active_bytes, peak_active_step, "
+                "final_active_bytes, final_reserved_bytes FROM devices"),
+            "0 cuda:0 NULL 8 5120 2 4608 2097152; 1 cuda:1 NULL 2 512 1 512 2097152");
+}
+
+TEST_F(DatabaseTest, StacksFramesAndText) {
+  EXPECT_EQ(ask("SELECT text FROM stacks WHERE text LIKE '%LOG_softmax%'"),
+            "loss.py:30 log_softmax\ntrain.py:12 step");
+  EXPECT_EQ(ask("SELECT stack_text(0), stack_text(99), stack_text(NULL)"),
+            "loss.py:30 log_softmax\ntrain.py:12 step NULL NULL");
+  EXPECT_EQ(ask("SELECT x.position, f.function, f.line, f.kind FROM stack_frames x "
+                "JOIN frames f ON f.id = x.frame_id WHERE x.stack_id = 1"),
+            "0 forward 7 python; 1 step 12 python");
+  EXPECT_EQ(ask("SELECT id FROM allocations WHERE stack_text LIKE '%model.py%'"), "1; 2");
+}
+
+TEST_F(DatabaseTest, SmallTables) {
+  EXPECT_EQ(ask("SELECT name, device, begin_step, end_step, depth FROM annotations"),
+            "train 0 1 5 0");
+  EXPECT_EQ(ask("SELECT * FROM settings"), "max_split_size -1");
+  EXPECT_EQ(ask("SELECT id, raw FROM streams"), "0 0");
+  EXPECT_EQ(ask("SELECT id, first, second FROM pools"), "0 0 0");
+}
+
+TEST_F(DatabaseTest, TableFunctionsShowOneStep) {
+  EXPECT_EQ(ask("SELECT id FROM live_at(0, 2)"), "0; 1");
+  EXPECT_EQ(ask("SELECT id FROM live_at(0, 999) ORDER BY block_bytes DESC"), "1; 2");
+  EXPECT_EQ(ask("SELECT id FROM live_at(0, -1)"), "");
+  EXPECT_EQ(ask("SELECT id FROM live_at(7, 2)"), "");
+  EXPECT_EQ(ask("SELECT id FROM live_at(NULL, 2)"), "");
+  EXPECT_EQ(ask("SELECT state, size_bytes FROM blocks_at(0, 1) ORDER BY address"),
+            "active_allocated 1024; inactive 2096128");
+  EXPECT_EQ(ask("SELECT d.device, count(*) FROM devices d JOIN live_at(d.device, 1) a "
+                "GROUP BY d.device"),
+            "0 1; 1 1");
+  EXPECT_EQ(ask("SELECT * FROM live_at(0)"),
+            "error: live_at needs 2 arguments: live_at(device, step) / ");
+}
+
+TEST_F(DatabaseTest, ScalarsAndAggregates) {
+  EXPECT_EQ(ask("SELECT human_bytes(37075550208), human_bytes(NULL), address_id(4096, 3)"),
+            "34.53 GiB NULL b1000_3");
+  EXPECT_EQ(ask("SELECT median(x), percentile(x, 25) FROM (SELECT 1 AS x UNION ALL SELECT 2 UNION "
+                "ALL SELECT 4 UNION ALL SELECT NULL)"),
+            "real 2.000000 real 1.500000");
+  EXPECT_EQ(ask("SELECT percentile(1, 101)"),
+            "error: percentile(x, p): p must be a number from 0 to 100 / ");
+}
+
+// ---- what the tables take over from SQLite ------------------------------------------------------
+
+TEST_F(DatabaseTest, ConstraintsAndOrdersArePushedDown) {
+  EXPECT_EQ(plan("SELECT * FROM events WHERE device = 0 AND step BETWEEN 2 AND 5 ORDER BY step"),
+            "SCAN events VIRTUAL TABLE INDEX 0:device = ?, step >= ?, step <= ?\n");
+  EXPECT_EQ(plan("SELECT * FROM events WHERE action = 'alloc'"),
+            "SCAN events VIRTUAL TABLE INDEX 0:action = ?\n");
+  EXPECT_EQ(plan("SELECT * FROM events ORDER BY device DESC, step DESC"),
+            "SCAN events VIRTUAL TABLE INDEX 0: backwards\n");
+  EXPECT_EQ(plan("SELECT * FROM events ORDER BY size_bytes DESC"),
+            "SCAN events VIRTUAL TABLE INDEX 0:ordered by size_bytes descending\n");
+  EXPECT_EQ(plan("SELECT action, count(*) FROM events GROUP BY action"),
+            "SCAN events VIRTUAL TABLE INDEX 0:ordered by action\n");
+  EXPECT_THAT(plan("SELECT * FROM events ORDER BY action"), HasSubstr("TEMP B-TREE"))
+      << "keys of names are in no alphabetic order";
+  EXPECT_THAT(plan("SELECT max(active_bytes) FROM totals"), ::testing::Not(HasSubstr("ordered")))
+      << "totals are slow to read out of order";
+  EXPECT_EQ(plan("SELECT * FROM stacks WHERE text LIKE '%a%'"),
+            "SCAN stacks VIRTUAL TABLE INDEX 0:text LIKE ?\n");
+  EXPECT_THAT(plan("SELECT count(*) FROM allocations a JOIN stacks s ON s.id = a.stack_id"),
+              HasSubstr("SCAN s VIRTUAL TABLE INDEX"));
+}
+
+// ---- limits -------------------------------------------------------------------------------------
+
+TEST_F(DatabaseTest, StopsAtTheRowLimitAndSaysSo) {
+  auto result = database_.run("SELECT step FROM events", {.rows = 3});
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(result.value().rows.size(), 3U);
+  EXPECT_TRUE(result.value().summary.truncated);
+  EXPECT_FALSE(database_.run("SELECT step FROM events", {.rows = 10}).value().summary.truncated);
+  auto few_bytes = database_.run("SELECT hex(zeroblob(1000)) FROM events", {.bytes = 5000});
+  EXPECT_EQ(few_bytes.value().rows.size(), 2U);
+  EXPECT_TRUE(few_bytes.value().summary.truncated);
+}
+
+constexpr char kEndless[] =
+    "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c";
+
+TEST_F(DatabaseTest, EndsWhenTimeIsUp) {
+  auto result = database_.run(kEndless, {.milliseconds = 20});
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().kind, base::ErrorKind::kLimit);
+  EXPECT_EQ(result.error().what, "the query ran longer than 20 ms");
+}
+
+TEST_F(DatabaseTest, EndsWhenAsked) {
+  std::stop_source stop;
+  std::jthread stopper([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    stop.request_stop();
+  });
+  auto result = database_.run(kEndless, {.stop = stop.get_token()});
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().what, "the query was cancelled");
+}
+
+TEST_F(DatabaseTest, AnswersManyThreadsAtOnce) {
+  std::string expected = ask("SELECT size_bytes, count(*) FROM events GROUP BY size_bytes");
+  std::vector<std::string> answers(8);
+  {
+    std::vector<std::jthread> threads;
+    for (std::string& answer : answers) {
+      threads.emplace_back(
+          [&] { answer = ask("SELECT size_bytes, count(*) FROM events GROUP BY size_bytes"); });
+    }
+  }
+  for (const std::string& answer : answers) EXPECT_EQ(answer, expected);
+}
+
+// ---- results ------------------------------------------------------------------------------------
+
+TEST_F(DatabaseTest, ColumnsKnowWhatTheyHold) {
+  auto result = database_.run(
+      "SELECT device, step, size_bytes, time_us, action, step + 1 AS next_step, sum(size_bytes) AS "
+      "total_bytes, 1.5 AS share, max(time_us) AS last_time_us FROM events",
+      {});
+  ASSERT_TRUE(result.ok());
+  std::string kinds;
+  for (const QueryColumn& column : result.value().columns) {
+    kinds += std::string(name(column.kind)) + " ";
+  }
+  EXPECT_EQ(kinds, "integer step bytes time text step bytes real time ");
+}
+
+TEST_F(DatabaseTest, NoRowsStillHaveColumns) {
+  auto result = database_.run("SELECT step FROM events WHERE step < 0", {});
+  ASSERT_TRUE(result.ok());
+  ASSERT_EQ(result.value().columns.size(), 1U);
+  EXPECT_EQ(result.value().columns[0].kind, ColumnKind::kStep);
+}
+
+// ---- errors -------------------------------------------------------------------------------------
+
+TEST_F(DatabaseTest, ABadColumnIsToldWithTheRightOnes) {
+  auto result = database_.run("SELECT e.stpe FROM events AS e", {});
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().kind, base::ErrorKind::kUsage);
+  EXPECT_EQ(result.error().what, "no such column: e.stpe");
+  EXPECT_EQ(result.error().byte_offset, 7U);
+  EXPECT_THAT(result.error().hint,
+              AllOf(HasSubstr("events has: device, step,"), HasSubstr("did you mean step?")));
+  EXPECT_THAT(ask("SELECT size FROM events"), HasSubstr("did you mean size_bytes?"));
+  EXPECT_THAT(ask("SELECT 1 FROM events WHERE action = \"oom\""),
+              HasSubstr("write text in single quotes: 'oom'"));
+}
+
+TEST_F(DatabaseTest, ABadTableOrFunctionIsToldWithTheRightOnes) {
+  EXPECT_THAT(ask("SELECT * FROM alocations"), AllOf(HasSubstr("no such table: alocations"),
+                                                     HasSubstr("did you mean allocations?")));
+  EXPECT_THAT(ask("SELECT humanbytes(1)"), HasSubstr("did you mean human_bytes?"));
+}
+
+TEST_F(DatabaseTest, OnlyReadingIsAllowed) {
+  for (const char* sql :
+       {"DELETE FROM events", "INSERT INTO events(step) VALUES (1)", "CREATE TABLE t(x)",
+        "CREATE TEMP TABLE t(x)", "DROP TABLE events", "ATTACH 'x.db' AS x", "PRAGMA cache_size",
+        "PRAGMA writable_schema = 1", "SELECT * FROM pragma_table_list", "VACUUM", "BEGIN",
+        "UPDATE sqlite_master SET type = 1", "CREATE VIEW v AS SELECT 1", "REINDEX", "ANALYZE",
+        "SELECT load_extension('x')", "VACUUM INTO 'x.db'", "SAVEPOINT s",
+        "CREATE VIRTUAL TABLE t USING events"}) {
+    auto result = database_.run(sql, {});
+    ASSERT_FALSE(result.ok()) << sql;
+    EXPECT_EQ(result.error().kind, base::ErrorKind::kUsage) << sql;
+  }
+  EXPECT_EQ(ask("DELETE FROM events"),
+            "error: only SELECT, WITH and EXPLAIN can run here / this is a read-only view of the "
+            "file");
+  EXPECT_THAT(ask("SELECT * FROM sqlite_master"), HasSubstr("tables: devices, events"));
+}
+
+TEST_F(DatabaseTest, OneStatementAtATime) {
+  EXPECT_EQ(ask("SELECT 1; SELECT 2"), "error: more than one statement / run them one by one");
+  EXPECT_EQ(ask("SELECT 1; -- that is all\n ; "), "1");
+  EXPECT_THAT(ask("  -- nothing\n"), HasSubstr("there is no SQL to run"));
+  EXPECT_THAT(ask(""), HasSubstr("there is no SQL to run"));
+  EXPECT_THAT(ask(std::string("SELECT 1\0 garbage", 17)), HasSubstr("a zero byte in the SQL"));
+}
+
+TEST_F(DatabaseTest, HostileSqlIsBounded) {
+  std::string deep(5000, '(');
+  EXPECT_THAT(ask("SELECT " + deep), HasSubstr("error"));
+  EXPECT_THAT(ask("SELECT zeroblob(2000000000)"), HasSubstr("error"));
+  EXPECT_THAT(ask("SELECT '" + std::string(2 << 20, 'x') + "'"), HasSubstr("error"));
+}
+
+// ---- the schema ---------------------------------------------------------------------------------
+
+TEST_F(DatabaseTest, TheSchemaIsWhatCanBeAsked) {
+  for (const TableDoc& table : database_.schema().tables) {
+    std::string columns;
+    for (const ColumnDoc& column : table.columns) {
+      columns += (columns.empty() ? "\"" : ", \"") + column.name + "\"";
+    }
+    auto result = database_.run("SELECT " + columns + " FROM " + table.name, {});
+    ASSERT_TRUE(result.ok()) << table.name << ": " << result.error().what;
+    EXPECT_EQ(result.value().rows.size(), table.rows) << table.name;
+    for (size_t i = 0; i < table.columns.size(); ++i) {
+      EXPECT_EQ(result.value().columns[i].kind, table.columns[i].kind)
+          << table.name << "." << table.columns[i].name;
+    }
+  }
+}
+
+TEST_F(DatabaseTest, WorkedQuestionsHaveAnswers) {
+  EXPECT_EQ(workedQuestions().size(), 10U);
+  for (const Question& question : workedQuestions()) {
+    auto result = database_.run(question.sql, {});
+    ASSERT_TRUE(result.ok()) << question.title << ": " << result.error().what;
+    EXPECT_GT(result.value().rows.size(), 0U) << question.title;
+  }
+}
+
+TEST(SqlDocs, AreUpToDate) {
+  const char* source = std::getenv("TIDEGAUGE_SOURCE_DIR");
+  if (source == nullptr) GTEST_SKIP() << "TIDEGAUGE_SOURCE_DIR is not set; ctest sets it";
+  std::ifstream file(std::string(source) + "/docs/sql.md");
+  std::stringstream text;
+  text << file.rdbuf();
+  analysis::AnalysedTrace nothing{model::Trace()};
+  EXPECT_EQ(text.str(), markdown(Database(nothing).schema()))
+      << "write it again: tidegauge query --print-docs > docs/sql.md";
+}
+
+}  // namespace
+}  // namespace tidegauge::query
