@@ -16,6 +16,11 @@ std::span<const Route> routes() {
       {"pick", Method::kGet, answerPick},
       {"allocation", Method::kGet, answerAllocation},
       {"neighbour", Method::kGet, answerNeighbour},
+      {"search", Method::kGet, answerSearch},
+      {"hit", Method::kGet, answerHit},
+      {"legend", Method::kGet, answerLegend},
+      {"schema", Method::kGet, answerSchema},
+      {"sql", Method::kPost, answerSql, true},
   };
   return kRoutes;
 }

@@ -45,4 +45,11 @@ uint8_t categorySlot(const model::Trace& trace, uint32_t row) {
   return category.empty() ? kSlotUnknown : categorySlot(trace.strings.text(category[row]));
 }
 
+std::string_view categoryName(uint8_t slot) {
+  for (const Named& known : kCategories) {
+    if (known.slot == slot) return known.category;
+  }
+  return "other";
+}
+
 }  // namespace tidegauge::view

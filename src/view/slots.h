@@ -20,5 +20,7 @@ uint8_t stackSlot(const analysis::AnalysedTrace& analysed, uint32_t row);
 // 8 gradient; unknown if the file says so or nothing, other for words not known here.
 uint8_t categorySlot(std::string_view category);
 uint8_t categorySlot(const model::Trace& trace, uint32_t row);
+// "parameter"; "unknown" or "other".
+std::string_view categoryName(uint8_t slot);
 
 }  // namespace tidegauge::view
