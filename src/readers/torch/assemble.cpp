@@ -17,7 +17,7 @@ bool isSegmentList(const Values& values, Value top) {
   bool all_segments = true;
   values.tree().forEachItem(top.index(), [&](Value item) {
     bool segment = false;
-    if (item.tag() == Tag::kDict) {
+    if (isOtherDict(values, item)) {
       values.tree().forEachPair(item.index(), [&](Value key, Value) {
         segment |= key.word() == Word::kBlocks || key.word() == Word::kTotalSize;
       });
@@ -56,7 +56,7 @@ base::Status assemble(model::Trace& trace, Columns& columns, Value top) {
   const Values& values = columns.values();
   if (isSegmentList(values, top)) {
     segments = top;
-  } else if (top.tag() == Tag::kDict) {
+  } else if (isOtherDict(values, top)) {
     values.tree().forEachPair(top.index(), [&](Value key, Value value) {
       switch (key.word()) {
         case Word::kSegments:

@@ -26,6 +26,11 @@ void assembleSettings(model::Trace& trace, Columns& columns, Value settings);
 // The device row with this ordinal, added if new. Ordinal −1 is pinned host memory.
 model::Device& deviceRow(model::Trace& trace, int32_t ordinal);
 
+// A dict with items that is neither an event nor a frame.
+inline bool isOtherDict(const Values& values, Value value) {
+  return value.tag() == Tag::kDict && values.shapeOf(value) == Values::Shape::kOther;
+}
+
 inline constexpr int32_t kHostOrdinal = -1;
 inline constexpr int64_t kMostDevices = 1024;
 

@@ -19,7 +19,7 @@ std::vector<Mark> marksOf(Columns& columns, Value list) {
   Oddities& odd = columns.oddities();
   if (!list.isSequence()) return marks;
   values.tree().forEachItem(list.index(), [&](Value item) {
-    if (item.tag() != Tag::kDict) {
+    if (!isOtherDict(values, item)) {
       odd.badValue(Place::kTopLevel, "external_annotations");
       return;
     }

@@ -30,7 +30,8 @@ std::vector<RowRun> rowsOf(Columns& columns, Value list) {
     RowRun run{item.index(), 1};
     if (item.tag() == Tag::kEvent) {
       run.count += item.moreRows();
-    } else if (item.tag() == Tag::kDict) {
+    } else if (item.tag() == Tag::kDict &&
+               columns.values().shapeOf(item) != Values::Shape::kFrame) {
       run.begin = columns.addEventFromNode(item.index());
     } else {
       columns.oddities().badValue(Place::kTopLevel, "device_traces");

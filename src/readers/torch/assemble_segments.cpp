@@ -181,7 +181,7 @@ void SegmentReader::readHistory(BlockRow& block) {
   values_.tree().forEachItem(block.history.index(), [&](Value entry) {
     if (newest.tag() == Tag::kNothing) newest = entry;
   });
-  if (newest.tag() != Tag::kDict) return;
+  if (!isOtherDict(values_, newest)) return;
   values_.tree().forEachPair(newest.index(), [&](Value key, Value value) {
     if (key.word() == Word::kRealSize) {
       block.requested_bytes = sizeOf(value, Place::kBlock, "real_size");
@@ -205,7 +205,7 @@ base::Status SegmentReader::addBlocks(const SegmentRow& segment) {
   }
   uint64_t address = segment.address;
   values_.tree().forEachItem(segment.blocks.index(), [&](Value item) {
-    if (item.tag() != Tag::kDict) {
+    if (!isOtherDict(values_, item)) {
       columns_.oddities().badValue(Place::kSegment, "blocks");
       return;
     }
@@ -268,7 +268,7 @@ base::Status SegmentReader::readList(Value list, bool host) {
   std::vector<Value> items;
   values_.tree().forEachItem(list.index(), [&](Value item) { items.push_back(item); });
   for (Value item : items) {
-    if (item.tag() != Tag::kDict) {
+    if (!isOtherDict(values_, item)) {
       columns_.oddities().badValue(Place::kTopLevel, host ? "host_segments" : "segments");
       continue;
     }

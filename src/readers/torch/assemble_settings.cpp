@@ -8,7 +8,7 @@ namespace {
 
 // {"1": 0, "2": 4, "4": 8 …}: divisions by size class; the key is the class's lower end in MiB.
 void readDivisions(model::AllocatorSettings& settings, Columns& columns, Value dict) {
-  if (dict.tag() != Tag::kDict) return;
+  if (!isOtherDict(columns.values(), dict)) return;
   const Values& values = columns.values();
   values.tree().forEachPair(dict.index(), [&](Value key, Value value) {
     std::string_view text = values.textOf(key);
@@ -32,11 +32,11 @@ void readDivisions(model::AllocatorSettings& settings, Columns& columns, Value d
 void assembleSettings(model::Trace& trace, Columns& columns, Value dict) {
   model::AllocatorSettings& settings = trace.settings;
   Values& values = columns.values();
-  settings.present = dict.tag() == Tag::kDict || dict.tag() == Tag::kEmptyDict;
+  settings.present = values.shapeOf(dict) == Values::Shape::kOther;
   if (!settings.present && dict.tag() != Tag::kNothing && dict.tag() != Tag::kNone) {
     columns.oddities().badValue(Place::kTopLevel, "allocator_settings");
   }
-  if (dict.tag() != Tag::kDict) return;
+  if (!isOtherDict(values, dict)) return;
   values.tree().forEachPair(dict.index(), [&](Value key, Value value) {
     settings.items.emplace_back(values.describe(key), values.describe(value));
     switch (key.word()) {

@@ -301,7 +301,8 @@ std::optional<model::FrameId> Columns::addFrame(Items items) {
 
 model::FrameId Columns::frameOf(Value value) {
   if (value.tag() == Tag::kFrame) return model::FrameId(value.index());
-  if (value.tag() != Tag::kDict && value.tag() != Tag::kEmptyDict) return {};
+  Values::Shape shape = values_.shapeOf(value);
+  if (shape != Values::Shape::kFrame && shape != Values::Shape::kOther) return {};
   if (value.tag() == Tag::kEmptyDict) return frames_.intern(frameRow({}));
   auto [place, added] = frame_of_node_.try_emplace(value.index());
   if (added) {

@@ -147,6 +147,37 @@ std::optional<bool> Values::boolOf(Value value) const {
   return std::nullopt;
 }
 
+Values::Shape Values::shapeOf(Value value) const {
+  switch (value.tag()) {
+    case Tag::kEvent:
+      return Shape::kEvent;
+    case Tag::kFrame:
+      return Shape::kFrame;
+    case Tag::kEmptyDict:
+      return Shape::kOther;
+    case Tag::kDict:
+      break;
+    default:
+      return Shape::kNoDict;
+  }
+  bool action = false, file = false, name = false;
+  tree_.forEachPair(value.index(), [&](Value key, Value) {
+    action |= key.word() == Word::kAction;
+    file |= key.word() == Word::kFilename;
+    name |= key.word() == Word::kName;
+  });
+  if (action) return Shape::kEvent;
+  return file && name ? Shape::kFrame : Shape::kOther;
+}
+
+bool Values::isStack(Value list) const {
+  if (list.tag() == Tag::kStack) return true;
+  bool frames = list.tag() == Tag::kList && tree_.itemCount(list.index()) > 0;
+  if (!frames) return false;
+  tree_.forEachItem(list.index(), [&](Value item) { frames &= shapeOf(item) == Shape::kFrame; });
+  return frames;
+}
+
 std::string Values::describeFlat(Value value) const {
   switch (value.tag()) {
     case Tag::kNone:
@@ -190,7 +221,9 @@ std::string Values::describeFlat(Value value) const {
 
 std::string Values::describe(Value value) const {
   if (value.isString()) return repairedUtf8(textOf(value));
-  if (value.tag() != Tag::kDict && !value.isSequence()) return describeFlat(value);
+  bool container = (value.tag() == Tag::kDict && shapeOf(value) == Shape::kOther) ||
+                   (value.isSequence() && !isStack(value));
+  if (!container) return describeFlat(value);
   std::string text;
   size_t written = 0;
   auto separate = [&] {

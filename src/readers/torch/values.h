@@ -46,6 +46,9 @@ class Values {
   std::optional<double> floatOf(Value value) const;
   std::optional<bool> boolOf(Value value) const;
   std::pair<uint64_t, uint64_t> pairOf(Value value) const { return pairs_[value.index()]; }
+  // What a dict is by its keys, whether it became a row already or not.
+  enum class Shape : uint8_t { kNoDict, kEvent, kFrame, kOther };
+  Shape shapeOf(Value value) const;
   // A short text for people: "3", "True", "{1: 0, 2: 0}". Bounded in depth and length.
   std::string describe(Value value) const;
 
@@ -65,6 +68,7 @@ class Values {
   Value wide(Wide kind, uint64_t bits);
   base::StringId internText(std::string_view text);
   std::string describeFlat(Value value) const;
+  bool isStack(Value list) const;
 
   std::span<const uint8_t> input_;
   base::StringPool& strings_;
