@@ -1,0 +1,109 @@
+#include "export/report_json.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <set>
+
+#include "support/messy_trace.h"
+#include "support/trace_builder.h"
+
+namespace tidegauge::exporting {
+namespace {
+
+using analysis::AnalysedTrace;
+using model::BlockState;
+using nlohmann::json;
+using testing::TraceBuilder;
+
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+constexpr uint64_t kA = 0x7f0000000000;
+
+// A trace that fills every part of the report.
+model::Trace everything() {
+  TraceBuilder b;
+  b.time(1000).segmentAlloc(kA, 20 * kMiB).stack({"f@/home/me/a.py:1", "g@/home/me/b.py:2"});
+  b.alloc(kA, 5 * kMiB).oom(kMiB, 40 * kMiB).free(kA + 10 * kMiB, 512);
+  b.annotation("forward", 1000, 1002);
+  b.finalSegment(kA, 20 * kMiB).block(5 * kMiB, BlockState::kActiveAllocated, 5 * kMiB);
+  b.block(15 * kMiB, BlockState::kInactive);
+  b.settings().present = true;
+  b.settings().items.emplace_back("max_split_size", "-1");
+  return b.build();
+}
+
+void collectKeys(const json& value, const std::string& path, std::set<std::string>& keys) {
+  if (value.is_array()) {
+    for (const json& item : value) collectKeys(item, path + "[]", keys);
+  } else if (value.is_object()) {
+    for (const auto& [key, item] : value.items()) {
+      std::string at = path.empty() ? key : path + "." + key;
+      keys.insert(at);
+      if (at != "settings") collectKeys(item, at, keys);
+    }
+  }
+}
+
+TEST(ReportJson, BytesAreExactIntegers) {
+  AnalysedTrace analysed(everything());
+  json report = reportJson(analysed);
+  const json& device = report["devices"][0];
+  EXPECT_EQ(device["peak"]["active"]["bytes"], 5 * kMiB + 512);
+  EXPECT_TRUE(device["peak"]["active"]["bytes"].is_number_unsigned());
+  EXPECT_EQ(device["ooms"][0]["over_bytes"], 39 * kMiB);
+  EXPECT_EQ(device["ooms"][0]["phases"], json::array({"forward"}));
+  EXPECT_EQ(device["device_allocations"], 1);
+  EXPECT_EQ(report["settings"]["max_split_size"], "-1");
+  EXPECT_EQ(report["issues"][0]["kind"], "free_without_alloc");
+}
+
+TEST(ReportJson, InvalidUtf8IsReplacedEverywhere) {
+  const std::string bad = "\xff\xc3(\xe2\x82";
+  TraceBuilder b;
+  b.time(1).stack({bad + "@/home/" + bad + ".py:1"}).alloc(kA, 512).annotation(bad, 1, 9);
+  b.oom(1, 2);
+  b.settings().present = true;
+  b.settings().conf = bad;
+  b.settings().items.emplace_back(bad, bad);
+  model::Trace trace = b.build();
+  trace.source = {.name = bad, .format = bad, .container = bad};
+  trace.issues.add({.kind = model::IssueKind::kUnknownKey, .detail = bad});
+  AnalysedTrace analysed(std::move(trace));
+  EXPECT_NO_THROW(reportJson(analysed).dump());
+  EXPECT_NO_THROW(sessionFileJson(analysed, 0).dump());
+  EXPECT_NO_THROW(overviewJson(analysed, 0).dump());
+}
+
+TEST(ReportJson, MessyTracesAreWritten) {
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    AnalysedTrace analysed(testing::messyTrace({.seed = seed, .wild = seed % 2 == 0}));
+    EXPECT_FALSE(reportJson(analysed).dump().empty());
+    EXPECT_FALSE(sessionFileJson(analysed, 0).dump().empty());
+    EXPECT_FALSE(overviewJson(analysed, 0).dump().empty());
+  }
+}
+
+TEST(ReportJson, AnUnknownDeviceHasNoOverview) {
+  AnalysedTrace analysed(everything());
+  EXPECT_TRUE(overviewJson(analysed, 7).is_null());
+}
+
+// docs/json.md lists exactly the keys that the report has, as `- \`path\``.
+TEST(ReportJson, TheDocumentNamesEveryKey) {
+  const char* source = std::getenv("TIDEGAUGE_SOURCE_DIR");
+  if (source == nullptr) GTEST_SKIP() << "TIDEGAUGE_SOURCE_DIR is not set; ctest sets it";
+  std::ifstream document(std::string(source) + "/docs/json.md");
+  ASSERT_TRUE(document.is_open());
+  std::set<std::string> documented;
+  for (std::string line; std::getline(document, line);) {
+    if (!line.starts_with("| `")) continue;
+    documented.insert(line.substr(3, line.find('`', 3) - 3));
+  }
+  std::set<std::string> written;
+  collectKeys(reportJson(AnalysedTrace(everything())), "", written);
+  EXPECT_EQ(documented, written);
+}
+
+}  // namespace
+}  // namespace tidegauge::exporting

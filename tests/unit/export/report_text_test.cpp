@@ -1,0 +1,95 @@
+#include "export/report_text.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "base/text_layout.h"
+#include "support/messy_trace.h"
+#include "support/trace_builder.h"
+
+namespace tidegauge::exporting {
+namespace {
+
+using analysis::AnalysedTrace;
+using model::BlockState;
+using model::SegmentKind;
+using testing::TraceBuilder;
+
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+constexpr uint64_t kA = 0x7f0000000000;
+
+void expectFits(const std::string& text, size_t columns) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    ASSERT_LE(base::displayWidth(line), columns) << line;
+    ASSERT_EQ(base::printable(line), line);  // nothing that steers a terminal
+  }
+}
+
+TEST(ReportText, HostileNamesStayInsideTheirColumns) {
+  const std::vector<std::string> names = {
+      "plain",
+      std::string(5000, 'x'),
+      "\x1b[2J\x07 clear\r\n",
+      "\u009b31m \u202Egnp.exe",
+      "記憶記憶記憶記憶記憶記憶記憶記憶記憶記憶記憶記憶記憶記憶記憶記憶記憶記憶記憶記憶記憶記憶",
+      "\xff\xfe\xc3(\xe2\x82",
+      std::string("nul\0byte", 8)};
+  TraceBuilder b;
+  b.segmentAlloc(kA, 20 * kMiB);
+  uint64_t address = kA;
+  int64_t time = 1000;
+  for (const std::string& name : names) {
+    b.stack({name + "@/home/" + name + ".py:7", name + "@main.py:1"});
+    b.time(time).alloc(address, 600 * 1024);
+    b.annotation(name, time, time + 1, 3);
+    address += kMiB;
+    time += 10;
+  }
+  b.oom(3, 40 * kMiB);
+  b.settings().present = true;
+  for (const std::string& name : names) b.settings().conf += name + ",";
+  model::Trace trace = b.build();
+  trace.source.name = "folder/" + names[2] + names[5];
+  trace.source.format = names[1];
+  for (const std::string& name : names) {
+    trace.issues.add({.kind = model::IssueKind::kUnknownKey, .detail = name});
+  }
+  AnalysedTrace analysed(std::move(trace));
+  for (size_t columns : {100U, 60U, 20U, 8U}) {
+    expectFits(reportText(analysed, {.columns = columns}), std::max<size_t>(columns, 8));
+  }
+}
+
+TEST(ReportText, MessyTracesFit) {
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    AnalysedTrace analysed(testing::messyTrace({.seed = seed, .wild = seed % 2 == 0}));
+    expectFits(reportText(analysed, {}), 100);
+  }
+}
+
+TEST(ReportText, SaysWhatIsThere) {
+  TraceBuilder b;
+  b.segmentAlloc(kA, 2 * kMiB).stack({"forward@/home/me/model.py:8"}).alloc(kA, 700);
+  b.finalSegment(kA, 2 * kMiB, SegmentKind::kSmall);
+  b.block(1024, BlockState::kActiveAllocated, 700).block(2 * kMiB - 1024, BlockState::kInactive);
+  AnalysedTrace analysed(b.build());
+  std::string text = reportText(analysed, {});
+  for (const char* part :
+       {"2 events, 1 allocation, 1 stack\n", "Who holds 1.0 KiB at the peak: 1 block, 1 stack\n",
+        "model.py:8 forward", "cuda:0: High water at step 1\n", "holds: Drawn 1.0 KiB"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+  EXPECT_EQ(text.find("DIFFERS"), std::string::npos);
+  EXPECT_EQ(text.find('\033'), std::string::npos);
+  EXPECT_NE(reportText(analysed, {.colour = true}).find("\033[1m"), std::string::npos);
+}
+
+TEST(ReportText, AFileWithoutDevicesSaysSo) {
+  AnalysedTrace analysed(model::Trace{});
+  EXPECT_NE(reportText(analysed, {}).find("No device"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tidegauge::exporting

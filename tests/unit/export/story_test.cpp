@@ -1,0 +1,114 @@
+#include "export/story.h"
+
+#include <gtest/gtest.h>
+
+#include "support/trace_builder.h"
+
+namespace tidegauge::exporting {
+namespace {
+
+using analysis::AnalysedTrace;
+using model::BlockState;
+using testing::TraceBuilder;
+
+constexpr uint64_t kMiB = uint64_t{1} << 20, kGiB = uint64_t{1} << 30;
+constexpr uint64_t kA = 0x7f0000000000;
+
+struct Told {
+  Story story;
+  std::string text;  // headline, sentences and findings
+};
+Told tell(TraceBuilder& b) {
+  AnalysedTrace analysed(b.build());
+  Told told;
+  told.story = tellStory(analysed, analysis::summarise(analysed, *analysed.devices[0]));
+  told.text = told.story.headline + "\n";
+  for (const Sentence& sentence : told.story.sentences) {
+    told.text += plainText(sentence.parts) + "\n";
+  }
+  for (const Finding& finding : told.story.findings) told.text += plainText(finding.parts) + "\n";
+  return told;
+}
+bool says(const Told& told, const std::string& text) {
+  return told.text.find(text) != std::string::npos;
+}
+
+TEST(Story, ComparedSizesShareAUnit) {
+  TraceBuilder b;
+  b.oom(3842 * kMiB, 4008 * kMiB);
+  Told told = tell(b);
+  EXPECT_EQ(told.story.kind, Story::Kind::kOom);
+  EXPECT_EQ(told.story.headline, "4,008 MiB were asked for, 3,842 MiB were left.");
+  EXPECT_TRUE(says(told, "The driver was 166 MiB short."));
+}
+
+TEST(Story, FarApartSizesShareTheirUnitToo) {
+  TraceBuilder b;
+  b.oom(kGiB, 40 * kGiB);
+  EXPECT_EQ(tell(b).story.headline, "40.00 GiB were asked for, 1.00 GiB were left.");
+}
+
+TEST(Story, NothingLeftIsSaidInWords) {
+  TraceBuilder b;
+  b.oom(0, 4 * kGiB);
+  EXPECT_EQ(tell(b).story.headline, "4.00 GiB were asked for, nothing was left.");
+}
+
+TEST(Story, ALimitOfTheProcess) {
+  TraceBuilder b;
+  b.oom(5 * kGiB, 4 * kGiB);
+  EXPECT_TRUE(says(tell(b), "The driver had enough; a limit of the process refused."));
+}
+
+TEST(Story, OneSegmentIsOneSegment) {
+  TraceBuilder one;
+  one.segmentFree(kA, 20 * kMiB).oom(0, 4 * kGiB);
+  Told told = tell(one);
+  EXPECT_TRUE(says(told, "1 cached segment, 20.0 MiB, was handed back"));
+  EXPECT_TRUE(says(told, "make room, 1 segment, in vain"));
+  TraceBuilder two;
+  two.segmentFree(kA, 20 * kMiB).segmentFree(kA + 40 * kMiB, 20 * kMiB).oom(0, 4 * kGiB);
+  told = tell(two);
+  EXPECT_TRUE(says(told, "2 cached segments, 40.0 MiB, were handed back"));
+  EXPECT_TRUE(says(told, "make room, 2 segments, in vain"));
+}
+
+TEST(Story, TheWorstOfSeveralIsTold) {
+  TraceBuilder b;
+  b.oom(0, kGiB).oom(0, 3 * kGiB).oom(0, 2 * kGiB);
+  Told told = tell(b);
+  EXPECT_EQ(told.story.step, 1U);
+  EXPECT_TRUE(says(told, "Out of memory, 3 times; the worst at step 1"));
+  EXPECT_EQ(told.story.findings[0].severity, Finding::Severity::kHigh);
+}
+
+TEST(Story, HoldersAndTheFreePartsAroundThem) {
+  TraceBuilder b;
+  b.segmentAlloc(kA, 20 * kMiB).stack({"forward@/home/me/model.py:8", "main@/home/me/train.py:2"});
+  b.alloc(kA, 5 * kMiB);
+  b.finalSegment(kA, 20 * kMiB).block(5 * kMiB, BlockState::kActiveAllocated, 5 * kMiB);
+  b.block(15 * kMiB, BlockState::kInactive);
+  Told told = tell(b);
+  EXPECT_EQ(told.story.headline, "5.0 MiB were live at the peak, 20.0 MiB reserved.");
+  EXPECT_TRUE(says(told, "Most is held by model.py:8 forward: 5.0 MiB in one block, 100.0 % of"));
+  EXPECT_TRUE(says(told, "pinned by live blocks, in 1 segment"));
+}
+
+TEST(Story, WithoutEventsTheFinalStateIsTold) {
+  TraceBuilder b;
+  b.finalSegment(kA, 20 * kMiB).block(20 * kMiB, BlockState::kInactive);
+  Told told = tell(b);
+  EXPECT_EQ(told.story.kind, Story::Kind::kState);
+  EXPECT_FALSE(told.story.step.has_value());
+  EXPECT_TRUE(says(told, "torch.cuda.memory._record_memory_history()"));
+}
+
+TEST(Story, ABrokenIdentityIsAFinding) {
+  TraceBuilder b;
+  b.segmentAlloc(kA, 20 * kMiB).alloc(kA, 5 * kMiB);
+  b.finalSegment(kA, 20 * kMiB).block(20 * kMiB, BlockState::kInactive);
+  EXPECT_TRUE(says(tell(b), "The file contradicts itself: Live at the end"));
+}
+
+}  // namespace
+}  // namespace tidegauge::exporting
