@@ -154,7 +154,7 @@ describe("the page", { skip, timeout: 600_000 }, () => {
           .catch(() => null);
         await page.mouse.click(point.x, point.y);
         if ((await request) === null) continue;
-        await page.waitForTimeout(200);
+        await page.waitForTimeout(500); // the URL follows a little later
         const { params } = hashOf(page);
         if (params.get("sel") === null || params.get("at") === null) continue;
         const shape = await page.evaluate(

@@ -23,7 +23,7 @@ function FileMenu() {
   const files = session.value?.files ?? [];
   const current = file.value;
   if (!current) return null;
-  const facts = `${bytesText(current.file_bytes)} · ${counted(current.events, "event")}`;
+  const facts = `${bytesText(current.data_bytes)} · ${counted(current.events, "event")}`;
   if (files.length < 2) {
     return (
       <span class="file" title={`${current.name}, ${current.format}, ${facts}`}>
@@ -43,7 +43,7 @@ function FileMenu() {
             {baseName(one.name)}
           </span>
         ),
-        note: `${bytesText(one.file_bytes)} · ${integer(one.events)} events`,
+        note: `${bytesText(one.data_bytes)} · ${integer(one.events)} events`,
       }))}
       chosen={String(current.id)}
       onChoose={(key) => goPlace(Number(key), null)}

@@ -1,5 +1,5 @@
 // Questions in SQL. The answer is a table; rows that are allocations can be marked in the pictures.
-import { useSignal } from "@preact/signals";
+import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { Schema } from "../../api/contract";
 import { ROW_LIMIT, runSql, sqlAnswer, sqlError, sqlRunning } from "../../state/marks";
@@ -88,14 +88,15 @@ export function SqlView() {
     void runSql(text);
   }, [data, asked]);
 
-  // a link to another query, while this view is open
-  const wanted = page.value.sql;
-  useEffect(() => {
+  // a link to another query, while this view is open; runs within the change of the state, so that
+  // what is typed has always reached the editor before
+  useSignalEffect(() => {
+    const wanted = page.value.sql;
     const now = editor.current;
     if (!now || wanted === "" || wanted === now.text()) return;
     now.setText(wanted);
     void runSql(wanted);
-  }, [wanted]);
+  });
 
   const ask = (sql: string) => {
     editor.current?.setText(sql);
