@@ -168,7 +168,7 @@ std::vector<TableFunction> tableFunctions(const AnalysedTrace& trace,
 
   TableFunction blocks;
   blocks.name = "blocks_at";
-  blocks.doc = "table: as blocks, with every block and free part of every segment after the step";
+  blocks.doc = "table: as blocks, in the state after the step";
   blocks.arguments = {"device", "step"};
   blocks.shape = findTable(tables, "blocks");
   blocks.call = [&trace](const std::vector<int64_t>& arguments) {
