@@ -132,7 +132,8 @@ StackLabels::StackLabels(const model::Trace& trace) : trace_(trace) {
     std::string file(trace.strings.text(frames.file[i]));
     std::replace(file.begin(), file.end(), '\\', '/');  // Windows
     rank[i] = rankOf(function, file, frames.kind[i]);
-    noise_[i] = rank[i] == Rank::kNoise;
+    // Plumbing is folded like noise, but may still name a stack when nothing better is there.
+    noise_[i] = rank[i] == Rank::kNoise || rank[i] == Rank::kPlumbing;
     user_[i] = rank[i] == Rank::kUser;
   }
   std::vector<uint8_t> slot_of_frame(frames.size(), 0);
