@@ -96,7 +96,8 @@ void checkNoOverlap(const Trace& trace) {
 TEST(MessyTraces, ReachEveryOddity) {
   Issues met;
   for (uint64_t seed = 1; seed <= 200; ++seed) {
-    for (const Issue& issue : testing::messyTrace({.seed = seed}).issues.all()) met.add(issue);
+    Trace trace = testing::messyTrace({.seed = seed});
+    for (const Issue& issue : trace.issues.all()) met.add(issue);
   }
   for (IssueKind kind :
        {IssueKind::kFreeWithoutAlloc, IssueKind::kAllocOverLive, IssueKind::kFreeAgain,

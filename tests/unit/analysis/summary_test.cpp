@@ -1,0 +1,95 @@
+#include "analysis/summary.h"
+
+#include <gtest/gtest.h>
+
+#include "model/block_size.h"
+#include "support/trace_builder.h"
+
+namespace tidegauge::analysis {
+namespace {
+
+using model::BlockState;
+using testing::TraceBuilder;
+
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+constexpr uint64_t kA = 0x7f0000000000;
+
+TEST(Peak, EachSizeHasItsOwnStepAndTheHoldersAreThoseOfActive) {
+  TraceBuilder b;
+  b.segmentAlloc(kA, 40 * kMiB).stack({"f@/home/me/a.py:1"}).alloc(kA, 5 * kMiB);
+  b.stack({"g@/home/me/a.py:2"}).alloc(kA + 10 * kMiB, 2 * kMiB);
+  b.freeRequested(kA, 5 * kMiB).alloc(kA + 20 * kMiB, kMiB + 1).freeCompleted(kA, 5 * kMiB);
+  b.segmentAlloc(kA + 100 * kMiB, 20 * kMiB);
+  AnalysedTrace analysed(b.build());
+  PeakReport peak = peakOf(analysed, *analysed.devices[0]);
+  EXPECT_EQ(peak.active.step, 4U);
+  EXPECT_EQ(peak.active.bytes, 8 * kMiB + 512);
+  EXPECT_EQ(peak.requested.bytes, 8 * kMiB + 1);
+  EXPECT_EQ(peak.allocated.step, 2U);
+  EXPECT_EQ(peak.allocated.bytes, 7 * kMiB);
+  EXPECT_EQ(peak.reserved.step, 6U);
+  EXPECT_EQ(peak.holders.block_bytes, peak.active.bytes);
+  EXPECT_EQ(peak.holders.blocks, 3U);
+  ASSERT_EQ(peak.holders.groups.size(), 2U);
+  EXPECT_EQ(analysed.labels.label(peak.holders.groups[0].stack), "a.py:1 f");
+  EXPECT_EQ(peak.uncertain_bytes, 0U);
+}
+
+TEST(Peak, UncertainBlocksAddTheirSlack) {
+  TraceBuilder b;
+  b.free(kA, 3 * kMiB).free(kA + 10 * kMiB, 3 * kMiB);
+  b.finalSegment(kA, 20 * kMiB).block(20 * kMiB, BlockState::kInactive);
+  AnalysedTrace analysed(b.build());
+  EXPECT_EQ(peakOf(analysed, *analysed.devices[0]).uncertain_bytes,
+            2 * model::kUnsplitRemainderBytes);
+}
+
+TEST(Summary, PhasesSayHowHighAndHowMuchMore) {
+  TraceBuilder b;
+  b.time(10).alloc(kA, 512).time(20).alloc(kA + 4096, 1024).time(30).freeCompleted(kA, 512);
+  b.time(40).freeCompleted(kA + 4096, 1024);
+  b.annotation("inner", 20, 30, 1).annotation("all", 10, 40, 0).annotation("empty", 31, 39, 0);
+  AnalysedTrace analysed(b.build());
+  DeviceSummary summary = summarise(analysed, *analysed.devices[0]);
+  EXPECT_EQ(summary.phases_total, 2U);
+  ASSERT_EQ(summary.phases.size(), 2U);  // outer ones first
+  EXPECT_EQ(summary.phases[0].depth, 0);
+  EXPECT_EQ(summary.phases[0].grew_bytes, 0);
+  EXPECT_EQ(summary.phases[1].begin_step, 1U);
+  EXPECT_EQ(summary.phases[1].end_step, 3U);
+  EXPECT_EQ(summary.phases[1].peak_active_bytes, 1536U);
+  EXPECT_EQ(summary.phases[1].peak_step, 1U);
+  EXPECT_EQ(summary.phases[1].grew_bytes, 512);
+}
+
+TEST(Summary, ManyPhasesAreBoundedAndCounted) {
+  TraceBuilder b;
+  b.time(10).alloc(kA, 512);
+  for (int i = 0; i < 1000; ++i) b.annotation("phase", 0, 20);
+  AnalysedTrace analysed(b.build());
+  DeviceSummary summary = summarise(analysed, *analysed.devices[0]);
+  EXPECT_EQ(summary.phases_total, 1000U);
+  EXPECT_EQ(summary.phases.size(), kMostPhases);
+}
+
+TEST(Summary, CountsLivesByProvenance) {
+  TraceBuilder b;
+  b.alloc(kA, 1).free(kA, 1).free(kA, 1).free(kA + 4096, 1);
+  b.finalSegment(kA + 8192, 512).block(512, BlockState::kActiveAllocated, 1);
+  AnalysedTrace analysed(b.build());
+  DeviceSummary summary = summarise(analysed, *analysed.devices[0]);
+  for (uint64_t count : summary.allocations_by_provenance) EXPECT_EQ(count, 1U);
+}
+
+TEST(Summary, DevicesAreNamedAndFound) {
+  TraceBuilder b;
+  b.device(0).alloc(kA, 1).device(-1).alloc(kA, 1);
+  AnalysedTrace analysed(b.build());
+  ASSERT_NE(analysed.findDevice(-1), nullptr);
+  EXPECT_EQ(deviceLabel(analysed.findDevice(-1)->device), "pinned host memory");
+  EXPECT_EQ(deviceLabel(analysed.findDevice(0)->device), "cuda:0");
+  EXPECT_EQ(analysed.findDevice(5), nullptr);
+}
+
+}  // namespace
+}  // namespace tidegauge::analysis
