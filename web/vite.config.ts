@@ -2,6 +2,7 @@ import { defineConfig } from "vitest/config";
 
 // Every URL is relative: the page lives below a random token. Nothing is inlined: the content
 // security policy of the server allows no inline script, no inline style.
+// For `npm run dev`: TIDEGAUGE_BACKEND=http://127.0.0.1:PORT/TOKEN of a running tidegauge view.
 const backend = process.env.TIDEGAUGE_BACKEND;
 
 export default defineConfig({
@@ -13,7 +14,18 @@ export default defineConfig({
     chunkSizeWarningLimit: 600,
   },
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
-  server: backend ? { proxy: { "/api": { target: backend, changeOrigin: true } } } : {},
+  server: backend
+    ? {
+        proxy: {
+          "/api": {
+            target: new URL(backend).origin,
+            changeOrigin: true,
+            headers: { origin: new URL(backend).origin },
+            rewrite: (path) => new URL(backend).pathname.replace(/\/$/, "") + path,
+          },
+        },
+      }
+    : {},
   // tokens.test.ts reads the style sheet as text
   test: { include: ["src/**/*.test.ts"], css: true },
 });

@@ -85,6 +85,12 @@ export class CanvasPainter implements Painter {
       c.fillStyle = hatch;
       c.fillRect(left, top, right - left, bottom - top);
     }
+    if ((quad.flags & QuadFlag.pending) !== 0) {
+      c.fillStyle = seam;
+      c.globalAlpha = 0.18;
+      c.fillRect(left, top, right - left, bottom - top);
+      c.globalAlpha = 1;
+    }
     const height = (bottom - top) / this.ratio;
     if (fill.seam && height >= 3) {
       c.fillStyle = seam;

@@ -1,4 +1,5 @@
 // Findings, biggest holders, phases, oddities of the file: the lists below the story.
+import { useSignal } from "@preact/signals";
 import type { Finding, Holder, Issue, Overview, Phase } from "../../api/contract";
 import { hrefOf } from "../../state/links";
 import { isView, page } from "../../state/store";
@@ -55,6 +56,8 @@ export function Findings({ list }: { list: readonly Finding[] }) {
   );
 }
 
+const FIRST_HOLDERS = 12;
+
 const WHEN = { oom: "when memory ran out", peak: "at the peak", end: "at the end" } as const;
 
 /** Marks exactly the holder's blocks. */
@@ -96,7 +99,9 @@ function HolderRow({ of, at, largest }: { of: Holder; at: number; largest: numbe
 }
 
 export function Holders({ of }: { of: Overview["holders"] }) {
+  const all = useSignal(false);
   const largest = Math.max(1, ...of.rows.map((row) => row.bytes));
+  const rows = all.value ? of.rows : of.rows.slice(0, FIRST_HOLDERS);
   if (of.rows.length === 0) return null;
   return (
     <div class="block">
@@ -120,7 +125,7 @@ export function Holders({ of }: { of: Overview["holders"] }) {
             </tr>
           </thead>
           <tbody>
-            {of.rows.map((row) => (
+            {rows.map((row) => (
               <HolderRow
                 key={`${row.stack_id} ${row.label}`}
                 of={row}
@@ -131,6 +136,17 @@ export function Holders({ of }: { of: Overview["holders"] }) {
           </tbody>
         </table>
       </div>
+      {rows.length < of.rows.length && (
+        <button
+          type="button"
+          class="btn quiet showall"
+          onClick={() => {
+            all.value = true;
+          }}
+        >
+          Show all {integer(of.rows.length)}
+        </button>
+      )}
     </div>
   );
 }

@@ -77,3 +77,22 @@ export function traceLine(
     end = one.x1;
   }
 }
+
+const WIDE_COLUMN = 3;
+
+/**
+ * The allocated line: the upper edge of the strata. Where columns are narrow only their tops are
+ * drawn, because a line that goes up and down in every pixel would hide the strata under it.
+ */
+export function traceTop(s: Surface, frame: Frame): void {
+  let end = Number.NaN;
+  for (const one of frame.samples) {
+    if (Number.isNaN(one.activeMax)) continue;
+    const [left, right] = [toX(frame, one.x0), toX(frame, one.x1)];
+    const y = toY(frame, one.activeMax);
+    if (right - left >= WIDE_COLUMN && one.x0 === end) s.c.lineTo(left, y);
+    else s.c.moveTo(left, y);
+    s.c.lineTo(right, y);
+    end = one.x1;
+  }
+}

@@ -1,7 +1,7 @@
 // Above the strata: lines, ceiling, high water, out-of-memory, selection, cursor, axis labels.
 import { font, horizontal, label, plate, type Surface, vertical } from "../../ui/plot";
 import { bytesIn, bytesText, sharedUnit } from "../../ui/units";
-import { clip, traceLine } from "./back_layer";
+import { clip, traceLine, traceTop } from "./back_layer";
 import { drawBands } from "./bands";
 import { type Frame, toX, toY } from "./frame";
 import { drawOoms } from "./ooms";
@@ -29,12 +29,7 @@ function drawLines(s: Surface, frame: Frame): void {
   const { c } = s;
   c.lineJoin = "round";
   c.beginPath();
-  traceLine(
-    s,
-    frame,
-    (one) => one.activeMin,
-    (one) => one.activeMax,
-  );
+  traceTop(s, frame);
   c.strokeStyle = s.token("accent");
   c.lineWidth = 1;
   c.stroke();
