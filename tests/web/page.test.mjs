@@ -147,8 +147,11 @@ describe("the page", { skip, timeout: 600_000 }, () => {
       await settled(page);
       const { box } = await centre(page, "#timeline");
       let compared = 0;
-      for (const [sx, sy] of [[0.3, 0.9], [0.5, 0.8], [0.7, 0.6], [0.85, 0.5], [0.6, 0.95]]) {
-        const point = { x: box.x + 62 + (box.width - 62) * sx, y: box.y + box.height * sy - 24 };
+      for (const [share, up] of [[0.3, 15], [0.5, 40], [0.7, 80], [0.85, 25], [0.6, 60]]) {
+        const point = {
+          x: box.x + 62 + (box.width - 62) * share,
+          y: box.y + box.height - 24 - up,
+        };
         const request = page
           .waitForRequest(/api\/(allocation|pick)\?/, { timeout: 1500 })
           .catch(() => null);

@@ -2,6 +2,7 @@ import "./styles/tokens.css";
 import "./styles/base.css";
 import "./styles/shell.css";
 import "./styles/controls.css";
+import "./styles/menus.css";
 import "./styles/tables.css";
 import "./styles/plots.css";
 import "./styles/overview.css";

@@ -2,7 +2,7 @@
 // text; the server's number of the mark lives only here.
 import { computed, effect, signal } from "@preact/signals";
 import { type ApiError, asApiError, getJson, isAbort, postJson } from "../api/client";
-import type { Hit, SearchResult, SqlResult } from "../api/contract";
+import type { Hit, SearchResult, SqlResult } from "../api/query_contract";
 import { device, follow, go, page, place } from "./store";
 import { recall, remember } from "./theme";
 

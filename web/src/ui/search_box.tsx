@@ -1,7 +1,7 @@
 // Search: lists what matches, counts it, jumps to it. Enter goes there, Ctrl+Enter keeps only these.
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import type { SearchResult } from "../api/contract";
+import type { SearchResult } from "../api/query_contract";
 import { clearMark, hitIndex, jump, search } from "../state/marks";
 import { device, go, page } from "../state/store";
 import { Icon } from "./icons";

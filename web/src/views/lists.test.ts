@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Frame, SqlResult } from "../api/contract";
+import type { Frame } from "../api/contract";
+import type { SqlResult } from "../api/query_contract";
 import { foldNoise } from "./inspector/fold";
 import { csvOf } from "./sql/csv";
 

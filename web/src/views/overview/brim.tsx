@@ -21,7 +21,7 @@ export function brimRange(brim: Brim): [number, number] {
 function drawBrim(s: Surface, brim: Brim): void {
   const { c, width, height } = s;
   const [low, high] = brimRange(brim);
-  const [left, top, bottom] = [60, 8, height - 14];
+  const [left, top, bottom] = [54, 8, height - 14];
   const toY = staff(s, { x: left, top, bottom, low, high, labelPixels: 32 });
   const tank = left + 8;
   const room = width - tank - 15 - wordsWidth(s, wordsOf(s, brim));
@@ -75,8 +75,9 @@ function drawBrim(s: Surface, brim: Brim): void {
     });
     label(s, free, tank + tankWidth / 2, middle + 8, { align: "center", colour: s.token("ink") });
   }
-  if (reserved - stands > 16) {
-    label(s, "request", box + boxWidth / 2, (stands + reserved) / 2, {
+  const foot = Math.max(stands, ceiling);
+  if (reserved - foot > 16 && c.measureText("request").width < boxWidth - 4) {
+    label(s, "request", box + boxWidth / 2, (foot + reserved) / 2, {
       align: "center",
       colour: red,
     });

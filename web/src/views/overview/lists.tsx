@@ -57,6 +57,7 @@ export function Findings({ list }: { list: readonly Finding[] }) {
 }
 
 const FIRST_HOLDERS = 12;
+const FIRST_PHASES = 40;
 
 const WHEN = { oom: "when memory ran out", peak: "at the peak", end: "at the end" } as const;
 
@@ -157,7 +158,10 @@ export function Phases({ list }: { list: readonly Phase[] }) {
     <div class="block">
       <div class="phead">
         <h2>Phases</h2>
-        <span class="note">{counted(list.length, "annotation")} of the program</span>
+        <span class="note">
+          {list.length > FIRST_PHASES ? `the first ${FIRST_PHASES} of ` : ""}
+          {counted(list.length, "annotation")} of the program
+        </span>
       </div>
       <div class="tablebox">
         <table class="table">
@@ -171,7 +175,7 @@ export function Phases({ list }: { list: readonly Phase[] }) {
             </tr>
           </thead>
           <tbody>
-            {list.slice(0, 40).map((one) => (
+            {list.slice(0, FIRST_PHASES).map((one) => (
               <tr key={`${one.name} ${one.begin_step}`}>
                 <td class="wide">
                   <a

@@ -1,5 +1,5 @@
 // The result as text that spreadsheets read: RFC 4180, exact numbers.
-import type { Cell, SqlResult } from "../../api/contract";
+import type { Cell, SqlResult } from "../../api/query_contract";
 
 function field(cell: Cell): string {
   if (cell === null) return "";

@@ -20,7 +20,7 @@ import {
   placeholder,
 } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
-import type { Schema } from "../../api/contract";
+import type { Schema } from "../../api/query_contract";
 
 export interface SqlEditor {
   text: () => string;

@@ -2,7 +2,7 @@
 // a column has one scale.
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import type { Cell, ColumnKind, SqlResult } from "../../api/contract";
+import type { Cell, ColumnKind, SqlResult } from "../../api/query_contract";
 import { device, go } from "../../state/store";
 import { rowsWindow } from "../../ui/rows_window";
 import { Bytes, FrameLabel } from "../../ui/text";

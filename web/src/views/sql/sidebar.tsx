@@ -1,6 +1,6 @@
 // Tables with their columns, worked questions, what was asked before.
 import { useSignal } from "@preact/signals";
-import type { Schema } from "../../api/contract";
+import type { Schema } from "../../api/query_contract";
 import { sqlHistory } from "../../state/marks";
 import { Icon } from "../../ui/icons";
 import { integer } from "../../ui/units";

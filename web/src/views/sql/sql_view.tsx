@@ -1,7 +1,7 @@
 // Questions in SQL. The answer is a table; rows that are allocations can be marked in the pictures.
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import type { Schema } from "../../api/contract";
+import type { Schema } from "../../api/query_contract";
 import { ROW_LIMIT, runSql, sqlAnswer, sqlError, sqlRunning } from "../../state/marks";
 import { file, follow, go, page } from "../../state/store";
 import { Icon } from "../../ui/icons";

@@ -3,7 +3,8 @@
 import type { Range } from "../../state/url";
 import { GUTTER } from "./frame";
 import { type Grip, gripAt, minimapPosition } from "./minimap";
-import type { TimelineScene, Under } from "./scene";
+import type { Under } from "./pick";
+import type { TimelineScene } from "./scene";
 import { type Domain, panBy, zoomAt, zoomBytes } from "./window";
 
 export interface Hands {

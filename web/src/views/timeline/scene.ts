@@ -5,7 +5,7 @@
 //   glass         the strata, WebGL2          two uniforms per tile and frame
 //   front canvas  lines, marks, selection     redrawn per frame, cheap
 import type { Annotation, DeviceInfo, LegendBy } from "../../api/contract";
-import { pickQuad, type Quad, quadAt, type Shape, type Tile } from "../../api/tile";
+import type { Shape, Tile } from "../../api/tile";
 import { CanvasPainter } from "../../gl/canvas_painter";
 import { palette } from "../../gl/colours";
 import { type Filter, type Look, NO_FILTER, type Painter, parseRgba } from "../../gl/painter";
@@ -14,10 +14,11 @@ import type { Range } from "../../state/url";
 import { pixelRatio, surface, Tokens } from "../../ui/plot";
 import { drawBack } from "./back_layer";
 import { fittedBytes } from "./fit";
-import { type Frame, fromX, fromY, lanesOf, type OomMark, type Plot, plotOf } from "./frame";
+import { type Frame, lanesOf, type OomMark, type Plot, plotOf } from "./frame";
 import { drawFront } from "./front_layer";
-import { sampleAt, samples } from "./line_sampler";
+import { samples } from "./line_sampler";
 import { drawMinimap } from "./minimap";
+import { type Under, underPixel } from "./pick";
 import { type Ask, type Place, type Shown, Source } from "./source";
 import { between, clampRange, type Domain, everything } from "./window";
 
@@ -38,15 +39,6 @@ export interface Subject {
   place: Place;
   device: DeviceInfo;
   domain: Domain;
-}
-
-/** What is under a pixel. */
-export interface Under {
-  position: number;
-  bytes: number;
-  step: number;
-  activeBytes: number;
-  quad: Quad | null;
 }
 
 export interface Stats {
@@ -182,22 +174,7 @@ export class TimelineScene {
   }
 
   under(pixelX: number, pixelY: number): Under | null {
-    const { frame } = this;
-    if (!frame) return null;
-    const { plot } = frame;
-    if (pixelX < plot.left || pixelX >= plot.right) return null;
-    if (pixelY < plot.top || pixelY > plot.bottom) return null;
-    const position = fromX(frame, pixelX);
-    const bytes = fromY(frame, pixelY);
-    const sample = sampleAt(frame.samples, position);
-    if (!sample) return null;
-    const at = { position, bytes, step: sample.step, activeBytes: sample.activeMax };
-    for (const shown of frame.shown) {
-      if (position < shown.from || position >= shown.to) continue;
-      const index = pickQuad(shown.tile, (position - shown.x0) / shown.column, bytes);
-      if (index >= 0) return { ...at, quad: quadAt(shown.tile, index) };
-    }
-    return { ...at, quad: null };
+    return this.frame ? underPixel(this.frame, pixelX, pixelY) : null;
   }
 
   private newPainter(allowGl: boolean): Painter {

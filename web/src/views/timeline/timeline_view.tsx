@@ -16,7 +16,8 @@ import { Feed, otherAxis } from "./feed";
 import { attachInput } from "./input";
 import { timelineKey } from "./keys";
 import { LegendBar } from "./legend_bar";
-import { type Stats, TimelineScene, type Under } from "./scene";
+import type { Under } from "./pick";
+import { type Stats, TimelineScene } from "./scene";
 import { showTip, Tooltip } from "./tooltip";
 import { everything, hasTime } from "./window";
 

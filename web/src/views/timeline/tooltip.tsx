@@ -7,7 +7,7 @@ import { NO_ID, QuadFlag } from "../../api/tile";
 import { place } from "../../state/store";
 import { Bytes, FrameLabel } from "../../ui/text";
 import { counted, integer } from "../../ui/units";
-import type { Under } from "./scene";
+import type { Under } from "./pick";
 
 export interface Tip {
   under: Under;

@@ -1,0 +1,32 @@
+// What lies under the pointer: answered from the tiles in memory, without asking anybody.
+import { pickQuad, type Quad, quadAt } from "../../api/tile";
+import { type Frame, fromX, fromY } from "./frame";
+import { sampleAt } from "./line_sampler";
+
+/** What is under a pixel. */
+export interface Under {
+  position: number;
+  bytes: number;
+  step: number;
+  activeBytes: number;
+  quad: Quad | null;
+}
+
+/** Null outside of the plot and where nothing was recorded. */
+export function underPixel(frame: Frame, pixelX: number, pixelY: number): Under | null {
+  const { plot } = frame;
+  if (pixelX < plot.left || pixelX >= plot.right) return null;
+  if (pixelY < plot.top || pixelY > plot.bottom) return null;
+  const position = fromX(frame, pixelX);
+  const bytes = fromY(frame, pixelY);
+  const sample = sampleAt(frame.samples, position);
+  if (!sample) return null;
+  const at = { position, bytes, step: sample.step, activeBytes: sample.activeMax };
+  // the last one drawn lies on top: stand-ins come before what replaces them
+  for (const shown of [...frame.shown].reverse()) {
+    if (position < shown.from || position >= shown.to) continue;
+    const index = pickQuad(shown.tile, (position - shown.x0) / shown.column, bytes);
+    if (index >= 0) return { ...at, quad: quadAt(shown.tile, index) };
+  }
+  return { ...at, quad: null };
+}
