@@ -7,7 +7,8 @@ find_package(Python3 REQUIRED COMPONENTS Interpreter)
 if(TIDEGAUGE_WEB)
   find_program(NPM_PROGRAM npm REQUIRED)
   file(GLOB_RECURSE web_sources CONFIGURE_DEPENDS
-       ${PROJECT_SOURCE_DIR}/web/src/* ${PROJECT_SOURCE_DIR}/web/index.html
+       ${PROJECT_SOURCE_DIR}/web/src/* ${PROJECT_SOURCE_DIR}/web/public/*
+       ${PROJECT_SOURCE_DIR}/web/index.html
        ${PROJECT_SOURCE_DIR}/web/package.json ${PROJECT_SOURCE_DIR}/web/package-lock.json
        ${PROJECT_SOURCE_DIR}/web/vite.config.ts ${PROJECT_SOURCE_DIR}/web/tsconfig.json)
   add_custom_command(
