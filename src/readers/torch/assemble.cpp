@@ -1,13 +1,15 @@
 #include "readers/torch/assemble.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace tidegauge::readers::torch {
 namespace {
 
-base::Error noSnapshot(std::string what) {
-  return {base::ErrorKind::kUnreadable, "not a memory snapshot: " + std::move(what), std::nullopt,
-          "torch.cuda.memory._dump_snapshot(\"file.pickle\") writes one."};
+base::Error noSnapshot(std::string_view what) {
+  return {base::ErrorKind::kUnreadable, fmt::format("not a memory snapshot: {}", what),
+          std::nullopt, "torch.cuda.memory._dump_snapshot(\"file.pickle\") writes one."};
 }
 
 // A bare list of segments, as torch.cuda.memory_snapshot() returns it?

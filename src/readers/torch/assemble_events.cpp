@@ -60,17 +60,26 @@ void gather(std::vector<T>& column, const std::vector<DeviceRows>& devices, uint
   column = std::move(gathered);
 }
 
+// Such a column is empty if no event has the field; the gathered ones may be those without it.
+template <class T>
+void gatherOptional(std::vector<T>& column, T absent, const std::vector<DeviceRows>& devices,
+                    uint64_t total) {
+  gather(column, devices, total);
+  bool any = std::any_of(column.begin(), column.end(), [&](T value) { return value != absent; });
+  if (!any) column.clear();
+}
+
 void gatherAll(model::Events& events, const std::vector<DeviceRows>& devices, uint64_t total) {
   gather(events.action, devices, total);
   gather(events.address, devices, total);
   gather(events.size_bytes, devices, total);
   gather(events.stack, devices, total);
   gather(events.stream, devices, total);
-  gather(events.time_us, devices, total);
-  gather(events.pool, devices, total);
-  gather(events.compile_context, devices, total);
-  gather(events.metadata, devices, total);
-  gather(events.category, devices, total);
+  gatherOptional(events.time_us, model::kNoTime, devices, total);
+  gatherOptional(events.pool, model::PoolId(), devices, total);
+  gatherOptional(events.compile_context, model::StringId(), devices, total);
+  gatherOptional(events.metadata, model::StringId(), devices, total);
+  gatherOptional(events.category, model::StringId(), devices, total);
 }
 
 // Are the rows in the order of the devices already? True for every file that torch writes.

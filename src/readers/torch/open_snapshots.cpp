@@ -1,5 +1,7 @@
 #include "readers/torch/open_snapshots.h"
 
+#include <fmt/format.h>
+
 #include <optional>
 
 #include "base/file_bytes.h"
@@ -17,7 +19,8 @@ base::Result<std::vector<model::Trace>> openSnapshots(std::span<const uint8_t> b
     base::Result<model::Trace> trace = readSnapshot(item.bytes, item.name, options);
     if (!trace.ok()) {
       bool damaged = isPickleOrJson(item.bytes) && trace.error().byte_offset.has_value();
-      if (item.name != name) trace.error().what = item.name + ": " + trace.error().what;
+      if (item.name != name)
+        trace.error().what = fmt::format("{}: {}", item.name, trace.error().what);
       if (damaged) return std::move(trace.error());
       if (!skipped) skipped = std::move(trace.error());
       return base::okStatus();

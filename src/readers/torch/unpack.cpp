@@ -1,5 +1,7 @@
 #include "readers/torch/unpack.h"
 
+#include <fmt/format.h>
+
 #include <new>
 
 namespace tidegauge::readers::torch {
@@ -26,7 +28,7 @@ class Unpacker {
 
  private:
   static std::string within(const std::string& outer, const char* kind) {
-    return outer.empty() ? kind : std::string(kind) + " in " + outer;
+    return outer.empty() ? kind : fmt::format("{} in {}", kind, outer);
   }
   static Error tooDeep() {
     return {ErrorKind::kLimit, "containers in containers, too many levels deep", std::nullopt, ""};

@@ -24,8 +24,8 @@ constexpr uint16_t kEncrypted = 1;
 constexpr uint16_t kZip64Extra = 1;
 enum Method : uint16_t { kStored = 0, kDeflate = 8, kZstd = 93 };
 
-Error damaged(uint64_t offset, std::string what) {
-  return {ErrorKind::kUnreadable, "damaged zip: " + std::move(what), offset,
+Error damaged(uint64_t offset, std::string_view what) {
+  return {ErrorKind::kUnreadable, fmt::format("damaged zip: {}", what), offset,
           "Copy the file again."};
 }
 

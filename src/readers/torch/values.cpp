@@ -233,14 +233,14 @@ std::string Values::describe(Value value) const {
   };
   if (value.tag() == Tag::kDict) {
     tree_.forEachPair(value.index(), [&](Value key, Value item) {
-      if (separate()) text += describeFlat(key) + ": " + describeFlat(item);
+      if (separate()) text += fmt::format("{}: {}", describeFlat(key), describeFlat(item));
     });
-    return "{" + text + "}";
+    return fmt::format("{{{}}}", text);
   }
   tree_.forEachItem(value.index(), [&](Value item) {
     if (separate()) text += describeFlat(item);
   });
-  return value.tag() == Tag::kList ? "[" + text + "]" : "(" + text + ")";
+  return value.tag() == Tag::kList ? fmt::format("[{}]", text) : fmt::format("({})", text);
 }
 
 }  // namespace tidegauge::readers::torch
