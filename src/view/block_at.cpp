@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "view/sampled_lives.h"
+#include "view/stack_parts.h"
 
 namespace tidegauge::view {
 
@@ -38,20 +38,25 @@ std::vector<double> lowerEdges(const AnalysedTrace& analysed, const DeviceAnalys
                                uint32_t row, const XRange& range) {
   std::vector<double> edges(range.columns, std::numeric_limits<double>::quiet_NaN());
   Samples samples = samplesOf(columnStates(device, range));
-  std::vector<SampledLife> lives =
-      sampledLives(analysed.trace, device, samples.step, uint64_t{row} + 1);
-  if (lives.empty() || lives.back().row != row) return edges;  // not live at any sample
-  const SampledLife& wanted = lives.back();
-  std::vector<double> height(samples.size(), 0);
-  for (const SampledLife& life : lives) {
-    if (life.row == row) break;
-    auto bytes = static_cast<double>(analysed.trace.allocations.block_bytes[life.row]);
-    size_t begin = std::max(life.begin, wanted.begin);
-    size_t end = std::min(life.end, wanted.end);
-    for (size_t k = begin; k < end; ++k) height[k] += bytes;
+  auto isLive = [&](Step step) {
+    return device.totals.steps() == 0 || analysis::liveAfter(analysed.trace, row, step);
+  };
+  // Samples [begin, end) are in its life: only they need the blocks below.
+  auto first = std::find_if(samples.step.begin(), samples.step.end(), isLive);
+  auto last = std::find_if_not(first, samples.step.end(), isLive);
+  auto begin = static_cast<size_t>(first - samples.step.begin());
+  std::vector<double> height(static_cast<size_t>(last - first), 0);
+  std::vector<StackPart> below =
+      stackParts(analysed.trace, device,
+                 {.samples = {first, last},
+                  .small_bytes = std::numeric_limits<double>::infinity(),  // only sums matter
+                  .end_row = row});
+  for (const StackPart& part : below) {
+    for (size_t k = part.begin; k < part.end; ++k) height[k] += part.bytes;
   }
-  for (size_t k = wanted.begin; k < wanted.end; ++k) {
-    std::fill(edges.begin() + samples.begin[k], edges.begin() + samples.begin[k + 1], height[k]);
+  for (size_t k = 0; k < height.size(); ++k) {
+    std::fill(edges.begin() + samples.begin[begin + k],
+              edges.begin() + samples.begin[begin + k + 1], height[k]);
   }
   return edges;
 }

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "view/sampled_lives.h"
 #include "view/slots.h"
+#include "view/stack_parts.h"
 
 namespace tidegauge::view {
 namespace {
@@ -13,6 +13,7 @@ using analysis::AnalysedTrace;
 using model::Provenance;
 
 constexpr double kFirstThresholdRows = 1;
+constexpr double kRaise = 1.5;
 // Small marked blocks keep their own quads only up to this threshold and number; after that,
 // merged quads tell that marked blocks are among them.
 constexpr double kMostApartRows = 16;
@@ -47,20 +48,19 @@ class Sweep {
         levels_(samples.size()) {}
 
   // False if there were too many quads.
-  bool run(const std::vector<SampledLife>& lives) {
-    for (const SampledLife& life : lives) {
-      bool older = isOlder(a_.provenance[life.row]);
+  bool run(const std::vector<StackPart>& parts) {
+    for (const StackPart& part : parts) {
+      bool older = isOlder(a_.provenance[part.row]);
       if (older != merging_older_) {  // merged quads hold one kind only
         flush(0, samples_.size());
         merging_older_ = older;
       }
-      auto height = static_cast<double>(a_.block_bytes[life.row]);
-      bool marked = mark_ != nullptr && mark_->has(life.row);
-      if (height >= threshold_bytes_ || (marked && marks_apart_)) {
-        draw(life, height, marked, life.begin, life.waiting, 0);
-        draw(life, height, marked, life.waiting, life.end, kQuadWaiting);
+      bool marked = part.blocks == 1 && mark_ != nullptr && mark_->has(part.row);
+      if (part.blocks == 1 && (part.bytes >= threshold_bytes_ || (marked && marks_apart_))) {
+        draw(part, marked, part.begin, part.waiting, 0);
+        draw(part, marked, part.waiting, part.end, kQuadWaiting);
       } else {
-        merge(life, height, marked);
+        merge(part, marked);
       }
       if (quads_.size() > most_quads_) return false;
     }
@@ -74,12 +74,13 @@ class Sweep {
  private:
   // What stands at one sample so far.
   struct Level {
-    double height_bytes = 0;     // exact
-    double drawn_row = 0;        // quads reach up to here
-    uint32_t merged = 0;         // small blocks above drawn_row
-    uint32_t merged_marked = 0;  // of these, in the mark
-    uint32_t largest = kNoId;    // the largest of these: it lends them its colours
-    uint8_t slot = 0;            // its slot by stack
+    double height_bytes = 0;       // exact
+    double drawn_row = 0;          // quads reach up to here
+    double largest_bytes = 0;      // of the parts merged above drawn_row
+    uint32_t merged = 0;           // small blocks above drawn_row
+    uint32_t merged_marked = 0;    // of these, in the mark
+    uint32_t largest_row = kNoId;  // lends them its colours
+    uint8_t slot = 0;              // its slot by stack
   };
 
   // Neighbouring samples at which something has the same edges.
@@ -89,8 +90,8 @@ class Sweep {
     double lower_row = 0;
     double upper_row = 0;
     uint32_t merged = 0;
+    uint32_t largest_row = kNoId;
     bool marked = false;
-    uint32_t largest = kNoId;
     uint8_t slot = 0;
 
     bool continues(size_t sample, double lower, double upper) const {
@@ -100,70 +101,70 @@ class Sweep {
 
   // Small blocks that follow each other become one quad; where they already make up a visible
   // height and the colour changes, a new one begins.
-  void merge(const SampledLife& life, double height, bool marked) {
-    uint8_t slot = stackSlot(analysed_, life.row);
-    flushIf(life.begin, life.end, [&](const Level& level) {
-      return level.slot != slot &&
-             level.height_bytes - level.drawn_row * row_bytes_ >= threshold_bytes_;
-    });
-    for (size_t k = life.begin; k < life.end; ++k) {
+  void merge(const StackPart& part, bool marked) {
+    uint8_t slot = stackSlot(analysed_, part.row);
+    Run run;
+    for (size_t k = part.begin; k < part.end; ++k) {
       Level& level = levels_[k];
-      if (level.merged == 0 || a_.block_bytes[level.largest] < a_.block_bytes[life.row]) {
-        level.largest = life.row;
+      if (level.slot != slot && level.merged > 0 &&
+          level.height_bytes - level.drawn_row * row_bytes_ >= threshold_bytes_) {
+        flushLevel(level, k, run);
+      }
+      if (level.merged == 0 || level.largest_bytes < part.bytes) {
+        level.largest_bytes = part.bytes;
+        level.largest_row = part.row;
         level.slot = slot;
       }
-      level.height_bytes += height;
-      level.merged++;
+      level.height_bytes += part.bytes;
+      level.merged += part.blocks;
       level.merged_marked += marked;
     }
+    emitMerged(run);
   }
 
-  void draw(const SampledLife& life, double height, bool marked, size_t begin, size_t end,
-            uint8_t flags) {
+  void draw(const StackPart& part, bool marked, size_t begin, size_t end, uint8_t flags) {
     if (begin >= end) return;
     flush(begin, end);
     Run run;
     for (size_t k = begin; k < end; ++k) {
       Level& level = levels_[k];
       double lower = level.drawn_row;
-      level.height_bytes += height;
+      level.height_bytes += part.bytes;
       double upper = nearest(level.height_bytes / row_bytes_);
       level.drawn_row = upper;
       if (run.continues(k, lower, upper)) {
         run.end = k + 1;
       } else {
-        emitBlock(run, life.row, marked, flags);
+        emitBlock(run, part.row, marked, flags);
         run = {.begin = k, .end = k + 1, .lower_row = lower, .upper_row = upper};
       }
     }
-    emitBlock(run, life.row, marked, flags);
+    emitBlock(run, part.row, marked, flags);
   }
 
   // Draws the small blocks that are still undrawn at the samples [begin, end).
   void flush(size_t begin, size_t end) {
-    flushIf(begin, end, [](const Level&) { return true; });
-  }
-
-  template <class Wanted>
-  void flushIf(size_t begin, size_t end, Wanted&& wanted) {
     Run run;
     for (size_t k = begin; k < end; ++k) {
-      Level& level = levels_[k];
-      if (level.merged == 0 || !wanted(level)) continue;
-      double lower = level.drawn_row;
-      double upper = nearest(level.height_bytes / row_bytes_);
-      bool marked = level.merged_marked > 0;
-      if (run.continues(k, lower, upper) && run.marked == marked && run.slot == level.slot) {
-        run.end = k + 1;
-      } else {
-        emitMerged(run);
-        run = {k, k + 1, lower, upper, level.merged, marked, level.largest, level.slot};
-      }
-      level.drawn_row = upper;
-      level.merged = 0;
-      level.merged_marked = 0;
+      if (levels_[k].merged > 0) flushLevel(levels_[k], k, run);
     }
     emitMerged(run);
+  }
+
+  // Those at sample k: they continue the run, or end it and begin another.
+  void flushLevel(Level& level, size_t k, Run& run) {
+    double lower = level.drawn_row;
+    double upper = nearest(level.height_bytes / row_bytes_);
+    bool marked = level.merged_marked > 0;
+    if (run.continues(k, lower, upper) && run.marked == marked && run.slot == level.slot) {
+      run.end = k + 1;
+    } else {
+      emitMerged(run);
+      run = {k, k + 1, lower, upper, level.merged, level.largest_row, marked, level.slot};
+    }
+    level.drawn_row = upper;
+    level.merged = 0;
+    level.merged_marked = 0;
   }
 
   // nullptr if nothing of it is in the tile.
@@ -197,7 +198,7 @@ class Sweep {
   void emitMerged(const Run& run) {
     Quad* quad = add(run, 0);
     if (quad == nullptr) return;
-    paint(*quad, run.largest);
+    paint(*quad, run.largest_row);
     quad->flags = static_cast<uint8_t>(kQuadMerged | (run.marked ? kQuadMarked : 0));
     quad->first_step = run.merged;
   }
@@ -229,10 +230,10 @@ class Sweep {
   std::vector<Quad> quads_;
 };
 
-size_t countMarked(const MarkSet* mark, const std::vector<SampledLife>& lives) {
+size_t countMarked(const MarkSet* mark, const std::vector<StackPart>& parts) {
   if (mark == nullptr || mark->rows().empty()) return 0;
-  auto marked = [&](const SampledLife& life) { return mark->has(life.row); };
-  return static_cast<size_t>(std::count_if(lives.begin(), lives.end(), marked));
+  auto marked = [&](const StackPart& part) { return part.blocks == 1 && mark->has(part.row); };
+  return static_cast<size_t>(std::count_if(parts.begin(), parts.end(), marked));
 }
 
 }  // namespace
@@ -241,20 +242,23 @@ StackTile stackTile(const AnalysedTrace& analysed, const analysis::DeviceAnalysi
                     const TileRequest& request) {
   std::vector<ColumnState> columns = columnStates(device, request.x);
   Samples samples = samplesOf(columns);
-  std::vector<SampledLife> lives = sampledLives(analysed.trace, device, samples.step);
-  bool few_marked = countMarked(request.mark, lives) <= kMostApart;
+  std::vector<StackPart> parts = stackParts(analysed.trace, device,
+                                            {.samples = samples.step,
+                                             .small_bytes = kFirstThresholdRows * request.row_bytes,
+                                             .mark = request.mark});
+  bool few_marked = countMarked(request.mark, parts) <= kMostApart;
   StackTile tile;
   for (const ColumnState& column : columns) {
     tile.highest_active_bytes = std::max(tile.highest_active_bytes, column.span.active_max);
   }
   // Without anything above the threshold, a sample has at most two merged quads; so it ends.
-  for (double rows = kFirstThresholdRows;; rows *= 2) {
+  for (double rows = kFirstThresholdRows;; rows *= kRaise) {
     tile.threshold_bytes = rows * request.row_bytes;
     tile.threshold_raised = rows > kFirstThresholdRows;
     Sweep sweep(analysed, request, samples, tile.threshold_bytes,
                 few_marked && rows < kMostApartRows);
     tile.origin_bytes = sweep.originBytes();
-    bool fits = sweep.run(lives);
+    bool fits = sweep.run(parts);
     if (!fits && std::isfinite(tile.threshold_bytes) && tile.threshold_bytes < 0x1p64) continue;
     tile.quads = sweep.takeQuads();
     return tile;

@@ -9,10 +9,10 @@
 //
 // Edges are put on pixel rows (multiples of px from 0), so that what is drawn is within half a row
 // of the truth, neighbours meet without a gap and a run does not end for a shift nobody can see.
-// Too many quads: the threshold is doubled until they fit.
+// Too many quads: the threshold is raised until they fit.
 //
-// Cost: O(sum over the blocks of the samples they span), 1–2 ns per block and sample; blocks that
-// live between two samples cost a comparison. Measured in bench/tile_bench.cpp.
+// Cost: finding the parts of the stack (stack_parts.h), then O(sum over the parts of the samples
+// they span), a few ns each. Measured in bench/tile_bench.cpp.
 #pragma once
 
 #include <cstdint>
