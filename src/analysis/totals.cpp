@@ -125,11 +125,13 @@ void TotalsIndex::collectEdges() {
 }
 
 void TotalsIndex::buildBlocks() {
-  peak_requested_ = {initial_.requested_bytes, 0};
-  peak_active_ = {initial_.active_bytes, 0};
-  peak_allocated_ = {initial_.allocated_bytes, 0};
-  peak_reserved_ = {initial_.reserved_bytes, 0};
-  if (steps_ == 0) return;
+  if (steps_ == 0) {  // the final state is all there is
+    peak_requested_ = {initial_.requested_bytes, 0};
+    peak_active_ = {initial_.active_bytes, 0};
+    peak_allocated_ = {initial_.allocated_bytes, 0};
+    peak_reserved_ = {initial_.reserved_bytes, 0};
+    return;
+  }
   blocks_.resize((steps_ + kBlock - 1) / kBlock);
   blocks_[0].before = initial_;
   blocks_[0].edge = 0;

@@ -28,6 +28,7 @@ struct Totals {
   bool operator==(const Totals&) const = default;
 };
 
+// The highest of the states after steps; what was there before the first event is initial().
 struct Peak {
   uint64_t bytes = 0;
   Step step = 0;  // the first step with that many
