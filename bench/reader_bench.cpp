@@ -122,7 +122,7 @@ void BM_File(benchmark::State& state) {
   }
   measure(state, file.value().bytes());
 }
-BENCHMARK(BM_File)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime()->Iterations(3);
+BENCHMARK(BM_File)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime()->Iterations(1);
 
 }  // namespace
 }  // namespace tidegauge::readers::torch

@@ -58,32 +58,34 @@ base::Status assemble(model::Trace& trace, Columns& columns, Value top) {
   const Values& values = columns.values();
   if (isSegmentList(values, top)) {
     segments = top;
-  } else if (isOtherDict(values, top)) {
-    values.tree().forEachPair(top.index(), [&](Value key, Value value) {
-      switch (key.word()) {
-        case Word::kSegments:
-          segments = value;
-          break;
-        case Word::kDeviceTraces:
-          traces = value;
-          break;
-        case Word::kHostSegments:
-          host_segments = value;
-          break;
-        case Word::kHostTraces:
-          host_traces = value;
-          break;
-        case Word::kExternalAnnotations:
-          annotations = value;
-          break;
-        case Word::kAllocatorSettings:
-          settings = value;
-          break;
-        default:
-          columns.oddities().unknownKey(Place::kTopLevel, key);
-          break;
-      }
-    });
+  } else if (values.shapeOf(top) == Values::Shape::kOther) {
+    if (top.tag() == Tag::kDict) {
+      values.tree().forEachPair(top.index(), [&](Value key, Value value) {
+        switch (key.word()) {
+          case Word::kSegments:
+            segments = value;
+            break;
+          case Word::kDeviceTraces:
+            traces = value;
+            break;
+          case Word::kHostSegments:
+            host_segments = value;
+            break;
+          case Word::kHostTraces:
+            host_traces = value;
+            break;
+          case Word::kExternalAnnotations:
+            annotations = value;
+            break;
+          case Word::kAllocatorSettings:
+            settings = value;
+            break;
+          default:
+            columns.oddities().unknownKey(Place::kTopLevel, key);
+            break;
+        }
+      });
+    }
     if (segments.tag() == Tag::kNothing && traces.tag() == Tag::kNothing) {
       return noSnapshot("no key 'segments'");
     }

@@ -28,7 +28,8 @@ model::Device& deviceRow(model::Trace& trace, int32_t ordinal);
 
 // A dict with items that is neither an event nor a frame.
 inline bool isOtherDict(const Values& values, Value value) {
-  return value.tag() == Tag::kDict && values.shapeOf(value) == Values::Shape::kOther;
+  return value.tag() == Tag::kDict && values.tree().itemCount(value.index()) > 0 &&
+         values.shapeOf(value) == Values::Shape::kOther;
 }
 
 inline constexpr int32_t kHostOrdinal = -1;

@@ -18,6 +18,12 @@ struct DeviceRows {
   std::vector<RowRun> runs;
 };
 
+// An event dict that is no row yet, or one without an action.
+bool isEventDict(const Values& values, Value value) {
+  return value.tag() == Tag::kDict && values.tree().itemCount(value.index()) > 0 &&
+         values.shapeOf(value) != Values::Shape::kFrame;
+}
+
 // The rows of one device's list of events, in its order. Dicts that are no rows yet become some.
 std::vector<RowRun> rowsOf(Columns& columns, Value list) {
   std::vector<RowRun> runs;
@@ -30,8 +36,7 @@ std::vector<RowRun> rowsOf(Columns& columns, Value list) {
     RowRun run{item.index(), 1};
     if (item.tag() == Tag::kEvent) {
       run.count += item.moreRows();
-    } else if (item.tag() == Tag::kDict &&
-               columns.values().shapeOf(item) != Values::Shape::kFrame) {
+    } else if (isEventDict(columns.values(), item)) {
       run.begin = columns.addEventFromNode(item.index());
     } else {
       columns.oddities().badValue(Place::kTopLevel, "device_traces");

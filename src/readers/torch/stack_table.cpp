@@ -46,21 +46,39 @@ model::FrameId FrameTable::intern(const FrameRow& row) {
   return place->second;
 }
 
+bool StackTable::holds(const Slot& slot, uint32_t hash,
+                       std::span<const model::FrameId> frames) const {
+  return slot.hash == hash && stacks_.depth(slot.id) == frames.size() &&
+         std::memcmp(stacks_.framesOf(slot.id), frames.data(), frames.size_bytes()) == 0;
+}
+
 model::StackId StackTable::intern(std::span<const model::FrameId> frames) {
   if (frames.empty()) return {};
-  // Two different lists with one hash: the second goes to the next free key.
-  for (uint64_t key = XXH3_64bits(frames.data(), frames.size_bytes());; ++key) {
-    auto [place, added] = ids_.try_emplace(key, static_cast<uint32_t>(stacks_.size()));
-    model::StackId id(place->second);
-    if (added) {
-      stacks_.frame.insert(stacks_.frame.end(), frames.begin(), frames.end());
-      stacks_.begin.push_back(stacks_.frame.size());
-      return id;
-    }
-    bool equal = stacks_.depth(id) == frames.size() &&
-                 std::memcmp(stacks_.framesOf(id), frames.data(), frames.size_bytes()) == 0;
-    if (equal) return id;
+  auto hash = static_cast<uint32_t>(XXH3_64bits(frames.data(), frames.size_bytes()));
+  size_t at = hash & (slots_.size() - 1);
+  for (; slots_[at].id.valid(); at = (at + 1) & (slots_.size() - 1)) {
+    if (holds(slots_[at], hash, frames)) return slots_[at].id;
   }
+  model::StackId id(static_cast<uint32_t>(stacks_.size()));
+  slots_[at] = {hash, id};
+  size_t begin = stacks_.frame.size();
+  stacks_.frame.resize(begin + frames.size());
+  std::memcpy(static_cast<void*>(stacks_.frame.data() + begin), frames.data(), frames.size_bytes());
+  stacks_.begin.push_back(stacks_.frame.size());
+  if (stacks_.size() * 2 > slots_.size()) grow();
+  return id;
+}
+
+void StackTable::grow() {
+  std::vector<Slot> grown(slots_.size() * 2);
+  size_t mask = grown.size() - 1;
+  for (const Slot& slot : slots_) {
+    if (!slot.id.valid()) continue;
+    size_t at = slot.hash & mask;
+    while (grown[at].id.valid()) at = (at + 1) & mask;
+    grown[at] = slot;
+  }
+  slots_ = std::move(grown);
 }
 
 }  // namespace tidegauge::readers::torch

@@ -8,6 +8,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "model/trace.h"
 
@@ -39,13 +40,24 @@ class FrameTable {
 
 class StackTable {
  public:
-  explicit StackTable(model::Stacks& stacks) : stacks_(stacks) {}
+  explicit StackTable(model::Stacks& stacks) : stacks_(stacks), slots_(kFirstSlots) {}
   // An invalid id for no frames at all.
   model::StackId intern(std::span<const model::FrameId> frames);
 
  private:
+  // An open-addressing table of eight-byte slots: one cache line decides most lookups, and there is
+  // a lookup for nearly every allocation in a file.
+  struct Slot {
+    uint32_t hash = 0;  // its lower bits are where the search begins
+    model::StackId id;  // invalid: free
+  };
+  static constexpr size_t kFirstSlots = 1024;  // always a power of two
+
+  bool holds(const Slot& slot, uint32_t hash, std::span<const model::FrameId> frames) const;
+  void grow();
+
   model::Stacks& stacks_;
-  boost::unordered_flat_map<uint64_t, uint32_t> ids_;  // hash of the frames → StackId
+  std::vector<Slot> slots_;
 };
 
 model::FrameKind frameKindOf(std::string_view file, std::string_view function);

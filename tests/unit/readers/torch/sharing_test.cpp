@@ -118,6 +118,24 @@ TEST(Sharing, LongStackInBatches) {
   EXPECT_EQ(trace.events.stack[0], trace.events.stack[1]);
 }
 
+// Found by fuzzing: both ways must take an empty dict, a frame or an older duplicate key alike.
+TEST(Sharing, BothWaysAgreeOnAbsurdFiles) {
+  PickleWriter absurd;
+  absurd.beginTrace().event("alloc", 1, 5).dict().frame("a.py", 1, "f").list();
+  expectSame(absurd.endTrace(), {5});
+  for (bool careful : {false, true}) {
+    ReadOptions options;
+    options.careful = careful;
+    std::string_view twice = R"({"segments": [],
+        "device_traces": [[{"action": "alloc", "size": 7, "time_us": 3}]],
+        "device_traces": [[{"action": "alloc", "size": 8}]]})";
+    auto trace = readSnapshot(asBytes(twice), "test", options);
+    ASSERT_TRUE(trace.ok()) << trace.error().what;
+    EXPECT_EQ(trace.value().events.size_bytes, (std::vector<uint64_t>{8}));
+    EXPECT_TRUE(trace.value().events.time_us.empty());
+  }
+}
+
 TEST(Sharing, DupPopAndRunsOfEvents) {
   // Known keys first, so that the scanner takes the events and makes a run of them.
   auto start = [](PickleWriter& pickle) -> PickleWriter& {
