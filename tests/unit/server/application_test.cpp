@@ -1,0 +1,293 @@
+#include "server/application.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "server/json.h"
+#include "server/questions.h"
+#include "support/simulated_heap.h"
+#include "support/trace_builder.h"
+#include "view/stack_tile.h"
+
+namespace tidegauge::server {
+namespace {
+
+constexpr uint64_t kMiB = 1 << 20;
+
+class ApplicationTest : public ::testing::Test {
+ protected:
+  ApplicationTest() : app_(session(), Gate("secret", 8800)) {}
+
+  static Session session() {
+    std::vector<std::unique_ptr<analysis::AnalysedTrace>> traces;
+    testing::TraceBuilder b;
+    b.time(1000).segmentAlloc(0x7f0000000000, 64 * kMiB);
+    b.stack({"loss@Loss.py:9", "step@train.py:63"}).alloc(0x7f0000000000, 4 * kMiB);
+    b.stack({"forward@model.py:5"}).alloc(0x7f0000400000, 8 * kMiB);
+    b.free(0x7f0000000000, 4 * kMiB);
+    b.oom(3 * kMiB, 100 * kMiB);
+    b.annotation("forward", 1000, 1003);
+    traces.push_back(std::make_unique<analysis::AnalysedTrace>(b.build()));
+    traces.push_back(std::make_unique<analysis::AnalysedTrace>(
+        testing::simulate({.seed = 3, .events = 400}).trace));
+    return openSession(std::move(traces));
+  }
+
+  Response get(const std::string& question) {
+    Request request;
+    request.target = "/secret/" + question;
+    request.hosts = {"127.0.0.1:8800"};
+    return app_.answer(request, {});
+  }
+
+  json getJson(const std::string& question) {
+    Response response = get(question);
+    EXPECT_EQ(response.status, 200) << question << ": " << response.body;
+    EXPECT_EQ(response.content_type, kJsonType);
+    return json::parse(response.body, nullptr, false);
+  }
+
+  Response post(const std::string& question, const std::string& body) {
+    Request request;
+    request.method = Method::kPost;
+    request.target = "/secret/" + question;
+    request.hosts = {"127.0.0.1:8800"};
+    request.content_type = "application/json";
+    request.body = body;
+    return app_.answer(request, {});
+  }
+
+  Application app_;
+};
+
+template <class T>
+T at(const std::string& bytes, size_t offset) {
+  T value{};
+  EXPECT_LE(offset + sizeof(T), bytes.size());
+  if (offset + sizeof(T) <= bytes.size()) std::memcpy(&value, bytes.data() + offset, sizeof(T));
+  return value;
+}
+
+TEST_F(ApplicationTest, DescribesTheFiles) {
+  json session = getJson("api/session");
+  ASSERT_EQ(session["files"].size(), 2u);
+  EXPECT_EQ(session["files"][0]["id"], 0);
+  EXPECT_EQ(session["files"][0]["devices"][0]["peak"]["active"]["bytes"], 12 * kMiB);
+}
+
+TEST_F(ApplicationTest, SendsTilesAsTheContractSays) {
+  Response response = get("api/tile?x0=0&x1=6&columns=6&y0=0&y1=2e7&px=65536");
+  ASSERT_EQ(response.status, 200) << response.body;
+  EXPECT_EQ(response.content_type, kBinaryType);
+  const std::string& bytes = response.body;
+  EXPECT_EQ(at<uint32_t>(bytes, 0), 0x31544754u);
+  EXPECT_EQ(at<uint32_t>(bytes, 4), 6u);
+  EXPECT_EQ(at<uint32_t>(bytes, 8), 4u) << "quads: a, a waiting, b, b lower";
+  EXPECT_EQ(bytes.size(), 64 + 4 * 32u);
+  EXPECT_EQ(at<double>(bytes, 24), 6);
+  EXPECT_EQ(at<double>(bytes, 48), 12.0 * kMiB);
+  EXPECT_EQ(at<uint16_t>(bytes, 64), 1) << "first column of the first quad";
+  EXPECT_EQ(at<float>(bytes, 64 + 8), static_cast<float>(4 * kMiB));
+  EXPECT_EQ(at<uint32_t>(bytes, 64 + 12), 0u);
+}
+
+TEST_F(ApplicationTest, SendsLinesAndShapes) {
+  Response lines = get("api/lines?axis=step&x0=0&x1=6&columns=3");
+  ASSERT_EQ(lines.status, 200);
+  EXPECT_EQ(lines.body.size(), 32 + 3 * 44u);
+  EXPECT_EQ(at<uint32_t>(lines.body, 0), 0x314c4754u);
+  EXPECT_EQ(at<double>(lines.body, 32), 0) << "active minimum of column 0";
+  EXPECT_EQ(at<double>(lines.body, 32 + 3 * 8), 4.0 * kMiB) << "active maximum of column 0";
+  Response shape = get("api/shape?id=1&x0=0&x1=6&columns=6");
+  ASSERT_EQ(shape.status, 200);
+  EXPECT_EQ(shape.body.size(), 32 + 6 * 4u);
+  EXPECT_EQ(at<double>(shape.body, 8), 4.0 * kMiB) << "origin";
+  EXPECT_EQ(at<double>(shape.body, 16), 8.0 * kMiB) << "height";
+  EXPECT_TRUE(std::isnan(at<float>(shape.body, 32)));
+  EXPECT_EQ(at<float>(shape.body, 32 + 2 * 4), 0);
+  EXPECT_EQ(at<float>(shape.body, 32 + 4 * 4), static_cast<float>(-4.0 * kMiB));
+}
+
+TEST_F(ApplicationTest, PicksABlockAndItsNeighbour) {
+  json picked = getJson("api/pick?step=2&y=5000000")["allocation"];
+  EXPECT_EQ(picked["id"], 1);
+  EXPECT_EQ(picked["address_id"], "b7f0000400000_0");
+  EXPECT_EQ(picked["stack"]["frames"][0]["function"], "forward");
+  EXPECT_EQ(getJson("api/pick?step=2&y=50000000")["allocation"], nullptr);
+  EXPECT_EQ(getJson("api/neighbour?step=2&id=1&direction=down")["id"], 0);
+  EXPECT_EQ(getJson("api/neighbour?step=2&id=1&direction=up"), nullptr);
+}
+
+TEST_F(ApplicationTest, TellsEverythingAboutAnAllocation) {
+  json a = getJson("api/allocation?id=0");
+  EXPECT_EQ(a["alloc_step"], 1);
+  EXPECT_EQ(a["free_requested_step"], 3);
+  EXPECT_EQ(a["free_completed_step"], 4);
+  EXPECT_EQ(a["requested_bytes"], 4 * kMiB);
+  EXPECT_EQ(a["segment"]["address_id"], "s7f0000000000_0");
+  EXPECT_EQ(a["provenance"], "traced");
+  EXPECT_EQ(a["live_at_end"], false);
+  EXPECT_EQ(a["siblings"]["count"], 1);
+  EXPECT_EQ(a["category"], nullptr);
+}
+
+TEST_F(ApplicationTest, TellsTheStateAtAPoint) {
+  json state = getJson("api/at?axis=step&x=2.5");
+  EXPECT_EQ(state["step"], 2);
+  EXPECT_EQ(state["totals"]["active_bytes"], 12 * kMiB);
+  EXPECT_EQ(state["event"]["action"], "alloc");
+  EXPECT_EQ(state["event"]["allocation_id"], 1);
+  EXPECT_EQ(state["annotations"], json::array({"forward"}));
+  EXPECT_EQ(getJson("api/at?axis=time&x=1002")["step"], 2);
+  EXPECT_EQ(getJson("api/at?axis=time&x=-1e15")["step"], 0);
+  json oom = getJson("api/at?axis=step&x=1e9");
+  EXPECT_EQ(oom["step"], 5);
+  EXPECT_EQ(oom["event"]["device_free_bytes"], 3 * kMiB);
+  EXPECT_EQ(oom["event"]["address"], nullptr);
+}
+
+TEST_F(ApplicationTest, SearchesAndWalksThroughHits) {
+  json found = getJson("api/search?q=loss");
+  EXPECT_EQ(found["count"], 1);
+  EXPECT_EQ(found["stacks"][0]["label"], "Loss.py:9 loss");
+  EXPECT_EQ(found["stacks"][0]["match"], json::array({0, 4}));
+  std::string mark = found["mark"].dump();
+  EXPECT_EQ(getJson("api/hit?index=0&mark=" + mark)["allocation"]["id"], 0);
+  EXPECT_EQ(get("api/hit?index=1&mark=" + mark).status, 400);
+  EXPECT_EQ(get("api/hit?index=0&mark=99").status, 400);
+  Response tile = get("api/tile?x0=0&x1=6&columns=6&y0=0&y1=2e7&px=1e7&mark=" + mark);
+  ASSERT_EQ(tile.status, 200);
+  EXPECT_EQ(at<uint8_t>(tile.body, 64 + 21) & view::kQuadMarked, view::kQuadMarked);
+}
+
+TEST_F(ApplicationTest, KeepsTheLastMarksOnly) {
+  for (size_t i = 0; i <= MarkStore::kKept; ++i) getJson("api/search?q=loss");
+  EXPECT_EQ(get("api/hit?index=0&mark=1").status, 400);
+  EXPECT_EQ(get("api/hit?index=0&mark=2").status, 200);
+  EXPECT_EQ(get("api/tile?x0=0&x1=6&columns=6&y0=0&y1=2e7&px=1e5&mark=1").status, 200)
+      << "an old mark marks nothing";
+}
+
+TEST_F(ApplicationTest, AnswersSqlAndMarksItsRows) {
+  Response response = post(
+      "api/sql", R"({"file": 0, "sql": "SELECT id, block_bytes FROM allocations ORDER BY id"})");
+  ASSERT_EQ(response.status, 200) << response.body;
+  json result = json::parse(response.body);
+  EXPECT_EQ(result["columns"][1]["kind"], "bytes");
+  EXPECT_EQ(result["rows"], json::parse("[[0, 4194304], [1, 8388608]]"));
+  EXPECT_EQ(result["marked"], 2);
+  EXPECT_EQ(getJson("api/hit?index=1&mark=" + result["mark"].dump())["allocation"]["id"], 1);
+  result = json::parse(post("api/sql", R"({"sql": "SELECT id FROM segments"})").body);
+  EXPECT_EQ(result["mark"], nullptr) << "ids of segments are no allocations";
+  result = json::parse(post("api/sql", R"({"sql": "SELECT 1 AS allocation_id"})").body);
+  EXPECT_EQ(result["marked"], 1);
+  result =
+      json::parse(post("api/sql", R"({"sql": "SELECT id FROM allocations", "limit": 1})").body);
+  EXPECT_EQ(result["truncated"], true);
+}
+
+TEST_F(ApplicationTest, SaysWhatIsWrongWithAQuery) {
+  for (const char* body :
+       {"", "[]", "{}", R"({"sql": 1})", R"({"sql": "SELECT 1", "file": 9})",
+        R"({"sql": "SELECT 1", "file": -1})", R"({"sql": "SELECT 1", "limit": 0})",
+        R"({"sql": "SELEC"})", R"({"sql": "DROP TABLE events"})",
+        R"({"sql": "SELECT 1", "file": 18446744073709551615})"}) {
+    Response response = post("api/sql", body);
+    EXPECT_EQ(response.status, 400) << body;
+    EXPECT_TRUE(json::parse(response.body)["error"]["what"].is_string());
+  }
+  EXPECT_EQ(get("api/sql").status, 405);
+}
+
+TEST_F(ApplicationTest, DescribesTheSchema) {
+  json schema = getJson("api/schema?file=1");
+  EXPECT_GE(schema["tables"].size(), 5u);
+  EXPECT_TRUE(schema["tables"][0]["columns"][0].contains("doc"));
+  EXPECT_GE(schema["questions"].size(), 10u);
+}
+
+TEST_F(ApplicationTest, OnlyQueriesAreSlow) {
+  Request request;
+  request.target = "/secret/api/sql";
+  EXPECT_TRUE(app_.isSlow(request));
+  request.target = "/secret/api/tile";
+  EXPECT_FALSE(app_.isSlow(request));
+  request.target = "*";
+  EXPECT_FALSE(app_.isSlow(request));
+}
+
+TEST_F(ApplicationTest, RefusesQuestionsThatMakeNoSense) {
+  for (const char* question : {
+           "api/tile",
+           "api/tile?x0=0&x1=0&columns=1&y0=0&y1=1&px=1",
+           "api/tile?x0=0&x1=1&columns=0&y0=0&y1=1&px=1",
+           "api/tile?x0=0&x1=1&columns=1025&y0=0&y1=1&px=1",
+           "api/tile?x0=0&x1=1&columns=1&y0=0&y1=1&px=0",
+           "api/tile?x0=0&x1=1&columns=1&y0=0&y1=1&px=-5",
+           "api/tile?x0=0&x1=1&columns=1&y0=5&y1=1&px=1",
+           "api/tile?x0=nan&x1=1&columns=1&y0=0&y1=1&px=1",
+           "api/tile?x0=0&x1=1e300&columns=1&y0=0&y1=1&px=1",
+           "api/tile?x0=0&x1=1&columns=1&y0=0&y1=1&px=1&axis=sideways",
+           "api/tile?x0=0&x1=1&columns=1&y0=0&y1=1&px=1&device=7",
+           "api/tile?x0=0&x1=1&columns=1&y0=0&y1=1&px=1&file=2",
+           "api/lines?x0=0&x1=1&columns=8193",
+           "api/shape?id=2&x0=0&x1=1&columns=1",
+           "api/allocation?id=2",
+           "api/allocation?id=-1",
+           "api/pick?step=-1&y=0",
+           "api/pick?step=4294967295&y=0",
+           "api/neighbour?step=0&id=0&direction=left",
+           "api/legend?step=0&by=colour",
+           "api/search?q=x&limit=-1",
+           "api/at?x=up",
+       }) {
+    Response response = get(question);
+    EXPECT_EQ(response.status, 400) << question;
+    EXPECT_TRUE(json::parse(response.body)["error"]["what"].is_string()) << question;
+  }
+  EXPECT_EQ(get("api/nothing").status, 404);
+  EXPECT_EQ(get("no-such-file.js").status, 404);
+  EXPECT_EQ(get("../../etc/passwd").status, 404);
+}
+
+TEST_F(ApplicationTest, EveryGetRouteAnswersForEveryFile) {
+  for (int file : {0, 1}) {
+    for (const Route& route : routes()) {
+      if (route.method != Method::kGet || route.path == "hit") continue;
+      Response response = get(
+          "api/" + std::string(route.path) +
+          "?x0=0&x1=100&columns=32&y0=0&y1=1e8&px=1e5&step=3&y=1&id=0&direction=up&x=3&q=f&file=" +
+          std::to_string(file));
+      EXPECT_EQ(response.status, 200) << route.path << ": " << response.body;
+    }
+  }
+}
+
+TEST_F(ApplicationTest, ServesThePageOrSaysHowToBuildIt) {
+  Response response = get("");
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(response.content_type, "text/html; charset=utf-8");
+  EXPECT_NE(response.bytes().find("<!doctype html>"), std::string_view::npos);
+}
+
+TEST(Application, AnswersForHostileTexts) {
+  testing::TraceBuilder b;
+  b.time(1).stack({"f\xff\xfe\"<script>@\xc3(.py:1"}).alloc(0x1000, 512);
+  b.annotation("\x80\x81", 1, 2);
+  std::vector<std::unique_ptr<analysis::AnalysedTrace>> traces;
+  traces.push_back(std::make_unique<analysis::AnalysedTrace>(b.build()));
+  Application app(openSession(std::move(traces)), Gate("secret", 1));
+  for (const char* question : {"session", "overview", "annotations", "allocation?id=0",
+                               "search?q=%ff", "legend?step=0", "at?x=0", "schema"}) {
+    Request request;
+    request.target = std::string("/secret/api/") + question;
+    request.hosts = {"127.0.0.1:1"};
+    Response response = app.answer(request, {});
+    EXPECT_EQ(response.status, 200) << question;
+    EXPECT_FALSE(json::parse(response.body, nullptr, false).is_discarded()) << question;
+  }
+}
+
+}  // namespace
+}  // namespace tidegauge::server
