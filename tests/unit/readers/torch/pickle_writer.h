@@ -41,7 +41,7 @@ class PickleWriter {
   }
   PickleWriter& str(std::string_view text) { return op('X').little(text.size(), 4).raw(text); }
   PickleWriter& little(uint64_t value, int bytes) {
-    for (int i = 0; i < bytes; ++i) op(static_cast<uint8_t>(value >> (8 * i)));
+    for (int i = 0; i < bytes; ++i, value >>= 8) op(static_cast<uint8_t>(value));
     return *this;
   }
   // A whole event dict, without a list of frames.
