@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analysis/layout.h"
 #include "base/format.h"
 #include "model/stated_sums.h"
 
@@ -56,6 +57,23 @@ Identity live(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
   return identity;
 }
 
+// Bytes of the layout after a step, counted part by part: independent of the running totals.
+struct LaidOut {
+  uint64_t live = 0;  // inside known segments
+  uint64_t free = 0;
+  uint64_t outside = 0;
+};
+LaidOut laidOut(const AnalysedTrace& analysed, const DeviceAnalysis& device, Step step) {
+  LaidOut sum;
+  for (const LayoutBlock& block : blocksAt(analysed.trace, device.device, device.live, step)) {
+    uint64_t& part = !block.segment.valid()                        ? sum.outside
+                     : block.state == model::BlockState::kInactive ? sum.free
+                                                                   : sum.live;
+    part += block.size_bytes;
+  }
+  return sum;
+}
+
 Identity reserved(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
   Identity identity{.name = "reserved", .text = {}};
   const model::FinalSegments& segments = analysed.trace.final_segments;
@@ -74,14 +92,23 @@ Identity reserved(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
       over_step = step;
     }
   });
+  Step end = device.totals.steps() == 0 ? 0 : device.totals.steps() - 1;
+  for (Step step : {device.totals.peakActive().step, device.totals.peakReserved().step, end}) {
+    LaidOut laid_out = laidOut(analysed, device, step);
+    identity.difference_bytes =
+        std::max(identity.difference_bytes,
+                 difference(device.totals.at(step).reserved_bytes, laid_out.live + laid_out.free));
+  }
   identity.holds = identity.difference_bytes == 0 && over == 0;
   base::ByteUnit unit = base::unitFor(last.reserved_bytes);
-  uint64_t free =
-      last.reserved_bytes >= last.active_bytes ? last.reserved_bytes - last.active_bytes : 0;
-  identity.text =
-      fmt::format("Reserved {} = live {} + free {}{}", humanBytes(last.reserved_bytes, unit),
-                  humanBytes(last.active_bytes, unit), humanBytes(free, unit),
-                  verdict(identity.difference_bytes));
+  LaidOut at_end = laidOut(analysed, device, end);
+  identity.text = fmt::format("Reserved {} = live {} + free {}{}",
+                              humanBytes(last.reserved_bytes, unit), humanBytes(at_end.live, unit),
+                              humanBytes(at_end.free, unit), verdict(identity.difference_bytes));
+  if (at_end.outside > 0) {
+    identity.text +=
+        fmt::format("; {} live lie outside every known segment", humanBytes(at_end.outside));
+  }
   if (over > 0) {
     identity.text += fmt::format("; at step {} {} more are live than reserved",
                                  base::withCommas(over_step), humanBytes(over));

@@ -1,10 +1,14 @@
 // Identities: sums that must hold in every file, checked on every file and shown, not hidden.
 //
-//   drawn      at every step: live = traced + older than the recording + lost
+// clang-format off
+//   drawn      live = traced + older than the recording + lost; at the start, the peak, the end and
+//              at 64 steps between
 //   live       at the end: live by the trace = active blocks of the final state
-//   reserved   at the end: owned by the trace = the final segments; at every step: active ≤
-//   reserved segments   in the final state: a segment's size and totals = the sums of its blocks
+//   reserved   at the end: owned by the trace = the final segments; at the end and at both peaks:
+//              reserved = live + free of the layout, part by part; at every step: active ≤ reserved
+//   segments   in the final state: a segment's size and totals = the sums of its blocks
 //   checksums  at snapshot events, if there are any: live = the active bytes that the event states
+// clang-format on
 //
 // A broken one is not an error: it is the file's own contradiction, named with its size.
 #pragma once

@@ -1,6 +1,8 @@
 // tidegauge: records, shows and explains where GPU memory went. One file per sub-command beside
 // this.
 #include <CLI/CLI.hpp>
+#include <cstdio>
+#include <new>
 
 #include "cli/query_command.h"
 #include "cli/report_command.h"
@@ -19,6 +21,9 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     int code = app.exit(error);
     return code == 0 ? 0 : 2;
+  } catch (const std::bad_alloc&) {
+    std::fputs("tidegauge: not enough memory for this file.\n", stderr);
+    return 3;
   }
   return exit_code;
 }

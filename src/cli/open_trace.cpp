@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "base/format.h"
+#include "base/text_layout.h"
 #include "readers/torch/open_snapshots.h"
 
 namespace tidegauge::cli {
@@ -15,7 +16,7 @@ namespace {
 // One line on stderr, only on a terminal, only once the work takes long.
 class ProgressBar {
  public:
-  explicit ProgressBar(std::string name) : name_(std::move(name)) {}
+  explicit ProgressBar(const std::string& name) : name_(base::printable(name)) {}
   ~ProgressBar() {
     if (shown_) fmt::print(stderr, "\r\033[K");
   }
@@ -67,7 +68,7 @@ int reportError(const base::Error& error) {
   if (error.byte_offset) text += fmt::format(" (at byte {})", base::withCommas(*error.byte_offset));
   text += '.';
   if (!error.hint.empty()) text += " " + error.hint;
-  fmt::print(stderr, "tidegauge: {}\n", text);
+  fmt::print(stderr, "tidegauge: {}\n", base::printable(text));
   switch (error.kind) {
     case base::ErrorKind::kUsage:
       return 2;

@@ -50,14 +50,14 @@ void showPlace(const std::string& sql, uint64_t offset) {
 }
 
 int reportQueryError(const base::Error& error, const std::string& sql) {
-  fmt::print(stderr, "tidegauge: {}\n", error.what);
+  fmt::print(stderr, "tidegauge: {}\n", base::printable(error.what));
   if (error.byte_offset) showPlace(sql, *error.byte_offset);
   if (!error.hint.empty()) fmt::print(stderr, "{}", base::wrapped(error.hint, 100, 0));
   return 2;
 }
 
 int usageError(const std::string& what) {
-  fmt::print(stderr, "tidegauge: {}\n", what);
+  fmt::print(stderr, "tidegauge: {}\n", base::printable(what));
   return 2;
 }
 

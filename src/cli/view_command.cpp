@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "base/text_layout.h"
 #include "cli/open_trace.h"
 #include "server/application.h"
 #include "server/http_server.h"
@@ -66,7 +67,7 @@ int run(const ViewOptions& options) {
   uint16_t port = http.value()->port();
   server::Application application(std::move(session), server::Gate(token.value(), port));
   std::string url = fmt::format("http://127.0.0.1:{}/{}/", port, token.value());
-  fmt::print("Tidegauge shows {} at {}\nCtrl-C stops it.\n", names, url);
+  fmt::print("Tidegauge shows {} at {}\nCtrl-C stops it.\n", base::printable(names), url);
   std::fflush(stdout);
   if (!options.no_browser) openBrowser(url);
   http.value()->run(

@@ -240,8 +240,13 @@ void tellChecks(const AnalysedTrace& analysed, const DeviceSummary& summary, Sto
          {},
          {}});
   }
-  uint64_t overflow = analysed.trace.issues.count(model::IssueKind::kRingOverflow);
-  if (overflow > 0) {
+  const std::vector<model::Issue>& issues = analysed.trace.issues.all();
+  bool overflow = std::any_of(issues.begin(), issues.end(), [&](const model::Issue& issue) {
+    return issue.kind == model::IssueKind::kRingOverflow &&
+           (issue.device == model::Issue::kNoDevice ||
+            issue.device == summary.device->device.ordinal);
+  });
+  if (overflow) {
     story.findings.push_back(
         {Severity::kMedium,
          {plain("The ring buffer was probably full: the oldest events are gone")},

@@ -49,7 +49,10 @@ ColumnKind kindOf(sqlite3_stmt* statement, int column, bool has_row) {
 std::vector<QueryColumn> columnsOf(sqlite3_stmt* statement, bool has_row) {
   std::vector<QueryColumn> columns;
   for (int i = 0; i < sqlite3_column_count(statement); ++i) {
-    columns.push_back({sqlite3_column_name(statement, i), kindOf(statement, i, has_row)});
+    auto text = [](const char* known) { return std::string(known == nullptr ? "" : known); };
+    columns.push_back({text(sqlite3_column_name(statement, i)), kindOf(statement, i, has_row),
+                       text(sqlite3_column_table_name(statement, i)),
+                       text(sqlite3_column_origin_name(statement, i))});
   }
   return columns;
 }

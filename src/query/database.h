@@ -34,6 +34,9 @@ struct QueryLimits {
 struct QueryColumn {
   std::string name;
   ColumnKind kind = ColumnKind::kInteger;
+  // Where its values come from, if they are a table's column as it is; else empty.
+  std::string table;
+  std::string table_column;
 };
 
 using CellView = std::variant<std::monostate, int64_t, double, std::string_view>;

@@ -28,7 +28,7 @@ std::string TextCache::get(const std::string& key, const std::function<std::stri
 }
 
 OpenFile::OpenFile(size_t file_id, std::unique_ptr<const analysis::AnalysedTrace> trace)
-    : id(file_id), analysed(std::move(trace)), database(*analysed) {}
+    : id(file_id), analysed(std::move(trace)), database(*analysed), marks(file_id) {}
 
 const view::Siblings& OpenFile::siblings() {
   std::call_once(siblings_once_,

@@ -22,18 +22,23 @@ class MarkStore {
  public:
   static constexpr size_t kKept = 16;
 
+  // Numbers of different files differ, so that a number cannot be taken for another file's mark.
+  explicit MarkStore(size_t file_id)
+      : next_(static_cast<uint32_t>(file_id * kNumbersPerFile + 1)) {}
+
   uint32_t add(std::shared_ptr<const view::MarkSet> mark);
   // nullptr if there is none of that number, or no longer.
   std::shared_ptr<const view::MarkSet> find(int64_t number) const;
 
  private:
+  static constexpr size_t kNumbersPerFile = 1'000'000;
   struct Entry {
     uint32_t number;
     std::shared_ptr<const view::MarkSet> mark;
   };
   mutable std::mutex mutex_;
   std::deque<Entry> entries_;
-  uint32_t next_ = 1;
+  uint32_t next_;
 };
 
 // Texts that are computed when first asked for. Thread-safe; who asks meanwhile waits.

@@ -1,6 +1,4 @@
 // SQL: runs a query, turns the allocations it names into a mark; tells what can be asked.
-#include <cctype>
-
 #include "server/questions.h"
 #include "view/search_words.h"
 
@@ -44,42 +42,27 @@ base::Result<Asked> readBody(const Question& question) {
   return asked;
 }
 
-// True if the statement reads the table allocations (a word of it, outside of quotes).
-bool readsAllocations(std::string_view sql) {
-  auto isWord = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
-  std::string lower = view::lowerCase(sql);
-  constexpr std::string_view kTables[] = {"allocations", "live_at"};
-  for (std::string_view table : kTables) {
-    for (size_t at = lower.find(table); at != std::string::npos; at = lower.find(table, at + 1)) {
-      size_t end = at + table.size();
-      bool whole =
-          (at == 0 || !isWord(lower[at - 1])) && (end == lower.size() || !isWord(lower[end]));
-      if (whole) return true;
-    }
-  }
-  return false;
-}
-
-// Index of the column that names allocations; −1 if there is none.
-int allocationColumn(const std::vector<query::QueryColumn>& columns, std::string_view sql) {
-  int id = -1;
+// Index of the column that names allocations: an id of theirs by origin, or a column that says so
+// by its name; −1 if there is none.
+int allocationColumn(const std::vector<query::QueryColumn>& columns) {
   for (size_t i = 0; i < columns.size(); ++i) {
-    std::string name = view::lowerCase(columns[i].name);
-    if (name == "allocation_id") return static_cast<int>(i);
-    if (name == "id" && id < 0) id = static_cast<int>(i);
+    const query::QueryColumn& column = columns[i];
+    bool is_id =
+        (column.table == "allocations" || column.table == "live_at") && column.table_column == "id";
+    if (is_id || view::lowerCase(column.name) == "allocation_id") return static_cast<int>(i);
   }
-  return id >= 0 && readsAllocations(sql) ? id : -1;
+  return -1;
 }
 
 class JsonRows : public query::RowSink {
  public:
-  JsonRows(std::string_view sql, size_t allocations) : sql_(sql), allocations_(allocations) {}
+  explicit JsonRows(size_t allocations) : allocations_(allocations) {}
 
   void onColumns(const std::vector<query::QueryColumn>& columns) override {
     for (const query::QueryColumn& column : columns) {
       columns_.push_back({{"name", column.name}, {"kind", query::name(column.kind)}});
     }
-    allocation_column_ = allocationColumn(columns, sql_);
+    allocation_column_ = allocationColumn(columns);
   }
 
   void onRow(std::span<const query::CellView> cells) override {
@@ -106,7 +89,6 @@ class JsonRows : public query::RowSink {
     return nullptr;
   }
 
-  std::string_view sql_;
   size_t allocations_;
   int allocation_column_ = -1;
   json columns_ = json::array();
@@ -119,7 +101,7 @@ class JsonRows : public query::RowSink {
 base::Result<Response> answerSql(const Question& question) {
   TG_ASSIGN_OR_RETURN(Asked asked, readBody(question));
   size_t total = asked.file->analysed->trace.allocations.size();
-  JsonRows rows(asked.sql, total);
+  JsonRows rows(total);
   TG_ASSIGN_OR_RETURN(query::QuerySummary summary,
                       asked.file->database.stream(asked.sql, asked.limits, rows));
   json mark;

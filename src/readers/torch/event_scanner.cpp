@@ -128,8 +128,10 @@ inline bool EventScanner::scanTextOrReference(Value& value) {
   return (scanReference(value) || scanString(value)) && value.isString();
 }
 
-// References to frames until something else comes; at least kLookAhead bytes are left then.
+// References to frames until something else comes; at least kLookAhead bytes are left then. Near
+// the end of the input the slow way reads on.
 bool EventScanner::scanFrames(size_t& count) {
+  if (end_ - at_ <= kLookAhead) return false;
   // So many references fit for sure, so the loop need not look at the end of the input.
   size_t most = std::min<size_t>(kMostFrames, static_cast<size_t>(end_ - at_ - kLookAhead) / 5);
   const uint8_t* at = at_;
