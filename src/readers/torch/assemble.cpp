@@ -29,7 +29,7 @@ bool isSegmentList(const Values& values, Value top) {
   return all_segments;
 }
 
-bool isNoDeviceWithoutData(const model::Device& device) {
+bool hasNoData(const model::Device& device) {
   return device.event_begin == device.event_end &&
          device.final_segment_begin == device.final_segment_end;
 }
@@ -97,7 +97,12 @@ base::Status assemble(model::Trace& trace, Columns& columns, Value top) {
   TG_RETURN_IF_ERROR(assembleSegments(trace, columns, segments, host_segments));
   assembleSettings(trace, columns, settings);
   assembleAnnotations(trace, columns, annotations);
-  std::erase_if(trace.devices, isNoDeviceWithoutData);
+  if (values.tree().exhausted()) {
+    return base::Error{base::ErrorKind::kLimit,
+                       "the same parts are named from so many places that the file cannot be read",
+                       std::nullopt, "No snapshot that PyTorch writes does that."};
+  }
+  std::erase_if(trace.devices, hasNoData);
   if (trace.events.size() == 0) {
     model::Issue issue;
     issue.kind = model::IssueKind::kNoTrace;

@@ -25,7 +25,9 @@ bool isEventDict(const Values& values, Value value) {
 }
 
 // The rows of one device's list of events, in its order. Dicts that are no rows yet become some.
-std::vector<RowRun> rowsOf(Columns& columns, Value list) {
+// `named` counts over all lists; a list that is there several times is read several times, but
+// every event takes a byte of the input at least.
+std::vector<RowRun> rowsOf(Columns& columns, Value list, uint64_t& named) {
   std::vector<RowRun> runs;
   if (list.tag() == Tag::kEmptyList || list.tag() == Tag::kNothing) return runs;
   if (!list.isSequence()) {
@@ -33,6 +35,8 @@ std::vector<RowRun> rowsOf(Columns& columns, Value list) {
     return runs;
   }
   columns.values().tree().forEachItem(list.index(), [&](Value item) {
+    if (named > columns.values().input().size()) return;
+    ++named;
     RowRun run{item.index(), 1};
     if (item.tag() == Tag::kEvent) {
       run.count += item.moreRows();
@@ -140,6 +144,7 @@ void reportUnknownActions(model::Trace& trace, const model::Device& device) {
 base::Status assembleEvents(model::Trace& trace, Columns& columns, Value device_traces,
                             Value host_traces) {
   std::vector<DeviceRows> devices;
+  uint64_t named = 0;
   if (device_traces.isSequence()) {
     std::vector<Value> lists;
     const Tree& tree = columns.values().tree();
@@ -151,14 +156,14 @@ base::Status assembleEvents(model::Trace& trace, Columns& columns, Value device_
     }
     tree.forEachItem(device_traces.index(), [&](Value list) { lists.push_back(list); });
     for (size_t i = 0; i < lists.size(); ++i) {
-      devices.push_back({static_cast<int32_t>(i), rowsOf(columns, lists[i])});
+      devices.push_back({static_cast<int32_t>(i), rowsOf(columns, lists[i], named)});
     }
   } else if (device_traces.tag() != Tag::kNothing && device_traces.tag() != Tag::kEmptyList &&
              device_traces.tag() != Tag::kNone) {
     columns.oddities().badValue(Place::kTopLevel, "device_traces");
   }
   if (host_traces.tag() != Tag::kNothing && host_traces.tag() != Tag::kNone) {
-    devices.push_back({kHostOrdinal, rowsOf(columns, host_traces)});
+    devices.push_back({kHostOrdinal, rowsOf(columns, host_traces, named)});
   }
   columns.finishEvents();
 
@@ -170,11 +175,10 @@ base::Status assembleEvents(model::Trace& trace, Columns& columns, Value device_
     row.event_begin = begin;
     row.event_end = total;
   }
-  // A list that is there several times is read several times, but not without bound: every event
-  // takes a byte of the input at least.
-  if (total > columns.values().input().size() || total >= model::kNoStep) {
+  uint64_t wanted = std::max(total, named);
+  if (wanted > columns.values().input().size() || wanted >= model::kNoStep) {
     return base::Error{base::ErrorKind::kLimit,
-                       fmt::format("the file names {} events, more than it can hold", total),
+                       fmt::format("the file names {} events, more than it can hold", wanted),
                        std::nullopt, ""};
   }
   if (!inOrder(devices, trace.events.size())) gatherAll(trace.events, devices, total);

@@ -4,7 +4,9 @@
 //
 //   node 7 ─► run [begin 120, 4 values] ─► run [begin 300, 2 values]
 //
-// Cost: 8 bytes per item, 16 per node, 16 per run; consecutive event rows share one item.
+// Cost: 8 bytes per item, 16 per node, 16 per run; consecutive event rows share one item. A hostile
+// file may name one part from many places, so that reading all would take the square of its size:
+// visits stop for good after kMostVisits for each item, and exhausted() tells. Real files need few.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +23,14 @@ class Tree {
   void appendItems(uint32_t node, Items items) { append(node, items, true); }
   uint64_t itemCount(uint32_t node) const { return nodes_[node].count; }
   size_t size() const { return nodes_.size(); }
+  // True if visits were cut short: what was read is not to be used.
+  bool exhausted() const { return visited_ > kMostVisits * items_.size() + kFreeVisits; }
 
   // Calls visit(Items) for each run, in order.
   template <class Visit>
   void forEachRun(uint32_t node, Visit&& visit) const {
-    for (uint32_t run = nodes_[node].first; run != kNoRun; run = runs_[run].next) {
+    for (uint32_t run = nodes_[node].first; run != kNoRun && !exhausted(); run = runs_[run].next) {
+      visited_ += runs_[run].count;
       visit(Items{items_.data() + runs_[run].begin, runs_[run].count});
     }
   }
@@ -46,6 +51,8 @@ class Tree {
 
  private:
   static constexpr uint32_t kNoRun = 0xffffffff;
+  static constexpr uint64_t kMostVisits = 256;
+  static constexpr uint64_t kFreeVisits = uint64_t{1} << 20;
   struct Node {
     uint32_t first = kNoRun;
     uint32_t last = kNoRun;
@@ -62,6 +69,7 @@ class Tree {
   std::vector<Node> nodes_;
   std::vector<Run> runs_;
   std::vector<Value> items_;
+  mutable uint64_t visited_ = 0;
 };
 
 }  // namespace tidegauge::readers::torch

@@ -54,7 +54,7 @@ TEST(Totals, ALostLifeIsNotThereBeforeTheOneThatItFollows) {
   EXPECT_EQ(totals.initial(), (Totals{700, 1024, 1024, 2 * kMiB}));
   EXPECT_EQ(totals.at(0), (Totals{300, 512, 512, 2 * kMiB}));
   EXPECT_EQ(totals.at(1), (Totals{0, 0, 0, 2 * kMiB}));
-  EXPECT_EQ(totals.peakActive().bytes, 1024U);
+  EXPECT_EQ(totals.peakActive().bytes, 512U);
 }
 
 TEST(Totals, ALostSegmentIsNotThereBeforeTheOneThatItFollows) {
