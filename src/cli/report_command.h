@@ -1,4 +1,4 @@
-// tidegauge report FILE… [--json] [--device N]: where the memory went, as text or JSON.
+// tidegauge report FILE… [--json] [--top N]: where the memory went, as text or JSON.
 #pragma once
 
 #include <CLI/CLI.hpp>
