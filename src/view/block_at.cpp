@@ -47,7 +47,7 @@ std::vector<double> lowerEdges(const AnalysedTrace& analysed, const DeviceAnalys
   auto begin = static_cast<size_t>(first - samples.step.begin());
   std::vector<double> height(static_cast<size_t>(last - first), 0);
   std::vector<StackPart> below =
-      stackParts(analysed.trace, device,
+      stackParts(analysed, device,
                  {.samples = {first, last},
                   .small_bytes = std::numeric_limits<double>::infinity(),  // only sums matter
                   .end_row = row});

@@ -32,7 +32,10 @@ struct StackPart {
   uint16_t begin = 0;   // samples [begin, end): live
   uint16_t end = 0;
   uint16_t waiting = 0;  // samples [waiting, end): freed, but waiting for other streams; one block
+  uint8_t slot = 0;      // stackSlot of the row
+  bool older = false;    // than the recording
 };
+static_assert(sizeof(StackPart) == 24);
 
 struct StackQuestion {
   std::span<const Step> samples;  // increasing, at most 65,534
@@ -41,7 +44,8 @@ struct StackQuestion {
   uint64_t end_row = UINT64_MAX;  // rows from here on are left out
 };
 
-std::vector<StackPart> stackParts(const model::Trace& trace, const analysis::DeviceAnalysis& device,
+std::vector<StackPart> stackParts(const analysis::AnalysedTrace& analysed,
+                                  const analysis::DeviceAnalysis& device,
                                   const StackQuestion& question);
 
 }  // namespace tidegauge::view

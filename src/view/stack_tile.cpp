@@ -10,7 +10,6 @@ namespace tidegauge::view {
 namespace {
 
 using analysis::AnalysedTrace;
-using model::Provenance;
 
 constexpr double kFirstThresholdRows = 1;
 constexpr double kRaise = 1.5;
@@ -23,10 +22,6 @@ constexpr size_t kMostApart = 2000;
 double nearest(double value) {
   constexpr double kNoFraction = 6755399441055744.0;
   return (value + kNoFraction) - kNoFraction;
-}
-
-bool isOlder(Provenance provenance) {
-  return provenance == Provenance::kBeforeRecording || provenance == Provenance::kGhost;
 }
 
 // One pass from the bottom to the top with a fixed threshold.
@@ -50,10 +45,9 @@ class Sweep {
   // False if there were too many quads.
   bool run(const std::vector<StackPart>& parts) {
     for (const StackPart& part : parts) {
-      bool older = isOlder(a_.provenance[part.row]);
-      if (older != merging_older_) {  // merged quads hold one kind only
+      if (part.older != merging_older_) {  // merged quads hold one kind only
         flush(0, samples_.size());
-        merging_older_ = older;
+        merging_older_ = part.older;
       }
       bool marked = part.blocks == 1 && mark_ != nullptr && mark_->has(part.row);
       if (part.blocks == 1 && (part.bytes >= threshold_bytes_ || (marked && marks_apart_))) {
@@ -102,18 +96,17 @@ class Sweep {
   // Small blocks that follow each other become one quad; where they already make up a visible
   // height and the colour changes, a new one begins.
   void merge(const StackPart& part, bool marked) {
-    uint8_t slot = stackSlot(analysed_, part.row);
     Run run;
     for (size_t k = part.begin; k < part.end; ++k) {
       Level& level = levels_[k];
-      if (level.slot != slot && level.merged > 0 &&
+      if (level.slot != part.slot && level.merged > 0 &&
           level.height_bytes - level.drawn_row * row_bytes_ >= threshold_bytes_) {
         flushLevel(level, k, run);
       }
       if (level.merged == 0 || level.largest_bytes < part.bytes) {
         level.largest_bytes = part.bytes;
         level.largest_row = part.row;
-        level.slot = slot;
+        level.slot = part.slot;
       }
       level.height_bytes += part.bytes;
       level.merged += part.blocks;
@@ -242,7 +235,7 @@ StackTile stackTile(const AnalysedTrace& analysed, const analysis::DeviceAnalysi
                     const TileRequest& request) {
   std::vector<ColumnState> columns = columnStates(device, request.x);
   Samples samples = samplesOf(columns);
-  std::vector<StackPart> parts = stackParts(analysed.trace, device,
+  std::vector<StackPart> parts = stackParts(analysed, device,
                                             {.samples = samples.step,
                                              .small_bytes = kFirstThresholdRows * request.row_bytes,
                                              .mark = request.mark});
