@@ -19,22 +19,46 @@ std::string verdict(uint64_t difference_bytes) {
   return difference_bytes == 0 ? "" : fmt::format("; differs by {}", humanBytes(difference_bytes));
 }
 
-// The totals are running sums over events; the sum by provenance is taken from the rows that are
-// live. Both are compared at the peak, the start, the end, and at 64 steps between.
-Identity drawn(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
+// What is compared at every single step, in one walk over the totals.
+struct EveryStep {
+  uint64_t drawn_difference_bytes = 0;  // the greatest between the totals and the rows
+  uint64_t over_bytes = 0;              // active above reserved, at most
+  Step over_step = 0;
+};
+EveryStep checkEveryStep(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
+  const model::Allocations& a = analysed.trace.allocations;
+  Step steps = device.totals.steps();
+  std::vector<uint64_t> change(steps);  // of the bytes live, from the rows; 2^64 − x for a loss
+  for (uint64_t row = device.device.allocation_begin; row < device.device.allocation_end; ++row) {
+    if (a.first_step[row] < steps) change[a.first_step[row]] += a.block_bytes[row];
+    if (a.last_step[row] < steps) change[a.last_step[row]] -= a.block_bytes[row];
+  }
+  EveryStep worst;
+  uint64_t live = 0;
+  device.totals.forEach(0, steps, [&](Step step, const Totals& totals) {
+    live += change[step];
+    worst.drawn_difference_bytes =
+        std::max(worst.drawn_difference_bytes, difference(totals.active_bytes, live));
+    if (totals.active_bytes > totals.reserved_bytes &&
+        totals.active_bytes - totals.reserved_bytes > worst.over_bytes) {
+      worst.over_bytes = totals.active_bytes - totals.reserved_bytes;
+      worst.over_step = step;
+    }
+  });
+  return worst;
+}
+
+// The totals are running sums over events, with starts and ends of their own; the other side is
+// summed up from the rows that are drawn.
+Identity drawn(const AnalysedTrace& analysed, const DeviceAnalysis& device,
+               const EveryStep& every_step) {
   Identity identity{.name = "drawn", .text = {}};
   Step steps = device.totals.steps();
-  std::vector<Step> probes{device.totals.peakActive().step};
-  for (uint64_t i = 0; i <= 64 && steps > 0; ++i) {
-    probes.push_back(static_cast<Step>(i * (steps - 1) / 64));
-  }
-  for (Step step : probes) {
-    uint64_t live = device.totals.at(step).active_bytes;
-    uint64_t sum = byProvenance(analysed, device, step).sum();
-    identity.difference_bytes = std::max(identity.difference_bytes, difference(live, sum));
-  }
-  identity.holds = identity.difference_bytes == 0;
   Step last = steps == 0 ? 0 : steps - 1;
+  identity.difference_bytes = std::max(
+      every_step.drawn_difference_bytes,
+      difference(device.totals.last().active_bytes, byProvenance(analysed, device, last).sum()));
+  identity.holds = identity.difference_bytes == 0;
   ByProvenance end = byProvenance(analysed, device, last);
   base::ByteUnit unit = base::unitFor(device.totals.last().active_bytes);
   auto text = [&](uint64_t bytes) { return bytes == 0 ? "0" : humanBytes(bytes, unit); };
@@ -74,7 +98,8 @@ LaidOut laidOut(const AnalysedTrace& analysed, const DeviceAnalysis& device, Ste
   return sum;
 }
 
-Identity reserved(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
+Identity reserved(const AnalysedTrace& analysed, const DeviceAnalysis& device,
+                  const EveryStep& every_step) {
   Identity identity{.name = "reserved", .text = {}};
   const model::FinalSegments& segments = analysed.trace.final_segments;
   uint64_t final_bytes = 0;
@@ -83,15 +108,7 @@ Identity reserved(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
   }
   Totals last = device.totals.last();
   identity.difference_bytes = difference(last.reserved_bytes, final_bytes);
-  uint64_t over = 0;
-  Step over_step = 0;
-  device.totals.forEach(0, device.totals.steps(), [&](Step step, const Totals& totals) {
-    if (totals.active_bytes > totals.reserved_bytes &&
-        totals.active_bytes - totals.reserved_bytes > over) {
-      over = totals.active_bytes - totals.reserved_bytes;
-      over_step = step;
-    }
-  });
+  uint64_t over = every_step.over_bytes;
   Step end = device.totals.steps() == 0 ? 0 : device.totals.steps() - 1;
   for (Step step : {device.totals.peakActive().step, device.totals.peakReserved().step, end}) {
     LaidOut laid_out = laidOut(analysed, device, step);
@@ -111,7 +128,7 @@ Identity reserved(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
   }
   if (over > 0) {
     identity.text += fmt::format("; at step {} {} more are live than reserved",
-                                 base::withCommas(over_step), humanBytes(over));
+                                 base::withCommas(every_step.over_step), humanBytes(over));
     identity.difference_bytes = std::max(identity.difference_bytes, over);
   }
   return identity;
@@ -177,8 +194,10 @@ ByProvenance byProvenance(const AnalysedTrace& analysed, const DeviceAnalysis& d
 }
 
 std::vector<Identity> identitiesOf(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
-  std::vector<Identity> identities{drawn(analysed, device), live(analysed, device),
-                                   reserved(analysed, device), segmentsAddUp(analysed, device)};
+  EveryStep every_step = checkEveryStep(analysed, device);
+  std::vector<Identity> identities{drawn(analysed, device, every_step), live(analysed, device),
+                                   reserved(analysed, device, every_step),
+                                   segmentsAddUp(analysed, device)};
   std::vector<model::Checksum> sums = model::snapshotChecksums(analysed.trace, device.device);
   if (!sums.empty()) identities.push_back(checksums(sums));
   return identities;

@@ -1,8 +1,7 @@
 // Identities: sums that must hold in every file, checked on every file and shown, not hidden.
 //
 // clang-format off
-//   drawn      live = traced + older than the recording + lost; at the start, the peak, the end and
-//              at 64 steps between
+//   drawn      live = traced + older than the recording + lost, at every step
 //   live       at the end: live by the trace = active blocks of the final state
 //   reserved   at the end: owned by the trace = the final segments; at the end and at both peaks:
 //              reserved = live + free of the layout, part by part; at every step: active ≤ reserved

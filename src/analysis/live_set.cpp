@@ -77,9 +77,7 @@ std::vector<StackGroup> groupByStack(const model::Trace& trace, const std::vecto
     group.requested_bytes += a.requested_bytes[row];
     group.blocks++;
     if (a.block_bytes[row] > a.block_bytes[group.first_row]) group.first_row = row;
-    bool older = a.provenance[row] == model::Provenance::kGhost ||
-                 a.provenance[row] == model::Provenance::kBeforeRecording;
-    if (older) group.older_bytes += a.block_bytes[row];
+    if (model::isOlder(a.provenance[row])) group.older_bytes += a.block_bytes[row];
   }
   std::stable_sort(groups.begin(), groups.end(), [](const StackGroup& x, const StackGroup& y) {
     return x.block_bytes > y.block_bytes;

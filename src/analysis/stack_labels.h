@@ -1,9 +1,9 @@
 // How stacks are named for people: the frame that says most about *whose* memory it is.
 //
-//   torch::unwind …, CUDACachingAllocator …, _PyEval_EvalFrameDefault     runtime noise: folded
-//   away torch/nn/modules/linear.py:114 forward                                framework
-//   model.py:856 Model.forward   ◄ the label: innermost Python frame outside torch and the library
-//   train.py:63 main             ◄ the caller
+//   torch::unwind …, CUDACachingAllocator …     runtime noise: folded away
+//   torch/nn/modules/linear.py:114 forward      framework
+//   model.py:856 Model.forward                  ◄ the label: innermost Python frame outside torch
+//   train.py:63 main                            ◄ the caller        and the library
 //
 // Without such a frame: the innermost of torch's own Python, else the innermost C++ frame that
 // names an operation. Noise rules follow PyTorch's viewer (MemoryViz.js, frame filter: unwinding,

@@ -1,9 +1,9 @@
 // Totals: how many bytes were requested, active, allocated and reserved after each step of a
 // device.
 //
-//   step        0      1      2      3        checkpoint every 256 steps: the running totals and
-//   the active      512   1024   1024    512      block's minima and maxima; between them a cursor
-//   adds up reserved    2 Mi   2 Mi   2 Mi   2 Mi     the few events itself
+//   step        0      1      2      3        a checkpoint every 256 steps: the running totals
+//   active     512  1,024  1,024    512       and the minima and maxima of these steps; between
+//   reserved  2 Mi   2 Mi   2 Mi   2 Mi       them a cursor adds up the few events itself
 //
 // Words (PyTorch's): *active* = blocks from alloc to free_completed, *allocated* = to
 // free_requested, *requested* = what was asked for, alloc to free_completed, *reserved* = what the

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace tidegauge::base {
@@ -9,11 +10,14 @@ namespace {
 
 constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
 
-std::string commasInside(std::string digits) {
-  size_t end = digits.find('.');
-  if (end == std::string::npos) end = digits.size();
-  for (size_t i = 3; i < end; i += 3) digits.insert(end - i, ",");
-  return digits;
+std::string commasInside(std::string_view digits) {
+  size_t end = std::min<size_t>(digits.find('.'), digits.size());
+  std::string text;
+  for (size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && i < end && (end - i) % 3 == 0) text += ',';
+    text += digits[i];
+  }
+  return text;
 }
 
 }  // namespace

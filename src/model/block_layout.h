@@ -1,10 +1,8 @@
 // Exact block sizes of the dead: the file names only what was requested, but where the next block
 // lay tells what the allocator set aside.
 //
-//   large segment  [ A: 3 MiB |  free 17 MiB          ]   alloc 16.5 MiB at 3 MiB: 0.5 MiB would be
-//   left,
-//                  [ A        |  B: 17 MiB            ]   too little to split off (≤ 1 MiB), so B
-//                  has it all
+//   large segment  [ A: 3 MiB |  free 17 MiB ]   alloc 16.5 MiB at 3 MiB: 0.5 MiB would be left,
+//                  [ A        |  B: 17 MiB   ]   too little to split off (≤ 1 MiB): B has it all
 //
 // Blocks are taken from the front of a free stretch and free neighbours always merge, so the
 // stretch reaches from the alloc's address to the next live block or the segment's end. Small pools

@@ -1,7 +1,6 @@
 // From requested bytes to block bytes, as PyTorch's caching allocator rounds.
 //
-//   513 B → 1,024 B      3 MiB → 3 MiB      5 MiB with roundup_power2_divisions:4 → 5 MiB (step 1
-//   MiB)
+//   513 B → 1,024 B    3 MiB → 3 MiB    5 MiB, roundup_power2_divisions:4 → 5 MiB (step 1 MiB)
 //
 // Source: CUDACachingAllocator round_size, roundup_power2_next_division; docs/formats/snapshot.md.
 #pragma once

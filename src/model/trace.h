@@ -113,6 +113,9 @@ enum class Provenance : uint8_t {
   kLost,             // one end is missing although it lies inside the recording
   kGhost,            // only the final state knows it: older than the recording
 };
+inline bool isOlder(Provenance provenance) {  // than the recording
+  return provenance == Provenance::kBeforeRecording || provenance == Provenance::kGhost;
+}
 
 enum AllocationFlag : uint8_t {
   kAllocSeen = 1,          // first_step is the alloc event

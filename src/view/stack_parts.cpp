@@ -141,10 +141,8 @@ class PartBuilder {
   // Rows older than the recording come first.
   static uint64_t endOfOlder(const model::Allocations& a, const model::Device& device) {
     auto rowAt = [&](uint64_t row) { return a.provenance.begin() + static_cast<ptrdiff_t>(row); };
-    auto end = std::partition_point(
-        rowAt(device.allocation_begin), rowAt(device.allocation_end), [](model::Provenance p) {
-          return p == model::Provenance::kBeforeRecording || p == model::Provenance::kGhost;
-        });
+    auto end = std::partition_point(rowAt(device.allocation_begin), rowAt(device.allocation_end),
+                                    model::isOlder);
     return static_cast<uint64_t>(end - rowAt(0));
   }
 

@@ -1,11 +1,12 @@
 // A tile of the stacked timeline: every allocation a block as high as it is large, standing on
 // those below it, from its first step to its last.
 //
-//   bytes  ▲     ┌──c──┐              per column: the blocks live at the column's sample, summed up
-//          │  ┌──┴──┬──┴─┐  ┌─d─┐     from the bottom in drawing order. A block becomes one quad
-//          per │  │  b  │ b  └──┴─b─┤     run of columns in which it lies at the same height. │
-//          └─────┴────┴──────┘ │  ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒     blocks lower than the threshold are
-//          merged with neighbours └───────────────────────►
+//   bytes  ▲     ┌──c──┐           per column: the blocks live at the column's sample, summed up
+//          │  ┌──┴──┬──┴─┐  ┌─d─┐  from the bottom in drawing order. A block becomes one quad per
+//          │  │  b  │ b  └──┴─b─┤  run of columns in which it lies at the same height.
+//          │  └─────┴────┴──────┘
+//          │  ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒  blocks lower than the threshold are merged with neighbours
+//          └───────────────────────►
 //
 // Edges are put on pixel rows (multiples of px from 0), so that what is drawn is within half a row
 // of the truth, neighbours meet without a gap and a run does not end for a shift nobody can see.
