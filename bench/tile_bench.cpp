@@ -3,16 +3,19 @@
 // 5,000 or 20,000 blocks live. Reports the mean and, as counters, the slowest tile and its quads.
 //
 //   tile_bench --benchmark_filter=Tile
+//   TIDEGAUGE_BENCH_FILE=big.pickle tile_bench --benchmark_filter=File
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <random>
 
 #include "model/lives.h"
+#include "readers/torch/open_snapshots.h"
 #include "view/block_at.h"
 #include "view/stack_tile.h"
 
@@ -82,21 +85,18 @@ view::TileRequest requestFor(const analysis::DeviceAnalysis& device, double x0, 
   return request;
 }
 
-// range(0) = live, range(1) = steps in the tile, range(2) = columns; the place is random.
-void Tile(benchmark::State& state) {
-  const AnalysedTrace& analysed = traceWith(static_cast<size_t>(state.range(0)));
-  const analysis::DeviceAnalysis& device = *analysed.devices[0];
-  double width = static_cast<double>(state.range(1));
+// Tiles of `width` steps at random places.
+void measureTiles(benchmark::State& state, const AnalysedTrace& analysed,
+                  const analysis::DeviceAnalysis& device, double width, uint32_t columns) {
   std::mt19937_64 random(3);
-  std::uniform_real_distribution<> place(0, static_cast<double>(kEvents) - width);
+  std::uniform_real_distribution<> place(0, device.totals.steps() - width);
   std::vector<double> times_ms;
   double quads = 0;
   double raised = 0;
   for (auto _ : state) {
     auto begin = std::chrono::steady_clock::now();
-    view::StackTile tile = view::stackTile(
-        analysed, device,
-        requestFor(device, place(random), width, static_cast<uint32_t>(state.range(2))));
+    view::StackTile tile =
+        view::stackTile(analysed, device, requestFor(device, place(random), width, columns));
     std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
     times_ms.push_back(took.count());
     quads = std::max(quads, static_cast<double>(tile.quads.size()));
@@ -109,11 +109,39 @@ void Tile(benchmark::State& state) {
   state.counters["quads"] = quads;
   state.counters["threshold_px"] = raised;
 }
+
+// range(0) = live, range(1) = steps in the tile, range(2) = columns; the place is random.
+void Tile(benchmark::State& state) {
+  const AnalysedTrace& analysed = traceWith(static_cast<size_t>(state.range(0)));
+  measureTiles(state, analysed, *analysed.devices[0], static_cast<double>(state.range(1)),
+               static_cast<uint32_t>(state.range(2)));
+}
 BENCHMARK(Tile)
     ->ArgNames({"live", "steps", "columns"})
     ->ArgsProduct({{5000, 20000}, {2000, 100'000, 1'000'000, 10'000'000}, {256, 512}})
     ->Unit(benchmark::kMillisecond)
     ->Iterations(100);
+
+// Tiles of a snapshot: range(0) = how many of them cover the recording, range(1) = columns.
+void FileTile(benchmark::State& state) {
+  const char* path = std::getenv("TIDEGAUGE_BENCH_FILE");
+  if (path == nullptr) return state.SkipWithError("set TIDEGAUGE_BENCH_FILE to a snapshot");
+  static const std::unique_ptr<AnalysedTrace> analysed = [&] {
+    auto traces = readers::torch::openSnapshots(path, {});
+    return traces.ok() && !traces.value().empty()
+               ? std::make_unique<AnalysedTrace>(std::move(traces.value().front()))
+               : nullptr;
+  }();
+  if (!analysed) return state.SkipWithError("cannot read TIDEGAUGE_BENCH_FILE");
+  measureTiles(state, *analysed, *analysed->devices[0],
+               analysed->devices[0]->totals.steps() / static_cast<double>(state.range(0)),
+               static_cast<uint32_t>(state.range(1)));
+}
+BENCHMARK(FileTile)
+    ->ArgNames({"parts", "columns"})
+    ->ArgsProduct({{1, 8, 64, 512}, {512, 1024}})
+    ->Unit(benchmark::kMillisecond)
+    ->Iterations(40);
 
 void Lines(benchmark::State& state) {
   const AnalysedTrace& analysed = traceWith(5000);

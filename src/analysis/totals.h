@@ -1,14 +1,14 @@
 // Totals: how many bytes were requested, active, allocated and reserved after each step of a
 // device.
 //
-//   step        0      1      2      3        a checkpoint every 256 steps: the running totals
+//   step        0      1      2      3        a checkpoint every 128 steps: the running totals
 //   active     512  1,024  1,024    512       and the minima and maxima of these steps; between
 //   reserved  2 Mi   2 Mi   2 Mi   2 Mi       them a cursor adds up the few events itself
 //
 // Words (PyTorch's): *active* = blocks from alloc to free_completed, *allocated* = to
 // free_requested, *requested* = what was asked for, alloc to free_completed, *reserved* = what the
-// driver gave. Cost: built in one pass; 128 bytes per 256 events; at() ≤ 256 events; span()
-// O(steps/256 + 512).
+// driver gave. Cost: built in one pass; about 1 byte per event; at() ≤ 128 events; span()
+// O(steps/128 + 256).
 #pragma once
 
 #include <cstdint>
@@ -68,7 +68,7 @@ class TotalsIndex {
   }
 
  private:
-  static constexpr Step kBlock = 256;
+  static constexpr Step kBlock = 128;
 
   // A change that the event of that step does not name itself: lost ends and pieces of segments.
   struct Edge {

@@ -7,7 +7,7 @@
 //
 // A column in which no step begins shows the state before it; one outside the recording shows
 // nothing. On the time axis a step begins at its time, and the recording ends 1 µs after its last
-// event. Cost: O(columns × 512 + steps / 256).
+// event. Cost: O(columns × 256 + steps / 128).
 #pragma once
 
 #include <cstdint>
