@@ -513,12 +513,7 @@ class LifeBuilder {
     }
   }
 
-  void note(IssueKind kind, Step step, uint64_t bytes) {
-    trace_.issues.add({.kind = kind,
-                       .device = device_.ordinal,
-                       .first_step = step == kNoStep ? Issue::kNone : step,
-                       .bytes = bytes});
-  }
+  void note(IssueKind kind, Step step, uint64_t bytes) { trace_.note(device_, kind, step, bytes); }
 
   Trace& trace_;
   Device& device_;

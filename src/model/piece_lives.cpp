@@ -402,10 +402,7 @@ class PieceBuilder {
   }
 
   void contradiction(Step step, uint64_t bytes) {
-    trace_.issues.add({.kind = IssueKind::kSegmentContradiction,
-                       .device = device_.ordinal,
-                       .first_step = step,
-                       .bytes = bytes});
+    trace_.note(device_, IssueKind::kSegmentContradiction, step, bytes);
   }
 
   Trace& trace_;

@@ -25,7 +25,7 @@ bool EventScanner::scanEvent(const uint8_t*& at, uint32_t& row_number) {
   auto number = static_cast<uint32_t>(columns_.events());
   EventRow row;
   if (end_ - at_ < kLookAhead || !scanMemo(Value::of(Tag::kEvent, number)) ||
-      *at_++ != opcode::kMark || !scanFields(row) || !row.has_action) {
+      *at_++ != opcode::kMark || !scanFields(row) || !row.isUsual()) {
     memo_.dropFrom(first_slot_);
     return false;
   }
@@ -198,14 +198,17 @@ bool EventScanner::scanStack(EventRow& row) {
 bool EventScanner::scanField(EventRow& row, Word word) {
   int64_t number = 0;
   Value value;
+  if (!row.meet(word)) return false;
   switch (word) {
     case Word::kAction:
       if (!scanTextOrReference(value) || !isAction(value.word())) return false;
       row.action = actionOf(value.word());
-      row.has_action = true;
+      return true;
+    case Word::kDeviceFree:
+      if (!scanInteger(number) || !Columns::isSize(number)) return false;
+      row.device_free_bytes = static_cast<uint64_t>(number);
       return true;
     case Word::kAddr:
-    case Word::kDeviceFree:
       if (!scanInteger(number)) return false;
       row.address = static_cast<uint64_t>(number);
       return true;
@@ -218,7 +221,7 @@ bool EventScanner::scanField(EventRow& row, Word word) {
       row.stream = columns_.streamOf(static_cast<uint64_t>(number));
       return true;
     case Word::kTimeUs:
-      return scanInteger(row.time_us);
+      return scanInteger(row.time_us) && Columns::isTime(row.time_us);
     case Word::kCompileContext:
       if (!scanTextOrReference(value)) return false;
       row.compile_context = columns_.compileContextOf(value);
