@@ -241,9 +241,11 @@ bool JsonReader::value() {
 }
 
 bool JsonReader::key() {
+  if (done()) return fail("the JSON text ends in the middle");
   if (here() != '"') return fail("a key of an object must be a string");
   if (!string()) return false;
   skipSpace();
+  if (done()) return fail("the JSON text ends in the middle");
   if (here() != ':') return fail("':' expected after a key");
   ++at_;
   skipSpace();
