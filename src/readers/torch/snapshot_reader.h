@@ -1,11 +1,9 @@
 // readSnapshot: the bytes of one uncompressed snapshot become a Trace (without lives, see
 // model/lives.h).
 //
-// clang-format off
 //   pickle ─┐
 //   JSON ───┴► machine ─► columns (events, frames, stacks) ─┐
 //                     └─► tree (segments, settings, …) ─────┴► assemble ─► Trace
-// clang-format on
 //
 // Cost: one pass; peak memory = the input + what the Trace holds + 8 bytes per remembered object.
 // Source: docs/formats/snapshot.md.

@@ -1,10 +1,8 @@
 // unpack: takes containers apart, by their content and not by their name, until a pickle or JSON
 // text is left.
 //
-// clang-format off
 //   snapshot.html.gz ─► gzip ─► HTML ─► base64 "rank0.pickle" ─► visit(bytes, "rank0.pickle", …)
 //                                    └► base64 "rank1.pickle" ─► visit(bytes, "rank1.pickle", …)
-// clang-format on
 //
 // Knows gzip, zstd, zip (stored, deflate, zstd) and HTML pages with embedded snapshots, a few
 // levels deep. Bombs fail early: what does not start like anything readable is unpacked no further,
