@@ -1,6 +1,7 @@
 #include "readers/torch/event_scanner.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "readers/torch/opcodes.h"
@@ -36,14 +37,17 @@ bool EventScanner::scanEvent(const uint8_t*& at, uint32_t& row_number) {
 }
 
 bool EventScanner::scanFields(EventRow& row) {
-  for (int keys = 0; keys < kMostKeys; ++keys) {
+  uint32_t keys = 0;
+  for (int count = 0; count < kMostKeys; ++count) {
     if (end_ - at_ < kLookAhead) return false;
     if (*at_ == opcode::kSetItems) {
       ++at_;
-      return true;
+      row.keys = keys;
+      return std::popcount(keys) == count;  // each key once
     }
     Value key;
     if (!scanReference(key) || !scanField(row, key.word())) return false;
+    keys |= EventRow::bit(key.word());  // scanField() takes only keys of events: those have a bit
   }
   return false;
 }
@@ -198,7 +202,6 @@ bool EventScanner::scanStack(EventRow& row) {
 bool EventScanner::scanField(EventRow& row, Word word) {
   int64_t number = 0;
   Value value;
-  if (!row.meet(word)) return false;
   switch (word) {
     case Word::kAction:
       if (!scanTextOrReference(value) || !isAction(value.word())) return false;
