@@ -1,13 +1,18 @@
 #include "base/file_bytes.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
+
+#include "base/format.h"
+#include "base/free_memory.h"
 
 namespace tidegauge::base {
 namespace {
@@ -38,28 +43,44 @@ class Descriptor {
   int number_;
 };
 
-Status readAll(int descriptor, ByteBuffer& buffer) {
-  constexpr size_t kFirstBytes = 1 << 16;
-  try {
-    size_t size = 0;
-    for (;;) {
-      if (size == buffer.capacity()) buffer.reserve(size == 0 ? kFirstBytes : size * 2);
-      ssize_t count = ::read(descriptor, buffer.data() + size, buffer.capacity() - size);
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) return fileError(errno);
-      if (count == 0) break;
-      size += static_cast<size_t>(count);
-    }
+// Fills the buffer up to `most_bytes` or the end of the stream; false at the end.
+Result<bool> readUpTo(int descriptor, uint64_t most_bytes, ByteBuffer& buffer) {
+  size_t size = buffer.size();
+  while (size < most_bytes) {
+    size_t doubled = std::max<size_t>(StreamLimits::kStartBytes, size * 2);
+    if (size == buffer.capacity()) buffer.reserve(std::min<uint64_t>(doubled, most_bytes));
+    ssize_t count = ::read(descriptor, buffer.data() + size, buffer.capacity() - size);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return fileError(errno);
+    if (count == 0) return false;
+    size += static_cast<size_t>(count);
     buffer.setSize(size);
-  } catch (const std::bad_alloc&) {
-    return Error{ErrorKind::kLimit, "not enough memory to read this input", std::nullopt, ""};
   }
-  return okStatus();
+  return true;
+}
+
+Status readAll(int descriptor, const StreamLimits& limits, ByteBuffer& buffer) {
+  try {
+    uint64_t start_bytes = StreamLimits::kStartBytes;
+    TG_ASSIGN_OR_RETURN(bool more, readUpTo(descriptor, start_bytes, buffer));
+    if (!more || (limits.wanted && !limits.wanted(buffer.bytes()))) return okStatus();
+    uint64_t most_bytes = limits.most_bytes.value_or(freeMemoryBytes() / 2);
+    TG_ASSIGN_OR_RETURN(more, readUpTo(descriptor, most_bytes, buffer));
+    if (!more) return okStatus();
+    return Error{
+        ErrorKind::kLimit,
+        fmt::format("more than {}, half of the memory that is free, came in without an end",
+                    humanBytes(most_bytes)),
+        buffer.size(), "Save it to a file and open that: files are read in place."};
+  } catch (const std::bad_alloc&) {
+    return Error{ErrorKind::kLimit, "not enough memory to read this input", buffer.size(),
+                 "Save it to a file and open that: files are read in place."};
+  }
 }
 
 }  // namespace
 
-Result<FileBytes> FileBytes::open(const std::string& path) {
+Result<FileBytes> FileBytes::open(const std::string& path, const StreamLimits& limits) {
   Descriptor file(path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.number() < 0) return fileError(errno);
   struct stat info {};
@@ -76,7 +97,7 @@ Result<FileBytes> FileBytes::open(const std::string& path) {
       return result;
     }
   }
-  TG_RETURN_IF_ERROR(readAll(file.number(), result.read_));
+  TG_RETURN_IF_ERROR(readAll(file.number(), limits, result.read_));
   return result;
 }
 

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -11,9 +13,20 @@
 
 namespace tidegauge::base {
 
+// For what is read because it cannot be mapped: it may have no end.
+struct StreamLimits {
+  // Called once, with the first bytes (kStartBytes, or fewer if that is all). False: reading stops
+  // there and the start is the content, so that whoever reads it can say what is wrong.
+  std::function<bool(std::span<const uint8_t> start)> wanted;
+  // Longer content is an error. Usually half of the memory that is free: reading needs the rest.
+  std::optional<uint64_t> most_bytes;
+
+  static constexpr size_t kStartBytes = 1 << 16;
+};
+
 class FileBytes {
  public:
-  static Result<FileBytes> open(const std::string& path);
+  static Result<FileBytes> open(const std::string& path, const StreamLimits& limits = {});
   FileBytes(FileBytes&& other) noexcept;
   FileBytes& operator=(FileBytes&& other) noexcept;
   FileBytes(const FileBytes&) = delete;

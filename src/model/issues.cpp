@@ -46,13 +46,22 @@ constexpr Text kTexts[] = {
     {IssueKind::kUnknownKey, "unknown_key",
      "A key that this version does not know: ignored, without effect on the totals."},
     {IssueKind::kMissingKey, "missing_key", "A key that others of its kind have is missing."},
+    {IssueKind::kDuplicateKey, "duplicate_key",
+     "A key that is there more than once in one object: the last one counts, as in Python; what "
+     "the "
+     "others held is not shown."},
     {IssueKind::kBadValue, "bad_value",
      "A value of the wrong type or out of range: treated as unknown."},
+    {IssueKind::kCutText, "cut_text",
+     "A text nested deeper or longer than is kept: its rest is left out, without effect on the "
+     "totals."},
     {IssueKind::kMissingAnnotationEnd, "missing_annotation_end",
      "An annotation has no END: it is drawn to the end of the recording."},
     {IssueKind::kUnmatchedAnnotationEnd, "unmatched_annotation_end",
      "An annotation's END has no START: it is drawn from the start of the recording."},
     {IssueKind::kTrailingBytes, "trailing_bytes", "Bytes after the end of the data: ignored."},
+    {IssueKind::kUnreadMember, "unread_member",
+     "Something in the archive that is no snapshot: passed over."},
     {IssueKind::kRingOverflow, "ring_overflow",
      "The recording's ring buffer was probably full: the oldest events were overwritten. Record "
      "with a larger max_entries to see them."},

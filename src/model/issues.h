@@ -26,10 +26,13 @@ enum class IssueKind : uint8_t {
   kUnknownAction,
   kUnknownKey,
   kMissingKey,
+  kDuplicateKey,
   kBadValue,  // a value of the wrong type or out of range; replaced by "unknown"
+  kCutText,   // a text that was longer or nested deeper than is kept
   kMissingAnnotationEnd,
   kUnmatchedAnnotationEnd,
   kTrailingBytes,     // after the end of the data; ignored
+  kUnreadMember,      // of an archive: no snapshot
   kRingOverflow,      // likely: the oldest events were overwritten
   kNoTrace,           // recording was never switched on: final state only
   kSnapshotChecksum,  // a snapshot event's total differs from ours

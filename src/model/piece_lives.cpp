@@ -3,25 +3,12 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <vector>
+
+#include "model/segment_rows.h"
 
 namespace tidegauge::model {
 namespace {
-
-// Pieces of one device while its segment events are read forwards.
-struct Piece {
-  uint64_t begin = 0;
-  uint64_t end = 0;
-  Step first = 0;
-  Step last = 0;
-  bool expandable = false;
-  bool born_in_trace = false;
-  bool lost = false;
-  bool ended_by_event = false;
-  StackId stack;
-  StreamId stream;
-  PoolId pool;
-  uint32_t final_segment = UINT32_MAX;  // row of the final segment that holds it, if any
-};
 
 // For each address the step at which the last life there ended. Ends arrive in order of time, so a
 // newer one paints over the older. Amortised O(log n).
@@ -68,7 +55,7 @@ class PieceBuilder {
   void run() {
     for (Step step = 0; step < device_.steps(); ++step) readEvent(step);
     joinFinalState();
-    writeRows();
+    writeSegmentRows(trace_, device_, closed_);
   }
 
  private:
@@ -255,157 +242,8 @@ class PieceBuilder {
     live_.emplace(begin, ghost);
   }
 
-  // Groups pieces into segments. Ordinary: a row per piece. Expandable: pieces whose ranges touch
-  // at any time lie in one reservation of addresses; one row per time that any of it is mapped.
-  void writeRows() {
-    std::vector<uint32_t> order(closed_.size());
-    std::iota(order.begin(), order.end(), 0U);
-    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-      return std::pair(closed_[a].begin, closed_[a].first) <
-             std::pair(closed_[b].begin, closed_[b].first);
-    });
-    device_.segment_begin = trace_.segments.size();
-    device_.piece_begin = trace_.pieces.size();
-    std::vector<std::vector<uint32_t>> groups;
-    uint64_t reach = 0;
-    bool open = false;
-    for (uint32_t index : order) {
-      const Piece& piece = closed_[index];
-      if (!piece.expandable) {
-        groups.push_back({index});
-        open = false;
-        continue;
-      }
-      bool joins =
-          open && piece.begin <= reach && closed_[groups.back().front()].stream == piece.stream;
-      if (!joins) {
-        groups.emplace_back();
-        reach = 0;
-      }
-      groups.back().push_back(index);
-      reach = std::max(reach, piece.end);
-      open = true;
-    }
-    std::vector<std::vector<uint32_t>> lives;
-    for (std::vector<uint32_t>& group : groups) splitByTime(group, lives);
-    std::sort(lives.begin(), lives.end(), [&](const auto& a, const auto& b) {
-      const Piece& pa = closed_[a.front()];
-      const Piece& pb = closed_[b.front()];
-      return std::pair(pa.first, pa.begin) < std::pair(pb.first, pb.begin);
-    });
-    for (const std::vector<uint32_t>& life : lives) writeSegment(life);
-    device_.segment_end = trace_.segments.size();
-    device_.piece_end = trace_.pieces.size();
-  }
-
-  // Cuts a group (sorted by first step here) where nothing of it is mapped for a while.
-  void splitByTime(std::vector<uint32_t>& group, std::vector<std::vector<uint32_t>>& lives) {
-    std::sort(group.begin(), group.end(), [&](uint32_t a, uint32_t b) {
-      return std::pair(closed_[a].first, closed_[a].begin) <
-             std::pair(closed_[b].first, closed_[b].begin);
-    });
-    Step reach = 0;
-    for (uint32_t index : group) {
-      const Piece& piece = closed_[index];
-      if (lives.empty() || index == group.front() || piece.first > reach) {
-        lives.emplace_back();
-        reach = 0;
-      }
-      lives.back().push_back(index);
-      reach = std::max(reach, piece.last);
-    }
-  }
-
-  void writeSegment(const std::vector<uint32_t>& life) {
-    Segments& segments = trace_.segments;
-    SegmentId id(static_cast<uint32_t>(segments.size()));
-    const Piece& head = closed_[life.front()];
-    uint64_t lowest = head.begin;
-    Step last = 0;
-    PoolId pool;
-    bool lost = false;
-    bool in_final = false;
-    bool all_large_pages = true;
-    uint32_t final_row = UINT32_MAX;
-    // What was there before the first event comes first; at one step, what goes comes before what
-    // comes.
-    struct Edge {
-      uint64_t when;
-      bool begins;
-      uint64_t bytes;
-    };
-    std::vector<Edge> edges;
-    for (uint32_t index : life) {
-      const Piece& piece = closed_[index];
-      lowest = std::min(lowest, piece.begin);
-      last = std::max(last, piece.last);
-      all_large_pages &= (piece.end - piece.begin) % (uint64_t{20} << 20) == 0;
-      lost |= piece.lost;
-      if (piece.pool.valid()) pool = piece.pool;
-      if (piece.final_segment != UINT32_MAX) {
-        in_final = true;
-        final_row = piece.final_segment;
-        trace_.final_segments.segment[final_row] = id;
-      }
-      uint64_t bytes = piece.end - piece.begin;
-      bool older = !piece.born_in_trace && !piece.lost;
-      uint64_t begin = older ? 0 : 2 * uint64_t{piece.first} + 2;
-      edges.push_back({begin, true, bytes});
-      edges.push_back({std::max(2 * uint64_t{piece.last} + 1, begin + 1), false, bytes});
-      trace_.pieces.segment.push_back(id);
-      trace_.pieces.address.push_back(piece.begin);
-      trace_.pieces.size_bytes.push_back(piece.end - piece.begin);
-      trace_.pieces.first_step.push_back(piece.first);
-      trace_.pieces.last_step.push_back(piece.last);
-    }
-    std::sort(edges.begin(), edges.end(),
-              [](const Edge& a, const Edge& b) { return a.when < b.when; });
-    uint64_t mapped = 0;
-    uint64_t most = 0;
-    for (const Edge& edge : edges) {
-      mapped = edge.begins ? mapped + edge.bytes : mapped - edge.bytes;
-      if (edge.begins) most = std::max(most, mapped);
-    }
-
-    // Pages of the large pool are 20 MiB; ordinary segments of the small pool are 2 MiB.
-    bool small = head.expandable ? !all_large_pages : most <= uint64_t{2} << 20;
-    if (final_row != UINT32_MAX) small = trace_.final_segments.small_pool[final_row];
-    SegmentKind kind = head.expandable ? SegmentKind::kExpandable
-                       : small         ? SegmentKind::kSmall
-                                       : SegmentKind::kLarge;
-    Provenance provenance = lost                 ? Provenance::kLost
-                            : head.born_in_trace ? Provenance::kTraced
-                            : in_final           ? Provenance::kGhost
-                                                 : Provenance::kBeforeRecording;
-    segments.address.push_back(lowest);
-    segments.total_bytes.push_back(most);
-    segments.kind.push_back(kind);
-    segments.stack.push_back(head.stack);
-    segments.first_step.push_back(head.first);
-    segments.last_step.push_back(last);
-    segments.stream.push_back(head.stream);
-    segments.pool.push_back(pool);
-    segments.provenance.push_back(provenance);
-    segments.small_pool.push_back(small);
-    linkEvents(life, id);
-  }
-
-  void linkEvents(const std::vector<uint32_t>& life, SegmentId id) {
-    auto link = [&](Step step) {
-      if (step < device_.steps()) trace_.events.subject[device_.event_begin + step] = id.value;
-    };
-    for (uint32_t index : life) {
-      const Piece& piece = closed_[index];
-      if (piece.born_in_trace) link(piece.first);
-      if (piece.ended_by_event) link(piece.last);
-    }
-  }
-
   void contradiction(Step step, uint64_t bytes) {
-    trace_.issues.add({.kind = IssueKind::kSegmentContradiction,
-                       .device = device_.ordinal,
-                       .first_step = step,
-                       .bytes = bytes});
+    trace_.note(device_, IssueKind::kSegmentContradiction, step, bytes);
   }
 
   Trace& trace_;
@@ -418,66 +256,5 @@ class PieceBuilder {
 }  // namespace
 
 void buildPieceLives(Trace& trace, Device& device) { PieceBuilder(trace, device).run(); }
-
-OwnedRanges::OwnedRanges(const Trace& trace, const Device& device) : trace_(trace) {
-  const Pieces& pieces = trace.pieces;
-  for (uint64_t row = device.piece_begin; row < device.piece_end; ++row) {
-    // A range that the very first event takes away is never owned after a step.
-    if (pieces.first_step[row] < pieces.last_step[row]) {
-      starts_.push_back(static_cast<uint32_t>(row));
-    }
-  }
-  ends_ = starts_;
-  std::sort(starts_.begin(), starts_.end(),
-            [&](uint32_t a, uint32_t b) { return pieces.first_step[a] < pieces.first_step[b]; });
-  std::sort(ends_.begin(), ends_.end(),
-            [&](uint32_t a, uint32_t b) { return pieces.last_step[a] < pieces.last_step[b]; });
-}
-
-void OwnedRanges::advanceTo(Step step) {
-  const Pieces& pieces = trace_.pieces;
-  while (true) {
-    bool more_starts =
-        next_start_ < starts_.size() && pieces.first_step[starts_[next_start_]] <= step;
-    bool more_ends = next_end_ < ends_.size() && pieces.last_step[ends_[next_end_]] <= step;
-    if (!more_starts && !more_ends) return;
-    // At one step, what goes comes first: a range may be given again at once.
-    bool end_first = more_ends && (!more_starts || pieces.last_step[ends_[next_end_]] <=
-                                                       pieces.first_step[starts_[next_start_]]);
-    if (end_first) {
-      erase(ends_[next_end_++]);
-    } else {
-      insert(starts_[next_start_++]);
-    }
-  }
-}
-
-void OwnedRanges::insert(uint32_t piece) {
-  uint64_t begin = trace_.pieces.address[piece];
-  live_.insert({begin, begin + trace_.pieces.size_bytes[piece], trace_.pieces.segment[piece]});
-  last_hit_ = {};
-}
-
-void OwnedRanges::erase(uint32_t piece) {
-  uint64_t begin = trace_.pieces.address[piece];
-  for (auto at = live_.lowerBound(begin); at != live_.end() && live_.at(at).begin == begin;
-       at = live_.next(at)) {
-    if (live_.at(at).segment == trace_.pieces.segment[piece]) {
-      live_.erase(at);
-      last_hit_ = {};
-      return;
-    }
-  }
-}
-
-SegmentId OwnedRanges::find(uint64_t address) const {
-  auto holds = [&](const Range& range) { return range.begin <= address && address < range.end; };
-  if (holds(last_hit_)) return last_hit_.segment;
-  auto at = live_.lowerBound(address);
-  if (at == live_.end() || live_.at(at).begin != address) at = live_.previous(at);
-  if (at == live_.end() || !holds(live_.at(at))) return {};
-  last_hit_ = live_.at(at);
-  return last_hit_.segment;
-}
 
 }  // namespace tidegauge::model

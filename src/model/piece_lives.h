@@ -8,9 +8,6 @@
 // Cost: O(segment events × log live pieces). Segment events are few (thousands in ten million).
 #pragma once
 
-#include <vector>
-
-#include "base/sorted_chunks.h"
 #include "model/trace.h"
 
 namespace tidegauge::model {
@@ -18,37 +15,5 @@ namespace tidegauge::model {
 // Appends the device's rows to trace.segments and trace.pieces, sets the device's segment and piece
 // ranges, final_segments.segment and events.subject of segment events.
 void buildPieceLives(Trace& trace, Device& device);
-
-// What the process owned at one moment, while events are replayed forwards: address → segment.
-// Moves forward only; O(log live pieces) per lookup.
-class OwnedRanges {
- public:
-  OwnedRanges(const Trace& trace, const Device& device);
-
-  // The state after event `step`; steps must not go down.
-  void advanceTo(Step step);
-  // The segment that holds the address, or an invalid id.
-  SegmentId find(uint64_t address) const;
-
- private:
-  struct Range {
-    uint64_t begin = 0;
-    uint64_t end = 0;
-    SegmentId segment;
-  };
-  struct BeginOf {
-    uint64_t operator()(const Range& range) const { return range.begin; }
-  };
-  void insert(uint32_t piece);
-  void erase(uint32_t piece);
-
-  const Trace& trace_;
-  std::vector<uint32_t> starts_;  // pieces by first_step
-  std::vector<uint32_t> ends_;    // pieces by last_step
-  size_t next_start_ = 0;
-  size_t next_end_ = 0;
-  base::SortedChunks<Range, BeginOf> live_;
-  mutable Range last_hit_;  // empty if live_ has changed since
-};
 
 }  // namespace tidegauge::model

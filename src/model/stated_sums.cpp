@@ -97,14 +97,13 @@ std::vector<Checksum> snapshotChecksums(const Trace& trace, const Device& device
 }
 
 void noteContradictions(Trace& trace, const Device& device) {
-  auto note = [&](IssueKind kind, uint64_t step, uint64_t bytes) {
-    if (bytes == 0) return;
-    trace.issues.add({.kind = kind, .device = device.ordinal, .first_step = step, .bytes = bytes});
+  auto note = [&](IssueKind kind, Step step, uint64_t bytes) {
+    if (bytes > 0) trace.note(device, kind, step, bytes);
   };
   for (uint64_t row = device.final_segment_begin; row < device.final_segment_end; ++row) {
-    note(IssueKind::kFinalTotalsDiffer, Issue::kNone, segmentDifferenceBytes(trace, row));
+    note(IssueKind::kFinalTotalsDiffer, kNoStep, segmentDifferenceBytes(trace, row));
   }
-  note(IssueKind::kFinalLiveDiffers, Issue::kNone,
+  note(IssueKind::kFinalLiveDiffers, kNoStep,
        difference(liveAtEndBytes(trace, device), finalActiveBytes(trace, device)));
   for (const Checksum& sum : snapshotChecksums(trace, device)) {
     note(IssueKind::kSnapshotChecksum, sum.step, sum.differenceBytes());

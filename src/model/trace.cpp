@@ -25,6 +25,13 @@ const Device* Trace::findDevice(int32_t ordinal) const {
   return found == devices.end() ? nullptr : &*found;
 }
 
+void Trace::note(const Device& device, IssueKind kind, Step step, uint64_t bytes) {
+  issues.add({.kind = kind,
+              .device = device.ordinal,
+              .first_step = step < device.steps() ? step : Issue::kNone,
+              .bytes = bytes});
+}
+
 std::string_view Trace::actionName(Action action) const {
   switch (action) {
     case Action::kAlloc:

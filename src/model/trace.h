@@ -57,7 +57,7 @@ enum class Action : uint8_t {
   kSegmentFree,    // cudaFree
   kSegmentMap,     // expandable segment: pages mapped
   kSegmentUnmap,
-  kOom,       // address = bytes that the driver said are free, size = rounded request
+  kOom,       // address = bytes that the driver said are free (or kUnknownBytes), size = request
   kSnapshot,  // size = total active bytes of the device: a checksum
   kAnnotate,  // text in metadata
   kUserDefined,
@@ -66,14 +66,15 @@ enum class Action : uint8_t {
 
 struct Events {
   std::vector<Action> action;
-  std::vector<uint64_t> address;     // kOom: bytes free in the driver
+  std::vector<uint64_t> address;     // kOom: bytes free in the driver, maybe kUnknownBytes
   std::vector<uint64_t> size_bytes;  // see Action
   std::vector<StackId> stack;        // invalid: none recorded
   std::vector<StreamId> stream;
-  // The AllocationId or SegmentId that the event is about (by action), or kNone. Set by buildLives.
+  // The AllocationId or SegmentId that the event is about (by action), or kNone. Empty until
+  // buildLives fills it.
   std::vector<uint32_t> subject;
   // These columns are empty if no event of the file has the field.
-  std::vector<int64_t> time_us;  // since the epoch; kNoTime where absent
+  std::vector<int64_t> time_us;  // since the epoch, 0 … 2^53; kNoTime where absent
   std::vector<PoolId> pool;
   std::vector<StringId> compile_context;
   std::vector<StringId> metadata;  // user_metadata
@@ -289,6 +290,8 @@ struct Trace {
   const Device& deviceOfSegment(SegmentId id) const;
   // nullptr if there is no such device.
   const Device* findDevice(int32_t ordinal) const;
+  // Adds an issue of a device. A step that the device does not have is no place: none is given.
+  void note(const Device& device, IssueKind kind, Step step, uint64_t bytes);
   std::string_view actionName(Action action) const;
 };
 

@@ -9,6 +9,7 @@ import json
 import pickle
 
 EMPTY = "-"
+UNKNOWN = (1 << 64) - 1
 KNOWN_ACTIONS = set(
     "alloc free_requested free_completed free segment_alloc segment_free segment_map segment_unmap"
     " oom snapshot annotate user_defined".split()
@@ -163,7 +164,8 @@ class SlowReader:
             if time_us is not None:
                 self.unordered += latest is not None and time_us < latest
                 latest = time_us if latest is None else max(latest, time_us)
-            place = event.get("device_free", event.get("addr", 0))
+            oom = event["action"] == "oom"
+            place = event.get("device_free", UNKNOWN) if oom else event.get("addr", 0)
             pool = event.get("pool_id")
             self.line(
                 "e",

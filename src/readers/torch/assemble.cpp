@@ -4,12 +4,31 @@
 
 #include <algorithm>
 
+#include "readers/torch/snapshot_reader.h"
+
 namespace tidegauge::readers::torch {
 namespace {
 
 base::Error noSnapshot(std::string_view what) {
-  return {base::ErrorKind::kUnreadable, fmt::format("not a memory snapshot: {}", what),
-          std::nullopt, "torch.cuda.memory._dump_snapshot(\"file.pickle\") writes one."};
+  return {base::ErrorKind::kUnreadable, fmt::format("{}: {}", kNotASnapshot, what), std::nullopt,
+          "torch.cuda.memory._dump_snapshot(\"file.pickle\") writes one."};
+}
+
+// "a number", for a top level that is none.
+std::string_view kindOf(const Values& values, Value top) {
+  switch (values.shapeOf(top)) {
+    case Values::Shape::kEvent:
+      return "a single trace entry";
+    case Values::Shape::kFrame:
+      return "a single frame";
+    default:
+      break;
+  }
+  if (top.isString()) return "a text";
+  if (top.tag() == Tag::kNone) return "None";
+  bool list = top.isSequence() || top.tag() == Tag::kPair || top.tag() == Tag::kStack;
+  if (list) return "a list of something else";
+  return top.tag() == Tag::kBytes ? "bytes" : "a number";
 }
 
 // A bare list of segments, as torch.cuda.memory_snapshot() returns it?
@@ -60,7 +79,9 @@ base::Status assemble(model::Trace& trace, Columns& columns, Value top) {
     segments = top;
   } else if (values.shapeOf(top) == Values::Shape::kOther) {
     if (top.tag() == Tag::kDict) {
+      KeySet keys;
       values.tree().forEachPair(top.index(), [&](Value key, Value value) {
+        if (!keys.meet(key.word())) columns.oddities().duplicateKey(Place::kTopLevel, key);
         switch (key.word()) {
           case Word::kSegments:
             segments = value;
@@ -87,10 +108,13 @@ base::Status assemble(model::Trace& trace, Columns& columns, Value top) {
       });
     }
     if (segments.tag() == Tag::kNothing && traces.tag() == Tag::kNothing) {
-      return noSnapshot("no key 'segments'");
+      bool empty = top.tag() == Tag::kEmptyDict || values.tree().itemCount(top.index()) == 0;
+      return noSnapshot(empty ? "an empty dict; expected the keys 'segments' and 'device_traces'"
+                              : "a dict without the keys 'segments' and 'device_traces'");
     }
   } else {
-    return noSnapshot("the top level is neither a dict nor a list of segments");
+    return noSnapshot(fmt::format("{}; expected a dict with 'segments' or a list of segments",
+                                  kindOf(values, top)));
   }
   columns.finishEvents();
   TG_RETURN_IF_ERROR(assembleEvents(trace, columns, traces, host_traces));
@@ -113,6 +137,12 @@ base::Status assemble(model::Trace& trace, Columns& columns, Value top) {
     issue.kind = model::IssueKind::kBadValue;
     issue.count = values.repairedTexts();
     issue.detail = "text that is no UTF-8";
+    trace.issues.add(std::move(issue));
+  }
+  if (values.cutTexts() > 0) {
+    model::Issue issue;
+    issue.kind = model::IssueKind::kCutText;
+    issue.count = values.cutTexts();
     trace.issues.add(std::move(issue));
   }
   columns.oddities().moveTo(trace.issues);

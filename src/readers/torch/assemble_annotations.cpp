@@ -25,7 +25,9 @@ std::vector<Mark> marksOf(Columns& columns, Value list) {
     }
     Mark mark;
     Value stage;
+    KeySet keys;
     values.tree().forEachPair(item.index(), [&](Value key, Value value) {
+      if (!keys.meet(key.word())) odd.duplicateKey(Place::kAnnotation, key);
       switch (key.word()) {
         case Word::kName:
           mark.name = values.internDescribed(value);
@@ -37,12 +39,14 @@ std::vector<Mark> marksOf(Columns& columns, Value list) {
           auto ordinal = values.signedOf(value);
           bool known = ordinal && *ordinal >= kHostOrdinal && *ordinal < kMostDevices;
           if (!known) odd.badValue(Place::kAnnotation, "device");
-          mark.device = known ? static_cast<int32_t>(*ordinal) : 0;
+          mark.device = known ? static_cast<int32_t>(*ordinal) : kHostOrdinal;
           break;
         }
-        case Word::kTimeUs:
-          mark.time_us = values.signedOf(value).value_or(model::kNoTime);
+        case Word::kTimeUs: {
+          auto time_us = values.signedOf(value);
+          mark.time_us = time_us && Columns::isTime(*time_us) ? *time_us : model::kNoTime;
           break;
+        }
         default:
           odd.unknownKey(Place::kAnnotation, key);
           break;

@@ -152,7 +152,7 @@ base::Status assembleEvents(model::Trace& trace, Columns& columns, Value device_
       return base::Error{base::ErrorKind::kLimit,
                          fmt::format("'device_traces' has {} devices; at most {} are read",
                                      tree.itemCount(device_traces.index()), kMostDevices),
-                         std::nullopt, ""};
+                         std::nullopt, "No machine has so many."};
     }
     tree.forEachItem(device_traces.index(), [&](Value list) { lists.push_back(list); });
     for (size_t i = 0; i < lists.size(); ++i) {
@@ -179,10 +179,9 @@ base::Status assembleEvents(model::Trace& trace, Columns& columns, Value device_
   if (wanted > columns.values().input().size() || wanted >= model::kNoStep) {
     return base::Error{base::ErrorKind::kLimit,
                        fmt::format("the file names {} events, more than it can hold", wanted),
-                       std::nullopt, ""};
+                       std::nullopt, "No snapshot that PyTorch writes does that."};
   }
   if (!inOrder(devices, trace.events.size())) gatherAll(trace.events, devices, total);
-  trace.events.subject.assign(trace.events.size(), base::Id<void>::kNone);
   for (const model::Device& device : trace.devices) {
     reportOrder(trace, device);
     reportUnknownActions(trace, device);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "readers/torch/assemble.h"
 
@@ -13,7 +14,7 @@ using model::IssueKind;
 constexpr uint64_t kLargestSize = uint64_t{1} << 50;
 
 struct SegmentRow {
-  int32_t device = 0;
+  std::optional<int32_t> device;  // none: the file names one that cannot be
   uint64_t address = 0;
   uint64_t total_bytes = model::kUnknownBytes;
   uint64_t allocated_bytes = model::kUnknownBytes;
@@ -22,6 +23,7 @@ struct SegmentRow {
   bool expandable = false;
   bool small_pool = false;
   bool has_type = false;
+  bool has_total = false;
   model::StreamId stream{0};
   model::PoolId pool{0};
   model::StackId stack;
@@ -53,6 +55,7 @@ class SegmentReader {
   model::BlockState stateOf(Value value);
   base::Status addBlocks(const SegmentRow& segment);
   void addSegment(const SegmentRow& segment, uint64_t block_begin);
+  void reportStray(const SegmentRow& segment);
 
   model::Trace& trace_;
   Columns& columns_;
@@ -63,20 +66,22 @@ uint64_t SegmentReader::sizeOf(Value value, Place place, std::string_view key) {
   auto size_bytes = values_.unsignedOf(value);
   if (size_bytes && *size_bytes <= kLargestSize) return *size_bytes;
   columns_.oddities().badValue(place, key);
-  return 0;
+  return model::kUnknownBytes;
 }
 
 SegmentRow SegmentReader::readSegment(Value dict, bool host) {
   SegmentRow row;
   row.device = host ? kHostOrdinal : 0;
   Oddities& odd = columns_.oddities();
+  KeySet keys;
   values_.tree().forEachPair(dict.index(), [&](Value key, Value value) {
+    if (!keys.meet(key.word())) odd.duplicateKey(Place::kSegment, key);
     switch (key.word()) {
       case Word::kDevice: {
+        if (host) break;  // always −1
         auto ordinal = values_.signedOf(value);
-        bool known = ordinal && *ordinal >= kHostOrdinal && *ordinal < kMostDevices;
-        if (!known) odd.badValue(Place::kSegment, "device");
-        if (known && !host) row.device = static_cast<int32_t>(*ordinal);
+        bool known = ordinal && *ordinal >= 0 && *ordinal < kMostDevices;
+        row.device = known ? std::optional(static_cast<int32_t>(*ordinal)) : std::nullopt;
         break;
       }
       case Word::kAddress: {
@@ -86,6 +91,7 @@ SegmentRow SegmentReader::readSegment(Value dict, bool host) {
         break;
       }
       case Word::kTotalSize:
+        row.has_total = true;
         row.total_bytes = sizeOf(value, Place::kSegment, "total_size");
         break;
       case Word::kAllocatedSize:
@@ -108,9 +114,12 @@ SegmentRow SegmentReader::readSegment(Value dict, bool host) {
       case Word::kSegmentPoolId:
         row.pool = columns_.poolOf(value, Place::kSegment);
         break;
-      case Word::kIsExpandable:
-        row.expandable = values_.boolOf(value).value_or(false);
+      case Word::kIsExpandable: {
+        auto expandable = values_.boolOf(value);
+        if (!expandable) odd.badValue(Place::kSegment, "is_expandable");
+        row.expandable = expandable.value_or(false);
         break;
+      }
       case Word::kFrames:
         row.stack = columns_.stackOf(value, Place::kSegment);
         break;
@@ -143,7 +152,9 @@ model::BlockState SegmentReader::stateOf(Value value) {
 BlockRow SegmentReader::readBlock(Value dict) {
   BlockRow row;
   Oddities& odd = columns_.oddities();
+  KeySet keys;
   values_.tree().forEachPair(dict.index(), [&](Value key, Value value) {
+    if (!keys.meet(key.word())) odd.duplicateKey(Place::kBlock, key);
     switch (key.word()) {
       case Word::kAddress: {
         auto address = values_.addressOf(value);
@@ -153,6 +164,8 @@ BlockRow SegmentReader::readBlock(Value dict) {
       }
       case Word::kSize:
         row.size_bytes = sizeOf(value, Place::kBlock, "size");
+        // Blocks follow each other, so there must be some size.
+        if (row.size_bytes == model::kUnknownBytes) row.size_bytes = 0;
         break;
       case Word::kRequestedSize:
         row.requested_bytes = sizeOf(value, Place::kBlock, "requested_size");
@@ -201,7 +214,7 @@ base::Status SegmentReader::addBlocks(const SegmentRow& segment) {
   uint64_t count = values_.tree().itemCount(segment.blocks.index());
   if (blocks.size() + count > values_.input().size()) {
     return base::Error{base::ErrorKind::kLimit, "the file names more blocks than it can hold",
-                       std::nullopt, ""};
+                       std::nullopt, "No snapshot that PyTorch writes does that."};
   }
   uint64_t address = segment.address;
   values_.tree().forEachItem(segment.blocks.index(), [&](Value item) {
@@ -231,10 +244,16 @@ base::Status SegmentReader::addBlocks(const SegmentRow& segment) {
   return base::okStatus();
 }
 
+// Memory of a device that cannot be must not count as another's.
+void SegmentReader::reportStray(const SegmentRow& segment) {
+  bool known = segment.total_bytes != model::kUnknownBytes;
+  columns_.oddities().badValue(Place::kSegment, "device", known ? segment.total_bytes : 0);
+}
+
 void SegmentReader::addSegment(const SegmentRow& row, uint64_t block_begin) {
   uint64_t total_bytes = row.total_bytes;
   if (total_bytes == model::kUnknownBytes) {
-    columns_.oddities().missingKey(Place::kSegment, "total_size");
+    if (!row.has_total) columns_.oddities().missingKey(Place::kSegment, "total_size");
     const auto& sizes = trace_.final_blocks.size_bytes;
     total_bytes = std::accumulate(sizes.begin() + static_cast<ptrdiff_t>(block_begin), sizes.end(),
                                   uint64_t{0});
@@ -243,7 +262,7 @@ void SegmentReader::addSegment(const SegmentRow& row, uint64_t block_begin) {
   if (row.has_type) kind = row.small_pool ? model::SegmentKind::kSmall : model::SegmentKind::kLarge;
   if (row.expandable) kind = model::SegmentKind::kExpandable;
   model::FinalSegments& segments = trace_.final_segments;
-  segments.device.push_back(row.device);
+  segments.device.push_back(*row.device);
   segments.address.push_back(row.address);
   segments.total_bytes.push_back(total_bytes);
   segments.allocated_bytes.push_back(row.allocated_bytes);
@@ -274,6 +293,10 @@ base::Status SegmentReader::readList(Value list, bool host) {
     }
     uint64_t block_begin = trace_.final_blocks.size();
     SegmentRow segment = readSegment(item, host);
+    if (!segment.device) {
+      reportStray(segment);
+      continue;
+    }
     TG_RETURN_IF_ERROR(addBlocks(segment));
     addSegment(segment, block_begin);
   }
@@ -316,8 +339,6 @@ void SegmentReader::sortByDevice() {
     permute(segments.block_begin, order);
     permute(segments.block_end, order);
   }
-  segments.segment.assign(segments.size(), model::SegmentId());
-  trace_.final_blocks.allocation.assign(trace_.final_blocks.size(), model::AllocationId());
   for (size_t begin = 0; begin < segments.size();) {
     size_t end = begin;
     while (end < segments.size() && segments.device[end] == segments.device[begin]) ++end;

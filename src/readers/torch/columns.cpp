@@ -27,18 +27,6 @@ void appendOptional(std::vector<T>& column, size_t row, T value, T absent, size_
 }
 
 template <class T>
-void setOptional(std::vector<T>& column, size_t row, T value, T absent) {
-  if (column.empty() && value == absent) return;
-  if (column.size() <= row) column.resize(row + 1, absent);
-  column[row] = value;
-}
-
-template <class T>
-T optionalAt(const std::vector<T>& column, size_t row, T absent) {
-  return row < column.size() ? column[row] : absent;
-}
-
-template <class T>
 void fillUp(std::vector<T>& column, size_t rows, T absent) {
   if (!column.empty()) column.resize(rows, absent);
 }
@@ -74,15 +62,15 @@ void Columns::reserve(uint64_t input_bytes) {
   }
 }
 
-// ---- events
-// --------------------------------------------------------------------------------------
+// ---- events -------------------------------------------------------------------------------------
 
 uint32_t Columns::addEvent(const EventRow& row) {
   model::Events& events = trace_.events;
   size_t index = events.action.size();
   size_t capacity = events.action.capacity();
   events.action.push_back(row.action);
-  events.address.push_back(row.address);
+  bool oom = row.action == model::Action::kOom;
+  events.address.push_back(oom ? row.device_free_bytes : row.address);
   events.size_bytes.push_back(row.size_bytes);
   events.stack.push_back(row.stack);
   events.stream.push_back(row.stream);
@@ -101,44 +89,27 @@ void Columns::setFields(EventRow& row, Items items) {
 uint32_t Columns::addEvent(Items items) {
   EventRow row;
   setFields(row, items);
+  if (!row.isUsual()) reportUnusual(row);
   return addEvent(row);
 }
 
 uint32_t Columns::addEventFromNode(uint32_t node) {
   EventRow row;
   values_.tree().forEachRun(node, [&](Items items) { setFields(row, items); });
-  if (!row.has_action) {
-    oddities_.missingKey(Place::kEvent, "action");
-    row.action = actionOf(values_.text(""));
-  }
+  if (!row.has(Word::kAction)) row.action = actionOf(values_.text(""));
+  if (!row.isUsual()) reportUnusual(row);
   return addEvent(row);
 }
 
-void Columns::changeEvent(uint32_t index, Items items) {
-  model::Events& events = trace_.events;
-  EventRow row;
-  row.action = events.action[index];
-  row.address = events.address[index];
-  row.size_bytes = events.size_bytes[index];
-  row.stack = events.stack[index];
-  row.stream = events.stream[index];
-  row.time_us = optionalAt(events.time_us, index, model::kNoTime);
-  row.pool = optionalAt(events.pool, index, model::PoolId());
-  row.compile_context = optionalAt(events.compile_context, index, model::StringId());
-  row.metadata = optionalAt(events.metadata, index, model::StringId());
-  row.category = optionalAt(events.category, index, model::StringId());
-  setFields(row, items);
-  events.action[index] = row.action;
-  events.address[index] = row.address;
-  events.size_bytes[index] = row.size_bytes;
-  events.stack[index] = row.stack;
-  events.stream[index] = row.stream;
-  setOptional(events.time_us, index, row.time_us, model::kNoTime);
-  setOptional(events.pool, index, row.pool, model::PoolId());
-  setOptional(events.compile_context, index, row.compile_context, model::StringId());
-  setOptional(events.metadata, index, row.metadata, model::StringId());
-  setOptional(events.category, index, row.category, model::StringId());
-  finishEvents();
+void Columns::reportUnusual(const EventRow& row) {
+  if (!row.has(Word::kAction)) oddities_.missingKey(Place::kEvent, "action");
+  if (row.action > model::Action::kOom) return;
+  bool oom = row.action == model::Action::kOom;
+  if (!row.has(Word::kSize)) oddities_.missingKey(Place::kEvent, "size");
+  if (!row.has(Word::kAddr) && !oom) oddities_.missingKey(Place::kEvent, "addr");
+  if (!row.has(Word::kDeviceFree) && oom) oddities_.missingKey(Place::kEvent, "device_free");
+  if (row.has(Word::kAddr) && oom) oddities_.badValue(Place::kEvent, "addr");
+  if (row.has(Word::kDeviceFree) && !oom) oddities_.badValue(Place::kEvent, "device_free");
 }
 
 void Columns::finishEvents() {
@@ -152,13 +123,19 @@ void Columns::finishEvents() {
 }
 
 void Columns::setField(EventRow& row, Value key, Value value) {
+  if (!row.meet(key.word())) oddities_.duplicateKey(Place::kEvent, key);
   switch (key.word()) {
     case Word::kAction:
       row.action = actionOf(value);
-      row.has_action = true;
       break;
-    case Word::kAddr:
     case Word::kDeviceFree: {
+      auto bytes = values_.signedOf(value);
+      bool known = bytes && isSize(*bytes);
+      if (!known) oddities_.badValue(Place::kEvent, "device_free");
+      row.device_free_bytes = known ? static_cast<uint64_t>(*bytes) : model::kUnknownBytes;
+      break;
+    }
+    case Word::kAddr: {
       auto address = values_.addressOf(value);
       if (!address) oddities_.badValue(Place::kEvent, "addr");
       row.address = address.value_or(0);
@@ -172,8 +149,9 @@ void Columns::setField(EventRow& row, Value key, Value value) {
       break;
     case Word::kTimeUs: {
       auto time_us = values_.signedOf(value);
-      if (!time_us) oddities_.badValue(Place::kEvent, "time_us");
-      row.time_us = time_us.value_or(model::kNoTime);
+      bool known = time_us && isTime(*time_us);
+      if (!known) oddities_.badValue(Place::kEvent, "time_us");
+      row.time_us = known ? *time_us : model::kNoTime;
       break;
     }
     case Word::kFrames:
@@ -238,14 +216,18 @@ model::StringId Columns::describedText(Value value) {
   return values_.internDescribed(value);
 }
 
-// ---- frames and stacks
-// ---------------------------------------------------------------------------
+// ---- frames and stacks --------------------------------------------------------------------------
 
 FrameRow Columns::frameRow(Items items) {
   FrameRow row;
-  Value op, node_name, target, original;
+  KeySet keys;
+  NoteParts note;
+  auto partOf = [&](Value value) {
+    return value.tag() == Tag::kNone ? model::StringId() : describedText(value);
+  };
   for (size_t i = 0; i + 1 < items.count; i += 2) {
     Value value = items[i + 1];
+    if (!keys.meet(items[i].word())) oddities_.duplicateKey(Place::kFrame, items[i]);
     switch (items[i].word()) {
       case Word::kFilename:
       case Word::kName: {
@@ -261,32 +243,52 @@ FrameRow Columns::frameRow(Items items) {
         break;
       }
       case Word::kFxNodeOp:
-        op = value;
+        note[0] = partOf(value);
         break;
       case Word::kFxNodeName:
-        node_name = value;
+        note[1] = partOf(value);
         break;
       case Word::kFxNodeTarget:
-        target = value;
+        note[2] = partOf(value);
         break;
       case Word::kFxOriginalTrace:
-        original = value;
+        note[3] = partOf(value);
         break;
       default:
         oddities_.unknownKey(Place::kFrame, items[i]);
         break;
     }
   }
-  std::string note;
-  for (Value part : {op, node_name, target, original}) {
-    if (part.tag() == Tag::kNothing || part.tag() == Tag::kNone) continue;
-    if (!note.empty()) note += part == original ? "\n" : " ";
-    note += values_.strings().text(describedText(part)).substr(0, kMostNoteBytes);
-  }
-  if (!note.empty()) row.note = values_.strings().intern(repairedUtf8(note));
+  row.note = noteOf(note);
   if (!row.file.valid()) row.file = values_.strings().intern("");
   if (!row.function.valid()) row.function = values_.strings().intern("");
   return row;
+}
+
+// The parts as one text: "call_function add add\n<original code>". A few long parts can be combined
+// again and again by frames of a few bytes, so notes together may not be much longer than the
+// input.
+model::StringId Columns::noteOf(const NoteParts& parts) {
+  if (parts == NoteParts()) return {};
+  auto [known, added] = notes_.try_emplace(
+      {parts[0].value, parts[1].value, parts[2].value, parts[3].value}, model::StringId());
+  if (!added) return known->second;
+  if (!values_.hasRoomForText()) {
+    values_.reportCutText();
+    return {};
+  }
+  std::string note;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (!parts[i].valid()) continue;
+    if (!note.empty()) note += i == 3 ? "\n" : " ";
+    std::string_view part = values_.strings().text(parts[i]);
+    if (part.size() > kMostNoteBytes) values_.reportCutText();
+    note += part.substr(0, kMostNoteBytes);
+  }
+  if (!note.empty() && values_.takeText(note.size())) {
+    known->second = values_.strings().intern(repairedUtf8(note));
+  }
+  return known->second;
 }
 
 std::optional<model::FrameId> Columns::addFrame(Items items) {
@@ -338,8 +340,7 @@ model::StackId Columns::stackOf(Value value, Place place) {
   return stack;
 }
 
-// ---- streams and pools
-// ---------------------------------------------------------------------------
+// ---- streams and pools --------------------------------------------------------------------------
 
 model::StreamId Columns::streamOf(Value value, Place place) {
   auto raw = values_.addressOf(value);

@@ -6,6 +6,7 @@
 // Cost: about 45 bytes per event. Source: docs/formats/snapshot.md.
 #pragma once
 
+#include <array>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <boost/unordered/unordered_flat_set.hpp>
 #include <cstdint>
@@ -23,8 +24,9 @@ namespace tidegauge::readers::torch {
 // One event on its way into the columns; the defaults mean "the file does not say".
 struct EventRow {
   model::Action action = model::Action::kFirstUnknown;
-  bool has_action = false;
+  uint32_t keys = 0;  // those that were met: bit n is Word n
   uint64_t address = 0;
+  uint64_t device_free_bytes = model::kUnknownBytes;  // takes the address's place in an oom
   uint64_t size_bytes = 0;
   model::StackId stack;
   model::StreamId stream{0};
@@ -33,6 +35,25 @@ struct EventRow {
   model::StringId compile_context;
   model::StringId metadata;
   model::StringId category;
+
+  static constexpr uint32_t bit(Word key) { return uint32_t{1} << static_cast<uint8_t>(key); }
+  // False if the event has this key already.
+  bool meet(Word key) {
+    static_assert(Word::kCategory < Word{32});
+    uint32_t met = key > Word::kOther && key <= Word::kCategory ? bit(key) : 0;
+    bool first = (keys & met) == 0;
+    keys |= met;
+    return first;
+  }
+  bool has(Word key) const { return (keys & bit(key)) != 0; }
+  // Does it have what an event of its action needs, and nothing that belongs to others?
+  bool isUsual() const {
+    if (action > model::Action::kOom) return has(Word::kAction);
+    bool oom = action == model::Action::kOom;
+    uint32_t place = bit(oom ? Word::kDeviceFree : Word::kAddr);
+    uint32_t wanted = place | bit(Word::kAction) | bit(Word::kSize);
+    return (keys & (wanted | bit(Word::kAddr) | bit(Word::kDeviceFree))) == wanted;
+  }
 };
 
 class Columns {
@@ -49,11 +70,12 @@ class Columns {
   void setFields(EventRow& row, Items items);
   uint32_t addEvent(Items items);
   uint32_t addEventFromNode(uint32_t node);
-  void changeEvent(uint32_t row, Items items);  // more items for a dict that is a row already
   model::StringId compileContextOf(Value value) { return cachedText(last_context_, value); }
   model::StringId metadataOf(Value value) { return cachedText(last_metadata_, value); }
   // Can this be the size of an event? Larger ones are nonsense; sums of a few thousand still fit.
   static bool isSize(int64_t bytes) { return bytes >= 0 && bytes <= kLargestSize; }
+  // Microseconds since 1970: up to the year 2255, where a double ends to be exact.
+  static bool isTime(int64_t time_us) { return time_us >= 0 && time_us <= kLatestTime; }
   // Event rows have 32-bit numbers.
   bool hasRoomForEvent() const { return events() < 0xfffffffe; }
   size_t events() const { return trace_.events.size(); }
@@ -81,15 +103,19 @@ class Columns {
 
  private:
   static constexpr int64_t kLargestSize = int64_t{1} << 50;
+  static constexpr int64_t kLatestTime = int64_t{1} << 53;
 
   model::StreamId otherStreamOf(uint64_t raw);
   model::Action actionOf(Value value);
   // The text of a value, which must not change from now on.
   model::StringId describedText(Value value);
   uint64_t sizeOf(Value value);
+  void reportUnusual(const EventRow& row);
   // The frame in a value; invalid if it is none.
   model::FrameId frameOf(Value value);
   FrameRow frameRow(Items items);
+  using NoteParts = std::array<model::StringId, 4>;
+  model::StringId noteOf(const NoteParts& parts);
 
   model::Trace& trace_;
   Values& values_;
@@ -101,6 +127,7 @@ class Columns {
   boost::unordered_flat_map<uint32_t, model::StackId> stack_of_node_;
   boost::unordered_flat_map<uint32_t, model::FrameId> frame_of_node_;
   boost::unordered_flat_set<uint32_t> frozen_;
+  boost::unordered_flat_map<std::array<uint32_t, 4>, model::StringId> notes_;
   // The last value of a kind and what it became: neighbours are mostly alike.
   struct LastText {
     Value value;

@@ -1,6 +1,7 @@
 #include "readers/torch/event_scanner.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "readers/torch/opcodes.h"
@@ -25,7 +26,7 @@ bool EventScanner::scanEvent(const uint8_t*& at, uint32_t& row_number) {
   auto number = static_cast<uint32_t>(columns_.events());
   EventRow row;
   if (end_ - at_ < kLookAhead || !scanMemo(Value::of(Tag::kEvent, number)) ||
-      *at_++ != opcode::kMark || !scanFields(row) || !row.has_action) {
+      *at_++ != opcode::kMark || !scanFields(row) || !row.isUsual()) {
     memo_.dropFrom(first_slot_);
     return false;
   }
@@ -36,14 +37,17 @@ bool EventScanner::scanEvent(const uint8_t*& at, uint32_t& row_number) {
 }
 
 bool EventScanner::scanFields(EventRow& row) {
-  for (int keys = 0; keys < kMostKeys; ++keys) {
+  uint32_t keys = 0;
+  for (int count = 0; count < kMostKeys; ++count) {
     if (end_ - at_ < kLookAhead) return false;
     if (*at_ == opcode::kSetItems) {
       ++at_;
-      return true;
+      row.keys = keys;
+      return std::popcount(keys) == count;  // each key once
     }
     Value key;
     if (!scanReference(key) || !scanField(row, key.word())) return false;
+    keys |= EventRow::bit(key.word());  // scanField() takes only keys of events: those have a bit
   }
   return false;
 }
@@ -202,10 +206,12 @@ bool EventScanner::scanField(EventRow& row, Word word) {
     case Word::kAction:
       if (!scanTextOrReference(value) || !isAction(value.word())) return false;
       row.action = actionOf(value.word());
-      row.has_action = true;
+      return true;
+    case Word::kDeviceFree:
+      if (!scanInteger(number) || !Columns::isSize(number)) return false;
+      row.device_free_bytes = static_cast<uint64_t>(number);
       return true;
     case Word::kAddr:
-    case Word::kDeviceFree:
       if (!scanInteger(number)) return false;
       row.address = static_cast<uint64_t>(number);
       return true;
@@ -218,7 +224,7 @@ bool EventScanner::scanField(EventRow& row, Word word) {
       row.stream = columns_.streamOf(static_cast<uint64_t>(number));
       return true;
     case Word::kTimeUs:
-      return scanInteger(row.time_us);
+      return scanInteger(row.time_us) && Columns::isTime(row.time_us);
     case Word::kCompileContext:
       if (!scanTextOrReference(value)) return false;
       row.compile_context = columns_.compileContextOf(value);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <limits>
@@ -14,6 +15,12 @@ namespace {
 constexpr uint64_t kProgressBytes = 4 << 20;
 
 bool isSpace(uint8_t byte) { return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t'; }
+
+// Some editors on Windows put one in front. Returns its length.
+size_t byteOrderMark(std::span<const uint8_t> input) {
+  bool mark = input.size() >= 3 && input[0] == 0xef && input[1] == 0xbb && input[2] == 0xbf;
+  return mark ? 3 : 0;
+}
 
 class JsonReader {
  public:
@@ -31,7 +38,12 @@ class JsonReader {
     while (!done() && isSpace(input_[at_])) ++at_;
   }
   bool fail(const char* what) {
-    return machine_.fail(at_, what, done() ? "The file was cut off: copy it again." : "");
+    return done() ? machine_.failCutOff(at_, what) : machine_.fail(at_, what);
+  }
+  // The input ends inside a value that was right so far.
+  bool failAtEnd(const char* what) {
+    at_ = input_.size();
+    return fail(what);
   }
   bool value();
   bool afterValue();
@@ -52,7 +64,7 @@ class JsonReader {
 };
 
 bool JsonReader::hexDigits(uint32_t& unit) {
-  if (input_.size() - at_ < 4) return fail("the JSON text ends in the middle of a string");
+  if (input_.size() - at_ < 4) return failAtEnd("the JSON text ends in the middle of a string");
   const char* digits = reinterpret_cast<const char*>(input_.data() + at_);
   unit = 0;
   auto [end, error] = std::from_chars(digits, digits + 4, unit, 16);
@@ -132,10 +144,7 @@ bool JsonReader::string() {
   uint64_t quote = at_++;
   const uint8_t* begin = input_.data() + at_;
   const auto* end = static_cast<const uint8_t*>(std::memchr(begin, '"', input_.size() - at_));
-  if (end == nullptr) {
-    at_ = input_.size();
-    return fail("the JSON text ends in the middle of a string");
-  }
+  if (end == nullptr) return failAtEnd("the JSON text ends in the middle of a string");
   auto length = static_cast<size_t>(end - begin);
   if (const void* backslash = std::memchr(begin, '\\', length)) {
     uint64_t text_begin = at_;
@@ -149,10 +158,11 @@ bool JsonReader::string() {
 }
 
 bool JsonReader::literal(std::string_view word, Value value) {
-  if (input_.size() - at_ < word.size() ||
-      std::memcmp(input_.data() + at_, word.data(), word.size()) != 0) {
+  size_t bytes = std::min(input_.size() - at_, word.size());
+  if (std::memcmp(input_.data() + at_, word.data(), bytes) != 0) {
     return fail("neither a value nor the end of the JSON text");
   }
+  if (bytes < word.size()) return failAtEnd("the JSON text ends in the middle");
   at_ += word.size();
   machine_.push(value);
   return true;
@@ -168,11 +178,18 @@ bool JsonReader::number() {
   }
   const char* end = begin + (negative ? 1 : 0);
   while (end < limit && *end >= '0' && *end <= '9') ++end;
+  if (end == limit) return failAtEnd("the JSON text ends in the middle");
   bool fraction = end < limit && (*end == '.' || *end == 'e' || *end == 'E');
   if (fraction) {
     double number = 0;
     auto [rest, error] = std::from_chars(begin, limit, number);
     if (error == std::errc::invalid_argument) return fail("a number without digits");
+    if (error == std::errc::result_out_of_range) {
+      // As Python reads it: too small is 0, too large is infinite.
+      std::string_view digits(begin, static_cast<size_t>(rest - begin));
+      bool tiny = digits.find("e-") != digits.npos || digits.find("E-") != digits.npos;
+      number = tiny ? 0 : negative ? -kInfinity : kInfinity;
+    }
     machine_.push(values_.floating(number));
     end = rest;
   } else if (negative) {
@@ -224,9 +241,11 @@ bool JsonReader::value() {
 }
 
 bool JsonReader::key() {
+  if (done()) return fail("the JSON text ends in the middle");
   if (here() != '"') return fail("a key of an object must be a string");
   if (!string()) return false;
   skipSpace();
+  if (done()) return fail("the JSON text ends in the middle");
   if (here() != ':') return fail("':' expected after a key");
   ++at_;
   skipSpace();
@@ -263,6 +282,7 @@ bool JsonReader::afterValue() {
 bool JsonReader::run(const BytesDone& bytes_done, JsonEnd& end) {
   constexpr uint64_t kMostNodes = 0xfffffff0;  // node numbers have 32 bits
   uint64_t next_report = kProgressBytes;
+  at_ = byteOrderMark(input_);
   skipSpace();
   do {
     bool opens = here() == '{' || here() == '[';
@@ -289,13 +309,15 @@ bool JsonReader::run(const BytesDone& bytes_done, JsonEnd& end) {
 }  // namespace
 
 bool looksLikeJson(std::span<const uint8_t> input) {
-  size_t at = 0;
+  constexpr size_t kMostSpace = 1 << 16;
+  size_t at = byteOrderMark(input);
+  input = input.first(std::min(input.size(), kMostSpace));
   while (at < input.size() && isSpace(input[at])) ++at;
   if (at == input.size()) return false;
   // "[" also starts a list in old pickles; those are told apart by what follows.
   if (input[at] != '{' && input[at] != '[') return false;
   for (++at; at < input.size() && isSpace(input[at]);) ++at;
-  return at < input.size() && std::memchr("\"{}[]-0123456789tfnNI", input[at], 21) != nullptr;
+  return at == input.size() || std::memchr("\"{}[]-0123456789tfnNI", input[at], 21) != nullptr;
 }
 
 bool readJson(std::span<const uint8_t> input, Machine& machine, Values& values,

@@ -20,6 +20,11 @@ bool Machine::fail(uint64_t offset, std::string what, std::string hint) {
   return false;
 }
 
+bool Machine::failCutOff(uint64_t end, std::string what) {
+  cut_off_ = true;
+  return fail(end, std::move(what), "The file was cut off: copy it again.");
+}
+
 bool Machine::needCareful() {
   needs_careful_ = true;
   return false;
@@ -36,7 +41,8 @@ Items Machine::itemsFrom(size_t begin) const {
   return {&stack_.data()[begin].value, stack_.size() - begin, sizeof(Entry)};
 }
 
-// ---- containers
+// ---- containers ---------------------------------------------------------------------------------
+
 bool Machine::hasRuns(Items items) {
   for (size_t i = 0; i < items.count; ++i) {
     if (items[i].moreRows() > 0) return true;
@@ -47,8 +53,6 @@ bool Machine::hasRuns(Items items) {
 bool Machine::topHasRuns(size_t count) const {
   return hasRuns(itemsFrom(stack_.size() - std::min(count, stack_.size() - floor())));
 }
-
-// ----------------------------------------------------------------------------------
 
 void Machine::pushEmptyDict(uint64_t offset) {
   Value value = mode_ == Mode::kQuick ? Value::of(Tag::kEmptyDict, offset & Value::kOffsetMask)
@@ -97,9 +101,6 @@ bool Machine::fillDict(uint64_t offset, Entry& dict, Items items) {
     case Tag::kDict:
       return appendToNode(dict, items);
     case Tag::kEvent:
-      if (!dict.owner) return needCareful();
-      columns_.changeEvent(dict.value.index(), items);
-      return true;
     case Tag::kFrame:
       return needCareful();
     default:
@@ -233,8 +234,7 @@ bool Machine::tupleFromMark(uint64_t offset) {
   return takeMark(offset, begin) && tuple(offset, stack_.size() - begin);
 }
 
-// ---- the stack and the memo
-// ----------------------------------------------------------------------
+// ---- the stack and the memo ---------------------------------------------------------------------
 
 bool Machine::pop(uint64_t offset) {
   // Python lets POP take a mark away, too.

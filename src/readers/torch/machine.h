@@ -5,9 +5,8 @@
 //   }  MARK  "action" "alloc" "addr" 1234 …  SETITEMS     stack: [list][event 17]
 //
 // Two ways of working:
-//   quick    dicts and lists become rows and ids at once. Right for every file that a pickler
-//   writes. careful  every dict and list stays an object until the end, as in Python. Right for
-//   every file,
+//   quick    dicts and lists become rows and ids at once. Right for every file that a pickler writes.
+//   careful  every dict and list stays an object until the end, as in Python. Right for every file,
 //            also one that fills a container after it was used. Slower, more memory.
 // A quick machine that meets something it cannot do right stops with needsCareful(), and the file
 // is read again.
@@ -72,6 +71,9 @@ class Machine {
   bool needsCareful() const { return needs_careful_; }
   bool failed() const { return failed_; }
   bool fail(uint64_t offset, std::string what, std::string hint = "");
+  // The input ends too early: more bytes could mend it.
+  bool failCutOff(uint64_t end, std::string what);
+  bool isCutOff() const { return cut_off_; }
   base::Error& error() { return error_; }
   Mode mode() const { return mode_; }
 
@@ -109,6 +111,7 @@ class Machine {
   std::vector<model::FrameId> frames_;  // scratch
   bool needs_careful_ = false;
   bool failed_ = false;
+  bool cut_off_ = false;
   base::Error error_;
 };
 

@@ -19,18 +19,26 @@ std::string_view nameOf(Place place) {
 
 }  // namespace
 
-void Oddities::badValue(Place place, std::string_view key) {
-  other(model::IssueKind::kBadValue, fmt::format("'{}' of {}", key, nameOf(place)));
+void Oddities::badValue(Place place, std::string_view key, uint64_t left_out_bytes) {
+  other(model::IssueKind::kBadValue,
+        fmt::format("'{}' of {}{}", key, nameOf(place), left_out_bytes > 0 ? ": left out" : ""),
+        left_out_bytes);
+}
+
+void Oddities::duplicateKey(Place place, Value key) {
+  other(model::IssueKind::kDuplicateKey,
+        fmt::format("'{}' of {}", values_.textOf(key), nameOf(place)));
 }
 
 void Oddities::missingKey(Place place, std::string_view key) {
   other(model::IssueKind::kMissingKey, fmt::format("'{}' of {}", key, nameOf(place)));
 }
 
-void Oddities::other(model::IssueKind kind, std::string detail) {
+void Oddities::other(model::IssueKind kind, std::string detail, uint64_t bytes) {
   model::Issue issue;
   issue.kind = kind;
   issue.first_offset = offset_;
+  issue.bytes = bytes;
   issue.detail = std::move(detail);
   issues_.add(std::move(issue));
 }

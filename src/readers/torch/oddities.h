@@ -23,10 +23,12 @@ class Oddities {
 
   // The byte that following reports are about.
   void setOffset(uint64_t offset) { offset_ = offset; }
-  void badValue(Place place, std::string_view key);
+  // With the bytes of memory that are left out because of it, if any.
+  void badValue(Place place, std::string_view key, uint64_t left_out_bytes = 0);
+  void duplicateKey(Place place, Value key);
   void missingKey(Place place, std::string_view key);
   void unknownKey(Place place, Value key);
-  void other(model::IssueKind kind, std::string detail);
+  void other(model::IssueKind kind, std::string detail, uint64_t bytes = 0);
   // Call once, at the end.
   void moveTo(model::Issues& issues);
 

@@ -14,17 +14,22 @@ base::Result<std::vector<model::Trace>> openSnapshots(std::span<const uint8_t> b
                                                       const std::string& name,
                                                       const ReadOptions& options) {
   std::vector<model::Trace> traces;
-  std::optional<base::Error> skipped;  // the first member that is something else
+  std::optional<base::Error> passed_over;  // the first member that is something else
+  model::Issues issues;
   TG_RETURN_IF_ERROR(unpack(bytes, name, [&](const Unpacked& item) -> base::Status {
     base::Result<model::Trace> trace = readSnapshot(item.bytes, item.name, options);
     if (!trace.ok()) {
-      bool damaged = isPickleOrJson(item.bytes) && trace.error().byte_offset.has_value();
-      if (item.name != name)
+      bool something_else =
+          !isPickleOrJson(item.bytes) || trace.error().what.starts_with(kNotASnapshot);
+      if (item.name != name) {
         trace.error().what = fmt::format("{}: {}", item.name, trace.error().what);
-      if (damaged) return std::move(trace.error());
-      if (!skipped) skipped = std::move(trace.error());
+      }
+      if (!something_else) return std::move(trace.error());
+      issues.add({.kind = model::IssueKind::kUnreadMember, .detail = trace.error().what});
+      if (!passed_over) passed_over = std::move(trace.error());
       return base::okStatus();
     }
+    for (const model::Issue& issue : item.issues) trace.value().issues.add(issue);
     trace.value().source.container = item.container;
     trace.value().source.file_bytes = bytes.size();
     traces.push_back(std::move(trace).value());
@@ -32,16 +37,20 @@ base::Result<std::vector<model::Trace>> openSnapshots(std::span<const uint8_t> b
   }));
   // An archive may hold other things beside snapshots, but not only those.
   if (traces.empty()) {
-    if (skipped) return std::move(*skipped);
-    return base::Error{base::ErrorKind::kUnreadable, "contains no snapshot", std::nullopt, ""};
+    if (passed_over) return std::move(*passed_over);
+    return base::Error{base::ErrorKind::kUnreadable, "an archive or page without a file in it", 0,
+                       "Expected PyTorch memory snapshots inside."};
   }
-  for (model::Trace& trace : traces) model::buildLives(trace);
+  for (model::Trace& trace : traces) {
+    for (const model::Issue& issue : issues.all()) trace.issues.add(issue);
+    model::buildLives(trace);
+  }
   return traces;
 }
 
 base::Result<std::vector<model::Trace>> openSnapshots(const std::string& path,
                                                       const ReadOptions& options) {
-  TG_ASSIGN_OR_RETURN(base::FileBytes file, base::FileBytes::open(path));
+  TG_ASSIGN_OR_RETURN(base::FileBytes file, base::FileBytes::open(path, {mayBecomeReadable, {}}));
   return openSnapshots(file.bytes(), path == "-" ? "standard input" : path, options);
 }
 

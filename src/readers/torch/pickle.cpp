@@ -72,8 +72,16 @@ class PickleReader {
     return true;
   }
   bool endsInside() {
-    return machine_.fail(offsetOf(end_), "the pickle ends in the middle of a value",
-                         "The file was cut off: copy it again.");
+    return machine_.failCutOff(offsetOf(end_), "the pickle ends in the middle of a value");
+  }
+  // Are so many bytes left? No file has more than kMostBytes: then the length itself is damaged.
+  bool hasLeft(uint64_t bytes) {
+    constexpr uint64_t kMostBytes = uint64_t{1} << 48;
+    if (bytes <= left()) return true;
+    if (bytes <= kMostBytes) return endsInside();
+    return machine_.fail(op_offset_,
+                         fmt::format("a length of {} bytes, more than any file has", bytes),
+                         "The file is damaged: copy it again.");
   }
   Flow step();
   template <class Length>
@@ -101,7 +109,7 @@ template <class Length>
 bool PickleReader::pushString() {
   Length length = 0;
   if (!take(length)) return false;
-  if (left() < length) return endsInside();
+  if (!hasLeft(length)) return false;
   std::string_view text(reinterpret_cast<const char*>(at_), length);
   machine_.push(Value::ofString(Tag::kString, wordOf(text), op_offset_));
   at_ += length;
@@ -112,7 +120,7 @@ template <class Length>
 bool PickleReader::pushBytes() {
   Length length = 0;
   if (!take(length)) return false;
-  if (left() < length) return endsInside();
+  if (!hasLeft(length)) return false;
   machine_.push(Value::of(Tag::kBytes, op_offset_));
   at_ += length;
   return true;
@@ -123,7 +131,12 @@ template <class Length>
 bool PickleReader::pushLong() {
   Length length = 0;
   if (!take(length)) return false;
-  if (left() < length) return endsInside();
+  // LONG4's length has a sign.
+  if (length > static_cast<Length>(-1) / 2 && sizeof length == 4) {
+    return machine_.fail(op_offset_, "a number with a negative length",
+                         "The file is damaged: copy it again.");
+  }
+  if (!hasLeft(length)) return false;
   const uint8_t* digits = at_;
   at_ += length;
   if (length == 0) {
@@ -297,8 +310,8 @@ PickleReader::Flow PickleReader::step() {
     case opcode::kDup:
       return flow(machine_.dup(op_offset_));
     case opcode::kFrame: {
-      uint64_t length = 0;  // where the pickler flushed its buffer; says nothing about the data
-      return flow(take(length));
+      uint64_t length = 0;  // where the pickler flushed its buffer; nothing needs to be done
+      return flow(take(length) && hasLeft(length));
     }
     case opcode::kProto:
       return flow(protocol());
@@ -324,7 +337,7 @@ bool PickleReader::run(const BytesDone& bytes_done, PickleEnd& end) {
     }
   }
   if (!machine_.hasTop()) {
-    return machine_.fail(op_offset_, "the pickle ends without a value");
+    return machine_.fail(op_offset_, "the pickle ends without a value", "The file is damaged.");
   }
   end = {machine_.top(), op_offset_ + 1, protocol_};
   return true;
@@ -333,7 +346,9 @@ bool PickleReader::run(const BytesDone& bytes_done, PickleEnd& end) {
 }  // namespace
 
 bool looksLikePickle(std::span<const uint8_t> input) {
-  return input.size() >= 2 && input[0] == opcode::kProto && input[1] <= 5;
+  constexpr uint8_t kAnyProtocol = 15;  // higher ones may come: they are refused by number
+  if (input.empty() || input[0] != opcode::kProto) return false;
+  return input.size() == 1 || input[1] <= kAnyProtocol;
 }
 
 bool readPickle(std::span<const uint8_t> input, Machine& machine, Columns& columns,

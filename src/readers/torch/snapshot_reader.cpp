@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <new>
 
 #include "readers/torch/assemble.h"
@@ -30,8 +31,16 @@ void reportTrailing(model::Trace& trace, std::span<const uint8_t> input, uint64_
 }
 
 Error unknownFormat(std::span<const uint8_t> input) {
+  auto startsWith = [&](std::initializer_list<int> bytes) {
+    return input.size() >= bytes.size() && std::equal(bytes.begin(), bytes.end(), input.begin());
+  };
+  if (startsWith({0xff, 0xfe}) || startsWith({0xfe, 0xff}) || startsWith({'{', 0}) ||
+      startsWith({'[', 0}) || startsWith({0, '{'}) || startsWith({0, '['})) {
+    return {ErrorKind::kUnreadable, "looks like JSON in UTF-16", 0, "Save it again as UTF-8."};
+  }
   // How pickles of protocol 0 and 1 start: a mark or an empty dict or list, then an opcode.
-  bool old_pickle = input.size() > 1 && (input[0] == '(' || input[0] == '}' || input[0] == ']');
+  bool old_pickle = input.size() > 1 &&
+                    (input[0] == '(' || input[0] == '}' || input[0] == ']' || input[0] == 'c');
   if (old_pickle) {
     return {ErrorKind::kUnreadable, "looks like a pickle of protocol 0 or 1", 0,
             "Save the snapshot again with protocol 2 or newer."};
@@ -43,6 +52,7 @@ Error unknownFormat(std::span<const uint8_t> input) {
 struct Attempt {
   base::Result<model::Trace> result = Error{};
   bool needs_careful = false;
+  bool cut_off = false;  // failed only because the input ended
 };
 
 Attempt tryRead(std::span<const uint8_t> input, Mode mode, const ReadOptions& options) {
@@ -64,12 +74,15 @@ Attempt tryRead(std::span<const uint8_t> input, Mode mode, const ReadOptions& op
                      : readJson(input, machine, values, bytes_done, json_end);
   if (!read) {
     attempt.needs_careful = machine.needsCareful();
+    attempt.cut_off = machine.isCutOff();
     attempt.result = std::move(machine.error());
     return attempt;
   }
   if (auto status = assemble(trace, columns, pickle ? pickle_end.top : json_end.top);
       !status.ok()) {
     attempt.result = std::move(status.error());
+    // It is about the file as a whole.
+    if (!attempt.result.error().byte_offset) attempt.result.error().byte_offset = 0;
     return attempt;
   }
   trace.source.format = pickle ? fmt::format("pickle protocol {}", pickle_end.protocol) : "JSON";
@@ -79,10 +92,26 @@ Attempt tryRead(std::span<const uint8_t> input, Mode mode, const ReadOptions& op
   return attempt;
 }
 
+Attempt readEitherWay(std::span<const uint8_t> input, const ReadOptions& options) {
+  Attempt attempt = tryRead(input, options.careful ? Mode::kCareful : Mode::kQuick, options);
+  if (attempt.needs_careful) attempt = tryRead(input, Mode::kCareful, options);
+  return attempt;
+}
+
 }  // namespace
 
 bool isPickleOrJson(std::span<const uint8_t> input) {
   return looksLikePickle(input) || looksLikeJson(input);
+}
+
+bool mayBecomeSnapshot(std::span<const uint8_t> start) {
+  if (!isPickleOrJson(start)) return false;
+  // A number or escape that the start cuts in two is no error of the whole.
+  constexpr uint64_t kLongestPart = 64;
+  Attempt attempt = readEitherWay(start, {});
+  if (attempt.result.ok() || attempt.cut_off) return true;
+  std::optional<uint64_t> offset = attempt.result.error().byte_offset;
+  return offset && *offset + kLongestPart > start.size();
 }
 
 base::Result<model::Trace> readSnapshot(std::span<const uint8_t> input, std::string name,
@@ -90,8 +119,7 @@ base::Result<model::Trace> readSnapshot(std::span<const uint8_t> input, std::str
   if (input.empty()) return Error{ErrorKind::kUnreadable, "the file is empty", 0, ""};
   if (!isPickleOrJson(input)) return unknownFormat(input);
   try {
-    Attempt attempt = tryRead(input, options.careful ? Mode::kCareful : Mode::kQuick, options);
-    if (attempt.needs_careful) attempt = tryRead(input, Mode::kCareful, options);
+    Attempt attempt = readEitherWay(input, options);
     if (attempt.result.ok()) {
       model::Source& source = attempt.result.value().source;
       source.name = std::move(name);

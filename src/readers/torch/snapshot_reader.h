@@ -13,6 +13,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "model/trace.h"
@@ -33,5 +34,12 @@ base::Result<model::Trace> readSnapshot(std::span<const uint8_t> input, std::str
 
 // Does it start like something that readSnapshot() knows?
 bool isPickleOrJson(std::span<const uint8_t> input);
+
+// Is reading on of use? False if readSnapshot() fails for these first bytes already, whatever
+// follows them. Cost: reading them.
+bool mayBecomeSnapshot(std::span<const uint8_t> start);
+
+// How the error of a file begins that can be read, but is about something else.
+inline constexpr std::string_view kNotASnapshot = "not a memory snapshot";
 
 }  // namespace tidegauge::readers::torch

@@ -5,7 +5,8 @@
 //                                    └► base64 "rank1.pickle" ─► visit(bytes, "rank1.pickle", …)
 //
 // Knows gzip, zstd, zip (stored, deflate, zstd) and HTML pages with embedded snapshots, a few
-// levels deep. Output is bounded by what the input's size can justify, so that a bomb fails early.
+// levels deep. Bombs fail early: what does not start like anything readable is unpacked no further,
+// and the rest is bounded by what the input's size can justify and the machine has free.
 // Source: RFC 1952, RFC 8878, PKWARE's APPNOTE; docs/formats/snapshot.md for the pages.
 #pragma once
 
@@ -13,16 +14,19 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/byte_buffer.h"
 #include "base/result.h"
+#include "model/issues.h"
 
 namespace tidegauge::readers::torch {
 
 struct Unpacked {
   std::span<const uint8_t> bytes;  // valid during the visit
   std::string name;
-  std::string container;  // "HTML in gzip"; empty if there was none
+  std::string container;             // "HTML in gzip"; empty if there was none
+  std::vector<model::Issue> issues;  // of the containers around it
 };
 // An error stops the unpacking and becomes its result.
 using VisitUnpacked = std::function<base::Status(const Unpacked&)>;
@@ -30,13 +34,20 @@ using VisitUnpacked = std::function<base::Status(const Unpacked&)>;
 base::Status unpack(std::span<const uint8_t> input, const std::string& name,
                     const VisitUnpacked& visit);
 
+// Is it worth to unpack or read more than these first bytes? False if they are nothing that is
+// known here, or cannot be read, whatever follows.
+bool mayBecomeReadable(std::span<const uint8_t> start);
+
 // ---- for the parts of it ---------------------------------------------------------------------
 
-// How many bytes may still be made out of the input.
+// How many bytes may still be made out of the input: 64 MiB and 1,100 times its size, but no more
+// than half of the memory that is free, because reading needs the rest.
 class UnpackBudget {
  public:
-  explicit UnpackBudget(uint64_t input_bytes) : left_bytes_((64 << 20) + input_bytes * 1100) {}
+  explicit UnpackBudget(uint64_t input_bytes);
   uint64_t leftBytes() const { return left_bytes_; }
+  // What to say when there is nothing left.
+  base::Error error() const;
   bool take(uint64_t bytes) {
     if (bytes > left_bytes_) return false;
     left_bytes_ -= bytes;
@@ -45,17 +56,29 @@ class UnpackBudget {
 
  private:
   uint64_t left_bytes_;
+  bool memory_bound_ = false;
 };
 
-base::Error unpackLimitError();
+// So many bytes are unpacked before mayBecomeReadable() is asked.
+inline constexpr size_t kUnpackedStart = 1 << 16;
+
+struct Decompressed {
+  base::ByteBuffer bytes;
+  bool is_whole = true;         // false: only the start, because that is nothing readable
+  uint64_t trailing_bytes = 0;  // of the input, after the compressed data
+};
 
 bool isGzip(std::span<const uint8_t> input);
-base::Result<base::ByteBuffer> unpackGzip(std::span<const uint8_t> input, UnpackBudget& budget);
+base::Result<Decompressed> unpackGzip(std::span<const uint8_t> input, UnpackBudget& budget);
 // Deflate without a header, as in a zip.
-base::Result<base::ByteBuffer> unpackDeflate(std::span<const uint8_t> input, UnpackBudget& budget);
+base::Result<Decompressed> unpackDeflate(std::span<const uint8_t> input, UnpackBudget& budget);
 
 bool isZstd(std::span<const uint8_t> input);
-base::Result<base::ByteBuffer> unpackZstd(std::span<const uint8_t> input, UnpackBudget& budget);
+base::Result<Decompressed> unpackZstd(std::span<const uint8_t> input, UnpackBudget& budget);
+
+// Archives and pages have at most so many members; every trace costs memory of its own.
+inline constexpr uint64_t kMostMembers = 4096;
+base::Error tooManyMembers(uint64_t members, uint64_t offset);
 
 using VisitMember = std::function<base::Status(std::string name, std::span<const uint8_t> bytes)>;
 bool isZip(std::span<const uint8_t> input);

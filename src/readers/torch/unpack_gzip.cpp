@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -15,7 +16,12 @@ constexpr int kGzip = MAX_WBITS + 16;
 constexpr int kRaw = -MAX_WBITS;
 
 Error cutOff(uint64_t offset) {
-  return {ErrorKind::kUnreadable, "the compressed data is damaged or cut off", offset,
+  return {ErrorKind::kUnreadable, "the compressed data is cut off", offset, "Copy the file again."};
+}
+
+Error damaged(const char* zlibs_words, uint64_t offset) {
+  const char* words = zlibs_words == nullptr ? "a preset dictionary" : zlibs_words;
+  return {ErrorKind::kUnreadable, fmt::format("the compressed data is damaged ({})", words), offset,
           "Copy the file again."};
 }
 
@@ -33,8 +39,8 @@ class Inflater {
     if (ready_) inflateEnd(&stream_);
   }
 
-  base::Result<base::ByteBuffer> run(std::span<const uint8_t> input, bool members,
-                                     UnpackBudget& budget);
+  base::Result<Decompressed> run(std::span<const uint8_t> input, bool members,
+                                 UnpackBudget& budget);
 
  private:
   bool grow(base::ByteBuffer& buffer, uint64_t input_bytes, const UnpackBudget& budget) const {
@@ -49,17 +55,18 @@ class Inflater {
   bool ready_ = false;
 };
 
-base::Result<base::ByteBuffer> Inflater::run(std::span<const uint8_t> input, bool members,
-                                             UnpackBudget& budget) {
-  if (!ready_) return Error{ErrorKind::kLimit, "not enough memory to unpack", std::nullopt, ""};
-  base::ByteBuffer output;
+base::Result<Decompressed> Inflater::run(std::span<const uint8_t> input, bool members,
+                                         UnpackBudget& budget) {
+  if (!ready_) return Error{ErrorKind::kLimit, "not enough memory to unpack", 0, ""};
+  Decompressed result;
+  base::ByteBuffer& output = result.bytes;
   uint64_t read = 0, written = 0;
+  bool checked = false;  // its start
   for (;;) {
-    if (written == output.capacity() && !grow(output, input.size(), budget)) {
-      return unpackLimitError();
-    }
+    if (written == output.capacity() && !grow(output, input.size(), budget)) return budget.error();
+    uint64_t room = checked ? output.capacity() : std::min(output.capacity(), kUnpackedStart);
     uInt input_step = step(input.size() - read);
-    uInt output_step = step(output.capacity() - written);
+    uInt output_step = step(room - written);
     stream_.next_in = const_cast<Bytef*>(input.data() + read);
     stream_.avail_in = input_step;
     stream_.next_out = output.data() + written;
@@ -71,28 +78,38 @@ base::Result<base::ByteBuffer> Inflater::run(std::span<const uint8_t> input, boo
       // gzip files may follow each other in one file.
       if (!members || !isGzip(input.subspan(read))) break;
       if (inflateReset(&stream_) != Z_OK) return cutOff(read);
-    } else if (status != Z_OK && !(status == Z_BUF_ERROR && stream_.avail_out == 0)) {
+    } else if (status == Z_BUF_ERROR
+                   ? stream_.avail_out != 0
+                   : status == Z_OK && read == input.size() && stream_.avail_out != 0) {
       return cutOff(read);
-    } else if (read == input.size() && stream_.avail_out != 0) {
-      return cutOff(read);
+    } else if (status != Z_OK && status != Z_BUF_ERROR) {
+      return damaged(stream_.msg, read);
+    }
+    if (!checked && written == kUnpackedStart) {
+      checked = true;
+      result.is_whole = mayBecomeReadable({output.data(), written});
+      if (!result.is_whole) break;
     }
   }
   (void)budget.take(written);
   output.setSize(written);
-  return output;
+  auto rest = input.subspan(read);
+  bool padding = std::all_of(rest.begin(), rest.end(), [](uint8_t byte) { return byte == 0; });
+  if (members && result.is_whole && !padding) result.trailing_bytes = rest.size();
+  return result;
 }
 
 }  // namespace
 
 bool isGzip(std::span<const uint8_t> input) {
-  return input.size() > 3 && input[0] == 0x1f && input[1] == 0x8b && input[2] == 8;
+  return input.size() >= 2 && input[0] == 0x1f && input[1] == 0x8b;
 }
 
-base::Result<base::ByteBuffer> unpackGzip(std::span<const uint8_t> input, UnpackBudget& budget) {
+base::Result<Decompressed> unpackGzip(std::span<const uint8_t> input, UnpackBudget& budget) {
   return Inflater(kGzip).run(input, true, budget);
 }
 
-base::Result<base::ByteBuffer> unpackDeflate(std::span<const uint8_t> input, UnpackBudget& budget) {
+base::Result<Decompressed> unpackDeflate(std::span<const uint8_t> input, UnpackBudget& budget) {
   return Inflater(kRaw).run(input, false, budget);
 }
 

@@ -36,18 +36,19 @@ constexpr std::array<uint8_t, 256> kDigits = [] {
 
 base::Result<base::ByteBuffer> decodeBase64(std::string_view text, UnpackBudget& budget) {
   uint64_t most_bytes = text.size() / 4 * 3 + 3;
-  if (!budget.take(most_bytes)) return unpackLimitError();
+  if (!budget.take(most_bytes)) return budget.error();
   base::ByteBuffer output;
   output.reserve(most_bytes);
   uint8_t* to = output.data();
   uint32_t bits = 0;
   int bit_count = 0;
-  for (char letter : text) {
+  for (const char& letter : text) {
     uint8_t digit = kDigits[static_cast<uint8_t>(letter)];
     if (digit == kNoDigit) {
       if (letter == '=') break;
       if (isSpace(letter)) continue;
-      return Error{ErrorKind::kUnreadable, "the page's base64 text is damaged", std::nullopt, ""};
+      return Error{ErrorKind::kUnreadable, "the page's base64 text is damaged",
+                   static_cast<uint64_t>(&letter - text.data()), "Copy the file again."};
     }
     bits = bits << 6 | digit;
     bit_count += 6;
@@ -86,7 +87,7 @@ base::Status unpackHtml(std::span<const uint8_t> input, UnpackBudget& budget,
   std::string_view page(reinterpret_cast<const char*>(input.data()), input.size());
   std::string_view files = findFiles(page);
   if (files.empty()) {
-    return Error{ErrorKind::kUnreadable, "a web page without an embedded snapshot", std::nullopt,
+    return Error{ErrorKind::kUnreadable, "a web page without an embedded snapshot", 0,
                  "Open the pickle that it was made from."};
   }
   std::span<const uint8_t> json(reinterpret_cast<const uint8_t*>(files.data()), files.size());
@@ -101,21 +102,32 @@ base::Status unpackHtml(std::span<const uint8_t> input, UnpackBudget& budget,
     if (error.byte_offset) *error.byte_offset += static_cast<uint64_t>(files.data() - page.data());
     return error;
   }
-  base::Status status = base::okStatus();
-  if (!end.top.isSequence()) return status;
+  if (!end.top.isSequence()) return base::okStatus();
   std::vector<Value> items;
   values.tree().forEachItem(end.top.index(), [&](Value item) { items.push_back(item); });
-  for (Value item : items) {
-    if (item.tag() != Tag::kDict) continue;
-    std::string_view name, text;
-    values.tree().forEachPair(item.index(), [&](Value key, Value value) {
-      if (values.textOf(key) == "name") name = values.textOf(value);
-      if (values.textOf(key) == "base64") text = values.textOf(value);
-    });
-    TG_ASSIGN_OR_RETURN(base::ByteBuffer buffer, decodeBase64(text, budget));
-    TG_RETURN_IF_ERROR(visit(std::string(name), buffer.bytes()));
+  if (items.size() > kMostMembers) {
+    return tooManyMembers(items.size(), static_cast<uint64_t>(files.data() - page.data()));
   }
-  return status;
+  for (Value item : items) {
+    std::string_view name = "an unnamed entry", text;
+    if (item.tag() == Tag::kDict) {
+      values.tree().forEachPair(item.index(), [&](Value key, Value value) {
+        if (values.textOf(key) == "name") name = values.textOf(value);
+        if (values.textOf(key) == "base64") text = values.textOf(value);
+      });
+    }
+    base::Result<base::ByteBuffer> buffer = decodeBase64(text, budget);
+    if (!buffer.ok()) {
+      // The offset is in the text; that lies in the page unless it had escapes.
+      bool in_page = text.data() >= page.data() && text.data() < page.data() + page.size();
+      const char* begin = in_page ? text.data() : files.data();
+      uint64_t in_text = in_page ? buffer.error().byte_offset.value_or(0) : 0;
+      buffer.error().byte_offset = static_cast<uint64_t>(begin - page.data()) + in_text;
+      return std::move(buffer.error());
+    }
+    TG_RETURN_IF_ERROR(visit(std::string(name), buffer.value().bytes()));
+  }
+  return base::okStatus();
 }
 
 }  // namespace tidegauge::readers::torch

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <cstring>
@@ -78,6 +79,7 @@ struct Member {
   std::string name;
   uint16_t method = 0;
   bool encrypted = false;
+  uint32_t crc32 = 0;
   uint64_t packed_bytes = 0;
   uint64_t local_offset = 0;
   uint64_t next_entry = 0;
@@ -118,6 +120,7 @@ base::Result<Member> readEntry(const Bytes& bytes, uint64_t at) {
   member.name.assign(name.begin(), name.end());
   member.encrypted = (bytes.at<uint16_t>(at + 8) & kEncrypted) != 0;
   member.method = bytes.at<uint16_t>(at + 10);
+  member.crc32 = bytes.at<uint32_t>(at + 16);
   member.packed_bytes = bytes.at<uint32_t>(at + 20);
   member.local_offset = bytes.at<uint32_t>(at + 42);
   member.next_entry = at + total;
@@ -137,10 +140,28 @@ base::Result<std::span<const uint8_t>> packedBytes(const Bytes& bytes, const Mem
   return bytes.part(begin, member.packed_bytes);
 }
 
+base::Result<Decompressed> unpackMember(std::span<const uint8_t> packed, const Member& member,
+                                        UnpackBudget& budget) {
+  if (member.method == kDeflate) return unpackDeflate(packed, budget);
+  if (member.method == kZstd) return unpackZstd(packed, budget);
+  return Error{ErrorKind::kUnreadable,
+               fmt::format("zip member '{}' uses compression method {}, which is not supported",
+                           member.name, member.method),
+               member.local_offset, "Unpack it first."};
+}
+
+base::Status checkSum(std::span<const uint8_t> content, const Member& member) {
+  if (::crc32_z(0, content.data(), content.size()) == member.crc32) return base::okStatus();
+  return damaged(member.local_offset,
+                 fmt::format("member '{}' does not match its checksum", member.name));
+}
+
 }  // namespace
 
 bool isZip(std::span<const uint8_t> input) {
-  return input.size() >= 4 && Bytes(input).at<uint32_t>(0) == kLocalHeader;
+  if (input.size() < 4) return false;
+  auto signature = Bytes(input).at<uint32_t>(0);
+  return signature == kLocalHeader || signature == kDirectoryEnd;  // the latter: an empty one
 }
 
 base::Status unpackZip(std::span<const uint8_t> input, UnpackBudget& budget,
@@ -148,11 +169,14 @@ base::Status unpackZip(std::span<const uint8_t> input, UnpackBudget& budget,
   Bytes bytes(input);
   std::optional<Directory> directory = findDirectory(bytes);
   if (!directory) return damaged(input.size(), "no directory at its end");
+  if (directory->entries > kMostMembers) {
+    return tooManyMembers(directory->entries, directory->offset);
+  }
   uint64_t at = directory->offset;
   for (uint64_t i = 0; i < directory->entries; ++i) {
     TG_ASSIGN_OR_RETURN(Member member, readEntry(bytes, at));
     at = member.next_entry;
-    if (member.packed_bytes == 0 || member.name.ends_with('/')) continue;
+    if (member.name.ends_with('/')) continue;  // a folder
     if (member.encrypted) {
       return Error{ErrorKind::kUnreadable, fmt::format("zip member '{}' is encrypted", member.name),
                    member.local_offset, "Unpack it first."};
@@ -160,18 +184,13 @@ base::Status unpackZip(std::span<const uint8_t> input, UnpackBudget& budget,
     TG_ASSIGN_OR_RETURN(std::span<const uint8_t> packed, packedBytes(bytes, member));
     if (member.method == kStored) {
       // Entries may name the same bytes again and again: even reading costs something.
-      if (!budget.take(packed.size())) return unpackLimitError();
+      if (!budget.take(packed.size())) return budget.error();
+      TG_RETURN_IF_ERROR(checkSum(packed, member));
       TG_RETURN_IF_ERROR(visit(member.name, packed));
-    } else if (member.method == kDeflate || member.method == kZstd) {
-      bool deflate = member.method == kDeflate;
-      TG_ASSIGN_OR_RETURN(base::ByteBuffer buffer,
-                          deflate ? unpackDeflate(packed, budget) : unpackZstd(packed, budget));
-      TG_RETURN_IF_ERROR(visit(member.name, buffer.bytes()));
     } else {
-      return Error{ErrorKind::kUnreadable,
-                   fmt::format("zip member '{}' uses compression method {}, which is not supported",
-                               member.name, member.method),
-                   member.local_offset, "Unpack it first."};
+      TG_ASSIGN_OR_RETURN(Decompressed content, unpackMember(packed, member, budget));
+      if (content.is_whole) TG_RETURN_IF_ERROR(checkSum(content.bytes.bytes(), member));
+      TG_RETURN_IF_ERROR(visit(member.name, content.bytes.bytes()));
     }
   }
   return base::okStatus();

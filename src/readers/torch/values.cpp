@@ -178,7 +178,19 @@ bool Values::isStack(Value list) const {
   return frames;
 }
 
-std::string Values::describeFlat(Value value) const {
+bool Values::takeText(size_t bytes) {
+  bool fits = bytes <= text_bytes_left_;
+  text_bytes_left_ = fits ? text_bytes_left_ - bytes : 0;
+  if (!fits) ++cut_texts_;
+  return fits;
+}
+
+std::string Values::cutText() {
+  ++cut_texts_;
+  return "…";
+}
+
+std::string Values::describeFlat(Value value) {
   switch (value.tag()) {
     case Tag::kNone:
       return "None";
@@ -196,6 +208,7 @@ std::string Values::describeFlat(Value value) const {
     case Tag::kString:
     case Tag::kText: {
       std::string_view text = textOf(value);
+      if (text.size() > kMostDescribedText) ++cut_texts_;
       return repairedUtf8(text.substr(0, kMostDescribedText));
     }
     case Tag::kPair: {
@@ -209,17 +222,23 @@ std::string Values::describeFlat(Value value) const {
     case Tag::kBytes:
       return "bytes";
     case Tag::kDict:
-      return tree_.itemCount(value.index()) == 0 ? "{}" : "…";
+      return tree_.itemCount(value.index()) == 0 ? "{}" : cutText();
     case Tag::kList:
-      return tree_.itemCount(value.index()) == 0 ? "[]" : "…";
+      return tree_.itemCount(value.index()) == 0 ? "[]" : cutText();
     case Tag::kTuple:
-      return tree_.itemCount(value.index()) == 0 ? "()" : "…";
+      return tree_.itemCount(value.index()) == 0 ? "()" : cutText();
     default:
-      return "…";
+      return cutText();
   }
 }
 
-std::string Values::describe(Value value) const {
+std::string Values::describe(Value value) {
+  if (!hasRoomForText()) return cutText();
+  std::string text = describeAll(value);
+  return takeText(text.size()) ? text : "…";
+}
+
+std::string Values::describeAll(Value value) {
   if (value.isString()) return repairedUtf8(textOf(value));
   bool container = (value.tag() == Tag::kDict && shapeOf(value) == Shape::kOther) ||
                    (value.isSequence() && !isStack(value));
@@ -228,12 +247,15 @@ std::string Values::describe(Value value) const {
   size_t written = 0;
   auto separate = [&] {
     if (written > 0 && written <= kMostDescribed) text += ", ";
-    if (written == kMostDescribed) text += "…";
+    if (written == kMostDescribed) text += cutText();
     return written++ < kMostDescribed;
   };
   if (value.tag() == Tag::kDict) {
     tree_.forEachPair(value.index(), [&](Value key, Value item) {
-      if (separate()) text += fmt::format("{}: {}", describeFlat(key), describeFlat(item));
+      if (!separate()) return;
+      text += describeFlat(key);
+      text += ": ";
+      text += describeFlat(item);
     });
     return fmt::format("{{{}}}", text);
   }

@@ -22,7 +22,7 @@ namespace tidegauge::readers::torch {
 class Values {
  public:
   Values(std::span<const uint8_t> input, base::StringPool& strings)
-      : input_(input), strings_(strings) {}
+      : input_(input), strings_(strings), text_bytes_left_(kFreeText + 2 * input.size()) {}
 
   // ---- making values
   Value integer(int64_t number);
@@ -50,7 +50,14 @@ class Values {
   enum class Shape : uint8_t { kNoDict, kEvent, kFrame, kOther };
   Shape shapeOf(Value value) const;
   // A short text for people: "3", "True", "{1: 0, 2: 0}". Bounded in depth and length.
-  std::string describe(Value value) const;
+  std::string describe(Value value);
+
+  // ---- texts that are made here, not found in the input. A file can ask for the same long parts
+  // in ever new combinations: all of them together get twice the input's size.
+  bool hasRoomForText() const { return text_bytes_left_ > 0; }
+  bool takeText(size_t bytes);  // false, and counted as cut: there is no room for it
+  void reportCutText() { ++cut_texts_; }
+  uint64_t cutTexts() const { return cut_texts_; }
 
   Tree& tree() { return tree_; }
   const Tree& tree() const { return tree_; }
@@ -59,6 +66,7 @@ class Values {
   uint64_t repairedTexts() const { return repaired_texts_; }
 
  private:
+  static constexpr uint64_t kFreeText = uint64_t{1} << 20;
   enum class Wide : uint8_t { kUnsigned, kSigned, kFloat, kAbove, kBelow };
   struct WideNumber {
     uint64_t bits;
@@ -67,7 +75,10 @@ class Values {
 
   Value wide(Wide kind, uint64_t bits);
   base::StringId internText(std::string_view text);
-  std::string describeFlat(Value value) const;
+  std::string describeAll(Value value);
+  std::string describeFlat(Value value);
+  // "…" for what is not written out.
+  std::string cutText();
   bool isStack(Value list) const;
 
   std::span<const uint8_t> input_;
@@ -80,6 +91,8 @@ class Values {
   // string from every event, and hashing it each time would take quadratic time.
   boost::unordered_flat_map<uint64_t, base::StringId> long_texts_;
   uint64_t repaired_texts_ = 0;
+  uint64_t text_bytes_left_;
+  uint64_t cut_texts_ = 0;
 };
 
 // The text of the string that begins at `offset`: a pickle opcode, or the quote of a JSON string

@@ -6,6 +6,7 @@
 // Source: docs/formats/snapshot.md.
 #pragma once
 
+#include <bitset>
 #include <cstdint>
 #include <string_view>
 
@@ -94,6 +95,22 @@ enum class Word : uint8_t {
 };
 
 Word wordOf(std::string_view text);
+
+// The known keys of one dict, to notice those that are there twice.
+class KeySet {
+ public:
+  // False if the key was there before. Unknown keys are never told apart.
+  bool meet(Word key) {
+    auto bit = static_cast<size_t>(key);
+    if (key == Word::kOther) return true;
+    bool first = !met_[bit];
+    met_[bit] = true;
+    return first;
+  }
+
+ private:
+  std::bitset<static_cast<size_t>(Word::kCount)> met_;
+};
 
 // For a word that names an action.
 inline bool isAction(Word word) { return word >= Word::kAlloc && word <= Word::kUserDefined; }

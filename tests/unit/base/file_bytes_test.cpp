@@ -9,6 +9,8 @@
 #include <fstream>
 #include <thread>
 
+#include "base/free_memory.h"
+
 namespace tidegauge::base {
 namespace {
 
@@ -65,6 +67,34 @@ TEST_F(FileBytesTest, ReadsAPipeLongerThanItsFirstBuffer) {
   writer.join();
   ASSERT_TRUE(file.ok());
   EXPECT_EQ(text(file.value()), content);
+}
+
+TEST_F(FileBytesTest, AnEndlessStreamThatNobodyWantsIsReadNoFurtherThanItsStart) {
+  size_t seen = 0;
+  StreamLimits limits;
+  limits.wanted = [&](std::span<const uint8_t> start) {
+    seen = start.size();
+    return false;
+  };
+  Result<FileBytes> file = FileBytes::open("/dev/zero", limits);
+  ASSERT_TRUE(file.ok());
+  EXPECT_EQ(seen, StreamLimits::kStartBytes);
+  EXPECT_EQ(file.value().bytes().size(), StreamLimits::kStartBytes);
+}
+
+TEST_F(FileBytesTest, AStreamWithoutAnEndEndsInAnError) {
+  StreamLimits limits;
+  limits.wanted = [](std::span<const uint8_t>) { return true; };
+  limits.most_bytes = 3 << 20;
+  Result<FileBytes> file = FileBytes::open("/dev/zero", limits);
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.error().kind, ErrorKind::kLimit);
+  EXPECT_NE(file.error().what.find("3.0 MiB"), std::string::npos) << file.error().what;
+  EXPECT_EQ(file.error().byte_offset, uint64_t{3} << 20);
+}
+
+TEST_F(FileBytesTest, TheSystemSaysHowMuchMemoryIsFree) {
+  EXPECT_GT(freeMemoryBytes(), uint64_t{1} << 20);
 }
 
 TEST_F(FileBytesTest, SaysWhatIsWrong) {

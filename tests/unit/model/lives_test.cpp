@@ -357,6 +357,17 @@ TEST(Lives, AnAnnotationBelongsToTheBlockThatIsLiveThere) {
   EXPECT_EQ(trace.events.subject, (std::vector<uint32_t>{0, 0, 0, 0, UINT32_MAX, UINT32_MAX}));
 }
 
+TEST(Lives, ADeviceWithoutEventsHasNoFirstStep) {
+  TraceBuilder b;  // a final block outside every piece, in a segment that contradicts itself
+  inSegment(b).block(512, BlockState::kActiveAllocated, 10).block(8 * kMiB, BlockState::kInactive);
+  inSegment(b).block(512, BlockState::kActiveAllocated, 10);
+  Trace trace = b.build();
+  ASSERT_FALSE(trace.issues.all().empty());
+  for (const Issue& issue : trace.issues.all()) {
+    EXPECT_EQ(issue.first_step, Issue::kNone) << name(issue.kind);
+  }
+}
+
 TEST(Lives, ARoundNumberOfEventsWithOlderFreesLooksLikeAFullRing) {
   auto overflows = [](int events, bool older) {
     TraceBuilder b;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "model/owned_ranges.h"
 #include "support/trace_builder.h"
 
 namespace tidegauge::model {

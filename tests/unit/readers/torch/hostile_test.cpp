@@ -61,6 +61,84 @@ TEST(Hostile, OneDictNamedFromEverywhereIsRefused) {
   EXPECT_EQ(result.error().kind, base::ErrorKind::kLimit);
 }
 
+uint64_t textBytes(const model::Trace& trace) {
+  uint64_t bytes = 0;
+  for (uint32_t id = 0; id < trace.strings.size(); ++id) {
+    bytes += trace.strings.text(model::StringId(id)).size();
+  }
+  for (const auto& [key, value] : trace.settings.items) bytes += key.size() + value.size();
+  return bytes;
+}
+
+// What a file of that size may become: its own texts, and as much again (twice) made of them.
+uint64_t justifiedBytes(size_t file_bytes) { return 3 * file_bytes + (uint64_t{1} << 20); }
+
+// Frames of a few bytes that combine two of sixteen long texts each: 16 KiB per frame, were they
+// all written out.
+TEST(Hostile, NotesOfFramesStayWithinTheFilesSize) {
+  PickleWriter writer;
+  writer.proto(2);
+  for (uint8_t i = 0; i < 32; ++i) {
+    writer.str(std::string(8000, static_cast<char>('A' + i))).put(i).op('0');
+  }
+  writer.dict().mark().str("segments").list().str("device_traces").list().mark().list().mark();
+  writer.dict().mark().str("action").str("alloc").str("addr").number(1).str("size").number(1);
+  writer.str("frames").list().mark();
+  constexpr uint64_t kFrames = 32 * 32;
+  for (uint64_t i = 0; i < kFrames; ++i) {
+    writer.dict().mark().str("filename").str("").str("name").str("").str("fx_node_name");
+    writer.get(static_cast<uint8_t>(i / 32)).str("fx_original_trace");
+    writer.get(static_cast<uint8_t>(i % 32)).setItems();
+  }
+  writer.appends().setItems().appends().appends().setItems().stop();
+  auto trace = readSnapshot(writer.bytes(), "hostile", {});
+  ASSERT_TRUE(trace.ok()) << trace.error().what;
+  EXPECT_LE(textBytes(trace.value()), justifiedBytes(writer.size()));
+  EXPECT_GT(trace.value().issues.count(model::IssueKind::kCutText), 0u);
+  EXPECT_EQ(trace.value().stacks.frame.size(), kFrames);
+}
+
+// Dicts of references to one text of 256 bytes, as metadata of events and as settings: a hundred
+// times the file if all were written out.
+TEST(Hostile, DescribedDictsStayWithinTheFilesSize) {
+  PickleWriter writer;
+  writer.proto(2).str(std::string(256, 'x')).put(0).op('0');
+  auto dict = [&] {
+    writer.dict().mark();
+    for (int i = 0; i < 64; ++i) writer.get(0).get(0);
+    writer.setItems();
+  };
+  writer.dict().mark().str("segments").list().str("allocator_settings").dict().mark();
+  for (int i = 0; i < 200; ++i) {
+    writer.str("k");
+    dict();
+  }
+  writer.setItems().str("device_traces").list().mark().list().mark();
+  for (int i = 0; i < 200; ++i) {
+    writer.dict().mark().str("action").str("alloc").str("addr").number(1).str("size").number(1);
+    writer.str("user_metadata");
+    dict();
+    writer.setItems();
+  }
+  writer.appends().appends().setItems().stop();
+  auto trace = readSnapshot(writer.bytes(), "hostile", {});
+  ASSERT_TRUE(trace.ok()) << trace.error().what;
+  EXPECT_LE(textBytes(trace.value()), justifiedBytes(writer.size()));
+  EXPECT_GT(trace.value().issues.count(model::IssueKind::kCutText), 0u);
+}
+
+// One long text as the value of every setting.
+TEST(Hostile, SettingsStayWithinTheFilesSize) {
+  PickleWriter writer;
+  writer.proto(2).str(std::string(100'000, 'x')).put(0).op('0');
+  writer.dict().mark().str("segments").list().str("allocator_settings").dict().mark();
+  for (int i = 0; i < 1000; ++i) writer.str("k").get(0);
+  writer.setItems().setItems().stop();
+  auto trace = readSnapshot(writer.bytes(), "hostile", {});
+  ASSERT_TRUE(trace.ok()) << trace.error().what;
+  EXPECT_LE(textBytes(trace.value()), justifiedBytes(writer.size()));
+}
+
 // One list of events as the trace of many devices.
 TEST(Hostile, OneListOfEventsForManyDevicesIsRefused) {
   PickleWriter writer;

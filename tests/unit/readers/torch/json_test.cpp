@@ -37,6 +37,9 @@ TEST(Json, ReadsOtherValuesAsText) {
   EXPECT_EQ(metadataOf("null"), "None");
   EXPECT_EQ(metadataOf("NaN"), "nan");
   EXPECT_EQ(metadataOf("-Infinity"), "-inf");
+  EXPECT_EQ(metadataOf("1e400"), "inf");
+  EXPECT_EQ(metadataOf("-1e400"), "-inf");
+  EXPECT_EQ(metadataOf("1e-400"), "0");
   EXPECT_EQ(metadataOf(R"({"a": 1, "b": [], "c": [1, 2, 3]})"), "{a: 1, b: [], c: …}");
 }
 
@@ -64,6 +67,27 @@ TEST(Json, ToleratesSpaceAndNamesWhatFollows) {
   auto trailing = readText("{\"segments\": []} {}");
   ASSERT_TRUE(trailing.ok());
   EXPECT_EQ(trailing.value().issues.count(model::IssueKind::kTrailingBytes), 2u);
+}
+
+TEST(Json, AByteOrderMarkIsNoPartOfIt) {
+  auto trace = readText("\xef\xbb\xbf{\"segments\": []}");
+  ASSERT_TRUE(trace.ok()) << trace.error().what;
+  EXPECT_EQ(trace.value().issues.count(model::IssueKind::kTrailingBytes), 0u);
+}
+
+TEST(Json, EveryCutSaysSo) {
+  constexpr std::string_view kWhole =
+      R"({"segments": [true, null, -12, 1.5e3, NaN, -Infinity, "a\u00e4\\"]})";
+  for (size_t length = 1; length < kWhole.size(); ++length) {
+    auto cut = readText(kWhole.substr(0, length));
+    ASSERT_FALSE(cut.ok()) << length;
+    // Half of "1.5e3" cannot be told from a wrong number.
+    bool half_number = kWhole.substr(0, length).ends_with('e') && kWhole[length] == '3';
+    if (half_number) continue;
+    EXPECT_NE(cut.error().what.find("ends in the middle"), std::string::npos)
+        << kWhole.substr(0, length) << ": " << cut.error().what;
+    EXPECT_EQ(cut.error().byte_offset, length) << kWhole.substr(0, length);
+  }
 }
 
 TEST(Json, DeepNestingIsNoProblem) {

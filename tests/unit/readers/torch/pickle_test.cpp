@@ -93,6 +93,25 @@ TEST(Pickle, RefusesABrokenStackAndMemo) {
   EXPECT_NE(far.error().what.find("memo slot"), std::string::npos);
 }
 
+TEST(Pickle, LengthsThatCannotBeAreNamed) {
+  const std::pair<PickleWriter, std::string_view> cases[] = {
+      {PickleWriter().proto().op(0x95).little(~uint64_t{0}, 8).list().stop(),
+       "a length of 18446744073709551615 bytes"},
+      {PickleWriter().proto().op(0x95).little(99, 8).list().stop(), "ends in the middle"},
+      {PickleWriter().proto().op(0x8d).little(uint64_t{1} << 62, 8).stop(), "a length of"},
+      {PickleWriter().proto().op(0x8b).little(0xffffffff, 4).stop(), "negative length"},
+      {PickleWriter().proto(9).list().stop(), "protocol 9 is not supported"},
+      {PickleWriter().op(0x80), "ends in the middle"},
+  };
+  for (const auto& [pickle, expected] : cases) {
+    auto trace = read(pickle);
+    ASSERT_FALSE(trace.ok()) << expected;
+    EXPECT_NE(trace.error().what.find(expected), std::string::npos) << trace.error().what;
+    EXPECT_TRUE(trace.error().byte_offset.has_value()) << expected;
+  }
+  EXPECT_TRUE(read(PickleWriter().proto().op(0x95).little(2, 8).list().stop()).ok());
+}
+
 TEST(Pickle, DeepNestingIsNoProblem) {
   PickleWriter pickle;
   pickle.proto().dict().mark().str("segments").list().str("deep");

@@ -31,7 +31,6 @@ TEST(SnapshotReader, ReadsAnEvent) {
   EXPECT_EQ(trace.strings.text(trace.events.metadata[0]), "batch 3");
   EXPECT_EQ(trace.pools[trace.events.pool[0].index()].second, 2u);
   EXPECT_TRUE(trace.events.category.empty());
-  EXPECT_EQ(trace.events.subject.size(), 1u);
   model::StackId stack = trace.events.stack[0];
   ASSERT_EQ(trace.stacks.depth(stack), 2u);
   size_t inner = trace.stacks.framesOf(stack)[0].index();
@@ -50,6 +49,7 @@ TEST(SnapshotReader, OomKeepsWhatTheDriverHadFree) {
       R"({"segments": [], "device_traces": [[{"action": "oom", "device_free": 99, "size": 5}]]})");
   EXPECT_EQ(trace.events.action[0], model::Action::kOom);
   EXPECT_EQ(trace.events.address[0], 99u);
+  EXPECT_TRUE(trace.issues.all().empty());
 }
 
 TEST(SnapshotReader, ReadsSegmentsAndRecomputesAddresses) {
@@ -103,6 +103,139 @@ TEST(SnapshotReader, KeepsAndCountsWhatItDoesNotKnow) {
   EXPECT_EQ(trace.issues.count(IssueKind::kUnknownAction), 3u);
   EXPECT_EQ(trace.issues.count(IssueKind::kBadValue), 2u);  // the size, the 17
   EXPECT_EQ(trace.issues.count(IssueKind::kMissingKey), 1u);
+}
+
+TEST(SnapshotReader, AnEventWithoutWhatItNeedsIsAnIssue) {
+  model::Trace trace = mustRead(R"({"segments": [], "device_traces": [[
+      {"action": "alloc", "addr": 1}, {"action": "free_completed", "size": 1},
+      {"action": "oom", "size": 7, "addr": 5}, {"action": "alloc", "addr": 1, "size": 1,
+      "device_free": 2}, {"action": "user_defined"}]]})");
+  EXPECT_EQ(trace.issues.count(IssueKind::kMissingKey), 3u);
+  EXPECT_EQ(trace.issues.count(IssueKind::kBadValue), 2u);
+  EXPECT_EQ(trace.events.address, (std::vector<uint64_t>{1, 0, model::kUnknownBytes, 1, 0}));
+}
+
+// Once read as an address, −5 bytes became 2^64 − 5.
+TEST(SnapshotReader, AnOomWithoutAUsableNumberOfFreeBytesLeavesItUnknown) {
+  for (std::string_view free : {"-5", "NaN", "1e300", "1125899906842625", "null", "\"7\"", "-1"}) {
+    model::Trace trace = mustRead(R"({"segments": [], "device_traces": [[{"action": "oom",
+        "size": 5, "device_free": )" +
+                                  std::string(free) + "}]]}");
+    EXPECT_EQ(trace.events.address[0], model::kUnknownBytes) << free;
+    EXPECT_EQ(trace.issues.count(IssueKind::kBadValue), 1u) << free;
+  }
+  // The scanner of usual events leaves it to the others.
+  PickleWriter pickle;
+  pickle.proto(2).str("action").put(0).str("size").put(1).str("oom").put(2).str("device_free");
+  pickle.put(3).op('0').op('0').op('0').op('0').dict().mark().str("segments").list();
+  pickle.str("device_traces").list().mark().list().mark();
+  for (int64_t free : {int64_t{-5}, int64_t{9}}) {
+    pickle.dict().mark().get(0).get(2).get(1).number(8).get(3).number(free).setItems();
+  }
+  auto trace = read(pickle.appends().appends().setItems().stop().raw(std::string(64, '\0')));
+  ASSERT_TRUE(trace.ok()) << trace.error().what;
+  EXPECT_EQ(trace.value().events.address, (std::vector<uint64_t>{model::kUnknownBytes, 9}));
+  EXPECT_EQ(trace.value().issues.count(IssueKind::kBadValue), 1u);
+}
+
+TEST(SnapshotReader, TimesThatCannotBeAreUnknown) {
+  for (std::string_view time : {"-1", "9007199254740993", "9223372036854775807", "NaN", "1.5"}) {
+    model::Trace trace = mustRead(R"({"segments": [], "device_traces": [[{"action": "alloc",
+        "addr": 1, "size": 1, "time_us": 7}, {"action": "alloc", "addr": 2, "size": 1, "time_us": )" +
+                                  std::string(time) + R"(}]], "external_annotations": [
+        {"name": "a", "stage": "START", "device": 0, "time_us": )" +
+                                  std::string(time) + "}]}");
+    EXPECT_EQ(trace.events.time_us, (std::vector<int64_t>{7, model::kNoTime})) << time;
+    EXPECT_EQ(trace.annotations.size(), 0u);
+    EXPECT_EQ(trace.issues.count(IssueKind::kBadValue), 2u) << time;
+    EXPECT_EQ(trace.issues.count(IssueKind::kUnorderedTime), 0u) << time;
+  }
+}
+
+TEST(SnapshotReader, ADuplicateKeyIsAnIssueAndTheLastOneCounts) {
+  constexpr std::string_view kFiles[] = {
+      R"({"segments": [{"device": 0, "address": 1, "total_size": 8, "blocks": []}],
+          "segments": []})",
+      R"({"segments": [{"device": 0, "address": 1, "total_size": 8, "total_size": 4,
+          "blocks": []}]})",
+      R"({"segments": [{"device": 0, "address": 1, "total_size": 4, "blocks": [
+          {"size": 2, "size": 4, "state": "inactive"}]}]})",
+      R"({"segments": [], "device_traces": [[
+          {"action": "alloc", "addr": 1, "size": 8, "size": 4}]]})",
+      R"({"segments": [], "device_traces": [[{"action": "alloc", "addr": 1, "size": 4,
+          "frames": [{"filename": "a", "line": 1, "name": "f", "line": 2}]}]]})",
+      R"({"segments": [], "external_annotations": [{"name": "a", "stage": "START", "device": 0,
+          "time_us": 8, "time_us": 4}]})",
+  };
+  for (std::string_view file : kFiles) {
+    model::Trace trace = mustRead(file);
+    EXPECT_EQ(trace.issues.count(IssueKind::kDuplicateKey), 1u) << file;
+    for (uint64_t bytes : trace.final_segments.total_bytes) EXPECT_EQ(bytes, 4u);
+    for (uint64_t bytes : trace.final_blocks.size_bytes) EXPECT_EQ(bytes, 4u);
+    for (uint64_t bytes : trace.events.size_bytes) EXPECT_EQ(bytes, 4u);
+    for (uint64_t line : trace.frames.line) EXPECT_EQ(line, 2u);
+    for (int64_t begin_us : trace.annotations.begin_us) EXPECT_EQ(begin_us, 4);
+  }
+  // The scanner of usual events sees it, too.
+  PickleWriter pickle;
+  pickle.proto(2).str("action").put(0).str("size").put(1).str("alloc").put(2).str("addr").put(3);
+  pickle.op('0').op('0').op('0').op('0').dict().mark().str("segments").list();
+  pickle.str("device_traces").list().mark().list().mark();
+  pickle.dict().mark().get(0).get(2).get(3).number(1).get(1).number(8).get(1).number(4).setItems();
+  auto trace = read(pickle.appends().appends().setItems().stop().raw(std::string(64, '\0')));
+  ASSERT_TRUE(trace.ok()) << trace.error().what;
+  EXPECT_EQ(trace.value().events.size_bytes, (std::vector<uint64_t>{4}));
+  EXPECT_EQ(trace.value().issues.count(IssueKind::kDuplicateKey), 1u);
+}
+
+TEST(SnapshotReader, MemoryOfAnImpossibleDeviceIsLeftOutAloud) {
+  for (std::string_view device :
+       {"-7", "-1", "1024", "2147483648", "1099511627776", "4294967296", "null", "1.5"}) {
+    model::Trace trace = mustRead(R"({"segments": [
+        {"device": 0, "address": 4096, "total_size": 512, "blocks": []},
+        {"address": 8192, "total_size": 1024, "blocks": [{"size": 1024, "state": "inactive"}],
+         "device": )" + std::string(device) +
+                                  "}]}");
+    ASSERT_EQ(trace.devices.size(), 1u) << device;
+    EXPECT_EQ(trace.final_segments.total_bytes, (std::vector<uint64_t>{512})) << device;
+    EXPECT_EQ(trace.final_blocks.size(), 0u);
+    ASSERT_EQ(trace.issues.count(IssueKind::kBadValue), 1u) << device;
+    for (const model::Issue& issue : trace.issues.all()) {
+      EXPECT_EQ(issue.bytes, issue.kind == IssueKind::kBadValue ? 1024u : 0u);
+    }
+  }
+}
+
+TEST(SnapshotReader, SumsThatCannotBeAreUnknown) {
+  for (std::string_view sum : {"-1", "NaN", "1e300", "\"x\"", "99999999999999999999"}) {
+    std::string text(sum);
+    model::Trace trace = mustRead(R"({"segments": [{"device": 0, "address": 4096, "total_size": )" +
+                                  text + R"(, "allocated_size": )" + text + R"(, "active_size": )" +
+                                  text + R"(, "requested_size": )" + text + R"(, "blocks": [
+        {"size": 512, "state": "active_allocated", "requested_size": )" +
+                                  text + R"(}, {"size": 512, "state": "inactive"}]}]})");
+    EXPECT_EQ(trace.issues.count(IssueKind::kBadValue), 5u) << sum;
+    EXPECT_EQ(trace.final_segments.total_bytes[0], 1024u) << sum;  // of its blocks
+    EXPECT_EQ(trace.final_segments.allocated_bytes[0], model::kUnknownBytes) << sum;
+    EXPECT_EQ(trace.final_segments.active_bytes[0], model::kUnknownBytes) << sum;
+    EXPECT_EQ(trace.final_segments.requested_bytes[0], model::kUnknownBytes) << sum;
+    EXPECT_EQ(trace.final_blocks.requested_bytes[0], 512u) << sum;
+  }
+}
+
+TEST(SnapshotReader, TextThatIsCutIsAnIssue) {
+  auto cuts = [](std::string metadata) {
+    model::Trace trace = mustRead(R"({"segments": [], "device_traces": [[{"action": "alloc",
+        "addr": 1, "size": 1, "user_metadata": )" +
+                                  metadata + "}]]}");
+    return trace.issues.count(IssueKind::kCutText);
+  };
+  EXPECT_EQ(cuts(R"({"rank": 3, "of": [], "flat": {}})"), 0u);
+  EXPECT_EQ(cuts(R"({"rank": 3, "deep": {"a": 1}})"), 1u);
+  EXPECT_EQ(cuts(R"({"long": ")" + std::string(300, 'x') + R"("})"), 1u);
+  std::string many = "0";
+  for (int i = 1; i < 65; ++i) many += ", 0";
+  EXPECT_EQ(cuts("[" + many + "]"), 1u);
 }
 
 TEST(SnapshotReader, CountsTimesThatGoBackwards) {
@@ -172,15 +305,26 @@ TEST(SnapshotReader, SaysWhatIsNoSnapshot) {
       {"", "empty"},
       {"hello", "neither a pickle nor JSON"},
       {"(dp0\n.", "protocol 0 or 1"},
-      {"{\"a\": 1}", "no key 'segments'"},
-      {"[1, 2]", "neither a dict nor a list"},
+      {"{\"a\": 1}", "a dict without the keys 'segments' and 'device_traces'"},
+      {"{}", "an empty dict; expected the keys 'segments' and 'device_traces'"},
+      {"[1, 2]", "a list of something else; expected a dict with 'segments' or a list of segments"},
+      {"[1, 2, 3]", "a list of something else; expected"},
       {"\"segments\"", "neither a pickle nor JSON"},
+      {std::string_view("{\0\"\0", 4), "JSON in UTF-16"},
+      {"\xff\xfe[", "JSON in UTF-16"},
   };
   for (auto [text, expected] : cases) {
     auto trace = readText(text);
     ASSERT_FALSE(trace.ok()) << text;
     EXPECT_NE(trace.error().what.find(expected), std::string::npos) << trace.error().what;
+    EXPECT_EQ(trace.error().byte_offset, 0u) << text;
   }
+}
+
+TEST(SnapshotReader, AnEmptyListIsAStateWithoutSegments) {
+  model::Trace trace = mustRead("[]");  // torch.cuda.memory_snapshot() before the first allocation
+  EXPECT_TRUE(trace.devices.empty());
+  EXPECT_EQ(trace.issues.count(IssueKind::kNoTrace), 1u);
 }
 
 TEST(SnapshotReader, BoundsWhatAFileCanName) {

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include "pickle_writer.h"
 #include "readers/torch/open_snapshots.h"
@@ -31,9 +32,10 @@ std::string deflated(std::string_view text, int window_bits) {
 }
 std::string gzip(std::string_view text) { return deflated(text, MAX_WBITS + 16); }
 
-std::string zstd(std::string_view text, bool with_size = true) {
+std::string zstd(std::string_view text, bool with_size = true, bool with_checksum = false) {
   ZSTD_CCtx* context = ZSTD_createCCtx();
   ZSTD_CCtx_setParameter(context, ZSTD_c_contentSizeFlag, with_size ? 1 : 0);
+  ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, with_checksum ? 1 : 0);
   std::string packed(ZSTD_compressBound(text.size()), '\0');
   packed.resize(ZSTD_compress2(context, packed.data(), packed.size(), text.data(), text.size()));
   ZSTD_freeCCtx(context);
@@ -51,15 +53,22 @@ struct Member {
   uint16_t method;
   std::string packed;
   uint16_t flags = 0;
+  std::optional<std::string> content = std::nullopt;  // if it is not kSnapshot or stored
 };
+
+uint32_t crc32Of(std::string_view text) {
+  return static_cast<uint32_t>(
+      ::crc32_z(0, reinterpret_cast<const Bytef*>(text.data()), text.size()));
+}
 
 std::string zip(const std::vector<Member>& members) {
   std::string file, directory;
   for (const Member& member : members) {
+    uint32_t crc = crc32Of(member.content.value_or(member.method == 0 ? member.packed : kSnapshot));
     directory += little(0x02014b50, 4) + little(0, 4) + little(member.flags, 2) +
-                 little(member.method, 2) + little(0, 8) + little(member.packed.size(), 4) +
-                 little(1, 4) + little(member.name.size(), 2) + little(0, 12) +
-                 little(file.size(), 4) + member.name;
+                 little(member.method, 2) + little(0, 4) + little(crc, 4) +
+                 little(member.packed.size(), 4) + little(1, 4) + little(member.name.size(), 2) +
+                 little(0, 12) + little(file.size(), 4) + member.name;
     file += little(0x04034b50, 4) + little(0, 4) + little(member.method, 2) + little(0, 8) +
             little(member.packed.size(), 4) + little(1, 4) + little(member.name.size(), 2) +
             little(0, 2) + member.name + member.packed;
@@ -129,6 +138,143 @@ TEST(Unpack, ArchivesMayHoldOtherThings) {
   EXPECT_FALSE(open(zip({{"a.json", 12, kSnapshot}})).ok());
 }
 
+uint64_t unreadMembers(const model::Trace& trace) {
+  return trace.issues.count(model::IssueKind::kUnreadMember);
+}
+
+TEST(Unpack, WhatIsPassedOverIsAnIssueOfEveryTrace) {
+  auto traces = open(zip({{"README", 0, "hello"},
+                          {"a.json", 0, kSnapshot},
+                          {"config.json", 0, "{\"lr\": 1}"},
+                          {"empty", 0, ""},
+                          {"b.json", 8, deflated(kSnapshot, -MAX_WBITS)},
+                          {"dir/", 0, ""}}));
+  ASSERT_TRUE(traces.ok()) << traces.error().what;
+  ASSERT_EQ(traces.value().size(), 2u);
+  for (const model::Trace& trace : traces.value()) {
+    EXPECT_EQ(unreadMembers(trace), 3u);
+    bool named = false;
+    for (const model::Issue& issue : trace.issues.all()) {
+      named |= issue.detail.starts_with("config.json: not a memory snapshot");
+    }
+    EXPECT_TRUE(named);
+  }
+  auto page = open(R"(<script>local_files = [7, {"name": "x"},
+      {"name": "a", "base64": "eyJzZWdtZW50cyI6IFtdfQ=="}]</script>)");
+  ASSERT_TRUE(page.ok()) << page.error().what;
+  EXPECT_EQ(unreadMembers(page.value()[0]), 2u);
+}
+
+TEST(Unpack, ChecksTheChecksumsOfMembers) {
+  for (const Member& member : {Member{"a.json", 0, kSnapshot, 0, "other"},
+                               Member{"a.json", 8, deflated(kSnapshot, -MAX_WBITS), 0, "other"},
+                               Member{"a.json", 93, zstd(kSnapshot), 0, "other"}}) {
+    auto traces = open(zip({{"good.json", 0, kSnapshot}, member}));
+    ASSERT_FALSE(traces.ok());
+    EXPECT_NE(traces.error().what.find("'a.json' does not match its checksum"), std::string::npos)
+        << traces.error().what;
+    EXPECT_TRUE(traces.error().byte_offset.has_value());
+  }
+  std::string gz = gzip(kSnapshot);
+  gz[gz.size() - 8] ^= 1;
+  auto traces = open(gz);
+  ASSERT_FALSE(traces.ok());
+  EXPECT_NE(traces.error().what.find("incorrect data check"), std::string::npos);
+}
+
+TEST(Unpack, BoundsTheNumberOfMembers) {
+  std::vector<Member> members(kMostMembers + 1, Member{"a", 0, "x"});
+  auto archive = open(zip(members));
+  ASSERT_FALSE(archive.ok());
+  EXPECT_EQ(archive.error().what, "holds 4,097 files; at most 4,096 are read");
+  std::string page = "<script>local_files = [0";
+  for (uint64_t i = 0; i < kMostMembers; ++i) page += ",0";
+  auto entries = open(page + "]");
+  ASSERT_FALSE(entries.ok());
+  EXPECT_EQ(entries.error().what, archive.error().what);
+}
+
+TEST(Unpack, NothingInsideIsSaidSo) {
+  for (const std::string& empty :
+       {zip({}), zip({{"dir/", 0, ""}}), std::string("<script>local_files = []")}) {
+    auto traces = open(empty);
+    ASSERT_FALSE(traces.ok());
+    EXPECT_NE(traces.error().what.find("without a file in it"), std::string::npos)
+        << traces.error().what;
+  }
+}
+
+TEST(Unpack, SaysWhatIsWrongWithCompressedData) {
+  std::string packed = zstd(kSnapshot);
+  EXPECT_EQ(open(packed.substr(0, 4)).error().what, "the compressed data is cut off");
+  EXPECT_EQ(open(gzip(kSnapshot).substr(0, 2)).error().what, "the compressed data is cut off");
+  auto base64 = open("<script>local_files = [{\"base64\": \"ab%%\"}]");
+  ASSERT_FALSE(base64.ok());
+  EXPECT_EQ(base64.error().byte_offset, 37u);
+  auto trailing = open(gzip(kSnapshot) + "tail");
+  ASSERT_TRUE(trailing.ok()) << trailing.error().what;
+  EXPECT_EQ(trailing.value()[0].issues.count(model::IssueKind::kTrailingBytes), 4u);
+  auto padded = open(gzip(kSnapshot) + std::string(512, '\0'));  // as on tapes
+  ASSERT_TRUE(padded.ok()) << padded.error().what;
+  EXPECT_EQ(padded.value()[0].issues.count(model::IssueKind::kTrailingBytes), 0u);
+}
+
+// The place of a damage is not known, its frame is: the error names the frame's end, not byte 0.
+TEST(Unpack, AWrongChecksumOfZstdIsPlacedAtTheFramesEnd) {
+  for (bool with_size : {true, false}) {
+    std::string packed = zstd(kSnapshot, with_size, true);
+    packed.back() ^= 1;
+    auto traces = open(packed);
+    ASSERT_FALSE(traces.ok());
+    EXPECT_EQ(traces.error().byte_offset, packed.size()) << traces.error().what;
+  }
+}
+
+void expectOnlyItsStart(const base::Result<Decompressed>& part) {
+  ASSERT_TRUE(part.ok()) << part.error().what;
+  EXPECT_FALSE(part.value().is_whole);
+  EXPECT_EQ(part.value().bytes.size(), kUnpackedStart);
+}
+
+TEST(Unpack, WhatCannotBeReadIsUnpackedNoFurtherThanItsStart) {
+  UnpackBudget budget(1 << 20);
+  std::string zeros(size_t{1} << 20, '\0');
+  std::string opcodes = std::string("\x80\x02", 2) + zeros;  // 0x00 is no opcode
+  std::string spaces(size_t{1} << 20, ' ');
+  for (const std::string& content : {zeros, opcodes, spaces}) {
+    std::string gz = gzip(content), with_size = zstd(content), streamed = zstd(content, false);
+    expectOnlyItsStart(unpackGzip(asBytes(gz), budget));
+    expectOnlyItsStart(unpackZstd(asBytes(with_size), budget));
+    expectOnlyItsStart(unpackZstd(asBytes(streamed), budget));
+  }
+  // The error is that of the whole.
+  auto refused = open(gzip(opcodes));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().what, "0x00 is no pickle opcode");
+  EXPECT_EQ(refused.error().byte_offset, 2u);
+}
+
+// Wherever the start is cut, a file that can be read is read whole.
+TEST(Unpack, WhatCanBeReadIsUnpackedWhole) {
+  for (size_t shift = 0; shift < 40; ++shift) {
+    std::string json = R"({"pad": ")" + std::string(kUnpackedStart - 60 + shift, 'x') +
+                       R"(", "segments": [], "t": [true, -1.25e3, NaN, "\u00e4"]})";
+    for (const std::string& packed : {gzip(json), zstd(json), zstd(json, false)}) {
+      auto traces = open(packed);
+      ASSERT_TRUE(traces.ok()) << shift << ": " << traces.error().what;
+      ASSERT_EQ(traces.value()[0].source.data_bytes, json.size());
+    }
+    PickleWriter pickle;
+    pickle.proto().op(0x95).little(kUnpackedStart + shift + 8, 8).dict().mark().str("pad");
+    pickle.str(std::string(kUnpackedStart - 60 + shift, 'x')).str("segments").list().setItems();
+    pickle.stop().raw(std::string(100, '\0'));
+    std::string_view bytes(reinterpret_cast<const char*>(pickle.bytes().data()), pickle.size());
+    auto traces = open(gzip(bytes));
+    ASSERT_TRUE(traces.ok()) << shift << ": " << traces.error().what;
+    ASSERT_EQ(traces.value()[0].source.data_bytes, pickle.size());
+  }
+}
+
 TEST(Unpack, EveryCutIsAnError) {
   for (const std::string& packed :
        {gzip(kSnapshot), zstd(kSnapshot), zstd(kSnapshot, false), zip({{"a", 0, kSnapshot}})}) {
@@ -140,9 +286,9 @@ TEST(Unpack, EveryCutIsAnError) {
 }
 
 TEST(Unpack, BombsFailEarly) {
-  std::string zeros(size_t{80} << 20, '\0');
-  // Twice compressed, 80 MiB become a few hundred bytes.
-  for (const std::string& bomb : {gzip(gzip(zeros)), zstd(zstd(zeros))}) {
+  // Starts like a snapshot. Twice compressed, 80 MiB become a few hundred bytes.
+  std::string spaces = kSnapshot + std::string(size_t{80} << 20, ' ');
+  for (const std::string& bomb : {gzip(gzip(spaces)), zstd(zstd(spaces))}) {
     auto traces = open(bomb);
     ASSERT_FALSE(traces.ok());
     EXPECT_EQ(traces.error().kind, base::ErrorKind::kLimit) << traces.error().what;

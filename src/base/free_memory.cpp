@@ -1,0 +1,46 @@
+#include "base/free_memory.h"
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <optional>
+#include <string>
+
+namespace tidegauge::base {
+namespace {
+
+constexpr uint64_t kUnlimited = std::numeric_limits<uint64_t>::max();
+
+// MemAvailable: what is free, and what the kernel would give up for us.
+uint64_t machineBytes() {
+  std::ifstream file("/proc/meminfo");
+  std::string key, unit;
+  uint64_t kib = 0;
+  while (file >> key >> kib) {
+    std::getline(file, unit);
+    if (key == "MemAvailable:") return kib * 1024;
+  }
+  return kUnlimited;
+}
+
+// "max" and a missing file are no number.
+std::optional<uint64_t> numberIn(const char* path) {
+  std::ifstream file(path);
+  uint64_t number = 0;
+  if (!(file >> number)) return std::nullopt;
+  return number;
+}
+
+// A container sees its own group as the root.
+uint64_t containerBytes() {
+  auto most = numberIn("/sys/fs/cgroup/memory.max");
+  auto used = numberIn("/sys/fs/cgroup/memory.current");
+  if (!most || !used) return kUnlimited;
+  return *most > *used ? *most - *used : 0;
+}
+
+}  // namespace
+
+uint64_t freeMemoryBytes() { return std::min(machineBytes(), containerBytes()); }
+
+}  // namespace tidegauge::base
