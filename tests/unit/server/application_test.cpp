@@ -187,6 +187,19 @@ TEST_F(ApplicationTest, AnswersSqlAndMarksItsRows) {
   EXPECT_EQ(result["truncated"], true);
 }
 
+// A browser's numbers are exact up to 2^53 only.
+TEST_F(ApplicationTest, LargeIntegersAreSentAsText) {
+  json result = json::parse(
+      post("api/sql", R"({"sql": "SELECT 9007199254740992, 9007199254740993, -9007199254740993"})")
+          .body);
+  EXPECT_EQ(result["rows"],
+            json::parse(R"([[9007199254740992, "9007199254740993", "-9007199254740993"]])"));
+}
+
+TEST_F(ApplicationTest, TheSessionTellsTheTimeLimit) {
+  EXPECT_EQ(getJson("api/session")["time_limit_s"], kQueryLimitSeconds);
+}
+
 TEST_F(ApplicationTest, SaysWhatIsWrongWithAQuery) {
   for (const char* body :
        {"", "[]", "{}", R"({"sql": 1})", R"({"sql": "SELECT 1", "file": 9})",
@@ -207,14 +220,24 @@ TEST_F(ApplicationTest, DescribesTheSchema) {
   EXPECT_GE(schema["questions"].size(), 10u);
 }
 
-TEST_F(ApplicationTest, OnlyQueriesAreSlow) {
-  Request request;
-  request.target = "/secret/api/sql";
-  EXPECT_TRUE(app_.isSlow(request));
-  request.target = "/secret/api/tile";
-  EXPECT_FALSE(app_.isSlow(request));
-  request.target = "*";
-  EXPECT_FALSE(app_.isSlow(request));
+TEST_F(ApplicationTest, PicturesTextsAndQueriesHaveThreadsOfTheirOwn) {
+  auto lane = [&](const std::string& target) {
+    Request request;
+    request.target = target;
+    request.hosts = {"127.0.0.1:8800"};
+    return app_.lane(request);
+  };
+  EXPECT_EQ(lane("/secret/api/tile"), Lane::kPicture);
+  EXPECT_EQ(lane("/secret/api/overview"), Lane::kText);
+  EXPECT_EQ(lane("/secret/api/search"), Lane::kText);
+  EXPECT_EQ(lane("/wrong-/api/sql"), Lane::kPicture) << "a refusal";
+  EXPECT_EQ(lane("*"), Lane::kPicture);
+  Request query;
+  query.method = Method::kPost;
+  query.target = "/secret/api/sql";
+  query.hosts = {"127.0.0.1:8800"};
+  query.content_type = "application/json";
+  EXPECT_EQ(app_.lane(query), Lane::kQuery);
 }
 
 TEST_F(ApplicationTest, RefusesQuestionsThatMakeNoSense) {
@@ -240,6 +263,10 @@ TEST_F(ApplicationTest, RefusesQuestionsThatMakeNoSense) {
            "api/neighbour?step=0&id=0&direction=left",
            "api/legend?step=0&by=colour",
            "api/search?q=x&limit=-1",
+           "api/search",
+           "api/search?q=%20+",
+           "api/tile?x0=0&x1=1&columns=1&y0=0&y1=1&px=1&mark=abc",
+           "api/tile?x0=0&x1=1&columns=1&y0=0&y1=1&px=1&mark=-1",
            "api/at?x=up",
        }) {
     Response response = get(question);
@@ -269,6 +296,59 @@ TEST_F(ApplicationTest, ServesThePageOrSaysHowToBuildIt) {
   EXPECT_EQ(response.status, 200);
   EXPECT_EQ(response.content_type, "text/html; charset=utf-8");
   EXPECT_NE(response.bytes().find("<!doctype html>"), std::string_view::npos);
+}
+
+// Names may be of any length, and one text may be named any number of times.
+TEST(Application, AnswersAreBoundedWhateverTheNames) {
+  testing::TraceBuilder b;
+  std::string name(100'000, 'n');
+  std::vector<std::string> frames(3000, name + "@" + name + ".py:1");
+  for (size_t i = 0; i < frames.size(); ++i) frames[i] += std::to_string(i % 7);
+  b.time(1).stack(frames).alloc(0x1000, 512);
+  for (int i = 0; i < 300; ++i) b.annotation(name, 1, 2);
+  std::vector<std::unique_ptr<analysis::AnalysedTrace>> traces;
+  traces.push_back(std::make_unique<analysis::AnalysedTrace>(b.build()));
+  Application app(openSession(std::move(traces)), Gate("secret", 1));
+  for (const char* question : {"annotations", "allocation?id=0", "at?x=0", "search?q=n"}) {
+    Request request;
+    request.target = std::string("/secret/api/") + question;
+    request.hosts = {"127.0.0.1:1"};
+    Response response = app.answer(request, {});
+    EXPECT_EQ(response.status, 200) << question;
+    EXPECT_LT(response.body.size(), 30'000'000U) << question;
+  }
+}
+
+// Times at the ends of what an integer holds, which a double does not.
+TEST(Application, FindsTheStepOfAnyTime) {
+  testing::TraceBuilder b;
+  b.time(INT64_MAX - 2).alloc(0x1000, 512).alloc(0x2000, 512).alloc(0x3000, 512);
+  b.annotation("far", INT64_MIN + 1, INT64_MAX);
+  std::vector<std::unique_ptr<analysis::AnalysedTrace>> traces;
+  traces.push_back(std::make_unique<analysis::AnalysedTrace>(b.build()));
+  Application app(openSession(std::move(traces)), Gate("secret", 1));
+  for (const char* question : {"at?axis=time&x=9.3e18", "at?axis=time&x=9223372036854775807",
+                               "at?axis=time&x=-9.3e18", "at?axis=time&x=0", "annotations"}) {
+    Request request;
+    request.target = std::string("/secret/api/") + question;
+    request.hosts = {"127.0.0.1:1"};
+    Response response = app.answer(request, {});
+    ASSERT_EQ(response.status, 200) << question;
+    json answer = json::parse(response.body);
+    EXPECT_TRUE(!answer.contains("step") || answer["step"] <= 2) << question;
+  }
+}
+
+TEST(Application, FilesOfOneNameAreToldApart) {
+  std::vector<std::unique_ptr<analysis::AnalysedTrace>> traces;
+  for (const char* path : {"/runs/a/rank0.pickle", "/runs/b/rank0.pickle"}) {
+    model::Trace trace = testing::TraceBuilder().alloc(0x1000, 512).build();
+    trace.source.name = path;
+    traces.push_back(std::make_unique<analysis::AnalysedTrace>(std::move(trace)));
+  }
+  Session session = openSession(std::move(traces));
+  EXPECT_EQ(session[0]->name, "a/rank0.pickle");
+  EXPECT_EQ(session[1]->name, "b/rank0.pickle");
 }
 
 TEST(Application, AnswersForHostileTexts) {
