@@ -48,9 +48,9 @@ std::vector<std::string> inOneUnit(std::initializer_list<uint64_t> sizes) {
     if (size > 0) least = std::min(least, size);
   }
   ByteUnit unit = base::unitFor(least);
-  bool close = unit > ByteUnit::kMiB && largest - least < uint64_t{10} << 30;
+  bool close = least < largest && unit > ByteUnit::kMiB && largest - least < uint64_t{10} << 30;
   if (close && largest >> shift(ByteUnit::kMiB) < kMostDigits) unit = ByteUnit::kMiB;
-  while (largest >> shift(unit) >= kMostDigits) {
+  while (unit < ByteUnit::kTiB && largest >> shift(unit) >= kMostDigits) {
     unit = static_cast<ByteUnit>(static_cast<int>(unit) + 1);
   }
   bool far_apart = humanBytes(least, unit) == humanBytes(0, unit);

@@ -327,6 +327,16 @@ TEST_F(DatabaseTest, ABadTableOrFunctionIsToldWithTheRightOnes) {
   EXPECT_THAT(ask("SELECT humanbytes(1)"), HasSubstr("did you mean human_bytes?"));
 }
 
+TEST_F(DatabaseTest, OtherMistakesAreToldWithAHint) {
+  EXPECT_THAT(ask("SELECT evnets.step FROM events"), HasSubstr("did you mean events?"));
+  EXPECT_THAT(ask("SELECT id FROM allocations JOIN stacks"), HasSubstr("write the table's name"));
+  EXPECT_THAT(ask("SELECT median() FROM events"), HasSubstr("it is median(x)"));
+  EXPECT_THAT(ask("SHOW TABLES"), HasSubstr("tables: devices, events"));
+  EXPECT_THAT(ask(".schema"), HasSubstr("tables: devices, events"));
+  EXPECT_THAT(ask("SELECT step FROM events WHERE"), HasSubstr("ends in the middle"));
+  EXPECT_THAT(ask("events"), HasSubstr("begin with SELECT"));
+}
+
 TEST_F(DatabaseTest, OnlyReadingIsAllowed) {
   for (const char* sql :
        {"DELETE FROM events", "INSERT INTO events(step) VALUES (1)", "CREATE TABLE t(x)",
