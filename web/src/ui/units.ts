@@ -37,7 +37,7 @@ export function bytesIn(bytes: number, unit: Unit): Quantity {
   const value = bytes / UNIT_BYTES[unit];
   let digits = 0;
   if (unit === "GiB" || unit === "TiB") digits = 2;
-  else if (unit !== "B" && Math.abs(value) < 99.95) digits = 1; // 99.95 would read "100.0"
+  else if (unit !== "B" && Math.abs(value) < 100) digits = 1;
   return { number: grouped(value, digits), unit };
 }
 
