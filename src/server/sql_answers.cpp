@@ -7,7 +7,6 @@ namespace {
 
 constexpr uint64_t kMostRows = 100'000;
 constexpr uint64_t kMostAnswerBytes = uint64_t{64} << 20;
-constexpr int64_t kMostExact = int64_t{1} << 53;  // integers that a browser reads exactly
 
 struct Asked {
   OpenFile* file = nullptr;
@@ -83,8 +82,10 @@ class JsonRows : public query::RowSink {
 
  private:
   static json cellJson(const query::CellView& cell) {
+    // A number of JavaScript holds 53 bits: what is longer goes as text, so that no digit is lost.
+    constexpr int64_t kMostExact = int64_t{1} << 53;
     if (const auto* integer = std::get_if<int64_t>(&cell)) {
-      bool exact = -kMostExact <= *integer && *integer <= kMostExact;
+      bool exact = *integer >= -kMostExact && *integer <= kMostExact;
       return exact ? json(*integer) : json(std::to_string(*integer));
     }
     if (const auto* real = std::get_if<double>(&cell)) return *real;
@@ -129,7 +130,6 @@ base::Result<Response> answerSchema(const Question& question) {
   for (const query::TableDoc& table : schema.tables) {
     json columns = json::array();
     for (const query::ColumnDoc& column : table.columns) {
-      if (column.hidden) continue;
       columns.push_back(
           {{"name", column.name}, {"type", query::name(column.kind)}, {"doc", column.doc}});
     }
