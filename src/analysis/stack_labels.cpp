@@ -217,15 +217,25 @@ std::string StackLabels::caller(StackId stack) const {
   return {};
 }
 
-std::string StackLabels::text(StackId stack) const {
+std::string StackLabels::frameText(FrameId frame) const {
+  const model::Frames& frames = trace_.frames;
+  size_t f = frame.index();
+  return fmt::format("{}:{} {}", trace_.strings.text(frames.file[f]), frames.line[f],
+                     trace_.strings.text(frames.function[f]));
+}
+
+std::string StackLabels::text(StackId stack, size_t most_bytes) const {
   std::string text;
   if (!stack.valid()) return text;
   const FrameId* frames = trace_.stacks.framesOf(stack);
-  for (size_t i = 0; i < trace_.stacks.depth(stack); ++i) {
-    size_t f = frames[i].index();
+  size_t depth = trace_.stacks.depth(stack);
+  for (size_t i = 0; i < depth; ++i) {
+    std::string line = frameText(frames[i]);
+    if (line.size() > most_bytes || text.size() >= most_bytes - line.size()) {
+      return text + fmt::format("{}… {} more frames", i > 0 ? "\n" : "", depth - i);
+    }
     if (i > 0) text += '\n';
-    fmt::format_to(std::back_inserter(text), "{}:{} {}", trace_.strings.text(trace_.frames.file[f]),
-                   trace_.frames.line[f], trace_.strings.text(trace_.frames.function[f]));
+    text += line;
   }
   return text;
 }

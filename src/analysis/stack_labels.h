@@ -45,8 +45,11 @@ class StackLabels {
   std::string caller(StackId stack) const;
   // "file.py:30 function", file without its folders.
   std::string frameLabel(FrameId frame) const;
-  // The whole stack as text, one "file:line function" per line, innermost first, nothing folded.
-  std::string text(StackId stack) const;
+  // "file:line function", with the whole path.
+  std::string frameText(FrameId frame) const;
+  // The whole stack as text, one frameText() per line, innermost first, nothing folded. What does
+  // not fit into `most_bytes` is counted in the last line: "… 12 more frames".
+  std::string text(StackId stack, size_t most_bytes = SIZE_MAX) const;
 
  private:
   enum class Rank : uint8_t { kUser, kFramework, kPlumbing, kOperation, kOtherCpp, kNoise };

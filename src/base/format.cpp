@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 namespace tidegauge::base {
 namespace {
@@ -28,13 +27,22 @@ ByteUnit unitFor(uint64_t bytes) {
   return static_cast<ByteUnit>(unit);
 }
 
+// Exact: halves are rounded up, as the page's toFixed does. Doubles in fmt round them to even.
 std::string humanBytes(uint64_t bytes, ByteUnit unit) {
   int index = static_cast<int>(unit);
-  double value = static_cast<double>(bytes) / std::ldexp(1.0, 10 * index);
+  auto rounded = [&](uint64_t parts) {  // parts of the unit: 10 = tenths
+    return static_cast<uint64_t>(
+        (static_cast<unsigned __int128>(bytes) * parts * 2 + (uint64_t{1} << 10 * index)) >>
+        (10 * index + 1));
+  };
   int decimals = 2;
   if (unit == ByteUnit::kB) decimals = 0;
-  if (unit == ByteUnit::kKiB || unit == ByteUnit::kMiB) decimals = value < 99.95 ? 1 : 0;
-  return fmt::format("{} {}", commasInside(fmt::format("{:.{}f}", value, decimals)), kUnits[index]);
+  if (unit == ByteUnit::kKiB || unit == ByteUnit::kMiB) decimals = rounded(10) < 1000 ? 1 : 0;
+  constexpr uint64_t kParts[] = {1, 10, 100};
+  uint64_t value = rounded(kParts[decimals]);
+  std::string digits = fmt::format("{}", value / kParts[decimals]);
+  if (decimals > 0) digits += fmt::format(".{:0{}}", value % kParts[decimals], decimals);
+  return fmt::format("{} {}", commasInside(digits), kUnits[index]);
 }
 
 std::string humanBytes(uint64_t bytes) { return humanBytes(bytes, unitFor(bytes)); }

@@ -1,13 +1,14 @@
 #include "cli/open_trace.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
 
 #include "base/format.h"
 #include "base/text_layout.h"
+#include "cli/output.h"
+#include "cli/terminal.h"
 #include "readers/torch/open_snapshots.h"
 
 namespace tidegauge::cli {
@@ -17,8 +18,10 @@ namespace {
 class ProgressBar {
  public:
   explicit ProgressBar(const std::string& name) : name_(base::printable(name)) {}
-  ~ProgressBar() {
-    if (shown_) fmt::print(stderr, "\r\033[K");
+  ~ProgressBar() { clear(); }
+  void clear() {
+    if (shown_) std::fputs("\r\033[K", stderr);
+    shown_ = false;
   }
   void show(uint64_t done_bytes, uint64_t total_bytes) {
     using namespace std::chrono;
@@ -29,14 +32,18 @@ class ProgressBar {
     double share =
         total_bytes == 0 ? 0.0 : static_cast<double>(done_bytes) / static_cast<double>(total_bytes);
     int filled = static_cast<int>(share * 30);
-    fmt::print(stderr, "\r\033[KReading {} [{:█<{}}{: <{}}] {} of {}", name_, "", filled, "",
-               30 - filled, base::humanBytes(done_bytes), base::humanBytes(total_bytes));
+    std::string line =
+        fmt::format("Reading {} [{:█<{}}{: <{}}] {} of {}", name_, "", filled, "", 30 - filled,
+                    base::humanBytes(done_bytes), base::humanBytes(total_bytes));
+    size_t columns = terminalColumns();
+    if (columns > 0) line = base::cutTo(line, columns - 1);  // a wrapped line stays on the screen
+    std::fputs(("\r\033[K" + line).c_str(), stderr);
     std::fflush(stderr);
   }
 
  private:
   std::string name_;
-  bool terminal_ = isatty(STDERR_FILENO) == 1;
+  bool terminal_ = showsProgress();
   bool shown_ = false;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point last_ = begin_;
@@ -44,23 +51,28 @@ class ProgressBar {
 
 }  // namespace
 
-base::Result<Traces> openTraces(const std::vector<std::string>& paths) {
-  Traces traces;
+Opened openTraces(const std::vector<std::string>& paths) {
+  Opened opened;
   for (const std::string& path : paths) {
     ProgressBar bar(path.substr(path.find_last_of('/') + 1));
     readers::torch::ReadOptions options;
     options.progress = [&](uint64_t done, uint64_t total) { bar.show(done, total); };
     auto read = readers::torch::openSnapshots(path, options);
     if (!read.ok()) {
+      bar.clear();
       base::Error error = read.error();
       error.what = fmt::format("{}: {}", path == "-" ? "standard input" : path, error.what);
-      return error;
+      int exit_code = reportError(error);
+      if (opened.exit_code == 0) opened.exit_code = exit_code;
+      continue;
     }
     for (model::Trace& trace : read.value()) {
-      traces.push_back(std::make_unique<analysis::AnalysedTrace>(std::move(trace)));
+      std::string& name = trace.source.name;  // of a member of an archive: without the archive
+      if (path != "-" && name != path) name = path + "/" + name;
+      opened.traces.push_back(std::make_unique<analysis::AnalysedTrace>(std::move(trace)));
     }
   }
-  return traces;
+  return opened;
 }
 
 int reportError(const base::Error& error) {
@@ -68,7 +80,7 @@ int reportError(const base::Error& error) {
   if (error.byte_offset) text += fmt::format(" (at byte {})", base::withCommas(*error.byte_offset));
   text += '.';
   if (!error.hint.empty()) text += " " + error.hint;
-  fmt::print(stderr, "tidegauge: {}\n", base::printable(text));
+  complain("tidegauge: " + base::printable(text));
   switch (error.kind) {
     case base::ErrorKind::kUsage:
       return 2;

@@ -13,8 +13,13 @@ namespace tidegauge::cli {
 
 using Traces = std::vector<std::unique_ptr<analysis::AnalysedTrace>>;
 
-// Stops at the first file that cannot be read; the error then names it.
-base::Result<Traces> openTraces(const std::vector<std::string>& paths);
+struct Opened {
+  Traces traces;
+  int exit_code =
+      0;  // of the first file that could not be read: the others are opened all the same
+};
+// Files that cannot be read are named on standard error, one line each.
+Opened openTraces(const std::vector<std::string>& paths);
 
 // "tidegauge: FILE: what (at byte N). hint" on stderr; returns the exit code for the kind of error.
 int reportError(const base::Error& error);

@@ -1,41 +1,46 @@
 #include "cli/query_command.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <iostream>
 #include <iterator>
-#include <map>
+#include <optional>
 
 #include "base/format.h"
 #include "base/text_layout.h"
 #include "cli/open_trace.h"
+#include "cli/output.h"
 #include "cli/query_output.h"
+#include "cli/selection_options.h"
+#include "cli/terminal.h"
+#include "cli/usage.h"
 
 namespace tidegauge::cli {
 namespace {
 
+constexpr char kUsageHint[] = "tidegauge query FILE \"SELECT …\"";
 constexpr uint64_t kTableRows = 1000;  // a table is for eyes; CSV and JSON have no limit
 
 struct QueryOptions {
   std::string file;
   std::string sql;
-  QueryFormat format = QueryFormat::kTable;
-  uint64_t limit = 0;
-  bool limit_given = false;
+  std::string format = "table";
+  std::optional<uint64_t> limit;
   double timeout_s = 60;
-  size_t pick = 0;
+  std::optional<size_t> pick;
+  exporting::Selection selection;
   bool print_docs = false;
 };
 
-// 0 if the output is no terminal.
-size_t terminalColumns() {
-  winsize size{};
-  if (isatty(STDOUT_FILENO) != 1) return 0;
-  bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  return known ? std::max<size_t>(size.ws_col, 40) : 100;
+constexpr std::pair<const char*, QueryFormat> kFormats[] = {
+    {"table", QueryFormat::kTable}, {"csv", QueryFormat::kCsv}, {"json", QueryFormat::kJson}};
+
+QueryFormat formatOf(const std::string& name) {
+  for (const auto& [known, format] : kFormats) {
+    if (name == known) return format;
+  }
+  return QueryFormat::kTable;
 }
 
 // The line of SQL with the error, and a mark below the place.
@@ -46,52 +51,85 @@ void showPlace(const std::string& sql, uint64_t offset) {
   size_t end = std::min(sql.find('\n', offset), sql.size());
   std::string before = base::printable(std::string_view(sql).substr(begin, offset - begin));
   std::string after = base::printable(std::string_view(sql).substr(offset, end - offset));
-  fmt::print(stderr, "  {}{}\n  {:{}}^\n", before, after, "", base::displayWidth(before));
+  complain(fmt::format("  {}{}\n  {:{}}^", before, after, "", base::displayWidth(before)));
 }
 
 int reportQueryError(const base::Error& error, const std::string& sql) {
-  fmt::print(stderr, "tidegauge: {}\n", base::printable(error.what));
+  complain("tidegauge: " + base::printable(error.what));
   if (error.byte_offset) showPlace(sql, *error.byte_offset);
-  if (!error.hint.empty()) fmt::print(stderr, "{}", base::wrapped(error.hint, 100, 0));
+  if (!error.hint.empty()) {
+    std::string hint = base::wrapped(base::printable(error.hint), 100, 0);
+    hint.pop_back();
+    complain(hint);
+  }
   return 2;
 }
 
-int usageError(const std::string& what) {
-  fmt::print(stderr, "tidegauge: {}\n", base::printable(what));
-  return 2;
+// What --device, --from and --to leave of the tables.
+base::Result<query::Scope> scopeOf(const analysis::AnalysedTrace& trace,
+                                   const exporting::Selection& selection) {
+  query::Scope scope;
+  if (selection.device) scope.device = *selection.device;
+  TG_ASSIGN_OR_RETURN(std::vector<exporting::Chosen> chosen, exporting::choose(trace, selection));
+  if (!selection.isRange()) return scope;
+  if (chosen.size() != 1) {
+    return base::Error{base::ErrorKind::kUsage,
+                       "every device has steps of its own",
+                       {},
+                       "Name one with --device."};
+  }
+  scope.device = chosen.front().device->device.ordinal;
+  scope.first_step = chosen.front().range->first;
+  scope.last_step = chosen.front().range->last;
+  return scope;
 }
 
 int ask(const analysis::AnalysedTrace& trace, const QueryOptions& options) {
-  query::Database database(trace);
+  base::Result<query::Scope> scope = scopeOf(trace, options.selection);
+  if (!scope.ok()) return reportError(scope.error());
+  query::Database database(trace, scope.value());
+  Output out;
   if (options.sql.empty()) {
-    printSchema(database.schema(), terminalColumns(), stdout);
-    return 0;
+    printSchema(database.schema(), terminalColumns(), out);
+    return out.finish(0);
   }
+  QueryFormat format = formatOf(options.format);
   query::QueryLimits limits;
-  bool table = options.format == QueryFormat::kTable;
-  limits.rows = options.limit_given ? options.limit : table ? kTableRows : UINT64_MAX;
+  bool table = format == QueryFormat::kTable;
+  limits.rows = options.limit.value_or(table ? kTableRows : UINT64_MAX);
   limits.bytes = table ? limits.bytes : UINT64_MAX;  // only the table keeps its rows
-  limits.milliseconds = static_cast<uint64_t>(std::clamp(options.timeout_s, 0.001, 1e9) * 1000);
-  auto writer = makeQueryWriter({options.format, terminalColumns()}, stdout);
+  limits.milliseconds = static_cast<uint64_t>(options.timeout_s * 1000);
+  limits.stop = out.stop();
+  auto writer = makeQueryWriter({format, terminalColumns()}, out);
   auto summary = database.stream(options.sql, limits, *writer);
-  if (!summary.ok()) return reportQueryError(summary.error(), options.sql);
-  writer->finish();
-  if (summary.value().truncated) {
-    std::fflush(stdout);
-    fmt::print(stderr, "The first {} rows; there are more (--limit).\n",
-               base::withCommas(summary.value().rows));
+  if (out.failed()) return out.finish(0);
+  if (!summary.ok()) {
+    int exit_code = reportQueryError(summary.error(), options.sql);
+    return out.finish(exit_code);
   }
-  return 0;
+  writer->finish();
+  int exit_code = out.finish(0);
+  if (summary.value().truncated && exit_code == 0) {
+    complain(fmt::format("The first {}; there are more (--limit).",
+                         base::counted(summary.value().rows, "row")));
+  }
+  return exit_code;
 }
 
 // A zip or a page may hold several snapshots.
 const analysis::AnalysedTrace* pickTrace(const Traces& traces, const QueryOptions& options) {
-  if (traces.size() == 1 && options.pick <= 1) return traces[0].get();
-  if (options.pick >= 1 && options.pick <= traces.size()) return traces[options.pick - 1].get();
-  fmt::print(stderr, "tidegauge: {} holds {} snapshots; choose one with --pick N\n", options.file,
-             traces.size());
+  size_t pick = options.pick.value_or(1);
+  bool is_clear = options.pick || traces.size() == 1;
+  if (is_clear && pick <= traces.size()) return traces[pick - 1].get();
+  std::string file = options.file == "-" ? "standard input" : options.file;
+  if (traces.size() == 1) {
+    usageError(fmt::format("{} holds 1 snapshot, not {}", file, pick), "Leave --pick out");
+    return nullptr;
+  }
+  usageError(fmt::format("{} holds {} snapshots", file, traces.size()),
+             fmt::format("Choose one with --pick, 1 to {}", traces.size()));
   for (size_t i = 0; i < traces.size(); ++i) {
-    fmt::print(stderr, "  {} {}\n", i + 1, base::printable(traces[i]->trace.source.name));
+    complain(fmt::format("  {} {}", i + 1, base::printable(traces[i]->trace.source.name)));
   }
   return nullptr;
 }
@@ -99,19 +137,20 @@ const analysis::AnalysedTrace* pickTrace(const Traces& traces, const QueryOption
 int run(QueryOptions options) {
   if (options.print_docs) {
     analysis::AnalysedTrace nothing{model::Trace()};
-    fmt::print("{}", query::markdown(query::Database(nothing).schema()));
-    return 0;
+    Output out;
+    out.write(query::markdown(query::Database(nothing).schema()));
+    return out.finish(0);
   }
-  if (options.file.empty()) return usageError("query needs a FILE");
+  if (options.file.empty()) return usageError("FILE is missing", kUsageHint);
   if (options.sql == "-") {
     if (options.file == "-")
       return usageError("standard input cannot be both the file and the SQL");
     options.sql.assign(std::istreambuf_iterator<char>(std::cin), {});
     if (options.sql.empty()) return usageError("there is no SQL on standard input");
   }
-  base::Result<Traces> traces = openTraces({options.file});
-  if (!traces.ok()) return reportError(traces.error());
-  const analysis::AnalysedTrace* trace = pickTrace(traces.value(), options);
+  Opened opened = openTraces({options.file});
+  if (opened.traces.empty()) return opened.exit_code;
+  const analysis::AnalysedTrace* trace = pickTrace(opened.traces, options);
   return trace == nullptr ? 2 : ask(*trace, options);
 }
 
@@ -121,22 +160,28 @@ void addQueryCommand(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<QueryOptions>();
   CLI::App* command =
       app.add_subcommand("query", "Ask a snapshot with SQL; without SQL: its tables and columns");
-  command->add_option("FILE", options->file, "A snapshot; - reads standard input");
-  command->add_option("SQL", options->sql, "One SELECT; - reads it from standard input");
-  const std::map<std::string, QueryFormat> formats{
-      {"table", QueryFormat::kTable}, {"csv", QueryFormat::kCsv}, {"json", QueryFormat::kJson}};
+  command->add_option("FILE", options->file, "A snapshot; - reads standard input")->type_name("");
+  command->add_option("SQL", options->sql, "One SELECT; - reads it from standard input")
+      ->type_name("");
   command->add_option("--format", options->format, "table, csv or json")
-      ->transform(CLI::CheckedTransformer(formats))
-      ->default_str("table");
-  CLI::Option* limit = command->add_option(
-      "--limit", options->limit, "Rows at most (a table: 1000 if not given, csv and json: all)");
-  command->add_option("--timeout", options->timeout_s, "Seconds at most")->capture_default_str();
-  command->add_option("--pick", options->pick, "Which snapshot of a file that holds several");
+      ->check(oneOf({"table", "csv", "json"}))
+      ->type_name("NAME")
+      ->capture_default_str();
+  command
+      ->add_option("--limit", options->limit,
+                   "Rows at most (a table: 1000 if not given, csv and json: all)")
+      ->check(wholeNumber(1, UINT64_MAX))
+      ->type_name("N");
+  command->add_option("--timeout", options->timeout_s, "Seconds at most")
+      ->check(number(0.001, 1e6))
+      ->type_name("SECONDS")
+      ->capture_default_str();
+  command->add_option("--pick", options->pick, "Which snapshot of a file that holds several")
+      ->check(wholeNumber(1, UINT32_MAX))
+      ->type_name("N");
+  addSelectionOptions(*command, options->selection);
   command->add_flag("--print-docs", options->print_docs)->group("");  // writes docs/sql.md
-  command->callback([options, limit, &exit_code] {
-    options->limit_given = limit->count() > 0;
-    exit_code = run(*options);
-  });
+  command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 
 }  // namespace tidegauge::cli

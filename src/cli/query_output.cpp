@@ -1,6 +1,5 @@
 #include "cli/query_output.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 
 #include "base/format.h"
 #include "base/text_layout.h"
+#include "cli/output.h"
 
 namespace tidegauge::cli {
 namespace {
@@ -41,7 +41,7 @@ std::string onOneLine(std::string_view text) {
 
 class TableWriter : public QueryWriter {
  public:
-  TableWriter(size_t columns, std::FILE* out) : terminal_columns_(columns), out_(out) {}
+  TableWriter(size_t columns, Output& out) : terminal_columns_(columns), out_(out) {}
 
   void onColumns(const std::vector<QueryColumn>& columns) override {
     for (const QueryColumn& column : columns) {
@@ -68,7 +68,7 @@ class TableWriter : public QueryWriter {
       if (i > 0) rule += "  ";
       for (size_t k = 0; k < widths_[i]; ++k) rule += "─";
     }
-    fmt::print(out_, "{}\n", rule);
+    out_.write(rule += '\n');
     for (const auto& row : rows_) printRow(row);
   }
 
@@ -98,11 +98,11 @@ class TableWriter : public QueryWriter {
       line += right_[i] ? base::padLeft(text, widths_[i]) : base::padRight(text, widths_[i]);
     }
     line.erase(line.find_last_not_of(' ') + 1);
-    fmt::print(out_, "{}\n", line);
+    out_.write(line += '\n');
   }
 
   size_t terminal_columns_;
-  std::FILE* out_;
+  Output& out_;
   std::vector<std::string> head_;
   std::vector<size_t> widths_;
   std::vector<bool> right_;
@@ -113,12 +113,12 @@ class TableWriter : public QueryWriter {
 
 class CsvWriter : public QueryWriter {
  public:
-  explicit CsvWriter(std::FILE* out) : out_(out) {}
+  explicit CsvWriter(Output& out) : out_(out) {}
 
   void onColumns(const std::vector<QueryColumn>& columns) override {
     std::string line;
     for (size_t i = 0; i < columns.size(); ++i) appendField(line, i, columns[i].name);
-    fmt::print(out_, "{}\r\n", line);
+    out_.write(line += "\r\n");
   }
   void onRow(std::span<const CellView> cells) override {
     std::string line;
@@ -128,7 +128,7 @@ class CsvWriter : public QueryWriter {
       bool empty_text = text != nullptr && text->empty();
       appendField(line, i, empty_text ? "\"\"" : textOf(cells[i]), !empty_text);
     }
-    fmt::print(out_, "{}\r\n", line);
+    out_.write(line += "\r\n");
   }
   void finish() override {}
 
@@ -148,7 +148,7 @@ class CsvWriter : public QueryWriter {
     line += '"';
   }
 
-  std::FILE* out_;
+  Output& out_;
 };
 
 // ---- JSON ---------------------------------------------------------------------------------------
@@ -160,7 +160,7 @@ std::string jsonText(std::string_view text) {
 
 class JsonWriter : public QueryWriter {
  public:
-  explicit JsonWriter(std::FILE* out) : out_(out) {}
+  explicit JsonWriter(Output& out) : out_(out) {}
 
   void onColumns(const std::vector<QueryColumn>& columns) override {
     std::set<std::string> used;
@@ -169,7 +169,7 @@ class JsonWriter : public QueryWriter {
       for (int n = 2; !used.insert(key).second; ++n) key = fmt::format("{}_{}", column.name, n);
       keys_.push_back(jsonText(key));
     }
-    fmt::print(out_, "[");
+    out_.write("[");
   }
   void onRow(std::span<const CellView> cells) override {
     std::string line = first_ ? "\n  {" : ",\n  {";
@@ -178,9 +178,9 @@ class JsonWriter : public QueryWriter {
       fmt::format_to(std::back_inserter(line), "{}{}: {}", i > 0 ? ", " : "", keys_[i],
                      value(cells[i]));
     }
-    fmt::print(out_, "{}}}", line);
+    out_.write(line += '}');
   }
-  void finish() override { fmt::print(out_, "{}]\n", first_ ? "" : "\n"); }
+  void finish() override { out_.write(first_ ? "]\n" : "\n]\n"); }
 
  private:
   static std::string value(const CellView& cell) {
@@ -191,14 +191,14 @@ class JsonWriter : public QueryWriter {
     return text != nullptr ? jsonText(*text) : textOf(cell);
   }
 
-  std::FILE* out_;
+  Output& out_;
   std::vector<std::string> keys_;
   bool first_ = true;
 };
 
 }  // namespace
 
-std::unique_ptr<QueryWriter> makeQueryWriter(const QueryStyle& style, std::FILE* out) {
+std::unique_ptr<QueryWriter> makeQueryWriter(const QueryStyle& style, Output& out) {
   switch (style.format) {
     case QueryFormat::kCsv:
       return std::make_unique<CsvWriter>(out);
@@ -209,24 +209,23 @@ std::unique_ptr<QueryWriter> makeQueryWriter(const QueryStyle& style, std::FILE*
   }
 }
 
-void printSchema(const query::Schema& schema, size_t columns, std::FILE* out) {
+void printSchema(const query::Schema& schema, size_t columns, Output& out) {
   size_t width = columns == 0 ? 100 : columns;
-  fmt::print(out, "Tables\n");
+  out.write("Tables\n");
   for (const query::TableDoc& table : schema.tables) {
     std::vector<std::string> names;
     for (const query::ColumnDoc& column : table.columns) names.push_back(column.name);
-    fmt::print(out, "  {:<14}{:>14} {}\n{}", table.name, base::withCommas(table.rows),
-               table.rows == 1 ? "row" : "rows",
-               base::wrapped(fmt::format("{}", fmt::join(names, ", ")), width, 4));
+    out.print("  {:<14}{:>14} {}\n{}", table.name, base::withCommas(table.rows),
+              table.rows == 1 ? "row" : "rows",
+              base::wrapped(fmt::format("{}", fmt::join(names, ", ")), width, 4));
   }
-  fmt::print(out, "\nFunctions, besides SQLite's own\n");
+  out.write("\nFunctions, besides SQLite's own\n");
   for (const query::FunctionDoc& function : schema.functions) {
-    fmt::print(out, "  {:<30}{}\n", function.signature, function.doc);
+    out.print("  {:<30}{}\n", function.signature, function.doc);
   }
-  fmt::print(out, "\n{}",
-             base::wrapped("Columns and worked questions: docs/sql.md. Try: SELECT * "
-                           "FROM devices",
-                           width, 0));
+  out.print("\n{}", base::wrapped("Columns and worked questions: docs/sql.md. Try: SELECT * "
+                                  "FROM devices",
+                                  width, 0));
 }
 
 }  // namespace tidegauge::cli

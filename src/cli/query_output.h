@@ -8,10 +8,10 @@
 // are.
 #pragma once
 
-#include <cstdio>
 #include <memory>
 #include <string>
 
+#include "cli/output.h"
 #include "query/database.h"
 
 namespace tidegauge::cli {
@@ -28,9 +28,9 @@ struct QueryStyle {
   size_t columns = 0;  // width of the terminal; 0: none, nothing is cut
 };
 
-std::unique_ptr<QueryWriter> makeQueryWriter(const QueryStyle& style, std::FILE* out);
+std::unique_ptr<QueryWriter> makeQueryWriter(const QueryStyle& style, Output& out);
 
 // What `tidegauge query FILE` prints: tables with their rows and columns, functions.
-void printSchema(const query::Schema& schema, size_t columns, std::FILE* out);
+void printSchema(const query::Schema& schema, size_t columns, Output& out);
 
 }  // namespace tidegauge::cli

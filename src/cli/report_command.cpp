@@ -1,13 +1,13 @@
 #include "cli/report_command.h"
 
-#include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdlib>
 
 #include "cli/open_trace.h"
+#include "cli/output.h"
+#include "cli/selection_options.h"
+#include "cli/terminal.h"
+#include "cli/usage.h"
+#include "export/file_names.h"
 #include "export/report_json.h"
 #include "export/report_text.h"
 
@@ -16,36 +16,61 @@ namespace {
 
 struct ReportOptions {
   std::vector<std::string> files;
+  exporting::Selection selection;
   bool json = false;
   size_t top = 12;
 };
 
-// The terminal's width between 60 and 100; 100 when the output is a file.
-size_t outputColumns() {
-  winsize size{};
-  if (isatty(STDOUT_FILENO) != 1 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 100;
-  return std::clamp<size_t>(size.ws_col, 60, 100);
+struct Part {
+  const analysis::AnalysedTrace* trace;
+  std::vector<exporting::Chosen> devices;
+};
+
+int writeJson(const std::vector<Part>& parts, bool as_list, int exit_code) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const Part& part : parts) all.push_back(exporting::reportJson(*part.trace, part.devices));
+  Output out;
+  out.print("{}\n", (as_list ? all : all[0]).dump(2));
+  return out.finish(exit_code);
+}
+
+int writeText(const std::vector<Part>& parts, size_t top, int exit_code) {
+  std::vector<std::string> paths;
+  for (const Part& part : parts) paths.push_back(part.trace->trace.source.name);
+  std::vector<std::string> names = exporting::distinctNames(paths);
+  exporting::TextOptions text;
+  text.colour = usesColours();
+  if (size_t columns = terminalColumns()) text.columns = std::clamp<size_t>(columns, 20, 100);
+  text.holders = top;
+  Output out;
+  for (size_t i = 0; i < parts.size() && !out.failed(); ++i) {
+    text.name = names[i];
+    out.write(i == 0 ? "" : "\n\n");
+    out.write(exporting::reportText(*parts[i].trace, parts[i].devices, text));
+  }
+  return out.finish(exit_code);
 }
 
 int run(const ReportOptions& options) {
-  base::Result<Traces> traces = openTraces(options.files);
-  if (!traces.ok()) return reportError(traces.error());
-  if (options.json) {
-    nlohmann::json all = nlohmann::json::array();
-    for (const auto& trace : traces.value()) all.push_back(exporting::reportJson(*trace));
-    fmt::print("{}\n", (all.size() == 1 ? all[0] : all).dump(2));
-    return 0;
+  Opened opened = openTraces(options.files);
+  std::vector<Part> parts;
+  int exit_code = opened.exit_code;
+  for (const auto& trace : opened.traces) {
+    auto devices = exporting::choose(*trace, options.selection);
+    if (devices.ok()) {
+      parts.push_back({trace.get(), std::move(devices).value()});
+      continue;
+    }
+    base::Error error = devices.error();
+    if (options.files.size() > 1) error.what = trace->trace.source.name + ": " + error.what;
+    int code = reportError(error);
+    if (exit_code == 0) exit_code = code;
   }
-  exporting::TextOptions text;
-  text.colour = isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
-  text.columns = outputColumns();
-  text.holders = options.top;
-  bool first = true;
-  for (const auto& trace : traces.value()) {
-    fmt::print("{}{}", first ? "" : "\n\n", exporting::reportText(*trace, text));
-    first = false;
-  }
-  return 0;
+  if (parts.empty()) return exit_code;
+  if (!options.json) return writeText(parts, options.top, exit_code);
+  // The form follows what was asked, not how many of the files could be read.
+  bool as_list = options.files.size() > 1 || opened.traces.size() > 1;
+  return writeJson(parts, as_list, exit_code);
 }
 
 }  // namespace
@@ -54,9 +79,15 @@ void addReportCommand(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<ReportOptions>();
   CLI::App* command =
       app.add_subcommand("report", "Where the memory went: totals, peak, out of memory");
-  command->add_option("FILE", options->files, "Snapshots; - reads standard input")->required();
+  command->add_option("FILE", options->files, "Snapshots; - reads standard input")
+      ->required()
+      ->type_name("");
   command->add_flag("--json", options->json, "Exact numbers as JSON");
-  command->add_option("--top", options->top, "Rows per table")->capture_default_str();
+  command->add_option("--top", options->top, "Rows per table")
+      ->check(wholeNumber(1, 100'000))
+      ->type_name("N")
+      ->capture_default_str();
+  addSelectionOptions(*command, options->selection);
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

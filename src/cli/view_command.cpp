@@ -1,21 +1,17 @@
 #include "cli/view_command.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
-#include <unistd.h>
 
-#include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <memory>
 
 #include "base/text_layout.h"
+#include "cli/browser.h"
 #include "cli/open_trace.h"
+#include "cli/output.h"
+#include "cli/usage.h"
 #include "server/application.h"
 #include "server/http_server.h"
-
-extern char** environ;
 
 namespace tidegauge::cli {
 namespace {
@@ -27,29 +23,8 @@ struct ViewOptions {
   std::string token;
 };
 
-// In a session of its own and without our streams, so that Ctrl-C here does not end the browser.
-void openBrowser(const std::string& url) {
-  if (std::getenv("DISPLAY") == nullptr && std::getenv("WAYLAND_DISPLAY") == nullptr) return;
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawnattr_init(&attributes);
-  for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
-  }
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
-  std::string program = "xdg-open";
-  std::string argument = url;
-  char* arguments[] = {program.data(), argument.data(), nullptr};
-  pid_t child = 0;
-  std::signal(SIGCHLD, SIG_IGN);  // nobody waits for it
-  posix_spawnp(&child, "xdg-open", &actions, &attributes, arguments, environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-}
-
 std::string namesOf(const server::Session& session) {
-  if (session.size() == 1) return session[0]->analysed->trace.source.name;
+  if (session.size() == 1) return session[0]->name;
   return fmt::format("{} files", session.size());
 }
 
@@ -60,22 +35,25 @@ int run(const ViewOptions& options) {
   base::Result<std::string> token = options.token;
   if (options.token.empty()) token = server::randomToken();
   if (!token.ok()) return reportError(token.error());
-  base::Result<Traces> traces = openTraces(options.files);
-  if (!traces.ok()) return reportError(traces.error());
-  server::Session session = server::openSession(std::move(traces).value());
+  Opened opened = openTraces(options.files);
+  if (opened.traces.empty()) return opened.exit_code;
+  server::Session session = server::openSession(std::move(opened.traces));
   std::string names = namesOf(session);
   uint16_t port = http.value()->port();
   server::Application application(std::move(session), server::Gate(token.value(), port));
   std::string url = fmt::format("http://127.0.0.1:{}/{}/", port, token.value());
-  fmt::print("Tidegauge shows {} at {}\nCtrl-C stops it.\n", base::printable(names), url);
-  std::fflush(stdout);
-  if (!options.no_browser) openBrowser(url);
-  http.value()->run(
+  Output out;
+  out.print("Tidegauge shows {} at {}\nCtrl-C stops it.\n", base::printable(names), url);
+  if (int exit_code = out.finish(0); exit_code != 0) return exit_code;
+  Browser browser;
+  if (!options.no_browser) browser.open(url);
+  http.value()->runUntilSignal(
       {.answer = [&](const server::Request& request,
                      std::stop_token stop) { return application.answer(request, std::move(stop)); },
-       .is_slow = [&](const server::Request& r) { return application.isSlow(r); }},
-      true);
-  return 0;
+       .lane = [&](const server::Request& r) { return application.lane(r); }});
+  browser.forget();
+  // Answers may still be computed, of a query for one. Nobody needs them, and nothing is written.
+  std::_Exit(0);
 }
 
 }  // namespace
@@ -84,10 +62,15 @@ void addViewCommand(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<ViewOptions>();
   CLI::App* command = app.add_subcommand("view", "Open the page in a browser: the main job");
   command->add_option("FILE", options->files, "Snapshots; several = ranks, or before and after")
-      ->required();
-  command->add_option("--port", options->port, "On 127.0.0.1; default: a free one");
+      ->required()
+      ->type_name("");
+  command->add_option("--port", options->port, "On 127.0.0.1; default: a free one")
+      ->check(wholeNumber(0, 65535))
+      ->type_name("N");
   command->add_flag("--no-browser", options->no_browser, "Print the address only");
-  command->add_option("--token", options->token, "Instead of a random one; for tests")
+  command
+      ->add_option("--token", options->token)  // instead of a random one; for tests
+      ->group("")
       ->check([](const std::string& token) {
         return server::isUsableToken(token) ? std::string() : "4 to 64 letters, digits, - or _";
       });

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "export/holder_names.h"
 #include "export/story.h"
 
 namespace tidegauge::exporting {
@@ -13,18 +14,13 @@ using analysis::DeviceSummary;
 using analysis::Step;
 using nlohmann::json;
 
+constexpr size_t kMostHolders = 50;
+
 // Invalid UTF-8 of a hostile file is replaced, never thrown at.
 std::string clean(std::string_view text) {
   json wrapped = std::string(text);
   std::string dumped = wrapped.dump(-1, ' ', false, json::error_handler_t::replace);
   return json::parse(dumped).get<std::string>();
-}
-
-json totalsJson(const analysis::Totals& totals) {
-  return {{"requested_bytes", totals.requested_bytes},
-          {"active_bytes", totals.active_bytes},
-          {"allocated_bytes", totals.allocated_bytes},
-          {"reserved_bytes", totals.reserved_bytes}};
 }
 
 json peakJson(const analysis::Peak& peak) { return {{"bytes", peak.bytes}, {"step", peak.step}}; }
@@ -36,13 +32,14 @@ json timeJson(const analysis::DeviceAnalysis& device, Step step) {
 
 json holdersJson(const AnalysedTrace& analysed, const analysis::Holders& holders, const char* at,
                  size_t limit) {
+  std::vector<HolderName> names = holderNames(analysed, holders.groups, limit);
   json rows = json::array();
-  for (const analysis::StackGroup& group : holders.groups) {
-    if (rows.size() == limit) break;
+  for (size_t i = 0; i < names.size(); ++i) {
+    const analysis::StackGroup& group = holders.groups[i];
     rows.push_back(
         {{"stack_id", group.stack.valid() ? json(group.stack.value) : json()},
-         {"label", clean(analysed.labels.label(group.stack))},
-         {"caller", clean(analysed.labels.caller(group.stack))},
+         {"label", clean(names[i].label)},
+         {"caller", clean(names[i].caller)},
          {"slot", analysed.labels.colourSlot(group.stack)},
          {"bytes", group.block_bytes},
          {"requested_bytes", group.requested_bytes},
@@ -61,14 +58,14 @@ json holdersJson(const AnalysedTrace& analysed, const analysis::Holders& holders
           {"rows", rows}};
 }
 
-json oomJson(const AnalysedTrace& analysed, const DeviceSummary& summary,
+json oomJson(const AnalysedTrace& analysed, const analysis::DeviceAnalysis& device,
              const analysis::OomReport& oom) {
   json phases = json::array();
   for (uint32_t row : oom.phases) {
     phases.push_back(clean(analysed.trace.strings.text(analysed.trace.annotations.name[row])));
   }
   return {{"step", oom.step},
-          {"time_us", timeJson(*summary.device, oom.step)},
+          {"time_us", timeJson(device, oom.step)},
           {"requested_bytes", oom.requested_bytes},
           {"device_free_bytes", oom.device_free_bytes},
           {"over_bytes", oom.overBytes()},
@@ -116,11 +113,12 @@ json issuesJson(const AnalysedTrace& analysed) {
   auto known = [](uint64_t value) { return value == model::Issue::kNone ? json() : json(value); };
   json rows = json::array();
   for (const model::Issue& issue : analysed.trace.issues.all()) {
+    std::optional<uint64_t> step = firstStep(analysed, issue);
     rows.push_back(
         {{"kind", model::name(issue.kind)},
          {"count", issue.count},
          {"device", issue.device == model::Issue::kNoDevice ? json() : json(issue.device)},
-         {"first_step", known(issue.first_step)},
+         {"first_step", step ? json(*step) : json()},
          {"first_offset", known(issue.first_offset)},
          {"bytes", issue.bytes},
          {"detail", clean(issue.detail)},
@@ -153,12 +151,12 @@ json fileJson(const AnalysedTrace& analysed) {
           {"conf", clean(trace.settings.conf)}};
 }
 
-json peaksJson(const DeviceSummary& summary) {
-  return {{"requested", peakJson(summary.peak.requested)},
-          {"active", peakJson(summary.peak.active)},
-          {"allocated", peakJson(summary.peak.allocated)},
-          {"reserved", peakJson(summary.peak.reserved)},
-          {"uncertain_bytes", summary.peak.uncertain_bytes}};
+json peaksJson(const analysis::PeakReport& peak) {
+  return {{"requested", peakJson(peak.requested)},
+          {"active", peakJson(peak.active)},
+          {"allocated", peakJson(peak.allocated)},
+          {"reserved", peakJson(peak.reserved)},
+          {"uncertain_bytes", peak.uncertain_bytes}};
 }
 
 uint64_t countActions(const AnalysedTrace& analysed, const model::Device& device,
@@ -174,8 +172,9 @@ uint64_t countActions(const AnalysedTrace& analysed, const model::Device& device
 json deviceJson(const AnalysedTrace& analysed, const DeviceSummary& summary) {
   const model::Device& device = summary.device->device;
   json ooms = json::array();
-  for (const analysis::OomReport& oom : summary.ooms)
-    ooms.push_back(oomJson(analysed, summary, oom));
+  for (const analysis::OomReport& oom : summary.ooms) {
+    ooms.push_back(oomJson(analysed, *summary.device, oom));
+  }
   json by_provenance;
   for (size_t p = 0; p < 4; ++p) {
     by_provenance[std::string(model::name(static_cast<model::Provenance>(p)))] =
@@ -194,10 +193,10 @@ json deviceJson(const AnalysedTrace& analysed, const DeviceSummary& summary) {
            countActions(analysed, device, {Action::kSegmentFree, Action::kSegmentUnmap})},
           {"initial", totalsJson(summary.initial)},
           {"final", totalsJson(summary.final)},
-          {"peak", peaksJson(summary)},
-          {"holders_at_peak", holdersJson(analysed, summary.peak.holders, "peak", 50)},
+          {"peak", peaksJson(summary.peak)},
+          {"holders_at_peak", holdersJson(analysed, summary.peak.holders, "peak", kMostHolders)},
           {"holders_at_oom",
-           summary.at_oom ? holdersJson(analysed, *summary.at_oom, "oom", 50) : json()},
+           summary.at_oom ? holdersJson(analysed, *summary.at_oom, "oom", kMostHolders) : json()},
           {"ooms", ooms},
           {"phases", phasesJson(analysed, summary)},
           {"phases_total", summary.phases_total},
@@ -235,12 +234,46 @@ json brimJson(const DeviceSummary& summary) {
           {"ceiling_bytes", oom.ceilingBytes()}};
 }
 
+json rangeJson(const AnalysedTrace& analysed, const analysis::DeviceAnalysis& device,
+               analysis::StepRange range) {
+  RangeSummary summary = summariseRange(analysed, device, range);
+  json ooms = json::array();
+  for (const analysis::OomReport& oom : summary.ooms)
+    ooms.push_back(oomJson(analysed, device, oom));
+  return {{"device", device.device.ordinal},
+          {"label", analysis::deviceLabel(device.device)},
+          {"range",
+           {{"first_step", range.first},
+            {"last_step", range.last},
+            {"first_time_us", timeJson(device, range.first)},
+            {"last_time_us", timeJson(device, range.last)}}},
+          {"initial", totalsJson(summary.before)},
+          {"final", totalsJson(summary.after)},
+          {"peak", peaksJson(summary.peak)},
+          {"holders_at_peak", holdersJson(analysed, summary.peak.holders, "peak", kMostHolders)},
+          {"ooms", ooms}};
+}
+
 }  // namespace
 
+json totalsJson(const analysis::Totals& totals) {
+  return {{"requested_bytes", totals.requested_bytes},
+          {"active_bytes", totals.active_bytes},
+          {"allocated_bytes", totals.allocated_bytes},
+          {"reserved_bytes", totals.reserved_bytes}};
+}
+
 json reportJson(const AnalysedTrace& analysed) {
+  std::vector<Chosen> all;
+  for (const auto& device : analysed.devices) all.push_back({device.get(), std::nullopt});
+  return reportJson(analysed, all);
+}
+
+json reportJson(const AnalysedTrace& analysed, const std::vector<Chosen>& chosen_devices) {
   json devices = json::array();
-  for (const auto& device : analysed.devices) {
-    devices.push_back(deviceJson(analysed, summarise(analysed, *device)));
+  for (const Chosen& chosen : chosen_devices) {
+    devices.push_back(chosen.range ? rangeJson(analysed, *chosen.device, *chosen.range)
+                                   : deviceJson(analysed, summarise(analysed, *chosen.device)));
   }
   json settings = json::object();
   for (const auto& [key, value] : analysed.trace.settings.items)
@@ -251,13 +284,12 @@ json reportJson(const AnalysedTrace& analysed) {
           {"settings", settings}};
 }
 
-json sessionFileJson(const AnalysedTrace& analysed, size_t file_id) {
+json sessionFileJson(const AnalysedTrace& analysed, size_t file_id, const std::string& name) {
   json file = fileJson(analysed);
   file["id"] = file_id;
   // People know the file by its last name; the rest of the path is in the tooltip.
-  const std::string& path = analysed.trace.source.name;
-  file["path"] = clean(path);
-  file["name"] = clean(path.substr(path.find_last_of('/') + 1));
+  file["path"] = clean(analysed.trace.source.name);
+  file["name"] = clean(name);
   json devices = json::array();
   for (const auto& device : analysed.devices) {
     const analysis::TotalsIndex& totals = device->totals;
@@ -266,8 +298,10 @@ json sessionFileJson(const AnalysedTrace& analysed, size_t file_id) {
     for (const analysis::OomReport& oom : analysis::oomsOf(analysed, *device, 0)) {
       if (ooms.size() < 1000) {
         ooms.push_back({{"step", oom.step},
+                        {"time_us", timeJson(*device, oom.step)},
                         {"requested_bytes", oom.requested_bytes},
-                        {"device_free_bytes", oom.device_free_bytes}});
+                        {"device_free_bytes", oom.device_free_bytes},
+                        {"reserved_bytes", oom.totals.reserved_bytes}});
       }
       if (ceiling.is_null() || ceiling.get<uint64_t>() < oom.ceilingBytes())
         ceiling = oom.ceilingBytes();
@@ -323,8 +357,8 @@ json overviewJson(const AnalysedTrace& analysed, int32_t device_ordinal) {
           {"story", sentences},
           {"findings", findings},
           {"brim", brimJson(summary)},
-          {"holders",
-           holdersJson(analysed, summary.at_oom ? *summary.at_oom : summary.peak.holders, at, 50)},
+          {"holders", holdersJson(analysed, summary.at_oom ? *summary.at_oom : summary.peak.holders,
+                                  at, kMostHolders)},
           {"phases", phasesJson(analysed, summary)},
           {"phases_total", summary.phases_total},
           {"identities", identitiesJson(summary)},

@@ -6,14 +6,21 @@
 #include <string>
 
 #include "analysis/summary.h"
+#include "export/range_summary.h"
 
 namespace tidegauge::exporting {
 
 // The whole file, all devices: {"file": …, "devices": […], "issues": […], "settings": {…}}.
 nlohmann::json reportJson(const analysis::AnalysedTrace& analysed);
+// Of these devices, as choose() gives them; of a range: its totals, peaks, holders and ooms.
+nlohmann::json reportJson(const analysis::AnalysedTrace& analysed,
+                          const std::vector<Chosen>& devices);
 
-// FileInfo of the page's session.
-nlohmann::json sessionFileJson(const analysis::AnalysedTrace& analysed, size_t file_id);
+// FileInfo of the page's session; `name` as distinctNames() gives it.
+nlohmann::json sessionFileJson(const analysis::AnalysedTrace& analysed, size_t file_id,
+                               const std::string& name);
+
+nlohmann::json totalsJson(const analysis::Totals& totals);
 
 // The page's overview of one device.
 nlohmann::json overviewJson(const analysis::AnalysedTrace& analysed, int32_t device_ordinal);

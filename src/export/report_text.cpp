@@ -5,8 +5,10 @@
 #include <algorithm>
 
 #include "base/format.h"
-#include "base/text_layout.h"
+#include "export/file_names.h"
+#include "export/holder_names.h"
 #include "export/story.h"
+#include "export/text_page.h"
 
 namespace tidegauge::exporting {
 namespace {
@@ -18,207 +20,260 @@ using base::humanBytes;
 using base::padLeft;
 using base::withCommas;
 
+double percent(uint64_t part, uint64_t whole) {
+  return whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+}
+
 class Report {
  public:
   Report(const AnalysedTrace& analysed, const TextOptions& options)
-      : analysed_(analysed), options_(options) {}
+      : analysed_(analysed), options_(options), page_(options.columns, options.colour) {}
 
-  std::string write() {
+  std::string write(const std::vector<Chosen>& devices) {
     header();
-    for (const auto& device : analysed_.devices) deviceSection(summarise(analysed_, *device));
-    if (analysed_.devices.empty()) {
-      line("No device: the file holds no segments and no events.");
+    for (const Chosen& chosen : devices) {
+      page_.blank();
+      chosen.range ? rangeSection(*chosen.device, *chosen.range)
+                   : deviceSection(summarise(analysed_, *chosen.device));
     }
+    if (devices.empty()) page_.line("No device: the file holds no segments and no events.");
     issues();
     settings();
-    return out_;
+    return page_.take();
   }
 
  private:
-  void line(std::string_view text) {
-    out_ += base::cutTo(base::printable(text), options_.columns) + '\n';
-  }
-  void paragraph(std::string_view text, size_t indent = 2, size_t hanging = 0) {
-    out_ += base::wrapped(base::printable(text), options_.columns, indent, hanging);
-  }
-  void bullet(std::string_view text) { paragraph(fmt::format("- {}", text), 2, 2); }
-  void blank() { out_ += '\n'; }
-  void heading(std::string_view text) {
-    std::string cut = base::cutTo(base::printable(text), options_.columns);
-    out_ += (options_.colour ? "\033[1m" + cut + "\033[0m" : cut) + '\n';
-  }
-
   void header() {
     const model::Source& source = analysed_.trace.source;
-    std::string name = source.name.substr(source.name.find_last_of('/') + 1);
-    heading(name);
+    page_.heading(options_.name.empty() ? lastParts(source.name, 1) : options_.name);
     std::string format =
         source.container.empty() ? source.format : source.format + " in " + source.container;
-    line(fmt::format("  {}, {}, {}, {}, {}", humanBytes(source.data_bytes), format,
-                     counted(analysed_.trace.events.size(), "event"),
-                     counted(analysed_.trace.allocations.size(), "allocation"),
-                     counted(analysed_.trace.stacks.size(), "stack")));
+    page_.paragraph(fmt::format("{}, {}, {}, {}, {}", humanBytes(source.data_bytes), format,
+                                counted(analysed_.trace.events.size(), "event"),
+                                counted(analysed_.trace.allocations.size(), "allocation"),
+                                counted(analysed_.trace.stacks.size(), "stack")));
   }
 
   void deviceSection(const DeviceSummary& summary) {
     Story story = tellStory(analysed_, summary);
-    blank();
     std::string place;
     if (story.step && summary.device->totals.steps() > 0) {
       place = fmt::format(" at step {}", withCommas(*story.step));
-      int64_t time = summary.device->time.timeOf(*story.step);
-      if (time != model::kNoTime) {
-        uint64_t since_us =
-            static_cast<uint64_t>(time) - static_cast<uint64_t>(summary.device->time.firstUs());
-        place += fmt::format(", {:.3f} s", static_cast<double>(since_us) / 1e6);
+      if (summary.device->time.timeOf(*story.step) != model::kNoTime) {
+        place += fmt::format(", {} s", secondsAt(*summary.device, *story.step));
       }
     }
-    heading(fmt::format("{}: {}{}", analysis::deviceLabel(summary.device->device), story.eyebrow,
-                        place));
-    paragraph(story.headline);
-    for (const Sentence& sentence : story.sentences) bullet(plainText(sentence.parts));
-    totals(summary);
-    holders(summary.at_oom ? *summary.at_oom : summary.peak.holders,
-            summary.at_oom                        ? "out of memory"
-            : summary.device->totals.steps() == 0 ? "end"
-                                                  : "peak");
+    page_.heading(fmt::format("{}: {}{}", analysis::deviceLabel(summary.device->device),
+                              story.eyebrow, place));
+    page_.paragraph(story.headline);
+    for (const Sentence& sentence : story.sentences) page_.bullet(plainText(sentence.parts));
+    bool has_steps = summary.device->totals.steps() > 0;
+    totals(summary.initial, summary.final, summary.peak, has_steps);
+    holders(summary.at_oom ? *summary.at_oom : summary.peak.holders, summary.at_oom
+                                                                         ? "out of memory"
+                                                                     : has_steps ? "peak"
+                                                                                 : "end");
     phases(summary);
     findings(story);
     identities(summary);
   }
 
-  void totals(const DeviceSummary& summary) {
-    blank();
-    line(fmt::format("  {:<12}{:>14}{:>14}{:>14}   {}", "", "start", "end", "peak", "at step"));
-    auto row = [&](const char* name, uint64_t start, uint64_t end, const analysis::Peak& peak) {
-      line(fmt::format("  {:<12}{:>14}{:>14}{:>14}   {}", name, humanBytes(start), humanBytes(end),
-                       humanBytes(peak.bytes),
-                       summary.device->totals.steps() == 0 ? "–" : withCommas(peak.step)));
+  void rangeSection(const analysis::DeviceAnalysis& device, analysis::StepRange range) {
+    RangeSummary summary = summariseRange(analysed_, device, range);
+    std::string times;
+    if (device.time.present()) {
+      times =
+          fmt::format(", {} – {} s", secondsAt(device, range.first), secondsAt(device, range.last));
+    }
+    page_.heading(fmt::format("{}: steps {} – {} of {}{}", analysis::deviceLabel(device.device),
+                              withCommas(range.first), withCommas(range.last),
+                              withCommas(device.totals.steps()), times));
+    for (const analysis::OomReport& oom : summary.ooms) {
+      if (&oom - summary.ooms.data() == static_cast<ptrdiff_t>(options_.holders)) {
+        page_.bullet(fmt::format("{} in all", counted(summary.ooms.size(), "out of memory")));
+        break;
+      }
+      page_.bullet(fmt::format("Out of memory at step {}: {} asked, {} left in the driver.",
+                               withCommas(oom.step), humanBytes(oom.requested_bytes),
+                               humanBytes(oom.device_free_bytes)));
+    }
+    totals(summary.before, summary.after, summary.peak, true);
+    holders(summary.peak.holders,
+            fmt::format("peak of these steps, step {}", withCommas(summary.peak.active.step)));
+  }
+
+  // Seconds since the device's first event; unsigned: times of a hostile file may overflow.
+  static std::string secondsAt(const analysis::DeviceAnalysis& device, analysis::Step step) {
+    uint64_t since_us = static_cast<uint64_t>(device.time.timeOf(step)) -
+                        static_cast<uint64_t>(device.time.firstUs());
+    return fmt::format("{:.3f}", static_cast<double>(since_us) / 1e6);
+  }
+
+  void totals(const analysis::Totals& start, const analysis::Totals& end,
+              const analysis::PeakReport& peaks, bool has_steps) {
+    page_.blank();
+    if (!page_.isNarrow()) {
+      page_.line(
+          fmt::format("  {:<12}{:>14}{:>14}{:>14}   {}", "", "start", "end", "peak", "at step"));
+    }
+    auto row = [&](const char* name, uint64_t at_start, uint64_t at_end,
+                   const analysis::Peak& peak) {
+      std::string step = has_steps ? withCommas(peak.step) : "–";
+      if (page_.isNarrow()) {
+        page_.paragraph(fmt::format("{}: peak {}{}", name, humanBytes(peak.bytes),
+                                    has_steps ? fmt::format(" at step {}", step) : std::string()),
+                        2, 2);
+        page_.paragraph(fmt::format("start {}, end {}", humanBytes(at_start), humanBytes(at_end)),
+                        4);
+        return;
+      }
+      page_.line(fmt::format("  {:<12}{:>14}{:>14}{:>14}   {}", name, humanBytes(at_start),
+                             humanBytes(at_end), humanBytes(peak.bytes), step));
     };
-    row("requested", summary.initial.requested_bytes, summary.final.requested_bytes,
-        summary.peak.requested);
-    row("allocated", summary.initial.allocated_bytes, summary.final.allocated_bytes,
-        summary.peak.allocated);
-    row("active", summary.initial.active_bytes, summary.final.active_bytes, summary.peak.active);
-    row("reserved", summary.initial.reserved_bytes, summary.final.reserved_bytes,
-        summary.peak.reserved);
-    if (summary.peak.uncertain_bytes > 0) {
-      line(fmt::format("  Active and allocated peaks may be higher by at most {}.",
-                       humanBytes(summary.peak.uncertain_bytes)));
+    row("requested", start.requested_bytes, end.requested_bytes, peaks.requested);
+    row("allocated", start.allocated_bytes, end.allocated_bytes, peaks.allocated);
+    row("active", start.active_bytes, end.active_bytes, peaks.active);
+    row("reserved", start.reserved_bytes, end.reserved_bytes, peaks.reserved);
+    if (peaks.uncertain_bytes > 0) {
+      page_.paragraph(fmt::format("Active and allocated peaks may be higher by at most {}.",
+                                  humanBytes(peaks.uncertain_bytes)));
     }
   }
 
-  void holders(const analysis::Holders& holders, const char* at) {
+  void holders(const analysis::Holders& holders, const std::string& at) {
     if (holders.groups.empty()) return;
-    blank();
-    heading(fmt::format("  Who holds {} at the {}: {}, {}", humanBytes(holders.block_bytes), at,
-                        counted(holders.blocks, "block"), counted(holders.groups.size(), "stack")));
-    size_t shown = std::min(options_.holders, holders.groups.size());
+    page_.blank();
+    page_.heading(
+        fmt::format("Who holds {} at the {}: {}, {}", humanBytes(holders.block_bytes), at,
+                    counted(holders.blocks, "block"), counted(holders.groups.size(), "stack")),
+        2);
+    std::vector<HolderName> names = holderNames(analysed_, holders.groups, options_.holders);
     uint64_t rest = holders.block_bytes;
-    for (size_t i = 0; i < shown; ++i) {
+    for (size_t i = 0; i < names.size(); ++i) {
       const analysis::StackGroup& group = holders.groups[i];
       rest -= group.block_bytes;
-      std::string label = analysed_.labels.label(group.stack);
+      std::string label = names[i].label;
       if (!group.stack.valid() && group.older_bytes == group.block_bytes) {
         label = "older than the recording, no stack";
       }
-      std::string caller = analysed_.labels.caller(group.stack);
-      if (!caller.empty()) label += " ‹ " + caller;
-      line(fmt::format("  {:>11}  {:>5.1f} %  {:>7} ×  {}", humanBytes(group.block_bytes),
-                       percent(group.block_bytes, holders.block_bytes), withCommas(group.blocks),
-                       label));
+      if (!names[i].caller.empty()) label += " ‹ " + names[i].caller;
+      holderRow(group.block_bytes, holders.block_bytes,
+                fmt::format("{:>7} ×", withCommas(group.blocks)), label);
     }
-    if (shown < holders.groups.size()) {
-      line(fmt::format("  {:>11}  {:>5.1f} %  in {}", humanBytes(rest),
-                       percent(rest, holders.block_bytes),
-                       counted(holders.groups.size() - shown, "more stack")));
+    if (names.size() < holders.groups.size()) {
+      holderRow(rest, holders.block_bytes, "",
+                "in " + counted(holders.groups.size() - names.size(), "more stack"));
     }
   }
 
-  static double percent(uint64_t part, uint64_t whole) {
-    return whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+  void holderRow(uint64_t bytes, uint64_t all_bytes, const std::string& blocks,
+                 const std::string& name) {
+    std::string numbers =
+        fmt::format("  {:>11}  {:>5.1f} %  ", humanBytes(bytes), percent(bytes, all_bytes));
+    if (!blocks.empty()) numbers += blocks + "  ";
+    if (!page_.isNarrow()) return page_.line(numbers + name);
+    page_.line(numbers.substr(0, numbers.find_last_not_of(' ') + 1));
+    page_.paragraph(name, 4, 2);
   }
 
   void phases(const DeviceSummary& summary) {
     if (summary.phases.empty()) return;
-    blank();
-    heading(fmt::format("  Phases: {} with events", counted(summary.phases_total, "annotation")));
-    line(fmt::format("  {:>12}{:>13}  {:<23}  {}", "peak active", "grew by", "steps", "name"));
+    page_.blank();
+    page_.heading(
+        fmt::format("Phases: {} with events", counted(summary.phases_total, "annotation")), 2);
+    if (!page_.isNarrow()) {
+      page_.line(
+          fmt::format("  {:>12}{:>13}  {:<23}  {}", "peak active", "grew by", "steps", "name"));
+    }
     size_t shown = std::min<size_t>(options_.holders, summary.phases.size());
-    for (size_t i = 0; i < shown; ++i) {
-      const analysis::PhaseSummary& phase = summary.phases[i];
-      std::string steps =
-          fmt::format("{} – {}", withCommas(phase.begin_step), withCommas(phase.end_step - 1));
-      line(fmt::format(
-          "  {:>12}{}  {}  {}{}", humanBytes(phase.peak_active_bytes),
-          padLeft(base::humanDelta(phase.grew_bytes), 13), base::padRight(steps, 23),
-          std::string(phase.depth * 2, ' '),
-          analysed_.trace.strings.text(analysed_.trace.annotations.name[phase.annotation])));
-    }
+    for (size_t i = 0; i < shown; ++i) phaseRow(summary.phases[i]);
     if (shown < summary.phases_total) {
-      line(fmt::format("  {} more: SELECT * FROM annotations",
-                       withCommas(summary.phases_total - shown)));
+      page_.line(fmt::format("  {} more: SELECT * FROM annotations",
+                             withCommas(summary.phases_total - shown)));
     }
+  }
+
+  void phaseRow(const analysis::PhaseSummary& phase) {
+    std::string_view name =
+        analysed_.trace.strings.text(analysed_.trace.annotations.name[phase.annotation]);
+    std::string indent(phase.depth * 2, ' ');
+    std::string steps =
+        fmt::format("{} – {}", withCommas(phase.begin_step), withCommas(phase.end_step - 1));
+    std::string peak = humanBytes(phase.peak_active_bytes);
+    std::string grew = base::humanDelta(phase.grew_bytes);
+    if (page_.isNarrow()) {
+      page_.line(fmt::format("  {}{}", indent, name));
+      return page_.paragraph(fmt::format("peak {}, grew by {}, steps {}", peak, grew, steps), 4);
+    }
+    page_.line(fmt::format("  {:>12}{}  {}  {}{}", peak, padLeft(grew, 13),
+                           base::padRight(steps, 23), indent, name));
   }
 
   void findings(const Story& story) {
     if (story.findings.empty()) return;
-    blank();
-    heading("  Findings");
+    page_.blank();
+    page_.heading("Findings", 2);
     for (const Finding& finding : story.findings) {
       std::string text = plainText(finding.parts);
       if (finding.bytes) text += ": " + humanBytes(*finding.bytes);
-      bullet(text);
+      page_.bullet(text);
     }
   }
 
   void identities(const DeviceSummary& summary) {
-    blank();
-    heading("  Checks");
+    page_.blank();
+    page_.heading("Checks", 2);
     for (const analysis::Identity& identity : summary.identities) {
-      bullet((identity.holds ? "holds: " : "DIFFERS: ") + identity.text);
+      page_.bullet((identity.holds ? "holds: " : "DIFFERS: ") + identity.text);
     }
   }
 
   void issues() {
     const auto& all = analysed_.trace.issues.all();
     if (all.empty()) return;
-    blank();
-    heading("Issues met while reading");
+    page_.blank();
+    page_.heading("Issues met while reading");
     for (const model::Issue& issue : all) {
       std::string head = fmt::format("{} × {}", withCommas(issue.count), model::name(issue.kind));
       if (issue.device != model::Issue::kNoDevice)
         head += fmt::format(" on device {}", issue.device);
       if (!issue.detail.empty()) head += " (" + issue.detail + ")";
       if (issue.bytes > 0) head += ", " + humanBytes(issue.bytes);
-      if (issue.first_step != model::Issue::kNone) {
-        head += fmt::format(", first at step {}", withCommas(issue.first_step));
+      if (std::optional<uint64_t> step = firstStep(analysed_, issue)) {
+        head += fmt::format(", first at step {}", withCommas(*step));
       } else if (issue.first_offset != model::Issue::kNone) {
         head += fmt::format(", first at byte {}", withCommas(issue.first_offset));
       }
-      paragraph(head);
-      paragraph(model::meaning(issue.kind), 4);
+      page_.paragraph(head);
+      page_.paragraph(model::meaning(issue.kind), 4);
     }
   }
 
   void settings() {
     const model::AllocatorSettings& settings = analysed_.trace.settings;
     if (!settings.present) return;
-    blank();
-    paragraph(
+    page_.blank();
+    page_.paragraph(
         "Allocator settings: " + (settings.conf.empty() ? std::string("default") : settings.conf),
         0);
   }
 
   const AnalysedTrace& analysed_;
   const TextOptions& options_;
-  std::string out_;
+  TextPage page_;
 };
 
 }  // namespace
 
+std::string reportText(const AnalysedTrace& analysed, const std::vector<Chosen>& devices,
+                       const TextOptions& options) {
+  return Report(analysed, options).write(devices);
+}
+
 std::string reportText(const AnalysedTrace& analysed, const TextOptions& options) {
-  return Report(analysed, options).write();
+  std::vector<Chosen> all;
+  for (const auto& device : analysed.devices) all.push_back({device.get(), std::nullopt});
+  return reportText(analysed, all, options);
 }
 
 }  // namespace tidegauge::exporting

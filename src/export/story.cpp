@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "export/holder_names.h"
 
 namespace tidegauge::exporting {
 namespace {
@@ -35,14 +36,29 @@ Link timeline() { return {"timeline", "Timeline", {}}; }
 
 Link sql(std::string query) { return {"sql", "SQL", {{"sql", std::move(query)}}}; }
 
-// Two compared sizes in one unit: the finer one that keeps them apart.
-std::pair<std::string, std::string> sameUnit(uint64_t a, uint64_t b) {
-  base::ByteUnit unit = std::min(base::unitFor(a), base::unitFor(b));
-  if (unit == base::ByteUnit::kB) unit = std::max(base::unitFor(a), base::unitFor(b));
-  if (unit > base::ByteUnit::kMiB && (a > b ? a - b : b - a) < (uint64_t{10} << 30)) {
-    unit = base::ByteUnit::kMiB;
+// Compared sizes in one unit: the finest of theirs, so that none reads 0.00, but none in more than
+// five digits. Sizes too far apart for that keep their own units.
+std::vector<std::string> inOneUnit(std::initializer_list<uint64_t> sizes) {
+  using base::ByteUnit;
+  constexpr uint64_t kMostDigits = 100'000;
+  auto shift = [](ByteUnit unit) { return 10 * static_cast<int>(unit); };
+  uint64_t largest = std::max(sizes);
+  uint64_t least = largest;
+  for (uint64_t size : sizes) {
+    if (size > 0) least = std::min(least, size);
   }
-  return {humanBytes(a, unit), humanBytes(b, unit)};
+  ByteUnit unit = base::unitFor(least);
+  bool close = least < largest && unit > ByteUnit::kMiB && largest - least < uint64_t{10} << 30;
+  if (close && largest >> shift(ByteUnit::kMiB) < kMostDigits) unit = ByteUnit::kMiB;
+  while (unit < ByteUnit::kTiB && largest >> shift(unit) >= kMostDigits) {
+    unit = static_cast<ByteUnit>(static_cast<int>(unit) + 1);
+  }
+  bool far_apart = humanBytes(least, unit) == humanBytes(0, unit);
+  std::vector<std::string> texts;
+  for (uint64_t size : sizes) {
+    texts.push_back(far_apart || size == 0 ? humanBytes(size) : humanBytes(size, unit));
+  }
+  return texts;
 }
 
 std::string pieces(uint64_t count) {
@@ -57,17 +73,13 @@ void tellOom(const AnalysedTrace& analysed, const DeviceSummary& summary, Story&
   story.kind = Story::Kind::kOom;
   story.eyebrow = "Out of memory";
   story.step = oom.step;
-  if (oom.device_free_bytes == 0) {
-    story.headline =
-        fmt::format("{} were asked for, nothing was left.", humanBytes(oom.requested_bytes));
-  } else {
-    auto [asked, left] = sameUnit(oom.requested_bytes, oom.device_free_bytes);
-    story.headline = fmt::format("{} were asked for, {} were left.", asked, left);
-  }
   const analysis::FreeParts& free = *oom.free;  // the worst is always looked at
-  if (free.bytes > 0) {
-    story.headline += fmt::format(" {} lay free inside segments.", humanBytes(free.bytes));
-  }
+  std::vector<std::string> sizes =
+      inOneUnit({oom.requested_bytes, oom.device_free_bytes, free.bytes});
+  story.headline = oom.device_free_bytes == 0
+                       ? fmt::format("{} were asked for, nothing was left.", sizes[0])
+                       : fmt::format("{} were asked for, {} were left.", sizes[0], sizes[1]);
+  if (free.bytes > 0) story.headline += fmt::format(" {} lay free inside segments.", sizes[2]);
 
   Sentence split;
   if (oom.overBytes() > 0) {
@@ -76,14 +88,14 @@ void tellOom(const AnalysedTrace& analysed, const DeviceSummary& summary, Story&
   } else {
     split.parts = {plain("The driver had enough; a limit of the process refused. ")};
   }
-  split.parts.insert(
-      split.parts.end(),
-      {plain("Of "), strong(humanBytes(oom.totals.reserved_bytes)), plain(" reserved, "),
-       strong(humanBytes(oom.totals.active_bytes)), plain(" were live")});
+  std::vector<std::string> held =
+      inOneUnit({oom.totals.reserved_bytes, oom.totals.active_bytes, free.largest_bytes});
+  split.parts.insert(split.parts.end(), {plain("Of "), strong(held[0]), plain(" reserved, "),
+                                         strong(held[1]), plain(" were live")});
   if (free.count > 0) {
     split.parts.insert(split.parts.end(),
                        {plain("; the rest lay free in "), strong(pieces(free.count)),
-                        plain(", the largest "), strong(humanBytes(free.largest_bytes))});
+                        plain(", the largest "), strong(held[2])});
   }
   split.parts.push_back(plain("."));
   split.link = timelineAround(summary, oom.step);
@@ -133,12 +145,13 @@ void tellPeak(const DeviceSummary& summary, Story& story) {
   const analysis::PeakReport& peak = summary.peak;
   story.step = peak.active.step;
   story.eyebrow = "High water";
-  auto [live, reserved] = sameUnit(peak.active.bytes, peak.reserved.bytes);
-  story.headline = fmt::format("{} were live at the peak, {} reserved.", live, reserved);
   uint64_t reserved_then = summary.device->totals.at(peak.active.step).reserved_bytes;
-  Sentence sentence{{plain("The program held "), strong(humanBytes(peak.active.bytes)),
-                     plain(" at step "), strong(withCommas(peak.active.step)), plain("; "),
-                     strong(humanBytes(reserved_then)), plain(" were reserved then.")},
+  std::vector<std::string> sizes =
+      inOneUnit({peak.active.bytes, peak.reserved.bytes, reserved_then});
+  story.headline = fmt::format("{} were live at the peak, {} reserved.", sizes[0], sizes[1]);
+  Sentence sentence{{plain("The program held "), strong(sizes[0]), plain(" at step "),
+                     strong(withCommas(peak.active.step)), plain("; "), strong(sizes[2]),
+                     plain(" were reserved then.")},
                     timelineAround(summary, peak.active.step)};
   story.sentences.push_back(std::move(sentence));
 }
@@ -146,23 +159,31 @@ void tellPeak(const DeviceSummary& summary, Story& story) {
 void tellHolders(const AnalysedTrace& analysed, const DeviceSummary& summary, Story& story) {
   const analysis::Holders& holders = summary.at_oom ? *summary.at_oom : summary.peak.holders;
   if (holders.groups.empty() || holders.block_bytes == 0) return;
-  size_t shown = 0;
+  std::vector<analysis::StackGroup> largest;
   for (const analysis::StackGroup& group : holders.groups) {
-    if (!group.stack.valid()) continue;
+    if (group.stack.valid()) largest.push_back(group);
+    if (largest.size() == 2) break;
+  }
+  std::vector<HolderName> names = holderNames(analysed, largest, largest.size());
+  bool alike = names.size() == 2 && names[0].label == names[1].label;
+  for (size_t i = 0; i < largest.size(); ++i) {
+    const analysis::StackGroup& group = largest[i];
     double share =
         100.0 * static_cast<double>(group.block_bytes) / static_cast<double>(holders.block_bytes);
-    Sentence sentence{
-        {plain(shown == 0 ? "Most is held by " : "Then "), code(analysed.labels.label(group.stack)),
-         plain(": "), strong(humanBytes(group.block_bytes)),
-         plain(fmt::format(" in {}, {:.1f} % of live bytes.", blocks(group.blocks), share))},
-        {}};
+    Sentence sentence{{plain(i == 0 ? "Most is held by " : "Then "), code(names[i].label)}, {}};
+    if (alike && !names[i].caller.empty()) {
+      sentence.parts.insert(sentence.parts.end(), {plain(" via "), code(names[i].caller)});
+    }
+    sentence.parts.insert(
+        sentence.parts.end(),
+        {plain(": "), strong(humanBytes(group.block_bytes)),
+         plain(fmt::format(" in {}, {:.1f} % of live bytes.", blocks(group.blocks), share))});
     sentence.link = sql(fmt::format(
         "SELECT id, address_id(address, version) AS address, requested_bytes, alloc_step,\n"
         "       free_completed_step\nFROM live_at({}, {})\nWHERE stack_id = {}\n"
         "ORDER BY requested_bytes DESC",
         summary.device->device.ordinal, holders.step, group.stack.value));
     story.sentences.push_back(std::move(sentence));
-    if (++shown == 2) break;
   }
 }
 
@@ -172,12 +193,13 @@ void tellUnused(const DeviceSummary& summary, Story& story) {
   if (reserved <= active) return;
   uint64_t unused = reserved - active;
   if (!summary.at_oom) {
-    Sentence sentence{{plain("At the end "), strong(humanBytes(unused)), plain(" of "),
-                       strong(humanBytes(reserved)), plain(" reserved are not live")},
+    std::vector<std::string> sizes = inOneUnit({unused, reserved, summary.final_free.pinned_bytes});
+    Sentence sentence{{plain("At the end "), strong(sizes[0]), plain(" of "), strong(sizes[1]),
+                       plain(" reserved are not live")},
                       timeline()};
     if (summary.final_free.pinned_bytes > 0) {
       sentence.parts.insert(sentence.parts.end(),
-                            {plain(": "), strong(humanBytes(summary.final_free.pinned_bytes)),
+                            {plain(": "), strong(sizes[2]),
                              plain(" share a segment with live blocks and cannot be returned")});
     }
     sentence.parts.push_back(plain("."));
@@ -195,7 +217,11 @@ void tellUnused(const DeviceSummary& summary, Story& story) {
 
 void tellOlder(const DeviceSummary& summary, Story& story) {
   uint64_t older = summary.at_peak.older_bytes;
-  uint64_t count = summary.allocations_by_provenance[1] + summary.allocations_by_provenance[3];
+  auto countOf = [&](model::Provenance provenance) {
+    return summary.allocations_by_provenance[static_cast<size_t>(provenance)];
+  };
+  uint64_t count =
+      countOf(model::Provenance::kBeforeRecording) + countOf(model::Provenance::kGhost);
   if (older > 0) {
     story.findings.push_back(
         {Severity::kMedium,
@@ -205,7 +231,7 @@ void tellOlder(const DeviceSummary& summary, Story& story) {
              "provenance, free_completed_step\nFROM allocations\nWHERE provenance IN "
              "('before_recording', 'ghost')\nORDER BY block_bytes DESC")});
   }
-  if (uint64_t lost = summary.allocations_by_provenance[2]; lost > 0) {
+  if (uint64_t lost = countOf(model::Provenance::kLost); lost > 0) {
     story.findings.push_back(
         {Severity::kMedium,
          {plain(fmt::format("One end of the life was not recorded: {}", blocks(lost)))},
@@ -263,6 +289,16 @@ std::string plainText(const std::vector<Part>& parts) {
   return text;
 }
 
+std::optional<uint64_t> firstStep(const AnalysedTrace& analysed, const model::Issue& issue) {
+  bool has_steps = analysed.trace.events.size() > 0;
+  if (issue.device != model::Issue::kNoDevice) {
+    const analysis::DeviceAnalysis* device = analysed.findDevice(issue.device);
+    has_steps = device != nullptr && device->totals.steps() > 0;
+  }
+  bool known = has_steps && issue.first_step != model::Issue::kNone;
+  return known ? std::optional(issue.first_step) : std::nullopt;
+}
+
 Story tellStory(const AnalysedTrace& analysed, const DeviceSummary& summary) {
   Story story;
   if (summary.at_oom) {
@@ -275,8 +311,10 @@ Story tellStory(const AnalysedTrace& analysed, const DeviceSummary& summary) {
   tellOlder(summary, story);
   tellChecks(analysed, summary, story);
   if (story.kind == Story::Kind::kState) {
-    auto [live, reserved] = sameUnit(summary.final.active_bytes, summary.final.reserved_bytes);
-    story.headline = fmt::format("{} live, {} reserved when the file was written.", live, reserved);
+    std::vector<std::string> sizes =
+        inOneUnit({summary.final.active_bytes, summary.final.reserved_bytes});
+    story.headline =
+        fmt::format("{} live, {} reserved when the file was written.", sizes[0], sizes[1]);
     story.sentences.clear();
     tellHolders(analysed, summary, story);
     story.sentences.push_back(

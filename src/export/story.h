@@ -51,6 +51,11 @@ struct Story {
 
 Story tellStory(const analysis::AnalysedTrace& analysed, const analysis::DeviceSummary& summary);
 
+// The first step that an issue is about. A device without events has no steps: what is met there is
+// met in its final state.
+std::optional<uint64_t> firstStep(const analysis::AnalysedTrace& analysed,
+                                  const model::Issue& issue);
+
 std::string plainText(const std::vector<Part>& parts);
 
 }  // namespace tidegauge::exporting

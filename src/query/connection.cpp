@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "query/explain_error.h"
-#include "query/functions.h"
 
 namespace tidegauge::query {
 namespace {
@@ -39,9 +38,14 @@ int authorize(void* data, int action, const char* first, const char* second, con
 int hasPassed(void* deadline) { return static_cast<const Deadline*>(deadline)->hasPassed(); }
 
 constexpr int kMostSqlBytes = 1 << 20;
+// Of one value. Some functions of SQLite (instr, replace) take the square of it and cannot be
+// interrupted: seconds at 1 MiB, hours at 64.
+constexpr int kMostValueBytes = 1 << 20;
+// Of all queries of the process together, for sorting and for results that are collected.
+constexpr int64_t kMostSqliteBytes = int64_t{1} << 30;
 
 void setLimits(sqlite3* db) {
-  constexpr std::pair<int, int> kLimits[] = {{SQLITE_LIMIT_LENGTH, 64 << 20},
+  constexpr std::pair<int, int> kLimits[] = {{SQLITE_LIMIT_LENGTH, kMostValueBytes},
                                              {SQLITE_LIMIT_SQL_LENGTH, kMostSqlBytes},
                                              {SQLITE_LIMIT_COLUMN, 500},
                                              {SQLITE_LIMIT_EXPR_DEPTH, 200},
@@ -87,6 +91,8 @@ bool isEmptySql(sqlite3* db, const char* sql, const char* end) {
 
 base::Result<Connection> Connection::open(const std::vector<VirtualTableSource>& sources,
                                           const AnalysedTrace& trace, ScanContext& context) {
+  static const int64_t previous_limit = sqlite3_hard_heap_limit64(kMostSqliteBytes);
+  (void)previous_limit;
   sqlite3* db = nullptr;
   int rc = sqlite3_open_v2(":memory:", &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
   Connection connection(db);
@@ -105,7 +111,8 @@ base::Result<Connection> Connection::open(const std::vector<VirtualTableSource>&
     connection.access_->readable.insert(source.function ? source.function->name
                                                         : source.table->name);
   }
-  registerFunctions(db, trace);
+  connection.functions_ = std::make_unique<FunctionContext>(FunctionContext{trace});
+  registerFunctions(db, *connection.functions_);
   sqlite3_set_authorizer(db, authorize, connection.access_.get());
   constexpr int kStepsBetweenChecks = 2000;  // some 50 µs
   sqlite3_progress_handler(db, kStepsBetweenChecks, hasPassed,

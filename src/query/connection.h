@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "query/functions.h"
 #include "query/schema.h"
 #include "query/virtual_table.h"
 
@@ -45,7 +46,8 @@ class Connection {
  private:
   explicit Connection(sqlite3* db) : db_(db) {}
 
-  std::unique_ptr<Access> access_;  // the authorizer points here
+  std::unique_ptr<Access> access_;              // the authorizer points here
+  std::unique_ptr<FunctionContext> functions_;  // … and the functions here
   std::unique_ptr<sqlite3, CloseDatabase> db_;
 };
 

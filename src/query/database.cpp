@@ -31,6 +31,30 @@ std::vector<Table> allTables(const AnalysedTrace& trace) {
   return tables;
 }
 
+void restrict(Table& table, const Scope& scope) {
+  auto keep = [&](const char* name, std::optional<int64_t> low, std::optional<int64_t> high) {
+    int column = table.findColumn(name);
+    if (column < 0 || (!low && !high)) return;
+    KeyRange range;
+    range.column = column;
+    range.low = low.value_or(range.low);
+    range.high = high.value_or(range.high);
+    table.within.push_back(range);
+  };
+  // "from … to": [first, end)
+  auto keepTouching = [&](const char* first, const char* end) {
+    if (table.findColumn(end) < 0) return;
+    keep(first, std::nullopt, scope.last_step);
+    if (scope.first_step) keep(end, *scope.first_step + 1, std::nullopt);
+  };
+  // Streams, pools and issues may belong to several devices or to none.
+  bool shared = table.name == "streams" || table.name == "pools" || table.name == "issues";
+  if (!shared) keep("device", scope.device, scope.device);
+  keep("step", scope.first_step, scope.last_step);
+  keepTouching("first_step", "last_step");
+  keepTouching("begin_step", "end_step");
+}
+
 // What a column of the result holds. Columns of tables know it; of an expression the name and the
 // first value tell.
 ColumnKind kindOf(sqlite3_stmt* statement, int column, bool has_row) {
@@ -115,7 +139,9 @@ class Collector : public RowSink {
 
 }  // namespace
 
-Database::Database(const AnalysedTrace& trace) : trace_(trace), tables_(allTables(trace)) {
+Database::Database(const AnalysedTrace& trace, const Scope& scope)
+    : trace_(trace), tables_(allTables(trace)) {
+  for (Table& table : tables_) restrict(table, scope);
   functions_ = tableFunctions(trace, tables_);
   for (const Table& table : tables_) schema_.tables.push_back(table.describe());
   for (const TableFunction& function : functions_) {

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -29,6 +30,14 @@ struct QueryLimits {
   uint64_t bytes = uint64_t{256} << 20;  // of all values together
   uint64_t milliseconds = 30'000;
   std::stop_token stop{};  // ends the query early, with an error
+};
+
+// A part of the file: tables show only their rows of it, and `events` and `totals` only these
+// steps; things that have a life, only if it touches them.
+struct Scope {
+  std::optional<int64_t> device;
+  std::optional<int64_t> first_step;
+  std::optional<int64_t> last_step;
 };
 
 struct QueryColumn {
@@ -64,7 +73,7 @@ struct QueryResult {
 
 class Database {
  public:
-  explicit Database(const analysis::AnalysedTrace& trace);
+  explicit Database(const analysis::AnalysedTrace& trace, const Scope& scope = {});
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 

@@ -18,6 +18,18 @@ views on the opened file; the SQL is SQLite's.
 * Columns ending in `_id` refer to the `id` of the table they name.
 * Equality and ranges on numbers, `=` and `IN` on names, `LIKE '%text%'`, `ORDER BY` and `GROUP BY`
   are answered from the columns themselves; `EXPLAIN QUERY PLAN SELECT …` shows which.
+* An address is an integer with a sign, as all of SQLite's: addresses in the upper half are negative.
+  `hex_address(address)` shows any of them as "0x7f0586000000". Integers beyond ±2^53 are text in the
+  answers of the page's server, because a browser would round them.
+* Arguments of the wrong kind, a device that is not there or a negative step are errors. NULL as an
+  argument gives no rows or NULL; a step past the end is the last state.
+* A query may run for 30 s in the page and for `--timeout` seconds (60) on the command line; closing
+  the request or Ctrl-C ends it. A value holds 1 MiB at most, `median` and `percentile` keep 67 million
+  values, `printf` and `format` take widths up to 1000, `trim` cuts off up to 100 bytes of characters.
+  The text of a stack ends at 256 KiB with "… 12 more frames".
+* `tidegauge query --device N` leaves the rows of that device; `--from` and `--to` leave the events and
+  totals of those steps, and the allocations, segments, pieces and annotations that touch them.
+  `live_at` and `blocks_at` name their place themselves.
 * A column whose name ends in `bytes`, `step` or `time_us` is shown as one by the page; write
   `sum(block_bytes) AS held_bytes` to keep that.
 

@@ -96,11 +96,18 @@ Names columnNames(const TableDoc& table) {
   return names;
 }
 
+std::string tableHint(std::string_view table, const Schema& schema) {
+  Names names;
+  for (const TableDoc& known : schema.tables) names.push_back(known.name);
+  return fmt::format("tables: {}{}", fmt::join(names, ", "), suggestion(table, names));
+}
+
 std::string columnHint(std::string_view column, std::string_view sql, const Schema& schema) {
   size_t dot = column.rfind('.');
   std::string alias =
       dot == std::string_view::npos ? std::string() : lowerAscii(column.substr(0, dot));
   if (dot != std::string_view::npos) column.remove_prefix(dot + 1);
+  if (!alias.empty() && tablesOf(sql, alias, schema).empty()) return tableHint(alias, schema);
   std::string hint;
   Names all;
   for (const TableDoc* table : tablesOf(sql, alias, schema)) {
@@ -115,12 +122,6 @@ std::string columnHint(std::string_view column, std::string_view sql, const Sche
   return hint + suggestion(column, all);
 }
 
-std::string tableHint(std::string_view table, const Schema& schema) {
-  Names names;
-  for (const TableDoc& known : schema.tables) names.push_back(known.name);
-  return fmt::format("tables: {}{}", fmt::join(names, ", "), suggestion(table, names));
-}
-
 std::string functionHint(std::string_view function, const Schema& schema) {
   Names names;
   for (const FunctionDoc& known : schema.functions) {
@@ -128,6 +129,27 @@ std::string functionHint(std::string_view function, const Schema& schema) {
   }
   return fmt::format("besides SQLite's own: {}{}", fmt::join(names, ", "),
                      suggestion(function, names));
+}
+
+// "median(x)" of "wrong number of arguments to function median()".
+std::string argumentsHint(std::string_view function, const Schema& schema) {
+  std::string name = lowerAscii(function.substr(0, function.find('(')));
+  for (const FunctionDoc& known : schema.functions) {
+    if (known.signature.starts_with(name + "(")) return "it is " + known.signature;
+  }
+  return {};
+}
+
+std::string syntaxHint(std::string_view message, std::string_view sql, const Schema& schema) {
+  Names words = wordsOf(sql.substr(0, 200));
+  std::string first = words.empty() ? std::string() : words.front();
+  bool asks_for_tables = first == "show" || first == "describe" || first == "desc" ||
+                         first == "tables" || first == "schema";
+  if (asks_for_tables) return tableHint({}, schema);
+  if (message.starts_with("incomplete input")) return "the SQL ends in the middle";
+  return first == "select" || first == "with" || first == "explain"
+             ? std::string()
+             : "begin with SELECT: SELECT * FROM devices";
 }
 
 std::string hintFor(std::string_view message, std::string_view sql, const Schema& schema) {
@@ -138,6 +160,14 @@ std::string hintFor(std::string_view message, std::string_view sql, const Schema
   if (auto table = after("no such table: ")) return tableHint(*table, schema);
   if (message.ends_with("is prohibited")) return tableHint({}, schema);
   if (auto function = after("no such function: ")) return functionHint(*function, schema);
+  if (auto function = after("wrong number of arguments to function ")) {
+    return argumentsHint(*function, schema);
+  }
+  if (after("ambiguous column name: ")) {
+    return "several tables have it; write the table's name before it, as in events.step";
+  }
+  bool syntax = message.ends_with("syntax error") || message.starts_with("incomplete input");
+  if (syntax) return syntaxHint(message, sql, schema);
   return {};
 }
 

@@ -1,5 +1,6 @@
-// Functions of our own beside SQLite's: stack_text, human_bytes, address_id, median, percentile,
-// and those that return tables: live_at, blocks_at.
+// Functions of our own beside SQLite's: stack_text, human_bytes, hex_address, address_id, median,
+// percentile, and those that return tables: live_at, blocks_at. Arguments of the wrong kind are
+// errors, never an empty answer; NULL gives NULL.
 #pragma once
 
 #include <sqlite3.h>
@@ -11,9 +12,20 @@
 
 namespace tidegauge::query {
 
-// The trace must outlive the connection.
-void registerFunctions(sqlite3* db, const AnalysedTrace& trace);
+// What the functions of one connection share; must outlive it.
+struct FunctionContext {
+  const AnalysedTrace& trace;
+  uint64_t sampled = 0;  // values that median and percentile hold at the moment
+};
+
+void registerFunctions(sqlite3* db, FunctionContext& context);
 std::vector<FunctionDoc> scalarFunctionDocs();
+
+// The parts of registerFunctions.
+void registerAggregates(sqlite3* db, FunctionContext& context);
+// printf, format, trim, ltrim and rtrim as SQLite has them, but bounded: SQLite's own cannot be
+// interrupted and may take hours (printf('%.*c', 1e9, 'x')).
+void registerBoundedFunctions(sqlite3* db);
 
 // `tables` must hold "allocations" and "blocks", and must not move afterwards.
 std::vector<TableFunction> tableFunctions(const AnalysedTrace& trace,

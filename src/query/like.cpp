@@ -1,11 +1,11 @@
 #include "query/like.h"
 
-#include <fmt/format.h>
 #include <sqlite3.h>
 
 #include <algorithm>
 
 #include "query/columns.h"
+#include "query/stack_text.h"
 
 namespace tidegauge::query {
 namespace {
@@ -26,13 +26,14 @@ std::vector<std::string> piecesOf(std::string_view pattern) {
 
 class StackMatcher {
  public:
-  StackMatcher(const model::Trace& trace, const std::string& pattern)
-      : trace_(trace), pattern_(pattern), pieces_(piecesOf(pattern)) {
+  StackMatcher(const analysis::AnalysedTrace& analysed, const std::string& pattern)
+      : analysed_(analysed), pattern_(pattern), pieces_(piecesOf(pattern)) {
+    const model::Trace& trace = analysed.trace;
     bool anywhere = pattern.size() >= 2 && pattern.front() == '%' && pattern.back() == '%';
     frame_matches_.resize(trace.frames.size());
     frame_pieces_.resize(trace.frames.size());
     for (size_t f = 0; f < trace.frames.size(); ++f) {
-      std::string line = lineOf(f);
+      std::string line = analysed.labels.frameText(FrameId(static_cast<uint32_t>(f)));
       frame_matches_[f] = anywhere && isLike(line, pattern);
       std::string lower = lowerAscii(line);
       for (size_t p = 0; p < countedPieces(); ++p) {
@@ -43,35 +44,22 @@ class StackMatcher {
   }
 
   bool matches(StackId stack) const {
-    const FrameId* frames = trace_.stacks.framesOf(stack);
-    size_t depth = trace_.stacks.depth(stack);
+    const model::Stacks& stacks = analysed_.trace.stacks;
+    const FrameId* frames = stacks.framesOf(stack);
+    size_t depth = stacks.depth(stack);
     uint64_t pieces = 0;
     for (size_t i = 0; i < depth; ++i) {
       if (frame_matches_[frames[i].index()]) return true;
       pieces |= frame_pieces_[frames[i].index()];
     }
     uint64_t all = countedPieces() == 64 ? ~uint64_t{0} : (uint64_t{1} << countedPieces()) - 1;
-    return pieces == all && isLike(textOf(frames, depth), pattern_);
+    return pieces == all && isLike(stackTextOf(analysed_, stack), pattern_);
   }
 
  private:
   size_t countedPieces() const { return std::min<size_t>(pieces_.size(), 64); }
 
-  std::string lineOf(size_t f) const {
-    return fmt::format("{}:{} {}", trace_.strings.text(trace_.frames.file[f]),
-                       trace_.frames.line[f], trace_.strings.text(trace_.frames.function[f]));
-  }
-
-  std::string textOf(const FrameId* frames, size_t depth) const {
-    std::string text;
-    for (size_t i = 0; i < depth; ++i) {
-      if (i > 0) text += '\n';
-      text += lineOf(frames[i].index());
-    }
-    return text;
-  }
-
-  const model::Trace& trace_;
+  const analysis::AnalysedTrace& analysed_;
   const std::string& pattern_;
   std::vector<std::string> pieces_;
   std::vector<bool> frame_matches_;     // the frame alone decides
@@ -91,9 +79,9 @@ bool isLike(const std::string& text, const std::string& pattern) {
   return sqlite3_strlike(pattern.c_str(), text.c_str(), 0) == 0;
 }
 
-std::vector<bool> stacksLike(const model::Trace& trace, const std::string& pattern) {
+std::vector<bool> stacksLike(const analysis::AnalysedTrace& trace, const std::string& pattern) {
   StackMatcher matcher(trace, pattern);
-  std::vector<bool> matches(trace.stacks.size());
+  std::vector<bool> matches(trace.trace.stacks.size());
   for (uint32_t s = 0; s < matches.size(); ++s) matches[s] = matcher.matches(StackId(s));
   return matches;
 }

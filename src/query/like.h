@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/trace.h"
+#include "analysis/analysed_trace.h"
 
 namespace tidegauge::query {
 
@@ -21,6 +21,6 @@ bool isQuickPattern(std::string_view pattern);
 bool isLike(const std::string& text, const std::string& pattern);
 
 // By stack: does its text, "file:line function" per line, match?
-std::vector<bool> stacksLike(const model::Trace& trace, const std::string& pattern);
+std::vector<bool> stacksLike(const analysis::AnalysedTrace& trace, const std::string& pattern);
 
 }  // namespace tidegauge::query

@@ -16,15 +16,17 @@ constexpr size_t kDigits = size_t{1} << kDigitBits;
 // more per row.
 class OrderedKeys {
  public:
-  OrderedKeys(const Table& table, SortColumn by)
+  OrderedKeys(const Table& table, SortColumn by, const Deadline& deadline)
       : column_(table.columns[static_cast<size_t>(by.column)]),
-        flip_((uint64_t{1} << 63) ^ (by.descending ? ~uint64_t{0} : 0)) {}
+        flip_((uint64_t{1} << 63) ^ (by.descending ? ~uint64_t{0} : 0)),
+        deadline_(deadline) {}
 
-  template <class F>  // f(row, key)
-  void read(const RowOrder& order, F&& f) {
+  template <class F>  // f(row, key). False if time was up.
+  bool read(const RowOrder& order, F&& f) {
     std::array<Row, kBatch> rows;
     std::array<int64_t, kBatch> keys;
     for (size_t begin = 0; begin < order.size(); begin += kBatch) {
+      if (begin % (64 * kBatch) == 0 && deadline_.hasPassed()) return false;
       size_t count = std::min(kBatch, order.size() - begin);
       for (size_t i = 0; i < count; ++i) rows[i] = order[begin + i];
       column_.fill(rows.data(), count, keys.data());
@@ -32,22 +34,25 @@ class OrderedKeys {
         f(order[begin + i], static_cast<uint64_t>(keys[i]) ^ flip_);
       }
     }
+    return true;
   }
 
  private:
   const Column& column_;
   uint64_t flip_;
+  const Deadline& deadline_;
 };
 
 // One column of the stable sort: digits of 16 bits, lowest first; digits that all rows share, and
-// orders that hold already, cost no pass.
-void sortBy(const Table& table, SortColumn by, RowOrder& order, RowOrder& scratch) {
-  OrderedKeys keys(table, by);
+// orders that hold already, cost no pass. False if time was up.
+bool sortBy(const Table& table, SortColumn by, const Deadline& deadline, RowOrder& order,
+            RowOrder& scratch) {
+  OrderedKeys keys(table, by, deadline);
   uint64_t least = ~uint64_t{0};
   uint64_t most = 0;
   uint64_t previous = 0;
   bool sorted = true;
-  keys.read(order, [&](uint32_t, uint64_t key) {
+  bool all = keys.read(order, [&](uint32_t, uint64_t key) {
     // NULL, the lowest key, would stretch the range over all 64 bits; see rank below.
     sorted = sorted && previous <= key;
     previous = key;
@@ -55,7 +60,7 @@ void sortBy(const Table& table, SortColumn by, RowOrder& order, RowOrder& scratc
     least = std::min(least, key);
     most = std::max(most, key);
   });
-  if (sorted) return;
+  if (!all || sorted) return all;
   // 0 for NULLs (first or, descending, last), else distance from the least key.
   uint64_t span = least <= most ? most - least : 0;
   auto rank = [&](uint64_t key) {
@@ -69,21 +74,26 @@ void sortBy(const Table& table, SortColumn by, RowOrder& order, RowOrder& scratc
       return static_cast<size_t>(rank(key) >> shift) & (kDigits - 1);
     };
     std::fill(next.begin(), next.end(), 0);
-    keys.read(order, [&](uint32_t, uint64_t key) { ++next[digit(key)]; });
+    if (!keys.read(order, [&](uint32_t, uint64_t key) { ++next[digit(key)]; })) return false;
     if (std::find(next.begin(), next.end(), order.size()) != next.end()) continue;
     std::exclusive_scan(next.begin(), next.end(), next.begin(), uint32_t{0});
-    keys.read(order, [&](uint32_t row, uint64_t key) { scratch[next[digit(key)]++] = row; });
+    auto place = [&](uint32_t row, uint64_t key) { scratch[next[digit(key)]++] = row; };
+    if (!keys.read(order, place)) return false;
     order.swap(scratch);
   }
+  return true;
 }
 
 }  // namespace
 
-RowOrder rowsBy(const Table& table, const std::vector<SortColumn>& columns) {
+std::optional<RowOrder> rowsBy(const Table& table, const std::vector<SortColumn>& columns,
+                               const Deadline& deadline) {
   RowOrder order(table.rows);
   std::iota(order.begin(), order.end(), uint32_t{0});
   RowOrder scratch;
-  for (size_t i = columns.size(); i-- > 0;) sortBy(table, columns[i], order, scratch);
+  for (size_t i = columns.size(); i-- > 0;) {
+    if (!sortBy(table, columns[i], deadline, order, scratch)) return std::nullopt;
+  }
   return order;
 }
 
@@ -96,26 +106,59 @@ OrderRange findRange(const Table& table, int column, const RowOrder& order, int6
   return {static_cast<size_t>(begin - order.begin()), static_cast<size_t>(end - order.begin())};
 }
 
+OrderCache::Entries::iterator OrderCache::find(const Table& table,
+                                               const std::vector<SortColumn>& columns) {
+  return std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+    return entry.table == &table && entry.columns == columns;
+  });
+}
+
 std::shared_ptr<const RowOrder> OrderCache::get(const Table& table,
-                                                const std::vector<SortColumn>& columns) {
-  std::lock_guard lock(mutex_);
-  for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
-    if (entry->table != &table || entry->columns != columns) continue;
+                                                const std::vector<SortColumn>& columns,
+                                                const Deadline& deadline) {
+  constexpr std::chrono::milliseconds kBetweenChecks(20);
+  std::unique_lock lock(mutex_);
+  auto entry = find(table, columns);
+  while (entry != entries_.end() && entry->order == nullptr) {
+    if (deadline.hasPassed()) return nullptr;
+    built_.wait_for(lock, kBetweenChecks);
+    entry = find(table, columns);  // its builder may have given up
+  }
+  if (entry != entries_.end()) {
     entries_.splice(entries_.begin(), entries_, entry);
     return entry->order;
   }
-  auto order = std::make_shared<const RowOrder>(rowsBy(table, columns));
-  entries_.push_front({&table, columns, order});
-  dropOldest();
+  entry = entries_.insert(entries_.begin(), {&table, columns, nullptr});
+  lock.unlock();
+  std::shared_ptr<const RowOrder> order;
+  try {
+    if (auto rows = rowsBy(table, columns, deadline)) {
+      order = std::make_shared<const RowOrder>(*std::move(rows));
+    }
+  } catch (...) {  // out of memory: whoever waits must not wait for ever
+    lock.lock();
+    entries_.erase(entry);
+    built_.notify_all();
+    throw;
+  }
+  lock.lock();
+  if (order == nullptr) {
+    entries_.erase(entry);
+  } else {
+    entry->order = order;
+    entries_.splice(entries_.begin(), entries_, entry);
+    dropOldest();
+  }
+  built_.notify_all();
   return order;
 }
 
-// Never the newest: its query is about to use it.
+// Never the newest, which is about to be used, nor one that is being built.
 void OrderCache::dropOldest() {
   size_t bytes = 0;
   for (auto entry = entries_.begin(); entry != entries_.end();) {
-    bytes += entry->order->size() * sizeof(uint32_t);
-    bool keep = entry == entries_.begin() || bytes <= budget_bytes_;
+    if (entry->order != nullptr) bytes += entry->order->size() * sizeof(uint32_t);
+    bool keep = entry == entries_.begin() || entry->order == nullptr || bytes <= budget_bytes_;
     entry = keep ? std::next(entry) : entries_.erase(entry);
   }
 }

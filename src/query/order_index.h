@@ -7,12 +7,15 @@
 // ones need the room.
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
+#include "query/deadline.h"
 #include "query/table.h"
 
 namespace tidegauge::query {
@@ -25,8 +28,9 @@ struct SortColumn {
 
 using RowOrder = std::vector<uint32_t>;
 
-// At most 2^32 rows.
-RowOrder rowsBy(const Table& table, const std::vector<SortColumn>& columns);
+// At most 2^32 rows. Nothing if time was up.
+std::optional<RowOrder> rowsBy(const Table& table, const std::vector<SortColumn>& columns,
+                               const Deadline& deadline = {});
 
 // The rows with low ≤ key ≤ high, as a range of an order by that column alone, ascending.
 struct OrderRange {
@@ -36,24 +40,30 @@ struct OrderRange {
 OrderRange findRange(const Table& table, int column, const RowOrder& order, int64_t low,
                      int64_t high);
 
-// Thread-safe. Who asks for an order that is being built waits for it.
+// Thread-safe. Who asks for an order that is being built waits for it, no longer than to its own
+// deadline; other orders are had meanwhile.
 class OrderCache {
  public:
   explicit OrderCache(size_t budget_bytes = size_t{256} << 20) : budget_bytes_(budget_bytes) {}
 
-  std::shared_ptr<const RowOrder> get(const Table& table, const std::vector<SortColumn>& columns);
+  // nullptr if time was up.
+  std::shared_ptr<const RowOrder> get(const Table& table, const std::vector<SortColumn>& columns,
+                                      const Deadline& deadline = {});
 
  private:
   struct Entry {
     const Table* table;
     std::vector<SortColumn> columns;
-    std::shared_ptr<const RowOrder> order;
+    std::shared_ptr<const RowOrder> order;  // nullptr while it is being built
   };
+  using Entries = std::list<Entry>;
+  Entries::iterator find(const Table& table, const std::vector<SortColumn>& columns);
   void dropOldest();
 
   size_t budget_bytes_;
   std::mutex mutex_;
-  std::list<Entry> entries_;  // the last used first
+  std::condition_variable built_;
+  Entries entries_;  // the last used first
 };
 
 }  // namespace tidegauge::query

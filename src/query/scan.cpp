@@ -39,19 +39,25 @@ void Scan::start(Request request) {
     list_begin_ = 0;
     list_end_ = request_.only->size();
   } else if (!request_.order.empty()) {
-    auto order = orders_.get(*request_.table, request_.order);
-    OrderRange range{0, order->size()};
-    const SortColumn& first = request_.order.front();
-    for (const RowFilter& filter : request_.filters) {
-      if (filter.column != first.column || first.descending) continue;
-      range = findRange(*request_.table, filter.column, *order, filter.low, filter.high);
-    }
-    useOrder(std::move(order), range);
+    timed_out_ = !startInOrder();
   } else {
     narrowRanges();
-    if (request_.again) lookUp();
+    timed_out_ = request_.again && !lookUp();
   }
-  loadBatch();
+  if (!timed_out_) loadBatch();
+}
+
+bool Scan::startInOrder() {
+  auto order = orders_.get(*request_.table, request_.order, deadline_);
+  if (order == nullptr) return false;
+  OrderRange range{0, order->size()};
+  const SortColumn& first = request_.order.front();
+  for (const RowFilter& filter : request_.filters) {
+    if (filter.column != first.column || first.descending) continue;
+    range = findRange(*request_.table, filter.column, *order, filter.low, filter.high);
+  }
+  useOrder(std::move(order), range);
+  return true;
 }
 
 void Scan::useOrder(std::shared_ptr<const RowOrder> order, OrderRange range) {
@@ -125,10 +131,10 @@ void Scan::splitByList(const RowFilter& filter) {
   }
 }
 
-// Of the equalities, the one on the column with the most different values.
-void Scan::lookUp() {
+// Of the equalities, the one on the column with the most different values. False: time was up.
+bool Scan::lookUp() {
   const Table& table = *request_.table;
-  if (rowsInRanges() <= kFewRows || table.rows >> 32 != 0) return;
+  if (rowsInRanges() <= kFewRows || table.rows >> 32 != 0) return true;
   const RowFilter* best = nullptr;
   uint64_t most = 0;
   for (const RowFilter& filter : request_.filters) {
@@ -137,13 +143,15 @@ void Scan::lookUp() {
     best = &filter;
     most = column.distinct;
   }
-  if (best == nullptr || most < 16) return;
-  auto order = orders_.get(table, {{best->column, false}});
+  if (best == nullptr || most < 16) return true;
+  auto order = orders_.get(table, {{best->column, false}}, deadline_);
+  if (order == nullptr) return false;
   OrderRange range = findRange(table, best->column, *order, best->low, best->high);
   if (range.end - range.begin < rowsInRanges()) {
     ranges_.clear();
     useOrder(std::move(order), range);
   }
+  return true;
 }
 
 // Up to a batch of rows from where they come from.

@@ -7,24 +7,16 @@
 #pragma once
 
 #include <array>
-#include <chrono>
 #include <memory>
 #include <optional>
-#include <stop_token>
 #include <vector>
 
+#include "query/deadline.h"
 #include "query/order_index.h"
 #include "query/row_filter.h"
 #include "query/table.h"
 
 namespace tidegauge::query {
-
-// When a query must end.
-struct Deadline {
-  std::chrono::steady_clock::time_point at = std::chrono::steady_clock::time_point::max();
-  std::stop_token stop;
-  bool hasPassed() const { return stop.stop_requested() || std::chrono::steady_clock::now() >= at; }
-};
 
 class Scan {
  public:
@@ -64,7 +56,9 @@ class Scan {
   void narrowRanges();
   void narrowByFilter(const RowFilter& filter, Range* range) const;
   void splitByList(const RowFilter& filter);
-  void lookUp();
+  bool lookUp();
+  // False if time was up.
+  bool startInOrder();
   void useOrder(std::shared_ptr<const RowOrder> order, OrderRange range);
   Row rowsInRanges() const;
 

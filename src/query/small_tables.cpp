@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 
+#include "analysis/summary.h"
 #include "query/columns.h"
 #include "query/tables.h"
 
@@ -13,11 +14,6 @@ namespace {
 using analysis::DeviceAnalysis;
 using analysis::TotalsIndex;
 using model::Device;
-
-std::string deviceName(const Device& device) {
-  if (device.kind == model::DeviceKind::kPinnedHost) return "pinned host memory";
-  return fmt::format("cuda:{}", device.ordinal);
-}
 
 // The key is a row; the text comes from `make`.
 Column& addRowText(Table& table, std::string name, std::string doc,
@@ -68,7 +64,7 @@ Table devicesTable(const AnalysedTrace& analysed) {
   table.rows = trace.devices.size();
   addDevice(table);
   addRowText(table, "name", "\"cuda:0\"",
-             [&trace](size_t row) { return deviceName(trace.devices[row]); });
+             [&trace](size_t row) { return analysis::deviceLabel(trace.devices[row]); });
   add(table, ColumnKind::kBytes, "total_bytes", "memory of the device; snapshots do not say it",
       nulls());
   auto count = [&](std::string name, std::string doc, uint64_t Device::*begin,

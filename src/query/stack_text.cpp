@@ -5,15 +5,19 @@
 
 namespace tidegauge::query {
 
+std::string stackTextOf(const analysis::AnalysedTrace& trace, model::StackId stack) {
+  return trace.labels.text(stack, kMostStackTextBytes);
+}
+
 Column& addStackText(Table& table, std::string name, const analysis::AnalysedTrace& trace,
                      Fill stack_ids) {
   Column& column =
       addMadeText(table, std::move(name), "file:line function, one frame per line, innermost first",
-                  std::move(stack_ids), [&labels = trace.labels](int64_t key) {
-                    return labels.text(model::StackId(static_cast<uint32_t>(key)));
+                  std::move(stack_ids), [&trace](int64_t key) {
+                    return stackTextOf(trace, model::StackId(static_cast<uint32_t>(key)));
                   });
   column.distinct = trace.trace.stacks.size();
-  column.like = [&trace](const std::string& pattern) { return stacksLike(trace.trace, pattern); };
+  column.like = [&trace](const std::string& pattern) { return stacksLike(trace, pattern); };
   return column;
 }
 

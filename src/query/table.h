@@ -62,6 +62,13 @@ struct Column {
   bool canBeIndexed() const { return !in_row_order_only && (!isText() || encode); }
 };
 
+// Inclusive; NULL is the lowest key.
+struct KeyRange {
+  int column = 0;
+  int64_t low = kNull;
+  int64_t high = std::numeric_limits<int64_t>::max();
+};
+
 struct DeviceRows {
   int64_t device = 0;
   Row begin = 0;
@@ -76,6 +83,7 @@ struct Table {
   int device_column = -1;
   std::vector<DeviceRows> devices;   // cover all rows, in row order; one entry if no device column
   std::vector<int> natural_order{};  // columns by which the rows lie in order
+  std::vector<KeyRange> within{};    // a scan shows only rows with all of these
 
   int findColumn(std::string_view column_name) const;  // −1 if there is none
   int64_t key(int column, Row row) const;

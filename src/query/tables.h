@@ -7,6 +7,7 @@
 
 #include "analysis/analysed_trace.h"
 #include "analysis/layout.h"
+#include "base/result.h"
 #include "query/table.h"
 
 namespace tidegauge::query {
@@ -50,7 +51,8 @@ struct TableFunction {
   std::string doc;
   std::vector<std::string> arguments;  // all are integers
   const Table* shape = nullptr;        // its columns
-  std::function<View(const std::vector<int64_t>& arguments)> call;
+  // Errors say which argument is wrong, and what it may be.
+  std::function<base::Result<View>(const std::vector<int64_t>& arguments)> call;
 
   std::string signature() const;  // "live_at(device, step)"
 };

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "query/guarded.h"
 #include "query/plan.h"
 
 namespace tidegauge::query {
@@ -59,8 +61,9 @@ int onConnect(sqlite3* db, void* source, int, const char* const*, sqlite3_vtab**
               char** error) {
   auto table = std::make_unique<VirtualTable>();
   table->source = static_cast<const VirtualTableSource*>(source);
+  std::string sql = declaration(*table->source);
   table->source->context->declaring = true;
-  int rc = sqlite3_declare_vtab(db, declaration(*table->source).c_str());
+  int rc = sqlite3_declare_vtab(db, sql.c_str());
   table->source->context->declaring = false;
   if (rc != SQLITE_OK) {
     *error = sqlite3_mprintf("%s", sqlite3_errmsg(db));
@@ -108,6 +111,13 @@ RowFilter& filterOf(std::vector<RowFilter>& filters, int column) {
   return filter;
 }
 
+// 2.0 is one, as it is for SQLite's own integer columns.
+bool isWholeNumber(sqlite3_value* value) {
+  int type = sqlite3_value_numeric_type(value);
+  double real = type == SQLITE_FLOAT ? sqlite3_value_double(value) : 0.5;
+  return type == SQLITE_INTEGER || real == std::trunc(real);
+}
+
 int refuse(sqlite3_vtab* base, const std::string& message) {
   sqlite3_free(base->zErrMsg);
   base->zErrMsg = sqlite3_mprintf("%s", message.c_str());
@@ -130,14 +140,26 @@ int onFilter(sqlite3_vtab_cursor* base, int plan_index, const char*, int, sqlite
     const PlannedTest& test = plan.tests[i];
     size_t column = static_cast<size_t>(test.column);
     if (test.test == Test::kArgument) {
-      null_argument = null_argument || sqlite3_value_type(values[i]) == SQLITE_NULL;
+      bool null = sqlite3_value_type(values[i]) == SQLITE_NULL;
+      if (!null && !isWholeNumber(values[i])) {
+        const TableFunction& function = *table->source->function;
+        return refuse(base->pVtab, fmt::format("{}: {} must be a whole number",
+                                               function.signature(), function.arguments[column]));
+      }
+      null_argument = null_argument || null;
       arguments[column] = sqlite3_value_int64(values[i]);
     } else {
       narrow(filterOf(request.filters, test.column), shape.columns[column], test.test, values[i],
              cursor->likes);
     }
   }
-  if (table->source->function != nullptr) {
+  if (table->source->function == nullptr) {
+    for (const KeyRange& range : shape.within) {
+      RowFilter& filter = filterOf(request.filters, range.column);
+      filter.atLeast(range.low);
+      filter.atMost(range.high);
+    }
+  } else {
     const TableFunction& function = *table->source->function;
     cursor->arguments.clear();
     for (std::optional<int64_t> argument : arguments) {
@@ -147,8 +169,14 @@ int onFilter(sqlite3_vtab_cursor* base, int plan_index, const char*, int, sqlite
       }
       cursor->arguments.push_back(*argument);
     }
-    cursor->view =
-        null_argument ? View{&shape, nullptr, {}, false} : function.call(cursor->arguments);
+    cursor->view = View{&shape, nullptr, {}, false};
+    if (!null_argument) {  // NULL, of an outer join for one, is no place: no rows
+      base::Result<View> view = function.call(cursor->arguments);
+      if (!view.ok()) {
+        return refuse(base->pVtab, fmt::format("{}: {}", function.signature(), view.error().what));
+      }
+      cursor->view = std::move(view).value();
+    }
     request.table = cursor->view.table;
     if (!cursor->view.all_rows) request.only = &cursor->view.rows;
     request.again = false;  // a made table has no order index
@@ -196,16 +224,16 @@ int onRowid(sqlite3_vtab_cursor* base, sqlite3_int64* rowid) {
 // No xCreate: the tables are there on every connection and none can be made. No xUpdate: read-only.
 const sqlite3_module kModule = [] {
   sqlite3_module module{};
-  module.xConnect = onConnect;
-  module.xBestIndex = onBestIndex;
-  module.xDisconnect = onDisconnect;
-  module.xOpen = onOpen;
-  module.xClose = onClose;
-  module.xFilter = onFilter;
-  module.xNext = onNext;
-  module.xEof = onEof;
-  module.xColumn = onColumn;
-  module.xRowid = onRowid;
+  module.xConnect = guarded<onConnect>;
+  module.xBestIndex = guarded<onBestIndex>;
+  module.xDisconnect = guarded<onDisconnect>;
+  module.xOpen = guarded<onOpen>;
+  module.xClose = guarded<onClose>;
+  module.xFilter = guarded<onFilter>;
+  module.xNext = guarded<onNext>;
+  module.xEof = guarded<onEof>;
+  module.xColumn = guarded<onColumn>;
+  module.xRowid = guarded<onRowid>;
   return module;
 }();
 

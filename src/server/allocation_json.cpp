@@ -66,7 +66,7 @@ json allocationJson(OpenFile& file, uint32_t row) {
             {"category", textOrNull(trace, a.category, row)},
             {"stack", stackJson(*file.analysed, a.stack[row])},
             {"stack_is_of_free", a.has(row, model::kStackIsOfFree)},
-            {"label", file.analysed->labels.label(a.stack[row])},
+            {"label", shownText(file.analysed->labels.label(a.stack[row]))},
             {"compile_context",
              alloc_seen ? textOrNull(trace, trace.events.compile_context, event) : json()},
             {"metadata", alloc_seen ? textOrNull(trace, trace.events.metadata, event) : json()},

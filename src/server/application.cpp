@@ -25,9 +25,11 @@ const Route* routeTo(std::string_view path) {
 Application::Application(Session session, Gate gate)
     : session_(std::move(session)), gate_(std::move(gate)) {}
 
-bool Application::isSlow(const Request& request) const {
-  const Route* route = routeTo(gate_.below(parseTarget(request.target).path));
-  return route != nullptr && route->slow;
+Lane Application::lane(const Request& request) const {
+  if (gate_.refuse(request)) return Lane::kPicture;  // a refusal is quick
+  Target target = parseTarget(request.target);
+  const Route* route = routeTo(gate_.below(target.path));
+  return route == nullptr ? Lane::kPicture : route->lane;
 }
 
 Response Application::answer(const Request& request, std::stop_token stop) {

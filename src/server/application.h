@@ -20,8 +20,8 @@ class Application {
   Application(Session session, Gate gate);
 
   Response answer(const Request& request, std::stop_token stop);
-  // Queries may take long: they do not get a thread that draws.
-  bool isSlow(const Request& request) const;
+  // What takes long does not get a thread that draws.
+  Lane lane(const Request& request) const;
 
  private:
   Response answerBelow(const Request& request, std::stop_token stop);

@@ -31,10 +31,13 @@ bool isJson(std::string_view content_type) {
 Gate::Gate(std::string token, uint16_t port)
     : root_(fmt::format("/{}/", token)),
       hosts_{fmt::format("127.0.0.1:{}", port), fmt::format("localhost:{}", port),
-             fmt::format("[::1]:{}", port)} {}
+             fmt::format("[::1]:{}", port)} {
+  // Browsers leave out the port that http has anyway.
+  if (port == 80) hosts_.insert(hosts_.end(), {"127.0.0.1", "localhost", "[::1]"});
+}
 
 bool Gate::isOurHost(std::string_view host) const {
-  return std::find(std::begin(hosts_), std::end(hosts_), host) != std::end(hosts_);
+  return std::find(hosts_.begin(), hosts_.end(), host) != hosts_.end();
 }
 
 // A browser says where a request comes from. Following a link from elsewhere to the page is fine;

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "server/message.h"
@@ -31,7 +32,7 @@ class Gate {
   bool comesFromElsewhere(const Request& request) const;
 
   std::string root_;
-  std::string hosts_[3];
+  std::vector<std::string> hosts_;  // as Host headers name us
 };
 
 // 128 random bits from the kernel, as hex.

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -102,8 +103,7 @@ struct HttpServer::Parts {
   asio::io_context io{1};
   tcp::acceptor acceptor{io};
   asio::steady_timer pause{io};
-  std::unique_ptr<asio::thread_pool> pictures;  // everything that is quick
-  std::unique_ptr<asio::thread_pool> queries;
+  std::array<std::unique_ptr<asio::thread_pool>, 3> lanes;  // by Lane
 
   void accept();
 };
@@ -164,8 +164,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     request_ = translated(parser_->get());
     stop_ = {};
     watch();
-    asio::thread_pool& pool =
-        server_.handler.is_slow(request_) ? *server_.queries : *server_.pictures;
+    asio::thread_pool& pool = *server_.lanes[static_cast<size_t>(server_.handler.lane(request_))];
     asio::post(pool, [self = shared_from_this()] {
       Response response = self->answer();
       asio::post(self->stream_.get_executor(), [self, response = std::move(response)]() mutable {
@@ -309,24 +308,31 @@ uint16_t HttpServer::port() const {
   return parts_->acceptor.local_endpoint(ignored).port();
 }
 
-void HttpServer::run(Handler handler, bool until_signal) {
+void HttpServer::serve(Handler handler) {
   size_t cores = std::max(1u, std::thread::hardware_concurrency());
   parts_->handler = std::move(handler);
-  parts_->pictures = std::make_unique<asio::thread_pool>(std::clamp<size_t>(cores, 2, 4));
-  parts_->queries = std::make_unique<asio::thread_pool>(2);
-  asio::signal_set signals(parts_->io);
-  if (until_signal) {
-    signals.add(SIGINT);
-    signals.add(SIGTERM);
-    signals.async_wait([this](auto error, int) {
-      if (!error) stop();
-    });
+  for (size_t threads : {std::clamp<size_t>(cores, 2, 4), size_t{2}, size_t{2}}) {
+    auto empty = std::find(parts_->lanes.begin(), parts_->lanes.end(), nullptr);
+    *empty = std::make_unique<asio::thread_pool>(threads);
   }
   parts_->accept();
   parts_->io.run();
   parts_->stopping.request_stop();
-  parts_->queries->join();
-  parts_->pictures->join();
+}
+
+void HttpServer::run(Handler handler) {
+  serve(std::move(handler));
+  for (auto& lane : parts_->lanes) lane->join();
+}
+
+void HttpServer::runUntilSignal(Handler handler) {
+  asio::signal_set signals(parts_->io, SIGINT, SIGTERM);
+  signals.async_wait([this](auto error, int) {
+    if (!error) stop();
+  });
+  serve(std::move(handler));
+  beast::error_code ignored;
+  signals.clear(ignored);  // a second Ctrl-C ends the process
 }
 
 void HttpServer::stop() { parts_->io.stop(); }

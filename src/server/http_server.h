@@ -1,7 +1,8 @@
 // The transport: HTTP/1.1 on loopback. One thread moves bytes; answers are computed on a few
-// others, slow ones (SQL) on their own, so that a long query never delays a picture.
+// others, each lane (pictures, texts, queries) on its own, so that neither a long query nor a
+// search delays a picture.
 //
-//   accept ─► read (limits, timeouts) ─► handler on a pool thread ─► write ─► next request
+//   accept ─► read (limits, timeouts) ─► handler on its lane ─► write ─► next request
 //                                           └ the client went away: the stop token is set
 //
 // Malformed, oversized and slow requests end their connection, nothing else.
@@ -19,7 +20,7 @@ namespace tidegauge::server {
 
 struct Handler {
   std::function<Response(const Request&, std::stop_token)> answer;
-  std::function<bool(const Request&)> is_slow;
+  std::function<Lane(const Request&)> lane;
 };
 
 class HttpServer {
@@ -31,13 +32,17 @@ class HttpServer {
   ~HttpServer();
 
   uint16_t port() const;
-  // Answers until stop(), or until SIGINT or SIGTERM if `until_signal`.
-  void run(Handler handler, bool until_signal);
+  // Answers until stop(), then waits for the answers that are being computed.
+  void run(Handler handler);
+  // Answers until SIGINT or SIGTERM. Does not wait for answers that are still being computed: what
+  // they use must live until the process ends, which the caller should see to at once.
+  void runUntilSignal(Handler handler);
   void stop();  // from any thread
 
   struct Parts;  // in http_server.cpp
 
  private:
+  void serve(Handler handler);
   explicit HttpServer(std::unique_ptr<Parts> parts);
   std::unique_ptr<Parts> parts_;
 };

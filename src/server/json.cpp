@@ -32,14 +32,14 @@ Response errorResponse(const base::Error& error) {
 json textOrNull(const model::Trace& trace, const std::vector<model::StringId>& column,
                 uint64_t row) {
   if (column.empty() || !column[row].valid()) return nullptr;
-  return std::string(trace.strings.text(column[row]));
+  return shownText(trace.strings.text(column[row]));
 }
 
-json totalsJson(const analysis::Totals& totals) {
-  return {{"requested_bytes", totals.requested_bytes},
-          {"active_bytes", totals.active_bytes},
-          {"allocated_bytes", totals.allocated_bytes},
-          {"reserved_bytes", totals.reserved_bytes}};
+std::string shownText(std::string_view text) {
+  if (text.size() <= kMostTextBytes) return std::string(text);
+  size_t end = kMostTextBytes;
+  while (end > 0 && (text[end] & 0xc0) == 0x80) --end;  // not inside a character
+  return std::string(text.substr(0, end)) + "…";
 }
 
 json stackJson(const analysis::AnalysedTrace& analysed, model::StackId stack) {
@@ -47,17 +47,18 @@ json stackJson(const analysis::AnalysedTrace& analysed, model::StackId stack) {
   const model::Trace& trace = analysed.trace;
   json frames = json::array();
   for (const analysis::FoldedFrame& folded : analysis::foldStack(trace, analysed.labels, stack)) {
+    if (frames.size() == kMostFrames) break;
     size_t f = folded.frame.index();
-    frames.push_back({{"function", trace.strings.text(trace.frames.function[f])},
-                      {"file", trace.strings.text(trace.frames.file[f])},
+    frames.push_back({{"function", shownText(trace.strings.text(trace.frames.function[f]))},
+                      {"file", shownText(trace.strings.text(trace.frames.file[f]))},
                       {"line", trace.frames.line[f]},
                       {"kind", model::name(trace.frames.kind[f])},
                       {"noise", folded.noise},
                       {"user", folded.user},
                       {"repeat", folded.repeat},
-                      {"note", trace.strings.text(trace.frames.note[f])}});
+                      {"note", shownText(trace.strings.text(trace.frames.note[f]))}});
   }
-  return {{"id", stack.value}, {"frames", std::move(frames)}};
+  return {{"id", stack.value}, {"depth", trace.stacks.depth(stack)}, {"frames", std::move(frames)}};
 }
 
 json streamJson(const model::Trace& trace, model::StreamId stream) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/analysed_trace.h"
+#include "export/report_json.h"
 #include "server/message.h"
 
 namespace tidegauge::server {
@@ -24,7 +25,14 @@ inline json timeOrNull(int64_t us) { return us == model::kNoTime ? json() : json
 json textOrNull(const model::Trace& trace, const std::vector<model::StringId>& column,
                 uint64_t row);
 
-json totalsJson(const analysis::Totals& totals);
+// Names and texts of a hostile file may be of any length, and may be shown many times: what is
+// longer than any real one is cut, with "…" at its end.
+inline constexpr size_t kMostTextBytes = 4000;
+std::string shownText(std::string_view text);
+
+using exporting::totalsJson;
+// At most kMostFrames rows; "depth" tells how many frames there are.
+inline constexpr size_t kMostFrames = 2000;
 json stackJson(const analysis::AnalysedTrace& analysed, model::StackId stack);
 json streamJson(const model::Trace& trace, model::StreamId stream);
 json poolJson(const model::Trace& trace, model::PoolId pool);

@@ -15,6 +15,9 @@ namespace tidegauge::server {
 
 enum class Method : uint8_t { kGet, kHead, kPost, kOther };
 
+// Which threads answer: pictures never wait for texts, nor texts for queries.
+enum class Lane : uint8_t { kPicture, kText, kQuery };
+
 struct Request {
   Method method = Method::kGet;
   std::string target;              // "/TOKEN/api/tile?x0=0"

@@ -17,10 +17,12 @@ Response binaryResponse(std::string bytes) {
   return response;
 }
 
-// The members of the mark that the question names; none if it is no longer kept.
-std::shared_ptr<const view::MarkSet> markOf(const Question& question, const OpenFile& file) {
-  auto number = question.params.integer("mark", 0, UINT32_MAX, 0);
-  return number.ok() ? file.marks.find(number.value()) : nullptr;
+// The members of the mark that the question names; nullptr if it names none, or one that is no
+// longer kept: a picture without a mark is better than none.
+base::Result<std::shared_ptr<const view::MarkSet>> markOf(const Question& question,
+                                                          const OpenFile& file) {
+  TG_ASSIGN_OR_RETURN(int64_t number, question.params.integer("mark", 0, UINT32_MAX, 0));
+  return file.marks.find(number);
 }
 
 }  // namespace
@@ -35,7 +37,7 @@ base::Result<Response> answerTile(const Question& question) {
   if (!(request.y0_bytes < request.y1_bytes)) return notUsable("y0 must be less than y1");
   if (!(request.row_bytes > 0)) return notUsable("px, bytes per pixel row, must be more than 0");
   request.row_bytes = std::max(request.row_bytes, 1.0);
-  std::shared_ptr<const view::MarkSet> mark = markOf(question, *place.file);
+  TG_ASSIGN_OR_RETURN(std::shared_ptr<const view::MarkSet> mark, markOf(question, *place.file));
   request.mark = mark.get();
   auto begin = std::chrono::steady_clock::now();
   view::StackTile tile = view::stackTile(*place.file->analysed, *place.device, request);

@@ -26,7 +26,7 @@ struct Route {
   std::string_view path;  // below api/
   Method method;
   Answer answer;
-  bool slow = false;
+  Lane lane;
 };
 std::span<const Route> routes();
 
@@ -43,6 +43,9 @@ base::Result<view::XRange> rangeOf(const Question& question, const Place& place,
 base::Result<view::Axis> axisOf(const Question& question, const Place& place);
 // A row of the file's allocations.
 base::Result<uint32_t> allocationOf(const Question& question, const OpenFile& file);
+// A query may run this long; the page shows it (session.time_limit_s).
+inline constexpr uint64_t kQueryLimitSeconds = 30;
+
 base::Error notUsable(std::string what, std::string hint = {});
 
 base::Result<Response> answerSession(const Question& question);

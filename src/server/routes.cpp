@@ -6,21 +6,21 @@ namespace tidegauge::server {
 
 std::span<const Route> routes() {
   static constexpr Route kRoutes[] = {
-      {"session", Method::kGet, answerSession},
-      {"overview", Method::kGet, answerOverview},
-      {"annotations", Method::kGet, answerAnnotations},
-      {"at", Method::kGet, answerAt},
-      {"tile", Method::kGet, answerTile},
-      {"lines", Method::kGet, answerLines},
-      {"shape", Method::kGet, answerShape},
-      {"pick", Method::kGet, answerPick},
-      {"allocation", Method::kGet, answerAllocation},
-      {"neighbour", Method::kGet, answerNeighbour},
-      {"search", Method::kGet, answerSearch},
-      {"hit", Method::kGet, answerHit},
-      {"legend", Method::kGet, answerLegend},
-      {"schema", Method::kGet, answerSchema},
-      {"sql", Method::kPost, answerSql, true},
+      {"session", Method::kGet, answerSession, Lane::kText},
+      {"overview", Method::kGet, answerOverview, Lane::kText},
+      {"annotations", Method::kGet, answerAnnotations, Lane::kText},
+      {"at", Method::kGet, answerAt, Lane::kPicture},
+      {"tile", Method::kGet, answerTile, Lane::kPicture},
+      {"lines", Method::kGet, answerLines, Lane::kPicture},
+      {"shape", Method::kGet, answerShape, Lane::kPicture},
+      {"pick", Method::kGet, answerPick, Lane::kPicture},
+      {"allocation", Method::kGet, answerAllocation, Lane::kPicture},
+      {"neighbour", Method::kGet, answerNeighbour, Lane::kPicture},
+      {"search", Method::kGet, answerSearch, Lane::kText},
+      {"hit", Method::kGet, answerHit, Lane::kText},
+      {"legend", Method::kGet, answerLegend, Lane::kText},
+      {"schema", Method::kGet, answerSchema, Lane::kText},
+      {"sql", Method::kPost, answerSql, Lane::kQuery},
   };
   return kRoutes;
 }

@@ -1,4 +1,6 @@
 // Search, its hits one by one, and the legend.
+#include <fmt/format.h>
+
 #include "base/format.h"
 #include "server/allocation_json.h"
 #include "server/questions.h"
@@ -14,11 +16,11 @@ constexpr size_t kMostAnnotations = 200;
 
 json stackHitJson(const analysis::AnalysedTrace& analysed, const view::StackHit& hit,
                   const std::vector<std::string>& words) {
-  std::string label = analysed.labels.label(hit.stack);
+  std::string label = shownText(analysed.labels.label(hit.stack));
   auto [begin, end] = view::matchIn(label, words);
   return {{"stack_id", hit.stack.value},
           {"label", std::move(label)},
-          {"caller", analysed.labels.caller(hit.stack)},
+          {"caller", shownText(analysed.labels.caller(hit.stack))},
           {"slot", analysed.labels.colourSlot(hit.stack)},
           {"match", {begin, end}},
           {"count", hit.count},
@@ -35,7 +37,7 @@ json annotationHitsJson(const Place& place, const std::vector<uint32_t>& annotat
     if (rows.size() == kMostAnnotations) break;
     if (phase_of[row] == nullptr) continue;
     rows.push_back({{"id", row},
-                    {"name", trace.strings.text(trace.annotations.name[row])},
+                    {"name", shownText(trace.strings.text(trace.annotations.name[row]))},
                     {"begin_step", phase_of[row]->begin_step},
                     {"end_step", phase_of[row]->end_step}});
   }
@@ -48,7 +50,12 @@ base::Result<Response> answerSearch(const Question& question) {
   TG_ASSIGN_OR_RETURN(Place place, placeOf(question));
   TG_ASSIGN_OR_RETURN(int64_t limit, question.params.integer("limit", 0, kMostStacks, 50));
   std::string query = question.params.text("q");
-  if (query.size() > kMostQueryBytes) return notUsable("q is too long");
+  if (query.find_first_not_of(' ') == std::string::npos) {
+    return notUsable("q is empty: there is nothing to search for");
+  }
+  if (query.size() > kMostQueryBytes) {
+    return notUsable(fmt::format("q is longer than {} bytes", kMostQueryBytes));
+  }
   const analysis::AnalysedTrace& analysed = *place.file->analysed;
   view::SearchResult found = view::search(analysed, place.device->device, query);
   json stacks = json::array();
@@ -97,8 +104,8 @@ base::Result<Response> answerLegend(const Question& question) {
   for (const view::LegendRow& row : legend.rows) {
     rows.push_back({{"key", row.key},
                     {"slot", row.slot},
-                    {"label", row.label},
-                    {"caller", row.caller},
+                    {"label", shownText(row.label)},
+                    {"caller", shownText(row.caller)},
                     {"bytes", row.bytes},
                     {"blocks", row.blocks}});
   }

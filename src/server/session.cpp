@@ -1,5 +1,7 @@
 #include "server/session.h"
 
+#include "export/file_names.h"
+
 namespace tidegauge::server {
 
 uint32_t MarkStore::add(std::shared_ptr<const view::MarkSet> mark) {
@@ -27,8 +29,13 @@ std::string TextCache::get(const std::string& key, const std::function<std::stri
   return entry->text;
 }
 
-OpenFile::OpenFile(size_t file_id, std::unique_ptr<const analysis::AnalysedTrace> trace)
-    : id(file_id), analysed(std::move(trace)), database(*analysed), marks(file_id) {}
+OpenFile::OpenFile(size_t file_id, std::string short_name,
+                   std::unique_ptr<const analysis::AnalysedTrace> trace)
+    : id(file_id),
+      name(std::move(short_name)),
+      analysed(std::move(trace)),
+      database(*analysed),
+      marks(file_id) {}
 
 const view::Siblings& OpenFile::siblings() {
   std::call_once(siblings_once_,
@@ -37,9 +44,12 @@ const view::Siblings& OpenFile::siblings() {
 }
 
 Session openSession(std::vector<std::unique_ptr<analysis::AnalysedTrace>> traces) {
+  std::vector<std::string> paths;
+  for (const auto& trace : traces) paths.push_back(trace->trace.source.name);
+  std::vector<std::string> names = exporting::distinctNames(paths);
   Session session;
-  for (auto& trace : traces) {
-    session.push_back(std::make_unique<OpenFile>(session.size(), std::move(trace)));
+  for (size_t i = 0; i < traces.size(); ++i) {
+    session.push_back(std::make_unique<OpenFile>(i, names[i], std::move(traces[i])));
   }
   return session;
 }

@@ -57,12 +57,14 @@ class TextCache {
 
 struct OpenFile {
   size_t id;
+  std::string name;  // short, and unlike those of the other files
   std::unique_ptr<const analysis::AnalysedTrace> analysed;
   query::Database database;
   MarkStore marks;
   TextCache texts;
 
-  OpenFile(size_t file_id, std::unique_ptr<const analysis::AnalysedTrace> trace);
+  OpenFile(size_t file_id, std::string short_name,
+           std::unique_ptr<const analysis::AnalysedTrace> trace);
   // Counted when first asked for.
   const view::Siblings& siblings();
 

@@ -11,6 +11,7 @@ namespace tidegauge::server {
 namespace {
 
 constexpr size_t kMostAnnotations = 20'000;
+constexpr size_t kMostNames = 100;  // of the annotations around one step
 
 Response textResponse(std::string text) {
   Response response;
@@ -20,7 +21,10 @@ Response textResponse(std::string text) {
 
 std::vector<json> annotationNames(const model::Trace& trace, const std::vector<uint32_t>& rows) {
   std::vector<json> names;
-  for (uint32_t row : rows) names.push_back(trace.strings.text(trace.annotations.name[row]));
+  for (uint32_t row : rows) {
+    if (names.size() == kMostNames) break;
+    names.push_back(shownText(trace.strings.text(trace.annotations.name[row])));
+  }
   return names;
 }
 
@@ -47,13 +51,21 @@ json eventJson(const OpenFile& file, const model::Device& device, view::Step ste
           {"metadata", textOrNull(trace, e.metadata, event)}};
 }
 
+// The last of the events at the device's first time.
+view::Step firstStepAt(const analysis::DeviceAnalysis& device) {
+  return std::max<view::Step>(device.time.stepAfter(device.time.firstUs()), 1) - 1;
+}
+
 // The step whose state is shown at x; the nearest one for an x outside.
 view::Step stepAtX(const analysis::DeviceAnalysis& device, view::Axis axis, double x) {
-  double last = std::max(1.0, static_cast<double>(device.totals.steps())) - 1;
-  if (axis == view::Axis::kStep) return static_cast<view::Step>(std::clamp(x, 0.0, last));
-  double inside = std::clamp(x, static_cast<double>(device.time.firstUs()),
-                             static_cast<double>(device.time.lastUs()));
-  return device.time.stepAfter(static_cast<int64_t>(inside)) - 1;
+  view::Step last = std::max<view::Step>(device.totals.steps(), 1) - 1;
+  if (axis == view::Axis::kStep) {
+    return static_cast<view::Step>(std::clamp(x, 0.0, static_cast<double>(last)));
+  }
+  // Compared as doubles, which cannot hold every time: an x at an end is the end itself.
+  if (!(x > static_cast<double>(device.time.firstUs()))) return firstStepAt(device);
+  if (x >= static_cast<double>(device.time.lastUs())) return last;
+  return std::clamp<view::Step>(device.time.stepAfter(static_cast<int64_t>(x)), 1, last + 1) - 1;
 }
 
 }  // namespace
@@ -61,11 +73,13 @@ view::Step stepAtX(const analysis::DeviceAnalysis& device, view::Axis axis, doub
 base::Result<Response> answerSession(const Question& question) {
   json files = json::array();
   for (const auto& file : question.session) {
-    std::string text = file->texts.get(
-        "session", [&] { return dump(exporting::sessionFileJson(*file->analysed, file->id)); });
+    std::string text = file->texts.get("session", [&] {
+      return dump(exporting::sessionFileJson(*file->analysed, file->id, file->name));
+    });
     files.push_back(json::parse(text, nullptr, false));
   }
-  return jsonResponse({{"version", "0.1.0"}, {"files", files}});
+  return jsonResponse(
+      {{"version", TIDEGAUGE_VERSION}, {"time_limit_s", kQueryLimitSeconds}, {"files", files}});
 }
 
 base::Result<Response> answerOverview(const Question& question) {
@@ -81,14 +95,19 @@ base::Result<Response> answerAnnotations(const Question& question) {
   const model::Trace& trace = place.file->analysed->trace;
   const model::Annotations& annotations = trace.annotations;
   std::vector<analysis::Phase> phases = place.device->phases;
-  auto durationOf = [&](const analysis::Phase& phase) {
+  auto durationOf = [&](const analysis::Phase& phase) -> uint64_t {
     int64_t end_us = annotations.end_us[phase.annotation];
     if (end_us == model::kNoTime) end_us = place.device->time.lastUs();
-    return end_us - annotations.begin_us[phase.annotation];
+    // Unsigned: times of a hostile file may lie further apart than an int64_t reaches.
+    int64_t begin_us = annotations.begin_us[phase.annotation];
+    return end_us <= begin_us ? 0 : static_cast<uint64_t>(end_us) - static_cast<uint64_t>(begin_us);
   };
   if (phases.size() > kMostAnnotations) {
     std::nth_element(phases.begin(), phases.begin() + kMostAnnotations, phases.end(),
-                     [&](const auto& a, const auto& b) { return durationOf(a) > durationOf(b); });
+                     [&](const auto& a, const auto& b) {
+                       if (durationOf(a) != durationOf(b)) return durationOf(a) > durationOf(b);
+                       return a.depth < b.depth;  // the outer lanes are those that are drawn
+                     });
     phases.resize(kMostAnnotations);
     std::sort(phases.begin(), phases.end(), [](const auto& a, const auto& b) {
       return a.begin_step != b.begin_step ? a.begin_step < b.begin_step : a.depth < b.depth;
@@ -98,7 +117,7 @@ base::Result<Response> answerAnnotations(const Question& question) {
   for (const analysis::Phase& phase : phases) {
     uint32_t row = phase.annotation;
     rows.push_back({{"id", row},
-                    {"name", trace.strings.text(annotations.name[row])},
+                    {"name", shownText(trace.strings.text(annotations.name[row]))},
                     {"begin_step", phase.begin_step},
                     {"end_step", phase.end_step},
                     {"begin_us", timeOrNull(annotations.begin_us[row])},
@@ -115,6 +134,7 @@ base::Result<Response> answerAt(const Question& question) {
   const analysis::DeviceAnalysis& device = *place.device;
   view::Step step = stepAtX(device, axis, x);
   analysis::ByProvenance known = analysis::byProvenance(*place.file->analysed, device, step);
+  std::vector<uint32_t> around = analysis::phasesAt(device.phases, step);
   return jsonResponse({{"step", step},
                        {"time_us", timeOrNull(device.time.timeOf(step))},
                        {"totals", totalsJson(device.totals.at(step))},
@@ -123,8 +143,8 @@ base::Result<Response> answerAt(const Question& question) {
                          {"older_bytes", known.older_bytes},
                          {"lost_bytes", known.lost_bytes}}},
                        {"event", eventJson(*place.file, device.device, step)},
-                       {"annotations", annotationNames(place.file->analysed->trace,
-                                                       analysis::phasesAt(device.phases, step))}});
+                       {"annotations_total", around.size()},
+                       {"annotations", annotationNames(place.file->analysed->trace, around)}});
 }
 
 }  // namespace tidegauge::server

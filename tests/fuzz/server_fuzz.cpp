@@ -103,7 +103,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   request.content_type = (raw & 32) ? std::string(cut(rest)) : "application/json";
   request.accept_encoding = (raw & 64) ? std::string(cut(rest)) : "zstd";
   request.body = std::string(rest);
-  app.isSlow(request);
+  app.lane(request);
   server::Response response = app.answer(request, {});
   if (response.status < 200 || response.status > 599) std::abort();
   if (response.bytes().empty()) std::abort();

@@ -71,7 +71,7 @@ TEST(ReportJson, InvalidUtf8IsReplacedEverywhere) {
   trace.issues.add({.kind = model::IssueKind::kUnknownKey, .detail = bad});
   AnalysedTrace analysed(std::move(trace));
   EXPECT_NO_THROW(reportJson(analysed).dump());
-  EXPECT_NO_THROW(sessionFileJson(analysed, 0).dump());
+  EXPECT_NO_THROW(sessionFileJson(analysed, 0, "a").dump());
   EXPECT_NO_THROW(overviewJson(analysed, 0).dump());
 }
 
@@ -79,7 +79,7 @@ TEST(ReportJson, MessyTracesAreWritten) {
   for (uint64_t seed = 1; seed <= 60; ++seed) {
     AnalysedTrace analysed(testing::messyTrace({.seed = seed, .wild = seed % 2 == 0}));
     EXPECT_FALSE(reportJson(analysed).dump().empty());
-    EXPECT_FALSE(sessionFileJson(analysed, 0).dump().empty());
+    EXPECT_FALSE(sessionFileJson(analysed, 0, "a").dump().empty());
     EXPECT_FALSE(overviewJson(analysed, 0).dump().empty());
   }
 }
@@ -101,7 +101,10 @@ TEST(ReportJson, TheDocumentNamesEveryKey) {
     documented.insert(line.substr(3, line.find('`', 3) - 3));
   }
   std::set<std::string> written;
-  collectKeys(reportJson(AnalysedTrace(everything())), "", written);
+  AnalysedTrace analysed(everything());
+  collectKeys(reportJson(analysed), "", written);
+  auto part = choose(analysed, {.device = {}, .from = "0", .to = "1"});
+  collectKeys(reportJson(analysed, part.value()), "", written);
   EXPECT_EQ(documented, written);
 }
 

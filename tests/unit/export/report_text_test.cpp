@@ -57,7 +57,7 @@ TEST(ReportText, HostileNamesStayInsideTheirColumns) {
     trace.issues.add({.kind = model::IssueKind::kUnknownKey, .detail = name});
   }
   AnalysedTrace analysed(std::move(trace));
-  for (size_t columns : {100U, 60U, 20U, 8U}) {
+  for (size_t columns : {100U, 60U, 40U, 20U, 8U}) {
     expectFits(reportText(analysed, {.columns = columns}), std::max<size_t>(columns, 8));
   }
 }
@@ -84,6 +84,30 @@ TEST(ReportText, SaysWhatIsThere) {
   EXPECT_EQ(text.find("DIFFERS"), std::string::npos);
   EXPECT_EQ(text.find('\033'), std::string::npos);
   EXPECT_NE(reportText(analysed, {.colour = true}).find("\033[1m"), std::string::npos);
+}
+
+TEST(ReportText, NarrowPagesKeepTheirNumbers) {
+  TraceBuilder b;
+  b.segmentAlloc(kA, 20 * kMiB).stack({"forward@/home/me/model.py:8", "main@train.py:2"});
+  b.alloc(kA, 5 * kMiB);
+  AnalysedTrace analysed(b.build());
+  std::string text = reportText(analysed, {.columns = 40});
+  expectFits(text, 40);
+  EXPECT_EQ(text.find("…"), std::string::npos) << text;
+  for (const char* part :
+       {"  active: peak 5.0 MiB at step 1\n    start 0 B, end 5.0 MiB\n",
+        "      5.0 MiB  100.0 %        1 ×\n    model.py:8 forward ‹ train.py:2 main\n"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+}
+
+TEST(ReportText, ADeviceWithoutEventsHasNoStep) {
+  TraceBuilder b;
+  b.finalSegment(kA, 20 * kMiB).block(20 * kMiB, BlockState::kInactive);
+  model::Trace trace = b.build();
+  trace.issues.add({.kind = model::IssueKind::kUnknownKey, .device = 0, .first_step = 0});
+  std::string text = reportText(AnalysedTrace(std::move(trace)), {});
+  EXPECT_EQ(text.find("at step 0"), std::string::npos) << text;
 }
 
 TEST(ReportText, AFileWithoutDevicesSaysSo) {

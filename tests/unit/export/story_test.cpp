@@ -48,6 +48,32 @@ TEST(Story, FarApartSizesShareTheirUnitToo) {
   EXPECT_EQ(tell(b).story.headline, "40.00 GiB were asked for, 1.00 GiB were left.");
 }
 
+TEST(Story, SizesTooFarApartKeepTheirUnits) {
+  TraceBuilder b;
+  b.oom(5, 3072 * kGiB);
+  EXPECT_EQ(tell(b).story.headline, "3.00 TiB were asked for, 5 B were left.");
+  TraceBuilder c;
+  c.oom(512, 20 * kMiB);
+  EXPECT_EQ(tell(c).story.headline, "20,480 KiB were asked for, 0.5 KiB were left.");
+  TraceBuilder d;
+  d.oom(7, UINT64_MAX >> 1);
+  EXPECT_EQ(tell(d).story.headline, "8,388,608.00 TiB were asked for, 7 B were left.");
+}
+
+TEST(Story, RowsThatReadTheSameAreSetApart) {
+  TraceBuilder b;
+  b.segmentAlloc(kA, 20 * kMiB);
+  b.stack({"forward@/t/site-packages/torch/nn/modules/linear.py:4", "forward@model.py:8",
+           "main@train.py:2"});
+  b.alloc(kA, 5 * kMiB);
+  b.stack({"forward@/t/site-packages/torch/nn/modules/conv.py:9", "forward@model.py:8",
+           "main@train.py:2"});
+  b.alloc(kA + 8 * kMiB, 3 * kMiB);
+  Told told = tell(b);
+  EXPECT_TRUE(says(told, "Most is held by model.py:8 forward via ")) << told.text;
+  EXPECT_TRUE(says(told, "Then model.py:8 forward via ")) << told.text;
+}
+
 TEST(Story, NothingLeftIsSaidInWords) {
   TraceBuilder b;
   b.oom(0, 4 * kGiB);

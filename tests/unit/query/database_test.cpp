@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -139,9 +140,8 @@ TEST_F(DatabaseTest, SmallTables) {
 TEST_F(DatabaseTest, TableFunctionsShowOneStep) {
   EXPECT_EQ(ask("SELECT id FROM live_at(0, 2)"), "0; 1");
   EXPECT_EQ(ask("SELECT id FROM live_at(0, 999) ORDER BY block_bytes DESC"), "1; 2");
-  EXPECT_EQ(ask("SELECT id FROM live_at(0, -1)"), "");
-  EXPECT_EQ(ask("SELECT id FROM live_at(7, 2)"), "");
   EXPECT_EQ(ask("SELECT id FROM live_at(NULL, 2)"), "");
+  EXPECT_EQ(ask("SELECT id FROM live_at(0, 2.0)"), "0; 1");
   EXPECT_EQ(ask("SELECT state, size_bytes FROM blocks_at(0, 1) ORDER BY address"),
             "active_allocated 1024; inactive 2096128");
   EXPECT_EQ(ask("SELECT d.device, count(*) FROM devices d JOIN live_at(d.device, 1) a "
@@ -151,9 +151,39 @@ TEST_F(DatabaseTest, TableFunctionsShowOneStep) {
             "error: live_at needs 2 arguments: live_at(device, step) / ");
 }
 
+TEST_F(DatabaseTest, WrongArgumentsAreErrorsNotEmptyTables) {
+  EXPECT_EQ(ask("SELECT id FROM live_at(7, 2)"),
+            "error: live_at(device, step): there is no device 7; the file has: 0, 1 / ");
+  EXPECT_EQ(ask("SELECT * FROM blocks_at(0, -1)"),
+            "error: blocks_at(device, step): step must be 0 or more, not -1 / ");
+  EXPECT_EQ(ask("SELECT id FROM live_at(0, 'end')"),
+            "error: live_at(device, step): step must be a whole number / ");
+  EXPECT_EQ(ask("SELECT id FROM live_at(0.5, 1)"),
+            "error: live_at(device, step): device must be a whole number / ");
+  EXPECT_EQ(ask("SELECT stack_text('top')"),
+            "error: stack_text(stack_id): stack_id must be a whole number / ");
+  EXPECT_EQ(ask("SELECT human_bytes('much')"),
+            "error: human_bytes(n): n must be a number of bytes / ");
+  EXPECT_EQ(ask("SELECT human_bytes(1e300)"), "error: human_bytes(n): n is too large / ");
+  EXPECT_EQ(ask("SELECT hex_address('b7f')"),
+            "error: hex_address(address): address must be a whole number / ");
+  EXPECT_EQ(ask("SELECT address_id(1, -1)"),
+            "error: address_id(address, version): both must be whole numbers / ");
+  EXPECT_EQ(ask("SELECT median(action) FROM events"), "error: median(x): x must be a number / ");
+  EXPECT_EQ(ask("SELECT percentile(step, 'half') FROM events"),
+            "error: percentile(x, p): p must be a number from 0 to 100 / ");
+  EXPECT_EQ(ask("SELECT percentile(step, NULL) FROM events"),
+            "error: percentile(x, p): p must be a number from 0 to 100 / ");
+  EXPECT_EQ(ask("SELECT percentile(step, step) FROM events WHERE device = 0"),
+            "error: percentile(x, p): p must be the same in all rows / ");
+}
+
 TEST_F(DatabaseTest, ScalarsAndAggregates) {
   EXPECT_EQ(ask("SELECT human_bytes(37075550208), human_bytes(NULL), address_id(4096, 3)"),
             "34.53 GiB NULL b1000_3");
+  EXPECT_EQ(ask("SELECT hex_address(140660100497408), hex_address(-4096), hex_address(NULL), "
+                "human_bytes('1024'), human_bytes(-1536.0)"),
+            "0x7fedfb530000 0xfffffffffffff000 NULL 1.0 KiB −1.5 KiB");
   EXPECT_EQ(ask("SELECT median(x), percentile(x, 25) FROM (SELECT 1 AS x UNION ALL SELECT 2 UNION "
                 "ALL SELECT 4 UNION ALL SELECT NULL)"),
             "real 2.000000 real 1.500000");
@@ -231,6 +261,29 @@ TEST_F(DatabaseTest, AnswersManyThreadsAtOnce) {
   for (const std::string& answer : answers) EXPECT_EQ(answer, expected);
 }
 
+// ---- a part of the file ------------------------------------------------------------------------
+
+TEST_F(DatabaseTest, AScopeLeavesItsPartOfTheTables) {
+  Database part(trace_, {.device = 0, .first_step = 2, .last_step = 4});
+  auto count = [&](const std::string& sql) {
+    auto result = part.run(sql, {});
+    return result.ok() ? text(result.value().rows.at(0).at(0)) : result.error().what;
+  };
+  EXPECT_EQ(count("SELECT group_concat(step) FROM events"), "2,3,4");
+  EXPECT_EQ(count("SELECT group_concat(step) FROM (SELECT step FROM totals ORDER BY step DESC)"),
+            "4,3,2");
+  EXPECT_EQ(count("SELECT group_concat(id) FROM allocations"), "0,1") << "2 is born at step 5";
+  EXPECT_EQ(count("SELECT count(*) FROM segments"), "1");
+  EXPECT_EQ(count("SELECT group_concat(device) FROM devices"), "0");
+  EXPECT_EQ(count("SELECT name FROM annotations"), "train");
+  EXPECT_EQ(count("SELECT count(*) FROM stacks"), "2") << "stacks belong to no device";
+  EXPECT_EQ(count("SELECT group_concat(step) FROM (SELECT step FROM events ORDER BY size_bytes)"),
+            "3,4,2");
+  EXPECT_EQ(count("SELECT count(*) FROM live_at(1, 1)"), "1") << "it names its place itself";
+  Database second(trace_, {.device = 1, .first_step = {}, .last_step = {}});
+  EXPECT_EQ(second.run("SELECT id FROM allocations", {}).value().rows.size(), 1U);
+}
+
 // ---- results ------------------------------------------------------------------------------------
 
 TEST_F(DatabaseTest, ColumnsKnowWhatTheyHold) {
@@ -274,6 +327,16 @@ TEST_F(DatabaseTest, ABadTableOrFunctionIsToldWithTheRightOnes) {
   EXPECT_THAT(ask("SELECT humanbytes(1)"), HasSubstr("did you mean human_bytes?"));
 }
 
+TEST_F(DatabaseTest, OtherMistakesAreToldWithAHint) {
+  EXPECT_THAT(ask("SELECT evnets.step FROM events"), HasSubstr("did you mean events?"));
+  EXPECT_THAT(ask("SELECT id FROM allocations JOIN stacks"), HasSubstr("write the table's name"));
+  EXPECT_THAT(ask("SELECT median() FROM events"), HasSubstr("it is median(x)"));
+  EXPECT_THAT(ask("SHOW TABLES"), HasSubstr("tables: devices, events"));
+  EXPECT_THAT(ask(".schema"), HasSubstr("tables: devices, events"));
+  EXPECT_THAT(ask("SELECT step FROM events WHERE"), HasSubstr("ends in the middle"));
+  EXPECT_THAT(ask("events"), HasSubstr("begin with SELECT"));
+}
+
 TEST_F(DatabaseTest, OnlyReadingIsAllowed) {
   for (const char* sql :
        {"DELETE FROM events", "INSERT INTO events(step) VALUES (1)", "CREATE TABLE t(x)",
@@ -298,6 +361,49 @@ TEST_F(DatabaseTest, OneStatementAtATime) {
   EXPECT_THAT(ask("  -- nothing\n"), HasSubstr("there is no SQL to run"));
   EXPECT_THAT(ask(""), HasSubstr("there is no SQL to run"));
   EXPECT_THAT(ask(std::string("SELECT 1\0 garbage", 17)), HasSubstr("a zero byte in the SQL"));
+}
+
+// Each would run for minutes, or take all memory, in one call that nothing can interrupt.
+TEST_F(DatabaseTest, SingleCallsAreBounded) {
+  EXPECT_THAT(ask("SELECT printf('%.*c', 1000000000, 'x')"), HasSubstr("go up to 1000"));
+  EXPECT_THAT(ask("SELECT format('%1000000000d', 1)"), HasSubstr("go up to 1000"));
+  EXPECT_THAT(ask("SELECT zeroblob(1048577)"), HasSubstr("too big"));
+  EXPECT_THAT(ask("SELECT trim(hex(zeroblob(400000)), hex(zeroblob(400000)))"),
+              HasSubstr("trim cuts off at most 100"));
+  EXPECT_THAT(ask("SELECT length(group_concat(a.text || b.text || hex(zeroblob(500000)))) "
+                  "FROM stacks a, stacks b, stacks c"),
+              HasSubstr("too big"));
+  EXPECT_THAT(ask("SELECT 'x' LIKE hex(zeroblob(1000))"), HasSubstr("pattern too complex"));
+}
+
+TEST_F(DatabaseTest, TheBoundedFunctionsAreThoseOfSqlite) {
+  sqlite3* db = nullptr;
+  ASSERT_EQ(sqlite3_open(":memory:", &db), SQLITE_OK);
+  for (const char* sql :
+       {"printf('%d %5d|%-5d|%05d|%+d|%,d', 1, 2, 3, 4, 5, 1234567)",
+        "printf('%x %X %o', 255, 255, 8)",
+        "printf('%.2f %8.3f %e %g', 1.005, 2.5, 12345.678, 0.0001)",
+        "printf('%s|%10s|%-6s|%.2s', 'a', 'b', 'c', 'defg')",
+        "printf('%q %Q %w', 'it''s', 'it''s', 'a\"b')", "printf('%Q|%s', NULL, NULL)",
+        "printf('100%%')", "printf('%c%.3c|%5c', 'xyz', 'ab', 'q')",
+        "printf('%*d|%-*d|%.*f', 5, 42, 5, 42, 1, 2.55)", "printf('%d %s')", "printf('ü%sß', 'é')",
+        "format('%lld', 9223372036854775807)", "printf('%!.15g', 0.1)", "typeof(printf(NULL))",
+        "trim('  a b '), ltrim('  a '), rtrim(' a  ')",
+        "trim('xyaxy', 'yx'), ltrim('ööa', 'ö'), rtrim('aöü', 'üö')",
+        "trim('a', ''), typeof(trim(NULL, 'x'))", "typeof(trim('a', NULL)), trim(5), trim('')"}) {
+    std::string query = std::string("SELECT ") + sql;
+    sqlite3_stmt* statement = nullptr;
+    ASSERT_EQ(sqlite3_prepare_v2(db, query.c_str(), -1, &statement, nullptr), SQLITE_OK) << query;
+    ASSERT_EQ(sqlite3_step(statement), SQLITE_ROW) << query;
+    std::string expected;
+    for (int i = 0; i < sqlite3_column_count(statement); ++i) {
+      const auto* cell = reinterpret_cast<const char*>(sqlite3_column_text(statement, i));
+      expected += (i > 0 ? " " : "") + std::string(cell == nullptr ? "NULL" : cell);
+    }
+    sqlite3_finalize(statement);
+    EXPECT_EQ(ask(query), expected) << query;
+  }
+  sqlite3_close(db);
 }
 
 TEST_F(DatabaseTest, HostileSqlIsBounded) {

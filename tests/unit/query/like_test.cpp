@@ -19,7 +19,7 @@ TEST(Like, StacksMatchAsTheirTextDoes) {
        {"%foo%", "%FOO%", "a.py:1 foo", "a.py:1 foo%", "%bar", "%foo_b.py%", "%foo\nb%", "%o%b%2%",
         "%x_y%", "%_%", "%", "_", "%Stra_e%", "%STRAßE%", "%1%0%0%", "%foo%foo%", "nothing",
         "%%"}) {
-    std::vector<bool> matches = stacksLike(trace.trace, pattern);
+    std::vector<bool> matches = stacksLike(trace, pattern);
     for (uint32_t s = 0; s < matches.size(); ++s) {
       EXPECT_EQ(matches[s], isLike(trace.labels.text(model::StackId(s)), pattern))
           << pattern << " on stack " << s;

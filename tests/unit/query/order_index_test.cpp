@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <latch>
 #include <numeric>
 #include <random>
+#include <thread>
 
 #include "query/columns.h"
 
@@ -52,7 +54,7 @@ TEST(OrderIndex, SortsAsAStableSortDoes) {
     Table table = tableOf(columns);
     for (const std::vector<SortColumn>& by : std::vector<std::vector<SortColumn>>{
              {{0, false}}, {{0, true}}, {{1, false}, {0, true}}, {{1, true}, {0, false}}}) {
-      ASSERT_EQ(rowsBy(table, by), slowOrder(columns, by)) << "round " << round;
+      ASSERT_EQ(*rowsBy(table, by), slowOrder(columns, by)) << "round " << round;
     }
   }
 }
@@ -60,7 +62,7 @@ TEST(OrderIndex, SortsAsAStableSortDoes) {
 TEST(OrderIndex, FindsRanges) {
   Values columns = {{5, kNull, 7, 5, 9}};
   Table table = tableOf(columns);
-  RowOrder order = rowsBy(table, {{0, false}});
+  RowOrder order = *rowsBy(table, {{0, false}});
   auto range = [&](int64_t low, int64_t high) {
     OrderRange found = findRange(table, 0, order, low, high);
     return RowOrder(order.begin() + static_cast<ptrdiff_t>(found.begin),
@@ -81,6 +83,42 @@ TEST(OrderIndex, CacheKeepsWhatFitsTheBudget) {
   cache.get(table, {{0, true}});
   EXPECT_EQ(*first, (RowOrder{1, 2, 0})) << "who holds an order keeps it";
   EXPECT_NE(cache.get(table, {{0, false}}), first) << "dropped, so made again";
+}
+
+TEST(OrderCache, ADeadlineEndsTheSortAndLeavesNothingBehind) {
+  Values columns = {{3, 1, 2}};
+  Table table = tableOf(columns);
+  std::stop_source stop;
+  stop.request_stop();
+  Deadline passed;
+  passed.stop = stop.get_token();
+  OrderCache cache;
+  EXPECT_EQ(cache.get(table, {{0, false}}, passed), nullptr);
+  EXPECT_EQ(*cache.get(table, {{0, false}}), (RowOrder{1, 2, 0})) << "the next one builds it";
+}
+
+// A query that waits for another's sort is not held longer than its own deadline.
+TEST(OrderCache, WaitingForAnothersSortEndsWithTheDeadline) {
+  std::latch sorting(1);
+  std::latch finish(1);
+  Values columns = {{3, 1, 2}};
+  Table table = tableOf(columns);
+  auto values = table.columns[0].fill;
+  table.columns[0].fill = [&, values](const Row* rows, size_t count, int64_t* keys) {
+    sorting.count_down(sorting.try_wait() ? 0 : 1);
+    finish.wait();
+    values(rows, count, keys);
+  };
+  Values two = {{2, 1}};
+  Table other = tableOf(two);
+  OrderCache cache;
+  std::jthread builder([&] { cache.get(table, {{0, false}}); });
+  sorting.wait();
+  EXPECT_EQ(*cache.get(other, {{0, false}}), (RowOrder{1, 0})) << "other orders are had meanwhile";
+  Deadline soon;
+  soon.at = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
+  EXPECT_EQ(cache.get(table, {{0, false}}, soon), nullptr);
+  finish.count_down();
 }
 
 }  // namespace

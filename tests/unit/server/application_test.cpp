@@ -74,6 +74,10 @@ TEST_F(ApplicationTest, DescribesTheFiles) {
   ASSERT_EQ(session["files"].size(), 2u);
   EXPECT_EQ(session["files"][0]["id"], 0);
   EXPECT_EQ(session["files"][0]["devices"][0]["peak"]["active"]["bytes"], 12 * kMiB);
+  // what the page needs to draw the mark without another question
+  const json& oom = session["files"][0]["devices"][0]["ooms"][0];
+  EXPECT_EQ(oom["reserved_bytes"], 64 * kMiB);
+  EXPECT_TRUE(oom["time_us"].is_number_integer());
 }
 
 TEST_F(ApplicationTest, SendsTilesAsTheContractSays) {
@@ -187,6 +191,10 @@ TEST_F(ApplicationTest, AnswersSqlAndMarksItsRows) {
   EXPECT_EQ(result["truncated"], true);
 }
 
+TEST_F(ApplicationTest, TheSessionTellsTheTimeLimit) {
+  EXPECT_EQ(getJson("api/session")["time_limit_s"], kQueryLimitSeconds);
+}
+
 TEST_F(ApplicationTest, SaysWhatIsWrongWithAQuery) {
   for (const char* body :
        {"", "[]", "{}", R"({"sql": 1})", R"({"sql": "SELECT 1", "file": 9})",
@@ -205,16 +213,69 @@ TEST_F(ApplicationTest, DescribesTheSchema) {
   EXPECT_GE(schema["tables"].size(), 5u);
   EXPECT_TRUE(schema["tables"][0]["columns"][0].contains("doc"));
   EXPECT_GE(schema["questions"].size(), 10u);
+  bool has_stack_text = false;
+  for (const json& table : schema["tables"]) {
+    if (table["name"] != "allocations") continue;
+    for (const json& column : table["columns"]) {
+      has_stack_text = has_stack_text || column["name"] == "stack_text";
+    }
+  }
+  EXPECT_TRUE(has_stack_text) << "columns that SELECT * leaves out can be asked for, too";
 }
 
-TEST_F(ApplicationTest, OnlyQueriesAreSlow) {
-  Request request;
-  request.target = "/secret/api/sql";
-  EXPECT_TRUE(app_.isSlow(request));
-  request.target = "/secret/api/tile";
-  EXPECT_FALSE(app_.isSlow(request));
-  request.target = "*";
-  EXPECT_FALSE(app_.isSlow(request));
+TEST_F(ApplicationTest, KeepsEveryDigitOfLongNumbers) {
+  std::string answer =
+      post("api/sql",
+           R"({"sql": "SELECT 9007199254740992, 9007199254740993, -9223372036854775807"})")
+          .body;
+  json row = json::parse(answer)["rows"][0];
+  EXPECT_EQ(row[0], 9007199254740992);
+  EXPECT_EQ(row[1], "9007199254740993");
+  EXPECT_EQ(row[2], "-9223372036854775807");
+}
+
+TEST(ManyAnnotations, AreCountedAndTheOutermostNamed) {
+  testing::TraceBuilder b;
+  b.time(1000).segmentAlloc(0x7f0000000000, 4 * kMiB);
+  b.alloc(0x7f0000000000, kMiB);
+  constexpr size_t kMany = 20'050;
+  for (size_t i = 0; i < kMany; ++i) b.annotation("n" + std::to_string(i), 1000, 1003);
+  std::vector<std::unique_ptr<analysis::AnalysedTrace>> traces;
+  traces.push_back(std::make_unique<analysis::AnalysedTrace>(b.build()));
+  Application app(openSession(std::move(traces)), Gate("secret", 8800));
+  auto ask = [&](const std::string& question) {
+    Request request;
+    request.target = "/secret/" + question;
+    request.hosts = {"127.0.0.1:8800"};
+    return json::parse(app.answer(request, {}).body, nullptr, false);
+  };
+  json at = ask("api/at?x=1");
+  EXPECT_EQ(at["annotations"].size(), 100u);
+  EXPECT_EQ(at["annotations_total"], kMany);
+  json annotations = ask("api/annotations");
+  EXPECT_EQ(annotations["total"], kMany);
+  ASSERT_EQ(annotations["rows"].size(), 20'000u);
+  EXPECT_EQ(annotations["rows"][0]["depth"], 0) << "of equal ones the outer are kept";
+}
+
+TEST_F(ApplicationTest, PicturesTextsAndQueriesHaveThreadsOfTheirOwn) {
+  auto lane = [&](const std::string& target) {
+    Request request;
+    request.target = target;
+    request.hosts = {"127.0.0.1:8800"};
+    return app_.lane(request);
+  };
+  EXPECT_EQ(lane("/secret/api/tile"), Lane::kPicture);
+  EXPECT_EQ(lane("/secret/api/overview"), Lane::kText);
+  EXPECT_EQ(lane("/secret/api/search"), Lane::kText);
+  EXPECT_EQ(lane("/wrong-/api/sql"), Lane::kPicture) << "a refusal";
+  EXPECT_EQ(lane("*"), Lane::kPicture);
+  Request query;
+  query.method = Method::kPost;
+  query.target = "/secret/api/sql";
+  query.hosts = {"127.0.0.1:8800"};
+  query.content_type = "application/json";
+  EXPECT_EQ(app_.lane(query), Lane::kQuery);
 }
 
 TEST_F(ApplicationTest, RefusesQuestionsThatMakeNoSense) {
@@ -240,6 +301,10 @@ TEST_F(ApplicationTest, RefusesQuestionsThatMakeNoSense) {
            "api/neighbour?step=0&id=0&direction=left",
            "api/legend?step=0&by=colour",
            "api/search?q=x&limit=-1",
+           "api/search",
+           "api/search?q=%20+",
+           "api/tile?x0=0&x1=1&columns=1&y0=0&y1=1&px=1&mark=abc",
+           "api/tile?x0=0&x1=1&columns=1&y0=0&y1=1&px=1&mark=-1",
            "api/at?x=up",
        }) {
     Response response = get(question);
@@ -269,6 +334,59 @@ TEST_F(ApplicationTest, ServesThePageOrSaysHowToBuildIt) {
   EXPECT_EQ(response.status, 200);
   EXPECT_EQ(response.content_type, "text/html; charset=utf-8");
   EXPECT_NE(response.bytes().find("<!doctype html>"), std::string_view::npos);
+}
+
+// Names may be of any length, and one text may be named any number of times.
+TEST(Application, AnswersAreBoundedWhateverTheNames) {
+  testing::TraceBuilder b;
+  std::string name(100'000, 'n');
+  std::vector<std::string> frames(3000, name + "@" + name + ".py:1");
+  for (size_t i = 0; i < frames.size(); ++i) frames[i] += std::to_string(i % 7);
+  b.time(1).stack(frames).alloc(0x1000, 512);
+  for (int i = 0; i < 300; ++i) b.annotation(name, 1, 2);
+  std::vector<std::unique_ptr<analysis::AnalysedTrace>> traces;
+  traces.push_back(std::make_unique<analysis::AnalysedTrace>(b.build()));
+  Application app(openSession(std::move(traces)), Gate("secret", 1));
+  for (const char* question : {"annotations", "allocation?id=0", "at?x=0", "search?q=n"}) {
+    Request request;
+    request.target = std::string("/secret/api/") + question;
+    request.hosts = {"127.0.0.1:1"};
+    Response response = app.answer(request, {});
+    EXPECT_EQ(response.status, 200) << question;
+    EXPECT_LT(response.body.size(), 30'000'000U) << question;
+  }
+}
+
+// Times at the ends of what an integer holds, which a double does not.
+TEST(Application, FindsTheStepOfAnyTime) {
+  testing::TraceBuilder b;
+  b.time(INT64_MAX - 2).alloc(0x1000, 512).alloc(0x2000, 512).alloc(0x3000, 512);
+  b.annotation("far", INT64_MIN + 1, INT64_MAX);
+  std::vector<std::unique_ptr<analysis::AnalysedTrace>> traces;
+  traces.push_back(std::make_unique<analysis::AnalysedTrace>(b.build()));
+  Application app(openSession(std::move(traces)), Gate("secret", 1));
+  for (const char* question : {"at?axis=time&x=9.3e18", "at?axis=time&x=9223372036854775807",
+                               "at?axis=time&x=-9.3e18", "at?axis=time&x=0", "annotations"}) {
+    Request request;
+    request.target = std::string("/secret/api/") + question;
+    request.hosts = {"127.0.0.1:1"};
+    Response response = app.answer(request, {});
+    ASSERT_EQ(response.status, 200) << question;
+    json answer = json::parse(response.body);
+    EXPECT_TRUE(!answer.contains("step") || answer["step"] <= 2) << question;
+  }
+}
+
+TEST(Application, FilesOfOneNameAreToldApart) {
+  std::vector<std::unique_ptr<analysis::AnalysedTrace>> traces;
+  for (const char* path : {"/runs/a/rank0.pickle", "/runs/b/rank0.pickle"}) {
+    model::Trace trace = testing::TraceBuilder().alloc(0x1000, 512).build();
+    trace.source.name = path;
+    traces.push_back(std::make_unique<analysis::AnalysedTrace>(std::move(trace)));
+  }
+  Session session = openSession(std::move(traces));
+  EXPECT_EQ(session[0]->name, "a/rank0.pickle");
+  EXPECT_EQ(session[1]->name, "b/rank0.pickle");
 }
 
 TEST(Application, AnswersForHostileTexts) {

@@ -147,5 +147,15 @@ TEST(Compression, HappensWhenAskedForAndWorthIt) {
   EXPECT_EQ(small.content_encoding, "");
 }
 
+TEST(Gate, OnPort80TheHostHasNoPort) {
+  Request request;
+  request.target = "/secret/";
+  request.hosts = {"localhost"};
+  EXPECT_FALSE(Gate("secret", 80).refuse(request).has_value());
+  EXPECT_TRUE(Gate("secret", 8800).refuse(request).has_value());
+  request.hosts = {"evil.example"};
+  EXPECT_TRUE(Gate("secret", 80).refuse(request).has_value());
+}
+
 }  // namespace
 }  // namespace tidegauge::server

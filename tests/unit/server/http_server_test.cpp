@@ -59,8 +59,10 @@ class HttpServerTest : public ::testing::Test {
     thread_ = std::thread([this] {
       server_->run({.answer = [this](const Request& request,
                                      std::stop_token stop) { return answer(request, stop); },
-                    .is_slow = [](const Request& r) { return r.target.starts_with("/slow"); }},
-                   false);
+                    .lane =
+                        [](const Request& r) {
+                          return r.target.starts_with("/slow") ? Lane::kQuery : Lane::kPicture;
+                        }});
     });
   }
   void TearDown() override {
@@ -209,8 +211,7 @@ TEST(HttpServer, StopsWhileAnAnswerIsComputed) {
                        while (!stop.stop_requested()) std::this_thread::yield();
                        return Response();
                      },
-                 .is_slow = [](const Request&) { return true; }},
-                false);
+                 .lane = [](const Request&) { return Lane::kQuery; }});
   });
   Socket socket(server->port());
   socket.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");

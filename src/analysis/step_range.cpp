@@ -1,0 +1,108 @@
+#include "analysis/step_range.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "analysis/summary.h"
+#include "base/format.h"
+
+namespace tidegauge::analysis {
+namespace {
+
+base::Error unusable(std::string what, std::string hint = {}) {
+  return {base::ErrorKind::kUsage, std::move(what), {}, std::move(hint)};
+}
+
+// µs of "2.5s", "350ms", "40us"; nothing if the text is no time.
+std::optional<double> microsecondsOf(const std::string& text) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  auto [unit, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || !std::isfinite(value) || value < 0) return std::nullopt;
+  std::string_view name(unit, static_cast<size_t>(end - unit));
+  if (name == "s") return value * 1e6;
+  if (name == "ms") return value * 1e3;
+  return name == "us" || name == "µs" ? std::optional(value) : std::nullopt;
+}
+
+class Places {
+ public:
+  Places(const AnalysedTrace& analysed, const DeviceAnalysis& device)
+      : analysed_(analysed), device_(device), last_(device.totals.steps() - 1) {}
+
+  base::Result<Step> find(const std::string& text, bool begin) const {
+    uint64_t step = 0;
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), step);
+    if (end == text.data() + text.size() && error != std::errc::invalid_argument) {
+      return atStep(error == std::errc() ? step : UINT64_MAX);
+    }
+    if (std::optional<double> us = microsecondsOf(text)) return atTime(*us, begin);
+    return atPhase(text, begin);
+  }
+
+ private:
+  base::Result<Step> atStep(uint64_t step) const {
+    if (step <= last_) return static_cast<Step>(step);
+    return unusable(fmt::format("{} has no step {}", deviceLabel(device_.device), step),
+                    fmt::format("Its last is {}.", last_));
+  }
+
+  base::Result<Step> atTime(double us, bool begin) const {
+    const TimeAxis& time = device_.time;
+    if (!time.present()) return unusable("this recording has no times", "Name steps.");
+    // Unsigned: times of a hostile file may lie further apart than an int64_t reaches.
+    uint64_t length_us =
+        static_cast<uint64_t>(time.lastUs()) - static_cast<uint64_t>(time.firstUs());
+    if (us > static_cast<double>(length_us)) {
+      return unusable(fmt::format("{} ends before that time", deviceLabel(device_.device)),
+                      fmt::format("It lasts {:.3f} s.", static_cast<double>(length_us) / 1e6));
+    }
+    uint64_t since_us = std::min(length_us, static_cast<uint64_t>(us));
+    auto at_us = static_cast<int64_t>(static_cast<uint64_t>(time.firstUs()) + since_us);
+    if (begin) return std::min(time.stepAtOrAfter(at_us), last_);
+    return std::max<Step>(time.stepAfter(at_us), 1) - 1;
+  }
+
+  base::Result<Step> atPhase(const std::string& name, bool begin) const {
+    const model::Trace& trace = analysed_.trace;
+    for (const Phase& phase : device_.phases) {
+      if (phase.begin_step >= phase.end_step) continue;  // it holds no event of this device
+      if (trace.strings.text(trace.annotations.name[phase.annotation]) != name) continue;
+      return begin ? phase.begin_step : phase.end_step - 1;
+    }
+    return unusable(fmt::format("“{}” is no step, no time and no phase with events on {}", name,
+                                deviceLabel(device_.device)),
+                    "Write 3101, 2.5s, 350ms or the name of an annotation.");
+  }
+
+  const AnalysedTrace& analysed_;
+  const DeviceAnalysis& device_;
+  Step last_;
+};
+
+}  // namespace
+
+base::Result<StepRange> stepRange(const AnalysedTrace& analysed, const DeviceAnalysis& device,
+                                  const std::string& from, const std::string& to) {
+  if (device.totals.steps() == 0) {
+    return unusable(fmt::format("{} has no events to choose from", deviceLabel(device.device)));
+  }
+  Places places(analysed, device);
+  StepRange range{0, device.totals.steps() - 1};
+  if (!from.empty()) {
+    TG_ASSIGN_OR_RETURN(range.first, places.find(from, true));
+  }
+  if (!to.empty()) {
+    TG_ASSIGN_OR_RETURN(range.last, places.find(to, false));
+  }
+  if (range.first > range.last) {
+    return unusable(fmt::format("the range holds no event: step {} comes after step {}",
+                                base::withCommas(range.first), base::withCommas(range.last)));
+  }
+  return range;
+}
+
+}  // namespace tidegauge::analysis

@@ -1,0 +1,27 @@
+// A part of a device's recording, as people name it: from a step, a time or a phase to another.
+//
+//   "3101"            step 3101
+//   "2.5s" "350ms"    the time since the device's first event
+//   "backward"        the first annotation of that name: where it begins, or where it ends
+//
+// Both ends belong to the range.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "analysis/analysed_trace.h"
+#include "base/result.h"
+
+namespace tidegauge::analysis {
+
+struct StepRange {
+  Step first = 0;
+  Step last = 0;
+};
+
+// An empty text is the recording's own end. Errors (kUsage) say what there is instead.
+base::Result<StepRange> stepRange(const AnalysedTrace& analysed, const DeviceAnalysis& device,
+                                  const std::string& from, const std::string& to);
+
+}  // namespace tidegauge::analysis

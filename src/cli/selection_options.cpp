@@ -1,0 +1,20 @@
+#include "cli/selection_options.h"
+
+#include "cli/usage.h"
+
+namespace tidegauge::cli {
+
+void addSelectionOptions(CLI::App& command, exporting::Selection& selection) {
+  command.add_option("--device", selection.device, "This device only: 0, 1, …; -1 = pinned memory")
+      ->check(integer(-1, INT32_MAX))
+      ->type_name("N");
+  command
+      .add_option("--from", selection.from,
+                  "From here: a step (3101), a time since the first event (2.5s, 350ms) or the "
+                  "name of an annotation")
+      ->type_name("PLACE");
+  command.add_option("--to", selection.to, "To here, as --from; the end of an annotation")
+      ->type_name("PLACE");
+}
+
+}  // namespace tidegauge::cli

@@ -1,0 +1,141 @@
+#include "cli/usage.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "base/format.h"
+#include "base/text_layout.h"
+#include "cli/output.h"
+
+namespace tidegauge::cli {
+namespace {
+
+template <class Number>
+std::optional<Number> parse(const std::string& text) {
+  Number value{};
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole ? std::optional(value) : std::nullopt;
+}
+
+// CLI11 puts "--top: " before what a check says.
+CLI::Validator validator(std::string range, std::function<bool(const std::string&)> allows) {
+  CLI::Validator check;
+  check.operation([range, allows = std::move(allows)](std::string& text) {
+    return allows(text) ? std::string() : fmt::format("must be {}, not “{}”", range, text);
+  });
+  check.description("");
+  return check;
+}
+
+std::string withFullStop(std::string text) {
+  size_t end = text.find_last_not_of(" \n");
+  text.resize(end == std::string::npos ? 0 : end + 1);
+  for (char& c : text) {
+    if (c == '\n') c = ' ';
+  }
+  return text.ends_with('.') ? text : text + '.';
+}
+
+// "--top: must be …" reads "--top must be …".
+std::string inOurWords(const CLI::Error& error) {
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr &&
+      std::string_view(error.what()).starts_with("A subcommand")) {
+    return "a command is missing.";
+  }
+  std::string text = error.what();
+  size_t colon = text.find(": must be ");
+  if (colon != std::string::npos) text.erase(colon, 1);
+  return withFullStop(text);
+}
+
+std::vector<std::string> commandNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands(nullptr)) names.push_back(command->get_name());
+  return names;
+}
+
+// The word where a command should stand, if it is none.
+std::optional<std::string> unknownCommand(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return std::nullopt;
+  std::vector<std::string> names = commandNames(app);
+  bool known = std::find(names.begin(), names.end(), argv[1]) != names.end();
+  return known ? std::nullopt : std::optional<std::string>(argv[1]);
+}
+
+const CLI::App& chosen(const CLI::App& app) {
+  auto commands = app.get_subcommands();
+  return commands.empty() ? app : *commands.front();
+}
+
+}  // namespace
+
+CLI::Validator wholeNumber(uint64_t least, uint64_t most) {
+  std::string range = most == UINT64_MAX
+                          ? fmt::format("a whole number from {}", base::withCommas(least))
+                          : fmt::format("a whole number from {} to {}", base::withCommas(least),
+                                        base::withCommas(most));
+  return validator(range, [least, most](const std::string& text) {
+    std::optional<uint64_t> value = parse<uint64_t>(text);
+    return value && *value >= least && *value <= most;
+  });
+}
+
+CLI::Validator integer(int64_t least, int64_t most) {
+  return validator(fmt::format("a whole number from {} to {}", least, most),
+                   [least, most](const std::string& text) {
+                     std::optional<int64_t> value = parse<int64_t>(text);
+                     return value && *value >= least && *value <= most;
+                   });
+}
+
+CLI::Validator number(double least, double most) {
+  return validator(fmt::format("a number from {} to {}", least, most),
+                   [least, most](const std::string& text) {
+                     std::optional<double> value = parse<double>(text);
+                     return value && std::isfinite(*value) && *value >= least && *value <= most;
+                   });
+}
+
+CLI::Validator oneOf(std::vector<std::string> names) {
+  std::string choice = fmt::format("one of {}", fmt::join(names, ", "));
+  return validator(choice, [names = std::move(names)](const std::string& text) {
+    return std::find(names.begin(), names.end(), text) != names.end();
+  });
+}
+
+int usageError(const std::string& what, const std::string& hint) {
+  std::string text = "tidegauge: " + withFullStop(what);
+  if (!hint.empty()) text += " " + withFullStop(hint);
+  complain(base::printable(text));
+  return 2;
+}
+
+int runCommandLine(CLI::App& app, int argc, char** argv, const int& exit_code) {
+  std::string commands = fmt::format("{}", fmt::join(commandNames(app), ", "));
+  if (std::optional<std::string> word = unknownCommand(app, argc, argv)) {
+    return usageError(fmt::format("there is no command “{}”", *word),
+                      fmt::format("The commands are: {}", commands));
+  }
+  if (argc < 2) return usageError("a command is missing", "The commands are: " + commands);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {  // --help, --version
+    Output out;
+    bool version = dynamic_cast<const CLI::CallForVersion*>(&success) != nullptr;
+    out.write(version ? app.version() + "\n" : app.help());
+    return out.finish(0);
+  } catch (const CLI::Error& error) {
+    return usageError(inOurWords(error),
+                      fmt::format("tidegauge {}--help shows the options",
+                                  &chosen(app) == &app ? "" : chosen(app).get_name() + " "));
+  }
+  return exit_code;
+}
+
+}  // namespace tidegauge::cli

@@ -1,0 +1,26 @@
+// The command line's own words: which values an option takes, and what is said when it gets others.
+//
+//   command->add_option("--top", top)->check(wholeNumber(1, 10'000));
+//   tidegauge report --top -1 x.pickle
+//   → tidegauge: --top must be a whole number from 1 to 10,000, not “-1”. …          exit code 2
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace tidegauge::cli {
+
+CLI::Validator wholeNumber(uint64_t least, uint64_t most);
+CLI::Validator integer(int64_t least, int64_t most);
+// Finite; `least` itself is allowed.
+CLI::Validator number(double least, double most);
+CLI::Validator oneOf(std::vector<std::string> names);
+
+// Exit code 2 and one line; `hint` may be empty.
+int usageError(const std::string& what, const std::string& hint = {});
+
+// Parses and runs. The exit code.
+int runCommandLine(CLI::App& app, int argc, char** argv, const int& exit_code);
+
+}  // namespace tidegauge::cli

@@ -1,0 +1,70 @@
+#include "analysis/step_range.h"
+
+#include <gtest/gtest.h>
+
+#include "support/messy_trace.h"
+#include "support/trace_builder.h"
+
+namespace tidegauge::analysis {
+namespace {
+
+using testing::TraceBuilder;
+
+class StepRangeTest : public ::testing::Test {
+ protected:
+  static model::Trace trace() {
+    TraceBuilder b;
+    int64_t times[] = {0, 100, 200, 200, 1'000'000, 2'500'000};
+    uint64_t address = 0x1000;
+    for (int64_t time : times) b.time(7'000'000 + time).alloc(address += 0x1000, 512);
+    b.annotation("work", 7'000'100, 7'000'200);
+    b.annotation("idle", 7'000'300, 7'000'400);
+    return b.build();
+  }
+
+  // "2–4", or what is wrong.
+  std::string range(const std::string& from, const std::string& to) {
+    auto found = stepRange(analysed_, *analysed_.devices[0], from, to);
+    if (!found.ok()) return found.error().what;
+    return std::to_string(found.value().first) + "–" + std::to_string(found.value().last);
+  }
+
+  AnalysedTrace analysed_{trace()};
+};
+
+TEST_F(StepRangeTest, StepsTimesAndPhases) {
+  EXPECT_EQ(range("", ""), "0–5");
+  EXPECT_EQ(range("2", "4"), "2–4");
+  EXPECT_EQ(range("100us", "0.2ms"), "1–3") << "both ends belong to it";
+  EXPECT_EQ(range("1s", ""), "4–5");
+  EXPECT_EQ(range("work", "work"), "1–3");
+  EXPECT_EQ(range("work", "1s"), "1–4");
+}
+
+TEST_F(StepRangeTest, WhatIsNotThereIsSaid) {
+  EXPECT_EQ(range("6", ""), "cuda:0 has no step 6");
+  EXPECT_EQ(range("99999999999999999999", ""), "cuda:0 has no step 18446744073709551615");
+  EXPECT_EQ(range("3s", ""), "cuda:0 ends before that time");
+  EXPECT_EQ(range("3", "1"), "the range holds no event: step 3 comes after step 1");
+  EXPECT_EQ(range("0.5s", "0.6s"), "the range holds no event: step 4 comes after step 3");
+  for (const char* text : {"nothing", "idle", "-1", "1.5", "nan", "infs", "-1s"}) {
+    EXPECT_NE(range(text, "").find("is no step, no time and no phase"), std::string::npos) << text;
+  }
+}
+
+TEST(StepRange, MessyTracesAreNotLeft) {
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    AnalysedTrace analysed(testing::messyTrace({.seed = seed, .wild = seed % 2 == 0}));
+    for (const auto& device : analysed.devices) {
+      for (const char* text : {"0", "0s", "1us", "9223372036854775807us", "1e300s"}) {
+        auto found = stepRange(analysed, *device, text, "");
+        EXPECT_TRUE(!found.ok() || found.value().first < device->totals.steps());
+        found = stepRange(analysed, *device, "", text);
+        EXPECT_TRUE(!found.ok() || found.value().last < device->totals.steps());
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tidegauge::analysis

@@ -1,0 +1,65 @@
+#include "export/holder_names.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "support/trace_builder.h"
+
+namespace tidegauge::exporting {
+namespace {
+
+using analysis::AnalysedTrace;
+using testing::TraceBuilder;
+
+constexpr char kTorch[] = "/x/site-packages/torch/nn/modules/";
+
+// All stacks as groups, in the order in which they were added.
+std::vector<HolderName> namesOf(TraceBuilder& b) {
+  AnalysedTrace analysed(b.build());
+  std::vector<analysis::StackGroup> groups(analysed.trace.stacks.size());
+  for (uint32_t s = 0; s < groups.size(); ++s) groups[s].stack = model::StackId(s);
+  std::vector<HolderName> names = holderNames(analysed, groups, 100);
+  std::set<std::pair<std::string, std::string>> seen;
+  for (const HolderName& name : names) {
+    EXPECT_TRUE(seen.emplace(name.label, name.caller).second) << name.label << name.caller;
+  }
+  return names;
+}
+
+TEST(HolderNames, SayTheCallerIfThatTellsRowsApart) {
+  TraceBuilder b;
+  b.stack({"forward@model.py:8", "main@train.py:2"}).alloc(0x1000, 512);
+  b.stack({"forward@model.py:8", "test@train.py:9"}).alloc(0x2000, 512);
+  std::vector<HolderName> names = namesOf(b);
+  EXPECT_EQ(names[0].caller, "train.py:2 main");
+  EXPECT_EQ(names[1].caller, "train.py:9 test");
+}
+
+TEST(HolderNames, SayTheFirstFrameThatDiffers) {
+  TraceBuilder b;
+  std::string torch = kTorch;
+  b.stack({"forward@" + torch + "linear.py:1", "forward@model.py:8", "main@train.py:2"});
+  b.alloc(0x1000, 512);
+  b.stack({"forward@" + torch + "conv.py:7", "forward@model.py:8", "main@train.py:2"});
+  b.alloc(0x2000, 512);
+  b.stack({"forward@model.py:8", "main@train.py:2"}).alloc(0x3000, 512);
+  std::vector<HolderName> names = namesOf(b);
+  EXPECT_EQ(names[0].label, "model.py:8 forward");
+  EXPECT_EQ(names[0].caller, "linear.py:1 forward");
+  EXPECT_EQ(names[1].caller, "conv.py:7 forward");
+  EXPECT_EQ(names[2].caller, "train.py:2 main") << "it has no frame of its own";
+}
+
+TEST(HolderNames, OfEqualFramesInAnotherNumberSayTheStack) {
+  TraceBuilder b;
+  std::string apply = std::string("_apply@") + kTorch + "module.py:9";
+  b.stack({apply, "model@a.py:5", "main@a.py:1"}).alloc(0x1000, 512);
+  b.stack({apply, apply, "model@a.py:5", "main@a.py:1"}).alloc(0x2000, 512);
+  std::vector<HolderName> names = namesOf(b);
+  EXPECT_EQ(names[0].caller, "a.py:1 main (stack 0)");
+  EXPECT_EQ(names[1].caller, "a.py:1 main (stack 1)");
+}
+
+}  // namespace
+}  // namespace tidegauge::exporting
