@@ -266,8 +266,10 @@ json sessionFileJson(const AnalysedTrace& analysed, size_t file_id) {
     for (const analysis::OomReport& oom : analysis::oomsOf(analysed, *device, 0)) {
       if (ooms.size() < 1000) {
         ooms.push_back({{"step", oom.step},
+                        {"time_us", timeJson(*device, oom.step)},
                         {"requested_bytes", oom.requested_bytes},
-                        {"device_free_bytes", oom.device_free_bytes}});
+                        {"device_free_bytes", oom.device_free_bytes},
+                        {"reserved_bytes", oom.totals.reserved_bytes}});
       }
       if (ceiling.is_null() || ceiling.get<uint64_t>() < oom.ceilingBytes())
         ceiling = oom.ceilingBytes();

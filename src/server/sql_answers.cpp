@@ -83,7 +83,12 @@ class JsonRows : public query::RowSink {
 
  private:
   static json cellJson(const query::CellView& cell) {
-    if (const auto* integer = std::get_if<int64_t>(&cell)) return *integer;
+    // A number of JavaScript holds 53 bits: what is longer goes as text, so that no digit is lost.
+    constexpr int64_t kMostExact = int64_t{1} << 53;
+    if (const auto* integer = std::get_if<int64_t>(&cell)) {
+      bool exact = *integer >= -kMostExact && *integer <= kMostExact;
+      return exact ? json(*integer) : json(std::to_string(*integer));
+    }
     if (const auto* real = std::get_if<double>(&cell)) return *real;
     if (const auto* text = std::get_if<std::string_view>(&cell)) return std::string(*text);
     return nullptr;
@@ -126,7 +131,6 @@ base::Result<Response> answerSchema(const Question& question) {
   for (const query::TableDoc& table : schema.tables) {
     json columns = json::array();
     for (const query::ColumnDoc& column : table.columns) {
-      if (column.hidden) continue;
       columns.push_back(
           {{"name", column.name}, {"type", query::name(column.kind)}, {"doc", column.doc}});
     }

@@ -11,6 +11,7 @@ namespace tidegauge::server {
 namespace {
 
 constexpr size_t kMostAnnotations = 20'000;
+constexpr size_t kMostNames = 100;  // of the annotations around one step
 
 Response textResponse(std::string text) {
   Response response;
@@ -20,7 +21,10 @@ Response textResponse(std::string text) {
 
 std::vector<json> annotationNames(const model::Trace& trace, const std::vector<uint32_t>& rows) {
   std::vector<json> names;
-  for (uint32_t row : rows) names.push_back(trace.strings.text(trace.annotations.name[row]));
+  for (uint32_t row : rows) {
+    if (names.size() == kMostNames) break;
+    names.push_back(trace.strings.text(trace.annotations.name[row]));
+  }
   return names;
 }
 
@@ -88,7 +92,10 @@ base::Result<Response> answerAnnotations(const Question& question) {
   };
   if (phases.size() > kMostAnnotations) {
     std::nth_element(phases.begin(), phases.begin() + kMostAnnotations, phases.end(),
-                     [&](const auto& a, const auto& b) { return durationOf(a) > durationOf(b); });
+                     [&](const auto& a, const auto& b) {
+                       if (durationOf(a) != durationOf(b)) return durationOf(a) > durationOf(b);
+                       return a.depth < b.depth;  // the outer lanes are those that are drawn
+                     });
     phases.resize(kMostAnnotations);
     std::sort(phases.begin(), phases.end(), [](const auto& a, const auto& b) {
       return a.begin_step != b.begin_step ? a.begin_step < b.begin_step : a.depth < b.depth;
@@ -115,6 +122,7 @@ base::Result<Response> answerAt(const Question& question) {
   const analysis::DeviceAnalysis& device = *place.device;
   view::Step step = stepAtX(device, axis, x);
   analysis::ByProvenance known = analysis::byProvenance(*place.file->analysed, device, step);
+  std::vector<uint32_t> around = analysis::phasesAt(device.phases, step);
   return jsonResponse({{"step", step},
                        {"time_us", timeOrNull(device.time.timeOf(step))},
                        {"totals", totalsJson(device.totals.at(step))},
@@ -123,8 +131,8 @@ base::Result<Response> answerAt(const Question& question) {
                          {"older_bytes", known.older_bytes},
                          {"lost_bytes", known.lost_bytes}}},
                        {"event", eventJson(*place.file, device.device, step)},
-                       {"annotations", annotationNames(place.file->analysed->trace,
-                                                       analysis::phasesAt(device.phases, step))}});
+                       {"annotations_total", around.size()},
+                       {"annotations", annotationNames(place.file->analysed->trace, around)}});
 }
 
 }  // namespace tidegauge::server

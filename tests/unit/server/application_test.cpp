@@ -74,6 +74,10 @@ TEST_F(ApplicationTest, DescribesTheFiles) {
   ASSERT_EQ(session["files"].size(), 2u);
   EXPECT_EQ(session["files"][0]["id"], 0);
   EXPECT_EQ(session["files"][0]["devices"][0]["peak"]["active"]["bytes"], 12 * kMiB);
+  // what the page needs to draw the mark without another question
+  const json& oom = session["files"][0]["devices"][0]["ooms"][0];
+  EXPECT_EQ(oom["reserved_bytes"], 64 * kMiB);
+  EXPECT_TRUE(oom["time_us"].is_number_integer());
 }
 
 TEST_F(ApplicationTest, SendsTilesAsTheContractSays) {
@@ -205,6 +209,49 @@ TEST_F(ApplicationTest, DescribesTheSchema) {
   EXPECT_GE(schema["tables"].size(), 5u);
   EXPECT_TRUE(schema["tables"][0]["columns"][0].contains("doc"));
   EXPECT_GE(schema["questions"].size(), 10u);
+  bool has_stack_text = false;
+  for (const json& table : schema["tables"]) {
+    if (table["name"] != "allocations") continue;
+    for (const json& column : table["columns"]) {
+      has_stack_text = has_stack_text || column["name"] == "stack_text";
+    }
+  }
+  EXPECT_TRUE(has_stack_text) << "columns that SELECT * leaves out can be asked for, too";
+}
+
+TEST_F(ApplicationTest, KeepsEveryDigitOfLongNumbers) {
+  std::string answer =
+      post("api/sql",
+           R"({"sql": "SELECT 9007199254740992, 9007199254740993, -9223372036854775807"})")
+          .body;
+  json row = json::parse(answer)["rows"][0];
+  EXPECT_EQ(row[0], 9007199254740992);
+  EXPECT_EQ(row[1], "9007199254740993");
+  EXPECT_EQ(row[2], "-9223372036854775807");
+}
+
+TEST(ManyAnnotations, AreCountedAndTheOutermostNamed) {
+  testing::TraceBuilder b;
+  b.time(1000).segmentAlloc(0x7f0000000000, 4 * kMiB);
+  b.alloc(0x7f0000000000, kMiB);
+  constexpr size_t kMany = 20'050;
+  for (size_t i = 0; i < kMany; ++i) b.annotation("n" + std::to_string(i), 1000, 1003);
+  std::vector<std::unique_ptr<analysis::AnalysedTrace>> traces;
+  traces.push_back(std::make_unique<analysis::AnalysedTrace>(b.build()));
+  Application app(openSession(std::move(traces)), Gate("secret", 8800));
+  auto ask = [&](const std::string& question) {
+    Request request;
+    request.target = "/secret/" + question;
+    request.hosts = {"127.0.0.1:8800"};
+    return json::parse(app.answer(request, {}).body, nullptr, false);
+  };
+  json at = ask("api/at?x=1");
+  EXPECT_EQ(at["annotations"].size(), 100u);
+  EXPECT_EQ(at["annotations_total"], kMany);
+  json annotations = ask("api/annotations");
+  EXPECT_EQ(annotations["total"], kMany);
+  ASSERT_EQ(annotations["rows"].size(), 20'000u);
+  EXPECT_EQ(annotations["rows"][0]["depth"], 0) << "of equal ones the outer are kept";
 }
 
 TEST_F(ApplicationTest, OnlyQueriesAreSlow) {
