@@ -8,13 +8,14 @@ import {
   type LegendBy,
   type StateAt,
 } from "../api/contract";
+import { worstOom } from "./ooms";
 import { device, follow, hoverStep, page, place } from "./store";
 
-/** The cursor: where it was put, else the out-of-memory, else the peak. */
+/** The cursor: where it was put, else the worst out-of-memory, else the peak. */
 export const cursorStep = computed<number>(() => {
   const of = device.value;
   if (!of) return 0;
-  const wanted = page.value.at ?? of.ooms[0]?.step ?? of.peak.active.step;
+  const wanted = page.value.at ?? worstOom(of.ooms)?.step ?? of.peak.active.step;
   return Math.max(0, Math.min(of.events - 1, wanted));
 });
 

@@ -7,6 +7,7 @@ import { Icon } from "../../ui/icons";
 import { ErrorNotice, Notice, RECORD_CODE } from "../../ui/notice";
 import { Parts } from "../../ui/text";
 import { counted, integer, seconds } from "../../ui/units";
+import { visible } from "../../ui/visible";
 import { BrimGauge } from "./brim";
 import { DeviceCards } from "./device_card";
 import { LinesPlot } from "./lines_plot";
@@ -124,7 +125,7 @@ export function OverviewView() {
               <div class={data.brim ? "ov-top" : ""}>
                 <div>
                   <Eyebrow of={data.eyebrow} issues={data.issues.length} />
-                  <h1 class="headline">{data.headline}</h1>
+                  <h1 class="headline">{visible(data.headline)}</h1>
                   <Story sentences={data.story} />
                 </div>
                 {data.brim && <BrimGauge brim={data.brim} />}
@@ -141,7 +142,7 @@ export function OverviewView() {
                 <Findings list={data.findings} />
               </div>
               <Holders of={data.holders} />
-              <Phases list={data.phases} />
+              <Phases list={data.phases} total={data.phases_total} />
               <Issues list={data.issues} />
               <Settings list={data.settings} conf={file.value?.conf ?? ""} />
             </>

@@ -5,6 +5,7 @@ import {
   autocompletion,
   closeBrackets,
   closeBracketsKeymap,
+  closeCompletion,
   completionKeymap,
 } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
@@ -146,7 +147,8 @@ export function createEditor(
           keymap.of([
             {
               key: "Mod-Enter",
-              run: () => {
+              run: (of) => {
+                closeCompletion(of);
                 onRun();
                 return true;
               },

@@ -1,5 +1,7 @@
 // Out of memory: a red line over the full height, a plate in the lanes, and the request as a box
 // that stands on the reserved level. What rises above the ceiling is solid red: the answer to "why".
+import type { Oom } from "../../api/contract";
+import { worstOom } from "../../state/ooms";
 import { backedLines, font, hatch, horizontal, plate, type Surface, vertical } from "../../ui/plot";
 import { type Frame, LANE_HEIGHT, type OomMark, toX, toY } from "./frame";
 import { together } from "./front_layer";
@@ -16,20 +18,21 @@ export function drawOoms(s: Surface, frame: Frame): void {
   for (const one of seen) {
     vertical(s, toX(frame, one.position), plot.top, plot.bottom, s.token("danger"), [], 1.5);
   }
-  const last = seen.at(-1);
-  if (last) drawRequest(s, frame, last);
+  const worst = worstOom(seen.map((one) => one.oom));
+  const told = seen.find((one) => one.oom === worst);
+  if (told) drawRequest(s, frame, told);
   drawPlates(s, frame, seen);
 }
 
-function drawRequest(s: Surface, frame: Frame, oom: OomMark): void {
+function drawRequest(s: Surface, frame: Frame, { position, oom }: OomMark): void {
   const { plot } = frame;
-  const line = toX(frame, oom.position);
+  const line = toX(frame, position);
   const room = plot.right - line - BOX_GAP - 2;
   const left = room >= 10 ? line + BOX_GAP : line - BOX_GAP - BOX_WIDTH;
   const width = Math.min(BOX_WIDTH, room >= 10 ? room : BOX_WIDTH);
-  const ceiling = oom.reservedBytes + oom.freeBytes;
-  const stands = oom.reservedBytes + oom.requestedBytes;
-  const bottom = Math.min(plot.bottom, toY(frame, oom.reservedBytes));
+  const ceiling = oom.reserved_bytes + oom.device_free_bytes;
+  const stands = oom.reserved_bytes + oom.requested_bytes;
+  const bottom = Math.min(plot.bottom, toY(frame, oom.reserved_bytes));
   const top = Math.max(plot.top, toY(frame, stands));
   if (bottom <= top) return;
   const red = s.token("danger");
@@ -55,9 +58,9 @@ function drawRequest(s: Surface, frame: Frame, oom: OomMark): void {
   horizontal(s, line - 28, left, y + 7, s.token("danger-line"));
 }
 
-function requestText(oom: OomMark): [string, string] {
-  const over = oom.requestedBytes - oom.freeBytes;
-  const [asked, short] = together(oom.requestedBytes, Math.abs(over));
+function requestText(oom: Oom): [string, string] {
+  const over = oom.requested_bytes - oom.device_free_bytes;
+  const [asked, short] = together(oom.requested_bytes, Math.abs(over));
   if (over > 0) return [`Request ${asked}`, `on the reserved level, ${short} over`];
   return [`Request ${asked}`, `the driver had ${short} more, but not in one piece`];
 }

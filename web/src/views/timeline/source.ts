@@ -15,9 +15,9 @@ import {
   tileSpan,
   tilesIn,
 } from "../../gl/tile_address";
+import type { Domain } from "../../state/domain";
 import type { Range } from "../../state/url";
 import type { LineTile } from "./line_sampler";
-import type { Domain } from "./window";
 
 export interface Place {
   file: number;
@@ -43,6 +43,9 @@ interface Held {
   row: number;
   mark: number | null;
 }
+
+type StackPlace = Pick<Held, "place" | "level" | "index">;
+const NONE: ReadonlySet<Held> = new Set();
 
 export interface Ask {
   x: Range;
@@ -76,11 +79,11 @@ export class Source {
       TILE_LIMIT_BYTES,
       (held) => held.tile.words.byteLength + PLAIN_TILE_BYTES,
       (_key, held) => {
-        this.stackOf(held).add(held);
+        this.keep(held);
         onArrival(held.tile);
       },
       (held) => {
-        this.stackOf(held).delete(held);
+        this.drop(held);
         onForget(held.tile);
       },
       onError,
@@ -197,14 +200,22 @@ export class Source {
     return `${this.lineKey(level, index)}/${k}/${row}/${mark ?? ""}`;
   }
 
-  private stackOf(held: { place: string; level: number; index: number }): Set<Held> {
-    const key = `${held.place}/${held.level}/${held.index}`;
-    let stack = this.stacked.get(key);
-    if (!stack) {
-      stack = new Set();
-      this.stacked.set(key, stack);
-    }
-    return stack;
+  private keep(held: Held): void {
+    const key = stackKey(held);
+    const stack = this.stacked.get(key);
+    if (stack) stack.add(held);
+    else this.stacked.set(key, new Set([held]));
+  }
+
+  private drop(held: Held): void {
+    const key = stackKey(held);
+    const stack = this.stacked.get(key);
+    stack?.delete(held);
+    if (stack?.size === 0) this.stacked.delete(key);
+  }
+
+  private stackOf(at: StackPlace): ReadonlySet<Held> {
+    return this.stacked.get(stackKey(at)) ?? NONE;
   }
 
   private show(held: Held, from: number, to: number): Shown {
@@ -263,6 +274,10 @@ export class Source {
     const x0 = base + index * tileSpan(level);
     return { ...this.place, axis, x0, x1: x0 + tileSpan(level), columns: TILE_COLUMNS };
   }
+}
+
+function stackKey(at: StackPlace): string {
+  return `${at.place}/${at.level}/${at.index}`;
 }
 
 function better(a: Held, b: Held, mark: number | null): boolean {
