@@ -13,7 +13,7 @@ function device(ordinal: number, more: Partial<DeviceInfo> = {}): DeviceInfo {
     kind: "gpu",
     label: `cuda:${ordinal}`,
     events: 1000,
-    allocations: 0,
+    allocations: 20,
     segments: 0,
     first_time_us: 1e15,
     last_time_us: 1e15 + 5000,
@@ -81,6 +81,13 @@ describe("a link", () => {
     expect(notes.join(" ")).toMatch(/step 99,999,999; the last one is 999/);
     expect(check({ y: [0, 1e300] }).state.y).toBeNull();
     expect(check({ y: [0.9 * GIB, 1.5 * GIB] }).notes).toEqual([]);
+  });
+  it("to an allocation that is not there says how many there are", () => {
+    const { state, notes } = check({ sel: 40, at: 7 });
+    expect(notes).toEqual([
+      "The link selects allocation 40; this file has 40 allocations, counted from 0.",
+    ]);
+    expect(state).toMatchObject({ sel: null, at: 7 });
   });
   it("to an axis of time that there is not says why", () => {
     const files = [file(0, "a.pickle", [device(0, { first_time_us: null, last_time_us: null })])];

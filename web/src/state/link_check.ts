@@ -52,6 +52,13 @@ export function checkLink(
     );
     state = { ...state, ...NOWHERE, device: null };
   }
+  const allocations = file.devices.reduce((sum, one) => sum + one.allocations, 0);
+  if (state.sel !== null && state.sel >= allocations) {
+    notes.push(
+      `The link selects allocation ${integer(state.sel)}; this file has ${counted(allocations, "allocation")}, counted from 0.`,
+    );
+    state = { ...state, sel: null };
+  }
   return { state: checkPlace(state, device, notes), notes };
 }
 
