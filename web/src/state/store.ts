@@ -174,8 +174,17 @@ export function follow<T>(url: () => Question | null, keep = false): ReadonlySig
   return answer;
 }
 
+/**
+ * True once the first picture stands, or cannot: what that picture does not need waits for it, so
+ * that neither the browser's six connections nor the engine are busy with something else.
+ */
+export const pictured = signal(false);
+const LONGEST_WAIT_MS = 2000;
+
 export const overview = follow<Overview>(() =>
-  place.value ? { path: "overview", params: place.value } : null,
+  place.value && (pictured.value || page.value.view === START.view)
+    ? { path: "overview", params: place.value }
+    : null,
 );
 
 export async function loadSession(): Promise<void> {
@@ -186,6 +195,9 @@ export async function loadSession(): Promise<void> {
       sessionError.value = null;
       settleLink(page.value, answer.files);
     });
+    window.setTimeout(() => {
+      pictured.value = true;
+    }, LONGEST_WAIT_MS);
   } catch (error) {
     sessionError.value = asApiError(error);
   }

@@ -1,7 +1,9 @@
 // The story of the file in sentences with numbers, each with a link to the place.
+import { useSignalEffect } from "@preact/signals";
 import type { Overview, Sentence } from "../../api/contract";
+import { deviceLines, wantDeviceLines } from "../../state/device_lines";
 import { hrefOf } from "../../state/links";
-import { device, file, isView, overview, page } from "../../state/store";
+import { device, file, isView, overview, page, pictured } from "../../state/store";
 import { formatHash } from "../../state/url";
 import { Icon } from "../../ui/icons";
 import { ErrorNotice, Notice, RECORD_CODE } from "../../ui/notice";
@@ -109,6 +111,13 @@ function Skeleton() {
 
 export function OverviewView() {
   const { data, error } = overview.value;
+  // the lines are asked for beside the story, not after it
+  useSignalEffect(wantDeviceLines);
+  useSignalEffect(() => {
+    if (!overview.value.loading && (deviceLines.value.data || device.value?.events === 0)) {
+      pictured.value = true;
+    }
+  });
   if (error) {
     return (
       <div class="center">

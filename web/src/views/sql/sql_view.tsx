@@ -12,7 +12,7 @@ import {
   sqlStopped,
   stopSql,
 } from "../../state/sql";
-import { file, follow, go, linkRead, page, session } from "../../state/store";
+import { file, follow, go, linkRead, page, pictured, session } from "../../state/store";
 import { Icon } from "../../ui/icons";
 import { ErrorNotice, Notice } from "../../ui/notice";
 import { counted, integer } from "../../ui/units";
@@ -145,6 +145,9 @@ function limits(): string {
 
 export function SqlView() {
   const editor = useRef<SqlEditor | null>(null);
+  useSignalEffect(() => {
+    if (schema.value.data) pictured.value = true;
+  });
   const { data, error } = schema.value;
   const answer = sqlAnswer.value;
   const mine = answer && answer.file === file.value?.id ? answer : null;

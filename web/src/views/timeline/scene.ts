@@ -6,6 +6,7 @@
 //   front canvas  lines, marks, selection     redrawn per frame, cheap
 import type { Annotation, DeviceInfo, LegendBy } from "../../api/contract";
 import type { Shape, Tile } from "../../api/tile";
+import { RETRY_AFTER_MS } from "../../gl/answer_cache";
 import { CanvasPainter } from "../../gl/canvas_painter";
 import { palette } from "../../gl/colours";
 import { type Filter, type Look, NO_FILTER, type Painter, parseRgba } from "../../gl/painter";
@@ -82,6 +83,7 @@ export class TimelineScene {
   private fitted: Range = [0, 1];
   private slide: { from: Range; to: Range; start: number } | null = null;
   private ticket = 0;
+  private retry = 0;
   private lastFrame = 0;
   private readonly observer = new ResizeObserver(() => this.redraw());
 
@@ -94,7 +96,12 @@ export class TimelineScene {
     this.source = new Source(
       (tile) => this.arrived(tile),
       (tile) => this.painter.forget(tile),
-      listener.onError,
+      (error) => {
+        listener.onError(error);
+        // nobody may move the picture: look again when the server may be asked again
+        window.clearTimeout(this.retry);
+        this.retry = window.setTimeout(() => this.redraw(), RETRY_AFTER_MS + 50);
+      },
     );
     this.observer.observe(canvases.front);
     canvases.glass.addEventListener("webglcontextlost", (event) => event.preventDefault());
@@ -106,6 +113,7 @@ export class TimelineScene {
 
   dispose(): void {
     cancelAnimationFrame(this.ticket);
+    window.clearTimeout(this.retry);
     this.observer.disconnect();
     this.source.dispose();
     this.painter.dispose();

@@ -118,16 +118,18 @@ export class Source {
     const next = [(indices[0] ?? 0) - 1, (indices.at(-1) ?? 0) + 1].filter(
       (index) => index >= 0 && index * tileSpan(level) < this.domain.end,
     );
-    const tiles = (list: readonly number[], at: number, of: readonly number[]) =>
-      list.flatMap((index) => of.map((row) => this.tileWant(at, index, rowLevel, row, ask.mark)));
+    const tiles = (list: readonly number[], at: number, of: readonly number[], ahead = true) =>
+      list.flatMap((index) =>
+        of.map((row) => ({ ...this.tileWant(at, index, rowLevel, row, ask.mark), ahead })),
+      );
     this.lines.want([
       ...urgent.map((index) => this.lineWant(level, index)),
       this.lineWant(this.coarsest(), 0),
-      ...next.map((index) => this.lineWant(level, index)),
+      ...next.map((index) => ({ ...this.lineWant(level, index), ahead: true })),
     ]);
     const parents = level < this.coarsest() ? [...new Set(indices.map((i) => i >> 1))] : [];
     this.tiles.want([
-      ...tiles(urgent, level, rows),
+      ...tiles(urgent, level, rows, false),
       ...tiles(next, level, rows),
       ...(rows.length === 1 ? tiles(parents.slice(0, 2), level + 1, rows) : []),
     ]);

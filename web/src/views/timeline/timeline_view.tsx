@@ -9,7 +9,7 @@ import { domainOf, noTimeBecause } from "../../state/domain";
 import { onKey } from "../../state/keys";
 import { clearMark, hitIndex, jump, mark } from "../../state/marks";
 import { addNotes, attempt } from "../../state/notes";
-import { device, drawnBy, go, hoverStep, page, place, tileMs } from "../../state/store";
+import { device, drawnBy, go, hoverStep, page, pictured, place, tileMs } from "../../state/store";
 import { Icon } from "../../ui/icons";
 import { Menu } from "../../ui/menu";
 import { ErrorNotice, Notice, RECORD_CODE } from "../../ui/notice";
@@ -191,9 +191,11 @@ function Picture() {
         onArrival: (ms) => {
           tileMs.value = ms;
           error.value = null;
+          pictured.value = true;
         },
         onError: (reason) => {
           error.value = asApiError(reason);
+          pictured.value = true;
         },
         onDrawnBy: (name) => {
           drawnBy.value = name;
