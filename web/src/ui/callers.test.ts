@@ -32,10 +32,10 @@ describe("callers", () => {
       row("f", "", 4),
     ];
     expect(tellingCallers(rows)).toEqual([
-      "b.py:2 g (stack 7)",
-      "b.py:2 g (stack 9)",
-      "(stack 3)",
-      "(stack 4)",
+      "stack 7",
+      "stack 9",
+      "stack 3",
+      "stack 4",
     ]);
   });
 });

@@ -2,7 +2,7 @@
 //
 //   model.py:8 forward ‹ linear.py:114            short where that is enough
 //   model.py:8 forward ‹ linear.py:114 forward    the whole caller where the short ones are equal
-//   model.py:8 forward ‹ … (stack 12)             the stack's number where nothing else differs
+//   model.py:8 forward ‹ stack 12                 the stack's number where nothing else differs
 
 export interface Called {
   label: string;
@@ -29,6 +29,6 @@ export function tellingCallers(rows: readonly Called[]): string[] {
     const short = shortCaller(row.caller);
     if (unique(row, short)) return short;
     if (unique(row, row.caller) || row.stack_id == null) return row.caller;
-    return `${row.caller === "" ? "" : `${row.caller} `}(stack ${row.stack_id})`;
+    return `stack ${row.stack_id}`;
   });
 }

@@ -68,8 +68,10 @@ function ResultRow({ row, telling, chosen, onChoose }: ResultRowProps) {
     >
       {row.kind === "stack" ? (
         <>
-          <span class="fn cut" title={visible(`${row.at.label} ‹ ${row.at.caller}`)}>
-            <Marked text={row.at.label} match={row.at.match} />
+          <span class="fn framepair" title={visible(`${row.at.label} ‹ ${row.at.caller}`)}>
+            <span class="cut own">
+              <Marked text={row.at.label} match={row.at.match} />
+            </span>
             {telling !== "" && (
               <span class="fi">
                 {" ‹ "}

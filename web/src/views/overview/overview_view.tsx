@@ -40,6 +40,11 @@ function Eyebrow({ of, issues }: { of: Overview["eyebrow"]; issues: number }) {
   );
 }
 
+/** Each on a line of its own, where there is room. */
+export function sentencesOf(text: string): string[] {
+  return text.split(/(?<=\.) (?=\S)/);
+}
+
 function Story({ sentences }: { sentences: readonly Sentence[] }) {
   return (
     <ol class="story">
@@ -134,7 +139,11 @@ export function OverviewView() {
               <div class={data.brim ? "ov-top" : ""}>
                 <div>
                   <Eyebrow of={data.eyebrow} issues={data.issues.length} />
-                  <h1 class="headline">{visible(data.headline)}</h1>
+                  <h1 class="headline">
+                    {sentencesOf(data.headline).map((one) => (
+                      <span key={one}>{visible(one)} </span>
+                    ))}
+                  </h1>
                   <Story sentences={data.story} />
                 </div>
                 {data.brim && <BrimGauge brim={data.brim} />}

@@ -63,8 +63,10 @@ function swatch(row: LegendRow, by: LegendBy): string {
 function Label({ row, telling }: { row: LegendRow; telling: string }) {
   const title = `${row.label}${row.caller === "" ? "" : ` ‹ ${row.caller}`}`;
   return (
-    <span class="cut" title={visible(title)}>
-      <FrameText label={row.label} />
+    <span class="framepair" title={visible(title)}>
+      <span class="cut own">
+        <FrameText label={row.label} />
+      </span>
       {telling !== "" && (
         <span class="fi">
           {" ‹ "}
