@@ -105,6 +105,8 @@ export const linkRead = signal(0);
 let strange: readonly string[] = [];
 
 function readLink(): void {
+  // a browser tells about a new hash twice, and the first time may have mended it
+  if (linkRead.peek() > 0 && location.hash === formatHash(page.peek())) return;
   strange = unreadable(location.hash, views);
   const state = parseHash(location.hash, views);
   const files = session.peek()?.files;

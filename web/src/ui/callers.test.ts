@@ -31,11 +31,6 @@ describe("callers", () => {
       row("f", "", 3),
       row("f", "", 4),
     ];
-    expect(tellingCallers(rows)).toEqual([
-      "stack 7",
-      "stack 9",
-      "stack 3",
-      "stack 4",
-    ]);
+    expect(tellingCallers(rows)).toEqual(["stack 7", "stack 9", "stack 3", "stack 4"]);
   });
 });

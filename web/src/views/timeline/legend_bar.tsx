@@ -116,7 +116,7 @@ export function LegendBar() {
           return (
             <button
               type="button"
-              class="lg"
+              class={alike ? "lg alike" : "lg"}
               key={key}
               aria-pressed={!hidden.has(key)}
               onClick={() => toggle(key)}
