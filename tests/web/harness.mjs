@@ -3,8 +3,9 @@
 //   TIDEGAUGE_BINARY   the program (also TIDEGAUGE_BIN); without it everything is skipped
 //   TIDEGAUGE_SHARED   folder with the shared snapshots, else ../shared beside the checkout
 //   TIDEGAUGE_CHROMIUM the browser, else chromium on the PATH
+import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { accessSync, constants, existsSync } from "node:fs";
+import { accessSync, constants, existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -12,7 +13,7 @@ import { fileURLToPath } from "node:url";
 // the packages of the page are installed beside it
 const require = createRequire(new URL("../../web/package.json", import.meta.url));
 export const { chromium } = require("playwright-core");
-export const AXE = require.resolve("axe-core/axe.min.js");
+const AXE = require.resolve("axe-core/axe.min.js");
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const START_MS = 60_000;
@@ -114,6 +115,30 @@ export async function openPage(browser, url, options = {}) {
   await page.goto(url);
   await page.waitForSelector(".topbar .file", { timeout: WAIT_MS });
   return page;
+}
+
+/** Opens, runs, and insists that the console stayed clean. */
+export async function use(browser, url, body, options) {
+  const page = await openPage(browser, url, options);
+  try {
+    await body(page);
+    assert.deepEqual(page.complaints, []);
+  } finally {
+    await page.context().close();
+  }
+}
+
+/** What axe-core says about the page: one line a rule. */
+export async function axeComplaints(page) {
+  // evaluated by the debugger, where the page's policy does not reach
+  await page.evaluate(readFileSync(AXE, "utf8"));
+  const found = await page.evaluate(async () => {
+    const { violations } = await window.axe.run(document, {
+      runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+    });
+    return violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.target.join(" ")).join(", ")}`);
+  });
+  return found;
 }
 
 /** Waits until the picture has what it asked for: no frame and no tile for a while. */

@@ -1,17 +1,16 @@
 // The page as people use it: real program, real files, real browser.
 // Run by `npm run test:browser` in web/; see harness.mjs for what it needs.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { after, before, describe, it } from "node:test";
 import {
-  AXE,
+  axeComplaints,
   example,
   hashOf,
-  openPage,
   settled,
   shared,
   startBrowser,
   startServer,
+  use,
   waitForParam,
   whyNot,
   withoutFile,
@@ -20,17 +19,6 @@ import {
 const skip = whyNot();
 const FSDP = shared("fsdp-oom-rank0.pickle.zst");
 const NO_TRACE = shared("three-pools-no-trace.pickle.zst");
-
-/** Opens, runs, and insists that the console stayed clean. */
-async function use(browser, url, body, options) {
-  const page = await openPage(browser, url, options);
-  try {
-    await body(page);
-    assert.deepEqual(page.complaints, []);
-  } finally {
-    await page.context().close();
-  }
-}
 
 async function centre(page, selector) {
   const box = await page.locator(selector).boundingBox();
@@ -422,15 +410,7 @@ describe("the page", { skip, timeout: 600_000 }, () => {
             if (view.startsWith("timeline")) await settled(page);
             if (view.startsWith("sql")) await page.waitForSelector(".cm-content");
             await page.waitForTimeout(400);
-            // evaluated by the debugger, where the page's policy does not reach
-            await page.evaluate(readFileSync(AXE, "utf8"));
-            const found = await page.evaluate(async () => {
-              const { violations } = await window.axe.run(document, {
-                runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
-              });
-              return violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.target.join(" ")).join(", ")}`);
-            });
-            assert.deepEqual(found, []);
+            assert.deepEqual(await axeComplaints(page), []);
           },
           { colorScheme },
         ));

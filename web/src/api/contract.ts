@@ -16,8 +16,10 @@ export interface Peak {
 
 export interface Oom {
   step: number;
+  time_us: number | null;
   requested_bytes: number;
   device_free_bytes: number;
+  reserved_bytes: number;
 }
 
 export interface DeviceInfo {
@@ -53,6 +55,8 @@ export interface FileInfo {
 
 export interface Session {
   version: string;
+  /** how long a query may run; absent: not said */
+  time_limit_s?: number;
   files: FileInfo[];
 }
 
@@ -142,6 +146,7 @@ export interface Overview {
   brim: Brim | null;
   holders: { at: "oom" | "peak" | "end"; step: number; total_bytes: number; rows: Holder[] };
   phases: Phase[];
+  phases_total: number;
   identities: Identity[];
   issues: Issue[];
   settings: [string, string][];
@@ -195,7 +200,9 @@ export interface StateAt {
     compile_context: string | null;
     metadata: string | null;
   } | null;
+  /** the outermost; `annotations_total` says how many there are */
   annotations: string[];
+  annotations_total: number;
 }
 
 export const LEGENDS = [

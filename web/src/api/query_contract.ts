@@ -5,6 +5,7 @@ export interface SearchStack {
   stack_id: number;
   label: string;
   caller: string;
+  /** in bytes of UTF-8 */
   match: [number, number];
   count: number;
   bytes: number;
@@ -15,7 +16,9 @@ export interface SearchResult {
   mark: number;
   count: number;
   bytes: number;
+  stacks_total: number;
   stacks: SearchStack[];
+  annotations_total: number;
   annotations: { id: number; name: string; begin_step: number; end_step: number }[];
 }
 
@@ -26,10 +29,16 @@ export interface Hit {
 }
 
 export type ColumnKind = "integer" | "real" | "text" | "bytes" | "step" | "time";
+/** integers beyond 2^53 are text, so that no digit is lost */
 export type Cell = number | string | null;
 
+export interface Column {
+  name: string;
+  kind: ColumnKind;
+}
+
 export interface SqlResult {
-  columns: { name: string; kind: ColumnKind }[];
+  columns: Column[];
   rows: Cell[][];
   truncated: boolean;
   elapsed_ms: number;

@@ -52,6 +52,20 @@ describe("questions on their way", () => {
     expect(flights.map((one) => one.key)).toEqual(["a", "b", "c", "d", "e"]);
     expect(cache.inFlight).toBe(4);
   });
+  it("look ahead only when everything that is seen is there", async () => {
+    const { cache, want, flights } = bench();
+    const ahead = want("next").map((one) => ({ ...one, ahead: true }));
+    cache.want([...want("a", "b"), ...ahead]);
+    expect(flights.map((one) => one.key)).toEqual(["a", "b"]);
+    await flights[0]?.land("x");
+    expect(flights).toHaveLength(2);
+    // what failed rests for a while and holds nobody up
+    await flights[1]?.crash();
+    expect(flights.map((one) => one.key)).toEqual(["a", "b", "next"]);
+    // once on its way it stays, whatever comes into view
+    cache.want([...want("c"), ...ahead]);
+    expect(flights[2]?.signal.aborted).toBe(false);
+  });
   it("are aborted when nobody wants them any more", async () => {
     const { cache, want, flights, arrived } = bench();
     cache.want(want("a", "b"));

@@ -4,6 +4,8 @@
 
 export interface Want<T> {
   key: string;
+  /** not seen yet: asked for when everything that is seen is there */
+  ahead?: boolean;
   load: (signal: AbortSignal) => Promise<T>;
 }
 
@@ -13,7 +15,7 @@ interface Entry<T> {
 }
 
 const MOST_IN_FLIGHT = 4;
-const RETRY_AFTER_MS = 3000;
+export const RETRY_AFTER_MS = 3000;
 
 export class AnswerCache<T> {
   private readonly entries = new Map<string, Entry<T>>();
@@ -73,14 +75,19 @@ export class AnswerCache<T> {
   }
 
   private startSome(): void {
-    const now = performance.now();
-    for (const one of this.wanted) {
+    const missing = this.wanted.filter((one) => !this.entries.has(one.key));
+    const seen = missing.some((one) => !one.ahead && !this.rests(one.key));
+    for (const one of missing) {
       if (this.flights.size >= MOST_IN_FLIGHT) return;
-      if (this.entries.has(one.key) || this.flights.has(one.key)) continue;
-      const failedAt = this.failed.get(one.key);
-      if (failedAt !== undefined && now - failedAt < RETRY_AFTER_MS) continue;
+      if (this.flights.has(one.key) || this.rests(one.key) || (one.ahead && seen)) continue;
       this.start(one);
     }
+  }
+
+  /** It failed a moment ago. */
+  private rests(key: string): boolean {
+    const failedAt = this.failed.get(key);
+    return failedAt !== undefined && performance.now() - failedAt < RETRY_AFTER_MS;
   }
 
   private start(one: Want<T>): void {
@@ -101,11 +108,16 @@ export class AnswerCache<T> {
       .catch((error: unknown) => {
         land();
         if (!abort.signal.aborted) {
-          this.failed.set(one.key, performance.now());
+          this.remember(one.key);
           this.onError(error);
         }
         this.startSome();
       });
+  }
+
+  private remember(key: string): void {
+    for (const old of this.failed.keys()) if (!this.rests(old)) this.failed.delete(old);
+    this.failed.set(key, performance.now());
   }
 
   private put(key: string, value: T): void {

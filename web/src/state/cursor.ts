@@ -8,18 +8,19 @@ import {
   type LegendBy,
   type StateAt,
 } from "../api/contract";
-import { device, follow, hoverStep, page, place } from "./store";
+import { worstOom } from "./ooms";
+import { device, follow, hoverStep, page, pictured, place } from "./store";
 
-/** The cursor: where it was put, else the out-of-memory, else the peak. */
+/** The cursor: where it was put, else the worst out-of-memory, else the peak. */
 export const cursorStep = computed<number>(() => {
   const of = device.value;
   if (!of) return 0;
-  const wanted = page.value.at ?? of.ooms[0]?.step ?? of.peak.active.step;
+  const wanted = page.value.at ?? worstOom(of.ooms)?.step ?? of.peak.active.step;
   return Math.max(0, Math.min(of.events - 1, wanted));
 });
 
 export const stateAt = follow<StateAt>(() => {
-  if (!place.value || !device.value || device.value.events === 0) return null;
+  if (!pictured.value || !place.value || !device.value || device.value.events === 0) return null;
   return { path: "at", params: { ...place.value, axis: "step", x: cursorStep.value } };
 }, true);
 
@@ -38,7 +39,7 @@ effect(() => {
 export const legendStep = computed(() => restingStep.value ?? cursorStep.value);
 
 export const legend = follow<Legend>(() => {
-  if (!place.value || page.value.view !== "timeline") return null;
+  if (!pictured.value || !place.value || page.value.view !== "timeline") return null;
   return {
     path: "legend",
     params: { ...place.value, step: legendStep.value, by: page.value.colour },
@@ -46,7 +47,7 @@ export const legend = follow<Legend>(() => {
 }, true);
 
 export const annotations = follow<Annotations>(() =>
-  place.value && page.value.view === "timeline"
+  pictured.value && place.value && page.value.view === "timeline"
     ? { path: "annotations", params: place.value }
     : null,
 );
@@ -59,7 +60,7 @@ export const selection = follow<Allocation>(() =>
 
 /** Only some files name categories; then the legend has a row with a slot. */
 const categories = follow<Legend>(() =>
-  place.value && page.value.view === "timeline" && (device.value?.events ?? 0) > 0
+  pictured.value && place.value && page.value.view === "timeline" && (device.value?.events ?? 0) > 0
     ? { path: "legend", params: { ...place.value, step: cursorStep.value, by: "category" } }
     : null,
 );

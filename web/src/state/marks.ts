@@ -1,10 +1,11 @@
 // What is marked in the pictures: the hits of a search or the rows of a query. The URL keeps their
 // text; the server's number of the mark lives only here.
-import { computed, effect, signal } from "@preact/signals";
-import { type ApiError, asApiError, getJson, isAbort, postJson } from "../api/client";
-import type { Hit, SearchResult, SqlResult } from "../api/query_contract";
-import { device, follow, go, page, place } from "./store";
-import { recall, remember } from "./theme";
+import { computed, signal } from "@preact/signals";
+import { getJson } from "../api/client";
+import type { Hit, SearchResult } from "../api/query_contract";
+import { attempt } from "./notes";
+import { sqlAnswer } from "./sql";
+import { device, file, follow, go, page, place } from "./store";
 
 export const search = follow<SearchResult>(() => {
   const q = page.value.q.trim();
@@ -13,54 +14,19 @@ export const search = follow<SearchResult>(() => {
     : null;
 }, true);
 
-export interface SqlAnswer {
-  sql: string;
-  file: number;
-  result: SqlResult;
-}
-
-export const sqlAnswer = signal<SqlAnswer | null>(null);
-export const sqlError = signal<ApiError | null>(null);
-export const sqlRunning = signal(false);
-
-export const ROW_LIMIT = 100_000;
-let running: AbortController | null = null;
-let asked = "";
-
-/** Runs a query; its text goes into the URL and the history. */
-export async function runSql(sql: string): Promise<void> {
-  const at = place.value;
-  if (!at || sql.trim() === "") return;
-  running?.abort();
-  running = new AbortController();
-  const mine = running;
-  sqlRunning.value = true;
-  go({ sql });
-  try {
-    const body = { file: at.file, sql, limit: ROW_LIMIT };
-    const result = await postJson<SqlResult>("sql", body, mine.signal);
-    sqlAnswer.value = { sql, file: at.file, result };
-    sqlError.value = null;
-    rememberQuery(sql);
-  } catch (error) {
-    if (isAbort(error)) return;
-    sqlAnswer.value = null;
-    sqlError.value = asApiError(error);
-  } finally {
-    if (running === mine) sqlRunning.value = false;
+/** The answer to the text that is in the state now; null if there is none. */
+export async function settledSearch(): Promise<SearchResult | null> {
+  while (search.peek().loading) {
+    await new Promise<void>((resolve) => {
+      const stop = search.subscribe((now) => {
+        if (now.loading) return;
+        resolve();
+        queueMicrotask(() => stop());
+      });
+    });
   }
+  return search.peek().data;
 }
-
-// a link that marks the rows of a query: the query runs again wherever the link leads
-effect(() => {
-  const { view, sql, mark: source } = page.value;
-  const at = place.value;
-  if (!at || view === "sql" || source !== "sql" || sql.trim() === "") return;
-  const known = sqlAnswer.peek();
-  if (asked === `${at.file} ${sql}` || (known?.sql === sql && known.file === at.file)) return;
-  asked = `${at.file} ${sql}`;
-  void runSql(sql);
-});
 
 export interface Mark {
   number: number;
@@ -77,7 +43,7 @@ export const mark = computed<Mark | null>(() => {
   }
   if (page.value.mark === "sql") {
     const answer = sqlAnswer.value;
-    if (!answer || answer.file !== place.value?.file || answer.result.mark === null) return null;
+    if (!answer || answer.file !== file.value?.id || answer.result.mark === null) return null;
     return { number: answer.result.mark, count: answer.result.marked, source: "sql" };
   }
   return null;
@@ -87,13 +53,19 @@ export const mark = computed<Mark | null>(() => {
 export const hitIndex = signal(-1);
 
 /** Jumps to the next or previous member of the mark and selects it. */
-export async function jump(by: number): Promise<void> {
+export function jump(by: number): void {
+  attempt(jumpNow(by));
+}
+
+async function jumpNow(by: number): Promise<void> {
   const [of, at] = [mark.value, place.value];
   if (!of || !at || of.count === 0) return;
   const index = hitIndex.value < 0 && by < 0 ? of.count - 1 : hitIndex.value + by;
   const wrapped = ((index % of.count) + of.count) % of.count;
   const params = { file: at.file, mark: of.number, index: wrapped };
   const hit = await getJson<Hit>("hit", params);
+  // another search, or another file, in the meantime
+  if (mark.peek()?.number !== of.number || place.peek()?.file !== at.file) return;
   hitIndex.value = hit.index;
   const other = hit.allocation.device !== device.value?.ordinal;
   go({
@@ -107,26 +79,4 @@ export async function jump(by: number): Promise<void> {
 export function clearMark(): void {
   hitIndex.value = -1;
   go({ mark: null, q: page.value.mark === "search" ? "" : page.value.q, only: false });
-}
-
-// ---- history of queries --------------------------------------------------------------------------
-
-const HISTORY_KEY = "tidegauge.sql";
-const HISTORY_LENGTH = 30;
-
-function readHistory(): string[] {
-  try {
-    const list: unknown = JSON.parse(recall(HISTORY_KEY) ?? "[]");
-    return Array.isArray(list) ? list.filter((one) => typeof one === "string") : [];
-  } catch {
-    return [];
-  }
-}
-
-export const sqlHistory = signal<readonly string[]>(readHistory());
-
-function rememberQuery(sql: string): void {
-  const rest = sqlHistory.value.filter((one) => one !== sql);
-  sqlHistory.value = [sql, ...rest].slice(0, HISTORY_LENGTH);
-  remember(HISTORY_KEY, JSON.stringify(sqlHistory.value));
 }

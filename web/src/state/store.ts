@@ -1,9 +1,11 @@
 // What the page knows, as signals. The hash of the URL is the truth for everything that a link
 // must carry; this file keeps the two in step. Answers of the server live beside it.
-import { computed, effect, type ReadonlySignal, signal } from "@preact/signals";
+import { batch, computed, effect, type ReadonlySignal, signal } from "@preact/signals";
 import { type ApiError, asApiError, getJson, isAbort } from "../api/client";
 import type { DeviceInfo, FileInfo, Overview, Session } from "../api/contract";
-import { formatHash, type PageState, parseHash, START } from "./url";
+import { checkLink } from "./link_check";
+import { notes } from "./notes";
+import { formatHash, type PageState, parseHash, START, unreadable } from "./url";
 
 export const session = signal<Session | null>(null);
 export const sessionError = signal<ApiError | null>(null);
@@ -22,11 +24,13 @@ export const file = computed<FileInfo | null>(() => {
   return files.find((one) => one.id === page.value.file) ?? files[0] ?? null;
 });
 
-export const device = computed<DeviceInfo | null>(() => {
-  const devices = file.value?.devices ?? [];
-  const wanted = page.value.device;
-  return devices.find((one) => one.ordinal === wanted) ?? startDevice(devices);
-});
+export const device = computed<DeviceInfo | null>(() =>
+  file.value ? deviceOf(file.value, page.value) : null,
+);
+
+function deviceOf(of: FileInfo, state: PageState): DeviceInfo | null {
+  return of.devices.find((one) => one.ordinal === state.device) ?? startDevice(of.devices);
+}
 
 /** The device to show first: one that ran out of memory, else the one with the longest trace. */
 export function startDevice(devices: readonly DeviceInfo[]): DeviceInfo | null {
@@ -85,6 +89,7 @@ export function go(patch: Partial<PageState>, push = false): void {
 
 /** Another file or device: what belongs to the old one goes. */
 export function goPlace(fileId: number, ordinal: number | null): void {
+  notes.value = [];
   go({ file: fileId, device: ordinal, x: null, y: null, at: null, sel: null }, true);
 }
 
@@ -93,14 +98,39 @@ export function isView(name: string): boolean {
   return views.includes(name);
 }
 
+/** Counts the links that were followed: what a link asks for is done once, not at every change. */
+export const linkRead = signal(0);
+
+/** What of the last link could not be read; waits for the session, which says what else is wrong. */
+let strange: readonly string[] = [];
+
+function readLink(): void {
+  // a browser tells about a new hash twice, and the first time may have mended it
+  if (linkRead.peek() > 0 && location.hash === formatHash(page.peek())) return;
+  strange = unreadable(location.hash, views);
+  const state = parseHash(location.hash, views);
+  const files = session.peek()?.files;
+  if (files) settleLink(state, files);
+  else page.value = state;
+}
+
+function settleLink(wanted: PageState, files: readonly FileInfo[]): void {
+  const checked = checkLink(wanted, files, deviceOf, strange);
+  strange = [];
+  batch(() => {
+    notes.value = checked.notes;
+    page.value = checked.state;
+    linkRead.value += 1;
+  });
+  // a link that was mended is shown as it is meant now
+  if (checked.notes.length > 0) writeHash(false);
+}
+
 export function startRouter(known: readonly string[]): void {
   views = known;
-  const read = () => {
-    page.value = parseHash(location.hash, views);
-  };
-  read();
-  window.addEventListener("hashchange", read);
-  window.addEventListener("popstate", read);
+  readLink();
+  window.addEventListener("hashchange", readLink);
+  window.addEventListener("popstate", readLink);
 }
 
 // ---- answers -------------------------------------------------------------------------------------
@@ -146,14 +176,30 @@ export function follow<T>(url: () => Question | null, keep = false): ReadonlySig
   return answer;
 }
 
+/**
+ * True once the first picture stands, or cannot: what that picture does not need waits for it, so
+ * that neither the browser's six connections nor the engine are busy with something else.
+ */
+export const pictured = signal(false);
+const LONGEST_WAIT_MS = 2000;
+
 export const overview = follow<Overview>(() =>
-  place.value ? { path: "overview", params: place.value } : null,
+  place.value && (pictured.value || page.value.view === START.view)
+    ? { path: "overview", params: place.value }
+    : null,
 );
 
 export async function loadSession(): Promise<void> {
   try {
-    session.value = await getJson<Session>("session");
-    sessionError.value = null;
+    const answer = await getJson<Session>("session");
+    batch(() => {
+      session.value = answer;
+      sessionError.value = null;
+      settleLink(page.value, answer.files);
+    });
+    window.setTimeout(() => {
+      pictured.value = true;
+    }, LONGEST_WAIT_MS);
   } catch (error) {
     sessionError.value = asApiError(error);
   }

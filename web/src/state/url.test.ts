@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { formatHash, type PageState, parseHash, START } from "./url";
+import { formatHash, type PageState, parseHash, START, unreadable } from "./url";
 
 const VIEWS = ["overview", "timeline", "sql"];
 
@@ -38,6 +38,22 @@ describe("the state in the URL", () => {
     expect(parseHash("#timeline?x=,5", VIEWS).x).toBeNull();
     expect(parseHash("#%E0%A4%A&?&=&&", VIEWS).view).toBe("overview");
     expect(parseHash("", VIEWS)).toEqual(START);
+  });
+  it("says what it did not understand, as it stands there", () => {
+    const hash = "#nowhere?file=x&x=9,3&colour=plaid&at=4&zoom=2&sql=&toString=1&__proto__=2";
+    expect(unreadable(hash, VIEWS)).toEqual([
+      "#nowhere",
+      "file=x",
+      "x=9,3",
+      "colour=plaid",
+      "zoom=2",
+      "toString=1",
+      "__proto__=2",
+    ]);
+    expect(unreadable(formatHash(FULL), VIEWS)).toEqual([]);
+    expect(unreadable(`#sql?sql=${"a".repeat(100_000)}`, VIEWS)).toHaveLength(1);
+    expect(unreadable("", VIEWS)).toEqual([]);
+    expect(unreadable("#timeline?&=&&", VIEWS)).toEqual([]);
   });
   it("bounds texts", () => {
     const hash = `#sql?sql=${"a".repeat(100_000)}`;

@@ -49,18 +49,21 @@ export const START: PageState = {
 
 const LONGEST_TEXT = 20_000;
 
-function natural(text: string | null): number | null {
-  if (text === null || !/^\d{1,15}$/.test(text)) return null;
+function natural(text: string): number | null {
+  if (!/^\d{1,15}$/.test(text)) return null;
   return Number(text);
 }
 
-function ordinal(text: string | null): number | null {
-  if (text === null || !/^-?\d{1,6}$/.test(text)) return null;
+function ordinal(text: string): number | null {
+  if (!/^-?\d{1,6}$/.test(text)) return null;
   return Number(text);
 }
 
-function range(text: string | null): Range | null {
-  if (text === null) return null;
+function short(text: string): string | null {
+  return text.length > LONGEST_TEXT ? null : text;
+}
+
+function range(text: string): Range | null {
   const [low, high, ...rest] = text
     .split(",")
     .map((part) => (part === "" ? Number.NaN : Number(part)));
@@ -73,28 +76,62 @@ function number(value: number): string {
   return Number.isInteger(value) ? String(value) : String(Number(value.toFixed(3)));
 }
 
-export function parseHash(hash: string, views: readonly string[]): PageState {
+/** How each parameter is read; null: not understood. */
+const READERS: Record<string, (text: string) => unknown> = {
+  file: natural,
+  dev: ordinal,
+  axis: (text) => (text === "step" || text === "time" ? text : null),
+  x: range,
+  y: range,
+  colour: (text) => LEGENDS.find((by) => by === text) ?? null,
+  at: natural,
+  sel: natural,
+  q: short,
+  sql: short,
+  mark: (text) => (text === "search" || text === "sql" ? text : null),
+  only: (text) => (text === "1" ? true : null),
+};
+
+function split(hash: string): [string, URLSearchParams] {
   const text = hash.startsWith("#") ? hash.slice(1) : hash;
   const cut = text.indexOf("?");
   const name = cut < 0 ? text : text.slice(0, cut);
-  const query = new URLSearchParams(cut < 0 ? "" : text.slice(cut + 1));
-  const mark = query.get("mark");
-  const colour = query.get("colour");
+  return [name, new URLSearchParams(cut < 0 ? "" : text.slice(cut + 1))];
+}
+
+export function parseHash(hash: string, views: readonly string[]): PageState {
+  const [name, query] = split(hash);
+  const read = <T>(key: string): T | null => {
+    const text = query.get(key);
+    return text === null ? null : ((READERS[key]?.(text) ?? null) as T | null);
+  };
   return {
     view: views.includes(name) ? name : START.view,
-    file: natural(query.get("file")) ?? START.file,
-    device: ordinal(query.get("dev")),
-    axis: query.get("axis") === "time" ? "time" : "step",
-    x: range(query.get("x")),
-    y: range(query.get("y")),
-    colour: LEGENDS.find((by) => by === colour) ?? START.colour,
-    at: natural(query.get("at")),
-    sel: natural(query.get("sel")),
+    file: read<number>("file") ?? START.file,
+    device: read<number>("dev"),
+    axis: read<Axis>("axis") ?? START.axis,
+    x: read<Range>("x"),
+    y: read<Range>("y"),
+    colour: read<LegendBy>("colour") ?? START.colour,
+    at: read<number>("at"),
+    sel: read<number>("sel"),
     q: (query.get("q") ?? "").slice(0, LONGEST_TEXT),
     sql: (query.get("sql") ?? "").slice(0, LONGEST_TEXT),
-    mark: mark === "search" || mark === "sql" ? mark : null,
-    only: query.get("only") === "1",
+    mark: read<MarkSource>("mark"),
+    only: read<boolean>("only") ?? START.only,
   };
+}
+
+/** What of a link was not understood, as it stands there: `x=9,3`, or the name of no view. */
+export function unreadable(hash: string, views: readonly string[]): string[] {
+  const [name, query] = split(hash);
+  const out = name === "" || views.includes(name) ? [] : [`#${name}`];
+  for (const [key, text] of query) {
+    const reader = Object.hasOwn(READERS, key) ? READERS[key] : undefined;
+    if (key === "" && text === "") continue;
+    if (reader === undefined || reader(text) === null) out.push(`${key}=${text}`);
+  }
+  return out;
 }
 
 export function formatHash(state: PageState): string {

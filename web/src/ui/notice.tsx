@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import type { ApiError } from "../api/client";
 import { Icon, type IconName } from "./icons";
+import { visible } from "./visible";
 
 interface NoticeProps {
   icon: IconName;
@@ -29,20 +30,26 @@ export function Notice({ icon, title, children, code, actions }: NoticeProps) {
   );
 }
 
-export function ErrorNotice({ error, retry }: { error: ApiError; retry?: () => void }) {
+interface ErrorNoticeProps {
+  error: ApiError;
+  retry?: () => void;
+  retryLabel?: string;
+}
+
+export function ErrorNotice({ error, retry, retryLabel = "Try again" }: ErrorNoticeProps) {
   return (
     <Notice
       icon="alert"
-      title={error.what}
+      title={visible(error.what)}
       actions={
         retry && (
           <button type="button" class="btn" onClick={retry}>
-            Try again
+            {retryLabel}
           </button>
         )
       }
     >
-      {error.hint !== "" && <p>{error.hint}</p>}
+      {error.hint !== "" && <p>{visible(error.hint)}</p>}
     </Notice>
   );
 }

@@ -16,11 +16,14 @@ import { toggleTheme } from "../state/theme";
 import { Inspector } from "../views/inspector/inspector";
 import { VIEWS, viewNamed } from "../views/registry";
 import { Help } from "./help";
+import { LinkNotes } from "./link_notes";
+import { NothingThere } from "./nothing_there";
 import { ErrorNotice, Notice, RECORD_CODE } from "./notice";
 import { Rail } from "./rail";
 import { Status } from "./status";
 import { TopBar, toggleInspector } from "./topbar";
 import { baseName } from "./units";
+import { visible } from "./visible";
 
 function shellKey(event: KeyboardEvent): boolean {
   const view = VIEWS[Number(event.key) - 1];
@@ -75,25 +78,31 @@ function Main() {
       </div>
     );
   }
-  const View = viewNamed(page.value.view)?.component;
+  const view = viewNamed(page.value.view);
+  // questions in SQL can be asked of any file, pictures need a device
+  if (file.value.devices.length === 0 && view?.needsDevice) return <NothingThere of={file.value} />;
+  const View = view?.component;
   return View ? <View key={page.value.view} /> : null;
 }
 
 export function Shell() {
   useEffect(() => onKey(shellKey), []);
   const view = viewNamed(page.value.view);
-  const name = file.value && baseName(file.value.name);
+  const name = file.value && visible(baseName(file.value.name));
   useEffect(() => {
     document.title = [view?.title, name, "Tidegauge"].filter(Boolean).join(" · ");
   }, [view?.title, name]);
   const open = inspectorOpen.value;
-  const docked = open ?? ((view?.docked ?? false) && (device.value?.events ?? 1) > 0);
+  const docked = open ?? ((view?.docked ?? false) && (device.value?.events ?? 0) > 0);
   return (
     <div class={`app${docked ? "" : " noside"}${open ? " sideopen" : ""}`}>
       <TopBar />
       <Rail />
       <main class="main" id="main">
-        <Main />
+        <LinkNotes />
+        <div class="stage">
+          <Main />
+        </div>
       </main>
       <Inspector />
       <Status />

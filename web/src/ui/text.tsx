@@ -1,6 +1,8 @@
-// Small pieces of text that occur everywhere: sizes, frames, sentences.
+// Small pieces of text that occur everywhere: sizes, names, frames, sentences.
 import type { Part } from "../api/contract";
+import { shortCaller } from "./callers";
 import { baseName, formatBytes, integer, type Quantity } from "./units";
+import { visible } from "./visible";
 
 export function Amount({ quantity }: { quantity: Quantity }) {
   return (
@@ -19,28 +21,44 @@ export function ExactBytes({ value }: { value: number }) {
   return <Amount quantity={{ number: integer(value), unit: "B" }} />;
 }
 
+/** A name from a file: nothing in it is hidden, and it turns round nothing beside it. */
+export function Name({ text }: { text: string }) {
+  return <bdi>{visible(text)}</bdi>;
+}
+
+interface FrameLabelProps {
+  label: string;
+  caller?: string;
+  /** what is shown of the caller, if its line is not enough: see callers.ts */
+  telling?: string;
+}
+
 /** "loss.py:30 log_softmax": file and line recede, the function stands out. */
-export function FrameLabel({ label, caller = "" }: { label: string; caller?: string }) {
+export function FrameLabel({ label, caller = "", telling }: FrameLabelProps) {
+  const title = caller === "" ? label : `${label}, called by ${caller}`;
+  const shown = telling ?? shortCaller(caller);
   return (
-    <span class="fn cut" title={caller === "" ? label : `${label}, called by ${caller}`}>
+    <span class="fn cut" title={visible(title)}>
       <FrameText label={label} />
-      {caller !== "" && (
+      {shown !== "" && (
         <span class="fi">
           {" ‹ "}
-          {caller.split(" ")[0]}
+          <Name text={shown} />
         </span>
       )}
     </span>
   );
 }
 
-function FrameText({ label }: { label: string }) {
+export function FrameText({ label }: { label: string }) {
   const parts = /^(\S+):(\d+) (.*)$/s.exec(label);
-  if (!parts) return <>{label}</>;
+  if (!parts) return <Name text={label} />;
   return (
     <>
-      <span class="fi">{baseName(parts[1] ?? "")}</span>
-      <span class="ln">:{parts[2]}</span> {parts[3]}
+      <span class="fi">
+        <Name text={baseName(parts[1] ?? "")} />
+      </span>
+      <span class="ln">:{parts[2]}</span> <Name text={parts[3] ?? ""} />
     </>
   );
 }
@@ -50,7 +68,13 @@ export function Parts({ parts }: { parts: readonly Part[] }) {
     <>
       {parts.map((part, index) => {
         const key = `${index}`;
-        if (part.style === "strong") return <b key={key}>{part.text}</b>;
+        if (part.style === "strong") {
+          return (
+            <b key={key}>
+              <Name text={part.text} />
+            </b>
+          );
+        }
         if (part.style === "code") {
           return (
             <span key={key} class="fn">
@@ -58,7 +82,7 @@ export function Parts({ parts }: { parts: readonly Part[] }) {
             </span>
           );
         }
-        return <span key={key}>{part.text}</span>;
+        return <span key={key}>{visible(part.text)}</span>;
       })}
     </>
   );

@@ -17,7 +17,9 @@ import { formatHash, START } from "../state/url";
 import { Icon, Logo } from "./icons";
 import { Menu } from "./menu";
 import { SearchBox } from "./search_box";
-import { baseName, bytesText, counted, integer } from "./units";
+import { Name } from "./text";
+import { baseName, bytesText, counted } from "./units";
+import { visible } from "./visible";
 
 function FileMenu() {
   const files = session.value?.files ?? [];
@@ -26,29 +28,33 @@ function FileMenu() {
   const facts = `${bytesText(current.data_bytes)} · ${counted(current.events, "event")}`;
   if (files.length < 2) {
     return (
-      <span class="file" title={`${current.name}, ${current.format}, ${facts}`}>
-        <span class="mono cut">{baseName(current.name)}</span>
+      <span class="file" title={visible(`${current.name}, ${current.format}, ${facts}`)}>
+        <span class="mono cut">
+          <Name text={baseName(current.name)} />
+        </span>
         <span class="faint">{facts}</span>
       </span>
     );
   }
   return (
     <Menu
-      label={`File ${current.name}, one of ${files.length}`}
+      label={visible(`File ${current.name}, one of ${files.length}`)}
       class="file"
       items={files.map((one) => ({
         key: String(one.id),
         label: (
-          <span class="mono" title={one.name}>
-            {baseName(one.name)}
+          <span class="mono" title={visible(one.name)}>
+            <Name text={baseName(one.name)} />
           </span>
         ),
-        note: `${bytesText(one.data_bytes)} · ${integer(one.events)} events`,
+        note: `${bytesText(one.data_bytes)} · ${counted(one.events, "event")}`,
       }))}
       chosen={String(current.id)}
       onChoose={(key) => goPlace(Number(key), null)}
     >
-      <span class="mono cut">{baseName(current.name)}</span>
+      <span class="mono cut">
+        <Name text={baseName(current.name)} />
+      </span>
       <span class="faint">{facts}</span>
     </Menu>
   );

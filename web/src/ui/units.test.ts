@@ -1,6 +1,9 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { baseName, bytesIn, bytesText, counted, duration, percent, sharedUnit } from "./units";
 
+const FIXTURE = new URL("../../../tests/fixtures/sizes.json", import.meta.url);
+const SIZES = JSON.parse(readFileSync(FIXTURE, "utf8")) as { bytes: number; text: string }[];
 const KIB = 1024;
 const MIB = 1024 * KIB;
 const GIB = 1024 * MIB;
@@ -14,6 +17,10 @@ describe("sizes", () => {
     expect(bytesText(112 * MIB)).toBe("112 MiB");
     expect(bytesText(36_230_463_488)).toBe("33.74 GiB");
     expect(bytesText(3 * 1024 * GIB)).toBe("3.00 TiB");
+  });
+  it("read the same in the page and in the engine", () => {
+    expect(SIZES.length).toBeGreaterThan(40);
+    for (const { bytes, text } of SIZES) expect(bytesText(bytes), `${bytes} B`).toBe(text);
   });
   it("use a real minus", () => {
     expect(bytesText(-2 * GIB)).toBe("−2.00 GiB");

@@ -1,5 +1,5 @@
-// Numbers for people, by the rules of the guide: binary units, at most three significant places
-// after the unit is chosen, a real minus, thousands with a comma.
+// Numbers for people, by the rules of the guide: binary units, a real minus, thousands with a comma.
+// Halves are rounded away from zero, as the engine does: tests/fixtures/sizes.json holds for both.
 //
 //   formatBytes(36230463488) → { number: "33.74", unit: "GiB" }
 
@@ -37,7 +37,7 @@ export function bytesIn(bytes: number, unit: Unit): Quantity {
   const value = bytes / UNIT_BYTES[unit];
   let digits = 0;
   if (unit === "GiB" || unit === "TiB") digits = 2;
-  else if (unit !== "B" && Math.abs(value) < 100) digits = 1;
+  else if (unit !== "B" && Math.abs(value) < 99.95) digits = 1;
   return { number: grouped(value, digits), unit };
 }
 

@@ -13,6 +13,8 @@ export interface View {
   icon: IconName;
   /** the inspector stands beside it on wide screens */
   docked: boolean;
+  /** shows memory; without a device there is none to show */
+  needsDevice: boolean;
   component: ComponentType;
 }
 
@@ -23,6 +25,7 @@ export const VIEWS: readonly View[] = [
     group: "Look",
     icon: "overview",
     docked: false,
+    needsDevice: true,
     component: OverviewView,
   },
   {
@@ -31,9 +34,18 @@ export const VIEWS: readonly View[] = [
     group: "Look",
     icon: "timeline",
     docked: true,
+    needsDevice: true,
     component: TimelineView,
   },
-  { name: "sql", title: "SQL", group: "Ask", icon: "sql", docked: false, component: SqlView },
+  {
+    name: "sql",
+    title: "SQL",
+    group: "Ask",
+    icon: "sql",
+    docked: false,
+    needsDevice: false,
+    component: SqlView,
+  },
 ];
 
 export function viewNamed(name: string): View | undefined {

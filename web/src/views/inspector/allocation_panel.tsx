@@ -4,13 +4,15 @@ import { useSignalEffect } from "@preact/signals";
 import { useCallback, useMemo } from "preact/hooks";
 import type { Allocation } from "../../api/contract";
 import { deviceLines, wantDeviceLines } from "../../state/device_lines";
-import { device, go, isView, page } from "../../state/store";
+import { device, file, go, isView, page } from "../../state/store";
 import { formatHash } from "../../state/url";
 import { Canvas } from "../../ui/canvas";
 import { Icon } from "../../ui/icons";
 import { type Surface, vertical } from "../../ui/plot";
-import { Bytes, ExactBytes } from "../../ui/text";
+import { Bytes, ExactBytes, Name } from "../../ui/text";
 import { counted, duration, integer, seconds } from "../../ui/units";
+import { visible } from "../../ui/visible";
+import { focusPicture } from "../timeline/focus";
 import { StackList } from "./stack_list";
 
 const PROVENANCE: Record<string, string> = {
@@ -151,27 +153,33 @@ function Place({ of }: { of: Allocation }) {
           )}
         </dd>
         <dt>Stream, pool</dt>
-        <dd title={`stream ${of.stream.raw}`}>
-          {of.stream.id} · {of.pool?.text ?? "–"}
+        <dd title={visible(`stream ${of.stream.raw}`)}>
+          {of.stream.id} · {of.pool ? <Name text={of.pool.text} /> : "–"}
         </dd>
         <dt>Provenance</dt>
         <dd>{PROVENANCE[of.provenance] ?? of.provenance}</dd>
         {of.category && (
           <>
             <dt>Category</dt>
-            <dd>{of.category}</dd>
+            <dd>
+              <Name text={of.category} />
+            </dd>
           </>
         )}
         {of.compile_context && of.compile_context !== "N/A" && (
           <>
             <dt>Compiled</dt>
-            <dd class="mono" title={of.compile_context}>
-              {of.compile_context}
+            <dd class="mono" title={visible(of.compile_context)}>
+              <Name text={of.compile_context} />
             </dd>
           </>
         )}
       </dl>
-      {of.metadata && <p class="mono metadata">{of.metadata}</p>}
+      {of.metadata && (
+        <p class="mono metadata">
+          <Name text={of.metadata} />
+        </p>
+      )}
     </section>
   );
 }
@@ -207,6 +215,19 @@ function Siblings({ of }: { of: Allocation }) {
   );
 }
 
+/** A selection of another device is not in the picture: the way there. */
+function Elsewhere({ of }: { of: Allocation }) {
+  if (of.device === device.value?.ordinal) return null;
+  const there = file.value?.devices.find((one) => one.ordinal === of.device);
+  const href = formatHash({ ...page.value, device: of.device, x: null, y: null, at: null });
+  return (
+    <div class="id">
+      on <a href={href}>{there?.label ?? `device ${of.device}`}</a>, not on{" "}
+      {device.value?.label ?? "this device"}
+    </div>
+  );
+}
+
 export function AllocationPanel({ of }: { of: Allocation }) {
   const slot = of.provenance === "traced" ? of.slot : 9;
   return (
@@ -216,14 +237,21 @@ export function AllocationPanel({ of }: { of: Allocation }) {
           <span class="kindin">
             <i class={`sw cat${slot}`} />
             Allocation
-            {of.category && <span class="faint">· {of.category}</span>}
+            {of.category && (
+              <span class="faint">
+                · <Name text={of.category} />
+              </span>
+            )}
           </span>
           <button
             type="button"
             class="iconbtn"
             aria-label="Clear selection"
             title="Clear  Esc"
-            onClick={() => go({ sel: null })}
+            onClick={() => {
+              go({ sel: null });
+              focusPicture();
+            }}
           >
             <Icon name="close" />
           </button>
@@ -232,6 +260,7 @@ export function AllocationPanel({ of }: { of: Allocation }) {
           <Bytes value={of.block_bytes} />
         </h2>
         <div class="id mono">{of.address_id}</div>
+        <Elsewhere of={of} />
       </header>
       <Life of={of} />
       <Place of={of} />

@@ -1,5 +1,5 @@
 // What is selected, or what happens at the cursor. The same in every view.
-import { cursorStep, selection, stateAt } from "../../state/cursor";
+import { selection, stateAt } from "../../state/cursor";
 import { device, go, page } from "../../state/store";
 import { ErrorNotice } from "../../ui/notice";
 import { AllocationPanel } from "./allocation_panel";
@@ -11,7 +11,11 @@ export function Inspector() {
     <aside class="side" aria-label="Inspector">
       {error && (
         <div class="pad14">
-          <ErrorNotice error={error} retry={() => go({ sel: null })} />
+          <ErrorNotice
+            error={error}
+            retry={() => go({ sel: null })}
+            retryLabel="Clear the selection"
+          />
         </div>
       )}
       {!error && page.value.sel !== null && data && <AllocationPanel of={data} />}
@@ -22,7 +26,7 @@ export function Inspector() {
         <div class="ins">
           <section>
             <h3>Inspector</h3>
-            <p class="dim">Nothing is selected at step {cursorStep.value}.</p>
+            <p class="dim">Nothing is selected.</p>
           </section>
         </div>
       )}

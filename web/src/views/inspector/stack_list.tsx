@@ -1,7 +1,9 @@
 // A stack, innermost frame first, with the frames of the framework folded into one line.
 import { useSignal } from "@preact/signals";
 import type { Frame, Stack } from "../../api/contract";
+import { Name } from "../../ui/text";
 import { baseName, counted } from "../../ui/units";
+import { visible, visibleLines } from "../../ui/visible";
 import { foldNoise } from "./fold";
 
 export function frameText(frame: Frame): string {
@@ -13,21 +15,28 @@ function FrameRow({ frame, hot }: { frame: Frame; hot: boolean }) {
   return (
     <li
       class={hot ? "hot" : ""}
-      title={`${frameText(frame)}${frame.note === "" ? "" : `\n${frame.note}`}`}
+      title={visibleLines(
+        `${visible(frameText(frame))}${frame.note === "" ? "" : `\n${frame.note}`}`,
+      )}
     >
       <span class="cut fn">
         {frame.file !== "" && frame.file !== "??" && (
           <>
-            <span class="fi">{baseName(frame.file)}</span>
+            <span class="fi">
+              <Name text={baseName(frame.file)} />
+            </span>
             {frame.line > 0 && <span class="ln">:{frame.line}</span>}{" "}
           </>
         )}
-        {frame.function}
+        <Name text={frame.function} />
       </span>
       {frame.repeat > 1 && <span class="faint num">× {frame.repeat}</span>}
     </li>
   );
 }
+
+/** no program nests so deep that more of them says more; hostile files have 20,000 */
+const MOST_FRAMES = 200;
 
 export function StackList({ stack, ofFree }: { stack: Stack | null; ofFree: boolean }) {
   const open = useSignal(false);
@@ -42,7 +51,8 @@ export function StackList({ stack, ofFree }: { stack: Stack | null; ofFree: bool
   }
   const hot = stack.frames.find((frame) => frame.user);
   const folded = foldNoise(stack.frames);
-  const rows = open.value ? stack.frames.map((frame, index) => ({ frame, index })) : folded.shown;
+  const all = open.value ? stack.frames.map((frame, index) => ({ frame, index })) : folded.shown;
+  const rows = all.slice(0, MOST_FRAMES);
   const before = open.value ? 0 : folded.before;
   const row = ({ frame, index }: { frame: Frame; index: number }) => (
     <FrameRow key={`${index}`} frame={frame} hot={frame === hot} />
@@ -87,6 +97,9 @@ export function StackList({ stack, ofFree }: { stack: Stack | null; ofFree: bool
         )}
         {rows.slice(before).map(row)}
       </ol>
+      {all.length > rows.length && (
+        <p class="dim t12">and {counted(all.length - rows.length, "frame")} more; Copy takes all</p>
+      )}
     </section>
   );
 }

@@ -2,8 +2,9 @@
 import type { StateAt } from "../../api/contract";
 import { device, go } from "../../state/store";
 import { Icon } from "../../ui/icons";
-import { Bytes, ExactBytes } from "../../ui/text";
+import { Bytes, ExactBytes, Name } from "../../ui/text";
 import { integer, seconds } from "../../ui/units";
+import { focusPicture } from "../timeline/focus";
 import { StackList } from "./stack_list";
 
 const ACTIONS: Record<string, string> = {
@@ -18,6 +19,9 @@ const ACTIONS: Record<string, string> = {
   oom: "Out of memory",
   snapshot: "Snapshot",
 };
+
+/** the outermost say where the program was; hostile files nest thousands */
+const MOST_PHASES = 12;
 
 export function StepPanel({ of, chosen }: { of: StateAt; chosen: boolean }) {
   const start = device.value?.first_time_us ?? null;
@@ -36,7 +40,10 @@ export function StepPanel({ of, chosen }: { of: StateAt; chosen: boolean }) {
               class="iconbtn"
               aria-label="Clear the cursor"
               title="Clear  Esc"
-              onClick={() => go({ at: null })}
+              onClick={() => {
+                go({ at: null });
+                focusPicture();
+              }}
             >
               <Icon name="close" />
             </button>
@@ -90,7 +97,13 @@ export function StepPanel({ of, chosen }: { of: StateAt; chosen: boolean }) {
           <h3>
             Event
             {subject !== null && (
-              <button type="button" onClick={() => go({ sel: subject })}>
+              <button
+                type="button"
+                onClick={() => {
+                  go({ sel: subject });
+                  focusPicture();
+                }}
+              >
                 Select
               </button>
             )}
@@ -98,7 +111,7 @@ export function StepPanel({ of, chosen }: { of: StateAt; chosen: boolean }) {
           <dl class="kv">
             <dt>Action</dt>
             <dd class={event.action === "oom" ? "danger" : ""}>
-              {ACTIONS[event.action] ?? event.action}
+              {ACTIONS[event.action] ?? <Name text={event.action} />}
             </dd>
             <dt>Size</dt>
             <dd>
@@ -111,19 +124,28 @@ export function StepPanel({ of, chosen }: { of: StateAt; chosen: boolean }) {
               </>
             )}
           </dl>
-          {event.metadata && <p class="mono metadata">{event.metadata}</p>}
+          {event.metadata && (
+            <p class="mono metadata">
+              <Name text={event.metadata} />
+            </p>
+          )}
         </section>
       )}
       {of.annotations.length > 0 && (
         <section>
           <h3>Phase</h3>
           <ol class="stack">
-            {of.annotations.map((name, i) => (
+            {of.annotations.slice(0, MOST_PHASES).map((name, i) => (
               <li key={`${i} ${name}`}>
-                <span class="cut">{name}</span>
+                <span class="cut">
+                  <Name text={name} />
+                </span>
               </li>
             ))}
           </ol>
+          {of.annotations_total > MOST_PHASES && (
+            <p class="dim t12">and {integer(of.annotations_total - MOST_PHASES)} more within</p>
+          )}
         </section>
       )}
       {event && <StackList stack={event.stack} ofFree={false} />}

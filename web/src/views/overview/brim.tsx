@@ -149,7 +149,7 @@ function shared(brim: Brim): (bytes: number) => string {
   const unit = sharedUnit(brim.requested_bytes, brim.device_free_bytes);
   return (bytes) => {
     const { number } = bytesIn(bytes, unit);
-    return bytes > 0 && Number(number) === 0 ? bytesText(bytes) : `${number} ${unit}`;
+    return Number(number) === 0 ? bytesText(bytes) : `${number} ${unit}`;
   };
 }
 

@@ -1,4 +1,5 @@
 // One device at the end of the recording: a lying staff with what is live, free and reserved.
+import { useSignal } from "@preact/signals";
 import { useCallback } from "preact/hooks";
 import type { DeviceInfo } from "../../api/contract";
 import { device, file, page } from "../../state/store";
@@ -7,7 +8,7 @@ import { Canvas } from "../../ui/canvas";
 import { axisLabel, axisUnit, font, hatch, label, type Surface, vertical } from "../../ui/plot";
 import { Bytes } from "../../ui/text";
 import { byteTicks, multiples } from "../../ui/ticks";
-import { bytesText, counted } from "../../ui/units";
+import { bytesText, counted, integer } from "../../ui/units";
 
 function drawTank(s: Surface, of: DeviceInfo): void {
   const { c, width } = s;
@@ -102,12 +103,48 @@ export function DeviceCard({ of }: { of: DeviceInfo }) {
   );
 }
 
+const FIRST_CARDS = 8;
+/** more canvases than this are no picture any more: the table of devices has them all */
+const MOST_CARDS = 64;
+
+/** The one that is shown first, then those that reserved most; in the order of the file. */
+export function chosenCards(devices: readonly DeviceInfo[], shown: number, most: number) {
+  const rank = (one: DeviceInfo) =>
+    one.ordinal === shown ? Number.POSITIVE_INFINITY : one.peak.reserved.bytes;
+  const first = [...devices].sort((a, b) => rank(b) - rank(a)).slice(0, most);
+  return devices.filter((one) => first.includes(one));
+}
+
 export function DeviceCards() {
+  const all = useSignal(false);
+  const devices = file.value?.devices ?? [];
+  const most = all.value ? MOST_CARDS : FIRST_CARDS;
+  const cards = chosenCards(devices, device.value?.ordinal ?? 0, most);
+  const sql = "SELECT *\nFROM devices";
+  const hidden = devices.length - cards.length;
   return (
     <div class="stackv">
-      {(file.value?.devices ?? []).map((one) => (
+      {cards.map((one) => (
         <DeviceCard key={one.ordinal} of={one} />
       ))}
+      {hidden > 0 && !all.value && (
+        <button
+          type="button"
+          class="btn quiet showall"
+          onClick={() => {
+            all.value = true;
+          }}
+        >
+          {devices.length <= MOST_CARDS
+            ? `Show all ${integer(devices.length)}`
+            : `Show ${MOST_CARDS} of ${integer(devices.length)}`}
+        </button>
+      )}
+      {hidden > 0 && all.value && (
+        <a class="go" href={formatHash({ ...page.value, view: "sql", sql })}>
+          {counted(hidden, "more device")} in SQL
+        </a>
+      )}
     </div>
   );
 }

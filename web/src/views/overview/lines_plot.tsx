@@ -18,7 +18,7 @@ import {
 } from "../../ui/plot";
 import { decimalStep, multiples } from "../../ui/ticks";
 import { bytesText, integer } from "../../ui/units";
-import { highest, type Sample, samples } from "../timeline/line_sampler";
+import { highest, highestWithin, type Sample, samples } from "../timeline/line_sampler";
 
 const GUTTER = 62;
 const ROOM = 1.01;
@@ -84,7 +84,7 @@ function drawLines(s: Surface, { list, of }: Drawn): void {
       halo: true,
     });
   }
-  drawHighWater(s, of, toX, toY, left);
+  drawHighWater(s, { list, of, toX, toY, left, ceiling });
   for (const oom of of.ooms) {
     vertical(s, toX(oom.step + 0.5), 4, bottom, s.token("danger"), [], 1.5);
   }
@@ -106,26 +106,33 @@ function drawLines(s: Surface, { list, of }: Drawn): void {
   }
 }
 
-function drawHighWater(
-  s: Surface,
-  of: DeviceInfo,
-  toX: (step: number) => number,
-  toY: (bytes: number) => number,
-  left: number,
-): void {
+interface HighWater extends Drawn {
+  toX: (step: number) => number;
+  toY: (bytes: number) => number;
+  left: number;
+  ceiling: number | null;
+}
+
+function drawHighWater(s: Surface, { list, of, toX, toY, left, ceiling }: HighWater): void {
   const { bytes, step } = of.peak.reserved;
   if (bytes === 0) return;
   const [x, y] = [toX(step), toY(bytes)];
   const text = `high water ${bytesText(bytes)}`;
   font(s, 11, 500);
-  const side = x - left > s.c.measureText(text).width + 24 ? -1 : 1;
+  const wide = s.c.measureText(text).width + 24;
+  const side = x - left > wide ? -1 : 1;
+  // under the level where nothing lies there, else above it, and above the ceiling if that is near
+  const perPixel = step / Math.max(1, x - left);
+  const data = toY(highestWithin(list, step - wide * perPixel, step - 10 * perPixel));
+  const near = ceiling !== null && y - toY(ceiling) < 18 ? toY(ceiling) : y;
+  const under = side < 0 && data > y + 20;
   s.c.fillStyle = s.token("reserved");
   s.c.beginPath();
   s.c.moveTo(x + side * 2, y);
   s.c.lineTo(x + side * 9, y - 4.5);
   s.c.lineTo(x + side * 9, y + 4.5);
   s.c.fill();
-  label(s, text, x + side * 14, y + (side < 0 ? 12 : -9), {
+  label(s, text, x + side * 14, under ? y + 12 : near - 9, {
     align: side < 0 ? "right" : "left",
     colour: s.token("reserved-text"),
     backed: true,

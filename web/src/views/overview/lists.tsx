@@ -1,12 +1,15 @@
 // Findings, biggest holders, phases, oddities of the file: the lists below the story.
 import { useSignal } from "@preact/signals";
+import { useMemo } from "preact/hooks";
 import type { Finding, Holder, Issue, Overview, Phase } from "../../api/contract";
 import { hrefOf } from "../../state/links";
 import { isView, page } from "../../state/store";
 import { formatHash } from "../../state/url";
+import { tellingCallers } from "../../ui/callers";
 import { Icon } from "../../ui/icons";
-import { Bytes, FrameLabel, Parts } from "../../ui/text";
+import { Bytes, FrameLabel, Name, Parts } from "../../ui/text";
 import { counted, integer, percent } from "../../ui/units";
+import { visible } from "../../ui/visible";
 
 const SEVERITY = { high: "h", medium: "m", low: "" } as const;
 
@@ -67,7 +70,14 @@ function queryFor(holder: Holder): string {
   return `SELECT id\nFROM allocations\nWHERE stack_id ${which}`;
 }
 
-function HolderRow({ of, at, largest }: { of: Holder; at: number; largest: number }) {
+interface HolderRowProps {
+  of: Holder;
+  at: number;
+  largest: number;
+  telling: string;
+}
+
+function HolderRow({ of, at, largest, telling }: HolderRowProps) {
   const href = formatHash({
     ...page.value,
     view: "timeline",
@@ -82,7 +92,7 @@ function HolderRow({ of, at, largest }: { of: Holder; at: number; largest: numbe
     <tr>
       <td class="wide">
         <a class="plain" href={href}>
-          <FrameLabel label={of.label} caller={of.caller} />
+          <FrameLabel label={of.label} caller={of.caller} telling={telling} />
         </a>
       </td>
       <td class="r num">{integer(of.blocks)}</td>
@@ -103,6 +113,7 @@ export function Holders({ of }: { of: Overview["holders"] }) {
   const all = useSignal(false);
   const largest = Math.max(1, ...of.rows.map((row) => row.bytes));
   const rows = all.value ? of.rows : of.rows.slice(0, FIRST_HOLDERS);
+  const telling = useMemo(() => tellingCallers(of.rows), [of]);
   if (of.rows.length === 0) return null;
   return (
     <div class="block">
@@ -126,12 +137,13 @@ export function Holders({ of }: { of: Overview["holders"] }) {
             </tr>
           </thead>
           <tbody>
-            {rows.map((row) => (
+            {rows.map((row, i) => (
               <HolderRow
                 key={`${row.stack_id} ${row.label}`}
                 of={row}
                 at={of.step}
                 largest={largest}
+                telling={telling[i] ?? ""}
               />
             ))}
           </tbody>
@@ -152,15 +164,15 @@ export function Holders({ of }: { of: Overview["holders"] }) {
   );
 }
 
-export function Phases({ list }: { list: readonly Phase[] }) {
+export function Phases({ list, total }: { list: readonly Phase[]; total: number }) {
   if (list.length === 0) return null;
   return (
     <div class="block">
       <div class="phead">
         <h2>Phases</h2>
         <span class="note">
-          {list.length > FIRST_PHASES ? `the first ${FIRST_PHASES} of ` : ""}
-          {counted(list.length, "annotation")} of the program
+          {total > FIRST_PHASES ? `the first ${FIRST_PHASES} of ` : ""}
+          {counted(total, "annotation")} of the program
         </span>
       </div>
       <div class="tablebox">
@@ -188,7 +200,7 @@ export function Phases({ list }: { list: readonly Phase[] }) {
                       x: [one.begin_step, Math.max(one.begin_step + 1, one.end_step)],
                     })}
                   >
-                    {one.name}
+                    <Name text={one.name} />
                   </a>
                 </td>
                 <td class="r num">
@@ -220,13 +232,17 @@ function IssueRow({ of }: { of: Issue }) {
   return (
     <li>
       <div class="issuehead">
-        <b>{of.kind.replaceAll("_", " ")}</b>
+        <b>{visible(of.kind.replaceAll("_", " "))}</b>
         <span class="num">{counted(of.count, "time")}</span>
         {of.bytes > 0 && <Bytes value={of.bytes} />}
         <span class="faint">{where.join(", ")}</span>
       </div>
-      {of.meaning !== "" && <p>{of.meaning}</p>}
-      {of.detail !== "" && <p class="faint mono">{of.detail}</p>}
+      {of.meaning !== "" && <p>{visible(of.meaning)}</p>}
+      {of.detail !== "" && (
+        <p class="faint mono">
+          <Name text={of.detail} />
+        </p>
+      )}
     </li>
   );
 }
@@ -257,12 +273,14 @@ export function Settings({ list, conf }: { list: readonly [string, string][]; co
   if (list.length === 0 && conf === "") return null;
   return (
     <details class="block settings">
-      <summary>Allocator settings{conf === "" ? "" : `: ${conf}`}</summary>
+      <summary>Allocator settings{conf === "" ? "" : `: ${visible(conf)}`}</summary>
       <dl class="kv">
         {list.map(([key, value]) => (
           <div key={key} class="pair">
-            <dt>{key}</dt>
-            <dd class="mono">{value === "" ? "–" : value}</dd>
+            <dt>
+              <Name text={key} />
+            </dt>
+            <dd class="mono">{value === "" ? "–" : <Name text={value} />}</dd>
           </div>
         ))}
       </dl>

@@ -1,12 +1,15 @@
 // The story of the file in sentences with numbers, each with a link to the place.
+import { useSignalEffect } from "@preact/signals";
 import type { Overview, Sentence } from "../../api/contract";
+import { deviceLines, wantDeviceLines } from "../../state/device_lines";
 import { hrefOf } from "../../state/links";
-import { device, file, isView, overview, page } from "../../state/store";
+import { device, file, isView, overview, page, pictured } from "../../state/store";
 import { formatHash } from "../../state/url";
 import { Icon } from "../../ui/icons";
 import { ErrorNotice, Notice, RECORD_CODE } from "../../ui/notice";
 import { Parts } from "../../ui/text";
 import { counted, integer, seconds } from "../../ui/units";
+import { visible } from "../../ui/visible";
 import { BrimGauge } from "./brim";
 import { DeviceCards } from "./device_card";
 import { LinesPlot } from "./lines_plot";
@@ -35,6 +38,11 @@ function Eyebrow({ of, issues }: { of: Overview["eyebrow"]; issues: number }) {
       )}
     </div>
   );
+}
+
+/** Each on a line of its own, where there is room. */
+export function sentencesOf(text: string): string[] {
+  return text.split(/(?<=\.) (?=\S)/);
 }
 
 function Story({ sentences }: { sentences: readonly Sentence[] }) {
@@ -108,6 +116,13 @@ function Skeleton() {
 
 export function OverviewView() {
   const { data, error } = overview.value;
+  // the lines are asked for beside the story, not after it
+  useSignalEffect(wantDeviceLines);
+  useSignalEffect(() => {
+    if (!overview.value.loading && (deviceLines.value.data || device.value?.events === 0)) {
+      pictured.value = true;
+    }
+  });
   if (error) {
     return (
       <div class="center">
@@ -124,7 +139,11 @@ export function OverviewView() {
               <div class={data.brim ? "ov-top" : ""}>
                 <div>
                   <Eyebrow of={data.eyebrow} issues={data.issues.length} />
-                  <h1 class="headline">{data.headline}</h1>
+                  <h1 class="headline">
+                    {sentencesOf(data.headline).map((one) => (
+                      <span key={one}>{visible(one)} </span>
+                    ))}
+                  </h1>
                   <Story sentences={data.story} />
                 </div>
                 {data.brim && <BrimGauge brim={data.brim} />}
@@ -141,7 +160,7 @@ export function OverviewView() {
                 <Findings list={data.findings} />
               </div>
               <Holders of={data.holders} />
-              <Phases list={data.phases} />
+              <Phases list={data.phases} total={data.phases_total} />
               <Issues list={data.issues} />
               <Settings list={data.settings} conf={file.value?.conf ?? ""} />
             </>

@@ -5,6 +5,7 @@ import {
   autocompletion,
   closeBrackets,
   closeBracketsKeymap,
+  closeCompletion,
   completionKeymap,
 } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
@@ -76,21 +77,25 @@ const LOOK = EditorView.theme({
 });
 
 /**
- * Typing over selected keywords: the browser's own editing would carry their colour along in a style
- * attribute, which the page's policy forbids and reports. Brackets and quotes keep their handler,
- * which wraps the selection.
+ * Typing over a selection: the browser's own editing would carry the colours of what was selected
+ * along in a style attribute, which the page's policy forbids and reports. The editor's handlers of
+ * input (brackets and quotes wrap the selection) are asked as they would be.
  */
 const REPLACE_SELECTION = EditorView.domEventHandlers({
   beforeinput(event, view) {
     const { data, inputType } = event;
-    if (inputType !== "insertText" || data === null || view.composing) return false;
-    if (view.state.selection.main.empty || /[()[\]{}'"`]/.test(data)) return false;
+    const { main } = view.state.selection;
+    if (inputType !== "insertText" || data === null || view.composing || main.empty) return false;
     event.preventDefault();
-    view.dispatch({
-      ...view.state.replaceSelection(data),
-      userEvent: "input.type",
-      scrollIntoView: true,
-    });
+    const insert = () =>
+      view.state.update(view.state.replaceSelection(data), {
+        userEvent: "input.type",
+        scrollIntoView: true,
+      });
+    const handlers = view.state.facet(EditorView.inputHandler);
+    if (!handlers.some((one) => one(view, main.from, main.to, data, insert))) {
+      view.dispatch(insert());
+    }
     return true;
   },
 });
@@ -146,7 +151,8 @@ export function createEditor(
           keymap.of([
             {
               key: "Mod-Enter",
-              run: () => {
+              run: (of) => {
+                closeCompletion(of);
                 onRun();
                 return true;
               },

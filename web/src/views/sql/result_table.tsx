@@ -2,11 +2,13 @@
 // a column has one scale.
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import type { Cell, ColumnKind, SqlResult } from "../../api/query_contract";
+import type { Cell, Column, ColumnKind, SqlResult } from "../../api/query_contract";
 import { device, go } from "../../state/store";
 import { rowsWindow } from "../../ui/rows_window";
-import { Bytes, FrameLabel } from "../../ui/text";
-import { integer, seconds } from "../../ui/units";
+import { Bytes, FrameText, Name } from "../../ui/text";
+import { counted, integer, seconds } from "../../ui/units";
+import { visibleLines } from "../../ui/visible";
+import { compareCells, hexOf, isAddress, longInteger } from "./cells";
 
 const ROW = 26;
 const HEAD = 28;
@@ -15,10 +17,27 @@ function isNumber(kind: ColumnKind): boolean {
   return kind !== "text";
 }
 
-function Value({ cell, kind }: { cell: Cell; kind: ColumnKind }) {
+/** A text of several lines in one row: the first, and how many there are more. */
+function Text({ text }: { text: string }) {
+  const end = text.indexOf("\n");
+  const first = end < 0 ? text : text.slice(0, end);
+  const more = end < 0 ? 0 : text.split("\n").length - 1;
+  const label = /^\S+:\d+ \S/.test(first);
+  return (
+    <span class={label ? "fn" : ""} title={visibleLines(text)}>
+      {label ? <FrameText label={first} /> : <Name text={first} />}
+      {more > 0 && <span class="faint">{` + ${counted(more, "line")}`}</span>}
+    </span>
+  );
+}
+
+function Value({ cell, column }: { cell: Cell; column: Column }) {
+  const { kind } = column;
   if (cell === null) return <span class="faint">–</span>;
+  const address = kind === "integer" && isAddress(column.name) ? hexOf(cell) : null;
+  if (address !== null) return <span class="mono">{address}</span>;
   if (typeof cell === "string") {
-    return /^\S+:\d+ \S/.test(cell) ? <FrameLabel label={cell} /> : <>{cell}</>;
+    return kind === "text" ? <Text text={cell} /> : <>{longInteger(cell)}</>;
   }
   if (kind === "bytes") {
     return (
@@ -44,14 +63,6 @@ interface Sorting {
   down: boolean;
 }
 
-function compare(a: Cell, b: Cell): number {
-  if (a === b) return 0;
-  if (a === null) return 1;
-  if (b === null) return -1;
-  if (typeof a === "number" && typeof b === "number") return a - b;
-  return String(a) < String(b) ? -1 : 1;
-}
-
 /** The column whose values can be selected: an allocation's id. */
 function idColumn(result: SqlResult): number {
   if (result.mark === null) return -1;
@@ -59,7 +70,8 @@ function idColumn(result: SqlResult): number {
   return named >= 0 ? named : result.columns.findIndex((column) => column.name === "id");
 }
 
-export function ResultTable({ result }: { result: SqlResult }) {
+/** `stale`: another query is running; these rows are the old ones. */
+export function ResultTable({ result, stale }: { result: SqlResult; stale: boolean }) {
   const box = useRef<HTMLDivElement>(null);
   const scroll = useSignal(0);
   const view = useSignal(600);
@@ -87,8 +99,8 @@ export function ResultTable({ result }: { result: SqlResult }) {
   const rows = useMemo(() => {
     if (!order) return result.rows;
     const { column, down } = order;
-    return [...result.rows].sort(
-      (a, b) => compare(a[column] ?? null, b[column] ?? null) * (down ? -1 : 1),
+    return [...result.rows].sort((a, b) =>
+      compareCells(a[column] ?? null, b[column] ?? null, down),
     );
   }, [result, order]);
   const largest = useMemo(
@@ -128,7 +140,8 @@ export function ResultTable({ result }: { result: SqlResult }) {
 
   return (
     <div
-      class="body results"
+      class={`body results${stale ? " stale" : ""}`}
+      aria-busy={stale}
       ref={box}
       tabIndex={0}
       role="region"
@@ -151,7 +164,7 @@ export function ResultTable({ result }: { result: SqlResult }) {
                   aria-sort={sorted ? (order.down ? "descending" : "ascending") : undefined}
                 >
                   <button type="button" onClick={() => sortBy(i)}>
-                    {column.name}
+                    <Name text={column.name} />
                   </button>
                 </th>
               );
@@ -177,11 +190,11 @@ export function ResultTable({ result }: { result: SqlResult }) {
               >
                 <td class="r faint num">{integer(index + 1)}</td>
                 {row.map((cell, c) => {
-                  const kind = result.columns[c]?.kind ?? "text";
+                  const column = result.columns[c] ?? { name: "", kind: "text" };
                   const most = largest[c] ?? 0;
                   return (
-                    <td key={`${c}`} class={isNumber(kind) ? "r num" : "text"}>
-                      <Value cell={cell} kind={kind} />
+                    <td key={`${c}`} class={isNumber(column.kind) ? "r num" : "text"}>
+                      <Value cell={cell} column={column} />
                       {most > 0 && typeof cell === "number" && (
                         <span class="minibar">
                           <i style={{ width: `${Math.max(0, (cell / most) * 100).toFixed(1)}%` }} />

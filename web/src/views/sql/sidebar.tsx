@@ -1,9 +1,10 @@
 // Tables with their columns, worked questions, what was asked before.
 import { useSignal } from "@preact/signals";
 import type { Schema } from "../../api/query_contract";
-import { sqlHistory } from "../../state/marks";
+import { sqlHistory } from "../../state/sql";
 import { Icon } from "../../ui/icons";
 import { integer } from "../../ui/units";
+import { visible, visibleLines } from "../../ui/visible";
 
 interface SidebarProps {
   schema: Schema;
@@ -79,8 +80,13 @@ export function Sidebar({ schema, onAsk, onInsert }: SidebarProps) {
           <ul>
             {sqlHistory.value.map((sql) => (
               <li key={sql} class="question">
-                <button type="button" class="mono" title={sql} onClick={() => onAsk(sql)}>
-                  {sql.replaceAll(/\s+/g, " ")}
+                <button
+                  type="button"
+                  class="mono"
+                  title={visibleLines(sql)}
+                  onClick={() => onAsk(sql)}
+                >
+                  {visible(sql.replaceAll(/\s+/g, " "))}
                 </button>
               </li>
             ))}

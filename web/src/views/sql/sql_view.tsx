@@ -2,8 +2,17 @@
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { Schema } from "../../api/query_contract";
-import { ROW_LIMIT, runSql, sqlAnswer, sqlError, sqlRunning } from "../../state/marks";
-import { file, follow, go, page } from "../../state/store";
+import {
+  ROW_LIMIT,
+  runSql,
+  type SqlAnswer,
+  sqlAnswer,
+  sqlError,
+  sqlRunning,
+  sqlStopped,
+  stopSql,
+} from "../../state/sql";
+import { file, follow, go, linkRead, page, pictured, session } from "../../state/store";
 import { Icon } from "../../ui/icons";
 import { ErrorNotice, Notice } from "../../ui/notice";
 import { counted, integer } from "../../ui/units";
@@ -48,10 +57,43 @@ function Editor({ of, hold }: { of: Schema; hold: { current: SqlEditor | null } 
   );
 }
 
+/** "3 s", from the moment on when a second has passed. */
+function RunningFor({ since }: { since: number }) {
+  const seconds = useSignal(0);
+  useEffect(() => {
+    const timer = window.setInterval(() => {
+      seconds.value = Math.floor((performance.now() - since) / 1000);
+    }, 250);
+    return () => window.clearInterval(timer);
+  }, [since, seconds]);
+  return <span class="num">{seconds.value > 0 ? `${integer(seconds.value)} s` : ""}</span>;
+}
+
 function Strip() {
   const answer = sqlAnswer.value;
-  if (sqlRunning.value) return <div class="strip">Running…</div>;
-  if (!answer) return <div class="strip">Ctrl and Enter run the query.</div>;
+  const since = sqlRunning.value;
+  if (since !== null) {
+    return (
+      <div class="strip">
+        <span role="status">Running…</span>
+        <RunningFor since={since} />
+        <span class="spacer" />
+        <button type="button" class="btn" onClick={stopSql}>
+          Cancel
+        </button>
+      </div>
+    );
+  }
+  if (sqlStopped.value) {
+    return (
+      <div class="strip" role="status">
+        The query was cancelled.
+      </div>
+    );
+  }
+  if (!answer || answer.file !== file.value?.id) {
+    return <div class="strip">Ctrl and Enter run the query.</div>;
+  }
   const { result } = answer;
   const limit = result.truncated
     ? `, more exist: the limit of ${integer(ROW_LIMIT)} rows was met`
@@ -73,29 +115,51 @@ function Strip() {
   );
 }
 
+/** What stands below the strip: rows, that there are none, or why not. Old rows fade. */
+function Outcome({ answer }: { answer: SqlAnswer | null }) {
+  if (sqlError.value) {
+    return (
+      <div class="pad14">
+        <ErrorNotice error={sqlError.value} />
+      </div>
+    );
+  }
+  if (!answer) return null;
+  if (answer.result.rows.length > 0) {
+    return <ResultTable result={answer.result} stale={sqlRunning.value !== null} />;
+  }
+  return (
+    <div class="pad14">
+      <Notice icon="sql" title="No row matches">
+        <p>The query ran and found nothing.</p>
+      </Notice>
+    </div>
+  );
+}
+
+function limits(): string {
+  const seconds = session.value?.time_limit_s;
+  const time = seconds === undefined ? "" : `${integer(seconds)} s and `;
+  return `Read only, SQLite, at most ${time}${integer(ROW_LIMIT)} rows`;
+}
+
 export function SqlView() {
   const editor = useRef<SqlEditor | null>(null);
-  const asked = useSignal(false);
+  useSignalEffect(() => {
+    if (schema.value.data) pictured.value = true;
+  });
   const { data, error } = schema.value;
   const answer = sqlAnswer.value;
   const mine = answer && answer.file === file.value?.id ? answer : null;
+  // what the buttons would take is on its way to be something else
+  const usable = sqlRunning.value === null ? mine : null;
 
-  // a link with a query shows its answer
-  useEffect(() => {
-    const text = page.peek().sql;
-    if (!data || asked.value || text.trim() === "" || sqlAnswer.peek()?.sql === text) return;
-    asked.value = true;
-    void runSql(text);
-  }, [data, asked]);
-
-  // a link to another query, while this view is open; runs within the change of the state, so that
-  // what is typed has always reached the editor before
+  // a link to another query, while this view is open
   useSignalEffect(() => {
-    const wanted = page.value.sql;
+    void linkRead.value;
+    const wanted = page.peek().sql;
     const now = editor.current;
-    if (!now || wanted === "" || wanted === now.text()) return;
-    now.setText(wanted);
-    void runSql(wanted);
+    if (now && wanted !== "" && wanted !== now.text()) now.setText(wanted);
   });
 
   const ask = (sql: string) => {
@@ -108,12 +172,12 @@ export function SqlView() {
     <section class="view on" aria-label="SQL">
       <header class="viewhead">
         <h1>SQL</h1>
-        <span class="sub cut">Read only, SQLite, limits 5 s and {integer(ROW_LIMIT)} rows</span>
+        <span class="sub cut">{limits()}</span>
         <button
           type="button"
           class="btn"
-          disabled={!mine}
-          onClick={() => mine && saveCsv(mine.result, `${file.value?.name ?? "rows"}.csv`)}
+          disabled={!usable}
+          onClick={() => usable && saveCsv(usable.result, `${file.value?.name ?? "rows"}.csv`)}
         >
           <Icon name="out" />
           CSV
@@ -121,7 +185,7 @@ export function SqlView() {
         <button
           type="button"
           class="btn"
-          disabled={!mine || mine.result.mark === null || mine.result.marked === 0}
+          disabled={!usable || usable.result.mark === null || usable.result.marked === 0}
           onClick={show}
         >
           Show in timeline
@@ -146,21 +210,7 @@ export function SqlView() {
           <div class="sqlmain">
             <Editor of={data} hold={editor} />
             <Strip />
-            {sqlError.value && (
-              <div class="pad14">
-                <ErrorNotice error={sqlError.value} />
-              </div>
-            )}
-            {!sqlError.value && mine && mine.result.rows.length > 0 && (
-              <ResultTable result={mine.result} />
-            )}
-            {!sqlError.value && mine && mine.result.rows.length === 0 && (
-              <div class="pad14">
-                <Notice icon="sql" title="No row matches">
-                  <p>The query ran and found nothing.</p>
-                </Notice>
-              </div>
-            )}
+            <Outcome answer={mine} />
           </div>
         </div>
       )}

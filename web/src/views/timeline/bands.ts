@@ -2,7 +2,8 @@
 
 import type { Annotation } from "../../api/contract";
 import { font, label, type Surface } from "../../ui/plot";
-import { type Frame, GUTTER, LANE_HEIGHT, toX } from "./frame";
+import { visible } from "../../ui/visible";
+import { type Frame, GUTTER, LANE_HEIGHT, MOST_LANES, toX } from "./frame";
 
 const ROOM = 8;
 
@@ -18,10 +19,9 @@ export function drawBands(s: Surface, frame: Frame): void {
   s.c.rect(frame.plot.left, 0, frame.plot.right - frame.plot.left, frame.plot.top);
   s.c.clip();
   const ends = new Array<number>(frame.lanes).fill(Number.NEGATIVE_INFINITY);
-  const lanes = [...frame.annotations]
-    .filter((one) => one.depth < frame.lanes)
-    .sort((a, b) => begin(frame, a) - begin(frame, b));
-  for (const one of lanes) {
+  for (const one of frame.annotations) {
+    if (end(frame, one) < frame.x[0] || one.depth >= frame.lanes) continue;
+    if (begin(frame, one) > frame.x[1]) break;
     const left = Math.max(frame.plot.left, toX(frame, begin(frame, one)));
     const right = Math.min(frame.plot.right, toX(frame, end(frame, one)));
     if (right <= frame.plot.left || left >= frame.plot.right) continue;
@@ -31,6 +31,13 @@ export function drawBands(s: Surface, frame: Frame): void {
     drawBand(s, one, left, Math.max(left + 1, right));
   }
   s.c.restore();
+}
+
+/** In the order of their beginnings on either axis, and only those in lanes that are drawn. */
+export function drawable(list: readonly Annotation[]): Annotation[] {
+  return list
+    .filter((one) => one.depth < MOST_LANES)
+    .sort((a, b) => a.begin_step - b.begin_step || a.begin_us - b.begin_us || a.depth - b.depth);
 }
 
 function begin(frame: Frame, one: Annotation): number {
@@ -49,7 +56,7 @@ function drawBand(s: Surface, one: Annotation, left: number, right: number): voi
   const y = 4 + one.depth * (LANE_HEIGHT + 1);
   s.c.fillStyle = s.token(strong ? "press" : "surface-2");
   s.c.fillRect(left, y, Math.max(1, right - left - 1), LANE_HEIGHT);
-  const text = bandText(s, one.name, right - left - ROOM, strong);
+  const text = bandText(s, visible(one.name), right - left - ROOM, strong);
   if (text === "") return;
   label(s, text, left + 5, y + LANE_HEIGHT / 2 + 0.5, {
     colour: s.token(strong ? "ink" : "ink-2"),

@@ -12,6 +12,7 @@ import {
   selection,
   stateAt,
 } from "../../state/cursor";
+import { type Domain, domainOf } from "../../state/domain";
 import { mark } from "../../state/marks";
 import { device, go, page, place } from "../../state/store";
 import { theme } from "../../state/theme";
@@ -19,10 +20,9 @@ import type { Range } from "../../state/url";
 import type { OomMark } from "./frame";
 import { filterOf, hiddenKeys } from "./legend_bar";
 import type { TimelineScene } from "./scene";
-import { absolute, type Domain, domainOf, isEverything, lifeOf, relative, reveal } from "./window";
+import { absolute, isEverything, lifeOf, relative, reveal } from "./window";
 
 const SETTLE_MS = 140;
-const MOST_OOMS = 32;
 
 export class Feed {
   private timer = 0;
@@ -30,7 +30,6 @@ export class Feed {
   private written = "";
   /** what was in view already: a reload must not move the window */
   private seen = { at: page.peek().at, sel: page.peek().sel };
-  private abort = new AbortController();
   private readonly stops: (() => void)[] = [];
 
   constructor(private readonly scene: TimelineScene) {
@@ -48,7 +47,6 @@ export class Feed {
   dispose(): void {
     window.clearTimeout(this.timer);
     window.clearTimeout(this.shapeTimer);
-    this.abort.abort();
     for (const stop of this.stops) stop();
   }
 
@@ -93,17 +91,10 @@ export class Feed {
   }
 
   private followMarks(): void {
-    const [at, of] = [place.value, device.value];
+    const of = device.value;
     const rows = annotations.value.data?.rows ?? [];
-    if (!at || !of) return;
-    const domain = domainOf(of, page.value.axis);
-    this.scene.setMarks([], rows);
-    this.abort.abort();
-    this.abort = new AbortController();
-    void oomMarks(at, of, domain, this.abort.signal).then(
-      (ooms) => this.scene.setMarks(ooms, rows),
-      () => {}, // the picture stands without them
-    );
+    if (!of) return;
+    this.scene.setMarks(oomMarks(of, domainOf(of, page.value.axis)), rows);
   }
 
   private followLook(): void {
@@ -195,26 +186,12 @@ export class Feed {
   }
 }
 
-/** Where the out-of-memory events stand, and on what level. */
-async function oomMarks(
-  at: { file: number; device: number },
-  of: DeviceInfo,
-  domain: Domain,
-  signal: AbortSignal,
-): Promise<OomMark[]> {
-  const answers = of.ooms.slice(0, MOST_OOMS).map(async (oom): Promise<OomMark | null> => {
-    const state = await getJson<StateAt>("at", { ...at, axis: "step", x: oom.step }, signal);
-    const time = state.time_us;
-    if (domain.axis === "time" && time === null) return null;
-    return {
-      position: domain.axis === "step" ? oom.step + 0.5 : (time ?? 0) - domain.base,
-      step: oom.step,
-      requestedBytes: oom.requested_bytes,
-      freeBytes: oom.device_free_bytes,
-      reservedBytes: state.totals.reserved_bytes,
-    };
+/** Where the out-of-memory events stand; one without a time has no place on an axis of time. */
+function oomMarks(of: DeviceInfo, domain: Domain): OomMark[] {
+  return of.ooms.flatMap((oom) => {
+    if (domain.axis === "step") return [{ position: oom.step + 0.5, oom }];
+    return oom.time_us === null ? [] : [{ position: oom.time_us - domain.base, oom }];
   });
-  return (await Promise.all(answers)).filter((one) => one !== null);
 }
 
 /** The same range on the other axis; the server knows which step happened when. */

@@ -20,9 +20,9 @@ export function fittedBytes(
   let top = highest(samples);
   if (top <= 0) top = fallback;
   const level = top;
-  for (const oom of ooms) {
-    if (oom.position < x[0] || oom.position > x[1]) continue;
-    const stands = oom.reservedBytes + oom.requestedBytes;
+  for (const { position, oom } of ooms) {
+    if (position < x[0] || position > x[1]) continue;
+    const stands = oom.reserved_bytes + oom.requested_bytes;
     if (stands <= level * 2) top = Math.max(top, stands);
   }
   if (ceilingBytes !== null && ceilingBytes > top && ceilingBytes <= level * 1.15) {

@@ -1,11 +1,11 @@
 // Everything that the layers of one picture need to know, computed once per frame.
-import type { Annotation, DeviceInfo } from "../../api/contract";
+import type { Annotation, DeviceInfo, Oom } from "../../api/contract";
 import type { Shape } from "../../api/tile";
+import type { Domain } from "../../state/domain";
 import type { Range } from "../../state/url";
 import type { Surface } from "../../ui/plot";
 import type { Sample } from "./line_sampler";
 import type { Shown } from "./source";
-import type { Domain } from "./window";
 
 /** CSS pixels of the canvas. */
 export interface Plot {
@@ -20,14 +20,10 @@ export const AXIS_HEIGHT = 24;
 export const LANE_HEIGHT = 16;
 export const MOST_LANES = 3;
 
-/** A step that is marked on the axis, with its position (which on a time axis must be asked). */
+/** An out-of-memory and where it stands on the axis. */
 export interface OomMark {
   position: number;
-  step: number;
-  requestedBytes: number;
-  freeBytes: number;
-  /** what the request would have stood on */
-  reservedBytes: number;
+  oom: Oom;
 }
 
 export interface HoverMark {

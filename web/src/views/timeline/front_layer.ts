@@ -3,7 +3,8 @@ import { font, horizontal, label, plate, type Surface, vertical } from "../../ui
 import { bytesIn, bytesText, sharedUnit } from "../../ui/units";
 import { clip, traceLine, traceTop } from "./back_layer";
 import { drawBands } from "./bands";
-import { type Frame, toX, toY } from "./frame";
+import { type Frame, fromX, toX, toY } from "./frame";
+import { highestWithin } from "./line_sampler";
 import { drawOoms } from "./ooms";
 import { drawSelected, veilHovered } from "./selected";
 import { drawAxis } from "./x_axis";
@@ -82,15 +83,22 @@ function drawHighWater(s: Surface, frame: Frame): void {
   const x = Math.max(plot.left, Math.min(plot.right, toX(frame, position)));
   const text = `High water ${bytesText(bytes)}`;
   font(s, 11, 500);
-  const left = x - plot.left > s.c.measureText(text).width + 24;
+  const wide = s.c.measureText(text).width + 24;
+  const left = x - plot.left > wide;
   const side = left ? -1 : 1;
+  // under the level where nothing lies there, else above it, and above the ceiling if that is near
+  const beside = left ? [fromX(frame, x - wide), fromX(frame, x - 10)] : [0, 0];
+  const data = toY(frame, highestWithin(frame.samples, beside[0] ?? 0, beside[1] ?? 0));
+  const ceiling = toY(frame, frame.device.ceiling_bytes ?? 0);
+  const over = y - ceiling < 18 && y >= ceiling ? ceiling : y;
+  const under = left && (data > y + 20 || over - 18 < plot.top);
   s.c.fillStyle = s.token("reserved");
   s.c.beginPath();
   s.c.moveTo(x + side * 2, y);
   s.c.lineTo(x + side * 9, y - 4.5);
   s.c.lineTo(x + side * 9, y + 4.5);
   s.c.fill();
-  label(s, text, x + side * 14, y + (left ? 11 : -10), {
+  label(s, text, x + side * 14, under ? y + 11 : over - 10, {
     align: left ? "right" : "left",
     colour: s.token("reserved-text"),
     backed: true,

@@ -1,11 +1,12 @@
 // Pointer, wheel and keys on the picture, turned into moves of the window.
 
+import type { Domain } from "../../state/domain";
 import type { Range } from "../../state/url";
 import { GUTTER } from "./frame";
 import { type Grip, gripAt, minimapPosition } from "./minimap";
 import type { Under } from "./pick";
 import type { TimelineScene } from "./scene";
-import { type Domain, panBy, zoomAt, zoomBytes } from "./window";
+import { panBy, zoomAt, zoomBytes } from "./window";
 
 export interface Hands {
   /** the window was moved by hand */

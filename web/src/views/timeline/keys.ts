@@ -3,7 +3,9 @@ import { getJson } from "../../api/client";
 import type { Allocation } from "../../api/contract";
 import { colourings, cursorStep, selection } from "../../state/cursor";
 import { clearMark, jump, mark } from "../../state/marks";
+import { attempt } from "../../state/notes";
 import { go, page, place } from "../../state/store";
+import { focusPicture } from "./focus";
 import { zoomHeight } from "./input";
 import type { TimelineScene } from "./scene";
 import { everything, lifeOf, panBy, zoomAt } from "./window";
@@ -74,16 +76,16 @@ export function timelineKey(
       toCursor(Math.min(subject.device.events - 1, cursorStep.value + 1));
       return true;
     case "ArrowUp":
-      void neighbour("up");
+      attempt(neighbour("up"));
       return true;
     case "ArrowDown":
-      void neighbour("down");
+      attempt(neighbour("down"));
       return true;
     case "n":
-      void jump(1);
+      jump(1);
       return true;
     case "N":
-      void jump(-1);
+      jump(-1);
       return true;
     case "o":
       if (mark.value) go({ only: !page.value.only });
@@ -114,14 +116,15 @@ async function neighbour(direction: "up" | "down"): Promise<void> {
   if (!at) return;
   const step = cursorStep.value;
   const id = page.value.sel;
-  if (id === null) {
-    // nothing chosen yet: begin with the lowest block at the cursor
-    const start = await getJson<{ allocation: Allocation | null }>("pick", { ...at, step, y: 0 });
-    if (start.allocation) go({ sel: start.allocation.id });
-    return;
-  }
-  const next = await getJson<Allocation | null>("neighbour", { ...at, step, id, direction });
-  if (next) go({ sel: next.id });
+  // what is chosen speaks through the picture: the keys go on from there
+  focusPicture();
+  // nothing chosen yet: begin with the lowest block at the cursor
+  const found =
+    id === null
+      ? (await getJson<{ allocation: Allocation | null }>("pick", { ...at, step, y: 0 })).allocation
+      : await getJson<Allocation | null>("neighbour", { ...at, step, id, direction });
+  // unless something else was chosen while the server looked
+  if (found && page.peek().sel === id && place.peek()?.file === at.file) go({ sel: found.id });
 }
 
 /** From its birth to its end, with a quarter of its life on both sides. */

@@ -6,9 +6,10 @@ import { sizeStep, UNKNOWN_KEY } from "../../gl/colours";
 import type { Filter } from "../../gl/painter";
 import { legend } from "../../state/cursor";
 import { page } from "../../state/store";
+import { tellingCallers } from "../../ui/callers";
 import { Icon } from "../../ui/icons";
-import { Bytes } from "../../ui/text";
-import { baseName } from "../../ui/units";
+import { Bytes, FrameText, Name } from "../../ui/text";
+import { visible } from "../../ui/visible";
 
 /** Keys that are switched off; they belong to one way of colouring. */
 export const switchedOff = signal<{ by: LegendBy; keys: ReadonlySet<string> }>({
@@ -59,15 +60,19 @@ function swatch(row: LegendRow, by: LegendBy): string {
   return `cat${row.slot}`;
 }
 
-function Label({ row }: { row: LegendRow }) {
-  const parts = /^(\S+):(\d+) (.*)$/s.exec(row.label);
-  if (!parts) return <span class="cut">{row.label}</span>;
+function Label({ row, telling }: { row: LegendRow; telling: string }) {
+  const title = `${row.label}${row.caller === "" ? "" : ` ‹ ${row.caller}`}`;
   return (
-    <span class="cut" title={`${row.label}${row.caller === "" ? "" : ` ‹ ${row.caller}`}`}>
-      <span class="faint">
-        {baseName(parts[1] ?? "")}:{parts[2]}
-      </span>{" "}
-      {parts[3]}
+    <span class="framepair" title={visible(title)}>
+      <span class="cut own">
+        <FrameText label={row.label} />
+      </span>
+      {telling !== "" && (
+        <span class="fi">
+          {" ‹ "}
+          <Name text={telling} />
+        </span>
+      )}
     </span>
   );
 }
@@ -79,6 +84,8 @@ export function LegendBar() {
   const data = legend.value.data;
   const hidden = hiddenKeys();
   const by = page.value.colour;
+  const rows = data?.rows ?? [];
+  const callers = tellingCallers(rows);
 
   useLayoutEffect(() => {
     const el = list.current;
@@ -103,18 +110,19 @@ export function LegendBar() {
       aria-label="Legend and filter"
     >
       <div class="lgs" ref={list}>
-        {(data?.rows ?? []).map((row) => {
+        {rows.map((row, i) => {
+          const alike = rows.some((one) => one !== row && one.label === row.label);
           const key = String(row.key);
           return (
             <button
               type="button"
-              class="lg"
+              class={alike ? "lg alike" : "lg"}
               key={key}
               aria-pressed={!hidden.has(key)}
               onClick={() => toggle(key)}
             >
               <i class={`sw ${swatch(row, by)}`} />
-              <Label row={row} />
+              <Label row={row} telling={alike ? (callers[i] ?? "") : ""} />
               <b>
                 <Bytes value={row.bytes} />
               </b>

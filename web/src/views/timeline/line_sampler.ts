@@ -58,6 +58,11 @@ export function sampleAt(list: readonly Sample[], x: number): Sample | null {
   return found !== undefined && x >= found.x0 ? found : null;
 }
 
+/** The highest reserved or active level that a range of the axis reaches. */
+export function highestWithin(list: readonly Sample[], low: number, high: number): number {
+  return highest(list.filter((one) => one.x1 > low && one.x0 < high));
+}
+
 export function highest(list: readonly Sample[]): number {
   let most = 0;
   for (const one of list) most = Math.max(most, one.activeMax, one.reservedMax);

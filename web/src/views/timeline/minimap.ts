@@ -1,10 +1,10 @@
 // The whole recording in 44 pixels, with a brush for what is seen above.
 
+import type { Domain } from "../../state/domain";
 import type { Range } from "../../state/url";
 import { font, label, surface, type Tokens, vertical } from "../../ui/plot";
 import { GUTTER, type OomMark } from "./frame";
 import { highest, type LineTile, samples } from "./line_sampler";
-import type { Domain } from "./window";
 
 export interface MinimapFrame {
   domain: Domain;

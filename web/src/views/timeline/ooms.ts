@@ -1,8 +1,20 @@
 // Out of memory: a red line over the full height, a plate in the lanes, and the request as a box
 // that stands on the reserved level. What rises above the ceiling is solid red: the answer to "why".
-import { backedLines, font, hatch, horizontal, plate, type Surface, vertical } from "../../ui/plot";
-import { type Frame, LANE_HEIGHT, type OomMark, toX, toY } from "./frame";
+import type { Oom } from "../../api/contract";
+import { worstOom } from "../../state/ooms";
+import {
+  backedLines,
+  font,
+  hatch,
+  horizontal,
+  label,
+  plate,
+  type Surface,
+  vertical,
+} from "../../ui/plot";
+import { type Frame, fromX, LANE_HEIGHT, type OomMark, toX, toY } from "./frame";
 import { together } from "./front_layer";
+import { highestWithin } from "./line_sampler";
 
 const BOX_WIDTH = 24;
 const BOX_GAP = 7;
@@ -16,20 +28,21 @@ export function drawOoms(s: Surface, frame: Frame): void {
   for (const one of seen) {
     vertical(s, toX(frame, one.position), plot.top, plot.bottom, s.token("danger"), [], 1.5);
   }
-  const last = seen.at(-1);
-  if (last) drawRequest(s, frame, last);
+  const worst = worstOom(seen.map((one) => one.oom));
+  const told = seen.find((one) => one.oom === worst);
+  if (told) drawRequest(s, frame, told);
   drawPlates(s, frame, seen);
 }
 
-function drawRequest(s: Surface, frame: Frame, oom: OomMark): void {
+function drawRequest(s: Surface, frame: Frame, { position, oom }: OomMark): void {
   const { plot } = frame;
-  const line = toX(frame, oom.position);
+  const line = toX(frame, position);
   const room = plot.right - line - BOX_GAP - 2;
   const left = room >= 10 ? line + BOX_GAP : line - BOX_GAP - BOX_WIDTH;
   const width = Math.min(BOX_WIDTH, room >= 10 ? room : BOX_WIDTH);
-  const ceiling = oom.reservedBytes + oom.freeBytes;
-  const stands = oom.reservedBytes + oom.requestedBytes;
-  const bottom = Math.min(plot.bottom, toY(frame, oom.reservedBytes));
+  const ceiling = oom.reserved_bytes + oom.device_free_bytes;
+  const stands = oom.reserved_bytes + oom.requested_bytes;
+  const bottom = Math.min(plot.bottom, toY(frame, oom.reserved_bytes));
   const top = Math.max(plot.top, toY(frame, stands));
   if (bottom <= top) return;
   const red = s.token("danger");
@@ -45,19 +58,60 @@ function drawRequest(s: Surface, frame: Frame, oom: OomMark): void {
   s.c.strokeStyle = red;
   s.c.lineWidth = 1;
   s.c.strokeRect(left + 0.5, top + 0.5, width - 1, bottom - top - 1);
-  const text = requestText(oom);
-  font(s, 11, 500);
-  const wide = Math.max(s.c.measureText(text[0]).width, s.c.measureText(text[1]).width);
-  if (line - plot.left < wide + 60) return;
-  const water = toY(frame, frame.device.peak.reserved.bytes) + 33;
-  const y = Math.min(plot.bottom - 40, Math.max((top + bottom) / 2 + 8, water));
-  backedLines(s, text, line - 34, y, [red, s.token("ink-2")]);
-  horizontal(s, line - 28, left, y + 7, s.token("danger-line"));
+  drawRequestText(s, frame, oom, { line, left, right: left + width, top, bottom });
 }
 
-function requestText(oom: OomMark): [string, string] {
-  const over = oom.requestedBytes - oom.freeBytes;
-  const [asked, short] = together(oom.requestedBytes, Math.abs(over));
+interface RequestBox {
+  /** the mark itself, then the box beside it */
+  line: number;
+  left: number;
+  right: number;
+  top: number;
+  bottom: number;
+}
+
+const TEXT_HEIGHT = 32;
+const LEADER = 34;
+
+/** In free room: right of the box, else left between the levels, else above everything. */
+function drawRequestText(s: Surface, frame: Frame, oom: Oom, box: RequestBox): void {
+  const { plot } = frame;
+  const text = requestText(oom);
+  const colours = [s.token("danger"), s.token("ink-2")] as const;
+  font(s, 11, 500);
+  const first = s.c.measureText(text[0]).width;
+  font(s);
+  const wide = Math.max(first, s.c.measureText(text[1]).width);
+  const middle = (box.top + box.bottom) / 2 - 4;
+  if (box.right + wide + 20 < plot.right) {
+    const y = Math.max(plot.top + 8, Math.min(middle, box.bottom - TEXT_HEIGHT + 10));
+    font(s, 11, 500);
+    label(s, text[0], box.right + 8, y, { colour: colours[0], halo: true });
+    font(s);
+    label(s, text[1], box.right + 8, y + 15, { colour: colours[1], halo: true });
+    return;
+  }
+  if (box.line - plot.left < wide + LEADER + 26) return;
+  const right = box.line - LEADER;
+  const water = toY(frame, frame.device.peak.reserved.bytes) + 33;
+  const data = toY(
+    frame,
+    highestWithin(frame.samples, fromX(frame, right - wide - 6), fromX(frame, right)),
+  );
+  const under = Math.max(middle + 12, water);
+  const y =
+    under + TEXT_HEIGHT - 8 < data
+      ? under
+      : data - TEXT_HEIGHT - 18 > plot.top
+        ? Math.min(plot.top + 10, data - TEXT_HEIGHT - 18)
+        : Math.min(plot.bottom - 40, under);
+  backedLines(s, text, right, y, colours);
+  horizontal(s, box.line - LEADER + 6, box.left, y + 7, s.token("danger-line"));
+}
+
+function requestText(oom: Oom): [string, string] {
+  const over = oom.requested_bytes - oom.device_free_bytes;
+  const [asked, short] = together(oom.requested_bytes, Math.abs(over));
   if (over > 0) return [`Request ${asked}`, `on the reserved level, ${short} over`];
   return [`Request ${asked}`, `the driver had ${short} more, but not in one piece`];
 }

@@ -6,13 +6,16 @@
 //   front canvas  lines, marks, selection     redrawn per frame, cheap
 import type { Annotation, DeviceInfo, LegendBy } from "../../api/contract";
 import type { Shape, Tile } from "../../api/tile";
+import { RETRY_AFTER_MS } from "../../gl/answer_cache";
 import { CanvasPainter } from "../../gl/canvas_painter";
 import { palette } from "../../gl/colours";
 import { type Filter, type Look, NO_FILTER, type Painter, parseRgba } from "../../gl/painter";
 import { WebGlPainter } from "../../gl/webgl_painter";
+import type { Domain } from "../../state/domain";
 import type { Range } from "../../state/url";
 import { pixelRatio, surface, Tokens } from "../../ui/plot";
 import { drawBack } from "./back_layer";
+import { drawable } from "./bands";
 import { fittedBytes } from "./fit";
 import { type Frame, lanesOf, type OomMark, type Plot, plotOf } from "./frame";
 import { drawFront } from "./front_layer";
@@ -20,7 +23,7 @@ import { samples } from "./line_sampler";
 import { drawMinimap } from "./minimap";
 import { type Under, underPixel } from "./pick";
 import { type Ask, type Place, type Shown, Source } from "./source";
-import { between, clampRange, type Domain, everything } from "./window";
+import { between, clampRange, everything } from "./window";
 
 export interface Canvases {
   back: HTMLCanvasElement;
@@ -76,9 +79,11 @@ export class TimelineScene {
   private markLook: Look["mark"] = "none";
   private ooms: readonly OomMark[] = [];
   private annotations: readonly Annotation[] = [];
+  private lanes = 0;
   private fitted: Range = [0, 1];
   private slide: { from: Range; to: Range; start: number } | null = null;
   private ticket = 0;
+  private retry = 0;
   private lastFrame = 0;
   private readonly observer = new ResizeObserver(() => this.redraw());
 
@@ -91,7 +96,12 @@ export class TimelineScene {
     this.source = new Source(
       (tile) => this.arrived(tile),
       (tile) => this.painter.forget(tile),
-      listener.onError,
+      (error) => {
+        listener.onError(error);
+        // nobody may move the picture: look again when the server may be asked again
+        window.clearTimeout(this.retry);
+        this.retry = window.setTimeout(() => this.redraw(), RETRY_AFTER_MS + 50);
+      },
     );
     this.observer.observe(canvases.front);
     canvases.glass.addEventListener("webglcontextlost", (event) => event.preventDefault());
@@ -103,6 +113,7 @@ export class TimelineScene {
 
   dispose(): void {
     cancelAnimationFrame(this.ticket);
+    window.clearTimeout(this.retry);
     this.observer.disconnect();
     this.source.dispose();
     this.painter.dispose();
@@ -123,7 +134,8 @@ export class TimelineScene {
 
   setMarks(ooms: readonly OomMark[], annotations: readonly Annotation[]): void {
     this.ooms = ooms;
-    this.annotations = annotations;
+    this.annotations = drawable(annotations);
+    this.lanes = lanesOf(this.annotations);
     this.redraw();
   }
 
@@ -226,7 +238,7 @@ export class TimelineScene {
 
   private paint(now: number): void {
     const { subject } = this;
-    const lanes = lanesOf(this.annotations);
+    const { lanes } = this;
     const back = surface(this.canvases.back, this.tokens);
     const front = surface(this.canvases.front, this.tokens);
     if (!subject || !back || !front) return;

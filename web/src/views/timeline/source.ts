@@ -15,9 +15,9 @@ import {
   tileSpan,
   tilesIn,
 } from "../../gl/tile_address";
+import type { Domain } from "../../state/domain";
 import type { Range } from "../../state/url";
 import type { LineTile } from "./line_sampler";
-import type { Domain } from "./window";
 
 export interface Place {
   file: number;
@@ -43,6 +43,9 @@ interface Held {
   row: number;
   mark: number | null;
 }
+
+type StackPlace = Pick<Held, "place" | "level" | "index">;
+const NONE: ReadonlySet<Held> = new Set();
 
 export interface Ask {
   x: Range;
@@ -76,11 +79,11 @@ export class Source {
       TILE_LIMIT_BYTES,
       (held) => held.tile.words.byteLength + PLAIN_TILE_BYTES,
       (_key, held) => {
-        this.stackOf(held).add(held);
+        this.keep(held);
         onArrival(held.tile);
       },
       (held) => {
-        this.stackOf(held).delete(held);
+        this.drop(held);
         onForget(held.tile);
       },
       onError,
@@ -115,16 +118,18 @@ export class Source {
     const next = [(indices[0] ?? 0) - 1, (indices.at(-1) ?? 0) + 1].filter(
       (index) => index >= 0 && index * tileSpan(level) < this.domain.end,
     );
-    const tiles = (list: readonly number[], at: number, of: readonly number[]) =>
-      list.flatMap((index) => of.map((row) => this.tileWant(at, index, rowLevel, row, ask.mark)));
+    const tiles = (list: readonly number[], at: number, of: readonly number[], ahead = true) =>
+      list.flatMap((index) =>
+        of.map((row) => ({ ...this.tileWant(at, index, rowLevel, row, ask.mark), ahead })),
+      );
     this.lines.want([
       ...urgent.map((index) => this.lineWant(level, index)),
       this.lineWant(this.coarsest(), 0),
-      ...next.map((index) => this.lineWant(level, index)),
+      ...next.map((index) => ({ ...this.lineWant(level, index), ahead: true })),
     ]);
     const parents = level < this.coarsest() ? [...new Set(indices.map((i) => i >> 1))] : [];
     this.tiles.want([
-      ...tiles(urgent, level, rows),
+      ...tiles(urgent, level, rows, false),
       ...tiles(next, level, rows),
       ...(rows.length === 1 ? tiles(parents.slice(0, 2), level + 1, rows) : []),
     ]);
@@ -197,14 +202,22 @@ export class Source {
     return `${this.lineKey(level, index)}/${k}/${row}/${mark ?? ""}`;
   }
 
-  private stackOf(held: { place: string; level: number; index: number }): Set<Held> {
-    const key = `${held.place}/${held.level}/${held.index}`;
-    let stack = this.stacked.get(key);
-    if (!stack) {
-      stack = new Set();
-      this.stacked.set(key, stack);
-    }
-    return stack;
+  private keep(held: Held): void {
+    const key = stackKey(held);
+    const stack = this.stacked.get(key);
+    if (stack) stack.add(held);
+    else this.stacked.set(key, new Set([held]));
+  }
+
+  private drop(held: Held): void {
+    const key = stackKey(held);
+    const stack = this.stacked.get(key);
+    stack?.delete(held);
+    if (stack?.size === 0) this.stacked.delete(key);
+  }
+
+  private stackOf(at: StackPlace): ReadonlySet<Held> {
+    return this.stacked.get(stackKey(at)) ?? NONE;
   }
 
   private show(held: Held, from: number, to: number): Shown {
@@ -263,6 +276,10 @@ export class Source {
     const x0 = base + index * tileSpan(level);
     return { ...this.place, axis, x0, x1: x0 + tileSpan(level), columns: TILE_COLUMNS };
   }
+}
+
+function stackKey(at: StackPlace): string {
+  return `${at.place}/${at.level}/${at.index}`;
 }
 
 function better(a: Held, b: Held, mark: number | null): boolean {

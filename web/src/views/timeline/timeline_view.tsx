@@ -5,9 +5,11 @@ import { type ApiError, asApiError, getJson } from "../../api/client";
 import type { Allocation, LegendBy } from "../../api/contract";
 import { NO_ID } from "../../api/tile";
 import { colourings, selection } from "../../state/cursor";
+import { domainOf, noTimeBecause } from "../../state/domain";
 import { onKey } from "../../state/keys";
 import { clearMark, hitIndex, jump, mark } from "../../state/marks";
-import { device, drawnBy, go, hoverStep, page, place, tileMs } from "../../state/store";
+import { addNotes, attempt } from "../../state/notes";
+import { device, drawnBy, go, hoverStep, page, pictured, place, tileMs } from "../../state/store";
 import { Icon } from "../../ui/icons";
 import { Menu } from "../../ui/menu";
 import { ErrorNotice, Notice, RECORD_CODE } from "../../ui/notice";
@@ -19,7 +21,7 @@ import { LegendBar } from "./legend_bar";
 import type { Under } from "./pick";
 import { type Stats, TimelineScene } from "./scene";
 import { showTip, Tooltip } from "./tooltip";
-import { everything, hasTime } from "./window";
+import { everything } from "./window";
 
 declare global {
   interface Window {
@@ -42,8 +44,10 @@ let scene: TimelineScene | null = null;
 
 function Head({ onAxis, onFit }: { onAxis: () => void; onFit: () => void }) {
   const colour = page.value.colour;
-  const time = page.value.axis === "time";
-  const canTime = device.value !== null && hasTime(device.value);
+  const of = device.value;
+  // what is drawn, whatever the link says
+  const time = of !== null && domainOf(of, page.value.axis).axis === "time";
+  const because = of === null ? null : noTimeBecause(of);
   return (
     <header class="viewhead">
       <h1>Timeline</h1>
@@ -66,8 +70,8 @@ function Head({ onAxis, onFit }: { onAxis: () => void; onFit: () => void }) {
         <button
           type="button"
           aria-pressed={time}
-          disabled={!canTime}
-          title={canTime ? "Time since the first event" : "This file has no times"}
+          disabled={because !== null}
+          title={because === null ? "Time since the first event" : `No axis of time: ${because}`}
           onClick={() => !time && onAxis()}
         >
           Time
@@ -90,15 +94,10 @@ function MarkChip() {
         {hitIndex.value >= 0 ? `${integer(hitIndex.value + 1)} of ` : ""}
         {counted(of.count, "allocation")} <span class="faint">{what}</span>
       </span>
-      <button
-        type="button"
-        aria-label="Previous hit"
-        title="Previous  N"
-        onClick={() => void jump(-1)}
-      >
+      <button type="button" aria-label="Previous hit" title="Previous  N" onClick={() => jump(-1)}>
         <Icon name="prev" />
       </button>
-      <button type="button" aria-label="Next hit" title="Next  n" onClick={() => void jump(1)}>
+      <button type="button" aria-label="Next hit" title="Next  n" onClick={() => jump(1)}>
         <Icon name="go" />
       </button>
       <button
@@ -116,6 +115,14 @@ function MarkChip() {
   );
 }
 
+/** Steps or time; where there is no time the page says why instead of doing nothing. */
+function changeAxis(): void {
+  if (!scene || !device.value) return;
+  const because = noTimeBecause(device.value);
+  if (because === null) attempt(otherAxis(scene));
+  else addNotes(`There is no axis of time: ${because}.`);
+}
+
 function choose(under: Under | null): void {
   const at = place.value;
   if (!under || !at) {
@@ -129,9 +136,15 @@ function choose(under: Under | null): void {
   }
   go({ at: step });
   // merged blocks have no id in the picture: the server knows which one lies there
-  getJson<{ allocation: Allocation | null }>("pick", { ...at, step, y: bytes }).then(
-    ({ allocation }) => go({ sel: allocation?.id ?? null }),
-    () => {},
+  const asked = page.peek();
+  const found = getJson<{ allocation: Allocation | null }>("pick", { ...at, step, y: bytes });
+  attempt(
+    found.then(({ allocation }) => {
+      // unless something else was chosen while the server looked
+      if (page.peek().sel === asked.sel && page.peek().at === step) {
+        go({ sel: allocation?.id ?? null });
+      }
+    }),
   );
 }
 
@@ -178,9 +191,11 @@ function Picture() {
         onArrival: (ms) => {
           tileMs.value = ms;
           error.value = null;
+          pictured.value = true;
         },
         onError: (reason) => {
           error.value = asApiError(reason);
+          pictured.value = true;
         },
         onDrawnBy: (name) => {
           drawnBy.value = name;
@@ -197,7 +212,7 @@ function Picture() {
     const offInput = attachInput(mine, f, m, { onMoved: moved, onHover: hover, onClick: choose });
     const offKeys = onKey((event) => {
       if (event.key !== "x") return timelineKey(event, mine, moved, toCursor);
-      if (device.value && hasTime(device.value)) void otherAxis(mine);
+      changeAxis();
       return true;
     });
     return () => {
@@ -215,7 +230,7 @@ function Picture() {
   return (
     <section class="view on" aria-label="Timeline">
       <Head
-        onAxis={() => scene && void otherAxis(scene)}
+        onAxis={changeAxis}
         onFit={() => {
           if (!scene?.subject) return;
           scene.y = null;

@@ -5,7 +5,7 @@ import { getJson } from "../../api/client";
 import type { Allocation } from "../../api/contract";
 import { NO_ID, QuadFlag } from "../../api/tile";
 import { place } from "../../state/store";
-import { Bytes, FrameLabel } from "../../ui/text";
+import { Bytes, FrameLabel, Name } from "../../ui/text";
 import { counted, integer } from "../../ui/units";
 import type { Under } from "./pick";
 
@@ -100,7 +100,7 @@ export function Tooltip() {
     <div class="tip on" ref={box} role="tooltip">
       <div class="t">
         <i class={`sw cat${quad.provenance === 0 ? quad.stackSlot : 9}`} />
-        {title(now.under)}
+        <Name text={title(now.under)} />
         <Bytes value={more && !merged ? more.block_bytes : quad.high - quad.low} />
       </div>
       <dl>

@@ -1,13 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { DeviceInfo } from "../../api/contract";
+import { type Domain, domainOf, noTimeBecause } from "../../state/domain";
 import { fittedBytes } from "./fit";
 import { highest, sampleAt, samples } from "./line_sampler";
 import { gripAt, minimapPosition } from "./minimap";
 import {
   absolute,
   clampRange,
-  type Domain,
-  domainOf,
   everything,
   isEverything,
   panBy,
@@ -77,6 +76,15 @@ describe("the window", () => {
     expect(absolute(everything(time), time)).toBeNull();
     expect(relative([10, 20], time)).toBeNull();
   });
+  it("has no time where times are missing, equal or too large to be exact, and says why", () => {
+    expect(noTimeBecause(deviceWith(1e15, 1e15 + 999))).toBeNull();
+    expect(noTimeBecause(deviceWith(-5, 5))).toBeNull();
+    expect(noTimeBecause(deviceWith(null, null))).toMatch(/no usable times/);
+    expect(noTimeBecause(deviceWith(1e15, 1e15))).toMatch(/same time/);
+    expect(noTimeBecause(deviceWith(1e15, 2 ** 63))).toMatch(/exact/);
+    expect(noTimeBecause(deviceWith(2 ** 63, 2 ** 63))).toMatch(/exact/);
+    expect(domainOf(deviceWith(1e15, 2 ** 63), "time").axis).toBe("step");
+  });
   it("zooms bytes within what there is", () => {
     expect(zoomBytes([0, 100_000], 50_000, 2, 120_000)).toEqual([0, 120_000]);
     const [low, high] = zoomBytes([0, 100_000], 0, 0.5, 120_000);
@@ -114,11 +122,14 @@ describe("samples of the lines", () => {
   });
   it("fit the height, with a request that stands on them if it is not absurd", () => {
     const list = samples([tile], 100, 180);
-    const oom = { position: 130, step: 25, requestedBytes: 5, freeBytes: 1, reservedBytes: 9 };
+    const mark = (requested_bytes: number, reserved_bytes: number) => ({
+      position: 130,
+      oom: { step: 25, time_us: null, requested_bytes, device_free_bytes: 1, reserved_bytes },
+    });
     const big = list.map((one) => ({ ...one, reservedMax: one.reservedMax * 1e6 }));
-    const near = { ...oom, requestedBytes: 5e6, reservedBytes: 9e6 };
+    const near = mark(5e6, 9e6);
     expect(fittedBytes(big, [near], [100, 180], null, 1)[1]).toBeCloseTo(14e6 * 1.055);
-    const absurd = { ...oom, requestedBytes: 1e15, reservedBytes: 9e6 };
+    const absurd = mark(1e15, 9e6);
     expect(fittedBytes(big, [absurd], [100, 180], null, 1)[1]).toBeCloseTo(9e6 * 1.055);
     expect(fittedBytes(big, [near], [140, 180], null, 1)[1]).toBeCloseTo(9e6 * 1.055);
     expect(fittedBytes([], [], [0, 1], null, 8192)[1]).toBeCloseTo(8192 * 1.055);

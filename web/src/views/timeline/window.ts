@@ -1,35 +1,7 @@
 // The visible part of the timeline as arithmetic: what is there, what is seen, how it moves.
-import type { Allocation, DeviceInfo } from "../../api/contract";
-import type { Axis, Range } from "../../state/url";
-
-/** The axis of one device. Positions count from `base`, so that they stay small numbers. */
-export interface Domain {
-  axis: Axis;
-  /** 0 for steps; time of the first event in µs */
-  base: number;
-  /** length of what was recorded */
-  end: number;
-  /** what "everything" shows: a little room after the end, so that the end is seen as one */
-  room: number;
-  least: number;
-}
-
-const ROOM = 0.036;
-
-export function domainOf(device: DeviceInfo, axis: Axis): Domain {
-  const first = device.first_time_us;
-  const last = device.last_time_us;
-  if (axis === "time" && first !== null && last !== null && last > first) {
-    const end = last - first + 1;
-    return { axis, base: first, end, room: end * (1 + ROOM), least: 20 };
-  }
-  const end = Math.max(1, device.events);
-  return { axis: "step", base: 0, end, room: end * (1 + ROOM), least: 8 };
-}
-
-export function hasTime(device: DeviceInfo): boolean {
-  return domainOf(device, "time").axis === "time";
-}
+import type { Allocation } from "../../api/contract";
+import type { Domain } from "../../state/domain";
+import type { Range } from "../../state/url";
 
 export function everything(domain: Domain): Range {
   return [0, domain.room];

@@ -1,0 +1,93 @@
+// A link may come from another file, another version or another hand. What it names and this page
+// does not have is left out of the state, and said: never shown as something else in silence.
+import type { DeviceInfo, FileInfo } from "../api/contract";
+import { counted, integer } from "../ui/units";
+import { visible } from "../ui/visible";
+import { domainOf, noTimeBecause } from "./domain";
+import type { PageState } from "./url";
+
+export interface Checked {
+  state: PageState;
+  notes: string[];
+}
+
+const NOWHERE = { x: null, y: null, at: null, sel: null } as const;
+const REQUEST_ROOM = 2.2;
+const MOST_HEIGHTS = 1000;
+const MOST_QUOTED = 4;
+const QUOTE_LENGTH = 40;
+
+function cut(text: string): string {
+  return text.length > QUOTE_LENGTH ? `${text.slice(0, QUOTE_LENGTH)}…` : text;
+}
+
+/** `strange`: the parts of the link that could not be read. */
+export function checkLink(
+  wanted: PageState,
+  files: readonly FileInfo[],
+  deviceOf: (file: FileInfo, state: PageState) => DeviceInfo | null,
+  strange: readonly string[] = [],
+): Checked {
+  const notes: string[] = [];
+  let state = wanted;
+  if (strange.length > 0) {
+    const quoted = strange.slice(0, MOST_QUOTED).map((one) => `“${visible(cut(one))}”`);
+    const more = strange.length > MOST_QUOTED ? ` and ${strange.length - MOST_QUOTED} more` : "";
+    notes.push(`Not understood in the link, and left out: ${quoted.join(", ")}${more}.`);
+  }
+  const file = files.find((one) => one.id === state.file) ?? files[0];
+  if (!file) return { state, notes };
+  if (file.id !== state.file) {
+    const open = files.length === 1 ? "one file is open" : `${files.length} files are open`;
+    notes.push(
+      `The link names file ${integer(state.file)}, but ${open}, counted from 0. This is ${visible(file.name)}.`,
+    );
+    state = { ...state, ...NOWHERE, file: file.id, device: null };
+  }
+  const device = deviceOf(file, state);
+  if (!device) return { state, notes };
+  if (state.device !== null && device.ordinal !== state.device) {
+    notes.push(
+      `The link names device ${state.device}, which ${visible(file.name)} does not have. This is ${device.label}.`,
+    );
+    state = { ...state, ...NOWHERE, device: null };
+  }
+  const allocations = file.devices.reduce((sum, one) => sum + one.allocations, 0);
+  if (state.sel !== null && state.sel >= allocations) {
+    notes.push(
+      `The link selects allocation ${integer(state.sel)}; this file has ${counted(allocations, "allocation")}, counted from 0.`,
+    );
+    state = { ...state, sel: null };
+  }
+  return { state: checkPlace(state, device, notes), notes };
+}
+
+function checkPlace(wanted: PageState, device: DeviceInfo, notes: string[]): PageState {
+  let state = wanted;
+  const because = noTimeBecause(device);
+  if (state.axis === "time" && because !== null && device.events > 0) {
+    notes.push(`Shown by steps, not by time: ${because}.`);
+    state = { ...state, axis: "step", x: null };
+  }
+  const domain = domainOf(device, state.axis);
+  if (state.x && (state.x[1] <= domain.base || state.x[0] >= domain.base + domain.room)) {
+    notes.push(
+      `The range of the link lies outside of the recording, ${counted(device.events, "event")}. All of it is shown.`,
+    );
+    state = { ...state, x: null };
+  }
+  const known = Math.max(device.peak.reserved.bytes, device.peak.active.bytes, 1 << 20);
+  // a request that failed stands above everything that was reserved
+  const highest = REQUEST_ROOM * Math.max(known, device.ceiling_bytes ?? 0);
+  if (state.y && (state.y[0] < 0 || state.y[0] >= highest || state.y[1] > MOST_HEIGHTS * highest)) {
+    notes.push("The bytes of the link lie outside of the picture. The height is fitted instead.");
+    state = { ...state, y: null };
+  }
+  if (state.at !== null && state.at >= Math.max(1, device.events)) {
+    notes.push(
+      `The link names step ${integer(state.at)}; the last one is ${integer(Math.max(0, device.events - 1))}.`,
+    );
+    state = { ...state, at: null };
+  }
+  return state;
+}

@@ -1,0 +1,13 @@
+// Of several out-of-memory events the page tells about one: the one that was short by most, the
+// first of equals. The story of the overview, the inspector and the timeline agree on it.
+import type { Oom } from "../api/contract";
+
+export function shortBytes(oom: Oom): number {
+  return Math.max(0, oom.requested_bytes - oom.device_free_bytes);
+}
+
+export function worstOom(list: readonly Oom[]): Oom | null {
+  let worst: Oom | null = null;
+  for (const one of list) if (worst === null || shortBytes(one) > shortBytes(worst)) worst = one;
+  return worst;
+}

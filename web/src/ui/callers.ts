@@ -1,0 +1,34 @@
+// Rows of a list that read the same although they are different stacks: what tells them apart.
+//
+//   model.py:8 forward ‹ linear.py:114            short where that is enough
+//   model.py:8 forward ‹ linear.py:114 forward    the whole caller where the short ones are equal
+//   model.py:8 forward ‹ stack 12                 the stack's number where nothing else differs
+
+export interface Called {
+  label: string;
+  caller: string;
+  stack_id?: number | null;
+}
+
+/** "train.py:63 main" → "train.py:63", where the line says it all; another name stays whole. */
+export function shortCaller(caller: string): string {
+  return /^\S+:\d+(?= \S+$)/.exec(caller)?.[0] ?? caller;
+}
+
+/** What to write behind the ‹ of each row. */
+export function tellingCallers(rows: readonly Called[]): string[] {
+  const count = new Map<string, number>();
+  const key = (row: Called, caller: string) => `${row.label}\n${caller}`;
+  for (const row of rows) {
+    for (const name of new Set([row.caller, shortCaller(row.caller)])) {
+      count.set(key(row, name), (count.get(key(row, name)) ?? 0) + 1);
+    }
+  }
+  const unique = (row: Called, caller: string) => (count.get(key(row, caller)) ?? 0) < 2;
+  return rows.map((row) => {
+    const short = shortCaller(row.caller);
+    if (unique(row, short)) return short;
+    if (unique(row, row.caller) || row.stack_id == null) return row.caller;
+    return `stack ${row.stack_id}`;
+  });
+}
