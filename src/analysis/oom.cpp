@@ -35,7 +35,9 @@ std::vector<OomReport> oomsOf(const AnalysedTrace& analysed, const DeviceAnalysi
     OomReport report;
     report.step = static_cast<Step>(event - device.device.event_begin);
     report.requested_bytes = trace.events.size_bytes[event];
-    report.device_free_bytes = trace.events.address[event];
+    if (trace.events.address[event] != model::kUnknownBytes) {
+      report.device_free_bytes = trace.events.address[event];
+    }
     report.totals = device.totals.at(report.step);
     report.stack = trace.events.stack[event];
     countGivenBack(trace, device.device, report);

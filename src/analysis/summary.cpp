@@ -44,7 +44,7 @@ DeviceSummary summarise(const AnalysedTrace& analysed, const DeviceAnalysis& dev
   for (size_t i = 0; i < summary.ooms.size(); ++i) {
     const OomReport& oom = summary.ooms[i];
     if (oom.overBytes() > summary.ooms[summary.worst_oom].overBytes()) summary.worst_oom = i;
-    summary.ceiling_bytes = std::max(summary.ceiling_bytes.value_or(0), oom.ceilingBytes());
+    summary.ceiling_bytes = std::max(summary.ceiling_bytes, oom.ceilingBytes());  // absent = least
   }
   if (!summary.ooms.empty()) {
     summary.at_oom = holdersAt(analysed, device, summary.ooms[summary.worst_oom].step);

@@ -23,6 +23,8 @@ std::string clean(std::string_view text) {
   return json::parse(dumped).get<std::string>();
 }
 
+json orNull(std::optional<uint64_t> number) { return number ? json(*number) : json(); }
+
 json peakJson(const analysis::Peak& peak) { return {{"bytes", peak.bytes}, {"step", peak.step}}; }
 
 json timeJson(const analysis::DeviceAnalysis& device, Step step) {
@@ -67,9 +69,9 @@ json oomJson(const AnalysedTrace& analysed, const analysis::DeviceAnalysis& devi
   return {{"step", oom.step},
           {"time_us", timeJson(device, oom.step)},
           {"requested_bytes", oom.requested_bytes},
-          {"device_free_bytes", oom.device_free_bytes},
-          {"over_bytes", oom.overBytes()},
-          {"ceiling_bytes", oom.ceilingBytes()},
+          {"device_free_bytes", orNull(oom.device_free_bytes)},
+          {"over_bytes", oom.device_free_bytes ? json(oom.overBytes()) : json()},
+          {"ceiling_bytes", orNull(oom.ceilingBytes())},
           {"active_bytes", oom.totals.active_bytes},
           {"allocated_bytes", oom.totals.allocated_bytes},
           {"reserved_bytes", oom.totals.reserved_bytes},
@@ -223,15 +225,16 @@ json linkJson(const std::optional<Link>& link) {
 json brimJson(const DeviceSummary& summary) {
   if (summary.ooms.empty()) return nullptr;
   const analysis::OomReport& oom = summary.ooms[summary.worst_oom];
+  if (!oom.device_free_bytes) return nullptr;  // a picture of what was missing needs both
   return {{"requested_bytes", oom.requested_bytes},
-          {"device_free_bytes", oom.device_free_bytes},
+          {"device_free_bytes", *oom.device_free_bytes},
           {"reserved_bytes", oom.totals.reserved_bytes},
           {"active_bytes", oom.totals.active_bytes},
           {"free_bytes", oom.free->bytes},
           {"holes", oom.free->count},
           {"largest_hole_bytes", oom.free->largest_bytes},
           {"over_bytes", oom.overBytes()},
-          {"ceiling_bytes", oom.ceilingBytes()}};
+          {"ceiling_bytes", *oom.ceilingBytes()}};
 }
 
 json rangeJson(const AnalysedTrace& analysed, const analysis::DeviceAnalysis& device,
@@ -294,17 +297,16 @@ json sessionFileJson(const AnalysedTrace& analysed, size_t file_id, const std::s
   for (const auto& device : analysed.devices) {
     const analysis::TotalsIndex& totals = device->totals;
     json ooms = json::array();
-    json ceiling;
+    std::optional<uint64_t> ceiling;
     for (const analysis::OomReport& oom : analysis::oomsOf(analysed, *device, 0)) {
       if (ooms.size() < 1000) {
         ooms.push_back({{"step", oom.step},
                         {"time_us", timeJson(*device, oom.step)},
                         {"requested_bytes", oom.requested_bytes},
-                        {"device_free_bytes", oom.device_free_bytes},
+                        {"device_free_bytes", orNull(oom.device_free_bytes)},
                         {"reserved_bytes", oom.totals.reserved_bytes}});
       }
-      if (ceiling.is_null() || ceiling.get<uint64_t>() < oom.ceilingBytes())
-        ceiling = oom.ceilingBytes();
+      ceiling = std::max(ceiling, oom.ceilingBytes());  // absent = least
     }
     const model::Device& d = device->device;
     bool timed = device->time.present();
@@ -322,7 +324,7 @@ json sessionFileJson(const AnalysedTrace& analysed, size_t file_id, const std::s
                          {"reserved", peakJson(totals.peakReserved())}}},
                        {"initial", totalsJson(totals.initial())},
                        {"final", totalsJson(totals.last())},
-                       {"ceiling_bytes", ceiling},
+                       {"ceiling_bytes", orNull(ceiling)},
                        {"ooms", ooms}});
   }
   file["devices"] = devices;

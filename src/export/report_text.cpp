@@ -93,9 +93,10 @@ class Report {
         page_.bullet(fmt::format("{} in all", counted(summary.ooms.size(), "out of memory")));
         break;
       }
+      std::string left =
+          oom.device_free_bytes ? humanBytes(*oom.device_free_bytes) : "an unknown rest";
       page_.bullet(fmt::format("Out of memory at step {}: {} asked, {} left in the driver.",
-                               withCommas(oom.step), humanBytes(oom.requested_bytes),
-                               humanBytes(oom.device_free_bytes)));
+                               withCommas(oom.step), humanBytes(oom.requested_bytes), left));
     }
     totals(summary.before, summary.after, summary.peak, true);
     holders(summary.peak.holders,

@@ -75,17 +75,18 @@ void tellOom(const AnalysedTrace& analysed, const DeviceSummary& summary, Story&
   story.step = oom.step;
   const analysis::FreeParts& free = *oom.free;  // the worst is always looked at
   std::vector<std::string> sizes =
-      inOneUnit({oom.requested_bytes, oom.device_free_bytes, free.bytes});
-  story.headline = oom.device_free_bytes == 0
-                       ? fmt::format("{} were asked for, nothing was left.", sizes[0])
-                       : fmt::format("{} were asked for, {} were left.", sizes[0], sizes[1]);
+      inOneUnit({oom.requested_bytes, oom.device_free_bytes.value_or(0), free.bytes});
+  story.headline = fmt::format("{} were asked for, {}.", sizes[0],
+                               !oom.device_free_bytes        ? "how much was left is unknown"
+                               : *oom.device_free_bytes == 0 ? "nothing was left"
+                                                             : sizes[1] + " were left");
   if (free.bytes > 0) story.headline += fmt::format(" {} lay free inside segments.", sizes[2]);
 
   Sentence split;
   if (oom.overBytes() > 0) {
     split.parts = {plain("The driver was "), strong(humanBytes(oom.overBytes())),
                    plain(" short. ")};
-  } else {
+  } else if (oom.device_free_bytes) {
     split.parts = {plain("The driver had enough; a limit of the process refused. ")};
   }
   std::vector<std::string> held =
