@@ -1,11 +1,13 @@
 import "./styles/tokens.css";
 import "./styles/base.css";
 import "./styles/shell.css";
+import "./styles/topbar.css";
 import "./styles/controls.css";
 import "./styles/menus.css";
 import "./styles/tables.css";
 import "./styles/plots.css";
 import "./styles/overview.css";
+import "./styles/lists.css";
 import "./styles/timeline.css";
 import "./styles/sql.css";
 import "./styles/inspector.css";

@@ -19,7 +19,7 @@ export interface PageState {
   /** visible range of bytes; null: fitted to what is visible */
   y: Range | null;
   colour: LegendBy;
-  /** the step of the cursor; null: the OOM or the peak */
+  /** the step of the cursor; null: the worst out-of-memory, else the peak */
   at: number | null;
   /** id of the selected allocation */
   sel: number | null;

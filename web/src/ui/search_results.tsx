@@ -38,6 +38,11 @@ export function goTo(row: Row): void {
   );
 }
 
+/** "Frames, the first 12 of 57", where not all are shown. */
+function firstOf(what: string, shown: number, total: number): string {
+  return shown < total ? `${what}, the first ${shown} of ${integer(total)}` : what;
+}
+
 function Marked({ text, match }: { text: string; match: [number, number] }) {
   const [before, hit, after] = splitAtBytes(text, match);
   return (
@@ -150,13 +155,13 @@ export function Results({
       <ul role="listbox" id="search-results" aria-label="Search results">
         {data.stacks.length > 0 && (
           <li role="presentation" class="hgroup">
-            Frames
+            {firstOf("Frames", rows.length - phases.length, data.stacks_total)}
           </li>
         )}
         {rows.filter((one) => one.kind === "stack").map(row)}
         {phases.length > 0 && (
           <li role="presentation" class="hgroup">
-            Phases
+            {firstOf("Phases", phases.length, data.annotations_total)}
           </li>
         )}
         {phases.map(row)}

@@ -9,6 +9,7 @@ import { axisLabel, axisUnit, font, hatch, label, type Surface, vertical } from 
 import { Bytes } from "../../ui/text";
 import { byteTicks, multiples } from "../../ui/ticks";
 import { bytesText, counted, integer } from "../../ui/units";
+import { chosenCards } from "./choose";
 
 function drawTank(s: Surface, of: DeviceInfo): void {
   const { c, width } = s;
@@ -106,14 +107,6 @@ export function DeviceCard({ of }: { of: DeviceInfo }) {
 const FIRST_CARDS = 8;
 /** more canvases than this are no picture any more: the table of devices has them all */
 const MOST_CARDS = 64;
-
-/** The one that is shown first, then those that reserved most; in the order of the file. */
-export function chosenCards(devices: readonly DeviceInfo[], shown: number, most: number) {
-  const rank = (one: DeviceInfo) =>
-    one.ordinal === shown ? Number.POSITIVE_INFINITY : one.peak.reserved.bytes;
-  const first = [...devices].sort((a, b) => rank(b) - rank(a)).slice(0, most);
-  return devices.filter((one) => first.includes(one));
-}
 
 export function DeviceCards() {
   const all = useSignal(false);

@@ -11,6 +11,7 @@ import { Parts } from "../../ui/text";
 import { counted, integer, seconds } from "../../ui/units";
 import { visible } from "../../ui/visible";
 import { BrimGauge } from "./brim";
+import { sentencesOf } from "./choose";
 import { DeviceCards } from "./device_card";
 import { LinesPlot } from "./lines_plot";
 import { Findings, Holders, Issues, Phases, Settings } from "./lists";
@@ -38,11 +39,6 @@ function Eyebrow({ of, issues }: { of: Overview["eyebrow"]; issues: number }) {
       )}
     </div>
   );
-}
-
-/** Each on a line of its own, where there is room. */
-export function sentencesOf(text: string): string[] {
-  return text.split(/(?<=\.) (?=\S)/);
 }
 
 function Story({ sentences }: { sentences: readonly Sentence[] }) {

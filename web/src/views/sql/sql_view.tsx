@@ -2,6 +2,7 @@
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { Schema } from "../../api/query_contract";
+import { attempt } from "../../state/notes";
 import {
   ROW_LIMIT,
   runSql,
@@ -39,11 +40,12 @@ function Editor({ of, hold }: { of: Schema; hold: { current: SqlEditor | null } 
     let gone = false;
     const start = page.peek().sql || of.questions[0]?.sql || START_SQL;
     const run = () => void runSql(hold.current?.text() ?? "");
-    void import("./editor").then(({ createEditor }) => {
+    const loaded = import("./editor").then(({ createEditor }) => {
       if (gone) return;
       hold.current = createEditor(el, start, of, run, (text) => go({ sql: text }));
       hold.current.focus();
     });
+    attempt(loaded);
     return () => {
       gone = true;
       hold.current?.destroy();

@@ -72,6 +72,9 @@ function drawCursor(s: Surface, frame: Frame): void {
   }
 }
 
+/** pixels from the left that the words of the ceiling take */
+const CEILING_LABEL = 290;
+
 /** A triangle that points at the highest reserved level, with words. */
 function drawHighWater(s: Surface, frame: Frame): void {
   const { bytes, step } = frame.device.peak.reserved;
@@ -91,7 +94,8 @@ function drawHighWater(s: Surface, frame: Frame): void {
   const data = toY(frame, highestWithin(frame.samples, beside[0] ?? 0, beside[1] ?? 0));
   const ceiling = toY(frame, frame.device.ceiling_bytes ?? 0);
   const over = y - ceiling < 18 && y >= ceiling ? ceiling : y;
-  const under = left && (data > y + 20 || over - 18 < plot.top);
+  const crowded = over - 18 < plot.top || (over < y && x - wide < plot.left + CEILING_LABEL);
+  const under = left && (data > y + 20 || crowded);
   s.c.fillStyle = s.token("reserved");
   s.c.beginPath();
   s.c.moveTo(x + side * 2, y);

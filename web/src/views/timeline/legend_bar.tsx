@@ -85,7 +85,10 @@ export function LegendBar() {
   const hidden = hiddenKeys();
   const by = page.value.colour;
   const rows = data?.rows ?? [];
-  const callers = tellingCallers(rows);
+  const stack = (row: LegendRow) => (by === "stack" ? rowNumber(String(row.key)) : -1);
+  const callers = tellingCallers(
+    rows.map((row) => ({ ...row, stack_id: stack(row) < 0 ? null : stack(row) })),
+  );
 
   useLayoutEffect(() => {
     const el = list.current;

@@ -102,8 +102,8 @@ function drawRequestText(s: Surface, frame: Frame, oom: Oom, box: RequestBox): v
   const y =
     under + TEXT_HEIGHT - 8 < data
       ? under
-      : data - TEXT_HEIGHT - 18 > plot.top
-        ? Math.min(plot.top + 10, data - TEXT_HEIGHT - 18)
+      : data - TEXT_HEIGHT - 10 > plot.top
+        ? Math.min(plot.top + 10, data - TEXT_HEIGHT - 10)
         : Math.min(plot.bottom - 40, under);
   backedLines(s, text, right, y, colours);
   horizontal(s, box.line - LEADER + 6, box.left, y + 7, s.token("danger-line"));

@@ -4,14 +4,13 @@
 //   back canvas   grid, staff, hatch          redrawn per frame, cheap
 //   glass         the strata, WebGL2          two uniforms per tile and frame
 //   front canvas  lines, marks, selection     redrawn per frame, cheap
-import type { Annotation, DeviceInfo, LegendBy } from "../../api/contract";
+import type { Annotation, LegendBy } from "../../api/contract";
 import type { Shape, Tile } from "../../api/tile";
 import { RETRY_AFTER_MS } from "../../gl/answer_cache";
 import { CanvasPainter } from "../../gl/canvas_painter";
 import { palette } from "../../gl/colours";
 import { type Filter, type Look, NO_FILTER, type Painter, parseRgba } from "../../gl/painter";
 import { WebGlPainter } from "../../gl/webgl_painter";
-import type { Domain } from "../../state/domain";
 import type { Range } from "../../state/url";
 import { pixelRatio, surface, Tokens } from "../../ui/plot";
 import { drawBack } from "./back_layer";
@@ -22,36 +21,10 @@ import { drawFront } from "./front_layer";
 import { samples } from "./line_sampler";
 import { drawMinimap } from "./minimap";
 import { type Under, underPixel } from "./pick";
-import { type Ask, type Place, type Shown, Source } from "./source";
+import type { Canvases, Listener, Stats, Subject } from "./scene_parts";
+import { type Ask, Source } from "./source";
+import { placeTiles } from "./strata";
 import { between, clampRange, everything } from "./window";
-
-export interface Canvases {
-  back: HTMLCanvasElement;
-  glass: HTMLCanvasElement;
-  front: HTMLCanvasElement;
-  minimap: HTMLCanvasElement;
-}
-
-export interface Listener {
-  onArrival: (engineMs: number) => void;
-  onError: (error: unknown) => void;
-  onDrawnBy: (name: string) => void;
-}
-
-export interface Subject {
-  place: Place;
-  device: DeviceInfo;
-  domain: Domain;
-}
-
-export interface Stats {
-  quads: number;
-  tiles: number;
-  frames: number;
-  lastTileMs: number;
-  /** questions on their way */
-  waiting: number;
-}
 
 const SLIDE_MS = 280;
 const FIT_MS = 160;
@@ -291,20 +264,7 @@ export class TimelineScene {
     style.width = `${width / ratio}px`;
     style.height = `${height / ratio}px`;
     this.painter.resize(width, height, ratio);
-    const xScale = width / (frame.x[1] - frame.x[0]);
-    const yScale = height / (frame.y[1] - frame.y[0]);
-    const place = (one: Shown) => ({
-      tile: one.tile,
-      xScale: one.column * xScale,
-      xOffset: (one.x0 - frame.x[0]) * xScale,
-      yScale,
-      yOffset: (one.tile.y0 - frame.y[0]) * yScale,
-      clip: [
-        Math.max(0, Math.round((one.from - frame.x[0]) * xScale)),
-        Math.min(width, Math.round((one.to - frame.x[0]) * xScale)),
-      ] as const,
-    });
-    this.painter.draw(frame.shown.map(place), this.currentLook(frame));
+    this.painter.draw(placeTiles(frame, width, height), this.currentLook(frame));
     this.stats.tiles = frame.shown.length;
     this.stats.quads = frame.shown.reduce((sum, one) => sum + one.tile.quads, 0);
   }

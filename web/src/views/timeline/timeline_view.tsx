@@ -19,7 +19,8 @@ import { attachInput } from "./input";
 import { timelineKey } from "./keys";
 import { LegendBar } from "./legend_bar";
 import type { Under } from "./pick";
-import { type Stats, TimelineScene } from "./scene";
+import { TimelineScene } from "./scene";
+import type { Stats } from "./scene_parts";
 import { showTip, Tooltip } from "./tooltip";
 import { everything } from "./window";
 

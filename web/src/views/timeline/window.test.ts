@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { DeviceInfo } from "../../api/contract";
 import { type Domain, domainOf, noTimeBecause } from "../../state/domain";
+import { drawable } from "./bands";
 import { fittedBytes } from "./fit";
-import { highest, sampleAt, samples } from "./line_sampler";
+import { highest, highestWithin, sampleAt, samples } from "./line_sampler";
 import { gripAt, minimapPosition } from "./minimap";
 import {
   absolute,
@@ -112,6 +113,11 @@ describe("samples of the lines", () => {
     expect(highest(list)).toBe(9);
     expect(samples([tile], 121, 139)).toHaveLength(1);
   });
+  it("tell how high a part of them reaches", () => {
+    const list = samples([tile], 100, 300);
+    expect(highestWithin(list, 100, 300)).toBe(highest(list));
+    expect(highestWithin(list, 300, 400)).toBe(0);
+  });
   it("are found by position", () => {
     const list = samples([tile], 100, 180);
     expect(sampleAt(list, 139)?.step).toBe(25);
@@ -133,6 +139,22 @@ describe("samples of the lines", () => {
     expect(fittedBytes(big, [absurd], [100, 180], null, 1)[1]).toBeCloseTo(9e6 * 1.055);
     expect(fittedBytes(big, [near], [140, 180], null, 1)[1]).toBeCloseTo(9e6 * 1.055);
     expect(fittedBytes([], [], [0, 1], null, 8192)[1]).toBeCloseTo(8192 * 1.055);
+  });
+});
+
+describe("bands", () => {
+  it("are sorted once, and only those of lanes that are drawn are kept", () => {
+    const one = (id: number, begin_step: number, begin_us: number, depth: number) => ({
+      id,
+      name: "",
+      begin_step,
+      end_step: 9,
+      begin_us,
+      end_us: null,
+      depth,
+    });
+    const list = [one(0, 5, 50, 1), one(1, 5, 49, 0), one(2, 0, 1, 2), one(3, 0, 1, 3)];
+    expect(drawable(list).map(({ id }) => id)).toEqual([2, 1, 0]);
   });
 });
 

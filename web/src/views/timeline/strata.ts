@@ -1,0 +1,22 @@
+// Where each tile lies on the glass: between the arrivals of tiles a pan changes these numbers only.
+import type { Placed } from "../../gl/painter";
+import type { Frame } from "./frame";
+import type { Shown } from "./source";
+
+/** In device pixels of a glass that is `width` × `height`. */
+export function placeTiles(frame: Frame, width: number, height: number): Placed[] {
+  const xScale = width / (frame.x[1] - frame.x[0]);
+  const yScale = height / (frame.y[1] - frame.y[0]);
+  const place = (one: Shown) => ({
+    tile: one.tile,
+    xScale: one.column * xScale,
+    xOffset: (one.x0 - frame.x[0]) * xScale,
+    yScale,
+    yOffset: (one.tile.y0 - frame.y[0]) * yScale,
+    clip: [
+      Math.max(0, Math.round((one.from - frame.x[0]) * xScale)),
+      Math.min(width, Math.round((one.to - frame.x[0]) * xScale)),
+    ] as const,
+  });
+  return frame.shown.map(place);
+}
