@@ -60,6 +60,14 @@ TEST(Story, SizesTooFarApartKeepTheirUnits) {
   EXPECT_EQ(tell(d).story.headline, "8,388,608.00 TiB were asked for, 7 B were left.");
 }
 
+TEST(Story, WhatAnOutOfMemoryDoesNotSayIsUnknown) {
+  TraceBuilder b;
+  b.oom(model::kUnknownBytes, 40 * kMiB);
+  Told told = tell(b);
+  EXPECT_EQ(told.story.headline, "40.0 MiB were asked for, how much was left is unknown.");
+  EXPECT_FALSE(says(told, "The driver"));
+}
+
 TEST(Story, RowsThatReadTheSameAreSetApart) {
   TraceBuilder b;
   b.segmentAlloc(kA, 20 * kMiB);

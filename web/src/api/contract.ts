@@ -18,7 +18,7 @@ export interface Oom {
   step: number;
   time_us: number | null;
   requested_bytes: number;
-  device_free_bytes: number;
+  device_free_bytes: number | null; // null: the file does not say
   reserved_bytes: number;
 }
 

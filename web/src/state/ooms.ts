@@ -3,7 +3,7 @@
 import type { Oom } from "../api/contract";
 
 export function shortBytes(oom: Oom): number {
-  return Math.max(0, oom.requested_bytes - oom.device_free_bytes);
+  return Math.max(0, oom.requested_bytes - (oom.device_free_bytes ?? oom.requested_bytes));
 }
 
 export function worstOom(list: readonly Oom[]): Oom | null {
