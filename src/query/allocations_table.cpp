@@ -9,15 +9,6 @@ using model::kNoStep;
 using model::Provenance;
 using model::Step;
 
-std::vector<std::string> provenanceNames() {
-  std::vector<std::string> names;
-  for (Provenance p :
-       {Provenance::kTraced, Provenance::kBeforeRecording, Provenance::kLost, Provenance::kGhost}) {
-    names.emplace_back(model::name(p));
-  }
-  return names;
-}
-
 Step allocStep(const model::Allocations& a, Row row) {
   return a.has(row, model::kAllocSeen) ? a.first_step[row] : kNoStep;
 }
@@ -34,13 +25,11 @@ template <class StepOf>
 Fill timeOf(const model::Trace& trace, const Table& table, StepOf step_of) {
   if (trace.events.time_us.empty()) return nulls();
   return [&trace, devices = table.devices, step_of](const Row* rows, size_t count, int64_t* keys) {
-    size_t at = 0;
+    DeviceFinder deviceOf(devices);
     for (size_t i = 0; i < count; ++i) {
-      while (at > 0 && rows[i] < devices[at].begin) --at;
-      while (at + 1 < devices.size() && rows[i] >= devices[at].end) ++at;
+      const model::Device& device = trace.devices[deviceOf(rows[i])];
       Step step = step_of(trace.allocations, rows[i]);
-      keys[i] =
-          step == kNoStep ? kNull : trace.events.time_us[trace.devices[at].event_begin + step];
+      keys[i] = step == kNoStep ? kNull : trace.events.time_us[device.event_begin + step];
     }
   };
 }
@@ -104,7 +93,7 @@ Table allocationsTable(const AnalysedTrace& analysed) {
   addEnum(table, "provenance",
           "traced, before_recording, lost (one end was overwritten), ghost (final state only)",
           stored(a.provenance, [](Provenance p) { return static_cast<int64_t>(p); }),
-          provenanceNames());
+          namesUpTo(Provenance::kGhost));
   addPoolText(table, "category", "as the file says it", storedIds(a.category), trace.strings);
   Column& first =
       add(table, ColumnKind::kStep, "first_step",

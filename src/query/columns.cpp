@@ -26,14 +26,8 @@ Column& addId(Table& table, std::string doc) {
 Column& addDevice(Table& table) {
   table.device_column = static_cast<int>(table.columns.size());
   auto fill = [devices = table.devices](const Row* rows, size_t count, int64_t* keys) {
-    size_t at = 0;  // the device of the last row: neighbours mostly share it
-    for (size_t i = 0; i < count; ++i) {
-      if (rows[i] < devices[at].begin || rows[i] >= devices[at].end) {
-        at = 0;
-        while (at + 1 < devices.size() && rows[i] >= devices[at].end) ++at;
-      }
-      keys[i] = devices[at].device;
-    }
+    DeviceFinder deviceOf(devices);
+    for (size_t i = 0; i < count; ++i) keys[i] = devices[deviceOf(rows[i])].device;
   };
   Column& column =
       add(table, ColumnKind::kInteger, "device", "ordinal; -1 = pinned host memory", fill);

@@ -63,6 +63,21 @@ inline Fill storedBytes(const std::vector<uint64_t>& bytes) { return stored(byte
 inline Fill storedAddresses(const std::vector<uint64_t>& a) { return stored(a, keyOfAddress); }
 inline Fill storedSteps(const std::vector<model::Step>& steps) { return stored(steps, keyOfStep); }
 
+// Which of the devices' shares of a table a row lies in. Neighbours mostly share it.
+class DeviceFinder {
+ public:
+  explicit DeviceFinder(const std::vector<DeviceRows>& devices) : devices_(devices) {}
+  size_t operator()(Row row) {
+    while (at_ > 0 && row < devices_[at_].begin) --at_;
+    while (at_ + 1 < devices_.size() && row >= devices_[at_].end) ++at_;
+    return at_;
+  }
+
+ private:
+  const std::vector<DeviceRows>& devices_;
+  size_t at_ = 0;
+};
+
 inline Fill rowNumber() {
   return eachRow([](Row row) { return static_cast<int64_t>(row); });
 }
@@ -83,6 +98,15 @@ Column& addPoolText(Table& table, std::string name, std::string doc, Fill fill,
 // One of a few names; the key is the index into `names`.
 Column& addEnum(Table& table, std::string name, std::string doc, Fill fill,
                 std::vector<std::string> names);
+// One of the values of an enum of the model that count up from 0, by model::name.
+template <class Enum>
+std::vector<std::string> namesUpTo(Enum last) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i <= static_cast<size_t>(last); ++i) {
+    names.emplace_back(model::name(static_cast<Enum>(i)));
+  }
+  return names;
+}
 // A text made on demand from the key.
 Column& addMadeText(Table& table, std::string name, std::string doc, Fill fill,
                     std::function<std::string(int64_t key)> make);

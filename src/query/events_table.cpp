@@ -37,11 +37,9 @@ Fill segmentOf(const model::Trace& trace) {
 
 Fill stepsOf(const Table& table) {
   return [devices = table.devices](const Row* rows, size_t count, int64_t* keys) {
-    size_t at = 0;
+    DeviceFinder deviceOf(devices);
     for (size_t i = 0; i < count; ++i) {
-      while (at > 0 && rows[i] < devices[at].begin) --at;
-      while (at + 1 < devices.size() && rows[i] >= devices[at].end) ++at;
-      keys[i] = static_cast<int64_t>(rows[i] - devices[at].begin);
+      keys[i] = static_cast<int64_t>(rows[i] - devices[deviceOf(rows[i])].begin);
     }
   };
 }

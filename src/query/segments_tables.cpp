@@ -8,43 +8,15 @@ namespace {
 using model::Action;
 using model::Device;
 
-std::vector<std::string> kindNames() {
-  std::vector<std::string> names;
-  for (auto kind : {model::SegmentKind::kSmall, model::SegmentKind::kLarge,
-                    model::SegmentKind::kExpandable, model::SegmentKind::kUnknown}) {
-    names.emplace_back(model::name(kind));
-  }
-  return names;
-}
-
-std::vector<std::string> stateNames() {
-  std::vector<std::string> names;
-  for (auto state : {model::BlockState::kActiveAllocated, model::BlockState::kActivePendingFree,
-                     model::BlockState::kInactive, model::BlockState::kUnknown}) {
-    names.emplace_back(model::name(state));
-  }
-  return names;
-}
-
-std::vector<std::string> provenanceNames() {
-  std::vector<std::string> names;
-  for (auto p : {model::Provenance::kTraced, model::Provenance::kBeforeRecording,
-                 model::Provenance::kLost, model::Provenance::kGhost}) {
-    names.emplace_back(model::name(p));
-  }
-  return names;
-}
-
 // The step, if its event is one of the two actions on that segment: else the end was not seen.
 Fill seenStep(const model::Trace& trace, const Table& table, const std::vector<model::Step>& steps,
               Action one, Action other) {
   return [&trace, devices = table.devices, &steps, one, other](const Row* rows, size_t count,
                                                                int64_t* keys) {
+    DeviceFinder deviceOf(devices);
     for (size_t i = 0; i < count; ++i) {
       keys[i] = kNull;
-      size_t at = 0;
-      while (at + 1 < devices.size() && rows[i] >= devices[at].end) ++at;
-      const Device& device = trace.devices[at];
+      const Device& device = trace.devices[deviceOf(rows[i])];
       if (steps[rows[i]] >= device.steps()) continue;
       size_t event = device.event_begin + steps[rows[i]];
       Action action = trace.events.action[event];
@@ -70,7 +42,7 @@ Table segmentsTable(const AnalysedTrace& analysed) {
       storedBytes(s.total_bytes));
   addEnum(table, "kind", "small, large, expandable, unknown",
           stored(s.kind, [](model::SegmentKind kind) { return static_cast<int64_t>(kind); }),
-          kindNames());
+          namesUpTo(model::SegmentKind::kUnknown));
   addReference(table, "stream", "→ streams.id", storedIds(s.stream), trace.streams.size());
   addReference(table, "pool", "→ pools.id; NULL: gone before the file was written",
                storedIds(s.pool), trace.pools.size());
@@ -81,7 +53,7 @@ Table segmentsTable(const AnalysedTrace& analysed) {
       seenStep(trace, table, s.last_step, Action::kSegmentFree, Action::kSegmentUnmap));
   addEnum(table, "provenance", "as in allocations",
           stored(s.provenance, [](model::Provenance p) { return static_cast<int64_t>(p); }),
-          provenanceNames());
+          namesUpTo(model::Provenance::kGhost));
   add(table, ColumnKind::kStep, "first_step",
       "there after step s: first_step <= s and s < last_step", storedSteps(s.first_step));
   add(table, ColumnKind::kStep, "last_step", "number of events: there to the end",
@@ -164,7 +136,8 @@ Table blocksTable(const AnalysedTrace& analysed, std::vector<DeviceBlocks> by_de
   addEnum(table, "state",
           "active_allocated, active_pending_free (freed, a stream still uses it), "
           "inactive, unknown",
-          of([](const Block& b) { return static_cast<int64_t>(b.state); }), stateNames());
+          of([](const Block& b) { return static_cast<int64_t>(b.state); }),
+          namesUpTo(model::BlockState::kUnknown));
   addReference(table, "allocation_id", "→ allocations.id; NULL if free",
                of([](const Block& b) { return keyOf(b.allocation); }), trace.allocations.size());
   addReference(table, "stack_id", "→ stacks.id", of([](const Block& b) { return keyOf(b.stack); }),

@@ -96,8 +96,7 @@ Table totalsTable(const AnalysedTrace& analysed) {
   addDevice(table);
   Column& step = add(table, ColumnKind::kStep, "step", "the state after this event",
                      eachRow([devices = table.devices](Row row) {
-                       size_t d = 0;
-                       while (row >= devices[d].end) ++d;
+                       size_t d = DeviceFinder(devices)(row);
                        return static_cast<int64_t>(row - devices[d].begin);
                      }));
   step.sorted = Sorted::kWithinDevices;
@@ -118,8 +117,7 @@ Table totalsTable(const AnalysedTrace& analysed) {
   }
   add(table, ColumnKind::kBytes, "unaccounted_bytes", "live blocks that lie in no known segment",
       eachRow([outside = std::move(outside), devices = table.devices](Row row) {
-        size_t d = 0;
-        while (row >= devices[d].end) ++d;
+        size_t d = DeviceFinder(devices)(row);
         return outside[d].at(static_cast<Step>(row - devices[d].begin));
       }));
   return table;
