@@ -1,9 +1,7 @@
-import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import SIZES from "../../../tests/fixtures/sizes.json";
 import { baseName, bytesIn, bytesText, counted, duration, percent, sharedUnit } from "./units";
 
-const FIXTURE = new URL("../../../tests/fixtures/sizes.json", import.meta.url);
-const SIZES = JSON.parse(readFileSync(FIXTURE, "utf8")) as { bytes: number; text: string }[];
 const KIB = 1024;
 const MIB = 1024 * KIB;
 const GIB = 1024 * MIB;

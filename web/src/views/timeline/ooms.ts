@@ -12,8 +12,8 @@ import {
   type Surface,
   vertical,
 } from "../../ui/plot";
-import { type Frame, fromX, LANE_HEIGHT, type OomMark, toX, toY } from "./frame";
 import { bytesText } from "../../ui/units";
+import { type Frame, fromX, LANE_HEIGHT, type OomMark, toX, toY } from "./frame";
 import { together } from "./front_layer";
 import { highestWithin } from "./line_sampler";
 
@@ -42,7 +42,8 @@ function drawRequest(s: Surface, frame: Frame, { position, oom }: OomMark): void
   const left = room >= 10 ? line + BOX_GAP : line - BOX_GAP - BOX_WIDTH;
   const width = Math.min(BOX_WIDTH, room >= 10 ? room : BOX_WIDTH);
   const stands = oom.reserved_bytes + oom.requested_bytes;
-  const ceiling = oom.device_free_bytes === null ? stands : oom.reserved_bytes + oom.device_free_bytes;
+  const ceiling =
+    oom.device_free_bytes === null ? stands : oom.reserved_bytes + oom.device_free_bytes;
   const bottom = Math.min(plot.bottom, toY(frame, oom.reserved_bytes));
   const top = Math.max(plot.top, toY(frame, stands));
   if (bottom <= top) return;
