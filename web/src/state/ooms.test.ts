@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Oom } from "../api/contract";
 import { worstOom } from "./ooms";
 
-const oom = (step: number, requested_bytes: number, device_free_bytes: number): Oom => ({
+const oom = (step: number, requested_bytes: number, device_free_bytes: number | null): Oom => ({
   step,
   time_us: null,
   requested_bytes,
@@ -17,6 +17,7 @@ describe("the out-of-memory that the page tells about", () => {
   it("is the first of equals, also where the driver had enough", () => {
     expect(worstOom([oom(3, 100, 50), oom(9, 150, 100)])?.step).toBe(3);
     expect(worstOom([oom(3, 10, 50), oom(9, 10, 90)])?.step).toBe(3);
+    expect(worstOom([oom(3, 900, null), oom(9, 10, 5)])?.step).toBe(9);
     expect(worstOom([])).toBeNull();
   });
 });

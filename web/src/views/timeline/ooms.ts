@@ -12,6 +12,7 @@ import {
   type Surface,
   vertical,
 } from "../../ui/plot";
+import { bytesText } from "../../ui/units";
 import { type Frame, fromX, LANE_HEIGHT, type OomMark, toX, toY } from "./frame";
 import { together } from "./front_layer";
 import { highestWithin } from "./line_sampler";
@@ -40,7 +41,10 @@ function drawRequest(s: Surface, frame: Frame, { position, oom }: OomMark): void
   const room = plot.right - line - BOX_GAP - 2;
   const left = room >= 10 ? line + BOX_GAP : line - BOX_GAP - BOX_WIDTH;
   const width = Math.min(BOX_WIDTH, room >= 10 ? room : BOX_WIDTH);
-  const ceiling = oom.reserved_bytes + oom.device_free_bytes;
+  const ceiling =
+    oom.device_free_bytes === null
+      ? Number.POSITIVE_INFINITY
+      : oom.reserved_bytes + oom.device_free_bytes;
   const stands = oom.reserved_bytes + oom.requested_bytes;
   const bottom = Math.min(plot.bottom, toY(frame, oom.reserved_bytes));
   const top = Math.max(plot.top, toY(frame, stands));
@@ -110,6 +114,12 @@ function drawRequestText(s: Surface, frame: Frame, oom: Oom, box: RequestBox): v
 }
 
 function requestText(oom: Oom): [string, string] {
+  if (oom.device_free_bytes === null) {
+    return [
+      `Request ${bytesText(oom.requested_bytes)}`,
+      "what the driver had left is not recorded",
+    ];
+  }
   const over = oom.requested_bytes - oom.device_free_bytes;
   const [asked, short] = together(oom.requested_bytes, Math.abs(over));
   if (over > 0) return [`Request ${asked}`, `on the reserved level, ${short} over`];
