@@ -18,7 +18,8 @@ export interface Oom {
   step: number;
   time_us: number | null;
   requested_bytes: number;
-  device_free_bytes: number | null; // null: the file does not say
+  /** null: the file does not say */
+  device_free_bytes: number | null;
   reserved_bytes: number;
 }
 

@@ -3,7 +3,9 @@
 import type { Oom } from "../api/contract";
 
 export function shortBytes(oom: Oom): number {
-  return Math.max(0, oom.requested_bytes - (oom.device_free_bytes ?? oom.requested_bytes));
+  // what the driver had is not always said: then nobody knows how short it was
+  if (oom.device_free_bytes === null) return 0;
+  return Math.max(0, oom.requested_bytes - oom.device_free_bytes);
 }
 
 export function worstOom(list: readonly Oom[]): Oom | null {

@@ -41,6 +41,10 @@ function drawRequest(s: Surface, frame: Frame, { position, oom }: OomMark): void
   const room = plot.right - line - BOX_GAP - 2;
   const left = room >= 10 ? line + BOX_GAP : line - BOX_GAP - BOX_WIDTH;
   const width = Math.min(BOX_WIDTH, room >= 10 ? room : BOX_WIDTH);
+  const ceiling =
+    oom.device_free_bytes === null
+      ? Number.POSITIVE_INFINITY
+      : oom.reserved_bytes + oom.device_free_bytes;
   const stands = oom.reserved_bytes + oom.requested_bytes;
   const ceiling =
     oom.device_free_bytes === null ? stands : oom.reserved_bytes + oom.device_free_bytes;
@@ -113,7 +117,10 @@ function drawRequestText(s: Surface, frame: Frame, oom: Oom, box: RequestBox): v
 
 function requestText(oom: Oom): [string, string] {
   if (oom.device_free_bytes === null) {
-    return [`Request ${bytesText(oom.requested_bytes)}`, "the file does not say what was left"];
+    return [
+      `Request ${bytesText(oom.requested_bytes)}`,
+      "what the driver had left is not recorded",
+    ];
   }
   const over = oom.requested_bytes - oom.device_free_bytes;
   const [asked, short] = together(oom.requested_bytes, Math.abs(over));
