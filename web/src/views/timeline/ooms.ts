@@ -41,10 +41,6 @@ function drawRequest(s: Surface, frame: Frame, { position, oom }: OomMark): void
   const room = plot.right - line - BOX_GAP - 2;
   const left = room >= 10 ? line + BOX_GAP : line - BOX_GAP - BOX_WIDTH;
   const width = Math.min(BOX_WIDTH, room >= 10 ? room : BOX_WIDTH);
-  const ceiling =
-    oom.device_free_bytes === null
-      ? Number.POSITIVE_INFINITY
-      : oom.reserved_bytes + oom.device_free_bytes;
   const stands = oom.reserved_bytes + oom.requested_bytes;
   const ceiling =
     oom.device_free_bytes === null ? stands : oom.reserved_bytes + oom.device_free_bytes;
