@@ -28,8 +28,9 @@ std::vector<std::string> distinctNames(const std::vector<std::string>& paths) {
     }
     bool settled = true;
     for (const auto& [name, files] : same) {
-      bool differ = std::any_of(files.begin(), files.end(),
-                                [&](size_t i) { return paths[i] != paths[files.front()]; });
+      bool differ = std::any_of(files.begin(), files.end(), [&, first = files.front()](size_t i) {
+        return paths[i] != paths[first];
+      });
       if (!differ) continue;
       settled = false;
       for (size_t i : files) ++parts[i];
