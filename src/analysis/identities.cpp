@@ -122,6 +122,9 @@ Identity reserved(const AnalysedTrace& analysed, const DeviceAnalysis& device,
   identity.text = fmt::format("Reserved {} = live {} + free {}{}",
                               humanBytes(last.reserved_bytes, unit), humanBytes(at_end.live, unit),
                               humanBytes(at_end.free, unit), verdict(identity.difference_bytes));
+  if (last.reserved_bytes != final_bytes) {
+    identity.text += fmt::format("; the final segments hold {}", humanBytes(final_bytes, unit));
+  }
   if (at_end.outside > 0) {
     identity.text +=
         fmt::format("; {} live lie outside every known segment", humanBytes(at_end.outside));

@@ -12,6 +12,7 @@
 int main(int argc, char** argv) {
   using namespace tidegauge::cli;
   guardStandardStreams();
+  guardAgainstShrinkingFiles();
   CLI::App app{"Tidegauge shows and explains where GPU memory went.", "tidegauge"};
   app.set_version_flag("--version", "tidegauge " TIDEGAUGE_VERSION);
   app.require_subcommand(1);

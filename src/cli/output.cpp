@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <string>
 
@@ -39,6 +40,17 @@ void guardStandardStreams() {
     // The wrong way round on purpose: reading and writing fail as they would on a closed stream.
     (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   }
+}
+
+void guardAgainstShrinkingFiles() {
+  struct sigaction action {};
+  action.sa_handler = [](int) {  // only what is safe in a signal handler
+    constexpr std::string_view kLine =
+        "tidegauge: a file became shorter while it was read. Copy it, and open the copy.\n";
+    (void)!::write(STDERR_FILENO, kLine.data(), kLine.size());
+    ::_exit(3);
+  };
+  sigaction(SIGBUS, &action, nullptr);
 }
 
 }  // namespace tidegauge::cli

@@ -51,4 +51,8 @@ void complain(std::string_view text);
 // is opened later takes their place.
 void guardStandardStreams();
 
+// A mapped file that becomes shorter while it is read ends the process with exit code 3 and a line
+// that says so, instead of a bus error: training writes its snapshots again over the old ones.
+void guardAgainstShrinkingFiles();
+
 }  // namespace tidegauge::cli

@@ -145,8 +145,12 @@ int run(QueryOptions options) {
   if (options.sql == "-") {
     if (options.file == "-")
       return usageError("standard input cannot be both the file and the SQL");
-    options.sql.assign(std::istreambuf_iterator<char>(std::cin), {});
+    constexpr size_t kMostSqlBytes = 1 << 20;
+    options.sql.resize(kMostSqlBytes + 1);
+    std::cin.read(options.sql.data(), static_cast<std::streamsize>(options.sql.size()));
+    options.sql.resize(static_cast<size_t>(std::cin.gcount()));
     if (options.sql.empty()) return usageError("there is no SQL on standard input");
+    if (options.sql.size() > kMostSqlBytes) return usageError("the SQL is longer than 1 MiB");
   }
   Opened opened = openTraces({options.file});
   if (opened.traces.empty()) return opened.exit_code;

@@ -61,7 +61,7 @@ constexpr Text kTexts[] = {
      "An annotation's END has no START: it is drawn from the start of the recording."},
     {IssueKind::kTrailingBytes, "trailing_bytes", "Bytes after the end of the data: ignored."},
     {IssueKind::kUnreadMember, "unread_member",
-     "Something in the archive that is no snapshot: passed over."},
+     "Something in the archive that is no snapshot, or a broken one: passed over."},
     {IssueKind::kRingOverflow, "ring_overflow",
      "The recording's ring buffer was probably full: the oldest events were overwritten. Record "
      "with a larger max_entries to see them."},

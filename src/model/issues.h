@@ -32,7 +32,7 @@ enum class IssueKind : uint8_t {
   kMissingAnnotationEnd,
   kUnmatchedAnnotationEnd,
   kTrailingBytes,     // after the end of the data; ignored
-  kUnreadMember,      // of an archive: no snapshot
+  kUnreadMember,      // of an archive: no snapshot, or a broken one
   kRingOverflow,      // likely: the oldest events were overwritten
   kNoTrace,           // recording was never switched on: final state only
   kSnapshotChecksum,  // a snapshot event's total differs from ours

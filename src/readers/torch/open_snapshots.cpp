@@ -19,12 +19,12 @@ base::Result<std::vector<model::Trace>> openSnapshots(std::span<const uint8_t> b
   TG_RETURN_IF_ERROR(unpack(bytes, name, [&](const Unpacked& item) -> base::Status {
     base::Result<model::Trace> trace = readSnapshot(item.bytes, item.name, options);
     if (!trace.ok()) {
-      bool something_else =
-          !isPickleOrJson(item.bytes) || trace.error().what.starts_with(kNotASnapshot);
-      if (item.name != name) {
-        trace.error().what = fmt::format("{}: {}", item.name, trace.error().what);
+      bool is_member = item.name != name;
+      if (is_member) trace.error().what = fmt::format("{}: {}", item.name, trace.error().what);
+      // One bad member does not hide the others; a limit that was met stops everything.
+      if (!is_member || trace.error().kind != base::ErrorKind::kUnreadable) {
+        return std::move(trace.error());
       }
-      if (!something_else) return std::move(trace.error());
       issues.add({.kind = model::IssueKind::kUnreadMember, .detail = trace.error().what});
       if (!passed_over) passed_over = std::move(trace.error());
       return base::okStatus();

@@ -1,6 +1,7 @@
 #include "cli/output.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -52,6 +53,20 @@ TEST(Output, AReaderThatWentAwayIsNoError) {
   EXPECT_EQ(out.finish(0), 0);
   EXPECT_EQ(out.failed(), true);
   std::signal(SIGPIPE, previous);
+}
+
+TEST(ShrinkingFile, EndsWithWords) {
+  auto read_cut_file = [] {
+    guardAgainstShrinkingFiles();
+    File file(std::tmpfile());
+    (void)!ftruncate(fileno(file.get()), 1 << 20);
+    void* bytes = mmap(nullptr, 1 << 20, PROT_READ, MAP_PRIVATE, fileno(file.get()), 0);
+    (void)!ftruncate(fileno(file.get()), 0);
+    volatile const char* first = static_cast<const char*>(bytes);
+    (void)*first;
+    std::_Exit(0);
+  };
+  EXPECT_EXIT(read_cut_file(), testing::ExitedWithCode(3), "became shorter while it was read");
 }
 
 }  // namespace

@@ -130,10 +130,12 @@ TEST(Unpack, ArchivesMayHoldOtherThings) {
   auto nothing = open(zip({{"README", 0, "hello"}}));
   ASSERT_FALSE(nothing.ok());
   EXPECT_NE(nothing.error().what.find("README"), std::string::npos);
-  // A damaged snapshot is not one of the other things.
+  // A damaged snapshot does not hide the others, as with files: it is named beside them.
   auto damaged = open(zip({{"a.json", 0, kSnapshot}, {"b.json", 0, "{\"segments\": ["}}));
-  ASSERT_FALSE(damaged.ok());
-  EXPECT_NE(damaged.error().what.find("b.json"), std::string::npos);
+  ASSERT_TRUE(damaged.ok()) << damaged.error().what;
+  ASSERT_EQ(damaged.value().size(), 1u);
+  EXPECT_EQ(damaged.value()[0].issues.count(model::IssueKind::kUnreadMember), 1u);
+  EXPECT_NE(damaged.value()[0].issues.all()[0].detail.find("b.json"), std::string::npos);
   EXPECT_FALSE(open(zip({{"a.json", 0, kSnapshot, 1}})).ok());
   EXPECT_FALSE(open(zip({{"a.json", 12, kSnapshot}})).ok());
 }
@@ -163,6 +165,16 @@ TEST(Unpack, WhatIsPassedOverIsAnIssueOfEveryTrace) {
       {"name": "a", "base64": "eyJzZWdtZW50cyI6IFtdfQ=="}]</script>)");
   ASSERT_TRUE(page.ok()) << page.error().what;
   EXPECT_EQ(unreadMembers(page.value()[0]), 2u);
+}
+
+TEST(Unpack, OneBadMemberDoesNotHideTheOthers) {
+  std::string cut = kSnapshot;
+  cut.resize(cut.size() - 1);
+  auto traces = open(zip({{"cut.json", 0, cut}, {"good.json", 0, kSnapshot}}));
+  ASSERT_TRUE(traces.ok()) << traces.error().what;
+  ASSERT_EQ(traces.value().size(), 1u);
+  EXPECT_EQ(unreadMembers(traces.value()[0]), 1u);
+  EXPECT_FALSE(open(zip({{"cut.json", 0, cut}})).ok());
 }
 
 TEST(Unpack, ChecksTheChecksumsOfMembers) {

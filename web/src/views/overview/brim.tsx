@@ -21,7 +21,7 @@ export function brimRange(brim: Brim): [number, number] {
 function drawBrim(s: Surface, brim: Brim): void {
   const { c, width, height } = s;
   const [low, high] = brimRange(brim);
-  const [left, top, bottom] = [54, 8, height - 14];
+  const [left, top, bottom] = [66, 8, height - 14];
   const toY = staff(s, { x: left, top, bottom, low, high, labelPixels: 32 });
   const tank = left + 8;
   const room = width - tank - 15 - wordsWidth(s, wordsOf(s, brim));

@@ -119,7 +119,7 @@ function Strip() {
 
 /** What stands below the strip: rows, that there are none, or why not. Old rows fade. */
 function Outcome({ answer }: { answer: SqlAnswer | null }) {
-  if (sqlError.value) {
+  if (sqlError.value && sqlRunning.value === null) {
     return (
       <div class="pad14">
         <ErrorNotice error={sqlError.value} />
