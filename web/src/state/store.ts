@@ -90,7 +90,10 @@ export function go(patch: Partial<PageState>, push = false): void {
 /** Another file or device: what belongs to the old one goes. */
 export function goPlace(fileId: number, ordinal: number | null): void {
   notes.value = [];
-  go({ file: fileId, device: ordinal, x: null, y: null, at: null, sel: null }, true);
+  go(
+    { file: fileId, device: ordinal, x: null, y: null, at: null, sel: null, seg: null, ay: null },
+    true,
+  );
 }
 
 /** Links to views that this page does not have are not shown. */

@@ -17,6 +17,16 @@ const FULL: PageState = {
   sql: "SELECT *\nFROM allocations -- 100 %",
   mark: "sql",
   only: true,
+  sort: "age",
+  flat: true,
+  scale: true,
+  seg: 12,
+  act: "oom",
+  ev: ">1MiB linear.py:52",
+  ay: [4096, 8192.5],
+  hue: "pool",
+  span: true,
+  red: true,
 };
 
 describe("the state in the URL", () => {

@@ -3,6 +3,9 @@
 //
 //   #timeline?file=0&dev=1&x=2450,3394&axis=step&colour=stack&sel=812&q=linear
 import { LEGENDS, type LegendBy } from "../api/contract";
+import { STATE_SORTS, type StateSort } from "../api/layout";
+import { HUES, type Hue } from "../api/map";
+import { isEventGroup } from "./event_filter";
 
 export type Axis = "step" | "time";
 export type Range = readonly [number, number];
@@ -29,6 +32,23 @@ export interface PageState {
   mark: MarkSource | null;
   /** show the marked ones only */
   only: boolean;
+  /** State: how the segments are sorted, whether in groups, and drawn in one scale */
+  sort: StateSort;
+  flat: boolean;
+  scale: boolean;
+  /** id of the selected segment */
+  seg: number | null;
+  /** filter over the events: a group of actions, and words */
+  act: string;
+  ev: string;
+  /** Map: visible range of the axis of addresses; null: everything */
+  ay: Range | null;
+  /** Map: what the colours mean */
+  hue: Hue;
+  /** Map: the whole span of addresses instead of what was owned */
+  span: boolean;
+  /** Map: what was live at an out-of-memory stands out */
+  red: boolean;
 }
 
 export const START: PageState = {
@@ -45,6 +65,16 @@ export const START: PageState = {
   sql: "",
   mark: null,
   only: false,
+  sort: "waste",
+  flat: false,
+  scale: false,
+  seg: null,
+  act: "",
+  ev: "",
+  ay: null,
+  hue: "size",
+  span: false,
+  red: false,
 };
 
 const LONGEST_TEXT = 20_000;
@@ -72,6 +102,10 @@ function range(text: string): Range | null {
   return [low, high];
 }
 
+function flag(text: string): true | null {
+  return text === "1" ? true : null;
+}
+
 function number(value: number): string {
   return Number.isInteger(value) ? String(value) : String(Number(value.toFixed(3)));
 }
@@ -89,7 +123,17 @@ const READERS: Record<string, (text: string) => unknown> = {
   q: short,
   sql: short,
   mark: (text) => (text === "search" || text === "sql" ? text : null),
-  only: (text) => (text === "1" ? true : null),
+  only: flag,
+  sort: (text) => STATE_SORTS.find((by) => by === text) ?? null,
+  flat: flag,
+  scale: flag,
+  seg: natural,
+  act: (text) => (isEventGroup(text) ? text : null),
+  ev: short,
+  ay: range,
+  hue: (text) => HUES.find((by) => by === text) ?? null,
+  span: flag,
+  red: flag,
 };
 
 function split(hash: string): [string, URLSearchParams] {
@@ -119,6 +163,16 @@ export function parseHash(hash: string, views: readonly string[]): PageState {
     sql: (query.get("sql") ?? "").slice(0, LONGEST_TEXT),
     mark: read<MarkSource>("mark"),
     only: read<boolean>("only") ?? START.only,
+    sort: read<StateSort>("sort") ?? START.sort,
+    flat: read<boolean>("flat") ?? START.flat,
+    scale: read<boolean>("scale") ?? START.scale,
+    seg: read<number>("seg"),
+    act: read<string>("act") ?? START.act,
+    ev: read<string>("ev") ?? START.ev,
+    ay: read<Range>("ay"),
+    hue: read<Hue>("hue") ?? START.hue,
+    span: read<boolean>("span") ?? START.span,
+    red: read<boolean>("red") ?? START.red,
   };
 }
 
@@ -148,6 +202,16 @@ export function formatHash(state: PageState): string {
   if (state.sql !== "") query.set("sql", state.sql);
   if (state.mark !== null) query.set("mark", state.mark);
   if (state.only) query.set("only", "1");
+  if (state.sort !== START.sort) query.set("sort", state.sort);
+  if (state.flat) query.set("flat", "1");
+  if (state.scale) query.set("scale", "1");
+  if (state.seg !== null) query.set("seg", String(state.seg));
+  if (state.act !== "") query.set("act", state.act);
+  if (state.ev !== "") query.set("ev", state.ev);
+  if (state.ay) query.set("ay", state.ay.map(number).join(","));
+  if (state.hue !== START.hue) query.set("hue", state.hue);
+  if (state.span) query.set("span", "1");
+  if (state.red) query.set("red", "1");
   const text = query.toString().replaceAll("%2C", ",");
   return text === "" ? `#${state.view}` : `#${state.view}?${text}`;
 }

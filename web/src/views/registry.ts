@@ -2,8 +2,10 @@
 // and the links of the overview; nothing else lists them.
 import type { ComponentType } from "preact";
 import type { IconName } from "../ui/icons";
+import { MapView } from "./map/map_view";
 import { OverviewView } from "./overview/overview_view";
 import { SqlView } from "./sql/sql_view";
+import { StateView } from "./state/state_view";
 import { TimelineView } from "./timeline/timeline_view";
 
 export interface View {
@@ -36,6 +38,24 @@ export const VIEWS: readonly View[] = [
     docked: true,
     needsDevice: true,
     component: TimelineView,
+  },
+  {
+    name: "map",
+    title: "Map",
+    group: "Look",
+    icon: "map",
+    docked: true,
+    needsDevice: true,
+    component: MapView,
+  },
+  {
+    name: "state",
+    title: "State",
+    group: "Look",
+    icon: "state",
+    docked: true,
+    needsDevice: true,
+    component: StateView,
   },
   {
     name: "sql",

@@ -1,0 +1,114 @@
+// The head of the map: what the colours mean, and both axes.
+import { HUES, type Hue } from "../../api/map";
+import { domainOf, noTimeBecause } from "../../state/domain";
+import { device, go, page } from "../../state/store";
+import { Menu } from "../../ui/menu";
+import { bytesText, counted } from "../../ui/units";
+import { MarkChip } from "../timeline/mark_chip";
+import { ranges } from "./feed";
+
+function Ramp({
+  name,
+  steps,
+  from,
+  to,
+}: {
+  name: string;
+  steps: number;
+  from: string;
+  to: string;
+}) {
+  return (
+    <span class="ramp opt" role="img" aria-label={`Colour by size, ${from} to ${to}`}>
+      {from}
+      <span class="cells">
+        {Array.from({ length: steps }, (_, i) => (
+          <i key={`${i + 1}`} class={`sw-${name}${i + 1}`} />
+        ))}
+      </span>
+      {to}
+    </span>
+  );
+}
+
+export function MapHead({ onFit }: { onFit: () => void }) {
+  const { hue, red, span, axis } = page.value;
+  const of = ranges.value.data;
+  const dev = device.value;
+  const because = dev === null ? null : noTimeBecause(dev);
+  const time = dev !== null && domainOf(dev, axis).axis === "time";
+  const ooms = dev?.ooms.length ?? 0;
+  return (
+    <header class="viewhead">
+      <h1>Map</h1>
+      <span class="sub cut">
+        {span ? "Address over steps; the whole span" : "Address over steps; owned ranges only"}
+        {of && `, ${counted(of.total, "range")}, ${bytesText(of.axis_bytes)}`}
+      </span>
+      <MarkChip />
+      {hue === "size" && <Ramp name="size" steps={7} from="512 B" to="4 GiB" />}
+      {red && ooms > 0 && <Ramp name="oomr" steps={6} from="live at it" to="" />}
+      {ooms > 0 && (
+        <button
+          type="button"
+          class="btn opt"
+          aria-pressed={red}
+          title="What was live at the out-of-memory, in red  r"
+          onClick={() => go({ red: !red })}
+        >
+          <i class="sw sw-oomr4" />
+          Live at the OOM
+        </button>
+      )}
+      <Menu
+        label={`Colour by ${hue}`}
+        class="pick"
+        items={HUES.map((key) => ({ key, label: key }))}
+        chosen={hue}
+        onChoose={(key) => go({ hue: key as Hue })}
+      >
+        <span class="k opt">Colour</span>
+        {hue}
+      </Menu>
+      <div class="seg" role="group" aria-label="Axis of addresses">
+        <button
+          type="button"
+          aria-pressed={!span}
+          title="Only what was ever owned; breaks are marked"
+          onClick={() => span && go({ span: false, ay: null })}
+        >
+          Owned
+        </button>
+        <button
+          type="button"
+          aria-pressed={span}
+          title="From the lowest to the highest address, nothing left out"
+          onClick={() => !span && go({ span: true, ay: null })}
+        >
+          Whole span
+        </button>
+      </div>
+      <div class="seg opt" role="group" aria-label="Horizontal axis">
+        <button
+          type="button"
+          aria-pressed={!time}
+          onClick={() => time && go({ axis: "step", x: null })}
+        >
+          Step
+        </button>
+        <button
+          type="button"
+          aria-pressed={time}
+          disabled={because !== null}
+          title={because === null ? "Time since the first event" : `No axis of time: ${because}`}
+          onClick={() => !time && go({ axis: "time", x: null })}
+        >
+          Time
+        </button>
+      </div>
+      <button type="button" class="btn quiet" title="Fit  f" onClick={onFit}>
+        Fit <kbd class="opt">f</kbd>
+      </button>
+    </header>
+  );
+}
