@@ -4,17 +4,10 @@ import { signal } from "@preact/signals";
 import { cursorStep } from "../../state/cursor";
 import { goStep } from "../../state/layout";
 import { device } from "../../state/store";
-
-const FRAME_MS = 60;
-const WHOLE_MS = 12_000;
+import { FRAME_MS, strideOf } from "./stride";
 
 export const playing = signal(false);
 let timer = 0;
-
-/** Steps of one frame. */
-export function strideOf(events: number): number {
-  return Math.max(1, Math.ceil(events / (WHOLE_MS / FRAME_MS)));
-}
 
 export function stopPlaying(): void {
   window.clearInterval(timer);
