@@ -101,7 +101,7 @@ export class MapCanvas implements MapPainter {
     const top = this.canvas.height - high;
     const line = this.ratio;
     if ((quad.flags & MapFlag.segment) !== 0) {
-      if (right - left < 4 * line || high - low < 4 * line) return;
+      if (right - left < 6 * line || high - low < 6 * line) return;
       c.strokeStyle = css(look.outline);
       c.lineWidth = line;
       c.strokeRect(left + line / 2, top + line / 2, right - left - line, high - low - line);

@@ -9,7 +9,9 @@ import {
   mapFill,
   mapPalette,
   RED_RAMP,
-  redStep,
+  RED_SMALL,
+  rampOf,
+  SMALL,
 } from "./map_painter";
 import { MAP_QUAD_VERTEX, PLANE_FRAGMENT } from "./map_shader";
 
@@ -33,6 +35,7 @@ const LOOK: MapLook = {
   tint: [250, 240, 200],
   outline: [1, 2, 3],
   mode: "size",
+  ramp: [8, 22],
   red: false,
   mark: "none",
 };
@@ -45,23 +48,31 @@ describe("the colours of the map", () => {
     }
   });
   it("follow what is asked for", () => {
-    const index = (mode: MapLook["mode"], quad = QUAD) =>
-      mapColourIndex(quad, { mode, red: false });
-    expect(index("size")).toBe(SIZE_RAMP + 3);
+    const index = (mode: MapLook["mode"], quad = QUAD) => mapColourIndex(quad, { ...LOOK, mode });
+    expect(index("size")).toBe(SIZE_RAMP + 6);
     expect(index("stack")).toBe(4);
     expect(index("category")).toBe(2);
     expect(index("stream")).toBe(2);
     expect(index("pool")).toBe(OLDER_SLOT);
     expect(index("provenance", { ...QUAD, provenance: 2 })).toBe(OLDER_SLOT);
   });
-  it("are red for what was live at an out-of-memory, unless it is filtered away", () => {
+  it("are red for what was live at an out-of-memory, and grey for what is filtered away", () => {
     const quad = { ...QUAD, flags: MapFlag.atOom };
-    expect(mapColourIndex(quad, { mode: "size", red: false })).toBe(SIZE_RAMP + 3);
-    expect(mapColourIndex(quad, { mode: "size", red: true })).toBe(RED_RAMP + redStep(20));
-    const away = { ...QUAD, flags: MapFlag.atOom | MapFlag.filtered };
-    expect(mapColourIndex(away, { mode: "size", red: true })).toBe(FILTERED);
-    expect(redStep(0)).toBe(0);
-    expect(redStep(60)).toBe(5);
+    expect(mapColourIndex(quad, LOOK)).toBe(SIZE_RAMP + 6);
+    expect(mapColourIndex(quad, { ...LOOK, red: true })).toBe(RED_RAMP + 5);
+    const away = { ...QUAD, flags: MapFlag.filtered };
+    expect(mapColourIndex(away, LOOK)).toBe(FILTERED);
+    // the filter of a red map is what was live: the rest keeps its colour
+    expect(mapColourIndex(away, { ...LOOK, red: true })).toBe(SIZE_RAMP + 6);
+    const [tiny, huge] = [0, 60].map((log2Bytes) =>
+      mapColourIndex({ ...quad, log2Bytes }, { ...LOOK, red: true }),
+    );
+    expect([tiny, huge]).toEqual([RED_RAMP, RED_RAMP + 5]);
+  });
+  it("measure sizes by all that was owned", () => {
+    expect(rampOf(38 * 2 ** 30)).toEqual([20, 32]);
+    expect(rampOf(20 * 2 ** 20)).toEqual([9, 21]);
+    expect(rampOf(0)).toEqual([0, 12]);
   });
   it("fade what is not marked", () => {
     expect(mapFill(QUAD, { ...LOOK, mark: "only" })).toEqual(LOOK.palette[FILTERED]);
@@ -84,5 +95,8 @@ describe("a cell of many small blocks", () => {
   it("keeps the smallest block visible, and greys what is filtered away", () => {
     expect(cellColour([1, 1, 1], LOOK)[1]).toBeGreaterThanOrEqual(0.3);
     expect(cellColour([255, 255, 0], LOOK)[0]).toEqual(LOOK.palette[FILTERED]);
+    const red = { ...LOOK, red: true };
+    expect(cellColour([255, 255, 255], red)[0]).toEqual(LOOK.palette[RED_SMALL]);
+    expect(cellColour([255, 255, 0], red)[0]).toEqual(LOOK.palette[SMALL]);
   });
 });

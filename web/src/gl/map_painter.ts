@@ -12,9 +12,9 @@ import {
   PALETTE_SIZE,
   palette,
   parseHex,
+  RAMP_STEPS,
   type Rgb,
   SIZE_RAMP,
-  sizeStep,
   type Token,
 } from "./colours";
 
@@ -34,7 +34,9 @@ export interface MapLook {
   tint: Rgb;
   outline: Rgb;
   mode: Hue;
-  /** what was live at an out-of-memory is red */
+  /** the ramp of sizes: log2 of the bytes at its lower and upper end */
+  ramp: readonly [number, number];
+  /** what was live at an out-of-memory is red; then the tiles were asked with that as the filter */
   red: boolean;
   mark: "none" | "fade" | "only";
 }
@@ -53,23 +55,36 @@ export const RED_STEPS = 6;
 export const MAP_PALETTE_SIZE = PALETTE_SIZE + RED_STEPS;
 /** Of the small blocks that have no rectangle of their own. */
 export const SMALL = SIZE_RAMP + 2;
+export const RED_SMALL = RED_RAMP + 2;
 
 export function mapPalette(token: Token, dark: boolean): Rgb[] {
   const red = [1, 2, 3, 4, 5, 6].map((step) => parseHex(token(`oomr-${step}`)));
   return [...palette(token, dark), ...red];
 }
 
-export function redStep(log2Bytes: number): number {
-  const share = (log2Bytes - 9) / 23;
-  return Math.max(0, Math.min(RED_STEPS - 1, Math.floor(share * RED_STEPS)));
+const RAMP_OCTAVES = 12;
+
+/** Where the ramp of sizes begins and ends: what is large is large beside all that was owned. */
+export function rampOf(axisBytes: number): readonly [number, number] {
+  const high = Math.max(RAMP_OCTAVES, Math.round(Math.log2(Math.max(1, axisBytes))) - 3);
+  return [high - RAMP_OCTAVES, high];
+}
+
+function rampStep(log2Bytes: number, [low, high]: MapLook["ramp"], steps: number): number {
+  return Math.max(0, Math.min(steps - 1, Math.floor(((log2Bytes - low) / (high - low)) * steps)));
 }
 
 const MANY = 255;
 
 /** Index into the palette; the vertex shader does the same. */
-export function mapColourIndex(quad: MapQuad, look: Pick<MapLook, "mode" | "red">): number {
-  if ((quad.flags & MapFlag.filtered) !== 0) return FILTERED;
-  if (look.red && (quad.flags & MapFlag.atOom) !== 0) return RED_RAMP + redStep(quad.log2Bytes);
+export function mapColourIndex(
+  quad: MapQuad,
+  look: Pick<MapLook, "mode" | "red" | "ramp">,
+): number {
+  if (!look.red && (quad.flags & MapFlag.filtered) !== 0) return FILTERED;
+  if (look.red && (quad.flags & MapFlag.atOom) !== 0) {
+    return RED_RAMP + rampStep(quad.log2Bytes, look.ramp, RED_STEPS);
+  }
   switch (look.mode) {
     case "stack":
       return Math.min(OLDER_SLOT, quad.stackSlot);
@@ -82,7 +97,7 @@ export function mapColourIndex(quad: MapQuad, look: Pick<MapLook, "mode" | "red"
     case "provenance":
       return quad.provenance === 0 ? 2 : OLDER_SLOT;
     default:
-      return SIZE_RAMP + sizeStep(quad.log2Bytes);
+      return SIZE_RAMP + rampStep(quad.log2Bytes, look.ramp, RAMP_STEPS);
   }
 }
 
@@ -104,8 +119,11 @@ export function cellColour(
   if (covered === 0 && owned === 0) return [look.tint, 0];
   const grey = look.palette[FILTERED] ?? [128, 128, 128];
   const small = look.palette[SMALL] ?? [128, 128, 128];
-  const passes = covered === 0 || look.mark !== "none" ? 0 : Math.min(1, passing / covered);
-  const live = mix(small, grey, look.mark === "none" ? passes : 0.28);
+  const passes = covered === 0 ? 0 : Math.min(1, passing / covered);
+  const red = look.palette[RED_SMALL] ?? [128, 128, 128];
+  const live = look.red
+    ? mix(red, small, passes)
+    : mix(small, grey, look.mark === "none" ? passes : 0.28);
   const share = covered === 255 ? 1 : (covered / 255) * MOST_WITH_HOLE;
   // what is owned for a part of the cell only is fainter
   const alpha = Math.max(covered > 0 ? 0.3 : 0, Math.max(owned, covered) / 255);

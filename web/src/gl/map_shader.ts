@@ -1,7 +1,7 @@
 // The map in two programs: one rectangle per tile for its planes, then six vertices per quad, pulled
 // from an integer texture by their number as the strata are (quad_shader.ts).
 import { FILTERED } from "./colours";
-import { MAP_PALETTE_SIZE, MOST_WITH_HOLE, RED_RAMP, SMALL } from "./map_painter";
+import { MAP_PALETTE_SIZE, MOST_WITH_HOLE, RED_RAMP, RED_SMALL, SMALL } from "./map_painter";
 
 const HEAD = `#version 300 es
 precision highp float;
@@ -31,6 +31,7 @@ export const PLANE_FRAGMENT = `${HEAD}
 uniform sampler2D u_plane;
 uniform vec2 u_cells;
 uniform vec3 u_tint;
+uniform int u_red;         // 1: what passes was live at an out-of-memory
 in vec2 v_cell;
 out vec4 colour;
 void main() {
@@ -38,7 +39,9 @@ void main() {
   vec3 cell = texelFetch(u_plane, at, 0).rgb;
   if (cell.r == 0.0 && cell.g == 0.0) discard;
   float passes = cell.r == 0.0 ? 0.0 : min(1.0, cell.b / cell.r);
-  vec3 live = mix(u_palette[${FILTERED}], u_palette[${SMALL}], u_mark == 0 ? passes : 0.28);
+  vec3 live = u_red == 1
+    ? mix(u_palette[${SMALL}], u_palette[${RED_SMALL}], passes)
+    : mix(u_palette[${FILTERED}], u_palette[${SMALL}], u_mark == 0 ? passes : 0.28);
   float share = cell.r > 0.998 ? 1.0 : cell.r * ${MOST_WITH_HOLE};
   float alpha = max(cell.r > 0.0 ? 0.3 : 0.0, max(cell.g, cell.r));
   colour = vec4(mix(u_tint, live, share) * alpha, alpha);
@@ -48,6 +51,7 @@ export const MAP_QUAD_VERTEX = `${HEAD}
 uniform usampler2D u_quads;
 uniform int u_mode;        // order of HUES in api/map.ts
 uniform int u_red;
+uniform vec2 u_ramp;      // log2 of the bytes at both ends of the ramp of sizes
 uniform float u_ratio;
 flat out vec3 v_fill;
 flat out vec4 v_edges;     // left, right, bottom, top
@@ -68,7 +72,7 @@ void main() {
   float bottom = floor(u_y.x * edges.z + u_y.y + 0.5);
   float top = max(bottom + 1.0, floor(u_y.x * edges.w + u_y.y + 0.5));
 
-  float share = (log2_bytes - 9.0) / 23.0;
+  float share = (log2_bytes - u_ramp.x) / (u_ramp.y - u_ramp.x);
   int colour = 10 + clamp(int(floor(share * 7.0)), 0, 6);
   int pool = int((b.w >> 8) & 255u);
   if (u_mode == 1) colour = min(9, int((b.z >> 16) & 255u));
@@ -79,18 +83,19 @@ void main() {
   if (u_red == 1 && (flags & 4u) != 0u) {
     colour = ${RED_RAMP} + clamp(int(floor(share * 6.0)), 0, 5);
   }
-  bool away = (flags & 8u) != 0u;
+  bool away = (flags & 8u) != 0u && u_red == 0;
   if (away) colour = ${FILTERED};
   vec3 fill = u_palette[colour];
   bool marked = (flags & 1u) != 0u;
   if (u_mark == 1 && !marked) fill = mix(u_palette[${FILTERED}], fill, 0.28);
   if (u_mark == 2 && !marked) fill = u_palette[${FILTERED}];
-  v_look = provenance != 0u && !away ? 1u : 0u;
+  // stripes need room to be read as such
+  v_look = provenance != 0u && !away && top - bottom >= 10.0 * u_ratio ? 1u : 0u;
   if (top - bottom <= 4.0 * u_ratio) v_look |= 4u;
   if ((flags & 2u) != 0u) {
     v_look = 2u;
     // an outline that is smaller than its own lines is none
-    if (right - left < 4.0 * u_ratio || top - bottom < 4.0 * u_ratio) right = left;
+    if (right - left < 6.0 * u_ratio || top - bottom < 6.0 * u_ratio) right = left;
   }
   v_fill = fill;
   v_edges = vec4(left, right, bottom, top);

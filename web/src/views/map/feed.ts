@@ -1,5 +1,6 @@
 // Feeds the map from the state of the page, and the state from the map.
 import { effect } from "@preact/signals";
+import type { Oom } from "../../api/contract";
 import type { Ranges } from "../../api/map";
 import { annotations, cursorStep, selection, stateAt } from "../../state/cursor";
 import { domainOf } from "../../state/domain";
@@ -20,6 +21,18 @@ export const ranges = follow<Ranges>(() =>
     ? { path: "ranges", params: { ...place.value, y: page.value.span ? "plain" : "owned" } }
     : null,
 );
+
+const MOST_OOMS = 32;
+
+/** The small blocks have no flag of their own: what was live at an out-of-memory is asked as a filter. */
+export function liveAtOoms(ooms: readonly Oom[]): string {
+  if (ooms.length === 0) return "";
+  const steps = [...ooms].sort((a, b) => b.requested_bytes - a.requested_bytes);
+  return `live:${steps
+    .slice(0, MOST_OOMS)
+    .map((one) => one.step)
+    .join(",")}`;
+}
 
 export class MapFeed {
   private timer = 0;
@@ -109,7 +122,11 @@ export class MapFeed {
   private followLook(): void {
     const of = mark.value;
     const look = of === null ? "none" : page.value.only ? "only" : "fade";
-    this.scene.setLook(page.value.hue, page.value.red, look, of ? { mark: of.number } : {});
+    const live = page.value.red ? liveAtOoms(device.value?.ooms ?? []) : "";
+    this.scene.setLook(page.value.hue, live !== "", look, {
+      ...(of ? { mark: of.number } : {}),
+      ...(live === "" ? {} : { filter: live }),
+    });
   }
 
   private followTheme(): void {

@@ -1,6 +1,7 @@
 // The keys of the map: those of the timeline, and Shift for the axis of addresses.
 import { HUES } from "../../api/map";
 import { cursorStep } from "../../state/cursor";
+import { noTimeBecause } from "../../state/domain";
 import { clearMark, jump, mark } from "../../state/marks";
 import { device, go, page } from "../../state/store";
 import { everything, panBy, zoomAt } from "../timeline/window";
@@ -102,6 +103,11 @@ export function mapKey(event: KeyboardEvent, scene: MapScene, hands: MapKeyHands
       if (next) go({ hue: next });
       return true;
     }
+    case "x":
+      if (device.value && noTimeBecause(device.value) === null) {
+        go({ axis: page.value.axis === "time" ? "step" : "time", x: null });
+      }
+      return true;
     case "r":
       if ((device.value?.ooms.length ?? 0) > 0) go({ red: !page.value.red });
       return true;

@@ -1,5 +1,6 @@
 // The head of the map: what the colours mean, and both axes.
 import { HUES, type Hue } from "../../api/map";
+import { rampOf } from "../../gl/map_painter";
 import { domainOf, noTimeBecause } from "../../state/domain";
 import { device, go, page } from "../../state/store";
 import { Menu } from "../../ui/menu";
@@ -19,7 +20,11 @@ function Ramp({
   to: string;
 }) {
   return (
-    <span class="ramp opt" role="img" aria-label={`Colour by size, ${from} to ${to}`}>
+    <span
+      class="ramp opt"
+      role="img"
+      aria-label={from === "" ? "Live at the out-of-memory, by size" : `Size, ${from} to ${to}`}
+    >
       {from}
       <span class="cells">
         {Array.from({ length: steps }, (_, i) => (
@@ -37,17 +42,20 @@ export function MapHead({ onFit }: { onFit: () => void }) {
   const dev = device.value;
   const because = dev === null ? null : noTimeBecause(dev);
   const time = dev !== null && domainOf(dev, axis).axis === "time";
+  const [least, most] = rampOf(of?.axis_bytes ?? 0).map((log2) => bytesText(2 ** log2)) as [
+    string,
+    string,
+  ];
   const ooms = dev?.ooms.length ?? 0;
   return (
     <header class="viewhead">
       <h1>Map</h1>
-      <span class="sub cut">
-        {span ? "Address over steps; the whole span" : "Address over steps; owned ranges only"}
-        {of && `, ${counted(of.total, "range")}, ${bytesText(of.axis_bytes)}`}
+      <span class="sub cut" title="Address over time: every allocation where it lay while it lived">
+        {of && `${counted(of.total, "range")}, ${bytesText(of.axis_bytes)}${span ? "" : " owned"}`}
       </span>
       <MarkChip />
-      {hue === "size" && <Ramp name="size" steps={7} from="512 B" to="4 GiB" />}
-      {red && ooms > 0 && <Ramp name="oomr" steps={6} from="live at it" to="" />}
+      {hue === "size" && <Ramp name="size" steps={7} from={least} to={most} />}
+      {red && ooms > 0 && <Ramp name="oomr" steps={6} from="" to="" />}
       {ooms > 0 && (
         <button
           type="button"
@@ -88,7 +96,7 @@ export function MapHead({ onFit }: { onFit: () => void }) {
           Whole span
         </button>
       </div>
-      <div class="seg opt" role="group" aria-label="Horizontal axis">
+      <div class="seg roomy" role="group" aria-label="Horizontal axis">
         <button
           type="button"
           aria-pressed={!time}

@@ -3,9 +3,15 @@
 import type { Annotation, DeviceInfo } from "../../api/contract";
 import { type Hue, type MapQuad, type MapTile, mapQuadAt, pickMapQuad } from "../../api/map";
 import { RETRY_AFTER_MS } from "../../gl/answer_cache";
-import { parseHex } from "../../gl/colours";
+import { mix, parseHex } from "../../gl/colours";
 import { MapCanvas } from "../../gl/map_canvas";
-import { type MapLook, type MapPainter, mapPalette, type PlacedMap } from "../../gl/map_painter";
+import {
+  type MapLook,
+  type MapPainter,
+  mapPalette,
+  type PlacedMap,
+  rampOf,
+} from "../../gl/map_painter";
 import { MapWebGl } from "../../gl/map_webgl";
 import type { Domain } from "../../state/domain";
 import type { Range } from "../../state/url";
@@ -104,6 +110,7 @@ export class MapScene {
   setSubject(subject: MapSubject, x: Range | null, y: Range | null): void {
     this.subject = subject;
     const { place, domain, plain, axis } = subject;
+    this.look = null;
     this.source.setPlace(place, domain, plain, axis.bytes);
     this.slide = null;
     this.hover = null;
@@ -260,11 +267,14 @@ export class MapScene {
   private currentLook(): MapLook {
     if (this.look) return this.look;
     const dark = document.documentElement.dataset.theme === "dark";
+    const tint = parseHex(this.tokens.get("reserved-weak"));
     this.look = {
       palette: mapPalette(this.tokens.get, dark),
-      tint: parseHex(this.tokens.get("reserved-weak")),
-      outline: parseHex(this.tokens.get("line-3")),
+      tint,
+      // what is reserved, a little stronger than its tint
+      outline: mix(parseHex(this.tokens.get("reserved")), tint, 0.4),
       mode: this.mode,
+      ramp: rampOf(this.subject?.axis.bytes ?? 0),
       red: this.red,
       mark: this.markLook,
     };

@@ -23,7 +23,7 @@ describe("the words of the state", () => {
   it("are short where the whole stands in the tooltip", () => {
     expect(shortAddress(SEGMENT)).toBe("s586000000");
     expect(shortAddress({ ...SEGMENT, segment: null })).toBe("…586000000");
-    expect(placeOfLabel("at::empty")).toBe("at::empty");
+    expect(placeOfLabel("no recorded stack")).toBe("no recorded stack");
   });
   it("keep the name of an action that nobody knows", () => {
     expect(signOf("oom")).toEqual(["!", "out of memory"]);

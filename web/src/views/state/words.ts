@@ -18,8 +18,8 @@ const SIGNS: Record<string, readonly [string, string]> = {
   free_completed: ["·", "free done"],
   segment_alloc: ["▲", "segment alloc"],
   segment_free: ["▼", "segment free"],
-  segment_map: ["△", "pages mapped"],
-  segment_unmap: ["▽", "pages unmapped"],
+  segment_map: ["△", "segment map"],
+  segment_unmap: ["▽", "segment unmap"],
   oom: ["!", "out of memory"],
   snapshot: ["◇", "snapshot"],
 };
@@ -41,9 +41,9 @@ export function shortAddress(of: LayoutSegment): string {
   return of.segment === null ? `…${digits.slice(-9)}` : `s${digits.slice(-9)}`;
 }
 
-/** The first frame's place: "rotary.py:47" of "rotary.py:47 apply". */
+/** The first frame's place: "rotary.py:47" of "rotary.py:47 apply"; other labels as they are. */
 export function placeOfLabel(label: string): string {
-  return label.split(" ", 1)[0] ?? label;
+  return /^(\S+:\d+) /.exec(label)?.[1] ?? label;
 }
 
 /** Why the driver could not have the segment back. */
