@@ -8,6 +8,18 @@ export type Axis = "step" | "time";
 export type Range = readonly [number, number];
 export type MarkSource = "search" | "sql";
 
+/** What the bytes of a flame graph are. */
+export const FLAMES = ["live", "peak", "allocated", "growth", "churn"] as const;
+export type FlameOf = (typeof FLAMES)[number];
+export const FRAME_KINDS = ["all", "python", "cpp"] as const;
+export type FrameKinds = (typeof FRAME_KINDS)[number];
+export const TABLES = ["allocations", "segments", "stacks", "phases", "streams"] as const;
+export type TableName = (typeof TABLES)[number];
+export interface Sort {
+  column: string;
+  down: boolean;
+}
+
 export interface PageState {
   view: string;
   file: number;
@@ -29,6 +41,24 @@ export interface PageState {
   mark: MarkSource | null;
   /** show the marked ones only */
   only: boolean;
+  /** terms of a filter, as the server reads them; see filter_terms.ts */
+  filter: string;
+  flame: FlameOf;
+  /** steps that a flame graph is about; null: what the timeline shows */
+  span: Range | null;
+  frames: FrameKinds;
+  /** frames that only pass the call on are shown as well */
+  noise: boolean;
+  /** frames that a flame graph leaves out, and those that it points out */
+  hide: string;
+  find: string;
+  /** id of the frame between its callers and its callees; null: an icicle */
+  sandwich: number | null;
+  /** frame ids from the outside to the node that fills the width */
+  zoom: readonly number[];
+  table: TableName;
+  /** null: as the table likes it */
+  sort: Sort | null;
 }
 
 export const START: PageState = {
@@ -45,6 +75,17 @@ export const START: PageState = {
   sql: "",
   mark: null,
   only: false,
+  filter: "",
+  flame: "live",
+  span: null,
+  frames: "all",
+  noise: false,
+  hide: "",
+  find: "",
+  sandwich: null,
+  zoom: [],
+  table: "allocations",
+  sort: null,
 };
 
 const LONGEST_TEXT = 20_000;
@@ -76,6 +117,23 @@ function number(value: number): string {
   return Number.isInteger(value) ? String(value) : String(Number(value.toFixed(3)));
 }
 
+const MOST_ZOOM = 2000;
+
+function path(text: string): readonly number[] | null {
+  const ids = text.split(".");
+  return /^\d{1,10}(\.\d{1,10})*$/.test(text) && ids.length <= MOST_ZOOM ? ids.map(Number) : null;
+}
+
+/** "-block_bytes": largest first */
+function sort(text: string): Sort | null {
+  const found = /^(-?)([a-z][a-z0-9_]{0,60})$/.exec(text);
+  return found ? { column: found[2] ?? "", down: found[1] === "-" } : null;
+}
+
+function oneOf<T extends string>(list: readonly T[]): (text: string) => T | null {
+  return (text) => list.find((one) => one === text) ?? null;
+}
+
 /** How each parameter is read; null: not understood. */
 const READERS: Record<string, (text: string) => unknown> = {
   file: natural,
@@ -90,6 +148,17 @@ const READERS: Record<string, (text: string) => unknown> = {
   sql: short,
   mark: (text) => (text === "search" || text === "sql" ? text : null),
   only: (text) => (text === "1" ? true : null),
+  filter: short,
+  flame: oneOf(FLAMES),
+  span: range,
+  frames: oneOf(FRAME_KINDS),
+  noise: (text) => (text === "1" ? true : null),
+  hide: short,
+  find: short,
+  sandwich: natural,
+  zoom: path,
+  table: oneOf(TABLES),
+  sort,
 };
 
 function split(hash: string): [string, URLSearchParams] {
@@ -119,6 +188,17 @@ export function parseHash(hash: string, views: readonly string[]): PageState {
     sql: (query.get("sql") ?? "").slice(0, LONGEST_TEXT),
     mark: read<MarkSource>("mark"),
     only: read<boolean>("only") ?? START.only,
+    filter: read<string>("filter") ?? START.filter,
+    flame: read<FlameOf>("flame") ?? START.flame,
+    span: read<Range>("span"),
+    frames: read<FrameKinds>("frames") ?? START.frames,
+    noise: read<boolean>("noise") ?? START.noise,
+    hide: read<string>("hide") ?? START.hide,
+    find: read<string>("find") ?? START.find,
+    sandwich: read<number>("sandwich"),
+    zoom: read<readonly number[]>("zoom") ?? START.zoom,
+    table: read<TableName>("table") ?? START.table,
+    sort: read<Sort>("sort"),
   };
 }
 
@@ -148,6 +228,17 @@ export function formatHash(state: PageState): string {
   if (state.sql !== "") query.set("sql", state.sql);
   if (state.mark !== null) query.set("mark", state.mark);
   if (state.only) query.set("only", "1");
-  const text = query.toString().replaceAll("%2C", ",");
+  if (state.filter !== "") query.set("filter", state.filter);
+  if (state.flame !== START.flame) query.set("flame", state.flame);
+  if (state.span) query.set("span", state.span.map(number).join(","));
+  if (state.frames !== START.frames) query.set("frames", state.frames);
+  if (state.noise) query.set("noise", "1");
+  if (state.hide !== "") query.set("hide", state.hide);
+  if (state.find !== "") query.set("find", state.find);
+  if (state.sandwich !== null) query.set("sandwich", String(state.sandwich));
+  if (state.zoom.length > 0) query.set("zoom", state.zoom.join("."));
+  if (state.table !== START.table) query.set("table", state.table);
+  if (state.sort) query.set("sort", `${state.sort.down ? "-" : ""}${state.sort.column}`);
+  const text = query.toString().replaceAll("%2C", ",").replaceAll("%3A", ":");
   return text === "" ? `#${state.view}` : `#${state.view}?${text}`;
 }

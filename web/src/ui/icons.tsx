@@ -9,6 +9,10 @@ const SHAPES = {
     </>
   ),
   timeline: <path d="M2 13.5h12M2 10l3-1.5 3 1 3-4 3-.5M2 6.5l3-1.5 3 .5 3-2.5h3" />,
+  flame: <path d="M2 2.5h12v3H2zM2 5.5h8v3H2zM2 8.5h4.5v3H2zM10 5.5h4v3h-4z" />,
+  tables: <path d="M2.5 3h11v10h-11zM2.5 6.2h11M2.5 9.6h11M6.5 6.2V13" />,
+  filter: <path d="M2.5 3.5h11L9.5 8.2v4.3l-3-1.5V8.2z" />,
+  copy: <path d="M5.5 5.5h8v8h-8zM3.5 10.5h-1v-8h8v1" />,
   sql: <path d="m3 4.5 3.5 3.5L3 11.5M8.5 12h5" />,
   search: (
     <>
