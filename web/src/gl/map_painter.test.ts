@@ -37,6 +37,7 @@ const LOOK: MapLook = {
   mode: "size",
   ramp: [8, 22],
   red: false,
+  redCells: false,
   mark: "none",
 };
 
@@ -63,7 +64,7 @@ describe("the colours of the map", () => {
     const away = { ...QUAD, flags: MapFlag.filtered };
     expect(mapColourIndex(away, LOOK)).toBe(FILTERED);
     // the filter of a red map is what was live: the rest keeps its colour
-    expect(mapColourIndex(away, { ...LOOK, red: true })).toBe(SIZE_RAMP + 6);
+    expect(mapColourIndex(away, { ...LOOK, red: true, redCells: true })).toBe(SIZE_RAMP + 6);
     const [tiny, huge] = [0, 60].map((log2Bytes) =>
       mapColourIndex({ ...quad, log2Bytes }, { ...LOOK, red: true }),
     );
@@ -95,7 +96,7 @@ describe("a cell of many small blocks", () => {
   it("keeps the smallest block visible, and greys what is filtered away", () => {
     expect(cellColour([1, 1, 1], LOOK)[1]).toBeGreaterThanOrEqual(0.3);
     expect(cellColour([255, 255, 0], LOOK)[0]).toEqual(LOOK.palette[FILTERED]);
-    const red = { ...LOOK, red: true };
+    const red = { ...LOOK, red: true, redCells: true };
     expect(cellColour([255, 255, 255], red)[0]).toEqual(LOOK.palette[RED_SMALL]);
     expect(cellColour([255, 255, 0], red)[0]).toEqual(LOOK.palette[SMALL]);
   });

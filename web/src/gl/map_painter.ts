@@ -36,8 +36,10 @@ export interface MapLook {
   mode: Hue;
   /** the ramp of sizes: log2 of the bytes at its lower and upper end */
   ramp: readonly [number, number];
-  /** what was live at an out-of-memory is red; then the tiles were asked with that as the filter */
+  /** what was live at an out-of-memory is red */
   red: boolean;
+  /** the tiles were asked with that as the filter, so that it is known for small blocks as well */
+  redCells: boolean;
   mark: "none" | "fade" | "only";
 }
 
@@ -79,9 +81,9 @@ const MANY = 255;
 /** Index into the palette; the vertex shader does the same. */
 export function mapColourIndex(
   quad: MapQuad,
-  look: Pick<MapLook, "mode" | "red" | "ramp">,
+  look: Pick<MapLook, "mode" | "red" | "redCells" | "ramp">,
 ): number {
-  if (!look.red && (quad.flags & MapFlag.filtered) !== 0) return FILTERED;
+  if (!look.redCells && (quad.flags & MapFlag.filtered) !== 0) return FILTERED;
   if (look.red && (quad.flags & MapFlag.atOom) !== 0) {
     return RED_RAMP + rampStep(quad.log2Bytes, look.ramp, RED_STEPS);
   }
@@ -121,7 +123,7 @@ export function cellColour(
   const small = look.palette[SMALL] ?? [128, 128, 128];
   const passes = covered === 0 ? 0 : Math.min(1, passing / covered);
   const red = look.palette[RED_SMALL] ?? [128, 128, 128];
-  const live = look.red
+  const live = look.redCells
     ? mix(red, small, passes)
     : mix(small, grey, look.mark === "none" ? passes : 0.28);
   const share = covered === 255 ? 1 : (covered / 255) * MOST_WITH_HOLE;

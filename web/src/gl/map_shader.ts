@@ -31,7 +31,7 @@ export const PLANE_FRAGMENT = `${HEAD}
 uniform sampler2D u_plane;
 uniform vec2 u_cells;
 uniform vec3 u_tint;
-uniform int u_red;         // 1: what passes was live at an out-of-memory
+uniform int u_red_cells;   // 1: what passes was live at an out-of-memory
 in vec2 v_cell;
 out vec4 colour;
 void main() {
@@ -39,7 +39,7 @@ void main() {
   vec3 cell = texelFetch(u_plane, at, 0).rgb;
   if (cell.r == 0.0 && cell.g == 0.0) discard;
   float passes = cell.r == 0.0 ? 0.0 : min(1.0, cell.b / cell.r);
-  vec3 live = u_red == 1
+  vec3 live = u_red_cells == 1
     ? mix(u_palette[${SMALL}], u_palette[${RED_SMALL}], passes)
     : mix(u_palette[${FILTERED}], u_palette[${SMALL}], u_mark == 0 ? passes : 0.28);
   float share = cell.r > 0.998 ? 1.0 : cell.r * ${MOST_WITH_HOLE};
@@ -51,6 +51,7 @@ export const MAP_QUAD_VERTEX = `${HEAD}
 uniform usampler2D u_quads;
 uniform int u_mode;        // order of HUES in api/map.ts
 uniform int u_red;
+uniform int u_red_cells;
 uniform vec2 u_ramp;      // log2 of the bytes at both ends of the ramp of sizes
 uniform float u_ratio;
 flat out vec3 v_fill;
@@ -80,10 +81,10 @@ void main() {
   else if (u_mode == 3) colour = 1 + int(b.w & 255u) % 8;
   else if (u_mode == 4) colour = pool == 255 ? 9 : 1 + pool % 8;
   else if (u_mode == 5) colour = provenance == 0u ? 2 : 9;
-  if (u_red == 1 && (flags & 4u) != 0u) {
+  if (u_red == 1 && (flags & 4u) != 0u && ((flags & 8u) == 0u || u_red_cells == 1)) {
     colour = ${RED_RAMP} + clamp(int(floor(share * 6.0)), 0, 5);
   }
-  bool away = (flags & 8u) != 0u && u_red == 0;
+  bool away = (flags & 8u) != 0u && u_red_cells == 0;
   if (away) colour = ${FILTERED};
   vec3 fill = u_palette[colour];
   bool marked = (flags & 1u) != 0u;

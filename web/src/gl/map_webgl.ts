@@ -99,8 +99,9 @@ export class MapWebGl implements MapPainter {
     gl.uniform2f(program.at("u_size"), this.canvas.width, this.canvas.height);
     gl.uniform1i(program.at("u_mark"), ["none", "fade", "only"].indexOf(look.mark));
     gl.uniform3fv(program.at("u_tint"), share(look.tint));
-    gl.uniform1i(program.at("u_red"), look.red ? 1 : 0);
+    gl.uniform1i(program.at("u_red_cells"), look.redCells ? 1 : 0);
     if (program !== this.quads) return;
+    gl.uniform1i(program.at("u_red"), look.red ? 1 : 0);
     gl.uniform1f(program.at("u_ratio"), this.ratio);
     gl.uniform3fv(program.at("u_outline"), share(look.outline));
     gl.uniform3fv(program.at("u_stripe"), share(look.palette[STRIPE]));

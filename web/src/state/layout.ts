@@ -4,6 +4,7 @@ import type { EventRow, Events } from "../api/events";
 import type { Layout } from "../api/layout";
 import { cursorStep } from "./cursor";
 import { eventTerms } from "./event_filter";
+import { passing } from "./filters";
 import { latest } from "./latest";
 import { mark } from "./marks";
 import { device, follow, go, page, place } from "./store";
@@ -22,10 +23,11 @@ export const layout = latest<Layout>(() => {
     params: {
       ...place.value,
       step: cursorStep.value,
-      sort: page.value.sort,
+      sort: page.value.order,
       group: page.value.flat ? "none" : "pool",
       ...segmentWindow.value,
       ...(mark.value ? { mark: mark.value.number } : {}),
+      ...(passing.value === null ? {} : { filter: passing.value }),
     },
   };
 });

@@ -11,7 +11,7 @@ export interface Checked {
   notes: string[];
 }
 
-const NOWHERE = { x: null, y: null, at: null, sel: null, seg: null, ay: null } as const;
+export const NOWHERE = { x: null, y: null, at: null, sel: null, seg: null, ay: null } as const;
 const REQUEST_ROOM = 2.2;
 const MOST_HEIGHTS = 1000;
 const MOST_QUOTED = 4;

@@ -1,8 +1,10 @@
 // What is selected, or what happens at the cursor. The same in every view.
 import { selection, stateAt } from "../../state/cursor";
+import { pickedFrame } from "../../state/flame";
 import { layout } from "../../state/layout";
 import { device, go, page } from "../../state/store";
 import { ErrorNotice } from "../../ui/notice";
+import { FramePanel } from "../flame/frame_panel";
 import { AllocationPanel } from "./allocation_panel";
 import { SegmentPanel } from "./segment_panel";
 import { StepPanel } from "./step_panel";
@@ -10,6 +12,13 @@ import { StepPanel } from "./step_panel";
 export function Inspector() {
   const { data, error } = selection.value;
   const segments = page.value.sel === null && page.value.seg !== null ? layout.value.data : null;
+  if (page.value.view === "flame" && pickedFrame.value !== null) {
+    return (
+      <aside class="side" aria-label="Inspector">
+        <FramePanel />
+      </aside>
+    );
+  }
   return (
     <aside class="side" aria-label="Inspector">
       {error && (

@@ -4,6 +4,7 @@ import type { Oom } from "../../api/contract";
 import type { Ranges } from "../../api/map";
 import { annotations, cursorStep, selection, stateAt } from "../../state/cursor";
 import { domainOf } from "../../state/domain";
+import { passing } from "../../state/filters";
 import { mark } from "../../state/marks";
 import { device, follow, go, page, place } from "../../state/store";
 import { theme } from "../../state/theme";
@@ -18,7 +19,7 @@ const SETTLE_MS = 140;
 
 export const ranges = follow<Ranges>(() =>
   place.value && page.value.view === "map" && (device.value?.events ?? 0) > 0
-    ? { path: "ranges", params: { ...place.value, y: page.value.span ? "plain" : "owned" } }
+    ? { path: "ranges", params: { ...place.value, y: page.value.whole ? "plain" : "owned" } }
     : null,
 );
 
@@ -77,7 +78,7 @@ export class MapFeed {
 
   private followPlace(): void {
     const [at, of, answer] = [place.value, device.value, ranges.value.data];
-    const { axis: horizontal, span } = page.value;
+    const { axis: horizontal, whole } = page.value;
     if (!at || !of || !answer) return;
     const domain = domainOf(of, horizontal);
     const known = this.scene.subject;
@@ -96,7 +97,7 @@ export class MapFeed {
     const { x, ay } = page.peek();
     this.written = JSON.stringify({ x, ay });
     this.scene.setSubject(
-      { place: at, device: of, domain, axis, plain: span },
+      { place: at, device: of, domain, axis, plain: whole },
       relative(x, domain),
       ay,
     );
@@ -122,11 +123,18 @@ export class MapFeed {
   private followLook(): void {
     const of = mark.value;
     const look = of === null ? "none" : page.value.only ? "only" : "fade";
+    // one filter at a time: what the user lets pass comes first, then small blocks stay as they are
     const live = page.value.red ? liveAtOoms(device.value?.ooms ?? []) : "";
-    this.scene.setLook(page.value.hue, live !== "", look, {
-      ...(of ? { mark: of.number } : {}),
-      ...(live === "" ? {} : { filter: live }),
-    });
+    const filter = passing.value ?? live;
+    this.scene.setLook(
+      {
+        mode: page.value.hue,
+        mark: look,
+        red: live !== "",
+        redCells: live !== "" && filter === live,
+      },
+      { ...(of ? { mark: of.number } : {}), ...(filter === "" ? {} : { filter }) },
+    );
   }
 
   private followTheme(): void {

@@ -37,7 +37,7 @@ function Ramp({
 }
 
 export function MapHead({ onFit }: { onFit: () => void }) {
-  const { hue, red, span, axis } = page.value;
+  const { hue, red, whole, axis } = page.value;
   const of = ranges.value.data;
   const dev = device.value;
   const because = dev === null ? null : noTimeBecause(dev);
@@ -51,7 +51,7 @@ export function MapHead({ onFit }: { onFit: () => void }) {
     <header class="viewhead">
       <h1>Map</h1>
       <span class="sub cut" title="Address over time: every allocation where it lay while it lived">
-        {of && `${counted(of.total, "range")}, ${bytesText(of.axis_bytes)}${span ? "" : " owned"}`}
+        {of && `${counted(of.total, "range")}, ${bytesText(of.axis_bytes)}${whole ? "" : " owned"}`}
       </span>
       <MarkChip />
       {hue === "size" && <Ramp name="size" steps={7} from={least} to={most} />}
@@ -81,17 +81,17 @@ export function MapHead({ onFit }: { onFit: () => void }) {
       <div class="seg" role="group" aria-label="Axis of addresses">
         <button
           type="button"
-          aria-pressed={!span}
+          aria-pressed={!whole}
           title="Only what was ever owned; breaks are marked"
-          onClick={() => span && go({ span: false, ay: null })}
+          onClick={() => whole && go({ whole: false, ay: null })}
         >
           Owned
         </button>
         <button
           type="button"
-          aria-pressed={span}
+          aria-pressed={whole}
           title="From the lowest to the highest address, nothing left out"
-          onClick={() => !span && go({ span: true, ay: null })}
+          onClick={() => !whole && go({ whole: true, ay: null })}
         >
           Whole span
         </button>

@@ -49,7 +49,7 @@ async function choose(under: UnderMap | null): Promise<void> {
   }
   go({ at: step });
   // small blocks have no rectangle: the server knows which one lies there
-  const y = page.peek().span ? "plain" : "owned";
+  const y = page.peek().whole ? "plain" : "owned";
   const found = await getJson<{ allocation: Allocation | null }>("map_pick", {
     ...at,
     step,

@@ -1,17 +1,11 @@
 // The map as a machine: holds the window on both axes, asks for tiles, paints when something changed.
 // The layers are those of the timeline: a glass for the rectangles, a front for lines and words.
 import type { Annotation, DeviceInfo } from "../../api/contract";
-import { type Hue, type MapQuad, type MapTile, mapQuadAt, pickMapQuad } from "../../api/map";
+import { type MapQuad, type MapTile, mapQuadAt, pickMapQuad } from "../../api/map";
 import { RETRY_AFTER_MS } from "../../gl/answer_cache";
 import { mix, parseHex } from "../../gl/colours";
 import { MapCanvas } from "../../gl/map_canvas";
-import {
-  type MapLook,
-  type MapPainter,
-  mapPalette,
-  type PlacedMap,
-  rampOf,
-} from "../../gl/map_painter";
+import { type MapLook, type MapPainter, mapPalette, rampOf } from "../../gl/map_painter";
 import { MapWebGl } from "../../gl/map_webgl";
 import type { Domain } from "../../state/domain";
 import type { Range } from "../../state/url";
@@ -25,7 +19,8 @@ import { columnSpan, MAP_COLUMNS } from "./addresses";
 import type { AddressAxis } from "./axis";
 import { insidePlot, type MapFrame, type MapRect } from "./frame";
 import { drawMapFront } from "./layers";
-import { type MapAsk, MapSource, type ShownMap } from "./source";
+import { placeMap } from "./place";
+import { type MapAsk, MapSource } from "./source";
 
 const SLIDE_MS = 280;
 export const MAP_GUTTER = 12;
@@ -38,6 +33,8 @@ export interface MapSubject {
   axis: AddressAxis;
   plain: boolean;
 }
+
+type MapChoice = Pick<MapLook, "mode" | "mark" | "red" | "redCells">;
 
 /** What lies under a pixel of the map. */
 export interface UnderMap {
@@ -61,9 +58,7 @@ export class MapScene {
   private readonly source: MapSource;
   private tokens = new Tokens();
   private look: MapLook | null = null;
-  private mode: Hue = "size";
-  private red = false;
-  private markLook: MapLook["mark"] = "none";
+  private choice: MapChoice = { mode: "size", mark: "none", red: false, redCells: false };
   private extra: MapAsk["extra"] = {};
   private ooms: readonly OomMark[] = [];
   private annotations: readonly Annotation[] = [];
@@ -125,10 +120,8 @@ export class MapScene {
     this.redraw();
   }
 
-  setLook(mode: Hue, red: boolean, mark: MapLook["mark"], extra: MapAsk["extra"]): void {
-    this.mode = mode;
-    this.red = red;
-    this.markLook = mark;
+  setLook(choice: MapChoice, extra: MapAsk["extra"]): void {
+    this.choice = choice;
     this.extra = extra;
     this.look = null;
     this.redraw();
@@ -273,37 +266,9 @@ export class MapScene {
       tint,
       // what is reserved, a little stronger than its tint
       outline: mix(parseHex(this.tokens.get("reserved")), tint, 0.4),
-      mode: this.mode,
+      ...this.choice,
       ramp: rampOf(this.subject?.axis.bytes ?? 0),
-      red: this.red,
-      mark: this.markLook,
     };
     return this.look;
   }
-}
-
-/** In device pixels of a glass that is `width` × `height`. */
-export function placeMap(
-  frame: Pick<MapFrame, "x" | "y" | "shown">,
-  width: number,
-  height: number,
-): PlacedMap[] {
-  const xScale = width / (frame.x[1] - frame.x[0]);
-  const yScale = height / (frame.y[1] - frame.y[0]);
-  const toX = (position: number) => (position - frame.x[0]) * xScale;
-  const toY = (bytes: number) => (bytes - frame.y[0]) * yScale;
-  const inside = (value: number, most: number) => Math.min(most, Math.max(0, Math.round(value)));
-  return frame.shown.map(({ tile, at, clip }: ShownMap) => ({
-    tile,
-    xScale: (columnSpan(at.level) / MAP_COLUMNS) * xScale,
-    xOffset: toX(at.index * columnSpan(at.level)),
-    yScale,
-    yOffset: toY(tile.y0),
-    clip: [
-      inside(toX(clip.x[0]), width),
-      inside(toX(clip.x[1]), width),
-      inside(toY(clip.y[0]), height),
-      inside(toY(clip.y[1]), height),
-    ],
-  }));
 }

@@ -78,7 +78,7 @@ function stepBack(): void {
 
 function Head() {
   const event = stateAt.value.data?.step === cursorStep.value ? stateAt.value.data.event : null;
-  const { flat, sort, scale } = page.value;
+  const { flat, order, scale } = page.value;
   const hasEvents = (device.value?.events ?? 0) > 0;
   return (
     <header class="viewhead">
@@ -111,11 +111,11 @@ function Head() {
         label="Sort the segments"
         class="pick"
         items={STATE_SORTS.map((key) => ({ key, label: SORT_NAMES[key] }))}
-        chosen={sort}
-        onChoose={(key) => go({ sort: key as StateSort })}
+        chosen={order}
+        onChoose={(key) => go({ order: key as StateSort })}
       >
         <span class="k">Sort</span>
-        {SORT_NAMES[sort]}
+        {SORT_NAMES[order]}
       </Menu>
       <div class="seg opt" role="group" aria-label="Width of the bars">
         <button type="button" aria-pressed={!scale} onClick={() => go({ scale: false })}>

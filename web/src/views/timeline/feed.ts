@@ -13,6 +13,7 @@ import {
   stateAt,
 } from "../../state/cursor";
 import { type Domain, domainOf } from "../../state/domain";
+import { passing } from "../../state/filters";
 import { mark } from "../../state/marks";
 import { device, go, page, place } from "../../state/store";
 import { theme } from "../../state/theme";
@@ -104,7 +105,7 @@ export class Feed {
       page.value.colour,
       page.value.colour === "age" ? legendStep.value : 0,
       filterOf(rows, hiddenKeys()),
-      of?.number ?? null,
+      { mark: of?.number ?? null, filter: passing.value },
       page.value.only,
     );
   }
