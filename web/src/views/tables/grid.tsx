@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { TableAnswer, TableCell } from "../../api/views_contract";
 import { device, go, page } from "../../state/store";
+import { categorySlot, categoryTitle } from "../../ui/categories";
 import { rowsWindow } from "../../ui/rows_window";
 import { Bytes, FrameText, Name } from "../../ui/text";
 import { bytesText, integer, seconds } from "../../ui/units";
@@ -38,6 +39,14 @@ function Value({ answer, row, column }: CellProps) {
     const version = cellOf(answer, row as TableCell[], "version");
     const shown = addressText(answer.name, String(cell), version as number | null);
     return <span class="mono">{shown}</span>;
+  }
+  if (typeof cell === "string" && column.name === "category") {
+    return (
+      <>
+        <i class={`sw cat${categorySlot(cell)}`} />
+        {categoryTitle(cell)}
+      </>
+    );
   }
   if (typeof cell === "string") return <Text text={cell} column={column} />;
   switch (column.kind) {

@@ -3,7 +3,7 @@ import { computed, effect, signal } from "@preact/signals";
 import { type ApiError, asApiError, getJson, isAbort } from "../../api/client";
 import type { TableAnswer, TableCell } from "../../api/views_contract";
 import { passing } from "../../state/filters";
-import { page, place } from "../../state/store";
+import { page, pictured, place } from "../../state/store";
 import { sortOf } from "./columns";
 
 export const PAGE_ROWS = 200;
@@ -63,11 +63,13 @@ function askPage(key: string, index: number): void {
         if (old !== index) pages.delete(old);
       }
       held.value = { key, first: same.first ?? answer, pages, error: null };
+      pictured.value = true;
     })
     .catch((error: unknown) => {
       if (isAbort(error)) return;
       flights.delete(index);
       if (keyNow.peek() === key) held.value = { ...NONE, key, error: asApiError(error) };
+      pictured.value = true;
     });
 }
 
