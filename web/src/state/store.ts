@@ -4,7 +4,7 @@ import { batch, computed, effect, type ReadonlySignal, signal } from "@preact/si
 import { type ApiError, asApiError, getJson, isAbort } from "../api/client";
 import type { DeviceInfo, FileInfo, Overview, Session } from "../api/contract";
 import { withoutFileTerms } from "./filter_terms";
-import { checkLink } from "./link_check";
+import { checkLink, NOWHERE } from "./link_check";
 import { notes } from "./notes";
 import { formatHash, type PageState, parseHash, START, unreadable } from "./url";
 
@@ -94,10 +94,7 @@ export function goPlace(fileId: number, ordinal: number | null): void {
   const other = fileId !== file.peek()?.id;
   const filter = other ? withoutFileTerms(page.peek().filter) : page.peek().filter;
   const ways = { sandwich: null, zoom: [], span: null };
-  go(
-    { ...ways, filter, file: fileId, device: ordinal, x: null, y: null, at: null, sel: null },
-    true,
-  );
+  go({ ...ways, ...NOWHERE, filter, file: fileId, device: ordinal }, true);
 }
 
 /** Links to views that this page does not have are not shown. */

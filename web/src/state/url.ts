@@ -3,90 +3,25 @@
 //
 //   #timeline?file=0&dev=1&x=2450,3394&axis=step&colour=stack&sel=812&q=linear
 import { LEGENDS, type LegendBy } from "../api/contract";
+import { STATE_SORTS, type StateSort } from "../api/layout";
+import { HUES, type Hue } from "../api/map";
+import { isEventGroup } from "./event_filter";
+import {
+  type Axis,
+  FLAMES,
+  type FlameOf,
+  FRAME_KINDS,
+  type FrameKinds,
+  type MarkSource,
+  type PageState,
+  type Range,
+  type Sort,
+  START,
+  TABLES,
+  type TableName,
+} from "./page_state";
 
-export type Axis = "step" | "time";
-export type Range = readonly [number, number];
-export type MarkSource = "search" | "sql";
-
-/** What the bytes of a flame graph are. */
-export const FLAMES = ["live", "peak", "allocated", "growth", "churn"] as const;
-export type FlameOf = (typeof FLAMES)[number];
-export const FRAME_KINDS = ["all", "python", "cpp"] as const;
-export type FrameKinds = (typeof FRAME_KINDS)[number];
-export const TABLES = ["allocations", "segments", "stacks", "phases", "streams"] as const;
-export type TableName = (typeof TABLES)[number];
-export interface Sort {
-  column: string;
-  down: boolean;
-}
-
-export interface PageState {
-  view: string;
-  file: number;
-  /** ordinal of the device; null: the file's busiest */
-  device: number | null;
-  axis: Axis;
-  /** visible range of the axis; null: everything */
-  x: Range | null;
-  /** visible range of bytes; null: fitted to what is visible */
-  y: Range | null;
-  colour: LegendBy;
-  /** the step of the cursor; null: the worst out-of-memory, else the peak */
-  at: number | null;
-  /** id of the selected allocation */
-  sel: number | null;
-  q: string;
-  sql: string;
-  /** which of the two is marked in the pictures */
-  mark: MarkSource | null;
-  /** show the marked ones only */
-  only: boolean;
-  /** terms of a filter, as the server reads them; see filter_terms.ts */
-  filter: string;
-  flame: FlameOf;
-  /** steps that a flame graph is about; null: what the timeline shows */
-  span: Range | null;
-  frames: FrameKinds;
-  /** frames that only pass the call on are shown as well */
-  noise: boolean;
-  /** frames that a flame graph leaves out, and those that it points out */
-  hide: string;
-  find: string;
-  /** id of the frame between its callers and its callees; null: an icicle */
-  sandwich: number | null;
-  /** frame ids from the outside to the node that fills the width */
-  zoom: readonly number[];
-  table: TableName;
-  /** null: as the table likes it */
-  sort: Sort | null;
-}
-
-export const START: PageState = {
-  view: "overview",
-  file: 0,
-  device: null,
-  axis: "step",
-  x: null,
-  y: null,
-  colour: "stack",
-  at: null,
-  sel: null,
-  q: "",
-  sql: "",
-  mark: null,
-  only: false,
-  filter: "",
-  flame: "live",
-  span: null,
-  frames: "all",
-  noise: false,
-  hide: "",
-  find: "",
-  sandwich: null,
-  zoom: [],
-  table: "allocations",
-  sort: null,
-};
+export * from "./page_state";
 
 const LONGEST_TEXT = 20_000;
 
@@ -111,6 +46,10 @@ function range(text: string): Range | null {
   if (low === undefined || high === undefined || rest.length > 0) return null;
   if (!Number.isFinite(low) || !Number.isFinite(high) || high <= low) return null;
   return [low, high];
+}
+
+function flag(text: string): true | null {
+  return text === "1" ? true : null;
 }
 
 function number(value: number): string {
@@ -147,12 +86,22 @@ const READERS: Record<string, (text: string) => unknown> = {
   q: short,
   sql: short,
   mark: (text) => (text === "search" || text === "sql" ? text : null),
-  only: (text) => (text === "1" ? true : null),
+  order: (text) => STATE_SORTS.find((by) => by === text) ?? null,
+  flat: flag,
+  scale: flag,
+  seg: natural,
+  act: (text) => (isEventGroup(text) ? text : null),
+  ev: short,
+  ay: range,
+  hue: (text) => HUES.find((by) => by === text) ?? null,
+  whole: flag,
+  red: flag,
+  only: flag,
   filter: short,
   flame: oneOf(FLAMES),
   span: range,
   frames: oneOf(FRAME_KINDS),
-  noise: (text) => (text === "1" ? true : null),
+  noise: flag,
   hide: short,
   find: short,
   sandwich: natural,
@@ -188,6 +137,16 @@ export function parseHash(hash: string, views: readonly string[]): PageState {
     sql: (query.get("sql") ?? "").slice(0, LONGEST_TEXT),
     mark: read<MarkSource>("mark"),
     only: read<boolean>("only") ?? START.only,
+    order: read<StateSort>("order") ?? START.order,
+    flat: read<boolean>("flat") ?? START.flat,
+    scale: read<boolean>("scale") ?? START.scale,
+    seg: read<number>("seg"),
+    act: read<string>("act") ?? START.act,
+    ev: read<string>("ev") ?? START.ev,
+    ay: read<Range>("ay"),
+    hue: read<Hue>("hue") ?? START.hue,
+    whole: read<boolean>("whole") ?? START.whole,
+    red: read<boolean>("red") ?? START.red,
     filter: read<string>("filter") ?? START.filter,
     flame: read<FlameOf>("flame") ?? START.flame,
     span: read<Range>("span"),
@@ -228,6 +187,16 @@ export function formatHash(state: PageState): string {
   if (state.sql !== "") query.set("sql", state.sql);
   if (state.mark !== null) query.set("mark", state.mark);
   if (state.only) query.set("only", "1");
+  if (state.order !== START.order) query.set("order", state.order);
+  if (state.flat) query.set("flat", "1");
+  if (state.scale) query.set("scale", "1");
+  if (state.seg !== null) query.set("seg", String(state.seg));
+  if (state.act !== "") query.set("act", state.act);
+  if (state.ev !== "") query.set("ev", state.ev);
+  if (state.ay) query.set("ay", state.ay.map(number).join(","));
+  if (state.hue !== START.hue) query.set("hue", state.hue);
+  if (state.whole) query.set("whole", "1");
+  if (state.red) query.set("red", "1");
   if (state.filter !== "") query.set("filter", state.filter);
   if (state.flame !== START.flame) query.set("flame", state.flame);
   if (state.span) query.set("span", state.span.map(number).join(","));

@@ -43,6 +43,24 @@ const GROUPS: readonly { title: string; keys: readonly [string, readonly string[
     ],
   },
   {
+    title: "State",
+    keys: [
+      ["Step back, on", ["←", "→"]],
+      ["Ten steps", ["⇧←", "⇧→"]],
+      ["First, last event", ["Home", "End"]],
+      ["Play, pause", ["space"]],
+      ["Next segment, in their list", ["↑", "↓"]],
+      ["Filter the events", ["e"]],
+    ],
+  },
+  {
+    title: "Map",
+    keys: [
+      ["Zoom, pan addresses", ["⇧W", "⇧S", "⇧↑", "⇧↓"]],
+      ["Red what an out-of-memory met", ["r"]],
+    ],
+  },
+  {
     title: "Find and choose",
     keys: [
       ["Search", ["/"]],

@@ -3,8 +3,10 @@
 import type { ComponentType } from "preact";
 import type { IconName } from "../ui/icons";
 import { FlameView } from "./flame/flame_view";
+import { MapView } from "./map/map_view";
 import { OverviewView } from "./overview/overview_view";
 import { SqlView } from "./sql/sql_view";
+import { StateView } from "./state/state_view";
 import { TablesView } from "./tables/tables_view";
 import { TimelineView } from "./timeline/timeline_view";
 
@@ -41,6 +43,24 @@ export const VIEWS: readonly View[] = [
     docked: true,
     needsDevice: true,
     component: TimelineView,
+  },
+  {
+    name: "map",
+    title: "Map",
+    group: "Look",
+    icon: "map",
+    docked: true,
+    needsDevice: true,
+    component: MapView,
+  },
+  {
+    name: "state",
+    title: "State",
+    group: "Look",
+    icon: "state",
+    docked: true,
+    needsDevice: true,
+    component: StateView,
   },
   {
     name: "flame",

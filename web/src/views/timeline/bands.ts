@@ -3,11 +3,11 @@
 import type { Annotation } from "../../api/contract";
 import { font, label, type Surface } from "../../ui/plot";
 import { visible } from "../../ui/visible";
-import { type Frame, GUTTER, LANE_HEIGHT, MOST_LANES, toX } from "./frame";
+import { GUTTER, LANE_HEIGHT, MOST_LANES, toX, type XFrame } from "./frame";
 
 const ROOM = 8;
 
-export function drawBands(s: Surface, frame: Frame): void {
+export function drawBands(s: Surface, frame: XFrame): void {
   if (frame.lanes === 0) return;
   font(s);
   label(s, "phase", GUTTER - 11, 4 + LANE_HEIGHT / 2, { align: "right" });
@@ -40,11 +40,11 @@ export function drawable(list: readonly Annotation[]): Annotation[] {
     .sort((a, b) => a.begin_step - b.begin_step || a.begin_us - b.begin_us || a.depth - b.depth);
 }
 
-function begin(frame: Frame, one: Annotation): number {
+function begin(frame: XFrame, one: Annotation): number {
   return frame.domain.axis === "time" ? one.begin_us - frame.domain.base : one.begin_step;
 }
 
-function end(frame: Frame, one: Annotation): number {
+function end(frame: XFrame, one: Annotation): number {
   if (frame.domain.axis === "time") {
     return one.end_us === null ? frame.domain.end : one.end_us - frame.domain.base;
   }

@@ -188,7 +188,7 @@ export class Feed {
 }
 
 /** Where the out-of-memory events stand; one without a time has no place on an axis of time. */
-function oomMarks(of: DeviceInfo, domain: Domain): OomMark[] {
+export function oomMarks(of: DeviceInfo, domain: Domain): OomMark[] {
   return of.ooms.flatMap((oom) => {
     if (domain.axis === "step") return [{ position: oom.step + 0.5, oom }];
     return oom.time_us === null ? [] : [{ position: oom.time_us - domain.base, oom }];

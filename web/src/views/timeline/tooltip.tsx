@@ -113,12 +113,25 @@ export function Tooltip() {
             )}
           </>
         )}
-        <dt>Step here</dt>
-        <dd>{integer(now.under.step)}</dd>
-        <dt>Live after it</dt>
-        <dd>
-          <Bytes value={now.under.activeBytes} />
-        </dd>
+        {!Number.isNaN(now.under.step) && (
+          <>
+            <dt>Step here</dt>
+            <dd>{integer(now.under.step)}</dd>
+          </>
+        )}
+        {Number.isNaN(now.under.activeBytes) ? (
+          <>
+            <dt>Address</dt>
+            <dd class="mono">{more?.address ?? "…"}</dd>
+          </>
+        ) : (
+          <>
+            <dt>Live after it</dt>
+            <dd>
+              <Bytes value={now.under.activeBytes} />
+            </dd>
+          </>
+        )}
       </dl>
       {frame !== "" && <FrameLabel label={frame} />}
     </div>
