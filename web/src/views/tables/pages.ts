@@ -2,7 +2,7 @@
 import { computed, effect, signal } from "@preact/signals";
 import { type ApiError, asApiError, getJson, isAbort } from "../../api/client";
 import type { TableAnswer, TableCell } from "../../api/views_contract";
-import { passing } from "../../state/filters";
+import { filterPending, passing } from "../../state/filters";
 import { page, pictured, place } from "../../state/store";
 import { sortOf } from "./columns";
 
@@ -11,7 +11,7 @@ const KEPT_PAGES = 60;
 
 /** What the rows on the screen are rows of. */
 export const question = computed(() => {
-  if (page.value.view !== "tables" || !place.value) return null;
+  if (page.value.view !== "tables" || !place.value || filterPending.value) return null;
   const sort = sortOf(page.value.table, page.value.sort);
   return {
     ...place.value,
