@@ -98,7 +98,7 @@ describe("the flame view", { skip, timeout: 600_000 }, () => {
       const asked = page.waitForResponse((response) => /from=100&to=300/.test(response.url()));
       await page.getByLabel("second").press("Enter");
       await asked;
-      assert.equal(await waitForParam(page, "span", Boolean), "100,300");
+      await waitForParam(page, "span", (now) => now === "100,300");
       assert.match(await page.locator(".viewhead .sub").innerText(), /grown from step 100 to 300/);
       assert.match(await page.locator(".viewhead .sub").innerText(), /[+−][\d.]+ [KMG]iB/);
     }));

@@ -255,6 +255,7 @@ describe("filters", { skip, timeout: 600_000 }, () => {
         await page.keyboard.press("Enter");
         await waitForParam(page, "filter", Boolean);
         await page.keyboard.press("Escape");
+        await page.waitForSelector("text=No allocation passes");
         await settled(page);
         const after = await coloured();
         assert.ok(before > 0.1 && after < before / 4, `coloured: ${before} before, ${after} after`);
