@@ -180,7 +180,7 @@ describe("filters", { skip, timeout: 600_000 }, () => {
     use(browser, at("#timeline"), async (page) => {
       await settled(page);
       await page.keyboard.press("F");
-      await page.locator("#filter").waitFor();
+      await page.waitForSelector("#filter:focus");
       await page.keyboard.type("size:>=1MiB");
       await page.keyboard.press("Enter");
       assert.equal(await waitForParam(page, "filter", Boolean), "size:>=1MiB");
@@ -251,6 +251,7 @@ describe("filters", { skip, timeout: 600_000 }, () => {
         };
         const before = await coloured();
         await page.keyboard.press("F");
+        await page.waitForSelector("#filter:focus");
         await page.keyboard.type("life:<1");
         await page.keyboard.press("Enter");
         await waitForParam(page, "filter", Boolean);
