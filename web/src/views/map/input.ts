@@ -1,5 +1,6 @@
 // Pointer and wheel on the map, turned into moves of the window on both axes.
 import type { Range } from "../../state/url";
+import { bandAt, bandRange } from "../timeline/bands";
 import { panBy, zoomAt } from "../timeline/window";
 import type { MapScene, UnderMap } from "./scene";
 
@@ -81,7 +82,12 @@ export function attachMapInput(
   );
   const release = (event: PointerEvent) => {
     if (drag && drag.id === event.pointerId && !drag.moved && event.type === "pointerup") {
-      hands.onClick(scene.under(event.offsetX, event.offsetY));
+      const { frame } = scene;
+      const band = frame && bandAt(frame, event.offsetX, event.offsetY);
+      if (frame && band) {
+        scene.moveTo(bandRange(frame, band), scene.y, true);
+        hands.onMoved();
+      } else hands.onClick(scene.under(event.offsetX, event.offsetY));
     }
     drag = null;
   };

@@ -22,7 +22,7 @@ import { rowsWindow, scrollTo } from "../../ui/rows_window";
 import { Bytes } from "../../ui/text";
 import { integer } from "../../ui/units";
 import { visible } from "../../ui/visible";
-import { rowText, signOf } from "./words";
+import { signOf } from "./words";
 
 const ROW = 24;
 const PAGE = 100;
@@ -95,7 +95,7 @@ function Row({ row, index }: { row: EventRow | null; index: number }) {
       class={`evrow${row?.action === "oom" ? " oom" : ""}${quiet ? " quiet" : ""}`}
       role="option"
       aria-selected={chosen}
-      aria-label={row ? rowText(row) : "being asked for"}
+      aria-busy={row === null}
       title={
         row?.label ? visible(`${row.label}${row.address_id ? `\n${row.address_id}` : ""}`) : ""
       }

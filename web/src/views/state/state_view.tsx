@@ -11,7 +11,7 @@ import { Icon } from "../../ui/icons";
 import { Menu } from "../../ui/menu";
 import { ErrorNotice } from "../../ui/notice";
 import { Bytes } from "../../ui/text";
-import { integer, percent } from "../../ui/units";
+import { bytesText, integer, percent } from "../../ui/units";
 import { askRow, EventRows } from "./event_rows";
 import { playing, stopPlaying, togglePlaying } from "./player";
 import { Scrubber } from "./scrubber";
@@ -174,8 +174,8 @@ function Foot() {
       <span>
         <i class="sw l-live" /> live <Bytes value={sums.live_bytes} />
       </span>
-      <span title={`of ${integer(sums.owned_bytes)} B owned`}>
-        <i class="sw l-free" /> free <Bytes value={sums.free_bytes} /> {percent(share)}
+      <span title={`${percent(share)} of ${bytesText(sums.owned_bytes)} owned`}>
+        <i class="sw l-free" /> free <Bytes value={sums.free_bytes} />
       </span>
       <span title="freed, but other streams still use it">
         <i class="sw l-pend" /> pending <Bytes value={sums.pending_bytes} />
@@ -183,11 +183,11 @@ function Foot() {
       <span title="blocks minus what was requested">
         <i class="sw l-round" /> rounding <Bytes value={sums.rounding_bytes} />
       </span>
-      <span title="older than the recording">
+      <span class="opt" title="older than the recording">
         <i class="sw cat9" /> older
       </span>
       <span class="end faint" title="free parts that no live block keeps from going back">
-        could go back <Bytes value={sums.releasable_bytes} />
+        releasable <Bytes value={sums.releasable_bytes} />
       </span>
     </div>
   );

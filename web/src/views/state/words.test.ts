@@ -15,7 +15,7 @@ const SEGMENT = {
 describe("the words of the state", () => {
   it("name what pins a segment, or why nothing does", () => {
     expect(pinText(SEGMENT)).toBe("rotary.py:47");
-    expect(pinText({ ...SEGMENT, blocks: 0 })).toBe("nothing: could go back");
+    expect(pinText({ ...SEGMENT, blocks: 0 })).toBe("nothing");
     expect(pinText({ ...SEGMENT, free_bytes: 0 })).toBe("no free part");
     expect(pinText({ ...SEGMENT, pinned_bytes: 0 })).toBe("free pages could go back");
     expect(pinText({ ...SEGMENT, pins: [] })).toBe("unknown");

@@ -1,7 +1,5 @@
 // How the State view names what it shows.
-import type { EventRow } from "../../api/events";
 import type { LayoutGroup, LayoutSegment, StateSort } from "../../api/layout";
-import { bytesText } from "../../ui/units";
 
 export const SORT_NAMES: Record<StateSort, string> = {
   waste: "free bytes",
@@ -48,12 +46,8 @@ export function placeOfLabel(label: string): string {
 
 /** Why the driver could not have the segment back. */
 export function pinText(of: LayoutSegment): string {
-  if (of.blocks === 0) return "nothing: could go back";
+  if (of.blocks === 0) return "nothing";
   if (of.free_bytes === 0) return "no free part";
   if (of.pinned_bytes === 0) return "free pages could go back";
   return of.pins[0] ? placeOfLabel(of.pins[0].label) || "unknown stack" : "unknown";
-}
-
-export function rowText(row: EventRow): string {
-  return `step ${row.step}, ${signOf(row.action)[1]}, ${bytesText(row.size_bytes)}`;
 }

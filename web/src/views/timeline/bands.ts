@@ -1,6 +1,7 @@
 // Annotations as bands in lanes: the outermost strong, what is nested below it plain.
 
 import type { Annotation } from "../../api/contract";
+import type { Range } from "../../state/url";
 import { font, label, type Surface } from "../../ui/plot";
 import { visible } from "../../ui/visible";
 import { GUTTER, LANE_HEIGHT, MOST_LANES, toX, type XFrame } from "./frame";
@@ -31,6 +32,23 @@ export function drawBands(s: Surface, frame: XFrame): void {
     drawBand(s, one, left, Math.max(left + 1, right));
   }
   s.c.restore();
+}
+
+/** The band under a pixel of the lanes; the last one drawn lies on top. */
+export function bandAt(frame: XFrame, pixelX: number, pixelY: number): Annotation | null {
+  const lane = Math.floor((pixelY - 4) / (LANE_HEIGHT + 1));
+  if (pixelX < frame.plot.left || lane < 0 || lane >= frame.lanes) return null;
+  const within = (one: Annotation) =>
+    one.depth === lane &&
+    toX(frame, begin(frame, one)) <= pixelX &&
+    Math.max(toX(frame, begin(frame, one)) + 1, toX(frame, end(frame, one))) > pixelX;
+  return frame.annotations.findLast(within) ?? null;
+}
+
+/** What a phase covers, as positions of the axis. */
+export function bandRange(frame: XFrame, one: Annotation): Range {
+  const [low, high] = [begin(frame, one), end(frame, one)];
+  return [low, Math.max(low + 1, high)];
 }
 
 /** In the order of their beginnings on either axis, and only those in lanes that are drawn. */
