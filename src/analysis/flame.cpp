@@ -12,15 +12,31 @@ StackId allocatingStack(const model::Allocations& a, uint32_t row) {
   return a.has(row, model::kStackIsOfFree) ? StackId() : a.stack[row];
 }
 
+using WeightOfStack = boost::unordered_flat_map<uint32_t, StackWeight>;
+
 // By stack id, so that sums of equal input have an equal order.
-std::vector<StackWeight> sortedWeights(
-    const boost::unordered_flat_map<uint32_t, FlameWeight>& weight_of) {
+std::vector<StackWeight> sortedWeights(const WeightOfStack& weight_of) {
   std::vector<StackWeight> weights;
-  for (const auto& [stack, weight] : weight_of) weights.push_back({StackId(stack), weight});
+  for (const auto& [stack, weight] : weight_of) {
+    weights.push_back(weight);
+    weights.back().stack = StackId(stack);
+  }
   std::sort(weights.begin(), weights.end(), [](const StackWeight& x, const StackWeight& y) {
     return x.stack.value < y.stack.value;
   });
   return weights;
+}
+
+// The category of nearly all of the bytes.
+std::optional<Category> mainCategory(const CategoryBytes& bytes, uint64_t whole) {
+  constexpr double kNearlyAll = 0.97;
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    auto share = static_cast<double>(bytes[i]);
+    if (bytes[i] > 0 && share >= kNearlyAll * static_cast<double>(whole)) {
+      return static_cast<Category>(i);
+    }
+  }
+  return std::nullopt;
 }
 
 // The frames of a stack that are shown, outermost first.
@@ -73,25 +89,28 @@ constexpr uint32_t kNoStackKey = UINT32_MAX;
 
 class Tree {
  public:
-  Tree() { nodes_.emplace_back(); }
+  Tree() {
+    nodes_.emplace_back();
+    category_bytes_.emplace_back();
+  }
 
   // `Way` = a range of frames, from the root on.
   template <class Way>
-  void add(const Way& way, const FlameWeight& weight) {
+  void add(const Way& way, const StackWeight& weight) {
     uint32_t at = 0;
-    nodes_[0].weight.add(weight);
+    addTo(at, weight);
     for (uint32_t frame : way) {
       at = childOf(at, frame);
-      nodes_[at].weight.add(weight);
+      addTo(at, weight);
     }
-    nodes_[at].self_weight.add(weight);
+    nodes_[at].self_weight.add(weight.weight);
   }
-  void addWithoutStack(const FlameWeight& weight) {
+  void addWithoutStack(const StackWeight& weight) {
     uint32_t child = childOf(0, kNoStackKey);
     nodes_[child].no_stack = true;
-    nodes_[child].weight.add(weight);
-    nodes_[child].self_weight.add(weight);
-    nodes_[0].weight.add(weight);
+    addTo(child, weight);
+    nodes_[child].self_weight.add(weight.weight);
+    addTo(0, weight);
   }
 
   // In order, with what is small summed up.
@@ -122,6 +141,8 @@ class Tree {
       auto here = static_cast<uint32_t>(flame.nodes.size());
       flame.nodes.push_back(nodes_[node]);
       flame.nodes.back().parent = parent;
+      flame.nodes.back().category =
+          mainCategory(category_bytes_[node], nodes_[node].weight.plus_bytes);
       FlameNode other{.parent = here};
       size_t opened = open.size();
       for (size_t i = first_child[node]; i < first_child[node + 1]; ++i) {
@@ -142,10 +163,18 @@ class Tree {
   }
 
  private:
+  void addTo(uint32_t node, const StackWeight& weight) {
+    nodes_[node].weight.add(weight.weight);
+    for (size_t i = 0; i < kCategories; ++i) category_bytes_[node][i] += weight.category_bytes[i];
+  }
+
   uint32_t childOf(uint32_t parent, uint32_t frame) {
     uint64_t key = uint64_t{parent} << 32 | frame;
     auto [found, fresh] = child_of_.try_emplace(key, static_cast<uint32_t>(nodes_.size()));
-    if (fresh) nodes_.push_back({.parent = parent, .frame = FrameId(frame)});
+    if (fresh) {
+      nodes_.push_back({.parent = parent, .frame = FrameId(frame)});
+      category_bytes_.emplace_back();
+    }
     return found->second;
   }
 
@@ -164,18 +193,22 @@ class Tree {
   }
 
   std::vector<FlameNode> nodes_;
+  std::vector<CategoryBytes> category_bytes_;  // beside them
   boost::unordered_flat_map<uint64_t, uint32_t> child_of_;
 };
 
 }  // namespace
 
-std::vector<StackWeight> weightsOf(const model::Trace& trace, std::span<const uint32_t> rows) {
+std::vector<StackWeight> weightsOf(const model::Trace& trace, std::span<const uint32_t> rows,
+                                   const Categories* categories) {
   const model::Allocations& a = trace.allocations;
-  boost::unordered_flat_map<uint32_t, FlameWeight> weight_of;
+  WeightOfStack weight_of;
   for (uint32_t row : rows) {
-    FlameWeight& weight = weight_of[allocatingStack(a, row).value];
-    weight.plus_bytes += a.block_bytes[row];
-    weight.plus_blocks++;
+    StackWeight& of = weight_of[allocatingStack(a, row).value];
+    of.weight.plus_bytes += a.block_bytes[row];
+    of.weight.plus_blocks++;
+    if (categories == nullptr) continue;
+    of.category_bytes[static_cast<size_t>(categories->of(row))] += a.block_bytes[row];
   }
   return sortedWeights(weight_of);
 }
@@ -183,18 +216,19 @@ std::vector<StackWeight> weightsOf(const model::Trace& trace, std::span<const ui
 std::vector<StackWeight> growthOf(const model::Trace& trace, std::span<const uint32_t> before,
                                   std::span<const uint32_t> after) {
   const model::Allocations& a = trace.allocations;
-  boost::unordered_flat_map<uint32_t, FlameWeight> weight_of;
+  WeightOfStack weight_of;
   for (uint32_t row : after) {
-    FlameWeight& weight = weight_of[allocatingStack(a, row).value];
+    FlameWeight& weight = weight_of[allocatingStack(a, row).value].weight;
     weight.plus_bytes += a.block_bytes[row];
     weight.plus_blocks++;
   }
   for (uint32_t row : before) {
-    FlameWeight& weight = weight_of[allocatingStack(a, row).value];
+    FlameWeight& weight = weight_of[allocatingStack(a, row).value].weight;
     weight.minus_bytes += a.block_bytes[row];
     weight.minus_blocks++;
   }
-  for (auto& [stack, weight] : weight_of) {  // what both have does not count
+  for (auto& [stack, of] : weight_of) {  // what both have does not count
+    FlameWeight& weight = of.weight;
     uint64_t bytes = std::min(weight.plus_bytes, weight.minus_bytes);
     uint64_t blocks = std::min(weight.plus_blocks, weight.minus_blocks);
     weight.plus_bytes -= bytes;
@@ -236,9 +270,9 @@ Flame flameOf(const AnalysedTrace& analysed, std::span<const StackWeight> weight
   Tree tree;
   for (const StackWeight& w : weights) {
     if (w.stack.valid() && analysed.trace.stacks.depth(w.stack) > 0) {
-      tree.add(paths.of(w.stack), w.weight);
+      tree.add(paths.of(w.stack), w);
     } else {
-      tree.addWithoutStack(w.weight);
+      tree.addWithoutStack(w);
     }
   }
   return tree.cut(options);
@@ -256,8 +290,8 @@ Sandwich sandwichOf(const AnalysedTrace& analysed, std::span<const StackWeight> 
     auto outermost = std::find(path.begin(), path.end(), middle);
     if (outermost == path.end()) continue;
     auto outwards = std::make_reverse_iterator(outermost);
-    callers.add(std::ranges::subrange(outwards, path.rend()), w.weight);
-    callees.add(std::ranges::subrange(outermost + 1, path.end()), w.weight);
+    callers.add(std::ranges::subrange(outwards, path.rend()), w);
+    callees.add(std::ranges::subrange(outermost + 1, path.end()), w);
   }
   return {callers.cut(options), callees.cut(options)};
 }

@@ -12,7 +12,9 @@
 // Cost: O(frames of the stacks that hold bytes), one hash lookup each.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -35,13 +37,18 @@ struct FlameWeight {
     minus_blocks += other.minus_blocks;
   }
 };
+// Bytes by category, for what colours have to say. Differences have none.
+using CategoryBytes = std::array<uint64_t, kCategories>;
 struct StackWeight {
   StackId stack;  // invalid: no stack recorded
   FlameWeight weight;
+  CategoryBytes category_bytes{};
 };
 
-// Block bytes by stack. Stacks of frees say nothing about who allocated: they count as none.
-std::vector<StackWeight> weightsOf(const model::Trace& trace, std::span<const uint32_t> rows);
+// Block bytes by stack, and by category if there are `categories`. Stacks of frees say nothing about
+// who allocated: they count as none.
+std::vector<StackWeight> weightsOf(const model::Trace& trace, std::span<const uint32_t> rows,
+                                   const Categories* categories = nullptr);
 // What the second holds more and less than the first, stack by stack.
 std::vector<StackWeight> growthOf(const model::Trace& trace, std::span<const uint32_t> before,
                                   std::span<const uint32_t> after);
@@ -69,8 +76,9 @@ struct FlameNode {
   FrameId frame{};              // invalid: the root, what has no stack, or "other"
   uint32_t merged = 0;          // "other": so many nodes
   bool no_stack = false;
-  FlameWeight weight{};       // with everything below
-  FlameWeight self_weight{};  // stacks that end here
+  std::optional<Category> category{};  // of nearly all its bytes: 97 % and more
+  FlameWeight weight{};                // with everything below
+  FlameWeight self_weight{};           // stacks that end here
 };
 
 struct Flame {

@@ -24,6 +24,7 @@ struct Weights {
 base::Result<Weights> weightsOf(const Question& question, const Place& place) {
   const Params& params = question.params;
   const model::Trace& trace = place.file->analysed->trace;
+  const analysis::Categories* categories = place.file->analysed->categories.get();
   const analysis::DeviceAnalysis& device = *place.device;
   TG_ASSIGN_OR_RETURN(std::shared_ptr<const view::FilterSet> filter,
                       filterOf(question, *place.file));
@@ -42,7 +43,7 @@ base::Result<Weights> weightsOf(const Question& question, const Place& place) {
       TG_ASSIGN_OR_RETURN(step, stepOf("step"));
     }
     weights.from = weights.to = step;
-    weights.stacks = analysis::weightsOf(trace, filtered(device.live.liveAt(step)));
+    weights.stacks = analysis::weightsOf(trace, filtered(device.live.liveAt(step)), categories);
     return weights;
   }
   if (weights.what != "allocated" && weights.what != "churn" && weights.what != "growth") {
@@ -57,11 +58,11 @@ base::Result<Weights> weightsOf(const Question& question, const Place& place) {
     weights.stacks = analysis::growthOf(trace, filtered(device.live.liveAt(from)),
                                         filtered(device.live.liveAt(to)));
   } else if (weights.what == "allocated") {
-    weights.stacks =
-        analysis::weightsOf(trace, filtered(analysis::allocatedIn(trace, device, from, to + 1)));
+    weights.stacks = analysis::weightsOf(
+        trace, filtered(analysis::allocatedIn(trace, device, from, to + 1)), categories);
   } else {
-    weights.stacks =
-        analysis::weightsOf(trace, filtered(analysis::churnIn(trace, device, from, to + 1)));
+    weights.stacks = analysis::weightsOf(
+        trace, filtered(analysis::churnIn(trace, device, from, to + 1)), categories);
   }
   return weights;
 }
@@ -133,7 +134,7 @@ json treeJson(const Flame& flame, FrameTable& frames) {
   json parent = json::array(), frame = json::array(), kind = json::array();
   json plus = json::array(), minus = json::array(), self_plus = json::array(),
        self_minus = json::array(), blocks = json::array(), minus_blocks = json::array(),
-       merged = json::array();
+       merged = json::array(), category = json::array();
   for (const FlameNode& node : flame.nodes) {
     bool is_root = node.parent == FlameNode::kNoParent;
     parent.push_back(is_root ? json(-1) : json(node.parent));
@@ -149,6 +150,7 @@ json treeJson(const Flame& flame, FrameTable& frames) {
     blocks.push_back(node.weight.plus_blocks);
     minus_blocks.push_back(node.weight.minus_blocks);
     merged.push_back(node.merged);
+    category.push_back(node.category ? static_cast<int>(*node.category) : -1);
   }
   return {{"nodes", flame.nodes.size()},
           {"nodes_total", flame.nodes_before},
@@ -162,7 +164,8 @@ json treeJson(const Flame& flame, FrameTable& frames) {
           {"self_minus_bytes", std::move(self_minus)},
           {"blocks", std::move(blocks)},
           {"minus_blocks", std::move(minus_blocks)},
-          {"merged", std::move(merged)}};
+          {"merged", std::move(merged)},
+          {"category", std::move(category)}};
 }
 
 }  // namespace

@@ -98,9 +98,9 @@ describe("the flame view", { skip, timeout: 600_000 }, () => {
       const asked = page.waitForResponse((response) => /from=100&to=300/.test(response.url()));
       await page.getByLabel("second").press("Enter");
       await asked;
-      assert.equal(await waitForParam(page, "span", Boolean), "100,300");
+      await waitForParam(page, "span", (now) => now === "100,300");
       assert.match(await page.locator(".viewhead .sub").innerText(), /grown from step 100 to 300/);
-      assert.match(await page.locator(".viewhead .sub").innerText(), /\+.*−.*net/);
+      assert.match(await page.locator(".viewhead .sub").innerText(), /[+−][\d.]+ [KMG]iB/);
     }));
 
   it("takes the range of the timeline", () =>
@@ -208,6 +208,28 @@ describe("the flame view", { skip, timeout: 600_000 }, () => {
       page.complaints.length = 0;
     }));
 
+  it("says when nothing grew, and offers the peak", () =>
+    use(browser, at("#flame?flame=growth&span=100,101&filter=size:>1TiB"), async (page) => {
+      await page.waitForSelector(".note-box");
+      assert.match(await page.locator(".note-box").innerText(), /No growth[\s\S]*both marks/);
+      await page.getByRole("button", { name: "Clear the filter" }).click();
+      await waitForParam(page, "filter", (now) => now === null);
+      assert.deepEqual(await axeComplaints(page), []);
+    }));
+
+  it("has the colours of categories, the same in cell and legend", () =>
+    use(browser, at("#flame?flame=peak&colour=category"), async (page) => {
+      await drawn(page);
+      const flame = await ask(page, "api/flame?file=0&of=peak");
+      assert.equal(flame.tree.category.length, flame.tree.nodes);
+      const known = flame.tree.category.filter((slot) => slot >= 0);
+      assert.ok(known.length > 0);
+      assert.ok((await page.locator(".flamelist .sw").count()) > 0);
+      await page.getByRole("button", { name: /Colour category/ }).click();
+      await page.getByRole("option", { name: "stack" }).click();
+      await waitForParam(page, "colour", (now) => now === null);
+    }));
+
   it("keeps everything in its link", () =>
     use(browser, at("#flame?flame=growth&span=20,220&frames=python&find=forward&filter=size:>=1k"), async (page) => {
       await drawn(page);
@@ -226,7 +248,7 @@ describe("the flame view", { skip, timeout: 600_000 }, () => {
     ]) {
       await use(
         browser,
-        at("#flame?flame=growth&filter=size:>=1k"),
+        at("#flame?flame=growth&span=0,300&filter=size:>=1k"),
         async (page) => {
           await drawn(page);
           assert.deepEqual(await axeComplaints(page), []);

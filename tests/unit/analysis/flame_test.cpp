@@ -52,6 +52,23 @@ TEST(Flame, LinesOfAFunctionCanBeOneFrame) {
   EXPECT_EQ(flame.nodes[3].weight.plus_bytes, 3 * kMiB);
 }
 
+TEST(Flame, NodesHaveTheCategoryOfNearlyAllTheirBytes) {
+  TraceBuilder b;
+  b.stack({"attention@m.py:1", "main@m.py:9"}).alloc(0x100000000, 99 * kMiB);
+  b.stack({"cross_entropy@m.py:2", "attention@m.py:1", "main@m.py:9"}).alloc(0x200000000, kMiB);
+  b.stack({"layer_norm@m.py:5", "main@m.py:9"}).alloc(0x300000000, 50 * kMiB);
+  AnalysedTrace analysed(b.build());
+  std::vector<uint32_t> rows = analysed.devices[0]->live.liveAt(2);
+  Flame flame = flameOf(analysed, weightsOf(analysed.trace, rows, analysed.categories.get()), {});
+  ASSERT_EQ(flame.nodes.size(), 5u);
+  EXPECT_EQ(flame.nodes[1].category, std::nullopt) << "main holds two in parts";
+  EXPECT_EQ(flame.nodes[2].category, Category::kAttention) << "99 % of it";
+  EXPECT_EQ(flame.nodes[3].category, Category::kLogits);
+  EXPECT_EQ(flame.nodes[4].category, Category::kNorm);
+  Flame without = flameOf(analysed, weights(analysed, 2), {});
+  EXPECT_EQ(without.nodes[2].category, std::nullopt) << "nobody asked for categories";
+}
+
 TEST(Flame, HiddenFramesAreLeftOut) {
   AnalysedTrace analysed = threeWays();
   auto pattern = TextPattern::compile("/m.py:[29] /");

@@ -60,6 +60,7 @@ describe("terms of a filter", () => {
     expect(termWords({ key: "category", value: "norm,logits", not: true })).toBe(
       "not category norm, logits",
     );
+    expect(termWords({ key: "size", value: ">=1MiB", not: false })).toBe("block ≥ 1MiB");
     expect(termWords({ key: "", value: "odd", not: false })).toBe("odd");
   });
 });

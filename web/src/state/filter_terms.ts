@@ -104,7 +104,10 @@ const WORDS: Record<string, string> = {
 /** For a chip: "not category unknown", "block >=1MiB". */
 export function termWords(term: Term): string {
   const word = WORDS[term.key] ?? term.key;
-  return `${term.not ? "not " : ""}${word === "" ? "" : `${word} `}${term.value.replaceAll(",", ", ")}`;
+  return `${term.not ? "not " : ""}${word === "" ? "" : `${word} `}${term.value
+    .replaceAll(",", ", ")
+    .replace(/^>=/, "≥ ")
+    .replace(/^<=/, "≤ ")}`;
 }
 
 /** "1MiB..2MiB" → ["1MiB", "2MiB"]; what is no such range stays as it was written. */

@@ -25,6 +25,11 @@ effect(() => {
   else if (data && !loading) passing.value = wanted;
 });
 
+/** Not yet known: who asks now would show for a moment what the link filters away. */
+export const filterPending = computed(
+  () => page.value.filter.trim() !== "" && passing.value === null && !filtered.value.error,
+);
+
 /** Without the frame that the flame graph points out itself: its shapes must not move. */
 export const passingForFlame = computed<string | null>(() => {
   if (passing.value === null) return null;

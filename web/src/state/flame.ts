@@ -3,7 +3,7 @@ import { computed } from "@preact/signals";
 import { decodeTree, type FlameAnswer, type FlameTree, type SandwichAnswer } from "../api/flame";
 import { cursorStep } from "./cursor";
 import { termOf } from "./filter_terms";
-import { passingForFlame } from "./filters";
+import { filterPending, passingForFlame } from "./filters";
 import { device, follow, page, place } from "./store";
 import type { FlameOf, Range } from "./url";
 
@@ -42,7 +42,9 @@ function params() {
   };
 }
 
-const shown = computed(() => page.value.view === "flame" && place.value !== null);
+const shown = computed(
+  () => page.value.view === "flame" && place.value !== null && !filterPending.value,
+);
 
 export const flame = follow<FlameAnswer>(
   () => (shown.value ? { path: "flame", params: params() } : null),

@@ -1,7 +1,7 @@
 // The filter above the views: a chip for every term, a field for those who write them, a panel for
 // those who choose them, and what passes. Views that know no filter do not show it.
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { formatTerms, parseTerms, type Term, termWords } from "../state/filter_terms";
 import { filtered, filterOpen, setFilter } from "../state/filters";
 import { flameTree } from "../state/flame";
@@ -83,7 +83,8 @@ export function FilterBar() {
   const panel = useSignal(false);
   const on = page.value.filter !== "" || filterOpen.value;
   const shown = on && viewNamed(page.value.view)?.unfiltered !== true;
-  useEffect(() => {
+  // before the next key arrives
+  useLayoutEffect(() => {
     if (filterOpen.value) input.current?.focus();
   }, [filterOpen.value]);
   useEffect(() => {

@@ -29,6 +29,7 @@ const GROUPS: readonly { title: string; keys: readonly [string, readonly string[
       ["Sandwich and back", ["b"]],
       ["Next, previous kind of bytes", ["m", "M"]],
       ["Point out frames", ["p"]],
+      ["Colour by stack or category", ["g"]],
     ],
   },
   {

@@ -21,6 +21,8 @@ export interface Look {
   found: ReadonlySet<FlameNode> | null;
   /** the frame that was picked */
   picked: number | null;
+  /** the root is the frame of a sandwich, not everything */
+  sandwich: boolean;
   difference: boolean;
   totalBytes: number;
   rootText: string;
@@ -187,7 +189,8 @@ export function drawCells(s: Surface, layers: Layers, look: Look, marks: Marks, 
       s.c.fillRect(box.x, box.y, box.width, CELL);
     }
     const picked = look.picked !== null && cell.node.frame?.id === look.picked;
-    if (picked || cell === marks.focus) outlined.push(box);
+    const middle = look.sandwich && cell.node.kind === "all";
+    if (picked || middle || cell === marks.focus) outlined.push(box);
     if (width >= TEXT_FROM) drawText(s, cell, look, box, fill.ink);
   }
   s.c.strokeStyle = s.token("outline");

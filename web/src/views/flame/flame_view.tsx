@@ -1,10 +1,9 @@
 // Who holds the bytes, by stack: an icicle of frames from the outside in, or one frame between its
 // callers and its callees. A press on a frame picks it, in every view.
-import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { LegendBy } from "../../api/contract";
 import { flame, flameTree, needsSpan, pickedFrame, sandwich } from "../../state/flame";
-import { device, go, page } from "../../state/store";
+import { device, go, page, pictured } from "../../state/store";
 import type { FlameOf, FrameKinds } from "../../state/url";
 import { Icon } from "../../ui/icons";
 import { Menu } from "../../ui/menu";
@@ -192,21 +191,34 @@ function Empty() {
     <div class="flameempty">
       <Notice
         icon="flame"
-        title={some ? "No bytes here" : "This device holds no allocation"}
+        title={
+          !some
+            ? "This device holds no allocation"
+            : of === "growth"
+              ? "No growth"
+              : "No bytes here"
+        }
         {...(some ? {} : { code: RECORD_CODE })}
         actions={
-          page.value.filter !== "" && (
-            <button type="button" class="btn" onClick={() => go({ filter: "" })}>
-              Clear the filter
-            </button>
-          )
+          <>
+            {page.value.filter !== "" && (
+              <button type="button" class="btn" onClick={() => go({ filter: "" })}>
+                Clear the filter
+              </button>
+            )}
+            {some && of !== "peak" && (
+              <button type="button" class="btn" onClick={() => go({ flame: "peak" })}>
+                At the peak
+              </button>
+            )}
+          </>
         }
       >
         <p>
-          Nothing is {rootText.value}
-          {page.value.filter === "" ? "." : " and passes the filter."}{" "}
-          {of === "growth" && "The same stacks hold as much at both marks. "}
-          {some && of !== "peak" && "The peak always holds something."}
+          {of === "growth"
+            ? "The same stacks hold as much at both marks. Move a mark to compare other steps."
+            : `Nothing is ${rootText.value}`}
+          {of !== "growth" && (page.value.filter === "" ? "." : " and passes the filter.")}
         </p>
       </Notice>
     </div>
@@ -226,12 +238,12 @@ function Limits() {
 }
 
 export function FlameView() {
-  const seen = useSignal(false);
   const answer = page.value.sandwich === null ? flame.value : sandwich.value;
   const tree = flameTree.value;
   useEffect(() => {
-    if (tree) seen.value = true;
-  }, [tree, seen]);
+    // the first picture stands, or cannot
+    if (tree || answer.error) pictured.value = true;
+  }, [tree, answer.error]);
   const empty = tree !== null && tree.nodes.length === 1;
   const stale = answer.loading;
   const picked = pickedFrame.value;
@@ -255,7 +267,7 @@ export function FlameView() {
           <>
             <FlamePicture />
             <div class="phead tophr">
-              <h2>By innermost frame</h2>
+              <h2>By innermost frame of your code</h2>
               <Limits />
               {picked !== null && (
                 <button type="button" class="btn quiet end" onClick={() => pick(null)}>

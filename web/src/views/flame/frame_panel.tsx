@@ -54,6 +54,8 @@ const ELSEWHERE = [
   ["tables", "Tables"],
 ] as const;
 
+const KINDS: Record<string, string> = { python: "· Python", cpp: "· C++" };
+
 export function FramePanel() {
   const tree = flameTree.value;
   const id = pickedFrame.value;
@@ -68,9 +70,7 @@ export function FramePanel() {
         <div class="kind">
           <span class="kindin">
             Frame
-            <span class="faint">
-              {frame ? (frame.kind === "cpp" ? "· C++" : `· ${frame.kind}`) : ""}
-            </span>
+            <span class="faint">{frame ? (KINDS[frame.kind] ?? "") : ""}</span>
           </span>
           <button
             type="button"

@@ -29,7 +29,9 @@ export function InnerList({ tree }: { tree: FlameTree }) {
               Bytes
             </th>
             <th class="r fit">Share</th>
-            <th class="barcol hide-s" aria-label="Share as a bar" />
+            <th class="barcol hide-s">
+              <span class="vh">Share as a bar</span>
+            </th>
           </tr>
         </thead>
         <tbody>

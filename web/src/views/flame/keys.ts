@@ -35,6 +35,9 @@ export function flameKey(event: KeyboardEvent, box: HTMLElement | null): boolean
     case "f":
       go({ zoom: [], sandwich: null }, true);
       return true;
+    case "g":
+      go({ colour: page.peek().colour === "category" ? "stack" : "category" });
+      return true;
     case "b":
       toggleSandwich();
       return true;

@@ -126,6 +126,7 @@ export const look = computed<Look | null>(() => {
     kept: kept.value,
     found: found.value,
     picked: pickedFrame.value,
+    sandwich: page.value.sandwich !== null,
     difference: difference.value,
     totalBytes: grossBytes(first.root),
     rootText: page.value.sandwich === null ? rootText.value : sandwichName.value,
@@ -139,14 +140,15 @@ const sandwichName = computed(() => {
   return node ? nameOf(node) : `frame ${id}`;
 });
 
-/** "33.74 GiB in 590 blocks", "+1.2 GiB, −0.3 GiB". */
+/** "33.74 GiB in 590 blocks"; of a difference the net first: "+0.9 GiB, +1.2 GiB −0.3 GiB". */
 export const totalText = computed(() => {
   const root = flameTree.value?.root;
   if (!root) return "";
   if (difference.value) {
-    return `+${bytesText(root.bytes)} −${bytesText(root.minusBytes)}, net ${
-      netBytes(root) > 0 ? "+" : ""
-    }${bytesText(netBytes(root))}`;
+    if (root.minusBytes === 0) return `+${bytesText(root.bytes)}`;
+    if (root.bytes === 0) return `−${bytesText(root.minusBytes)}`;
+    const net = `${netBytes(root) > 0 ? "+" : ""}${bytesText(netBytes(root))}`;
+    return `${net}, +${bytesText(root.bytes)} −${bytesText(root.minusBytes)}`;
   }
   return `${bytesText(root.bytes)} in ${integer(root.blocks)} ${root.blocks === 1 ? "block" : "blocks"}`;
 });

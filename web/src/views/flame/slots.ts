@@ -111,27 +111,44 @@ export interface InnerRow {
   minusBytes: number;
 }
 
-/** Who allocated: bytes by innermost frame and its caller, the largest first. */
+/** By index: the nearest node outwards that is the user's own; itself where there is none. */
+function ownNodes(tree: FlameTree): FlameNode[] {
+  const own: FlameNode[] = [];
+  for (const node of tree.nodes) {
+    const above = node.parent === null ? undefined : own[node.parent.index];
+    const inherits = node.kind === "frame" && above?.frame?.user === true;
+    own[node.index] = node.frame?.user !== true && inherits && above ? above : node;
+  }
+  return own;
+}
+
+/**
+ * Who allocated: bytes by the innermost frame of the user's own code and its caller, the largest
+ * first; stacks without such a frame by their innermost one.
+ */
 export function innermost(tree: FlameTree, slots: readonly (number | null)[]): InnerRow[] {
   const rows = new Map<string, InnerRow>();
+  const own = ownNodes(tree);
   for (const node of tree.nodes) {
-    if (node.selfBytes + node.selfMinusBytes === 0) continue;
+    const self = node.selfBytes + node.selfMinusBytes;
+    if (self === 0) continue;
     const other = node.kind === "other";
-    const label = other ? "smaller than the picture shows" : nameOf(node) || "no frame";
-    const caller = other ? "" : nameOf(node.parent);
+    const by = own[node.index] ?? node;
+    const label = other ? "smaller than the picture shows" : nameOf(by) || "no frame";
+    const caller = other ? "" : nameOf(by.parent);
     const key = `${label}\n${caller}`;
-    const row = rows.get(key) ?? {
-      key,
-      label,
-      caller,
-      frame: node.frame?.id ?? null,
-      slot: other ? null : (slots[node.index] ?? null),
-      bytes: 0,
-      minusBytes: 0,
-    };
+    const slot = other ? null : (slots[node.index] ?? null);
+    const row = rows.get(key);
+    if (!row) {
+      const frame = other ? null : (by.frame?.id ?? null);
+      const { selfBytes: bytes, selfMinusBytes: minusBytes } = node;
+      rows.set(key, { key, label, caller, frame, slot, bytes, minusBytes });
+      continue;
+    }
+    // one colour only if all of it has that colour
+    if (row.slot !== slot) row.slot = null;
     row.bytes += node.selfBytes;
     row.minusBytes += node.selfMinusBytes;
-    rows.set(key, row);
   }
   return [...rows.values()].sort((a, b) => b.bytes + b.minusBytes - a.bytes - a.minusBytes);
 }

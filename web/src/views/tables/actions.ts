@@ -70,11 +70,9 @@ export function rowActions(answer: TableAnswer, row: Row): RowAction[] {
   if (timeline) add("Timeline", "Show it there  Enter", { ...timeline, view: "timeline" });
   const step = numberIn(answer, row, "first_step") ?? numberIn(answer, row, "peak_step");
   if (step !== null) {
-    add("State", "The segments at its step", {
-      view: "state",
-      at: step,
-      sel: selects(answer, row) ?? from.sel,
-    });
+    const seg = answer.name === "segments" ? numberIn(answer, row, "id") : null;
+    const sel = selects(answer, row);
+    add("State", "The segments after its step", { view: "state", at: step, sel, seg });
   }
   if (answer.name === "phases") {
     const [begin, end] = [numberIn(answer, row, "begin_step"), numberIn(answer, row, "end_step")];

@@ -63,11 +63,11 @@ const KNOWN: Record<string, Known> = {
   reserved_at_end_bytes: { head: "Reserved at end" },
 };
 
-/** Part of other columns: the version belongs to the address, slot and first_id to the row. */
+/** Part of others: the version belongs to the address, the caller to its label. */
 const HIDDEN: Record<string, readonly string[]> = {
   allocations: ["version", "stack_id"],
   segments: ["stack_id"],
-  stacks: ["slot", "first_id", "stack_id"],
+  stacks: ["slot", "first_id", "stack_id", "caller"],
 };
 
 /** Names first: the widest column is the one that says what the row is. */

@@ -3,8 +3,9 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { TableAnswer, TableCell } from "../../api/views_contract";
 import { device, go, page } from "../../state/store";
+import { categorySlot, categoryTitle } from "../../ui/categories";
 import { rowsWindow } from "../../ui/rows_window";
-import { Bytes, FrameText, Name } from "../../ui/text";
+import { Bytes, FrameLabel, Name } from "../../ui/text";
 import { bytesText, integer, seconds } from "../../ui/units";
 import { visible } from "../../ui/visible";
 import { rowActions, selects } from "./actions";
@@ -23,10 +24,10 @@ interface CellProps {
 
 function Text({ text, column }: { text: string; column: ShownColumn }) {
   if (text === "") return <span class="faint">–</span>;
-  const code = column.name === "label" || column.name === "caller";
+  const words = column.name === "name" ? text : text.replaceAll("_", " ");
   return (
-    <span class={code ? "fn" : ""} title={visible(text)}>
-      {code ? <FrameText label={text} /> : <Name text={text.replaceAll("_", " ")} />}
+    <span title={visible(text)}>
+      <Name text={words} />
     </span>
   );
 }
@@ -38,6 +39,22 @@ function Value({ answer, row, column }: CellProps) {
     const version = cellOf(answer, row as TableCell[], "version");
     const shown = addressText(answer.name, String(cell), version as number | null);
     return <span class="mono">{shown}</span>;
+  }
+  if (typeof cell === "string" && column.name === "category") {
+    return (
+      <>
+        <i class={`sw cat${categorySlot(cell)}`} />
+        {categoryTitle(cell)}
+      </>
+    );
+  }
+  if (typeof cell === "string" && column.name === "label" && cell !== "") {
+    return (
+      <FrameLabel
+        label={cell}
+        caller={String(cellOf(answer, row as TableCell[], "caller") ?? "")}
+      />
+    );
   }
   if (typeof cell === "string") return <Text text={cell} column={column} />;
   switch (column.kind) {

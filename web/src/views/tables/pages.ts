@@ -2,8 +2,8 @@
 import { computed, effect, signal } from "@preact/signals";
 import { type ApiError, asApiError, getJson, isAbort } from "../../api/client";
 import type { TableAnswer, TableCell } from "../../api/views_contract";
-import { passing } from "../../state/filters";
-import { page, place } from "../../state/store";
+import { filterPending, passing } from "../../state/filters";
+import { page, pictured, place } from "../../state/store";
 import { sortOf } from "./columns";
 
 export const PAGE_ROWS = 200;
@@ -11,7 +11,7 @@ const KEPT_PAGES = 60;
 
 /** What the rows on the screen are rows of. */
 export const question = computed(() => {
-  if (page.value.view !== "tables" || !place.value) return null;
+  if (page.value.view !== "tables" || !place.value || filterPending.value) return null;
   const sort = sortOf(page.value.table, page.value.sort);
   return {
     ...place.value,
@@ -63,11 +63,13 @@ function askPage(key: string, index: number): void {
         if (old !== index) pages.delete(old);
       }
       held.value = { key, first: same.first ?? answer, pages, error: null };
+      pictured.value = true;
     })
     .catch((error: unknown) => {
       if (isAbort(error)) return;
       flights.delete(index);
       if (keyNow.peek() === key) held.value = { ...NONE, key, error: asApiError(error) };
+      pictured.value = true;
     });
 }
 
