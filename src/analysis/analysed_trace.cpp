@@ -9,10 +9,14 @@ DeviceAnalysis::DeviceAnalysis(const model::Trace& trace, const model::Device& o
       time(trace, of_device),
       phases(phasesOf(trace, time)) {}
 
-AnalysedTrace::AnalysedTrace(model::Trace&& read) : trace(std::move(read)), labels(trace) {
+AnalysedTrace::AnalysedTrace(model::Trace&& read, std::shared_ptr<const CategoryRules> rules)
+    : trace(std::move(read)), labels(trace) {
+  std::vector<const std::vector<Phase>*> phases;
   for (const model::Device& device : trace.devices) {
     devices.push_back(std::make_unique<DeviceAnalysis>(trace, device));
+    phases.push_back(&devices.back()->phases);
   }
+  categories = std::make_unique<const Categories>(trace, std::move(phases), std::move(rules));
 }
 
 const DeviceAnalysis* AnalysedTrace::findDevice(int32_t ordinal) const {

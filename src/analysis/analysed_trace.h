@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "analysis/categories.h"
 #include "analysis/live_set.h"
 #include "analysis/phases.h"
 #include "analysis/stack_labels.h"
@@ -28,7 +29,10 @@ struct AnalysedTrace {
   const StackLabels labels;
   std::vector<std::unique_ptr<const DeviceAnalysis>> devices;  // same order as trace.devices
 
-  explicit AnalysedTrace(model::Trace&& read);
+  std::unique_ptr<const Categories> categories;
+
+  // Without rules: the built-in ones.
+  explicit AnalysedTrace(model::Trace&& read, std::shared_ptr<const CategoryRules> rules = {});
   AnalysedTrace(const AnalysedTrace&) = delete;
   AnalysedTrace& operator=(const AnalysedTrace&) = delete;
 

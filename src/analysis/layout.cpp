@@ -84,13 +84,16 @@ std::vector<LayoutBlock> blocksAt(const model::Trace& trace, const model::Device
   return blocks;
 }
 
+uint64_t pageBytes(const model::Trace& trace, model::SegmentId segment) {
+  return trace.segments.small_pool[segment.index()] ? uint64_t{2} << 20 : uint64_t{20} << 20;
+}
+
 namespace {
 
 // Bytes of the whole pages inside [begin, begin + size).
 uint64_t wholePages(const model::Trace& trace, model::SegmentId segment, uint64_t begin,
                     uint64_t size) {
-  uint64_t page =
-      trace.segments.small_pool[segment.index()] ? uint64_t{2} << 20 : uint64_t{20} << 20;
+  uint64_t page = pageBytes(trace, segment);
   uint64_t offset = begin - trace.segments.address[segment.index()];
   uint64_t first = offset / page + (offset % page != 0);
   uint64_t last = (offset + size) / page;
@@ -99,7 +102,7 @@ uint64_t wholePages(const model::Trace& trace, model::SegmentId segment, uint64_
 
 }  // namespace
 
-FreeParts freeParts(const model::Trace& trace, const std::vector<LayoutBlock>& blocks) {
+FreeParts freeParts(const model::Trace& trace, std::span<const LayoutBlock> blocks) {
   FreeParts parts;
   size_t begin = 0;
   while (begin < blocks.size()) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "analysis/live_set.h"
@@ -39,6 +40,8 @@ struct FreeParts {
 };
 // Ordinary segments go back to the driver whole; expandable ones page by page (2 MiB in small
 // pools, 20 MiB in large ones, counted from the segment's address).
-FreeParts freeParts(const model::Trace& trace, const std::vector<LayoutBlock>& blocks);
+FreeParts freeParts(const model::Trace& trace, std::span<const LayoutBlock> blocks);
+// The page by which an expandable segment is given back.
+uint64_t pageBytes(const model::Trace& trace, model::SegmentId segment);
 
 }  // namespace tidegauge::analysis

@@ -6,7 +6,6 @@
 #include "view/slots.h"
 
 namespace tidegauge::server {
-namespace {
 
 // PyTorch names segments as it names blocks: address and how many had it before.
 json segmentJson(const model::Trace& trace, model::SegmentId segment) {
@@ -23,6 +22,8 @@ json segmentJson(const model::Trace& trace, model::SegmentId segment) {
           {"total_bytes", segments.total_bytes[segment.index()]},
           {"kind", model::name(segments.kind[segment.index()])}};
 }
+
+namespace {
 
 json siblingsJson(OpenFile& file, uint32_t row) {
   view::SiblingTotals totals = file.siblings().of(file.analysed->trace.allocations.stack[row]);

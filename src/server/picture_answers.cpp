@@ -17,14 +17,6 @@ Response binaryResponse(std::string bytes) {
   return response;
 }
 
-// The members of the mark that the question names; nullptr if it names none, or one that is no
-// longer kept: a picture without a mark is better than none.
-base::Result<std::shared_ptr<const view::MarkSet>> markOf(const Question& question,
-                                                          const OpenFile& file) {
-  TG_ASSIGN_OR_RETURN(int64_t number, question.params.integer("mark", 0, UINT32_MAX, 0));
-  return file.marks.find(number);
-}
-
 }  // namespace
 
 base::Result<Response> answerTile(const Question& question) {
@@ -39,6 +31,9 @@ base::Result<Response> answerTile(const Question& question) {
   request.row_bytes = std::max(request.row_bytes, 1.0);
   TG_ASSIGN_OR_RETURN(std::shared_ptr<const view::MarkSet> mark, markOf(question, *place.file));
   request.mark = mark.get();
+  TG_ASSIGN_OR_RETURN(std::shared_ptr<const view::FilterSet> filter,
+                      filterOf(question, *place.file));
+  request.filter = filter.get();
   auto begin = std::chrono::steady_clock::now();
   view::StackTile tile = view::stackTile(*place.file->analysed, *place.device, request);
   std::chrono::duration<double, std::milli> engine = std::chrono::steady_clock::now() - begin;

@@ -1,5 +1,5 @@
 // Every question of the page's API as a function from parameters to an answer. One file per kind:
-// state_answers, picture_answers, allocation_answers, search_answers, sql_answers.
+// the *_answers.cpp beside it.
 #pragma once
 
 #include <span>
@@ -10,6 +10,7 @@
 #include "server/params.h"
 #include "server/session.h"
 #include "view/columns.h"
+#include "view/filter_set.h"
 
 namespace tidegauge::server {
 
@@ -46,6 +47,13 @@ base::Result<uint32_t> allocationOf(const Question& question, const OpenFile& fi
 // A query may run this long; the page shows it (session.time_limit_s).
 inline constexpr uint64_t kQueryLimitSeconds = 30;
 
+// The members of the mark that the question names; nullptr if it names none, or one that is no
+// longer kept: a picture without a mark is better than none.
+base::Result<std::shared_ptr<const view::MarkSet>> markOf(const Question& question,
+                                                          const OpenFile& file);
+// What passes `filter`; none if there is no filter.
+base::Result<std::shared_ptr<const view::FilterSet>> filterOf(const Question& question,
+                                                              OpenFile& file);
 base::Error notUsable(std::string what, std::string hint = {});
 
 base::Result<Response> answerSession(const Question& question);
@@ -67,5 +75,16 @@ base::Result<Response> answerSchema(const Question& question);
 base::Result<Response> answerTile(const Question& question);
 base::Result<Response> answerLines(const Question& question);
 base::Result<Response> answerShape(const Question& question);
+
+base::Result<Response> answerState(const Question& question);
+base::Result<Response> answerEvents(const Question& question);
+base::Result<Response> answerMap(const Question& question);
+base::Result<Response> answerRanges(const Question& question);
+base::Result<Response> answerMapPick(const Question& question);
+base::Result<Response> answerTable(const Question& question);
+base::Result<Response> answerFlame(const Question& question);
+base::Result<Response> answerSandwich(const Question& question);
+base::Result<Response> answerFilter(const Question& question);
+base::Result<Response> answerCategories(const Question& question);
 
 }  // namespace tidegauge::server

@@ -19,6 +19,16 @@ std::span<const Route> routes() {
       {"search", Method::kGet, answerSearch, Lane::kText},
       {"hit", Method::kGet, answerHit, Lane::kText},
       {"legend", Method::kGet, answerLegend, Lane::kText},
+      {"state", Method::kGet, answerState, Lane::kPicture},
+      {"map", Method::kGet, answerMap, Lane::kPicture},
+      {"ranges", Method::kGet, answerRanges, Lane::kPicture},
+      {"map_pick", Method::kGet, answerMapPick, Lane::kPicture},
+      {"events", Method::kGet, answerEvents, Lane::kText},
+      {"flame", Method::kGet, answerFlame, Lane::kText},
+      {"sandwich", Method::kGet, answerSandwich, Lane::kText},
+      {"filter", Method::kGet, answerFilter, Lane::kText},
+      {"categories", Method::kGet, answerCategories, Lane::kText},
+      {"table", Method::kGet, answerTable, Lane::kText},
       {"schema", Method::kGet, answerSchema, Lane::kText},
       {"sql", Method::kPost, answerSql, Lane::kQuery},
   };
@@ -46,6 +56,12 @@ base::Result<Place> placeOf(const Question& question) {
       file->analysed->findDevice(static_cast<int32_t>(ordinal));
   if (device == nullptr) return notUsable(fmt::format("This file has no device {}", ordinal));
   return Place{file, device};
+}
+
+base::Result<std::shared_ptr<const view::MarkSet>> markOf(const Question& question,
+                                                          const OpenFile& file) {
+  TG_ASSIGN_OR_RETURN(int64_t number, question.params.integer("mark", 0, UINT32_MAX, 0));
+  return file.marks.find(number);
 }
 
 base::Result<view::Axis> axisOf(const Question& question, const Place& place) {

@@ -12,8 +12,12 @@
 
 #include "analysis/analysed_trace.h"
 #include "query/database.h"
+#include "server/kept.h"
+#include "view/address_map.h"
+#include "view/filter_set.h"
 #include "view/mark_set.h"
 #include "view/siblings.h"
+#include "view/table.h"
 
 namespace tidegauge::server {
 
@@ -62,6 +66,11 @@ struct OpenFile {
   query::Database database;
   MarkStore marks;
   TextCache texts;
+  Kept<view::FilterSet> filters{8};
+  Kept<std::vector<model::Step>> event_lists{8};  // by device and filter
+  Kept<view::Table> tables{6};                    // by name, device and filter
+  Kept<std::vector<uint32_t>> table_orders{8};    // … and column
+  Kept<view::AddressMap> maps{16};                // by device and kind of axis
 
   OpenFile(size_t file_id, std::string short_name,
            std::unique_ptr<const analysis::AnalysedTrace> trace);

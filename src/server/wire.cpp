@@ -62,6 +62,31 @@ std::string linesBytes(const std::vector<view::ColumnState>& columns, const view
   return bytes;
 }
 
+std::string mapBytes(const view::MapTile& tile, const view::MapQuestion& question,
+                     double axis_bytes, double engine_ms) {
+  std::string bytes;
+  bytes.reserve(80 + tile.quads.size() * sizeof(view::MapQuad) + tile.covered.size() * 3);
+  append<uint32_t>(bytes, 0x314d4754);  // "TGM1"
+  append<uint32_t>(bytes, question.x.columns);
+  append<uint32_t>(bytes, question.rows);
+  append<uint32_t>(bytes, static_cast<uint32_t>(tile.quads.size()));
+  append<uint32_t>(bytes, tile.passing.empty() ? 2 : 3);  // planes
+  append<uint32_t>(bytes, 0);
+  append<double>(bytes, question.x.x0);
+  append<double>(bytes, question.x.x1);
+  append<double>(bytes, question.y0_bytes);
+  append<double>(bytes, question.y1_bytes);
+  append<double>(bytes, axis_bytes);
+  append<double>(bytes, tile.least_area);
+  append<double>(bytes, engine_ms);
+  bytes.append(reinterpret_cast<const char*>(tile.quads.data()),
+               tile.quads.size() * sizeof(view::MapQuad));
+  for (const auto* plane : {&tile.covered, &tile.owned, &tile.passing}) {
+    bytes.append(reinterpret_cast<const char*>(plane->data()), plane->size());
+  }
+  return bytes;
+}
+
 std::string shapeBytes(const std::vector<double>& lower, uint64_t block_bytes) {
   double origin = 0;
   for (double edge : lower) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "view/address_map.h"
 #include "view/columns.h"
 #include "view/stack_tile.h"
 
@@ -11,6 +12,8 @@ namespace tidegauge::server {
 
 std::string tileBytes(const view::StackTile& tile, const view::XRange& range, double engine_ms);
 std::string linesBytes(const std::vector<view::ColumnState>& columns, const view::XRange& range);
+std::string mapBytes(const view::MapTile& tile, const view::MapQuestion& question,
+                     double axis_bytes, double engine_ms);
 // `lower` as view::lowerEdges gives it.
 std::string shapeBytes(const std::vector<double>& lower, uint64_t block_bytes);
 

@@ -61,7 +61,7 @@ class Grouping {
       case LegendBy::kStack:
         return stackSlot(analysed_, row) == kSlotUnknown ? kUnknownKey : a_.stack[row].value;
       case LegendBy::kCategory:
-        return categorySlot(analysed_.trace, row);
+        return categorySlot(analysed_, row);
       case LegendBy::kStream:
         return a_.stream[row].value;
       case LegendBy::kPool:

@@ -4,17 +4,7 @@
 #include <cmath>
 
 namespace tidegauge::view {
-namespace {
 
-template <class Int>
-std::optional<Int> wholeNumber(std::string_view text, int base = 10) {
-  Int value = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-// "512mib", "1.5g", "4096"
 std::optional<uint64_t> bytesOf(std::string_view text) {
   double number = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -32,7 +22,7 @@ std::optional<uint64_t> bytesOf(std::string_view text) {
   return bytes < 0x1p63 ? static_cast<uint64_t>(bytes) : uint64_t{1} << 63;
 }
 
-std::optional<SizeRange> sizeOf(std::string_view word) {
+std::optional<SizeRange> sizeRangeOf(std::string_view word) {
   size_t signs = word.find_first_not_of("<>=");
   if (signs == 0 || signs == std::string_view::npos) return std::nullopt;
   std::optional<uint64_t> bytes = bytesOf(word.substr(signs));
@@ -45,6 +35,16 @@ std::optional<SizeRange> sizeOf(std::string_view word) {
   if (sign == "<=") return SizeRange{0, *bytes, false};
   if (sign == "=") return SizeRange{*bytes, *bytes, true};
   return std::nullopt;
+}
+
+namespace {
+
+template <class Int>
+std::optional<Int> wholeNumber(std::string_view text, int base = 10) {
+  Int value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
 }
 
 // "b7f0586000000_1", "0x7f0586000000", "7f0586000000": at least six digits, so that "add" and
@@ -75,7 +75,7 @@ std::optional<AddressWord> addressOf(std::string_view word) {
 SearchWord meaningOf(std::string_view text) {
   SearchWord word;
   word.text = lowerCase(text);
-  word.size = sizeOf(word.text);
+  word.size = sizeRangeOf(word.text);
   if (word.size) return word;
   word.address = addressOf(word.text);
   size_t colon = word.text.rfind(':');

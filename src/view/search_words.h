@@ -33,6 +33,11 @@ inline constexpr size_t kMostWords = 16;
 // At most kMostWords; what follows is ignored.
 std::vector<SearchWord> searchWords(std::string_view query);
 
+// ">512MiB", "<=1k", "=4096".
+std::optional<SizeRange> sizeRangeOf(std::string_view word);
+// "512mib", "1.5g", "4096"
+std::optional<uint64_t> bytesOf(std::string_view text);
+
 std::string lowerCase(std::string_view text);  // ASCII letters
 
 }  // namespace tidegauge::view

@@ -16,11 +16,9 @@ inline constexpr uint8_t kSlotUnknown = 9;
 // recorded is that of the free.
 uint8_t stackSlot(const analysis::AnalysedTrace& analysed, uint32_t row);
 
-// 1 parameter, 2 activation, 3 input, 4 temporary, 5 autograd_detail, 7 optimizer_state,
-// 8 gradient; unknown if the file says so or nothing, other for words not known here.
-uint8_t categorySlot(std::string_view category);
-uint8_t categorySlot(const model::Trace& trace, uint32_t row);
-// "parameter"; "unknown" or "other".
+// The number of the row's category (analysis/categories.h).
+uint8_t categorySlot(const analysis::AnalysedTrace& analysed, uint32_t row);
+// "norm and residual"
 std::string_view categoryName(uint8_t slot);
 
 }  // namespace tidegauge::view

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "view/columns.h"
+#include "view/filter_set.h"
 #include "view/mark_set.h"
 
 namespace tidegauge::view {
@@ -28,6 +29,8 @@ enum QuadFlag : uint8_t {
   kQuadMarked = 1,   // a member of the mark, or merged blocks with a member among them
   kQuadMerged = 2,   // blocks lower than the threshold, in the colours of the largest of them
   kQuadWaiting = 4,  // freed by the program, but waiting for other streams
+  // Not what the filter asks for. Merged: the largest of the blocks is not.
+  kQuadFiltered = 8,
 };
 
 inline constexpr uint32_t kNoId = UINT32_MAX;
@@ -57,6 +60,7 @@ struct TileRequest {
   double y1_bytes = 0;
   double row_bytes = 1;           // bytes per pixel row, at least 1
   const MarkSet* mark = nullptr;  // its members are not merged away
+  const FilterSet* filter = nullptr;
   size_t most_quads = 8000;
 };
 inline constexpr uint32_t kMostTileColumns = 1024;

@@ -45,6 +45,7 @@ Sweep::Sweep(const analysis::AnalysedTrace& analysed, const TileRequest& request
     : analysed_(analysed),
       a_(analysed.trace.allocations),
       mark_(request.mark),
+      filter_(request.filter),
       samples_(samples),
       row_bytes_(request.row_bytes),
       low_row_(request.y0_bytes / request.row_bytes),
@@ -186,7 +187,7 @@ void Sweep::emitBlock(const Run& run, uint32_t row, bool marked, uint8_t flags) 
   paint(*quad, row);
   quad->allocation = row;
   quad->stack = a_.stack[row].value;
-  quad->flags = static_cast<uint8_t>(flags | (marked ? kQuadMarked : 0));
+  quad->flags |= static_cast<uint8_t>(flags | (marked ? kQuadMarked : 0));
   quad->first_step = a_.first_step[row];
 }
 
@@ -194,7 +195,7 @@ void Sweep::emitMerged(const Run& run) {
   Quad* quad = add(run, 0);
   if (quad == nullptr) return;
   paint(*quad, run.largest_row);
-  quad->flags = static_cast<uint8_t>(kQuadMerged | (run.marked ? kQuadMarked : 0));
+  quad->flags |= static_cast<uint8_t>(kQuadMerged | (run.marked ? kQuadMarked : 0));
   quad->first_step = run.merged;
 }
 
@@ -203,7 +204,8 @@ void Sweep::paint(Quad& quad, uint32_t row) const {
   auto bytes = static_cast<double>(a_.block_bytes[row]);
   quad.provenance = static_cast<uint8_t>(a_.provenance[row]);
   quad.stack_slot = stackSlot(analysed_, row);
-  quad.category_slot = categorySlot(analysed_.trace, row);
+  quad.flags = passes(filter_, row) ? 0 : kQuadFiltered;
+  quad.category_slot = categorySlot(analysed_, row);
   quad.stream = static_cast<uint8_t>(std::min<uint16_t>(a_.stream[row].value, 255));
   quad.pool = static_cast<uint8_t>(std::min<uint16_t>(a_.pool[row].value, 255));
   quad.log2_bytes = static_cast<uint16_t>(std::log2(std::max(bytes, 1.0)) * 256);

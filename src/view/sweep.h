@@ -64,6 +64,7 @@ class Sweep {
   const analysis::AnalysedTrace& analysed_;
   const model::Allocations& a_;
   const MarkSet* mark_;
+  const FilterSet* filter_;
   const Samples& samples_;
   double row_bytes_;
   double low_row_;

@@ -8,7 +8,7 @@ const LINES_HEADER_BYTES = 32;
 export const QUAD_BYTES = 32;
 export const NO_ID = 0xffffffff;
 
-export const QuadFlag = { marked: 1, merged: 2, pending: 4 } as const;
+export const QuadFlag = { marked: 1, merged: 2, pending: 4, filtered: 8 } as const;
 
 /** One rectangle of the stacked timeline: words, floats, halves and bytes over the same buffer. */
 export interface Tile {

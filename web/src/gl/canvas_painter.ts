@@ -14,7 +14,9 @@ function fillOf(quad: Quad, look: Look): Fill {
   const grey = look.palette[FILTERED] ?? [128, 128, 128];
   const marked = (quad.flags & QuadFlag.marked) !== 0;
   const merged = (quad.flags & QuadFlag.merged) !== 0;
-  if (isHidden(filterKey(quad, look.by), look.filter) || (look.mark === "only" && !marked)) {
+  const filtered = (quad.flags & QuadFlag.filtered) !== 0;
+  const hidden = filtered || isHidden(filterKey(quad, look.by), look.filter);
+  if (hidden || (look.mark === "only" && !marked)) {
     return { colour: grey, hatched: false, seam: false };
   }
   const colour = look.mark === "fade" && !marked ? mix(plain, grey, 0.28) : plain;

@@ -77,8 +77,8 @@ void main() {
     colour = provenance == 0u ? 2 : 9;
   }
 
-  bool hidden = false;
-  if (u_filter_keys > 0 || u_filter_rest > 0) {
+  bool hidden = (flags & 8u) != 0u;
+  if (!hidden && (u_filter_keys > 0 || u_filter_rest > 0)) {
     if (key >= 0 && key < u_filter_keys) {
       uint state = texelFetch(u_filter, ivec2(key % 1024, key / 1024), 0).r;
       hidden = state == 1u || (state == 0u && u_filter_rest == 1);

@@ -1,9 +1,10 @@
 // The strata through WebGL2. One integer texture per tile, uploaded as it came; one draw call per
 // tile and frame.
-import { QUAD_BYTES, type Tile } from "../api/tile";
+import type { Tile } from "../api/tile";
 import { MODES, PALETTE_SIZE } from "./colours";
 import { type Filter, isFiltering, type Look, type Painter, type Placed } from "./painter";
 import { FILTER_WIDTH, FRAGMENT_SHADER, QUADS_PER_ROW, VERTEX_SHADER } from "./quad_shader";
+import { linkProgram, plainSampling, quadTexture, rendererName } from "./webgl_parts";
 
 const UNIFORMS = [
   "u_quads",
@@ -25,31 +26,6 @@ type Uniform = (typeof UNIFORMS)[number];
 
 const MOST_FILTER_KEYS = FILTER_WIDTH * 1024;
 
-function compile(gl: WebGL2RenderingContext, kind: GLenum, source: string): WebGLShader | null {
-  const shader = gl.createShader(kind);
-  if (!shader) return null;
-  gl.shaderSource(shader, source);
-  gl.compileShader(shader);
-  return shader;
-}
-
-function link(gl: WebGL2RenderingContext): WebGLProgram | null {
-  const vertex = compile(gl, gl.VERTEX_SHADER, VERTEX_SHADER);
-  const fragment = compile(gl, gl.FRAGMENT_SHADER, FRAGMENT_SHADER);
-  const program = gl.createProgram();
-  if (!vertex || !fragment || !program) return null;
-  gl.attachShader(program, vertex);
-  gl.attachShader(program, fragment);
-  gl.linkProgram(program);
-  return gl.getProgramParameter(program, gl.LINK_STATUS) ? program : null;
-}
-
-function rendererName(gl: WebGL2RenderingContext): string {
-  const info = gl.getExtension("WEBGL_debug_renderer_info");
-  const name = info ? String(gl.getParameter(info.UNMASKED_RENDERER_WEBGL)) : "";
-  return /swiftshader|llvmpipe|software|basic render/i.test(name) ? "software WebGL" : "WebGL";
-}
-
 export class WebGlPainter implements Painter {
   readonly name: string;
   private readonly textures = new Map<Tile, WebGLTexture>();
@@ -64,7 +40,7 @@ export class WebGlPainter implements Painter {
   static create(canvas: HTMLCanvasElement): WebGlPainter | null {
     const gl = canvas.getContext("webgl2", { antialias: false, depth: false, stencil: false });
     if (!gl) return null;
-    const program = link(gl);
+    const program = linkProgram(gl, VERTEX_SHADER, FRAGMENT_SHADER);
     return program ? new WebGlPainter(canvas, gl, program) : null;
   }
 
@@ -183,47 +159,14 @@ export class WebGlPainter implements Painter {
     const texture = gl.createTexture();
     gl.activeTexture(gl.TEXTURE1);
     gl.bindTexture(gl.TEXTURE_2D, texture);
-    this.plainSampling();
+    plainSampling(gl);
     return texture;
-  }
-
-  private plainSampling(): void {
-    const { gl } = this;
-    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MIN_FILTER, gl.NEAREST);
-    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MAG_FILTER, gl.NEAREST);
-    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_WRAP_S, gl.CLAMP_TO_EDGE);
-    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_WRAP_T, gl.CLAMP_TO_EDGE);
   }
 
   private textureOf(tile: Tile): WebGLTexture | null {
     const known = this.textures.get(tile);
     if (known) return known;
-    const { gl } = this;
-    const texture = gl.createTexture();
-    gl.bindTexture(gl.TEXTURE_2D, texture);
-    this.plainSampling();
-    const [width, words] = [QUADS_PER_ROW * 2, QUAD_BYTES / 4];
-    const rows = Math.max(1, Math.ceil(tile.quads / QUADS_PER_ROW));
-    gl.texStorage2D(gl.TEXTURE_2D, 1, gl.RGBA32UI, width, rows);
-    const whole = Math.floor(tile.quads / QUADS_PER_ROW);
-    const upload = (row: number, count: number, quads: number) => {
-      const from = row * QUADS_PER_ROW * words;
-      const part = tile.words.subarray(from, from + quads * words);
-      gl.texSubImage2D(
-        gl.TEXTURE_2D,
-        0,
-        0,
-        row,
-        Math.min(width, quads * 2),
-        count,
-        gl.RGBA_INTEGER,
-        gl.UNSIGNED_INT,
-        part,
-      );
-    };
-    if (whole > 0) upload(0, whole, whole * QUADS_PER_ROW);
-    const rest = tile.quads - whole * QUADS_PER_ROW;
-    if (rest > 0) upload(whole, 1, rest);
+    const texture = quadTexture(this.gl, tile.words, tile.quads, QUADS_PER_ROW);
     if (texture) this.textures.set(tile, texture);
     return texture;
   }

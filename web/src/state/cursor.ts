@@ -46,8 +46,10 @@ export const legend = follow<Legend>(() => {
   };
 }, true);
 
+const WITH_BANDS = ["timeline", "map"];
+
 export const annotations = follow<Annotations>(() =>
-  pictured.value && place.value && page.value.view === "timeline"
+  pictured.value && place.value && WITH_BANDS.includes(page.value.view)
     ? { path: "annotations", params: place.value }
     : null,
 );

@@ -11,7 +11,7 @@ export interface Checked {
   notes: string[];
 }
 
-const NOWHERE = { x: null, y: null, at: null, sel: null } as const;
+export const NOWHERE = { x: null, y: null, at: null, sel: null, seg: null, ay: null } as const;
 const REQUEST_ROOM = 2.2;
 const MOST_HEIGHTS = 1000;
 const MOST_QUOTED = 4;
@@ -58,6 +58,13 @@ export function checkLink(
       `The link selects allocation ${integer(state.sel)}; this file has ${counted(allocations, "allocation")}, counted from 0.`,
     );
     state = { ...state, sel: null };
+  }
+  const segments = file.devices.reduce((sum, one) => sum + one.segments, 0);
+  if (state.seg !== null && state.seg >= segments) {
+    notes.push(
+      `The link selects segment ${integer(state.seg)}; this file has ${counted(segments, "segment")}, counted from 0.`,
+    );
+    state = { ...state, seg: null };
   }
   return { state: checkPlace(state, device, notes), notes };
 }

@@ -3,7 +3,8 @@
 import { batch, computed, effect, type ReadonlySignal, signal } from "@preact/signals";
 import { type ApiError, asApiError, getJson, isAbort } from "../api/client";
 import type { DeviceInfo, FileInfo, Overview, Session } from "../api/contract";
-import { checkLink } from "./link_check";
+import { withoutFileTerms } from "./filter_terms";
+import { checkLink, NOWHERE } from "./link_check";
 import { notes } from "./notes";
 import { formatHash, type PageState, parseHash, START, unreadable } from "./url";
 
@@ -90,7 +91,10 @@ export function go(patch: Partial<PageState>, push = false): void {
 /** Another file or device: what belongs to the old one goes. */
 export function goPlace(fileId: number, ordinal: number | null): void {
   notes.value = [];
-  go({ file: fileId, device: ordinal, x: null, y: null, at: null, sel: null }, true);
+  const other = fileId !== file.peek()?.id;
+  const filter = other ? withoutFileTerms(page.peek().filter) : page.peek().filter;
+  const ways = { sandwich: null, zoom: [], span: null };
+  go({ ...ways, ...NOWHERE, filter, file: fileId, device: ordinal }, true);
 }
 
 /** Links to views that this page does not have are not shown. */

@@ -17,6 +17,27 @@ const FULL: PageState = {
   sql: "SELECT *\nFROM allocations -- 100 %",
   mark: "sql",
   only: true,
+  order: "age",
+  flat: true,
+  scale: true,
+  seg: 12,
+  act: "oom",
+  ev: ">1MiB linear.py:52",
+  ay: [4096, 8192.5],
+  hue: "pool",
+  whole: true,
+  red: true,
+  filter: "stream:1 stack:/a b/",
+  flame: "growth",
+  span: [3, 90],
+  frames: "cpp",
+  noise: true,
+  hide: "/^at::/",
+  find: "loss",
+  sandwich: 12,
+  zoom: [4, 0, 17],
+  table: "stacks",
+  sort: { column: "peak_bytes", down: true },
 };
 
 describe("the state in the URL", () => {
@@ -40,13 +61,13 @@ describe("the state in the URL", () => {
     expect(parseHash("", VIEWS)).toEqual(START);
   });
   it("says what it did not understand, as it stands there", () => {
-    const hash = "#nowhere?file=x&x=9,3&colour=plaid&at=4&zoom=2&sql=&toString=1&__proto__=2";
+    const hash = "#nowhere?file=x&x=9,3&colour=plaid&at=4&zoomed=2&sql=&toString=1&__proto__=2";
     expect(unreadable(hash, VIEWS)).toEqual([
       "#nowhere",
       "file=x",
       "x=9,3",
       "colour=plaid",
-      "zoom=2",
+      "zoomed=2",
       "toString=1",
       "__proto__=2",
     ]);

@@ -3,49 +3,25 @@
 //
 //   #timeline?file=0&dev=1&x=2450,3394&axis=step&colour=stack&sel=812&q=linear
 import { LEGENDS, type LegendBy } from "../api/contract";
+import { STATE_SORTS, type StateSort } from "../api/layout";
+import { HUES, type Hue } from "../api/map";
+import { isEventGroup } from "./event_filter";
+import {
+  type Axis,
+  FLAMES,
+  type FlameOf,
+  FRAME_KINDS,
+  type FrameKinds,
+  type MarkSource,
+  type PageState,
+  type Range,
+  type Sort,
+  START,
+  TABLES,
+  type TableName,
+} from "./page_state";
 
-export type Axis = "step" | "time";
-export type Range = readonly [number, number];
-export type MarkSource = "search" | "sql";
-
-export interface PageState {
-  view: string;
-  file: number;
-  /** ordinal of the device; null: the file's busiest */
-  device: number | null;
-  axis: Axis;
-  /** visible range of the axis; null: everything */
-  x: Range | null;
-  /** visible range of bytes; null: fitted to what is visible */
-  y: Range | null;
-  colour: LegendBy;
-  /** the step of the cursor; null: the worst out-of-memory, else the peak */
-  at: number | null;
-  /** id of the selected allocation */
-  sel: number | null;
-  q: string;
-  sql: string;
-  /** which of the two is marked in the pictures */
-  mark: MarkSource | null;
-  /** show the marked ones only */
-  only: boolean;
-}
-
-export const START: PageState = {
-  view: "overview",
-  file: 0,
-  device: null,
-  axis: "step",
-  x: null,
-  y: null,
-  colour: "stack",
-  at: null,
-  sel: null,
-  q: "",
-  sql: "",
-  mark: null,
-  only: false,
-};
+export * from "./page_state";
 
 const LONGEST_TEXT = 20_000;
 
@@ -72,8 +48,29 @@ function range(text: string): Range | null {
   return [low, high];
 }
 
+function flag(text: string): true | null {
+  return text === "1" ? true : null;
+}
+
 function number(value: number): string {
   return Number.isInteger(value) ? String(value) : String(Number(value.toFixed(3)));
+}
+
+const MOST_ZOOM = 2000;
+
+function path(text: string): readonly number[] | null {
+  const ids = text.split(".");
+  return /^\d{1,10}(\.\d{1,10})*$/.test(text) && ids.length <= MOST_ZOOM ? ids.map(Number) : null;
+}
+
+/** "-block_bytes": largest first */
+function sort(text: string): Sort | null {
+  const found = /^(-?)([a-z][a-z0-9_]{0,60})$/.exec(text);
+  return found ? { column: found[2] ?? "", down: found[1] === "-" } : null;
+}
+
+function oneOf<T extends string>(list: readonly T[]): (text: string) => T | null {
+  return (text) => list.find((one) => one === text) ?? null;
 }
 
 /** How each parameter is read; null: not understood. */
@@ -89,7 +86,28 @@ const READERS: Record<string, (text: string) => unknown> = {
   q: short,
   sql: short,
   mark: (text) => (text === "search" || text === "sql" ? text : null),
-  only: (text) => (text === "1" ? true : null),
+  order: (text) => STATE_SORTS.find((by) => by === text) ?? null,
+  flat: flag,
+  scale: flag,
+  seg: natural,
+  act: (text) => (isEventGroup(text) ? text : null),
+  ev: short,
+  ay: range,
+  hue: (text) => HUES.find((by) => by === text) ?? null,
+  whole: flag,
+  red: flag,
+  only: flag,
+  filter: short,
+  flame: oneOf(FLAMES),
+  span: range,
+  frames: oneOf(FRAME_KINDS),
+  noise: flag,
+  hide: short,
+  find: short,
+  sandwich: natural,
+  zoom: path,
+  table: oneOf(TABLES),
+  sort,
 };
 
 function split(hash: string): [string, URLSearchParams] {
@@ -119,6 +137,27 @@ export function parseHash(hash: string, views: readonly string[]): PageState {
     sql: (query.get("sql") ?? "").slice(0, LONGEST_TEXT),
     mark: read<MarkSource>("mark"),
     only: read<boolean>("only") ?? START.only,
+    order: read<StateSort>("order") ?? START.order,
+    flat: read<boolean>("flat") ?? START.flat,
+    scale: read<boolean>("scale") ?? START.scale,
+    seg: read<number>("seg"),
+    act: read<string>("act") ?? START.act,
+    ev: read<string>("ev") ?? START.ev,
+    ay: read<Range>("ay"),
+    hue: read<Hue>("hue") ?? START.hue,
+    whole: read<boolean>("whole") ?? START.whole,
+    red: read<boolean>("red") ?? START.red,
+    filter: read<string>("filter") ?? START.filter,
+    flame: read<FlameOf>("flame") ?? START.flame,
+    span: read<Range>("span"),
+    frames: read<FrameKinds>("frames") ?? START.frames,
+    noise: read<boolean>("noise") ?? START.noise,
+    hide: read<string>("hide") ?? START.hide,
+    find: read<string>("find") ?? START.find,
+    sandwich: read<number>("sandwich"),
+    zoom: read<readonly number[]>("zoom") ?? START.zoom,
+    table: read<TableName>("table") ?? START.table,
+    sort: read<Sort>("sort"),
   };
 }
 
@@ -148,6 +187,27 @@ export function formatHash(state: PageState): string {
   if (state.sql !== "") query.set("sql", state.sql);
   if (state.mark !== null) query.set("mark", state.mark);
   if (state.only) query.set("only", "1");
-  const text = query.toString().replaceAll("%2C", ",");
+  if (state.order !== START.order) query.set("order", state.order);
+  if (state.flat) query.set("flat", "1");
+  if (state.scale) query.set("scale", "1");
+  if (state.seg !== null) query.set("seg", String(state.seg));
+  if (state.act !== "") query.set("act", state.act);
+  if (state.ev !== "") query.set("ev", state.ev);
+  if (state.ay) query.set("ay", state.ay.map(number).join(","));
+  if (state.hue !== START.hue) query.set("hue", state.hue);
+  if (state.whole) query.set("whole", "1");
+  if (state.red) query.set("red", "1");
+  if (state.filter !== "") query.set("filter", state.filter);
+  if (state.flame !== START.flame) query.set("flame", state.flame);
+  if (state.span) query.set("span", state.span.map(number).join(","));
+  if (state.frames !== START.frames) query.set("frames", state.frames);
+  if (state.noise) query.set("noise", "1");
+  if (state.hide !== "") query.set("hide", state.hide);
+  if (state.find !== "") query.set("find", state.find);
+  if (state.sandwich !== null) query.set("sandwich", String(state.sandwich));
+  if (state.zoom.length > 0) query.set("zoom", state.zoom.join("."));
+  if (state.table !== START.table) query.set("table", state.table);
+  if (state.sort) query.set("sort", `${state.sort.down ? "-" : ""}${state.sort.column}`);
+  const text = query.toString().replaceAll("%2C", ",").replaceAll("%3A", ":");
   return text === "" ? `#${state.view}` : `#${state.view}?${text}`;
 }

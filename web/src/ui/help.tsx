@@ -6,7 +6,7 @@ import { Icon } from "./icons";
 
 const GROUPS: readonly { title: string; keys: readonly [string, readonly string[]][] }[] = [
   {
-    title: "Move",
+    title: "Timeline",
     keys: [
       ["Pan", ["A", "D", "←", "→"]],
       ["Zoom at the cursor", ["W", "S", "+", "−"]],
@@ -15,6 +15,49 @@ const GROUPS: readonly { title: string; keys: readonly [string, readonly string[
       ["Zoom to the selection", ["z"]],
       ["Previous, next event", ["[", "]"]],
       ["Next block above, below", ["↑", "↓"]],
+      ["Colour by the next thing", ["g"]],
+      ["Step or time", ["x"]],
+    ],
+  },
+  {
+    title: "Flame",
+    keys: [
+      ["From frame to frame", ["←", "→", "↑", "↓"]],
+      ["Pick a frame in every view", ["Space"]],
+      ["Zoom in, out", ["Enter", "⌫"]],
+      ["The whole picture", ["f"]],
+      ["Sandwich and back", ["b"]],
+      ["Next, previous kind of bytes", ["m", "M"]],
+      ["Point out frames", ["p"]],
+      ["Colour by stack or category", ["g"]],
+    ],
+  },
+  {
+    title: "Tables",
+    keys: [
+      ["Next, previous table", ["m", "M"]],
+      ["Choose rows", ["↑", "↓", "⇧↑", "⇧↓"]],
+      ["First, last row", ["Home", "End"]],
+      ["Show in the timeline", ["Enter"]],
+      ["Copy the chosen rows", ["Ctrl C"]],
+    ],
+  },
+  {
+    title: "State",
+    keys: [
+      ["Step back, on", ["←", "→"]],
+      ["Ten steps", ["⇧←", "⇧→"]],
+      ["First, last event", ["Home", "End"]],
+      ["Play, pause", ["space"]],
+      ["Next segment, in their list", ["↑", "↓"]],
+      ["Filter the events", ["e"]],
+    ],
+  },
+  {
+    title: "Map",
+    keys: [
+      ["Zoom, pan addresses", ["⇧W", "⇧S", "⇧↑", "⇧↓"]],
+      ["Red what an out-of-memory met", ["r"]],
     ],
   },
   {
@@ -23,17 +66,16 @@ const GROUPS: readonly { title: string; keys: readonly [string, readonly string[
       ["Search", ["/"]],
       ["Next, previous hit", ["n", "N"]],
       ["Show only the hits", ["o"]],
-      ["Clear", ["Esc"]],
-      ["Inspector", ["i"]],
-      ["Copy link", ["c"]],
+      ["Filter", ["F"]],
+      ["Clear, step back", ["Esc"]],
     ],
   },
   {
     title: "Page",
     keys: [
+      ["Inspector", ["i"]],
+      ["Copy link", ["c"]],
       ["Theme", ["t"]],
-      ["Colour by the next thing", ["g"]],
-      ["Step or time", ["x"]],
       ["This list", ["?"]],
     ],
   },

@@ -9,6 +9,21 @@ const SHAPES = {
     </>
   ),
   timeline: <path d="M2 13.5h12M2 10l3-1.5 3 1 3-4 3-.5M2 6.5l3-1.5 3 .5 3-2.5h3" />,
+  map: (
+    <path d="M2.500 3h6v3.500h-6zM10.500 3h3v3.500h-3zM4.500 8.500h4V13h-4zM10.500 8.500h3V13h-3z" />
+  ),
+  state: (
+    <>
+      <path d="M2 3h12v3H2zM2 9.500h12v3H2z" />
+      <path d="M6 3v3M10 3v3M8 9.500v3" />
+    </>
+  ),
+  phases: <path d="M2 3.500h12M2 7h7M10.500 7H14M2 10.500h3M6.500 10.500h2.500M2 13.500h12" />,
+  pause: <path d="M5.500 3.500v9M10.500 3.500v9" />,
+  flame: <path d="M2 2.5h12v3H2zM2 5.5h8v3H2zM2 8.5h4.5v3H2zM10 5.5h4v3h-4z" />,
+  tables: <path d="M2.5 3h11v10h-11zM2.5 6.2h11M2.5 9.6h11M6.5 6.2V13" />,
+  filter: <path d="M2.5 3.5h11L9.5 8.2v4.3l-3-1.5V8.2z" />,
+  copy: <path d="M5.5 5.5h8v8h-8zM3.5 10.5h-1v-8h8v1" />,
   sql: <path d="m3 4.5 3.5 3.5L3 11.5M8.5 12h5" />,
   search: (
     <>

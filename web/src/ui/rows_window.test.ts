@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { rowsWindow } from "./rows_window";
+import { rowsWindow, scrollTo } from "./rows_window";
 
 describe("rows of a long table", () => {
   it("exist only round what is seen", () => {
@@ -19,5 +19,14 @@ describe("rows of a long table", () => {
   });
   it("do not exist in an empty table", () => {
     expect(rowsWindow(0, 26, 0, 520)).toMatchObject({ first: 0, last: 0, offset: 0, height: 0 });
+  });
+  it("can be asked to show a row, however many there are", () => {
+    for (const count of [50, 10_000, 12_000_000]) {
+      for (const row of [0, 17, Math.floor(count / 2), count - 1]) {
+        const part = rowsWindow(count, 24, scrollTo(row, count, 24, 600), 600);
+        expect(row).toBeGreaterThanOrEqual(part.first);
+        expect(row).toBeLessThan(part.last);
+      }
+    }
   });
 });

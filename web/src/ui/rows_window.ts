@@ -33,3 +33,19 @@ export function rowsWindow(
   const offset = natural <= MOST_PIXELS ? first * rowPixels : top - (firstSeen - first) * rowPixels;
   return { first, last, offset: Math.max(0, offset), height };
 }
+
+/** Where to scroll so that a row stands in the middle: the inverse of the above. */
+export function scrollTo(
+  row: number,
+  count: number,
+  rowPixels: number,
+  viewPixels: number,
+): number {
+  const natural = count * rowPixels;
+  const height = Math.min(natural, MOST_PIXELS);
+  const reach = Math.max(0, height - viewPixels);
+  const first = Math.max(0, row - Math.floor(viewPixels / rowPixels / 2));
+  if (natural <= MOST_PIXELS) return Math.min(reach, first * rowPixels);
+  const shown = Math.ceil(viewPixels / rowPixels);
+  return Math.min(reach, (first / Math.max(1, count - shown)) * reach);
+}

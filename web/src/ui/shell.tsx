@@ -15,13 +15,14 @@ import {
 import { toggleTheme } from "../state/theme";
 import { Inspector } from "../views/inspector/inspector";
 import { VIEWS, viewNamed } from "../views/registry";
+import { FilterBar } from "./filter_bar";
 import { Help } from "./help";
 import { LinkNotes } from "./link_notes";
 import { NothingThere } from "./nothing_there";
 import { ErrorNotice, Notice, RECORD_CODE } from "./notice";
 import { Rail } from "./rail";
 import { Status } from "./status";
-import { TopBar, toggleInspector } from "./topbar";
+import { TopBar, toggleFilter, toggleInspector } from "./topbar";
 import { baseName } from "./units";
 import { visible } from "./visible";
 
@@ -37,6 +38,9 @@ function shellKey(event: KeyboardEvent): boolean {
       return true;
     case "?":
       helpOpen.value = true;
+      return true;
+    case "F":
+      toggleFilter();
       return true;
     case "i":
       toggleInspector();
@@ -100,6 +104,7 @@ export function Shell() {
       <Rail />
       <main class="main" id="main">
         <LinkNotes />
+        <FilterBar />
         <div class="stage">
           <Main />
         </div>

@@ -4,6 +4,8 @@ import { formatHash } from "../state/url";
 import { Icon } from "./icons";
 import { integer, seconds } from "./units";
 
+/** Views whose pictures come in tiles. */
+const PAINTED: readonly string[] = ["timeline", "map"];
 const FIRST: readonly string[] = ["drawn", "reserved"];
 
 export function Status() {
@@ -41,10 +43,10 @@ export function Status() {
           {hover.time_us !== null && start !== null && ` · ${seconds(hover.time_us - start)}`}
         </span>
       )}
-      {page.value.view === "timeline" && drawnBy.value !== "" && (
+      {PAINTED.includes(page.value.view) && drawnBy.value !== "" && (
         <span class="opt">{drawnBy.value}</span>
       )}
-      {page.value.view === "timeline" && tileMs.value !== null && (
+      {PAINTED.includes(page.value.view) && tileMs.value !== null && (
         <span class="opt">tile {Math.max(1, Math.round(tileMs.value))} ms</span>
       )}
     </footer>

@@ -1,6 +1,7 @@
 // File, devices, search, link, theme, help, inspector.
 import { useSignal } from "@preact/signals";
 import type { DeviceInfo } from "../api/contract";
+import { filterOpen } from "../state/filters";
 import {
   device,
   file,
@@ -14,6 +15,7 @@ import {
 } from "../state/store";
 import { toggleTheme } from "../state/theme";
 import { formatHash, START } from "../state/url";
+import { viewNamed } from "../views/registry";
 import { Icon, Logo } from "./icons";
 import { Menu } from "./menu";
 import { SearchBox } from "./search_box";
@@ -135,6 +137,16 @@ export function TopBar() {
       <SearchBox />
       <button
         type="button"
+        class={`iconbtn${page.value.filter === "" ? "" : " has"}`}
+        aria-label={page.value.filter === "" ? "Filter" : "Filter, in use"}
+        aria-expanded={filterOpen.value || page.value.filter !== ""}
+        title="Filter  F"
+        onClick={toggleFilter}
+      >
+        <Icon name="filter" />
+      </button>
+      <button
+        type="button"
         class="iconbtn"
         aria-label={copied.value ? "Link copied" : "Copy a link to this state"}
         title="Copy link  c"
@@ -175,6 +187,13 @@ export function TopBar() {
       </button>
     </header>
   );
+}
+
+/** Opens the filter, or goes to its field. */
+export function toggleFilter(): void {
+  if (viewNamed(page.value.view)?.unfiltered === true) go({ view: "timeline" }, true);
+  if (filterOpen.value) document.querySelector<HTMLInputElement>("#filter")?.focus();
+  filterOpen.value = true;
 }
 
 export function toggleInspector(): void {

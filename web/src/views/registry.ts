@@ -2,8 +2,12 @@
 // and the links of the overview; nothing else lists them.
 import type { ComponentType } from "preact";
 import type { IconName } from "../ui/icons";
+import { FlameView } from "./flame/flame_view";
+import { MapView } from "./map/map_view";
 import { OverviewView } from "./overview/overview_view";
 import { SqlView } from "./sql/sql_view";
+import { StateView } from "./state/state_view";
+import { TablesView } from "./tables/tables_view";
 import { TimelineView } from "./timeline/timeline_view";
 
 export interface View {
@@ -15,6 +19,8 @@ export interface View {
   docked: boolean;
   /** shows memory; without a device there is none to show */
   needsDevice: boolean;
+  /** tells about the whole file, whatever the filter says */
+  unfiltered?: boolean;
   component: ComponentType;
 }
 
@@ -26,6 +32,7 @@ export const VIEWS: readonly View[] = [
     icon: "overview",
     docked: false,
     needsDevice: true,
+    unfiltered: true,
     component: OverviewView,
   },
   {
@@ -38,12 +45,49 @@ export const VIEWS: readonly View[] = [
     component: TimelineView,
   },
   {
+    name: "map",
+    title: "Map",
+    group: "Look",
+    icon: "map",
+    docked: true,
+    needsDevice: true,
+    component: MapView,
+  },
+  {
+    name: "state",
+    title: "State",
+    group: "Look",
+    icon: "state",
+    docked: true,
+    needsDevice: true,
+    component: StateView,
+  },
+  {
+    name: "flame",
+    title: "Flame",
+    group: "Look",
+    icon: "flame",
+    docked: true,
+    needsDevice: true,
+    component: FlameView,
+  },
+  {
+    name: "tables",
+    title: "Tables",
+    group: "Ask",
+    icon: "tables",
+    docked: false,
+    needsDevice: true,
+    component: TablesView,
+  },
+  {
     name: "sql",
     title: "SQL",
     group: "Ask",
     icon: "sql",
     docked: false,
     needsDevice: false,
+    unfiltered: true,
     component: SqlView,
   },
 ];

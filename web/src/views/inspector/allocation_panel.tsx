@@ -13,6 +13,7 @@ import { Bytes, ExactBytes, Name } from "../../ui/text";
 import { counted, duration, integer, seconds } from "../../ui/units";
 import { visible } from "../../ui/visible";
 import { focusPicture } from "../timeline/focus";
+import { SeeIn } from "./see_in";
 import { StackList } from "./stack_list";
 
 const PROVENANCE: Record<string, string> = {
@@ -266,24 +267,7 @@ export function AllocationPanel({ of }: { of: Allocation }) {
       <Place of={of} />
       <StackList stack={of.stack} ofFree={of.stack_is_of_free} />
       <Siblings of={of} />
-      {page.value.view !== "timeline" && (
-        <section>
-          <h3>See it in</h3>
-          <div class="links">
-            <a
-              class="btn"
-              href={formatHash({
-                ...page.value,
-                view: "timeline",
-                device: of.device,
-                at: of.first_step,
-              })}
-            >
-              Timeline
-            </a>
-          </div>
-        </section>
-      )}
+      <SeeIn of={of} />
     </div>
   );
 }

@@ -1,12 +1,24 @@
 // What is selected, or what happens at the cursor. The same in every view.
 import { selection, stateAt } from "../../state/cursor";
+import { pickedFrame } from "../../state/flame";
+import { layout } from "../../state/layout";
 import { device, go, page } from "../../state/store";
 import { ErrorNotice } from "../../ui/notice";
+import { FramePanel } from "../flame/frame_panel";
 import { AllocationPanel } from "./allocation_panel";
+import { SegmentPanel } from "./segment_panel";
 import { StepPanel } from "./step_panel";
 
 export function Inspector() {
   const { data, error } = selection.value;
+  const segments = page.value.sel === null && page.value.seg !== null ? layout.value.data : null;
+  if (page.value.view === "flame" && pickedFrame.value !== null) {
+    return (
+      <aside class="side" aria-label="Inspector">
+        <FramePanel />
+      </aside>
+    );
+  }
   return (
     <aside class="side" aria-label="Inspector">
       {error && (
@@ -19,10 +31,11 @@ export function Inspector() {
         </div>
       )}
       {!error && page.value.sel !== null && data && <AllocationPanel of={data} />}
-      {page.value.sel === null && stateAt.value.data && (
+      {segments && <SegmentPanel data={segments} />}
+      {page.value.sel === null && !segments && stateAt.value.data && (
         <StepPanel of={stateAt.value.data} chosen={page.value.at !== null} />
       )}
-      {page.value.sel === null && (device.value?.events ?? 0) === 0 && (
+      {page.value.sel === null && !segments && (device.value?.events ?? 0) === 0 && (
         <div class="ins">
           <section>
             <h3>Inspector</h3>

@@ -1,13 +1,14 @@
 // Annotations as bands in lanes: the outermost strong, what is nested below it plain.
 
 import type { Annotation } from "../../api/contract";
+import type { Range } from "../../state/url";
 import { font, label, type Surface } from "../../ui/plot";
 import { visible } from "../../ui/visible";
-import { type Frame, GUTTER, LANE_HEIGHT, MOST_LANES, toX } from "./frame";
+import { GUTTER, LANE_HEIGHT, MOST_LANES, toX, type XFrame } from "./frame";
 
 const ROOM = 8;
 
-export function drawBands(s: Surface, frame: Frame): void {
+export function drawBands(s: Surface, frame: XFrame): void {
   if (frame.lanes === 0) return;
   font(s);
   label(s, "phase", GUTTER - 11, 4 + LANE_HEIGHT / 2, { align: "right" });
@@ -33,6 +34,23 @@ export function drawBands(s: Surface, frame: Frame): void {
   s.c.restore();
 }
 
+/** The band under a pixel of the lanes; the last one drawn lies on top. */
+export function bandAt(frame: XFrame, pixelX: number, pixelY: number): Annotation | null {
+  const lane = Math.floor((pixelY - 4) / (LANE_HEIGHT + 1));
+  if (pixelX < frame.plot.left || lane < 0 || lane >= frame.lanes) return null;
+  const within = (one: Annotation) =>
+    one.depth === lane &&
+    toX(frame, begin(frame, one)) <= pixelX &&
+    Math.max(toX(frame, begin(frame, one)) + 1, toX(frame, end(frame, one))) > pixelX;
+  return frame.annotations.findLast(within) ?? null;
+}
+
+/** What a phase covers, as positions of the axis. */
+export function bandRange(frame: XFrame, one: Annotation): Range {
+  const [low, high] = [begin(frame, one), end(frame, one)];
+  return [low, Math.max(low + 1, high)];
+}
+
 /** In the order of their beginnings on either axis, and only those in lanes that are drawn. */
 export function drawable(list: readonly Annotation[]): Annotation[] {
   return list
@@ -40,11 +58,11 @@ export function drawable(list: readonly Annotation[]): Annotation[] {
     .sort((a, b) => a.begin_step - b.begin_step || a.begin_us - b.begin_us || a.depth - b.depth);
 }
 
-function begin(frame: Frame, one: Annotation): number {
+function begin(frame: XFrame, one: Annotation): number {
   return frame.domain.axis === "time" ? one.begin_us - frame.domain.base : one.begin_step;
 }
 
-function end(frame: Frame, one: Annotation): number {
+function end(frame: XFrame, one: Annotation): number {
   if (frame.domain.axis === "time") {
     return one.end_us === null ? frame.domain.end : one.end_us - frame.domain.base;
   }

@@ -13,6 +13,7 @@ import {
   stateAt,
 } from "../../state/cursor";
 import { type Domain, domainOf } from "../../state/domain";
+import { passing } from "../../state/filters";
 import { mark } from "../../state/marks";
 import { device, go, page, place } from "../../state/store";
 import { theme } from "../../state/theme";
@@ -104,7 +105,7 @@ export class Feed {
       page.value.colour,
       page.value.colour === "age" ? legendStep.value : 0,
       filterOf(rows, hiddenKeys()),
-      of?.number ?? null,
+      { mark: of?.number ?? null, filter: passing.value },
       page.value.only,
     );
   }
@@ -187,7 +188,7 @@ export class Feed {
 }
 
 /** Where the out-of-memory events stand; one without a time has no place on an axis of time. */
-function oomMarks(of: DeviceInfo, domain: Domain): OomMark[] {
+export function oomMarks(of: DeviceInfo, domain: Domain): OomMark[] {
   return of.ooms.flatMap((oom) => {
     if (domain.axis === "step") return [{ position: oom.step + 0.5, oom }];
     return oom.time_us === null ? [] : [{ position: oom.time_us - domain.base, oom }];

@@ -1,4 +1,6 @@
+const PICTURES = ["timeline", "map", "segments"];
+
 /** Where the focus goes when what had it is gone: the picture, if there is one. */
 export function focusPicture(): void {
-  document.getElementById("timeline")?.focus({ preventScroll: true });
+  for (const id of PICTURES) document.getElementById(id)?.focus({ preventScroll: true });
 }

@@ -38,17 +38,21 @@ export interface ShapeMark {
   slot: number;
 }
 
-export interface Frame {
+/** What stands over and under every picture of the recording: bands, marks, the lower axis. */
+export interface XFrame {
   domain: Domain;
-  device: DeviceInfo;
   x: Range;
-  y: Range;
   plot: Plot;
+  annotations: readonly Annotation[];
+  lanes: number;
+}
+
+export interface Frame extends XFrame {
+  device: DeviceInfo;
+  y: Range;
   samples: readonly Sample[];
   shown: readonly Shown[];
   ooms: readonly OomMark[];
-  annotations: readonly Annotation[];
-  lanes: number;
   /** the cursor, as a position of the axis */
   cursor: number | null;
   hover: HoverMark | null;
@@ -59,22 +63,22 @@ export interface Frame {
   fittedBytes: boolean;
 }
 
-export function toX(frame: Frame, position: number): number {
+export function toX(frame: Pick<XFrame, "plot" | "x">, position: number): number {
   const { plot, x } = frame;
   return plot.left + ((position - x[0]) / (x[1] - x[0])) * (plot.right - plot.left);
 }
 
-export function toY(frame: Frame, bytes: number): number {
+export function toY(frame: Pick<Frame, "plot" | "y">, bytes: number): number {
   const { plot, y } = frame;
   return plot.bottom - ((bytes - y[0]) / (y[1] - y[0])) * (plot.bottom - plot.top);
 }
 
-export function fromX(frame: Frame, pixel: number): number {
+export function fromX(frame: Pick<XFrame, "plot" | "x">, pixel: number): number {
   const { plot, x } = frame;
   return x[0] + ((pixel - plot.left) / (plot.right - plot.left)) * (x[1] - x[0]);
 }
 
-export function fromY(frame: Frame, pixel: number): number {
+export function fromY(frame: Pick<Frame, "plot" | "y">, pixel: number): number {
   const { plot, y } = frame;
   return y[0] + ((plot.bottom - pixel) / (plot.bottom - plot.top)) * (y[1] - y[0]);
 }

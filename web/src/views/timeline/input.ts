@@ -2,6 +2,7 @@
 
 import type { Domain } from "../../state/domain";
 import type { Range } from "../../state/url";
+import { bandAt, bandRange } from "./bands";
 import { GUTTER } from "./frame";
 import { type Grip, gripAt, minimapPosition } from "./minimap";
 import type { Under } from "./pick";
@@ -83,7 +84,12 @@ function attachPlot(
   );
   const release = (event: PointerEvent) => {
     if (drag && drag.id === event.pointerId && !drag.moved && event.type === "pointerup") {
-      hands.onClick(scene.under(event.offsetX, event.offsetY));
+      const { frame } = scene;
+      const band = frame && bandAt(frame, event.offsetX, event.offsetY);
+      if (frame && band) {
+        scene.moveTo(bandRange(frame, band), true);
+        hands.onMoved();
+      } else hands.onClick(scene.under(event.offsetX, event.offsetY));
     }
     drag = null;
   };

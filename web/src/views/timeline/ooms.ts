@@ -13,7 +13,7 @@ import {
   vertical,
 } from "../../ui/plot";
 import { bytesText } from "../../ui/units";
-import { type Frame, fromX, LANE_HEIGHT, type OomMark, toX, toY } from "./frame";
+import { type Frame, fromX, LANE_HEIGHT, type OomMark, toX, toY, type XFrame } from "./frame";
 import { together } from "./front_layer";
 import { highestWithin } from "./line_sampler";
 
@@ -125,7 +125,7 @@ function requestText(oom: Oom): [string, string] {
 }
 
 /** Plates that would cover each other become one with a count. */
-function drawPlates(s: Surface, frame: Frame, ooms: readonly OomMark[]): void {
+export function drawPlates(s: Surface, frame: XFrame, ooms: readonly OomMark[]): void {
   const groups: { x: number; count: number }[] = [];
   for (const one of ooms) {
     const x = toX(frame, one.position);

@@ -7,7 +7,9 @@ import { sampleAt } from "./line_sampler";
 export interface Under {
   position: number;
   bytes: number;
+  /** NaN: the picture does not know it */
   step: number;
+  /** NaN: the picture does not know it */
   activeBytes: number;
   quad: Quad | null;
 }

@@ -22,7 +22,7 @@ import { samples } from "./line_sampler";
 import { drawMinimap } from "./minimap";
 import { type Under, underPixel } from "./pick";
 import type { Canvases, Listener, Stats, Subject } from "./scene_parts";
-import { type Ask, Source } from "./source";
+import { type Ask, type Choice, Source } from "./source";
 import { placeTiles } from "./strata";
 import { between, clampRange, everything } from "./window";
 
@@ -48,7 +48,7 @@ export class TimelineScene {
   private mode: LegendBy = "stack";
   private ageAt = 0;
   private filter: Filter = NO_FILTER;
-  private mark: number | null = null;
+  private choice: Choice = { mark: null, filter: null };
   private markLook: Look["mark"] = "none";
   private ooms: readonly OomMark[] = [];
   private annotations: readonly Annotation[] = [];
@@ -112,12 +112,12 @@ export class TimelineScene {
     this.redraw();
   }
 
-  setLook(mode: LegendBy, ageAt: number, filter: Filter, mark: number | null, only: boolean): void {
+  setLook(mode: LegendBy, ageAt: number, filter: Filter, choice: Choice, only: boolean): void {
     this.mode = mode;
     this.ageAt = ageAt;
     this.filter = filter;
-    this.mark = mark;
-    this.markLook = mark === null ? "none" : only ? "only" : "fade";
+    this.choice = choice;
+    this.markLook = choice.mark === null ? "none" : only ? "only" : "fade";
     this.look = null;
     this.redraw();
   }
@@ -206,7 +206,7 @@ export class TimelineScene {
   }
 
   private ask(width: number, height: number): Ask {
-    return { x: this.x, y: this.bytes, width, height, mark: this.mark };
+    return { x: this.x, y: this.bytes, width, height, choice: this.choice };
   }
 
   private paint(now: number): void {

@@ -41,11 +41,17 @@ interface Held {
   index: number;
   rowLevel: number;
   row: number;
-  mark: number | null;
+  choice: string;
 }
 
 type StackPlace = Pick<Held, "place" | "level" | "index">;
 const NONE: ReadonlySet<Held> = new Set();
+
+/** What a tile flags: members of a mark, and what a filter does not let pass. */
+export interface Choice {
+  mark: number | null;
+  filter: string | null;
+}
 
 export interface Ask {
   x: Range;
@@ -53,7 +59,11 @@ export interface Ask {
   /** device pixels */
   width: number;
   height: number;
-  mark: number | null;
+  choice: Choice;
+}
+
+function choiceKey({ mark, filter }: Choice): string {
+  return `${mark ?? ""}/${filter ?? ""}`;
 }
 
 const TILE_LIMIT_BYTES = 96 * 1024 * 1024;
@@ -120,7 +130,7 @@ export class Source {
     );
     const tiles = (list: readonly number[], at: number, of: readonly number[], ahead = true) =>
       list.flatMap((index) =>
-        of.map((row) => ({ ...this.tileWant(at, index, rowLevel, row, ask.mark), ahead })),
+        of.map((row) => ({ ...this.tileWant(at, index, rowLevel, row, ask.choice), ahead })),
       );
     this.lines.want([
       ...urgent.map((index) => this.lineWant(level, index)),
@@ -142,7 +152,7 @@ export class Source {
     for (const index of indices) {
       const [from, to] = [index * tileSpan(level), (index + 1) * tileSpan(level)];
       const exact = rows.map((row) =>
-        this.tiles.get(this.tileKey(level, index, rowLevel, row, ask.mark)),
+        this.tiles.get(this.tileKey(level, index, rowLevel, row, ask.choice)),
       );
       if (exact.includes(undefined)) {
         out.push(...this.standIn(level, index, ask).map((held) => this.show(held, from, to)));
@@ -198,8 +208,8 @@ export class Source {
     return `${this.placeKey()}/${level}/${index}`;
   }
 
-  private tileKey(level: number, index: number, k: number, row: number, mark: number | null) {
-    return `${this.lineKey(level, index)}/${k}/${row}/${mark ?? ""}`;
+  private tileKey(level: number, index: number, k: number, row: number, choice: Choice) {
+    return `${this.lineKey(level, index)}/${k}/${row}/${choiceKey(choice)}`;
   }
 
   private keep(held: Held): void {
@@ -239,14 +249,16 @@ export class Source {
         return low < ask.y[1] && low + rowSpan(candidate.rowLevel) > ask.y[0];
       });
       if (held.length === 0) continue;
-      const best = held.reduce((a, b) => (better(b, a, ask.mark) ? b : a));
-      return held.filter((a) => a.rowLevel === best.rowLevel && a.mark === best.mark);
+      const best = held.reduce((a, b) => (better(b, a, choiceKey(ask.choice)) ? b : a));
+      return held.filter((a) => a.rowLevel === best.rowLevel && a.choice === best.choice);
     }
     const finer = [0, 1].flatMap((half) => [
       ...this.stackOf({ place, level: level - 1, index: index * 2 + half }),
     ]);
     const first = finer[0];
-    return first ? finer.filter((a) => a.rowLevel === first.rowLevel && a.mark === first.mark) : [];
+    return first
+      ? finer.filter((a) => a.rowLevel === first.rowLevel && a.choice === first.choice)
+      : [];
   }
 
   private lineWant(level: number, index: number): Want<Lines> {
@@ -257,16 +269,16 @@ export class Source {
     };
   }
 
-  private tileWant(level: number, index: number, k: number, row: number, mark: number | null) {
+  private tileWant(level: number, index: number, k: number, row: number, choice: Choice) {
     const place = this.placeKey();
     return {
-      key: this.tileKey(level, index, k, row, mark),
+      key: this.tileKey(level, index, k, row, choice),
       load: async (signal: AbortSignal): Promise<Held> => {
         const y0 = row * rowSpan(k);
         const px = rowSpan(k) / TILE_ROWS;
-        const params = { ...this.rectangle(level, index), y0, y1: y0 + rowSpan(k), px, mark };
+        const params = { ...this.rectangle(level, index), y0, y1: y0 + rowSpan(k), px, ...choice };
         const tile = decodeTile(await getBuffer("tile", params, signal));
-        return { tile, place, level, index, rowLevel: k, row, mark };
+        return { tile, place, level, index, rowLevel: k, row, choice: choiceKey(choice) };
       },
     };
   }
@@ -282,7 +294,7 @@ function stackKey(at: StackPlace): string {
   return `${at.place}/${at.level}/${at.index}`;
 }
 
-function better(a: Held, b: Held, mark: number | null): boolean {
-  const score = (one: Held) => (one.mark === mark ? 1000 : 0) - one.rowLevel - one.row;
+function better(a: Held, b: Held, choice: string): boolean {
+  const score = (one: Held) => (one.choice === choice ? 1000 : 0) - one.rowLevel - one.row;
   return score(a) > score(b);
 }

@@ -7,10 +7,8 @@ import { NO_ID } from "../../api/tile";
 import { colourings, selection } from "../../state/cursor";
 import { domainOf, noTimeBecause } from "../../state/domain";
 import { onKey } from "../../state/keys";
-import { clearMark, hitIndex, jump, mark } from "../../state/marks";
 import { addNotes, attempt } from "../../state/notes";
 import { device, drawnBy, go, hoverStep, page, pictured, place, tileMs } from "../../state/store";
-import { Icon } from "../../ui/icons";
 import { Menu } from "../../ui/menu";
 import { ErrorNotice, Notice, RECORD_CODE } from "../../ui/notice";
 import { bytesText, counted, integer } from "../../ui/units";
@@ -18,6 +16,7 @@ import { Feed, otherAxis } from "./feed";
 import { attachInput } from "./input";
 import { timelineKey } from "./keys";
 import { LegendBar } from "./legend_bar";
+import { MarkChip } from "./mark_chip";
 import type { Under } from "./pick";
 import { TimelineScene } from "./scene";
 import type { Stats } from "./scene_parts";
@@ -82,37 +81,6 @@ function Head({ onAxis, onFit }: { onAxis: () => void; onFit: () => void }) {
         Fit <kbd class="opt">f</kbd>
       </button>
     </header>
-  );
-}
-
-function MarkChip() {
-  const of = mark.value;
-  if (!of) return null;
-  const what = of.source === "search" ? `“${page.value.q}”` : "rows of the query";
-  return (
-    <div class="markchip" role="group" aria-label="Marked allocations">
-      <span class="cut">
-        {hitIndex.value >= 0 ? `${integer(hitIndex.value + 1)} of ` : ""}
-        {counted(of.count, "allocation")} <span class="faint">{what}</span>
-      </span>
-      <button type="button" aria-label="Previous hit" title="Previous  N" onClick={() => jump(-1)}>
-        <Icon name="prev" />
-      </button>
-      <button type="button" aria-label="Next hit" title="Next  n" onClick={() => jump(1)}>
-        <Icon name="go" />
-      </button>
-      <button
-        type="button"
-        aria-pressed={page.value.only}
-        title="Show only these  o"
-        onClick={() => go({ only: !page.value.only })}
-      >
-        only
-      </button>
-      <button type="button" aria-label="Clear the mark" title="Clear  Esc" onClick={clearMark}>
-        <Icon name="close" />
-      </button>
-    </div>
   );
 }
 

@@ -6,6 +6,7 @@ import type { Allocation } from "../../api/contract";
 import { NO_ID, QuadFlag } from "../../api/tile";
 import { place } from "../../state/store";
 import { Bytes, FrameLabel, Name } from "../../ui/text";
+import { placeTip } from "../../ui/tip_place";
 import { counted, integer } from "../../ui/units";
 import type { Under } from "./pick";
 
@@ -85,11 +86,7 @@ export function Tooltip() {
   useLayoutEffect(() => {
     const el = box.current;
     if (!el || !now) return;
-    // flips at the edges of the window, never under the pointer
-    const flipX = now.x + 14 + el.offsetWidth > window.innerWidth - 8;
-    const flipY = now.y + 16 + el.offsetHeight > window.innerHeight - 8;
-    el.style.left = `${Math.max(4, flipX ? now.x - 14 - el.offsetWidth : now.x + 14)}px`;
-    el.style.top = `${Math.max(4, flipY ? now.y - 12 - el.offsetHeight : now.y + 16)}px`;
+    placeTip(el, now.x, now.y);
   });
   const quad = now?.under.quad;
   if (!now || !quad) return null;
@@ -116,12 +113,25 @@ export function Tooltip() {
             )}
           </>
         )}
-        <dt>Step here</dt>
-        <dd>{integer(now.under.step)}</dd>
-        <dt>Live after it</dt>
-        <dd>
-          <Bytes value={now.under.activeBytes} />
-        </dd>
+        {!Number.isNaN(now.under.step) && (
+          <>
+            <dt>Step here</dt>
+            <dd>{integer(now.under.step)}</dd>
+          </>
+        )}
+        {Number.isNaN(now.under.activeBytes) ? (
+          <>
+            <dt>Address</dt>
+            <dd class="mono">{more?.address ?? "…"}</dd>
+          </>
+        ) : (
+          <>
+            <dt>Live after it</dt>
+            <dd>
+              <Bytes value={now.under.activeBytes} />
+            </dd>
+          </>
+        )}
       </dl>
       {frame !== "" && <FrameLabel label={frame} />}
     </div>

@@ -2,11 +2,11 @@
 import { font, horizontal, label, type Surface, vertical } from "../../ui/plot";
 import { decimalStep, multiples, timeTickLabel } from "../../ui/ticks";
 import { integer } from "../../ui/units";
-import { type Frame, toX } from "./frame";
+import { toX, type XFrame } from "./frame";
 
 const LABEL_PIXELS = 86;
 
-export function drawAxis(s: Surface, frame: Frame): void {
+export function drawAxis(s: Surface, frame: XFrame): void {
   const { plot, x, domain } = frame;
   horizontal(s, plot.left, plot.right, plot.bottom, s.token("axis"));
   const step = decimalStep(x[1] - x[0], plot.right - plot.left, LABEL_PIXELS);

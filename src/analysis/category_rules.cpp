@@ -1,0 +1,141 @@
+// From YAML to rules.
+#include <fmt/format.h>
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+
+#include "analysis/categories.h"
+
+namespace tidegauge::analysis {
+namespace {
+
+constexpr size_t kMostPatterns = 200;  // of one list
+
+base::Error badRules(std::string what) {
+  return {base::ErrorKind::kUsage,
+          "The category rules are not usable: " + std::move(what),
+          {},
+          "The built-in rules (src/assets/categories.yaml) say how they are written"};
+}
+
+std::string lowerCase(std::string text) {
+  for (char& c : text) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
+  }
+  return text;
+}
+
+base::Result<Category> categoryOf(const YAML::Node& node, std::string_view where) {
+  std::string word = node.IsScalar() ? node.Scalar() : std::string();
+  std::optional<Category> category = categoryByName(word);
+  if (!category) return badRules(fmt::format("{} has no category “{}”", where, word));
+  return *category;
+}
+
+base::Result<std::optional<TextPattern>> patternOf(const YAML::Node& list, std::string_view where) {
+  std::vector<std::string> texts;
+  if (list.IsScalar()) {
+    texts.push_back(list.Scalar());
+  } else if (list.IsSequence()) {
+    for (const YAML::Node& member : list) {
+      if (!member.IsScalar()) return badRules(fmt::format("{} must list texts", where));
+      texts.push_back(member.Scalar());
+      if (texts.size() > kMostPatterns) {
+        return badRules(fmt::format("{} lists more than {} texts", where, kMostPatterns));
+      }
+    }
+  }
+  if (texts.empty()) return badRules(fmt::format("{} lists nothing", where));
+  base::Result<TextPattern> pattern = TextPattern::compileAny(texts);
+  if (!pattern.ok()) return badRules(fmt::format("{}: {}", where, pattern.error().what));
+  return std::optional<TextPattern>(std::move(pattern).value());
+}
+
+base::Result<CategoryRules::Rule> ruleOf(const YAML::Node& node, size_t number) {
+  std::string where = fmt::format("rule {}", number);
+  if (!node.IsMap()) return badRules(where + " is no map");
+  CategoryRules::Rule rule;
+  bool has_category = false;
+  for (const auto& entry : node) {
+    const YAML::Node& key_node = entry.first;
+    const YAML::Node& value = entry.second;
+    std::string key = key_node.IsScalar() ? key_node.Scalar() : std::string();
+    std::string what = fmt::format("{}, {}", where, key);
+    if (key == "category") {
+      TG_ASSIGN_OR_RETURN(rule.category, categoryOf(value, where));
+      has_category = true;
+    } else if (key == "function") {
+      TG_ASSIGN_OR_RETURN(rule.function, patternOf(value, what));
+    } else if (key == "file") {
+      TG_ASSIGN_OR_RETURN(rule.file, patternOf(value, what));
+    } else if (key == "phase") {
+      TG_ASSIGN_OR_RETURN(rule.phase, patternOf(value, what));
+    } else {
+      return badRules(fmt::format("{} has an unknown key “{}”", where, key));
+    }
+  }
+  if (!has_category) return badRules(where + " names no category");
+  if (!rule.function && !rule.file && !rule.phase) {
+    return badRules(where + " names no function, file or phase");
+  }
+  return rule;
+}
+
+}  // namespace
+
+base::Result<CategoryRules> CategoryRules::parse(std::string_view yaml) {
+  if (yaml.size() > kMostBytes) {
+    return badRules(fmt::format("they have more than {} bytes", kMostBytes));
+  }
+  try {
+    YAML::Node root = YAML::Load(std::string(yaml));
+    if (!root.IsMap()) return badRules("they are no map with a list of rules");
+    CategoryRules parsed;
+    for (const auto& entry : root) {
+      const YAML::Node& key_node = entry.first;
+      const YAML::Node& value = entry.second;
+      std::string key = key_node.IsScalar() ? key_node.Scalar() : std::string();
+      if (key == "stated" && value.IsMap()) {
+        for (const auto& stated : value) {
+          TG_ASSIGN_OR_RETURN(Category category, categoryOf(stated.second, "stated"));
+          if (!stated.first.IsScalar()) return badRules("a key of stated is no text");
+          parsed.stated_.emplace_back(lowerCase(stated.first.Scalar()), category);
+        }
+      } else if (key == "rules" && value.IsSequence()) {
+        if (value.size() > kMostRules) {
+          return badRules(fmt::format("there are more than {} rules", kMostRules));
+        }
+        for (const YAML::Node& node : value) {
+          TG_ASSIGN_OR_RETURN(Rule rule, ruleOf(node, parsed.rules_.size() + 1));
+          parsed.rules_.push_back(std::move(rule));
+        }
+      } else {
+        return badRules(
+            fmt::format("“{}” must be a map called stated or a list called rules", key));
+      }
+    }
+    return parsed;
+  } catch (const YAML::Exception& error) {  // the library's way to say that it is no YAML
+    return badRules(error.what());
+  }
+}
+
+std::optional<Category> CategoryRules::stated(std::string_view word) const {
+  std::string lower = lowerCase(std::string(word));
+  for (const auto& [known, category] : stated_) {
+    if (known == lower) return category;
+  }
+  return std::nullopt;
+}
+
+std::shared_ptr<const CategoryRules> CategoryRules::builtIn() {
+  static const std::shared_ptr<const CategoryRules> kBuiltIn = [] {
+    base::Result<CategoryRules> parsed = parse(builtInText());
+    assert(parsed.ok());  // a test parses them
+    return std::make_shared<const CategoryRules>(parsed.ok() ? std::move(parsed).value()
+                                                             : CategoryRules());
+  }();
+  return kBuiltIn;
+}
+
+}  // namespace tidegauge::analysis

@@ -1,0 +1,51 @@
+// The last answers to expensive questions of a file (filters, sort orders, indexes), by the text of
+// the question. Thread-safe; who asks for the same meanwhile waits.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace tidegauge::server {
+
+template <class T>
+class Kept {
+ public:
+  explicit Kept(size_t most) : most_(most) {}
+
+  std::shared_ptr<const T> get(const std::string& key,
+                               const std::function<std::shared_ptr<const T>()>& compute) {
+    std::shared_ptr<Entry> entry = find(key);
+    std::call_once(entry->once, [&] { entry->value = compute(); });
+    return entry->value;
+  }
+
+ private:
+  struct Entry {
+    std::string key;
+    std::once_flag once;
+    std::shared_ptr<const T> value;
+  };
+
+  // The entry of the key, now the newest; made if there is none.
+  std::shared_ptr<Entry> find(const std::string& key) {
+    std::lock_guard lock(mutex_);
+    for (auto it = entries_.begin(); it != entries_.end(); ++it) {
+      if ((*it)->key != key) continue;
+      entries_.splice(entries_.begin(), entries_, it);
+      return entries_.front();
+    }
+    entries_.push_front(std::make_shared<Entry>());
+    entries_.front()->key = key;
+    if (entries_.size() > most_) entries_.pop_back();
+    return entries_.front();
+  }
+
+  std::mutex mutex_;
+  size_t most_;
+  std::list<std::shared_ptr<Entry>> entries_;
+};
+
+}  // namespace tidegauge::server

@@ -1,0 +1,112 @@
+// Tables: a window of the sorted rows as JSON, or all of them as CSV.
+#include <fmt/format.h>
+
+#include "base/format.h"
+#include "server/questions.h"
+#include "view/table.h"
+
+namespace tidegauge::server {
+namespace {
+
+constexpr int64_t kMostRows = 1000;
+constexpr int64_t kMostCsvRows = 1'000'000;
+
+json cellJson(const view::TableColumn& column, uint32_t row) {
+  if (column.kind == view::CellKind::kText) return shownText(column.text(row));
+  std::optional<int64_t> number = column.number(row);
+  if (!number) return nullptr;
+  auto bits = static_cast<uint64_t>(*number);
+  if (column.kind == view::CellKind::kAddress) return base::hexAddress(bits);
+  return column.kind == view::CellKind::kBytes ? json(bits) : json(*number);
+}
+
+std::string quoted(const std::string& text) {
+  if (text.find_first_of("\",\r\n") == std::string::npos) return text;
+  std::string csv = "\"";
+  for (char c : text) csv += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return csv + '"';
+}
+
+std::string cellCsv(const view::TableColumn& column, uint32_t row) {
+  json cell = cellJson(column, row);
+  if (cell.is_null()) return {};
+  return cell.is_string() ? quoted(cell.get<std::string>()) : cell.dump();
+}
+
+Response csvResponse(const view::Table& table, const std::vector<uint32_t>& order, size_t begin,
+                     size_t end) {
+  Response response;
+  response.content_type = "text/csv; charset=utf-8";
+  for (size_t c = 0; c < table.columns.size(); ++c) {
+    response.body += fmt::format("{}{}", c == 0 ? "" : ",", table.columns[c].name);
+  }
+  response.body += "\r\n";
+  for (size_t i = begin; i < end; ++i) {
+    for (size_t c = 0; c < table.columns.size(); ++c) {
+      if (c > 0) response.body += ',';
+      response.body += cellCsv(table.columns[c], order[i]);
+    }
+    response.body += "\r\n";
+  }
+  return response;
+}
+
+}  // namespace
+
+base::Result<Response> answerTable(const Question& question) {
+  TG_ASSIGN_OR_RETURN(Place place, placeOf(question));
+  const Params& params = question.params;
+  std::string format = params.text("format", "json");
+  if (format != "json" && format != "csv") return notUsable("format must be json or csv");
+  int64_t most = format == "csv" ? kMostCsvRows : kMostRows;
+  TG_ASSIGN_OR_RETURN(int64_t offset, params.integer("offset", 0, UINT32_MAX, 0));
+  TG_ASSIGN_OR_RETURN(int64_t limit,
+                      params.integer("limit", 0, most, format == "csv" ? most : 100));
+  std::string order_text = params.text("order", "desc");
+  if (order_text != "asc" && order_text != "desc") return notUsable("order must be asc or desc");
+  TG_ASSIGN_OR_RETURN(std::shared_ptr<const view::FilterSet> filter,
+                      filterOf(question, *place.file));
+  std::string name = params.text("name", "allocations");
+  std::string key = fmt::format("{} {}\n{}", name, place.device->device.ordinal,
+                                filter == nullptr ? "" : params.text("filter"));
+  std::shared_ptr<const view::Table> table = place.file->tables.get(key, [&] {
+    std::optional<view::Table> made =
+        view::tableOf(*place.file->analysed, *place.device, name, filter.get());
+    return made ? std::make_shared<const view::Table>(std::move(*made)) : nullptr;
+  });
+  if (table == nullptr) {
+    return notUsable("There is no table “" + name + "”",
+                     "There are " + std::string(view::kTableNames));
+  }
+  std::string sort = params.text("sort", table->columns.front().name);
+  const view::TableColumn* column = table->find(sort);
+  if (column == nullptr) return notUsable("The table has no column “" + sort + "”");
+  std::shared_ptr<const std::vector<uint32_t>> order =
+      place.file->table_orders.get(fmt::format("{} {}\n{}", sort, order_text, key), [&] {
+        return std::make_shared<const std::vector<uint32_t>>(
+            view::orderOf(*table, *column, order_text == "desc"));
+      });
+  size_t begin = std::min(static_cast<size_t>(offset), order->size());
+  size_t end = begin + std::min(static_cast<size_t>(limit), order->size() - begin);
+  if (format == "csv") return csvResponse(*table, *order, begin, end);
+  json columns = json::array();
+  for (const view::TableColumn& c : table->columns) {
+    columns.push_back({{"name", c.name}, {"kind", view::name(c.kind)}});
+  }
+  json rows = json::array();
+  for (size_t i = begin; i < end; ++i) {
+    json row = json::array();
+    for (const view::TableColumn& c : table->columns) row.push_back(cellJson(c, (*order)[i]));
+    rows.push_back(std::move(row));
+  }
+  return jsonResponse({{"name", name},
+                       {"sort", sort},
+                       {"order", order_text},
+                       {"total", table->rows},
+                       {"shown", order->size()},
+                       {"offset", begin},
+                       {"columns", std::move(columns)},
+                       {"rows", std::move(rows)}});
+}
+
+}  // namespace tidegauge::server

@@ -1,0 +1,42 @@
+// The address axis of the map: only what the process ever owned, in order of address, with the
+// breaks between left out, so that one far address does not squash the rest.
+//
+//   addresses   …[ 0x7f00 ─ 0x7f20 )………………[ 0x7f90 ─ 0x7fa0 )…
+//   axis         [ 0      ─ 0x20   )[ 0x20  ─ 0x30   )          a break at 0x20
+//
+// Built from the pieces of all segments, and from blocks that lie in none. Cost: one sort of the
+// pieces; O(log ranges) per address.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/trace.h"
+
+namespace tidegauge::view {
+
+struct OwnedRange {
+  uint64_t address = 0;
+  uint64_t size_bytes = 0;
+  uint64_t axis_bytes = 0;  // where it begins on the axis
+};
+
+class OwnedAxis {
+ public:
+  // `plain`: nothing is left out between the first and the last address.
+  OwnedAxis(const model::Trace& trace, const model::Device& device, bool plain = false);
+
+  // By address; neighbours never touch.
+  const std::vector<OwnedRange>& ranges() const { return ranges_; }
+  uint64_t totalBytes() const { return total_bytes_; }
+  // Of an address inside a range; of another one, the beginning of the next range.
+  uint64_t axisOf(uint64_t address) const;
+  // The address drawn there: axis < totalBytes().
+  uint64_t addressAt(uint64_t axis_bytes) const;
+
+ private:
+  std::vector<OwnedRange> ranges_;
+  uint64_t total_bytes_ = 0;
+};
+
+}  // namespace tidegauge::view

@@ -1,0 +1,113 @@
+// The state of memory after one step: every segment as a bar of blocks and free parts, in groups by
+// pool and stream, and what keeps each segment from going back to the driver.
+//
+//   pool default, stream 0                                   2 segments   40 MiB, 31 MiB free
+//     s7f00…  [ block | free            | b | free     ]     pinned by 2 blocks
+//     s7f80…  [ free                              ]          could go back: no block in it
+//
+// Only the segments of a viewport (offset, limit) come with their parts, and parts narrower than a
+// pixel are summed up, so that an answer is bounded whatever the file holds. Cost: finding the live
+// blocks (live_set.h) and sorting them by address; measured in bench/views_bench.cpp.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "analysis/analysed_trace.h"
+#include "view/filter_set.h"
+#include "view/mark_set.h"
+
+namespace tidegauge::view {
+
+using analysis::Step;
+
+enum class StateSort : uint8_t { kAddress, kSize, kAge, kWaste, kPinned };
+std::optional<StateSort> stateSortByName(std::string_view name);
+
+struct StateQuestion {
+  Step step = 0;
+  StateSort sort = StateSort::kSize;
+  bool grouped = true;  // by pool and stream
+  size_t offset = 0;    // of the segments that come with their parts
+  size_t limit = 50;
+  double pixel_bytes = 1;  // narrower parts are summed up
+  size_t most_parts = 8000;
+  const MarkSet* mark = nullptr;
+  const FilterSet* filter = nullptr;
+};
+
+// A live block that keeps free memory of its segment from being returned.
+struct Pin {
+  uint32_t row = 0;          // of trace.allocations
+  uint64_t block_bytes = 0;  // inside the segment
+  uint64_t pins_bytes = 0;   // free bytes in its segment (expandable: in its pages)
+};
+
+struct SegmentSums {
+  uint64_t owned_bytes = 0;  // live + free
+  uint64_t live_bytes = 0;   // of blocks, pending ones among them
+  uint64_t requested_bytes = 0;
+  uint64_t rounding_bytes = 0;  // of the blocks, not requested
+  uint64_t pending_bytes = 0;   // freed, but waiting for other streams
+  uint64_t free_bytes = 0;
+  uint64_t largest_free_bytes = 0;
+  uint64_t pinned_bytes = 0;      // free, but a live block keeps it
+  uint64_t releasable_bytes = 0;  // free, and could be returned
+  uint64_t blocks = 0;
+  uint64_t free_parts = 0;
+  uint64_t passing_bytes = 0;  // of the blocks that pass the filter
+  void add(const SegmentSums& other);
+};
+
+struct StateSegment {
+  model::SegmentId segment;  // invalid: blocks outside every known segment
+  uint64_t address = 0;      // offset 0 of its parts
+  uint64_t span_bytes = 0;   // from there to the end of its last part
+  SegmentSums sums{};
+  uint64_t pin_count = 0;
+  std::vector<Pin> pins{};  // those that pin most, at most kMostPins; of the viewport only
+};
+inline constexpr size_t kMostPins = 5;
+
+enum class PartKind : uint8_t { kLive, kPending, kFree, kUnmapped, kMerged };
+
+struct StatePart {
+  uint32_t segment = 0;  // index in State::segments
+  uint32_t blocks = 0;   // live ones
+  uint64_t offset_bytes = 0;
+  uint64_t size_bytes = 0;
+  uint64_t live_bytes = 0;
+  uint64_t rounding_bytes = 0;
+  uint32_t row = UINT32_MAX;  // of the block; merged: of the largest; none: UINT32_MAX
+  PartKind kind = PartKind::kLive;
+  bool marked = false;
+  bool filtered = false;  // every block of it is filtered away
+};
+
+struct StateGroup {
+  model::PoolId pool;
+  model::StreamId stream;
+  bool known = true;  // false: blocks outside every known segment
+  size_t first = 0;   // of its segments, in the order of the whole list
+  size_t count = 0;
+  SegmentSums sums;
+};
+
+struct State {
+  Step step = 0;
+  SegmentSums sums;  // of all segments
+  std::vector<StateGroup> groups;
+  size_t segments_total = 0;
+  size_t offset = 0;
+  uint64_t widest_bytes = 0;           // of all segments, not only of those listed
+  std::vector<StateSegment> segments;  // of the viewport
+  double pixel_bytes = 1;              // as used: raised if there were too many parts
+  std::vector<StatePart> parts;        // by segment, then by offset
+};
+
+State stateAt(const analysis::AnalysedTrace& analysed, const analysis::DeviceAnalysis& device,
+              const StateQuestion& question);
+
+}  // namespace tidegauge::view

@@ -1,0 +1,217 @@
+// The answers of the map, state, flame, tables and filters, as docs/formats/page-api.md has them.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "server/application.h"
+#include "server/json.h"
+#include "support/simulated_heap.h"
+#include "support/trace_builder.h"
+#include "view/address_map.h"
+#include "view/stack_tile.h"
+
+namespace tidegauge::server {
+namespace {
+
+constexpr uint64_t kMiB = 1 << 20;
+
+class ViewsTest : public ::testing::Test {
+ protected:
+  ViewsTest() : app_(session(), Gate("secret", 8800)) {}
+
+  static Session session() {
+    std::vector<std::unique_ptr<analysis::AnalysedTrace>> traces;
+    testing::TraceBuilder b;
+    b.time(1000).segmentAlloc(0x7f0000000000, 64 * kMiB);
+    b.stack({"attention@attn.py:9", "step@train.py:63"}).alloc(0x7f0000000000, 4 * kMiB);
+    b.stack({"forward@model.py:5", "step@train.py:63"}).alloc(0x7f0000400000, 8 * kMiB);
+    b.free(0x7f0000000000, 4 * kMiB);
+    b.oom(3 * kMiB, 100 * kMiB);
+    b.annotation("forward, \"first\"", 1000, 1003);
+    traces.push_back(std::make_unique<analysis::AnalysedTrace>(b.build()));
+    traces.push_back(std::make_unique<analysis::AnalysedTrace>(
+        testing::simulate({.seed = 3, .events = 400}).trace));
+    testing::TraceBuilder empty;
+    traces.push_back(std::make_unique<analysis::AnalysedTrace>(empty.build()));
+    return openSession(std::move(traces));
+  }
+
+  Response get(const std::string& question) {
+    Request request;
+    request.target = "/secret/" + question;
+    request.hosts = {"127.0.0.1:8800"};
+    return app_.answer(request, {});
+  }
+  json getJson(const std::string& question) {
+    Response response = get(question);
+    EXPECT_EQ(response.status, 200) << question << ": " << response.body;
+    json parsed = json::parse(response.body, nullptr, false);
+    EXPECT_FALSE(parsed.is_discarded()) << question << ": " << response.body;
+    return parsed;
+  }
+
+  Application app_;
+};
+
+TEST_F(ViewsTest, State) {
+  json state = getJson("api/state?step=2");
+  EXPECT_EQ(state["step"], 2);
+  EXPECT_EQ(state["total"], 1);
+  EXPECT_EQ(state["sums"]["owned_bytes"], 64 * kMiB);
+  EXPECT_EQ(state["sums"]["free_bytes"], 52 * kMiB);
+  EXPECT_EQ(state["groups"][0]["count"], 1);
+  const json& bar = state["segments"][0];
+  EXPECT_EQ(bar["segment"]["address_id"], "s7f0000000000_0");
+  EXPECT_EQ(bar["pinned_bytes"], 52 * kMiB);
+  EXPECT_EQ(bar["pin_count"], 2);
+  EXPECT_EQ(bar["pins"][0]["label"], "attn.py:9 attention");
+  EXPECT_EQ(state["parts"]["bytes"], json::array({4 * kMiB, 8 * kMiB, 52 * kMiB}));
+  EXPECT_EQ(state["parts"]["kind"], json::array({0, 0, 2}));
+  EXPECT_EQ(state["parts"]["allocation"], json::array({0, 1, -1}));
+  json pending = getJson("api/state?step=3&filter=stack:model&sort=waste&group=none");
+  EXPECT_EQ(pending["parts"]["kind"][0], 1) << "freed, not yet completed";
+  EXPECT_EQ(pending["parts"]["flags"], json::array({2, 0, 0})) << "filtered away";
+  EXPECT_EQ(pending["sums"]["passing_bytes"], 8 * kMiB);
+  for (const char* bad :
+       {"api/state", "api/state?step=-1", "api/state?step=1&sort=x", "api/state?step=1&group=x",
+        "api/state?step=1&limit=501", "api/state?step=1&px=nan", "api/state?step=1&filter=x"}) {
+    EXPECT_EQ(get(bad).status, 400) << bad;
+  }
+  EXPECT_EQ(getJson("api/state?file=2&step=0")["total"], 0);
+}
+
+TEST_F(ViewsTest, Events) {
+  json all = getJson("api/events?limit=2&step=4");
+  EXPECT_EQ(all["total"], 6);
+  EXPECT_EQ(all["nearest"], 4);
+  EXPECT_EQ(all["rows"].size(), 2u);
+  EXPECT_EQ(all["rows"][1]["address_id"], "b7f0000000000_0");
+  EXPECT_EQ(all["rows"][1]["time_us"], 1001);
+  json ooms = getJson("api/events?action=oom,snapshot&step=2");
+  EXPECT_EQ(ooms["total"], 1);
+  EXPECT_EQ(ooms["events"], 6);
+  EXPECT_EQ(ooms["rows"][0]["device_free_bytes"], 3 * kMiB);
+  EXPECT_EQ(ooms["rows"][0]["address"], nullptr);
+  EXPECT_EQ(getJson("api/events?stack=attn.py&action=alloc")["rows"][0]["step"], 1);
+  EXPECT_EQ(getJson("api/events?address=b7f0000000000_0")["total"], 3);
+  EXPECT_EQ(getJson("api/events?size=>4MiB&offset=100")["rows"].size(), 0u);
+  for (const char* bad : {"api/events?action=x", "api/events?address=x", "api/events?size=x",
+                          "api/events?stack=/(/", "api/events?limit=1001"}) {
+    EXPECT_EQ(get(bad).status, 400) << bad;
+  }
+}
+
+TEST_F(ViewsTest, FlameAndSandwich) {
+  json flame = getJson("api/flame");
+  EXPECT_EQ(flame["of"], "peak");
+  EXPECT_EQ(flame["from"], 2);
+  EXPECT_EQ(flame["tree"]["bytes"][0], 12 * kMiB);
+  EXPECT_EQ(flame["tree"]["parent"], json::array({-1, 0, 1, 1}));
+  EXPECT_EQ(flame["frames"][0]["label"], "train.py:63 step");
+  json growth = getJson("api/flame?of=growth&from=2&to=5");
+  EXPECT_EQ(growth["tree"]["minus_bytes"][0], 4 * kMiB);
+  EXPECT_EQ(growth["tree"]["bytes"][0], 0);
+  EXPECT_EQ(getJson("api/flame?of=churn&from=0&to=5")["tree"]["bytes"][0], 4 * kMiB);
+  EXPECT_EQ(getJson("api/flame?of=allocated&from=2&to=5")["tree"]["bytes"][0], 8 * kMiB);
+  EXPECT_EQ(getJson("api/flame?of=live&step=2&filter=category:attention")["tree"]["bytes"][0],
+            4 * kMiB);
+  EXPECT_EQ(getJson("api/flame?hide=train")["tree"]["parent"], json::array({-1, 0, 0}));
+  std::string frame = flame["frames"][0]["id"].dump();
+  json sandwich = getJson("api/sandwich?frame=" + frame);
+  EXPECT_EQ(sandwich["callees"]["bytes"][0], 12 * kMiB);
+  EXPECT_EQ(sandwich["callees"]["nodes"], 3);
+  EXPECT_EQ(sandwich["callers"]["nodes"], 1);
+  for (const char* bad : {"api/flame?of=x", "api/flame?of=live", "api/flame?of=churn&from=3&to=1",
+                          "api/flame?hide=/(/", "api/flame?frames=x", "api/flame?by=x",
+                          "api/flame?least=2", "api/flame?nodes=0", "api/sandwich",
+                          "api/sandwich?frame=999", "api/sandwich?file=2&frame=0"}) {
+    EXPECT_EQ(get(bad).status, 400) << bad;
+  }
+}
+
+TEST_F(ViewsTest, Map) {
+  json ranges = getJson("api/ranges");
+  EXPECT_EQ(ranges["axis_bytes"], 64 * kMiB);
+  EXPECT_EQ(ranges["rows"][0]["address"], "0x7f0000000000");
+  Response tile = get("api/map?x0=0&x1=6&columns=6&y0=0&y1=67108864&rows=16");
+  ASSERT_EQ(tile.status, 200) << tile.body;
+  auto u32 = [&](size_t offset) {
+    uint32_t value = 0;
+    std::memcpy(&value, tile.body.data() + offset, 4);
+    return value;
+  };
+  EXPECT_EQ(u32(0), 0x314d4754u);
+  EXPECT_EQ(u32(4), 6u);
+  EXPECT_EQ(u32(8), 16u);
+  EXPECT_EQ(u32(12), 3u) << "one outline, two blocks";
+  EXPECT_EQ(u32(16), 2u);
+  EXPECT_EQ(tile.body.size(), 80 + 3 * 32 + 2 * 6 * 16u);
+  tile = get("api/map?x0=0&x1=6&columns=6&y0=0&y1=67108864&rows=16&filter=id:0&axis_y=plain");
+  ASSERT_EQ(tile.status, 200) << tile.body;
+  EXPECT_EQ(u32(16), 3u);
+  EXPECT_EQ(tile.body.size(), 80 + 3 * 32 + 3 * 6 * 16u);
+  json picked = getJson("api/map_pick?step=2&at=4194304");
+  EXPECT_EQ(picked["address"], "0x7f0000400000");
+  EXPECT_EQ(picked["allocation"]["id"], 1);
+  EXPECT_EQ(getJson("api/map_pick?step=2&at=-1")["allocation"], nullptr);
+  for (const char* bad :
+       {"api/map?x0=0&x1=6&columns=6&y1=0&rows=16", "api/map?x0=0&x1=6&columns=6&y1=1&rows=1025",
+        "api/map?x0=0&x1=6&columns=1025&y1=1&rows=1", "api/ranges?axis_y=x",
+        "api/map_pick?step=2"}) {
+    EXPECT_EQ(get(bad).status, 400) << bad;
+  }
+  EXPECT_EQ(get("api/map?file=2&x0=0&x1=1&columns=1&y1=1&rows=1").status, 200);
+}
+
+TEST_F(ViewsTest, TilesFlagWhatIsFilteredAway) {
+  Response tile = get("api/tile?x0=0&x1=6&columns=6&y0=0&y1=2e7&px=65536&filter=stack:model");
+  ASSERT_EQ(tile.status, 200) << tile.body;
+  view::Quad quad;
+  std::memcpy(&quad, tile.body.data() + 64, sizeof quad);
+  EXPECT_EQ(quad.allocation, 0u);
+  EXPECT_EQ(quad.flags & view::kQuadFiltered, view::kQuadFiltered);
+  std::memcpy(&quad, tile.body.data() + 64 + 2 * 32, sizeof quad);
+  EXPECT_EQ(quad.allocation, 1u);
+  EXPECT_EQ(quad.flags & view::kQuadFiltered, 0);
+}
+
+TEST_F(ViewsTest, FiltersAndCategories) {
+  json filter = getJson("api/filter?filter=category:attention");
+  EXPECT_EQ(filter["count"], 1);
+  EXPECT_EQ(filter["bytes"], 4 * kMiB);
+  EXPECT_EQ(filter["total_count"], 2);
+  EXPECT_EQ(filter["live_at_peak_bytes"], 4 * kMiB);
+  EXPECT_EQ(filter["first_id"], 0);
+  EXPECT_EQ(getJson("api/filter?filter=")["count"], 2);
+  Response bad = get("api/filter?filter=colour:red");
+  EXPECT_EQ(bad.status, 400);
+  EXPECT_NE(bad.body.find("device, stream"), std::string::npos) << "says what it may be";
+  json categories = getJson("api/categories?step=2");
+  EXPECT_EQ(categories["total_bytes"], 12 * kMiB);
+  EXPECT_EQ(categories["unknown_share"], 0);
+  EXPECT_EQ(categories["rows"][3]["bytes"], 4 * kMiB);
+  EXPECT_EQ(categories["rows"][3]["label"], "attention");
+}
+
+TEST_F(ViewsTest, Tables) {
+  json table = getJson("api/table?name=allocations&sort=block_bytes&limit=1");
+  EXPECT_EQ(table["total"], 2);
+  EXPECT_EQ(table["columns"][1]["kind"], "address");
+  ASSERT_EQ(table["rows"].size(), 1u);
+  EXPECT_EQ(table["rows"][0][0], 1) << "the largest first";
+  EXPECT_EQ(getJson("api/table?name=allocations&sort=id&order=asc&filter=id:1")["shown"], 1);
+  EXPECT_EQ(getJson("api/table?name=phases")["rows"][0][1], "forward, \"first\"");
+  Response csv = get("api/table?name=phases&format=csv");
+  EXPECT_EQ(csv.content_type, "text/csv; charset=utf-8");
+  EXPECT_NE(csv.body.find("0,\"forward, \"\"first\"\"\",0,"), std::string::npos) << csv.body;
+  EXPECT_EQ(getJson("api/table?name=stacks&sort=peak_bytes")["rows"].size(), 2u);
+  EXPECT_EQ(getJson("api/table?name=streams")["rows"].size(), 1u);
+  EXPECT_EQ(getJson("api/table?name=segments&file=1&sort=label")["offset"], 0);
+  for (const char* bad : {"api/table?name=x", "api/table?sort=x", "api/table?order=x",
+                          "api/table?format=x", "api/table?limit=1001"}) {
+    EXPECT_EQ(get(bad).status, 400) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace tidegauge::server

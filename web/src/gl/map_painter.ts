@@ -1,0 +1,133 @@
+// What both painters of the address map can do, and the colours they share.
+//
+//   bare surface      not owned at that time
+//   tint              owned and free: a hole
+//   ramp of sizes     live; where rectangles are smaller than a pixel, as much as they cover
+import { type Hue, MapFlag, type MapQuad, type MapTile } from "../api/map";
+import {
+  FILTERED,
+  mix,
+  OLDER_SLOT,
+  ordinalSlot,
+  PALETTE_SIZE,
+  palette,
+  parseHex,
+  RAMP_STEPS,
+  type Rgb,
+  SIZE_RAMP,
+  type Token,
+} from "./colours";
+
+/** Where a tile lies, in device pixels: x = scale × column + offset, heights from the lower edge. */
+export interface PlacedMap {
+  tile: MapTile;
+  xScale: number;
+  xOffset: number;
+  yScale: number;
+  yOffset: number;
+  /** left, right, lower and upper edge of what it may touch */
+  clip: readonly [number, number, number, number];
+}
+
+export interface MapLook {
+  palette: readonly Rgb[];
+  tint: Rgb;
+  outline: Rgb;
+  mode: Hue;
+  /** the ramp of sizes: log2 of the bytes at its lower and upper end */
+  ramp: readonly [number, number];
+  /** what was live at an out-of-memory is red */
+  red: boolean;
+  /** the tiles were asked with that as the filter, so that it is known for small blocks as well */
+  redCells: boolean;
+  mark: "none" | "fade" | "only";
+}
+
+export interface MapPainter {
+  readonly name: string;
+  resize(width: number, height: number, ratio: number): void;
+  draw(tiles: readonly PlacedMap[], look: MapLook): void;
+  forget(tile: MapTile): void;
+  dispose(): void;
+}
+
+/** After the palette of the strata: six steps for what was live at an out-of-memory. */
+export const RED_RAMP = PALETTE_SIZE;
+export const RED_STEPS = 6;
+export const MAP_PALETTE_SIZE = PALETTE_SIZE + RED_STEPS;
+/** Of the small blocks that have no rectangle of their own. */
+export const SMALL = SIZE_RAMP + 2;
+export const RED_SMALL = RED_RAMP + 2;
+
+export function mapPalette(token: Token, dark: boolean): Rgb[] {
+  const red = [1, 2, 3, 4, 5, 6].map((step) => parseHex(token(`oomr-${step}`)));
+  return [...palette(token, dark), ...red];
+}
+
+const RAMP_OCTAVES = 12;
+
+/** Where the ramp of sizes begins and ends: what is large is large beside all that was owned. */
+export function rampOf(axisBytes: number): readonly [number, number] {
+  const high = Math.max(RAMP_OCTAVES, Math.round(Math.log2(Math.max(1, axisBytes))) - 3);
+  return [high - RAMP_OCTAVES, high];
+}
+
+function rampStep(log2Bytes: number, [low, high]: MapLook["ramp"], steps: number): number {
+  return Math.max(0, Math.min(steps - 1, Math.floor(((log2Bytes - low) / (high - low)) * steps)));
+}
+
+const MANY = 255;
+
+/** Index into the palette; the vertex shader does the same. */
+export function mapColourIndex(
+  quad: MapQuad,
+  look: Pick<MapLook, "mode" | "red" | "redCells" | "ramp">,
+): number {
+  if (!look.redCells && (quad.flags & MapFlag.filtered) !== 0) return FILTERED;
+  if (look.red && (quad.flags & MapFlag.atOom) !== 0) {
+    return RED_RAMP + rampStep(quad.log2Bytes, look.ramp, RED_STEPS);
+  }
+  switch (look.mode) {
+    case "stack":
+      return Math.min(OLDER_SLOT, quad.stackSlot);
+    case "category":
+      return Math.min(OLDER_SLOT, quad.categorySlot);
+    case "stream":
+      return ordinalSlot(quad.stream);
+    case "pool":
+      return quad.pool === MANY ? OLDER_SLOT : ordinalSlot(quad.pool);
+    case "provenance":
+      return quad.provenance === 0 ? 2 : OLDER_SLOT;
+    default:
+      return SIZE_RAMP + rampStep(quad.log2Bytes, look.ramp, RAMP_STEPS);
+  }
+}
+
+export function mapFill(quad: MapQuad, look: MapLook): Rgb {
+  const plain = look.palette[mapColourIndex(quad, look)] ?? [128, 128, 128];
+  const grey = look.palette[FILTERED] ?? [128, 128, 128];
+  if ((quad.flags & MapFlag.marked) !== 0 || look.mark === "none") return plain;
+  return look.mark === "only" ? grey : mix(plain, grey, 0.28);
+}
+
+/** A cell with the smallest hole is told from a full one. */
+export const MOST_WITH_HOLE = 0.88;
+
+/** Colour and opacity of a cell: how much is covered, owned, and passes the filter, 0…255. */
+export function cellColour(
+  [covered, owned, passing]: readonly [number, number, number],
+  look: MapLook,
+): readonly [Rgb, number] {
+  if (covered === 0 && owned === 0) return [look.tint, 0];
+  const grey = look.palette[FILTERED] ?? [128, 128, 128];
+  const small = look.palette[SMALL] ?? [128, 128, 128];
+  const passes = covered === 0 ? 0 : Math.min(1, passing / covered);
+  const red = look.palette[RED_SMALL] ?? [128, 128, 128];
+  const live = look.redCells
+    ? mix(red, small, passes)
+    : mix(small, grey, look.mark === "none" ? passes : 0.28);
+  const share = covered === 255 ? 1 : (covered / 255) * MOST_WITH_HOLE;
+  // what is owned for a part of the cell only is fainter
+  const alpha = Math.max(covered > 0 ? 0.3 : 0, Math.max(owned, covered) / 255);
+  return [mix(live, look.tint, share), alpha];
+}

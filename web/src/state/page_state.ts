@@ -1,0 +1,115 @@
+// What a link carries: every choice of the page that somebody else shall see as well.
+import type { LegendBy } from "../api/contract";
+import type { StateSort } from "../api/layout";
+import type { Hue } from "../api/map";
+
+export type Axis = "step" | "time";
+export type Range = readonly [number, number];
+export type MarkSource = "search" | "sql";
+
+/** What the bytes of a flame graph are. */
+export const FLAMES = ["live", "peak", "allocated", "growth", "churn"] as const;
+export type FlameOf = (typeof FLAMES)[number];
+export const FRAME_KINDS = ["all", "python", "cpp"] as const;
+export type FrameKinds = (typeof FRAME_KINDS)[number];
+export const TABLES = ["allocations", "segments", "stacks", "phases", "streams"] as const;
+export type TableName = (typeof TABLES)[number];
+export interface Sort {
+  column: string;
+  down: boolean;
+}
+
+export interface PageState {
+  view: string;
+  file: number;
+  /** ordinal of the device; null: the file's busiest */
+  device: number | null;
+  axis: Axis;
+  /** visible range of the axis; null: everything */
+  x: Range | null;
+  /** visible range of bytes; null: fitted to what is visible */
+  y: Range | null;
+  colour: LegendBy;
+  /** the step of the cursor; null: the worst out-of-memory, else the peak */
+  at: number | null;
+  /** id of the selected allocation */
+  sel: number | null;
+  q: string;
+  sql: string;
+  /** which of the two is marked in the pictures */
+  mark: MarkSource | null;
+  /** show the marked ones only */
+  only: boolean;
+  /** State: how the segments are sorted, whether in groups, and drawn in one scale */
+  order: StateSort;
+  flat: boolean;
+  scale: boolean;
+  /** id of the selected segment */
+  seg: number | null;
+  /** filter over the events: a group of actions, and words */
+  act: string;
+  ev: string;
+  /** Map: visible range of the axis of addresses; null: everything */
+  ay: Range | null;
+  /** Map: what the colours mean */
+  hue: Hue;
+  /** Map: the whole span of addresses instead of what was owned */
+  whole: boolean;
+  /** Map: what was live at an out-of-memory stands out */
+  red: boolean;
+  /** terms of a filter, as the server reads them; see filter_terms.ts */
+  filter: string;
+  flame: FlameOf;
+  /** steps that a flame graph is about; null: what the timeline shows */
+  span: Range | null;
+  frames: FrameKinds;
+  /** frames that only pass the call on are shown as well */
+  noise: boolean;
+  /** frames that a flame graph leaves out, and those that it points out */
+  hide: string;
+  find: string;
+  /** id of the frame between its callers and its callees; null: an icicle */
+  sandwich: number | null;
+  /** frame ids from the outside to the node that fills the width */
+  zoom: readonly number[];
+  table: TableName;
+  /** null: as the table likes it */
+  sort: Sort | null;
+}
+
+export const START: PageState = {
+  view: "overview",
+  file: 0,
+  device: null,
+  axis: "step",
+  x: null,
+  y: null,
+  colour: "stack",
+  at: null,
+  sel: null,
+  q: "",
+  sql: "",
+  mark: null,
+  only: false,
+  order: "waste",
+  flat: false,
+  scale: false,
+  seg: null,
+  act: "",
+  ev: "",
+  ay: null,
+  hue: "size",
+  whole: false,
+  red: false,
+  filter: "",
+  flame: "live",
+  span: null,
+  frames: "all",
+  noise: false,
+  hide: "",
+  find: "",
+  sandwich: null,
+  zoom: [],
+  table: "allocations",
+  sort: null,
+};

@@ -1,0 +1,26 @@
+// What a user types to match names, as the server reads it: a plain text, or a regular expression
+// between slashes; letter case does not matter.
+//
+//   "attention.py:118"   holds that text      "/flash|sdpa/"   matches that expression
+
+export type Match = (text: string) => boolean;
+
+const LONGEST = 1000;
+
+/** Null: nothing to look for. A string: why it cannot be looked for. */
+export function textMatch(pattern: string): Match | string | null {
+  const text = pattern.trim();
+  if (text === "") return null;
+  if (text.length > LONGEST) return "The pattern is too long.";
+  const expression = text.length > 2 && text.startsWith("/") && text.endsWith("/");
+  if (!expression) {
+    const wanted = text.toLowerCase();
+    return (name) => name.toLowerCase().includes(wanted);
+  }
+  try {
+    const compiled = new RegExp(text.slice(1, -1), "iu");
+    return (name) => compiled.test(name);
+  } catch (error) {
+    return error instanceof Error ? error.message : "No regular expression.";
+  }
+}

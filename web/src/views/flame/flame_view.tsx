@@ -1,0 +1,290 @@
+// Who holds the bytes, by stack: an icicle of frames from the outside in, or one frame between its
+// callers and its callees. A press on a frame picks it, in every view.
+import { useEffect, useRef } from "preact/hooks";
+import type { LegendBy } from "../../api/contract";
+import { flame, flameTree, needsSpan, pickedFrame, sandwich } from "../../state/flame";
+import { device, go, page, pictured } from "../../state/store";
+import type { FlameOf, FrameKinds } from "../../state/url";
+import { Icon } from "../../ui/icons";
+import { Menu } from "../../ui/menu";
+import { ErrorNotice, Notice, RECORD_CODE } from "../../ui/notice";
+import { bytesText, counted, integer, percent } from "../../ui/units";
+import { InnerList } from "./inner_list";
+import { toggleSandwich } from "./keys";
+import { finding, foundBytes, look, pick, rootText, totalText } from "./model";
+import { FlamePicture } from "./picture";
+import { SpanStrip } from "./span_strip";
+import { FlameTip } from "./tip";
+
+const MODES: readonly [FlameOf, string, string][] = [
+  ["live", "Live at cursor", "What is live after the step of the cursor"],
+  ["peak", "At peak", "What was live at the highest total"],
+  ["allocated", "Allocated", "What was allocated in the range"],
+  ["growth", "Growth", "What is live at the second mark and was not at the first"],
+  ["churn", "Churn", "What was allocated and freed again in the range"],
+];
+const KINDS: readonly [FrameKinds, string][] = [
+  ["all", "Both"],
+  ["python", "Python"],
+  ["cpp", "C++"],
+];
+
+function Head() {
+  const now = page.value;
+  const sandwiched = now.sandwich !== null;
+  return (
+    <header class="viewhead">
+      <h1>Flame</h1>
+      <span class="sub cut" title={`${rootText.value}, ${totalText.value}`}>
+        {totalText.value !== "" && (
+          <>
+            {rootText.value}, <b class="strong">{totalText.value}</b>
+          </>
+        )}
+      </span>
+      <div class="seg" role="group" aria-label="What the bytes are">
+        {MODES.map(([of, name, title]) => (
+          <button
+            type="button"
+            key={of}
+            aria-pressed={now.flame === of}
+            title={`${title}  m`}
+            disabled={needsSpan(of) && (device.value?.events ?? 0) === 0}
+            onClick={() => go({ flame: of })}
+          >
+            {name}
+          </button>
+        ))}
+      </div>
+      <div class="seg" role="group" aria-label="Shape">
+        <button
+          type="button"
+          aria-pressed={!sandwiched}
+          onClick={() => sandwiched && toggleSandwich()}
+        >
+          Icicle
+        </button>
+        <button
+          type="button"
+          aria-pressed={sandwiched}
+          title="Callers and callees of the frame that is picked, else of the largest  b"
+          onClick={() => !sandwiched && toggleSandwich()}
+        >
+          Sandwich
+        </button>
+      </div>
+    </header>
+  );
+}
+
+const TYPING_MS = 200;
+
+/** A field whose text goes into the URL when the hand rests. */
+function PatternField({ id, name, hint }: { id: "find" | "hide"; name: string; hint: string }) {
+  const input = useRef<HTMLInputElement>(null);
+  const timer = useRef(0);
+  const text = page.value[id];
+  useEffect(() => {
+    if (input.current && document.activeElement !== input.current) input.current.value = text;
+  }, [text]);
+  const set = (value: string) => go(id === "find" ? { find: value } : { hide: value });
+  return (
+    <label class="labelled">
+      <span class="k">{name}</span>
+      <input
+        class="field mono"
+        id={`flame-${id}`}
+        type="search"
+        ref={input}
+        defaultValue={text}
+        placeholder="text or /regex/"
+        title={hint}
+        spellcheck={false}
+        autocomplete="off"
+        onInput={(event) => {
+          const { value } = event.currentTarget;
+          window.clearTimeout(timer.current);
+          timer.current = window.setTimeout(() => set(value), TYPING_MS);
+        }}
+        onKeyDown={(event) => {
+          if (event.key !== "Escape" && event.key !== "Enter") return;
+          window.clearTimeout(timer.current);
+          if (event.key === "Escape" && input.current) input.current.value = "";
+          set(input.current?.value ?? "");
+          document.querySelector<HTMLElement>("#flame")?.focus();
+          event.preventDefault();
+        }}
+      />
+    </label>
+  );
+}
+
+function Found() {
+  const match = finding.value;
+  if (typeof match === "string") return <span class="cut">{match}</span>;
+  const of = foundBytes.value;
+  if (match === null || of === null) return null;
+  if (of.nodes === 0) return <span>no frame matches</span>;
+  const share = percent(of.bytes / Math.max(1, look.value?.totalBytes ?? 1));
+  return (
+    <span class="num cut">
+      <b>{bytesText(of.bytes)}</b> in {counted(of.nodes, "cell")}, {share}
+    </span>
+  );
+}
+
+function Tools() {
+  const { frames, noise, colour } = page.value;
+  const byCategory = colour === "category";
+  const choices: readonly [LegendBy, string][] = [
+    ["stack", "stack"],
+    ["category", "category"],
+  ];
+  const hasCategories = flameTree.value?.nodes.some((node) => node.category !== null) ?? false;
+  return (
+    <div class="strip flametools">
+      <PatternField id="find" name="Find" hint="Points out the frames that match  p" />
+      <Found />
+      <span class="spacer" />
+      <PatternField id="hide" name="Hide" hint="Leaves out the frames that match; bytes stay" />
+      <div class="seg" role="group" aria-label="Frames">
+        {KINDS.map(([kind, name]) => (
+          <button
+            type="button"
+            key={kind}
+            aria-pressed={frames === kind}
+            onClick={() => go({ frames: kind, zoom: [] })}
+          >
+            {name}
+          </button>
+        ))}
+      </div>
+      <button
+        type="button"
+        class="btn quiet opt"
+        aria-pressed={noise}
+        title="Also the frames of the framework that only pass the call on"
+        onClick={() => go({ noise: !noise, zoom: [] })}
+      >
+        {noise && <Icon name="check" />}All frames
+      </button>
+      {(hasCategories || byCategory) && (
+        <Menu
+          label={`Colour by ${byCategory ? "category" : "stack"}`}
+          class="pick"
+          items={choices.map(([key, label]) => ({ key, label }))}
+          chosen={byCategory ? "category" : "stack"}
+          onChoose={(key) => go({ colour: key as LegendBy })}
+        >
+          <span class="k">Colour</span>
+          {byCategory ? "category" : "stack"}
+        </Menu>
+      )}
+    </div>
+  );
+}
+
+function Empty() {
+  const of = page.value.flame;
+  const some = (device.value?.allocations ?? 0) > 0;
+  return (
+    <div class="flameempty">
+      <Notice
+        icon="flame"
+        title={
+          !some
+            ? "This device holds no allocation"
+            : of === "growth"
+              ? "No growth"
+              : "No bytes here"
+        }
+        {...(some ? {} : { code: RECORD_CODE })}
+        actions={
+          <>
+            {page.value.filter !== "" && (
+              <button type="button" class="btn" onClick={() => go({ filter: "" })}>
+                Clear the filter
+              </button>
+            )}
+            {some && of !== "peak" && (
+              <button type="button" class="btn" onClick={() => go({ flame: "peak" })}>
+                At the peak
+              </button>
+            )}
+          </>
+        }
+      >
+        <p>
+          {of === "growth"
+            ? "The same stacks hold as much at both marks. Move a mark to compare other steps."
+            : `Nothing is ${rootText.value}`}
+          {of !== "growth" && (page.value.filter === "" ? "." : " and passes the filter.")}
+        </p>
+      </Notice>
+    </div>
+  );
+}
+
+/** What of the tree is not drawn, said where the numbers are. */
+function Limits() {
+  const tree = flameTree.value;
+  if (!tree || tree.nodesTotal <= tree.nodes.length) return null;
+  return (
+    <span class="note">
+      {integer(tree.nodes.length)} of {integer(tree.nodesTotal)} cells; what is below{" "}
+      {bytesText(tree.thresholdBytes)} is summed up
+    </span>
+  );
+}
+
+export function FlameView() {
+  const answer = page.value.sandwich === null ? flame.value : sandwich.value;
+  const tree = flameTree.value;
+  useEffect(() => {
+    // the first picture stands, or cannot
+    if (tree || answer.error) pictured.value = true;
+  }, [tree, answer.error]);
+  const empty = tree !== null && tree.nodes.length === 1;
+  const stale = answer.loading;
+  const picked = pickedFrame.value;
+  return (
+    <section class="view on" aria-label="Flame">
+      <Head />
+      <Tools />
+      {needsSpan(page.value.flame) && <SpanStrip />}
+      <div class={`body fill flamebody${stale ? " stale" : ""}`} aria-busy={stale}>
+        {answer.error && (
+          <div class="pad14">
+            <ErrorNotice
+              error={answer.error}
+              retry={() => go({ hide: "", sandwich: null, filter: "" })}
+              retryLabel="Show everything"
+            />
+          </div>
+        )}
+        {!answer.error && empty && <Empty />}
+        {!answer.error && tree && !empty && (
+          <>
+            <FlamePicture />
+            <div class="phead tophr">
+              <h2>By innermost frame of your code</h2>
+              <Limits />
+              {picked !== null && (
+                <button type="button" class="btn quiet end" onClick={() => pick(null)}>
+                  Clear the picked frame <kbd>Esc</kbd>
+                </button>
+              )}
+            </div>
+            <InnerList tree={tree} />
+          </>
+        )}
+        {!tree && !answer.error && (
+          <div class="center">
+            <div class="progress" role="progressbar" aria-label="Adding up the stacks" />
+          </div>
+        )}
+      </div>
+      <FlameTip />
+    </section>
+  );
+}

@@ -1,0 +1,64 @@
+// What a cell holds, beside the pointer or the focus.
+import { signal } from "@preact/signals";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { grossBytes, netBytes } from "../../api/flame";
+import { Bytes, Name } from "../../ui/text";
+import { placeTip } from "../../ui/tip_place";
+import { bytesText, integer, percent } from "../../ui/units";
+import { visible } from "../../ui/visible";
+import { cellBytes, cellName } from "./draw";
+import type { Cell } from "./layout";
+import { difference, look } from "./model";
+
+export const flameTip = signal<{ cell: Cell; x: number; y: number } | null>(null);
+
+export function FlameTip() {
+  const box = useRef<HTMLDivElement>(null);
+  const now = flameTip.value;
+  useLayoutEffect(() => {
+    if (box.current && now) placeTip(box.current, now.x, now.y);
+  });
+  const how = look.value;
+  if (!now || !how) return null;
+  const { node } = now.cell;
+  const { name } = cellName(node, how.rootText);
+  const self = node.selfBytes + node.selfMinusBytes;
+  const slot = how.slots.get(node) ?? 0;
+  return (
+    <div class="tip on" ref={box} role="tooltip">
+      <div class="t">
+        <i class={`sw cat${node.kind === "no_stack" ? 9 : slot}`} />
+        <span class="cut">
+          <Name text={name} />
+        </span>
+        <span class="num">{cellBytes(node, difference.value)}</span>
+      </div>
+      <dl>
+        <dt>Share of the picture</dt>
+        <dd>{percent(grossBytes(node) / Math.max(1, how.totalBytes))}</dd>
+        {difference.value && netBytes(node) !== node.bytes && (
+          <>
+            <dt>Came, went</dt>
+            <dd>
+              +{bytesText(node.bytes)}, −{bytesText(node.minusBytes)}
+            </dd>
+          </>
+        )}
+        <dt>Allocated in it directly</dt>
+        <dd>{self === 0 ? <span class="faint">0</span> : <Bytes value={self} />}</dd>
+        <dt>Blocks</dt>
+        <dd>
+          {difference.value
+            ? `+${integer(node.blocks)} −${integer(node.minusBlocks)}`
+            : integer(node.blocks)}
+        </dd>
+      </dl>
+      {node.frame && (
+        <span class="fn">
+          {visible(node.frame.file)}
+          {node.frame.line > 0 ? `:${node.frame.line}` : ""}
+        </span>
+      )}
+    </div>
+  );
+}

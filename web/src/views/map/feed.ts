@@ -1,0 +1,211 @@
+// Feeds the map from the state of the page, and the state from the map.
+import { effect } from "@preact/signals";
+import type { Oom } from "../../api/contract";
+import type { Ranges } from "../../api/map";
+import { annotations, cursorStep, selection, stateAt } from "../../state/cursor";
+import { domainOf } from "../../state/domain";
+import { passing } from "../../state/filters";
+import { mark } from "../../state/marks";
+import { device, follow, go, page, place } from "../../state/store";
+import { theme } from "../../state/theme";
+import type { Range } from "../../state/url";
+import { oomMarks } from "../timeline/feed";
+import { absolute, lifeOf, relative, reveal } from "../timeline/window";
+import { type AddressAxis, placeOf } from "./axis";
+import type { MapRect } from "./frame";
+import type { MapScene } from "./scene";
+
+const SETTLE_MS = 140;
+
+export const ranges = follow<Ranges>(() =>
+  place.value && page.value.view === "map" && (device.value?.events ?? 0) > 0
+    ? { path: "ranges", params: { ...place.value, y: page.value.whole ? "plain" : "owned" } }
+    : null,
+);
+
+const MOST_OOMS = 32;
+
+/** The small blocks have no flag of their own: what was live at an out-of-memory is asked as a filter. */
+export function liveAtOoms(ooms: readonly Oom[]): string {
+  if (ooms.length === 0) return "";
+  const steps = [...ooms].sort((a, b) => b.requested_bytes - a.requested_bytes);
+  return `live:${steps
+    .slice(0, MOST_OOMS)
+    .map((one) => one.step)
+    .join(",")}`;
+}
+
+export class MapFeed {
+  private timer = 0;
+  private written = "";
+  /** what was in view already: a reload must not move the window */
+  private seen = { at: page.peek().at, sel: page.peek().sel };
+  private readonly stops: (() => void)[] = [];
+
+  constructor(private readonly scene: MapScene) {
+    this.stops.push(
+      effect(() => this.followPlace()),
+      effect(() => this.followWindow()),
+      effect(() => this.followMarks()),
+      effect(() => this.followLook()),
+      effect(() => this.followTheme()),
+      effect(() => this.followCursor()),
+      effect(() => this.followSelection()),
+    );
+  }
+
+  dispose(): void {
+    window.clearTimeout(this.timer);
+    for (const stop of this.stops) stop();
+  }
+
+  /** The window was moved: into the URL when the hand rests. */
+  moved(): void {
+    window.clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => this.writeWindow(), SETTLE_MS);
+  }
+
+  private writeWindow(): void {
+    const { subject } = this.scene;
+    if (!subject) return;
+    const { x, y } = this.scene.target;
+    const all = y[0] <= 0 && y[1] >= subject.axis.bytes * (1 - 1e-6);
+    const ay: Range | null = all ? null : [Math.round(y[0]), Math.round(y[1])];
+    const next = { x: absolute(x, subject.domain), ay };
+    this.written = JSON.stringify(next);
+    go(next);
+  }
+
+  private followPlace(): void {
+    const [at, of, answer] = [place.value, device.value, ranges.value.data];
+    const { axis: horizontal, whole } = page.value;
+    if (!at || !of || !answer) return;
+    const domain = domainOf(of, horizontal);
+    const known = this.scene.subject;
+    const axis: AddressAxis = {
+      bytes: answer.axis_bytes,
+      ranges: answer.rows,
+      cut: answer.total > answer.rows.length,
+    };
+    if (
+      known?.device === of &&
+      known.domain.axis === domain.axis &&
+      known.axis.ranges === axis.ranges
+    ) {
+      return;
+    }
+    const { x, ay } = page.peek();
+    this.written = JSON.stringify({ x, ay });
+    this.scene.setSubject(
+      { place: at, device: of, domain, axis, plain: whole },
+      relative(x, domain),
+      ay,
+    );
+    this.followSelection();
+  }
+
+  private followWindow(): void {
+    const { x, ay } = page.value;
+    const { subject } = this.scene;
+    const wanted = JSON.stringify({ x, ay });
+    if (!subject || wanted === this.written) return;
+    this.written = wanted;
+    const { domain, axis } = subject;
+    this.scene.moveTo(relative(x, domain) ?? [0, domain.room], ay ?? [0, axis.bytes], true);
+  }
+
+  private followMarks(): void {
+    const of = device.value;
+    const rows = annotations.value.data?.rows ?? [];
+    if (of) this.scene.setMarks(oomMarks(of, domainOf(of, page.value.axis)), rows);
+  }
+
+  private followLook(): void {
+    const of = mark.value;
+    const look = of === null ? "none" : page.value.only ? "only" : "fade";
+    // one filter at a time: what the user lets pass comes first, then small blocks stay as they are
+    const live = page.value.red ? liveAtOoms(device.value?.ooms ?? []) : "";
+    const filter = passing.value ?? live;
+    this.scene.setLook(
+      {
+        mode: page.value.hue,
+        mark: look,
+        red: live !== "",
+        redCells: live !== "" && filter === live,
+      },
+      { ...(of ? { mark: of.number } : {}), ...(filter === "" ? {} : { filter }) },
+    );
+  }
+
+  private followTheme(): void {
+    void theme.value;
+    this.scene.themeChanged();
+  }
+
+  private followCursor(): void {
+    const of = device.value;
+    const { at, axis } = page.value;
+    if (!of || at === null) this.scene.cursor = null;
+    else if (domainOf(of, axis).axis === "step") this.scene.cursor = cursorStep.value + 0.5;
+    else {
+      const state = stateAt.value.data;
+      this.scene.cursor = state?.time_us == null ? null : state.time_us - (of.first_time_us ?? 0);
+    }
+    const { cursor, subject } = this.scene;
+    if (cursor !== null && subject && at !== this.seen.at) {
+      const { x, y } = this.scene.target;
+      if (cursor < x[0] || cursor > x[1]) {
+        this.scene.moveTo(reveal(x, cursor, subject.domain), y, true);
+        this.moved();
+      }
+    }
+    this.seen.at = at;
+    this.scene.redraw();
+  }
+
+  private followSelection(): void {
+    const chosen = page.value.sel === null ? null : selection.value.data;
+    this.scene.selected = chosen === null ? null : this.rectOf(chosen);
+    this.scene.redraw();
+    const { selected } = this.scene;
+    if (!chosen || !selected || chosen.id === this.seen.sel) return;
+    this.seen.sel = chosen.id;
+    this.revealRect(selected);
+  }
+
+  private rectOf(of: NonNullable<typeof selection.value.data>): MapRect | null {
+    const { subject } = this.scene;
+    if (!subject || of.device !== subject.device.ordinal) return null;
+    const low = placeOf(subject.axis, of.address);
+    return low === null ? null : { x: lifeOf(of, subject.domain), y: [low, low + of.block_bytes] };
+  }
+
+  /** As little as needed, and only if nothing of it is seen. */
+  private revealRect({ x, y }: MapRect): void {
+    const { target, subject } = this.scene;
+    if (!subject) return;
+    const beside = x[1] < target.x[0] || x[0] > target.x[1];
+    const away = y[1] < target.y[0] || y[0] > target.y[1];
+    if (!beside && !away) return;
+    const middle = (y[0] + y[1]) / 2;
+    const half = (target.y[1] - target.y[0]) / 2;
+    this.scene.moveTo(
+      beside ? reveal(target.x, x[0], subject.domain) : target.x,
+      away ? [middle - half, middle + half] : target.y,
+      true,
+    );
+    this.moved();
+  }
+
+  /** The selected rectangle with a quarter of its size around it. */
+  zoomToSelection(): void {
+    const { selected, subject } = this.scene;
+    if (!selected || !subject) return;
+    const grow = ([low, high]: Range, least: number): Range => {
+      const margin = Math.max(least / 2, (high - low) * 0.25);
+      return [low - margin, high + margin];
+    };
+    this.scene.moveTo(grow(selected.x, subject.domain.least), grow(selected.y, 65536), true);
+    this.moved();
+  }
+}

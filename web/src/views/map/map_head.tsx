@@ -1,0 +1,122 @@
+// The head of the map: what the colours mean, and both axes.
+import { HUES, type Hue } from "../../api/map";
+import { rampOf } from "../../gl/map_painter";
+import { domainOf, noTimeBecause } from "../../state/domain";
+import { device, go, page } from "../../state/store";
+import { Menu } from "../../ui/menu";
+import { bytesText, counted } from "../../ui/units";
+import { MarkChip } from "../timeline/mark_chip";
+import { ranges } from "./feed";
+
+function Ramp({
+  name,
+  steps,
+  from,
+  to,
+}: {
+  name: string;
+  steps: number;
+  from: string;
+  to: string;
+}) {
+  return (
+    <span
+      class="ramp opt"
+      role="img"
+      aria-label={from === "" ? "Live at the out-of-memory, by size" : `Size, ${from} to ${to}`}
+    >
+      {from}
+      <span class="cells">
+        {Array.from({ length: steps }, (_, i) => (
+          <i key={`${i + 1}`} class={`sw-${name}${i + 1}`} />
+        ))}
+      </span>
+      {to}
+    </span>
+  );
+}
+
+export function MapHead({ onFit }: { onFit: () => void }) {
+  const { hue, red, whole, axis } = page.value;
+  const of = ranges.value.data;
+  const dev = device.value;
+  const because = dev === null ? null : noTimeBecause(dev);
+  const time = dev !== null && domainOf(dev, axis).axis === "time";
+  const [least, most] = rampOf(of?.axis_bytes ?? 0).map((log2) => bytesText(2 ** log2)) as [
+    string,
+    string,
+  ];
+  const ooms = dev?.ooms.length ?? 0;
+  return (
+    <header class="viewhead">
+      <h1>Map</h1>
+      <span class="sub cut" title="Address over time: every allocation where it lay while it lived">
+        {of && `${counted(of.total, "range")}, ${bytesText(of.axis_bytes)}${whole ? "" : " owned"}`}
+      </span>
+      <MarkChip />
+      {hue === "size" && <Ramp name="size" steps={7} from={least} to={most} />}
+      {red && ooms > 0 && <Ramp name="oomr" steps={6} from="" to="" />}
+      {ooms > 0 && (
+        <button
+          type="button"
+          class="btn opt"
+          aria-pressed={red}
+          title="What was live at the out-of-memory, in red  r"
+          onClick={() => go({ red: !red })}
+        >
+          <i class="sw sw-oomr4" />
+          Live at the OOM
+        </button>
+      )}
+      <Menu
+        label={`Colour by ${hue}`}
+        class="pick"
+        items={HUES.map((key) => ({ key, label: key }))}
+        chosen={hue}
+        onChoose={(key) => go({ hue: key as Hue })}
+      >
+        <span class="k opt">Colour</span>
+        {hue}
+      </Menu>
+      <div class="seg" role="group" aria-label="Axis of addresses">
+        <button
+          type="button"
+          aria-pressed={!whole}
+          title="Only what was ever owned; breaks are marked"
+          onClick={() => whole && go({ whole: false, ay: null })}
+        >
+          Owned
+        </button>
+        <button
+          type="button"
+          aria-pressed={whole}
+          title="From the lowest to the highest address, nothing left out"
+          onClick={() => !whole && go({ whole: true, ay: null })}
+        >
+          Whole span
+        </button>
+      </div>
+      <div class="seg roomy" role="group" aria-label="Horizontal axis">
+        <button
+          type="button"
+          aria-pressed={!time}
+          onClick={() => time && go({ axis: "step", x: null })}
+        >
+          Step
+        </button>
+        <button
+          type="button"
+          aria-pressed={time}
+          disabled={because !== null}
+          title={because === null ? "Time since the first event" : `No axis of time: ${because}`}
+          onClick={() => !time && go({ axis: "time", x: null })}
+        >
+          Time
+        </button>
+      </div>
+      <button type="button" class="btn quiet" title="Fit  f" onClick={onFit}>
+        Fit <kbd class="opt">f</kbd>
+      </button>
+    </header>
+  );
+}

@@ -1,0 +1,207 @@
+// The address map: every allocation where it lay while it lived. Holes are what is left of the tint.
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { type ApiError, asApiError, getJson } from "../../api/client";
+import type { Allocation, StateAt } from "../../api/contract";
+import { selection } from "../../state/cursor";
+import { onKey } from "../../state/keys";
+import { attempt } from "../../state/notes";
+import { device, drawnBy, go, hoverStep, page, pictured, place, tileMs } from "../../state/store";
+import { ErrorNotice, Notice, RECORD_CODE } from "../../ui/notice";
+import { bytesText, counted, integer } from "../../ui/units";
+import { visible } from "../../ui/visible";
+import { showTip, Tooltip } from "../timeline/tooltip";
+import { everything } from "../timeline/window";
+import { addressAt } from "./axis";
+import { MapFeed, ranges } from "./feed";
+import { attachMapInput } from "./input";
+import { mapKey } from "./keys";
+import { MapHead } from "./map_head";
+import { MapScene, type UnderMap } from "./scene";
+
+let scene: MapScene | null = null;
+
+function stepOf(under: UnderMap): number {
+  const domain = scene?.subject?.domain;
+  return domain?.axis === "step" ? Math.max(0, Math.floor(under.position)) : Number.NaN;
+}
+
+/** The step of a place on the axis of time: only the server knows it. */
+async function askStep(under: UnderMap): Promise<number> {
+  const step = stepOf(under);
+  const subject = scene?.subject;
+  if (!Number.isNaN(step) || !subject) return Number.isNaN(step) ? 0 : step;
+  const x = subject.domain.base + under.position;
+  return (await getJson<StateAt>("at", { ...subject.place, axis: "time", x })).step;
+}
+
+async function choose(under: UnderMap | null): Promise<void> {
+  const at = place.value;
+  if (!under || !at) {
+    go({ sel: null });
+    return;
+  }
+  const asked = page.peek().sel;
+  const step = await askStep(under);
+  if (under.quad) {
+    go({ sel: under.quad.id, at: step });
+    return;
+  }
+  go({ at: step });
+  // small blocks have no rectangle: the server knows which one lies there
+  const y = page.peek().whole ? "plain" : "owned";
+  const found = await getJson<{ allocation: Allocation | null }>("map_pick", {
+    ...at,
+    step,
+    at: under.bytes,
+    y,
+  });
+  if (page.peek().sel === asked && page.peek().at === step) {
+    go({ sel: found.allocation?.id ?? null });
+  }
+}
+
+function hover(under: UnderMap | null, x: number, y: number): void {
+  if (!scene) return;
+  scene.hover = under ? { position: under.position, rect: under.rect } : null;
+  scene.redraw();
+  const domain = scene.subject?.domain;
+  if (!under || !domain) {
+    hoverStep.value = null;
+    showTip(null);
+    return;
+  }
+  const step = stepOf(under);
+  hoverStep.value = Number.isNaN(step) ? null : { step, time_us: null };
+  const { quad, rect, position, bytes } = under;
+  if (!quad || !rect) {
+    showTip(null);
+    return;
+  }
+  const drawn = { ...quad, flags: 0, low: rect.y[0], high: rect.y[1], firstStep: 0 };
+  const at = { position, bytes, step, activeBytes: Number.NaN, quad: drawn };
+  showTip({ under: at, x, y });
+}
+
+function Spoken() {
+  const of = selection.value.data;
+  return (
+    <p class="vh" role="status">
+      {of
+        ? `Selected allocation ${of.address_id}, ${bytesText(of.block_bytes)} at ${of.address}, ${of.live_at_end ? "live at the end" : `freed at step ${of.last_step}`}`
+        : ""}
+    </p>
+  );
+}
+
+function Picture() {
+  const glass = useRef<HTMLCanvasElement>(null);
+  const front = useRef<HTMLCanvasElement>(null);
+  const error = useSignal<ApiError | null>(null);
+  const address = useSignal("");
+  const feed = useRef<MapFeed | null>(null);
+
+  useEffect(() => {
+    const [g, f] = [glass.current, front.current];
+    if (!g || !f) return;
+    const allowGl = new URLSearchParams(location.search).get("gl") !== "0";
+    const mine = new MapScene(
+      { glass: g, front: f },
+      {
+        onArrival: (ms) => {
+          tileMs.value = ms;
+          error.value = null;
+          pictured.value = true;
+        },
+        onError: (reason) => {
+          error.value = asApiError(reason);
+          pictured.value = true;
+        },
+        onDrawnBy: (name) => {
+          drawnBy.value = name;
+        },
+      },
+      allowGl,
+    );
+    scene = mine;
+    window.tidegaugeStats = mine.stats;
+    const mineFeed = new MapFeed(mine);
+    feed.current = mineFeed;
+    const moved = () => mineFeed.moved();
+    const pick = (under: UnderMap | null) => attempt(choose(under));
+    const offInput = attachMapInput(mine, f, {
+      onMoved: moved,
+      onHover: (under, x, y) => {
+        hover(under, x, y);
+        const axis = mine.subject?.axis;
+        address.value = under && axis ? (addressAt(axis, under.bytes) ?? "") : "";
+      },
+      onClick: pick,
+    });
+    const zoomToSelection = () => mineFeed.zoomToSelection();
+    const offKeys = onKey((event) => mapKey(event, mine, { moved, choose: pick, zoomToSelection }));
+    return () => {
+      offKeys();
+      offInput();
+      mineFeed.dispose();
+      mine.dispose();
+      hover(null, 0, 0);
+      scene = null;
+    };
+  }, [error, address]);
+
+  const failed = error.value ?? ranges.value.error;
+  return (
+    <section class="view on" aria-label="Map">
+      <MapHead
+        onFit={() => {
+          if (!scene?.subject) return;
+          scene.moveTo(everything(scene.subject.domain), [0, scene.subject.axis.bytes], true);
+          feed.current?.moved();
+        }}
+      />
+      <div class="body fill tlbody">
+        <div class="plot grow">
+          <canvas ref={glass} class="glass" aria-hidden="true" />
+          <canvas
+            ref={front}
+            id="map"
+            class="front"
+            tabIndex={0}
+            role="img"
+            aria-label={`Addresses over ${integer(device.value?.events ?? 0)} steps: where each allocation lay while it lived. Arrow up and down go from block to block, square brackets from event to event.`}
+          />
+          {address.value !== "" && <span class="mapplace mono">{visible(address.value)}</span>}
+          {failed && (
+            <div class="overlay">
+              <ErrorNotice error={failed} />
+            </div>
+          )}
+        </div>
+      </div>
+      <Spoken />
+      <Tooltip />
+    </section>
+  );
+}
+
+export function MapView() {
+  if (!device.value || device.value.events > 0) return <Picture />;
+  return (
+    <section class="view on" aria-label="Map">
+      <header class="viewhead">
+        <h1>Map</h1>
+      </header>
+      <div class="center">
+        <Notice icon="map" title="This file has no history" code={RECORD_CODE}>
+          <p>
+            A map of addresses over time needs events; {device.value.label} has only its final
+            state, {counted(device.value.segments, "segment")} with{" "}
+            {counted(device.value.allocations, "live block")}. State shows them. Events are recorded
+            from the moment on that this is called:
+          </p>
+        </Notice>
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,274 @@
+// The map as a machine: holds the window on both axes, asks for tiles, paints when something changed.
+// The layers are those of the timeline: a glass for the rectangles, a front for lines and words.
+import type { Annotation, DeviceInfo } from "../../api/contract";
+import { type MapQuad, type MapTile, mapQuadAt, pickMapQuad } from "../../api/map";
+import { RETRY_AFTER_MS } from "../../gl/answer_cache";
+import { mix, parseHex } from "../../gl/colours";
+import { MapCanvas } from "../../gl/map_canvas";
+import { type MapLook, type MapPainter, mapPalette, rampOf } from "../../gl/map_painter";
+import { MapWebGl } from "../../gl/map_webgl";
+import type { Domain } from "../../state/domain";
+import type { Range } from "../../state/url";
+import { pixelRatio, surface, Tokens } from "../../ui/plot";
+import { drawable } from "../timeline/bands";
+import { fromX, fromY, GUTTER, lanesOf, type OomMark, plotOf } from "../timeline/frame";
+import type { Listener, Stats } from "../timeline/scene_parts";
+import type { Place } from "../timeline/source";
+import { between, clampRange, everything } from "../timeline/window";
+import { columnSpan, MAP_COLUMNS } from "./addresses";
+import type { AddressAxis } from "./axis";
+import { insidePlot, type MapFrame, type MapRect } from "./frame";
+import { drawMapFront } from "./layers";
+import { placeMap } from "./place";
+import { type MapAsk, MapSource } from "./source";
+
+const SLIDE_MS = 280;
+export const MAP_GUTTER = 12;
+export const LEAST_BYTES = 4096;
+
+export interface MapSubject {
+  place: Place;
+  device: DeviceInfo;
+  domain: Domain;
+  axis: AddressAxis;
+  plain: boolean;
+}
+
+type MapChoice = Pick<MapLook, "mode" | "mark" | "red" | "redCells">;
+
+/** What lies under a pixel of the map. */
+export interface UnderMap {
+  position: number;
+  bytes: number;
+  quad: MapQuad | null;
+  rect: MapRect | null;
+}
+
+export class MapScene {
+  readonly stats: Stats = { quads: 0, tiles: 0, frames: 0, lastTileMs: 0, waiting: 0 };
+  subject: MapSubject | null = null;
+  x: Range = [0, 1];
+  y: Range = [0, 1];
+  cursor: number | null = null;
+  hover: { position: number; rect: MapRect | null } | null = null;
+  selected: MapRect | null = null;
+  frame: MapFrame | null = null;
+
+  private painter: MapPainter;
+  private readonly source: MapSource;
+  private tokens = new Tokens();
+  private look: MapLook | null = null;
+  private choice: MapChoice = { mode: "size", mark: "none", red: false, redCells: false };
+  private extra: MapAsk["extra"] = {};
+  private ooms: readonly OomMark[] = [];
+  private annotations: readonly Annotation[] = [];
+  private slide: { from: MapRect; to: MapRect; start: number } | null = null;
+  private ticket = 0;
+  private retry = 0;
+  private readonly observer = new ResizeObserver(() => this.redraw());
+
+  constructor(
+    private readonly canvases: { glass: HTMLCanvasElement; front: HTMLCanvasElement },
+    private readonly listener: Listener,
+    allowGl: boolean,
+  ) {
+    this.painter = this.newPainter(allowGl);
+    this.source = new MapSource(
+      (tile) => {
+        this.stats.lastTileMs = tile.engineMs;
+        listener.onArrival(tile.engineMs);
+        this.redraw();
+      },
+      (tile: MapTile) => this.painter.forget(tile),
+      (error) => {
+        listener.onError(error);
+        window.clearTimeout(this.retry);
+        this.retry = window.setTimeout(() => this.redraw(), RETRY_AFTER_MS + 50);
+      },
+    );
+    this.observer.observe(canvases.front);
+    canvases.glass.addEventListener("webglcontextlost", (event) => event.preventDefault());
+    canvases.glass.addEventListener("webglcontextrestored", () => {
+      this.painter = this.newPainter(true);
+      this.redraw();
+    });
+  }
+
+  dispose(): void {
+    cancelAnimationFrame(this.ticket);
+    window.clearTimeout(this.retry);
+    this.observer.disconnect();
+    this.source.dispose();
+    this.painter.dispose();
+  }
+
+  setSubject(subject: MapSubject, x: Range | null, y: Range | null): void {
+    this.subject = subject;
+    const { place, domain, plain, axis } = subject;
+    this.look = null;
+    this.source.setPlace(place, domain, plain, axis.bytes);
+    this.slide = null;
+    this.hover = null;
+    this.x = clampRange(x ?? everything(domain), domain);
+    this.y = this.clampBytes(y ?? [0, axis.bytes]);
+    this.redraw();
+  }
+
+  setMarks(ooms: readonly OomMark[], annotations: readonly Annotation[]): void {
+    this.ooms = ooms;
+    this.annotations = drawable(annotations);
+    this.redraw();
+  }
+
+  setLook(choice: MapChoice, extra: MapAsk["extra"]): void {
+    this.choice = choice;
+    this.extra = extra;
+    this.look = null;
+    this.redraw();
+  }
+
+  themeChanged(): void {
+    this.tokens = new Tokens();
+    this.look = null;
+    this.redraw();
+  }
+
+  /** Inside the axis, not closer than a page. */
+  clampBytes([low, high]: Range): Range {
+    const all = Math.max(1, this.subject?.axis.bytes ?? 1);
+    const span = Math.min(all, Math.max(Math.min(LEAST_BYTES, all), high - low));
+    const from = Math.min(Math.max(0, (low + high) / 2 - span / 2), all - span);
+    return [from, from + span];
+  }
+
+  /** At once while a hand moves it; gliding when the page jumps. */
+  moveTo(x: Range, y: Range, glide: boolean): void {
+    if (!this.subject) return;
+    const to = { x: clampRange(x, this.subject.domain), y: this.clampBytes(y) };
+    if (glide && !matchMedia("(prefers-reduced-motion: reduce)").matches) {
+      this.slide = { from: { x: this.x, y: this.y }, to, start: performance.now() };
+    } else {
+      this.slide = null;
+      this.x = to.x;
+      this.y = to.y;
+    }
+    this.redraw();
+  }
+
+  get target(): MapRect {
+    return this.slide?.to ?? { x: this.x, y: this.y };
+  }
+
+  redraw(): void {
+    if (this.ticket !== 0) return;
+    this.ticket = requestAnimationFrame((now) => {
+      this.ticket = 0;
+      this.paint(now);
+    });
+  }
+
+  under(pixelX: number, pixelY: number): UnderMap | null {
+    const { frame } = this;
+    if (!frame || !insidePlot(frame.plot, pixelX, pixelY)) return null;
+    const position = fromX(frame, pixelX);
+    const bytes = fromY(frame, pixelY);
+    if (position >= frame.domain.end) return null;
+    return this.at(position, bytes);
+  }
+
+  /** What is drawn at a place of both axes. */
+  at(position: number, bytes: number): UnderMap {
+    for (const { tile, at, clip } of this.frame?.shown ?? []) {
+      if (position < clip.x[0] || position >= clip.x[1]) continue;
+      if (bytes < clip.y[0] || bytes >= clip.y[1]) continue;
+      const column = columnSpan(at.level) / MAP_COLUMNS;
+      const begin = at.index * columnSpan(at.level);
+      const index = pickMapQuad(tile, (position - begin) / column, bytes);
+      if (index < 0) continue;
+      const quad = mapQuadAt(tile, index);
+      const rect: MapRect = {
+        x: [begin + quad.column0 * column, begin + quad.column1 * column],
+        y: [tile.y0 + quad.low, tile.y0 + quad.high],
+      };
+      return { position, bytes, quad, rect };
+    }
+    return { position, bytes, quad: null, rect: null };
+  }
+
+  private newPainter(allowGl: boolean): MapPainter {
+    const gl = allowGl ? MapWebGl.create(this.canvases.glass) : null;
+    const painter = gl ?? new MapCanvas(this.canvases.glass);
+    this.listener.onDrawnBy(painter.name);
+    return painter;
+  }
+
+  private advance(now: number): boolean {
+    if (!this.slide) return false;
+    const { from, to, start } = this.slide;
+    const t = Math.min(1, (now - start) / SLIDE_MS);
+    const eased = 1 - (1 - t) ** 3;
+    this.x = between(from.x, to.x, eased);
+    this.y = between(from.y, to.y, eased);
+    if (t >= 1) this.slide = null;
+    return t < 1;
+  }
+
+  private paint(now: number): void {
+    const { subject } = this;
+    const front = surface(this.canvases.front, this.tokens);
+    if (!subject || !front) return;
+    const moving = this.advance(now);
+    const lanes = lanesOf(this.annotations);
+    const plot = { ...plotOf(front, lanes, this.ooms.length > 0), left: GUTTER + MAP_GUTTER };
+    const ratio = pixelRatio();
+    const width = Math.round((plot.right - plot.left) * ratio);
+    const height = Math.round((plot.bottom - plot.top) * ratio);
+    if (width <= 0 || height <= 0) return;
+    const ask = { x: this.x, y: this.y, width, height, extra: this.extra };
+    this.source.want({ ...ask, ...this.target });
+    const frame: MapFrame = {
+      domain: subject.domain,
+      axis: subject.axis,
+      x: this.x,
+      y: this.y,
+      plot,
+      shown: this.source.shown(ask),
+      ooms: this.ooms,
+      annotations: this.annotations,
+      lanes,
+      cursor: this.cursor,
+      hover: this.hover?.position ?? null,
+      selected: this.selected,
+      hovered: this.hover?.rect ?? null,
+    };
+    this.frame = frame;
+    const { style } = this.canvases.glass;
+    style.left = `${plot.left}px`;
+    style.top = `${plot.top}px`;
+    style.width = `${width / ratio}px`;
+    style.height = `${height / ratio}px`;
+    this.painter.resize(width, height, ratio);
+    this.painter.draw(placeMap(frame, width, height), this.currentLook());
+    drawMapFront(front, frame);
+    this.stats.tiles = frame.shown.length;
+    this.stats.quads = frame.shown.reduce((sum, one) => sum + one.tile.quads, 0);
+    this.stats.waiting = this.source.waiting;
+    this.stats.frames += 1;
+    if (moving) this.redraw();
+  }
+
+  private currentLook(): MapLook {
+    if (this.look) return this.look;
+    const dark = document.documentElement.dataset.theme === "dark";
+    const tint = parseHex(this.tokens.get("reserved-weak"));
+    this.look = {
+      palette: mapPalette(this.tokens.get, dark),
+      tint,
+      // what is reserved, a little stronger than its tint
+      outline: mix(parseHex(this.tokens.get("reserved")), tint, 0.4),
+      ...this.choice,
+      ramp: rampOf(this.subject?.axis.bytes ?? 0),
+    };
+    return this.look;
+  }
+}

@@ -1,0 +1,217 @@
+// The events beside the state: a list of millions of rows of which only the seen ones exist, and the
+// words that filter it. The row of the cursor is the chosen one.
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { getJson } from "../../api/client";
+import type { EventRow, Events } from "../../api/events";
+import { cursorStep } from "../../state/cursor";
+import { ACTION_GROUPS } from "../../state/event_filter";
+import {
+  cursorRow,
+  events,
+  eventTotal,
+  eventWindow,
+  filtering,
+  goStep,
+  rowAt,
+  terms,
+} from "../../state/layout";
+import { go, page, place } from "../../state/store";
+import { Menu } from "../../ui/menu";
+import { rowsWindow, scrollTo } from "../../ui/rows_window";
+import { Bytes } from "../../ui/text";
+import { integer } from "../../ui/units";
+import { visible } from "../../ui/visible";
+import { signOf } from "./words";
+
+const ROW = 24;
+const PAGE = 100;
+const TYPING_MS = 250;
+
+/** One row of the list, from the server. */
+export async function askRow(index: number): Promise<EventRow | null> {
+  const at = place.peek();
+  if (!at) return null;
+  const params = { ...at, ...terms.peek(), offset: index, limit: 1 };
+  return (await getJson<Events>("events", params)).rows[0] ?? null;
+}
+
+function Filters() {
+  const field = useRef<HTMLInputElement>(null);
+  const timer = useRef(0);
+  const group = ACTION_GROUPS.find((one) => one.key === page.value.act) ?? ACTION_GROUPS[0];
+  const write = (text: string) => {
+    window.clearTimeout(timer.current);
+    timer.current = window.setTimeout(() => {
+      eventWindow.value = { offset: 0, limit: eventWindow.peek().limit };
+      go({ ev: text });
+    }, TYPING_MS);
+  };
+  return (
+    <div class="evfilter">
+      <Menu
+        label="Which events"
+        class="pick"
+        items={ACTION_GROUPS.map(({ key, label }) => ({ key, label }))}
+        chosen={page.value.act}
+        onChoose={(act) => {
+          eventWindow.value = { offset: 0, limit: eventWindow.peek().limit };
+          go({ act });
+        }}
+      >
+        {group?.label}
+      </Menu>
+      <input
+        ref={field}
+        id="event-words"
+        class="field"
+        type="search"
+        aria-label="Filter the events by stack text, size or address"
+        title="Text of any frame, a size as >1MiB, an address as b7f0586000000_1"
+        placeholder="frame, >1MiB, address"
+        spellcheck={false}
+        defaultValue={page.value.ev}
+        key={page.value.ev === "" ? "empty" : "full"}
+        onInput={(event) => write(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key !== "Escape") return;
+          event.preventDefault();
+          event.currentTarget.value = "";
+          write("");
+          document.getElementById("event-list")?.focus();
+        }}
+      />
+    </div>
+  );
+}
+
+function Row({ row, index }: { row: EventRow | null; index: number }) {
+  const chosen = row !== null && row.step === cursorStep.value;
+  const [sign, name] = row ? signOf(row.action) : ["", ""];
+  const quiet = row?.action === "free_completed" || row?.action === "snapshot";
+  return (
+    <li
+      id={`event-${index}`}
+      class={`evrow${row?.action === "oom" ? " oom" : ""}${quiet ? " quiet" : ""}`}
+      role="option"
+      aria-selected={chosen}
+      aria-busy={row === null}
+      title={
+        row?.label ? visible(`${row.label}${row.address_id ? `\n${row.address_id}` : ""}`) : ""
+      }
+      onClick={() => row && goStep(row.step)}
+    >
+      {row && (
+        <>
+          <span class="i">{integer(row.step)}</span>
+          <span class="g" aria-hidden="true">
+            {sign}
+          </span>
+          <span class="cut">{visible(name ?? "")}</span>
+          {row.size_bytes > 0 || row.action === "oom" ? <Bytes value={row.size_bytes} /> : <span />}
+        </>
+      )}
+    </li>
+  );
+}
+
+function Nothing() {
+  const { data, error } = events.value;
+  if (error) return <p class="evnote">{visible(`${error.what} ${error.hint}`)}</p>;
+  if (!data) return <p class="evnote">Looking through the events…</p>;
+  if (data.total > 0) return null;
+  return (
+    <div class="evnote">
+      <p>
+        <b class="strong">No event matches.</b> {integer(data.events)} were searched by kind, size,
+        address and the text of their stacks.
+      </p>
+      <button type="button" class="btn" onClick={() => go({ act: "", ev: "" })}>
+        Clear the filter
+      </button>
+    </div>
+  );
+}
+
+export function EventRows() {
+  const box = useRef<HTMLUListElement>(null);
+  const top = useSignal(0);
+  const height = useSignal(600);
+  const total = eventTotal.value ?? 0;
+
+  useEffect(() => {
+    const el = box.current;
+    if (!el) return;
+    const observer = new ResizeObserver(() => {
+      height.value = el.clientHeight;
+    });
+    observer.observe(el);
+    return () => observer.disconnect();
+  }, [height]);
+
+  const part = rowsWindow(total, ROW, top.value, height.value);
+  useEffect(() => {
+    const offset = Math.floor(part.first / PAGE) * PAGE;
+    const limit = Math.min(1000, Math.ceil((part.last - offset) / PAGE) * PAGE + PAGE);
+    const now = eventWindow.peek();
+    if (now.offset !== offset || now.limit !== limit) eventWindow.value = { offset, limit };
+  }, [part.first, part.last]);
+
+  // the cursor's row comes into view wherever the cursor was moved from
+  const here = cursorRow.value;
+  useEffect(() => {
+    const el = box.current;
+    if (!el || total === 0) return;
+    const now = rowsWindow(total, ROW, el.scrollTop, el.clientHeight);
+    const shown = Math.floor(el.clientHeight / ROW);
+    const offset = el.scrollTop - now.offset;
+    const first = now.first + Math.ceil(offset / ROW);
+    if (here >= first && here < first + shown) return;
+    el.scrollTop = scrollTo(here, total, ROW, el.clientHeight);
+    top.value = el.scrollTop;
+  }, [here, total, top]);
+
+  const rows = [];
+  for (let index = part.first; index < part.last; index += 1) {
+    rows.push(<Row key={index} index={index} row={rowAt(index)} />);
+  }
+  return (
+    <section class="events" aria-label="Events">
+      <div class="phead ev-h">
+        <h2>Events</h2>
+        <span
+          class="end note num"
+          title={filtering.value ? "events that pass the filter" : "events"}
+        >
+          {integer(total)}
+        </span>
+      </div>
+      <Filters />
+      <ul
+        class="list"
+        id="event-list"
+        ref={box}
+        role="listbox"
+        aria-label="Events, in order"
+        aria-busy={events.value.loading}
+        aria-activedescendant={here >= part.first && here < part.last ? `event-${here}` : undefined}
+        tabIndex={0}
+        onScroll={(event) => {
+          top.value = event.currentTarget.scrollTop;
+        }}
+      >
+        <li class="room" role="presentation" ref={(el) => setPixels(el, "height", part.height)}>
+          <ul class="slice" role="presentation" ref={(el) => setPixels(el, "top", part.offset)}>
+            {rows}
+          </ul>
+        </li>
+      </ul>
+      {total === 0 && <Nothing />}
+    </section>
+  );
+}
+
+/** Styles in the markup are refused by the page's policy; those that a script sets are not. */
+export function setPixels(el: HTMLElement | null, name: "height" | "top", pixels: number): void {
+  if (el) el.style[name] = `${pixels}px`;
+}

@@ -1,0 +1,31 @@
+// Plays the recording: the cursor walks from where it stands to the end, in about twelve seconds
+// for a whole recording, and never faster than one can see.
+import { signal } from "@preact/signals";
+import { cursorStep } from "../../state/cursor";
+import { goStep } from "../../state/layout";
+import { device } from "../../state/store";
+import { FRAME_MS, strideOf } from "./stride";
+
+export const playing = signal(false);
+let timer = 0;
+
+export function stopPlaying(): void {
+  window.clearInterval(timer);
+  playing.value = false;
+}
+
+export function togglePlaying(): void {
+  if (playing.peek()) {
+    stopPlaying();
+    return;
+  }
+  const events = device.peek()?.events ?? 0;
+  if (events < 2) return;
+  if (cursorStep.peek() >= events - 1) goStep(0);
+  playing.value = true;
+  timer = window.setInterval(() => {
+    const next = cursorStep.peek() + strideOf(device.peek()?.events ?? 0);
+    goStep(next);
+    if (next >= (device.peek()?.events ?? 0) - 1) stopPlaying();
+  }, FRAME_MS);
+}

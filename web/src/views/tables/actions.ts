@@ -1,0 +1,97 @@
+// From a row to the pictures, and out of the page.
+import { apiUrl } from "../../api/client";
+import type { TableAnswer, TableCell } from "../../api/views_contract";
+import { withTerm } from "../../state/filter_terms";
+import { isView, page } from "../../state/store";
+import { formatHash, type PageState } from "../../state/url";
+import { cellOf } from "./columns";
+import { question } from "./pages";
+
+export interface RowAction {
+  name: string;
+  title: string;
+  href: string;
+}
+
+type Row = readonly TableCell[];
+
+function numberIn(answer: TableAnswer, row: Row, column: string): number | null {
+  const cell = cellOf(answer, row as TableCell[], column);
+  return typeof cell === "number" ? cell : null;
+}
+
+/** The term that lets only this row's allocations pass. */
+function filterTerm(answer: TableAnswer, row: Row): [string, string] | null {
+  const of = (key: string, column: string): [string, string] | null => {
+    const value = numberIn(answer, row, column);
+    return value === null ? null : [key, String(value)];
+  };
+  switch (answer.name) {
+    case "segments":
+      return of("segment", "id");
+    case "stacks":
+      return of("stack_id", "stack_id");
+    case "streams":
+      return of("stream", "id");
+    default:
+      return null;
+  }
+}
+
+/** What a row selects: an allocation by itself, of a stack the first one. */
+export function selects(answer: TableAnswer, row: Row): number | null {
+  if (answer.name === "allocations") return numberIn(answer, row, "id");
+  return answer.name === "stacks" ? numberIn(answer, row, "first_id") : null;
+}
+
+function inTimeline(answer: TableAnswer, row: Row, from: PageState): Partial<PageState> | null {
+  const step = (column: string) => numberIn(answer, row, column);
+  const filter = filterTerm(answer, row);
+  const filtered = filter ? withTerm(from.filter, ...filter) : from.filter;
+  if (answer.name === "phases") {
+    const [begin, end] = [step("begin_step"), step("end_step")];
+    if (begin === null || end === null) return null;
+    return { axis: "step", x: [begin, Math.max(begin + 1, end)], y: null, at: step("peak_step") };
+  }
+  if (answer.name === "streams") return { filter: filtered };
+  const at = step("first_step") ?? step("peak_step");
+  return { at, sel: selects(answer, row), filter: filtered };
+}
+
+/** Where a row can be seen, for links. */
+export function rowActions(answer: TableAnswer, row: Row): RowAction[] {
+  const from = page.value;
+  const actions: RowAction[] = [];
+  const add = (name: string, title: string, patch: Partial<PageState>) => {
+    const view = patch.view ?? from.view;
+    if (isView(view)) actions.push({ name, title, href: formatHash({ ...from, ...patch }) });
+  };
+  const timeline = inTimeline(answer, row, from);
+  if (timeline) add("Timeline", "Show it there  Enter", { ...timeline, view: "timeline" });
+  const step = numberIn(answer, row, "first_step") ?? numberIn(answer, row, "peak_step");
+  if (step !== null) {
+    const seg = answer.name === "segments" ? numberIn(answer, row, "id") : null;
+    const sel = selects(answer, row);
+    add("State", "The segments after its step", { view: "state", at: step, sel, seg });
+  }
+  if (answer.name === "phases") {
+    const [begin, end] = [numberIn(answer, row, "begin_step"), numberIn(answer, row, "end_step")];
+    if (begin !== null && end !== null) {
+      const span: [number, number] = [begin, Math.max(begin + 1, end - 1)];
+      add("Flame", "What grew in it", { view: "flame", flame: "growth", span });
+    }
+  }
+  const term = filterTerm(answer, row);
+  if (term) {
+    const filter = withTerm(from.filter, ...term);
+    add("Flame", "Who allocated there", { view: "flame", filter });
+    add("Filter", "Only its allocations pass, in every view", { filter });
+    add("Its allocations", "As a table", { table: "allocations", sort: null, filter });
+  }
+  return actions;
+}
+
+/** All rows that pass, in the order of the screen. */
+export function csvUrl(): string {
+  return apiUrl("table", { ...(question.value ?? {}), format: "csv" });
+}

@@ -1,0 +1,120 @@
+// What the page knows about the columns of the engine's tables: words for their heads, and which it
+// does not show by themselves. A column that is not known here is shown as it is.
+import type { CellKind, TableAnswer } from "../../api/views_contract";
+import type { Sort, TableName } from "../../state/url";
+
+export interface ShownColumn {
+  name: string;
+  head: string;
+  title: string;
+  kind: CellKind;
+  /** index in the rows of the answer */
+  at: number;
+  /** goes on narrow screens */
+  extra: boolean;
+}
+
+interface Known {
+  head: string;
+  title?: string;
+  extra?: boolean;
+}
+
+const KNOWN: Record<string, Known> = {
+  id: { head: "Id" },
+  address: { head: "Address" },
+  block_bytes: { head: "Block", title: "Bytes of the block, rounded as the allocator does" },
+  requested_bytes: { head: "Requested", title: "Bytes that were asked for", extra: true },
+  first_step: { head: "From step" },
+  last_step: { head: "To step", title: "Absent: live at the end" },
+  life_steps: { head: "Life", title: "Steps from its birth to its end" },
+  stream: { head: "Stream", extra: true },
+  pool: { head: "Pool", extra: true },
+  segment: { head: "Segment", title: "Number of its segment", extra: true },
+  provenance: { head: "Provenance", extra: true },
+  category: { head: "Category" },
+  label: { head: "Allocated by" },
+  caller: { head: "Called by", extra: true },
+  kind: { head: "Kind" },
+  total_bytes: { head: "Total", title: "Bytes of all of them" },
+  blocks: { head: "Blocks", title: "Blocks that ever lay in it" },
+  passing_blocks: { head: "Passing", title: "Of these, blocks that pass the filter", extra: true },
+  count: { head: "Allocations" },
+  largest_bytes: { head: "Largest", extra: true },
+  peak_bytes: { head: "Own peak", title: "Most that was live of it at once" },
+  peak_step: { head: "Peak at", title: "Step of its peak", extra: true },
+  at_peak_bytes: { head: "At the peak", title: "Live at the peak of the device" },
+  at_end_bytes: { head: "At the end", title: "Live at the end of the recording" },
+  at_end_count: { head: "Blocks at end", extra: true },
+  mean_life_steps: { head: "Mean life", title: "Steps", extra: true },
+  stack_id: { head: "Stack", extra: true },
+  name: { head: "Phase" },
+  depth: { head: "Depth", title: "0: in no other phase", extra: true },
+  begin_step: { head: "From step" },
+  end_step: { head: "To step" },
+  events: { head: "Events" },
+  begin_us: { head: "From", title: "Time since the first event", extra: true },
+  end_us: { head: "To", title: "Time since the first event", extra: true },
+  peak_active_bytes: { head: "Peak", title: "Most live bytes in it" },
+  peak_reserved_bytes: { head: "Reserved", title: "Most reserved bytes in it", extra: true },
+  grew_bytes: { head: "Grew", title: "Live bytes after it less those before it" },
+  raw: { head: "Handle", title: "The stream as the program knows it" },
+  segments: { head: "Segments" },
+  reserved_at_end_bytes: { head: "Reserved at end" },
+};
+
+/** Part of others: the version belongs to the address, the caller to its label. */
+const HIDDEN: Record<string, readonly string[]> = {
+  allocations: ["version", "stack_id"],
+  segments: ["stack_id"],
+  stacks: ["slot", "first_id", "stack_id", "caller"],
+};
+
+/** Names first: the widest column is the one that says what the row is. */
+const FIRST = ["label", "name"];
+
+const START: Record<TableName, Sort> = {
+  allocations: { column: "block_bytes", down: true },
+  segments: { column: "total_bytes", down: true },
+  stacks: { column: "peak_bytes", down: true },
+  phases: { column: "begin_step", down: false },
+  streams: { column: "total_bytes", down: true },
+};
+
+export function sortOf(table: TableName, sort: Sort | null): Sort {
+  return sort ?? START[table];
+}
+
+export function shownColumns(answer: TableAnswer): ShownColumn[] {
+  const hidden = HIDDEN[answer.name] ?? [];
+  const all = answer.columns.map((column, at): ShownColumn => {
+    const known = KNOWN[column.name];
+    return {
+      name: column.name,
+      kind: column.kind,
+      at,
+      head: known?.head ?? column.name,
+      title: known?.title ?? "",
+      extra: known?.extra ?? false,
+    };
+  });
+  const shown = all.filter((column) => !hidden.includes(column.name));
+  const wide = shown.filter((column) => FIRST.includes(column.name));
+  return [...wide, ...shown.filter((column) => !FIRST.includes(column.name))];
+}
+
+export function isNumber(kind: CellKind): boolean {
+  return kind !== "text";
+}
+
+/** The cell of a named column; null if the table has none. */
+export function cellOf(answer: TableAnswer, row: TableAnswer["rows"][number], column: string) {
+  const at = answer.columns.findIndex((one) => one.name === column);
+  return at < 0 ? null : (row[at] ?? null);
+}
+
+/** "0x7f0586000000" and its version 1 → "b7f0586000000_1", as PyTorch writes it. */
+export function addressText(table: string, address: string, version: number | null): string {
+  if (table === "allocations" && version !== null) return `b${address.slice(2)}_${version}`;
+  return address;
+}

@@ -1,0 +1,269 @@
+// Rows of one table: only those on the screen exist. Arrows move, Shift chooses several.
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import type { TableAnswer, TableCell } from "../../api/views_contract";
+import { device, go, page } from "../../state/store";
+import { categorySlot, categoryTitle } from "../../ui/categories";
+import { rowsWindow } from "../../ui/rows_window";
+import { Bytes, FrameLabel, Name } from "../../ui/text";
+import { bytesText, integer, seconds } from "../../ui/units";
+import { visible } from "../../ui/visible";
+import { rowActions, selects } from "./actions";
+import { chosen, copyChosen } from "./chosen";
+import { addressText, cellOf, isNumber, type ShownColumn, shownColumns, sortOf } from "./columns";
+import { held, rowAt, wantRows } from "./pages";
+
+const ROW = 26;
+const HEAD = 28;
+
+interface CellProps {
+  answer: TableAnswer;
+  row: readonly TableCell[];
+  column: ShownColumn;
+}
+
+function Text({ text, column }: { text: string; column: ShownColumn }) {
+  if (text === "") return <span class="faint">–</span>;
+  const words = column.name === "name" ? text : text.replaceAll("_", " ");
+  return (
+    <span title={visible(text)}>
+      <Name text={words} />
+    </span>
+  );
+}
+
+function Value({ answer, row, column }: CellProps) {
+  const cell = row[column.at] ?? null;
+  if (cell === null) return <span class="faint">–</span>;
+  if (column.kind === "address") {
+    const version = cellOf(answer, row as TableCell[], "version");
+    const shown = addressText(answer.name, String(cell), version as number | null);
+    return <span class="mono">{shown}</span>;
+  }
+  if (typeof cell === "string" && column.name === "category") {
+    return (
+      <>
+        <i class={`sw cat${categorySlot(cell)}`} />
+        {categoryTitle(cell)}
+      </>
+    );
+  }
+  if (typeof cell === "string" && column.name === "label" && cell !== "") {
+    return (
+      <FrameLabel
+        label={cell}
+        caller={String(cellOf(answer, row as TableCell[], "caller") ?? "")}
+      />
+    );
+  }
+  if (typeof cell === "string") return <Text text={cell} column={column} />;
+  switch (column.kind) {
+    case "bytes":
+      return (
+        <span title={`${integer(cell)} B`} class={cell === 0 ? "faint" : ""}>
+          {cell === 0 ? "0" : <Bytes value={cell} />}
+        </span>
+      );
+    case "signed_bytes":
+      return (
+        <span title={`${integer(cell)} B`} class={cell === 0 ? "faint" : ""}>
+          {cell === 0 ? "0" : `${cell > 0 ? "+" : ""}${bytesText(cell)}`}
+        </span>
+      );
+    case "time": {
+      const start = device.value?.first_time_us ?? null;
+      return <>{start === null ? integer(cell) : seconds(cell - start)}</>;
+    }
+    case "id":
+      return <>{cell}</>;
+    default:
+      return <>{integer(cell)}</>;
+  }
+}
+
+/** The colour that the row has in the pictures. */
+function Swatch({ answer, row }: { answer: TableAnswer; row: readonly TableCell[] }) {
+  const slot = cellOf(answer, row as TableCell[], "slot");
+  return typeof slot === "number" ? <i class={`sw cat${slot}`} /> : null;
+}
+
+/** The row that is at the top when this one shall be seen. */
+function scrollTopOf(index: number, count: number, viewPixels: number): number {
+  const { height } = rowsWindow(count, ROW, 0, viewPixels);
+  const shown = Math.ceil(viewPixels / ROW);
+  if (height >= count * ROW) return index * ROW;
+  return (index / Math.max(1, count - shown)) * Math.max(1, height - viewPixels);
+}
+
+export function Grid({ answer }: { answer: TableAnswer }) {
+  const box = useRef<HTMLDivElement>(null);
+  const scroll = useSignal(0);
+  const view = useSignal(600);
+  const columns = shownColumns(answer);
+  const sort = sortOf(page.value.table, page.value.sort);
+  const count = answer.shown;
+  const { key } = held.value;
+  const part = rowsWindow(count, ROW, scroll.value, view.value);
+
+  useEffect(() => {
+    const el = box.current;
+    if (!el) return;
+    const observer = new ResizeObserver(() => {
+      view.value = el.clientHeight - HEAD;
+    });
+    observer.observe(el);
+    return () => observer.disconnect();
+  }, [view]);
+  useEffect(() => {
+    void key;
+    scroll.value = 0;
+    box.current?.scrollTo(0, 0);
+  }, [key, scroll]);
+  useEffect(() => wantRows(part.first, part.last), [part.first, part.last, held.value]);
+
+  const choose = (index: number, more: boolean) => {
+    const at = Math.max(0, Math.min(count - 1, index));
+    const anchor = more && chosen.value ? chosen.value.anchor : at;
+    chosen.value = { anchor, at };
+    const row = rowAt(held.peek(), at);
+    const id = row && selects(answer, row);
+    if (id !== null && id !== undefined) go({ sel: id });
+  };
+  const reveal = (index: number) => {
+    const el = box.current;
+    if (!el) return;
+    const first = Math.floor(part.first + (part.first > 0 ? 8 : 0));
+    const whole = Math.max(1, Math.floor(view.value / ROW));
+    if (index < first) el.scrollTop = scrollTopOf(index, count, view.value);
+    else if (index >= first + whole) {
+      el.scrollTop = scrollTopOf(index - whole + 1, count, view.value);
+    }
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if ((event.ctrlKey || event.metaKey) && event.key === "c") {
+      // words that were marked with the mouse are copied as they are
+      if (window.getSelection()?.isCollapsed === false) return;
+      void copyChosen();
+      event.preventDefault();
+      return;
+    }
+    const rows = Math.max(1, Math.floor(view.value / ROW) - 1);
+    const at = chosen.value?.at ?? -1;
+    const to = {
+      ArrowDown: at + 1,
+      ArrowUp: at - 1,
+      PageDown: at + rows,
+      PageUp: at - rows,
+      Home: 0,
+      End: count - 1,
+    }[event.key];
+    if (to !== undefined && (event.target as HTMLElement).tagName !== "BUTTON") {
+      choose(to, event.shiftKey);
+      reveal(chosen.value?.at ?? 0);
+    } else if (event.key === "Enter" && event.target === box.current) {
+      const row = rowAt(held.peek(), at);
+      const first = row && rowActions(answer, row)[0];
+      if (first) location.hash = first.href;
+    } else if (event.key === "Escape" && chosen.value) {
+      chosen.value = null;
+      go({ sel: null });
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+
+  const [low, high] = chosen.value
+    ? [
+        Math.min(chosen.value.anchor, chosen.value.at),
+        Math.max(chosen.value.anchor, chosen.value.at),
+      ]
+    : [-1, -2];
+  const indices = Array.from({ length: part.last - part.first }, (_, i) => part.first + i);
+  const width = (column: ShownColumn) =>
+    `${isNumber(column.kind) ? "r fit" : ""}${column.extra ? " hide-s" : ""}`;
+  return (
+    <div
+      class="body results grid"
+      ref={box}
+      tabIndex={0}
+      role="region"
+      aria-label={`Rows of ${answer.name}. Arrows choose, Enter shows in the timeline.`}
+      onScroll={(event) => {
+        scroll.value = event.currentTarget.scrollTop;
+      }}
+      onKeyDown={onKeyDown}
+    >
+      <table class="table" aria-rowcount={count + 1}>
+        <thead>
+          <tr aria-rowindex={1}>
+            {columns.map((column) => (
+              <th
+                key={column.name}
+                class={width(column)}
+                title={column.title}
+                aria-sort={
+                  sort.column === column.name ? (sort.down ? "descending" : "ascending") : undefined
+                }
+              >
+                <button type="button" onClick={() => sortBy(column)}>
+                  {column.head}
+                </button>
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {part.offset > 0 && (
+            <tr class="spacer" aria-hidden="true">
+              <td style={{ height: `${part.offset}px` }} />
+            </tr>
+          )}
+          {indices.map((index) => {
+            const row = rowAt(held.value, index);
+            return (
+              <tr
+                key={index}
+                aria-rowindex={index + 2}
+                aria-selected={index >= low && index <= high}
+                class="picks"
+                onClick={(event) => choose(index, event.shiftKey)}
+                onDblClick={() => {
+                  const first = row && rowActions(answer, row)[0];
+                  if (first) location.hash = first.href;
+                }}
+              >
+                {columns.map((column, c) => (
+                  <td
+                    key={column.name}
+                    class={`${isNumber(column.kind) ? "r num" : c === 0 ? "wide" : "text"}${column.extra ? " hide-s" : ""}`}
+                  >
+                    {row === null ? (
+                      <span class="skeleton" />
+                    ) : (
+                      <>
+                        {c === 0 && <Swatch answer={answer} row={row} />}
+                        <Value answer={answer} row={row} column={column} />
+                      </>
+                    )}
+                  </td>
+                ))}
+              </tr>
+            );
+          })}
+          <tr class="spacer" aria-hidden="true">
+            <td
+              style={{
+                height: `${Math.max(0, part.height - part.offset - indices.length * ROW)}px`,
+              }}
+            />
+          </tr>
+        </tbody>
+      </table>
+    </div>
+  );
+
+  function sortBy(column: ShownColumn): void {
+    const down = sort.column === column.name ? !sort.down : isNumber(column.kind);
+    go({ sort: { column: column.name, down } });
+  }
+}

@@ -1,0 +1,193 @@
+// The rows behind the pictures. Sorting and filtering run in the engine; the page asks for the rows
+// that are on the screen.
+import { useEffect } from "preact/hooks";
+import { onKey } from "../../state/keys";
+import { device, go, page } from "../../state/store";
+import { TABLES, type TableName } from "../../state/url";
+import { Icon } from "../../ui/icons";
+import { ErrorNotice, Notice } from "../../ui/notice";
+import { counted, integer } from "../../ui/units";
+import { csvUrl, rowActions } from "./actions";
+import { chosen, copied, copyChosen } from "./chosen";
+import { Grid } from "./grid";
+import { held, rowAt, waiting } from "./pages";
+
+const NAMES: Record<TableName, string> = {
+  allocations: "Allocations",
+  segments: "Segments",
+  stacks: "Stacks",
+  phases: "Phases",
+  streams: "Streams",
+};
+
+const NOUNS: Record<TableName, string> = {
+  allocations: "allocation",
+  segments: "segment",
+  stacks: "stack",
+  phases: "phase",
+  streams: "stream",
+};
+
+/** "1,523 of 4,102 allocations" */
+function Count() {
+  const { first } = held.value;
+  if (!first) return null;
+  const noun = NOUNS[first.name as TableName] ?? "row";
+  return (
+    <span class="sub cut" role="status">
+      {first.shown < first.total && (
+        <>
+          <b class="strong">{integer(first.shown)}</b> of{" "}
+        </>
+      )}
+      {counted(first.total, noun)} of {device.value?.label ?? ""}
+    </span>
+  );
+}
+
+function Actions() {
+  const { first } = held.value;
+  const at = chosen.value?.at ?? null;
+  const row = at === null ? null : rowAt(held.value, at);
+  const several = chosen.value !== null && chosen.value.anchor !== chosen.value.at;
+  return (
+    <div class="strip">
+      {first && row ? (
+        <>
+          <span class="cut">
+            {several
+              ? `${integer(Math.abs(chosen.value ? chosen.value.at - chosen.value.anchor : 0) + 1)} rows`
+              : `Row ${integer((at ?? 0) + 1)}`}
+          </span>
+          {rowActions(first, row).map((action) => (
+            <a class="btn" key={action.name} href={action.href} title={action.title}>
+              {action.name}
+            </a>
+          ))}
+        </>
+      ) : (
+        <span class="faint cut">Choose a row to see where it is in the pictures</span>
+      )}
+      <span class="spacer" />
+      <button
+        type="button"
+        class="btn"
+        title={chosen.value ? "The chosen rows  Ctrl C" : "The first 1,000 rows"}
+        onClick={() => void copyChosen()}
+      >
+        <Icon name="copy" />
+        {copied.value === "" ? "Copy" : copied.value}
+      </button>
+      <a
+        class="btn"
+        href={csvUrl()}
+        download={`${page.value.table}.csv`}
+        title="All rows that pass, up to a million"
+      >
+        <Icon name="out" />
+        CSV
+      </a>
+    </div>
+  );
+}
+
+function Nothing() {
+  const { first } = held.value;
+  const table = page.value.table;
+  if (first && first.total > 0) {
+    return (
+      <Notice
+        icon="tables"
+        title={`No ${NOUNS[table]} passes the filter`}
+        actions={
+          <button type="button" class="btn" onClick={() => go({ filter: "" })}>
+            Clear the filter
+          </button>
+        }
+      >
+        <p>{counted(first.total, NOUNS[table])} were searched.</p>
+      </Notice>
+    );
+  }
+  const phases = table === "phases";
+  return (
+    <Notice
+      icon="tables"
+      title={`${device.value?.label ?? "This device"} has no ${NOUNS[table]}s`}
+      {...(phases ? { code: 'with torch.profiler.record_function("forward"):\n    …' } : {})}
+    >
+      <p>
+        {phases
+          ? "Phases are annotations of the program. They are recorded where it names its parts:"
+          : "Nothing of the kind was recorded. The other tables may hold more."}
+      </p>
+    </Notice>
+  );
+}
+
+export function TablesView() {
+  useEffect(
+    () =>
+      onKey((event) => {
+        if (event.key !== "m" && event.key !== "M") return false;
+        const by = event.key === "m" ? 1 : TABLES.length - 1;
+        const next = TABLES[(TABLES.indexOf(page.peek().table) + by) % TABLES.length];
+        if (next) go({ table: next, sort: null });
+        return true;
+      }),
+    [],
+  );
+  const { first, error } = held.value;
+  const table = page.value.table;
+  const mine = first?.name === table ? first : null;
+  return (
+    <section class="view on" aria-label="Tables">
+      <header class="viewhead">
+        <h1>Tables</h1>
+        <Count />
+        <div class="seg" role="group" aria-label="Table">
+          {TABLES.map((name) => (
+            <button
+              type="button"
+              key={name}
+              aria-pressed={name === table}
+              title="Next table  m"
+              onClick={() => go({ table: name, sort: null })}
+            >
+              {NAMES[name]}
+            </button>
+          ))}
+        </div>
+      </header>
+      <Actions />
+      {error && (
+        <div class="pad14">
+          <ErrorNotice
+            error={error}
+            retry={() => go({ sort: null, filter: "" })}
+            retryLabel="Show the table as it comes"
+          />
+        </div>
+      )}
+      {!error && mine && mine.shown > 0 && (
+        <div class={`gridbox${waiting.value ? " stale" : ""}`} aria-busy={waiting.value}>
+          <Grid answer={mine} />
+        </div>
+      )}
+      {!error && mine && mine.shown === 0 && (
+        <div class="body">
+          <div class="center">
+            <Nothing />
+          </div>
+        </div>
+      )}
+      {!error && !mine && (
+        <div class="body">
+          <div class="center">
+            <div class="progress" role="progressbar" aria-label="Reading the rows" />
+          </div>
+        </div>
+      )}
+    </section>
+  );
+}
