@@ -165,6 +165,12 @@ export function hashOf(page) {
   };
 }
 
+/** The key that opens a view: its place in the rail. */
+export async function keyOf(page, title) {
+  const titles = await page.locator(".rail a").evaluateAll((all) => all.map((one) => one.title));
+  return String(titles.indexOf(title) + 1);
+}
+
 /** Waits for a parameter of the URL to satisfy a test; the page writes it with a little delay. */
 export async function waitForParam(page, name, test) {
   const deadline = Date.now() + WAIT_MS;

@@ -6,6 +6,7 @@ import {
   axeComplaints,
   example,
   hashOf,
+  keyOf,
   settled,
   shared,
   startBrowser,
@@ -199,8 +200,7 @@ describe("the page", { skip, timeout: 600_000 }, () => {
       await page.keyboard.press("/");
       assert.equal(await page.evaluate(() => document.activeElement.id), "search");
       await page.keyboard.press("Escape");
-      const views = await page.locator(".rail a").allTextContents();
-      await page.keyboard.press(String(1 + views.findIndex((name) => name.includes("SQL"))));
+      await page.keyboard.press(await keyOf(page, "SQL"));
       await page.waitForSelector(".sqlwrap");
     }));
 

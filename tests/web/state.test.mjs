@@ -252,6 +252,16 @@ describe("the state of shared files", { skip: skip || withoutFile(FSDP), timeout
       );
     }));
 
+  it("brings the row of a segment into view that a link chooses", () =>
+    use(browser, server.address, async (page) => {
+      const { ordinal, events } = (await ask(page, "session")).files[0].devices[0];
+      const last = `state?file=0&device=${ordinal}&step=${events - 1}&sort=waste&offset=250&limit=1`;
+      const [far] = (await ask(page, last)).segments;
+      await page.goto(`${server.address}#state?at=${events - 1}&seg=${far.segment.id}`);
+      await page.waitForSelector(".segrow[aria-selected=true] canvas");
+      assert.match(await page.locator(".side").innerText(), new RegExp(far.segment.address_id));
+    }));
+
   it("shows the final state of a file without events", () =>
     use(browser, `${server.address}#state?file=1`, async (page) => {
       await ready(page);

@@ -1,5 +1,6 @@
 // What the State view asks: the segments after the cursor's step, and the events beside them.
 import { computed, signal } from "@preact/signals";
+import { getJson } from "../api/client";
 import type { EventRow, Events } from "../api/events";
 import type { Layout } from "../api/layout";
 import { cursorStep } from "./cursor";
@@ -88,4 +89,23 @@ export function goStep(step: number): void {
   const last = (device.peek()?.events ?? 1) - 1;
   const inside = Math.max(0, Math.min(last, Math.round(step)));
   if (inside !== page.peek().at) go({ at: inside });
+}
+
+const PAGE = 500;
+const MOST_PAGES = 40;
+
+/** Where in the list of the answer a segment stands that is not among those listed; null: nowhere. */
+export async function findSegment(id: number, of: Layout): Promise<number | null> {
+  const at = place.peek();
+  if (!at) return null;
+  const { order, flat } = page.peek();
+  for (let offset = 0; offset < Math.min(of.total, PAGE * MOST_PAGES); offset += PAGE) {
+    // parts are not looked at: as few as possible
+    const params = { ...at, step: of.step, sort: order, group: flat ? "none" : "pool" };
+    const question = { ...params, offset, limit: PAGE, px: 2 ** 50 };
+    const { segments } = await getJson<Layout>("state", question);
+    const index = segments.findIndex((one) => one.segment?.id === id);
+    if (index >= 0) return offset + index;
+  }
+  return null;
 }

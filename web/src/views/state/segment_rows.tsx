@@ -3,14 +3,15 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { type Layout, type LayoutGroup, type LayoutSegment, partBegins } from "../../api/layout";
-import { barPixels, layout, segmentWindow } from "../../state/layout";
+import { barPixels, findSegment, layout, segmentWindow } from "../../state/layout";
+import { attempt } from "../../state/notes";
 import { go, page } from "../../state/store";
 import { Bytes } from "../../ui/text";
 import { bytesText, counted } from "../../ui/units";
 import { visible } from "../../ui/visible";
 import { BarCanvas } from "./bar_canvas";
 import { setPixels } from "./event_rows";
-import { groupRows, heightOf, ROW, seenSegments, topOf, windowFor } from "./rows";
+import { GROUP_HEAD, groupRows, heightOf, ROW, seenSegments, topOf, windowFor } from "./rows";
 import { groupName, pinText, shortAddress } from "./words";
 
 const HEAD = 28;
@@ -136,16 +137,34 @@ export function SegmentRows({ data }: { data: Layout }) {
 
   const chosen = data.segments.findIndex((one) => one.segment?.id === page.value.seg);
   const active = page.value.seg !== null && chosen >= 0 ? data.offset + chosen : null;
+  const scrollTo = (index: number) => {
+    const y = topOf(rows, index, heads);
+    const el = box.current;
+    if (y === null || !el) return;
+    const room = heads ? GROUP_HEAD : 0;
+    if (y - room < el.scrollTop) el.scrollTop = y - room;
+    else if (y + ROW > el.scrollTop + height.value) el.scrollTop = y + ROW - height.value;
+  };
+  // chosen elsewhere, by a link or in another picture: its row comes into view, once per choice
+  const sought = useRef<number | null>(null);
+  const seg = page.value.seg;
+  useEffect(() => {
+    if (seg === sought.current) return;
+    sought.current = seg;
+    if (seg === null) return;
+    if (active !== null) scrollTo(active);
+    else
+      attempt(
+        findSegment(seg, data).then((index) => {
+          if (index !== null && page.peek().seg === seg) scrollTo(index);
+        }),
+      );
+  });
   const move = (by: number) => {
     const next = Math.max(0, Math.min(data.total - 1, active === null ? first : active + by));
     const of = data.segments[next - data.offset];
     if (of) go({ seg: of.segment?.id ?? null, sel: null });
-    const y = topOf(rows, next, heads);
-    const el = box.current;
-    if (y === null || !el) return;
-    const room = heads ? 34 : 0;
-    if (y - room < el.scrollTop) el.scrollTop = y - room;
-    else if (y + ROW > el.scrollTop + height.value) el.scrollTop = y + ROW - height.value;
+    scrollTo(next);
   };
 
   return (
