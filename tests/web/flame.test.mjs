@@ -168,6 +168,7 @@ describe("the flame view", { skip, timeout: 600_000 }, () => {
       await page.keyboard.press("ArrowDown");
       await page.keyboard.press("Space");
       assert.match(await waitForParam(page, "filter", Boolean), /^frame:\d+$/);
+      await drawn(page); // keys act on the picture that is there
       await page.keyboard.press("b");
       assert.match(await waitForParam(page, "sandwich", Boolean), /^\d+$/);
       await drawn(page);

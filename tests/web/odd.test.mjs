@@ -136,10 +136,10 @@ describe("odd files, links and queries", { skip, timeout: 600_000 }, () => {
     }));
 
   it("says what a link names and this page does not have", () =>
-    use(browser, at("#nowhere?file=99&dev=7&x=9,1&colour=plaid&zoom=3"), async (page) => {
+    use(browser, at("#nowhere?file=99&dev=7&x=9,1&colour=plaid&frobnicate=3"), async (page) => {
       await waitForText(page, ".linknotes", /The link names file 99/);
       const text = await textOf(page, ".linknotes");
-      for (const part of ["“#nowhere”", "“x=9,1”", "“colour=plaid”", "“zoom=3”"]) assert.ok(text.includes(part), text);
+      for (const part of ["“#nowhere”", "“x=9,1”", "“colour=plaid”", "“frobnicate=3”"]) assert.ok(text.includes(part), text);
       assert.equal(hashOf(page).params.get("file"), null);
       await page.getByRole("button", { name: "Close the notes" }).click();
       assert.equal(await textOf(page, ".linknotes"), "");
