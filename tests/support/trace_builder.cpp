@@ -96,7 +96,7 @@ TraceBuilder& TraceBuilder::event(Action action, uint64_t address, uint64_t size
   e.stack.push_back(stack_);
   e.stream.push_back(streamId());
   e.time_us.push_back(next_time_us_);
-  if (next_time_us_ != kNoTime) ++next_time_us_;
+  if (next_time_us_ != kNoTime && next_time_us_ < INT64_MAX) ++next_time_us_;
   return *this;
 }
 
