@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analysis/categories.h"
+#include "base/ascii.h"
 
 namespace tidegauge::analysis {
 namespace {
@@ -16,13 +17,6 @@ base::Error badRules(std::string what) {
           "The category rules are not usable: " + std::move(what),
           {},
           "The built-in rules (src/assets/categories.yaml) say how they are written"};
-}
-
-std::string lowerCase(std::string text) {
-  for (char& c : text) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
-  }
-  return text;
 }
 
 base::Result<Category> categoryOf(const YAML::Node& node, std::string_view where) {
@@ -99,7 +93,7 @@ base::Result<CategoryRules> CategoryRules::parse(std::string_view yaml) {
         for (const auto& stated : value) {
           TG_ASSIGN_OR_RETURN(Category category, categoryOf(stated.second, "stated"));
           if (!stated.first.IsScalar()) return badRules("a key of stated is no text");
-          parsed.stated_.emplace_back(lowerCase(stated.first.Scalar()), category);
+          parsed.stated_.emplace_back(base::lowerAscii(stated.first.Scalar()), category);
         }
       } else if (key == "rules" && value.IsSequence()) {
         if (value.size() > kMostRules) {
@@ -121,7 +115,7 @@ base::Result<CategoryRules> CategoryRules::parse(std::string_view yaml) {
 }
 
 std::optional<Category> CategoryRules::stated(std::string_view word) const {
-  std::string lower = lowerCase(std::string(word));
+  std::string lower = base::lowerAscii(word);
   for (const auto& [known, category] : stated_) {
     if (known == lower) return category;
   }

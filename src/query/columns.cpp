@@ -100,12 +100,4 @@ void setRows(Table& table, Row rows) {
   table.devices = {{0, 0, rows}};
 }
 
-std::string lowerAscii(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
-}
-
 }  // namespace tidegauge::query

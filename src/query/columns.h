@@ -122,7 +122,4 @@ void setDeviceRows(Table& table, const model::Trace& trace, Begin begin, End end
   }
 }
 
-// ASCII letters to lower case, as LIKE compares.
-std::string lowerAscii(std::string_view text);
-
 }  // namespace tidegauge::query

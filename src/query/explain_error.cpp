@@ -7,6 +7,7 @@
 #include <numeric>
 #include <optional>
 
+#include "base/ascii.h"
 #include "query/columns.h"
 
 namespace tidegauge::query {
@@ -35,7 +36,7 @@ size_t editDistance(std::string_view a, std::string_view b) {
 // "; did you mean step?" if a name is close, or holds the word as a part.
 std::string suggestion(std::string_view wrong, const Names& names) {
   if (wrong.empty()) return {};
-  std::string word = lowerAscii(wrong.substr(0, 64));
+  std::string word = base::lowerAscii(wrong.substr(0, 64));
   const std::string* best = nullptr;
   size_t least = std::max<size_t>(2, word.size() / 3) + 1;
   for (const std::string& name : names) {
@@ -60,7 +61,7 @@ Names wordsOf(std::string_view sql) {
   for (size_t i = 0; i < sql.size();) {
     size_t begin = i;
     while (i < sql.size() && isWordByte(sql[i])) ++i;
-    if (i > begin) words.push_back(lowerAscii(sql.substr(begin, i - begin)));
+    if (i > begin) words.push_back(base::lowerAscii(sql.substr(begin, i - begin)));
     if (i == begin) ++i;
   }
   return words;
@@ -105,7 +106,7 @@ std::string tableHint(std::string_view table, const Schema& schema) {
 std::string columnHint(std::string_view column, std::string_view sql, const Schema& schema) {
   size_t dot = column.rfind('.');
   std::string alias =
-      dot == std::string_view::npos ? std::string() : lowerAscii(column.substr(0, dot));
+      dot == std::string_view::npos ? std::string() : base::lowerAscii(column.substr(0, dot));
   if (dot != std::string_view::npos) column.remove_prefix(dot + 1);
   if (!alias.empty() && tablesOf(sql, alias, schema).empty()) return tableHint(alias, schema);
   std::string hint;
@@ -133,7 +134,7 @@ std::string functionHint(std::string_view function, const Schema& schema) {
 
 // "median(x)" of "wrong number of arguments to function median()".
 std::string argumentsHint(std::string_view function, const Schema& schema) {
-  std::string name = lowerAscii(function.substr(0, function.find('(')));
+  std::string name = base::lowerAscii(function.substr(0, function.find('(')));
   for (const FunctionDoc& known : schema.functions) {
     if (known.signature.starts_with(name + "(")) return "it is " + known.signature;
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "query/columns.h"
 #include "query/stack_text.h"
 
@@ -18,7 +19,7 @@ std::vector<std::string> piecesOf(std::string_view pattern) {
   std::vector<std::string> pieces;
   for (size_t begin = 0; begin < pattern.size();) {
     size_t end = std::min(pattern.find_first_of("%_\n", begin), pattern.size());
-    if (end > begin) pieces.push_back(lowerAscii(pattern.substr(begin, end - begin)));
+    if (end > begin) pieces.push_back(base::lowerAscii(pattern.substr(begin, end - begin)));
     begin = end + 1;
   }
   return pieces;
@@ -35,7 +36,7 @@ class StackMatcher {
     for (size_t f = 0; f < trace.frames.size(); ++f) {
       std::string line = analysed.labels.frameText(FrameId(static_cast<uint32_t>(f)));
       frame_matches_[f] = anywhere && isLike(line, pattern);
-      std::string lower = lowerAscii(line);
+      std::string lower = base::lowerAscii(line);
       for (size_t p = 0; p < countedPieces(); ++p) {
         bool has = lower.find(pieces_[p]) != std::string::npos;
         frame_pieces_[f] |= has ? uint64_t{1} << p : 0;

@@ -1,4 +1,5 @@
 // The list of events: a window of what may be millions of rows.
+#include "base/ascii.h"
 #include "base/format.h"
 #include "server/questions.h"
 #include "view/event_list.h"
@@ -54,7 +55,7 @@ base::Result<EventQuestion> eventQuestionOf(const Question& question, const Plac
     asked.filter.version = words[0].address->version;
   }
   if (!size.empty()) {
-    asked.filter.size = view::sizeRangeOf(view::lowerCase(size));
+    asked.filter.size = view::sizeRangeOf(base::lowerAscii(size));
     if (!asked.filter.size) return notUsable("size must be as in >1MiB, <=4k or =512");
   }
   if (!stack.empty()) {

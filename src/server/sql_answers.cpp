@@ -1,4 +1,5 @@
 // SQL: runs a query, turns the allocations it names into a mark; tells what can be asked.
+#include "base/ascii.h"
 #include "server/questions.h"
 #include "view/search_words.h"
 
@@ -48,7 +49,7 @@ int allocationColumn(const std::vector<query::QueryColumn>& columns) {
     const query::QueryColumn& column = columns[i];
     bool is_id =
         (column.table == "allocations" || column.table == "live_at") && column.table_column == "id";
-    if (is_id || view::lowerCase(column.name) == "allocation_id") return static_cast<int>(i);
+    if (is_id || base::lowerAscii(column.name) == "allocation_id") return static_cast<int>(i);
   }
   return -1;
 }

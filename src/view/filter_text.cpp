@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 
+#include "base/ascii.h"
 #include "view/filter.h"
 #include "view/search_words.h"
 
@@ -119,7 +120,7 @@ base::Result<FilterTerm> termOf(std::string_view key_text, const std::string& va
   auto bad = [&](std::string_view hint) {
     return badFilter(fmt::format("{}: “{}” is not usable", key_text, value), std::string(hint));
   };
-  std::string lower = lowerCase(value);
+  std::string lower = base::lowerAscii(value);
   switch (info->values) {
     case Values::kNumbers:
       for (std::string_view member : splitAtCommas(lower)) {

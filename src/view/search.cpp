@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "view/search_words.h"
 
 namespace tidegauge::view {
@@ -174,7 +175,7 @@ SearchResult search(const analysis::AnalysedTrace& analysed, const model::Device
 }
 
 std::pair<size_t, size_t> matchIn(std::string_view text, const std::vector<std::string>& words) {
-  std::string lower = lowerCase(text);
+  std::string lower = base::lowerAscii(text);
   for (const std::string& word : words) {
     size_t begin = lower.find(word);
     if (begin != std::string::npos) return {begin, begin + word.size()};

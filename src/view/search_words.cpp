@@ -3,6 +3,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/ascii.h"
+
 namespace tidegauge::view {
 
 std::optional<uint64_t> bytesOf(std::string_view text) {
@@ -74,7 +76,7 @@ std::optional<AddressWord> addressOf(std::string_view word) {
 
 SearchWord meaningOf(std::string_view text) {
   SearchWord word;
-  word.text = lowerCase(text);
+  word.text = base::lowerAscii(text);
   word.size = sizeRangeOf(word.text);
   if (word.size) return word;
   word.address = addressOf(word.text);
@@ -89,14 +91,6 @@ SearchWord meaningOf(std::string_view text) {
 }
 
 }  // namespace
-
-std::string lowerCase(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
-  }
-  return lower;
-}
 
 std::vector<SearchWord> searchWords(std::string_view query) {
   constexpr std::string_view kSpace = " \t\r\n";

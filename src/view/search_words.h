@@ -38,6 +38,4 @@ std::optional<SizeRange> sizeRangeOf(std::string_view word);
 // "512mib", "1.5g", "4096"
 std::optional<uint64_t> bytesOf(std::string_view text);
 
-std::string lowerCase(std::string_view text);  // ASCII letters
-
 }  // namespace tidegauge::view
