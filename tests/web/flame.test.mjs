@@ -1,12 +1,12 @@
 // The flame view as people use it: see harness.mjs for what it needs.
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import {
   axeComplaints,
   example,
   hashOf,
+  opened,
   shared,
-  startBrowser,
   startServer,
   use,
   waitForParam,
@@ -49,21 +49,11 @@ function colourOf(page, row, share) {
 }
 
 describe("the flame view", { skip, timeout: 600_000 }, () => {
-  let server;
-  let browser;
-  const at = (hash) => `${server.address}${hash}`;
-
-  before(async () => {
-    server = await startServer([example("oom.pickle.zst"), example("annotated.pickle.zst")]);
-    browser = await startBrowser();
-  });
-  after(async () => {
-    await browser?.close();
-    await server?.stop();
-  });
+  const here = opened(() => [example("oom.pickle.zst"), example("annotated.pickle.zst")]);
+  const { at } = here;
 
   it("shows what is live at the cursor, all of it", () =>
-    use(browser, at("#flame?at=200"), async (page) => {
+    use(here.browser, at("#flame?at=200"), async (page) => {
       await drawn(page);
       const state = await ask(page, "api/at?file=0&axis=step&x=200");
       const flame = await ask(page, "api/flame?file=0&of=live&step=200");
@@ -75,7 +65,7 @@ describe("the flame view", { skip, timeout: 600_000 }, () => {
     }));
 
   it("shows the peak, what a range allocated, growth between marks, and churn", () =>
-    use(browser, at("#flame"), async (page) => {
+    use(here.browser, at("#flame"), async (page) => {
       await drawn(page);
       for (const [name, of] of [
         ["At peak", "peak"],
@@ -104,13 +94,13 @@ describe("the flame view", { skip, timeout: 600_000 }, () => {
     }));
 
   it("takes the range of the timeline", () =>
-    use(browser, at("#flame?flame=allocated&x=50,150"), async (page) => {
+    use(here.browser, at("#flame?flame=allocated&x=50,150"), async (page) => {
       await drawn(page);
       assert.match(await page.locator(".viewhead .sub").innerText(), /steps 50 – 149/);
     }));
 
   it("picks a frame with a press: the other views filter by it, nothing moves", () =>
-    use(browser, at("#flame?flame=peak"), async (page) => {
+    use(here.browser, at("#flame?flame=peak"), async (page) => {
       await drawn(page);
       const flame = await ask(page, "api/flame?file=0&of=peak&nodes=4000");
       const { parent, bytes, frame } = flame.tree;
@@ -135,7 +125,7 @@ describe("the flame view", { skip, timeout: 600_000 }, () => {
     }));
 
   it("greys what does not lead to the picked frame, and colours it again", () =>
-    use(browser, at("#flame?flame=peak"), async (page) => {
+    use(here.browser, at("#flame?flame=peak"), async (page) => {
       await drawn(page);
       const plain = await colourOf(page, 1, 0.995);
       await press(page, 1, 0.05);
@@ -152,7 +142,7 @@ describe("the flame view", { skip, timeout: 600_000 }, () => {
     }));
 
   it("is walked, zoomed, picked and turned with the keyboard", () =>
-    use(browser, at("#flame?flame=peak"), async (page) => {
+    use(here.browser, at("#flame?flame=peak"), async (page) => {
       await drawn(page);
       await page.locator("#flame").focus();
       await page.keyboard.press("ArrowDown");
@@ -178,7 +168,7 @@ describe("the flame view", { skip, timeout: 600_000 }, () => {
     }));
 
   it("points frames out by text or expression, with their sum", () =>
-    use(browser, at("#flame?flame=peak"), async (page) => {
+    use(here.browser, at("#flame?flame=peak"), async (page) => {
       await drawn(page);
       const flame = await ask(page, "api/flame?file=0&of=peak");
       const name = flame.frames.find((frame) => frame.user).function.slice(0, 12);
@@ -193,7 +183,7 @@ describe("the flame view", { skip, timeout: 600_000 }, () => {
     }));
 
   it("hides frames; their bytes stay", () =>
-    use(browser, at("#flame?flame=peak"), async (page) => {
+    use(here.browser, at("#flame?flame=peak"), async (page) => {
       await drawn(page);
       const sub = await page.locator(".viewhead .sub").innerText();
       const hidden = page.waitForResponse((response) => /hide=/.test(response.url()));
@@ -210,7 +200,7 @@ describe("the flame view", { skip, timeout: 600_000 }, () => {
     }));
 
   it("says when nothing grew, and offers the peak", () =>
-    use(browser, at("#flame?flame=growth&span=100,101&filter=size:>1TiB"), async (page) => {
+    use(here.browser, at("#flame?flame=growth&span=100,101&filter=size:>1TiB"), async (page) => {
       await page.waitForSelector(".note-box");
       assert.match(await page.locator(".note-box").innerText(), /No growth[\s\S]*both marks/);
       await page.getByRole("button", { name: "Clear the filter" }).click();
@@ -219,7 +209,7 @@ describe("the flame view", { skip, timeout: 600_000 }, () => {
     }));
 
   it("has the colours of categories, the same in cell and legend", () =>
-    use(browser, at("#flame?flame=peak&colour=category"), async (page) => {
+    use(here.browser, at("#flame?flame=peak&colour=category"), async (page) => {
       await drawn(page);
       const flame = await ask(page, "api/flame?file=0&of=peak");
       assert.equal(flame.tree.category.length, flame.tree.nodes);
@@ -232,7 +222,7 @@ describe("the flame view", { skip, timeout: 600_000 }, () => {
     }));
 
   it("keeps everything in its link", () =>
-    use(browser, at("#flame?flame=growth&span=20,220&frames=python&find=forward&filter=size:>=1k"), async (page) => {
+    use(here.browser, at("#flame?flame=growth&span=20,220&frames=python&find=forward&filter=size:>=1k"), async (page) => {
       await drawn(page);
       const before = await page.locator(".viewhead .sub").innerText();
       await page.reload();
@@ -248,7 +238,7 @@ describe("the flame view", { skip, timeout: 600_000 }, () => {
       { width: 1024, height: 700 },
     ]) {
       await use(
-        browser,
+        here.browser,
         at("#flame?flame=growth&span=0,300&filter=size:>=1k"),
         async (page) => {
           await drawn(page);
@@ -267,7 +257,7 @@ describe("the flame view", { skip, timeout: 600_000 }, () => {
   it("switches between Python and C++ frames", { skip: withoutFile(FSDP) }, async () => {
     const mine = await startServer([FSDP]);
     try {
-      await use(browser, `${mine.address}#flame?flame=peak`, async (page) => {
+      await use(here.browser, `${mine.address}#flame?flame=peak`, async (page) => {
         await drawn(page);
         const kinds = {};
         for (const [name, kind] of [
@@ -290,7 +280,7 @@ describe("the flame view", { skip, timeout: 600_000 }, () => {
   it("works without a history", { skip: withoutFile(NO_TRACE) }, async () => {
     const mine = await startServer([NO_TRACE]);
     try {
-      await use(browser, `${mine.address}#flame`, async (page) => {
+      await use(here.browser, `${mine.address}#flame`, async (page) => {
         await drawn(page);
         assert.match(await page.locator(".viewhead .sub").innerText(), /final state/);
         assert.ok(await page.getByRole("button", { name: "Growth" }).isDisabled());

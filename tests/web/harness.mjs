@@ -8,6 +8,7 @@ import { spawn } from "node:child_process";
 import { accessSync, constants, existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { delimiter, join } from "node:path";
+import { after, before } from "node:test";
 import { fileURLToPath } from "node:url";
 
 // the packages of the page are installed beside it
@@ -115,6 +116,28 @@ export async function openPage(browser, url, options = {}) {
   await page.goto(url);
   await page.waitForSelector(".topbar .file", { timeout: WAIT_MS });
   return page;
+}
+
+/** In a describe(): a server with these files and a browser, from before its tests to after them.
+    Files are a function, because some are written only then. `at("#map")` is an address. */
+export function opened(files) {
+  let server;
+  const here = {
+    browser: undefined,
+    get address() {
+      return server.address;
+    },
+    at: (hash) => `${server.address}${hash}`,
+  };
+  before(async () => {
+    server = await startServer(files());
+    here.browser = await startBrowser();
+  });
+  after(async () => {
+    await here.browser?.close();
+    await server?.stop();
+  });
+  return here;
 }
 
 /** Opens, runs, and insists that the console stayed clean. */

@@ -1,15 +1,14 @@
 // The address map: rectangles over time and address, both axes under the hand.
 // Run by `npm run test:browser` in web/; see harness.mjs for what it needs.
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import {
   axeComplaints,
   example,
   hashOf,
+  opened,
   settled,
   shared,
-  startBrowser,
-  startServer,
   use,
   waitForParam,
   whyNot,
@@ -57,21 +56,11 @@ function ask(page, path) {
 }
 
 describe("the map", { skip, timeout: 600_000 }, () => {
-  let server;
-  let browser;
-  const at = (hash) => `${server.address}${hash}`;
-
-  before(async () => {
-    server = await startServer([example("oom.pickle.zst"), example("fragmented.pickle.zst")]);
-    browser = await startBrowser();
-  });
-  after(async () => {
-    await browser?.close();
-    await server?.stop();
-  });
+  const here = opened(() => [example("oom.pickle.zst"), example("fragmented.pickle.zst")]);
+  const { at } = here;
 
   it("draws within its budget of quads, and names its ranges", () =>
-    use(browser, at("#map"), async (page) => {
+    use(here.browser, at("#map"), async (page) => {
       await settled(page);
       const stats = await page.evaluate(() => ({ ...window.tidegaugeStats }));
       assert.ok(stats.quads > 10 && stats.quads <= 50_000, `${stats.quads} quads`);
@@ -80,7 +69,7 @@ describe("the map", { skip, timeout: 600_000 }, () => {
     }));
 
   it("zooms both axes with the wheel, pans by dragging; the URL follows, f fits", () =>
-    use(browser, at("#map"), async (page) => {
+    use(here.browser, at("#map"), async (page) => {
       await settled(page);
       const { x, y } = await middle(page);
       await page.mouse.move(x, y);
@@ -103,7 +92,7 @@ describe("the map", { skip, timeout: 600_000 }, () => {
     }));
 
   it("does the same by keys alone", () =>
-    use(browser, at("#map"), async (page) => {
+    use(here.browser, at("#map"), async (page) => {
       await settled(page);
       await page.locator("#map").focus();
       await page.keyboard.press("w");
@@ -124,7 +113,7 @@ describe("the map", { skip, timeout: 600_000 }, () => {
 
   it("selects what lies there, as the server knows it, with and without WebGL", async () => {
     for (const query of ["", "?gl=0"]) {
-      await use(browser, `${server.address}${query}#map?file=1`, async (page) => {
+      await use(here.browser, `${here.address}${query}#map?file=1`, async (page) => {
         await settled(page);
         if (query !== "") assert.match(await page.locator(".status").innerText(), /Canvas/);
         const spot = await spotOf(page, 1, 0);
@@ -141,7 +130,7 @@ describe("the map", { skip, timeout: 600_000 }, () => {
   });
 
   it("leads to the same block in the state and in the timeline", () =>
-    use(browser, at("#map?file=1"), async (page) => {
+    use(here.browser, at("#map?file=1"), async (page) => {
       await settled(page);
       const { id: sel, x, y } = await spotOf(page, 1, 3);
       await page.mouse.click(x, y);
@@ -155,7 +144,7 @@ describe("the map", { skip, timeout: 600_000 }, () => {
     }));
 
   it("reddens what was live at the out-of-memory, small blocks as well", () =>
-    use(browser, at("#map"), async (page) => {
+    use(here.browser, at("#map"), async (page) => {
       await settled(page);
       const filters = [];
       page.on("request", (request) => {
@@ -171,7 +160,7 @@ describe("the map", { skip, timeout: 600_000 }, () => {
     }));
 
   it("shows the whole span of addresses on demand", () =>
-    use(browser, at("#map?file=1"), async (page) => {
+    use(here.browser, at("#map?file=1"), async (page) => {
       await settled(page);
       const asked = page.waitForRequest((request) => /api\/map\?.*y=plain/.test(request.url()));
       await page.locator(".seg button", { hasText: "Whole span" }).click();
@@ -181,7 +170,7 @@ describe("the map", { skip, timeout: 600_000 }, () => {
     }));
 
   it("makes a phase the range with a click on its band", () =>
-    use(browser, at("#map"), async (page) => {
+    use(here.browser, at("#map"), async (page) => {
       await settled(page);
       const { devices } = (await ask(page, "session")).files[0];
       const { rows } = await ask(page, `annotations?file=0&device=${devices[0].ordinal}`);
@@ -196,7 +185,7 @@ describe("the map", { skip, timeout: 600_000 }, () => {
     }));
 
   it("survives the loss of its WebGL context", () =>
-    use(browser, at("#map"), async (page) => {
+    use(here.browser, at("#map"), async (page) => {
       await settled(page);
       const frames = await page.evaluate(async () => {
         const gl = document.querySelector(".glass").getContext("webgl2");
@@ -215,7 +204,7 @@ describe("the map", { skip, timeout: 600_000 }, () => {
     for (const colorScheme of ["light", "dark"]) {
       for (const viewport of [{ width: 1440, height: 900 }, { width: 1024, height: 700 }]) {
         await use(
-          browser,
+          here.browser,
           at("#map?red=1"),
           async (page) => {
             await settled(page);
@@ -229,19 +218,10 @@ describe("the map", { skip, timeout: 600_000 }, () => {
 });
 
 describe("the map of shared files", { skip: skip || withoutFile(FSDP), timeout: 600_000 }, () => {
-  let server;
-  let browser;
-  before(async () => {
-    server = await startServer([FSDP, NO_TRACE]);
-    browser = await startBrowser();
-  });
-  after(async () => {
-    await browser?.close();
-    await server?.stop();
-  });
+  const here = opened(() => [FSDP, NO_TRACE]);
 
   it("stays within six tiles and 50,000 quads at every zoom", () =>
-    use(browser, `${server.address}#map`, async (page) => {
+    use(here.browser, `${here.address}#map`, async (page) => {
       await settled(page);
       const { x, y } = await middle(page, 0.8, 0.4);
       await page.mouse.move(x, y);
@@ -256,7 +236,7 @@ describe("the map of shared files", { skip: skip || withoutFile(FSDP), timeout: 
     }));
 
   it("says why a file without events has no map", () =>
-    use(browser, `${server.address}#map?file=1`, async (page) => {
+    use(here.browser, `${here.address}#map?file=1`, async (page) => {
       assert.match(await page.locator(".center .note-box").innerText(), /no history/);
     }));
 });

@@ -1,8 +1,8 @@
 // What the page does with files, links and queries that are not as they should be.
 // Run by `npm run test:browser` in web/; see harness.mjs for what it needs.
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
-import { axeComplaints, hashOf, settled, startBrowser, startServer, use, waitForParam, whyNot } from "./harness.mjs";
+import { after, describe, it } from "node:test";
+import { axeComplaints, hashOf, opened, settled, use, waitForParam, whyNot } from "./harness.mjs";
 import { TURNED, writeOddFiles } from "./odd_files.mjs";
 
 const skip = whyNot();
@@ -32,26 +32,19 @@ async function waitForText(page, selector, pattern) {
 }
 
 describe("odd files, links and queries", { skip, timeout: 600_000 }, () => {
-  let server;
-  let browser;
   let files;
-  const at = (hash) => `${server.address}${hash}`;
+  const here = opened(() => {
+    files = writeOddFiles();
+    return files.paths;
+  });
+  const { at } = here;
+  after(() => files?.remove());
   const file = (name, view, more = "") => at(`#${view}?file=${files.index[name]}${more}`);
 
-  before(async () => {
-    files = writeOddFiles();
-    server = await startServer(files.paths);
-    browser = await startBrowser();
-  });
-  after(async () => {
-    await browser?.close();
-    await server?.stop();
-    files?.remove();
-  });
 
   for (const view of ["overview", "timeline"]) {
     it(`says what a file without devices holds: ${view}`, () =>
-      use(browser, file("nothing", view), async (page) => {
+      use(here.browser, file("nothing", view), async (page) => {
         await page.waitForSelector(".note-box");
         const text = await textOf(page, ".note-box");
         assert.match(text, /holds no memory/);
@@ -64,7 +57,7 @@ describe("odd files, links and queries", { skip, timeout: 600_000 }, () => {
   }
 
   it("tells about the worst of several out-of-memory events, in every view", () =>
-    use(browser, file("twoOoms", "timeline"), async (page) => {
+    use(here.browser, file("twoOoms", "timeline"), async (page) => {
       await settled(page);
       await waitForText(page, ".ins .big", /step 3/);
       assert.match(await textOf(page, ".ins"), /At the out-of-memory/);
@@ -73,7 +66,7 @@ describe("odd files, links and queries", { skip, timeout: 600_000 }, () => {
     }));
 
   it("shows nothing of a file that hides or turns text round", () =>
-    use(browser, file("turned", "overview"), async (page) => {
+    use(here.browser, file("turned", "overview"), async (page) => {
       await page.waitForSelector("h1.headline");
       const look = () =>
         page.evaluate(() => {
@@ -100,7 +93,7 @@ describe("odd files, links and queries", { skip, timeout: 600_000 }, () => {
     }));
 
   it("bounds what thousands of open annotations put on the screen", () =>
-    use(browser, file("unclosed", "timeline", "&at=1"), async (page) => {
+    use(here.browser, file("unclosed", "timeline", "&at=1"), async (page) => {
       await settled(page);
       await waitForText(page, ".ins", /4,988 more within/);
       assert.ok((await page.evaluate(() => document.querySelectorAll("*").length)) < 1500);
@@ -110,7 +103,7 @@ describe("odd files, links and queries", { skip, timeout: 600_000 }, () => {
     }));
 
   it("names what tells rows apart that have one label", () =>
-    use(browser, file("alike", "overview"), async (page) => {
+    use(here.browser, file("alike", "overview"), async (page) => {
       await page.waitForSelector(".tablebox tbody tr");
       const rows = await page.locator(".tablebox tbody tr td.wide").allInnerTexts();
       assert.equal(rows.length, 3);
@@ -118,7 +111,7 @@ describe("odd files, links and queries", { skip, timeout: 600_000 }, () => {
     }));
 
   it("marks a match after letters of more than one byte where it is", () =>
-    use(browser, file("umlauts", "timeline"), async (page) => {
+    use(here.browser, file("umlauts", "timeline"), async (page) => {
       await settled(page);
       await page.keyboard.press("/");
       await page.keyboard.type("rechnen");
@@ -127,7 +120,7 @@ describe("odd files, links and queries", { skip, timeout: 600_000 }, () => {
     }));
 
   it("says why there is no axis of time", () =>
-    use(browser, file("sameTime", "timeline", "&axis=time"), async (page) => {
+    use(here.browser, file("sameTime", "timeline", "&axis=time"), async (page) => {
       await waitForText(page, ".linknotes", /Shown by steps, not by time: all events of cuda:0 have the same time/);
       await settled(page);
       assert.equal(await page.getByRole("button", { name: "Step", exact: true }).getAttribute("aria-pressed"), "true");
@@ -136,7 +129,7 @@ describe("odd files, links and queries", { skip, timeout: 600_000 }, () => {
     }));
 
   it("says what a link names and this page does not have", () =>
-    use(browser, at("#nowhere?file=99&dev=7&x=9,1&colour=plaid&frobnicate=3"), async (page) => {
+    use(here.browser, at("#nowhere?file=99&dev=7&x=9,1&colour=plaid&frobnicate=3"), async (page) => {
       await waitForText(page, ".linknotes", /The link names file 99/);
       const text = await textOf(page, ".linknotes");
       for (const part of ["“#nowhere”", "“x=9,1”", "“colour=plaid”", "“frobnicate=3”"]) assert.ok(text.includes(part), text);
@@ -146,7 +139,7 @@ describe("odd files, links and queries", { skip, timeout: 600_000 }, () => {
     }));
 
   it("says that a device, a step, a range or an allocation is not there", () =>
-    use(browser, file("twoOoms", "timeline", "&dev=7"), async (page) => {
+    use(here.browser, file("twoOoms", "timeline", "&dev=7"), async (page) => {
       await waitForText(page, ".linknotes", /device 7, which twoOoms\.json does not have/);
       await page.evaluate((hash) => {
         location.hash = hash;
@@ -162,19 +155,19 @@ describe("odd files, links and queries", { skip, timeout: 600_000 }, () => {
     }));
 
   it("says when the query of a link marks nothing", () =>
-    use(browser, file("alike", "timeline", "&mark=sql&sql=SELECT%20nonsense"), async (page) => {
+    use(here.browser, file("alike", "timeline", "&mark=sql&sql=SELECT%20nonsense"), async (page) => {
       await waitForText(page, ".linknotes", /marks nothing.*nonsense/);
       forgetRefusals(page);
     }));
 
   it("shows the error of a query that a link holds", () =>
-    use(browser, file("alike", "sql", "&sql=SELECT%20nonsense"), async (page) => {
+    use(here.browser, file("alike", "sql", "&sql=SELECT%20nonsense"), async (page) => {
       await waitForText(page, ".sqlmain .note-box", /nonsense/);
       forgetRefusals(page);
     }));
 
   it("cancels a query, and shows old rows as old while another runs", () =>
-    use(browser, file("alike", "sql", "&sql=SELECT%20id%20FROM%20allocations"), async (page) => {
+    use(here.browser, file("alike", "sql", "&sql=SELECT%20id%20FROM%20allocations"), async (page) => {
       await waitForText(page, ".strip", /^3 rows/);
       await typeQuery(page, ENDLESS);
       await page.keyboard.press("Control+Enter");
@@ -192,7 +185,7 @@ describe("odd files, links and queries", { skip, timeout: 600_000 }, () => {
     }));
 
   it("says that there is no query, and closes the suggestions when one runs", () =>
-    use(browser, file("alike", "sql"), async (page) => {
+    use(here.browser, file("alike", "sql"), async (page) => {
       await typeQuery(page, " ");
       await page.keyboard.press("Control+Enter");
       await waitForText(page, ".sqlmain .note-box", /There is no query/);
@@ -209,7 +202,7 @@ describe("odd files, links and queries", { skip, timeout: 600_000 }, () => {
     }));
 
   it("types brackets round a selection without an inline style", () =>
-    use(browser, file("alike", "sql"), async (page) => {
+    use(here.browser, file("alike", "sql"), async (page) => {
       await typeQuery(page, "SELECT 1");
       await page.keyboard.press("Control+A");
       await page.keyboard.type("(");
@@ -220,7 +213,7 @@ describe("odd files, links and queries", { skip, timeout: 600_000 }, () => {
     }));
 
   it("offers columns that SELECT * leaves out, and shows addresses as they are read elsewhere", () =>
-    use(browser, file("alike", "sql", "&sql=SELECT%20address%2C%20stack_text%20FROM%20allocations%20LIMIT%201"), async (page) => {
+    use(here.browser, file("alike", "sql", "&sql=SELECT%20address%2C%20stack_text%20FROM%20allocations%20LIMIT%201"), async (page) => {
       await waitForText(page, ".strip", /^1 row/);
       const names = await page.locator(".schema .col").allInnerTexts();
       assert.ok(names.some((name) => name.startsWith("stack_text")), names.join(" "));
@@ -228,7 +221,7 @@ describe("odd files, links and queries", { skip, timeout: 600_000 }, () => {
     }));
 
   it("goes where the letters say that were typed last, however fast Enter comes", () =>
-    use(browser, file("alike", "timeline"), async (page) => {
+    use(here.browser, file("alike", "timeline"), async (page) => {
       await settled(page);
       await page.keyboard.press("/");
       await page.keyboard.type("relu");
@@ -242,7 +235,7 @@ describe("odd files, links and queries", { skip, timeout: 600_000 }, () => {
     }));
 
   it("keeps the focus in the picture when what had it is gone", () =>
-    use(browser, file("alike", "timeline", "&at=3"), async (page) => {
+    use(here.browser, file("alike", "timeline", "&at=3"), async (page) => {
       await settled(page);
       const focused = () => page.evaluate(() => document.activeElement.id);
       await page.getByRole("button", { name: "Select", exact: true }).click();
@@ -258,7 +251,7 @@ describe("odd files, links and queries", { skip, timeout: 600_000 }, () => {
     }));
 
   it("asks first for what the first picture needs", async () => {
-    const context = await browser.newContext();
+    const context = await here.browser.newContext();
     try {
       const page = await context.newPage();
       const asked = [];
@@ -290,7 +283,7 @@ describe("odd files, links and queries", { skip, timeout: 600_000 }, () => {
     ]) {
       it(`has nothing for axe to complain about: ${name}, ${colorScheme}`, () =>
         use(
-          browser,
+          here.browser,
           at(hash),
           async (page) => {
             await page.waitForSelector(wait);

@@ -1,11 +1,12 @@
 // The page as people use it: real program, real files, real browser.
 // Run by `npm run test:browser` in web/; see harness.mjs for what it needs.
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import {
   axeComplaints,
   example,
   hashOf,
+  opened,
   keyOf,
   settled,
   shared,
@@ -56,26 +57,16 @@ async function selectedIsLive(page) {
 }
 
 describe("the page", { skip, timeout: 600_000 }, () => {
-  let server;
-  let browser;
-  const at = (hash) => `${server.address}${hash}`;
-
-  before(async () => {
-    server = await startServer([
+  const here = opened(() => [
       example("oom.pickle.zst"),
       example("two_gpus.pickle.zst"),
       example("annotated.pickle.zst"),
       example("fragmented.pickle.zst"),
     ]);
-    browser = await startBrowser();
-  });
-  after(async () => {
-    await browser?.close();
-    await server?.stop();
-  });
+  const { at } = here;
 
   it("opens with a headline, the lines, the holders and identities that hold", () =>
-    use(browser, server.address, async (page) => {
+    use(here.browser, here.address, async (page) => {
       assert.match(await page.locator("h1.headline").innerText(), /\d/);
       assert.ok((await page.locator(".story li").count()) > 0);
       assert.ok((await page.locator(".card").count()) >= 1);
@@ -85,7 +76,7 @@ describe("the page", { skip, timeout: 600_000 }, () => {
     }));
 
   it("draws the timeline within its budget of quads", () =>
-    use(browser, at("#timeline"), async (page) => {
+    use(here.browser, at("#timeline"), async (page) => {
       await settled(page);
       const stats = await page.evaluate(() => ({ ...window.tidegaugeStats }));
       assert.ok(stats.quads > 10, `${stats.quads} quads`);
@@ -94,7 +85,7 @@ describe("the page", { skip, timeout: 600_000 }, () => {
     }));
 
   it("zooms at the pointer and pans by dragging; the URL follows", () =>
-    use(browser, at("#timeline"), async (page) => {
+    use(here.browser, at("#timeline"), async (page) => {
       await settled(page);
       const { x, y } = await onStack(page, 0.5);
       await page.mouse.move(x, y);
@@ -115,7 +106,7 @@ describe("the page", { skip, timeout: 600_000 }, () => {
     }));
 
   it("asks for nothing while a pan stays inside what is there", () =>
-    use(browser, at("#timeline"), async (page) => {
+    use(here.browser, at("#timeline"), async (page) => {
       await settled(page);
       const { x, y } = await onStack(page, 0.5);
       await page.mouse.move(x, y);
@@ -132,7 +123,7 @@ describe("the page", { skip, timeout: 600_000 }, () => {
     }));
 
   it("shows what is under the pointer, and selects it with a click", () =>
-    use(browser, at("#timeline"), async (page) => {
+    use(here.browser, at("#timeline"), async (page) => {
       await settled(page);
       const { x, y } = await onStack(page);
       await page.mouse.move(x, y);
@@ -155,7 +146,7 @@ describe("the page", { skip, timeout: 600_000 }, () => {
     }));
 
   it("picks on the screen the block that the server names there", () =>
-    use(browser, at("#timeline"), async (page) => {
+    use(here.browser, at("#timeline"), async (page) => {
       await settled(page);
       const { box } = await centre(page, "#timeline");
       let compared = 0;
@@ -178,7 +169,7 @@ describe("the page", { skip, timeout: 600_000 }, () => {
     }));
 
   it("walks from event to event and block to block by keyboard alone", () =>
-    use(browser, at("#overview"), async (page) => {
+    use(here.browser, at("#overview"), async (page) => {
       await page.keyboard.press("2");
       await settled(page);
       assert.equal(hashOf(page).view, "timeline");
@@ -205,7 +196,7 @@ describe("the page", { skip, timeout: 600_000 }, () => {
     }));
 
   it("reaches everything with Tab, and shows where the focus is", () =>
-    use(browser, at("#timeline"), async (page) => {
+    use(here.browser, at("#timeline"), async (page) => {
       await settled(page);
       const seen = [];
       for (let i = 0; i < 60; i += 1) {
@@ -228,7 +219,7 @@ describe("the page", { skip, timeout: 600_000 }, () => {
     }));
 
   it("searches: lists, counts, jumps, keeps only the hits", () =>
-    use(browser, at("#timeline"), async (page) => {
+    use(here.browser, at("#timeline"), async (page) => {
       await settled(page);
       await page.keyboard.press("/");
       await page.keyboard.type("forward");
@@ -258,14 +249,14 @@ describe("the page", { skip, timeout: 600_000 }, () => {
     }));
 
   it("says so when nothing matches", () =>
-    use(browser, at("#timeline"), async (page) => {
+    use(here.browser, at("#timeline"), async (page) => {
       await page.keyboard.press("/");
       await page.keyboard.type("nothing-is-called-this");
       await page.waitForFunction(() => /No allocation matches/.test(document.querySelector(".hits")?.textContent ?? ""));
     }));
 
   it("runs SQL and marks the rows in the timeline", () =>
-    use(browser, at("#sql"), async (page) => {
+    use(here.browser, at("#sql"), async (page) => {
       await page.waitForSelector(".cm-content");
       assert.ok((await page.locator(".schema .question").count()) >= 10, "worked questions");
       await page.locator(".cm-content").click();
@@ -292,7 +283,7 @@ describe("the page", { skip, timeout: 600_000 }, () => {
     }));
 
   it("explains a query that cannot run", () =>
-    use(browser, at("#sql"), async (page) => {
+    use(here.browser, at("#sql"), async (page) => {
       await page.waitForSelector(".cm-content");
       await page.locator(".cm-content").click();
       await page.keyboard.press("Control+A");
@@ -305,7 +296,7 @@ describe("the page", { skip, timeout: 600_000 }, () => {
     }));
 
   it("comes back from its URL as it was", () =>
-    use(browser, at("#timeline"), async (page) => {
+    use(here.browser, at("#timeline"), async (page) => {
       await settled(page);
       const { x, y } = await onStack(page);
       await page.mouse.move(x, y);
@@ -327,7 +318,7 @@ describe("the page", { skip, timeout: 600_000 }, () => {
     }));
 
   it("restores a search and a query from a link", () =>
-    use(browser, at("#timeline?q=forward&mark=search"), async (page) => {
+    use(here.browser, at("#timeline?q=forward&mark=search"), async (page) => {
       await page.waitForSelector(".markchip");
       assert.equal(await page.locator("#search").inputValue(), "forward");
       const sql = encodeURIComponent("SELECT id FROM allocations LIMIT 3");
@@ -337,7 +328,7 @@ describe("the page", { skip, timeout: 600_000 }, () => {
     }));
 
   it("takes what it understands of a mangled URL", () =>
-    use(browser, at("#nowhere?file=99&dev=7&x=9,1&sel=123456789&axis=up&colour=plaid&%%%"), async (page) => {
+    use(here.browser, at("#nowhere?file=99&dev=7&x=9,1&sel=123456789&axis=up&colour=plaid&%%%"), async (page) => {
       await page.waitForSelector("h1");
       page.complaints = page.complaints.filter((text) => !/status of 4\d\d/.test(text));
       await page.goto(at("#timeline?x=1e300,2e300&at=99999999&y=-5,-1"));
@@ -346,7 +337,7 @@ describe("the page", { skip, timeout: 600_000 }, () => {
     }));
 
   it("switches files and devices, and comes back with the browser's Back", () =>
-    use(browser, at("#overview"), async (page) => {
+    use(here.browser, at("#overview"), async (page) => {
       await page.locator("button.file").click();
       await page.getByRole("option", { name: /two_gpus/ }).click();
       await waitForParam(page, "file", (now) => now === "1");
@@ -360,7 +351,7 @@ describe("the page", { skip, timeout: 600_000 }, () => {
     }));
 
   it("changes to time and back without losing the place", () =>
-    use(browser, at("#timeline?file=3"), async (page) => {
+    use(here.browser, at("#timeline?file=3"), async (page) => {
       await settled(page);
       await page.mouse.move(...Object.values(await onStack(page, 0.5)).slice(0, 2));
       await page.mouse.wheel(0, -600);
@@ -376,7 +367,7 @@ describe("the page", { skip, timeout: 600_000 }, () => {
     }));
 
   it("filters with the legend without moving a shape", () =>
-    use(browser, at("#timeline"), async (page) => {
+    use(here.browser, at("#timeline"), async (page) => {
       await settled(page);
       const before = await page.evaluate(() => window.tidegaugeStats.quads);
       const entry = page.locator(".legendbar .lg").first();
@@ -389,7 +380,7 @@ describe("the page", { skip, timeout: 600_000 }, () => {
     }));
 
   it("draws the same without WebGL", () =>
-    use(browser, at("?gl=0#timeline"), async (page) => {
+    use(here.browser, at("?gl=0#timeline"), async (page) => {
       await settled(page);
       assert.match(await page.locator(".status").innerText(), /no WebGL/);
       const share = await page.evaluate(() => {
@@ -406,7 +397,7 @@ describe("the page", { skip, timeout: 600_000 }, () => {
     }));
 
   it("remembers the theme", () =>
-    use(browser, at("#overview"), async (page) => {
+    use(here.browser, at("#overview"), async (page) => {
       const first = await page.evaluate(() => document.documentElement.dataset.theme);
       await page.keyboard.press("t");
       await page.reload();
@@ -418,7 +409,7 @@ describe("the page", { skip, timeout: 600_000 }, () => {
     for (const view of ["overview", "timeline?sel=1", "timeline?q=forward&mark=search", "sql?sql=SELECT%20id%20FROM%20allocations%20LIMIT%205"]) {
       it(`has nothing for axe to complain about: ${view}, ${colorScheme}`, () =>
         use(
-          browser,
+          here.browser,
           at(`#${view}`),
           async (page) => {
             await page.waitForSelector("h1");

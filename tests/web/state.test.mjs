@@ -1,14 +1,13 @@
 // The state of memory after any step: segments, events, stepping, scrubbing.
 // Run by `npm run test:browser` in web/; see harness.mjs for what it needs.
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import {
   axeComplaints,
   example,
   hashOf,
+  opened,
   shared,
-  startBrowser,
-  startServer,
   use,
   waitForParam,
   whyNot,
@@ -28,25 +27,15 @@ function ask(page, path) {
 }
 
 describe("the state", { skip, timeout: 600_000 }, () => {
-  let server;
-  let browser;
-  const at = (hash) => `${server.address}${hash}`;
-
-  before(async () => {
-    server = await startServer([
+  const here = opened(() => [
       example("oom.pickle.zst"),
       example("two_gpus.pickle.zst"),
       example("fragmented.pickle.zst"),
     ]);
-    browser = await startBrowser();
-  });
-  after(async () => {
-    await browser?.close();
-    await server?.stop();
-  });
+  const { at } = here;
 
   it("lists every segment with its blocks, in groups, and adds up to what was live", () =>
-    use(browser, at("#state?file=2"), async (page) => {
+    use(here.browser, at("#state?file=2"), async (page) => {
       await ready(page);
       assert.ok((await rows(page).count()) > 0);
       assert.match(await page.locator(".grouphead").first().innerText(), /stream \d.*segment/s);
@@ -62,7 +51,7 @@ describe("the state", { skip, timeout: 600_000 }, () => {
     }));
 
   it("steps with the arrow keys; the list, the bars and the URL follow", () =>
-    use(browser, at("#state?at=40"), async (page) => {
+    use(here.browser, at("#state?at=40"), async (page) => {
       await ready(page);
       await page.waitForSelector(".evrow[aria-selected=true]");
       await page.keyboard.press("ArrowRight");
@@ -86,7 +75,7 @@ describe("the state", { skip, timeout: 600_000 }, () => {
     }));
 
   it("filters the events by kind, size and words, and steps through what is left", () =>
-    use(browser, at("#state?at=0"), async (page) => {
+    use(here.browser, at("#state?at=0"), async (page) => {
       await ready(page);
       const total = async () => Number((await page.locator(".ev-h .num").innerText()).replaceAll(",", ""));
       const all = await total();
@@ -119,7 +108,7 @@ describe("the state", { skip, timeout: 600_000 }, () => {
     }));
 
   it("chooses a segment and says what pins it; a block in its bar is selected by a click", () =>
-    use(browser, at("#state?file=2"), async (page) => {
+    use(here.browser, at("#state?file=2"), async (page) => {
       await ready(page);
       const pinned = rows(page).filter({ has: page.locator(".pinby .mono") });
       await pinned.first().locator("[role=gridcell]").first().click();
@@ -142,7 +131,7 @@ describe("the state", { skip, timeout: 600_000 }, () => {
     }));
 
   it("finds the block under a click in a bar", () =>
-    use(browser, at("#state?file=2"), async (page) => {
+    use(here.browser, at("#state?file=2"), async (page) => {
       await ready(page);
       const canvases = await page.locator(".segrow canvas").all();
       for (const canvas of canvases) {
@@ -157,7 +146,7 @@ describe("the state", { skip, timeout: 600_000 }, () => {
     }));
 
   it("sorts in the engine, groups or not, in shares or to scale; a link keeps it", () =>
-    use(browser, at("#state?file=2&order=size&flat=1&scale=1"), async (page) => {
+    use(here.browser, at("#state?file=2&order=size&flat=1&scale=1"), async (page) => {
       await ready(page);
       assert.equal(await page.locator(".grouphead").count(), 0);
       assert.match(await page.locator(".segrow.head").innerText(), /one scale/);
@@ -172,7 +161,7 @@ describe("the state", { skip, timeout: 600_000 }, () => {
     }));
 
   it("is scrubbed along the strip, and played", () =>
-    use(browser, at("#state"), async (page) => {
+    use(here.browser, at("#state"), async (page) => {
       await ready(page);
       const box = await page.locator("#scrubber").boundingBox();
       const events = Number(await page.locator("#scrubber").getAttribute("aria-valuemax")) + 1;
@@ -199,7 +188,7 @@ describe("the state", { skip, timeout: 600_000 }, () => {
     }));
 
   it("is chosen from by the keyboard alone", () =>
-    use(browser, at("#state?file=2"), async (page) => {
+    use(here.browser, at("#state?file=2"), async (page) => {
       await ready(page);
       await page.locator("#segments").focus();
       await page.keyboard.press("ArrowDown");
@@ -214,7 +203,7 @@ describe("the state", { skip, timeout: 600_000 }, () => {
     for (const colorScheme of ["light", "dark"]) {
       for (const viewport of [{ width: 1440, height: 900 }, { width: 1024, height: 700 }]) {
         await use(
-          browser,
+          here.browser,
           at("#state?file=2&seg=0"),
           async (page) => {
             await ready(page);
@@ -228,19 +217,10 @@ describe("the state", { skip, timeout: 600_000 }, () => {
 });
 
 describe("the state of shared files", { skip: skip || withoutFile(FSDP), timeout: 600_000 }, () => {
-  let server;
-  let browser;
-  before(async () => {
-    server = await startServer([FSDP, NO_TRACE]);
-    browser = await startBrowser();
-  });
-  after(async () => {
-    await browser?.close();
-    await server?.stop();
-  });
+  const here = opened(() => [FSDP, NO_TRACE]);
 
   it("lists hundreds of segments, of which only the seen ones exist", () =>
-    use(browser, `${server.address}#state`, async (page) => {
+    use(here.browser, `${here.address}#state`, async (page) => {
       await ready(page);
       const total = Number(await page.locator("#segments").getAttribute("aria-rowcount"));
       assert.ok(total > 200, `${total} segments`);
@@ -253,17 +233,17 @@ describe("the state of shared files", { skip: skip || withoutFile(FSDP), timeout
     }));
 
   it("brings the row of a segment into view that a link chooses", () =>
-    use(browser, server.address, async (page) => {
+    use(here.browser, here.address, async (page) => {
       const { ordinal, events } = (await ask(page, "session")).files[0].devices[0];
       const last = `state?file=0&device=${ordinal}&step=${events - 1}&sort=waste&offset=250&limit=1`;
       const [far] = (await ask(page, last)).segments;
-      await page.goto(`${server.address}#state?at=${events - 1}&seg=${far.segment.id}`);
+      await page.goto(`${here.address}#state?at=${events - 1}&seg=${far.segment.id}`);
       await page.waitForSelector(".segrow[aria-selected=true] canvas");
       assert.match(await page.locator(".side").innerText(), new RegExp(far.segment.address_id));
     }));
 
   it("shows the final state of a file without events", () =>
-    use(browser, `${server.address}#state?file=1`, async (page) => {
+    use(here.browser, `${here.address}#state?file=1`, async (page) => {
       await ready(page);
       assert.match(await page.locator(".viewhead").innerText(), /no events/);
       assert.equal(await page.locator(".events").count(), 0);

@@ -1,14 +1,13 @@
 // Tables and filters as people use them: see harness.mjs for what it needs.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import {
   axeComplaints,
   example,
   hashOf,
+  opened,
   settled,
-  startBrowser,
-  startServer,
   use,
   waitForParam,
   whyNot,
@@ -23,21 +22,11 @@ async function rowsShown(page) {
 }
 
 describe("tables", { skip, timeout: 600_000 }, () => {
-  let server;
-  let browser;
-  const at = (hash) => `${server.address}${hash}`;
-
-  before(async () => {
-    server = await startServer([example("annotated.pickle.zst"), example("generated.pickle.zst")]);
-    browser = await startBrowser();
-  });
-  after(async () => {
-    await browser?.close();
-    await server?.stop();
-  });
+  const here = opened(() => [example("annotated.pickle.zst"), example("generated.pickle.zst")]);
+  const { at } = here;
 
   it("show all five kinds of rows, by mouse and by key", () =>
-    use(browser, at("#tables"), async (page) => {
+    use(here.browser, at("#tables"), async (page) => {
       await rowsShown(page);
       for (const [name, noun] of [
         ["Segments", /segment/],
@@ -55,7 +44,7 @@ describe("tables", { skip, timeout: 600_000 }, () => {
     }));
 
   it("sort in the engine, both ways, and keep the order in the link", () =>
-    use(browser, at("#tables"), async (page) => {
+    use(here.browser, at("#tables"), async (page) => {
       await rowsShown(page);
       await page.getByRole("button", { name: "Life", exact: true }).click();
       assert.equal(await waitForParam(page, "sort", Boolean), "-life_steps");
@@ -75,7 +64,7 @@ describe("tables", { skip, timeout: 600_000 }, () => {
     }));
 
   it("hold only the rows on the screen, and reach the last one", () =>
-    use(browser, at("#tables?file=1"), async (page) => {
+    use(here.browser, at("#tables?file=1"), async (page) => {
       await rowsShown(page);
       const { shown } = await ask(page, "api/table?file=1&name=allocations&limit=1");
       assert.ok(shown > 400, `${shown} rows`);
@@ -89,7 +78,7 @@ describe("tables", { skip, timeout: 600_000 }, () => {
     }));
 
   it("select what a row is about, and show it in the timeline", () =>
-    use(browser, at("#tables"), async (page) => {
+    use(here.browser, at("#tables"), async (page) => {
       await rowsShown(page);
       await page.locator(".grid").focus();
       await page.keyboard.press("ArrowDown");
@@ -103,7 +92,7 @@ describe("tables", { skip, timeout: 600_000 }, () => {
     }));
 
   it("lead from a stack to its allocations and its flame", () =>
-    use(browser, at("#tables?table=stacks"), async (page) => {
+    use(here.browser, at("#tables?table=stacks"), async (page) => {
       await rowsShown(page);
       await page.locator(".grid tbody tr.picks").nth(1).click();
       await page.locator(".strip").getByRole("link", { name: "Its allocations" }).click();
@@ -118,7 +107,7 @@ describe("tables", { skip, timeout: 600_000 }, () => {
     }));
 
   it("take a phase as a range", () =>
-    use(browser, at("#tables?table=phases"), async (page) => {
+    use(here.browser, at("#tables?table=phases"), async (page) => {
       await rowsShown(page);
       await page.locator(".grid tbody tr.picks").nth(0).click();
       await page.locator(".strip").getByRole("link", { name: "Timeline" }).click();
@@ -127,7 +116,7 @@ describe("tables", { skip, timeout: 600_000 }, () => {
     }));
 
   it("are saved as CSV, filtered and sorted", () =>
-    use(browser, at("#tables?filter=size:>=1MiB&sort=block_bytes"), async (page) => {
+    use(here.browser, at("#tables?filter=size:>=1MiB&sort=block_bytes"), async (page) => {
       await rowsShown(page);
       await page.waitForFunction(() => document.querySelector("a[download]").href.includes("filter="));
       const [download] = await Promise.all([
@@ -143,7 +132,7 @@ describe("tables", { skip, timeout: 600_000 }, () => {
 
   it("are copied, the chosen rows with their heads", () =>
     use(
-      browser,
+      here.browser,
       at("#tables"),
       async (page) => {
         await rowsShown(page);
@@ -163,21 +152,11 @@ describe("tables", { skip, timeout: 600_000 }, () => {
 });
 
 describe("filters", { skip, timeout: 600_000 }, () => {
-  let server;
-  let browser;
-  const at = (hash) => `${server.address}${hash}`;
-
-  before(async () => {
-    server = await startServer([example("annotated.pickle.zst"), example("two_gpus.pickle.zst")]);
-    browser = await startBrowser();
-  });
-  after(async () => {
-    await browser?.close();
-    await server?.stop();
-  });
+  const here = opened(() => [example("annotated.pickle.zst"), example("two_gpus.pickle.zst")]);
+  const { at } = here;
 
   it("are opened with F, written as terms, counted, and cleared", () =>
-    use(browser, at("#timeline"), async (page) => {
+    use(here.browser, at("#timeline"), async (page) => {
       await settled(page);
       await page.keyboard.press("F");
       await page.waitForSelector("#filter:focus");
@@ -194,7 +173,7 @@ describe("filters", { skip, timeout: 600_000 }, () => {
     }));
 
   it("say what is wrong with a term", () =>
-    use(browser, at("#timeline?filter=colour:red"), async (page) => {
+    use(here.browser, at("#timeline?filter=colour:red"), async (page) => {
       await page.waitForSelector(".fwrong");
       assert.match(await page.locator(".fwrong").innerText(), /colour.*It may be/s);
       await settled(page);
@@ -205,7 +184,7 @@ describe("filters", { skip, timeout: 600_000 }, () => {
     }));
 
   it("are chosen in a panel: every facet writes its term", () =>
-    use(browser, at("#tables"), async (page) => {
+    use(here.browser, at("#tables"), async (page) => {
       await page.keyboard.press("F");
       await page.getByRole("button", { name: "Choose" }).click();
       await page.waitForSelector(".fpanel .sw");
@@ -230,7 +209,7 @@ describe("filters", { skip, timeout: 600_000 }, () => {
 
   for (const gl of ["", "?gl=0"]) {
     it(`grey the timeline in place ${gl === "" ? "with WebGL" : "on the fallback"}`, () =>
-      use(browser, `${server.address}${gl}#timeline`, async (page) => {
+      use(here.browser, `${here.address}${gl}#timeline`, async (page) => {
         await settled(page);
         // the share of the picture that has a colour
         const coloured = async () => {
@@ -264,7 +243,7 @@ describe("filters", { skip, timeout: 600_000 }, () => {
   }
 
   it("stay with the view, the device and the reload; numbers of one file do not go to another", () =>
-    use(browser, at("#timeline?filter=size:>=1k+segment:0"), async (page) => {
+    use(here.browser, at("#timeline?filter=size:>=1k+segment:0"), async (page) => {
       await settled(page);
       await page.keyboard.press("3");
       await page.reload();
@@ -276,7 +255,7 @@ describe("filters", { skip, timeout: 600_000 }, () => {
     }));
 
   it("are categories in the timeline, the unknown part among them", () =>
-    use(browser, at("#timeline?colour=category"), async (page) => {
+    use(here.browser, at("#timeline?colour=category"), async (page) => {
       await settled(page);
       const step = (await ask(page, "api/session")).files[0].devices[0].peak.active.step;
       const of = await ask(page, `api/categories?step=${step}`);
@@ -291,7 +270,7 @@ describe("filters", { skip, timeout: 600_000 }, () => {
     }));
 
   it("lists every key in the help", () =>
-    use(browser, at("#flame"), async (page) => {
+    use(here.browser, at("#flame"), async (page) => {
       await page.keyboard.press("?");
       const text = await page.locator("dialog.help").innerText();
       for (const word of ["Timeline", "Flame", "Tables", "Filter", "Sandwich", "Copy the chosen rows"]) {
