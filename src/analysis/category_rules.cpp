@@ -14,9 +14,9 @@ constexpr size_t kMostPatterns = 200;  // of one list
 
 base::Error badRules(std::string what) {
   return {base::ErrorKind::kUsage,
-          "The category rules are not usable: " + std::move(what),
+          "the category rules are not usable: " + std::move(what),
           {},
-          "The built-in rules (src/assets/categories.yaml) say how they are written"};
+          "tidegauge categories prints the built-in ones, which say how they are written."};
 }
 
 base::Result<Category> categoryOf(const YAML::Node& node, std::string_view where) {

@@ -3,6 +3,7 @@
 #include <exception>
 #include <new>
 
+#include "cli/categories_command.h"
 #include "cli/output.h"
 #include "cli/query_command.h"
 #include "cli/report_command.h"
@@ -20,6 +21,7 @@ int main(int argc, char** argv) {
   addViewCommand(app, exit_code);
   addReportCommand(app, exit_code);
   addQueryCommand(app, exit_code);
+  addCategoriesCommand(app, exit_code);
   try {
     return runCommandLine(app, argc, argv, exit_code);
   } catch (const std::bad_alloc&) {

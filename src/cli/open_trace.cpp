@@ -51,7 +51,8 @@ class ProgressBar {
 
 }  // namespace
 
-Opened openTraces(const std::vector<std::string>& paths) {
+Opened openTraces(const std::vector<std::string>& paths,
+                  const std::shared_ptr<const analysis::CategoryRules>& rules) {
   Opened opened;
   for (const std::string& path : paths) {
     ProgressBar bar(path.substr(path.find_last_of('/') + 1));
@@ -69,7 +70,7 @@ Opened openTraces(const std::vector<std::string>& paths) {
     for (model::Trace& trace : read.value()) {
       std::string& name = trace.source.name;  // of a member of an archive: without the archive
       if (path != "-" && name != path) name = path + "/" + name;
-      opened.traces.push_back(std::make_unique<analysis::AnalysedTrace>(std::move(trace)));
+      opened.traces.push_back(std::make_unique<analysis::AnalysedTrace>(std::move(trace), rules));
     }
   }
   return opened;

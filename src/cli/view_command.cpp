@@ -7,6 +7,7 @@
 
 #include "base/text_layout.h"
 #include "cli/browser.h"
+#include "cli/category_options.h"
 #include "cli/open_trace.h"
 #include "cli/output.h"
 #include "cli/usage.h"
@@ -20,6 +21,7 @@ struct ViewOptions {
   std::vector<std::string> files;
   uint16_t port = 0;
   bool no_browser = false;
+  std::string categories;
   std::string token;
 };
 
@@ -35,7 +37,9 @@ int run(const ViewOptions& options) {
   base::Result<std::string> token = options.token;
   if (options.token.empty()) token = server::randomToken();
   if (!token.ok()) return reportError(token.error());
-  Opened opened = openTraces(options.files);
+  auto rules = readRules(options.categories);
+  if (!rules.ok()) return reportError(rules.error());
+  Opened opened = openTraces(options.files, rules.value());
   if (opened.traces.empty()) return opened.exit_code;
   server::Session session = server::openSession(std::move(opened.traces));
   std::string names = namesOf(session);
@@ -68,6 +72,7 @@ void addViewCommand(CLI::App& app, int& exit_code) {
       ->check(wholeNumber(0, 65535))
       ->type_name("N");
   command->add_flag("--no-browser", options->no_browser, "Print the address only");
+  addCategoriesOption(*command, options->categories);
   command
       ->add_option("--token", options->token)  // instead of a random one; for tests
       ->group("")

@@ -57,6 +57,14 @@ void addSteps(Table& table, const model::Allocations& a) {
       .distinct = table.rows;
 }
 
+std::vector<std::string> categoryNames() {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < analysis::kCategories; ++i) {
+    names.emplace_back(analysis::name(static_cast<analysis::Category>(i)));
+  }
+  return names;
+}
+
 }  // namespace
 
 Table allocationsTable(const AnalysedTrace& analysed) {
@@ -95,6 +103,11 @@ Table allocationsTable(const AnalysedTrace& analysed) {
           stored(a.provenance, [](Provenance p) { return static_cast<int64_t>(p); }),
           namesUpTo(Provenance::kGhost));
   addPoolText(table, "category", "as the file says it", storedIds(a.category), trace.strings);
+  addEnum(table, "purpose", "what it is for by the category rules: parameters, activations, …",
+          eachRow([&categories = *analysed.categories](Row row) {
+            return static_cast<int64_t>(categories.of(static_cast<uint32_t>(row)));
+          }),
+          categoryNames());
   Column& first =
       add(table, ColumnKind::kStep, "first_step",
           "live after step s: first_step <= s and s < last_step", storedSteps(a.first_step));

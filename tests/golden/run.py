@@ -4,7 +4,7 @@
     tests/golden/run.py --binary build/dev/tidegauge [--update] [--filter TEXT] [FILE.golden…]
 
     NAME a tiny file, told in full
-    INPUT examples/tiny.pickle.zst             or: shared/…, make_snapshot --events 9, bytes 80 04
+    INPUT examples/tiny.pickle.zst             or: shared/…, make_snapshot --events 9, bytes 80 04, text {}
     RUN tidegauge report $IN                   several INPUT lines are $IN, $IN2, $IN3
     EXPECT                                     standard output; lines of a block have two spaces
       peak  1.0 MiB
@@ -67,12 +67,15 @@ def value(case, keyword, default=None):
 
 def make_input(spec, folder):
     """The path of an INPUT; generated ones are made once per run."""
-    words = shlex.split(spec)
+    words = spec.split() if spec.startswith("text ") else shlex.split(spec)
     made = folder / re.sub(r"[^\w.-]+", "_", spec)[-200:]
     if words[0] == "make_snapshot":
         if not made.exists():
             subprocess.run([sys.executable, ROOT / "tools" / "make_snapshot", "-o", made,
                             *words[1:]], check=True)
+        return made
+    if words[0] == "text":
+        made.write_text(spec.removeprefix("text ") + "\n")
         return made
     if words[0] == "bytes":
         made.write_bytes(bytes.fromhex("".join(words[1:])))
@@ -158,7 +161,7 @@ def update(text, case, differences):
     for keyword, _, came in differences:
         if keyword != "EXIT":
             block = "\n".join(f"  {line}".rstrip() for line in came.splitlines())
-            body = re.sub(rf"^{keyword}(?: .*)?\n(?:  .*\n?|[ \t]*\n(?=  ))*",
+            body = re.sub(rf"^{keyword}(?: .*)?\n(?:  .*\n?|[ \t]*\n(?=\s*?^  ))*",
                           lambda _, new=f"{keyword}\n{block}\n": new, body, flags=re.MULTILINE)
     return text[:start] + body + text[end:]
 

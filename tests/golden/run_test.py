@@ -98,7 +98,7 @@ class Runner(unittest.TestCase):
         self.assertIn("TIDEGAUGE_SHARED", out)
 
     def test_update_rewrites_only_what_differs(self):
-        text = "# words\nNAME a\nRUN tidegauge say x '' y\nEXPECT\n  old\n\n  older\n\n" \
+        text = "# words\nNAME a\nRUN tidegauge say x '' y\nEXPECT\n  old\n\n\n  older\n\n" \
                "NAME ab\nRUN tidegauge say z\nEXPECT\n  z\n\n" \
                'NAME c\nRUN tidegauge json\nEXPECT_JSON\n  {"peak": {"bytes": 9}}\n'
         self.assertEqual(self.run_cases(text, "--update")[0], 0)
