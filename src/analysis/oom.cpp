@@ -24,6 +24,10 @@ void countGivenBack(const model::Trace& trace, const model::Device& device, OomR
   }
 }
 
+std::optional<uint64_t> known(uint64_t bytes) {
+  return bytes == model::kUnknownBytes ? std::nullopt : std::optional(bytes);
+}
+
 }  // namespace
 
 std::vector<OomReport> oomsOf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
@@ -34,10 +38,8 @@ std::vector<OomReport> oomsOf(const AnalysedTrace& analysed, const DeviceAnalysi
     if (trace.events.action[event] != Action::kOom) continue;
     OomReport report;
     report.step = static_cast<Step>(event - device.device.event_begin);
-    report.requested_bytes = trace.events.size_bytes[event];
-    if (trace.events.address[event] != model::kUnknownBytes) {
-      report.device_free_bytes = trace.events.address[event];
-    }
+    report.requested_bytes = known(trace.events.size_bytes[event]);
+    report.device_free_bytes = known(trace.events.address[event]);
     report.totals = device.totals.at(report.step);
     report.stack = trace.events.stack[event];
     countGivenBack(trace, device.device, report);

@@ -18,10 +18,11 @@ namespace tidegauge::analysis {
 
 struct OomReport {
   Step step = 0;
-  uint64_t requested_bytes = 0;               // rounded, as recorded
-  std::optional<uint64_t> device_free_bytes;  // absent: the file names none that can be
-  Totals totals;                              // at the event
-  std::optional<FreeParts> free;              // inside segments; absent if it was not looked at
+  // Absent: the file names none that can be.
+  std::optional<uint64_t> requested_bytes;  // rounded, as recorded
+  std::optional<uint64_t> device_free_bytes;
+  Totals totals;                  // at the event
+  std::optional<FreeParts> free;  // inside segments; absent if it was not looked at
   uint64_t given_back_bytes =
       0;  // segment_free and segment_unmap right before it, by its own retry
   uint64_t given_back_segments = 0;
@@ -32,10 +33,11 @@ struct OomReport {
     if (!device_free_bytes) return std::nullopt;
     return totals.reserved_bytes + *device_free_bytes;
   }
-  // 0 if the driver had enough (a limit of the process, then), or if nothing is known.
+  bool known() const { return requested_bytes && device_free_bytes; }
+  // 0 if the driver had enough (a limit of the process, then), or if one of the two is unknown.
   uint64_t overBytes() const {
-    uint64_t free_bytes = device_free_bytes.value_or(requested_bytes);
-    return requested_bytes > free_bytes ? requested_bytes - free_bytes : 0;
+    return known() && *requested_bytes > *device_free_bytes ? *requested_bytes - *device_free_bytes
+                                                            : 0;
   }
 };
 

@@ -28,12 +28,24 @@ std::optional<double> microsecondsOf(const std::string& text) {
   return name == "us" || name == "µs" ? std::optional(value) : std::nullopt;
 }
 
+// "backward#3" → "backward", 3; 0 if it has no number.
+std::pair<std::string_view, size_t> numbered(std::string_view name) {
+  size_t at = name.rfind('#');
+  size_t number = 0;
+  if (at == std::string_view::npos) return {name, 0};
+  const char* last = name.data() + name.size();
+  auto [end, error] = std::from_chars(name.data() + at + 1, last, number);
+  if (end != last || error != std::errc()) number = 0;
+  return {name.substr(0, at), number};
+}
+
 class Places {
  public:
-  Places(const AnalysedTrace& analysed, const DeviceAnalysis& device)
-      : analysed_(analysed), device_(device), last_(device.totals.steps() - 1) {}
+  Places(const AnalysedTrace& analysed, const DeviceAnalysis& device,
+         std::vector<std::string>& notes)
+      : analysed_(analysed), device_(device), last_(device.totals.steps() - 1), notes_(notes) {}
 
-  base::Result<Step> find(const std::string& text, bool begin) const {
+  base::Result<Step> find(const std::string& text, bool begin) {
     uint64_t step = 0;
     auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), step);
     if (end == text.data() + text.size() && error != std::errc::invalid_argument) {
@@ -66,21 +78,44 @@ class Places {
     return std::max<Step>(time.stepAfter(at_us), 1) - 1;
   }
 
-  base::Result<Step> atPhase(const std::string& name, bool begin) const {
-    const model::Trace& trace = analysed_.trace;
-    for (const Phase& phase : device_.phases) {
-      if (phase.begin_step >= phase.end_step) continue;  // it holds no event of this device
-      if (trace.strings.text(trace.annotations.name[phase.annotation]) != name) continue;
-      return begin ? phase.begin_step : phase.end_step - 1;
+  base::Result<Step> atPhase(const std::string& name, bool begin) {
+    std::vector<const Phase*> found = phasesCalled(name);
+    auto [stem, number] = numbered(name);
+    size_t pick = 0;
+    if (found.empty() && number > 0) {
+      found = phasesCalled(stem);
+      pick = number - 1;
+    } else if (found.size() > 1) {
+      notes_.push_back(fmt::format("“{}” is the first of {} of that name, {}#{} the last.", name,
+                                   base::withCommas(found.size()), name, found.size()));
+    }
+    if (pick < found.size()) return begin ? found[pick]->begin_step : found[pick]->end_step - 1;
+    if (!found.empty()) {
+      return unusable(fmt::format("{} has no “{}”", deviceLabel(device_.device), name),
+                      fmt::format("The last is {}#{}.", stem, found.size()));
     }
     return unusable(fmt::format("“{}” is no step, no time and no phase with events on {}", name,
                                 deviceLabel(device_.device)),
                     "Write 3101, 2.5s, 350ms or the name of an annotation.");
   }
 
+  // Those that hold an event of this device.
+  std::vector<const Phase*> phasesCalled(std::string_view name) const {
+    const model::Trace& trace = analysed_.trace;
+    std::vector<const Phase*> found;
+    for (const Phase& phase : device_.phases) {
+      if (phase.begin_step >= phase.end_step) continue;
+      if (trace.strings.text(trace.annotations.name[phase.annotation]) == name) {
+        found.push_back(&phase);
+      }
+    }
+    return found;
+  }
+
   const AnalysedTrace& analysed_;
   const DeviceAnalysis& device_;
   Step last_;
+  std::vector<std::string>& notes_;
 };
 
 }  // namespace
@@ -90,14 +125,15 @@ base::Result<StepRange> stepRange(const AnalysedTrace& analysed, const DeviceAna
   if (device.totals.steps() == 0) {
     return unusable(fmt::format("{} has no events to choose from", deviceLabel(device.device)));
   }
-  Places places(analysed, device);
-  StepRange range{0, device.totals.steps() - 1};
+  StepRange range{0, device.totals.steps() - 1, {}};
+  Places places(analysed, device, range.notes);
   if (!from.empty()) {
     TG_ASSIGN_OR_RETURN(range.first, places.find(from, true));
   }
   if (!to.empty()) {
     TG_ASSIGN_OR_RETURN(range.last, places.find(to, false));
   }
+  if (from == to && range.notes.size() == 2) range.notes.pop_back();
   if (range.first > range.last) {
     return unusable(fmt::format("the range holds no event: step {} comes after step {}",
                                 base::withCommas(range.first), base::withCommas(range.last)));

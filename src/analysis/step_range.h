@@ -3,12 +3,14 @@
 //   "3101"            step 3101
 //   "2.5s" "350ms"    the time since the device's first event
 //   "backward"        the first annotation of that name: where it begins, or where it ends
+//   "backward#3"      the third of that name
 //
 // Both ends belong to the range.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "analysis/analysed_trace.h"
 #include "base/result.h"
@@ -18,6 +20,7 @@ namespace tidegauge::analysis {
 struct StepRange {
   Step first = 0;
   Step last = 0;
+  std::vector<std::string> notes{};  // which of several phases of one name was taken
 };
 
 // An empty text is the recording's own end. Errors (kUsage) say what there is instead.

@@ -86,6 +86,18 @@ std::string cutTo(std::string_view text, size_t columns) {
   return std::string(text);
 }
 
+std::string cutFront(std::string_view text, size_t columns) {
+  size_t width = displayWidth(text);
+  if (width <= columns) return std::string(text);
+  size_t i = 0;
+  while (i < text.size() && width + 1 > columns) {
+    Character c = characterAt(text, i);
+    width -= widthOf(c.code_point);
+    i += c.bytes;
+  }
+  return columns == 0 ? std::string() : "…" + std::string(text.substr(i));
+}
+
 std::string padLeft(std::string_view text, size_t columns) {
   size_t width = displayWidth(text);
   return std::string(width < columns ? columns - width : 0, ' ') + std::string(text);

@@ -11,6 +11,8 @@ namespace tidegauge::base {
 size_t displayWidth(std::string_view text);
 // At most `columns` wide, with "…" as the last character if something was cut.
 std::string cutTo(std::string_view text, size_t columns);
+// The same with its end: "…d e f".
+std::string cutFront(std::string_view text, size_t columns);
 std::string padLeft(std::string_view text, size_t columns);
 std::string padRight(std::string_view text, size_t columns);
 // Lines of at most `columns`, each beginning with `indent` spaces, all but the first with `hanging`

@@ -9,6 +9,7 @@
 
 #include "base/format.h"
 #include "base/text_layout.h"
+#include "cli/category_options.h"
 #include "cli/open_trace.h"
 #include "cli/output.h"
 #include "cli/query_output.h"
@@ -30,6 +31,7 @@ struct QueryOptions {
   double timeout_s = 60;
   std::optional<size_t> pick;
   exporting::Selection selection;
+  std::string categories;
   bool print_docs = false;
 };
 
@@ -43,7 +45,7 @@ QueryFormat formatOf(const std::string& name) {
   return QueryFormat::kTable;
 }
 
-// The line of SQL with the error, and a mark below the place.
+// The line of SQL with the error, as much of it as fits, and a mark below the place.
 void showPlace(const std::string& sql, uint64_t offset) {
   if (offset > sql.size()) return;
   size_t begin = sql.rfind('\n', offset == 0 ? 0 : offset - 1);
@@ -51,11 +53,13 @@ void showPlace(const std::string& sql, uint64_t offset) {
   size_t end = std::min(sql.find('\n', offset), sql.size());
   std::string before = base::printable(std::string_view(sql).substr(begin, offset - begin));
   std::string after = base::printable(std::string_view(sql).substr(offset, end - offset));
-  complain(fmt::format("  {}{}\n  {:{}}^", before, after, "", base::displayWidth(before)));
+  before = base::cutFront(before, 60);
+  complain(fmt::format("  {}{}\n  {:{}}^", before, base::cutTo(after, 30), "",
+                       base::displayWidth(before)));
 }
 
 int reportQueryError(const base::Error& error, const std::string& sql) {
-  complain("tidegauge: " + base::printable(error.what));
+  complain("tidegauge: " + base::cutTo(base::printable(error.what), 300));
   if (error.byte_offset) showPlace(sql, *error.byte_offset);
   if (!error.hint.empty()) {
     std::string hint = base::wrapped(base::printable(error.hint), 100, 0);
@@ -70,17 +74,19 @@ base::Result<query::Scope> scopeOf(const analysis::AnalysedTrace& trace,
                                    const exporting::Selection& selection) {
   query::Scope scope;
   if (selection.device) scope.device = *selection.device;
-  TG_ASSIGN_OR_RETURN(std::vector<exporting::Chosen> chosen, exporting::choose(trace, selection));
+  TG_ASSIGN_OR_RETURN(exporting::Choice choice, exporting::choose(trace, selection));
   if (!selection.isRange()) return scope;
-  if (chosen.size() != 1) {
+  if (choice.devices.size() != 1) {
     return base::Error{base::ErrorKind::kUsage,
                        "every device has steps of its own",
                        {},
                        "Name one with --device."};
   }
-  scope.device = chosen.front().device->device.ordinal;
-  scope.first_step = chosen.front().range->first;
-  scope.last_step = chosen.front().range->last;
+  const exporting::Chosen& chosen = choice.devices.front();
+  sayAbsent(choice);
+  scope.device = chosen.device->device.ordinal;
+  scope.first_step = chosen.range->first;
+  scope.last_step = chosen.range->last;
   return scope;
 }
 
@@ -152,7 +158,9 @@ int run(QueryOptions options) {
     if (options.sql.empty()) return usageError("there is no SQL on standard input");
     if (options.sql.size() > kMostSqlBytes) return usageError("the SQL is longer than 1 MiB");
   }
-  Opened opened = openTraces({options.file});
+  auto rules = readRules(options.categories);
+  if (!rules.ok()) return reportError(rules.error());
+  Opened opened = openTraces({options.file}, rules.value());
   if (opened.traces.empty()) return opened.exit_code;
   const analysis::AnalysedTrace* trace = pickTrace(opened.traces, options);
   return trace == nullptr ? 2 : ask(*trace, options);
@@ -184,6 +192,7 @@ void addQueryCommand(CLI::App& app, int& exit_code) {
       ->check(wholeNumber(1, UINT32_MAX))
       ->type_name("N");
   addSelectionOptions(*command, options->selection);
+  addCategoriesOption(*command, options->categories);
   command->add_flag("--print-docs", options->print_docs)->group("");  // writes docs/sql.md
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }

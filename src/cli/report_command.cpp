@@ -56,12 +56,13 @@ int run(const ReportOptions& options) {
   std::vector<Part> parts;
   int exit_code = opened.exit_code;
   for (const auto& trace : opened.traces) {
-    auto devices = exporting::choose(*trace, options.selection);
-    if (devices.ok()) {
-      parts.push_back({trace.get(), std::move(devices).value()});
+    auto choice = exporting::choose(*trace, options.selection);
+    if (choice.ok()) {
+      sayAbsent(choice.value());
+      parts.push_back({trace.get(), std::move(choice.value().devices)});
       continue;
     }
-    base::Error error = devices.error();
+    base::Error error = choice.error();
     if (options.files.size() > 1) error.what = trace->trace.source.name + ": " + error.what;
     int code = reportError(error);
     if (exit_code == 0) exit_code = code;

@@ -1,5 +1,7 @@
 #include "cli/selection_options.h"
 
+#include "base/text_layout.h"
+#include "cli/output.h"
 #include "cli/usage.h"
 
 namespace tidegauge::cli {
@@ -11,10 +13,16 @@ void addSelectionOptions(CLI::App& command, exporting::Selection& selection) {
   command
       .add_option("--from", selection.from,
                   "From here: a step (3101), a time since the first event (2.5s, 350ms) or the "
-                  "name of an annotation")
+                  "name of an annotation (backward, backward#2 for the second of that name)")
       ->type_name("PLACE");
   command.add_option("--to", selection.to, "To here, as --from; the end of an annotation")
       ->type_name("PLACE");
+}
+
+void sayAbsent(const exporting::Choice& choice) {
+  for (const base::Error& why : choice.absent) {
+    complain(base::printable("tidegauge: left out: " + why.what + "."));
+  }
 }
 
 }  // namespace tidegauge::cli

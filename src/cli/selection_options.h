@@ -7,6 +7,8 @@
 
 namespace tidegauge::cli {
 
+// Names on standard error the devices that the range means nothing to.
+void sayAbsent(const exporting::Choice& choice);
 void addSelectionOptions(CLI::App& command, exporting::Selection& selection);
 
 }  // namespace tidegauge::cli

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <optional>
 
 #include "base/format.h"
@@ -66,6 +67,16 @@ std::optional<std::string> unknownCommand(const CLI::App& app, int argc, char** 
   std::vector<std::string> names = commandNames(app);
   bool known = std::find(names.begin(), names.end(), argv[1]) != names.end();
   return known ? std::nullopt : std::optional<std::string>(argv[1]);
+}
+
+// "-x.pickle" is taken for an option: did the user mean a file?
+std::optional<std::string> fileWithDash(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    std::error_code none;
+    bool dash = argv[i][0] == '-' && argv[i][1] != '\0';
+    if (dash && std::filesystem::exists(argv[i], none)) return argv[i];
+  }
+  return std::nullopt;
 }
 
 const CLI::App& chosen(const CLI::App& app) {
@@ -131,6 +142,10 @@ int runCommandLine(CLI::App& app, int argc, char** argv, const int& exit_code) {
     out.write(version ? app.version() + "\n" : app.help());
     return out.finish(0);
   } catch (const CLI::Error& error) {
+    if (std::optional<std::string> file = fileWithDash(argc, argv)) {
+      return usageError(fmt::format("“{}” starts with a dash, as options do", *file),
+                        fmt::format("Write ./{}", *file));
+    }
     return usageError(inOurWords(error),
                       fmt::format("tidegauge {}--help shows the options",
                                   &chosen(app) == &app ? "" : chosen(app).get_name() + " "));

@@ -28,32 +28,30 @@ base::Error noSuchDevice(const AnalysedTrace& analysed, int32_t ordinal) {
 
 }  // namespace
 
-base::Result<std::vector<Chosen>> choose(const AnalysedTrace& analysed,
-                                         const Selection& selection) {
-  std::vector<Chosen> chosen;
-  std::optional<base::Error> refused;
+base::Result<Choice> choose(const AnalysedTrace& analysed, const Selection& selection) {
+  Choice choice;
   if (selection.device && analysed.findDevice(*selection.device) == nullptr) {
     return noSuchDevice(analysed, *selection.device);
   }
   for (const auto& device : analysed.devices) {
     if (selection.device && device->device.ordinal != *selection.device) continue;
     if (!selection.isRange()) {
-      chosen.push_back({device.get(), std::nullopt});
+      choice.devices.push_back({device.get(), std::nullopt});
       continue;
     }
     auto range = analysis::stepRange(analysed, *device, selection.from, selection.to);
     if (range.ok()) {
-      chosen.push_back({device.get(), range.value()});
-    } else if (!refused) {
-      refused = range.error();
+      choice.devices.push_back({device.get(), std::move(range).value()});
+    } else {
+      choice.absent.push_back(range.error());
     }
   }
-  if (chosen.empty() && refused) return std::move(*refused);
-  return chosen;
+  if (choice.devices.empty() && !choice.absent.empty()) return choice.absent.front();
+  return choice;
 }
 
 RangeSummary summariseRange(const AnalysedTrace& analysed, const DeviceAnalysis& device,
-                            StepRange range) {
+                            const StepRange& range) {
   RangeSummary summary;
   summary.range = range;
   const analysis::TotalsIndex& totals = device.totals;

@@ -24,9 +24,12 @@ struct Chosen {
   std::optional<analysis::StepRange> range;  // absent: the whole recording
 };
 
-// The devices that are meant, in order. With a range: those that have it; an error if none does.
-base::Result<std::vector<Chosen>> choose(const analysis::AnalysedTrace& analysed,
-                                         const Selection& selection);
+struct Choice {
+  std::vector<Chosen> devices;      // in order; with a range: those that have it
+  std::vector<base::Error> absent;  // why the others do not: to be said, not dropped
+};
+// The devices that are meant; an error if none is left.
+base::Result<Choice> choose(const analysis::AnalysedTrace& analysed, const Selection& selection);
 
 struct RangeSummary {
   analysis::StepRange range;
@@ -37,6 +40,7 @@ struct RangeSummary {
 };
 // O(steps of the range + live).
 RangeSummary summariseRange(const analysis::AnalysedTrace& analysed,
-                            const analysis::DeviceAnalysis& device, analysis::StepRange range);
+                            const analysis::DeviceAnalysis& device,
+                            const analysis::StepRange& range);
 
 }  // namespace tidegauge::exporting

@@ -23,6 +23,12 @@ std::string clean(std::string_view text) {
   return json::parse(dumped).get<std::string>();
 }
 
+json cleanList(const std::vector<std::string>& texts) {
+  json list = json::array();
+  for (const std::string& text : texts) list.push_back(clean(text));
+  return list;
+}
+
 json orNull(std::optional<uint64_t> number) { return number ? json(*number) : json(); }
 
 json peakJson(const analysis::Peak& peak) { return {{"bytes", peak.bytes}, {"step", peak.step}}; }
@@ -68,9 +74,9 @@ json oomJson(const AnalysedTrace& analysed, const analysis::DeviceAnalysis& devi
   }
   return {{"step", oom.step},
           {"time_us", timeJson(device, oom.step)},
-          {"requested_bytes", oom.requested_bytes},
+          {"requested_bytes", orNull(oom.requested_bytes)},
           {"device_free_bytes", orNull(oom.device_free_bytes)},
-          {"over_bytes", oom.device_free_bytes ? json(oom.overBytes()) : json()},
+          {"over_bytes", oom.known() ? json(oom.overBytes()) : json()},
           {"ceiling_bytes", orNull(oom.ceilingBytes())},
           {"active_bytes", oom.totals.active_bytes},
           {"allocated_bytes", oom.totals.allocated_bytes},
@@ -225,8 +231,8 @@ json linkJson(const std::optional<Link>& link) {
 json brimJson(const DeviceSummary& summary) {
   if (summary.ooms.empty()) return nullptr;
   const analysis::OomReport& oom = summary.ooms[summary.worst_oom];
-  if (!oom.device_free_bytes) return nullptr;  // a picture of what was missing needs both
-  return {{"requested_bytes", oom.requested_bytes},
+  if (!oom.known()) return nullptr;  // a picture of what was missing needs both
+  return {{"requested_bytes", *oom.requested_bytes},
           {"device_free_bytes", *oom.device_free_bytes},
           {"reserved_bytes", oom.totals.reserved_bytes},
           {"active_bytes", oom.totals.active_bytes},
@@ -238,7 +244,7 @@ json brimJson(const DeviceSummary& summary) {
 }
 
 json rangeJson(const AnalysedTrace& analysed, const analysis::DeviceAnalysis& device,
-               analysis::StepRange range) {
+               const analysis::StepRange& range) {
   RangeSummary summary = summariseRange(analysed, device, range);
   json ooms = json::array();
   for (const analysis::OomReport& oom : summary.ooms)
@@ -249,7 +255,8 @@ json rangeJson(const AnalysedTrace& analysed, const analysis::DeviceAnalysis& de
            {{"first_step", range.first},
             {"last_step", range.last},
             {"first_time_us", timeJson(device, range.first)},
-            {"last_time_us", timeJson(device, range.last)}}},
+            {"last_time_us", timeJson(device, range.last)},
+            {"notes", cleanList(range.notes)}}},
           {"initial", totalsJson(summary.before)},
           {"final", totalsJson(summary.after)},
           {"peak", peaksJson(summary.peak)},
@@ -302,7 +309,7 @@ json sessionFileJson(const AnalysedTrace& analysed, size_t file_id, const std::s
       if (ooms.size() < 1000) {
         ooms.push_back({{"step", oom.step},
                         {"time_us", timeJson(*device, oom.step)},
-                        {"requested_bytes", oom.requested_bytes},
+                        {"requested_bytes", orNull(oom.requested_bytes)},
                         {"device_free_bytes", orNull(oom.device_free_bytes)},
                         {"reserved_bytes", oom.totals.reserved_bytes}});
       }

@@ -68,7 +68,7 @@ class Report {
     page_.paragraph(story.headline);
     for (const Sentence& sentence : story.sentences) page_.bullet(plainText(sentence.parts));
     bool has_steps = summary.device->totals.steps() > 0;
-    totals(summary.initial, summary.final, summary.peak, has_steps);
+    totals(summary.initial, summary.final, summary.peak, "start", has_steps);
     holders(summary.at_oom ? *summary.at_oom : summary.peak.holders, summary.at_oom
                                                                          ? "out of memory"
                                                                      : has_steps ? "peak"
@@ -78,7 +78,7 @@ class Report {
     identities(summary);
   }
 
-  void rangeSection(const analysis::DeviceAnalysis& device, analysis::StepRange range) {
+  void rangeSection(const analysis::DeviceAnalysis& device, const analysis::StepRange& range) {
     RangeSummary summary = summariseRange(analysed_, device, range);
     std::string times;
     if (device.time.present()) {
@@ -93,12 +93,14 @@ class Report {
         page_.bullet(fmt::format("{} in all", counted(summary.ooms.size(), "out of memory")));
         break;
       }
+      std::string asked = oom.requested_bytes ? humanBytes(*oom.requested_bytes) : "unknown size";
       std::string left =
           oom.device_free_bytes ? humanBytes(*oom.device_free_bytes) : "an unknown rest";
       page_.bullet(fmt::format("Out of memory at step {}: {} asked, {} left in the driver.",
-                               withCommas(oom.step), humanBytes(oom.requested_bytes), left));
+                               withCommas(oom.step), asked, left));
     }
-    totals(summary.before, summary.after, summary.peak, true);
+    for (const std::string& note : range.notes) page_.bullet(note);
+    totals(summary.before, summary.after, summary.peak, "before", true);
     holders(summary.peak.holders,
             fmt::format("peak of these steps, step {}", withCommas(summary.peak.active.step)));
   }
@@ -110,12 +112,13 @@ class Report {
     return fmt::format("{:.3f}", static_cast<double>(since_us) / 1e6);
   }
 
+  // The peak is one of states after steps: of a range, it may be lower than what was `before` it.
   void totals(const analysis::Totals& start, const analysis::Totals& end,
-              const analysis::PeakReport& peaks, bool has_steps) {
+              const analysis::PeakReport& peaks, const char* before, bool has_steps) {
     page_.blank();
     if (!page_.isNarrow()) {
       page_.line(
-          fmt::format("  {:<12}{:>14}{:>14}{:>14}   {}", "", "start", "end", "peak", "at step"));
+          fmt::format("  {:<12}{:>14}{:>14}{:>14}   {}", "", before, "end", "peak", "at step"));
     }
     auto row = [&](const char* name, uint64_t at_start, uint64_t at_end,
                    const analysis::Peak& peak) {
@@ -124,8 +127,8 @@ class Report {
         page_.paragraph(fmt::format("{}: peak {}{}", name, humanBytes(peak.bytes),
                                     has_steps ? fmt::format(" at step {}", step) : std::string()),
                         2, 2);
-        page_.paragraph(fmt::format("start {}, end {}", humanBytes(at_start), humanBytes(at_end)),
-                        4);
+        page_.paragraph(
+            fmt::format("{} {}, end {}", before, humanBytes(at_start), humanBytes(at_end)), 4);
         return;
       }
       page_.line(fmt::format("  {:<12}{:>14}{:>14}{:>14}   {}", name, humanBytes(at_start),

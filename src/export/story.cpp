@@ -75,8 +75,9 @@ void tellOom(const AnalysedTrace& analysed, const DeviceSummary& summary, Story&
   story.step = oom.step;
   const analysis::FreeParts& free = *oom.free;  // the worst is always looked at
   std::vector<std::string> sizes =
-      inOneUnit({oom.requested_bytes, oom.device_free_bytes.value_or(0), free.bytes});
-  story.headline = fmt::format("{} were asked for, {}.", sizes[0],
+      inOneUnit({oom.requested_bytes.value_or(0), oom.device_free_bytes.value_or(0), free.bytes});
+  story.headline = fmt::format("{} asked for, {}.",
+                               oom.requested_bytes ? sizes[0] + " were" : "An unknown size was",
                                !oom.device_free_bytes        ? "how much was left is unknown"
                                : *oom.device_free_bytes == 0 ? "nothing was left"
                                                              : sizes[1] + " were left");
@@ -86,7 +87,7 @@ void tellOom(const AnalysedTrace& analysed, const DeviceSummary& summary, Story&
   if (oom.overBytes() > 0) {
     split.parts = {plain("The driver was "), strong(humanBytes(oom.overBytes())),
                    plain(" short. ")};
-  } else if (oom.device_free_bytes) {
+  } else if (oom.known()) {
     split.parts = {plain("The driver had enough; a limit of the process refused. ")};
   }
   std::vector<std::string> held =

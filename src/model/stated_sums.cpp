@@ -67,6 +67,7 @@ std::vector<Checksum> snapshotChecksums(const Trace& trace, const Device& device
   std::vector<Checksum> sums;
   for (uint64_t event = device.event_begin; event < device.event_end; ++event) {
     if (trace.events.action[event] != Action::kSnapshot) continue;
+    if (trace.events.size_bytes[event] == kUnknownBytes) continue;
     sums.push_back({.step = static_cast<Step>(event - device.event_begin),
                     .stated_bytes = trace.events.size_bytes[event]});
   }

@@ -57,8 +57,9 @@ enum class Action : uint8_t {
   kSegmentFree,    // cudaFree
   kSegmentMap,     // expandable segment: pages mapped
   kSegmentUnmap,
-  kOom,       // address = bytes that the driver said are free (or kUnknownBytes), size = request
-  kSnapshot,  // size = total active bytes of the device: a checksum
+  // address = bytes that the driver said are free, size = request; each may be kUnknownBytes
+  kOom,
+  kSnapshot,  // size = total active bytes of the device (or kUnknownBytes): a checksum
   kAnnotate,  // text in metadata
   kUserDefined,
   kFirstUnknown,

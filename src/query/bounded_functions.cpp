@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -191,6 +192,59 @@ void trim(sqlite3_context* context, int count, sqlite3_value** values) {
   sqlite3_result_text64(context, text.data(), text.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
+// ---- instr, replace -----------------------------------------------------------------------------
+// SQLite's own compare at every place, which takes the product of both lengths; memmem is linear.
+
+size_t findIn(std::string_view text, std::string_view part, size_t from) {
+  const void* at = memmem(text.data() + from, text.size() - from, part.data(), part.size());
+  return at == nullptr ? std::string_view::npos
+                       : static_cast<size_t>(static_cast<const char*>(at) - text.data());
+}
+
+std::string_view bytesOf(sqlite3_value* value) {
+  const auto* bytes = static_cast<const char*>(sqlite3_value_blob(value));
+  return bytes == nullptr
+             ? std::string_view("")
+             : std::string_view(bytes, static_cast<size_t>(sqlite3_value_bytes(value)));
+}
+
+// Counts from 1: bytes of two blobs, else characters; 0 if it is not there.
+void instr(sqlite3_context* context, int /*count*/, sqlite3_value** values) {
+  int types[] = {sqlite3_value_type(values[0]), sqlite3_value_type(values[1])};
+  if (types[0] == SQLITE_NULL || types[1] == SQLITE_NULL) return;
+  bool blobs = types[0] == SQLITE_BLOB && types[1] == SQLITE_BLOB;
+  std::string_view text = blobs ? bytesOf(values[0]) : textOf(values[0]);
+  std::string_view part = blobs ? bytesOf(values[1]) : textOf(values[1]);
+  size_t at = part.empty() ? 0 : findIn(text, part, 0);
+  if (at == std::string_view::npos) return sqlite3_result_int(context, 0);
+  std::string_view before = text.substr(0, at);
+  auto continues = [](char c) { return (c & 0xc0) == 0x80; };
+  size_t inside = blobs ? 0 : static_cast<size_t>(std::ranges::count_if(before, continues));
+  sqlite3_result_int64(context, static_cast<int64_t>(at - inside) + 1);
+}
+
+void replace(sqlite3_context* context, int /*count*/, sqlite3_value** values) {
+  for (int i = 0; i < 3; ++i) {
+    if (sqlite3_value_type(values[i]) == SQLITE_NULL) return;
+  }
+  std::string_view text = textOf(values[0]);
+  std::string_view part = textOf(values[1]);
+  std::string_view by = textOf(values[2]);
+  if (part.empty()) return sqlite3_result_value(context, values[0]);
+  auto most = static_cast<size_t>(
+      sqlite3_limit(sqlite3_context_db_handle(context), SQLITE_LIMIT_LENGTH, -1));
+  std::string out;
+  size_t done = 0;
+  for (size_t at = 0; (at = findIn(text, part, done)) != std::string_view::npos;) {
+    out.append(text, done, at - done).append(by);
+    if (out.size() > most) return sqlite3_result_error_toobig(context);
+    done = at + part.size();
+  }
+  out.append(text, done);
+  if (out.size() > most) return sqlite3_result_error_toobig(context);
+  sqlite3_result_text64(context, out.data(), out.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
 }  // namespace
 
 void registerBoundedFunctions(sqlite3* db) {
@@ -201,6 +255,8 @@ void registerBoundedFunctions(sqlite3* db) {
   };
   scalar("printf", -1, guarded<format>);
   scalar("format", -1, guarded<format>);
+  scalar("instr", 2, guarded<instr>);
+  scalar("replace", 3, guarded<replace>);
   for (int arguments : {1, 2}) {
     scalar("trim", arguments, guarded<trim<true, true>>);
     scalar("ltrim", arguments, guarded<trim<true, false>>);

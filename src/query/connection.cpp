@@ -38,8 +38,7 @@ int authorize(void* data, int action, const char* first, const char* second, con
 int hasPassed(void* deadline) { return static_cast<const Deadline*>(deadline)->hasPassed(); }
 
 constexpr int kMostSqlBytes = 1 << 20;
-// Of one value. Some functions of SQLite (instr, replace) take the square of it and cannot be
-// interrupted: seconds at 1 MiB, hours at 64.
+// Of one value: what a single call of a function does with it cannot be interrupted.
 constexpr int kMostValueBytes = 1 << 20;
 // Of all queries of the process together, for sorting and for results that are collected.
 constexpr int64_t kMostSqliteBytes = int64_t{1} << 30;

@@ -80,7 +80,8 @@ Table eventsTable(const AnalysedTrace& analysed) {
           }));
   address.distinct = table.rows / 16 + 1;
   add(table, ColumnKind::kBytes, "size_bytes",
-      "requested bytes; oom: the request, rounded; snapshot: active bytes by the file's own count",
+      "requested bytes; oom: the request, rounded; snapshot: active bytes by the file's own "
+      "count; NULL where these two are unknown",
       storedBytes(events.size_bytes));
   add(table, ColumnKind::kBytes, "device_free_bytes",
       "oom only: bytes that the driver said were free", eachRow([&events](Row row) {

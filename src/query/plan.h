@@ -27,8 +27,8 @@ struct Plan {
   bool backward = false;           // read that order from its end
 };
 
-// Fills in SQLite's answer fields, except idxNum. `arguments` = hidden argument columns before the
-// table's own. Returns false if an argument is not known yet (SQLite then tries another plan).
+// Fills in SQLite's answer fields, except idxNum. `arguments` = hidden columns before the table's
+// own, for arguments. Returns false if an argument is not known yet (SQLite then tries another plan).
 bool planScan(const Table& table, size_t arguments, sqlite3_index_info* info, Plan* plan);
 
 std::string describe(const Table& table, const Plan& plan);

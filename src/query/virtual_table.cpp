@@ -17,8 +17,9 @@ struct VirtualTable {
   const VirtualTableSource* source = nullptr;
   std::vector<Plan> plans;  // sqlite3_index_info.idxNum is an index into it
 
-  size_t argumentCount() const {
-    return source->function == nullptr ? 0 : source->function->arguments.size();
+  // Hidden columns before the table's own.
+  size_t hiddenCount() const {
+    return source->function == nullptr ? 0 : source->function->arguments.size() + 1;
   }
 };
 
@@ -41,13 +42,14 @@ VirtualTable* tableOf(sqlite3_vtab* base) { return reinterpret_cast<VirtualTable
 Cursor* cursorOf(sqlite3_vtab_cursor* base) { return reinterpret_cast<Cursor*>(base); }
 
 // The arguments of a function are hidden columns, and its first ones: f(1, 2) means the first two
-// hidden columns.
+// hidden columns. One more catches an argument too many, before it means a hidden column of ours.
 std::string declaration(const VirtualTableSource& source) {
   std::string sql = "CREATE TABLE x(";
   if (source.function != nullptr) {
     for (const std::string& argument : source.function->arguments) {
       sql += fmt::format("\"at_{}\" INTEGER HIDDEN, ", argument);
     }
+    sql += "\"at_\" HIDDEN, ";
   }
   for (const Column& column : source.table->columns) {
     sql += fmt::format("\"{}\" {}{}, ", column.name, declaredType(column.kind),
@@ -82,7 +84,7 @@ int onDisconnect(sqlite3_vtab* base) {
 int onBestIndex(sqlite3_vtab* base, sqlite3_index_info* info) {
   VirtualTable* table = tableOf(base);
   Plan plan;
-  if (!planScan(*table->source->table, table->argumentCount(), info, &plan)) {
+  if (!planScan(*table->source->table, table->hiddenCount(), info, &plan)) {
     return SQLITE_CONSTRAINT;
   }
   info->idxNum = static_cast<int>(table->plans.size());
@@ -134,15 +136,20 @@ int onFilter(sqlite3_vtab_cursor* base, int plan_index, const char*, int, sqlite
   request.order = plan.order;
   request.backward = plan.backward;
   request.again = cursor->starts++ > 0;
-  std::vector<std::optional<int64_t>> arguments(table->argumentCount());
+  std::vector<std::optional<int64_t>> arguments(table->hiddenCount());
+  if (!arguments.empty()) arguments.pop_back();
   bool null_argument = false;
   for (size_t i = 0; i < plan.tests.size(); ++i) {
     const PlannedTest& test = plan.tests[i];
     size_t column = static_cast<size_t>(test.column);
     if (test.test == Test::kArgument) {
+      const TableFunction& function = *table->source->function;
+      if (column == arguments.size()) {
+        return refuse(base->pVtab, fmt::format("{} takes {} arguments: {}", function.name,
+                                               arguments.size(), function.signature()));
+      }
       bool null = sqlite3_value_type(values[i]) == SQLITE_NULL;
       if (!null && !isWholeNumber(values[i])) {
-        const TableFunction& function = *table->source->function;
         return refuse(base->pVtab, fmt::format("{}: {} must be a whole number",
                                                function.signature(), function.arguments[column]));
       }
@@ -196,12 +203,13 @@ int onEof(sqlite3_vtab_cursor* base) { return cursorOf(base)->scan.atEnd(); }
 int onColumn(sqlite3_vtab_cursor* base, sqlite3_context* context, int index) {
   Cursor* cursor = cursorOf(base);
   size_t column_index = static_cast<size_t>(index);
-  size_t arguments = cursor->arguments.size();
-  if (column_index < arguments) {
+  if (column_index < cursor->arguments.size()) {
     sqlite3_result_int64(context, cursor->arguments[column_index]);
     return SQLITE_OK;
   }
-  column_index -= arguments;
+  size_t hidden = cursor->table->hiddenCount();
+  if (column_index < hidden) return SQLITE_OK;  // the argument too many: none
+  column_index -= hidden;
   int64_t key = cursor->scan.key(column_index);
   if (key == kNull) return SQLITE_OK;  // a result that is not set is NULL
   const Column& column = cursor->scan.table().columns[column_index];

@@ -76,7 +76,7 @@ json rowJson(const Place& place, view::Step step) {
   bool of_block = action <= model::Action::kFree;
   bool of_segment =
       action >= model::Action::kSegmentAlloc && action <= model::Action::kSegmentUnmap;
-  bool free_known = action == model::Action::kOom && e.address[event] != model::kUnknownBytes;
+  bool is_oom = action == model::Action::kOom;
   bool has_subject = e.subject[event] != UINT32_MAX;
   json address_id = nullptr;
   if (of_block && has_subject) {
@@ -87,8 +87,8 @@ json rowJson(const Place& place, view::Step step) {
           {"action", trace.actionName(action)},
           {"address", of_block || of_segment ? json(base::hexAddress(e.address[event])) : json()},
           {"address_id", std::move(address_id)},
-          {"size_bytes", e.size_bytes[event]},
-          {"device_free_bytes", free_known ? json(e.address[event]) : json()},
+          {"size_bytes", bytesOrNull(e.size_bytes[event])},
+          {"device_free_bytes", is_oom ? bytesOrNull(e.address[event]) : json()},
           {"stream", e.stream[event].value},
           {"allocation_id", of_block && has_subject ? json(e.subject[event]) : json()},
           {"segment_id", of_segment && has_subject ? json(e.subject[event]) : json()},

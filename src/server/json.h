@@ -20,6 +20,9 @@ template <class Id>
 json idOrNull(Id id) {
   return id.valid() ? json(id.value) : json();
 }
+inline json bytesOrNull(uint64_t bytes) {
+  return bytes == model::kUnknownBytes ? json() : json(bytes);
+}
 inline json stepOrNull(model::Step step) { return step == model::kNoStep ? json() : json(step); }
 inline json timeOrNull(int64_t us) { return us == model::kNoTime ? json() : json(us); }
 json textOrNull(const model::Trace& trace, const std::vector<model::StringId>& column,

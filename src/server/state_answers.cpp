@@ -35,15 +35,14 @@ json eventJson(const OpenFile& file, const model::Device& device, view::Step ste
   const model::Events& e = trace.events;
   model::Action action = e.action[event];
   bool is_oom = action == model::Action::kOom;
-  bool free_known = is_oom && e.address[event] != model::kUnknownBytes;
   bool of_block = action <= model::Action::kFree;
   bool of_segment =
       action >= model::Action::kSegmentAlloc && action <= model::Action::kSegmentUnmap;
   json subject = e.subject[event] == UINT32_MAX ? json() : json(e.subject[event]);
   return {{"action", trace.actionName(action)},
           {"address", is_oom ? json() : json(base::hexAddress(e.address[event]))},
-          {"device_free_bytes", free_known ? json(e.address[event]) : json()},
-          {"size_bytes", e.size_bytes[event]},
+          {"device_free_bytes", is_oom ? bytesOrNull(e.address[event]) : json()},
+          {"size_bytes", bytesOrNull(e.size_bytes[event])},
           {"stream", streamJson(trace, e.stream[event])},
           {"allocation_id", of_block ? subject : json()},
           {"segment_id", of_segment ? subject : json()},

@@ -18,6 +18,7 @@ class EventMatch {
     if (filter_.actions != 0 && (filter_.actions & actionBit(e_.action[event])) == 0) return false;
     if (filter_.size) {
       uint64_t bytes = e_.size_bytes[event];
+      if (bytes == model::kUnknownBytes) return false;
       if (bytes < filter_.size->least_bytes || bytes > filter_.size->most_bytes) return false;
     }
     if (filter_.address && !isAround(event)) return false;

@@ -71,7 +71,10 @@ uint32_t Columns::addEvent(const EventRow& row) {
   events.action.push_back(row.action);
   bool oom = row.action == model::Action::kOom;
   events.address.push_back(oom ? row.device_free_bytes : row.address);
-  events.size_bytes.push_back(row.size_bytes);
+  // A block of unknown size counts as nothing; a request or a checksum that nobody knows is none.
+  bool may_be_unknown = oom || row.action == model::Action::kSnapshot;
+  bool known = row.size_bytes != model::kUnknownBytes;
+  events.size_bytes.push_back(known || may_be_unknown ? row.size_bytes : 0);
   events.stack.push_back(row.stack);
   events.stream.push_back(row.stream);
   appendOptional(events.time_us, index, row.time_us, model::kNoTime, capacity);
@@ -196,7 +199,7 @@ uint64_t Columns::sizeOf(Value value) {
   auto size_bytes = values_.signedOf(value);
   if (size_bytes && isSize(*size_bytes)) return static_cast<uint64_t>(*size_bytes);
   oddities_.badValue(Place::kEvent, "size");
-  return 0;
+  return model::kUnknownBytes;
 }
 
 model::StringId Columns::cachedText(LastText& last, Value value) {

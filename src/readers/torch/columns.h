@@ -27,7 +27,7 @@ struct EventRow {
   uint32_t keys = 0;  // those that were met: bit n is Word n
   uint64_t address = 0;
   uint64_t device_free_bytes = model::kUnknownBytes;  // takes the address's place in an oom
-  uint64_t size_bytes = 0;
+  uint64_t size_bytes = model::kUnknownBytes;
   model::StackId stack;
   model::StreamId stream{0};
   int64_t time_us = model::kNoTime;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <initializer_list>
 #include <new>
 
@@ -45,7 +46,19 @@ Error unknownFormat(std::span<const uint8_t> input) {
     return {ErrorKind::kUnreadable, "looks like a pickle of protocol 0 or 1", 0,
             "Save the snapshot again with protocol 2 or newer."};
   }
-  return {ErrorKind::kUnreadable, "neither a pickle nor JSON", 0,
+  constexpr size_t kTarMagic = 257;
+  bool tar = input.size() >= kTarMagic + 5 && std::memcmp(&input[kTarMagic], "ustar", 5) == 0;
+  const char* packed = startsWith({0xfd, '7', 'z', 'X', 'Z', 0}) ? "xz"
+                       : startsWith({'B', 'Z', 'h'})             ? "bzip2"
+                       : startsWith({0x04, 0x22, 0x4d, 0x18})    ? "lz4"
+                       : startsWith({'7', 'z', 0xbc, 0xaf})      ? "7z"
+                       : tar                                     ? "tar"
+                                                                 : nullptr;
+  if (packed != nullptr) {
+    return {ErrorKind::kUnreadable, fmt::format("packed with {}", packed), 0,
+            "Unpack it first; gzip, zstd and zip are read as they are."};
+  }
+  return {ErrorKind::kUnreadable, "neither a pickle nor a list or object of JSON", 0,
           "Expected a PyTorch memory snapshot."};
 }
 
@@ -116,7 +129,9 @@ bool mayBecomeSnapshot(std::span<const uint8_t> start) {
 
 base::Result<model::Trace> readSnapshot(std::span<const uint8_t> input, std::string name,
                                         const ReadOptions& options) {
-  if (input.empty()) return Error{ErrorKind::kUnreadable, "the file is empty", 0, ""};
+  if (input.empty())
+    return Error{ErrorKind::kUnreadable, "the file is empty", 0,
+                 "Was the program that wrote it stopped?"};
   if (!isPickleOrJson(input)) return unknownFormat(input);
   try {
     Attempt attempt = readEitherWay(input, options);

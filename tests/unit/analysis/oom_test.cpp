@@ -13,6 +13,17 @@ using testing::TraceBuilder;
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 constexpr uint64_t kA = 0x7f0000000000;
 
+TEST(Oom, ARequestOfUnknownSizeIsShortByNobodyKnowsWhat) {
+  TraceBuilder b;
+  b.oom(10 * kMiB, model::kUnknownBytes);
+  AnalysedTrace analysed(b.build());
+  OomReport oom = oomsOf(analysed, *analysed.devices[0]).at(0);
+  EXPECT_FALSE(oom.requested_bytes.has_value());
+  EXPECT_FALSE(oom.known());
+  EXPECT_EQ(oom.overBytes(), 0U);
+  EXPECT_EQ(oom.ceilingBytes(), 10 * kMiB);
+}
+
 TEST(Oom, SaysWhatWasAskedLeftAndFree) {
   TraceBuilder b;
   b.segmentAlloc(kA, 20 * kMiB).alloc(kA, 5 * kMiB).stack({"f@/home/me/a.py:1"});

@@ -41,6 +41,31 @@ TEST_F(StepRangeTest, StepsTimesAndPhases) {
   EXPECT_EQ(range("work", "1s"), "1–4");
 }
 
+TEST_F(StepRangeTest, OneOfSeveralPhasesOfAName) {
+  TraceBuilder b;
+  for (int64_t i = 0; i < 6; ++i) b.time(100 * i).alloc(0x1000 * (i + 1), 512);
+  b.annotation("step", 0, 100).annotation("step", 200, 300).annotation("step#1", 400, 500);
+  AnalysedTrace analysed(b.build());
+  auto range = [&](const std::string& from, const std::string& to) {
+    return stepRange(analysed, *analysed.devices[0], from, to);
+  };
+  StepRange first = range("step", "step").value();
+  EXPECT_EQ(first.first, 0U);
+  EXPECT_EQ(first.last, 1U);
+  EXPECT_EQ(first.notes,
+            std::vector<std::string>{"“step” is the first of 2 of that name, step#2 the last."});
+  StepRange second = range("step#2", "step#2").value();
+  EXPECT_EQ(second.first, 2U);
+  EXPECT_EQ(second.last, 3U);
+  EXPECT_TRUE(second.notes.empty());
+  EXPECT_EQ(range("step#1", "").value().first, 4U) << "a name as it is written comes first";
+  EXPECT_EQ(range("step#3", "").error().what, "cuda:0 has no “step#3”");
+  EXPECT_EQ(range("step#3", "").error().hint, "The last is step#2.");
+  for (const char* text : {"step#0", "step#", "#2", "step#-1", "step#99999999999999999999"}) {
+    EXPECT_FALSE(range(text, "").ok()) << text;
+  }
+}
+
 TEST_F(StepRangeTest, WhatIsNotThereIsSaid) {
   EXPECT_EQ(range("6", ""), "cuda:0 has no step 6");
   EXPECT_EQ(range("99999999999999999999", ""), "cuda:0 has no step 18446744073709551615");

@@ -31,6 +31,12 @@ TEST(TextLayout, ABadByteIsOneCharacterAndSwallowsNothing) {
 TEST(TextLayout, CutLeavesWhatFitsAndMarksWhatDoesNot) {
   EXPECT_EQ(cutTo("abc", 3), "abc");
   EXPECT_EQ(cutTo("abcd", 3), "ab…");
+  EXPECT_EQ(cutFront("abc", 3), "abc");
+  EXPECT_EQ(cutFront("abcdé", 3), "…dé");
+  EXPECT_EQ(cutFront("ab漢", 3), "…漢");
+  EXPECT_EQ(cutFront("a漢漢", 4), "…漢");
+  EXPECT_EQ(cutFront("abcd", 1), "…");
+  EXPECT_EQ(cutFront("abcd", 0), "");
   EXPECT_EQ(cutTo("abcd", 1), "…");
   EXPECT_EQ(cutTo("abcd", 0), "");
   EXPECT_EQ(cutTo("", 0), "");

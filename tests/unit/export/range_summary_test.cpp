@@ -30,10 +30,10 @@ model::Trace twoDevices() {
 
 TEST(Choose, EveryDeviceOrOne) {
   AnalysedTrace analysed(twoDevices());
-  EXPECT_EQ(choose(analysed, {}).value().size(), 2U);
+  EXPECT_EQ(choose(analysed, {}).value().devices.size(), 2U);
   auto one = choose(analysed, {.device = 1, .from = {}, .to = {}});
-  ASSERT_EQ(one.value().size(), 1U);
-  EXPECT_EQ(one.value()[0].device->device.ordinal, 1);
+  ASSERT_EQ(one.value().devices.size(), 1U);
+  EXPECT_EQ(one.value().devices[0].device->device.ordinal, 1);
   auto none = choose(analysed, {.device = 7, .from = {}, .to = {}});
   ASSERT_FALSE(none.ok());
   EXPECT_EQ(none.error().what, "there is no device 7");
@@ -42,10 +42,12 @@ TEST(Choose, EveryDeviceOrOne) {
 
 TEST(Choose, DevicesThatHaveTheRange) {
   AnalysedTrace analysed(twoDevices());
-  auto chosen = choose(analysed, {.device = {}, .from = "4", .to = {}});
-  ASSERT_EQ(chosen.value().size(), 1U) << "device 1 ends at step 1";
-  EXPECT_EQ(chosen.value()[0].range->first, 4U);
-  EXPECT_EQ(chosen.value()[0].range->last, 7U);
+  Choice choice = choose(analysed, {.device = {}, .from = "4", .to = {}}).value();
+  ASSERT_EQ(choice.devices.size(), 1U) << "device 1 ends at step 1";
+  EXPECT_EQ(choice.devices[0].range->first, 4U);
+  EXPECT_EQ(choice.devices[0].range->last, 7U);
+  ASSERT_EQ(choice.absent.size(), 1U) << "device 1 is not dropped without a word";
+  EXPECT_EQ(choice.absent[0].what, "cuda:1 has no step 4");
   EXPECT_FALSE(choose(analysed, {.device = {}, .from = "99", .to = {}}).ok());
 }
 
@@ -79,7 +81,7 @@ TEST(RangeSummary, AgreesWithThePeaksOfMessyTraces) {
 TEST(RangeSummary, IsToldInTheReport) {
   AnalysedTrace analysed(twoDevices());
   auto chosen = choose(analysed, {.device = 0, .from = "late", .to = "late"});
-  std::string text = reportText(analysed, chosen.value(), {});
+  std::string text = reportText(analysed, chosen.value().devices, {});
   EXPECT_THAT(text, ::testing::HasSubstr("cuda:0: steps 4 – 6 of 8, 0.000 – 0.000 s"));
   EXPECT_THAT(text, ::testing::HasSubstr("Out of memory at step 5: 64.0 MiB asked, 1.0 MiB left"));
   EXPECT_THAT(text, ::testing::HasSubstr("Who holds 8.0 MiB at the peak of these steps, step 4"));

@@ -42,6 +42,15 @@ TEST(Story, ComparedSizesShareAUnit) {
   EXPECT_TRUE(says(told, "The driver was 166 MiB short."));
 }
 
+TEST(Story, ARequestOfUnknownSizeIsSaidToBe) {
+  TraceBuilder b;
+  b.oom(kGiB, model::kUnknownBytes);
+  Told told = tell(b);
+  EXPECT_EQ(told.story.headline, "An unknown size was asked for, 1.00 GiB were left.");
+  EXPECT_FALSE(says(told, "a limit of the process"));
+  EXPECT_FALSE(told.story.findings.at(0).bytes.has_value());
+}
+
 TEST(Story, FarApartSizesShareTheirUnitToo) {
   TraceBuilder b;
   b.oom(kGiB, 40 * kGiB);

@@ -152,6 +152,9 @@ TEST_F(DatabaseTest, TableFunctionsShowOneStep) {
 }
 
 TEST_F(DatabaseTest, WrongArgumentsAreErrorsNotEmptyTables) {
+  EXPECT_EQ(ask("SELECT * FROM live_at(0, 2, 3)"),
+            "error: live_at takes 2 arguments: live_at(device, step) / ");
+  EXPECT_EQ(ask("SELECT count(*) FROM live_at(0, 2) WHERE stack_text LIKE '%'"), "2");
   EXPECT_EQ(ask("SELECT id FROM live_at(7, 2)"),
             "error: live_at(device, step): there is no device 7; the file has: 0, 1 / ");
   EXPECT_EQ(ask("SELECT * FROM blocks_at(0, -1)"),
@@ -374,6 +377,8 @@ TEST_F(DatabaseTest, SingleCallsAreBounded) {
                   "FROM stacks a, stacks b, stacks c"),
               HasSubstr("too big"));
   EXPECT_THAT(ask("SELECT 'x' LIKE hex(zeroblob(1000))"), HasSubstr("pattern too complex"));
+  EXPECT_THAT(ask("SELECT replace(hex(zeroblob(400000)), '0', '12')"), HasSubstr("too big"));
+  EXPECT_EQ(ask("SELECT instr(hex(zeroblob(500000)), hex(zeroblob(250000)) || '1')"), "0");
 }
 
 TEST_F(DatabaseTest, TheBoundedFunctionsAreThoseOfSqlite) {
@@ -384,13 +389,27 @@ TEST_F(DatabaseTest, TheBoundedFunctionsAreThoseOfSqlite) {
         "printf('%x %X %o', 255, 255, 8)",
         "printf('%.2f %8.3f %e %g', 1.005, 2.5, 12345.678, 0.0001)",
         "printf('%s|%10s|%-6s|%.2s', 'a', 'b', 'c', 'defg')",
-        "printf('%q %Q %w', 'it''s', 'it''s', 'a\"b')", "printf('%Q|%s', NULL, NULL)",
-        "printf('100%%')", "printf('%c%.3c|%5c', 'xyz', 'ab', 'q')",
-        "printf('%*d|%-*d|%.*f', 5, 42, 5, 42, 1, 2.55)", "printf('%d %s')", "printf('ü%sß', 'é')",
-        "format('%lld', 9223372036854775807)", "printf('%!.15g', 0.1)", "typeof(printf(NULL))",
+        "printf('%q %Q %w', 'it''s', 'it''s', 'a\"b')",
+        "printf('%Q|%s', NULL, NULL)",
+        "printf('100%%')",
+        "printf('%c%.3c|%5c', 'xyz', 'ab', 'q')",
+        "printf('%*d|%-*d|%.*f', 5, 42, 5, 42, 1, 2.55)",
+        "printf('%d %s')",
+        "printf('ü%sß', 'é')",
+        "format('%lld', 9223372036854775807)",
+        "printf('%!.15g', 0.1)",
+        "typeof(printf(NULL))",
         "trim('  a b '), ltrim('  a '), rtrim(' a  ')",
         "trim('xyaxy', 'yx'), ltrim('ööa', 'ö'), rtrim('aöü', 'üö')",
-        "trim('a', ''), typeof(trim(NULL, 'x'))", "typeof(trim('a', NULL)), trim(5), trim('')"}) {
+        "trim('a', ''), typeof(trim(NULL, 'x'))",
+        "typeof(trim('a', NULL)), trim(5), trim('')",
+        "instr('aäbc', 'bc'), instr('abc', 'x'), instr('abc', ''), instr('', ''), instr('', 'a')",
+        "instr(x'c3a462', x'62'), instr('äb', x'62'), instr(x'', x''), instr(12345, 34)",
+        "typeof(instr(NULL, 'a')), typeof(instr('a', NULL)), instr('aab', 'ab')",
+        "replace('aaaa', 'aa', 'b'), replace('abc', '', 'x'), replace('äöü', 'ö', 'oe')",
+        "replace('abc', 'c', ''), replace('abc', 'x', 'y'), replace(121, 1, 'one')",
+        "typeof(replace('a', 'b', NULL)), typeof(replace(NULL, 'b', '')), typeof(replace(5, '', "
+        "1))"}) {
     std::string query = std::string("SELECT ") + sql;
     sqlite3_stmt* statement = nullptr;
     ASSERT_EQ(sqlite3_prepare_v2(db, query.c_str(), -1, &statement, nullptr), SQLITE_OK) << query;

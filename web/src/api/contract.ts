@@ -17,8 +17,8 @@ export interface Peak {
 export interface Oom {
   step: number;
   time_us: number | null;
-  requested_bytes: number;
   /** null: the file does not say */
+  requested_bytes: number | null;
   device_free_bytes: number | null;
   reserved_bytes: number;
 }
@@ -194,7 +194,8 @@ export interface StateAt {
     /** null for an out-of-memory */
     address: string | null;
     device_free_bytes?: number | null;
-    size_bytes: number;
+    /** null: the file does not say */
+    size_bytes: number | null;
     allocation_id: number | null;
     segment_id: number | null;
     stack: Stack | null;

@@ -6,7 +6,8 @@ export interface EventRow {
   action: string;
   address: string | null;
   address_id: string | null;
-  size_bytes: number;
+  /** null: the file does not say (of a request that failed, of a checksum) */
+  size_bytes: number | null;
   device_free_bytes: number | null;
   stream: number;
   allocation_id: number | null;

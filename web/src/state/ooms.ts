@@ -3,8 +3,8 @@
 import type { Oom } from "../api/contract";
 
 export function shortBytes(oom: Oom): number {
-  // what the driver had is not always said: then nobody knows how short it was
-  if (oom.device_free_bytes === null) return 0;
+  // what was asked and what the driver had is not always said: then nobody knows how short it was
+  if (oom.requested_bytes === null || oom.device_free_bytes === null) return 0;
   return Math.max(0, oom.requested_bytes - oom.device_free_bytes);
 }
 

@@ -115,6 +115,20 @@ TEST(SnapshotReader, AnEventWithoutWhatItNeedsIsAnIssue) {
   EXPECT_EQ(trace.events.address, (std::vector<uint64_t>{1, 0, model::kUnknownBytes, 1, 0}));
 }
 
+// "0 B were asked for" would be a lie.
+TEST(SnapshotReader, ARequestOrAChecksumOfNoUsableSizeIsUnknown) {
+  for (std::string_view size : {"-5", "1e300", "null", "\"7\""}) {
+    model::Trace trace = mustRead(R"({"segments": [], "device_traces": [[
+        {"action": "oom", "device_free": 1, "size": )" +
+                                  std::string(size) + R"(}, {"action": "snapshot", "addr": 0,
+        "size": -1}, {"action": "alloc", "addr": 1, "size": -1}]]})");
+    EXPECT_EQ(trace.events.size_bytes,
+              (std::vector<uint64_t>{model::kUnknownBytes, model::kUnknownBytes, 0}))
+        << size;
+    EXPECT_EQ(trace.issues.count(IssueKind::kBadValue), 3u) << size;
+  }
+}
+
 // Once read as an address, −5 bytes became 2^64 − 5.
 TEST(SnapshotReader, AnOomWithoutAUsableNumberOfFreeBytesLeavesItUnknown) {
   for (std::string_view free : {"-5", "NaN", "1e300", "1125899906842625", "null", "\"7\"", "-1"}) {
@@ -301,15 +315,22 @@ TEST(SnapshotReader, RepairsTextThatIsNoUtf8) {
 }
 
 TEST(SnapshotReader, SaysWhatIsNoSnapshot) {
+  std::string tar = std::string(257, 'x') + "ustar";
   const std::pair<std::string_view, std::string_view> cases[] = {
       {"", "empty"},
-      {"hello", "neither a pickle nor JSON"},
+      {"42", "neither a pickle nor a list or object of JSON"},
+      {"BZh91AY&SY", "packed with bzip2"},
+      {std::string_view("\xfd\x37zXZ\0", 6), "packed with xz"},
+      {"\x04\x22\x4d\x18", "packed with lz4"},
+      {"7z\xbc\xaf", "packed with 7z"},
+      {tar, "packed with tar"},
+      {"hello", "neither a pickle nor a list or object of JSON"},
       {"(dp0\n.", "protocol 0 or 1"},
       {"{\"a\": 1}", "a dict without the keys 'segments' and 'device_traces'"},
       {"{}", "an empty dict; expected the keys 'segments' and 'device_traces'"},
       {"[1, 2]", "a list of something else; expected a dict with 'segments' or a list of segments"},
       {"[1, 2, 3]", "a list of something else; expected"},
-      {"\"segments\"", "neither a pickle nor JSON"},
+      {"\"segments\"", "neither a pickle nor a list or object of JSON"},
       {std::string_view("{\0\"\0", 4), "JSON in UTF-16"},
       {"\xff\xfe[", "JSON in UTF-16"},
   };

@@ -115,7 +115,7 @@ export function StepPanel({ of, chosen }: { of: StateAt; chosen: boolean }) {
             </dd>
             <dt>Size</dt>
             <dd>
-              <ExactBytes value={event.size_bytes} />
+              {event.size_bytes === null ? "unknown" : <ExactBytes value={event.size_bytes} />}
             </dd>
             {event.address !== null && (
               <>

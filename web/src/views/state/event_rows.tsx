@@ -108,7 +108,13 @@ function Row({ row, index }: { row: EventRow | null; index: number }) {
             {sign}
           </span>
           <span class="cut">{visible(name ?? "")}</span>
-          {row.size_bytes > 0 || row.action === "oom" ? <Bytes value={row.size_bytes} /> : <span />}
+          {row.size_bytes === null ? (
+            <span>unknown</span>
+          ) : row.size_bytes > 0 || row.action === "oom" ? (
+            <Bytes value={row.size_bytes} />
+          ) : (
+            <span />
+          )}
         </>
       )}
     </li>

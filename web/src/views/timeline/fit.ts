@@ -22,7 +22,7 @@ export function fittedBytes(
   const level = top;
   for (const { position, oom } of ooms) {
     if (position < x[0] || position > x[1]) continue;
-    const stands = oom.reserved_bytes + oom.requested_bytes;
+    const stands = oom.reserved_bytes + (oom.requested_bytes ?? 0);
     if (stands <= level * 2) top = Math.max(top, stands);
   }
   if (ceilingBytes !== null && ceilingBytes > top && ceilingBytes <= level * 1.15) {

@@ -41,7 +41,7 @@ function drawRequest(s: Surface, frame: Frame, { position, oom }: OomMark): void
   const room = plot.right - line - BOX_GAP - 2;
   const left = room >= 10 ? line + BOX_GAP : line - BOX_GAP - BOX_WIDTH;
   const width = Math.min(BOX_WIDTH, room >= 10 ? room : BOX_WIDTH);
-  const stands = oom.reserved_bytes + oom.requested_bytes;
+  const stands = oom.reserved_bytes + (oom.requested_bytes ?? 0);
   const ceiling =
     oom.device_free_bytes === null ? stands : oom.reserved_bytes + oom.device_free_bytes;
   const bottom = Math.min(plot.bottom, toY(frame, oom.reserved_bytes));
@@ -112,6 +112,7 @@ function drawRequestText(s: Surface, frame: Frame, oom: Oom, box: RequestBox): v
 }
 
 function requestText(oom: Oom): [string, string] {
+  if (oom.requested_bytes === null) return ["Request of unknown size", "the file does not say"];
   if (oom.device_free_bytes === null) {
     return [
       `Request ${bytesText(oom.requested_bytes)}`,
