@@ -45,6 +45,8 @@ std::string humanBytes(uint64_t bytes, ByteUnit unit) {
   return fmt::format("{} {}", commasInside(digits), kUnits[index]);
 }
 
+std::string_view name(ByteUnit unit) { return kUnits[static_cast<size_t>(unit)]; }
+
 std::string humanBytes(uint64_t bytes) { return humanBytes(bytes, unitFor(bytes)); }
 
 std::string humanDelta(int64_t bytes) {

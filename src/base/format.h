@@ -17,6 +17,7 @@ std::string humanBytes(uint64_t bytes);
 // In the unit given (so that compared numbers share one): "3,842 MiB".
 enum class ByteUnit : uint8_t { kB, kKiB, kMiB, kGiB, kTiB };
 ByteUnit unitFor(uint64_t bytes);
+std::string_view name(ByteUnit unit);  // "MiB"
 std::string humanBytes(uint64_t bytes, ByteUnit unit);
 // "−1.2 GiB", "+512 B", "0".
 std::string humanDelta(int64_t bytes);

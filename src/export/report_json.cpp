@@ -353,6 +353,7 @@ json overviewJson(const AnalysedTrace& analysed, int32_t device_ordinal) {
     findings.push_back({{"severity", kSeverities[static_cast<size_t>(finding.severity)]},
                         {"parts", partsJson(finding.parts)},
                         {"bytes", finding.bytes ? json(*finding.bytes) : json()},
+                        {"unit", finding.unit ? json(base::name(*finding.unit)) : json()},
                         {"link", linkJson(finding.link)}});
   }
   constexpr const char* kKinds[] = {"oom", "peak", "state"};

@@ -36,9 +36,9 @@ Link timeline() { return {"timeline", "Timeline", {}}; }
 
 Link sql(std::string query) { return {"sql", "SQL", {{"sql", std::move(query)}}}; }
 
-// Compared sizes in one unit: the finest of theirs, so that none reads 0.00, but none in more than
-// five digits. Sizes too far apart for that keep their own units.
-std::vector<std::string> inOneUnit(std::initializer_list<uint64_t> sizes) {
+// For sizes that are compared: the finest of their units, so that none reads 0.00, but none in more
+// than five digits. None for sizes too far apart for that: they keep their own units.
+std::optional<base::ByteUnit> sharedUnit(std::initializer_list<uint64_t> sizes) {
   using base::ByteUnit;
   constexpr uint64_t kMostDigits = 100'000;
   auto shift = [](ByteUnit unit) { return 10 * static_cast<int>(unit); };
@@ -54,10 +54,17 @@ std::vector<std::string> inOneUnit(std::initializer_list<uint64_t> sizes) {
     unit = static_cast<ByteUnit>(static_cast<int>(unit) + 1);
   }
   bool far_apart = humanBytes(least, unit) == humanBytes(0, unit);
+  return far_apart ? std::nullopt : std::optional(unit);
+}
+
+std::string inUnit(uint64_t size, std::optional<base::ByteUnit> unit) {
+  return unit && size > 0 ? humanBytes(size, *unit) : humanBytes(size);
+}
+
+std::vector<std::string> inOneUnit(std::initializer_list<uint64_t> sizes) {
+  std::optional<base::ByteUnit> unit = sharedUnit(sizes);
   std::vector<std::string> texts;
-  for (uint64_t size : sizes) {
-    texts.push_back(far_apart || size == 0 ? humanBytes(size) : humanBytes(size, unit));
-  }
+  for (uint64_t size : sizes) texts.push_back(inUnit(size, unit));
   return texts;
 }
 
@@ -74,8 +81,10 @@ void tellOom(const AnalysedTrace& analysed, const DeviceSummary& summary, Story&
   story.eyebrow = "Out of memory";
   story.step = oom.step;
   const analysis::FreeParts& free = *oom.free;  // the worst is always looked at
-  std::vector<std::string> sizes =
-      inOneUnit({oom.requested_bytes.value_or(0), oom.device_free_bytes.value_or(0), free.bytes});
+  std::initializer_list<uint64_t> compared = {oom.requested_bytes.value_or(0),
+                                              oom.device_free_bytes.value_or(0), free.bytes};
+  std::optional<base::ByteUnit> unit = sharedUnit(compared);
+  std::vector<std::string> sizes = inOneUnit(compared);
   story.headline = fmt::format("{} asked for, {}.",
                                oom.requested_bytes ? sizes[0] + " were" : "An unknown size was",
                                !oom.device_free_bytes        ? "how much was left is unknown"
@@ -85,7 +94,7 @@ void tellOom(const AnalysedTrace& analysed, const DeviceSummary& summary, Story&
 
   Sentence split;
   if (oom.overBytes() > 0) {
-    split.parts = {plain("The driver was "), strong(humanBytes(oom.overBytes())),
+    split.parts = {plain("The driver was "), strong(inUnit(oom.overBytes(), unit)),
                    plain(" short. ")};
   } else if (oom.known()) {
     split.parts = {plain("The driver had enough; a limit of the process refused. ")};
@@ -133,7 +142,8 @@ void tellOom(const AnalysedTrace& analysed, const DeviceSummary& summary, Story&
                                                      withCommas(summary.ooms.size()))),
         plain(fmt::format(" at step {}", withCommas(oom.step)))},
        oom.requested_bytes,
-       timelineAround(summary, oom.step)});
+       timelineAround(summary, oom.step),
+       unit});
   if (oom.given_back_segments > 0) {
     story.findings.push_back({Severity::kMedium,
                               {plain(fmt::format("Cache flushed to make room, {}, in vain",
@@ -253,9 +263,10 @@ void tellOlder(const DeviceSummary& summary, Story& story) {
 void tellChecks(const AnalysedTrace& analysed, const DeviceSummary& summary, Story& story) {
   for (const analysis::Identity& identity : summary.identities) {
     if (identity.holds) continue;
-    story.findings.push_back({Severity::kMedium,
+    // High: none of the other numbers can be trusted more than these. The text says by how much.
+    story.findings.push_back({Severity::kHigh,
                               {plain("The file contradicts itself: "), plain(identity.text)},
-                              identity.difference_bytes,
+                              std::nullopt,
                               sql("SELECT * FROM issues")});
   }
   if (summary.device->totals.steps() == 0) {

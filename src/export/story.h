@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "analysis/summary.h"
+#include "base/format.h"
 
 namespace tidegauge::exporting {
 
@@ -37,6 +38,7 @@ struct Finding {
   std::vector<Part> parts;
   std::optional<uint64_t> bytes;
   std::optional<Link> link;
+  std::optional<base::ByteUnit> unit{};  // of the headline, if it names the same bytes
 };
 
 struct Story {

@@ -1,5 +1,7 @@
 // The shapes that the server answers with: docs/formats/page-api.md, word by word.
 
+import type { Unit } from "../ui/units";
+
 export type DeviceKind = "gpu" | "pinned_host";
 
 export interface Totals {
@@ -80,6 +82,8 @@ export interface Sentence {
 export interface Finding extends Sentence {
   severity: "high" | "medium" | "low";
   bytes: number | null;
+  /** of the headline, if it names the same bytes */
+  unit: Unit | null;
 }
 
 export interface Brim {

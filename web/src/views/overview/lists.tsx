@@ -7,8 +7,8 @@ import { isView, page } from "../../state/store";
 import { formatHash } from "../../state/url";
 import { tellingCallers } from "../../ui/callers";
 import { Icon } from "../../ui/icons";
-import { Bytes, FrameLabel, Name, Parts } from "../../ui/text";
-import { counted, integer, percent } from "../../ui/units";
+import { Amount, Bytes, FrameLabel, Name, Parts } from "../../ui/text";
+import { bytesIn, counted, formatBytes, integer, percent } from "../../ui/units";
 import { visible } from "../../ui/visible";
 
 const SEVERITY = { high: "h", medium: "m", low: "" } as const;
@@ -17,11 +17,15 @@ function FindingRow({ of }: { of: Finding }) {
   const content = (
     <>
       <i class={`sev ${SEVERITY[of.severity]}`} />
-      <span class="cut">
+      <span>
         <span class="vh">{of.severity}: </span>
         <Parts parts={of.parts} />
       </span>
-      <span>{of.bytes !== null && <Bytes value={of.bytes} />}</span>
+      <span>
+        {of.bytes !== null && (
+          <Amount quantity={of.unit ? bytesIn(of.bytes, of.unit) : formatBytes(of.bytes)} />
+        )}
+      </span>
     </>
   );
   if (!of.link || !isView(of.link.view)) {
