@@ -42,6 +42,15 @@ TEST(Story, ComparedSizesShareAUnit) {
   EXPECT_TRUE(says(told, "The driver was 166 MiB short."));
 }
 
+TEST(Story, OneNumberKeepsItsUnitWhereverItStands) {
+  TraceBuilder b;
+  b.oom(91 * kMiB, 5063 * kMiB);
+  Told told = tell(b);
+  EXPECT_EQ(told.story.headline, "5,063 MiB were asked for, 91.0 MiB were left.");
+  EXPECT_TRUE(says(told, "The driver was 4,972 MiB short.")) << told.text;
+  EXPECT_EQ(told.story.findings.at(0).unit, base::ByteUnit::kMiB);
+}
+
 TEST(Story, ARequestOfUnknownSizeIsSaidToBe) {
   TraceBuilder b;
   b.oom(kGiB, model::kUnknownBytes);
