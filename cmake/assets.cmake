@@ -25,7 +25,8 @@ add_custom_command(
   OUTPUT ${assets_cpp}
   COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/embed_assets.py
           ${assets_dir_arg} --output ${assets_cpp}
-  DEPENDS ${PROJECT_SOURCE_DIR}/tools/embed_assets.py ${assets_dep}
+  DEPENDS ${PROJECT_SOURCE_DIR}/tools/embed_assets.py
+          ${PROJECT_SOURCE_DIR}/tools/inline_page.py ${assets_dep}
   COMMENT "Embedding the page" VERBATIM)
 add_library(tidegauge_assets STATIC ${assets_cpp})
 target_include_directories(tidegauge_assets PUBLIC ${PROJECT_SOURCE_DIR}/src)

@@ -4,14 +4,16 @@
     tools/embed_assets.py --dir web/dist --output build/dev/assets/assets.cpp
 
 Each file is written beside the output as it is and, if smaller, gzipped; the C++ file pulls them in
-with .incbin, so that a megabyte of page costs the compiler nothing. Without --dir the table is
-empty. The output depends on the input's bytes alone (gzip time stamp 0, sorted names).
+with .incbin, so that a megabyte of page costs the compiler nothing. The page in one text goes with them
+(tools/inline_page.py). Without --dir the table and that text are empty. The output depends on the input's bytes alone (gzip time stamp 0, sorted names).
 """
 
 import argparse
 import gzip
 import pathlib
 import sys
+
+from inline_page import InlineError, inline
 
 CONTENT_TYPES = {
     ".html": "text/html; charset=utf-8",
@@ -63,6 +65,10 @@ const Asset* find(std::string_view path) {{
   return found == table.end() ? nullptr : &*found;
 }}
 
+std::string_view oneFilePage() {{
+  return {one_file};
+}}
+
 }}  // namespace tidegauge::assets
 """
 
@@ -111,11 +117,17 @@ def generate(source_dir, output):
         name = path.relative_to(source_dir).as_posix()
         rows.append(f"      Asset{{{c_string(name)}, {c_string(content_type)},\n"
                     f"            {blobs.add(data)},\n            {gzip_view}}},")
+    one_file = "std::string_view()"
+    if source_dir is not None:
+        try:
+            one_file = blobs.add(inline(source_dir).encode())
+        except InlineError as error:
+            sys.exit(f"{source_dir}: {error}")
     if rows:
         table = ("  static const std::array table{\n" + "\n".join(rows) + "\n  };\n  return table;")
     else:
         table = "  return {};"
-    write_if_changed(output, (HEAD + "\n".join(blobs.asm) + TAIL.format(table=table)).encode())
+    write_if_changed(output, (HEAD + "\n".join(blobs.asm) + TAIL.format(table=table, one_file=one_file)).encode())
     output.touch()  # newer than what it was made from, also when nothing changed
     return len(rows)
 

@@ -20,4 +20,9 @@ std::span<const Asset> all();
 // nullptr if there is no such file.
 const Asset* find(std::string_view path);
 
+// The same page as one text that needs no other file, with kDataMark where the data of an exported
+// page belongs (tools/inline_page.py). Empty in builds without the page.
+std::string_view oneFilePage();
+inline constexpr std::string_view kDataMark = "<!--tidegauge:data-->";
+
 }  // namespace tidegauge::assets

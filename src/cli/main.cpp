@@ -4,6 +4,7 @@
 #include <new>
 
 #include "cli/categories_command.h"
+#include "cli/export_command.h"
 #include "cli/output.h"
 #include "cli/query_command.h"
 #include "cli/report_command.h"
@@ -22,6 +23,7 @@ int main(int argc, char** argv) {
   addReportCommand(app, exit_code);
   addQueryCommand(app, exit_code);
   addCategoriesCommand(app, exit_code);
+  addExportCommand(app, exit_code);
   try {
     return runCommandLine(app, argc, argv, exit_code);
   } catch (const std::bad_alloc&) {

@@ -6,7 +6,8 @@
 
 namespace tidegauge::cli {
 
-void addSelectionOptions(CLI::App& command, exporting::Selection& selection) {
+void addSelectionOptions(CLI::App& command, exporting::Selection& selection,
+                         const std::string& end) {
   command.add_option("--device", selection.device, "This device only: 0, 1, …; -1 = pinned memory")
       ->check(integer(-1, INT32_MAX))
       ->type_name("N");
@@ -15,7 +16,7 @@ void addSelectionOptions(CLI::App& command, exporting::Selection& selection) {
                   "From here: a step (3101), a time since the first event (2.5s, 350ms) or the "
                   "name of an annotation (backward, backward#2 for the second of that name)")
       ->type_name("PLACE");
-  command.add_option("--to", selection.to, "To here, as --from; the end of an annotation")
+  command.add_option(end, selection.to, "To here, as --from; the end of an annotation")
       ->type_name("PLACE");
 }
 

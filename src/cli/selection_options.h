@@ -1,7 +1,9 @@
-// --device, --from and --to, the same on every command that asks about a part of a recording.
+// --device, --from and --to, the same on every command that asks about a part of a recording. Where
+// --to means something else, the range ends at --until.
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <string>
 
 #include "export/range_summary.h"
 
@@ -9,6 +11,7 @@ namespace tidegauge::cli {
 
 // Names on standard error the devices that the range means nothing to.
 void sayAbsent(const exporting::Choice& choice);
-void addSelectionOptions(CLI::App& command, exporting::Selection& selection);
+void addSelectionOptions(CLI::App& command, exporting::Selection& selection,
+                         const std::string& end = "--to");
 
 }  // namespace tidegauge::cli

@@ -109,7 +109,8 @@ base::Result<Response> answerLegend(const Question& question) {
                     {"bytes", row.bytes},
                     {"blocks", row.blocks}});
   }
-  return jsonResponse({{"total_bytes", legend.total_bytes}, {"rows", std::move(rows)}});
+  return jsonResponse(
+      {{"step", step}, {"total_bytes", legend.total_bytes}, {"rows", std::move(rows)}});
 }
 
 }  // namespace tidegauge::server

@@ -1,4 +1,6 @@
-// Questions to the server. Every URL is relative to the page, which lives below a random token.
+// Questions to the server. Every URL is relative to the page, which lives below a random token. An
+// exported page has no server: it answers itself, from what it holds.
+import { frozen, frozenAnswer } from "./frozen";
 
 export type Params = Record<string, string | number | null | undefined>;
 
@@ -37,7 +39,15 @@ export function asApiError(error: unknown): ApiError {
   );
 }
 
+async function askFrozen(url: string, init: RequestInit): Promise<Response> {
+  const answer = await frozenAnswer(url);
+  init.signal?.throwIfAborted();
+  if (answer instanceof Uint8Array) return new Response(answer);
+  throw new ApiError(answer.what, answer.hint, 404);
+}
+
 async function ask(url: string, init: RequestInit): Promise<Response> {
+  if (frozen !== null) return askFrozen(url, init);
   const response = await fetch(url, init);
   if (response.ok) return response;
   let what = `The server answered ${response.status} to ${url.split("?")[0]}.`;

@@ -232,6 +232,7 @@ export interface LegendRow {
 }
 
 export interface Legend {
+  step: number;
   total_bytes: number;
   rows: LegendRow[];
 }

@@ -1,5 +1,6 @@
 // The horizontal axis of one device: what there is, and why there may be no axis of time.
 import type { DeviceInfo } from "../api/contract";
+import { frozen } from "../api/frozen";
 import type { Axis } from "./url";
 
 /** The axis of one device. Positions count from `base`, so that they stay small numbers. */
@@ -24,6 +25,7 @@ export function noTimeBecause(device: DeviceInfo): string | null {
   const [first, last] = [device.first_time_us, device.last_time_us];
   const of = device.label;
   if (device.events === 0) return `${of} has no events`;
+  if (frozen !== null) return "an exported page is drawn over steps";
   if (first === null || last === null) return `the events of ${of} have no usable times`;
   if (Math.abs(first) + TILE_REACH * (last - first) > LARGEST) {
     return `the times of ${of} reach too far to be exact to the microsecond`;

@@ -1,6 +1,7 @@
 // The filter of the page: its text is in the URL, what it lets pass is asked once, and the views use
 // it when the server has understood it. Nothing moves when a filter changes; the rest turns grey.
 import { computed, effect, signal } from "@preact/signals";
+import { frozen } from "../api/frozen";
 import type { Categories, FilterAnswer } from "../api/views_contract";
 import { cursorStep } from "./cursor";
 import { formatTerms, parseTerms } from "./filter_terms";
@@ -11,7 +12,7 @@ export const filterOpen = signal(false);
 
 export const filtered = follow<FilterAnswer>(() => {
   const filter = page.value.filter.trim();
-  return place.value && filter !== ""
+  return place.value && filter !== "" && frozen === null
     ? { path: "filter", params: { ...place.value, filter } }
     : null;
 }, true);
@@ -27,7 +28,11 @@ effect(() => {
 
 /** Not yet known: who asks now would show for a moment what the link filters away. */
 export const filterPending = computed(
-  () => page.value.filter.trim() !== "" && passing.value === null && !filtered.value.error,
+  () =>
+    frozen === null &&
+    page.value.filter.trim() !== "" &&
+    passing.value === null &&
+    !filtered.value.error,
 );
 
 /** Without the frame that the flame graph points out itself: its shapes must not move. */
@@ -44,6 +49,6 @@ export function setFilter(filter: string): void {
 /** What memory is for at the cursor, with the unknown share. */
 export const categories = follow<Categories>(() => {
   const wanted = filterOpen.value || page.value.filter !== "" || page.value.colour === "category";
-  if (!wanted || !pictured.value || !place.value || !device.value) return null;
+  if (frozen !== null || !wanted || !pictured.value || !place.value || !device.value) return null;
   return { path: "categories", params: { ...place.value, step: cursorStep.value } };
 }, true);

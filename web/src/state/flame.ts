@@ -1,6 +1,7 @@
 // What the flame view asks: whose bytes, of which steps, by which frames.
 import { computed } from "@preact/signals";
 import { decodeTree, type FlameAnswer, type FlameTree, type SandwichAnswer } from "../api/flame";
+import { frozenDevice } from "../api/frozen";
 import { cursorStep } from "./cursor";
 import { termOf } from "./filter_terms";
 import { filterPending, passingForFlame } from "./filters";
@@ -9,6 +10,8 @@ import type { FlameOf, Range } from "./url";
 
 /** First and last step that the flame graph is about, both included. */
 export const spanSteps = computed<Range>(() => {
+  const exported = frozenDevice(device.value?.ordinal);
+  if (exported) return [exported.from, exported.to];
   const last = Math.max(0, (device.value?.events ?? 1) - 1);
   const { span, x, axis } = page.value;
   const wanted = span ?? (axis === "step" ? x : null);

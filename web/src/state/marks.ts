@@ -2,6 +2,7 @@
 // text; the server's number of the mark lives only here.
 import { computed, signal } from "@preact/signals";
 import { getJson } from "../api/client";
+import { frozen } from "../api/frozen";
 import type { Hit, SearchResult } from "../api/query_contract";
 import { attempt } from "./notes";
 import { sqlAnswer } from "./sql";
@@ -9,7 +10,7 @@ import { device, file, follow, go, page, place } from "./store";
 
 export const search = follow<SearchResult>(() => {
   const q = page.value.q.trim();
-  return place.value && q !== ""
+  return place.value && q !== "" && frozen === null
     ? { path: "search", params: { ...place.value, q, limit: 50 } }
     : null;
 }, true);

@@ -3,10 +3,19 @@
 import { batch, computed, effect, type ReadonlySignal, signal } from "@preact/signals";
 import { type ApiError, asApiError, getJson, isAbort } from "../api/client";
 import type { DeviceInfo, FileInfo, Overview, Session } from "../api/contract";
+import { frozen, frozenDevice } from "../api/frozen";
 import { withoutFileTerms } from "./filter_terms";
 import { checkLink, NOWHERE } from "./link_check";
 import { notes } from "./notes";
-import { formatHash, type PageState, parseHash, START, unreadable } from "./url";
+import {
+  formatHash,
+  type PageState,
+  parseHash,
+  type Range,
+  START,
+  unreadable,
+  withinFrozen,
+} from "./url";
 
 export const session = signal<Session | null>(null);
 export const sessionError = signal<ApiError | null>(null);
@@ -19,6 +28,8 @@ export const hoverStep = signal<{ step: number; time_us: number | null } | null>
 /** the right end of the status bar: how the picture is drawn */
 export const drawnBy = signal("");
 export const tileMs = signal<number | null>(null);
+/** what a column and the lowest block of the picture stand for */
+export const resolution = signal<{ steps: number; bytes: number } | null>(null);
 
 export const file = computed<FileInfo | null>(() => {
   const files = session.value?.files ?? [];
@@ -93,8 +104,8 @@ export function goPlace(fileId: number, ordinal: number | null): void {
   notes.value = [];
   const other = fileId !== file.peek()?.id;
   const filter = other ? withoutFileTerms(page.peek().filter) : page.peek().filter;
-  const ways = { sandwich: null, zoom: [], span: null };
-  go({ ...ways, ...NOWHERE, filter, file: fileId, device: ordinal }, true);
+  const ways = { sandwich: null, zoom: [], span: null, x: exportedRange(ordinal) };
+  go({ ...NOWHERE, ...ways, filter, file: fileId, device: ordinal }, true);
 }
 
 /** Links to views that this page does not have are not shown. */
@@ -108,11 +119,28 @@ export const linkRead = signal(0);
 /** What of the last link could not be read; waits for the session, which says what else is wrong. */
 let strange: readonly string[] = [];
 
+/** The part of a device's steps that a page was exported for; null: all of them, or no such page. */
+function exportedRange(ordinal: number | null): Range | null {
+  const of = frozen && (frozenDevice(ordinal ?? undefined) ?? frozen.devices[0] ?? null);
+  return of && !of.whole ? [of.from, of.to + 1] : null;
+}
+
+/** An exported page begins where it was meant to, and leaves out what it cannot do. */
+function readFrozen(state: PageState): PageState {
+  if (location.hash === "") return { ...state, x: exportedRange(state.device) };
+  const within = withinFrozen(state);
+  if (JSON.stringify(within) !== JSON.stringify(state)) {
+    strange = [...strange, "search, SQL, filters, the axis of time or a sandwich"];
+  }
+  return within;
+}
+
 function readLink(): void {
   // a browser tells about a new hash twice, and the first time may have mended it
   if (linkRead.peek() > 0 && location.hash === formatHash(page.peek())) return;
   strange = unreadable(location.hash, views);
-  const state = parseHash(location.hash, views);
+  const parsed = parseHash(location.hash, views);
+  const state = frozen === null ? parsed : readFrozen(parsed);
   const files = session.peek()?.files;
   if (files) settleLink(state, files);
   else page.value = state;

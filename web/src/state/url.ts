@@ -3,9 +3,11 @@
 //
 //   #timeline?file=0&dev=1&x=2450,3394&axis=step&colour=stack&sel=812&q=linear
 import { LEGENDS, type LegendBy } from "../api/contract";
+import { frozen } from "../api/frozen";
 import { STATE_SORTS, type StateSort } from "../api/layout";
 import { HUES, type Hue } from "../api/map";
 import { isEventGroup } from "./event_filter";
+import { formatTerms, termOf } from "./filter_terms";
 import {
   type Axis,
   FLAMES,
@@ -22,6 +24,14 @@ import {
 } from "./page_state";
 
 export * from "./page_state";
+
+/** An exported page cannot search, filter or query: its links do not ask for it. */
+export function withinFrozen(state: PageState): PageState {
+  const frame = termOf(state.filter, "frame");
+  const { q, sql, mark, only, sandwich, axis, frames, noise, hide, span } = START;
+  const filter = frame && !frame.not ? formatTerms([frame]) : "";
+  return { ...state, q, sql, mark, only, sandwich, axis, frames, noise, hide, span, filter };
+}
 
 const LONGEST_TEXT = 20_000;
 
@@ -173,7 +183,8 @@ export function unreadable(hash: string, views: readonly string[]): string[] {
   return out;
 }
 
-export function formatHash(state: PageState): string {
+export function formatHash(wanted: PageState): string {
+  const state = frozen === null ? wanted : withinFrozen(wanted);
   const query = new URLSearchParams();
   if (state.file !== START.file) query.set("file", String(state.file));
   if (state.device !== null) query.set("dev", String(state.device));

@@ -2,6 +2,7 @@
 // those who choose them, and what passes. Views that know no filter do not show it.
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { frozen } from "../api/frozen";
 import { formatTerms, parseTerms, type Term, termWords } from "../state/filter_terms";
 import { filtered, filterOpen, setFilter } from "../state/filters";
 import { flameTree } from "../state/flame";
@@ -81,7 +82,7 @@ function Passing() {
 export function FilterBar() {
   const input = useRef<HTMLInputElement>(null);
   const panel = useSignal(false);
-  const on = page.value.filter !== "" || filterOpen.value;
+  const on = frozen === null && (page.value.filter !== "" || filterOpen.value);
   const shown = on && viewNamed(page.value.view)?.unfiltered !== true;
   // before the next key arrives
   useLayoutEffect(() => {

@@ -1,5 +1,6 @@
 // The list of keys. A modal dialog: Escape closes it, focus returns to where it was.
 import { useEffect, useRef } from "preact/hooks";
+import { frozen } from "../api/frozen";
 import { helpOpen } from "../state/store";
 import { VIEWS } from "../views/registry";
 import { Icon } from "./icons";
@@ -81,6 +82,18 @@ const GROUPS: readonly { title: string; keys: readonly [string, readonly string[
   },
 ];
 
+/** What an exported page has no use for. */
+const SERVED = ["Step or time", "Sandwich and back"];
+
+function groups() {
+  if (frozen === null) return GROUPS;
+  const kept = GROUPS.filter(({ title }) => ["Timeline", "Flame", "Page"].includes(title));
+  return kept.map(({ title, keys }) => ({
+    title,
+    keys: keys.filter(([what]) => !SERVED.includes(what)),
+  }));
+}
+
 export function Help() {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
@@ -100,7 +113,7 @@ export function Help() {
         </button>
       </header>
       <div class="cols">
-        {[...GROUPS, { title: "Views", keys: views }].map((group) => (
+        {[...groups(), { title: "Views", keys: views }].map((group) => (
           <div key={group.title}>
             <h3>{group.title}</h3>
             <ul>

@@ -1,5 +1,6 @@
 // The frame of the page: bars, rail, the view, the inspector; and the keys that work everywhere.
 import { useEffect } from "preact/hooks";
+import { frozen } from "../api/frozen";
 import { onKey } from "../state/keys";
 import {
   device,
@@ -94,7 +95,9 @@ export function Shell() {
   const view = viewNamed(page.value.view);
   const name = file.value && visible(baseName(file.value.name));
   useEffect(() => {
-    document.title = [view?.title, name, "Tidegauge"].filter(Boolean).join(" · ");
+    document.title = [view?.title, name, frozen && "exported", "Tidegauge"]
+      .filter(Boolean)
+      .join(" · ");
   }, [view?.title, name]);
   const open = inspectorOpen.value;
   const docked = open ?? ((view?.docked ?? false) && (device.value?.events ?? 0) > 0);

@@ -1,8 +1,9 @@
 // The bottom line: the identities of the file, the step under the cursor, how the picture is drawn.
-import { device, drawnBy, hoverStep, overview, page, tileMs } from "../state/store";
+import { frozen } from "../api/frozen";
+import { device, drawnBy, hoverStep, overview, page, resolution, tileMs } from "../state/store";
 import { formatHash } from "../state/url";
 import { Icon } from "./icons";
-import { integer, seconds } from "./units";
+import { bytesText, counted, integer, seconds } from "./units";
 
 /** Views whose pictures come in tiles. */
 const PAINTED: readonly string[] = ["timeline", "map"];
@@ -46,7 +47,13 @@ export function Status() {
       {PAINTED.includes(page.value.view) && drawnBy.value !== "" && (
         <span class="opt">{drawnBy.value}</span>
       )}
-      {PAINTED.includes(page.value.view) && tileMs.value !== null && (
+      {frozen !== null && page.value.view === "timeline" && resolution.value && (
+        <span title="This page holds tiles of some levels; the recording itself is finer">
+          exact to {counted(resolution.value.steps, "step")}, blocks from{" "}
+          {bytesText(resolution.value.bytes)}
+        </span>
+      )}
+      {frozen === null && PAINTED.includes(page.value.view) && tileMs.value !== null && (
         <span class="opt">tile {Math.max(1, Math.round(tileMs.value))} ms</span>
       )}
     </footer>

@@ -1,6 +1,7 @@
 // File, devices, search, link, theme, help, inspector.
 import { useSignal } from "@preact/signals";
 import type { DeviceInfo } from "../api/contract";
+import { type Frozen, frozen, frozenDevice, OPEN_HINT } from "../api/frozen";
 import { filterOpen } from "../state/filters";
 import {
   device,
@@ -20,7 +21,7 @@ import { Icon, Logo } from "./icons";
 import { Menu } from "./menu";
 import { SearchBox } from "./search_box";
 import { Name } from "./text";
-import { baseName, bytesText, counted } from "./units";
+import { baseName, bytesText, counted, integer } from "./units";
 import { visible } from "./visible";
 
 function FileMenu() {
@@ -119,6 +120,45 @@ function Devices() {
   );
 }
 
+/** Search and filter: what needs a server. */
+function Asking() {
+  return (
+    <>
+      <SearchBox />
+      <button
+        type="button"
+        class={`iconbtn${page.value.filter === "" ? "" : " has"}`}
+        aria-label={page.value.filter === "" ? "Filter" : "Filter, in use"}
+        aria-expanded={filterOpen.value || page.value.filter !== ""}
+        title="Filter  F"
+        onClick={toggleFilter}
+      >
+        <Icon name="filter" />
+      </button>
+    </>
+  );
+}
+
+/** What a page that was sent by somebody is, and what it is not. */
+function Exported({ of }: { of: Frozen }) {
+  const range = frozenDevice(device.value?.ordinal);
+  const steps =
+    range && !range.whole ? `steps ${integer(range.from)} – ${integer(range.to)}` : "all steps";
+  const title = `Written ${of.written} by tidegauge ${of.version}. It holds the overview, the timeline and the flame graphs. ${OPEN_HINT}`;
+  return (
+    <span
+      class="exported"
+      title={title.replace("see it", "see the map, the state, tables and SQL")}
+    >
+      <span class="tag">Exported page</span>
+      {(device.value?.events ?? 0) > 0 && <span class="faint">{steps}</span>}
+      <span class="faint opt">
+        {of.written} · {of.version}
+      </span>
+    </span>
+  );
+}
+
 export function TopBar() {
   const copied = useSignal(false);
   return (
@@ -134,17 +174,7 @@ export function TopBar() {
       <FileMenu />
       <Devices />
       <span class="spacer" />
-      <SearchBox />
-      <button
-        type="button"
-        class={`iconbtn${page.value.filter === "" ? "" : " has"}`}
-        aria-label={page.value.filter === "" ? "Filter" : "Filter, in use"}
-        aria-expanded={filterOpen.value || page.value.filter !== ""}
-        title="Filter  F"
-        onClick={toggleFilter}
-      >
-        <Icon name="filter" />
-      </button>
+      {frozen === null ? <Asking /> : <Exported of={frozen} />}
       <button
         type="button"
         class="iconbtn"
@@ -191,6 +221,7 @@ export function TopBar() {
 
 /** Opens the filter, or goes to its field. */
 export function toggleFilter(): void {
+  if (frozen !== null) return;
   if (viewNamed(page.value.view)?.unfiltered === true) go({ view: "timeline" }, true);
   if (filterOpen.value) document.querySelector<HTMLInputElement>("#filter")?.focus();
   filterOpen.value = true;

@@ -1,6 +1,7 @@
 // The views of the page. One entry here makes a view known to the rail, the router, the keyboard
 // and the links of the overview; nothing else lists them.
 import type { ComponentType } from "preact";
+import { frozen } from "../api/frozen";
 import type { IconName } from "../ui/icons";
 import { FlameView } from "./flame/flame_view";
 import { MapView } from "./map/map_view";
@@ -24,7 +25,7 @@ export interface View {
   component: ComponentType;
 }
 
-export const VIEWS: readonly View[] = [
+const ALL: readonly View[] = [
   {
     name: "overview",
     title: "Overview",
@@ -91,6 +92,12 @@ export const VIEWS: readonly View[] = [
     component: SqlView,
   },
 ];
+
+/** What an exported page can show. */
+const FROZEN = ["overview", "timeline", "flame"];
+
+export const VIEWS: readonly View[] =
+  frozen === null ? ALL : ALL.filter((view) => FROZEN.includes(view.name));
 
 export function viewNamed(name: string): View | undefined {
   return VIEWS.find((view) => view.name === name);

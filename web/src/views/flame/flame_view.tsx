@@ -2,6 +2,8 @@
 // callers and its callees. A press on a frame picks it, in every view.
 import { useEffect, useRef } from "preact/hooks";
 import type { LegendBy } from "../../api/contract";
+import { frozen } from "../../api/frozen";
+import { cursorStep } from "../../state/cursor";
 import { flame, flameTree, needsSpan, pickedFrame, sandwich } from "../../state/flame";
 import { device, go, page, pictured } from "../../state/store";
 import type { FlameOf, FrameKinds } from "../../state/url";
@@ -56,23 +58,25 @@ function Head() {
           </button>
         ))}
       </div>
-      <div class="seg" role="group" aria-label="Shape">
-        <button
-          type="button"
-          aria-pressed={!sandwiched}
-          onClick={() => sandwiched && toggleSandwich()}
-        >
-          Icicle
-        </button>
-        <button
-          type="button"
-          aria-pressed={sandwiched}
-          title="Callers and callees of the frame that is picked, else of the largest  b"
-          onClick={() => !sandwiched && toggleSandwich()}
-        >
-          Sandwich
-        </button>
-      </div>
+      {frozen === null && (
+        <div class="seg" role="group" aria-label="Shape">
+          <button
+            type="button"
+            aria-pressed={!sandwiched}
+            onClick={() => sandwiched && toggleSandwich()}
+          >
+            Icicle
+          </button>
+          <button
+            type="button"
+            aria-pressed={sandwiched}
+            title="Callers and callees of the frame that is picked, else of the largest  b"
+            onClick={() => !sandwiched && toggleSandwich()}
+          >
+            Sandwich
+          </button>
+        </div>
+      )}
     </header>
   );
 }
@@ -133,19 +137,11 @@ function Found() {
   );
 }
 
-function Tools() {
-  const { frames, noise, colour } = page.value;
-  const byCategory = colour === "category";
-  const choices: readonly [LegendBy, string][] = [
-    ["stack", "stack"],
-    ["category", "category"],
-  ];
-  const hasCategories = flameTree.value?.nodes.some((node) => node.category !== null) ?? false;
+/** Which frames the graph is made of. */
+function FrameTools() {
+  const { frames, noise } = page.value;
   return (
-    <div class="strip flametools">
-      <PatternField id="find" name="Find" hint="Points out the frames that match  p" />
-      <Found />
-      <span class="spacer" />
+    <>
       <PatternField id="hide" name="Hide" hint="Leaves out the frames that match; bytes stay" />
       <div class="seg" role="group" aria-label="Frames">
         {KINDS.map(([kind, name]) => (
@@ -168,6 +164,24 @@ function Tools() {
       >
         {noise && <Icon name="check" />}All frames
       </button>
+    </>
+  );
+}
+
+function Tools() {
+  const { colour } = page.value;
+  const byCategory = colour === "category";
+  const choices: readonly [LegendBy, string][] = [
+    ["stack", "stack"],
+    ["category", "category"],
+  ];
+  const hasCategories = flameTree.value?.nodes.some((node) => node.category !== null) ?? false;
+  return (
+    <div class="strip flametools">
+      <PatternField id="find" name="Find" hint="Points out the frames that match  p" />
+      <Found />
+      <span class="spacer" />
+      {frozen === null && <FrameTools />}
       {(hasCategories || byCategory) && (
         <Menu
           label={`Colour by ${byCategory ? "category" : "stack"}`}
@@ -237,6 +251,19 @@ function Limits() {
   );
 }
 
+/** An exported page holds what was live at some steps. */
+function OtherStep() {
+  const from = flame.value.data?.from ?? null;
+  if (frozen === null || page.value.flame !== "live" || from === null) return null;
+  if (from === cursorStep.value) return null;
+  return (
+    <span class="note">
+      the cursor is at step {integer(cursorStep.value)}; of all steps in this page this is the
+      nearest
+    </span>
+  );
+}
+
 export function FlameView() {
   const answer = page.value.sandwich === null ? flame.value : sandwich.value;
   const tree = flameTree.value;
@@ -251,7 +278,7 @@ export function FlameView() {
     <section class="view on" aria-label="Flame">
       <Head />
       <Tools />
-      {needsSpan(page.value.flame) && <SpanStrip />}
+      {needsSpan(page.value.flame) && frozen === null && <SpanStrip />}
       <div class={`body fill flamebody${stale ? " stale" : ""}`} aria-busy={stale}>
         {answer.error && (
           <div class="pad14">
@@ -269,6 +296,7 @@ export function FlameView() {
             <div class="phead tophr">
               <h2>By innermost frame of your code</h2>
               <Limits />
+              <OtherStep />
               {picked !== null && (
                 <button type="button" class="btn quiet end" onClick={() => pick(null)}>
                   Clear the picked frame <kbd>Esc</kbd>

@@ -1,6 +1,7 @@
 // The inspector of a picked frame: what it holds, who calls it, whom it calls, where else to look.
 import { useMemo } from "preact/hooks";
 import { grossBytes, netBytes } from "../../api/flame";
+import { frozen } from "../../api/frozen";
 import { flameTree, pickedFrame } from "../../state/flame";
 import { isView, page } from "../../state/store";
 import { formatHash } from "../../state/url";
@@ -116,21 +117,25 @@ export function FramePanel() {
               Zoom
             </button>
           )}
-          <button type="button" class="btn" onClick={() => openSandwich(id)}>
-            Sandwich
-          </button>
+          {frozen === null && (
+            <button type="button" class="btn" onClick={() => openSandwich(id)}>
+              Sandwich
+            </button>
+          )}
         </div>
       </section>
-      <section>
-        <h3>See it in</h3>
-        <div class="links">
-          {ELSEWHERE.filter(([view]) => isView(view)).map(([view, name]) => (
-            <a class="btn" key={view} href={formatHash({ ...page.value, view })}>
-              {name}
-            </a>
-          ))}
-        </div>
-      </section>
+      {frozen === null && (
+        <section>
+          <h3>See it in</h3>
+          <div class="links">
+            {ELSEWHERE.filter(([view]) => isView(view)).map(([view, name]) => (
+              <a class="btn" key={view} href={formatHash({ ...page.value, view })}>
+                {name}
+              </a>
+            ))}
+          </div>
+        </section>
+      )}
     </div>
   );
 }

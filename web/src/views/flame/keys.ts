@@ -1,4 +1,5 @@
 // The keys of the flame view.
+import { frozen } from "../../api/frozen";
 import { pickedFrame } from "../../state/flame";
 import { go, page } from "../../state/store";
 import { FLAMES } from "../../state/url";
@@ -83,6 +84,7 @@ function out(): boolean {
 }
 
 export function toggleSandwich(): void {
+  if (frozen !== null) return;
   if (page.peek().sandwich !== null) {
     go({ sandwich: null }, true);
     return;

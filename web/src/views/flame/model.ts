@@ -8,9 +8,10 @@ import {
   nodeAt,
   pathOf,
 } from "../../api/flame";
+import { frozen } from "../../api/frozen";
 import { cursorStep } from "../../state/cursor";
 import { withTerm } from "../../state/filter_terms";
-import { flameTree, pickedFrame, sandwichTrees, spanSteps } from "../../state/flame";
+import { flame, flameTree, pickedFrame, sandwichTrees, spanSteps } from "../../state/flame";
 import { device, go, page } from "../../state/store";
 import { type Match, textMatch } from "../../ui/text_match";
 import { bytesText, integer } from "../../ui/units";
@@ -43,6 +44,11 @@ export const layers = computed<Layers | null>(() => {
   return zoomedNode.value ? icicle(zoomedNode.value) : null;
 });
 
+/** An exported page shows the nearest of the steps that it holds. */
+function liveStep(): number {
+  return (frozen && flame.value.data?.from) || cursorStep.value;
+}
+
 /** What the words of the page call the bytes. */
 export const rootText = computed(() => {
   const [from, to] = spanSteps.value;
@@ -50,7 +56,7 @@ export const rootText = computed(() => {
   switch (page.value.flame) {
     case "live":
       return (device.value?.events ?? 0) > 0
-        ? `live after step ${integer(cursorStep.value)}`
+        ? `live after step ${integer(liveStep())}`
         : "live in the final state";
     case "peak":
       return `live at the peak, step ${integer(device.value?.peak.active.step ?? 0)}`;

@@ -1,5 +1,7 @@
 // What happened at the cursor's step, and what was live after it.
 import type { StateAt } from "../../api/contract";
+import { frozen } from "../../api/frozen";
+import { cursorStep } from "../../state/cursor";
 import { device, go } from "../../state/store";
 import { Icon } from "../../ui/icons";
 import { Bytes, ExactBytes, Name } from "../../ui/text";
@@ -53,6 +55,11 @@ export function StepPanel({ of, chosen }: { of: StateAt; chosen: boolean }) {
         <div class="id">
           {of.time_us !== null && start !== null ? seconds(of.time_us - start) : "no time recorded"}
         </div>
+        {of.step !== cursorStep.value && frozen !== null && (
+          <p class="dim t12">
+            The nearest step that this page describes; the cursor is at {integer(cursorStep.value)}.
+          </p>
+        )}
       </header>
       <section>
         <h3>Live after it</h3>

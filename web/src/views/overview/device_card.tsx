@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { useCallback } from "preact/hooks";
 import type { DeviceInfo } from "../../api/contract";
-import { device, file, page } from "../../state/store";
+import { device, file, isView, page } from "../../state/store";
 import { formatHash } from "../../state/url";
 import { Canvas } from "../../ui/canvas";
 import { axisLabel, axisUnit, font, hatch, label, type Surface, vertical } from "../../ui/plot";
@@ -133,7 +133,7 @@ export function DeviceCards() {
             : `Show ${MOST_CARDS} of ${integer(devices.length)}`}
         </button>
       )}
-      {hidden > 0 && all.value && (
+      {hidden > 0 && all.value && isView("sql") && (
         <a class="go" href={formatHash({ ...page.value, view: "sql", sql })}>
           {counted(hidden, "more device")} in SQL
         </a>

@@ -1,6 +1,7 @@
 // The story of the file in sentences with numbers, each with a link to the place.
 import { useSignalEffect } from "@preact/signals";
 import type { Overview, Sentence } from "../../api/contract";
+import { frozenDevice } from "../../api/frozen";
 import { deviceLines, wantDeviceLines } from "../../state/device_lines";
 import { hrefOf } from "../../state/links";
 import { device, file, isView, overview, page, pictured } from "../../state/store";
@@ -57,6 +58,18 @@ function Story({ sentences }: { sentences: readonly Sentence[] }) {
         </li>
       ))}
     </ol>
+  );
+}
+
+/** The story is of the whole recording, also where a page was exported for a part of it. */
+function Exported() {
+  const of = frozenDevice(device.value?.ordinal);
+  if (!of || of.whole) return null;
+  return (
+    <p class="dim">
+      This tells about the whole recording. The page was exported for steps {integer(of.from)} –{" "}
+      {integer(of.to)}: there the timeline can be zoomed, and the flame graphs are of them.
+    </p>
   );
 }
 
@@ -141,6 +154,7 @@ export function OverviewView() {
                     ))}
                   </h1>
                   <Story sentences={data.story} />
+                  <Exported />
                 </div>
                 {data.brim && <BrimGauge brim={data.brim} />}
               </div>

@@ -1,12 +1,14 @@
 // The keys of the timeline: WASD and arrows, zoom, fit, events, hits, colours.
 import { getJson } from "../../api/client";
 import type { Allocation } from "../../api/contract";
+import { frozen } from "../../api/frozen";
 import { colourings, cursorStep, selection } from "../../state/cursor";
 import { clearMark, jump, mark } from "../../state/marks";
 import { attempt } from "../../state/notes";
 import { go, page, place } from "../../state/store";
 import { focusPicture } from "./focus";
 import { zoomHeight } from "./input";
+import { neighbourIn } from "./pick";
 import type { TimelineScene } from "./scene";
 import { everything, lifeOf, panBy, zoomAt } from "./window";
 
@@ -76,10 +78,10 @@ export function timelineKey(
       toCursor(Math.min(subject.device.events - 1, cursorStep.value + 1));
       return true;
     case "ArrowUp":
-      attempt(neighbour("up"));
+      attempt(neighbour(scene, "up"));
       return true;
     case "ArrowDown":
-      attempt(neighbour("down"));
+      attempt(neighbour(scene, "down"));
       return true;
     case "n":
       jump(1);
@@ -111,13 +113,18 @@ function stepBack(): void {
   else if (page.value.at !== null) go({ at: null });
 }
 
-async function neighbour(direction: "up" | "down"): Promise<void> {
+async function neighbour(scene: TimelineScene, direction: "up" | "down"): Promise<void> {
   const at = place.value;
   if (!at) return;
   const step = cursorStep.value;
   const id = page.value.sel;
   // what is chosen speaks through the picture: the keys go on from there
   focusPicture();
+  if (frozen !== null) {
+    const next = scene.frame && neighbourIn(scene.frame, id, direction === "up");
+    if (next !== null) go({ sel: next });
+    return;
+  }
   // nothing chosen yet: begin with the lowest block at the cursor
   const found =
     id === null

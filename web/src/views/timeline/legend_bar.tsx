@@ -2,6 +2,7 @@
 import { signal, useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { LegendBy, LegendRow } from "../../api/contract";
+import { frozen } from "../../api/frozen";
 import { sizeStep, UNKNOWN_KEY } from "../../gl/colours";
 import type { Filter } from "../../gl/painter";
 import { legend } from "../../state/cursor";
@@ -9,6 +10,7 @@ import { page } from "../../state/store";
 import { tellingCallers } from "../../ui/callers";
 import { Icon } from "../../ui/icons";
 import { Bytes, FrameText, Name } from "../../ui/text";
+import { integer } from "../../ui/units";
 import { visible } from "../../ui/visible";
 
 /** Keys that are switched off; they belong to one way of colouring. */
@@ -112,6 +114,11 @@ export function LegendBar() {
       role="group"
       aria-label="Legend and filter"
     >
+      {frozen !== null && data && (
+        <span class="lgstep faint" title="The nearest step of which this page holds the legend">
+          step {integer(data.step)}
+        </span>
+      )}
       <div class="lgs" ref={list}>
         {rows.map((row, i) => {
           const alike = rows.some((one) => one !== row && one.label === row.label);

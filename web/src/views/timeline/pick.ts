@@ -1,5 +1,5 @@
 // What lies under the pointer: answered from the tiles in memory, without asking anybody.
-import { pickQuad, type Quad, quadAt } from "../../api/tile";
+import { NO_ID, pickQuad, type Quad, quadAt } from "../../api/tile";
 import { type Frame, fromX, fromY } from "./frame";
 import { sampleAt } from "./line_sampler";
 
@@ -12,6 +12,25 @@ export interface Under {
   /** NaN: the picture does not know it */
   activeBytes: number;
   quad: Quad | null;
+}
+
+/** The block drawn above or below `id` where the cursor stands; without one the lowest. */
+export function neighbourIn(frame: Frame, id: number | null, up: boolean): number | null {
+  const position = frame.cursor ?? (frame.x[0] + frame.x[1]) / 2;
+  const column: Quad[] = [];
+  for (const { tile, x0, column: width, from, to } of frame.shown) {
+    if (position < from || position >= to) continue;
+    const whole = Math.floor((position - x0) / width);
+    for (let index = 0; index < tile.quads; index += 1) {
+      const quad = quadAt(tile, index);
+      const here = whole >= quad.column0 && whole < quad.column1;
+      if (here && quad.id !== NO_ID) column.push(quad);
+    }
+  }
+  column.sort((a, b) => a.low - b.low);
+  if (id === null) return column[0]?.id ?? null;
+  const at = column.findIndex((quad) => quad.id === id);
+  return at < 0 ? null : (column[at + (up ? 1 : -1)]?.id ?? null);
 }
 
 /** Null outside of the plot and where nothing was recorded. */

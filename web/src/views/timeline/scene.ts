@@ -22,7 +22,7 @@ import { samples } from "./line_sampler";
 import { drawMinimap } from "./minimap";
 import { type Under, underPixel } from "./pick";
 import type { Canvases, Listener, Stats, Subject } from "./scene_parts";
-import { type Ask, type Choice, Source } from "./source";
+import { type Ask, type Choice, type Shown, Source } from "./source";
 import { placeTiles } from "./strata";
 import { between, clampRange, everything } from "./window";
 
@@ -265,6 +265,11 @@ export class TimelineScene {
     style.height = `${height / ratio}px`;
     this.painter.resize(width, height, ratio);
     this.painter.draw(placeTiles(frame, width, height), this.currentLook(frame));
+    const widest = (value: (one: Shown) => number) => Math.max(0, ...frame.shown.map(value));
+    this.listener.onResolution(
+      widest((one) => one.column),
+      widest((one) => one.tile.thresholdBytes),
+    );
     this.stats.tiles = frame.shown.length;
     this.stats.quads = frame.shown.reduce((sum, one) => sum + one.tile.quads, 0);
   }

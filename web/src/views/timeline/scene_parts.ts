@@ -14,6 +14,8 @@ export interface Listener {
   onArrival: (engineMs: number) => void;
   onError: (error: unknown) => void;
   onDrawnBy: (name: string) => void;
+  /** what a column of the picture stands for, and the lowest block that is drawn as itself */
+  onResolution: (steps: number, bytes: number) => void;
 }
 
 export interface Subject {

@@ -1,6 +1,7 @@
 // Brings tiles and lines of one device to the screen: knows the addresses, asks for what is seen and
 // its neighbours, and finds a stand-in for what has not arrived.
-import { getBuffer } from "../../api/client";
+import { getBuffer, type Params } from "../../api/client";
+import { type FrozenDevice, frozenDevice, frozenTile } from "../../api/frozen";
 import { decodeLines, decodeTile, type Lines, type Tile } from "../../api/tile";
 import { AnswerCache, type Want } from "../../gl/answer_cache";
 import {
@@ -79,6 +80,8 @@ export class Source {
   private readonly stacked = new Map<string, Set<Held>>();
   private place: Place = { file: 0, device: 0 };
   private domain: Domain = { axis: "step", base: 0, end: 1, room: 1, least: 1 };
+  /** an exported page holds the tiles of some levels, in rows of one height */
+  private held: FrozenDevice | null = null;
 
   constructor(
     onArrival: (tile: Tile | null) => void,
@@ -114,6 +117,7 @@ export class Source {
   setPlace(place: Place, domain: Domain): void {
     this.place = place;
     this.domain = domain;
+    this.held = frozenDevice(place.device);
   }
 
   dispose(): void {
@@ -125,6 +129,10 @@ export class Source {
   want(ask: Ask): void {
     const { level, rowLevel, indices, rows } = this.addresses(ask);
     const urgent = middleOut(indices);
+    if (this.held) {
+      this.wantHeld(this.held, level, urgent, ask.choice);
+      return;
+    }
     const next = [(indices[0] ?? 0) - 1, (indices.at(-1) ?? 0) + 1].filter(
       (index) => index >= 0 && index * tileSpan(level) < this.domain.end,
     );
@@ -143,6 +151,17 @@ export class Source {
       ...tiles(next, level, rows),
       ...(rows.length === 1 ? tiles(parents.slice(0, 2), level + 1, rows) : []),
     ]);
+  }
+
+  /** In an exported page: what is in it, or the coarser tile that is. */
+  private wantHeld(of: FrozenDevice, level: number, indices: readonly number[], choice: Choice) {
+    const there = indices.map((index) => frozenTile(of, level, index, TILE_COLUMNS));
+    const each = [...new Map(there.map((at) => [`${at.level}/${at.index}`, at])).values()];
+    this.lines.want([
+      ...each.map((at) => this.lineWant(at.level, at.index)),
+      this.lineWant(this.coarsest(), 0),
+    ]);
+    this.tiles.want(each.map((at) => this.tileWant(at.level, at.index, of.row_level, 0, choice)));
   }
 
   /** What to draw now, in this order. */
@@ -192,10 +211,14 @@ export class Source {
 
   private addresses(ask: Ask) {
     const unitsPerPixel = (ask.x[1] - ask.x[0]) / Math.max(1, ask.width);
-    const least = levelFor((ask.x[1] - ask.x[0]) / MOST_COLUMNS);
+    const finest = this.held?.finest_level ?? 0;
+    const least = Math.max(finest, levelFor((ask.x[1] - ask.x[0]) / MOST_COLUMNS));
     const level = Math.min(this.coarsest(), Math.max(least, levelFor(unitsPerPixel)));
-    const rowLevel = rowLevelFor((ask.y[1] - ask.y[0]) / Math.max(1, ask.height));
-    const rows = tilesIn(ask.y[0], ask.y[1], rowSpan(rowLevel), Number.MAX_SAFE_INTEGER);
+    const wanted = rowLevelFor((ask.y[1] - ask.y[0]) / Math.max(1, ask.height));
+    const rowLevel = this.held?.row_level ?? wanted;
+    const rows = this.held
+      ? [0]
+      : tilesIn(ask.y[0], ask.y[1], rowSpan(rowLevel), Number.MAX_SAFE_INTEGER);
     const indices = tilesIn(ask.x[0], ask.x[1], tileSpan(level), this.domain.end);
     return { level, rowLevel, rows, indices };
   }
@@ -276,14 +299,18 @@ export class Source {
       load: async (signal: AbortSignal): Promise<Held> => {
         const y0 = row * rowSpan(k);
         const px = rowSpan(k) / TILE_ROWS;
-        const params = { ...this.rectangle(level, index), y0, y1: y0 + rowSpan(k), px, ...choice };
+        const rectangle = this.rectangle(level, index);
+        const params = this.held
+          ? rectangle
+          : { ...rectangle, y0, y1: y0 + rowSpan(k), px, ...choice };
         const tile = decodeTile(await getBuffer("tile", params, signal));
         return { tile, place, level, index, rowLevel: k, row, choice: choiceKey(choice) };
       },
     };
   }
 
-  private rectangle(level: number, index: number) {
+  private rectangle(level: number, index: number): Params {
+    if (this.held) return { ...this.place, level, index };
     const { base, axis } = this.domain;
     const x0 = base + index * tileSpan(level);
     return { ...this.place, axis, x0, x1: x0 + tileSpan(level), columns: TILE_COLUMNS };

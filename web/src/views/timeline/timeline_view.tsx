@@ -3,12 +3,23 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { type ApiError, asApiError, getJson } from "../../api/client";
 import type { Allocation, LegendBy } from "../../api/contract";
+import { frozen } from "../../api/frozen";
 import { NO_ID } from "../../api/tile";
 import { colourings, selection } from "../../state/cursor";
 import { domainOf, noTimeBecause } from "../../state/domain";
 import { onKey } from "../../state/keys";
 import { addNotes, attempt } from "../../state/notes";
-import { device, drawnBy, go, hoverStep, page, pictured, place, tileMs } from "../../state/store";
+import {
+  device,
+  drawnBy,
+  go,
+  hoverStep,
+  page,
+  pictured,
+  place,
+  resolution,
+  tileMs,
+} from "../../state/store";
 import { Menu } from "../../ui/menu";
 import { ErrorNotice, Notice, RECORD_CODE } from "../../ui/notice";
 import { bytesText, counted, integer } from "../../ui/units";
@@ -103,8 +114,9 @@ function choose(under: Under | null): void {
     go({ sel: quad.id, at: step });
     return;
   }
-  go({ at: step });
-  // merged blocks have no id in the picture: the server knows which one lies there
+  // merged blocks have no id in the picture: the server, if there is one, knows which lies there
+  go(frozen === null ? { at: step } : { at: step, sel: null });
+  if (frozen !== null) return;
   const asked = page.peek();
   const found = getJson<{ allocation: Allocation | null }>("pick", { ...at, step, y: bytes });
   attempt(
@@ -168,6 +180,10 @@ function Picture() {
         },
         onDrawnBy: (name) => {
           drawnBy.value = name;
+        },
+        onResolution: (steps, bytes) => {
+          const known = resolution.peek();
+          if (known?.steps !== steps || known.bytes !== bytes) resolution.value = { steps, bytes };
         },
       },
       allowGl,

@@ -3,6 +3,7 @@ import { signal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { getJson } from "../../api/client";
 import type { Allocation } from "../../api/contract";
+import { frozen } from "../../api/frozen";
 import { NO_ID, QuadFlag } from "../../api/tile";
 import { place } from "../../state/store";
 import { Bytes, FrameLabel, Name } from "../../ui/text";
@@ -21,6 +22,8 @@ export const tip = signal<Tip | null>(null);
 const KEPT = 400;
 const known = new Map<string, Allocation>();
 const details = signal<Allocation | null>(null);
+/** a block of which an exported page holds no details */
+const undescribed = signal<number | null>(null);
 let timer = 0;
 let asked = "";
 
@@ -55,6 +58,7 @@ async function ask(key: string, id: number): Promise<void> {
   } catch {
     // the tooltip stays with what the picture knows
     if (asked === key) asked = "";
+    if (frozen !== null) undescribed.value = id;
   }
 }
 
@@ -104,7 +108,9 @@ export function Tooltip() {
         {!merged && (
           <>
             <dt>Life</dt>
-            <dd>{more ? lifeText(more) : "…"}</dd>
+            <dd>
+              {more ? lifeText(more) : undescribed.value === quad.id ? "not in this page" : "…"}
+            </dd>
             {(quad.flags & QuadFlag.pending) !== 0 && (
               <>
                 <dt>State</dt>

@@ -1,0 +1,176 @@
+#include "cli/export_command.h"
+
+#include <fmt/format.h>
+
+#include <ctime>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "assets/assets.h"
+#include "base/ascii.h"
+#include "base/format.h"
+#include "base/text_layout.h"
+#include "cli/new_file.h"
+#include "cli/open_trace.h"
+#include "cli/output.h"
+#include "cli/selection_options.h"
+#include "cli/usage.h"
+#include "export/one_file_page.h"
+#include "server/application.h"
+#include "view/search_words.h"
+
+namespace tidegauge::cli {
+namespace {
+
+constexpr uint64_t kLeastBytes = 100'000;
+constexpr uint64_t kMostBytes = 1'000'000'000;
+
+struct ExportOptions {
+  std::string file;
+  std::string to;
+  std::string output;
+  exporting::Selection selection;
+  std::string most_bytes = "5000000";
+  bool force = false;
+};
+
+// "runs/oom.pickle.zst" → "oom.html"
+std::string outputFor(std::string_view file) {
+  std::string name(file.substr(file.find_last_of('/') + 1));
+  for (std::string_view end : {".zst", ".gz", ".zip", ".pickle", ".pkl", ".json", ".html"}) {
+    if (name.size() > end.size() && name.ends_with(end)) name.resize(name.size() - end.size());
+  }
+  return (name.empty() || name == "-" ? "snapshot" : name) + ".html";
+}
+
+std::string today() {
+  std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  return fmt::format("{:04}-{:02}-{:02}", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday);
+}
+
+CLI::Validator sizeInBytes() {
+  return CLI::Validator(
+      [](std::string& text) {
+        std::optional<uint64_t> bytes = view::bytesOf(base::lowerAscii(text));
+        bool usable = bytes && *bytes >= kLeastBytes && *bytes <= kMostBytes;
+        return usable
+                   ? std::string()
+                   : fmt::format("must be a size from 100,000 bytes to 1 GB, as in 3MiB, not “{}”",
+                                 text);
+      },
+      "");
+}
+
+// Asks the page's questions as the page would, but without a socket.
+exporting::Ask askerOf(server::Application& application) {
+  return [&application](const std::string& question) -> base::Result<std::string> {
+    server::Request request;
+    request.target = "/export/api/" + question;
+    request.hosts = {"127.0.0.1:1"};
+    server::Response answer = application.answer(request, {});
+    if (answer.status == 200) return std::move(answer.body);
+    nlohmann::json said = nlohmann::json::parse(answer.body, nullptr, false);
+    nlohmann::json error =
+        said.is_object() ? said.value("error", nlohmann::json::object()) : nlohmann::json::object();
+    return base::Error{base::ErrorKind::kUnreadable,
+                       fmt::format("{}: {}", question, error.value("what", "no answer")),
+                       {},
+                       error.value("hint", "")};
+  };
+}
+
+std::string rangeText(const exporting::PageDevice& device) {
+  if (device.events == 0) return "the final state, there are no events";
+  if (device.whole) return fmt::format("all {}", base::counted(device.events, "step"));
+  return fmt::format("steps {} to {} of {}", base::withCommas(device.range.first),
+                     base::withCommas(device.range.last), base::withCommas(device.events));
+}
+
+std::string depthText(const exporting::PageDevice& device) {
+  std::string text = fmt::format("zooms in to {} a column",
+                                 base::counted(uint64_t{1} << device.finest_level, "step"));
+  text += device.places >= device.range.last - device.range.first + 1
+              ? ", describes every step"
+              : fmt::format(", describes {}", base::counted(device.places, "step"));
+  if (device.allocations >= device.allocations_drawn)
+    return text + " and every block that it draws";
+  return text + fmt::format(" and {} of {} (the largest, from {})",
+                            base::withCommas(device.allocations),
+                            base::counted(device.allocations_drawn, "block"),
+                            base::humanBytes(device.least_bytes));
+}
+
+std::string summaryOf(const exporting::OneFilePage& page, const std::string& path) {
+  std::string text =
+      fmt::format("{}: {} ({} bytes), opens in a browser, from disk\n", base::printable(path),
+                  base::humanBytes(page.html.size()), base::withCommas(page.html.size()));
+  for (const exporting::PageDevice& device : page.devices) {
+    text +=
+        fmt::format("  {}: {}{}{}\n", device.label, rangeText(device),
+                    device.events == 0 ? "" : "; ", device.events == 0 ? "" : depthText(device));
+  }
+  return text;
+}
+
+int run(const ExportOptions& options) {
+  NewFile file(options.output.empty() ? outputFor(options.file) : options.output, options.force);
+  if (int exit_code = file.refuse(); exit_code != 0) return exit_code;
+  Opened opened = openTraces({options.file});
+  if (opened.traces.empty()) return opened.exit_code;
+  if (opened.traces.size() > 1) {
+    return usageError(fmt::format("{} holds {} recordings, and a page shows one", options.file,
+                                  opened.traces.size()),
+                      "Unpack it, and export one of them");
+  }
+  const analysis::AnalysedTrace& analysed = *opened.traces.front();
+  auto devices = exporting::choose(analysed, options.selection);
+  if (!devices.ok()) return reportError(devices.error());
+
+  server::Application application(server::openSession(std::move(opened.traces)),
+                                  server::Gate("export", 1));
+  auto page =
+      exporting::oneFilePage({.analysed = analysed,
+                              .devices = std::move(devices).value(),
+                              .ask = askerOf(application),
+                              .shell = assets::oneFilePage(),
+                              .written = today(),
+                              .most_bytes = *view::bytesOf(base::lowerAscii(options.most_bytes))});
+  if (!page.ok()) return reportError(page.error());
+  if (int exit_code = file.write(page.value().html); exit_code != 0) return exit_code;
+  if (file.isStandardOutput()) return opened.exit_code;
+  Output out;
+  out.write(summaryOf(page.value(), file.path()));
+  return out.finish(opened.exit_code);
+}
+
+}  // namespace
+
+void addExportCommand(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<ExportOptions>();
+  CLI::App* command =
+      app.add_subcommand("export", "Write a file to send: the page in one HTML file");
+  command->add_option("FILE", options->file, "A snapshot; - reads standard input")
+      ->required()
+      ->type_name("");
+  command->add_option("--to", options->to, "html: overview, timeline and flame in one file")
+      ->required()
+      ->check(oneOf({"html"}))
+      ->type_name("FORMAT");
+  command
+      ->add_option("-o,--output", options->output,
+                   "Default: FILE's name with .html, here; - = standard output")
+      ->type_name("OUT");
+  addSelectionOptions(*command, options->selection, "--until");
+  command
+      ->add_option("--max-size", options->most_bytes,
+                   "Largest file, in bytes or as 3MiB: decides how far one can zoom")
+      ->check(sizeInBytes())
+      ->type_name("SIZE")
+      ->capture_default_str();
+  command->add_flag("--force", options->force, "Write over OUT if it exists");
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace tidegauge::cli

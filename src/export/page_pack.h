@@ -1,0 +1,57 @@
+// Answers that travel inside a page: bodies by key, gzipped in blocks, written as text that no body
+// can break out of (base64 in scripts that no browser runs). Read by web/src/api/frozen.ts.
+//
+//   <script type="application/octet-stream" class="tgblock">H4sIAAAA…</script>      block 0
+//   …                                                                              block 1, …
+//   the last block: {"keys": […], "block": […], "begin": […], "bytes": […]}
+//
+// A block is about 1 MiB before gzip: small enough to be unpacked when one body of it is needed.
+// Cost: gzip, about 50 MB/s; memory: what was packed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tidegauge::exporting {
+
+class PagePack {
+ public:
+  void add(std::string key, std::string_view body);
+  // Ends the block that is open. What is added later begins another.
+  void close();
+  // All of `other`, which must be closed, as must this.
+  void append(PagePack&& other);
+
+  size_t entries() const { return entries_.size(); }
+  // Never less than what html() will take for the closed blocks.
+  size_t htmlBytes() const { return block_bytes_ + index_bytes_ + kIndexFrame; }
+  std::string html() const;
+
+ private:
+  static constexpr size_t kBlockBytes = 1 << 20;
+  static constexpr size_t kIndexFrame = 1024;
+
+  struct Entry {
+    std::string key;
+    uint32_t block;
+    uint64_t begin;
+    uint64_t bytes;
+  };
+  std::vector<std::string> blocks_;  // base64
+  std::vector<Entry> entries_;
+  std::string open_;
+  size_t block_bytes_ = 0;
+  size_t index_bytes_ = 0;
+};
+
+// Tables of 32-byte rows compress two to three times better column by column: byte 0 of every row,
+// then byte 1 of every row, … after a head that stays as it is. The length stays the same.
+std::string bytePlanes(std::string_view table, size_t head_bytes, size_t row_bytes);
+
+std::string base64(std::string_view bytes);
+std::string gzip(std::string_view bytes);
+
+}  // namespace tidegauge::exporting

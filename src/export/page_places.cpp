@@ -1,0 +1,215 @@
+#include "export/page_places.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "analysis/oom.h"
+#include "view/columns.h"
+
+namespace tidegauge::exporting {
+namespace {
+
+using analysis::AnalysedTrace;
+using analysis::DeviceAnalysis;
+using analysis::Step;
+using nlohmann::json;
+
+constexpr size_t kMostPlaces = 4096;
+constexpr size_t kFewestPlaces = 16;
+constexpr size_t kMostOoms = 100;
+constexpr size_t kMostPhases = 200;
+constexpr uint32_t kOtherLegends = 64;  // places with the legends of the other colours
+constexpr size_t kLiveFlames = 8;
+constexpr size_t kBatch = 1024;
+constexpr size_t kSmallestBatch = 32;
+constexpr const char* kOtherColours[] = {"category", "stream", "pool", "size", "age", "provenance"};
+
+void linksOfParams(const json& link, Links& links) {
+  if (!link.is_object() || !link.contains("params") || !link["params"].is_object()) return;
+  const json& params = link["params"];
+  for (const char* name : {"at", "step"}) {
+    auto found = params.find(name);
+    if (found != params.end() && found->is_number_unsigned())
+      links.steps.push_back(found->get<Step>());
+  }
+  auto chosen = params.find("sel");
+  if (chosen != params.end() && chosen->is_number_unsigned()) {
+    links.allocations.push_back(chosen->get<uint32_t>());
+  }
+}
+
+// The steps that matter, whatever the room.
+std::set<Step> markedSteps(const AnalysedTrace& analysed, const DeviceAnalysis& device,
+                           analysis::StepRange range, const Links& links) {
+  const analysis::TotalsIndex& totals = device.totals;
+  Step last = totals.steps() - 1;
+  std::set<Step> steps = {range.first, range.last, totals.peakActive().step,
+                          totals.peakReserved().step, totals.peakRequested().step};
+  for (Step step : links.steps) steps.insert(std::min(step, last));
+  std::vector<analysis::OomReport> ooms = analysis::oomsOf(analysed, device, 0);
+  for (size_t i = 0; i < std::min(ooms.size(), kMostOoms); ++i) steps.insert(ooms[i].step);
+  for (size_t i = 0; i < std::min(device.phases.size(), kMostPhases); ++i) {
+    steps.insert(std::min(device.phases[i].begin_step, last));
+  }
+  return steps;
+}
+
+// The highest steps of `columns` equal parts of the range.
+void addHighest(const DeviceAnalysis& device, analysis::StepRange range, uint32_t columns,
+                std::set<Step>& steps) {
+  view::XRange x{.axis = view::Axis::kStep,
+                 .x0 = static_cast<double>(range.first),
+                 .x1 = static_cast<double>(range.last) + 1,
+                 .columns = columns};
+  for (const view::ColumnState& column : view::columnStates(device, x)) {
+    if (column.sample != view::kNoStep) steps.insert(column.sample);
+  }
+}
+
+std::string legendKey(int32_t ordinal, std::string_view by, Step step) {
+  return fmt::format("legend?by={}&device={}&step={}", by, ordinal, step);
+}
+
+// The key is the question itself, its parameters in alphabetical order.
+base::Status addAnswer(const Ask& ask, std::string key, PagePack& pack) {
+  TG_ASSIGN_OR_RETURN(std::string body, ask(key));
+  pack.add(std::move(key), body);
+  return base::okStatus();
+}
+
+base::Result<PagePack> describe(const Ask& ask, int32_t ordinal, const std::set<Step>& steps,
+                                const std::set<Step>& coloured, size_t most_bytes) {
+  PagePack pack;
+  for (Step step : steps) {
+    TG_RETURN_IF_ERROR(
+        addAnswer(ask, fmt::format("at?axis=step&device={}&x={}", ordinal, step), pack));
+    if (pack.htmlBytes() > most_bytes) break;
+  }
+  pack.close();
+  for (Step step : steps) {
+    TG_RETURN_IF_ERROR(addAnswer(ask, legendKey(ordinal, "stack", step), pack));
+    if (pack.htmlBytes() > most_bytes) break;
+  }
+  for (const char* by : kOtherColours) {
+    for (Step step : coloured) {
+      TG_RETURN_IF_ERROR(addAnswer(ask, legendKey(ordinal, by, step), pack));
+    }
+  }
+  pack.close();
+  return pack;
+}
+
+base::Result<PagePack> describeBlocks(const Ask& ask, const model::Allocations& a,
+                                      std::span<const uint32_t> rows) {
+  std::vector<uint32_t> sorted(rows.begin(), rows.end());
+  // One after the other they share their stack, which gzip then writes once.
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [&](uint32_t x, uint32_t y) { return a.stack[x].value < a.stack[y].value; });
+  PagePack pack;
+  for (uint32_t row : sorted) {
+    TG_RETURN_IF_ERROR(addAnswer(ask, fmt::format("allocation?id={}", row), pack));
+  }
+  pack.close();
+  return pack;
+}
+
+}  // namespace
+
+Links linksOf(const json& overview) {
+  Links links;
+  if (!overview.is_object()) return links;
+  for (const char* list : {"story", "findings"}) {
+    auto rows = overview.find(list);
+    if (rows == overview.end() || !rows->is_array()) continue;
+    for (const json& row : *rows) {
+      if (row.contains("link")) linksOfParams(row["link"], links);
+    }
+  }
+  auto holders = overview.find("holders");
+  if (holders != overview.end() && holders->is_object()) {
+    if (holders->contains("step")) links.steps.push_back((*holders)["step"].get<Step>());
+    for (const json& row : holders->value("rows", json::array())) {
+      if (row.contains("first_allocation_id") && row["first_allocation_id"].is_number_unsigned()) {
+        links.allocations.push_back(row["first_allocation_id"].get<uint32_t>());
+      }
+    }
+  }
+  return links;
+}
+
+base::Result<Places> placesOf(const Ask& ask, const AnalysedTrace& analysed,
+                              const DeviceAnalysis& device, analysis::StepRange range,
+                              const Links& links, size_t most_bytes) {
+  std::set<Step> marked = markedSteps(analysed, device, range, links);
+  for (size_t columns = kMostPlaces;; columns /= 2) {
+    bool least = columns < kFewestPlaces;
+    std::set<Step> wanted = marked;
+    std::set<Step> coloured = {device.totals.peakActive().step, range.last};
+    if (!least) {
+      addHighest(device, range, static_cast<uint32_t>(columns), wanted);
+      addHighest(device, range, std::min(kOtherLegends, static_cast<uint32_t>(columns)), coloured);
+    }
+    TG_ASSIGN_OR_RETURN(PagePack pack,
+                        describe(ask, device.device.ordinal, wanted, coloured, most_bytes));
+    if (pack.htmlBytes() <= most_bytes) return Places{std::move(pack), wanted.size()};
+    if (least) return Places{};
+  }
+}
+
+base::Result<Details> detailsOf(const Ask& ask, const AnalysedTrace& analysed, const Links& links,
+                                std::span<const uint32_t> drawn, size_t most_bytes) {
+  const model::Allocations& a = analysed.trace.allocations;
+  std::set<uint32_t> linked(links.allocations.begin(), links.allocations.end());
+  std::erase_if(linked, [&](uint32_t row) { return row >= a.size(); });
+  std::vector<uint32_t> rows;
+  for (uint32_t row : drawn) {
+    if (row < a.size() && !linked.contains(row)) rows.push_back(row);
+  }
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](uint32_t x, uint32_t y) { return a.block_bytes[x] > a.block_bytes[y]; });
+  size_t first = linked.size();
+  rows.insert(rows.begin(), linked.begin(), linked.end());
+
+  Details details;
+  size_t size = kBatch;
+  for (size_t begin = 0; begin < rows.size() && size >= kSmallestBatch;) {
+    size_t end = std::min(rows.size(), begin + size);
+    size_t left = most_bytes - std::min(most_bytes, details.pack.htmlBytes());
+    TG_ASSIGN_OR_RETURN(PagePack pack, describeBlocks(ask, a, {rows.data() + begin, end - begin}));
+    if (pack.htmlBytes() > left) {
+      size /= 2;
+      continue;
+    }
+    details.pack.append(std::move(pack));
+    details.allocations = begin = end;
+    if (end > first) details.least_bytes = a.block_bytes[rows[end - 1]];
+  }
+  return details;
+}
+
+base::Status addFlames(const Ask& ask, const AnalysedTrace& analysed, const DeviceAnalysis& device,
+                       analysis::StepRange range, PagePack& pack) {
+  int32_t ordinal = device.device.ordinal;
+  std::string subject = fmt::format("flame?device={}&frames=all", ordinal);
+  TG_RETURN_IF_ERROR(addAnswer(ask, subject + "&of=peak", pack));
+  // Where the page's cursor may stand: on an out-of-memory event, the peak, the ends.
+  std::set<Step> live = {device.totals.peakActive().step, range.first, range.last};
+  for (const analysis::OomReport& oom : analysis::oomsOf(analysed, device, 0)) {
+    if (live.size() == kLiveFlames) break;
+    live.insert(oom.step);
+  }
+  for (Step step : live) {
+    TG_RETURN_IF_ERROR(addAnswer(ask, fmt::format("{}&of=live&step={}", subject, step), pack));
+  }
+  if (device.totals.steps() == 0) return base::okStatus();
+  for (const char* of : {"allocated", "churn", "growth"}) {
+    std::string key = fmt::format("flame?device={}&frames=all&from={}&of={}&to={}", ordinal,
+                                  range.first, of, range.last);
+    TG_RETURN_IF_ERROR(addAnswer(ask, std::move(key), pack));
+  }
+  return base::okStatus();
+}
+
+}  // namespace tidegauge::exporting

@@ -1,0 +1,105 @@
+// A page that `tidegauge export` wrote: the same page, with answers inside instead of a server.
+// `frozen` is null where there is a server.
+import { AnswerBook } from "./answer_book";
+
+export interface FrozenDevice {
+  ordinal: number;
+  /** steps that the page is about, both included */
+  from: number;
+  to: number;
+  /** these are all steps */
+  whole: boolean;
+  /** tiles of these levels are in the page: a column of level L is 2^L steps */
+  coarsest_level: number;
+  finest_level: number;
+  /** log2 of the bytes per pixel row, the same at every level */
+  row_level: number;
+  /** of so many blocks that are drawn, so many are described */
+  allocations: number;
+  allocations_drawn: number;
+}
+
+export interface Frozen {
+  version: string;
+  /** "2026-11-21" */
+  written: string;
+  devices: FrozenDevice[];
+}
+
+export const OPEN_HINT = "Open the recording with tidegauge view to see it.";
+
+function readHead(): Frozen | null {
+  const text = globalThis.document?.getElementById("tgpage")?.textContent;
+  if (!text) return null;
+  const bytes = Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
+  return JSON.parse(new TextDecoder().decode(bytes)) as Frozen;
+}
+
+export const frozen: Frozen | null = readHead();
+
+export function frozenDevice(ordinal: number | undefined): FrozenDevice | null {
+  return frozen?.devices.find((one) => one.ordinal === ordinal) ?? null;
+}
+
+let opened: AnswerBook | null = null;
+
+function book(): AnswerBook {
+  if (opened === null) {
+    const blocks = document.querySelectorAll("script.tgblock");
+    opened = new AnswerBook(blocks.length, (index) => blocks[index]?.textContent ?? "");
+  }
+  return opened;
+}
+
+/** What went wrong, in two sentences; see ApiError. */
+export interface Refusal {
+  what: string;
+  hint: string;
+}
+
+export function refusalOf(path: string, device: FrozenDevice | null): Refusal {
+  if (path === "allocation" && device !== null) {
+    const [some, all] = [device.allocations, device.allocations_drawn];
+    const count = some.toLocaleString("en-US");
+    const of = all.toLocaleString("en-US");
+    return {
+      what: "This page holds no details of this block.",
+      hint: `Only the ${count} largest of the ${of} blocks that it draws carry details. ${OPEN_HINT}`,
+    };
+  }
+  return { what: "An exported page cannot answer this.", hint: OPEN_HINT };
+}
+
+/** The body of an answer, or why there is none. */
+export async function frozenAnswer(url: string): Promise<Uint8Array<ArrayBuffer> | Refusal> {
+  if (typeof DecompressionStream === "undefined") {
+    return {
+      what: "This browser cannot unpack the page.",
+      hint: "Chromium 80, Firefox 113, Safari 16.4 and what is newer can.",
+    };
+  }
+  try {
+    const body = await book().find(url);
+    if (body !== null) return body;
+  } catch {
+    return {
+      what: "The data inside this page are damaged.",
+      hint: "It may have been cut off on its way: ask for the file again.",
+    };
+  }
+  const path = url.replace(/^api\//, "").split("?")[0] ?? "";
+  return refusalOf(path, frozen?.devices[0] ?? null);
+}
+
+/** The nearest tile at or above an address that is in the page. */
+export function frozenTile(of: FrozenDevice, level: number, index: number, columns: number) {
+  let at = { level, index };
+  if (level < of.finest_level) {
+    at = { level: of.finest_level, index: Math.floor(index / 2 ** (of.finest_level - level)) };
+  }
+  for (; at.level < of.coarsest_level; at = { level: at.level + 1, index: at.index >> 1 }) {
+    const span = columns * 2 ** at.level;
+    if (at.index >= Math.floor(of.from / span) && at.index <= Math.floor(of.to / span)) break;
+  }
+  return at;
+}
