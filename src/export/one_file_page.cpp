@@ -96,8 +96,8 @@ base::Status addCore(const PageQuestion& question, Work& work, PagePack& pack) {
   return addFlames(question.ask, question.analysed, *work.chosen.device, work.page.range, pack);
 }
 
-base::Status addDevice(const PageQuestion& question, Work& work, size_t most_bytes,
-                       PagePack& pack) {
+base::Status addDevice(const PageQuestion& question, Work& work, SharedStacks& stacks,
+                       size_t most_bytes, PagePack& pack) {
   const analysis::DeviceAnalysis& device = *work.chosen.device;
   PageDevice& page = work.page;
   size_t used = pack.htmlBytes();
@@ -112,14 +112,14 @@ base::Status addDevice(const PageQuestion& question, Work& work, size_t most_byt
     pack.append(std::move(pyramid.pack));
   }
   TG_ASSIGN_OR_RETURN(Details details, detailsOf(question.ask, question.analysed, work.links, drawn,
-                                                 shareOf(left(), kDetailsShare)));
+                                                 stacks, shareOf(left(), kDetailsShare)));
   page.allocations = details.allocations;
   page.allocations_drawn = std::max(drawn.size(), details.allocations);
   page.least_bytes = details.least_bytes;
   pack.append(std::move(details.pack));
   if (page.events > 0) {
     TG_ASSIGN_OR_RETURN(Places places, placesOf(question.ask, question.analysed, device, page.range,
-                                                work.links, left()));
+                                                work.links, stacks, left()));
     page.places = places.steps;
     pack.append(std::move(places.pack));
   }
@@ -175,9 +175,10 @@ base::Result<OneFilePage> oneFilePage(const PageQuestion& question) {
   pack.close();
   if (frame + pack.htmlBytes() > question.most_bytes) return tooSmall(question, "the overview");
 
+  SharedStacks stacks;
   for (size_t i = 0; i < works.size(); ++i) {
     size_t left = question.most_bytes - frame - pack.htmlBytes();
-    base::Status added = addDevice(question, works[i], left / (works.size() - i), pack);
+    base::Status added = addDevice(question, works[i], stacks, left / (works.size() - i), pack);
     if (!added.ok() && added.error().kind == base::ErrorKind::kLimit) {
       return tooSmall(question, "a picture of " + works[i].page.label);
     }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 
 #include "analysis/oom.h"
@@ -79,12 +80,13 @@ base::Status addAnswer(const Ask& ask, std::string key, PagePack& pack) {
   return base::okStatus();
 }
 
-base::Result<PagePack> describe(const Ask& ask, int32_t ordinal, const std::set<Step>& steps,
-                                const std::set<Step>& coloured, size_t most_bytes) {
+base::Result<PagePack> describe(const Ask& ask, SharedStacks& stacks, int32_t ordinal,
+                                const std::set<Step>& steps, const std::set<Step>& coloured,
+                                size_t most_bytes) {
   PagePack pack;
   for (Step step : steps) {
     TG_RETURN_IF_ERROR(
-        addAnswer(ask, fmt::format("at?axis=step&device={}&x={}", ordinal, step), pack));
+        stacks.add(ask, fmt::format("at?axis=step&device={}&x={}", ordinal, step), pack));
     if (pack.htmlBytes() > most_bytes) break;
   }
   pack.close();
@@ -101,21 +103,32 @@ base::Result<PagePack> describe(const Ask& ask, int32_t ordinal, const std::set<
   return pack;
 }
 
-base::Result<PagePack> describeBlocks(const Ask& ask, const model::Allocations& a,
+base::Result<PagePack> describeBlocks(const Ask& ask, SharedStacks& stacks,
                                       std::span<const uint32_t> rows) {
-  std::vector<uint32_t> sorted(rows.begin(), rows.end());
-  // One after the other they share their stack, which gzip then writes once.
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [&](uint32_t x, uint32_t y) { return a.stack[x].value < a.stack[y].value; });
   PagePack pack;
-  for (uint32_t row : sorted) {
-    TG_RETURN_IF_ERROR(addAnswer(ask, fmt::format("allocation?id={}", row), pack));
+  for (uint32_t row : rows) {
+    TG_RETURN_IF_ERROR(stacks.add(ask, fmt::format("allocation?id={}", row), pack));
   }
   pack.close();
   return pack;
 }
 
 }  // namespace
+
+base::Status SharedStacks::add(const Ask& ask, std::string key, PagePack& pack) {
+  constexpr std::string_view kShared = "{\"shared\":";
+  TG_ASSIGN_OR_RETURN(std::string body, ask(key + "&stacks=shared"));
+  size_t at = body.find(kShared);
+  uint32_t id = 0;
+  const char* end = body.data() + body.size();
+  bool shared = at != std::string::npos &&
+                std::from_chars(body.data() + at + kShared.size(), end, id).ec == std::errc();
+  if (shared && known_.insert(id).second) {
+    TG_RETURN_IF_ERROR(addAnswer(ask, fmt::format("stack?id={}", id), pack));
+  }
+  pack.add(std::move(key), body);
+  return base::okStatus();
+}
 
 Links linksOf(const json& overview) {
   Links links;
@@ -141,25 +154,31 @@ Links linksOf(const json& overview) {
 
 base::Result<Places> placesOf(const Ask& ask, const AnalysedTrace& analysed,
                               const DeviceAnalysis& device, analysis::StepRange range,
-                              const Links& links, size_t most_bytes) {
+                              const Links& links, SharedStacks& stacks, size_t most_bytes) {
   std::set<Step> marked = markedSteps(analysed, device, range, links);
   for (size_t columns = kMostPlaces;; columns /= 2) {
     bool least = columns < kFewestPlaces;
     std::set<Step> wanted = marked;
+    if (least) wanted = {range.first, range.last, device.totals.peakActive().step};
     std::set<Step> coloured = {device.totals.peakActive().step, range.last};
     if (!least) {
       addHighest(device, range, static_cast<uint32_t>(columns), wanted);
       addHighest(device, range, std::min(kOtherLegends, static_cast<uint32_t>(columns)), coloured);
     }
+    SharedStacks shared = stacks;
     TG_ASSIGN_OR_RETURN(PagePack pack,
-                        describe(ask, device.device.ordinal, wanted, coloured, most_bytes));
-    if (pack.htmlBytes() <= most_bytes) return Places{std::move(pack), wanted.size()};
+                        describe(ask, shared, device.device.ordinal, wanted, coloured, most_bytes));
+    if (pack.htmlBytes() <= most_bytes) {
+      stacks = std::move(shared);
+      return Places{std::move(pack), wanted.size()};
+    }
     if (least) return Places{};
   }
 }
 
 base::Result<Details> detailsOf(const Ask& ask, const AnalysedTrace& analysed, const Links& links,
-                                std::span<const uint32_t> drawn, size_t most_bytes) {
+                                std::span<const uint32_t> drawn, SharedStacks& stacks,
+                                size_t most_bytes) {
   const model::Allocations& a = analysed.trace.allocations;
   std::set<uint32_t> linked(links.allocations.begin(), links.allocations.end());
   std::erase_if(linked, [&](uint32_t row) { return row >= a.size(); });
@@ -177,11 +196,14 @@ base::Result<Details> detailsOf(const Ask& ask, const AnalysedTrace& analysed, c
   for (size_t begin = 0; begin < rows.size() && size >= kSmallestBatch;) {
     size_t end = std::min(rows.size(), begin + size);
     size_t left = most_bytes - std::min(most_bytes, details.pack.htmlBytes());
-    TG_ASSIGN_OR_RETURN(PagePack pack, describeBlocks(ask, a, {rows.data() + begin, end - begin}));
+    SharedStacks shared = stacks;
+    TG_ASSIGN_OR_RETURN(PagePack pack,
+                        describeBlocks(ask, shared, {rows.data() + begin, end - begin}));
     if (pack.htmlBytes() > left) {
       size /= 2;
       continue;
     }
+    stacks = std::move(shared);
     details.pack.append(std::move(pack));
     details.allocations = begin = end;
     if (end > first) details.least_bytes = a.block_bytes[rows[end - 1]];

@@ -24,7 +24,16 @@ base::Result<Response> answerPick(const Question& question) {
 base::Result<Response> answerAllocation(const Question& question) {
   TG_ASSIGN_OR_RETURN(OpenFile * file, fileOf(question));
   TG_ASSIGN_OR_RETURN(uint32_t row, allocationOf(question, *file));
-  return jsonResponse(allocationJson(*file, row));
+  TG_ASSIGN_OR_RETURN(Stacks stacks, stacksOf(question));
+  return jsonResponse(allocationJson(*file, row, stacks));
+}
+
+base::Result<Response> answerStack(const Question& question) {
+  TG_ASSIGN_OR_RETURN(OpenFile * file, fileOf(question));
+  auto total = static_cast<int64_t>(file->analysed->trace.stacks.size());
+  if (total == 0) return notUsable("This file has no stacks");
+  TG_ASSIGN_OR_RETURN(int64_t id, question.params.integer("id", 0, total - 1));
+  return jsonResponse(stackJson(*file->analysed, model::StackId(static_cast<uint32_t>(id))));
 }
 
 base::Result<Response> answerNeighbour(const Question& question) {

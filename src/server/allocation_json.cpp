@@ -35,7 +35,7 @@ json siblingsJson(OpenFile& file, uint32_t row) {
 
 }  // namespace
 
-json allocationJson(OpenFile& file, uint32_t row) {
+json allocationJson(OpenFile& file, uint32_t row, Stacks stacks) {
   const model::Trace& trace = file.analysed->trace;
   const model::Allocations& a = trace.allocations;
   const model::Device& device = trace.deviceOfAllocation(model::AllocationId(row));
@@ -65,7 +65,7 @@ json allocationJson(OpenFile& file, uint32_t row) {
             {"free_time_us", free_seen ? timeOf(a.last_step[row]) : json()},
             {"live_at_end", view::liveAtEnd(trace, device, row)},
             {"category", textOrNull(trace, a.category, row)},
-            {"stack", stackJson(*file.analysed, a.stack[row])},
+            {"stack", stackJson(*file.analysed, a.stack[row], stacks)},
             {"stack_is_of_free", a.has(row, model::kStackIsOfFree)},
             {"label", shownText(file.analysed->labels.label(a.stack[row]))},
             {"compile_context",

@@ -8,7 +8,7 @@ namespace tidegauge::server {
 
 // {id, address_id, address, total_bytes, kind}, null for none.
 json segmentJson(const model::Trace& trace, model::SegmentId segment);
-json allocationJson(OpenFile& file, uint32_t row);
+json allocationJson(OpenFile& file, uint32_t row, Stacks stacks = Stacks::kWhole);
 // null for none.
 json allocationJson(OpenFile& file, std::optional<uint32_t> row);
 

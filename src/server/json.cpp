@@ -61,6 +61,11 @@ json stackJson(const analysis::AnalysedTrace& analysed, model::StackId stack) {
   return {{"id", stack.value}, {"depth", trace.stacks.depth(stack)}, {"frames", std::move(frames)}};
 }
 
+json stackJson(const analysis::AnalysedTrace& analysed, model::StackId stack, Stacks how) {
+  if (how == Stacks::kWhole || !stack.valid()) return stackJson(analysed, stack);
+  return {{"shared", stack.value}};
+}
+
 json streamJson(const model::Trace& trace, model::StreamId stream) {
   if (!stream.valid()) return nullptr;
   return {{"id", stream.value}, {"raw", fmt::format("{:#x}", trace.streams[stream.index()].raw)}};

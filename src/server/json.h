@@ -37,6 +37,9 @@ using exporting::totalsJson;
 // At most kMostFrames rows; "depth" tells how many frames there are.
 inline constexpr size_t kMostFrames = 2000;
 json stackJson(const analysis::AnalysedTrace& analysed, model::StackId stack);
+// Who asks for many answers asks for each stack once: {"shared": id}, or null.
+enum class Stacks : uint8_t { kWhole, kShared };
+json stackJson(const analysis::AnalysedTrace& analysed, model::StackId stack, Stacks how);
 json streamJson(const model::Trace& trace, model::StreamId stream);
 json poolJson(const model::Trace& trace, model::PoolId pool);
 

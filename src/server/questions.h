@@ -42,6 +42,8 @@ base::Result<Place> placeOf(const Question& question);
 base::Result<view::XRange> rangeOf(const Question& question, const Place& place,
                                    uint32_t most_columns);
 base::Result<view::Axis> axisOf(const Question& question, const Place& place);
+// `stacks`: whole, or shared.
+base::Result<Stacks> stacksOf(const Question& question);
 // A row of the file's allocations.
 base::Result<uint32_t> allocationOf(const Question& question, const OpenFile& file);
 // A query may run this long; the page shows it (session.time_limit_s).
@@ -64,6 +66,7 @@ base::Result<Response> answerLegend(const Question& question);
 
 base::Result<Response> answerPick(const Question& question);
 base::Result<Response> answerAllocation(const Question& question);
+base::Result<Response> answerStack(const Question& question);
 base::Result<Response> answerNeighbour(const Question& question);
 
 base::Result<Response> answerSearch(const Question& question);

@@ -15,6 +15,7 @@ std::span<const Route> routes() {
       {"shape", Method::kGet, answerShape, Lane::kPicture},
       {"pick", Method::kGet, answerPick, Lane::kPicture},
       {"allocation", Method::kGet, answerAllocation, Lane::kPicture},
+      {"stack", Method::kGet, answerStack, Lane::kPicture},
       {"neighbour", Method::kGet, answerNeighbour, Lane::kPicture},
       {"search", Method::kGet, answerSearch, Lane::kText},
       {"hit", Method::kGet, answerHit, Lane::kText},
@@ -86,6 +87,12 @@ base::Result<view::XRange> rangeOf(const Question& question, const Place& place,
     return notUsable("x0 must be less than x1, and both less than 2^53");
   }
   return range;
+}
+
+base::Result<Stacks> stacksOf(const Question& question) {
+  std::string how = question.params.text("stacks", "whole");
+  if (how != "whole" && how != "shared") return notUsable("stacks must be whole or shared");
+  return how == "shared" ? Stacks::kShared : Stacks::kWhole;
 }
 
 base::Result<uint32_t> allocationOf(const Question& question, const OpenFile& file) {

@@ -28,7 +28,7 @@ std::vector<json> annotationNames(const model::Trace& trace, const std::vector<u
   return names;
 }
 
-json eventJson(const OpenFile& file, const model::Device& device, view::Step step) {
+json eventJson(const OpenFile& file, const model::Device& device, view::Step step, Stacks stacks) {
   const model::Trace& trace = file.analysed->trace;
   uint64_t event = device.event_begin + step;
   if (event >= device.event_end) return nullptr;
@@ -46,7 +46,7 @@ json eventJson(const OpenFile& file, const model::Device& device, view::Step ste
           {"stream", streamJson(trace, e.stream[event])},
           {"allocation_id", of_block ? subject : json()},
           {"segment_id", of_segment ? subject : json()},
-          {"stack", stackJson(*file.analysed, e.stack[event])},
+          {"stack", stackJson(*file.analysed, e.stack[event], stacks)},
           {"compile_context", textOrNull(trace, e.compile_context, event)},
           {"metadata", textOrNull(trace, e.metadata, event)}};
 }
@@ -131,6 +131,7 @@ base::Result<Response> answerAt(const Question& question) {
   TG_ASSIGN_OR_RETURN(Place place, placeOf(question));
   TG_ASSIGN_OR_RETURN(view::Axis axis, axisOf(question, place));
   TG_ASSIGN_OR_RETURN(double x, question.params.number("x"));
+  TG_ASSIGN_OR_RETURN(Stacks stacks, stacksOf(question));
   const analysis::DeviceAnalysis& device = *place.device;
   view::Step step = stepAtX(device, axis, x);
   analysis::ByProvenance known = analysis::byProvenance(*place.file->analysed, device, step);
@@ -142,7 +143,7 @@ base::Result<Response> answerAt(const Question& question) {
                         {{"traced_bytes", known.traced_bytes},
                          {"older_bytes", known.older_bytes},
                          {"lost_bytes", known.lost_bytes}}},
-                       {"event", eventJson(*place.file, device.device, step)},
+                       {"event", eventJson(*place.file, device.device, step, stacks)},
                        {"annotations_total", around.size()},
                        {"annotations", annotationNames(place.file->analysed->trace, around)}});
 }

@@ -1,9 +1,14 @@
-import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { AnswerBook, keyOf, nearest, nearKey, rowsOfPlanes } from "./answer_book";
 import { type FrozenDevice, frozenTile, refusalOf } from "./frozen";
 
-function bookOf(bodies: Record<string, string>): AnswerBook {
+async function packed(bytes: BlobPart): Promise<string> {
+  const stream = new Blob([bytes]).stream().pipeThrough(new CompressionStream("gzip"));
+  const out = new Uint8Array(await new Response(stream).arrayBuffer());
+  return btoa(String.fromCharCode(...out));
+}
+
+async function bookOf(bodies: Record<string, string>): Promise<AnswerBook> {
   const keys = Object.keys(bodies);
   const encoded = keys.map((key) => new TextEncoder().encode(bodies[key]));
   const begin = encoded.map((_, i) =>
@@ -15,9 +20,10 @@ function bookOf(bodies: Record<string, string>): AnswerBook {
     begin,
     bytes: encoded.map((one) => one.length),
   };
-  const blocks = [Buffer.concat(encoded), Buffer.from(JSON.stringify(index))].map((one) =>
-    gzipSync(one).toString("base64"),
-  );
+  const blocks = [
+    await packed(Object.values(bodies).join("")),
+    await packed(JSON.stringify(index)),
+  ];
   return new AnswerBook(blocks.length, (i) => blocks[i] ?? "");
 }
 
@@ -28,7 +34,7 @@ async function text(book: AnswerBook, url: string): Promise<string | null> {
 
 describe("the answers inside an exported page", () => {
   it("are found whatever the order of the parameters is", async () => {
-    const book = bookOf({ session: "S", "overview?device=0": "O" });
+    const book = await bookOf({ session: "S", "overview?device=0": "O" });
     expect(await text(book, "api/session")).toBe("S");
     expect(await text(book, "api/overview?file=0&device=0")).toBe("O");
     expect(await text(book, "api/overview?file=0&device=1")).toBeNull();
@@ -37,7 +43,7 @@ describe("the answers inside an exported page", () => {
 
   it("are the nearest for a step that was not asked", async () => {
     const key = (x: number) => `at?axis=step&device=0&x=${x}`;
-    const book = bookOf({ [key(10)]: "ten", [key(100)]: "hundred", [key(9)]: "nine" });
+    const book = await bookOf({ [key(10)]: "ten", [key(100)]: "hundred", [key(9)]: "nine" });
     const at = (x: number) => text(book, `api/at?file=0&device=0&axis=step&x=${x}`);
     expect(await at(10)).toBe("ten");
     expect(await at(0)).toBe("nine");
@@ -47,6 +53,14 @@ describe("the answers inside an exported page", () => {
     expect(await text(book, "api/at?file=0&device=1&axis=step&x=10")).toBeNull();
     // other parameters must be met: a filter that the page cannot apply is no small difference
     expect(await text(book, "api/at?device=0&axis=step&x=10&filter=size:1")).toBeNull();
+  });
+
+  it("get the stack back that they share", async () => {
+    const stack = '{"id":812,"frames":["$&"]}';
+    const told = '{"label":"{\\"shared\\":9}","stack":{"shared":812}}';
+    const book = await bookOf({ "allocation?id=1": told, "stack?id=812": stack });
+    const answer = JSON.parse((await text(book, "api/allocation?file=0&id=1")) ?? "");
+    expect(answer).toEqual({ label: '{"shared":9}', stack: { id: 812, frames: ["$&"] } });
   });
 
   it("say when a block is damaged", async () => {

@@ -19,6 +19,10 @@ const MOST_UNPACKED = 24;
 const TILE_HEAD_BYTES = 64;
 const QUAD_BYTES = 32;
 
+const WITH_STACK = /^(at|allocation)\?/;
+/** Inside of a text of the file the quotes would be escaped. */
+const SHARED = /\{"shared":(\d+)\}/;
+
 /** The parameter that a question may be off by: the nearest answer there is will do. */
 const NEAREST: Record<string, string> = { at: "x", legend: "step", flame: "step" };
 
@@ -94,13 +98,30 @@ export class AnswerBook {
     this.opened ??= this.open();
     await this.opened;
     const key = keyOf(url);
-    const found = this.entries.get(key) ?? this.entries.get(this.nearestKey(key) ?? "");
+    const body = await this.body(this.entries.has(key) ? key : (this.nearestKey(key) ?? ""));
+    if (body === null) return null;
+    if (key.startsWith("tile?")) {
+      return rowsOfPlanes(body, TILE_HEAD_BYTES, QUAD_BYTES) as Uint8Array<ArrayBuffer>;
+    }
+    return WITH_STACK.test(key) ? this.withStack(body) : body;
+  }
+
+  private async body(key: string): Promise<Uint8Array<ArrayBuffer> | null> {
+    const found = this.entries.get(key);
     if (!found) return null;
     const block = await this.unpackBlock(found.block);
     if (found.begin + found.bytes > block.length) throw new RangeError("the block is too short");
-    const body = block.slice(found.begin, found.begin + found.bytes);
-    if (!key.startsWith("tile?")) return body;
-    return rowsOfPlanes(body, TILE_HEAD_BYTES, QUAD_BYTES) as Uint8Array<ArrayBuffer>;
+    return block.slice(found.begin, found.begin + found.bytes);
+  }
+
+  /** Many answers have the same stack: it is in the page once. */
+  private async withStack(body: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
+    const text = new TextDecoder().decode(body);
+    const shared = SHARED.exec(text);
+    const stack = shared && (await this.body(`stack?id=${shared[1]}`));
+    if (!shared || !stack) return body;
+    const whole = text.replace(shared[0], () => new TextDecoder().decode(stack));
+    return new TextEncoder().encode(whole) as Uint8Array<ArrayBuffer>;
   }
 
   private async open(): Promise<void> {

@@ -151,9 +151,12 @@ function Exported({ of }: { of: Frozen }) {
       title={title.replace("see it", "see the map, the state, tables and SQL")}
     >
       <span class="tag">Exported page</span>
-      {(device.value?.events ?? 0) > 0 && <span class="faint">{steps}</span>}
-      <span class="faint opt">
-        {of.written} · {of.version}
+      <span class="faint">
+        {(device.value?.events ?? 0) > 0 && steps}
+        <span class="opt">
+          {" "}
+          · {of.written} · tidegauge {of.version}
+        </span>
       </span>
     </span>
   );

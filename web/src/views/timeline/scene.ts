@@ -266,7 +266,7 @@ export class TimelineScene {
     this.painter.resize(width, height, ratio);
     this.painter.draw(placeTiles(frame, width, height), this.currentLook(frame));
     const widest = (value: (one: Shown) => number) => Math.max(0, ...frame.shown.map(value));
-    this.listener.onResolution(
+    this.listener.onResolution?.(
       widest((one) => one.column),
       widest((one) => one.tile.thresholdBytes),
     );

@@ -15,7 +15,7 @@ export interface Listener {
   onError: (error: unknown) => void;
   onDrawnBy: (name: string) => void;
   /** what a column of the picture stands for, and the lowest block that is drawn as itself */
-  onResolution: (steps: number, bytes: number) => void;
+  onResolution?: (steps: number, bytes: number) => void;
 }
 
 export interface Subject {
