@@ -1,0 +1,81 @@
+#include "cli/new_file.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "cli/output.h"
+
+namespace tidegauge::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+class NewFileTest : public ::testing::Test {
+ protected:
+  NewFileTest() {
+    std::string name = (fs::temp_directory_path() / "new_file_XXXXXX").string();
+    folder_ = ::mkdtemp(name.data());
+  }
+  ~NewFileTest() override { fs::remove_all(folder_); }
+
+  std::string at(const std::string& name) const { return (folder_ / name).string(); }
+  static std::string textOf(const std::string& path) {
+    std::stringstream text;
+    text << std::ifstream(path).rdbuf();
+    return text.str();
+  }
+  size_t files() const {
+    return static_cast<size_t>(std::distance(fs::directory_iterator(folder_), {}));
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(NewFileTest, AppearsWholeAndAlone) {
+  NewFile file(at("out"), false);
+  EXPECT_EQ(file.refuse(), 0);
+  EXPECT_EQ(file.write("text"), 0);
+  EXPECT_EQ(textOf(at("out")), "text");
+  EXPECT_EQ(files(), 1u) << "no part is left";
+}
+
+TEST_F(NewFileTest, WritesOverAFileOnlyIfTold) {
+  std::ofstream(at("out")) << "old";
+  EXPECT_EQ(NewFile(at("out"), false).refuse(), 2);
+  EXPECT_EQ(NewFile(at("out"), false).write("new"), 2) << "it came while the work was done";
+  EXPECT_EQ(textOf(at("out")), "old");
+  EXPECT_EQ(NewFile(at("out"), true).refuse(), 0);
+  EXPECT_EQ(NewFile(at("out"), true).write("new"), 0);
+  EXPECT_EQ(textOf(at("out")), "new");
+  EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(NewFileTest, ALinkStaysALink) {
+  std::ofstream(at("real")) << "old";
+  fs::create_symlink("real", at("link"));
+  EXPECT_EQ(NewFile(at("link"), false).refuse(), 2);
+  EXPECT_EQ(NewFile(at("link"), true).write("new"), 0);
+  EXPECT_TRUE(fs::is_symlink(at("link")));
+  EXPECT_EQ(textOf(at("real")), "new");
+}
+
+TEST_F(NewFileTest, FoldersAndMissingFoldersAreErrors) {
+  EXPECT_EQ(NewFile(folder_.string(), true).refuse(), 2);
+  EXPECT_EQ(NewFile(at("absent/out"), false).write("text"), kNotWritten);
+  EXPECT_EQ(files(), 0u);
+}
+
+TEST_F(NewFileTest, AFullDiskIsAnErrorAndADeviceStaysADevice) {
+  if (!fs::exists("/dev/full")) GTEST_SKIP() << "this system has no /dev/full; Linux has";
+  NewFile file("/dev/full", true);
+  EXPECT_EQ(file.refuse(), 0);
+  EXPECT_EQ(file.write("text"), kNotWritten);
+  EXPECT_TRUE(fs::is_character_file("/dev/full"));
+}
+
+}  // namespace
+}  // namespace tidegauge::cli
