@@ -5,6 +5,8 @@
 * data/oracle: what PyTorch's own allocator did, with its own statistics beside each file. Peaks,
   numbers of allocations, driver calls and out-of-memory events must be equal, not close.
 
+* data/snapshots through `tidegauge export`: each page is at most 5 MB.
+
 Needs the shared data (TIDEGAUGE_SHARED); without it the test is skipped (exit code 77).
 """
 import json
@@ -12,6 +14,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import unittest
 
 SHARED = pathlib.Path(os.environ.get("TIDEGAUGE_SHARED", "../shared")) / "data"
@@ -79,6 +82,21 @@ class Snapshots(unittest.TestCase):
     def test_snapshots_inside_a_trace_agree(self):
         found = self.snapshot("snapshots-inside-trace-torch22")
         self.assertEqual([i for i in found["issues"] if i["kind"] == "snapshot_checksum"], [])
+
+
+class Pages(unittest.TestCase):
+    def test_every_file_fits_into_a_page_that_can_be_sent(self):
+        for path in sorted((SHARED / "snapshots").glob("*.zst")):
+            with self.subTest(path.name), tempfile.TemporaryDirectory() as folder:
+                page = pathlib.Path(folder, "page.html")
+                run = subprocess.run([BINARY, "export", str(path), "--to", "html", "-o", str(page)],
+                                     capture_output=True, text=True, timeout=300, check=False)
+                if run.returncode == 4:
+                    self.skipTest("this build has no page: configure it with TIDEGAUGE_WEB=ON")
+                self.assertEqual(run.returncode, 0, run.stderr)
+                size = page.stat().st_size
+                self.assertLessEqual(size, 5_000_000)
+                self.assertIn(f"({size:,} bytes)", run.stdout)
 
 
 class Oracle(unittest.TestCase):

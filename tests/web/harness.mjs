@@ -3,8 +3,9 @@
 //   TIDEGAUGE_BINARY   the program (also TIDEGAUGE_BIN); without it everything is skipped
 //   TIDEGAUGE_SHARED   folder with the shared snapshots, else ../shared beside the checkout
 //   TIDEGAUGE_CHROMIUM the browser, else chromium on the PATH
+//   TIDEGAUGE_FIREFOX  for two_browsers.mjs; else firefox-esr or firefox on the PATH
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { accessSync, constants, existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { delimiter, join } from "node:path";
@@ -12,7 +13,7 @@ import { after, before } from "node:test";
 import { fileURLToPath } from "node:url";
 
 // the packages of the page are installed beside it
-const require = createRequire(new URL("../../web/package.json", import.meta.url));
+export const require = createRequire(new URL("../../web/package.json", import.meta.url));
 export const { chromium } = require("playwright-core");
 const AXE = require.resolve("axe-core/axe.min.js");
 
@@ -27,7 +28,7 @@ export function shared(name) {
   return join(folder, "data", "snapshots", name);
 }
 
-function onPath(names) {
+export function onPath(names) {
   for (const folder of (process.env.PATH ?? "").split(delimiter)) {
     for (const name of names) {
       try {
@@ -57,6 +58,11 @@ export function whyNot() {
 /** Why a test with this shared file cannot run, or false. */
 export function withoutFile(path) {
   return existsSync(path) ? false : `${path} is not here: set TIDEGAUGE_SHARED`;
+}
+
+/** Runs the program to its end: `{ status, stdout, stderr }`. */
+export function run(args) {
+  return spawnSync(binary, args, { encoding: "utf8", timeout: START_MS, maxBuffer: 1 << 28 });
 }
 
 /** Runs `tidegauge view FILES` and answers its address. */
@@ -154,7 +160,7 @@ export async function use(browser, url, body, options) {
 /** What axe-core says about the page: one line a rule. */
 export async function axeComplaints(page) {
   // evaluated by the debugger, where the page's policy does not reach
-  await page.evaluate(readFileSync(AXE, "utf8"));
+  await page.evaluate(`${readFileSync(AXE, "utf8")}; null`);
   const found = await page.evaluate(async () => {
     const { violations } = await window.axe.run(document, {
       runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],

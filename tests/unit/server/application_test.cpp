@@ -69,6 +69,18 @@ T at(const std::string& bytes, size_t offset) {
   return value;
 }
 
+TEST_F(ApplicationTest, StacksCanBeAskedForOnce) {
+  json whole = getJson("api/allocation?id=0");
+  json shared = getJson("api/allocation?id=0&stacks=shared");
+  ASSERT_TRUE(whole["stack"].is_object());
+  EXPECT_EQ(shared["stack"], json({{"shared", whole["stack"]["id"]}}));
+  EXPECT_EQ(getJson("api/stack?id=" + whole["stack"]["id"].dump()), whole["stack"]);
+  json step = getJson("api/at?device=0&axis=step&x=1&stacks=shared");
+  EXPECT_TRUE(step["event"]["stack"].contains("shared"));
+  EXPECT_EQ(get("api/allocation?id=0&stacks=none").status, 400);
+  EXPECT_EQ(get("api/stack?id=4000000000").status, 400);
+}
+
 TEST_F(ApplicationTest, DescribesTheFiles) {
   json session = getJson("api/session");
   ASSERT_EQ(session["files"].size(), 2u);
