@@ -22,7 +22,7 @@ constexpr size_t kFewestPlaces = 16;
 constexpr size_t kMostOoms = 100;
 constexpr size_t kMostPhases = 200;
 constexpr uint32_t kOtherLegends = 64;  // places with the legends of the other colours
-constexpr size_t kLiveFlames = 8;
+constexpr size_t kMostCursors = 8;
 constexpr size_t kBatch = 1024;
 constexpr size_t kSmallestBatch = 32;
 constexpr const char* kOtherColours[] = {"category", "stream", "pool", "size", "age", "provenance"};
@@ -39,6 +39,17 @@ void linksOfParams(const json& link, Links& links) {
   if (chosen != params.end() && chosen->is_number_unsigned()) {
     links.allocations.push_back(chosen->get<uint32_t>());
   }
+}
+
+// Where the page's cursor stands before it is moved: on an out-of-memory event, else the peak.
+std::set<Step> cursorSteps(const AnalysedTrace& analysed, const DeviceAnalysis& device,
+                           analysis::StepRange range) {
+  std::set<Step> steps = {device.totals.peakActive().step, range.first, range.last};
+  for (const analysis::OomReport& oom : analysis::oomsOf(analysed, device, 0)) {
+    if (steps.size() == kMostCursors) break;
+    steps.insert(oom.step);
+  }
+  return steps;
 }
 
 // The steps that matter, whatever the room.
@@ -159,7 +170,7 @@ base::Result<Places> placesOf(const Ask& ask, const AnalysedTrace& analysed,
   for (size_t columns = kMostPlaces;; columns /= 2) {
     bool least = columns < kFewestPlaces;
     std::set<Step> wanted = marked;
-    if (least) wanted = {range.first, range.last, device.totals.peakActive().step};
+    if (least) wanted = cursorSteps(analysed, device, range);
     std::set<Step> coloured = {device.totals.peakActive().step, range.last};
     if (!least) {
       addHighest(device, range, static_cast<uint32_t>(columns), wanted);
@@ -216,13 +227,7 @@ base::Status addFlames(const Ask& ask, const AnalysedTrace& analysed, const Devi
   int32_t ordinal = device.device.ordinal;
   std::string subject = fmt::format("flame?device={}&frames=all", ordinal);
   TG_RETURN_IF_ERROR(addAnswer(ask, subject + "&of=peak", pack));
-  // Where the page's cursor may stand: on an out-of-memory event, the peak, the ends.
-  std::set<Step> live = {device.totals.peakActive().step, range.first, range.last};
-  for (const analysis::OomReport& oom : analysis::oomsOf(analysed, device, 0)) {
-    if (live.size() == kLiveFlames) break;
-    live.insert(oom.step);
-  }
-  for (Step step : live) {
+  for (Step step : cursorSteps(analysed, device, range)) {
     TG_RETURN_IF_ERROR(addAnswer(ask, fmt::format("{}&of=live&step={}", subject, step), pack));
   }
   if (device.totals.steps() == 0) return base::okStatus();

@@ -108,7 +108,7 @@ describe("the tile that stands for one that is not in the page", () => {
   });
 
   it("has words for what is not there", () => {
-    expect(refusalOf("allocation", of).hint).toMatch(/1,200 largest of the 3,400 blocks/);
-    expect(refusalOf("sql", of).hint).toMatch(/tidegauge view/);
+    expect(refusalOf("allocation", [of]).hint).toMatch(/1,200 largest of the 3,400 blocks/);
+    expect(refusalOf("sql", [of]).hint).toMatch(/tidegauge view/);
   });
 });

@@ -57,11 +57,11 @@ export interface Refusal {
   hint: string;
 }
 
-export function refusalOf(path: string, device: FrozenDevice | null): Refusal {
-  if (path === "allocation" && device !== null) {
-    const [some, all] = [device.allocations, device.allocations_drawn];
-    const count = some.toLocaleString("en-US");
-    const of = all.toLocaleString("en-US");
+export function refusalOf(path: string, devices: readonly FrozenDevice[]): Refusal {
+  if (path === "allocation") {
+    const sum = (value: (one: FrozenDevice) => number) =>
+      devices.reduce((before, one) => before + value(one), 0).toLocaleString("en-US");
+    const [count, of] = [sum((one) => one.allocations), sum((one) => one.allocations_drawn)];
     return {
       what: "This page holds no details of this block.",
       hint: `Only the ${count} largest of the ${of} blocks that it draws carry details. ${OPEN_HINT}`,
@@ -88,7 +88,7 @@ export async function frozenAnswer(url: string): Promise<Uint8Array<ArrayBuffer>
     };
   }
   const path = url.replace(/^api\//, "").split("?")[0] ?? "";
-  return refusalOf(path, frozen?.devices[0] ?? null);
+  return refusalOf(path, frozen?.devices ?? []);
 }
 
 /** The nearest tile at or above an address that is in the page. */
