@@ -10,6 +10,7 @@
 #include "base/ascii.h"
 #include "base/format.h"
 #include "base/text_layout.h"
+#include "cli/category_options.h"
 #include "cli/new_file.h"
 #include "cli/open_trace.h"
 #include "cli/output.h"
@@ -30,6 +31,7 @@ struct ExportOptions {
   std::string to;
   std::string output;
   exporting::Selection selection;
+  std::string categories;
   std::string most_bytes = "5000000";
   bool force = false;
 };
@@ -117,7 +119,9 @@ std::string summaryOf(const exporting::OneFilePage& page, const std::string& pat
 int run(const ExportOptions& options) {
   NewFile file(options.output.empty() ? outputFor(options.file) : options.output, options.force);
   if (int exit_code = file.refuse(); exit_code != 0) return exit_code;
-  Opened opened = openTraces({options.file});
+  auto rules = readRules(options.categories);
+  if (!rules.ok()) return reportError(rules.error());
+  Opened opened = openTraces({options.file}, rules.value());
   if (opened.traces.empty()) return opened.exit_code;
   if (opened.traces.size() > 1) {
     return usageError(fmt::format("{} holds {} recordings, and a page shows one", options.file,
@@ -125,14 +129,15 @@ int run(const ExportOptions& options) {
                       "Unpack it, and export one of them");
   }
   const analysis::AnalysedTrace& analysed = *opened.traces.front();
-  auto devices = exporting::choose(analysed, options.selection);
-  if (!devices.ok()) return reportError(devices.error());
+  auto choice = exporting::choose(analysed, options.selection);
+  if (!choice.ok()) return reportError(choice.error());
+  sayAbsent(choice.value());
 
   server::Application application(server::openSession(std::move(opened.traces)),
                                   server::Gate("export", 1));
   auto page =
       exporting::oneFilePage({.analysed = analysed,
-                              .devices = std::move(devices).value(),
+                              .devices = std::move(choice).value().devices,
                               .ask = askerOf(application),
                               .shell = assets::oneFilePage(),
                               .written = today(),
@@ -163,6 +168,7 @@ void addExportCommand(CLI::App& app, int& exit_code) {
                    "Default: FILE's name with .html, here; - = standard output")
       ->type_name("OUT");
   addSelectionOptions(*command, options->selection, "--until");
+  addCategoriesOption(*command, options->categories);
   command
       ->add_option("--max-size", options->most_bytes,
                    "Largest file, in bytes or as 3MiB: decides how far one can zoom")

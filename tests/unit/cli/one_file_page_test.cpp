@@ -44,7 +44,7 @@ class OneFilePageTest : public ::testing::Test {
 
   base::Result<OneFilePage> page(Selection selection = {}, size_t most_bytes = 5'000'000) {
     return oneFilePage({.analysed = *analysed_,
-                        .devices = choose(*analysed_, selection).value(),
+                        .devices = choose(*analysed_, selection).value().devices,
                         .ask = [this](const std::string& question) { return ask(question); },
                         .shell = kShell,
                         .written = "2026-11-21",
