@@ -85,6 +85,7 @@ exporting::Ask askerOf(server::Application& application) {
 
 std::string rangeText(const exporting::PageDevice& device) {
   if (device.events == 0) return "the final state, there are no events";
+  if (device.whole && device.events == 1) return "its one step";
   if (device.whole) return fmt::format("all {}", base::counted(device.events, "step"));
   return fmt::format("steps {} to {} of {}", base::withCommas(device.range.first),
                      base::withCommas(device.range.last), base::withCommas(device.events));
