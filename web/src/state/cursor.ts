@@ -8,6 +8,7 @@ import {
   type LegendBy,
   type StateAt,
 } from "../api/contract";
+import type { Domain } from "./domain";
 import { worstOom } from "./ooms";
 import { device, follow, hoverStep, page, pictured, place } from "./store";
 
@@ -23,6 +24,13 @@ export const stateAt = follow<StateAt>(() => {
   if (!pictured.value || !place.value || !device.value || device.value.events === 0) return null;
   return { path: "at", params: { ...place.value, axis: "step", x: cursorStep.value } };
 }, true);
+
+/** Where the cursor stands on an axis, from its base; null while nobody knows when its step was. */
+export function cursorPosition(domain: Domain): number | null {
+  if (domain.axis === "step") return cursorStep.value + 0.5;
+  const at = stateAt.value.data;
+  return at?.time_us == null ? null : at.time_us - domain.base;
+}
 
 /** The pointer's step, with a little delay: a sweep over the picture must not ask for every step. */
 const restingStep = signal<number | null>(null);

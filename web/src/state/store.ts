@@ -76,6 +76,8 @@ export function flushHash(): void {
 /** Changes the state. `push` makes a step of the browser's history: views, files, jumps. */
 export function go(patch: Partial<PageState>, push = false): void {
   const next = { ...page.value, ...patch };
+  // the time of another cursor
+  if ("at" in patch && !("t" in patch)) next.t = null;
   if (push) {
     flushHash();
     page.value = next;

@@ -2,16 +2,13 @@
 import { getJson } from "../../api/client";
 import type { Allocation } from "../../api/contract";
 import { colourings, cursorStep, selection } from "../../state/cursor";
-import { clearMark, jump, mark } from "../../state/marks";
 import { attempt } from "../../state/notes";
 import { go, page, place } from "../../state/store";
 import { focusPicture } from "./focus";
-import { zoomHeight } from "./input";
+import { markKey, stepBack } from "./mark_keys";
+import { showEverything, windowKey } from "./moves";
 import type { TimelineScene } from "./scene";
-import { everything, lifeOf, panBy, zoomAt } from "./window";
-
-const PAN_SHARE = 0.12;
-const ZOOM = 1.35;
+import { lifeOf } from "./window";
 
 export function timelineKey(
   event: KeyboardEvent,
@@ -21,50 +18,12 @@ export function timelineKey(
 ): boolean {
   const { subject } = scene;
   if (!subject) return false;
-  const { domain } = subject;
-  const pan = (share: number) => {
-    const [low, high] = scene.target;
-    scene.moveTo(panBy([low, high], (high - low) * share, domain), false);
-    moved();
-  };
-  const zoom = (factor: number) => {
-    const { x } = scene;
-    const inside = (at: number | null | undefined) =>
-      at !== null && at !== undefined && at >= x[0] && at <= x[1] ? at : null;
-    const at = inside(scene.hover?.position) ?? inside(scene.cursor) ?? (x[0] + x[1]) / 2;
-    scene.moveTo(zoomAt(x, at, factor, domain), false);
-    moved();
-  };
+  if (windowKey(event, scene, [scene.hover?.position, scene.cursor], moved)) return true;
+  if (markKey(event)) return true;
   switch (event.key) {
-    case "a":
-    case "ArrowLeft":
-      pan(-PAN_SHARE);
-      return true;
-    case "d":
-    case "ArrowRight":
-      pan(PAN_SHARE);
-      return true;
-    case "w":
-    case "+":
-    case "=":
-      zoom(1 / ZOOM);
-      return true;
-    case "s":
-    case "-":
-      zoom(ZOOM);
-      return true;
-    case "W":
-      zoomHeight(scene, null, 1 / ZOOM);
-      moved();
-      return true;
-    case "S":
-      zoomHeight(scene, null, ZOOM);
-      moved();
-      return true;
     case "f":
       scene.y = null;
-      scene.moveTo(everything(domain), true);
-      moved();
+      showEverything(scene, moved);
       return true;
     case "z":
       zoomToSelection(scene, moved);
@@ -81,21 +40,9 @@ export function timelineKey(
     case "ArrowDown":
       attempt(neighbour("down"));
       return true;
-    case "n":
-      jump(1);
+    case "g":
+      nextColour();
       return true;
-    case "N":
-      jump(-1);
-      return true;
-    case "o":
-      if (mark.value) go({ only: !page.value.only });
-      return true;
-    case "g": {
-      const list = colourings.value;
-      const next = list[(list.indexOf(page.value.colour) + 1) % list.length];
-      if (next) go({ colour: next });
-      return true;
-    }
     case "Escape":
       stepBack();
       return true;
@@ -104,14 +51,14 @@ export function timelineKey(
   }
 }
 
-/** The selection first, then the mark, then a cursor that was put somewhere. */
-function stepBack(): void {
-  if (page.value.sel !== null) go({ sel: null });
-  else if (page.value.mark !== null) clearMark();
-  else if (page.value.at !== null) go({ at: null });
+/** Colours by the next thing that this file can be coloured by. */
+export function nextColour(): void {
+  const list = colourings.value;
+  const next = list[(list.indexOf(page.value.colour) + 1) % list.length];
+  if (next) go({ colour: next });
 }
 
-async function neighbour(direction: "up" | "down"): Promise<void> {
+export async function neighbour(direction: "up" | "down"): Promise<void> {
   const at = place.value;
   if (!at) return;
   const step = cursorStep.value;
