@@ -98,7 +98,7 @@ TEST_F(ApplicationTest, SendsTilesAsTheContractSays) {
 }
 
 TEST_F(ApplicationTest, SendsTilesOfNoMoreQuadsThanAsked) {
-  const std::string tile = "api/tile?file=1&x0=0&x1=400&columns=400&y0=0&y1=1e12&px=1";
+  const std::string tile = "api/tile?file=1&x0=0&x1=400&columns=40&y0=0&y1=1e12&px=1";
   uint32_t all = at<uint32_t>(get(tile).body, 8);
   Response few = get(tile + "&quads=100");
   ASSERT_EQ(few.status, 200) << few.body;

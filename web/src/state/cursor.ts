@@ -9,6 +9,7 @@ import {
   type StateAt,
 } from "../api/contract";
 import type { Domain } from "./domain";
+import { LANES_VIEW } from "./lanes";
 import { worstOom } from "./ooms";
 import { device, follow, hoverStep, page, pictured, place } from "./store";
 
@@ -43,11 +44,13 @@ effect(() => {
   }, 90);
 });
 
+const WITH_LEGEND: readonly string[] = ["timeline", LANES_VIEW];
+
 /** The legend follows the pointer, and returns to the cursor when the pointer leaves. */
 export const legendStep = computed(() => restingStep.value ?? cursorStep.value);
 
 export const legend = follow<Legend>(() => {
-  if (!pictured.value || !place.value || page.value.view !== "timeline") return null;
+  if (!pictured.value || !place.value || !WITH_LEGEND.includes(page.value.view)) return null;
   return {
     path: "legend",
     params: { ...place.value, step: legendStep.value, by: page.value.colour },
@@ -70,7 +73,10 @@ export const selection = follow<Allocation>(() =>
 
 /** Only some files name categories; then the legend has a row with a slot. */
 const categories = follow<Legend>(() =>
-  pictured.value && place.value && page.value.view === "timeline" && (device.value?.events ?? 0) > 0
+  pictured.value &&
+  place.value &&
+  WITH_LEGEND.includes(page.value.view) &&
+  (device.value?.events ?? 0) > 0
     ? { path: "legend", params: { ...place.value, step: cursorStep.value, by: "category" } }
     : null,
 );

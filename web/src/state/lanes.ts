@@ -8,6 +8,9 @@ import type { DeviceInfo, FileInfo } from "../api/contract";
 import { type Domain, domainOf, noTimeBecause, stepDomain, timeDomain } from "./domain";
 import type { Alignment, Axis } from "./page_state";
 
+/** The view that shows them. */
+export const LANES_VIEW = "lanes";
+
 export interface Lane {
   key: string;
   file: number;

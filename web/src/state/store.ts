@@ -91,12 +91,16 @@ export function go(patch: Partial<PageState>, push = false): void {
 }
 
 /** Another file or device: what belongs to the old one goes. */
-export function goPlace(fileId: number, ordinal: number | null): void {
-  notes.value = [];
+export function placePatch(fileId: number, ordinal: number | null): Partial<PageState> {
   const other = fileId !== file.peek()?.id;
   const filter = other ? withoutFileTerms(page.peek().filter) : page.peek().filter;
   const ways = { sandwich: null, zoom: [], span: null };
-  go({ ...ways, ...NOWHERE, filter, file: fileId, device: ordinal }, true);
+  return { ...ways, ...NOWHERE, filter, file: fileId, device: ordinal };
+}
+
+export function goPlace(fileId: number, ordinal: number | null): void {
+  notes.value = [];
+  go(placePatch(fileId, ordinal), true);
 }
 
 /** Links to views that this page does not have are not shown. */

@@ -1,7 +1,7 @@
 // The list of keys. A modal dialog: Escape closes it, focus returns to where it was.
 import { useEffect, useRef } from "preact/hooks";
 import { helpOpen } from "../state/store";
-import { VIEWS } from "../views/registry";
+import { offeredViews } from "../views/registry";
 import { Icon } from "./icons";
 
 const GROUPS: readonly { title: string; keys: readonly [string, readonly string[]][] }[] = [
@@ -17,6 +17,19 @@ const GROUPS: readonly { title: string; keys: readonly [string, readonly string[
       ["Next block above, below", ["↑", "↓"]],
       ["Colour by the next thing", ["g"]],
       ["Step or time", ["x"]],
+    ],
+  },
+  {
+    title: "Side by side",
+    keys: [
+      ["Lane above, below", ["↑", "↓"]],
+      ["First, last lane", ["Home", "End"]],
+      ["Its own timeline", ["Enter"]],
+      ["Next block above, below", ["⇧↑", "⇧↓"]],
+      ["Sort by the next thing", ["m", "M"]],
+      ["Compare to median or first", ["b"]],
+      ["Same scale or own", ["v"]],
+      ["Align by clock or first event", ["l"]],
     ],
   },
   {
@@ -74,6 +87,7 @@ const GROUPS: readonly { title: string; keys: readonly [string, readonly string[
     title: "Page",
     keys: [
       ["Inspector", ["i"]],
+      ["Side by side and back", ["L"]],
       ["Copy link", ["c"]],
       ["Theme", ["t"]],
       ["This list", ["?"]],
@@ -90,7 +104,7 @@ export function Help() {
   const close = () => {
     helpOpen.value = false;
   };
-  const views = VIEWS.map((view, i) => [view.title, [`${i + 1}`]] as [string, string[]]);
+  const views = offeredViews().map((view, i) => [view.title, [`${i + 1}`]] as [string, string[]]);
   return (
     <dialog class="help" ref={dialog} aria-labelledby="help-title" onClose={close}>
       <header>

@@ -10,7 +10,7 @@ import { RETRY_AFTER_MS } from "../../gl/answer_cache";
 import { palette } from "../../gl/colours";
 import { Glass } from "../../gl/glass";
 import { type Filter, type Look, NO_FILTER, type Painter, parseRgba } from "../../gl/painter";
-import { MOST_TILE_QUADS } from "../../gl/quad_budget";
+import { columnsPerPicture, MOST_TILE_QUADS } from "../../gl/quad_budget";
 import { STACK_PAINTERS } from "../../gl/stack_painters";
 import type { Domain } from "../../state/domain";
 import type { Range } from "../../state/url";
@@ -31,6 +31,8 @@ import { between, zoomedBytes } from "./window";
 import { stillWanted, XWindow } from "./x_window";
 
 const FIT_MS = 160;
+/** Six tiles of 8,000 quads, however wide the screen is. */
+const MOST_COLUMNS = columnsPerPicture(1);
 
 export class TimelineScene {
   readonly stats: Stats = { quads: 0, tiles: 0, frames: 0, lastTileMs: 0, waiting: 0 };
@@ -217,7 +219,7 @@ export class TimelineScene {
 
   private ask(width: number, height: number): Ask {
     const { x, bytes, choice } = this;
-    return { x, y: bytes, width, height, choice, quads: MOST_TILE_QUADS };
+    return { x, y: bytes, width, height, choice, quads: MOST_TILE_QUADS, columns: MOST_COLUMNS };
   }
 
   private paint(now: number): void {
@@ -259,6 +261,7 @@ export class TimelineScene {
     drawFront(front, frame);
     drawMinimap(this.canvases.minimap, this.tokens, {
       domain: subject.domain,
+      end: subject.domain.end,
       x: this.x,
       coarse: this.source.coarse(),
       ooms: this.ooms,

@@ -51,14 +51,13 @@ export interface Ask {
   choice: Choice;
   /** at most this many quads in a tile; see gl/quad_budget.ts */
   quads: number;
+  /** a column is wider than a device pixel where there would be more of them */
+  columns: number;
 }
 
 function choiceKey({ choice, quads }: Ask): string {
   return `${choice.mark ?? ""}/${choice.filter ?? ""}/${quads}`;
 }
-
-/** Six tiles of at most 8,000 quads: less than 50,000 in a frame, however wide the screen is. */
-const MOST_COLUMNS = 2560;
 
 export class Source {
   private place: Place = { file: 0, device: 0 };
@@ -137,6 +136,11 @@ export class Source {
     return out;
   }
 
+  /** Asks for that only; when nothing else of the recording is seen. */
+  coarseWant() {
+    return this.lineWant(this.coarsest(), 0);
+  }
+
   /** The whole recording in at most 512 columns: for the minimap. */
   coarse(): LineTile | null {
     const level = this.coarsest();
@@ -150,7 +154,7 @@ export class Source {
 
   private addresses(ask: Ask) {
     const unitsPerPixel = (ask.x[1] - ask.x[0]) / Math.max(1, ask.width);
-    const least = levelFor((ask.x[1] - ask.x[0]) / MOST_COLUMNS);
+    const least = levelFor((ask.x[1] - ask.x[0]) / ask.columns);
     const level = Math.min(this.coarsest(), Math.max(least, levelFor(unitsPerPixel)));
     const rowLevel = rowLevelFor((ask.y[1] - ask.y[0]) / Math.max(1, ask.height));
     const rows = tilesIn(ask.y[0], ask.y[1], rowSpan(rowLevel), Number.MAX_SAFE_INTEGER);
