@@ -4,7 +4,7 @@
 //   TIDEGAUGE_SHARED   folder with the shared snapshots, else ../shared beside the checkout
 //   TIDEGAUGE_CHROMIUM the browser, else chromium on the PATH
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { accessSync, constants, existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { delimiter, join } from "node:path";
@@ -57,6 +57,12 @@ export function whyNot() {
 /** Why a test with this shared file cannot run, or false. */
 export function withoutFile(path) {
   return existsSync(path) ? false : `${path} is not here: set TIDEGAUGE_SHARED`;
+}
+
+/** Writes a synthetic snapshot with tools/make_snapshot. */
+export function generate(path, ...options) {
+  const made = spawnSync("python3", [join(ROOT, "tools", "make_snapshot"), ...options, "-o", path]);
+  assert.equal(made.status, 0, `make_snapshot: ${made.error ?? made.stderr}`);
 }
 
 /** Runs `tidegauge view FILES` and answers its address. */

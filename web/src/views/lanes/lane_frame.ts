@@ -36,9 +36,9 @@ export interface LaneFrame extends Frame {
 
 const ABOVE = 9;
 const BELOW = 7;
-/** From here on there is room for phases and words in the picture. */
+/** From here on there is room for phases, and for words in the picture. */
 export const TALL = 150;
-const TALLER = 280;
+export const TALLER = 280;
 
 export interface RowsOf {
   lanes: readonly PlacedLane[];

@@ -4,34 +4,34 @@ import type { LaneLayout } from "../../state/lane_order";
 import type { PlacedLane } from "../../state/lanes";
 import { page } from "../../state/store";
 import { Amount, Bytes, Name } from "../../ui/text";
-import { bytesIn, bytesText, type Quantity, sharedUnit } from "../../ui/units";
+import { bytesIn, type Quantity, sharedUnit, type Unit } from "../../ui/units";
 import { visible } from "../../ui/visible";
-import { against, currentKey, facts, lanes, reference, values } from "./model";
+import { against, currentKey, facts, lanes, oneFile, reference, values } from "./model";
 
-/** "+166 MiB", "−12.0 MiB"; nothing where there is nothing to compare. */
-export function differenceText(bytes: number | null, of: number | null): string {
-  if (bytes === null || of === null) return "";
-  const by = bytes - of;
-  if (by === 0) return "0";
-  return `${by > 0 ? "+" : "−"}${bytesText(Math.abs(by))}`;
+/** Differences of all lanes share a unit too. */
+function differenceUnit(): Unit {
+  const of = reference.value ?? 0;
+  return sharedUnit(0, ...facts.value.map(({ cursorBytes }) => (cursorBytes ?? of) - of));
 }
 
 function Difference({ lane }: { lane: PlacedLane }) {
   const bytes = values.value.get(lane.key)?.activeBytes ?? null;
   const first = lanes.value[0]?.key === lane.key;
   if (against.value === "first" && first) return <dd class="dif faint">first</dd>;
-  const text = differenceText(bytes, reference.value);
-  const look = text.startsWith("+") ? "more" : text.startsWith("−") ? "less" : "faint";
+  if (bytes === null || reference.value === null) return <dd class="dif" />;
+  const by = bytes - reference.value;
+  const look = by > 0 ? "more" : by < 0 ? "less" : "faint";
+  const { number, unit } = bytesIn(by, differenceUnit());
   const what = against.value === "first" ? "the first lane" : "the median of all lanes";
   return (
     <dd class={`dif num ${look}`} title={`Live at the cursor, compared with ${what}`}>
-      {text}
+      {by === 0 ? "0" : `${by > 0 ? "+" : ""}${number} ${unit}`}
     </dd>
   );
 }
 
 /** Lanes are compared: their figures share a unit. */
-function unitFor() {
+function unitFor(): Unit {
   const live = facts.value.flatMap(({ cursorBytes }) => cursorBytes ?? []);
   return sharedUnit(...live, ...[...values.value.values()].map((one) => one.reservedBytes), 0);
 }
@@ -54,6 +54,27 @@ function Figures({ lane }: { lane: PlacedLane }) {
         <Amount quantity={show(value.reservedBytes)} />
       </dd>
     </dl>
+  );
+}
+
+const LONG_NAME = 26;
+const NAME_END = 16;
+
+/** Devices of one file go by their device. Of a long name the end stays: ranks are counted there. */
+function LaneName({ lane }: { lane: PlacedLane }) {
+  if (oneFile.value) return <b class="cut">{lane.device.label}</b>;
+  const cut = lane.name.length > LONG_NAME ? lane.name.length - NAME_END : lane.name.length;
+  return (
+    <>
+      <span class="mono cut">
+        <Name text={lane.name.slice(0, cut)} />
+      </span>
+      {cut < lane.name.length && (
+        <span class="mono tail">
+          <Name text={lane.name.slice(cut)} />
+        </span>
+      )}
+    </>
   );
 }
 
@@ -88,16 +109,16 @@ function LaneRow({
       onClick={onChoose}
       onDblClick={onOpen}
     >
-      <div class="lname" title={visible(`${lane.name}, ${device.label}`)}>
-        <span class="mono cut">
-          <Name text={lane.name} />
-        </span>
-        {ooms > 0 && <span class="tag is-danger">{ooms === 1 ? "OOM" : `${ooms} OOM`}</span>}
+      <div class="lbox">
+        <div class="lname" title={visible(`${lane.name}, ${device.label}`)}>
+          <LaneName lane={lane} />
+          {ooms > 0 && <span class="tag is-danger">{ooms === 1 ? "OOM" : `${ooms} OOM`}</span>}
+        </div>
+        <div class="lpeak cut">
+          {oneFile.value ? "" : `${device.label} · `}high water <Bytes value={peak} />
+        </div>
+        <Figures lane={lane} />
       </div>
-      <div class="lpeak cut">
-        {device.label} · peak <Bytes value={peak} />
-      </div>
-      <Figures lane={lane} />
     </div>
   );
 }

@@ -90,7 +90,7 @@ export function LanesHead({ onFit }: { onFit: () => void }) {
   return (
     <header class="viewhead laneshead">
       <h1>Side by side</h1>
-      <span class="sub cut">{lanes.value.length} recordings, one window, one cursor</span>
+      <span class="sub cut">{lanes.value.length} recordings</span>
       <MarkChip />
       <Pick
         name="Sort"
@@ -145,8 +145,8 @@ export function LanesHead({ onFit }: { onFit: () => void }) {
           onChoose={(key) => go({ align: key as Alignment })}
         />
       )}
-      <button type="button" class="btn quiet" title="Fit  f" onClick={onFit}>
-        Fit <kbd class="opt">f</kbd>
+      <button type="button" class="btn quiet opt" title="Fit  f" onClick={onFit}>
+        Fit <kbd>f</kbd>
       </button>
     </header>
   );

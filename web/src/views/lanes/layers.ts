@@ -2,7 +2,8 @@
 import type { Domain } from "../../state/domain";
 import type { Range } from "../../state/url";
 import { font, horizontal, label, plate, type Surface, vertical } from "../../ui/plot";
-import { bytesText, integer, seconds } from "../../ui/units";
+import { timeTickLabel } from "../../ui/ticks";
+import { bytesText, integer } from "../../ui/units";
 import { clip, drawBack } from "../timeline/back_layer";
 import { drawBands } from "../timeline/bands";
 import { type Plot, toX } from "../timeline/frame";
@@ -11,7 +12,7 @@ import { sampleAt } from "../timeline/line_sampler";
 import { drawOoms, drawPlates } from "../timeline/ooms";
 import { drawSelected, veilHovered } from "../timeline/selected";
 import { drawAxis } from "../timeline/x_axis";
-import { type LaneFrame, type Row, TALL } from "./lane_frame";
+import { type LaneFrame, type Row, TALL, TALLER } from "./lane_frame";
 
 const LABELS_APART = 34;
 
@@ -42,20 +43,20 @@ export function drawNoLane(s: Surface, row: Row, lanesBottom: number): void {
 
 export function drawLaneFront(s: Surface, frame: LaneFrame, lanesBottom: number): void {
   const { row, plot } = frame;
-  const tall = row.bottom - row.top >= TALL;
+  const words = row.bottom - row.top >= TALLER;
   within(s, row, lanesBottom, () => {
     s.c.save();
     clip(s, frame);
     drawLines(s, frame);
-    drawCeiling(s, frame, tall);
+    drawCeiling(s, frame, words);
     veilHovered(s, frame);
     drawSelected(s, frame);
-    drawHighWater(s, frame, tall);
+    drawHighWater(s, frame, words);
     s.c.restore();
     if (frame.y[0] > 0) drawTornEdge(s, frame);
     horizontal(s, plot.left, plot.right, plot.bottom, s.token("axis"));
     drawBands(s, frame);
-    if (tall) drawOoms(s, frame);
+    if (words) drawOoms(s, frame);
     else drawOomLines(s, frame);
   });
 }
@@ -81,30 +82,36 @@ export interface Over {
 
 export function drawOver(s: Surface, over: Over, frames: readonly LaneFrame[]): void {
   const { plot } = over;
-  drawAxis(s, { ...over, annotations: [], lanes: 0 });
-  if (over.cursor !== null) drawCursor(s, over, over.cursor);
+  const taken = over.cursor === null ? null : drawCursorPlate(s, over, over.cursor);
+  drawAxis(s, { ...over, annotations: [], lanes: 0 }, taken ?? undefined);
   if (over.hover === null) return;
   const x = toX(over, over.hover);
   vertical(s, x, plot.top, plot.bottom, s.token("ink-2"), [2, 2]);
   for (const frame of frames) drawReading(s, frame, over.hover, plot.bottom);
 }
 
-/** One line through all lanes, with its place on the axis. */
-function drawCursor(s: Surface, over: Over, position: number): void {
+/** One line through all lanes, below what is drawn of each. */
+export function drawCursor(s: Surface, { plot, x, cursor }: Over): void {
+  if (cursor === null || cursor < x[0] || cursor > x[1]) return;
+  vertical(s, toX({ plot, x }, cursor), plot.top, plot.bottom, s.token("ink"), [3, 3]);
+}
+
+function drawCursorPlate(s: Surface, over: Over, position: number) {
   const { plot, domain, x } = over;
-  if (position < x[0] || position > x[1]) return;
-  const pixel = toX(over, position);
-  vertical(s, pixel, plot.top, plot.bottom, s.token("ink"), [3, 3]);
-  const text = domain.axis === "step" ? `step ${integer(Math.floor(position))}` : seconds(position);
-  plate(s, text, pixel, plot.bottom + 13, { align: "center" });
+  if (position < x[0] || position > x[1]) return null;
+  const text =
+    domain.axis === "step"
+      ? `step ${integer(Math.floor(position))}`
+      : timeTickLabel(position, (x[1] - x[0]) / 1000);
+  return plate(s, text, toX(over, position), plot.bottom + 13, { align: "center" });
 }
 
 /** The level under the pointer in every lane, beside the line. */
 function drawReading(s: Surface, frame: LaneFrame, hover: number, lanesBottom: number): void {
   const own = hover - frame.row.lane.offset;
   const sample = sampleAt(frame.samples, own);
-  const y = Math.max(0, frame.row.top) + 13;
-  if (!sample || Number.isNaN(sample.activeMax) || y + 10 > lanesBottom) return;
+  const y = frame.plot.bottom - 11;
+  if (!sample || Number.isNaN(sample.activeMax) || y < 8 || y + 8 > lanesBottom) return;
   const x = toX(frame, own);
   const text = bytesText(sample.activeMax);
   font(s, 11, 500);

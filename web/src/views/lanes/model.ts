@@ -22,6 +22,9 @@ export const lanes = computed(() => lanesOf(session.value?.files ?? []));
 /** Worth a view of its own. */
 export const severalLanes = computed(() => lanes.value.length > 1);
 
+/** Then the devices tell the lanes apart. */
+export const oneFile = computed(() => (session.value?.files ?? []).length === 1);
+
 export const currentKey = computed(() =>
   place.value ? laneKey(place.value.file, place.value.device) : "",
 );

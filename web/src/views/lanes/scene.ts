@@ -1,43 +1,33 @@
 // The lanes as a machine: one window, one glass and one store of tiles for all of them. Only lanes
 // in sight ask for tiles; together they stay within the quads of one frame.
-import type { Annotation, LegendBy } from "../../api/contract";
+import type { Annotation } from "../../api/contract";
 import { RETRY_AFTER_MS } from "../../gl/answer_cache";
-import { palette } from "../../gl/colours";
 import { Glass } from "../../gl/glass";
-import { type Look, NO_FILTER, type Painter, parseRgba } from "../../gl/painter";
-import { columnsPerPicture, FRAME_QUADS, fitting, quadsPerTile } from "../../gl/quad_budget";
+import type { Painter } from "../../gl/painter";
 import { STACK_PAINTERS } from "../../gl/stack_painters";
 import type { Domain } from "../../state/domain";
 import { laneLayout } from "../../state/lane_order";
 import type { PlacedLane, SharedAxis } from "../../state/lanes";
 import type { Range } from "../../state/url";
-import { pixelRatio, surface, Tokens } from "../../ui/plot";
+import { pixelRatio, surface } from "../../ui/plot";
 import { oomMarks } from "../timeline/feed";
 import { AXIS_HEIGHT, type Plot, type ShapeMark } from "../timeline/frame";
 import { samples } from "../timeline/line_sampler";
-import { drawMinimap } from "../timeline/minimap";
 import type { Movable } from "../timeline/moves";
 import { type Under, underPixel } from "../timeline/pick";
 import type { Canvases, Listener, Stats } from "../timeline/scene_parts";
-import { type Ask, type Choice, type Shown, Source } from "../timeline/source";
+import { Source } from "../timeline/source";
 import { placeTiles } from "../timeline/strata";
 import { TileStore } from "../timeline/tile_store";
 import { zoomedBytes } from "../timeline/window";
 import { XWindow } from "../timeline/x_window";
+import { asksOf, type LaneAsk, quadsIn, shift, withinBudget } from "./budget";
 import { commonReach, type LaneFrame, type Row, reachOf, rowsInSight } from "./lane_frame";
-import { drawLaneBack, drawLaneFront, drawNoLane, drawOver } from "./layers";
+import { drawLaneMinimap } from "./lane_minimap";
+import { drawCursor, drawLaneBack, drawLaneFront, drawNoLane, drawOver, type Over } from "./layers";
+import { type LaneLook, LaneLooks } from "./looks";
 
 const NO_BANDS: readonly Annotation[] = [];
-const NO_CHOICE: Choice = { mark: null, filter: null };
-
-/** How lanes are coloured, and what their tiles flag. */
-export interface LaneLook {
-  mode: LegendBy;
-  /** the step that ages count to */
-  ageAt: (lane: PlacedLane) => number;
-  choice: (lane: PlacedLane) => Choice;
-  only: boolean;
-}
 
 export interface UnderLane {
   lane: PlacedLane;
@@ -66,9 +56,7 @@ export class LanesScene implements Movable {
   private readonly store: TileStore;
   private readonly sources = new Map<string, Source>();
   private readonly window = new XWindow();
-  private tokens = new Tokens();
-  private look: LaneLook | null = null;
-  private looks = new Map<string, Look>();
+  private readonly looks = new LaneLooks();
   private reach: Range = [0, 1];
   private ticket = 0;
   private retry = 0;
@@ -130,14 +118,12 @@ export class LanesScene implements Movable {
   }
 
   setLook(look: LaneLook): void {
-    this.look = look;
-    this.looks.clear();
+    this.looks.set(look);
     this.redraw();
   }
 
   themeChanged(): void {
-    this.tokens = new Tokens();
-    this.looks.clear();
+    this.looks.themeChanged();
     this.redraw();
   }
 
@@ -197,7 +183,8 @@ export class LanesScene implements Movable {
   }
 
   private paint(now: number): void {
-    const { shared, tokens } = this;
+    const { shared } = this;
+    const { tokens } = this.looks;
     const back = surface(this.canvases.back, tokens);
     const front = surface(this.canvases.front, tokens);
     if (!shared || !back || !front) return;
@@ -215,43 +202,44 @@ export class LanesScene implements Movable {
     });
     const plot = this.rows[0]?.plot;
     if (!plot) return;
-    const asks = this.asks(Math.round((plot.right - plot.left) * ratio));
+    const asks = asksOf({
+      rows: this.rows,
+      sourceOf: (key) => this.sources.get(key),
+      x: this.x,
+      bytesOf: ({ lane }) => (this.own ? reachOf(lane) : (this.y ?? this.reach)),
+      choiceOf: ({ lane }) => this.looks.choice(lane),
+      width: Math.round((plot.right - plot.left) * ratio),
+    });
     this.askStore(asks);
-    this.frames = asks.map(([row, ask, source]) => this.frameOf(row, ask, source));
-    this.keepInBudget();
+    this.frames = withinBudget(asks.map((one) => this.frameOf(one)));
     for (const row of this.rows) if (!row.lane.domain) drawNoLane(front, row, bottom);
     for (const frame of this.frames) drawLaneBack(back, frame, bottom);
     this.paintStrata(plot, bottom, ratio);
+    const over: Over = {
+      domain: shared.domain,
+      x: this.x,
+      plot: { ...plot, head: 0, top: 0, bottom },
+      cursor: this.cursor,
+      hover: this.hover?.position ?? null,
+    };
+    drawCursor(front, over);
     for (const frame of this.frames) drawLaneFront(front, frame, bottom);
-    const { domain } = shared;
-    const over = { ...plot, head: 0, top: 0, bottom };
-    const hover = this.hover?.position ?? null;
-    drawOver(front, { domain, x: this.x, plot: over, cursor: this.cursor, hover }, this.frames);
-    this.paintMinimap(shared);
+    drawOver(front, over, this.frames);
+    drawLaneMinimap(this.canvases.minimap, tokens, {
+      shared,
+      key: this.current,
+      coarse: this.sources.get(this.current)?.coarse() ?? null,
+      x: this.x,
+    });
     this.stats.waiting = this.store.waiting;
     this.stats.frames += 1;
     this.onRows(this.rows);
     if (moving) this.redraw();
   }
 
-  private asks(width: number): [Row, Ask, Source][] {
-    const columns = columnsPerPicture(this.rows.length);
-    const list = this.rows.flatMap((row): [Row, Ask, Source][] => {
-      const source = this.sources.get(row.lane.key);
-      if (!source || !row.lane.domain || row.height <= 0) return [];
-      const y = this.own ? reachOf(row.lane) : (this.y ?? this.reach);
-      const choice = this.look?.choice(row.lane) ?? NO_CHOICE;
-      const x = shift(this.x, -row.lane.offset);
-      return [[row, { x, y, width, height: row.height, choice, quads: 0, columns }, source]];
-    });
-    const quads = quadsPerTile(list.reduce((sum, [, ask, of]) => sum + of.count(ask), 0));
-    for (const [, ask] of list) ask.quads = quads;
-    return list;
-  }
-
   /** What lies ahead of every lane comes after what is seen of any; and the minimap's lines. */
-  private askStore(asks: readonly [Row, Ask, Source][]): void {
-    const wants = asks.map(([row, ask, source]) =>
+  private askStore(asks: readonly LaneAsk[]): void {
+    const wants = asks.map(({ row, ask, source }) =>
       source.wants({ ...ask, x: shift(this.target, -row.lane.offset) }),
     );
     const coarse = this.sources.get(this.current)?.coarseWant();
@@ -261,7 +249,7 @@ export class LanesScene implements Movable {
     });
   }
 
-  private frameOf(row: Row, ask: Ask, source: Source): LaneFrame {
+  private frameOf({ row, ask, source }: LaneAsk): LaneFrame {
     const { lane, plot, bands } = row;
     const mine = lane.key === this.current;
     const domain = lane.domain as Domain;
@@ -287,22 +275,6 @@ export class LanesScene implements Movable {
     };
   }
 
-  /** The tiles that were asked for always fit together; what stands in for them may not. */
-  private keepInBudget(): void {
-    const all = this.frames.flatMap(({ shown }) => shown);
-    const quadsOf = (one: Shown) => one.tile.quads;
-    const sum = (list: readonly Shown[]) => list.reduce((total, one) => total + quadsOf(one), 0);
-    const exact = sum(all.filter((one) => !one.standsIn));
-    const kept = fitting(
-      all.filter((one) => one.standsIn),
-      FRAME_QUADS - exact,
-      quadsOf,
-    );
-    for (const frame of this.frames) {
-      frame.shown = frame.shown.filter((one) => !one.standsIn || kept.has(one));
-    }
-  }
-
   private paintStrata(plot: Plot, bottom: number, ratio: number): void {
     const width = Math.round((plot.right - plot.left) * ratio);
     const height = Math.round(bottom * ratio);
@@ -312,12 +284,12 @@ export class LanesScene implements Movable {
     painter.draw(
       this.frames.map((frame) => ({
         tiles: placeTiles(frame, width, frame.row.height, frame.row.lift),
-        look: this.lookOf(frame.row.lane),
+        look: this.looks.of(frame.row.lane),
       })),
     );
     const shown = this.frames.flatMap((frame) => frame.shown);
     this.stats.tiles = shown.length;
-    this.stats.quads = shown.reduce((sum, one) => sum + one.tile.quads, 0);
+    this.stats.quads = quadsIn(shown);
     this.stats.lanes = this.frames.map(({ row, y, plot: of }) => ({
       key: row.lane.key,
       top: of.top,
@@ -325,53 +297,4 @@ export class LanesScene implements Movable {
       bytesPerPixel: (y[1] - y[0]) / (of.bottom - of.top),
     }));
   }
-
-  private paintMinimap({ domain, lanes }: SharedAxis): void {
-    const lane = lanes.find(({ key }) => key === this.current);
-    const coarse = this.sources.get(this.current)?.coarse() ?? null;
-    const by = lane?.offset ?? 0;
-    drawMinimap(this.canvases.minimap, this.tokens, {
-      domain,
-      end: by + (lane?.domain?.end ?? 0),
-      x: this.x,
-      coarse: coarse && {
-        ...coarse,
-        x0: coarse.x0 + by,
-        from: coarse.from + by,
-        to: coarse.to + by,
-      },
-      ooms: lane?.domain
-        ? oomMarks(lane.device, lane.domain).map((one) => ({
-            ...one,
-            position: one.position + by,
-          }))
-        : [],
-    });
-  }
-
-  /** Colours are the same in all lanes; ages count to a step of each. */
-  private lookOf(lane: PlacedLane): Look {
-    const known = this.looks.get(lane.key);
-    if (known) return known;
-    const { look } = this;
-    const dark = document.documentElement.dataset.theme === "dark";
-    const marked = look?.choice(lane).mark != null;
-    const made: Look = {
-      palette: palette(this.tokens.get, dark),
-      seam: parseRgba(this.tokens.get("seam")),
-      by: {
-        mode: look?.mode ?? "stack",
-        ageAt: look?.ageAt(lane) ?? 0,
-        steps: Math.max(1, lane.device.events),
-      },
-      filter: NO_FILTER,
-      mark: !marked ? "none" : look?.only ? "only" : "fade",
-    };
-    this.looks.set(lane.key, made);
-    return made;
-  }
-}
-
-function shift([low, high]: Range, by: number): Range {
-  return [low + by, high + by];
 }
