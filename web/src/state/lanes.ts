@@ -62,7 +62,7 @@ export function clocksOverlap(domains: readonly Domain[]): boolean {
 }
 
 function whyNot(device: DeviceInfo, axis: Axis): string | null {
-  if (device.events === 0) return "no events: only the state at the end is known";
+  if (device.events === 0) return "it has no events, only the state at the end";
   return axis === "time" ? noTimeBecause(device) : null;
 }
 

@@ -73,20 +73,39 @@ export function checkLink(
     state = { ...state, view: "timeline" };
   }
   if (state.view !== LANES_VIEW) {
-    const domain = domainOf(device, state.axis);
-    return { state: checkPlace(state, device, domain, device.events, notes), notes };
+    const reach = reachOf([device], domainOf(device, state.axis));
+    return { state: checkPlace(state, device, reach, notes), notes };
   }
-  // side by side a range or a step may lie where only another recording has something
+  // side by side a place may lie where only another recording has something
   const { domain } = shareAxis(lanes, state.axis, state.align, laneKey(file.id, device.ordinal));
-  const steps = lanes.reduce((most, lane) => Math.max(most, lane.device.events), 0);
-  return { state: checkPlace(state, device, domain, steps, notes), notes };
+  const devices = lanes.map((lane) => lane.device);
+  return { state: checkPlace(state, device, reachOf(devices, domain), notes), notes };
+}
+
+/** How far that reaches which a view shows. */
+interface Reach {
+  domain: Domain;
+  steps: number;
+  bytes: number;
+}
+
+function reachOf(devices: readonly DeviceInfo[], domain: Domain): Reach {
+  const bytes = devices.flatMap(({ peak, ceiling_bytes }) => [
+    peak.reserved.bytes,
+    peak.active.bytes,
+    ceiling_bytes ?? 0,
+  ]);
+  return {
+    domain,
+    steps: devices.reduce((most, { events }) => Math.max(most, events), 0),
+    bytes: bytes.reduce((most, one) => Math.max(most, one), 1 << 20),
+  };
 }
 
 function checkPlace(
   wanted: PageState,
   device: DeviceInfo,
-  domain: Domain,
-  steps: number,
+  { domain, steps, bytes }: Reach,
   notes: string[],
 ): PageState {
   let state = wanted;
@@ -101,9 +120,8 @@ function checkPlace(
     );
     state = { ...state, x: null };
   }
-  const known = Math.max(device.peak.reserved.bytes, device.peak.active.bytes, 1 << 20);
   // a request that failed stands above everything that was reserved
-  const highest = REQUEST_ROOM * Math.max(known, device.ceiling_bytes ?? 0);
+  const highest = REQUEST_ROOM * bytes;
   if (state.y && (state.y[0] < 0 || state.y[0] >= highest || state.y[1] > MOST_HEIGHTS * highest)) {
     notes.push("The bytes of the link lie outside of the picture. The height is fitted instead.");
     state = { ...state, y: null };

@@ -5,6 +5,7 @@ import type { PlacedLane } from "../../state/lanes";
 import { go, page, placePatch } from "../../state/store";
 import type { PageState, Range } from "../../state/url";
 import { absolute } from "../timeline/window";
+import { reachOf } from "./lane_frame";
 import { currentKey, cursor, sharedFor, values } from "./model";
 
 /** What changes when the page speaks of another lane; window and cursor stay where they are seen. */
@@ -46,7 +47,8 @@ export function openLane(lane: PlacedLane, window: Range): void {
       ...(same ? {} : lanePatch(lane, window)),
       view: "timeline",
       x: inside && domain ? absolute([Math.max(0, low), high], domain) : null,
-      y: own ? null : y,
+      // not where this one has nothing
+      y: own || (y !== null && y[0] >= reachOf(lane)[1]) ? null : y,
       at: same && at !== null && at < lane.device.events ? at : shown,
       t: null,
       ...(same ? { sel } : {}),

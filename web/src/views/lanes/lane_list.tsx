@@ -40,8 +40,14 @@ function Figures({ lane }: { lane: PlacedLane }) {
   const value = values.value.get(lane.key);
   const unit = unitFor();
   const show = (bytes: number): Quantity => bytesIn(bytes, unit);
-  const nothing = lane.domain === null ? "no events" : "nothing recorded here";
-  if (!value) return <p class="faint none">{values.value.size > 0 ? nothing : "…"}</p>;
+  if (!value && lane.device.events === 0) {
+    return (
+      <p class="faint">
+        At the end <Bytes value={lane.device.final.active_bytes} /> active
+      </p>
+    );
+  }
+  if (!value) return <p class="faint">{values.value.size > 0 ? "nothing recorded here" : "…"}</p>;
   return (
     <dl>
       <dt>Active</dt>

@@ -36,7 +36,7 @@ export function drawLaneBack(s: Surface, frame: LaneFrame, lanesBottom: number):
 export function drawNoLane(s: Surface, row: Row, lanesBottom: number): void {
   within(s, row, lanesBottom, () => {
     font(s, 12);
-    const text = `Not shown here: ${row.lane.because ?? "no memory"}`;
+    const text = `Not shown: ${row.lane.because ?? ""}`;
     label(s, text, row.plot.left + 10, (row.top + row.bottom) / 2, { colour: s.token("ink-2") });
   });
 }
