@@ -96,6 +96,7 @@ export class LanesFeed {
     const same =
       known !== null && known.align === next.align && known.domain.axis === next.domain.axis;
     this.scene.setShared(next, same ? this.scene.target : relative(x, next.domain));
+    if (same) return;
     this.scene.y = y;
     this.written = JSON.stringify([x, y]);
   }

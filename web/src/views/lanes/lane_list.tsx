@@ -6,7 +6,7 @@ import { page } from "../../state/store";
 import { Amount, Bytes, Name } from "../../ui/text";
 import { bytesIn, type Quantity, sharedUnit, type Unit } from "../../ui/units";
 import { visible } from "../../ui/visible";
-import { against, currentKey, facts, lanes, oneFile, reference, values } from "./model";
+import { against, answered, currentKey, facts, lanes, oneFile, reference, values } from "./model";
 
 /** Differences of all lanes share a unit too. */
 function differenceUnit(): Unit {
@@ -47,7 +47,7 @@ function Figures({ lane }: { lane: PlacedLane }) {
       </p>
     );
   }
-  if (!value) return <p class="faint">{values.value.size > 0 ? "nothing recorded here" : "…"}</p>;
+  if (!value) return <p class="faint">{answered.value ? "nothing recorded here" : "…"}</p>;
   return (
     <dl>
       <dt>Active</dt>
@@ -63,7 +63,7 @@ function Figures({ lane }: { lane: PlacedLane }) {
   );
 }
 
-const LONG_NAME = 26;
+const LONG_NAME = 20;
 const NAME_END = 16;
 
 /** Devices of one file go by their device. Of a long name the end stays: ranks are counted there. */

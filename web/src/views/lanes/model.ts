@@ -17,6 +17,9 @@ export interface LaneValue {
 /** By the key of the lane; none: nothing was recorded there. values.ts asks for them. */
 export const values = signal<ReadonlyMap<string, LaneValue>>(new Map());
 
+/** False until the first of them are here. */
+export const answered = signal(false);
+
 export const lanes = computed(() => lanesOf(session.value?.files ?? []));
 
 /** Worth a view of its own. */

@@ -1,12 +1,12 @@
 // What is live and reserved in every lane at the cursor: the server's own figures, exact at any
 // zoom. All of one cursor are shown together, so that lanes do not change places one by one.
-import { effect } from "@preact/signals";
+import { batch, effect } from "@preact/signals";
 import { getJson, isAbort } from "../../api/client";
 import type { StateAt } from "../../api/contract";
 import { inLane, LANES_VIEW } from "../../state/lanes";
 import { attempt } from "../../state/notes";
 import { page, pictured } from "../../state/store";
-import { cursor, type LaneValue, shared, values } from "./model";
+import { answered, cursor, type LaneValue, shared, values } from "./model";
 
 const MOST_AT_ONCE = 4;
 
@@ -38,7 +38,11 @@ async function askAll(list: readonly Question[], signal: AbortSignal): Promise<v
     }
   };
   await Promise.all(Array.from({ length: MOST_AT_ONCE }, work));
-  if (!signal.aborted) values.value = found;
+  if (signal.aborted) return;
+  batch(() => {
+    values.value = found;
+    answered.value = true;
+  });
 }
 
 /** Follows the cursor until it is stopped. */
@@ -63,5 +67,6 @@ export function followValues(): () => void {
     stop();
     abort.abort();
     values.value = new Map();
+    answered.value = false;
   };
 }
