@@ -21,7 +21,7 @@ export function FailedFiles() {
   const closed = useSignal(false);
   const failed = session.value?.failed ?? [];
   return (
-    <div class="linknotes failed" role="status">
+    <div class="notesbar failed" role="status">
       {failed.length > 0 && !closed.value && (
         <>
           <Icon name="alert" />

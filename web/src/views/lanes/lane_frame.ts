@@ -38,7 +38,7 @@ const ABOVE = 9;
 const BELOW = 7;
 /** From here on there is room for phases, and for words in the picture. */
 export const TALL = 150;
-export const TALLER = 280;
+export const TALLER = 320;
 
 export interface RowsOf {
   lanes: readonly PlacedLane[];
