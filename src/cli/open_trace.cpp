@@ -65,6 +65,7 @@ Opened openTraces(const std::vector<std::string>& paths,
       error.what = fmt::format("{}: {}", path == "-" ? "standard input" : path, error.what);
       int exit_code = reportError(error);
       if (opened.exit_code == 0) opened.exit_code = exit_code;
+      opened.failed.push_back({path, std::move(read.error())});
       continue;
     }
     for (model::Trace& trace : read.value()) {
@@ -76,10 +77,13 @@ Opened openTraces(const std::vector<std::string>& paths,
   return opened;
 }
 
+std::string whatAndWhere(const base::Error& error) {
+  if (!error.byte_offset) return error.what;
+  return fmt::format("{} (at byte {})", error.what, base::withCommas(*error.byte_offset));
+}
+
 int reportError(const base::Error& error) {
-  std::string text = error.what;
-  if (error.byte_offset) text += fmt::format(" (at byte {})", base::withCommas(*error.byte_offset));
-  text += '.';
+  std::string text = whatAndWhere(error) + '.';
   if (!error.hint.empty()) text += " " + error.hint;
   complain("tidegauge: " + base::printable(text));
   switch (error.kind) {

@@ -13,8 +13,14 @@ namespace tidegauge::cli {
 
 using Traces = std::vector<std::unique_ptr<analysis::AnalysedTrace>>;
 
+struct FailedRead {
+  std::string path;
+  base::Error error;  // without the path
+};
+
 struct Opened {
   Traces traces;
+  std::vector<FailedRead> failed;
   int exit_code =
       0;  // of the first file that could not be read: the others are opened all the same
 };
@@ -25,5 +31,7 @@ Opened openTraces(const std::vector<std::string>& paths,
 
 // "tidegauge: FILE: what (at byte N). hint" on stderr; returns the exit code for the kind of error.
 int reportError(const base::Error& error);
+// "the pickle ends inside a string (at byte 12)"
+std::string whatAndWhere(const base::Error& error);
 
 }  // namespace tidegauge::cli

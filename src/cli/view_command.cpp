@@ -26,8 +26,17 @@ struct ViewOptions {
 };
 
 std::string namesOf(const server::Session& session) {
-  if (session.size() == 1) return session[0]->name;
-  return fmt::format("{} files", session.size());
+  if (session.files.size() == 1) return session.files[0]->name;
+  return fmt::format("{} files", session.files.size());
+}
+
+std::vector<server::FailedFile> failedFiles(const std::vector<FailedRead>& failed) {
+  std::vector<server::FailedFile> files;
+  for (const FailedRead& one : failed) {
+    std::string path = one.path == "-" ? "standard input" : one.path;
+    files.push_back({std::move(path), whatAndWhere(one.error), one.error.hint});
+  }
+  return files;
 }
 
 int run(const ViewOptions& options) {
@@ -41,7 +50,8 @@ int run(const ViewOptions& options) {
   if (!rules.ok()) return reportError(rules.error());
   Opened opened = openTraces(options.files, rules.value());
   if (opened.traces.empty()) return opened.exit_code;
-  server::Session session = server::openSession(std::move(opened.traces));
+  server::Session session =
+      server::openSession(std::move(opened.traces), failedFiles(opened.failed));
   std::string names = namesOf(session);
   uint16_t port = http.value()->port();
   server::Application application(std::move(session), server::Gate(token.value(), port));

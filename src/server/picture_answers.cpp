@@ -9,6 +9,7 @@ namespace tidegauge::server {
 namespace {
 
 constexpr uint32_t kMostLineColumns = 8192;
+constexpr int64_t kFewestQuads = 100;
 
 Response binaryResponse(std::string bytes) {
   Response response;
@@ -29,6 +30,10 @@ base::Result<Response> answerTile(const Question& question) {
   if (!(request.y0_bytes < request.y1_bytes)) return notUsable("y0 must be less than y1");
   if (!(request.row_bytes > 0)) return notUsable("px, bytes per pixel row, must be more than 0");
   request.row_bytes = std::max(request.row_bytes, 1.0);
+  // Pictures that stand in one frame share its quads.
+  auto most = static_cast<int64_t>(request.most_quads);
+  TG_ASSIGN_OR_RETURN(int64_t quads, question.params.integer("quads", kFewestQuads, most, most));
+  request.most_quads = static_cast<size_t>(quads);
   TG_ASSIGN_OR_RETURN(std::shared_ptr<const view::MarkSet> mark, markOf(question, *place.file));
   request.mark = mark.get();
   TG_ASSIGN_OR_RETURN(std::shared_ptr<const view::FilterSet> filter,

@@ -41,10 +41,10 @@ base::Error notUsable(std::string what, std::string hint) {
 }
 
 base::Result<OpenFile*> fileOf(const Question& question) {
-  if (question.session.empty()) return notUsable("No file is open");
-  auto most = static_cast<int64_t>(question.session.size()) - 1;
+  if (question.session.files.empty()) return notUsable("No file is open");
+  auto most = static_cast<int64_t>(question.session.files.size()) - 1;
   TG_ASSIGN_OR_RETURN(int64_t file, question.params.integer("file", 0, most, 0));
-  return question.session[static_cast<size_t>(file)].get();
+  return question.session.files[static_cast<size_t>(file)].get();
 }
 
 base::Result<Place> placeOf(const Question& question) {

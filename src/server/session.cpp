@@ -43,13 +43,15 @@ const view::Siblings& OpenFile::siblings() {
   return *siblings_;
 }
 
-Session openSession(std::vector<std::unique_ptr<analysis::AnalysedTrace>> traces) {
+Session openSession(std::vector<std::unique_ptr<analysis::AnalysedTrace>> traces,
+                    std::vector<FailedFile> failed) {
   std::vector<std::string> paths;
   for (const auto& trace : traces) paths.push_back(trace->trace.source.name);
   std::vector<std::string> names = exporting::distinctNames(paths);
   Session session;
+  session.failed = std::move(failed);
   for (size_t i = 0; i < traces.size(); ++i) {
-    session.push_back(std::make_unique<OpenFile>(i, names[i], std::move(traces[i])));
+    session.files.push_back(std::make_unique<OpenFile>(i, names[i], std::move(traces[i])));
   }
   return session;
 }

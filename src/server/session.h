@@ -82,7 +82,18 @@ struct OpenFile {
   std::unique_ptr<const view::Siblings> siblings_;
 };
 
-using Session = std::vector<std::unique_ptr<OpenFile>>;
-Session openSession(std::vector<std::unique_ptr<analysis::AnalysedTrace>> traces);
+// What was named on the command line and could not be read. The page says so.
+struct FailedFile {
+  std::string path;
+  std::string what;  // with the byte, if there is one
+  std::string hint;  // may be empty
+};
+
+struct Session {
+  std::vector<std::unique_ptr<OpenFile>> files;
+  std::vector<FailedFile> failed;
+};
+Session openSession(std::vector<std::unique_ptr<analysis::AnalysedTrace>> traces,
+                    std::vector<FailedFile> failed = {});
 
 }  // namespace tidegauge::server

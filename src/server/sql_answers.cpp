@@ -24,10 +24,10 @@ base::Result<Asked> readBody(const Question& question) {
   asked.sql = body["sql"].get<std::string>();
   const json& file = body.contains("file") ? body["file"] : json(0);
   if (!file.is_number_integer() || file.get<int64_t>() < 0 ||
-      file.get<uint64_t>() >= question.session.size()) {
+      file.get<uint64_t>() >= question.session.files.size()) {
     return notUsable("There is no such file");
   }
-  asked.file = question.session[file.get<size_t>()].get();
+  asked.file = question.session.files[file.get<size_t>()].get();
   asked.limits = {.rows = kMostRows,
                   .bytes = kMostAnswerBytes,
                   .milliseconds = kQueryLimitSeconds * 1000,

@@ -72,14 +72,22 @@ view::Step stepAtX(const analysis::DeviceAnalysis& device, view::Axis axis, doub
 
 base::Result<Response> answerSession(const Question& question) {
   json files = json::array();
-  for (const auto& file : question.session) {
+  for (const auto& file : question.session.files) {
     std::string text = file->texts.get("session", [&] {
       return dump(exporting::sessionFileJson(*file->analysed, file->id, file->name));
     });
     files.push_back(json::parse(text, nullptr, false));
   }
-  return jsonResponse(
-      {{"version", TIDEGAUGE_VERSION}, {"time_limit_s", kQueryLimitSeconds}, {"files", files}});
+  json failed = json::array();
+  for (const FailedFile& one : question.session.failed) {
+    failed.push_back({{"path", shownText(one.path)},
+                      {"what", shownText(one.what)},
+                      {"hint", shownText(one.hint)}});
+  }
+  return jsonResponse({{"version", TIDEGAUGE_VERSION},
+                       {"time_limit_s", kQueryLimitSeconds},
+                       {"files", files},
+                       {"failed", failed}});
 }
 
 base::Result<Response> answerOverview(const Question& question) {

@@ -65,6 +65,12 @@ export function run(args) {
   return spawnSync(binary, args, { encoding: "utf8", timeout: START_MS, maxBuffer: 1 << 28 });
 }
 
+/** Writes a synthetic snapshot with tools/make_snapshot. */
+export function generate(path, ...options) {
+  const made = spawnSync("python3", [join(ROOT, "tools", "make_snapshot"), ...options, "-o", path]);
+  assert.equal(made.status, 0, `make_snapshot: ${made.error ?? made.stderr}`);
+}
+
 /** Runs `tidegauge view FILES` and answers its address. */
 export async function startServer(files) {
   const child = spawn(binary, ["view", ...files, "--no-browser"], {

@@ -8,7 +8,7 @@ const BASE = 0x7f0000000000;
 export const TURNED = "model\u202eyp.tnrap";
 
 /** A segment, then blocks of 1 MiB; each of `frames` is the stack of one. */
-function snapshot({ frames = [[frame("train.py", 3, "main")]], times = (i) => 1e15 + i, more = {} } = {}) {
+export function snapshot({ frames = [[frame("train.py", 3, "main")]], times = (i) => 1e15 + i, more = {} } = {}) {
   const events = [
     { action: "segment_alloc", addr: BASE, size: 64 * MIB, stream: 0, time_us: times(0), frames: [] },
     ...frames.map((stack, i) => ({
@@ -25,7 +25,7 @@ function snapshot({ frames = [[frame("train.py", 3, "main")]], times = (i) => 1e
   return { segments: [segment], device_traces: [events], ...more };
 }
 
-function frame(filename, line, name) {
+export function frame(filename, line, name) {
   return { filename, line, name };
 }
 

@@ -9,6 +9,7 @@ import "./styles/plots.css";
 import "./styles/overview.css";
 import "./styles/lists.css";
 import "./styles/timeline.css";
+import "./styles/lanes.css";
 import "./styles/map.css";
 import "./styles/state.css";
 import "./styles/sql.css";

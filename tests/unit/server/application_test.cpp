@@ -85,6 +85,7 @@ TEST_F(ApplicationTest, DescribesTheFiles) {
   json session = getJson("api/session");
   ASSERT_EQ(session["files"].size(), 2u);
   EXPECT_EQ(session["files"][0]["id"], 0);
+  EXPECT_EQ(session["failed"], json::array());
   EXPECT_EQ(session["files"][0]["devices"][0]["peak"]["active"]["bytes"], 12 * kMiB);
   // what the page needs to draw the mark without another question
   const json& oom = session["files"][0]["devices"][0]["ooms"][0];
@@ -106,6 +107,18 @@ TEST_F(ApplicationTest, SendsTilesAsTheContractSays) {
   EXPECT_EQ(at<uint16_t>(bytes, 64), 1) << "first column of the first quad";
   EXPECT_EQ(at<float>(bytes, 64 + 8), static_cast<float>(4 * kMiB));
   EXPECT_EQ(at<uint32_t>(bytes, 64 + 12), 0u);
+}
+
+TEST_F(ApplicationTest, SendsTilesOfNoMoreQuadsThanAsked) {
+  const std::string tile = "api/tile?file=1&x0=0&x1=400&columns=40&y0=0&y1=1e12&px=1";
+  uint32_t all = at<uint32_t>(get(tile).body, 8);
+  Response few = get(tile + "&quads=100");
+  ASSERT_EQ(few.status, 200) << few.body;
+  EXPECT_GT(all, 100u);
+  EXPECT_LE(at<uint32_t>(few.body, 8), 100u);
+  EXPECT_EQ(at<uint32_t>(few.body, 12) & 1u, 1u) << "the threshold was raised";
+  EXPECT_EQ(get(tile + "&quads=0").status, 400);
+  EXPECT_EQ(get(tile + "&quads=8001").status, 400);
 }
 
 TEST_F(ApplicationTest, SendsLinesAndShapes) {
@@ -397,8 +410,29 @@ TEST(Application, FilesOfOneNameAreToldApart) {
     traces.push_back(std::make_unique<analysis::AnalysedTrace>(std::move(trace)));
   }
   Session session = openSession(std::move(traces));
-  EXPECT_EQ(session[0]->name, "a/rank0.pickle");
-  EXPECT_EQ(session[1]->name, "b/rank0.pickle");
+  EXPECT_EQ(session.files[0]->name, "a/rank0.pickle");
+  EXPECT_EQ(session.files[1]->name, "b/rank0.pickle");
+}
+
+TEST(Application, NamesFilesThatCouldNotBeRead) {
+  std::vector<std::unique_ptr<analysis::AnalysedTrace>> traces;
+  traces.push_back(std::make_unique<analysis::AnalysedTrace>(
+      testing::TraceBuilder().alloc(0x1000, 512).build()));
+  std::string endless(10'000, 'x');
+  Application app(
+      openSession(std::move(traces),
+                  {{"/runs/bad\xff.pickle", "it is empty (at byte 0)", "copy the file again"},
+                   {endless, "what", ""}}),
+      Gate("secret", 1));
+  Request request;
+  request.target = "/secret/api/session";
+  request.hosts = {"127.0.0.1:1"};
+  json failed = json::parse(app.answer(request, {}).body)["failed"];
+  ASSERT_EQ(failed.size(), 2u);
+  EXPECT_EQ(failed[0]["path"], "/runs/bad\ufffd.pickle");
+  EXPECT_EQ(failed[0]["what"], "it is empty (at byte 0)");
+  EXPECT_EQ(failed[0]["hint"], "copy the file again");
+  EXPECT_LT(failed[1]["path"].get<std::string>().size(), 5'000u);
 }
 
 TEST(Application, AnswersForHostileTexts) {

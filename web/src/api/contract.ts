@@ -56,8 +56,17 @@ export interface FileInfo {
   conf: string;
 }
 
+/** Named on the command line, and not read. */
+export interface FailedFile {
+  path: string;
+  what: string;
+  /** what to do about it; may be empty */
+  hint: string;
+}
+
 export interface Session {
   version: string;
+  failed?: FailedFile[];
   /** how long a query may run; absent: not said */
   time_limit_s?: number;
   files: FileInfo[];

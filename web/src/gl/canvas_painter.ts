@@ -1,7 +1,7 @@
 // The strata without WebGL2: the same tiles, rectangle by rectangle on a Canvas 2D.
 import { type Quad, QuadFlag, quadAt, type Tile } from "../api/tile";
 import { css, FILTERED, filterKey, mix, paletteIndex, type Rgb, STRIPE } from "./colours";
-import { isHidden, type Look, type Painter, type Placed } from "./painter";
+import { isHidden, type Look, type Painter, type Picture, type Placed } from "./painter";
 
 interface Fill {
   colour: Rgb;
@@ -40,16 +40,21 @@ export class CanvasPainter implements Painter {
     this.canvas.height = height;
   }
 
-  draw(tiles: readonly Placed[], look: Look): void {
+  draw(pictures: readonly Picture[]): void {
     const c = this.context;
     if (!c) return;
     c.clearRect(0, 0, this.canvas.width, this.canvas.height);
+    for (const picture of pictures) this.drawPicture(c, picture);
+  }
+
+  private drawPicture(c: CanvasRenderingContext2D, { tiles, look }: Picture): void {
     const hatch = this.hatch(c, look.palette[STRIPE] ?? [128, 128, 128]);
     const seam = `rgb(${look.seam[0]} ${look.seam[1]} ${look.seam[2]})`;
     for (const placed of tiles) {
       c.save();
       c.beginPath();
-      c.rect(placed.clip[0], 0, placed.clip[1] - placed.clip[0], this.canvas.height);
+      const { clip, rows } = placed;
+      c.rect(clip[0], this.canvas.height - rows[1], clip[1] - clip[0], rows[1] - rows[0]);
       c.clip();
       for (let index = 0; index < placed.tile.quads; index += 1) {
         this.drawQuad(c, placed, quadAt(placed.tile, index), look, hatch, seam);

@@ -10,8 +10,9 @@ export interface Placed {
   xOffset: number;
   yScale: number;
   yOffset: number;
-  /** device pixels, half open: what this tile may touch */
+  /** device pixels, half open: what this tile may touch, from left to right and from below */
   clip: readonly [number, number];
+  rows: readonly [number, number];
 }
 
 /** Keys that the legend has switched off. `rest` stands for everything that is not listed. */
@@ -30,11 +31,17 @@ export interface Look {
   mark: "none" | "fade" | "only";
 }
 
+/** Tiles of one recording; several of them can share a glass. */
+export interface Picture {
+  tiles: readonly Placed[];
+  look: Look;
+}
+
 export interface Painter {
   /** for the status bar: "WebGL", "software WebGL", "Canvas" */
   readonly name: string;
   resize(width: number, height: number, ratio: number): void;
-  draw(tiles: readonly Placed[], look: Look): void;
+  draw(pictures: readonly Picture[]): void;
   forget(tile: Tile): void;
   dispose(): void;
 }

@@ -2,7 +2,7 @@
 // tile and frame.
 import type { Tile } from "../api/tile";
 import { MODES, PALETTE_SIZE } from "./colours";
-import { type Filter, isFiltering, type Look, type Painter, type Placed } from "./painter";
+import { type Filter, isFiltering, type Look, type Painter, type Picture } from "./painter";
 import { FILTER_WIDTH, FRAGMENT_SHADER, QUADS_PER_ROW, VERTEX_SHADER } from "./quad_shader";
 import { linkProgram, plainSampling, quadTexture, rendererName } from "./webgl_parts";
 
@@ -67,7 +67,7 @@ export class WebGlPainter implements Painter {
     this.canvas.height = height;
   }
 
-  draw(tiles: readonly Placed[], look: Look): void {
+  draw(pictures: readonly Picture[]): void {
     const { gl } = this;
     if (gl.isContextLost()) return;
     gl.viewport(0, 0, this.canvas.width, this.canvas.height);
@@ -76,13 +76,20 @@ export class WebGlPainter implements Painter {
     gl.clear(gl.COLOR_BUFFER_BIT);
     gl.uniform2f(this.at.u_size, this.canvas.width, this.canvas.height);
     gl.uniform1f(this.at.u_ratio, this.ratio);
-    if (this.look !== look) this.useLook(look);
     gl.enable(gl.SCISSOR_TEST);
+    for (const picture of pictures) {
+      if (this.look !== picture.look) this.useLook(picture.look);
+      this.drawTiles(picture);
+    }
+  }
+
+  private drawTiles({ tiles }: Picture): void {
+    const { gl } = this;
     gl.activeTexture(gl.TEXTURE0);
     for (const placed of tiles) {
       if (placed.tile.quads === 0) continue;
-      const [low, high] = placed.clip;
-      gl.scissor(low, 0, Math.max(0, high - low), this.canvas.height);
+      const { clip, rows } = placed;
+      gl.scissor(clip[0], rows[0], Math.max(0, clip[1] - clip[0]), Math.max(0, rows[1] - rows[0]));
       gl.bindTexture(gl.TEXTURE_2D, this.textureOf(placed.tile));
       gl.uniform2f(this.at.u_x, placed.xScale, placed.xOffset);
       gl.uniform2f(this.at.u_y, placed.yScale, placed.yOffset);

@@ -8,6 +8,8 @@ import {
   type LegendBy,
   type StateAt,
 } from "../api/contract";
+import type { Domain } from "./domain";
+import { LANES_VIEW } from "./lanes";
 import { worstOom } from "./ooms";
 import { device, follow, hoverStep, page, pictured, place } from "./store";
 
@@ -24,6 +26,13 @@ export const stateAt = follow<StateAt>(() => {
   return { path: "at", params: { ...place.value, axis: "step", x: cursorStep.value } };
 }, true);
 
+/** Where the cursor stands on an axis, from its base; null while nobody knows when its step was. */
+export function cursorPosition(domain: Domain): number | null {
+  if (domain.axis === "step") return cursorStep.value + 0.5;
+  const at = stateAt.value.data;
+  return at?.time_us == null ? null : at.time_us - domain.base;
+}
+
 /** The pointer's step, with a little delay: a sweep over the picture must not ask for every step. */
 const restingStep = signal<number | null>(null);
 let timer = 0;
@@ -35,11 +44,13 @@ effect(() => {
   }, 90);
 });
 
+const WITH_LEGEND: readonly string[] = ["timeline", LANES_VIEW];
+
 /** The legend follows the pointer, and returns to the cursor when the pointer leaves. */
 export const legendStep = computed(() => restingStep.value ?? cursorStep.value);
 
 export const legend = follow<Legend>(() => {
-  if (!pictured.value || !place.value || page.value.view !== "timeline") return null;
+  if (!pictured.value || !place.value || !WITH_LEGEND.includes(page.value.view)) return null;
   return {
     path: "legend",
     params: { ...place.value, step: legendStep.value, by: page.value.colour },
@@ -62,7 +73,10 @@ export const selection = follow<Allocation>(() =>
 
 /** Only some files name categories; then the legend has a row with a slot. */
 const categories = follow<Legend>(() =>
-  pictured.value && place.value && page.value.view === "timeline" && (device.value?.events ?? 0) > 0
+  pictured.value &&
+  place.value &&
+  WITH_LEGEND.includes(page.value.view) &&
+  (device.value?.events ?? 0) > 0
     ? { path: "legend", params: { ...place.value, step: cursorStep.value, by: "category" } }
     : null,
 );

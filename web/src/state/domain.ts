@@ -33,13 +33,21 @@ export function noTimeBecause(device: DeviceInfo): string | null {
   return last > first ? null : `all events of ${of} have the same time`;
 }
 
+/** An axis of time from `base` on, of at least 1 µs. */
+export function timeDomain(base: number, end: number): Domain {
+  return { axis: "time", base, end, room: end * (1 + ROOM), least: 20 };
+}
+
+export function stepDomain(steps: number): Domain {
+  const end = Math.max(1, steps);
+  return { axis: "step", base: 0, end, room: end * (1 + ROOM), least: 8 };
+}
+
 export function domainOf(device: DeviceInfo, axis: Axis): Domain {
   const first = device.first_time_us;
   const last = device.last_time_us;
   if (axis === "time" && first !== null && last !== null && noTimeBecause(device) === null) {
-    const end = last - first + 1;
-    return { axis, base: first, end, room: end * (1 + ROOM), least: 20 };
+    return timeDomain(first, last - first + 1);
   }
-  const end = Math.max(1, device.events);
-  return { axis: "step", base: 0, end, room: end * (1 + ROOM), least: 8 };
+  return stepDomain(device.events);
 }

@@ -63,6 +63,23 @@ describe("a link", () => {
     expect(checked).toMatchObject(state);
     expect(notes).toEqual([]);
   });
+  it("side by side may name what only another recording has", () => {
+    const peak = { bytes: 64 * GIB, step: 1 };
+    const more = { events: 5000, peak: { requested: peak, active: peak, reserved: peak } };
+    const longer = [file(0, "a.pickle", [device(0)]), file(1, "b.pickle", [device(0, more)])];
+    const y = [60 * GIB, 61 * GIB] as const;
+    const place = { view: "lanes", x: [3000, 4000] as const, at: 3500, y };
+    const side = check(place, longer);
+    expect(side.notes).toEqual([]);
+    expect(side.state).toMatchObject(place);
+    expect(check({ ...place, view: "timeline" }, longer).notes).toHaveLength(3);
+    expect(check({ view: "lanes", at: 5000 }, longer).notes[0]).toMatch(/last one is 4,999/);
+  });
+  it("to several recordings where there is one shows that one", () => {
+    const one = check({ view: "lanes" }, [file(0, "a.pickle", [device(0)])]);
+    expect(one.state.view).toBe("timeline");
+    expect(one.notes[0]).toMatch(/only one is open/);
+  });
   it("to a file or a device that is not here says so, and forgets what belonged to it", () => {
     const missing = check({ file: 9, device: 1, x: [1, 2], at: 5, sel: 3, q: "loss" });
     expect(missing.notes).toEqual([

@@ -3,7 +3,8 @@
 import type { DeviceInfo, FileInfo } from "../api/contract";
 import { counted, integer } from "../ui/units";
 import { visible } from "../ui/visible";
-import { domainOf, noTimeBecause } from "./domain";
+import { type Domain, domainOf, noTimeBecause } from "./domain";
+import { LANES_VIEW, laneKey, lanesOf, shareAxis } from "./lanes";
 import type { PageState } from "./url";
 
 export interface Checked {
@@ -66,33 +67,68 @@ export function checkLink(
     );
     state = { ...state, seg: null };
   }
-  return { state: checkPlace(state, device, notes), notes };
+  const lanes = lanesOf(files);
+  if (state.view === LANES_VIEW && lanes.length < 2) {
+    notes.push("The link shows recordings side by side; only one is open. This is its timeline.");
+    state = { ...state, view: "timeline" };
+  }
+  if (state.view !== LANES_VIEW) {
+    const reach = reachOf([device], domainOf(device, state.axis));
+    return { state: checkPlace(state, device, reach, notes), notes };
+  }
+  // side by side a place may lie where only another recording has something
+  const { domain } = shareAxis(lanes, state.axis, state.align, laneKey(file.id, device.ordinal));
+  const devices = lanes.map((lane) => lane.device);
+  return { state: checkPlace(state, device, reachOf(devices, domain), notes), notes };
 }
 
-function checkPlace(wanted: PageState, device: DeviceInfo, notes: string[]): PageState {
+/** How far that reaches which a view shows. */
+interface Reach {
+  domain: Domain;
+  steps: number;
+  bytes: number;
+}
+
+function reachOf(devices: readonly DeviceInfo[], domain: Domain): Reach {
+  const bytes = devices.flatMap(({ peak, ceiling_bytes }) => [
+    peak.reserved.bytes,
+    peak.active.bytes,
+    ceiling_bytes ?? 0,
+  ]);
+  return {
+    domain,
+    steps: devices.reduce((most, { events }) => Math.max(most, events), 0),
+    bytes: bytes.reduce((most, one) => Math.max(most, one), 1 << 20),
+  };
+}
+
+function checkPlace(
+  wanted: PageState,
+  device: DeviceInfo,
+  { domain, steps, bytes }: Reach,
+  notes: string[],
+): PageState {
   let state = wanted;
   const because = noTimeBecause(device);
   if (state.axis === "time" && because !== null && device.events > 0) {
     notes.push(`Shown by steps, not by time: ${because}.`);
     state = { ...state, axis: "step", x: null };
   }
-  const domain = domainOf(device, state.axis);
   if (state.x && (state.x[1] <= domain.base || state.x[0] >= domain.base + domain.room)) {
     notes.push(
-      `The range of the link lies outside of the recording, ${counted(device.events, "event")}. All of it is shown.`,
+      `The range of the link lies outside of the recording, ${counted(steps, "event")}. All of it is shown.`,
     );
     state = { ...state, x: null };
   }
-  const known = Math.max(device.peak.reserved.bytes, device.peak.active.bytes, 1 << 20);
   // a request that failed stands above everything that was reserved
-  const highest = REQUEST_ROOM * Math.max(known, device.ceiling_bytes ?? 0);
+  const highest = REQUEST_ROOM * bytes;
   if (state.y && (state.y[0] < 0 || state.y[0] >= highest || state.y[1] > MOST_HEIGHTS * highest)) {
     notes.push("The bytes of the link lie outside of the picture. The height is fitted instead.");
     state = { ...state, y: null };
   }
-  if (state.at !== null && state.at >= Math.max(1, device.events)) {
+  if (state.at !== null && state.at >= Math.max(1, steps)) {
     notes.push(
-      `The link names step ${integer(state.at)}; the last one is ${integer(Math.max(0, device.events - 1))}.`,
+      `The link names step ${integer(state.at)}; the last one is ${integer(Math.max(0, steps - 1))}.`,
     );
     state = { ...state, at: null };
   }

@@ -14,6 +14,14 @@ export const FRAME_KINDS = ["all", "python", "cpp"] as const;
 export type FrameKinds = (typeof FRAME_KINDS)[number];
 export const TABLES = ["allocations", "segments", "stacks", "phases", "streams"] as const;
 export type TableName = (typeof TABLES)[number];
+/** How the recordings side by side are sorted, and what each is compared with. */
+export const LANE_SORTS = ["file", "peak", "cursor", "difference"] as const;
+export type LaneSort = (typeof LANE_SORTS)[number];
+export const LANE_REFERENCES = ["median", "first"] as const;
+export type LaneReference = (typeof LANE_REFERENCES)[number];
+/** What lies one above the other on an axis of time: equal times of the clock, or first events. */
+export const ALIGNMENTS = ["clock", "first"] as const;
+export type Alignment = (typeof ALIGNMENTS)[number];
 export interface Sort {
   column: string;
   down: boolean;
@@ -75,6 +83,15 @@ export interface PageState {
   table: TableName;
   /** null: as the table likes it */
   sort: Sort | null;
+  /** Side by side: how sorted, and compared with what; null: as their number suggests */
+  rank: LaneSort;
+  against: LaneReference | null;
+  /** every recording has a scale of its own */
+  own: boolean;
+  /** null: by the clock if the recordings overlap */
+  align: Alignment | null;
+  /** the time of the cursor where it is not that of `at`: other recordings have other events */
+  t: number | null;
 }
 
 export const START: PageState = {
@@ -112,4 +129,9 @@ export const START: PageState = {
   zoom: [],
   table: "allocations",
   sort: null,
+  rank: "file",
+  against: null,
+  own: false,
+  align: null,
+  t: null,
 };

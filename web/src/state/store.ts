@@ -87,6 +87,8 @@ export function flushHash(): void {
 /** Changes the state. `push` makes a step of the browser's history: views, files, jumps. */
 export function go(patch: Partial<PageState>, push = false): void {
   const next = { ...page.value, ...patch };
+  // the time of another cursor
+  if ("at" in patch && !("t" in patch)) next.t = null;
   if (push) {
     flushHash();
     page.value = next;
@@ -100,12 +102,17 @@ export function go(patch: Partial<PageState>, push = false): void {
 }
 
 /** Another file or device: what belongs to the old one goes. */
-export function goPlace(fileId: number, ordinal: number | null): void {
-  notes.value = [];
+export function placePatch(fileId: number, ordinal: number | null): Partial<PageState> {
   const other = fileId !== file.peek()?.id;
   const filter = other ? withoutFileTerms(page.peek().filter) : page.peek().filter;
-  const ways = { sandwich: null, zoom: [], span: null, x: exportedRange(ordinal) };
-  go({ ...NOWHERE, ...ways, filter, file: fileId, device: ordinal }, true);
+  const ways = { sandwich: null, zoom: [], span: null };
+  const range = { x: exportedRange(ordinal) };
+  return { ...ways, ...NOWHERE, ...range, filter, file: fileId, device: ordinal };
+}
+
+export function goPlace(fileId: number, ordinal: number | null): void {
+  notes.value = [];
+  go(placePatch(fileId, ordinal), true);
 }
 
 /** Links to views that this page does not have are not shown. */

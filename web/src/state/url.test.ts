@@ -38,6 +38,11 @@ const FULL: PageState = {
   zoom: [4, 0, 17],
   table: "stacks",
   sort: { column: "peak_bytes", down: true },
+  rank: "difference",
+  against: "first",
+  own: true,
+  align: "first",
+  t: 1_766_124_544_221_968,
 };
 
 describe("the state in the URL", () => {

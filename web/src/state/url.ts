@@ -9,11 +9,17 @@ import { HUES, type Hue } from "../api/map";
 import { isEventGroup } from "./event_filter";
 import { formatTerms, termOf } from "./filter_terms";
 import {
+  ALIGNMENTS,
+  type Alignment,
   type Axis,
   FLAMES,
   type FlameOf,
   FRAME_KINDS,
   type FrameKinds,
+  LANE_REFERENCES,
+  LANE_SORTS,
+  type LaneReference,
+  type LaneSort,
   type MarkSource,
   type PageState,
   type Range,
@@ -56,6 +62,11 @@ function range(text: string): Range | null {
   if (low === undefined || high === undefined || rest.length > 0) return null;
   if (!Number.isFinite(low) || !Number.isFinite(high) || high <= low) return null;
   return [low, high];
+}
+
+/** µs since the epoch */
+function moment(text: string): number | null {
+  return /^-?\d{1,16}$/.test(text) ? Number(text) : null;
 }
 
 function flag(text: string): true | null {
@@ -118,6 +129,11 @@ const READERS: Record<string, (text: string) => unknown> = {
   zoom: path,
   table: oneOf(TABLES),
   sort,
+  rank: oneOf(LANE_SORTS),
+  against: oneOf(LANE_REFERENCES),
+  own: flag,
+  align: oneOf(ALIGNMENTS),
+  t: moment,
 };
 
 function split(hash: string): [string, URLSearchParams] {
@@ -168,6 +184,11 @@ export function parseHash(hash: string, views: readonly string[]): PageState {
     zoom: read<readonly number[]>("zoom") ?? START.zoom,
     table: read<TableName>("table") ?? START.table,
     sort: read<Sort>("sort"),
+    rank: read<LaneSort>("rank") ?? START.rank,
+    against: read<LaneReference>("against"),
+    own: read<boolean>("own") ?? START.own,
+    align: read<Alignment>("align"),
+    t: read<number>("t"),
   };
 }
 
@@ -219,6 +240,11 @@ export function formatHash(wanted: PageState): string {
   if (state.zoom.length > 0) query.set("zoom", state.zoom.join("."));
   if (state.table !== START.table) query.set("table", state.table);
   if (state.sort) query.set("sort", `${state.sort.down ? "-" : ""}${state.sort.column}`);
+  if (state.rank !== START.rank) query.set("rank", state.rank);
+  if (state.against) query.set("against", state.against);
+  if (state.own) query.set("own", "1");
+  if (state.align) query.set("align", state.align);
+  if (state.t !== null) query.set("t", String(state.t));
   const text = query.toString().replaceAll("%2C", ",").replaceAll("%3A", ":");
   return text === "" ? `#${state.view}` : `#${state.view}?${text}`;
 }

@@ -2,7 +2,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { frozen } from "../api/frozen";
 import { helpOpen } from "../state/store";
-import { VIEWS } from "../views/registry";
+import { offeredViews } from "../views/registry";
 import { Icon } from "./icons";
 
 const GROUPS: readonly { title: string; keys: readonly [string, readonly string[]][] }[] = [
@@ -18,6 +18,19 @@ const GROUPS: readonly { title: string; keys: readonly [string, readonly string[
       ["Next block above, below", ["↑", "↓"]],
       ["Colour by the next thing", ["g"]],
       ["Step or time", ["x"]],
+    ],
+  },
+  {
+    title: "Side by side",
+    keys: [
+      ["Lane above, below", ["↑", "↓"]],
+      ["First, last lane", ["Home", "End"]],
+      ["Its own timeline", ["Enter"]],
+      ["Next block above, below", ["⇧↑", "⇧↓"]],
+      ["Sort by the next thing", ["m", "M"]],
+      ["Compare to median or first", ["b"]],
+      ["Same scale or own", ["v"]],
+      ["Align by clock or first event", ["l"]],
     ],
   },
   {
@@ -75,6 +88,7 @@ const GROUPS: readonly { title: string; keys: readonly [string, readonly string[
     title: "Page",
     keys: [
       ["Inspector", ["i"]],
+      ["Side by side and back", ["L"]],
       ["Copy link", ["c"]],
       ["Theme", ["t"]],
       ["This list", ["?"]],
@@ -103,7 +117,7 @@ export function Help() {
   const close = () => {
     helpOpen.value = false;
   };
-  const views = VIEWS.map((view, i) => [view.title, [`${i + 1}`]] as [string, string[]]);
+  const views = offeredViews().map((view, i) => [view.title, [`${i + 1}`]] as [string, string[]]);
   return (
     <dialog class="help" ref={dialog} aria-labelledby="help-title" onClose={close}>
       <header>

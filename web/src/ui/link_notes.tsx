@@ -5,7 +5,7 @@ import { Icon } from "./icons";
 export function LinkNotes() {
   const list = notes.value;
   return (
-    <div class="linknotes" role="status">
+    <div class="notesbar linknotes" role="status">
       {list.length > 0 && (
         <>
           <Icon name="alert" />

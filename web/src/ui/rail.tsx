@@ -1,35 +1,38 @@
 // The views, grouped by what they are for.
 import { device, page } from "../state/store";
 import { formatHash } from "../state/url";
-import { VIEWS } from "../views/registry";
+import { offeredViews } from "../views/registry";
 import { Icon } from "./icons";
 
 export function Rail() {
   const current = page.value.view;
   const ooms = device.value?.ooms.length ?? 0;
-  const groups = [...new Set(VIEWS.map((view) => view.group))];
+  const views = offeredViews();
+  const groups = [...new Set(views.map((view) => view.group))];
   return (
     <nav class="rail" aria-label="Views">
       {groups.map((group, index) => (
         <div key={group} class="railgroup">
           {index > 0 && <div class="grp" />}
           <h2>{group}</h2>
-          {VIEWS.filter((view) => view.group === group).map((view) => (
-            <a
-              key={view.name}
-              href={formatHash({ ...page.value, view: view.name })}
-              title={view.title}
-              aria-current={view.name === current ? "page" : undefined}
-            >
-              <Icon name={view.icon} />
-              <span>{view.title}</span>
-              {view.name === "overview" && ooms > 0 && (
-                <span class="badge is-danger" title={`${ooms} out of memory`}>
-                  {ooms}
-                </span>
-              )}
-            </a>
-          ))}
+          {views
+            .filter((view) => view.group === group)
+            .map((view) => (
+              <a
+                key={view.name}
+                href={formatHash({ ...page.value, view: view.name })}
+                title={view.title}
+                aria-current={view.name === current ? "page" : undefined}
+              >
+                <Icon name={view.icon} />
+                <span>{view.title}</span>
+                {view.name === "overview" && ooms > 0 && (
+                  <span class="badge is-danger" title={`${ooms} out of memory`}>
+                    {ooms}
+                  </span>
+                )}
+              </a>
+            ))}
         </div>
       ))}
     </nav>

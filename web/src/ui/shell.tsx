@@ -15,7 +15,8 @@ import {
 } from "../state/store";
 import { toggleTheme } from "../state/theme";
 import { Inspector } from "../views/inspector/inspector";
-import { VIEWS, viewNamed } from "../views/registry";
+import { offeredViews, viewNamed } from "../views/registry";
+import { FailedFiles } from "./failed_files";
 import { FilterBar } from "./filter_bar";
 import { Help } from "./help";
 import { LinkNotes } from "./link_notes";
@@ -24,11 +25,10 @@ import { ErrorNotice, Notice, RECORD_CODE } from "./notice";
 import { Rail } from "./rail";
 import { Status } from "./status";
 import { TopBar, toggleFilter, toggleInspector } from "./topbar";
-import { baseName } from "./units";
 import { visible } from "./visible";
 
 function shellKey(event: KeyboardEvent): boolean {
-  const view = VIEWS[Number(event.key) - 1];
+  const view = offeredViews()[Number(event.key) - 1];
   if (view) {
     go({ view: view.name }, true);
     return true;
@@ -42,6 +42,9 @@ function shellKey(event: KeyboardEvent): boolean {
       return true;
     case "F":
       toggleFilter();
+      return true;
+    case "L":
+      document.querySelector<HTMLAnchorElement>("[title$='  L']")?.click();
       return true;
     case "i":
       toggleInspector();
@@ -93,7 +96,7 @@ function Main() {
 export function Shell() {
   useEffect(() => onKey(shellKey), []);
   const view = viewNamed(page.value.view);
-  const name = file.value && visible(baseName(file.value.name));
+  const name = file.value && visible(file.value.name);
   useEffect(() => {
     document.title = [view?.title, name, frozen && "exported", "Tidegauge"]
       .filter(Boolean)
@@ -106,6 +109,7 @@ export function Shell() {
       <TopBar />
       <Rail />
       <main class="main" id="main">
+        <FailedFiles />
         <LinkNotes />
         <FilterBar />
         <div class="stage">

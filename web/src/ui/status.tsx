@@ -6,7 +6,7 @@ import { Icon } from "./icons";
 import { bytesText, counted, integer, seconds } from "./units";
 
 /** Views whose pictures come in tiles. */
-const PAINTED: readonly string[] = ["timeline", "map"];
+const PAINTED: readonly string[] = ["timeline", "lanes", "map"];
 const FIRST: readonly string[] = ["drawn", "reserved"];
 
 export function Status() {

@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals";
 import type { DeviceInfo } from "../api/contract";
 import { type Frozen, frozen, frozenDevice, OPEN_HINT } from "../api/frozen";
 import { filterOpen } from "../state/filters";
+import { LANES_VIEW } from "../state/lanes";
 import {
   device,
   file,
@@ -16,12 +17,13 @@ import {
 } from "../state/store";
 import { toggleTheme } from "../state/theme";
 import { formatHash, START } from "../state/url";
+import { lanes, severalLanes } from "../views/lanes/model";
 import { viewNamed } from "../views/registry";
 import { Icon, Logo } from "./icons";
 import { Menu } from "./menu";
 import { SearchBox } from "./search_box";
 import { Name } from "./text";
-import { baseName, bytesText, counted, integer } from "./units";
+import { bytesText, counted, integer } from "./units";
 import { visible } from "./visible";
 
 function FileMenu() {
@@ -33,7 +35,7 @@ function FileMenu() {
     return (
       <span class="file" title={visible(`${current.name}, ${current.format}, ${facts}`)}>
         <span class="mono cut">
-          <Name text={baseName(current.name)} />
+          <Name text={current.name} />
         </span>
         <span class="faint">{facts}</span>
       </span>
@@ -47,7 +49,7 @@ function FileMenu() {
         key: String(one.id),
         label: (
           <span class="mono" title={visible(one.name)}>
-            <Name text={baseName(one.name)} />
+            <Name text={one.name} />
           </span>
         ),
         note: `${bytesText(one.data_bytes)} · ${counted(one.events, "event")}`,
@@ -56,7 +58,7 @@ function FileMenu() {
       onChoose={(key) => goPlace(Number(key), null)}
     >
       <span class="mono cut">
-        <Name text={baseName(current.name)} />
+        <Name text={current.name} />
       </span>
       <span class="faint">{facts}</span>
     </Menu>
@@ -162,6 +164,22 @@ function Exported({ of }: { of: Frozen }) {
   );
 }
 
+/** The way to all of them at once; only where there are several. */
+function SideBySide() {
+  if (!severalLanes.value) return null;
+  const on = page.value.view === LANES_VIEW;
+  return (
+    <a
+      class="iconbtn"
+      href={formatHash({ ...page.value, view: on ? "timeline" : LANES_VIEW })}
+      aria-label={on ? "Back to one timeline" : `All ${lanes.value.length} side by side`}
+      title={on ? "One timeline  L" : "Side by side  L"}
+    >
+      <Icon name="lanes" class={on ? "accent" : ""} />
+    </a>
+  );
+}
+
 export function TopBar() {
   const copied = useSignal(false);
   return (
@@ -176,6 +194,7 @@ export function TopBar() {
       </a>
       <FileMenu />
       <Devices />
+      <SideBySide />
       <span class="spacer" />
       {frozen === null ? <Asking /> : <Exported of={frozen} />}
       <button

@@ -2,8 +2,11 @@
 // and the links of the overview; nothing else lists them.
 import type { ComponentType } from "preact";
 import { frozen } from "../api/frozen";
+import { LANES_VIEW } from "../state/lanes";
 import type { IconName } from "../ui/icons";
 import { FlameView } from "./flame/flame_view";
+import { LanesView } from "./lanes/lanes_view";
+import { severalLanes } from "./lanes/model";
 import { MapView } from "./map/map_view";
 import { OverviewView } from "./overview/overview_view";
 import { SqlView } from "./sql/sql_view";
@@ -22,6 +25,8 @@ export interface View {
   needsDevice: boolean;
   /** tells about the whole file, whatever the filter says */
   unfiltered?: boolean;
+  /** absent: always */
+  offered?: () => boolean;
   component: ComponentType;
 }
 
@@ -73,6 +78,16 @@ const ALL: readonly View[] = [
     component: FlameView,
   },
   {
+    name: LANES_VIEW,
+    title: "Side by side",
+    group: "Look",
+    icon: "lanes",
+    docked: true,
+    needsDevice: true,
+    offered: () => severalLanes.value,
+    component: LanesView,
+  },
+  {
     name: "tables",
     title: "Tables",
     group: "Ask",
@@ -98,6 +113,10 @@ const FROZEN = ["overview", "timeline", "flame"];
 
 export const VIEWS: readonly View[] =
   frozen === null ? ALL : ALL.filter((view) => FROZEN.includes(view.name));
+/** In the order of the rail and of the number keys. */
+export function offeredViews(): readonly View[] {
+  return VIEWS.filter(({ offered }) => offered?.() ?? true);
+}
 
 export function viewNamed(name: string): View | undefined {
   return VIEWS.find((view) => view.name === name);

@@ -2,7 +2,7 @@
 import { effect } from "@preact/signals";
 import type { Oom } from "../../api/contract";
 import type { Ranges } from "../../api/map";
-import { annotations, cursorStep, selection, stateAt } from "../../state/cursor";
+import { annotations, cursorPosition, selection } from "../../state/cursor";
 import { domainOf } from "../../state/domain";
 import { passing } from "../../state/filters";
 import { mark } from "../../state/marks";
@@ -145,12 +145,7 @@ export class MapFeed {
   private followCursor(): void {
     const of = device.value;
     const { at, axis } = page.value;
-    if (!of || at === null) this.scene.cursor = null;
-    else if (domainOf(of, axis).axis === "step") this.scene.cursor = cursorStep.value + 0.5;
-    else {
-      const state = stateAt.value.data;
-      this.scene.cursor = state?.time_us == null ? null : state.time_us - (of.first_time_us ?? 0);
-    }
+    this.scene.cursor = of && at !== null ? cursorPosition(domainOf(of, axis)) : null;
     const { cursor, subject } = this.scene;
     if (cursor !== null && subject && at !== this.seen.at) {
       const { x, y } = this.scene.target;

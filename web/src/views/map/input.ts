@@ -1,7 +1,9 @@
 // Pointer and wheel on the map, turned into moves of the window on both axes.
 import type { Range } from "../../state/url";
 import { bandAt, bandRange } from "../timeline/bands";
+import { attachDrag } from "../timeline/drag";
 import { panBy, zoomAt } from "../timeline/window";
+import type { MapRect } from "./frame";
 import type { MapScene, UnderMap } from "./scene";
 
 export interface MapHands {
@@ -10,7 +12,6 @@ export interface MapHands {
   onClick: (under: UnderMap | null) => void;
 }
 
-const CLICK_SLACK = 4;
 const WHEEL_STEP = 0.0016;
 
 export function panPlaces([low, high]: Range, by: number, most: number): Range {
@@ -36,39 +37,11 @@ export function attachMapInput(
   hands: MapHands,
 ): () => void {
   const off = new AbortController();
-  const options = { signal: off.signal };
-  let drag: {
-    id: number;
-    x: number;
-    y: number;
-    from: { x: Range; y: Range };
-    moved: boolean;
-  } | null = null;
-  front.addEventListener(
-    "pointerdown",
-    (event) => {
-      if (event.button !== 0) return;
-      front.setPointerCapture(event.pointerId);
-      const from = { x: scene.x, y: scene.y };
-      drag = { id: event.pointerId, x: event.clientX, y: event.clientY, from, moved: false };
-    },
-    options,
-  );
-  front.addEventListener(
-    "pointermove",
-    (event) => {
-      if (!drag || drag.id !== event.pointerId) {
-        hands.onHover(scene.under(event.offsetX, event.offsetY), event.clientX, event.clientY);
-        return;
-      }
-      const [dx, dy] = [event.clientX - drag.x, event.clientY - drag.y];
-      if (!drag.moved && Math.hypot(dx, dy) < CLICK_SLACK) return;
-      drag.moved = true;
-      hands.onHover(null, 0, 0);
-      const { frame, subject } = scene;
-      if (!frame || !subject) return;
-      const { plot } = frame;
-      const { x, y } = drag.from;
+  const drag = {
+    hold: () => ({ x: scene.x, y: scene.y }),
+    onDrag: ({ x, y }: MapRect, dx: number, dy: number) => {
+      const { plot, subject } = scene;
+      if (!plot || !subject) return;
       const units = (x[1] - x[0]) / (plot.right - plot.left);
       const places = (y[1] - y[0]) / (plot.bottom - plot.top);
       scene.moveTo(
@@ -78,22 +51,20 @@ export function attachMapInput(
       );
       hands.onMoved();
     },
-    options,
-  );
-  const release = (event: PointerEvent) => {
-    if (drag && drag.id === event.pointerId && !drag.moved && event.type === "pointerup") {
+    onPress: (event: PointerEvent) => {
       const { frame } = scene;
       const band = frame && bandAt(frame, event.offsetX, event.offsetY);
       if (frame && band) {
         scene.moveTo(bandRange(frame, band), scene.y, true);
         hands.onMoved();
       } else hands.onClick(scene.under(event.offsetX, event.offsetY));
-    }
-    drag = null;
+    },
+    onHover: (event: PointerEvent | null) => {
+      if (!event) hands.onHover(null, 0, 0);
+      else hands.onHover(scene.under(event.offsetX, event.offsetY), event.clientX, event.clientY);
+    },
   };
-  front.addEventListener("pointerup", release, options);
-  front.addEventListener("pointercancel", release, options);
-  front.addEventListener("pointerleave", () => hands.onHover(null, 0, 0), options);
+  attachDrag(front, drag, off.signal);
   front.addEventListener("wheel", (event) => wheel(scene, event, hands), {
     passive: false,
     signal: off.signal,

@@ -2,14 +2,15 @@
 import { HUES } from "../../api/map";
 import { cursorStep } from "../../state/cursor";
 import { noTimeBecause } from "../../state/domain";
-import { clearMark, jump, mark } from "../../state/marks";
 import { device, go, page } from "../../state/store";
-import { everything, panBy, zoomAt } from "../timeline/window";
+import type { Range } from "../../state/url";
+import { markKey, stepBack } from "../timeline/mark_keys";
+import { windowKey } from "../timeline/moves";
+import { everything } from "../timeline/window";
 import { panPlaces, zoomPlaces } from "./input";
 import type { MapScene, UnderMap } from "./scene";
 
 const PAN_SHARE = 0.12;
-const ZOOM = 1.35;
 
 export interface MapKeyHands {
   moved: () => void;
@@ -22,52 +23,26 @@ export function mapKey(event: KeyboardEvent, scene: MapScene, hands: MapKeyHands
   if (!subject) return false;
   const { domain, axis } = subject;
   const { x, y } = scene.target;
-  const pan = (share: number) => {
-    scene.moveTo(panBy(x, (x[1] - x[0]) * share, domain), y, false);
-    hands.moved();
-  };
   const lift = (share: number) => {
     scene.moveTo(x, panPlaces(y, (y[1] - y[0]) * share, axis.bytes), false);
     hands.moved();
   };
-  const zoom = (factor: number) => {
-    const wanted = scene.hover?.position ?? scene.cursor;
-    const at = wanted !== null && wanted >= x[0] && wanted <= x[1] ? wanted : (x[0] + x[1]) / 2;
-    scene.moveTo(zoomAt(x, at, factor, domain), y, false);
-    hands.moved();
-  };
-  const zoomHeight = (factor: number) => {
-    scene.moveTo(x, zoomPlaces(scene, 0.5, factor), false);
-    hands.moved();
+  const window = {
+    x,
+    target: x,
+    domain,
+    plot: scene.plot,
+    moveTo: (to: Range) => scene.moveTo(to, y, false),
+    zoomHeight: (_pixel: number | null, factor: number) =>
+      scene.moveTo(x, zoomPlaces(scene, 0.5, factor), false),
   };
   const toStep = (by: number) => {
     const last = (device.value?.events ?? 1) - 1;
     go({ at: Math.max(0, Math.min(last, cursorStep.value + by)) });
   };
+  if (windowKey(event, window, [scene.hover?.position, scene.cursor], hands.moved)) return true;
+  if (markKey(event)) return true;
   switch (event.key) {
-    case "a":
-    case "ArrowLeft":
-      pan(-PAN_SHARE);
-      return true;
-    case "d":
-    case "ArrowRight":
-      pan(PAN_SHARE);
-      return true;
-    case "w":
-    case "+":
-    case "=":
-      zoom(1 / ZOOM);
-      return true;
-    case "s":
-    case "-":
-      zoom(ZOOM);
-      return true;
-    case "W":
-      zoomHeight(1 / ZOOM);
-      return true;
-    case "S":
-      zoomHeight(ZOOM);
-      return true;
     case "ArrowUp":
     case "ArrowDown": {
       const up = event.key === "ArrowUp" ? 1 : -1;
@@ -88,15 +63,6 @@ export function mapKey(event: KeyboardEvent, scene: MapScene, hands: MapKeyHands
     case "]":
       toStep(1);
       return true;
-    case "n":
-      jump(1);
-      return true;
-    case "N":
-      jump(-1);
-      return true;
-    case "o":
-      if (mark.value) go({ only: !page.value.only });
-      return true;
     case "g": {
       const at = HUES.indexOf(page.value.hue);
       const next = HUES[(at + 1) % HUES.length];
@@ -112,10 +78,7 @@ export function mapKey(event: KeyboardEvent, scene: MapScene, hands: MapKeyHands
       if ((device.value?.ooms.length ?? 0) > 0) go({ red: !page.value.red });
       return true;
     case "Escape":
-      if (page.value.sel !== null) go({ sel: null });
-      else if (page.value.seg !== null) go({ seg: null });
-      else if (page.value.mark !== null) clearMark();
-      else if (page.value.at !== null) go({ at: null });
+      stepBack();
       return true;
     default:
       return false;

@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { type ApiError, asApiError, getJson } from "../../api/client";
 import type { Allocation, StateAt } from "../../api/contract";
+import { glAllowed } from "../../gl/glass";
 import { selection } from "../../state/cursor";
 import { onKey } from "../../state/keys";
 import { attempt } from "../../state/notes";
@@ -104,7 +105,6 @@ function Picture() {
   useEffect(() => {
     const [g, f] = [glass.current, front.current];
     if (!g || !f) return;
-    const allowGl = new URLSearchParams(location.search).get("gl") !== "0";
     const mine = new MapScene(
       { glass: g, front: f },
       {
@@ -121,7 +121,7 @@ function Picture() {
           drawnBy.value = name;
         },
       },
-      allowGl,
+      glAllowed(),
     );
     scene = mine;
     window.tidegaugeStats = mine.stats;

@@ -4,6 +4,7 @@ import type { Annotation, DeviceInfo } from "../../api/contract";
 import { type MapQuad, type MapTile, mapQuadAt, pickMapQuad } from "../../api/map";
 import { RETRY_AFTER_MS } from "../../gl/answer_cache";
 import { mix, parseHex } from "../../gl/colours";
+import { Glass } from "../../gl/glass";
 import { MapCanvas } from "../../gl/map_canvas";
 import { type MapLook, type MapPainter, mapPalette, rampOf } from "../../gl/map_painter";
 import { MapWebGl } from "../../gl/map_webgl";
@@ -11,10 +12,11 @@ import type { Domain } from "../../state/domain";
 import type { Range } from "../../state/url";
 import { pixelRatio, surface, Tokens } from "../../ui/plot";
 import { drawable } from "../timeline/bands";
-import { fromX, fromY, GUTTER, lanesOf, type OomMark, plotOf } from "../timeline/frame";
+import { fromX, fromY, GUTTER, lanesOf, type OomMark, type Plot, plotOf } from "../timeline/frame";
 import type { Listener, Stats } from "../timeline/scene_parts";
 import type { Place } from "../timeline/source";
 import { between, clampRange, everything } from "../timeline/window";
+import { stillWanted } from "../timeline/x_window";
 import { columnSpan, MAP_COLUMNS } from "./addresses";
 import type { AddressAxis } from "./axis";
 import { insidePlot, type MapFrame, type MapRect } from "./frame";
@@ -54,7 +56,7 @@ export class MapScene {
   selected: MapRect | null = null;
   frame: MapFrame | null = null;
 
-  private painter: MapPainter;
+  private readonly glass: Glass<MapPainter>;
   private readonly source: MapSource;
   private tokens = new Tokens();
   private look: MapLook | null = null;
@@ -69,17 +71,23 @@ export class MapScene {
 
   constructor(
     private readonly canvases: { glass: HTMLCanvasElement; front: HTMLCanvasElement },
-    private readonly listener: Listener,
+    listener: Listener,
     allowGl: boolean,
   ) {
-    this.painter = this.newPainter(allowGl);
+    this.glass = new Glass<MapPainter>(
+      canvases.glass,
+      { webGl: (canvas) => MapWebGl.create(canvas), canvas: (canvas) => new MapCanvas(canvas) },
+      allowGl,
+      listener.onDrawnBy,
+      () => this.redraw(),
+    );
     this.source = new MapSource(
       (tile) => {
         this.stats.lastTileMs = tile.engineMs;
         listener.onArrival(tile.engineMs);
         this.redraw();
       },
-      (tile: MapTile) => this.painter.forget(tile),
+      (tile: MapTile) => this.glass.painter.forget(tile),
       (error) => {
         listener.onError(error);
         window.clearTimeout(this.retry);
@@ -87,11 +95,6 @@ export class MapScene {
       },
     );
     this.observer.observe(canvases.front);
-    canvases.glass.addEventListener("webglcontextlost", (event) => event.preventDefault());
-    canvases.glass.addEventListener("webglcontextrestored", () => {
-      this.painter = this.newPainter(true);
-      this.redraw();
-    });
   }
 
   dispose(): void {
@@ -99,7 +102,7 @@ export class MapScene {
     window.clearTimeout(this.retry);
     this.observer.disconnect();
     this.source.dispose();
-    this.painter.dispose();
+    this.glass.dispose();
   }
 
   setSubject(subject: MapSubject, x: Range | null, y: Range | null): void {
@@ -145,7 +148,7 @@ export class MapScene {
   moveTo(x: Range, y: Range, glide: boolean): void {
     if (!this.subject) return;
     const to = { x: clampRange(x, this.subject.domain), y: this.clampBytes(y) };
-    if (glide && !matchMedia("(prefers-reduced-motion: reduce)").matches) {
+    if (glide && !stillWanted()) {
       this.slide = { from: { x: this.x, y: this.y }, to, start: performance.now() };
     } else {
       this.slide = null;
@@ -153,6 +156,10 @@ export class MapScene {
       this.y = to.y;
     }
     this.redraw();
+  }
+
+  get plot(): Plot | null {
+    return this.frame?.plot ?? null;
   }
 
   get target(): MapRect {
@@ -195,13 +202,6 @@ export class MapScene {
     return { position, bytes, quad: null, rect: null };
   }
 
-  private newPainter(allowGl: boolean): MapPainter {
-    const gl = allowGl ? MapWebGl.create(this.canvases.glass) : null;
-    const painter = gl ?? new MapCanvas(this.canvases.glass);
-    this.listener.onDrawnBy(painter.name);
-    return painter;
-  }
-
   private advance(now: number): boolean {
     if (!this.slide) return false;
     const { from, to, start } = this.slide;
@@ -242,13 +242,10 @@ export class MapScene {
       hovered: this.hover?.rect ?? null,
     };
     this.frame = frame;
-    const { style } = this.canvases.glass;
-    style.left = `${plot.left}px`;
-    style.top = `${plot.top}px`;
-    style.width = `${width / ratio}px`;
-    style.height = `${height / ratio}px`;
-    this.painter.resize(width, height, ratio);
-    this.painter.draw(placeMap(frame, width, height), this.currentLook());
+    const { painter } = this.glass;
+    this.glass.place(plot.left, plot.top, width, height, ratio);
+    painter.resize(width, height, ratio);
+    painter.draw(placeMap(frame, width, height), this.currentLook());
     drawMapFront(front, frame);
     this.stats.tiles = frame.shown.length;
     this.stats.quads = frame.shown.reduce((sum, one) => sum + one.tile.quads, 0);

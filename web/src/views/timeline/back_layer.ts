@@ -3,7 +3,7 @@ import { hatch, type Surface, staff } from "../../ui/plot";
 import { type Frame, toX, toY } from "./frame";
 import type { Sample } from "./line_sampler";
 
-export function drawBack(s: Surface, frame: Frame): void {
+export function drawBack(s: Surface, frame: Frame, labelPixels?: number): void {
   const { plot } = frame;
   staff(s, {
     x: plot.left,
@@ -12,6 +12,7 @@ export function drawBack(s: Surface, frame: Frame): void {
     low: frame.y[0],
     high: frame.y[1],
     gridTo: plot.right,
+    ...(labelPixels === undefined ? {} : { labelPixels }),
   });
   s.c.save();
   clip(s, frame);

@@ -16,7 +16,7 @@ const band = (id: number, begin_step: number, end_step: number, depth: number): 
 const FRAME: XFrame = {
   domain: { axis: "step", base: 0, end: 1000, room: 1000, least: 8 },
   x: [0, 1000],
-  plot: { left: 62, right: 1062, top: 50, bottom: 500 },
+  plot: { head: 4, left: 62, right: 1062, top: 50, bottom: 500 },
   annotations: [band(1, 0, 500, 0), band(2, 100, 101, 1), band(3, 500, 900, 0)],
   lanes: 2,
 };

@@ -4,20 +4,21 @@ import type { Annotation } from "../../api/contract";
 import type { Range } from "../../state/url";
 import { font, label, type Surface } from "../../ui/plot";
 import { visible } from "../../ui/visible";
-import { GUTTER, LANE_HEIGHT, MOST_LANES, toX, type XFrame } from "./frame";
+import { LANE_HEIGHT, MOST_LANES, toX, type XFrame } from "./frame";
 
 const ROOM = 8;
 
 export function drawBands(s: Surface, frame: XFrame): void {
   if (frame.lanes === 0) return;
+  const { plot } = frame;
   font(s);
-  label(s, "phase", GUTTER - 11, 4 + LANE_HEIGHT / 2, { align: "right" });
+  label(s, "phase", plot.left - 11, plot.head + LANE_HEIGHT / 2, { align: "right" });
   if (frame.lanes > 1) {
-    label(s, "within", GUTTER - 11, 4 + LANE_HEIGHT * 1.5 + 1, { align: "right" });
+    label(s, "within", plot.left - 11, plot.head + LANE_HEIGHT * 1.5 + 1, { align: "right" });
   }
   s.c.save();
   s.c.beginPath();
-  s.c.rect(frame.plot.left, 0, frame.plot.right - frame.plot.left, frame.plot.top);
+  s.c.rect(plot.left, plot.head, plot.right - plot.left, plot.top - plot.head);
   s.c.clip();
   const ends = new Array<number>(frame.lanes).fill(Number.NEGATIVE_INFINITY);
   for (const one of frame.annotations) {
@@ -29,14 +30,14 @@ export function drawBands(s: Surface, frame: XFrame): void {
     // thousands of bands can share a pixel: one of them is enough
     if (right <= (ends[one.depth] ?? 0) + 0.5) continue;
     ends[one.depth] = right;
-    drawBand(s, one, left, Math.max(left + 1, right));
+    drawBand(s, one, plot.head, left, Math.max(left + 1, right));
   }
   s.c.restore();
 }
 
 /** The band under a pixel of the lanes; the last one drawn lies on top. */
 export function bandAt(frame: XFrame, pixelX: number, pixelY: number): Annotation | null {
-  const lane = Math.floor((pixelY - 4) / (LANE_HEIGHT + 1));
+  const lane = Math.floor((pixelY - frame.plot.head) / (LANE_HEIGHT + 1));
   if (pixelX < frame.plot.left || lane < 0 || lane >= frame.lanes) return null;
   const within = (one: Annotation) =>
     one.depth === lane &&
@@ -69,9 +70,9 @@ function end(frame: XFrame, one: Annotation): number {
   return one.end_step;
 }
 
-function drawBand(s: Surface, one: Annotation, left: number, right: number): void {
+function drawBand(s: Surface, one: Annotation, head: number, left: number, right: number): void {
   const strong = one.depth === 0;
-  const y = 4 + one.depth * (LANE_HEIGHT + 1);
+  const y = head + one.depth * (LANE_HEIGHT + 1);
   s.c.fillStyle = s.token(strong ? "press" : "surface-2");
   s.c.fillRect(left, y, Math.max(1, right - left - 1), LANE_HEIGHT);
   const text = bandText(s, visible(one.name), right - left - ROOM, strong);

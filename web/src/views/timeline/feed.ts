@@ -1,17 +1,8 @@
 // Feeds the scene from the state of the page, and the state from the scene.
 import { effect } from "@preact/signals";
-import { getBuffer, getJson } from "../../api/client";
+import { getJson } from "../../api/client";
 import type { DeviceInfo, StateAt } from "../../api/contract";
-import { decodeShape } from "../../api/tile";
-import { levelFor, TILE_COLUMNS, tileSpan, tilesIn } from "../../gl/tile_address";
-import {
-  annotations,
-  cursorStep,
-  legend,
-  legendStep,
-  selection,
-  stateAt,
-} from "../../state/cursor";
+import { annotations, cursorPosition, legend, legendStep, selection } from "../../state/cursor";
 import { type Domain, domainOf } from "../../state/domain";
 import { passing } from "../../state/filters";
 import { mark } from "../../state/marks";
@@ -20,6 +11,7 @@ import { theme } from "../../state/theme";
 import type { Range } from "../../state/url";
 import type { OomMark } from "./frame";
 import { filterOf, hiddenKeys } from "./legend_bar";
+import { Outline } from "./outline";
 import type { TimelineScene } from "./scene";
 import { absolute, isEverything, lifeOf, relative, reveal } from "./window";
 
@@ -27,7 +19,10 @@ const SETTLE_MS = 140;
 
 export class Feed {
   private timer = 0;
-  private shapeTimer = 0;
+  private readonly outline = new Outline((shape) => {
+    this.scene.shape = shape;
+    this.scene.redraw();
+  });
   private written = "";
   /** what was in view already: a reload must not move the window */
   private seen = { at: page.peek().at, sel: page.peek().sel };
@@ -47,7 +42,7 @@ export class Feed {
 
   dispose(): void {
     window.clearTimeout(this.timer);
-    window.clearTimeout(this.shapeTimer);
+    this.outline.dispose();
     for (const stop of this.stops) stop();
   }
 
@@ -116,16 +111,11 @@ export class Feed {
   }
 
   private followCursor(): void {
-    const domain = this.scene.subject?.domain;
     const of = device.value;
-    if (!of || !domain || page.value.at === null) {
-      this.scene.cursor = null;
-    } else if (domainOf(of, page.value.axis).axis === "step") {
-      this.scene.cursor = cursorStep.value + 0.5;
-    } else {
-      const at = stateAt.value.data;
-      this.scene.cursor = at?.time_us == null ? null : at.time_us - (of.first_time_us ?? 0);
-    }
+    this.scene.cursor =
+      of && this.scene.subject && page.value.at !== null
+        ? cursorPosition(domainOf(of, page.value.axis))
+        : null;
     const { cursor } = this.scene;
     if (cursor !== null && page.value.at !== this.seen.at) this.reveal(cursor, cursor);
     if (cursor !== null || page.value.at === null) this.seen.at = page.value.at;
@@ -143,6 +133,7 @@ export class Feed {
   private followSelection(): void {
     this.scene.selected = page.value.sel;
     this.scene.shape = null;
+    this.outline.dispose();
     this.scene.redraw();
     const chosen = selection.value.data;
     const { subject } = this.scene;
@@ -154,36 +145,9 @@ export class Feed {
     this.askShape();
   }
 
-  /** The exact outline for what is visible, and a tile more on both sides. */
   private askShape(): void {
-    window.clearTimeout(this.shapeTimer);
-    const chosen = selection.peek().data;
-    const { subject } = this.scene;
-    if (!chosen || !subject || chosen.device !== subject.device.ordinal) return;
-    this.shapeTimer = window.setTimeout(async () => {
-      const { domain } = subject;
-      const [low, high] = this.scene.target;
-      const level = levelFor((high - low) / 1200);
-      const tiles = tilesIn(low, high, tileSpan(level), domain.end);
-      const x0 = Math.max(0, (tiles[0] ?? 0) - 1) * tileSpan(level);
-      const columns = Math.min(8, tiles.length + 2) * TILE_COLUMNS;
-      const column = 2 ** level;
-      try {
-        const buffer = await getBuffer("shape", {
-          file: subject.place.file,
-          id: chosen.id,
-          axis: domain.axis,
-          x0: domain.base + x0,
-          x1: domain.base + x0 + columns * column,
-          columns,
-        });
-        if (page.peek().sel !== chosen.id || this.scene.subject !== subject) return;
-        this.scene.shape = { shape: decodeShape(buffer), x0, column, slot: chosen.slot };
-        this.scene.redraw();
-      } catch {
-        // the outline of the tiles stays
-      }
-    }, SETTLE_MS);
+    const { subject, target } = this.scene;
+    if (subject) this.outline.ask(selection.peek().data, subject, target);
   }
 }
 

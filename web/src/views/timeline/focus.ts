@@ -1,4 +1,4 @@
-const PICTURES = ["timeline", "map", "segments"];
+const PICTURES = ["timeline", "lanes", "map", "segments"];
 
 /** Where the focus goes when what had it is gone: the picture, if there is one. */
 export function focusPicture(): void {

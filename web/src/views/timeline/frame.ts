@@ -9,6 +9,8 @@ import type { Shown } from "./source";
 
 /** CSS pixels of the canvas. */
 export interface Plot {
+  /** where bands and the plates of out-of-memory events begin */
+  head: number;
   left: number;
   right: number;
   top: number;
@@ -19,6 +21,7 @@ export const GUTTER = 62;
 export const AXIS_HEIGHT = 24;
 export const LANE_HEIGHT = 16;
 export const MOST_LANES = 3;
+const HEAD = 4;
 
 /** An out-of-memory and where it stands on the axis. */
 export interface OomMark {
@@ -87,9 +90,10 @@ export function fromY(frame: Pick<Frame, "plot" | "y">, pixel: number): number {
 export function plotOf(surface: Surface, lanes: number, ooms: boolean): Plot {
   const used = Math.max(lanes, ooms ? 1 : 0);
   return {
+    head: HEAD,
     left: GUTTER,
     right: surface.width,
-    top: 4 + used * (LANE_HEIGHT + 1) + 8,
+    top: HEAD + used * (LANE_HEIGHT + 1) + 8,
     bottom: surface.height - AXIS_HEIGHT,
   };
 }

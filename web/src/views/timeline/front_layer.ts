@@ -26,7 +26,7 @@ export function drawFront(s: Surface, frame: Frame): void {
   drawAxis(s, frame);
 }
 
-function drawLines(s: Surface, frame: Frame): void {
+export function drawLines(s: Surface, frame: Frame): void {
   const { c } = s;
   c.lineJoin = "round";
   c.beginPath();
@@ -46,12 +46,13 @@ function drawLines(s: Surface, frame: Frame): void {
   c.stroke();
 }
 
-function drawCeiling(s: Surface, frame: Frame): void {
+export function drawCeiling(s: Surface, frame: Frame, words = true): void {
   const bytes = frame.device.ceiling_bytes;
   if (bytes === null || bytes > frame.y[1] || bytes < frame.y[0]) return;
   const { plot } = frame;
   const y = toY(frame, bytes);
   horizontal(s, plot.left, plot.right, y, s.token("ink-3"), [1, 3]);
+  if (!words) return;
   font(s);
   label(s, `Ceiling ${bytesText(bytes)}  what this process could reach`, plot.left + 10, y - 9, {
     colour: s.token("ink-2"),
@@ -76,7 +77,7 @@ function drawCursor(s: Surface, frame: Frame): void {
 const CEILING_LABEL = 290;
 
 /** A triangle that points at the highest reserved level, with words. */
-function drawHighWater(s: Surface, frame: Frame): void {
+export function drawHighWater(s: Surface, frame: Frame, words = true): void {
   const { bytes, step } = frame.device.peak.reserved;
   const { plot } = frame;
   const at = frame.samples.find((one) => one.reservedMax >= bytes);
@@ -102,6 +103,7 @@ function drawHighWater(s: Surface, frame: Frame): void {
   s.c.lineTo(x + side * 9, y - 4.5);
   s.c.lineTo(x + side * 9, y + 4.5);
   s.c.fill();
+  if (!words) return;
   label(s, text, x + side * 14, under ? y + 11 : over - 10, {
     align: left ? "right" : "left",
     colour: s.token("reserved-text"),
@@ -120,7 +122,7 @@ function drawOlder(s: Surface, frame: Frame): void {
 }
 
 /** Teeth along the lower edge: the axis does not start at zero. */
-function drawTornEdge(s: Surface, frame: Frame): void {
+export function drawTornEdge(s: Surface, frame: Frame): void {
   const { plot } = frame;
   s.c.fillStyle = s.token("surface");
   s.c.beginPath();

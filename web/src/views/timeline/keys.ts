@@ -3,17 +3,15 @@ import { getJson } from "../../api/client";
 import type { Allocation } from "../../api/contract";
 import { frozen } from "../../api/frozen";
 import { colourings, cursorStep, selection } from "../../state/cursor";
-import { clearMark, jump, mark } from "../../state/marks";
 import { attempt } from "../../state/notes";
 import { go, page, place } from "../../state/store";
 import { focusPicture } from "./focus";
-import { zoomHeight } from "./input";
+import type { Frame } from "./frame";
+import { markKey, stepBack } from "./mark_keys";
+import { showEverything, windowKey } from "./moves";
 import { neighbourIn } from "./pick";
 import type { TimelineScene } from "./scene";
-import { everything, lifeOf, panBy, zoomAt } from "./window";
-
-const PAN_SHARE = 0.12;
-const ZOOM = 1.35;
+import { lifeOf } from "./window";
 
 export function timelineKey(
   event: KeyboardEvent,
@@ -23,50 +21,12 @@ export function timelineKey(
 ): boolean {
   const { subject } = scene;
   if (!subject) return false;
-  const { domain } = subject;
-  const pan = (share: number) => {
-    const [low, high] = scene.target;
-    scene.moveTo(panBy([low, high], (high - low) * share, domain), false);
-    moved();
-  };
-  const zoom = (factor: number) => {
-    const { x } = scene;
-    const inside = (at: number | null | undefined) =>
-      at !== null && at !== undefined && at >= x[0] && at <= x[1] ? at : null;
-    const at = inside(scene.hover?.position) ?? inside(scene.cursor) ?? (x[0] + x[1]) / 2;
-    scene.moveTo(zoomAt(x, at, factor, domain), false);
-    moved();
-  };
+  if (windowKey(event, scene, [scene.hover?.position, scene.cursor], moved)) return true;
+  if (markKey(event)) return true;
   switch (event.key) {
-    case "a":
-    case "ArrowLeft":
-      pan(-PAN_SHARE);
-      return true;
-    case "d":
-    case "ArrowRight":
-      pan(PAN_SHARE);
-      return true;
-    case "w":
-    case "+":
-    case "=":
-      zoom(1 / ZOOM);
-      return true;
-    case "s":
-    case "-":
-      zoom(ZOOM);
-      return true;
-    case "W":
-      zoomHeight(scene, null, 1 / ZOOM);
-      moved();
-      return true;
-    case "S":
-      zoomHeight(scene, null, ZOOM);
-      moved();
-      return true;
     case "f":
       scene.y = null;
-      scene.moveTo(everything(domain), true);
-      moved();
+      showEverything(scene, moved);
       return true;
     case "z":
       zoomToSelection(scene, moved);
@@ -78,26 +38,14 @@ export function timelineKey(
       toCursor(Math.min(subject.device.events - 1, cursorStep.value + 1));
       return true;
     case "ArrowUp":
-      attempt(neighbour(scene, "up"));
+      attempt(neighbour("up", scene.frame));
       return true;
     case "ArrowDown":
-      attempt(neighbour(scene, "down"));
+      attempt(neighbour("down", scene.frame));
       return true;
-    case "n":
-      jump(1);
+    case "g":
+      nextColour();
       return true;
-    case "N":
-      jump(-1);
-      return true;
-    case "o":
-      if (mark.value) go({ only: !page.value.only });
-      return true;
-    case "g": {
-      const list = colourings.value;
-      const next = list[(list.indexOf(page.value.colour) + 1) % list.length];
-      if (next) go({ colour: next });
-      return true;
-    }
     case "Escape":
       stepBack();
       return true;
@@ -106,14 +54,15 @@ export function timelineKey(
   }
 }
 
-/** The selection first, then the mark, then a cursor that was put somewhere. */
-function stepBack(): void {
-  if (page.value.sel !== null) go({ sel: null });
-  else if (page.value.mark !== null) clearMark();
-  else if (page.value.at !== null) go({ at: null });
+/** Colours by the next thing that this file can be coloured by. */
+export function nextColour(): void {
+  const list = colourings.value;
+  const next = list[(list.indexOf(page.value.colour) + 1) % list.length];
+  if (next) go({ colour: next });
 }
 
-async function neighbour(scene: TimelineScene, direction: "up" | "down"): Promise<void> {
+/** `frame`: what an exported page has to look it up in. */
+export async function neighbour(direction: "up" | "down", frame: Frame | null): Promise<void> {
   const at = place.value;
   if (!at) return;
   const step = cursorStep.value;
@@ -121,7 +70,7 @@ async function neighbour(scene: TimelineScene, direction: "up" | "down"): Promis
   // what is chosen speaks through the picture: the keys go on from there
   focusPicture();
   if (frozen !== null) {
-    const next = scene.frame && neighbourIn(scene.frame, id, direction === "up");
+    const next = frame && neighbourIn(frame, id, direction === "up");
     if (next !== null) go({ sel: next });
     return;
   }

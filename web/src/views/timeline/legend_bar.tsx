@@ -79,12 +79,13 @@ function Label({ row, telling }: { row: LegendRow; telling: string }) {
   );
 }
 
-export function LegendBar() {
+/** `still`: a key to the colours only; several files have no common list to switch off. */
+export function LegendBar({ still = false }: { still?: boolean }) {
   const wide = useSignal(false);
   const overflow = useSignal(0);
   const list = useRef<HTMLDivElement>(null);
   const data = legend.value.data;
-  const hidden = hiddenKeys();
+  const hidden = still ? new Set<string>() : hiddenKeys();
   const by = page.value.colour;
   const rows = data?.rows ?? [];
   const stack = (row: LegendRow) => (by === "stack" ? rowNumber(String(row.key)) : -1);
@@ -112,7 +113,7 @@ export function LegendBar() {
     <div
       class={`legendbar${wide.value ? " wide" : ""}`}
       role="group"
-      aria-label="Legend and filter"
+      aria-label={still ? "Legend" : "Legend and filter"}
     >
       {frozen !== null && data && (
         <span class="lgstep faint" title="The nearest step of which this page holds the legend">
@@ -123,19 +124,29 @@ export function LegendBar() {
         {rows.map((row, i) => {
           const alike = rows.some((one) => one !== row && one.label === row.label);
           const key = String(row.key);
-          return (
-            <button
-              type="button"
-              class={alike ? "lg alike" : "lg"}
-              key={key}
-              aria-pressed={!hidden.has(key)}
-              onClick={() => toggle(key)}
-            >
+          const look = alike ? "lg alike" : "lg";
+          const entry = (
+            <>
               <i class={`sw ${swatch(row, by)}`} />
               <Label row={row} telling={alike ? (callers[i] ?? "") : ""} />
               <b>
                 <Bytes value={row.bytes} />
               </b>
+            </>
+          );
+          return still ? (
+            <span class={`${look} still`} key={key}>
+              {entry}
+            </span>
+          ) : (
+            <button
+              type="button"
+              class={look}
+              key={key}
+              aria-pressed={!hidden.has(key)}
+              onClick={() => toggle(key)}
+            >
+              {entry}
             </button>
           );
         })}

@@ -8,6 +8,8 @@ import { highest, type LineTile, samples } from "./line_sampler";
 
 export interface MinimapFrame {
   domain: Domain;
+  /** where the recording that is drawn ends */
+  end: number;
   x: Range;
   coarse: LineTile | null;
   ooms: readonly OomMark[];
@@ -21,24 +23,25 @@ export function drawMinimap(canvas: HTMLCanvasElement, tokens: Tokens, frame: Mi
   const toX = (at: number) => GUTTER + (at / domain.room) * (width - GUTTER);
   c.fillStyle = s.token("surface-2");
   c.fillRect(GUTTER, 0, width - GUTTER, height);
-  const list = frame.coarse ? samples([frame.coarse], 0, domain.end) : [];
+  const list = frame.coarse ? samples([frame.coarse], 0, frame.end) : [];
+  const [first, last] = [list[0]?.x0 ?? 0, Math.min(frame.end, list.at(-1)?.x1 ?? 0)];
   const top = highest(list) || 1;
   const toY = (bytes: number) => height - 4 - (bytes / top) * (height - 9);
   if (list.length > 0) {
     c.beginPath();
-    c.moveTo(toX(0), height - 4);
+    c.moveTo(toX(first), height - 4);
     for (const one of list) {
       c.lineTo(toX(one.x0), toY(one.activeMax));
-      c.lineTo(toX(Math.min(domain.end, one.x1)), toY(one.activeMax));
+      c.lineTo(toX(Math.min(last, one.x1)), toY(one.activeMax));
     }
-    c.lineTo(toX(domain.end), height - 4);
+    c.lineTo(toX(last), height - 4);
     c.fillStyle = s.token("accent-line");
     c.fill();
     c.beginPath();
     list.forEach((one, i) => {
       if (i === 0) c.moveTo(toX(one.x0), toY(one.reservedMax));
       else c.lineTo(toX(one.x0), toY(one.reservedMax));
-      c.lineTo(toX(Math.min(domain.end, one.x1)), toY(one.reservedMax));
+      c.lineTo(toX(Math.min(last, one.x1)), toY(one.reservedMax));
     });
     c.strokeStyle = s.token("reserved");
     c.lineWidth = 1.25;

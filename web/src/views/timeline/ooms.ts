@@ -136,7 +136,7 @@ export function drawPlates(s: Surface, frame: XFrame, ooms: readonly OomMark[]):
   }
   for (const { x, count } of groups) {
     const text = count === 1 ? "OOM" : `${count} OOM`;
-    plate(s, text, x - 1, 4 + LANE_HEIGHT / 2, {
+    plate(s, text, x - 1, frame.plot.head + LANE_HEIGHT / 2, {
       background: s.token("danger"),
       colour: s.token("surface"),
     });

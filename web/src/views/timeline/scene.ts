@@ -7,10 +7,12 @@
 import type { Annotation, LegendBy } from "../../api/contract";
 import type { Shape, Tile } from "../../api/tile";
 import { RETRY_AFTER_MS } from "../../gl/answer_cache";
-import { CanvasPainter } from "../../gl/canvas_painter";
 import { palette } from "../../gl/colours";
+import { Glass } from "../../gl/glass";
 import { type Filter, type Look, NO_FILTER, type Painter, parseRgba } from "../../gl/painter";
-import { WebGlPainter } from "../../gl/webgl_painter";
+import { columnsPerPicture, MOST_TILE_QUADS } from "../../gl/quad_budget";
+import { STACK_PAINTERS } from "../../gl/stack_painters";
+import type { Domain } from "../../state/domain";
 import type { Range } from "../../state/url";
 import { pixelRatio, surface, Tokens } from "../../ui/plot";
 import { drawBack } from "./back_layer";
@@ -24,15 +26,17 @@ import { type Under, underPixel } from "./pick";
 import type { Canvases, Listener, Stats, Subject } from "./scene_parts";
 import { type Ask, type Choice, type Shown, Source } from "./source";
 import { placeTiles } from "./strata";
-import { between, clampRange, everything } from "./window";
+import { TileStore } from "./tile_store";
+import { between, zoomedBytes } from "./window";
+import { stillWanted, XWindow } from "./x_window";
 
-const SLIDE_MS = 280;
 const FIT_MS = 160;
+/** Six tiles of 8,000 quads, however wide the screen is. */
+const MOST_COLUMNS = columnsPerPicture(1);
 
 export class TimelineScene {
   readonly stats: Stats = { quads: 0, tiles: 0, frames: 0, lastTileMs: 0, waiting: 0 };
   subject: Subject | null = null;
-  x: Range = [0, 1];
   /** null: fitted */
   y: Range | null = null;
   cursor: number | null = null;
@@ -41,8 +45,10 @@ export class TimelineScene {
   shape: { shape: Shape; x0: number; column: number; slot: number } | null = null;
   frame: Frame | null = null;
 
-  private painter: Painter;
+  private readonly glass: Glass<Painter>;
+  private readonly store: TileStore;
   private readonly source: Source;
+  private readonly window = new XWindow();
   private tokens = new Tokens();
   private look: Look | null = null;
   private mode: LegendBy = "stack";
@@ -54,7 +60,6 @@ export class TimelineScene {
   private annotations: readonly Annotation[] = [];
   private lanes = 0;
   private fitted: Range = [0, 1];
-  private slide: { from: Range; to: Range; start: number } | null = null;
   private ticket = 0;
   private retry = 0;
   private lastFrame = 0;
@@ -65,10 +70,16 @@ export class TimelineScene {
     private readonly listener: Listener,
     allowGl: boolean,
   ) {
-    this.painter = this.newPainter(allowGl);
-    this.source = new Source(
+    this.glass = new Glass<Painter>(
+      canvases.glass,
+      STACK_PAINTERS,
+      allowGl,
+      listener.onDrawnBy,
+      () => this.redraw(),
+    );
+    this.store = new TileStore(
       (tile) => this.arrived(tile),
-      (tile) => this.painter.forget(tile),
+      (tile) => this.glass.painter.forget(tile),
       (error) => {
         listener.onError(error);
         // nobody may move the picture: look again when the server may be asked again
@@ -76,30 +87,25 @@ export class TimelineScene {
         this.retry = window.setTimeout(() => this.redraw(), RETRY_AFTER_MS + 50);
       },
     );
+    this.source = new Source(this.store);
     this.observer.observe(canvases.front);
-    canvases.glass.addEventListener("webglcontextlost", (event) => event.preventDefault());
-    canvases.glass.addEventListener("webglcontextrestored", () => {
-      this.painter = this.newPainter(true);
-      this.redraw();
-    });
   }
 
   dispose(): void {
     cancelAnimationFrame(this.ticket);
     window.clearTimeout(this.retry);
     this.observer.disconnect();
-    this.source.dispose();
-    this.painter.dispose();
+    this.store.dispose();
+    this.glass.dispose();
   }
 
   setSubject(subject: Subject, x: Range | null, y: Range | null): void {
     this.subject = subject;
     this.source.setPlace(subject.place, subject.domain);
-    this.x = clampRange(x ?? everything(subject.domain), subject.domain);
+    this.window.start(x, subject.domain);
     this.y = y;
     this.shape = null;
     this.hover = null;
-    this.slide = null;
     this.fitted = [0, 0];
     this.look = null;
     this.redraw();
@@ -131,19 +137,39 @@ export class TimelineScene {
   /** At once while a hand moves it; gliding when the page jumps. */
   moveTo(x: Range, glide: boolean): void {
     if (!this.subject) return;
-    const to = clampRange(x, this.subject.domain);
-    if (glide && !matchMedia("(prefers-reduced-motion: reduce)").matches) {
-      this.slide = { from: this.x, to, start: performance.now() };
-    } else {
-      this.slide = null;
-      this.x = to;
-    }
+    this.window.moveTo(x, glide, this.subject.domain);
     this.redraw();
   }
 
-  /** Where the window is, or where it is gliding to. */
+  zoomHeight(pixelY: number | null, factor: number): void {
+    const { plot } = this;
+    if (!plot) return;
+    const share = pixelY === null ? 0.5 : (plot.bottom - pixelY) / (plot.bottom - plot.top);
+    this.y = zoomedBytes(this.bytes, share, factor, this.highestBytes);
+    this.redraw();
+  }
+
+  get x(): Range {
+    return this.window.now;
+  }
+
   get target(): Range {
-    return this.slide?.to ?? this.x;
+    return this.window.target;
+  }
+
+  get domain(): Domain | null {
+    return this.subject?.domain ?? null;
+  }
+
+  get plot(): Plot | null {
+    return this.frame?.plot ?? null;
+  }
+
+  /** What zooming out of the bytes ends at. */
+  get highestBytes(): number {
+    const device = this.subject?.device;
+    const known = Math.max(device?.peak.reserved.bytes ?? 0, device?.ceiling_bytes ?? 0);
+    return Math.max(this.bytes[1], known * 1.1, 1 << 20);
   }
 
   get bytes(): Range {
@@ -162,15 +188,8 @@ export class TimelineScene {
     return this.frame ? underPixel(this.frame, pixelX, pixelY) : null;
   }
 
-  private newPainter(allowGl: boolean): Painter {
-    const gl = allowGl ? WebGlPainter.create(this.canvases.glass) : null;
-    const painter = gl ?? new CanvasPainter(this.canvases.glass);
-    this.listener.onDrawnBy(painter.name);
-    return painter;
-  }
-
   private arrived(tile: Tile | null): void {
-    this.stats.waiting = this.source.waiting;
+    this.stats.waiting = this.store.waiting;
     if (tile) {
       this.stats.lastTileMs = tile.engineMs;
       this.listener.onArrival(tile.engineMs);
@@ -180,13 +199,7 @@ export class TimelineScene {
 
   /** Glides and fits; true: another frame is needed. */
   private advance(now: number, width: number, height: number): boolean {
-    let moving = false;
-    if (this.slide) {
-      const t = Math.min(1, (now - this.slide.start) / SLIDE_MS);
-      this.x = between(this.slide.from, this.slide.to, 1 - (1 - t) ** 3);
-      if (t >= 1) this.slide = null;
-      else moving = true;
-    }
+    let moving = this.window.advance(now);
     const { subject } = this;
     if (!subject) return moving;
     const ask = { ...this.ask(width, height), x: this.target };
@@ -195,8 +208,7 @@ export class TimelineScene {
     const fallback = Math.max(device.peak.reserved.bytes, device.peak.active.bytes);
     const wanted = fittedBytes(list, this.ooms, this.target, device.ceiling_bytes, fallback);
     const away = Math.abs(this.fitted[1] - wanted[1]) / wanted[1];
-    const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    if (this.fitted[1] === 0 || away < 0.002 || still) this.fitted = wanted;
+    if (this.fitted[1] === 0 || away < 0.002 || stillWanted()) this.fitted = wanted;
     else {
       const t = Math.min(1, Math.max(8, now - this.lastFrame) / FIT_MS) * 0.6;
       this.fitted = between(this.fitted, wanted, Math.min(1, t * 2));
@@ -206,7 +218,8 @@ export class TimelineScene {
   }
 
   private ask(width: number, height: number): Ask {
-    return { x: this.x, y: this.bytes, width, height, choice: this.choice };
+    const { x, bytes, choice } = this;
+    return { x, y: bytes, width, height, choice, quads: MOST_TILE_QUADS, columns: MOST_COLUMNS };
   }
 
   private paint(now: number): void {
@@ -223,7 +236,7 @@ export class TimelineScene {
     const moving = this.advance(now, width, height);
     this.lastFrame = now;
     const ask = this.ask(width, height);
-    this.source.want(this.slide ? { ...ask, x: this.slide.to } : ask);
+    this.store.want(this.source.wants({ ...ask, x: this.target }));
     const frame: Frame = {
       domain: subject.domain,
       device: subject.device,
@@ -248,23 +261,21 @@ export class TimelineScene {
     drawFront(front, frame);
     drawMinimap(this.canvases.minimap, this.tokens, {
       domain: subject.domain,
+      end: subject.domain.end,
       x: this.x,
       coarse: this.source.coarse(),
       ooms: this.ooms,
     });
-    this.stats.waiting = this.source.waiting;
+    this.stats.waiting = this.store.waiting;
     this.stats.frames += 1;
     if (moving) this.redraw();
   }
 
   private paintStrata(frame: Frame, plot: Plot, ratio: number, width: number, height: number) {
-    const { style } = this.canvases.glass;
-    style.left = `${plot.left}px`;
-    style.top = `${plot.top}px`;
-    style.width = `${width / ratio}px`;
-    style.height = `${height / ratio}px`;
-    this.painter.resize(width, height, ratio);
-    this.painter.draw(placeTiles(frame, width, height), this.currentLook(frame));
+    const { painter } = this.glass;
+    this.glass.place(plot.left, plot.top, width, height, ratio);
+    painter.resize(width, height, ratio);
+    painter.draw([{ tiles: placeTiles(frame, width, height), look: this.currentLook(frame) }]);
     const widest = (value: (one: Shown) => number) => Math.max(0, ...frame.shown.map(value));
     this.listener.onResolution?.(
       widest((one) => one.column),

@@ -31,4 +31,6 @@ export interface Stats {
   lastTileMs: number;
   /** questions on their way */
   waiting: number;
+  /** side by side: what is in sight, CSS pixels of the picture */
+  lanes?: readonly { key: string; top: number; bottom: number; bytesPerPixel: number }[];
 }

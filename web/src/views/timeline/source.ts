@@ -1,9 +1,9 @@
 // Brings tiles and lines of one device to the screen: knows the addresses, asks for what is seen and
 // its neighbours, and finds a stand-in for what has not arrived.
-import { getBuffer, type Params } from "../../api/client";
+import type { Params } from "../../api/client";
 import { type FrozenDevice, frozenDevice, frozenTile } from "../../api/frozen";
-import { decodeLines, decodeTile, type Lines, type Tile } from "../../api/tile";
-import { AnswerCache, type Want } from "../../gl/answer_cache";
+import type { Tile } from "../../api/tile";
+import { MOST_TILE_QUADS } from "../../gl/quad_budget";
 import {
   coarsestLevel,
   levelFor,
@@ -19,6 +19,7 @@ import {
 import type { Domain } from "../../state/domain";
 import type { Range } from "../../state/url";
 import type { LineTile } from "./line_sampler";
+import { type Held, type TileStore, type Wants, wantLines, wantTile } from "./tile_store";
 
 export interface Place {
   file: number;
@@ -33,20 +34,9 @@ export interface Shown {
   column: number;
   from: number;
   to: number;
+  /** until the tile that was asked for is here */
+  standsIn: boolean;
 }
-
-interface Held {
-  tile: Tile;
-  place: string;
-  level: number;
-  index: number;
-  rowLevel: number;
-  row: number;
-  choice: string;
-}
-
-type StackPlace = Pick<Held, "place" | "level" | "index">;
-const NONE: ReadonlySet<Held> = new Set();
 
 /** What a tile flags: members of a mark, and what a filter does not let pass. */
 export interface Choice {
@@ -61,58 +51,23 @@ export interface Ask {
   width: number;
   height: number;
   choice: Choice;
+  /** at most this many quads in a tile; see gl/quad_budget.ts */
+  quads: number;
+  /** a column is wider than a device pixel where there would be more of them */
+  columns: number;
 }
 
-function choiceKey({ mark, filter }: Choice): string {
-  return `${mark ?? ""}/${filter ?? ""}`;
+function choiceKey({ choice, quads }: Ask): string {
+  return `${choice.mark ?? ""}/${choice.filter ?? ""}/${quads}`;
 }
-
-const TILE_LIMIT_BYTES = 96 * 1024 * 1024;
-const LINE_LIMIT_BYTES = 16 * 1024 * 1024;
-const PLAIN_TILE_BYTES = 512;
-/** Six tiles of at most 8,000 quads: less than 50,000 in a frame, however wide the screen is. */
-const MOST_COLUMNS = 2560;
 
 export class Source {
-  private readonly tiles: AnswerCache<Held>;
-  private readonly lines: AnswerCache<Lines>;
-  /** every held tile by place, level and index, whatever its height and mark */
-  private readonly stacked = new Map<string, Set<Held>>();
   private place: Place = { file: 0, device: 0 };
   private domain: Domain = { axis: "step", base: 0, end: 1, room: 1, least: 1 };
   /** an exported page holds the tiles of some levels, in rows of one height */
   private held: FrozenDevice | null = null;
 
-  constructor(
-    onArrival: (tile: Tile | null) => void,
-    onForget: (tile: Tile) => void,
-    onError: (error: unknown) => void,
-  ) {
-    this.tiles = new AnswerCache<Held>(
-      TILE_LIMIT_BYTES,
-      (held) => held.tile.words.byteLength + PLAIN_TILE_BYTES,
-      (_key, held) => {
-        this.keep(held);
-        onArrival(held.tile);
-      },
-      (held) => {
-        this.drop(held);
-        onForget(held.tile);
-      },
-      onError,
-    );
-    this.lines = new AnswerCache<Lines>(
-      LINE_LIMIT_BYTES,
-      (one) => one.columns * 44,
-      () => onArrival(null),
-      () => {},
-      onError,
-    );
-  }
-
-  get waiting(): number {
-    return this.tiles.inFlight + this.lines.inFlight;
-  }
+  constructor(private readonly store: TileStore) {}
 
   setPlace(place: Place, domain: Domain): void {
     this.place = place;
@@ -120,48 +75,50 @@ export class Source {
     this.held = frozenDevice(place.device);
   }
 
-  dispose(): void {
-    this.tiles.clear();
-    this.lines.clear();
-  }
-
-  /** Asks for what is seen, then for what will probably be seen next. */
-  want(ask: Ask): void {
+  /** What is seen, then what will probably be seen next. */
+  wants(ask: Ask): Wants {
     const { level, rowLevel, indices, rows } = this.addresses(ask);
     const urgent = middleOut(indices);
-    if (this.held) {
-      this.wantHeld(this.held, level, urgent, ask.choice);
-      return;
-    }
+    if (this.held) return this.wantHeld(this.held, level, urgent, ask);
     const next = [(indices[0] ?? 0) - 1, (indices.at(-1) ?? 0) + 1].filter(
-      (index) => index >= 0 && index * tileSpan(level) < this.domain.end,
+      (index) => indices.length > 0 && index >= 0 && index * tileSpan(level) < this.domain.end,
     );
     const tiles = (list: readonly number[], at: number, of: readonly number[], ahead = true) =>
       list.flatMap((index) =>
-        of.map((row) => ({ ...this.tileWant(at, index, rowLevel, row, ask.choice), ahead })),
+        of.map((row) => ({ ...this.tileWant(at, index, rowLevel, row, ask), ahead })),
       );
-    this.lines.want([
-      ...urgent.map((index) => this.lineWant(level, index)),
-      this.lineWant(this.coarsest(), 0),
-      ...next.map((index) => ({ ...this.lineWant(level, index), ahead: true })),
-    ]);
     const parents = level < this.coarsest() ? [...new Set(indices.map((i) => i >> 1))] : [];
-    this.tiles.want([
-      ...tiles(urgent, level, rows, false),
-      ...tiles(next, level, rows),
-      ...(rows.length === 1 ? tiles(parents.slice(0, 2), level + 1, rows) : []),
-    ]);
+    return {
+      lines: [
+        ...urgent.map((index) => this.lineWant(level, index)),
+        this.lineWant(this.coarsest(), 0),
+        ...next.map((index) => ({ ...this.lineWant(level, index), ahead: true })),
+      ],
+      tiles: [
+        ...tiles(urgent, level, rows, false),
+        ...tiles(next, level, rows),
+        ...(rows.length === 1 ? tiles(parents.slice(0, 2), level + 1, rows) : []),
+      ],
+    };
+  }
+
+  /** How many tiles this view is made of. */
+  count(ask: Ask): number {
+    const { indices, rows } = this.addresses(ask);
+    return indices.length * rows.length;
   }
 
   /** In an exported page: what is in it, or the coarser tile that is. */
-  private wantHeld(of: FrozenDevice, level: number, indices: readonly number[], choice: Choice) {
+  private wantHeld(of: FrozenDevice, level: number, indices: readonly number[], ask: Ask): Wants {
     const there = indices.map((index) => frozenTile(of, level, index, TILE_COLUMNS));
     const each = [...new Map(there.map((at) => [`${at.level}/${at.index}`, at])).values()];
-    this.lines.want([
-      ...each.map((at) => this.lineWant(at.level, at.index)),
-      this.lineWant(this.coarsest(), 0),
-    ]);
-    this.tiles.want(each.map((at) => this.tileWant(at.level, at.index, of.row_level, 0, choice)));
+    return {
+      lines: [
+        ...each.map((at) => this.lineWant(at.level, at.index)),
+        this.lineWant(this.coarsest(), 0),
+      ],
+      tiles: each.map((at) => this.tileWant(at.level, at.index, of.row_level, 0, ask)),
+    };
   }
 
   /** What to draw now, in this order. */
@@ -171,12 +128,12 @@ export class Source {
     for (const index of indices) {
       const [from, to] = [index * tileSpan(level), (index + 1) * tileSpan(level)];
       const exact = rows.map((row) =>
-        this.tiles.get(this.tileKey(level, index, rowLevel, row, ask.choice)),
+        this.store.tile(this.tileKey(level, index, rowLevel, row, ask)),
       );
       if (exact.includes(undefined)) {
-        out.push(...this.standIn(level, index, ask).map((held) => this.show(held, from, to)));
+        out.push(...this.standIn(level, index, ask).map((held) => this.show(held, from, to, true)));
       }
-      for (const held of exact) if (held) out.push(this.show(held, from, to));
+      for (const held of exact) if (held) out.push(this.show(held, from, to, false));
     }
     return out;
   }
@@ -188,7 +145,7 @@ export class Source {
       const [from, to] = [index * tileSpan(level), (index + 1) * tileSpan(level)];
       const family = [{ level, index }, ...parentsOf(level, index, this.coarsest())];
       for (const one of family) {
-        const lines = this.lines.get(this.lineKey(one.level, one.index));
+        const lines = this.store.linesOf(this.lineKey(one.level, one.index));
         if (!lines) continue;
         const column = 2 ** one.level;
         out.push({ lines, x0: one.index * tileSpan(one.level), column, from, to });
@@ -198,10 +155,15 @@ export class Source {
     return out;
   }
 
+  /** Asks for that only; when nothing else of the recording is seen. */
+  coarseWant() {
+    return this.lineWant(this.coarsest(), 0);
+  }
+
   /** The whole recording in at most 512 columns: for the minimap. */
   coarse(): LineTile | null {
     const level = this.coarsest();
-    const lines = this.lines.get(this.lineKey(level, 0));
+    const lines = this.store.linesOf(this.lineKey(level, 0));
     return lines ? { lines, x0: 0, column: 2 ** level, from: 0, to: tileSpan(level) } : null;
   }
 
@@ -212,7 +174,7 @@ export class Source {
   private addresses(ask: Ask) {
     const unitsPerPixel = (ask.x[1] - ask.x[0]) / Math.max(1, ask.width);
     const finest = this.held?.finest_level ?? 0;
-    const least = Math.max(finest, levelFor((ask.x[1] - ask.x[0]) / MOST_COLUMNS));
+    const least = Math.max(finest, levelFor((ask.x[1] - ask.x[0]) / ask.columns));
     const level = Math.min(this.coarsest(), Math.max(least, levelFor(unitsPerPixel)));
     const wanted = rowLevelFor((ask.y[1] - ask.y[0]) / Math.max(1, ask.height));
     const rowLevel = this.held?.row_level ?? wanted;
@@ -231,35 +193,18 @@ export class Source {
     return `${this.placeKey()}/${level}/${index}`;
   }
 
-  private tileKey(level: number, index: number, k: number, row: number, choice: Choice) {
-    return `${this.lineKey(level, index)}/${k}/${row}/${choiceKey(choice)}`;
+  private tileKey(level: number, index: number, k: number, row: number, ask: Ask) {
+    return `${this.lineKey(level, index)}/${k}/${row}/${choiceKey(ask)}`;
   }
 
-  private keep(held: Held): void {
-    const key = stackKey(held);
-    const stack = this.stacked.get(key);
-    if (stack) stack.add(held);
-    else this.stacked.set(key, new Set([held]));
-  }
-
-  private drop(held: Held): void {
-    const key = stackKey(held);
-    const stack = this.stacked.get(key);
-    stack?.delete(held);
-    if (stack?.size === 0) this.stacked.delete(key);
-  }
-
-  private stackOf(at: StackPlace): ReadonlySet<Held> {
-    return this.stacked.get(stackKey(at)) ?? NONE;
-  }
-
-  private show(held: Held, from: number, to: number): Shown {
+  private show(held: Held, from: number, to: number, standsIn: boolean): Shown {
     return {
       tile: held.tile,
       x0: held.index * tileSpan(held.level),
       column: 2 ** held.level,
       from,
       to,
+      standsIn,
     };
   }
 
@@ -267,16 +212,16 @@ export class Source {
   private standIn(level: number, index: number, ask: Ask): Held[] {
     const place = this.placeKey();
     for (const one of [{ level, index }, ...parentsOf(level, index, this.coarsest())]) {
-      const held = [...this.stackOf({ place, ...one })].filter((candidate) => {
+      const held = [...this.store.stackOf({ place, ...one })].filter((candidate) => {
         const low = candidate.row * rowSpan(candidate.rowLevel);
         return low < ask.y[1] && low + rowSpan(candidate.rowLevel) > ask.y[0];
       });
       if (held.length === 0) continue;
-      const best = held.reduce((a, b) => (better(b, a, choiceKey(ask.choice)) ? b : a));
+      const best = held.reduce((a, b) => (better(b, a, choiceKey(ask)) ? b : a));
       return held.filter((a) => a.rowLevel === best.rowLevel && a.choice === best.choice);
     }
     const finer = [0, 1].flatMap((half) => [
-      ...this.stackOf({ place, level: level - 1, index: index * 2 + half }),
+      ...this.store.stackOf({ place, level: level - 1, index: index * 2 + half }),
     ]);
     const first = finer[0];
     return first
@@ -284,29 +229,20 @@ export class Source {
       : [];
   }
 
-  private lineWant(level: number, index: number): Want<Lines> {
-    return {
-      key: this.lineKey(level, index),
-      load: async (signal) =>
-        decodeLines(await getBuffer("lines", this.rectangle(level, index), signal)),
-    };
+  private lineWant(level: number, index: number) {
+    return wantLines(this.lineKey(level, index), this.rectangle(level, index));
   }
 
-  private tileWant(level: number, index: number, k: number, row: number, choice: Choice) {
-    const place = this.placeKey();
-    return {
-      key: this.tileKey(level, index, k, row, choice),
-      load: async (signal: AbortSignal): Promise<Held> => {
-        const y0 = row * rowSpan(k);
-        const px = rowSpan(k) / TILE_ROWS;
-        const rectangle = this.rectangle(level, index);
-        const params = this.held
-          ? rectangle
-          : { ...rectangle, y0, y1: y0 + rowSpan(k), px, ...choice };
-        const tile = decodeTile(await getBuffer("tile", params, signal));
-        return { tile, place, level, index, rowLevel: k, row, choice: choiceKey(choice) };
-      },
-    };
+  private tileWant(level: number, index: number, k: number, row: number, ask: Ask) {
+    const y0 = row * rowSpan(k);
+    const quads = ask.quads < MOST_TILE_QUADS ? ask.quads : null;
+    const rectangle = this.rectangle(level, index);
+    const px = rowSpan(k) / TILE_ROWS;
+    const params = this.held
+      ? rectangle
+      : { ...rectangle, y0, y1: y0 + rowSpan(k), px, ...ask.choice, quads };
+    const at = { place: this.placeKey(), level, index, rowLevel: k, row, choice: choiceKey(ask) };
+    return wantTile(this.tileKey(level, index, k, row, ask), params, at);
   }
 
   private rectangle(level: number, index: number): Params {
@@ -315,10 +251,6 @@ export class Source {
     const x0 = base + index * tileSpan(level);
     return { ...this.place, axis, x0, x1: x0 + tileSpan(level), columns: TILE_COLUMNS };
   }
-}
-
-function stackKey(at: StackPlace): string {
-  return `${at.place}/${at.level}/${at.index}`;
 }
 
 function better(a: Held, b: Held, choice: string): boolean {

@@ -3,8 +3,8 @@ import type { Placed } from "../../gl/painter";
 import type { Frame } from "./frame";
 import type { Shown } from "./source";
 
-/** In device pixels of a glass that is `width` × `height`. */
-export function placeTiles(frame: Frame, width: number, height: number): Placed[] {
+/** In device pixels: a picture of `width` × `height` that stands `lift` above the glass's lower edge. */
+export function placeTiles(frame: Frame, width: number, height: number, lift = 0): Placed[] {
   const xScale = width / (frame.x[1] - frame.x[0]);
   const yScale = height / (frame.y[1] - frame.y[0]);
   const place = (one: Shown) => ({
@@ -12,11 +12,12 @@ export function placeTiles(frame: Frame, width: number, height: number): Placed[
     xScale: one.column * xScale,
     xOffset: (one.x0 - frame.x[0]) * xScale,
     yScale,
-    yOffset: (one.tile.y0 - frame.y[0]) * yScale,
+    yOffset: (one.tile.y0 - frame.y[0]) * yScale + lift,
     clip: [
       Math.max(0, Math.round((one.from - frame.x[0]) * xScale)),
       Math.min(width, Math.round((one.to - frame.x[0]) * xScale)),
     ] as const,
+    rows: [lift, lift + height] as const,
   });
   return frame.shown.map(place);
 }

@@ -1,10 +1,9 @@
 // Every allocation, stacked and exact: the frame round the pictures that scene.ts draws.
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { type ApiError, asApiError, getJson } from "../../api/client";
-import type { Allocation, LegendBy } from "../../api/contract";
-import { frozen } from "../../api/frozen";
-import { NO_ID } from "../../api/tile";
+import { type ApiError, asApiError } from "../../api/client";
+import type { LegendBy } from "../../api/contract";
+import { glAllowed } from "../../gl/glass";
 import { colourings, selection } from "../../state/cursor";
 import { domainOf, noTimeBecause } from "../../state/domain";
 import { onKey } from "../../state/keys";
@@ -23,16 +22,17 @@ import {
 import { Menu } from "../../ui/menu";
 import { ErrorNotice, Notice, RECORD_CODE } from "../../ui/notice";
 import { bytesText, counted, integer } from "../../ui/units";
+import { chooseBlock } from "./choose";
 import { Feed, otherAxis } from "./feed";
 import { attachInput } from "./input";
 import { timelineKey } from "./keys";
 import { LegendBar } from "./legend_bar";
 import { MarkChip } from "./mark_chip";
+import { showEverything } from "./moves";
 import type { Under } from "./pick";
 import { TimelineScene } from "./scene";
 import type { Stats } from "./scene_parts";
 import { showTip, Tooltip } from "./tooltip";
-import { everything } from "./window";
 
 declare global {
   interface Window {
@@ -105,28 +105,8 @@ function changeAxis(): void {
 
 function choose(under: Under | null): void {
   const at = place.value;
-  if (!under || !at) {
-    go({ sel: null });
-    return;
-  }
-  const { quad, step, bytes } = under;
-  if (quad && quad.id !== NO_ID) {
-    go({ sel: quad.id, at: step });
-    return;
-  }
-  // merged blocks have no id in the picture: the server, if there is one, knows which lies there
-  go(frozen === null ? { at: step } : { at: step, sel: null });
-  if (frozen !== null) return;
-  const asked = page.peek();
-  const found = getJson<{ allocation: Allocation | null }>("pick", { ...at, step, y: bytes });
-  attempt(
-    found.then(({ allocation }) => {
-      // unless something else was chosen while the server looked
-      if (page.peek().sel === asked.sel && page.peek().at === step) {
-        go({ sel: allocation?.id ?? null });
-      }
-    }),
-  );
+  if (under && at) chooseBlock(at, under);
+  else go({ sel: null });
 }
 
 function hover(under: Under | null, x: number, y: number): void {
@@ -165,7 +145,6 @@ function Picture() {
     const all = [back, glass, front, minimap].map((ref) => ref.current);
     const [b, g, f, m] = all;
     if (!b || !g || !f || !m) return;
-    const allowGl = new URLSearchParams(location.search).get("gl") !== "0";
     const mine = new TimelineScene(
       { back: b, glass: g, front: f, minimap: m },
       {
@@ -186,7 +165,7 @@ function Picture() {
           if (known?.steps !== steps || known.bytes !== bytes) resolution.value = { steps, bytes };
         },
       },
-      allowGl,
+      glAllowed(),
     );
     scene = mine;
     window.tidegaugeStats = mine.stats;
@@ -217,10 +196,9 @@ function Picture() {
       <Head
         onAxis={changeAxis}
         onFit={() => {
-          if (!scene?.subject) return;
+          if (!scene) return;
           scene.y = null;
-          scene.moveTo(everything(scene.subject.domain), true);
-          feed.current?.moved();
+          showEverything(scene, () => feed.current?.moved());
         }}
       />
       <LegendBar />

@@ -12,6 +12,8 @@ import { counted, integer } from "../../ui/units";
 import type { Under } from "./pick";
 
 export interface Tip {
+  /** where the block belongs, if not to the file that the page shows */
+  file?: number;
   under: Under;
   x: number;
   y: number;
@@ -27,10 +29,6 @@ const undescribed = signal<number | null>(null);
 let timer = 0;
 let asked = "";
 
-function keyOf(id: number): string {
-  return `${place.value?.file}/${id}`;
-}
-
 /** Shows what is known at once; the rest is asked for when the pointer rests. */
 export function showTip(next: Tip | null): void {
   tip.value = next;
@@ -40,17 +38,18 @@ export function showTip(next: Tip | null): void {
     asked = "";
     return;
   }
-  const key = keyOf(quad.id);
+  const file = next.file ?? place.value?.file ?? 0;
+  const key = `${file}/${quad.id}`;
   details.value = known.get(key) ?? null;
   if (details.value || asked === key) return;
   asked = key;
   window.clearTimeout(timer);
-  timer = window.setTimeout(() => void ask(key, quad.id), 40);
+  timer = window.setTimeout(() => void ask(key, file, quad.id), 40);
 }
 
-async function ask(key: string, id: number): Promise<void> {
+async function ask(key: string, file: number, id: number): Promise<void> {
   try {
-    const found = await getJson<Allocation>("allocation", { file: place.value?.file ?? 0, id });
+    const found = await getJson<Allocation>("allocation", { file, id });
     known.set(key, found);
     const oldest = known.keys().next().value;
     if (known.size > KEPT && oldest !== undefined) known.delete(oldest);

@@ -51,6 +51,13 @@ export function zoomBytes([low, high]: Range, at: number, factor: number, highes
   return [from, from + span];
 }
 
+/** Bytes zoomed at a share of the picture's height, from below; null: everything is seen again. */
+export function zoomedBytes(bytes: Range, share: number, factor: number, highest: number) {
+  const at = bytes[0] + Math.min(1, Math.max(0, share)) * (bytes[1] - bytes[0]);
+  const next = zoomBytes(bytes, at, factor, highest);
+  return next[0] <= 0 && next[1] >= highest * 0.999 ? null : next;
+}
+
 /** Between two ranges, for the short move to a selection. `t` from 0 to 1. */
 export function between(a: Range, b: Range, t: number): Range {
   return [a[0] + (b[0] - a[0]) * t, a[1] + (b[1] - a[1]) * t];

@@ -6,7 +6,8 @@ import { toX, type XFrame } from "./frame";
 
 const LABEL_PIXELS = 86;
 
-export function drawAxis(s: Surface, frame: XFrame): void {
+/** `taken`: pixels where something else stands; no label there. */
+export function drawAxis(s: Surface, frame: XFrame, taken?: readonly [number, number]): void {
   const { plot, x, domain } = frame;
   horizontal(s, plot.left, plot.right, plot.bottom, s.token("axis"));
   const step = decimalStep(x[1] - x[0], plot.right - plot.left, LABEL_PIXELS);
@@ -17,6 +18,7 @@ export function drawAxis(s: Surface, frame: XFrame): void {
     vertical(s, pixel, plot.bottom, plot.bottom + 4, s.token("axis"));
     const text = domain.axis === "time" ? timeTickLabel(position, step) : integer(position);
     const half = s.c.measureText(text).width / 2;
+    if (taken && pixel + half > taken[0] - 6 && pixel - half < taken[1] + 6) continue;
     if (pixel - half < plot.left + 2 || pixel + half > plot.right - 2) continue;
     label(s, text, pixel, plot.bottom + 13, { align: "center" });
   }

@@ -1,0 +1,39 @@
+// A frame draws at most 50,000 quads, however many recordings stand in it: its tiles share them.
+// Steps of two, so that a tile more or less in sight does not change what every other one is asked
+// with.
+//
+//   6 tiles → 8,000 each      12 tiles → 4,000 each      24 tiles → 2,000 each
+
+import { TILE_COLUMNS } from "./tile_address";
+
+export const MOST_TILE_QUADS = 8000;
+export const FRAME_QUADS = 50_000;
+/** However much the engine merges, two of them may be left in each column. */
+const LEAST_TILE_QUADS = 2 * TILE_COLUMNS;
+const MOST_TILES = Math.floor(FRAME_QUADS / LEAST_TILE_QUADS);
+
+/** The most quads that each of `tiles` tiles may have. */
+export function quadsPerTile(tiles: number): number {
+  let most = MOST_TILE_QUADS;
+  while (most >= LEAST_TILE_QUADS && most * tiles > FRAME_QUADS) most /= 2;
+  return most;
+}
+
+/** The most columns of a picture, so that the tiles of `pictures` of them stay in the budget. */
+export function columnsPerPicture(pictures: number): number {
+  // a view that does not begin where a tile does touches one more
+  const tiles = Math.min(6, Math.floor(MOST_TILES / Math.max(1, pictures)));
+  return Math.max(1, tiles - 1) * TILE_COLUMNS;
+}
+
+/** What stands in for tiles that are not here yet was asked with another budget: it may not fit. */
+export function fitting<T>(list: readonly T[], left: number, quadsOf: (one: T) => number): Set<T> {
+  let rest = left;
+  const fits = (one: T) => {
+    const quads = quadsOf(one);
+    if (quads > rest) return false;
+    rest -= quads;
+    return true;
+  };
+  return new Set(list.filter(fits));
+}

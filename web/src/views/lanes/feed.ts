@@ -1,0 +1,181 @@
+// Feeds the lanes from the state of the page, and the state from the lanes.
+import { effect } from "@preact/signals";
+import { getJson } from "../../api/client";
+import type { Annotations } from "../../api/contract";
+import { selection } from "../../state/cursor";
+import { withoutFileTerms } from "../../state/filter_terms";
+import { passing } from "../../state/filters";
+import type { PlacedLane } from "../../state/lanes";
+import { mark } from "../../state/marks";
+import { attempt } from "../../state/notes";
+import { file, go, page } from "../../state/store";
+import { theme } from "../../state/theme";
+import { drawable } from "../timeline/bands";
+import { Outline } from "../timeline/outline";
+import { absolute, lifeOf, relative, reveal } from "../timeline/window";
+import { type Row, TALL } from "./lane_frame";
+import { current, currentKey, cursor, ordered, shared, values } from "./model";
+import type { LanesScene } from "./scene";
+
+const SETTLE_MS = 140;
+
+export class LanesFeed {
+  private timer = 0;
+  private written = "";
+  /** what was in view already: a reload must not move the window */
+  private seenAt = page.peek().at;
+  private readonly askedBands = new Set<string>();
+  private readonly outline = new Outline((shape) => {
+    this.scene.shape = shape;
+    this.scene.redraw();
+  });
+  private readonly stops: (() => void)[] = [];
+
+  constructor(private readonly scene: LanesScene) {
+    this.stops.push(
+      effect(() => this.followShared()),
+      effect(() => this.followOrder()),
+      effect(() => this.followWindow()),
+      effect(() => this.followLook()),
+      effect(() => this.followTheme()),
+      effect(() => this.followCursor()),
+      effect(() => this.followSelection()),
+    );
+  }
+
+  dispose(): void {
+    window.clearTimeout(this.timer);
+    this.outline.dispose();
+    for (const stop of this.stops) stop();
+  }
+
+  /** The window was moved: into the URL when the hand rests, and the outline asked anew. */
+  moved(): void {
+    window.clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => {
+      const { domain, target, y } = this.scene;
+      if (!domain) return;
+      const next = { x: absolute(target, domain), y };
+      this.written = JSON.stringify([next.x, next.y]);
+      go(next);
+      this.askShape();
+    }, SETTLE_MS);
+  }
+
+  /** Phases, where lanes are high enough to show them. */
+  wantBands(rows: readonly Row[]): void {
+    for (const { lane, top, bottom } of rows) {
+      if (bottom - top < TALL || !lane.domain || this.askedBands.has(lane.key)) continue;
+      this.askedBands.add(lane.key);
+      const params = { file: lane.file, device: lane.device.ordinal };
+      attempt(
+        getJson<Annotations>("annotations", params).then(({ rows: list }) => {
+          this.scene.annotations.set(lane.key, drawable(list));
+          this.scene.redraw();
+        }),
+      );
+    }
+  }
+
+  zoomToSelection(): void {
+    const chosen = selection.peek().data;
+    const lane = current.peek();
+    const { domain } = this.scene;
+    if (!chosen || !domain || !lane?.domain) return;
+    const [low, high] = lifeOf(chosen, lane.domain);
+    const margin = Math.max(domain.least / 2, (high - low) * 0.25);
+    this.scene.moveTo([low - margin + lane.offset, high + margin + lane.offset], true);
+    this.moved();
+  }
+
+  private followShared(): void {
+    const next = shared.value;
+    const known = this.scene.shared;
+    const { x, y } = page.peek();
+    // another lane to speak of is no other axis: the window stays
+    const same =
+      known !== null && known.align === next.align && known.domain.axis === next.domain.axis;
+    this.scene.setShared(next, same ? this.scene.target : relative(x, next.domain));
+    if (same) return;
+    this.scene.y = y;
+    this.written = JSON.stringify([x, y]);
+  }
+
+  private followOrder(): void {
+    this.scene.lanes = ordered.value;
+    this.scene.current = currentKey.value;
+    this.scene.redraw();
+  }
+
+  private followWindow(): void {
+    const { x, y } = page.value;
+    const { domain } = this.scene;
+    const wanted = JSON.stringify([x, y]);
+    if (!domain || wanted === this.written) return;
+    this.written = wanted;
+    this.scene.y = y;
+    this.scene.moveTo(relative(x, shared.peek().domain) ?? [0, domain.room], true);
+    this.askShape();
+  }
+
+  private followLook(): void {
+    const { colour, only, own } = page.value;
+    const steps = values.value;
+    const [of, filter, mine] = [mark.value, passing.value, file.value?.id];
+    const elsewhere = filter === null ? null : withoutFileTerms(filter) || null;
+    this.scene.own = own;
+    this.scene.setLook({
+      mode: colour,
+      ageAt: (lane: PlacedLane) => steps.get(lane.key)?.step ?? lane.device.events,
+      // what is found, and numbers in a filter, are of one file
+      choice: (lane: PlacedLane) =>
+        lane.file === mine
+          ? { mark: of?.number ?? null, filter }
+          : { mark: null, filter: elsewhere },
+      only,
+    });
+  }
+
+  private followTheme(): void {
+    void theme.value;
+    this.scene.themeChanged();
+  }
+
+  private followCursor(): void {
+    const at = cursor.value;
+    const { scene } = this;
+    const middle = shared.value.domain.axis === "step" ? 0.5 : 0;
+    scene.cursor = at === null ? null : at + middle;
+    const { domain, target } = scene;
+    const away = at !== null && (at < target[0] || at > target[1]);
+    if (domain && away && page.value.at !== this.seenAt) {
+      scene.moveTo(reveal(target, at, domain), true);
+      this.moved();
+    }
+    this.seenAt = page.value.at;
+    scene.redraw();
+  }
+
+  private followSelection(): void {
+    this.scene.selected = page.value.sel;
+    this.scene.shape = null;
+    this.outline.dispose();
+    this.scene.redraw();
+    if (selection.value.data && current.value) this.askShape();
+  }
+
+  private askShape(): void {
+    const lane = current.peek();
+    const { target } = this.scene;
+    if (!lane?.domain) return;
+    const place = { file: lane.file, device: lane.device.ordinal };
+    const x = [target[0] - lane.offset, target[1] - lane.offset] as const;
+    const subject = { place, device: lane.device, domain: lane.domain };
+    this.outline.ask(selection.peek().data, subject, x);
+  }
+}
+
+/** For the inspector and the legend: the step under the pointer, if it is the page's own lane. */
+export function stepFor(lane: PlacedLane, step: number): { step: number; time_us: null } | null {
+  return lane.key === currentKey.peek() && Number.isFinite(step) ? { step, time_us: null } : null;
+}

@@ -1,0 +1,76 @@
+// Pointer and wheel on the lanes: one window for all of them, a click for the lane under it.
+import type { PlacedLane } from "../../state/lanes";
+import type { Range } from "../../state/url";
+import { bandAt, bandRange } from "../timeline/bands";
+import { attachDrag } from "../timeline/drag";
+import { panBytes } from "../timeline/input";
+import { attachMinimap, attachWheel, unitsPerPixel } from "../timeline/moves";
+import { panBy } from "../timeline/window";
+import type { LanesScene, UnderLane } from "./scene";
+
+export interface LaneHands {
+  onMoved: () => void;
+  onHover: (under: UnderLane | null, clientX: number, clientY: number) => void;
+  onClick: (under: UnderLane) => void;
+  onOpen: (lane: PlacedLane) => void;
+}
+
+interface Held {
+  x: Range;
+  y: Range | null;
+  /** height of the lane that is held */
+  pixels: number;
+}
+
+export function attachLaneInput(
+  scene: LanesScene,
+  front: HTMLCanvasElement,
+  minimap: HTMLCanvasElement,
+  hands: LaneHands,
+): () => void {
+  const off = new AbortController();
+  // a click may sort the lanes anew: a double one opens what its first press was on
+  const pressed: PlacedLane[] = [];
+  const drag = {
+    hold: (): Held => {
+      const plot = scene.plot;
+      return { x: scene.x, y: scene.y, pixels: plot ? plot.bottom - plot.top : 1 };
+    },
+    onDrag: (from: Held, dx: number, dy: number) => {
+      if (!scene.domain) return;
+      scene.moveTo(panBy(from.x, -dx * unitsPerPixel(scene), scene.domain), false);
+      if (from.y) scene.y = panBytes(from.y, dy / from.pixels, scene.highestBytes);
+      hands.onMoved();
+    },
+    onPress: (event: PointerEvent) => {
+      const under = scene.under(event.offsetX, event.offsetY);
+      if (!under) return;
+      pressed.push(under.lane);
+      if (pressed.length > 2) pressed.shift();
+      press(scene, event, under, hands);
+    },
+    onHover: (event: PointerEvent | null) => {
+      if (!event) hands.onHover(null, 0, 0);
+      else hands.onHover(scene.under(event.offsetX, event.offsetY), event.clientX, event.clientY);
+    },
+  };
+  attachDrag(front, drag, off.signal);
+  attachWheel(scene, front, hands.onMoved, off.signal);
+  attachMinimap(scene, minimap, hands.onMoved, off.signal);
+  const open = () => {
+    const lane = pressed[0];
+    if (lane) hands.onOpen(lane);
+  };
+  front.addEventListener("dblclick", open, { signal: off.signal });
+  return () => off.abort();
+}
+
+function press(scene: LanesScene, event: PointerEvent, under: UnderLane, hands: LaneHands): void {
+  const frame = scene.frames.find(({ row }) => row.lane === under.lane);
+  const band = frame && bandAt(frame, event.offsetX, event.offsetY);
+  if (frame && band) {
+    const [low, high] = bandRange(frame, band);
+    scene.moveTo([low + under.lane.offset, high + under.lane.offset], true);
+    hands.onMoved();
+  } else hands.onClick(under);
+}

@@ -1,0 +1,118 @@
+// The keys of the lanes: those of the timeline for window and cursor, and the way from lane to lane.
+import { cursorStep } from "../../state/cursor";
+import type { PlacedLane } from "../../state/lanes";
+import { attempt } from "../../state/notes";
+import { LANE_SORTS } from "../../state/page_state";
+import { go, page } from "../../state/store";
+import { neighbour, nextColour } from "../timeline/keys";
+import { markKey, stepBack } from "../timeline/mark_keys";
+import { showEverything, windowKey } from "../timeline/moves";
+import { chooseLane, openLane } from "./actions";
+import { against, current, currentKey, cursor, ordered, shared, timed } from "./model";
+import type { LanesScene } from "./scene";
+
+export interface LaneKeyHands {
+  moved: () => void;
+  /** brings a lane into sight */
+  reveal: (lane: PlacedLane) => void;
+  zoomToSelection: () => void;
+}
+
+export function laneKeyPressed(
+  event: KeyboardEvent,
+  scene: LanesScene,
+  hands: LaneKeyHands,
+): boolean {
+  if (event.shiftKey && (event.key === "ArrowUp" || event.key === "ArrowDown")) {
+    attempt(neighbour(event.key === "ArrowUp" ? "up" : "down", null));
+    return true;
+  }
+  if (laneMove(event, scene, hands)) return true;
+  if (windowKey(event, scene, [scene.hover?.position, scene.cursor], hands.moved)) return true;
+  if (markKey(event)) return true;
+  const act = ACTIONS[event.key];
+  if (act) {
+    act();
+    return true;
+  }
+  switch (event.key) {
+    case "f":
+      scene.y = null;
+      showEverything(scene, hands.moved);
+      return true;
+    case "z":
+      hands.zoomToSelection();
+      return true;
+    case "Enter": {
+      const on = event.target as Element | null;
+      if (on?.closest("button, a") || !current.value) return false;
+      openLane(current.value, scene.target);
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+const ACTIONS: Partial<Record<string, () => void>> = {
+  "[": () => step(-1),
+  "]": () => step(1),
+  g: nextColour,
+  m: () => sortByNext(1),
+  M: () => sortByNext(-1),
+  b: () => go({ against: against.value === "median" ? "first" : "median" }),
+  v: () => go({ own: !page.value.own }),
+  x: changeAxis,
+  l: changeAlignment,
+  Escape: () => {
+    if (page.value.sel === null && page.value.t !== null) go({ at: null });
+    else stepBack();
+  },
+};
+
+/** From lane to lane, as they are shown. */
+function laneMove(event: KeyboardEvent, scene: LanesScene, hands: LaneKeyHands): boolean {
+  const list = ordered.value;
+  const now = list.findIndex(({ key }) => key === currentKey.value);
+  const inSight = Math.max(1, scene.rows.length - 1);
+  const moves: Partial<Record<string, number>> = {
+    ArrowUp: now - 1,
+    ArrowDown: now + 1,
+    PageUp: now - inSight,
+    PageDown: now + inSight,
+    Home: 0,
+    End: list.length - 1,
+  };
+  const wanted = Object.hasOwn(moves, event.key) ? moves[event.key] : undefined;
+  if (wanted === undefined) return false;
+  const lane = list[Math.max(0, Math.min(list.length - 1, wanted))];
+  if (!lane) return true;
+  chooseLane(lane, scene.target);
+  hands.reveal(lane);
+  return true;
+}
+
+/** The next or previous step; in time, the next or previous event of the current lane. */
+function step(by: number): void {
+  const { domain } = shared.value;
+  const now = domain.axis === "step" ? (cursor.value ?? 0) : cursorStep.value;
+  const last = domain.axis === "step" ? domain.end : (current.value?.device.events ?? 1);
+  go({ at: Math.max(0, Math.min(last - 1, now + by)) });
+}
+
+function sortByNext(by: number): void {
+  const count = LANE_SORTS.length;
+  const next = LANE_SORTS[(LANE_SORTS.indexOf(page.value.rank) + by + count) % count];
+  if (next) go({ rank: next });
+}
+
+/** The window is that of other units: everything is shown. */
+export function changeAxis(): void {
+  const time = shared.value.domain.axis === "time";
+  if (time || timed.value) go({ axis: time ? "step" : "time", x: null, t: null });
+}
+
+export function changeAlignment(): void {
+  const { align, domain } = shared.value;
+  if (domain.axis === "time") go({ align: align === "clock" ? "first" : "clock" });
+}

@@ -1,0 +1,34 @@
+// The minimap of the lanes: the recording that the page speaks of, on the axis that all share.
+import type { SharedAxis } from "../../state/lanes";
+import type { Range } from "../../state/url";
+import type { Tokens } from "../../ui/plot";
+import { oomMarks } from "../timeline/feed";
+import type { LineTile } from "../timeline/line_sampler";
+import { drawMinimap } from "../timeline/minimap";
+
+interface LaneMinimap {
+  shared: SharedAxis;
+  /** key of the lane, and what is known of it */
+  key: string;
+  coarse: LineTile | null;
+  x: Range;
+}
+
+export function drawLaneMinimap(canvas: HTMLCanvasElement, tokens: Tokens, of: LaneMinimap): void {
+  const lane = of.shared.lanes.find(({ key }) => key === of.key);
+  const by = lane?.offset ?? 0;
+  const { coarse } = of;
+  const ooms = lane?.domain ? oomMarks(lane.device, lane.domain) : [];
+  drawMinimap(canvas, tokens, {
+    domain: of.shared.domain,
+    end: by + (lane?.domain?.end ?? 0),
+    x: of.x,
+    coarse: coarse && {
+      ...coarse,
+      x0: coarse.x0 + by,
+      from: coarse.from + by,
+      to: coarse.to + by,
+    },
+    ooms: ooms.map((one) => ({ ...one, position: one.position + by })),
+  });
+}

@@ -1,0 +1,300 @@
+// The lanes as a machine: one window, one glass and one store of tiles for all of them. Only lanes
+// in sight ask for tiles; together they stay within the quads of one frame.
+import type { Annotation } from "../../api/contract";
+import { RETRY_AFTER_MS } from "../../gl/answer_cache";
+import { Glass } from "../../gl/glass";
+import type { Painter } from "../../gl/painter";
+import { STACK_PAINTERS } from "../../gl/stack_painters";
+import type { Domain } from "../../state/domain";
+import { laneLayout } from "../../state/lane_order";
+import type { PlacedLane, SharedAxis } from "../../state/lanes";
+import type { Range } from "../../state/url";
+import { pixelRatio, surface } from "../../ui/plot";
+import { oomMarks } from "../timeline/feed";
+import { AXIS_HEIGHT, type Plot, type ShapeMark } from "../timeline/frame";
+import { samples } from "../timeline/line_sampler";
+import type { Movable } from "../timeline/moves";
+import { type Under, underPixel } from "../timeline/pick";
+import type { Canvases, Listener, Stats } from "../timeline/scene_parts";
+import { Source } from "../timeline/source";
+import { placeTiles } from "../timeline/strata";
+import { TileStore } from "../timeline/tile_store";
+import { zoomedBytes } from "../timeline/window";
+import { XWindow } from "../timeline/x_window";
+import { asksOf, type LaneAsk, quadsIn, shift, withinBudget } from "./budget";
+import { commonReach, type LaneFrame, type Row, reachOf, rowsInSight } from "./lane_frame";
+import { drawLaneMinimap } from "./lane_minimap";
+import { drawCursor, drawLaneBack, drawLaneFront, drawNoLane, drawOver, type Over } from "./layers";
+import { type LaneLook, LaneLooks } from "./looks";
+
+const NO_BANDS: readonly Annotation[] = [];
+
+export interface UnderLane {
+  lane: PlacedLane;
+  under: Under | null;
+}
+
+export class LanesScene implements Movable {
+  readonly stats: Stats = { quads: 0, tiles: 0, frames: 0, lastTileMs: 0, waiting: 0 };
+  shared: SharedAxis | null = null;
+  lanes: readonly PlacedLane[] = [];
+  /** key of the lane that the page speaks of */
+  current = "";
+  scrollTop = 0;
+  /** visible bytes, the same in every lane; null: fitted */
+  y: Range | null = null;
+  own = false;
+  cursor: number | null = null;
+  hover: { position: number; lane: string; id: number | null } | null = null;
+  selected: number | null = null;
+  shape: ShapeMark | null = null;
+  readonly annotations = new Map<string, readonly Annotation[]>();
+  frames: readonly LaneFrame[] = [];
+  rows: readonly Row[] = [];
+
+  private readonly glass: Glass<Painter>;
+  private readonly store: TileStore;
+  private readonly sources = new Map<string, Source>();
+  private readonly window = new XWindow();
+  private readonly looks = new LaneLooks();
+  private reach: Range = [0, 1];
+  private ticket = 0;
+  private retry = 0;
+  private readonly observer = new ResizeObserver(() => this.redraw());
+
+  constructor(
+    private readonly canvases: Canvases,
+    listener: Listener & { onRows: (rows: readonly Row[]) => void },
+    allowGl: boolean,
+  ) {
+    this.onRows = listener.onRows;
+    this.glass = new Glass<Painter>(
+      canvases.glass,
+      STACK_PAINTERS,
+      allowGl,
+      listener.onDrawnBy,
+      () => this.redraw(),
+    );
+    this.store = new TileStore(
+      (tile) => {
+        if (tile) {
+          this.stats.lastTileMs = tile.engineMs;
+          listener.onArrival(tile.engineMs);
+        }
+        this.redraw();
+      },
+      (tile) => this.glass.painter.forget(tile),
+      (error) => {
+        listener.onError(error);
+        window.clearTimeout(this.retry);
+        this.retry = window.setTimeout(() => this.redraw(), RETRY_AFTER_MS + 50);
+      },
+    );
+    this.observer.observe(canvases.front);
+  }
+
+  private readonly onRows: (rows: readonly Row[]) => void;
+
+  dispose(): void {
+    cancelAnimationFrame(this.ticket);
+    window.clearTimeout(this.retry);
+    this.observer.disconnect();
+    this.store.dispose();
+    this.glass.dispose();
+  }
+
+  /** Another axis, or other lanes. */
+  setShared(shared: SharedAxis, x: Range | null): void {
+    this.shared = shared;
+    for (const { key, file, device, domain } of shared.lanes) {
+      if (!domain) continue;
+      const source = this.sources.get(key) ?? new Source(this.store);
+      source.setPlace({ file, device: device.ordinal }, domain);
+      this.sources.set(key, source);
+    }
+    this.reach = commonReach(shared.lanes);
+    this.window.start(x, shared.domain);
+    this.redraw();
+  }
+
+  setLook(look: LaneLook): void {
+    this.looks.set(look);
+    this.redraw();
+  }
+
+  themeChanged(): void {
+    this.looks.themeChanged();
+    this.redraw();
+  }
+
+  moveTo(x: Range, glide: boolean): void {
+    if (!this.shared) return;
+    this.window.moveTo(x, glide, this.shared.domain);
+    this.redraw();
+  }
+
+  /** At a pixel of the lane that lies there; a scale of one's own has no zoom. */
+  zoomHeight(pixelY: number | null, factor: number): void {
+    if (this.own) return;
+    const row = pixelY === null ? null : this.rowAt(pixelY);
+    const plot = row?.plot;
+    const share = plot ? (plot.bottom - (pixelY ?? 0)) / (plot.bottom - plot.top) : 0.5;
+    this.y = zoomedBytes(this.y ?? this.reach, share, factor, this.reach[1]);
+    this.redraw();
+  }
+
+  get x(): Range {
+    return this.window.now;
+  }
+
+  get target(): Range {
+    return this.window.target;
+  }
+
+  get domain(): Domain | null {
+    return this.shared?.domain ?? null;
+  }
+
+  get plot(): Plot | null {
+    return this.rows[0]?.plot ?? null;
+  }
+
+  get highestBytes(): number {
+    return this.reach[1];
+  }
+
+  rowAt(pixelY: number): Row | null {
+    return this.rows.find((row) => pixelY >= row.top && pixelY < row.bottom) ?? null;
+  }
+
+  under(pixelX: number, pixelY: number): UnderLane | null {
+    const row = this.rowAt(pixelY);
+    if (!row) return null;
+    const frame = this.frames.find((one) => one.row === row);
+    return { lane: row.lane, under: frame ? underPixel(frame, pixelX, pixelY) : null };
+  }
+
+  redraw(): void {
+    if (this.ticket !== 0) return;
+    this.ticket = requestAnimationFrame((now) => {
+      this.ticket = 0;
+      this.paint(now);
+    });
+  }
+
+  private paint(now: number): void {
+    const { shared } = this;
+    const { tokens } = this.looks;
+    const back = surface(this.canvases.back, tokens);
+    const front = surface(this.canvases.front, tokens);
+    if (!shared || !back || !front) return;
+    const moving = this.window.advance(now);
+    const ratio = pixelRatio();
+    const bottom = front.height - AXIS_HEIGHT;
+    this.rows = rowsInSight({
+      lanes: this.lanes,
+      layout: laneLayout(this.lanes.length, bottom, this.scrollTop),
+      scrollTop: this.scrollTop,
+      width: front.width,
+      height: bottom,
+      ratio,
+      annotationsOf: (lane) => this.annotations.get(lane.key) ?? NO_BANDS,
+    });
+    const plot = this.rows[0]?.plot;
+    if (!plot) return;
+    const asks = asksOf({
+      rows: this.rows,
+      sourceOf: (key) => this.sources.get(key),
+      x: this.x,
+      bytesOf: ({ lane }) => (this.own ? reachOf(lane) : (this.y ?? this.reach)),
+      choiceOf: ({ lane }) => this.looks.choice(lane),
+      width: Math.round((plot.right - plot.left) * ratio),
+    });
+    this.askStore(asks);
+    this.frames = withinBudget(asks.map((one) => this.frameOf(one)));
+    for (const row of this.rows) if (!row.lane.domain) drawNoLane(front, row, bottom);
+    for (const frame of this.frames) drawLaneBack(back, frame, bottom);
+    this.paintStrata(plot, bottom, ratio);
+    const over: Over = {
+      domain: shared.domain,
+      x: this.x,
+      plot: { ...plot, head: 0, top: 0, bottom },
+      cursor: this.cursor,
+      hover: this.hover?.position ?? null,
+    };
+    drawCursor(front, over);
+    for (const frame of this.frames) drawLaneFront(front, frame, bottom);
+    drawOver(front, over, this.frames);
+    drawLaneMinimap(this.canvases.minimap, tokens, {
+      shared,
+      key: this.current,
+      coarse: this.sources.get(this.current)?.coarse() ?? null,
+      x: this.x,
+    });
+    this.stats.waiting = this.store.waiting;
+    this.stats.frames += 1;
+    this.onRows(this.rows);
+    if (moving) this.redraw();
+  }
+
+  /** What lies ahead of every lane comes after what is seen of any; and the minimap's lines. */
+  private askStore(asks: readonly LaneAsk[]): void {
+    const wants = asks.map(({ row, ask, source }) =>
+      source.wants({ ...ask, x: shift(this.target, -row.lane.offset) }),
+    );
+    const coarse = this.sources.get(this.current)?.coarseWant();
+    this.store.want({
+      tiles: wants.flatMap((one) => one.tiles),
+      lines: [...wants.flatMap((one) => one.lines), ...(coarse ? [coarse] : [])],
+    });
+  }
+
+  private frameOf({ row, ask, source }: LaneAsk): LaneFrame {
+    const { lane, plot, bands } = row;
+    const mine = lane.key === this.current;
+    const domain = lane.domain as Domain;
+    const hovered = this.hover?.lane === lane.key ? this.hover : null;
+    return {
+      row,
+      domain,
+      device: lane.device,
+      x: ask.x,
+      y: ask.y,
+      plot,
+      samples: samples(source.lineTiles(ask), ...ask.x),
+      shown: source.shown(ask),
+      ooms: oomMarks(lane.device, domain),
+      annotations: this.annotations.get(lane.key) ?? NO_BANDS,
+      lanes: bands,
+      cursor: null,
+      hover: hovered ? { position: hovered.position - lane.offset, id: hovered.id } : null,
+      selected: mine ? this.selected : null,
+      shape: mine ? this.shape : null,
+      olderBytes: 0,
+      fittedBytes: this.y === null,
+    };
+  }
+
+  private paintStrata(plot: Plot, bottom: number, ratio: number): void {
+    const width = Math.round((plot.right - plot.left) * ratio);
+    const height = Math.round(bottom * ratio);
+    const { painter } = this.glass;
+    this.glass.place(plot.left, 0, width, height, ratio);
+    painter.resize(width, height, ratio);
+    painter.draw(
+      this.frames.map((frame) => ({
+        tiles: placeTiles(frame, width, frame.row.height, frame.row.lift),
+        look: this.looks.of(frame.row.lane),
+      })),
+    );
+    const shown = this.frames.flatMap((frame) => frame.shown);
+    this.stats.tiles = shown.length;
+    this.stats.quads = quadsIn(shown);
+    this.stats.lanes = this.frames.map(({ row, y, plot: of }) => ({
+      key: row.lane.key,
+      top: of.top,
+      bottom: of.bottom,
+      bytesPerPixel: (y[1] - y[0]) / (of.bottom - of.top),
+    }));
+  }
+}

@@ -1,0 +1,72 @@
+// What is live and reserved in every lane at the cursor: the server's own figures, exact at any
+// zoom. All of one cursor are shown together, so that lanes do not change places one by one.
+import { batch, effect } from "@preact/signals";
+import { getJson, isAbort } from "../../api/client";
+import type { StateAt } from "../../api/contract";
+import { inLane, LANES_VIEW } from "../../state/lanes";
+import { attempt } from "../../state/notes";
+import { page, pictured } from "../../state/store";
+import { answered, cursor, type LaneValue, shared, values } from "./model";
+
+const MOST_AT_ONCE = 4;
+
+interface Question {
+  key: string;
+  params: Record<string, string | number>;
+}
+
+function questions(): Question[] | null {
+  const at = cursor.value;
+  if (page.value.view !== LANES_VIEW || !pictured.value || at === null) return null;
+  return shared.value.lanes.flatMap((lane) => {
+    const own = inLane(lane, at);
+    if (own === null || !lane.domain) return [];
+    const { axis, base } = lane.domain;
+    const params = { file: lane.file, device: lane.device.ordinal, axis, x: base + own };
+    return [{ key: lane.key, params }];
+  });
+}
+
+async function askAll(list: readonly Question[], signal: AbortSignal): Promise<void> {
+  const found = new Map<string, LaneValue>();
+  const rest = [...list];
+  const work = async () => {
+    for (let one = rest.shift(); one; one = rest.shift()) {
+      const { step, totals } = await getJson<StateAt>("at", one.params, signal);
+      const { active_bytes: activeBytes, reserved_bytes: reservedBytes } = totals;
+      found.set(one.key, { step, activeBytes, reservedBytes });
+    }
+  };
+  await Promise.all(Array.from({ length: MOST_AT_ONCE }, work));
+  if (signal.aborted) return;
+  batch(() => {
+    values.value = found;
+    answered.value = true;
+  });
+}
+
+/** Follows the cursor until it is stopped. */
+export function followValues(): () => void {
+  let asked = "";
+  let abort = new AbortController();
+  const stop = effect(() => {
+    const list = questions();
+    const text = JSON.stringify(list);
+    if (list === null || text === asked) return;
+    asked = text;
+    abort.abort();
+    abort = new AbortController();
+    attempt(
+      askAll(list, abort.signal).catch((error: unknown) => {
+        if (!isAbort(error)) asked = "";
+        throw error;
+      }),
+    );
+  });
+  return () => {
+    stop();
+    abort.abort();
+    values.value = new Map();
+    answered.value = false;
+  };
+}

@@ -1,0 +1,147 @@
+// Wheel, minimap and keys move the window of a picture in the same way wherever it stands.
+import type { Domain } from "../../state/domain";
+import type { Range } from "../../state/url";
+import { GUTTER, type Plot } from "./frame";
+import { type Grip, gripAt, minimapPosition } from "./minimap";
+import { everything, panBy, zoomAt } from "./window";
+
+/** A picture whose window moves. */
+export interface Movable {
+  readonly x: Range;
+  /** where the window is, or where it is gliding to */
+  readonly target: Range;
+  readonly domain: Domain | null;
+  readonly plot: Pick<Plot, "left" | "right"> | null;
+  moveTo(x: Range, glide: boolean): void;
+  /** at a pixel of the picture, or at its middle */
+  zoomHeight(pixelY: number | null, factor: number): void;
+}
+
+const WHEEL_STEP = 0.0016;
+const PAN_SHARE = 0.12;
+const ZOOM = 1.35;
+
+export function unitsPerPixel(scene: Movable): number {
+  const { plot, x } = scene;
+  return plot ? (x[1] - x[0]) / Math.max(1, plot.right - plot.left) : 0;
+}
+
+/** Steps with the wheel, bytes with Shift; sideways pans. */
+export function attachWheel(
+  scene: Movable,
+  el: HTMLElement,
+  onMoved: () => void,
+  signal: AbortSignal,
+): void {
+  const wheel = (event: WheelEvent) => {
+    event.preventDefault();
+    const { domain, plot, x } = scene;
+    if (!domain || !plot) return;
+    const lines = event.deltaMode === 1 ? 18 : 1;
+    if (event.shiftKey) {
+      // some systems turn a wheel with Shift into a sideways one
+      const delta = (event.deltaY === 0 ? event.deltaX : event.deltaY) * lines;
+      scene.zoomHeight(event.offsetY, Math.exp(delta * WHEEL_STEP));
+    } else if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
+      scene.moveTo(panBy(x, event.deltaX * lines * unitsPerPixel(scene), domain), false);
+    } else {
+      const share = (event.offsetX - plot.left) / (plot.right - plot.left);
+      const at = x[0] + Math.min(1, Math.max(0, share)) * (x[1] - x[0]);
+      const speed = event.ctrlKey ? WHEEL_STEP * 6 : WHEEL_STEP;
+      const factor = Math.exp(Math.max(-400, Math.min(400, event.deltaY * lines)) * speed);
+      scene.moveTo(zoomAt(x, at, factor, domain), false);
+    }
+    onMoved();
+  };
+  el.addEventListener("wheel", wheel, { passive: false, signal });
+}
+
+/** `anchors`: where to zoom, the first that is in sight; else the middle. True: the key was used. */
+export function windowKey(
+  event: KeyboardEvent,
+  scene: Movable,
+  anchors: readonly (number | null | undefined)[],
+  moved: () => void,
+): boolean {
+  const { domain, x, target } = scene;
+  if (!domain) return false;
+  const pan = (share: number) => {
+    scene.moveTo(panBy(target, (target[1] - target[0]) * share, domain), false);
+  };
+  const zoom = (factor: number) => {
+    const inside = anchors.find((at) => at != null && at >= x[0] && at <= x[1]);
+    scene.moveTo(zoomAt(x, inside ?? (x[0] + x[1]) / 2, factor, domain), false);
+  };
+  const moves: Record<string, () => void> = {
+    a: () => pan(-PAN_SHARE),
+    ArrowLeft: () => pan(-PAN_SHARE),
+    d: () => pan(PAN_SHARE),
+    ArrowRight: () => pan(PAN_SHARE),
+    w: () => zoom(1 / ZOOM),
+    "+": () => zoom(1 / ZOOM),
+    "=": () => zoom(1 / ZOOM),
+    s: () => zoom(ZOOM),
+    "-": () => zoom(ZOOM),
+    W: () => scene.zoomHeight(null, 1 / ZOOM),
+    S: () => scene.zoomHeight(null, ZOOM),
+  };
+  const move = Object.hasOwn(moves, event.key) ? moves[event.key] : undefined;
+  if (!move) return false;
+  move();
+  moved();
+  return true;
+}
+
+export function showEverything(scene: Movable, moved: () => void): void {
+  if (!scene.domain) return;
+  scene.moveTo(everything(scene.domain), true);
+  moved();
+}
+
+/** The brush of the minimap: its handles, the brush itself, or a new one. */
+export function attachMinimap(
+  scene: Movable,
+  minimap: HTMLCanvasElement,
+  onMoved: () => void,
+  signal: AbortSignal,
+): void {
+  const options = { signal };
+  let hold: { grip: Grip; start: number; x: Range } | null = null;
+  const at = (event: PointerEvent, domain: Domain) =>
+    minimapPosition(
+      event.clientX - minimap.getBoundingClientRect().left,
+      minimap.clientWidth,
+      domain,
+    );
+  const press = (event: PointerEvent) => {
+    const { domain, x } = scene;
+    if (!domain || event.button !== 0 || event.offsetX < GUTTER - 12) return;
+    minimap.setPointerCapture(event.pointerId);
+    const grip = gripAt(event.offsetX, minimap.clientWidth, x, domain);
+    hold = { grip, start: at(event, domain), x };
+  };
+  const move = (event: PointerEvent) => {
+    const { domain } = scene;
+    if (!domain) return;
+    if (!hold) {
+      const grip = gripAt(event.offsetX, minimap.clientWidth, scene.x, domain);
+      const cursors = { from: "ew-resize", to: "ew-resize", brush: "grab", new: "crosshair" };
+      minimap.style.cursor = cursors[grip];
+      return;
+    }
+    const now = at(event, domain);
+    const { x, start, grip } = hold;
+    if (grip === "brush") scene.moveTo(panBy(x, now - start, domain), false);
+    else if (grip === "from") scene.moveTo([Math.min(now, x[1]), x[1]], false);
+    else if (grip === "to") scene.moveTo([x[0], Math.max(now, x[0])], false);
+    else scene.moveTo([Math.min(start, now), Math.max(start, now)], false);
+    onMoved();
+  };
+  const release = () => {
+    hold = null;
+  };
+  minimap.addEventListener("pointerdown", press, options);
+  minimap.addEventListener("pointermove", move, options);
+  minimap.addEventListener("pointerup", release, options);
+  minimap.addEventListener("pointercancel", release, options);
+}

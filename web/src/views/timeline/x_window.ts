@@ -1,0 +1,45 @@
+// The visible part of an axis, that moves at once under a hand and glides when the page jumps.
+import type { Domain } from "../../state/domain";
+import type { Range } from "../../state/url";
+import { between, clampRange, everything } from "./window";
+
+const SLIDE_MS = 280;
+
+export function stillWanted(): boolean {
+  return matchMedia("(prefers-reduced-motion: reduce)").matches;
+}
+
+export class XWindow {
+  now: Range = [0, 1];
+  private slide: { from: Range; to: Range; start: number } | null = null;
+
+  /** Where the window is, or where it is gliding to. */
+  get target(): Range {
+    return this.slide?.to ?? this.now;
+  }
+
+  /** Another axis: null shows all of it. */
+  start(x: Range | null, domain: Domain): void {
+    this.slide = null;
+    this.now = clampRange(x ?? everything(domain), domain);
+  }
+
+  moveTo(x: Range, glide: boolean, domain: Domain): void {
+    const to = clampRange(x, domain);
+    if (glide && !stillWanted()) this.slide = { from: this.now, to, start: performance.now() };
+    else {
+      this.slide = null;
+      this.now = to;
+    }
+  }
+
+  /** True: it moves on in the next frame. */
+  advance(time: number): boolean {
+    if (!this.slide) return false;
+    const { from, to, start } = this.slide;
+    const t = Math.min(1, (time - start) / SLIDE_MS);
+    this.now = between(from, to, 1 - (1 - t) ** 3);
+    if (t >= 1) this.slide = null;
+    return t < 1;
+  }
+}
