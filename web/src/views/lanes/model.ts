@@ -8,6 +8,7 @@ import { noTimeBecause } from "../../state/domain";
 import { laneOrder, referenceBytes, referenceFor } from "../../state/lane_order";
 import { laneKey, lanesOf, type PlacedLane, type SharedAxis, shareAxis } from "../../state/lanes";
 import { page, place, session } from "../../state/store";
+
 /** What a lane holds at the cursor. */
 export interface LaneValue {
   /** its own step there */
@@ -24,8 +25,7 @@ export const answered = signal(false);
 
 export const lanes = computed(() => lanesOf(session.value?.files ?? []));
 
-/** Worth a view of its own. */
-/** An exported page has the tiles of one lane at a time. */
+/** Worth a view of its own. An exported page has the tiles of one lane at a time. */
 export const severalLanes = computed(() => frozen === null && lanes.value.length > 1);
 
 /** Then the devices tell the lanes apart. */
