@@ -59,13 +59,17 @@ Identity drawn(const AnalysedTrace& analysed, const DeviceAnalysis& device,
       every_step.drawn_difference_bytes,
       difference(device.totals.last().active_bytes, byProvenance(analysed, device, last).sum()));
   identity.holds = identity.difference_bytes == 0;
-  ByProvenance end = byProvenance(analysed, device, last);
-  base::ByteUnit unit = base::unitFor(device.totals.last().active_bytes);
+  // Told where it matters most.
+  Step peak = steps == 0 ? 0 : device.totals.peakActive().step;
+  uint64_t peak_bytes =
+      steps == 0 ? device.totals.last().active_bytes : device.totals.at(peak).active_bytes;
+  ByProvenance parts = byProvenance(analysed, device, peak);
+  base::ByteUnit unit = base::unitFor(peak_bytes);
   auto text = [&](uint64_t bytes) { return bytes == 0 ? "0" : humanBytes(bytes, unit); };
-  identity.text =
-      fmt::format("Drawn {} = traced {} + before recording {} + lost {}{}",
-                  text(device.totals.last().active_bytes), text(end.traced_bytes),
-                  text(end.older_bytes), text(end.lost_bytes), verdict(identity.difference_bytes));
+  identity.text = fmt::format("Drawn {}{} = traced {} + before recording {} + lost {}{}",
+                              text(peak_bytes), steps == 0 ? "" : " at the peak",
+                              text(parts.traced_bytes), text(parts.older_bytes),
+                              text(parts.lost_bytes), verdict(identity.difference_bytes));
   return identity;
 }
 
@@ -119,7 +123,7 @@ Identity reserved(const AnalysedTrace& analysed, const DeviceAnalysis& device,
   identity.holds = identity.difference_bytes == 0 && over == 0;
   base::ByteUnit unit = base::unitFor(last.reserved_bytes);
   LaidOut at_end = laidOut(analysed, device, end);
-  identity.text = fmt::format("Reserved {} = live {} + free {}{}",
+  identity.text = fmt::format("Reserved {} at the end = live {} + free {}{}",
                               humanBytes(last.reserved_bytes, unit), humanBytes(at_end.live, unit),
                               humanBytes(at_end.free, unit), verdict(identity.difference_bytes));
   if (last.reserved_bytes != final_bytes) {

@@ -33,7 +33,7 @@ TEST(Identities, AllHoldInACompleteRecording) {
   ASSERT_EQ(identities.size(), 5U);
   for (const Identity& identity : identities) EXPECT_TRUE(identity.holds) << identity.text;
   EXPECT_EQ(named(analysed, "drawn").text,
-            "Drawn 1.0 KiB = traced 1.0 KiB + before recording 0 + lost 0");
+            "Drawn 1.0 KiB at the peak = traced 1.0 KiB + before recording 0 + lost 0");
   EXPECT_EQ(named(analysed, "segments").text, "1 segment equals the sum of its blocks");
   EXPECT_EQ(named(analysed, "checksums").text, "Active bytes: 1 of 1 snapshot event agree");
   EXPECT_EQ(analysed.trace.issues.all().size(), 0U);
