@@ -89,7 +89,8 @@ class Formatter {
       precision = std::abs(std::max(number(), 0));
     }
     while (peek() == 'l') ++at_;
-    std::string spec = "%" + flags;
+    std::string spec(1, '%');  // "%" + flags sets off a false warning of GCC 12
+    spec += flags;
     if (width >= 0) spec += std::to_string(width);
     if (precision >= 0) spec += "." + std::to_string(precision);
     convert(spec, peek(), precision);
