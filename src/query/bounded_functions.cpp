@@ -89,10 +89,9 @@ class Formatter {
       precision = std::abs(std::max(number(), 0));
     }
     while (peek() == 'l') ++at_;
-    std::string spec(1, '%');  // "%" + flags sets off a false warning of GCC 12
-    spec += flags;
+    std::string spec = "%" + flags;
     if (width >= 0) spec += std::to_string(width);
-    if (precision >= 0) spec += "." + std::to_string(precision);
+    if (precision >= 0) spec += fmt::format(".{}", precision);
     convert(spec, peek(), precision);
     ++at_;
   }
