@@ -10,7 +10,7 @@
 //
 // Edges are put on pixel rows (multiples of px from 0), so that what is drawn is within half a row
 // of the truth, neighbours meet without a gap and a run does not end for a shift nobody can see.
-// Too many quads: the threshold is raised until they fit.
+// Too many quads: the threshold is raised until they fit; of a busy recording it is guessed first.
 //
 // Cost: finding the parts of the stack (stack_parts.h), then O(sum over the parts of the samples
 // they span), a few ns each. Measured in bench/tile_bench.cpp.
