@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cmath>
-#include <ranges>
 
 namespace tidegauge::analysis {
 namespace {
@@ -94,13 +93,13 @@ class Tree {
     category_bytes_.emplace_back();
   }
 
-  // `Way` = a range of frames, from the root on.
-  template <class Way>
-  void add(const Way& way, const StackWeight& weight) {
+  // The frames [begin, end) lead away from the root.
+  template <class Iterator>
+  void add(Iterator begin, Iterator end, const StackWeight& weight) {
     uint32_t at = 0;
     addTo(at, weight);
-    for (uint32_t frame : way) {
-      at = childOf(at, frame);
+    for (; begin != end; ++begin) {
+      at = childOf(at, *begin);
       addTo(at, weight);
     }
     nodes_[at].self_weight.add(weight.weight);
@@ -270,7 +269,8 @@ Flame flameOf(const AnalysedTrace& analysed, std::span<const StackWeight> weight
   Tree tree;
   for (const StackWeight& w : weights) {
     if (w.stack.valid() && analysed.trace.stacks.depth(w.stack) > 0) {
-      tree.add(paths.of(w.stack), w);
+      const std::vector<uint32_t>& path = paths.of(w.stack);
+      tree.add(path.begin(), path.end(), w);
     } else {
       tree.addWithoutStack(w);
     }
@@ -289,9 +289,8 @@ Sandwich sandwichOf(const AnalysedTrace& analysed, std::span<const StackWeight> 
     const std::vector<uint32_t>& path = paths.of(w.stack);
     auto outermost = std::find(path.begin(), path.end(), middle);
     if (outermost == path.end()) continue;
-    auto outwards = std::make_reverse_iterator(outermost);
-    callers.add(std::ranges::subrange(outwards, path.rend()), w);
-    callees.add(std::ranges::subrange(outermost + 1, path.end()), w);
+    callers.add(std::make_reverse_iterator(outermost), path.rend(), w);
+    callees.add(outermost + 1, path.end(), w);
   }
   return {callers.cut(options), callees.cut(options)};
 }

@@ -182,7 +182,15 @@ void tellHolders(const AnalysedTrace& analysed, const DeviceSummary& summary, St
     const analysis::StackGroup& group = largest[i];
     double share =
         100.0 * static_cast<double>(group.block_bytes) / static_cast<double>(holders.block_bytes);
-    Sentence sentence{{plain(i == 0 ? "Most is held by " : "Then "), code(names[i].label)}, {}};
+    Sentence sentence;
+    if (const analysis::StackGroup& first = holders.groups.front();
+        i == 0 && !first.stack.valid()) {
+      sentence.parts = {strong(humanBytes(first.block_bytes)),
+                        plain(" have no stack. Most of the rest is held by ")};
+    } else {
+      sentence.parts = {plain(i == 0 ? "Most is held by " : "Then ")};
+    }
+    sentence.parts.push_back(code(names[i].label));
     if (alike && !names[i].caller.empty()) {
       sentence.parts.insert(sentence.parts.end(), {plain(" via "), code(names[i].caller)});
     }

@@ -51,6 +51,14 @@ TEST(Story, OneNumberKeepsItsUnitWhereverItStands) {
   EXPECT_EQ(told.story.findings.at(0).unit, base::ByteUnit::kMiB);
 }
 
+TEST(Story, WhatHasNoStackIsNotPassedOver) {
+  TraceBuilder b;
+  b.segmentAlloc(kA, 20 * kMiB).noStack().alloc(kA, 6 * kMiB);
+  b.stack({"f@/home/me/a.py:1"}).alloc(kA + 8 * kMiB, 4 * kMiB);
+  EXPECT_TRUE(
+      says(tell(b), "6.0 MiB have no stack. Most of the rest is held by a.py:1 f: 4.0 MiB"));
+}
+
 TEST(Story, ARequestOfUnknownSizeIsSaidToBe) {
   TraceBuilder b;
   b.oom(kGiB, model::kUnknownBytes);

@@ -7,6 +7,8 @@ interface Fill {
   colour: Rgb;
   hatched: boolean;
   seam: boolean;
+  /** many small blocks in one */
+  many: boolean;
 }
 
 function fillOf(quad: Quad, look: Look): Fill {
@@ -17,10 +19,11 @@ function fillOf(quad: Quad, look: Look): Fill {
   const filtered = (quad.flags & QuadFlag.filtered) !== 0;
   const hidden = filtered || isHidden(filterKey(quad, look.by), look.filter);
   if (hidden || (look.mark === "only" && !marked)) {
-    return { colour: grey, hatched: false, seam: false };
+    return { colour: grey, hatched: false, seam: false, many: false };
   }
   const colour = look.mark === "fade" && !marked ? mix(plain, grey, 0.28) : plain;
-  return { colour, hatched: quad.provenance !== 0, seam: !merged && quad.provenance === 0 };
+  const traced = quad.provenance === 0;
+  return { colour, hatched: !traced, seam: !merged && traced, many: merged };
 }
 
 export class CanvasPainter implements Painter {
@@ -99,6 +102,14 @@ export class CanvasPainter implements Painter {
       c.globalAlpha = 1;
     }
     const height = (bottom - top) / this.ratio;
+    if (fill.many && height >= 5) {
+      c.fillStyle = seam;
+      c.globalAlpha = look.seam[3] * 0.7;
+      for (let y = top; y < bottom; y += 3 * this.ratio) {
+        c.fillRect(left, y, right - left, this.ratio);
+      }
+      c.globalAlpha = 1;
+    }
     if (fill.seam && height >= 3) {
       c.fillStyle = seam;
       c.globalAlpha = look.seam[3] * (height >= 9 ? 1 : height >= 6 ? 0.7 : 0.4);

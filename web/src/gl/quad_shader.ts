@@ -27,7 +27,7 @@ uniform float u_steps;
 
 flat out vec3 v_fill;
 flat out float v_height;
-flat out uint v_look;      // 1 hatched, 2 without seam, 4 pending
+flat out uint v_look;      // 1 hatched, 2 without seam, 4 pending, 8 many small blocks
 out float v_below_top;     // pixels below the upper edge
 
 int ramp(float share) { return clamp(int(floor(share * 7.0)), 0, 6); }
@@ -96,7 +96,7 @@ void main() {
     look = 2u;
   }
   v_fill = fill;
-  v_look = merged ? look | 2u : look;
+  v_look = merged ? look | 10u : look;
   v_height = top - bottom;
   bool is_right = corner == 1 || corner == 2 || corner == 4;
   bool is_top = corner == 2 || corner == 4 || corner == 5;
@@ -127,6 +127,11 @@ void main() {
   }
   if ((v_look & 4u) != 0u && mod(gl_FragCoord.y, 4.0 * u_ratio) < 2.0 * u_ratio) {
     fill = mix(fill, u_seam.rgb, 0.35);
+  }
+  // many blocks in one: thin lines, so that it is not taken for one large block
+  if ((v_look & 8u) != 0u && v_height >= 5.0 * u_ratio &&
+      mod(v_below_top, 3.0 * u_ratio) < u_ratio) {
+    fill = mix(fill, u_seam.rgb, u_seam.a * 0.7);
   }
   if ((v_look & 2u) == 0u && v_below_top < u_ratio && v_height >= 3.0 * u_ratio) {
     float strength = v_height >= 9.0 * u_ratio ? 1.0 : v_height >= 6.0 * u_ratio ? 0.7 : 0.4;

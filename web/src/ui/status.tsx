@@ -53,6 +53,14 @@ export function Status() {
           {bytesText(resolution.value.bytes)}
         </span>
       )}
+      {frozen === null && page.value.view === "timeline" && resolution.value && (
+        <span
+          class="opt"
+          title="Smaller blocks are drawn together, in thin lines; zoom in to tell them apart"
+        >
+          blocks from {bytesText(Math.ceil(resolution.value.bytes))}
+        </span>
+      )}
       {frozen === null && PAINTED.includes(page.value.view) && tileMs.value !== null && (
         <span class="opt">tile {Math.max(1, Math.round(tileMs.value))} ms</span>
       )}

@@ -83,6 +83,9 @@ export function drawHighWater(s: Surface, frame: Frame, words = true): void {
   const at = frame.samples.find((one) => one.reservedMax >= bytes);
   const y = toY(frame, bytes);
   if (!at || y < plot.top - 2 || y > plot.bottom || bytes === 0) return;
+  // a column that reaches beyond the edge may hold it where it cannot be seen
+  const [from, to] = frame.domain.axis === "step" ? [step, step + 1] : [at.x0, at.x1];
+  if (to <= frame.x[0] || from >= frame.x[1]) return;
   const position = frame.domain.axis === "step" ? Math.max(at.x0, step) : at.x0;
   const x = Math.max(plot.left, Math.min(plot.right, toX(frame, position)));
   const text = `High water ${bytesText(bytes)}`;
