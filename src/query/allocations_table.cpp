@@ -102,8 +102,9 @@ Table allocationsTable(const AnalysedTrace& analysed) {
           "traced, before_recording, lost (one end was overwritten), ghost (final state only)",
           stored(a.provenance, [](Provenance p) { return static_cast<int64_t>(p); }),
           namesUpTo(Provenance::kGhost));
-  addPoolText(table, "category", "as the file says it", storedIds(a.category), trace.strings);
-  addEnum(table, "purpose", "what it is for by the category rules: parameters, activations, …",
+  addPoolText(table, "stated_category", "as the file itself says it, if it does",
+              storedIds(a.category), trace.strings);
+  addEnum(table, "category", "what it is for, by the category rules: parameters, activations, …",
           eachRow([&categories = *analysed.categories](Row row) {
             return static_cast<int64_t>(categories.of(static_cast<uint32_t>(row)));
           }),
