@@ -4,8 +4,9 @@
     tools/embed_assets.py --dir web/dist --output build/dev/assets/assets.cpp
 
 Each file is written beside the output as it is and, if smaller, gzipped; the C++ file pulls them in
-with .incbin, so that a megabyte of page costs the compiler nothing. The page in one text goes with them
-(tools/inline_page.py). Without --dir the table and that text are empty. The output depends on the input's bytes alone (gzip time stamp 0, sorted names).
+with .incbin, so that a megabyte of page costs the compiler nothing. The page in one text goes with
+them (tools/inline_page.py). Without --dir the table and that text are empty. The output depends on
+the input's bytes alone (gzip time stamp 0, sorted names).
 """
 
 import argparse
@@ -127,7 +128,8 @@ def generate(source_dir, output):
         table = ("  static const std::array table{\n" + "\n".join(rows) + "\n  };\n  return table;")
     else:
         table = "  return {};"
-    write_if_changed(output, (HEAD + "\n".join(blobs.asm) + TAIL.format(table=table, one_file=one_file)).encode())
+    text = HEAD + "\n".join(blobs.asm) + TAIL.format(table=table, one_file=one_file)
+    write_if_changed(output, text.encode())
     output.touch()  # newer than what it was made from, also when nothing changed
     return len(rows)
 

@@ -1,5 +1,6 @@
 // From YAML to rules.
 #include <fmt/format.h>
+#include <yaml-cpp/depthguard.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
@@ -17,6 +18,13 @@ base::Error badRules(std::string what) {
           "the category rules are not usable: " + std::move(what),
           {},
           "tidegauge categories prints the built-in ones, which say how they are written."};
+}
+
+// "line 2, column 1: end of sequence flow not found"
+base::Error noYaml(const YAML::Exception& error, const std::string& what) {
+  if (error.mark.is_null()) return badRules(what);
+  return badRules(
+      fmt::format("line {}, column {}: {}", error.mark.line + 1, error.mark.column + 1, what));
 }
 
 base::Result<Category> categoryOf(const YAML::Node& node, std::string_view where) {
@@ -109,8 +117,10 @@ base::Result<CategoryRules> CategoryRules::parse(std::string_view yaml) {
       }
     }
     return parsed;
+  } catch (const YAML::DeepRecursion& error) {  // it calls that a bad file
+    return noYaml(error, "it is nested too deeply");
   } catch (const YAML::Exception& error) {  // the library's way to say that it is no YAML
-    return badRules(error.what());
+    return noYaml(error, error.msg);
   }
 }
 

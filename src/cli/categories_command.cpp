@@ -5,6 +5,7 @@
 #include "cli/category_options.h"
 #include "cli/open_trace.h"
 #include "cli/output.h"
+#include "cli/usage.h"
 
 namespace tidegauge::cli {
 namespace {
@@ -17,7 +18,7 @@ int run(const std::string& path) {
   }
   auto rules = readRules(path);
   if (!rules.ok()) return reportError(rules.error());
-  out.print("{} can be used: {}.\n", base::printable(path),
+  out.print("{} can be used: {}.\n", base::printable(shownPath(path)),
             base::counted(rules.value()->rules().size(), "rule"));
   return out.finish(0);
 }

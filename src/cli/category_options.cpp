@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/file_bytes.h"
+#include "cli/usage.h"
 
 namespace tidegauge::cli {
 
@@ -18,7 +19,7 @@ base::Result<std::shared_ptr<const analysis::CategoryRules>> readRules(const std
   using analysis::CategoryRules;
   if (path.empty()) return std::shared_ptr<const CategoryRules>();
   auto named = [&](base::Error error) {
-    error.what = fmt::format("{}: {}", path == "-" ? "standard input" : path, error.what);
+    error.what = fmt::format("{}: {}", shownPath(path), error.what);
     return error;
   };
   base::Result<base::FileBytes> file =

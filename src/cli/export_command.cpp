@@ -119,20 +119,20 @@ std::string summaryOf(const exporting::OneFilePage& page, const std::string& pat
 
 int run(const ExportOptions& options) {
   NewFile file(options.output.empty() ? outputFor(options.file) : options.output, options.force);
-  if (int exit_code = file.refuse(); exit_code != 0) return exit_code;
+  if (int exit_code = file.refuse(options.file); exit_code != 0) return exit_code;
   auto rules = readRules(options.categories);
   if (!rules.ok()) return reportError(rules.error());
   Opened opened = openTraces({options.file}, rules.value());
   if (opened.traces.empty()) return opened.exit_code;
   if (opened.traces.size() > 1) {
-    return usageError(fmt::format("{} holds {} recordings, and a page shows one", options.file,
-                                  opened.traces.size()),
+    return usageError(fmt::format("{} holds {} recordings, and a page shows one",
+                                  shownPath(options.file), opened.traces.size()),
                       "Unpack it, and export one of them");
   }
   const analysis::AnalysedTrace& analysed = *opened.traces.front();
   auto choice = exporting::choose(analysed, options.selection);
   if (!choice.ok()) return reportError(choice.error());
-  sayAbsent(choice.value());
+  sayChoice(choice.value());
 
   server::Application application(server::openSession(std::move(opened.traces)),
                                   server::Gate("export", 1));

@@ -57,18 +57,29 @@ std::string behindLinks(const std::string& path) {
   return error ? path : target.string();
 }
 
+// Why no file can appear in the folder of `path`: 0, or errno.
+int noPlaceBeside(const fs::path& path) {
+  fs::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  return ::access((folder / "").c_str(), W_OK | X_OK) == 0 ? 0 : errno;
+}
+
 }  // namespace
 
 int NewFile::existsAlready() const {
   return usageError(fmt::format("{} exists already", path_), "--force writes over it");
 }
 
-int NewFile::refuse() const {
+int NewFile::refuse(const std::string& input) const {
   if (isStandardOutput() || isSpecial(path_)) return 0;
   std::error_code ignored;
   fs::file_status status = fs::symlink_status(path_, ignored);
   if (fs::is_directory(status)) return usageError(path_ + " is a folder", "Name a file");
-  return fs::exists(status) && !overwrite_ ? existsAlready() : 0;
+  if (fs::equivalent(path_, input == "-" ? "/dev/stdin" : input, ignored)) {
+    return usageError(path_ + " is the file that is read", "Name another with -o");
+  }
+  if (fs::exists(status) && !overwrite_) return existsAlready();
+  int error = noPlaceBeside(behindLinks(path_));
+  return error == 0 ? 0 : notWritten(path_, error);
 }
 
 int NewFile::write(std::string_view text) const {

@@ -9,6 +9,7 @@
 #include "base/text_layout.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
+#include "cli/usage.h"
 #include "readers/torch/open_snapshots.h"
 
 namespace tidegauge::cli {
@@ -62,7 +63,7 @@ Opened openTraces(const std::vector<std::string>& paths,
     if (!read.ok()) {
       bar.clear();
       base::Error error = read.error();
-      error.what = fmt::format("{}: {}", path == "-" ? "standard input" : path, error.what);
+      error.what = fmt::format("{}: {}", shownPath(path), error.what);
       int exit_code = reportError(error);
       if (opened.exit_code == 0) opened.exit_code = exit_code;
       opened.failed.push_back({path, std::move(read.error())});

@@ -83,7 +83,7 @@ base::Result<query::Scope> scopeOf(const analysis::AnalysedTrace& trace,
                        "Name one with --device."};
   }
   const exporting::Chosen& chosen = choice.devices.front();
-  sayAbsent(choice);
+  sayChoice(choice);
   scope.device = chosen.device->device.ordinal;
   scope.first_step = chosen.range->first;
   scope.last_step = chosen.range->last;
@@ -127,7 +127,7 @@ const analysis::AnalysedTrace* pickTrace(const Traces& traces, const QueryOption
   size_t pick = options.pick.value_or(1);
   bool is_clear = options.pick || traces.size() == 1;
   if (is_clear && pick <= traces.size()) return traces[pick - 1].get();
-  std::string file = options.file == "-" ? "standard input" : options.file;
+  std::string file = shownPath(options.file);
   if (traces.size() == 1) {
     usageError(fmt::format("{} holds 1 snapshot, not {}", file, pick), "Leave --pick out");
     return nullptr;

@@ -58,7 +58,7 @@ int run(const ReportOptions& options) {
   for (const auto& trace : opened.traces) {
     auto choice = exporting::choose(*trace, options.selection);
     if (choice.ok()) {
-      sayAbsent(choice.value());
+      sayLeftOut(choice.value());
       parts.push_back({trace.get(), std::move(choice.value().devices)});
       continue;
     }

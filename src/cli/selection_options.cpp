@@ -1,5 +1,8 @@
 #include "cli/selection_options.h"
 
+#include <fmt/format.h>
+
+#include "analysis/summary.h"
 #include "base/text_layout.h"
 #include "cli/output.h"
 #include "cli/usage.h"
@@ -20,9 +23,20 @@ void addSelectionOptions(CLI::App& command, exporting::Selection& selection,
       ->type_name("PLACE");
 }
 
-void sayAbsent(const exporting::Choice& choice) {
+void sayLeftOut(const exporting::Choice& choice) {
   for (const base::Error& why : choice.absent) {
     complain(base::printable("tidegauge: left out: " + why.what + "."));
+  }
+}
+
+void sayChoice(const exporting::Choice& choice) {
+  sayLeftOut(choice);
+  for (const exporting::Chosen& chosen : choice.devices) {
+    if (!chosen.range) continue;
+    std::string label = analysis::deviceLabel(chosen.device->device);
+    for (const std::string& note : chosen.range->notes) {
+      complain(base::printable(fmt::format("tidegauge: {}: {}", label, note)));
+    }
   }
 }
 

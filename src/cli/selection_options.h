@@ -10,7 +10,9 @@
 namespace tidegauge::cli {
 
 // Names on standard error the devices that the range means nothing to.
-void sayAbsent(const exporting::Choice& choice);
+void sayLeftOut(const exporting::Choice& choice);
+// That, and which of several annotations of one name the range took. A report holds the latter.
+void sayChoice(const exporting::Choice& choice);
 void addSelectionOptions(CLI::App& command, exporting::Selection& selection,
                          const std::string& end = "--to");
 

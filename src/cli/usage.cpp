@@ -120,6 +120,8 @@ CLI::Validator oneOf(std::vector<std::string> names) {
   });
 }
 
+std::string shownPath(const std::string& path) { return path == "-" ? "standard input" : path; }
+
 int usageError(const std::string& what, const std::string& hint) {
   std::string text = "tidegauge: " + withFullStop(what);
   if (!hint.empty()) text += " " + withFullStop(hint);

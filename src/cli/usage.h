@@ -17,6 +17,9 @@ CLI::Validator integer(int64_t least, int64_t most);
 CLI::Validator number(double least, double most);
 CLI::Validator oneOf(std::vector<std::string> names);
 
+// How messages name the FILE that a user wrote: "-" is standard input.
+std::string shownPath(const std::string& path);
+
 // Exit code 2 and one line; `hint` may be empty.
 int usageError(const std::string& what, const std::string& hint = {});
 

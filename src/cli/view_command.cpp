@@ -33,8 +33,7 @@ std::string namesOf(const server::Session& session) {
 std::vector<server::FailedFile> failedFiles(const std::vector<FailedRead>& failed) {
   std::vector<server::FailedFile> files;
   for (const FailedRead& one : failed) {
-    std::string path = one.path == "-" ? "standard input" : one.path;
-    files.push_back({std::move(path), whatAndWhere(one.error), one.error.hint});
+    files.push_back({shownPath(one.path), whatAndWhere(one.error), one.error.hint});
   }
   return files;
 }

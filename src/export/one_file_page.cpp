@@ -60,7 +60,7 @@ base::Result<json> sessionOf(const PageQuestion& question) {
 struct Work {
   const Chosen& chosen;
   PageDevice page;
-  Links links;
+  Holders holders;
 };
 
 Work workOf(const Chosen& chosen) {
@@ -86,7 +86,7 @@ base::Status addCore(const PageQuestion& question, Work& work, PagePack& pack) {
   };
   std::string overview = fmt::format("overview?device={}", ordinal);
   TG_ASSIGN_OR_RETURN(json story, askJson(question.ask, overview));
-  work.links = linksOf(story);
+  work.holders = holdersOf(story);
   pack.add(overview, textOf(story));
   TG_RETURN_IF_ERROR(add(fmt::format("annotations?device={}", ordinal)));
   if (work.page.events > 0) {  // web/src/state/device_lines.ts
@@ -111,15 +111,15 @@ base::Status addDevice(const PageQuestion& question, Work& work, SharedStacks& s
     drawn = std::move(pyramid.drawn);
     pack.append(std::move(pyramid.pack));
   }
-  TG_ASSIGN_OR_RETURN(Details details, detailsOf(question.ask, question.analysed, work.links, drawn,
-                                                 stacks, shareOf(left(), kDetailsShare)));
+  TG_ASSIGN_OR_RETURN(Details details, detailsOf(question.ask, question.analysed, work.holders,
+                                                 drawn, stacks, shareOf(left(), kDetailsShare)));
   page.allocations = details.allocations;
-  page.allocations_drawn = std::max(drawn.size(), details.allocations);
+  page.allocations_drawn = drawn.size();
   page.least_bytes = details.least_bytes;
   pack.append(std::move(details.pack));
   if (page.events > 0) {
     TG_ASSIGN_OR_RETURN(Places places, placesOf(question.ask, question.analysed, device, page.range,
-                                                work.links, stacks, left()));
+                                                work.holders, stacks, left()));
     page.places = places.steps;
     pack.append(std::move(places.pack));
   }
@@ -187,9 +187,10 @@ base::Result<OneFilePage> oneFilePage(const PageQuestion& question) {
 
   OneFilePage page;
   std::string head = base64(textOf(headOf(question, session, works)));
+  TG_ASSIGN_OR_RETURN(std::string blocks, pack.html());
   page.html =
       fmt::format("{}{}{}{}{}{}", question.shell.substr(0, mark), kHeadOpen, head, kHeadClose,
-                  pack.html(), question.shell.substr(mark + assets::kDataMark.size()));
+                  blocks, question.shell.substr(mark + assets::kDataMark.size()));
   for (Work& work : works) page.devices.push_back(std::move(work.page));
   if (page.html.size() > question.most_bytes) return tooSmall(question, "the page");
   return page;

@@ -43,8 +43,8 @@ struct PageDevice {
   uint32_t coarsest_level = 0;   // a column of level L is 2^L steps
   uint32_t finest_level = 0;     // in the range; elsewhere the nearest level that is there
   uint32_t row_level = 0;        // log2 of the bytes per pixel row
-  size_t places = 0;             // steps that are described
-  size_t allocations = 0;        // that are described
+  size_t places = 0;             // steps of the range that are described
+  size_t allocations = 0;        // that are drawn and described
   size_t allocations_drawn = 0;  // of so many
   uint64_t least_bytes = 0;      // the smallest that is described, if not all are
 };

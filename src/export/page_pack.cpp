@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <cassert>
-#include <new>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 namespace tidegauge::exporting {
@@ -31,7 +32,9 @@ void PagePack::close() {
   // A block with an empty body only exists all the same: its entries name it.
   bool used = !entries_.empty() && entries_.back().block == blocks_.size();
   if (!used) return;
-  blocks_.push_back(base64(gzip(open_)));
+  base::Result<std::string> packed = gzip(open_);
+  if (!packed.ok() && packed_.ok()) packed_ = packed.error();
+  blocks_.push_back(packed.ok() ? base64(packed.value()) : std::string());
   block_bytes_ += kOpen.size() + blocks_.back().size() + kClose.size();
   open_.clear();
 }
@@ -46,11 +49,13 @@ void PagePack::append(PagePack&& other) {
   for (std::string& block : other.blocks_) blocks_.push_back(std::move(block));
   block_bytes_ += other.block_bytes_;
   index_bytes_ += other.index_bytes_;
+  if (packed_.ok()) packed_ = std::move(other.packed_);
   other = PagePack();
 }
 
-std::string PagePack::html() const {
+base::Result<std::string> PagePack::html() const {
   using nlohmann::json;
+  TG_RETURN_IF_ERROR(base::Status(packed_));
   json keys = json::array(), block = json::array(), begin = json::array(), bytes = json::array();
   for (const Entry& entry : entries_) {
     keys.push_back(entry.key);
@@ -68,7 +73,8 @@ std::string PagePack::html() const {
     fmt::format_to(std::back_inserter(html), "{}{}{}", kOpen, text, kClose);
   };
   for (const std::string& text : blocks_) write(text);
-  write(base64(gzip(index.dump())));
+  TG_ASSIGN_OR_RETURN(std::string packed_index, gzip(index.dump()));
+  write(base64(packed_index));
   return html;
 }
 
@@ -102,23 +108,28 @@ std::string base64(std::string_view bytes) {
   return text;
 }
 
-std::string gzip(std::string_view bytes) {
+base::Result<std::string> gzip(std::string_view bytes) {
+  auto failure = [](const char* why) {
+    return base::Error{
+        base::ErrorKind::kLimit, fmt::format("the page could not be packed: {}", why), {}, {}};
+  };
+  if (bytes.size() > std::numeric_limits<uInt>::max()) return failure("a part is over 4 GiB");
   z_stream stream{};
   constexpr int kGzipWindow = 15 + 16;
   if (deflateInit2(&stream, kLevel, Z_DEFLATED, kGzipWindow, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
-    throw std::bad_alloc();  // the only way it fails with these arguments
+    return failure("there is not enough memory");  // the only way it fails with these arguments
   }
   std::string packed(deflateBound(&stream, bytes.size()), '\0');
   // zlib reads what it is given only; its interface is older than const.
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
   stream.avail_in = static_cast<uInt>(bytes.size());
   stream.next_out = reinterpret_cast<Bytef*>(packed.data());
-  stream.avail_out = static_cast<uInt>(packed.size());
+  stream.avail_out =
+      static_cast<uInt>(std::min<size_t>(packed.size(), std::numeric_limits<uInt>::max()));
   int outcome = deflate(&stream, Z_FINISH);
-  assert(outcome == Z_STREAM_END);  // deflateBound() is enough for one go
-  (void)outcome;
   packed.resize(stream.total_out);
   deflateEnd(&stream);
+  if (outcome != Z_STREAM_END) return failure("it did not fit");  // deflateBound() says it does
   return packed;
 }
 

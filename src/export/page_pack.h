@@ -15,6 +15,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
+
 namespace tidegauge::exporting {
 
 class PagePack {
@@ -28,7 +30,8 @@ class PagePack {
   size_t entries() const { return entries_.size(); }
   // Never less than what html() will take for the closed blocks.
   size_t htmlBytes() const { return block_bytes_ + index_bytes_ + kIndexFrame; }
-  std::string html() const;
+  // Or why one of the blocks could not be packed: until here nobody need ask.
+  base::Result<std::string> html() const;
 
  private:
   static constexpr size_t kBlockBytes = 1 << 20;
@@ -43,6 +46,7 @@ class PagePack {
   std::vector<std::string> blocks_;  // base64
   std::vector<Entry> entries_;
   std::string open_;
+  base::Status packed_ = base::okStatus();  // or the first failure
   size_t block_bytes_ = 0;
   size_t index_bytes_ = 0;
 };
@@ -52,6 +56,7 @@ class PagePack {
 std::string bytePlanes(std::string_view table, size_t head_bytes, size_t row_bytes);
 
 std::string base64(std::string_view bytes);
-std::string gzip(std::string_view bytes);
+// Errors (kLimit): more than 4 GiB, or no memory for zlib's tables.
+base::Result<std::string> gzip(std::string_view bytes);
 
 }  // namespace tidegauge::exporting

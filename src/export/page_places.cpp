@@ -27,20 +27,6 @@ constexpr size_t kBatch = 1024;
 constexpr size_t kSmallestBatch = 32;
 constexpr const char* kOtherColours[] = {"category", "stream", "pool", "size", "age", "provenance"};
 
-void linksOfParams(const json& link, Links& links) {
-  if (!link.is_object() || !link.contains("params") || !link["params"].is_object()) return;
-  const json& params = link["params"];
-  for (const char* name : {"at", "step"}) {
-    auto found = params.find(name);
-    if (found != params.end() && found->is_number_unsigned())
-      links.steps.push_back(found->get<Step>());
-  }
-  auto chosen = params.find("sel");
-  if (chosen != params.end() && chosen->is_number_unsigned()) {
-    links.allocations.push_back(chosen->get<uint32_t>());
-  }
-}
-
 // Where the page's cursor stands before it is moved: on an out-of-memory event, else the peak.
 std::set<Step> cursorSteps(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                            analysis::StepRange range) {
@@ -52,18 +38,21 @@ std::set<Step> cursorSteps(const AnalysedTrace& analysed, const DeviceAnalysis& 
   return steps;
 }
 
-// The steps that matter, whatever the room.
+// The steps that matter, whatever the room. Out-of-memory events and phases of the rest of the
+// recording would only take the room of steps of the range.
 std::set<Step> markedSteps(const AnalysedTrace& analysed, const DeviceAnalysis& device,
-                           analysis::StepRange range, const Links& links) {
+                           analysis::StepRange range, const Holders& holders) {
   const analysis::TotalsIndex& totals = device.totals;
-  Step last = totals.steps() - 1;
   std::set<Step> steps = {range.first, range.last, totals.peakActive().step,
                           totals.peakReserved().step, totals.peakRequested().step};
-  for (Step step : links.steps) steps.insert(std::min(step, last));
-  std::vector<analysis::OomReport> ooms = analysis::oomsOf(analysed, device, 0);
-  for (size_t i = 0; i < std::min(ooms.size(), kMostOoms); ++i) steps.insert(ooms[i].step);
-  for (size_t i = 0; i < std::min(device.phases.size(), kMostPhases); ++i) {
-    steps.insert(std::min(device.phases[i].begin_step, last));
+  if (holders.step) steps.insert(std::min(*holders.step, totals.steps() - 1));
+  auto inside = [&](Step step) { return range.first <= step && step <= range.last; };
+  size_t ooms = 0, phases = 0;
+  for (const analysis::OomReport& oom : analysis::oomsOf(analysed, device, 0)) {
+    if (inside(oom.step) && ooms++ < kMostOoms) steps.insert(oom.step);
+  }
+  for (const analysis::Phase& phase : device.phases) {
+    if (inside(phase.begin_step) && phases++ < kMostPhases) steps.insert(phase.begin_step);
   }
   return steps;
 }
@@ -141,32 +130,26 @@ base::Status SharedStacks::add(const Ask& ask, std::string key, PagePack& pack) 
   return base::okStatus();
 }
 
-Links linksOf(const json& overview) {
-  Links links;
-  if (!overview.is_object()) return links;
-  for (const char* list : {"story", "findings"}) {
-    auto rows = overview.find(list);
-    if (rows == overview.end() || !rows->is_array()) continue;
-    for (const json& row : *rows) {
-      if (row.contains("link")) linksOfParams(row["link"], links);
+Holders holdersOf(const json& overview) {
+  Holders holders;
+  if (!overview.is_object()) return holders;
+  auto said = overview.find("holders");
+  if (said == overview.end() || !said->is_object()) return holders;
+  if (auto step = said->find("step"); step != said->end() && step->is_number_unsigned()) {
+    holders.step = step->get<Step>();
+  }
+  for (const json& row : said->value("rows", json::array())) {
+    if (row.contains("first_allocation_id") && row["first_allocation_id"].is_number_unsigned()) {
+      holders.allocations.push_back(row["first_allocation_id"].get<uint32_t>());
     }
   }
-  auto holders = overview.find("holders");
-  if (holders != overview.end() && holders->is_object()) {
-    if (holders->contains("step")) links.steps.push_back((*holders)["step"].get<Step>());
-    for (const json& row : holders->value("rows", json::array())) {
-      if (row.contains("first_allocation_id") && row["first_allocation_id"].is_number_unsigned()) {
-        links.allocations.push_back(row["first_allocation_id"].get<uint32_t>());
-      }
-    }
-  }
-  return links;
+  return holders;
 }
 
 base::Result<Places> placesOf(const Ask& ask, const AnalysedTrace& analysed,
                               const DeviceAnalysis& device, analysis::StepRange range,
-                              const Links& links, SharedStacks& stacks, size_t most_bytes) {
-  std::set<Step> marked = markedSteps(analysed, device, range, links);
+                              const Holders& holders, SharedStacks& stacks, size_t most_bytes) {
+  std::set<Step> marked = markedSteps(analysed, device, range, holders);
   for (size_t columns = kMostPlaces;; columns /= 2) {
     bool least = columns < kFewestPlaces;
     std::set<Step> wanted = marked;
@@ -181,17 +164,18 @@ base::Result<Places> placesOf(const Ask& ask, const AnalysedTrace& analysed,
                         describe(ask, shared, device.device.ordinal, wanted, coloured, most_bytes));
     if (pack.htmlBytes() <= most_bytes) {
       stacks = std::move(shared);
-      return Places{std::move(pack), wanted.size()};
+      auto first = wanted.lower_bound(range.first), end = wanted.upper_bound(range.last);
+      return Places{std::move(pack), static_cast<size_t>(std::distance(first, end))};
     }
     if (least) return Places{};
   }
 }
 
-base::Result<Details> detailsOf(const Ask& ask, const AnalysedTrace& analysed, const Links& links,
-                                std::span<const uint32_t> drawn, SharedStacks& stacks,
-                                size_t most_bytes) {
+base::Result<Details> detailsOf(const Ask& ask, const AnalysedTrace& analysed,
+                                const Holders& holders, std::span<const uint32_t> drawn,
+                                SharedStacks& stacks, size_t most_bytes) {
   const model::Allocations& a = analysed.trace.allocations;
-  std::set<uint32_t> linked(links.allocations.begin(), links.allocations.end());
+  std::set<uint32_t> linked(holders.allocations.begin(), holders.allocations.end());
   std::erase_if(linked, [&](uint32_t row) { return row >= a.size(); });
   std::vector<uint32_t> rows;
   for (uint32_t row : drawn) {
@@ -216,7 +200,9 @@ base::Result<Details> detailsOf(const Ask& ask, const AnalysedTrace& analysed, c
     }
     stacks = std::move(shared);
     details.pack.append(std::move(pack));
-    details.allocations = begin = end;
+    for (; begin < end; ++begin) {
+      if (std::binary_search(drawn.begin(), drawn.end(), rows[begin])) ++details.allocations;
+    }
     if (end > first) details.least_bytes = a.block_bytes[rows[end - 1]];
   }
   return details;

@@ -1,11 +1,13 @@
 // What an exported page knows word by word: steps and blocks.
 //
 // The page shows the nearest step that is described, and says which. With room for all of them all
-// steps are; else those that matter (peaks, out-of-memory events, beginnings of phases, where the
-// overview's links lead), and the highest steps of equal parts of the range in between.
+// steps of the range are; else those that matter (its ends, out-of-memory events and beginnings of
+// phases in it; the peaks and the step of the overview's holders, wherever they are), and the highest
+// steps of equal parts of the range in between.
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <span>
 
@@ -14,12 +16,12 @@
 
 namespace tidegauge::exporting {
 
-// What an overview leads to.
-struct Links {
-  std::vector<analysis::Step> steps;
+// Who holds the memory, says an overview: when, and the block that each row leads to.
+struct Holders {
+  std::optional<analysis::Step> step;
   std::vector<uint32_t> allocations;
 };
-Links linksOf(const nlohmann::json& overview);
+Holders holdersOf(const nlohmann::json& overview);
 
 // Stacks are most of what is to be said, and are the same again and again: each is written once,
 // as "stack?id=812", and {"shared":812} stands in the answers. Quotes inside of texts are escaped, so
@@ -35,24 +37,24 @@ class SharedStacks {
 
 struct Places {
   PagePack pack;
-  size_t steps = 0;
+  size_t steps = 0;  // of the range
 };
 // Of a device with events. None if not even those that matter fit.
 base::Result<Places> placesOf(const Ask& ask, const analysis::AnalysedTrace& analysed,
                               const analysis::DeviceAnalysis& device, analysis::StepRange range,
-                              const Links& links, SharedStacks& stacks, size_t most_bytes);
+                              const Holders& holders, SharedStacks& stacks, size_t most_bytes);
 
 struct Details {
   PagePack pack;
-  size_t allocations = 0;
-  uint64_t least_bytes = 0;  // of those taken from `drawn`
+  size_t allocations = 0;    // of `drawn`
+  uint64_t least_bytes = 0;  // of those taken from `drawn` for their size
 };
-// Those that are linked, then the largest of `drawn`.
+// Those that the holders lead to, then the largest of `drawn`, which is ascending.
 base::Result<Details> detailsOf(const Ask& ask, const analysis::AnalysedTrace& analysed,
-                                const Links& links, std::span<const uint32_t> drawn,
+                                const Holders& holders, std::span<const uint32_t> drawn,
                                 SharedStacks& stacks, size_t most_bytes);
 
-// Flame graphs: of the peak, of what was live at the marked steps, of the range.
+// Flame graphs: of the peak, of what was live where the cursor may stand, of the range.
 base::Status addFlames(const Ask& ask, const analysis::AnalysedTrace& analysed,
                        const analysis::DeviceAnalysis& device, analysis::StepRange range,
                        PagePack& pack);

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 
+#include "export/distinct_ids.h"
 #include "view/stack_tile.h"
 
 namespace tidegauge::exporting {
@@ -25,22 +27,17 @@ void forgetEngineTime(std::string& tile) {
   if (tile.size() >= kHeadBytes) tile.replace(kEngineTimeAt, sizeof(double), sizeof(double), '\0');
 }
 
-void collectDrawn(std::string_view tile, std::vector<uint32_t>& drawn) {
+void collectDrawn(std::string_view tile, DistinctIds& drawn) {
   for (size_t at = kHeadBytes; at + sizeof(view::Quad) <= tile.size(); at += sizeof(view::Quad)) {
     view::Quad quad;
     std::memcpy(&quad, tile.data() + at, sizeof quad);
-    if (quad.allocation != view::kNoId) drawn.push_back(quad.allocation);
+    if (quad.allocation != view::kNoId) drawn.add(quad.allocation);
   }
-}
-
-void sortUnique(std::vector<uint32_t>& ids) {
-  std::sort(ids.begin(), ids.end());
-  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
 }
 
 struct Level {
   PagePack pack;
-  std::vector<uint32_t> drawn;
+  DistinctIds drawn;
   bool fits = false;
 };
 
@@ -64,7 +61,6 @@ base::Result<Level> levelOf(const Ask& ask, const analysis::DeviceAnalysis& devi
     TG_ASSIGN_OR_RETURN(std::string lines, ask("lines?" + x));
     made.pack.add("lines" + key, lines);
     if (made.pack.htmlBytes() > most_bytes) return made;  // it only gets more
-    if (made.drawn.size() > 1'000'000) sortUnique(made.drawn);
   }
   made.pack.close();
   made.fits = made.pack.htmlBytes() <= most_bytes;
@@ -99,8 +95,10 @@ base::Result<Pyramid> pyramidOf(const Ask& ask, const analysis::DeviceAnalysis& 
           base::ErrorKind::kLimit, "not even one picture of the timeline fits", {}, {}};
     }
     pyramid.pack.append(std::move(made.pack));
-    pyramid.drawn.insert(pyramid.drawn.end(), made.drawn.begin(), made.drawn.end());
-    sortUnique(pyramid.drawn);
+    std::vector<uint32_t> drawn = made.drawn.take(), all;
+    std::set_union(pyramid.drawn.begin(), pyramid.drawn.end(), drawn.begin(), drawn.end(),
+                   std::back_inserter(all));
+    pyramid.drawn = std::move(all);
     pyramid.finest_level = level;
   }
   return pyramid;

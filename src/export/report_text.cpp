@@ -219,7 +219,9 @@ class Report {
     page_.heading("Findings", 2);
     for (const Finding& finding : story.findings) {
       std::string text = plainText(finding.parts);
-      if (finding.bytes) text += ": " + humanBytes(*finding.bytes, finding.unit.value_or(base::unitFor(*finding.bytes)));
+      if (finding.bytes)
+        text +=
+            ": " + humanBytes(*finding.bytes, finding.unit.value_or(base::unitFor(*finding.bytes)));
       page_.bullet(text);
     }
   }

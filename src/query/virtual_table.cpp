@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/format.h"
 #include "query/guarded.h"
 #include "query/plan.h"
 
@@ -145,8 +146,9 @@ int onFilter(sqlite3_vtab_cursor* base, int plan_index, const char*, int, sqlite
     if (test.test == Test::kArgument) {
       const TableFunction& function = *table->source->function;
       if (column == arguments.size()) {
-        return refuse(base->pVtab, fmt::format("{} takes {} arguments: {}", function.name,
-                                               arguments.size(), function.signature()));
+        return refuse(base->pVtab, fmt::format("{} takes {}: {}", function.name,
+                                               base::counted(arguments.size(), "argument"),
+                                               function.signature()));
       }
       bool null = sqlite3_value_type(values[i]) == SQLITE_NULL;
       if (!null && !isWholeNumber(values[i])) {
@@ -171,8 +173,9 @@ int onFilter(sqlite3_vtab_cursor* base, int plan_index, const char*, int, sqlite
     cursor->arguments.clear();
     for (std::optional<int64_t> argument : arguments) {
       if (!argument) {
-        return refuse(base->pVtab, fmt::format("{} needs {} arguments: {}", function.name,
-                                               arguments.size(), function.signature()));
+        return refuse(base->pVtab, fmt::format("{} needs {}: {}", function.name,
+                                               base::counted(arguments.size(), "argument"),
+                                               function.signature()));
       }
       cursor->arguments.push_back(*argument);
     }

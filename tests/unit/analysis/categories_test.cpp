@@ -108,5 +108,14 @@ TEST(Categories, BadRulesAreNamed) {
   EXPECT_FALSE(CategoryRules::parse(std::string(100'000, '[')).ok()) << "depth is bounded";
 }
 
+TEST(Categories, WhatIsNoYamlSaysWhere) {
+  auto whatOf = [](const std::string& yaml) { return CategoryRules::parse(yaml).error().what; };
+  const std::string unusable = "the category rules are not usable: ";
+  EXPECT_EQ(whatOf("rules: [\n"), unusable + "line 2, column 1: end of sequence flow not found");
+  std::string deep = whatOf("rules:\n  " + std::string(100'000, '['));
+  EXPECT_TRUE(deep.starts_with(unusable + "line ")) << deep;
+  EXPECT_TRUE(deep.ends_with(": it is nested too deeply")) << deep;
+}
+
 }  // namespace
 }  // namespace tidegauge::analysis

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -37,7 +38,7 @@ class NewFileTest : public ::testing::Test {
 
 TEST_F(NewFileTest, AppearsWholeAndAlone) {
   NewFile file(at("out"), false);
-  EXPECT_EQ(file.refuse(), 0);
+  EXPECT_EQ(file.refuse("in"), 0);
   EXPECT_EQ(file.write("text"), 0);
   EXPECT_EQ(textOf(at("out")), "text");
   EXPECT_EQ(files(), 1u) << "no part is left";
@@ -45,10 +46,10 @@ TEST_F(NewFileTest, AppearsWholeAndAlone) {
 
 TEST_F(NewFileTest, WritesOverAFileOnlyIfTold) {
   std::ofstream(at("out")) << "old";
-  EXPECT_EQ(NewFile(at("out"), false).refuse(), 2);
+  EXPECT_EQ(NewFile(at("out"), false).refuse("in"), 2);
   EXPECT_EQ(NewFile(at("out"), false).write("new"), 2) << "it came while the work was done";
   EXPECT_EQ(textOf(at("out")), "old");
-  EXPECT_EQ(NewFile(at("out"), true).refuse(), 0);
+  EXPECT_EQ(NewFile(at("out"), true).refuse("in"), 0);
   EXPECT_EQ(NewFile(at("out"), true).write("new"), 0);
   EXPECT_EQ(textOf(at("out")), "new");
   EXPECT_EQ(files(), 1u);
@@ -57,22 +58,48 @@ TEST_F(NewFileTest, WritesOverAFileOnlyIfTold) {
 TEST_F(NewFileTest, ALinkStaysALink) {
   std::ofstream(at("real")) << "old";
   fs::create_symlink("real", at("link"));
-  EXPECT_EQ(NewFile(at("link"), false).refuse(), 2);
+  EXPECT_EQ(NewFile(at("link"), false).refuse("in"), 2);
   EXPECT_EQ(NewFile(at("link"), true).write("new"), 0);
   EXPECT_TRUE(fs::is_symlink(at("link")));
   EXPECT_EQ(textOf(at("real")), "new");
 }
 
 TEST_F(NewFileTest, FoldersAndMissingFoldersAreErrors) {
-  EXPECT_EQ(NewFile(folder_.string(), true).refuse(), 2);
-  EXPECT_EQ(NewFile(at("absent/out"), false).write("text"), kNotWritten);
-  EXPECT_EQ(files(), 0u);
+  EXPECT_EQ(NewFile(folder_.string(), true).refuse("in"), 2);
+  for (const char* name : {"absent/out", "file/out"}) {
+    std::ofstream(at("file")) << "no folder";
+    EXPECT_EQ(NewFile(at(name), true).refuse("in"), kNotWritten) << "before the work is done";
+    EXPECT_EQ(NewFile(at(name), true).write("text"), kNotWritten);
+  }
+  EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(NewFileTest, AFolderThatTakesNothingIsToldBeforeTheWork) {
+  if (::geteuid() == 0) GTEST_SKIP() << "root may write everywhere; run it as another user";
+  fs::permissions(folder_, fs::perms::owner_read | fs::perms::owner_exec);
+  EXPECT_EQ(NewFile(at("out"), false).refuse("in"), kNotWritten);
+  fs::permissions(folder_, fs::perms::owner_all);
+}
+
+TEST_F(NewFileTest, NeverTakesThePlaceOfTheInput) {
+  std::ofstream(at("recording")) << "dear";
+  fs::create_symlink("recording", at("link"));
+  fs::create_hard_link(at("recording"), at("same"));
+  for (const char* name : {"recording", "link", "same"}) {
+    for (bool overwrite : {false, true}) {
+      EXPECT_EQ(NewFile(at(name), overwrite).refuse(at("recording")), 2) << name;
+    }
+    EXPECT_EQ(NewFile(at("recording"), true).refuse(at(name)), 2) << name;
+  }
+  std::ofstream(at("other")) << "old";
+  EXPECT_EQ(NewFile(at("other"), true).refuse(at("recording")), 0);
+  EXPECT_EQ(NewFile(at("new"), true).refuse(at("recording")), 0);
 }
 
 TEST_F(NewFileTest, AFullDiskIsAnErrorAndADeviceStaysADevice) {
   if (!fs::exists("/dev/full")) GTEST_SKIP() << "this system has no /dev/full; Linux has";
   NewFile file("/dev/full", true);
-  EXPECT_EQ(file.refuse(), 0);
+  EXPECT_EQ(file.refuse("in"), 0);
   EXPECT_EQ(file.write("text"), kNotWritten);
   EXPECT_TRUE(fs::is_character_file("/dev/full"));
 }

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
+#include <set>
 
 #include "assets/assets.h"
 #include "export/page_pyramid.h"
@@ -20,7 +22,7 @@ namespace {
 using nlohmann::json;
 using testing::UnpackedPage;
 
-constexpr uint64_t kMiB = 1 << 20;
+constexpr uint64_t kMiB = 1 << 20, kBase = 0x7f0000000000;
 const std::string kShell = "<html><body>" + std::string(assets::kDataMark) + "</body></html>";
 
 class OneFilePageTest : public ::testing::Test {
@@ -157,6 +159,77 @@ TEST_F(OneFilePageTest, ARangeIsZoomedAndTheRestIsThereCoarsely) {
   EXPECT_TRUE(unpacked.answers.contains("flame?device=0&frames=all&from=4000&of=churn&to=4100"));
   EXPECT_TRUE(unpacked.answers.contains("at?axis=step&device=0&x=4050"));
   EXPECT_FALSE(unpacked.answers.contains("at?axis=step&device=0&x=9050"));
+}
+
+// Phases and out-of-memory events elsewhere neither take room nor count.
+TEST_F(OneFilePageTest, StepsAreDescribedAndCountedInTheRange) {
+  testing::TraceBuilder b;
+  b.time(1).segmentAlloc(kBase, 64 * kMiB);
+  for (int i = 0; i < 1500; ++i) {
+    b.stack({fmt::format("f{}@a.py:{}", i % 40, i)}).alloc(kBase, kMiB).free(kBase, kMiB);
+    if (i % 10 == 0) b.oom(kMiB, 64 * kMiB);
+  }
+  for (int i = 0; i < 190; ++i) b.annotation(fmt::format("step {}", i), 1 + 2 * i, 2 + 2 * i);
+  b.annotation("late", 4050, 4060);
+  open(b.build());
+  Selection selection;
+  selection.from = "4000";
+  selection.to = "4199";
+  bool some_not_all = false;
+  for (size_t room : {100'000, 110'000, 120'000, 140'000, 1'000'000}) {
+    OneFilePage made = page(selection, room).value();
+    size_t inside = 0, outside = 0;
+    UnpackedPage unpacked(made.html);
+    const std::string kAt = "at?axis=step&device=0&x=";
+    for (const auto& [key, body] : unpacked.answers) {
+      if (!key.starts_with(kAt)) continue;
+      int step = std::stoi(key.substr(kAt.size()));
+      ++(4000 <= step && step <= 4199 ? inside : outside);
+    }
+    EXPECT_EQ(made.devices[0].places, inside) << room;
+    EXPECT_LE(outside, 8u) << room << ": the peaks, and where the cursor stands at first";
+    EXPECT_EQ(made.devices[0].places == 200, room == 1'000'000) << room;
+    some_not_all |= inside > 20 && inside < 200;
+    if (inside > 20) {
+      EXPECT_TRUE(unpacked.answers.contains(kAt + "4049")) << room << ": “late”";
+    }
+  }
+  EXPECT_TRUE(some_not_all);
+}
+
+// The overview leads to the first block of each holder, drawn as itself or not.
+TEST_F(OneFilePageTest, BlocksAreCountedAmongThoseDrawn) {
+  testing::TraceBuilder b;
+  b.segmentAlloc(kBase, 8192 * kMiB).stack({"large@a.py:1"}).alloc(kBase, 4096 * kMiB);
+  for (uint64_t i = 0; i < 600; ++i) {
+    b.stack({fmt::format("small{}@a.py:1", i % 8)}).alloc(kBase + 4100 * kMiB + i * 512, 512);
+  }
+  open(b.build());
+  OneFilePage made = page().value();
+  UnpackedPage unpacked(made.html);
+  std::set<uint32_t> drawn;
+  for (const auto& [key, body] : unpacked.answers) {
+    if (!key.starts_with("tile?")) continue;
+    size_t quads = (body.size() - 64) / sizeof(view::Quad);
+    for (size_t i = 0; i < quads; ++i) {
+      std::string row;
+      for (size_t byte = 0; byte < sizeof(view::Quad); ++byte) row += body[64 + byte * quads + i];
+      view::Quad quad;
+      std::memcpy(&quad, row.data(), sizeof quad);
+      if (quad.allocation != view::kNoId) drawn.insert(quad.allocation);
+    }
+  }
+  size_t described = 0, both = 0;
+  const std::string kId = "allocation?id=";
+  for (const auto& [key, body] : unpacked.answers) {
+    if (!key.starts_with(kId)) continue;
+    ++described;
+    both += drawn.count(static_cast<uint32_t>(std::stoul(key.substr(kId.size()))));
+  }
+  EXPECT_GT(described, both) << "some are linked, but too small to be drawn";
+  EXPECT_EQ(made.devices[0].allocations, both);
+  EXPECT_EQ(made.devices[0].allocations_drawn, drawn.size());
+  EXPECT_EQ(unpacked.head["devices"][0]["allocations_drawn"], drawn.size());
 }
 
 TEST_F(OneFilePageTest, HostileTextsStayInside) {

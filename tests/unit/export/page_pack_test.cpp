@@ -11,7 +11,7 @@ using testing::UnpackedPage;
 
 std::string pageOf(const PagePack& pack) {
   return "<script type=\"application/octet-stream\" id=\"tgpage\">" + base64("{}") + "</script>" +
-         pack.html();
+         pack.html().value();
 }
 
 TEST(PagePack, GivesBackWhatWasPutIn) {
@@ -38,7 +38,7 @@ TEST(PagePack, NothingInsideCanEndTheScript) {
   PagePack pack;
   pack.add("</script><script>alert(1)</script>", "</script><!--<script>");
   pack.close();
-  std::string html = pack.html();
+  std::string html = pack.html().value();
   EXPECT_EQ(testing::scripts(html, "<script").size(), 2u) << "the block and the index";
   EXPECT_EQ(html.find("alert"), std::string::npos);
   EXPECT_EQ(html.find("<!--"), std::string::npos);
@@ -46,7 +46,7 @@ TEST(PagePack, NothingInsideCanEndTheScript) {
 
 TEST(PagePack, NeverSaysThatItIsSmallerThanItIs) {
   PagePack pack;
-  EXPECT_GE(pack.htmlBytes(), pack.html().size());
+  EXPECT_GE(pack.htmlBytes(), pack.html().value().size());
   uint32_t noise = 1;
   for (int i = 0; i < 5000; ++i) {
     std::string body;
@@ -54,7 +54,15 @@ TEST(PagePack, NeverSaysThatItIsSmallerThanItIs) {
     pack.add("allocation?id=" + std::to_string(noise), body);
   }
   pack.close();
-  EXPECT_GE(pack.htmlBytes(), pack.html().size());
+  EXPECT_GE(pack.htmlBytes(), pack.html().value().size());
+}
+
+TEST(PagePack, WhatCannotBePackedIsAnError) {
+  // zlib counts in 32 bits. Nothing of the text is looked at, so that it need not be there.
+  auto packed = gzip(std::string_view("x", (size_t{1} << 32) + 1));
+  ASSERT_FALSE(packed.ok());
+  EXPECT_EQ(packed.error().kind, base::ErrorKind::kLimit);
+  EXPECT_EQ(packed.error().what, "the page could not be packed: a part is over 4 GiB");
 }
 
 TEST(PagePack, Base64OfEveryLength) {

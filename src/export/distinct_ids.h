@@ -1,0 +1,49 @@
+// Ids that come again and again, each kept once.
+//
+//   3 1 3 1 7   →   1 3 7
+//
+// Cost: O(n log n) for n ids in any parts; memory: twice the distinct ones, or kLeast. What is held
+// is put in order only once it has doubled: in order after every part, a million distinct ids would
+// be sorted again for each handful that is new.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace tidegauge::exporting {
+
+class DistinctIds {
+ public:
+  static constexpr size_t kLeast = 1'000'000;
+
+  void add(uint32_t id) {
+    ids_.push_back(id);
+    if (ids_.size() < sort_at_) return;
+    sort();
+    sort_at_ = std::max(kLeast, 2 * ids_.size());
+  }
+  // Ascending. Nothing is left.
+  std::vector<uint32_t> take() {
+    sort();
+    sort_at_ = kLeast;
+    return std::exchange(ids_, {});
+  }
+  // How often it was put in order.
+  size_t sorts() const { return sorts_; }
+
+ private:
+  void sort() {
+    std::sort(ids_.begin(), ids_.end());
+    ids_.erase(std::unique(ids_.begin(), ids_.end()), ids_.end());
+    ++sorts_;
+  }
+
+  std::vector<uint32_t> ids_;
+  size_t sort_at_ = kLeast;
+  size_t sorts_ = 0;
+};
+
+}  // namespace tidegauge::exporting
