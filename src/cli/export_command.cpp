@@ -28,6 +28,7 @@ constexpr uint64_t kMostBytes = 1'000'000'000;
 
 struct ExportOptions {
   std::string file;
+  std::vector<std::string> more;
   std::string to;
   std::string output;
   exporting::Selection selection;
@@ -118,6 +119,14 @@ std::string summaryOf(const exporting::OneFilePage& page, const std::string& pat
 }
 
 int run(const ExportOptions& options) {
+  if (options.to != "html") {
+    return usageError(fmt::format("--to must be html, not “{}”", options.to),
+                      "The end of a range is --until");
+  }
+  if (!options.more.empty()) {
+    return usageError(fmt::format("export takes one file, not {}", options.more.size() + 1),
+                      "Run it once for each");
+  }
   NewFile file(options.output.empty() ? outputFor(options.file) : options.output, options.force);
   if (int exit_code = file.refuse(options.file); exit_code != 0) return exit_code;
   auto rules = readRules(options.categories);
@@ -160,9 +169,9 @@ void addExportCommand(CLI::App& app, int& exit_code) {
   command->add_option("FILE", options->file, "A snapshot; - reads standard input")
       ->required()
       ->type_name("");
+  command->add_option("MORE", options->more)->group("");  // refused, with better words
   command->add_option("--to", options->to, "html: overview, timeline and flame in one file")
       ->required()
-      ->check(oneOf({"html"}))
       ->type_name("FORMAT");
   command
       ->add_option("-o,--output", options->output,

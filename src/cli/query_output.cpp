@@ -113,7 +113,7 @@ class TableWriter : public QueryWriter {
 
 class CsvWriter : public QueryWriter {
  public:
-  explicit CsvWriter(Output& out) : out_(out) {}
+  CsvWriter(const QueryStyle& style, Output& out) : terminal_(style.columns > 0), out_(out) {}
 
   void onColumns(const std::vector<QueryColumn>& columns) override {
     std::string line;
@@ -128,7 +128,8 @@ class CsvWriter : public QueryWriter {
       bool empty_text = text != nullptr && text->empty();
       appendField(line, i, empty_text ? "\"\"" : textOf(cells[i]), !empty_text);
     }
-    out_.write(line += "\r\n");
+    // Exact for programs; on a terminal, names from the file must not steer it.
+    out_.write(terminal_ ? base::printable(line) + "\n" : line + "\r\n");
   }
   void finish() override {}
 
@@ -148,6 +149,7 @@ class CsvWriter : public QueryWriter {
     line += '"';
   }
 
+  bool terminal_;
   Output& out_;
 };
 
@@ -201,7 +203,7 @@ class JsonWriter : public QueryWriter {
 std::unique_ptr<QueryWriter> makeQueryWriter(const QueryStyle& style, Output& out) {
   switch (style.format) {
     case QueryFormat::kCsv:
-      return std::make_unique<CsvWriter>(out);
+      return std::make_unique<CsvWriter>(style, out);
     case QueryFormat::kJson:
       return std::make_unique<JsonWriter>(out);
     default:

@@ -149,7 +149,8 @@ base::Error tooSmall(const PageQuestion& question, std::string_view what) {
   return {base::ErrorKind::kUsage,
           fmt::format("{} does not fit in {} bytes", what, base::withCommas(question.most_bytes)),
           {},
-          "Give it more room with --max-size, or choose one device with --device."};
+          "Give it more room with --max-size, a shorter range with --from and --until, or one "
+          "device with --device."};
 }
 
 }  // namespace
