@@ -10,6 +10,7 @@ import { BROWSERS } from "./two_browsers.mjs";
 
 const MOST_BYTES = 5_000_000;
 const FILE = example("oom.pickle.zst");
+const TWO = example("two_gpus.pickle.zst");
 let folder = null;
 
 const at = (name, hash = "") => `file://${join(folder, name)}${hash}`;
@@ -95,7 +96,8 @@ for (const kind of BROWSERS) {
       folder = mkdtempSync(join(tmpdir(), "tidegauge-export-"));
       exported(FILE, "whole.html");
       exported(FILE, "part.html", "--from", "14000", "--until", "16000", "--max-size", "700000");
-      exported(example("two_gpus.pickle.zst"), "two.html");
+      exported(TWO, "two.html");
+      exported(TWO, "second.html", "--device", "1");
       writeFileSync(join(folder, "hostile.json"), hostileSnapshot());
       exported(join(folder, "hostile.json"), "hostile.html");
       const whole = readFileSync(join(folder, "whole.html"), "utf8");
@@ -134,9 +136,9 @@ for (const kind of BROWSERS) {
         const text = await page.text(".view");
         const holder = report.holders_at_oom ?? report.holders_at_peak;
         assert.ok(text.includes(holder.step.toLocaleString("en-US")), `step ${holder.step}`);
-        for (const one of report.identities) {
-          if (one.name === "drawn") assert.ok((await page.text(".status")).includes(one.text));
-        }
+        const identity = report.identities.find(({ name }) => name === "drawn");
+        assert.ok(identity, "the report has the identity of what is drawn");
+        assert.ok((await page.text(".status")).includes(identity.text), identity.text);
         assert.match(await page.text(".exported"), /Exported page[\s\S]*all steps/);
       }));
 
@@ -225,11 +227,21 @@ for (const kind of BROWSERS) {
         await page.param("zoom", (value) => value !== null);
         await page.press("Backspace");
         await page.param("zoom", (value) => value === null);
-        for (const of of ["allocated", "growth", "churn"]) {
+        for (const [name, of] of [
+          ["Allocated", "allocated"],
+          ["Growth", "growth"],
+          ["Churn", "churn"],
+        ]) {
           await page.evaluate((to) => {
             location.hash = `#flame?flame=${to}`;
           }, of);
-          await page.wait((to) => document.querySelector("[aria-pressed=true]") !== null && location.hash.includes(to), of);
+          await page.wait(
+            (wanted) =>
+              [...document.querySelectorAll(".viewhead button[aria-pressed=true]")].some(
+                (one) => one.innerText.trim() === wanted,
+              ),
+            name,
+          );
           await page.wait(() => document.querySelector(".flamebody")?.getAttribute("aria-busy") === "false");
           assert.equal(await page.evaluate(() => document.querySelector(".note-box .danger")), null, of);
         }
@@ -276,6 +288,18 @@ for (const kind of BROWSERS) {
         await page.press("2");
         await page.settled();
       }));
+
+    it("keeps what is selected in a page of one device: blocks are numbered over the file", async () => {
+      const sql = "SELECT max(id) AS id, count(*) AS count FROM allocations WHERE device = 1";
+      const made = run(["query", TWO, sql, "--format", "csv"]);
+      const [id, count] = made.stdout.trim().split("\n")[1].split(",").map(Number);
+      assert.ok(id >= count, `${id} of ${count}: a number that the device alone does not have`);
+      await use("second.html", `#timeline?sel=${id}`, async (page) => {
+        await page.wait(() => /b[0-9a-f]+_\d+[\s\S]*Requested/.test(document.querySelector(".side").innerText));
+        await page.param("sel", (value) => value !== null);
+        assert.equal(await page.text(".linknotes"), "");
+      });
+    });
 
     it("shows hostile names as text", () =>
       use("hostile.html", "", async (page) => {

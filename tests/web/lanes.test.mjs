@@ -230,6 +230,44 @@ describe("recordings side by side", { skip, timeout: 600_000 }, () => {
       assert.equal(await page.locator(".linknotes li").count(), 0);
     }));
 
+  it("open nothing with a double click where no lane is", () =>
+    use(here.browser, at("#lanes?at=900"), async (page) => {
+      await settled(page);
+      const box = await page.locator("#lanes").boundingBox();
+      const lane = (await stats(page)).lanes[0];
+      await page.mouse.click(box.x + box.width * 0.4, box.y + lane.bottom - 8);
+      await waitForParam(page, "sel", Boolean);
+      await page.mouse.dblclick(box.x + box.width * 0.6, box.y + box.height - 8);
+      await settled(page);
+      assert.equal(hashOf(page).view, "lanes");
+    }));
+
+  it("take a phase for the range with a click, and stay with a double one", () =>
+    use(
+      here.browser,
+      at("#lanes?at=900"),
+      async (page) => {
+        await settled(page);
+        const box = await page.locator("#lanes").boundingBox();
+        const lane = (await stats(page)).lanes[0];
+        const [file, device] = lane.key.split("/");
+        const bands = (await ask(page, `annotations?file=${file}&device=${device}`)).rows;
+        const band = bands.find((one) => one.depth === 0 && one.end_step - one.begin_step > 40);
+        assert.ok(band, "a phase that is wide enough");
+        const { devices } = (await ask(page, "session")).files.reduce((a, b) =>
+          b.devices[0].events > a.devices[0].events ? b : a,
+        );
+        const middle = (band.begin_step + band.end_step) / 2 / (devices[0].events * 1.036);
+        const gutter = 62;
+        await page.mouse.dblclick(box.x + gutter + (box.width - gutter) * middle, box.y + lane.top - 13);
+        const range = (await waitForParam(page, "x", Boolean)).split(",").map(Number);
+        assert.ok(Math.abs(range[0] - band.begin_step) <= 1, `${range} is the phase from ${band.begin_step}`);
+        await settled(page);
+        assert.equal(hashOf(page).view, "lanes");
+      },
+      { viewport: { width: 1440, height: 1200 } },
+    ));
+
   it("work by keyboard alone", () =>
     use(here.browser, here.address, async (page) => {
       await page.keyboard.press(await keyOf(page, "Side by side"));

@@ -109,6 +109,11 @@ describe("the tile that stands for one that is not in the page", () => {
 
   it("has words for what is not there", () => {
     expect(refusalOf("allocation", [of]).hint).toMatch(/1,200 largest of the 3,400 blocks/);
+    const all = { ...of, allocations: 199, allocations_drawn: 199 };
+    expect(refusalOf("allocation", [all]).hint).toMatch(/^Small blocks that are drawn together/);
+    const two = refusalOf("allocation", [of, { ...of, ordinal: 1, allocations: 7 }]).hint;
+    expect(two).toMatch(/1,200 of 3,400 on device 0, 7 of 3,400 on device 1\./);
+    expect(refusalOf("allocation", [of, { ...all, ordinal: 1 }]).hint).not.toMatch(/199|3,599/);
     expect(refusalOf("sql", [of]).hint).toMatch(/tidegauge view/);
   });
 });

@@ -1,6 +1,7 @@
 // The shapes that the server answers with: docs/formats/page-api.md, word by word.
 
-import type { Unit } from "../ui/units";
+/** Of bytes, as they are printed. */
+export type Unit = "B" | "KiB" | "MiB" | "GiB" | "TiB";
 
 export type DeviceKind = "gpu" | "pinned_host";
 

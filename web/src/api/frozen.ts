@@ -58,16 +58,29 @@ export interface Refusal {
 }
 
 export function refusalOf(path: string, devices: readonly FrozenDevice[]): Refusal {
-  if (path === "allocation") {
-    const sum = (value: (one: FrozenDevice) => number) =>
-      devices.reduce((before, one) => before + value(one), 0).toLocaleString("en-US");
-    const [count, of] = [sum((one) => one.allocations), sum((one) => one.allocations_drawn)];
-    return {
-      what: "This page holds no details of this block.",
-      hint: `Only the ${count} largest of the ${of} blocks that it draws carry details. ${OPEN_HINT}`,
-    };
+  if (path !== "allocation")
+    return { what: "An exported page cannot answer this.", hint: OPEN_HINT };
+  return {
+    what: "This page holds no details of this block.",
+    hint: `${whyNoDetails(devices)} ${OPEN_HINT}`,
+  };
+}
+
+/** The question does not say which device the block is of: each is told for itself. */
+function whyNoDetails(devices: readonly FrozenDevice[]): string {
+  const partial = devices.filter((one) => one.allocations < one.allocations_drawn);
+  if (partial.length === 0) return "Small blocks that are drawn together carry no details.";
+  const text = (value: number) => value.toLocaleString("en-US");
+  const [one] = partial;
+  if (one && devices.length === 1) {
+    const [count, of] = [text(one.allocations), text(one.allocations_drawn)];
+    return `Only the ${count} largest of the ${of} blocks that it draws carry details.`;
   }
-  return { what: "An exported page cannot answer this.", hint: OPEN_HINT };
+  const each = partial.map(
+    ({ ordinal, allocations, allocations_drawn: drawn }) =>
+      `${text(allocations)} of ${text(drawn)} on device ${ordinal}`,
+  );
+  return `Only the largest blocks that it draws carry details: ${each.join(", ")}.`;
 }
 
 /** The body of an answer, or why there is none. */

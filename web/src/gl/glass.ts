@@ -13,6 +13,7 @@ export interface Makers<P> {
 
 export class Glass<P extends Disposable> {
   painter: P;
+  private readonly off = new AbortController();
 
   constructor(
     readonly canvas: HTMLCanvasElement,
@@ -22,11 +23,13 @@ export class Glass<P extends Disposable> {
     onRestored: () => void,
   ) {
     this.painter = this.make(allowGl);
-    canvas.addEventListener("webglcontextlost", (event) => event.preventDefault());
-    canvas.addEventListener("webglcontextrestored", () => {
+    const { signal } = this.off;
+    canvas.addEventListener("webglcontextlost", (event) => event.preventDefault(), { signal });
+    const restore = () => {
       this.painter = this.make(true);
       onRestored();
-    });
+    };
+    canvas.addEventListener("webglcontextrestored", restore, { signal });
   }
 
   /** Where the glass lies: CSS pixels, and its size in device pixels. */
@@ -39,6 +42,7 @@ export class Glass<P extends Disposable> {
   }
 
   dispose(): void {
+    this.off.abort();
     this.painter.dispose();
   }
 

@@ -12,6 +12,9 @@ export const FRAME_QUADS = 50_000;
 const LEAST_TILE_QUADS = 2 * TILE_COLUMNS;
 const MOST_TILES = Math.floor(FRAME_QUADS / LEAST_TILE_QUADS);
 
+/** However wide the screen is. */
+export const MOST_TILES_ACROSS = 6;
+
 /** The most quads that each of `tiles` tiles may have. */
 export function quadsPerTile(tiles: number): number {
   let most = MOST_TILE_QUADS;
@@ -19,10 +22,13 @@ export function quadsPerTile(tiles: number): number {
   return most;
 }
 
-/** The most columns of a picture, so that the tiles of `pictures` of them stay in the budget. */
-export function columnsPerPicture(pictures: number): number {
+/**
+ * The most columns of a picture, so that what is seen stays in the budget. `strips`: rows of tiles in
+ * all pictures together; one that is cut in two by bytes has two of them.
+ */
+export function columnsPerPicture(strips: number): number {
   // a view that does not begin where a tile does touches one more
-  const tiles = Math.min(6, Math.floor(MOST_TILES / Math.max(1, pictures)));
+  const tiles = Math.min(MOST_TILES_ACROSS, Math.floor(MOST_TILES / Math.max(1, strips)));
   return Math.max(1, tiles - 1) * TILE_COLUMNS;
 }
 

@@ -6,6 +6,7 @@ import {
   parentsOf,
   rowLevelFor,
   rowSpan,
+  rowsIn,
   tileSpan,
   tilesIn,
 } from "./tile_address";
@@ -48,6 +49,15 @@ describe("tiles of a view", () => {
   });
   it("are bounded in number", () => {
     expect(tilesIn(0, 1e12, tileSpan(0), 1e12)).toHaveLength(64);
+  });
+  it("lie in one row where a low picture would be cut in two", () => {
+    const span = rowSpan(3);
+    expect(rowsIn(0, span, 3)).toEqual([0]);
+    expect(rowsIn(0.8 * span, 1.3 * span, 3)).toEqual([0.5]);
+    expect(rowsIn(7.9 * span, 8.1 * span, 3)).toEqual([7.5]);
+    expect(rowsIn(0.2 * span, 1.1 * span, 3)).toEqual([0, 1]);
+    expect(rowsIn(0.9 * span, 2.1 * span, 3)).toEqual([0.5, 1.5]);
+    expect(rowsIn(0.9 * span, 1.9 * span, 3)).toEqual([0, 1]);
   });
   it("are asked from the middle out", () => {
     expect(middleOut([4, 5, 6, 7, 8])).toEqual([6, 5, 7, 4, 8]);

@@ -7,7 +7,8 @@
 // Heights are cut likewise: rows of 4096 pixel rows, a pixel row being 2^k bytes.
 // A column is never narrower than a device pixel: then no peak can fall between two pixels. A pixel
 // row is half a device pixel or a little more: blocks lower than two of them come merged, so that
-// every block of two pixels and most of one pixel are drawn as themselves.
+// every block of two pixels and most of one pixel are drawn as themselves. A row may begin in the
+// middle of another, so that a low picture is never cut in two.
 
 export const TILE_COLUMNS = 512;
 export const TILE_ROWS = 4096;
@@ -43,6 +44,19 @@ export function tilesIn(low: number, high: number, span: number, end: number): n
   const out: number[] = [];
   for (let index = first; index <= last && out.length < 64; index += 1) out.push(index);
   return out;
+}
+
+/**
+ * Rows of tiles that [low, high) touches. Half a row higher there may be fewer of them: what is seen
+ * of at most half a row's height always lies in one.
+ */
+export function rowsIn(low: number, high: number, rowLevel: number): number[] {
+  const span = rowSpan(rowLevel);
+  const rows = (from: number) => tilesIn(low - from, high - from, span, Number.MAX_SAFE_INTEGER);
+  const whole = rows(0);
+  if (whole.length === 1 || low < span / 2) return whole;
+  const between = rows(span / 2);
+  return between.length < whole.length ? between.map((row) => row + 0.5) : whole;
 }
 
 /** Those in the middle of the view first. */

@@ -114,6 +114,19 @@ describe("a link", () => {
     ]);
     expect(state).toMatchObject({ axis: "step", x: null });
   });
+  it("side by side has an axis of time as long as one lane has times", () => {
+    const untimed = device(0, { first_time_us: null, last_time_us: null });
+    const mixed = [file(0, "a.pickle", [untimed]), file(1, "b.pickle", [device(0)])];
+    const { state, notes } = check({ view: "lanes", axis: "time" }, mixed);
+    expect(notes).toEqual([]);
+    expect(state.axis).toBe("time");
+    const none = check({ view: "lanes", axis: "time" }, [
+      file(0, "a.pickle", [untimed]),
+      file(1, "b.pickle", [untimed]),
+    ]);
+    expect(none.state.axis).toBe("step");
+    expect(none.notes[0]).toMatch(/by steps, not by time/);
+  });
   it("with garbage quotes it, within reason and without its tricks", () => {
     const strange = ["a=\u202e1", `b=${"x".repeat(1000)}`, "c=1", "d=1", "e=1", "f=1"];
     const [note] = check({}, FILES, strange).notes;

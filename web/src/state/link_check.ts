@@ -1,6 +1,7 @@
 // A link may come from another file, another version or another hand. What it names and this page
 // does not have is left out of the state, and said: never shown as something else in silence.
 import type { DeviceInfo, FileInfo } from "../api/contract";
+import { frozen } from "../api/frozen";
 import { counted, integer } from "../ui/units";
 import { visible } from "../ui/visible";
 import { type Domain, domainOf, noTimeBecause } from "./domain";
@@ -53,15 +54,17 @@ export function checkLink(
     );
     state = { ...state, ...NOWHERE, device: null };
   }
+  // an exported page may hold some of the devices, but counts what the whole file has
+  const complete = frozen === null;
   const allocations = file.devices.reduce((sum, one) => sum + one.allocations, 0);
-  if (state.sel !== null && state.sel >= allocations) {
+  if (complete && state.sel !== null && state.sel >= allocations) {
     notes.push(
       `The link selects allocation ${integer(state.sel)}; this file has ${counted(allocations, "allocation")}, counted from 0.`,
     );
     state = { ...state, sel: null };
   }
   const segments = file.devices.reduce((sum, one) => sum + one.segments, 0);
-  if (state.seg !== null && state.seg >= segments) {
+  if (complete && state.seg !== null && state.seg >= segments) {
     notes.push(
       `The link selects segment ${integer(state.seg)}; this file has ${counted(segments, "segment")}, counted from 0.`,
     );
@@ -74,12 +77,16 @@ export function checkLink(
   }
   if (state.view !== LANES_VIEW) {
     const reach = reachOf([device], domainOf(device, state.axis));
-    return { state: checkPlace(state, device, reach, notes), notes };
+    const because = device.events > 0 ? noTimeBecause(device) : null;
+    return { state: checkPlace(state, because, reach, notes), notes };
   }
   // side by side a place may lie where only another recording has something
   const { domain } = shareAxis(lanes, state.axis, state.align, laneKey(file.id, device.ordinal));
   const devices = lanes.map((lane) => lane.device);
-  return { state: checkPlace(state, device, reachOf(devices, domain), notes), notes };
+  // the axis of time needs one lane that has times, whichever it is
+  const reasons = devices.filter(({ events }) => events > 0).map(noTimeBecause);
+  const because = reasons.includes(null) ? null : (reasons[0] ?? null);
+  return { state: checkPlace(state, because, reachOf(devices, domain), notes), notes };
 }
 
 /** How far that reaches which a view shows. */
@@ -104,13 +111,13 @@ function reachOf(devices: readonly DeviceInfo[], domain: Domain): Reach {
 
 function checkPlace(
   wanted: PageState,
-  device: DeviceInfo,
+  /** why there is no axis of time */
+  because: string | null,
   { domain, steps, bytes }: Reach,
   notes: string[],
 ): PageState {
   let state = wanted;
-  const because = noTimeBecause(device);
-  if (state.axis === "time" && because !== null && device.events > 0) {
+  if (state.axis === "time" && because !== null) {
     notes.push(`Shown by steps, not by time: ${because}.`);
     state = { ...state, axis: "step", x: null };
   }

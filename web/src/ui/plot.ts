@@ -1,7 +1,9 @@
 // Drawing on a Canvas 2D by the rules of the guide: staffs, plates, labels, hatches.
+
+import type { Unit } from "../api/contract";
 import { readToken } from "../gl/colours";
 import { byteTicks, multiples } from "./ticks";
-import { UNIT_BYTES, type Unit, unitFor } from "./units";
+import { UNIT_BYTES, unitFor } from "./units";
 
 export const MOST_RATIO = 2;
 

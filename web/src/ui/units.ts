@@ -2,13 +2,13 @@
 // Halves are rounded away from zero, as the engine does: tests/fixtures/sizes.json holds for both.
 //
 //   formatBytes(36230463488) → { number: "33.74", unit: "GiB" }
+import type { Unit } from "../api/contract";
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
 export const GIB = 1024 * MIB;
 const TIB = 1024 * GIB;
 
-export type Unit = "B" | "KiB" | "MiB" | "GiB" | "TiB";
 export interface Quantity {
   number: string;
   unit: Unit;

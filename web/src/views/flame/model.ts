@@ -46,7 +46,7 @@ export const layers = computed<Layers | null>(() => {
 
 /** An exported page shows the nearest of the steps that it holds. */
 function liveStep(): number {
-  return (frozen && flame.value.data?.from) || cursorStep.value;
+  return (frozen === null ? null : flame.value.data?.from) ?? cursorStep.value;
 }
 
 /** What the words of the page call the bytes. */

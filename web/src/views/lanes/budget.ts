@@ -1,7 +1,7 @@
 // Every lane in sight asks for its own tiles; together they stay within the quads of one frame.
-import { columnsPerPicture, FRAME_QUADS, fitting, quadsPerTile } from "../../gl/quad_budget";
+import { columnsPerPicture, quadsPerTile } from "../../gl/quad_budget";
 import type { Range } from "../../state/url";
-import type { Ask, Choice, Shown, Source } from "../timeline/source";
+import { type Ask, type Choice, drawnOf, type Source } from "../timeline/source";
 import type { LaneFrame, Row } from "./lane_frame";
 
 /** A lane in sight, what it asks, and who answers. */
@@ -27,7 +27,6 @@ export function shift([low, high]: Range, by: number): Range {
 }
 
 export function asksOf(of: AsksOf): LaneAsk[] {
-  const columns = columnsPerPicture(of.rows.length);
   const list = of.rows.flatMap((row): LaneAsk[] => {
     const source = of.sourceOf(row.lane.key);
     if (!source || !row.lane.domain || row.height <= 0) return [];
@@ -38,28 +37,19 @@ export function asksOf(of: AsksOf): LaneAsk[] {
       height: row.height,
       choice: of.choiceOf(row),
       quads: 0,
-      columns,
+      columns: 1,
     };
     return [{ row, ask, source }];
   });
-  const quads = quadsPerTile(list.reduce((sum, { ask, source }) => sum + source.count(ask), 0));
-  return list.map((one) => ({ ...one, ask: { ...one.ask, quads } }));
+  const strips = list.reduce((sum, { ask, source }) => sum + source.rows(ask), 0);
+  const columns = columnsPerPicture(strips);
+  const wide = list.map((one) => ({ ...one, ask: { ...one.ask, columns } }));
+  const quads = quadsPerTile(wide.reduce((sum, { ask, source }) => sum + source.count(ask), 0));
+  return wide.map((one) => ({ ...one, ask: { ...one.ask, quads } }));
 }
 
-const quadsOf = (one: Shown) => one.tile.quads;
-
-export function quadsIn(list: readonly Shown[]): number {
-  return list.reduce((total, one) => total + quadsOf(one), 0);
-}
-
-/** The tiles that were asked for always fit together; what stands in for them may not. */
+/** What is drawn of them all, within the quads of one frame. */
 export function withinBudget(frames: readonly LaneFrame[]): LaneFrame[] {
-  const all = frames.flatMap(({ shown }) => shown);
-  const exact = quadsIn(all.filter((one) => !one.standsIn));
-  const others = all.filter((one) => one.standsIn);
-  const kept = fitting(others, FRAME_QUADS - exact, quadsOf);
-  return frames.map((frame) => ({
-    ...frame,
-    shown: frame.shown.filter((one) => !one.standsIn || kept.has(one)),
-  }));
+  const kept = new Set(drawnOf(frames.flatMap(({ shown }) => shown)));
+  return frames.map((frame) => ({ ...frame, shown: frame.shown.filter((one) => kept.has(one)) }));
 }

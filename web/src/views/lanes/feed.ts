@@ -1,19 +1,16 @@
 // Feeds the lanes from the state of the page, and the state from the lanes.
 import { effect } from "@preact/signals";
-import { getJson } from "../../api/client";
-import type { Annotations } from "../../api/contract";
 import { selection } from "../../state/cursor";
 import { withoutFileTerms } from "../../state/filter_terms";
 import { passing } from "../../state/filters";
 import type { PlacedLane } from "../../state/lanes";
 import { mark } from "../../state/marks";
-import { attempt } from "../../state/notes";
 import { file, go, page } from "../../state/store";
 import { theme } from "../../state/theme";
-import { drawable } from "../timeline/bands";
 import { Outline } from "../timeline/outline";
 import { absolute, lifeOf, relative, reveal } from "../timeline/window";
-import { type Row, TALL } from "./lane_frame";
+import { LaneBands } from "./lane_bands";
+import type { Row } from "./lane_frame";
 import { current, currentKey, cursor, ordered, shared, values } from "./model";
 import type { LanesScene } from "./scene";
 
@@ -24,7 +21,10 @@ export class LanesFeed {
   private written = "";
   /** what was in view already: a reload must not move the window */
   private seenAt = page.peek().at;
-  private readonly askedBands = new Set<string>();
+  private readonly bands = new LaneBands((key, list) => {
+    this.scene.annotations.set(key, list);
+    this.scene.redraw();
+  });
   private readonly outline = new Outline((shape) => {
     this.scene.shape = shape;
     this.scene.redraw();
@@ -46,6 +46,7 @@ export class LanesFeed {
   dispose(): void {
     window.clearTimeout(this.timer);
     this.outline.dispose();
+    this.bands.dispose();
     for (const stop of this.stops) stop();
   }
 
@@ -64,17 +65,7 @@ export class LanesFeed {
 
   /** Phases, where lanes are high enough to show them. */
   wantBands(rows: readonly Row[]): void {
-    for (const { lane, top, bottom } of rows) {
-      if (bottom - top < TALL || !lane.domain || this.askedBands.has(lane.key)) continue;
-      this.askedBands.add(lane.key);
-      const params = { file: lane.file, device: lane.device.ordinal };
-      attempt(
-        getJson<Annotations>("annotations", params).then(({ rows: list }) => {
-          this.scene.annotations.set(lane.key, drawable(list));
-          this.scene.redraw();
-        }),
-      );
-    }
+    this.bands.want(rows);
   }
 
   zoomToSelection(): void {

@@ -3,9 +3,8 @@ import type { PlacedLane } from "../../state/lanes";
 import type { Range } from "../../state/url";
 import { bandAt, bandRange } from "../timeline/bands";
 import { attachDrag } from "../timeline/drag";
-import { panBytes } from "../timeline/input";
 import { attachMinimap, attachWheel, unitsPerPixel } from "../timeline/moves";
-import { panBy } from "../timeline/window";
+import { panBy, panBytes } from "../timeline/window";
 import type { LanesScene, UnderLane } from "./scene";
 
 export interface LaneHands {
@@ -29,8 +28,8 @@ export function attachLaneInput(
   hands: LaneHands,
 ): () => void {
   const off = new AbortController();
-  // a click may sort the lanes anew: a double one opens what its first press was on
-  const pressed: PlacedLane[] = [];
+  // a click may sort the lanes anew: a double one opens what its first press was on, if anything
+  const pressed: (PlacedLane | null)[] = [];
   const drag = {
     hold: (): Held => {
       const plot = scene.plot;
@@ -44,10 +43,10 @@ export function attachLaneInput(
     },
     onPress: (event: PointerEvent) => {
       const under = scene.under(event.offsetX, event.offsetY);
-      if (!under) return;
-      pressed.push(under.lane);
+      const clicked = under !== null && !zoomToBand(scene, event, under.lane, hands);
+      pressed.push(clicked ? under.lane : null);
       if (pressed.length > 2) pressed.shift();
-      press(scene, event, under, hands);
+      if (clicked) hands.onClick(under);
     },
     onHover: (event: PointerEvent | null) => {
       if (!event) hands.onHover(null, 0, 0);
@@ -65,12 +64,18 @@ export function attachLaneInput(
   return () => off.abort();
 }
 
-function press(scene: LanesScene, event: PointerEvent, under: UnderLane, hands: LaneHands): void {
-  const frame = scene.frames.find(({ row }) => row.lane === under.lane);
-  const band = frame && bandAt(frame, event.offsetX, event.offsetY);
-  if (frame && band) {
-    const [low, high] = bandRange(frame, band);
-    scene.moveTo([low + under.lane.offset, high + under.lane.offset], true);
-    hands.onMoved();
-  } else hands.onClick(under);
+/** A press on a phase makes it the range; false: there is none. */
+function zoomToBand(
+  scene: LanesScene,
+  { offsetX, offsetY }: PointerEvent,
+  lane: PlacedLane,
+  hands: LaneHands,
+): boolean {
+  const frame = scene.frames.find(({ row }) => row.lane === lane);
+  const band = frame && bandAt(frame, offsetX, offsetY);
+  if (!frame || !band) return false;
+  const [low, high] = bandRange(frame, band);
+  scene.moveTo([low + lane.offset, high + lane.offset], true);
+  hands.onMoved();
+  return true;
 }

@@ -8,7 +8,6 @@ import { type Domain, domainOf } from "../../state/domain";
 import type { LaneLayout } from "../../state/lane_order";
 import type { PlacedLane } from "../../state/lanes";
 import type { Range } from "../../state/url";
-import { oomMarks } from "../timeline/feed";
 import { fittedBytes } from "../timeline/fit";
 import {
   lanesOf as bandLanes,
@@ -17,6 +16,7 @@ import {
   LANE_HEIGHT,
   type Plot,
 } from "../timeline/frame";
+import { oomMarks } from "../timeline/ooms";
 
 /** A lane in sight. CSS pixels, and device pixels from the lower edge of the glass. */
 export interface Row {
@@ -72,6 +72,12 @@ export function rowsInSight(of: RowsOf): Row[] {
     const height = Math.round((plot.bottom - plot.top) * ratio);
     return { lane, top, bottom, plot, bands, lift, height };
   });
+}
+
+/** The lane at a height of the picture, whose lanes end at `bottom`: below it the axis is drawn. */
+export function rowAt(rows: readonly Row[], pixelY: number, bottom: number): Row | null {
+  if (pixelY >= bottom) return null;
+  return rows.find((row) => pixelY >= row.top && pixelY < row.bottom) ?? null;
 }
 
 /** What a lane reaches, with what its requests would have needed. */

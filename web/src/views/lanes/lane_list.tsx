@@ -1,10 +1,11 @@
 // The names of the lanes with their figures, left of the picture; only those in sight are there.
 import type { Ref } from "preact";
+import type { Unit } from "../../api/contract";
 import type { LaneLayout } from "../../state/lane_order";
 import type { PlacedLane } from "../../state/lanes";
 import { page } from "../../state/store";
 import { Amount, Bytes, Name } from "../../ui/text";
-import { bytesIn, type Quantity, sharedUnit, type Unit } from "../../ui/units";
+import { bytesIn, type Quantity, sharedUnit } from "../../ui/units";
 import { visible } from "../../ui/visible";
 import { against, answered, currentKey, facts, lanes, oneFile, reference, values } from "./model";
 

@@ -2,9 +2,9 @@
 import type { SharedAxis } from "../../state/lanes";
 import type { Range } from "../../state/url";
 import type { Tokens } from "../../ui/plot";
-import { oomMarks } from "../timeline/feed";
 import type { LineTile } from "../timeline/line_sampler";
 import { drawMinimap } from "../timeline/minimap";
+import { oomMarks } from "../timeline/ooms";
 
 interface LaneMinimap {
   shared: SharedAxis;

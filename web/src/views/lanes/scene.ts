@@ -10,19 +10,19 @@ import { laneLayout } from "../../state/lane_order";
 import type { PlacedLane, SharedAxis } from "../../state/lanes";
 import type { Range } from "../../state/url";
 import { pixelRatio, surface } from "../../ui/plot";
-import { oomMarks } from "../timeline/feed";
 import { AXIS_HEIGHT, type Plot, type ShapeMark } from "../timeline/frame";
 import { samples } from "../timeline/line_sampler";
 import type { Movable } from "../timeline/moves";
+import { oomMarks } from "../timeline/ooms";
 import { type Under, underPixel } from "../timeline/pick";
 import type { Canvases, Listener, Stats } from "../timeline/scene_parts";
-import { Source } from "../timeline/source";
+import { quadsIn, Source } from "../timeline/source";
 import { placeTiles } from "../timeline/strata";
 import { TileStore } from "../timeline/tile_store";
 import { zoomedBytes } from "../timeline/window";
 import { XWindow } from "../timeline/x_window";
-import { asksOf, type LaneAsk, quadsIn, shift, withinBudget } from "./budget";
-import { commonReach, type LaneFrame, type Row, reachOf, rowsInSight } from "./lane_frame";
+import { asksOf, type LaneAsk, shift, withinBudget } from "./budget";
+import { commonReach, type LaneFrame, type Row, reachOf, rowAt, rowsInSight } from "./lane_frame";
 import { drawLaneMinimap } from "./lane_minimap";
 import { drawCursor, drawLaneBack, drawLaneFront, drawNoLane, drawOver, type Over } from "./layers";
 import { type LaneLook, LaneLooks } from "./looks";
@@ -57,6 +57,8 @@ export class LanesScene implements Movable {
   private readonly sources = new Map<string, Source>();
   private readonly window = new XWindow();
   private readonly looks = new LaneLooks();
+  /** where the lanes end and the axis begins */
+  private bottom = 0;
   private reach: Range = [0, 1];
   private ticket = 0;
   private retry = 0;
@@ -136,7 +138,7 @@ export class LanesScene implements Movable {
   /** At a pixel of the lane that lies there; a scale of one's own has no zoom. */
   zoomHeight(pixelY: number | null, factor: number): void {
     if (this.own) return;
-    const row = pixelY === null ? null : this.rowAt(pixelY);
+    const row = pixelY === null ? null : rowAt(this.rows, pixelY, this.bottom);
     const plot = row?.plot;
     const share = plot ? (plot.bottom - (pixelY ?? 0)) / (plot.bottom - plot.top) : 0.5;
     this.y = zoomedBytes(this.y ?? this.reach, share, factor, this.reach[1]);
@@ -163,12 +165,8 @@ export class LanesScene implements Movable {
     return this.reach[1];
   }
 
-  rowAt(pixelY: number): Row | null {
-    return this.rows.find((row) => pixelY >= row.top && pixelY < row.bottom) ?? null;
-  }
-
   under(pixelX: number, pixelY: number): UnderLane | null {
-    const row = this.rowAt(pixelY);
+    const row = rowAt(this.rows, pixelY, this.bottom);
     if (!row) return null;
     const frame = this.frames.find((one) => one.row === row);
     return { lane: row.lane, under: frame ? underPixel(frame, pixelX, pixelY) : null };
@@ -191,6 +189,7 @@ export class LanesScene implements Movable {
     const moving = this.window.advance(now);
     const ratio = pixelRatio();
     const bottom = front.height - AXIS_HEIGHT;
+    this.bottom = bottom;
     this.rows = rowsInSight({
       lanes: this.lanes,
       layout: laneLayout(this.lanes.length, bottom, this.scrollTop),

@@ -27,14 +27,21 @@ function questions(): Question[] | null {
   });
 }
 
-async function askAll(list: readonly Question[], signal: AbortSignal): Promise<void> {
+/** A lane that has no answer stands without figures; what went wrong is thrown after the others. */
+export async function askAll(list: readonly Question[], signal: AbortSignal): Promise<void> {
   const found = new Map<string, LaneValue>();
   const rest = [...list];
+  const failed: unknown[] = [];
   const work = async () => {
     for (let one = rest.shift(); one; one = rest.shift()) {
-      const { step, totals } = await getJson<StateAt>("at", one.params, signal);
-      const { active_bytes: activeBytes, reserved_bytes: reservedBytes } = totals;
-      found.set(one.key, { step, activeBytes, reservedBytes });
+      try {
+        const { step, totals } = await getJson<StateAt>("at", one.params, signal);
+        const { active_bytes: activeBytes, reserved_bytes: reservedBytes } = totals;
+        found.set(one.key, { step, activeBytes, reservedBytes });
+      } catch (error) {
+        if (signal.aborted) return;
+        failed.push(error);
+      }
     }
   };
   await Promise.all(Array.from({ length: MOST_AT_ONCE }, work));
@@ -43,6 +50,7 @@ async function askAll(list: readonly Question[], signal: AbortSignal): Promise<v
     values.value = found;
     answered.value = true;
   });
+  if (failed.length > 0) throw failed[0];
 }
 
 /** Follows the cursor until it is stopped. */

@@ -9,7 +9,7 @@ import { mark } from "../../state/marks";
 import { device, follow, go, page, place } from "../../state/store";
 import { theme } from "../../state/theme";
 import type { Range } from "../../state/url";
-import { oomMarks } from "../timeline/feed";
+import { oomMarks } from "../timeline/ooms";
 import { absolute, lifeOf, relative, reveal } from "../timeline/window";
 import { type AddressAxis, placeOf } from "./axis";
 import type { MapRect } from "./frame";

@@ -25,7 +25,8 @@ export function chooseBlock(at: Place, under: Under, more: Partial<PageState> = 
     found.then(({ allocation }) => {
       const now = page.peek();
       // unless something else was chosen while the server looked
-      if (now.sel === asked.sel && now.at === step && now.file === asked.file) {
+      const same = now.sel === asked.sel && now.at === step;
+      if (same && now.file === asked.file && now.device === asked.device) {
         go({ sel: allocation?.id ?? null });
       }
     }),

@@ -1,16 +1,16 @@
 // Feeds the scene from the state of the page, and the state from the scene.
 import { effect } from "@preact/signals";
 import { getJson } from "../../api/client";
-import type { DeviceInfo, StateAt } from "../../api/contract";
+import type { StateAt } from "../../api/contract";
 import { annotations, cursorPosition, legend, legendStep, selection } from "../../state/cursor";
-import { type Domain, domainOf } from "../../state/domain";
+import { domainOf } from "../../state/domain";
 import { passing } from "../../state/filters";
 import { mark } from "../../state/marks";
 import { device, go, page, place } from "../../state/store";
 import { theme } from "../../state/theme";
 import type { Range } from "../../state/url";
-import type { OomMark } from "./frame";
 import { filterOf, hiddenKeys } from "./legend_bar";
+import { oomMarks } from "./ooms";
 import { Outline } from "./outline";
 import type { TimelineScene } from "./scene";
 import { absolute, isEverything, lifeOf, relative, reveal } from "./window";
@@ -149,14 +149,6 @@ export class Feed {
     const { subject, target } = this.scene;
     if (subject) this.outline.ask(selection.peek().data, subject, target);
   }
-}
-
-/** Where the out-of-memory events stand; one without a time has no place on an axis of time. */
-export function oomMarks(of: DeviceInfo, domain: Domain): OomMark[] {
-  return of.ooms.flatMap((oom) => {
-    if (domain.axis === "step") return [{ position: oom.step + 0.5, oom }];
-    return oom.time_us === null ? [] : [{ position: oom.time_us - domain.base, oom }];
-  });
 }
 
 /** The same range on the other axis; the server knows which step happened when. */

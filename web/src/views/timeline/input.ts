@@ -5,7 +5,7 @@ import { attachDrag } from "./drag";
 import { attachMinimap, attachWheel, unitsPerPixel } from "./moves";
 import type { Under } from "./pick";
 import type { TimelineScene } from "./scene";
-import { panBy } from "./window";
+import { panBy, panBytes } from "./window";
 
 export interface Hands {
   /** the window was moved by hand */
@@ -59,11 +59,4 @@ function dragPlot(
   if (!domain || !plot) return;
   scene.moveTo(panBy(from.x, -dx * unitsPerPixel(scene), domain), false);
   if (scene.y) scene.y = panBytes(from.bytes, dy / (plot.bottom - plot.top), scene.highestBytes);
-}
-
-/** By a share of what is seen, not below zero and not above what there is. */
-export function panBytes([low, high]: Range, share: number, highest: number): Range {
-  const span = high - low;
-  const from = Math.min(Math.max(0, low + share * span), Math.max(0, highest - span));
-  return [from, from + span];
 }

@@ -80,7 +80,9 @@ export async function neighbour(direction: "up" | "down", frame: Frame | null): 
       ? (await getJson<{ allocation: Allocation | null }>("pick", { ...at, step, y: 0 })).allocation
       : await getJson<Allocation | null>("neighbour", { ...at, step, id, direction });
   // unless something else was chosen while the server looked
-  if (found && page.peek().sel === id && place.peek()?.file === at.file) go({ sel: found.id });
+  const now = place.peek();
+  const same = page.peek().sel === id && now?.file === at.file && now.device === at.device;
+  if (found && same) go({ sel: found.id });
 }
 
 /** From its birth to its end, with a quarter of its life on both sides. */

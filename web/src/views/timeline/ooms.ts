@@ -1,6 +1,7 @@
 // Out of memory: a red line over the full height, a plate in the lanes, and the request as a box
 // that stands on the reserved level. What rises above the ceiling is solid red: the answer to "why".
-import type { Oom } from "../../api/contract";
+import type { DeviceInfo, Oom } from "../../api/contract";
+import type { Domain } from "../../state/domain";
 import { worstOom } from "../../state/ooms";
 import {
   backedLines,
@@ -19,6 +20,14 @@ import { highestWithin } from "./line_sampler";
 
 const BOX_WIDTH = 24;
 const BOX_GAP = 7;
+
+/** Where the out-of-memory events stand; one without a time has no place on an axis of time. */
+export function oomMarks(of: DeviceInfo, domain: Domain): OomMark[] {
+  return of.ooms.flatMap((oom) => {
+    if (domain.axis === "step") return [{ position: oom.step + 0.5, oom }];
+    return oom.time_us === null ? [] : [{ position: oom.time_us - domain.base, oom }];
+  });
+}
 
 export function drawOoms(s: Surface, frame: Frame): void {
   const { plot } = frame;

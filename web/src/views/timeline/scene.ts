@@ -10,7 +10,7 @@ import { RETRY_AFTER_MS } from "../../gl/answer_cache";
 import { palette } from "../../gl/colours";
 import { Glass } from "../../gl/glass";
 import { type Filter, type Look, NO_FILTER, type Painter, parseRgba } from "../../gl/painter";
-import { columnsPerPicture, MOST_TILE_QUADS } from "../../gl/quad_budget";
+import { columnsPerPicture, MOST_TILES_ACROSS, quadsPerTile } from "../../gl/quad_budget";
 import { STACK_PAINTERS } from "../../gl/stack_painters";
 import type { Domain } from "../../state/domain";
 import type { Range } from "../../state/url";
@@ -24,15 +24,13 @@ import { samples } from "./line_sampler";
 import { drawMinimap } from "./minimap";
 import { type Under, underPixel } from "./pick";
 import type { Canvases, Listener, Stats, Subject } from "./scene_parts";
-import { type Ask, type Choice, type Shown, Source } from "./source";
+import { type Ask, type Choice, drawnOf, quadsIn, type Shown, Source } from "./source";
 import { placeTiles } from "./strata";
 import { TileStore } from "./tile_store";
 import { between, zoomedBytes } from "./window";
 import { stillWanted, XWindow } from "./x_window";
 
 const FIT_MS = 160;
-/** Six tiles of 8,000 quads, however wide the screen is. */
-const MOST_COLUMNS = columnsPerPicture(1);
 
 export class TimelineScene {
   readonly stats: Stats = { quads: 0, tiles: 0, frames: 0, lastTileMs: 0, waiting: 0 };
@@ -219,7 +217,11 @@ export class TimelineScene {
 
   private ask(width: number, height: number): Ask {
     const { x, bytes, choice } = this;
-    return { x, y: bytes, width, height, choice, quads: MOST_TILE_QUADS, columns: MOST_COLUMNS };
+    const rows = this.source.rows({ y: bytes, height });
+    // as if all tiles across were in sight: a pan does not ask for them anew
+    const quads = quadsPerTile(rows * MOST_TILES_ACROSS);
+    const columns = columnsPerPicture(rows);
+    return { x, y: bytes, width, height, choice, quads, columns };
   }
 
   private paint(now: number): void {
@@ -244,7 +246,7 @@ export class TimelineScene {
       y: this.bytes,
       plot,
       samples: samples(this.source.lineTiles(ask), ...this.x),
-      shown: this.source.shown(ask),
+      shown: drawnOf(this.source.shown(ask)),
       ooms: this.ooms,
       annotations: this.annotations,
       lanes,
@@ -282,7 +284,7 @@ export class TimelineScene {
       widest((one) => one.tile.thresholdBytes),
     );
     this.stats.tiles = frame.shown.length;
-    this.stats.quads = frame.shown.reduce((sum, one) => sum + one.tile.quads, 0);
+    this.stats.quads = quadsIn(frame.shown);
   }
 
   private currentLook(frame: Frame): Look {

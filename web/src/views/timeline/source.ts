@@ -3,7 +3,7 @@
 import type { Params } from "../../api/client";
 import { type FrozenDevice, frozenDevice, frozenTile } from "../../api/frozen";
 import type { Tile } from "../../api/tile";
-import { MOST_TILE_QUADS } from "../../gl/quad_budget";
+import { FRAME_QUADS, fitting, MOST_TILE_QUADS } from "../../gl/quad_budget";
 import {
   coarsestLevel,
   levelFor,
@@ -11,6 +11,7 @@ import {
   parentsOf,
   rowLevelFor,
   rowSpan,
+  rowsIn,
   TILE_COLUMNS,
   TILE_ROWS,
   tileSpan,
@@ -55,6 +56,18 @@ export interface Ask {
   quads: number;
   /** a column is wider than a device pixel where there would be more of them */
   columns: number;
+}
+
+export function quadsIn(list: readonly Shown[]): number {
+  return list.reduce((total, one) => total + one.tile.quads, 0);
+}
+
+/** The tiles that were asked for always fit together; what stands in for them may not. */
+export function drawnOf(list: readonly Shown[]): Shown[] {
+  const exact = quadsIn(list.filter((one) => !one.standsIn));
+  const others = list.filter((one) => one.standsIn);
+  const kept = fitting(others, FRAME_QUADS - exact, (one) => one.tile.quads);
+  return list.filter((one) => !one.standsIn || kept.has(one));
 }
 
 function choiceKey({ choice, quads }: Ask): string {
@@ -106,6 +119,11 @@ export class Source {
   count(ask: Ask): number {
     const { indices, rows } = this.addresses(ask);
     return indices.length * rows.length;
+  }
+
+  /** How many rows of tiles lie on top of each other in this view. */
+  rows(of: Pick<Ask, "y" | "height">): number {
+    return this.rowsOf(of).rows.length;
   }
 
   /** In an exported page: what is in it, or the coarser tile that is. */
@@ -176,13 +194,14 @@ export class Source {
     const finest = this.held?.finest_level ?? 0;
     const least = Math.max(finest, levelFor((ask.x[1] - ask.x[0]) / ask.columns));
     const level = Math.min(this.coarsest(), Math.max(least, levelFor(unitsPerPixel)));
-    const wanted = rowLevelFor((ask.y[1] - ask.y[0]) / Math.max(1, ask.height));
-    const rowLevel = this.held?.row_level ?? wanted;
-    const rows = this.held
-      ? [0]
-      : tilesIn(ask.y[0], ask.y[1], rowSpan(rowLevel), Number.MAX_SAFE_INTEGER);
     const indices = tilesIn(ask.x[0], ask.x[1], tileSpan(level), this.domain.end);
-    return { level, rowLevel, rows, indices };
+    return { level, indices, ...this.rowsOf(ask) };
+  }
+
+  private rowsOf({ y, height }: Pick<Ask, "y" | "height">) {
+    if (this.held) return { rowLevel: this.held.row_level, rows: [0] };
+    const rowLevel = rowLevelFor((y[1] - y[0]) / Math.max(1, height));
+    return { rowLevel, rows: rowsIn(y[0], y[1], rowLevel) };
   }
 
   private placeKey(): string {

@@ -58,6 +58,13 @@ export function zoomedBytes(bytes: Range, share: number, factor: number, highest
   return next[0] <= 0 && next[1] >= highest * 0.999 ? null : next;
 }
 
+/** By a share of what is seen, not below zero and not above what there is. */
+export function panBytes([low, high]: Range, share: number, highest: number): Range {
+  const span = high - low;
+  const from = Math.min(Math.max(0, low + share * span), Math.max(0, highest - span));
+  return [from, from + span];
+}
+
 /** Between two ranges, for the short move to a selection. `t` from 0 to 1. */
 export function between(a: Range, b: Range, t: number): Range {
   return [a[0] + (b[0] - a[0]) * t, a[1] + (b[1] - a[1]) * t];

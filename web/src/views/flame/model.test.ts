@@ -1,0 +1,22 @@
+import { expect, it, vi } from "vitest";
+import { page, session } from "../../state/store";
+import { START } from "../../state/url";
+import { rootText } from "./model";
+
+vi.hoisted(() => vi.stubGlobal("window", globalThis));
+vi.mock("../../api/frozen", async (original) => ({
+  ...(await original<object>()),
+  frozen: { version: "1", written: "2026-11-21", devices: [] },
+}));
+vi.mock("../../state/flame", async (original) => ({
+  ...(await original<object>()),
+  flame: { value: { data: { from: 0 } } },
+}));
+
+it("an exported page names the step that it shows, the first one too", () => {
+  const peak = { bytes: 1, step: 1 };
+  const device = { ordinal: 0, events: 100, ooms: [], peak: { active: peak } };
+  session.value = { version: "1", files: [{ id: 0, devices: [device] }] } as never;
+  page.value = { ...START, view: "flame", flame: "live", at: 50 };
+  expect(rootText.value).toBe("live after step 0");
+});
