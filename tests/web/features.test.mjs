@@ -54,6 +54,23 @@ describe("features", { skip, timeout: 300_000 }, () => {
       assert.ok(Math.abs(drawn / told - 1) < 0.02, `drawn ${drawn}, told ${told}`);
     }));
 
+  it("draws the same timeline again after the loss of its WebGL context", () =>
+    use(here.browser, at("#timeline?x=19000,23000"), async (page) => {
+      await settled(page);
+      const picture = () => page.locator(".plot.grow").screenshot();
+      const before = await picture();
+      await page.evaluate(async () => {
+        const lose = document.querySelector(".glass").getContext("webgl2").getExtension("WEBGL_lose_context");
+        const { frames } = window.tidegaugeStats;
+        lose.loseContext();
+        await new Promise((next) => setTimeout(next, 100));
+        lose.restoreContext();
+        while (window.tidegaugeStats.frames === frames) await new Promise((next) => setTimeout(next, 20));
+      });
+      await settled(page);
+      assert.ok(before.equals(await picture()), "the picture is another");
+    }));
+
   it("draws phases as bands over the timeline; a click makes one the range", () =>
     use(here.browser, at("#timeline?file=1"), async (page) => {
       await settled(page);
