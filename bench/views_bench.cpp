@@ -90,6 +90,17 @@ void MapIndex(benchmark::State& state) {
 }
 BENCHMARK(MapIndex)->Unit(benchmark::kMillisecond)->Iterations(2);
 
+void MapGridOfAFilter(benchmark::State& state) {
+  static std::unique_ptr<view::AddressMap> map;
+  measure(state, [](const AnalysedTrace& a, const DeviceAnalysis& d, std::mt19937_64&) {
+    if (!map) map = std::make_unique<view::AddressMap>(a, d);
+    view::FilterSet filter = view::applyFilter(a, view::parseFilter("size:>100KiB").value());
+    benchmark::DoNotOptimize(map->gridOf(filter));
+  });
+  map.reset();
+}
+BENCHMARK(MapGridOfAFilter)->Unit(benchmark::kMillisecond)->Iterations(5);
+
 // range(0), range(1) = parts of the steps and of the addresses that a tile shows, in 1/1000;
 // range(2): with a filter that half of the blocks pass.
 void MapTile(benchmark::State& state) {
