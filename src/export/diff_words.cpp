@@ -77,6 +77,7 @@ void sayEvents(const Diff& diff, std::vector<std::string>& said) {
 
 void sayPace(const DiffEvents& events, std::vector<std::string>& said) {
   if (!events.length_us_a || !events.length_us_b) return;
+  if (events.length_us_a == events.length_us_b && !events.pause) return;
   std::string text =
       fmt::format("A lasts {}, B {}", seconds(*events.length_us_a), seconds(*events.length_us_b));
   if (events.pause) {

@@ -43,6 +43,9 @@ class RanksPage {
   std::string write() {
     page_.heading(fmt::format("{} ranks {}", withCommas(sides_.size()), placesOf(sides_)));
     page_.paragraph(ranksVerdict(sides_, table_, names_));
+    bool added = std::any_of(sides_.begin(), sides_.end(),
+                             [](const DiffSide& side) { return side.points.size() > 1; });
+    if (added) page_.paragraph("Devices of a file are added up; --devices makes each a rank.");
     page_.blank();
     ranks();
     page_.blank();
@@ -74,7 +77,7 @@ class RanksPage {
     }
     lines.push_back(
         {{humanBytes(table_.median_active_bytes), "", humanBytes(table_.median_reserved_bytes),
-          humanBytes(table_.median_distance_bytes)},
+          orZero(table_.median_distance_bytes)},
          "median"});
     printTable(page_, lines);
     if (shown < order.size()) {
@@ -100,7 +103,9 @@ class RanksPage {
     for (size_t i = 0; i < std::min(options_.top, rows.size()); ++i) {
       const RankRow& row = table_.rows[rows[i]];
       RowNumbers numbers = bytesNumbers(row.median_bytes, row.held[odd].bytes);
-      lines.push_back({{numbers.change, numbers.a, numbers.b}, nameOf(names[rows[i]])});
+      lines.push_back({{numbers.change, row.median_bytes == 0 ? "\u2013" : numbers.a,
+                        row.held[odd].blocks == 0 ? "\u2013" : numbers.b},
+                       nameOf(names[rows[i]])});
     }
     printTable(page_, lines);
     rest(rows.size());
@@ -124,11 +129,12 @@ class RanksPage {
       auto [least, most] =
           std::minmax_element(row.held.begin(), row.held.end(),
                               [](const auto& x, const auto& y) { return x.bytes < y.bytes; });
-      RowNumbers ends = bytesNumbers(least->bytes, most->bytes);
       base::ByteUnit unit = base::unitFor(most->bytes);
-      lines.push_back({{humanBytes(least->bytes, unit), humanBytes(row.median_bytes, unit),
-                        humanBytes(most->bytes, unit)},
-                       nameOf(names[i])});
+      auto shown = [&](uint64_t bytes) {
+        return bytes == 0 ? std::string("\u2013") : humanBytes(bytes, unit);
+      };
+      lines.push_back(
+          {{shown(least->bytes), shown(row.median_bytes), shown(most->bytes)}, nameOf(names[i])});
     }
     printTable(page_, lines);
     rest(differing);
@@ -137,7 +143,7 @@ class RanksPage {
   void rest(size_t all) {
     if (all <= options_.top) return;
     page_.line(
-        fmt::format("  {} more; --top {} shows them", counted(all - options_.top, "stack"), all));
+        fmt::format("  {}; --top {} shows them", counted(all - options_.top, "more stack"), all));
   }
 
   static std::string nameOf(const HolderName& name) {
@@ -207,7 +213,7 @@ std::string ranksVerdict(const std::vector<DiffSide>& sides, const RankTable& ta
         "{} stands out: {} live, {} in the middle ({}); over all stacks it is unlike "
         "the median by {}, the others by {}.",
         odd[0], numbers.b, numbers.a, numbers.change, humanBytes(table.ranks[index].distance_bytes),
-        humanBytes(table.median_distance_bytes));
+        orZero(table.median_distance_bytes));
   }
   odd.resize(odd.size() - more);
   return fmt::format(
