@@ -106,6 +106,7 @@ TEST(DiffText, SaysWhatDiffersInOneScreen) {
             "    alloc of 2.00 GiB at m.py:7 f in B.\n"
             "  - Out of memory: A once, at step 3 (4.0 MiB asked, 1.0 MiB left); B once, at\n"
             "    step 2 (4.0 MiB asked, 1.0 MiB left).\n"
+            "  - A lasts 0.000 s, B 0.000 s.\n"
             "  - Stacks matched: 0 exactly, 1 with other lines.\n"
             "\n"
             "          A          B      B − A\n"
