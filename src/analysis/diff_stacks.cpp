@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/unordered/unordered_flat_set.hpp>
 #include <numeric>
 #include <utility>
 
@@ -10,8 +11,8 @@ namespace tidegauge::analysis {
 namespace {
 
 constexpr uint32_t kNotMade = UINT32_MAX;
-// Beyond this many cells, lines compared in each, stacks are paired in order, without a search.
-constexpr size_t kMostCells = size_t{1} << 22;
+// Beyond so many comparisons of lines in all, stacks are paired in order, without a search.
+constexpr size_t kMostComparisons = size_t{1} << 24;
 
 bool isHexDigit(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
@@ -56,15 +57,18 @@ using IndexPairs = std::vector<std::pair<size_t, size_t>>;  // positions in few 
 
 // All of `few` find a partner in `many`, both in order, at the least cost in all. Row i of the table
 // is the best with the first i of few:  best[i][j] = min(best[i][j−1], best[i−1][j−1] + cost).
-IndexPairs pairedInOrder(const std::vector<Candidate>& few, const std::vector<Candidate>& many) {
+IndexPairs pairedInOrder(const std::vector<Candidate>& few, const std::vector<Candidate>& many,
+                         size_t& comparisons_left) {
   IndexPairs pairs;
   size_t spare = many.size() - few.size();
   size_t width = spare + 1;  // j − i is 0 … spare
   size_t lines = few.front().lines.size() + 1;
-  if (spare == 0 || few.size() * width > kMostCells / lines) {
+  bool affordable = few.size() * width <= comparisons_left / lines;
+  if (spare == 0 || !affordable) {
     for (size_t i = 0; i < few.size(); ++i) pairs.emplace_back(i, i);
     return pairs;
   }
+  comparisons_left -= few.size() * width * lines;
   std::vector<Cost> best(width);
   std::vector<bool> skips(few.size() * width);  // many[i + s] is left out at that place
   for (size_t i = 0; i < few.size(); ++i) {
@@ -94,6 +98,27 @@ std::vector<Candidate> candidates(const AnalysedTrace& analysed,
     return x.lines != y.lines ? x.lines < y.lines : x.bytes > y.bytes;
   });
   return found;
+}
+
+// Keys of all stacks of a trace.
+boost::unordered_flat_set<uint32_t> allKeys(StackKeys& keys, const AnalysedTrace& analysed,
+                                            StackMatch level) {
+  boost::unordered_flat_set<uint32_t> all;
+  for (size_t s = 0; s < analysed.trace.stacks.size(); ++s) {
+    all.insert(keys.keyOf(analysed, StackId(static_cast<uint32_t>(s)), level));
+  }
+  return all;
+}
+
+// What the other recording has as it is, only not at its place, is not looked for in other clothes.
+void settleKnown(StackKeys& keys, const AnalysedTrace& own, const std::vector<StackOnSide>& side,
+                 const AnalysedTrace& other, StackMatch level, std::vector<bool>& done) {
+  bool all_done = std::find(done.begin(), done.end(), false) == done.end();
+  if (all_done) return;
+  boost::unordered_flat_set<uint32_t> known = allKeys(keys, other, level);
+  for (size_t i = 0; i < side.size(); ++i) {
+    if (!done[i]) done[i] = known.contains(keys.keyOf(own, side[i].stack, level));
+  }
 }
 
 }  // namespace
@@ -192,6 +217,7 @@ std::vector<StackPair> matchStacks(StackKeys& keys, const AnalysedTrace& trace_a
   };
   std::vector<StackPair> pairs;
   std::vector<bool> done_a(a.size()), done_b(b.size());
+  size_t comparisons_left = kMostComparisons;
   for (size_t l = 0; l < kStackMatches; ++l) {
     auto level = static_cast<StackMatch>(l);
     std::map<uint32_t, Group> groups;  // by key
@@ -208,13 +234,16 @@ std::vector<StackPair> matchStacks(StackKeys& keys, const AnalysedTrace& trace_a
       bool a_is_few = of_a.size() <= of_b.size();  // the same pairs whichever side is A
       const auto& few = a_is_few ? of_a : of_b;
       const auto& many = a_is_few ? of_b : of_a;
-      for (auto [i, j] : pairedInOrder(few, many)) {
+      for (auto [i, j] : pairedInOrder(few, many, comparisons_left)) {
         size_t in_a = a_is_few ? of_a[i].index : of_a[j].index;
         size_t in_b = a_is_few ? of_b[j].index : of_b[i].index;
         pairs.push_back({in_a, in_b, level});
         done_a[in_a] = done_b[in_b] = true;
       }
     }
+    if (level == StackMatch::kUser) break;
+    settleKnown(keys, trace_a, a, trace_b, level, done_a);
+    settleKnown(keys, trace_b, b, trace_a, level, done_b);
   }
   return pairs;
 }
