@@ -88,19 +88,14 @@ uint64_t pageBytes(const model::Trace& trace, model::SegmentId segment) {
   return trace.segments.small_pool[segment.index()] ? uint64_t{2} << 20 : uint64_t{20} << 20;
 }
 
-namespace {
-
-// Bytes of the whole pages inside [begin, begin + size).
-uint64_t wholePages(const model::Trace& trace, model::SegmentId segment, uint64_t begin,
-                    uint64_t size) {
+uint64_t wholePageBytes(const model::Trace& trace, model::SegmentId segment, uint64_t begin,
+                        uint64_t size_bytes) {
   uint64_t page = pageBytes(trace, segment);
   uint64_t offset = begin - trace.segments.address[segment.index()];
   uint64_t first = offset / page + (offset % page != 0);
-  uint64_t last = (offset + size) / page;
+  uint64_t last = (offset + size_bytes) / page;
   return last > first ? (last - first) * page : 0;
 }
-
-}  // namespace
 
 FreeParts freeParts(const model::Trace& trace, std::span<const LayoutBlock> blocks) {
   FreeParts parts;
@@ -122,7 +117,7 @@ FreeParts freeParts(const model::Trace& trace, std::span<const LayoutBlock> bloc
       free_bytes += block.size_bytes;
       parts.count++;
       parts.largest_bytes = std::max(parts.largest_bytes, block.size_bytes);
-      if (expandable) page_bytes += wholePages(trace, segment, block.address, block.size_bytes);
+      if (expandable) page_bytes += wholePageBytes(trace, segment, block.address, block.size_bytes);
     }
     uint64_t releasable = !live ? free_bytes : expandable ? page_bytes : 0;
     parts.bytes += free_bytes;

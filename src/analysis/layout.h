@@ -43,5 +43,8 @@ struct FreeParts {
 FreeParts freeParts(const model::Trace& trace, std::span<const LayoutBlock> blocks);
 // The page by which an expandable segment is given back.
 uint64_t pageBytes(const model::Trace& trace, model::SegmentId segment);
+// Bytes of the whole pages inside [begin, begin + size) of an expandable segment.
+uint64_t wholePageBytes(const model::Trace& trace, model::SegmentId segment, uint64_t begin,
+                        uint64_t size_bytes);
 
 }  // namespace tidegauge::analysis
