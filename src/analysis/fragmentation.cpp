@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/layout.h"
+#include "analysis/segment_contents.h"
 
 namespace tidegauge::analysis {
 namespace {
@@ -18,12 +19,12 @@ double FreeSums::externalBySegment() const { return shareLeft(segment_largest_by
 
 model::PoolId poolOf(const model::Trace& trace, model::SegmentId segment) {
   model::PoolId pool = trace.segments.pool[segment.index()];
-  return !pool.valid() && trace.pools.size() <= 1 ? model::PoolId(0) : pool;
+  return pool.valid() ? pool : model::PoolId(0);
 }
 
 FragmentationGauge::FragmentationGauge(const model::Trace& trace, const model::Device& device,
                                        const FragmentationOptions& options)
-    : trace_(trace), device_(device), options_(options) {
+    : trace_(trace), device_(device), options_(options), rules_(trace.settings) {
   for (uint64_t row = device.segment_begin; row < device.segment_end; ++row) {
     model::SegmentId segment(static_cast<uint32_t>(row));
     in_pool_.push_back(poolOf(trace, segment) == options.pool);
@@ -51,8 +52,10 @@ void FragmentationGauge::addHole(const OwnedNow& range, uint64_t begin, uint64_t
   SegmentSums& segment = sumsOf(range.segment);
   segment.free_bytes += bytes;
   segment.largest_bytes = std::max(segment.largest_bytes, bytes);
-  if (trace_.segments.kind[range.segment.index()] == model::SegmentKind::kExpandable) {
-    segment.page_bytes += wholePageBytes(trace_, range.segment, begin, bytes);
+  if (isExpandable(trace_, range.segment)) {
+    bool small = trace_.segments.small_pool[range.segment.index()];
+    uint64_t offset = begin - trace_.segments.address[range.segment.index()];
+    segment.page_bytes += wholePageBytes(offset, bytes, rules_.pageBytes(small));
   }
   if (in_pool_[range.segment.index() - device_.segment_begin]) gaps_.push_back(bytes);
 }

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "analysis/allocator_rules.h"
 #include "analysis/layout_cursor.h"
 #include "analysis/layout_score.h"
 #include "analysis/totals.h"
@@ -55,8 +56,8 @@ struct FragmentationSample {
   LayoutScore address;
 };
 
-// Which pool a segment belongs to. A segment that was gone when the file was written has no pool
-// in older files: in a file that names no other pool it counts as the default one, else as unknown.
+// Which pool a segment belongs to. Segments whose pool the file does not tell are taken for the
+// default pool, as in free_blocks.h.
 model::PoolId poolOf(const model::Trace& trace, model::SegmentId segment);
 
 struct FragmentationOptions {
@@ -91,6 +92,7 @@ class FragmentationGauge {
   const model::Trace& trace_;
   const model::Device& device_;
   FragmentationOptions options_;
+  AllocatorRules rules_;
   std::vector<bool> in_pool_;            // by segment of the device
   std::vector<SegmentSums> by_segment_;  // of the device
   std::vector<uint32_t> seen_;

@@ -59,10 +59,6 @@ void walk(const LayoutCursor& cursor, OnBlock&& on_block, OnHole&& on_hole) {
 
 }  // namespace
 
-uint64_t strandedBytes(const std::vector<uint64_t>& holes, uint64_t request_bytes) {
-  return request_bytes == 0 ? 0 : strandedOf(distinct(holes), request_bytes);
-}
-
 std::vector<StrandedPoint> strandedCurve(std::vector<uint64_t> holes, size_t points) {
   uint64_t free_bytes = 0;
   for (uint64_t bytes : holes) free_bytes += bytes;

@@ -27,7 +27,7 @@ struct SizeClass {
 };
 
 struct PoolRow {
-  model::PoolId pool;  // invalid: unknown
+  model::PoolId pool;
   uint64_t segments = 0;
   FragmentationSums sums;
   LayoutScore reserved;
@@ -55,6 +55,5 @@ FragmentationDetails fragmentationAt(const AnalysedTrace& analysed, const Device
 // every size where the curve is highest for its neighbourhood: one byte above a hole's size is
 // where that hole drops out, so each of the largest kMostCorners holes has a point there.
 std::vector<StrandedPoint> strandedCurve(std::vector<uint64_t> holes, size_t points = 240);
-uint64_t strandedBytes(const std::vector<uint64_t>& holes, uint64_t request_bytes);
 
 }  // namespace tidegauge::analysis
