@@ -17,7 +17,8 @@ export function FitPanel() {
   const asked = fit.value.data;
   const bytes = request.value;
   const oom = worstOom(device.value?.ooms ?? [])?.requested_bytes ?? null;
-  const power = mostPower(data?.now.free_bytes, oom, bytes, 2 ** 26);
+  // room beyond the request that failed, so that its line does not end the picture
+  const power = mostPower(data?.now.free_bytes, oom && oom * 2, bytes, 2 ** 26);
   const draw = useCallback(
     (s: Surface) => {
       if (!data) return;

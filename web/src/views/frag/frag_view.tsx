@@ -60,7 +60,7 @@ function Head() {
         ) : (
           "as the file ends; it has no events"
         )}
-        {frag.value.data && `, scores of the ${frag.value.data.pool.name}`}
+        {frag.value.data && `, scores: ${frag.value.data.pool.name}`}
       </span>
       <div class="seg" role="group" aria-label="Whose shape is scored">
         {ARENAS.map((arena) => (
@@ -180,8 +180,8 @@ function Plots({ data }: { data: Frag }) {
         <span class="note cut">
           {now && `${now.score.toFixed(1)} ${now.band}. Counts shape, not harm`}
         </span>
-        <span class="end note cut" title={warning}>
-          {forecastText(data.forecast[arena])}
+        <span class="end note" title={warning}>
+          <span class="cut">{forecastText(data.forecast[arena])}</span>
         </span>
       </div>
       <OverTime

@@ -7,7 +7,7 @@ import { bytesText, integer } from "../../ui/units";
 import { bestOf, LEAST_POWER } from "./model";
 
 export const GUTTER = 62;
-const ROOM = 1.035;
+const ROOM = 1.06;
 const LABELS = 62;
 
 export interface Steps {
@@ -81,6 +81,7 @@ function moments(s: Surface, { of, cursor }: Steps, toX: (step: number) => numbe
   for (const oom of of.ooms) {
     vertical(s, toX(oom.step), 4, bottom, s.token("danger"), [], 1.5);
   }
+  if (of.ooms.some((oom) => oom.step === cursor)) return;
   vertical(s, toX(cursor), 4, bottom, s.token("ink"), [2, 2]);
 }
 
