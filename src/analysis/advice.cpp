@@ -35,6 +35,9 @@ class Adviser {
         case Verdict::kCapacity:
           onCapacity(v, row.bytes);
           break;
+        case Verdict::kWaste:
+          onWaste(v);
+          break;
         case Verdict::kFragmentation:
           onFragmentation(v);
           break;
@@ -90,41 +93,46 @@ class Adviser {
   bool splitLimitSet() const { return rules_.max_split_bytes != model::kUnknownBytes; }
 
   void onCapacity(const OomVerdict& v, uint64_t lacking) {
-    if (v.noSettingHelps()) {
-      Advice& a = add(AdviceKind::kNoSettingHelps,
-                      fmt::format("No allocator setting helps: capacity. Even with every free byte "
-                                  "in one piece {} would be missing.",
-                                  humanBytes(lacking)));
-      rest(a, "lacking_bytes", lacking, Unit::kBytes, "request − free inside segments − driver");
-    } else {
-      onRounding(v, lacking);
-    }
+    Advice& a = add(AdviceKind::kNoSettingHelps,
+                    fmt::format("No allocator setting helps: capacity. Even with every free byte "
+                                "in one piece {} would be missing.",
+                                humanBytes(lacking)));
+    rest(a, "lacking_bytes", lacking, Unit::kBytes, "request − free inside segments − driver");
     holdLess(v, lacking);
     smallerRequest(v);
   }
 
-  void onRounding(const OomVerdict& v, uint64_t lacking) {
+  void onWaste(const OomVerdict& v) {
     bool roundup = std::any_of(settings_.roundup_power2_divisions.begin(),
                                settings_.roundup_power2_divisions.end(),
                                [](uint32_t divisions) { return divisions > 1; });
-    uint64_t more = *v.request_bytes - v.least_request_bytes;
-    std::string text =
-        fmt::format("The blocks are {} larger than what was asked for, and {} are missing.",
-                    humanBytes(v.rounding_bytes), humanBytes(lacking));
-    Advice* a = nullptr;
+    auto restOnWaste = [&](Advice& a) {
+      rest(a, "rounding_bytes", v.rounding_bytes, Unit::kBytes,
+           "live blocks − their requests in whole 512 bytes");
+      rest(a, "request_rounding_bytes", *v.request_bytes - v.least_request_bytes, Unit::kBytes,
+           "most that the request was rounded up");
+      rest(a, "lacking_bytes", v.lackingBytes(), Unit::kBytes,
+           "request − free inside segments − driver");
+    };
     if (roundup) {
-      a = &add(AdviceKind::kNoRoundup,
-               "Try without roundup_power2_divisions, or with more divisions. " + text);
-    } else if (canTryExpandable()) {
-      a = &add(AdviceKind::kExpandable,
-               "Try expandable_segments:True: its blocks are cut to 512 bytes. " + text,
-               "expandable_segments:True");
-    } else {
-      return;
+      restOnWaste(add(AdviceKind::kNoRoundup,
+                      "Try without roundup_power2_divisions, or with more divisions: it makes "
+                      "blocks larger than their requests."));
     }
-    rest(*a, "rounding_bytes", v.rounding_bytes, Unit::kBytes, "block − requested bytes, live");
-    rest(*a, "lacking_bytes", lacking, Unit::kBytes, "request − free inside segments − driver");
-    rest(*a, "request_rounding_bytes", more, Unit::kBytes, "most that the request was rounded up");
+    if (splitLimitSet()) {
+      restOnWaste(add(AdviceKind::kLargerSplitLimit,
+                      fmt::format("Try a larger max_split_size_mb, or none: blocks of {} and more "
+                                  "are handed out whole.",
+                                  humanBytes(rules_.max_split_bytes))));
+    }
+    if (canTryExpandable()) {
+      restOnWaste(add(AdviceKind::kExpandable,
+                      "Try expandable_segments:True: its blocks are cut to 512 bytes, others keep "
+                      "up to 1 MiB that nobody asked for.",
+                      "expandable_segments:True"));
+    }
+    holdLess(v, v.lackingBytes());
+    smallerRequest(v);
   }
 
   void holdLess(const OomVerdict& v, uint64_t lacking) {
@@ -203,7 +211,7 @@ class Adviser {
     if (rules_.expandable && splitLimitSet()) dropSplitLimit();
     if (!rules_.expandable) splitLimit(v);
     flushAtTheTrough(v);
-    if (!v.find(Verdict::kCapacity)) smallerRequest(v);
+    smallerRequest(v);
   }
 
   void restOnPieces(Advice& a, const OomVerdict& v) const {

@@ -14,6 +14,12 @@ uint64_t minusOrZero(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 // Sums of a hostile file may be any number.
 uint64_t plus(uint64_t a, uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
 
+uint64_t wholeBlocks(uint64_t bytes) {
+  if (bytes > model::kMostRequestBytes) return bytes;
+  return std::max(model::kMinBlockBytes, (bytes + model::kMinBlockBytes - 1) /
+                                             model::kMinBlockBytes * model::kMinBlockBytes);
+}
+
 // The least request that the allocator rounds to these bytes.
 uint64_t leastRequest(const AllocatorRules& rules, uint64_t rounded_bytes) {
   if (rounded_bytes <= model::kMinBlockBytes) return 1;
@@ -58,7 +64,7 @@ class Judge {
         uint64_t bytes = contents.bytesOf(i);
         (contents.segment.valid() ? v_.live_bytes : v_.outside_bytes) += bytes;
         v_.uncertain_bytes += model::blockSlackBytes(trace_, block.allocation.index());
-        v_.rounding_bytes += minusOrZero(bytes, block.requested_bytes);
+        v_.rounding_bytes += minusOrZero(bytes, wholeBlocks(block.requested_bytes));
       }
     }
     v_.pinned = pinnedBy(trace_, layout_);
@@ -76,7 +82,7 @@ class Judge {
     if (!v_.request_bytes) return;
     uint64_t request = *v_.request_bytes;
     v_.wanted_bytes = driverBytes(v_.free, request, v_.key.pool, v_.key.stream);
-    v_.least_request_bytes = leastRequest(v_.free.rules, request);
+    v_.least_request_bytes = wholeBlocks(leastRequest(v_.free.rules, request));
   }
 
   void lookBefore() {
@@ -148,7 +154,14 @@ class Judge {
           could_have - v_.free_bytes + minusOrZero(v_.free_bytes, v_.uncertain_bytes) >= request);
     }
     if (!bytes_were_there && v_.driver_bytes) {
-      add(Verdict::kCapacity, request - could_have, true);
+      // Without the waste inside blocks, and with the request not rounded up either.
+      uint64_t saved = plus(v_.rounding_bytes, request - std::min(request, v_.least_request_bytes));
+      bool waste = saved >= request - could_have;
+      if (waste) {
+        add(Verdict::kWaste, saved, true);
+      } else {
+        add(Verdict::kCapacity, request - could_have, true);
+      }
     }
     if (v_.driver_bytes && !driver_had_it) addOthers(request, could_have);
   }
@@ -192,8 +205,8 @@ class Judge {
 }  // namespace
 
 std::string_view name(Verdict verdict) {
-  constexpr std::array<std::string_view, 6> kNames = {"fragmentation", "other_pool", "capacity",
-                                                      "others",        "cap",        "flaw"};
+  constexpr std::array<std::string_view, 7> kNames = {
+      "fragmentation", "other_pool", "capacity", "internal_waste", "others", "cap", "flaw"};
   return kNames[static_cast<size_t>(verdict)];
 }
 
@@ -223,10 +236,9 @@ const VerdictRow* OomVerdict::find(Verdict verdict) const {
   return row == rows.end() ? nullptr : &*row;
 }
 
-bool OomVerdict::noSettingHelps() const {
-  if (find(Verdict::kCapacity) == nullptr) return false;
-  uint64_t least = minusOrZero(plus(live_bytes, outside_bytes), rounding_bytes);
-  return plus(least, least_request_bytes) > *ceilingBytes();
+uint64_t OomVerdict::lackingBytes() const {
+  if (!request_bytes || !driver_bytes) return 0;
+  return minusOrZero(*request_bytes, plus(free_bytes, *driver_bytes));
 }
 
 uint64_t largestCeiling(const std::vector<OomReport>& ooms) {

@@ -1,4 +1,4 @@
-// Why an allocation failed: which of six reasons hold at an out-of-memory event, and by how many
+// Why an allocation failed: which of seven reasons hold at an out-of-memory event, and by how many
 // bytes. The state looked at is the one at the event: the allocator has flushed its cache by then.
 //
 //   |—— live L ——————————|— free F in pieces —|— driver D —|— other ——|
@@ -8,7 +8,8 @@
 //
 //   fragmentation  F + D ≥ R, nothing free fits, D < A      the bytes were there, in pieces
 //   other pool     a free block ≥ R in another pool or stream, where the rules forbid its use
-//   capacity       F + D < R                                even a perfect heap would not do
+//   capacity       F + D < R, also without waste in blocks  even a perfect heap would not do
+//   waste          F + D < R, but not without that waste    blocks are larger than what was asked
 //   others         L + R ≤ T, and what lies outside this allocator is large
 //   cap            D ≥ A                                    a limit refused it, not the driver
 //   flaw           a free block fits: the allocator does not search again after its flush
@@ -28,14 +29,22 @@
 
 namespace tidegauge::analysis {
 
-enum class Verdict : uint8_t { kFragmentation, kOtherPool, kCapacity, kOthers, kCap, kFlaw };
+enum class Verdict : uint8_t {
+  kFragmentation,
+  kOtherPool,
+  kCapacity,
+  kWaste,
+  kOthers,
+  kCap,
+  kFlaw,
+};
 std::string_view name(Verdict verdict);  // "fragmentation", "other_pool", …
 
 struct VerdictRow {
   Verdict verdict;
   // What the reason held back, by which reasons are ordered: fragmentation: free bytes in pieces
   // that are each too small or forbidden; other pool: free blocks that would have fitted; capacity:
-  // R − (F + D); others: T − C; cap: D; flaw: the block that fits.
+  // R − (F + D); waste: rounding_bytes; others: T − C; cap: D; flaw: the block that fits.
   uint64_t bytes = 0;
   // False if block sizes that only requests tell (uncertain_bytes) could turn it.
   bool certain = true;
@@ -73,9 +82,10 @@ struct OomVerdict {
   std::optional<uint64_t> total_bytes{};    // T, as told by the caller
   // The most that this process is known to have had or could have had: T is at least that.
   uint64_t least_total_bytes = 0;
-  uint64_t uncertain_bytes = 0;      // by which L may be higher, and F lower
-  uint64_t rounding_bytes = 0;       // of L, not requested by the program
-  uint64_t least_request_bytes = 0;  // the least request that is rounded to R
+  uint64_t uncertain_bytes = 0;  // by which L may be higher, and F lower
+  // Of L, beyond the requests rounded up to 512 B: what other settings could do without.
+  uint64_t rounding_bytes = 0;
+  uint64_t least_request_bytes = 0;  // the least request that is rounded to R, rounded up to 512 B
 
   FreeListKey key{};               // where the request would have been served from
   bool pool_recorded = false;      // false: the default pool is assumed
@@ -92,8 +102,8 @@ struct OomVerdict {
   // S − (L + F): 0, or the file contradicts itself.
   int64_t differenceBytes() const;
   const VerdictRow* find(Verdict verdict) const;
-  // True if capacity holds and would hold with every byte of rounding taken away.
-  bool noSettingHelps() const;
+  // What a perfect heap would still lack: R − (F + D); 0 if it would not, or nobody knows.
+  uint64_t lackingBytes() const;
 };
 
 struct VerdictOptions {

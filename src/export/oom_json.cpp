@@ -76,7 +76,6 @@ json phaseJson(const AnalysedTrace& analysed, const OomVerdict& v) {
 
 json pinRowJson(const AnalysedTrace& analysed, const analysis::StackPins& pins) {
   const model::Trace& trace = analysed.trace;
-  auto id = [](uint32_t row) { return json(row); };
   bool born = trace.allocations.has(pins.oldest_row, model::kAllocSeen);
   return {{"stack_id", pins.stack.valid() ? json(pins.stack.value) : json()},
           {"label", clean(analysed.labels.label(pins.stack))},
@@ -89,9 +88,9 @@ json pinRowJson(const AnalysedTrace& analysed, const analysis::StackPins& pins) 
           {"smallest_bytes", pins.smallest_bytes},
           {"largest_bytes", pins.largest_bytes},
           {"segments", pins.segments},
-          {"oldest_allocation_id", id(pins.oldest_row)},
+          {"oldest_allocation_id", pins.oldest_row},
           {"oldest_step", born ? json(trace.allocations.first_step[pins.oldest_row]) : json()},
-          {"smallest_allocation_id", id(pins.smallest_row)}};
+          {"smallest_allocation_id", pins.smallest_row}};
 }
 
 json pinnedJson(const AnalysedTrace& analysed, const analysis::Pinned& pinned, size_t most) {
@@ -147,7 +146,7 @@ json verdictWith(const AnalysedTrace& analysed, const OomVerdict& v, size_t most
           {"uncertain_bytes", v.uncertain_bytes},
           {"rounding_bytes", v.rounding_bytes},
           {"least_request_bytes", v.request_bytes ? json(v.least_request_bytes) : json()},
-          {"no_setting_helps", v.noSettingHelps()},
+          {"lacking_bytes", v.lackingBytes()},
           {"cap", capJson(v)},
           {"last_phase", phaseJson(analysed, v)},
           {"pinned", pinnedJson(analysed, v.pinned, most_pins)},

@@ -78,6 +78,10 @@ Parts onRow(const OomVerdict& v, const analysis::VerdictRow& row) {
     case Verdict::kCapacity:
       return {plain(": with every free byte in one piece "), strong(bytes),
               plain(" would still be missing.")};
+    case Verdict::kWaste:
+      return {plain(": live blocks and the request are "), strong(bytes),
+              plain(" larger than what was asked for. With every free byte in one piece "),
+              strong(humanBytes(v.lackingBytes())), plain(" were missing.")};
     case Verdict::kOthers:
       if (!v.total_bytes) {
         return {plain(": at least "), strong(bytes),
@@ -109,9 +113,13 @@ std::string blockSizes(const analysis::StackPins& pins) {
 }  // namespace
 
 std::string title(Verdict verdict) {
-  constexpr std::array<const char*, 6> kTitles = {
-      "Fragmentation",  "Cached in another pool or stream", "Capacity",
-      "Held by others", "A limit of the process",           "A flaw of the allocator"};
+  constexpr std::array<const char*, 7> kTitles = {"Fragmentation",
+                                                  "Cached in another pool or stream",
+                                                  "Capacity",
+                                                  "Waste inside blocks",
+                                                  "Held by others",
+                                                  "A limit of the process",
+                                                  "A flaw of the allocator"};
   return kTitles[static_cast<size_t>(verdict)];
 }
 

@@ -65,7 +65,7 @@ void tellOom(const AnalysedTrace& analysed, const DeviceSummary& summary, Story&
   for (Sentence& sentence : verdictSentences(verdict))
     story.sentences.push_back(std::move(sentence));
   story.sentences.push_back(sumSentence(verdict));
-  if (!verdict.find(analysis::Verdict::kCapacity)) {  // else what is pinned would not help
+  if (verdict.lackingBytes() == 0) {  // else what is pinned would not help
     for (Sentence& sentence : pinSentences(analysed, verdict.pinned, oom.step, 2)) {
       story.sentences.push_back(std::move(sentence));
     }

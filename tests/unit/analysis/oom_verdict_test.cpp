@@ -23,7 +23,9 @@ struct Judged {
   explicit Judged(TraceBuilder& b, std::optional<uint64_t> total_bytes = {})
       : analysed(b.build()),
         ooms(oomsOf(analysed, *analysed.devices[0])),
-        verdict(verdictOf(analysed, *analysed.devices[0], ooms.back(), {.total_bytes = total_bytes, .seen_ceiling_bytes = largestCeiling(ooms)})) {}
+        verdict(
+            verdictOf(analysed, *analysed.devices[0], ooms.back(),
+                      {.total_bytes = total_bytes, .seen_ceiling_bytes = largestCeiling(ooms)})) {}
 
   std::vector<std::string> rows() const {
     std::vector<std::string> names;
@@ -64,7 +66,7 @@ TEST(OomVerdict, Fragmentation) {
   EXPECT_EQ(v.free.largest_bytes, 12 * kMiB);
   EXPECT_EQ(v.pinned.pinned_bytes, 60 * kMiB);
   EXPECT_FALSE(v.before_step.has_value());
-  EXPECT_FALSE(v.noSettingHelps());
+  EXPECT_EQ(v.lackingBytes(), 0U);
 }
 
 TEST(OomVerdict, FragmentationOfTheDriversRestAlone) {
@@ -102,7 +104,7 @@ TEST(OomVerdict, Capacity) {
   EXPECT_EQ(judged.rows(), Names{"capacity"});
   EXPECT_EQ(judged.bytes(Verdict::kCapacity), 110 * kMiB);
   EXPECT_EQ(judged.verdict.missingBytes(), 170 * kMiB);
-  EXPECT_TRUE(judged.verdict.noSettingHelps());
+  EXPECT_EQ(judged.verdict.lackingBytes(), 110 * kMiB);
 }
 
 // One byte decides between pieces and capacity.
@@ -231,16 +233,21 @@ TEST(OomVerdict, BeforeAndAfterTheFlush) {
   EXPECT_EQ(judged.ooms[0].mapped_bytes, 20 * kMiB);
 }
 
-TEST(OomVerdict, RoundingIsNotCapacity) {
-  TraceBuilder b;
-  b.settings().roundup_power2_divisions.fill(2);
-  b.segmentAlloc(kA, 96 * kMiB).alloc(kA, 70 * kMiB);  // becomes 96 MiB
-  b.oom(30 * kMiB, 48 * kMiB);
-  Judged judged(b);
-  EXPECT_EQ(judged.rows(), Names{"capacity"});
-  EXPECT_EQ(judged.verdict.rounding_bytes, 26 * kMiB);
-  EXPECT_EQ(judged.verdict.least_request_bytes, 32 * kMiB + 1);
-  EXPECT_FALSE(judged.verdict.noSettingHelps());
+// Blocks that are larger than what was asked for: another setting may do.
+TEST(OomVerdict, WasteInsideBlocksIsNotCapacity) {
+  for (uint64_t driver : {17 * kMiB, 5 * kMiB, 5 * kMiB - 512}) {
+    TraceBuilder b;
+    b.settings().roundup_power2_divisions.fill(2);
+    b.segmentAlloc(kA, 96 * kMiB).alloc(kA, 70 * kMiB);  // becomes 96 MiB
+    b.oom(driver, 48 * kMiB);                            // was 32 MiB + 1 B at least
+    Judged judged(b);
+    EXPECT_EQ(judged.verdict.rounding_bytes, 26 * kMiB);
+    EXPECT_EQ(judged.verdict.least_request_bytes, 32 * kMiB + 512);
+    bool waste = driver > 5 * kMiB;
+    EXPECT_EQ(judged.rows(), waste ? Names{"internal_waste"} : Names{"capacity"});
+    EXPECT_EQ(judged.bytes(Verdict::kWaste), waste ? 42 * kMiB - 512 : 0U);
+    EXPECT_EQ(judged.verdict.lackingBytes(), 48 * kMiB - driver);
+  }
 }
 
 TEST(OomVerdict, WhatTheFileDoesNotSayIsNotClaimed) {
@@ -255,13 +262,13 @@ TEST(OomVerdict, WhatTheFileDoesNotSayIsNotClaimed) {
     Judged judged(b);
     EXPECT_EQ(judged.rows(), rows);
     EXPECT_FALSE(judged.verdict.missingBytes().has_value());
-    EXPECT_FALSE(judged.verdict.noSettingHelps());
+    EXPECT_EQ(judged.verdict.lackingBytes(), 0U);
   }
 }
 
 TEST(OomVerdict, BlocksOfUncertainSizeMakeItUncertain) {
   TraceBuilder b;
-  b.oom(39 * kMiB + kMiB / 2, 50 * kMiB);  // 11 MiB free, or only 10
+  b.oom(39 * kMiB + kMiB / 2, 50 * kMiB);                     // 11 MiB free, or only 10
   b.freeRequested(kA, 9 * kMiB).freeCompleted(kA, 9 * kMiB);  // older than the recording
   b.finalSegment(kA, 20 * kMiB).block(20 * kMiB, BlockState::kInactive);
   Judged judged(b);
@@ -301,7 +308,7 @@ TEST(OomVerdict, MessyTracesGetSomeVerdict) {
       std::vector<OomReport> ooms = oomsOf(analysed, *device);
       for (const OomReport& oom : ooms) {
         OomVerdict verdict = verdictOf(analysed, *device, oom);
-        EXPECT_LE(verdict.rows.size(), 6U);
+        EXPECT_LE(verdict.rows.size(), 7U);
         if (oom.known() && device->device.kind == model::DeviceKind::kGpu) {
           EXPECT_FALSE(verdict.rows.empty());
         }
