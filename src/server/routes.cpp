@@ -25,6 +25,7 @@ std::span<const Route> routes() {
       {"ranges", Method::kGet, answerRanges, Lane::kPicture},
       {"map_pick", Method::kGet, answerMapPick, Lane::kPicture},
       {"events", Method::kGet, answerEvents, Lane::kText},
+      {"oom", Method::kGet, answerOom, Lane::kText},
       {"flame", Method::kGet, answerFlame, Lane::kText},
       {"sandwich", Method::kGet, answerSandwich, Lane::kText},
       {"diff", Method::kGet, answerDiff, Lane::kText},
