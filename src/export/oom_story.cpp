@@ -15,6 +15,7 @@ using analysis::OomVerdict;
 using analysis::Verdict;
 using base::humanBytes;
 using base::inOneUnit;
+using base::inUnit;
 using base::pieces;
 using base::withCommas;
 
@@ -31,30 +32,38 @@ void append(Parts& parts, Parts more) {
                std::make_move_iterator(more.end()));
 }
 
+// Of the headline, so that a size reads the same wherever it stands.
+std::optional<base::ByteUnit> unitOf(const OomVerdict& v) {
+  return base::sharedUnit({v.request_bytes.value_or(0), v.driver_bytes.value_or(0), v.free_bytes});
+}
+
 Parts onFragmentation(const OomVerdict& v, uint64_t in_pieces) {
-  std::vector<std::string> sizes =
-      inOneUnit({*v.request_bytes, in_pieces, v.free.largest_bytes, v.driver_bytes.value_or(0),
-                 v.missingBytes().value_or(0)});
+  std::optional<base::ByteUnit> unit = unitOf(v);
+  std::array<std::string, 4> sizes = {inUnit(in_pieces, unit), inUnit(v.free.largest_bytes, unit),
+                                      inUnit(v.driver_bytes.value_or(0), unit),
+                                      inUnit(v.missingBytes().value_or(0), unit)};
   Parts parts;
   if (in_pieces == 0) {
-    append(parts, {plain(": the driver had "), strong(sizes[3]),
+    append(parts, {plain(": the driver had "), strong(sizes[2]),
                    plain(", enough for the request, but the allocator takes "),
                    strong(humanBytes(v.wanted_bytes.value_or(0))), plain(" at once.")});
     return parts;
   }
-  append(parts, {plain(": "), strong(sizes[1]), plain(" lay free in "),
-                 strong(pieces(v.free.count)), plain(", the largest "), strong(sizes[2])});
-  if (v.driver_bytes) append(parts, {plain(", and "), strong(sizes[3]), plain(" at the driver")});
+  append(parts,
+         {plain(": "), strong(sizes[0]), plain(" lay free in "), strong(pieces(v.free.count))});
+  if (v.free.count > 1) append(parts, {plain(", the largest "), strong(sizes[1])});
+  if (v.driver_bytes) append(parts, {plain(", and "), strong(sizes[2]), plain(" at the driver")});
   parts.push_back(plain(": together enough, but no piece alone."));
   if (v.missingBytes()) {
-    append(parts, {plain(" For a new segment "), strong(sizes[4]), plain(" were missing.")});
+    append(parts, {plain(" For a new segment "), strong(sizes[3]), plain(" were missing.")});
   }
   return parts;
 }
 
 Parts onCap(const OomVerdict& v) {
-  Parts parts = {plain(": the driver had "), strong(humanBytes(*v.driver_bytes)), plain(" and "),
-                 strong(humanBytes(*v.wanted_bytes)),
+  std::optional<base::ByteUnit> unit = unitOf(v);
+  Parts parts = {plain(": the driver had "), strong(inUnit(*v.driver_bytes, unit)), plain(" and "),
+                 strong(inUnit(*v.wanted_bytes, unit)),
                  plain(" were wanted. That is what a memory fraction does.")};
   if (!v.cap) return parts;
   std::vector<std::string> sizes = inOneUnit({v.cap->least_bytes, v.cap->below_bytes});
@@ -68,6 +77,7 @@ Parts onCap(const OomVerdict& v) {
 
 Parts onRow(const OomVerdict& v, const analysis::VerdictRow& row) {
   std::string bytes = humanBytes(row.bytes);
+  std::string lacking = inUnit(v.lackingBytes(), unitOf(v));
   switch (row.verdict) {
     case Verdict::kFragmentation:
       return onFragmentation(v, row.bytes);
@@ -76,12 +86,12 @@ Parts onRow(const OomVerdict& v, const analysis::VerdictRow& row) {
               plain(" in free blocks that are large enough lie in another pool or stream, where "
                     "the allocator may not use them.")};
     case Verdict::kCapacity:
-      return {plain(": with every free byte in one piece "), strong(bytes),
+      return {plain(": with every free byte in one piece "), strong(lacking),
               plain(" would still be missing.")};
     case Verdict::kWaste:
       return {plain(": live blocks and the request are "), strong(bytes),
               plain(" larger than what was asked for. With every free byte in one piece "),
-              strong(humanBytes(v.lackingBytes())), plain(" were missing.")};
+              strong(lacking), plain(" were missing.")};
     case Verdict::kOthers:
       if (!v.total_bytes) {
         return {plain(": at least "), strong(bytes),
