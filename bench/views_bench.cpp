@@ -90,14 +90,35 @@ void MapIndex(benchmark::State& state) {
 }
 BENCHMARK(MapIndex)->Unit(benchmark::kMillisecond)->Iterations(2);
 
-// range(0), range(1) = parts of the steps and of the addresses that a tile shows, in 1/1000.
+void MapGridOfAFilter(benchmark::State& state) {
+  static std::unique_ptr<view::AddressMap> map;
+  measure(state, [](const AnalysedTrace& a, const DeviceAnalysis& d, std::mt19937_64&) {
+    if (!map) map = std::make_unique<view::AddressMap>(a, d);
+    view::FilterSet filter = view::applyFilter(a, view::parseFilter("size:>100KiB").value());
+    benchmark::DoNotOptimize(map->gridOf(filter));
+  });
+  map.reset();
+}
+BENCHMARK(MapGridOfAFilter)->Unit(benchmark::kMillisecond)->Iterations(5);
+
+// range(0), range(1) = parts of the steps and of the addresses that a tile shows, in 1/1000;
+// range(2): with a filter that half of the blocks pass.
 void MapTile(benchmark::State& state) {
   static std::unique_ptr<view::AddressMap> map;
+  static std::unique_ptr<view::FilterSet> filter;
+  static std::unique_ptr<const view::MapGrid> grid;
   double share_x = static_cast<double>(state.range(0)) / 1000;
   double share_y = static_cast<double>(state.range(1)) / 1000;
   size_t most_quads = 0;
-  measure(state, [&](const AnalysedTrace& a, const DeviceAnalysis& d, std::mt19937_64& random) {
-    if (!map) map = std::make_unique<view::AddressMap>(a, d);
+  // What is made once per file has lines of its own: MapIndex, CategoriesOfEverything.
+  if (const AnalysedTrace* a = opened(); a != nullptr && !a->devices.empty() && !map) {
+    map = std::make_unique<view::AddressMap>(*a, *busiest(*a));
+    filter = std::make_unique<view::FilterSet>(
+        view::applyFilter(*a, view::parseFilter("size:>100KiB").value()));
+    grid = map->gridOf(*filter);
+    benchmark::DoNotOptimize(a->categories->of(0));
+  }
+  measure(state, [&](const AnalysedTrace&, const DeviceAnalysis& d, std::mt19937_64& random) {
     std::uniform_real_distribution<> unit(0, 1);
     double steps = d.totals.steps();
     auto total = static_cast<double>(map->axis().totalBytes());
@@ -107,14 +128,16 @@ void MapTile(benchmark::State& state) {
     q.y0_bytes = unit(random) * total * (1 - share_y);
     q.y1_bytes = q.y0_bytes + total * share_y;
     q.rows = 400;
+    q.filter = state.range(2) != 0 ? filter.get() : nullptr;
+    q.passing_grid = grid.get();
     view::MapTile tile = map->tile(q);
     most_quads = std::max(most_quads, tile.quads.size());
   });
   state.counters["quads"] = static_cast<double>(most_quads);
 }
 BENCHMARK(MapTile)
-    ->ArgNames({"x", "y"})
-    ->ArgsProduct({{1000, 300, 100, 10}, {1000, 100, 10}})
+    ->ArgNames({"x", "y", "filter"})
+    ->ArgsProduct({{1000, 300, 100, 10}, {1000, 300, 90, 10}, {0, 1}})
     ->Unit(benchmark::kMillisecond)
     ->Iterations(50);
 

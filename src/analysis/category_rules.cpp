@@ -4,6 +4,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <set>
 
 #include "analysis/categories.h"
 #include "base/ascii.h"
@@ -53,15 +54,25 @@ base::Result<std::optional<TextPattern>> patternOf(const YAML::Node& list, std::
   return std::optional<TextPattern>(std::move(pattern).value());
 }
 
+// The text of a map's key. The library would keep both of two equal ones; people mean one.
+base::Result<std::string> keyOf(const YAML::Node& node, std::set<std::string>& seen,
+                                std::string_view where) {
+  if (!node.IsScalar()) return badRules(fmt::format("a key of {} is no text", where));
+  if (!seen.insert(node.Scalar()).second) {
+    return badRules(fmt::format("{} has “{}” twice", where, node.Scalar()));
+  }
+  return node.Scalar();
+}
+
 base::Result<CategoryRules::Rule> ruleOf(const YAML::Node& node, size_t number) {
   std::string where = fmt::format("rule {}", number);
   if (!node.IsMap()) return badRules(where + " is no map");
   CategoryRules::Rule rule;
   bool has_category = false;
+  std::set<std::string> seen;
   for (const auto& entry : node) {
-    const YAML::Node& key_node = entry.first;
     const YAML::Node& value = entry.second;
-    std::string key = key_node.IsScalar() ? key_node.Scalar() : std::string();
+    TG_ASSIGN_OR_RETURN(std::string key, keyOf(entry.first, seen, where));
     std::string what = fmt::format("{}, {}", where, key);
     if (key == "category") {
       TG_ASSIGN_OR_RETURN(rule.category, categoryOf(value, where));
@@ -93,15 +104,16 @@ base::Result<CategoryRules> CategoryRules::parse(std::string_view yaml) {
     YAML::Node root = YAML::Load(std::string(yaml));
     if (!root.IsMap()) return badRules("they are no map with a list of rules");
     CategoryRules parsed;
+    std::set<std::string> seen;
+    std::set<std::string> seen_stated;
     for (const auto& entry : root) {
-      const YAML::Node& key_node = entry.first;
       const YAML::Node& value = entry.second;
-      std::string key = key_node.IsScalar() ? key_node.Scalar() : std::string();
+      TG_ASSIGN_OR_RETURN(std::string key, keyOf(entry.first, seen, "the map"));
       if (key == "stated" && value.IsMap()) {
         for (const auto& stated : value) {
+          TG_ASSIGN_OR_RETURN(std::string word, keyOf(stated.first, seen_stated, "stated"));
           TG_ASSIGN_OR_RETURN(Category category, categoryOf(stated.second, "stated"));
-          if (!stated.first.IsScalar()) return badRules("a key of stated is no text");
-          parsed.stated_.emplace_back(base::lowerAscii(stated.first.Scalar()), category);
+          parsed.stated_.emplace_back(base::lowerAscii(word), category);
         }
       } else if (key == "rules" && value.IsSequence()) {
         if (value.size() > kMostRules) {

@@ -59,6 +59,19 @@ void join(Span& span, const Span& later, bool first) {
   span.reserved_min = std::min(span.reserved_min, later.reserved_min);
 }
 
+// Whether a part of `other` could change `span`: by going past one of its extremes, or by reaching a
+// maximum earlier.
+bool mayWiden(const Span& span, const Span& other, bool earlier) {
+  auto reaches = [&](uint64_t most, uint64_t others) {
+    return others > most || (earlier && others == most);
+  };
+  return reaches(span.active_max, other.active_max) ||
+         reaches(span.reserved_max, other.reserved_max) ||
+         reaches(span.requested_max, other.requested_max) ||
+         other.allocated_max > span.allocated_max || other.active_min < span.active_min ||
+         other.reserved_min < span.reserved_min;
+}
+
 // True if the event of step `step` is what begins, lets go or ends the row, so that the cursor
 // finds the change by itself.
 bool eventNames(const model::Trace& trace, const model::Device& device, Step step, uint64_t row) {
@@ -201,29 +214,44 @@ Totals TotalsIndex::at(Step step) const {
   return cursor.totals();
 }
 
+// The whole blocks first: of those that are cut, hardly one can hold an extreme, so hardly one has
+// to be walked.
 Span TotalsIndex::span(Step begin, Step end) const {
   Span span;
   end = std::min(end, steps_);
   if (begin >= end) return span;
-  bool first = true;
   auto walk = [&](Step from, Step to) {
-    forEach(from, to, [&](Step step, const Totals& totals) {
-      widen(span, step, totals, first);
-      first = false;
-    });
+    Span walked;
+    forEach(from, to,
+            [&](Step step, const Totals& totals) { widen(walked, step, totals, step == from); });
+    return walked;
   };
   Step first_whole = (begin + kBlock - 1) / kBlock;
   Step last_whole = end / kBlock;
-  if (first_whole >= last_whole) {
-    walk(begin, end);
-    return span;
-  }
-  walk(begin, first_whole * kBlock);
+  if (first_whole >= last_whole) return walk(begin, end);
   for (Step block = first_whole; block < last_whole; ++block) {
-    join(span, blocks_[block].span, first);
-    first = false;
+    join(span, blocks_[block].span, block == first_whole);
   }
-  walk(last_whole * kBlock, end);
+  if (Step from = last_whole * kBlock; from < end) {
+    if (mayWiden(span, blocks_[last_whole].span, false)) join(span, walk(from, end), false);
+  }
+  if (Step to = first_whole * kBlock; begin < to) {
+    Span cut = blocks_[first_whole - 1].span;
+    // The reserved bytes mostly stay as they are for long: then they are known without a walk.
+    if (cut.reserved_min == cut.reserved_max) {
+      if (cut.reserved_max >= span.reserved_max) {
+        span.reserved_max = cut.reserved_max;
+        span.reserved_max_step = begin;
+      }
+      span.reserved_min = std::min(span.reserved_min, cut.reserved_min);
+      cut.reserved_max = 0;
+    }
+    if (mayWiden(span, cut, true)) {
+      Span earlier = walk(begin, to);
+      join(earlier, span, false);
+      span = earlier;
+    }
+  }
   return span;
 }
 

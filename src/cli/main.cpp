@@ -4,6 +4,7 @@
 #include <new>
 
 #include "cli/categories_command.h"
+#include "cli/diff_command.h"
 #include "cli/export_command.h"
 #include "cli/frag_command.h"
 #include "cli/output.h"
@@ -24,6 +25,7 @@ int main(int argc, char** argv) {
   addReportCommand(app, exit_code);
   addQueryCommand(app, exit_code);
   addFragCommand(app, exit_code);
+  addDiffCommand(app, exit_code);
   addCategoriesCommand(app, exit_code);
   addExportCommand(app, exit_code);
   try {

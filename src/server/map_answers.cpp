@@ -12,11 +12,15 @@ namespace {
 
 constexpr size_t kMostRanges = 4000;
 
+std::string mapKey(const Question& question, const Place& place) {
+  return question.params.text("axis_y", "owned") + std::to_string(place.device->device.ordinal);
+}
+
 base::Result<std::shared_ptr<const view::AddressMap>> mapOf(const Question& question,
                                                             const Place& place) {
   std::string y = question.params.text("axis_y", "owned");
   if (y != "owned" && y != "plain") return notUsable("axis_y must be owned or plain");
-  return place.file->maps.get(y + std::to_string(place.device->device.ordinal), [&] {
+  return place.file->maps.get(mapKey(question, place), [&] {
     return std::make_shared<const view::AddressMap>(*place.file->analysed, *place.device,
                                                     y == "plain");
   });
@@ -55,6 +59,13 @@ base::Result<Response> answerMap(const Question& question) {
   asked.filter = filter.get();
   asked.mark = mark.get();
   TG_ASSIGN_OR_RETURN(std::shared_ptr<const view::AddressMap> map, mapOf(question, place));
+  std::shared_ptr<const view::MapGrid> grid;
+  if (filter) {
+    std::string key = mapKey(question, place) + " " + question.params.text("filter", "");
+    grid = place.file->map_grids.get(
+        key, [&] { return std::shared_ptr<const view::MapGrid>(map->gridOf(*filter)); });
+    asked.passing_grid = grid.get();
+  }
   auto begin = std::chrono::steady_clock::now();
   view::MapTile tile = map->tile(asked);
   std::chrono::duration<double, std::milli> engine = std::chrono::steady_clock::now() - begin;

@@ -59,6 +59,7 @@ base::Result<std::shared_ptr<const view::FilterSet>> filterOf(const Question& qu
 base::Error notUsable(std::string what, std::string hint = {});
 
 base::Result<Response> answerSession(const Question& question);
+base::Result<Response> answerOom(const Question& question);
 base::Result<Response> answerOverview(const Question& question);
 base::Result<Response> answerAnnotations(const Question& question);
 base::Result<Response> answerAt(const Question& question);
@@ -87,6 +88,8 @@ base::Result<Response> answerMapPick(const Question& question);
 base::Result<Response> answerTable(const Question& question);
 base::Result<Response> answerFlame(const Question& question);
 base::Result<Response> answerSandwich(const Question& question);
+base::Result<Response> answerDiff(const Question& question);
+base::Result<Response> answerDiffFlame(const Question& question);
 base::Result<Response> answerFilter(const Question& question);
 base::Result<Response> answerCategories(const Question& question);
 

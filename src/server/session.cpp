@@ -53,6 +53,14 @@ Session openSession(std::vector<std::unique_ptr<analysis::AnalysedTrace>> traces
   for (size_t i = 0; i < traces.size(); ++i) {
     session.files.push_back(std::make_unique<OpenFile>(i, names[i], std::move(traces[i])));
   }
+  std::vector<const analysis::AnalysedTrace*> opened;
+  for (const auto& file : session.files) opened.push_back(file->analysed.get());
+  session.warming = std::jthread([opened = std::move(opened)](const std::stop_token& stop) {
+    for (const analysis::AnalysedTrace* trace : opened) {
+      if (stop.stop_requested()) return;
+      if (trace->trace.allocations.size() > 0) trace->categories->of(0);
+    }
+  });
   return session;
 }
 

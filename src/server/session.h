@@ -8,9 +8,11 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "analysis/analysed_trace.h"
+#include "analysis/diff.h"
 #include "query/database.h"
 #include "server/kept.h"
 #include "view/address_map.h"
@@ -71,6 +73,7 @@ struct OpenFile {
   Kept<view::Table> tables{6};                    // by name, device and filter
   Kept<std::vector<uint32_t>> table_orders{8};    // … and column
   Kept<view::AddressMap> maps{16};                // by device and kind of axis
+  Kept<view::MapGrid> map_grids{2};               // … and filter; up to 64 MiB each
 
   OpenFile(size_t file_id, std::string short_name,
            std::unique_ptr<const analysis::AnalysedTrace> trace);
@@ -92,6 +95,10 @@ struct FailedFile {
 struct Session {
   std::vector<std::unique_ptr<OpenFile>> files;
   std::vector<FailedFile> failed;
+  // Of places of these files; behind a pointer, so that a session can be moved.
+  std::unique_ptr<Kept<analysis::Diff>> diffs = std::make_unique<Kept<analysis::Diff>>(6);
+  // Works out what the first picture would wait for. Last, so that it ends before the files do.
+  std::jthread warming;
 };
 Session openSession(std::vector<std::unique_ptr<analysis::AnalysedTrace>> traces,
                     std::vector<FailedFile> failed = {});

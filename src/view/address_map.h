@@ -11,18 +11,20 @@
 // What is covered is a sum over lives, not over samples: nothing between two columns is lost, and a
 // hole of any size lowers its cell below 255.
 //
-// Cost: a tile looks at the rows born in its range, some ns each. Views of millions of births read a
-// pyramid instead: how much of each cell blocks lower than a row of the grid cover, in columns of
-// 2^n steps; only higher blocks are looked at one by one. At most 64 MiB, and 64 more while it is
-// made, when the map is first asked for; only for devices with more than kDirectBirths allocations.
+// Cost: a tile looks at the rows born in its range of steps, some ns each, or only at those of its
+// range of addresses (map_rows.h). Over millions of them low blocks are read from sums (map_grid.h).
+// Both are made with the map, for devices with more than kDirectBirths allocations.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "view/columns.h"
 #include "view/filter_set.h"
+#include "view/map_grid.h"
+#include "view/map_rows.h"
 #include "view/mark_set.h"
 #include "view/owned_axis.h"
 
@@ -60,8 +62,9 @@ struct MapQuestion {
   uint32_t rows = 1;
   size_t most_quads = 8000;
   size_t most_outlines = 2000;
-  const MarkSet* mark = nullptr;      // up to 2,000 members are quads whatever their size
-  const FilterSet* filter = nullptr;  // then `passing` is filled
+  const MarkSet* mark = nullptr;          // up to 2,000 members are quads whatever their size
+  const FilterSet* filter = nullptr;      // then `passing` is filled
+  const MapGrid* passing_grid = nullptr;  // gridOf(*filter): many tiles of one filter
 };
 inline constexpr uint32_t kMostMapColumns = 1024;
 inline constexpr uint32_t kMostMapRows = 1024;
@@ -84,37 +87,19 @@ class AddressMap {
 
   const OwnedAxis& axis() const { return axis_; }
   MapTile tile(const MapQuestion& question) const;
+  // nullptr if going row by row is cheap.
+  std::unique_ptr<const MapGrid> gridOf(const FilterSet& filter) const;
 
  private:
-  static constexpr uint32_t kGridRows = 4096;
-  static constexpr uint32_t kMostGridColumns = 4096;
-  struct Level {
-    int shift = 0;  // a column has 2^shift steps
-    uint32_t columns = 0;
-    std::vector<uint16_t> cells;  // column by column; 65,535 = covered
-  };
   class TileBuilder;
-
-  void buildPyramid();
-  Level finestLevel() const;
-  // The height of a row of the grid.
-  double gridRowBytes() const {
-    return static_cast<double>(std::max<uint64_t>(axis_.totalBytes(), 1)) / kGridRows;
-  }
-  bool isHigh(uint64_t row) const;
-  Step endOf(uint64_t row) const;
-  uint64_t axisOf(uint64_t row) const { return uint64_t{axis_units_[row - first_row_]} * unit_; }
 
   const analysis::AnalysedTrace& analysed_;
   const analysis::DeviceAnalysis& device_;
   OwnedAxis axis_;
   uint64_t direct_births_;
-  uint64_t first_row_;
-  uint64_t unit_ = 1;                 // bytes; so that any place on the axis has 32 bits
-  std::vector<uint32_t> axis_units_;  // by row of the device
+  MapRows rows_;
+  std::optional<MapGrid> grid_;  // and bands in rows_
   std::vector<Step> ooms_;
-  std::vector<Level> levels_;        // shortest columns first
-  std::vector<uint32_t> high_rows_;  // those that are in no level, by birth
 };
 
 }  // namespace tidegauge::view

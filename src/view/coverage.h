@@ -1,73 +1,87 @@
 // How much of each cell of a grid some rectangles cover, from 0 to 1.
 //
-//   add(0.5, 3.25, 0, 1)      | ½ | 1 | 1 | ¼ |       the middle is kept as a difference, so that a
+//   add({0.5, 3.25, 0, 1})     | ½ | 1 | 1 | ¼ |       the middle is kept as a difference, so that a
 //                                                     wide rectangle costs no more than a narrow one
 //
-// Rectangles should not overlap; where they do, a cell is full earlier. Cost: O(rows it touches).
+// Rectangles should not overlap; where they do, a cell is full earlier. Kept column by column:
+// blocks come in order of birth, so that one lies beside the one before. Cost: O(rows it touches).
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 namespace tidegauge::view {
+
+struct Box {  // in columns and rows; may reach out of the grid
+  double left = 0, right = 0, lower = 0, upper = 0;
+
+  bool isIn(uint32_t columns, uint32_t rows) const {
+    return left < right && right > 0 && left < columns && lower < upper && upper > 0 &&
+           lower < rows;
+  }
+};
 
 class Coverage {
  public:
   Coverage(uint32_t columns, uint32_t rows)
       : columns_(columns), rows_(rows), cells_(size_t{columns} * rows), steps_(cells_.size()) {}
 
-  // In columns and rows; what lies outside is cut off.
-  void add(double left, double right, double lower, double upper) {
-    left = std::max(left, 0.0);
-    right = std::min(right, static_cast<double>(columns_));
-    lower = std::max(lower, 0.0);
-    upper = std::min(upper, static_cast<double>(rows_));
+  // What lies outside is cut off.
+  void add(const Box& box) {
+    double left = std::max(box.left, 0.0);
+    double right = std::min(box.right, static_cast<double>(columns_));
+    double lower = std::max(box.lower, 0.0);
+    double upper = std::min(box.upper, static_cast<double>(rows_));
     if (!(left < right && lower < upper)) return;
     auto first = static_cast<size_t>(left);
     auto last = static_cast<size_t>(right);  // the column that holds the right edge
-    for (auto r = static_cast<size_t>(lower); r < rows_ && static_cast<double>(r) < upper; ++r) {
-      double height =
-          std::min(upper, static_cast<double>(r + 1)) - std::max(lower, static_cast<double>(r));
-      float* cells = cells_.data() + r * columns_;
-      if (first == last) {
-        cells[first] += static_cast<float>(height * (right - left));
-        continue;
+    auto begin_row = static_cast<size_t>(lower);
+    auto end_row = std::min<size_t>(rows_, static_cast<size_t>(std::ceil(upper)));
+    auto addTo = [&](auto& cells, size_t column, double share) {
+      auto* cell = cells.data() + column * rows_;
+      for (size_t r = begin_row; r < end_row; ++r) {
+        double height =
+            std::min(upper, static_cast<double>(r + 1)) - std::max(lower, static_cast<double>(r));
+        cell[r] += static_cast<std::remove_reference_t<decltype(*cell)>>(height * share);
       }
-      cells[first] += static_cast<float>(height * (static_cast<double>(first + 1) - left));
-      if (last < columns_)
-        cells[last] += static_cast<float>(height * (right - static_cast<double>(last)));
-      if (last > first + 1) {
-        double* steps = steps_.data() + r * columns_;
-        steps[first + 1] += height;
-        if (last < columns_) steps[last] -= height;
-      }
+    };
+    if (first == last) return addTo(cells_, first, right - left);
+    addTo(cells_, first, static_cast<double>(first + 1) - left);
+    if (last < columns_) addTo(cells_, last, right - static_cast<double>(last));
+    if (last > first + 1) {
+      addTo(steps_, first + 1, 1);
+      if (last < columns_) addTo(steps_, last, -1);
     }
   }
 
   // What each row of one column is covered by besides.
   void addColumn(uint32_t column, std::span<const float> by_row) {
-    for (size_t r = 0; r < rows_; ++r) cells_[r * columns_ + column] += by_row[r];
+    float* cells = cells_.data() + size_t{column} * rows_;
+    for (size_t r = 0; r < rows_; ++r) cells[r] += by_row[r];
   }
 
-  // 0 = nothing, 255 = everything, else 1…254: neither a small block nor a small hole disappears.
+  // Row by row. 0 = nothing, 255 = everything, else 1…254: neither a small block nor a small hole
+  // disappears.
   std::vector<uint8_t> levels() const {
     constexpr double kNothing = 1e-9;       // what adding and taking away again may leave
     constexpr float kEverything = 0.9995F;  // sums of many parts are not exact
     std::vector<uint8_t> levels(cells_.size());
-    for (size_t r = 0; r < rows_; ++r) {
-      double running = 0;
-      for (size_t c = 0; c < columns_; ++c) {
-        size_t i = r * columns_ + c;
-        running += steps_[i];
-        float covered = cells_[i] + static_cast<float>(running > kNothing ? running : 0);
+    std::vector<double> running(rows_);
+    for (size_t c = 0; c < columns_; ++c) {
+      for (size_t r = 0; r < rows_; ++r) {
+        running[r] += steps_[c * rows_ + r];
+        float covered =
+            cells_[c * rows_ + r] + static_cast<float>(running[r] > kNothing ? running[r] : 0);
         if (covered <= 0) continue;
-        levels[i] =
-            covered >= kEverything
-                ? 255
-                : static_cast<uint8_t>(std::clamp(std::ceil(covered * 254.0F), 1.0F, 254.0F));
+        float wanted = std::min(covered, 1.0F) * 254.0F;
+        auto level = static_cast<uint32_t>(wanted);
+        level += static_cast<float>(level) < wanted ? 1 : 0;  // up
+        levels[r * columns_ + c] =
+            static_cast<uint8_t>(covered >= kEverything ? 255 : std::clamp(level, 1U, 254U));
       }
     }
     return levels;

@@ -2,6 +2,7 @@
 // drawn grey; nothing moves when a filter changes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

@@ -136,8 +136,9 @@ TEST_P(LivesTwin, SpansEqualAScan) {
   for (Step begin = 0; begin < totals.steps(); begin += 37) {
     for (Step end = begin + 1; end <= totals.steps(); end += 53) {
       analysis::Span span = totals.span(begin, end);
-      uint64_t highest = 0, lowest = UINT64_MAX, reserved = 0;
-      Step at = 0;
+      uint64_t highest = 0, lowest = UINT64_MAX, reserved = 0, reserved_min = UINT64_MAX;
+      uint64_t requested = 0, allocated = 0;
+      Step at = 0, reserved_at = 0, requested_at = 0;
       for (Step step = begin; step < end; ++step) {
         Totals t = totals.at(step);
         if (t.active_bytes > highest || step == begin) {
@@ -145,12 +146,26 @@ TEST_P(LivesTwin, SpansEqualAScan) {
           at = step;
         }
         lowest = std::min(lowest, t.active_bytes);
-        reserved = std::max(reserved, t.reserved_bytes);
+        if (t.reserved_bytes > reserved || step == begin) {
+          reserved = t.reserved_bytes;
+          reserved_at = step;
+        }
+        reserved_min = std::min(reserved_min, t.reserved_bytes);
+        if (t.requested_bytes > requested || step == begin) {
+          requested = t.requested_bytes;
+          requested_at = step;
+        }
+        allocated = std::max(allocated, t.allocated_bytes);
       }
       ASSERT_EQ(span.active_max, highest);
       ASSERT_EQ(span.active_max_step, at);
       ASSERT_EQ(span.active_min, lowest);
       ASSERT_EQ(span.reserved_max, reserved);
+      ASSERT_EQ(span.reserved_max_step, reserved_at);
+      ASSERT_EQ(span.reserved_min, reserved_min);
+      ASSERT_EQ(span.requested_max, requested);
+      ASSERT_EQ(span.requested_max_step, requested_at);
+      ASSERT_EQ(span.allocated_max, allocated);
     }
   }
 }

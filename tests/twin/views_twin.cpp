@@ -242,6 +242,74 @@ TEST(ViewsTwin, ThePyramidOfTheMapIsNearTheTruth) {
   EXPECT_EQ(exact.owned, near.owned);
 }
 
+// Parts of the steps and of the addresses, so that bands are used, and a filter.
+TEST(ViewsTwin, TheBandsOfTheMapFindWhatIsThere) {
+  std::mt19937_64 random(11);
+  auto upTo = [&](double most) { return std::uniform_real_distribution<>(0, most)(random); };
+  testing::HeapOptions options{.seed = 9, .events = 60'000};
+  AnalysedTrace analysed(testing::simulate(options).trace);
+  const DeviceAnalysis& device = *analysed.devices[0];
+  view::AddressMap direct(analysed, device);
+  view::AddressMap banded(analysed, device, false, 100);
+  view::FilterSet filter = view::applyFilter(analysed, view::parseFilter("size:>64KiB").value());
+  std::unique_ptr<const view::MapGrid> grid = banded.gridOf(filter);
+  ASSERT_NE(grid, nullptr);
+  EXPECT_EQ(direct.gridOf(filter), nullptr);
+  double steps = device.totals.steps();
+  auto total = static_cast<double>(direct.axis().totalBytes());
+  for (int i = 0; i < 40; ++i) {
+    SCOPED_TRACE(i);
+    view::MapQuestion q;
+    q.x = {.x0 = upTo(steps * 0.9), .columns = 30};
+    q.x.x1 = q.x.x0 + 1 + upTo(steps - q.x.x0);
+    q.y0_bytes = upTo(total * 0.99);
+    q.y1_bytes = q.y0_bytes + 512 + upTo(i % 2 == 0 ? total / 200 : total - q.y0_bytes);
+    q.rows = i % 2 == 0 ? 40 : 5000;  // rows lower than a band: no sums, to the bit
+    q.filter = &filter;
+    view::MapTile exact = direct.tile(q);
+    q.passing_grid = grid.get();
+    view::MapTile other = banded.tile(q);
+    ASSERT_EQ(exact.quads.size(), other.quads.size());
+    for (size_t k = 0; k < exact.quads.size(); ++k) {
+      ASSERT_EQ(exact.quads[k].id, other.quads[k].id);
+      ASSERT_EQ(exact.quads[k].flags, other.quads[k].flags);
+    }
+    ASSERT_EQ(exact.owned, other.owned);
+    for (size_t k = 0; k < exact.covered.size(); ++k) {
+      ASSERT_NEAR(exact.covered[k], other.covered[k], 1) << k;  // added up in another order
+      ASSERT_NEAR(exact.passing[k], other.passing[k], 1) << k;
+    }
+  }
+}
+
+// With a filter: what passes is added up by sums as well.
+TEST(ViewsTwin, TheGridOfAFilterIsNearTheTruth) {
+  testing::HeapOptions options{.seed = 10, .events = 60'000};
+  AnalysedTrace analysed(testing::simulate(options).trace);
+  const DeviceAnalysis& device = *analysed.devices[0];
+  view::AddressMap map(analysed, device, false, 100);
+  view::FilterSet filter = view::applyFilter(analysed, view::parseFilter("size:>64KiB").value());
+  std::unique_ptr<const view::MapGrid> grid = map.gridOf(filter);
+  view::MapQuestion q;
+  q.x = {.x1 = static_cast<double>(device.totals.steps()), .columns = 12};
+  q.y1_bytes = static_cast<double>(map.axis().totalBytes());
+  q.rows = 50;
+  q.filter = &filter;
+  view::MapTile exact = map.tile(q);
+  q.passing_grid = grid.get();
+  view::MapTile near = map.tile(q);
+  double sum_exact = 0;
+  double sum_near = 0;
+  for (size_t i = 0; i < exact.passing.size(); ++i) {
+    ASSERT_NEAR(exact.passing[i], near.passing[i], 0.15 * 254) << i;
+    sum_exact += exact.passing[i];
+    sum_near += near.passing[i];
+  }
+  EXPECT_GT(sum_exact, 0);
+  EXPECT_NEAR(sum_near / sum_exact, 1, 0.02);
+  EXPECT_EQ(exact.covered, near.covered);
+}
+
 // ---- flame ---------------------------------------------------------------------------------------
 
 std::vector<std::string> slowPath(const AnalysedTrace& analysed, model::StackId stack) {

@@ -108,6 +108,20 @@ TEST(Categories, BadRulesAreNamed) {
   EXPECT_FALSE(CategoryRules::parse(std::string(100'000, '[')).ok()) << "depth is bounded";
 }
 
+TEST(Categories, AKeyIsThereOnce) {
+  auto what = [](const char* yaml) {
+    auto parsed = CategoryRules::parse(yaml);
+    return parsed.ok() ? std::string() : parsed.error().what;
+  };
+  EXPECT_NE(what("rules: []\nrules: []\n").find("“rules” twice"), std::string::npos);
+  EXPECT_NE(what("stated: {A: optimizer, A: parameters}").find("stated has “A” twice"),
+            std::string::npos);
+  EXPECT_NE(
+      what("rules: [{category: optimizer, file: a, file: b}]").find("rule 1 has “file” twice"),
+      std::string::npos);
+  EXPECT_NE(what("? [a]\n: []\n").find("no text"), std::string::npos);
+}
+
 TEST(Categories, WhatIsNoYamlSaysWhere) {
   auto whatOf = [](const std::string& yaml) { return CategoryRules::parse(yaml).error().what; };
   const std::string unusable = "the category rules are not usable: ";

@@ -108,14 +108,14 @@ TEST(OwnedAxis, LeavesOutWhatIsNotOwned) {
 
 TEST(Coverage, AHoleAndABlockOfAnySizeAreSeen) {
   Coverage coverage(4, 1);
-  coverage.add(0.5, 3.25, 0, 1);
-  coverage.add(3.9999, 4, 0, 0.0001);
+  coverage.add({0.5, 3.25, 0, 1});
+  coverage.add({3.9999, 4, 0, 0.0001});
   std::vector<uint8_t> levels = coverage.levels();
   EXPECT_EQ(levels[1], 255);
   EXPECT_NEAR(levels[0], 127, 1);
   EXPECT_NEAR(levels[3], 64, 1);
   Coverage small(2, 1);
-  small.add(0.2, 0.2001, 0, 1e-6);
+  small.add({0.2, 0.2001, 0, 1e-6});
   EXPECT_EQ(small.levels(), (std::vector<uint8_t>{1, 0}));
 }
 

@@ -1,12 +1,12 @@
 // Feeds the lanes from the state of the page, and the state from the lanes.
-import { effect } from "@preact/signals";
 import { selection } from "../../state/cursor";
 import { withoutFileTerms } from "../../state/filter_terms";
 import { passing } from "../../state/filters";
 import type { PlacedLane } from "../../state/lanes";
 import { mark } from "../../state/marks";
-import { file, go, page } from "../../state/store";
+import { file, page } from "../../state/store";
 import { theme } from "../../state/theme";
+import { WindowLink } from "../../state/window_link";
 import { Outline } from "../timeline/outline";
 import { absolute, lifeOf, relative, reveal } from "../timeline/window";
 import { LaneBands } from "./lane_bands";
@@ -14,11 +14,14 @@ import type { Row } from "./lane_frame";
 import { current, currentKey, cursor, ordered, shared, values } from "./model";
 import type { LanesScene } from "./scene";
 
-const SETTLE_MS = 140;
-
 export class LanesFeed {
-  private timer = 0;
-  private written = "";
+  private readonly link = new WindowLink<"x" | "y">(
+    () => {
+      const { domain, target, y } = this.scene;
+      return domain ? { x: absolute(target, domain), y } : null;
+    },
+    () => this.askShape(),
+  );
   /** what was in view already: a reload must not move the window */
   private seenAt = page.peek().at;
   private readonly bands = new LaneBands((key, list) => {
@@ -29,38 +32,28 @@ export class LanesFeed {
     this.scene.shape = shape;
     this.scene.redraw();
   });
-  private readonly stops: (() => void)[] = [];
 
   constructor(private readonly scene: LanesScene) {
-    this.stops.push(
-      effect(() => this.followShared()),
-      effect(() => this.followOrder()),
-      effect(() => this.followWindow()),
-      effect(() => this.followLook()),
-      effect(() => this.followTheme()),
-      effect(() => this.followCursor()),
-      effect(() => this.followSelection()),
+    this.link.follow(
+      () => this.followShared(),
+      () => this.followOrder(),
+      () => this.followWindow(),
+      () => this.followLook(),
+      () => this.followTheme(),
+      () => this.followCursor(),
+      () => this.followSelection(),
     );
   }
 
   dispose(): void {
-    window.clearTimeout(this.timer);
+    this.link.dispose();
     this.outline.dispose();
     this.bands.dispose();
-    for (const stop of this.stops) stop();
   }
 
   /** The window was moved: into the URL when the hand rests, and the outline asked anew. */
   moved(): void {
-    window.clearTimeout(this.timer);
-    this.timer = window.setTimeout(() => {
-      const { domain, target, y } = this.scene;
-      if (!domain) return;
-      const next = { x: absolute(target, domain), y };
-      this.written = JSON.stringify([next.x, next.y]);
-      go(next);
-      this.askShape();
-    }, SETTLE_MS);
+    this.link.moved();
   }
 
   /** Phases, where lanes are high enough to show them. */
@@ -89,7 +82,7 @@ export class LanesFeed {
     this.scene.setShared(next, same ? this.scene.target : relative(x, next.domain));
     if (same) return;
     this.scene.y = y;
-    this.written = JSON.stringify([x, y]);
+    this.link.show({ x, y });
   }
 
   private followOrder(): void {
@@ -101,9 +94,7 @@ export class LanesFeed {
   private followWindow(): void {
     const { x, y } = page.value;
     const { domain } = this.scene;
-    const wanted = JSON.stringify([x, y]);
-    if (!domain || wanted === this.written) return;
-    this.written = wanted;
+    if (!domain || !this.link.isNews({ x, y })) return;
     this.scene.y = y;
     this.scene.moveTo(relative(x, shared.peek().domain) ?? [0, domain.room], true);
     this.askShape();

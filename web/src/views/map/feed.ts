@@ -1,21 +1,19 @@
 // Feeds the map from the state of the page, and the state from the map.
-import { effect } from "@preact/signals";
 import type { Oom } from "../../api/contract";
 import type { Ranges } from "../../api/map";
 import { annotations, cursorPosition, selection } from "../../state/cursor";
 import { domainOf } from "../../state/domain";
 import { passing } from "../../state/filters";
 import { mark } from "../../state/marks";
-import { device, follow, go, page, place } from "../../state/store";
+import { device, follow, page, place } from "../../state/store";
 import { theme } from "../../state/theme";
 import type { Range } from "../../state/url";
+import { WindowLink } from "../../state/window_link";
 import { oomMarks } from "../timeline/ooms";
 import { absolute, lifeOf, relative, reveal } from "../timeline/window";
 import { type AddressAxis, placeOf } from "./axis";
 import type { MapRect } from "./frame";
 import type { MapScene } from "./scene";
-
-const SETTLE_MS = 140;
 
 export const ranges = follow<Ranges>(() =>
   place.value && page.value.view === "map" && (device.value?.events ?? 0) > 0
@@ -36,44 +34,38 @@ export function liveAtOoms(ooms: readonly Oom[]): string {
 }
 
 export class MapFeed {
-  private timer = 0;
-  private written = "";
+  private readonly link = new WindowLink<"x" | "ay">(() => {
+    const { subject, target } = this.scene;
+    if (!subject) return null;
+    const { x, y } = target;
+    const all = y[0] <= 0 && y[1] >= subject.axis.bytes * (1 - 1e-6);
+    return {
+      x: absolute(x, subject.domain),
+      ay: all ? null : [Math.round(y[0]), Math.round(y[1])],
+    };
+  });
   /** what was in view already: a reload must not move the window */
   private seen = { at: page.peek().at, sel: page.peek().sel };
-  private readonly stops: (() => void)[] = [];
 
   constructor(private readonly scene: MapScene) {
-    this.stops.push(
-      effect(() => this.followPlace()),
-      effect(() => this.followWindow()),
-      effect(() => this.followMarks()),
-      effect(() => this.followLook()),
-      effect(() => this.followTheme()),
-      effect(() => this.followCursor()),
-      effect(() => this.followSelection()),
+    this.link.follow(
+      () => this.followPlace(),
+      () => this.followWindow(),
+      () => this.followMarks(),
+      () => this.followLook(),
+      () => this.followTheme(),
+      () => this.followCursor(),
+      () => this.followSelection(),
     );
   }
 
   dispose(): void {
-    window.clearTimeout(this.timer);
-    for (const stop of this.stops) stop();
+    this.link.dispose();
   }
 
   /** The window was moved: into the URL when the hand rests. */
   moved(): void {
-    window.clearTimeout(this.timer);
-    this.timer = window.setTimeout(() => this.writeWindow(), SETTLE_MS);
-  }
-
-  private writeWindow(): void {
-    const { subject } = this.scene;
-    if (!subject) return;
-    const { x, y } = this.scene.target;
-    const all = y[0] <= 0 && y[1] >= subject.axis.bytes * (1 - 1e-6);
-    const ay: Range | null = all ? null : [Math.round(y[0]), Math.round(y[1])];
-    const next = { x: absolute(x, subject.domain), ay };
-    this.written = JSON.stringify(next);
-    go(next);
+    this.link.moved();
   }
 
   private followPlace(): void {
@@ -95,7 +87,7 @@ export class MapFeed {
       return;
     }
     const { x, ay } = page.peek();
-    this.written = JSON.stringify({ x, ay });
+    this.link.show({ x, ay });
     this.scene.setSubject(
       { place: at, device: of, domain, axis, plain: whole },
       relative(x, domain),
@@ -107,9 +99,7 @@ export class MapFeed {
   private followWindow(): void {
     const { x, ay } = page.value;
     const { subject } = this.scene;
-    const wanted = JSON.stringify({ x, ay });
-    if (!subject || wanted === this.written) return;
-    this.written = wanted;
+    if (!subject || !this.link.isNews({ x, ay })) return;
     const { domain, axis } = subject;
     this.scene.moveTo(relative(x, domain) ?? [0, domain.room], ay ?? [0, axis.bytes], true);
   }

@@ -1,5 +1,4 @@
 // Feeds the scene from the state of the page, and the state from the scene.
-import { effect } from "@preact/signals";
 import { getJson } from "../../api/client";
 import type { StateAt } from "../../api/contract";
 import { annotations, cursorPosition, legend, legendStep, selection } from "../../state/cursor";
@@ -9,57 +8,50 @@ import { mark } from "../../state/marks";
 import { device, go, page, place } from "../../state/store";
 import { theme } from "../../state/theme";
 import type { Range } from "../../state/url";
+import { WindowLink } from "../../state/window_link";
 import { filterOf, hiddenKeys } from "./legend_bar";
 import { oomMarks } from "./ooms";
 import { Outline } from "./outline";
 import type { TimelineScene } from "./scene";
 import { absolute, isEverything, lifeOf, relative, reveal } from "./window";
 
-const SETTLE_MS = 140;
-
 export class Feed {
-  private timer = 0;
   private readonly outline = new Outline((shape) => {
     this.scene.shape = shape;
     this.scene.redraw();
   });
-  private written = "";
+  private readonly link = new WindowLink<"x" | "y">(
+    () => {
+      const domain = this.scene.subject?.domain;
+      if (!domain) return null;
+      const y = this.scene.y ? ([...this.scene.y] as unknown as Range) : null;
+      return { x: absolute(this.scene.target, domain), y };
+    },
+    () => this.askShape(),
+  );
   /** what was in view already: a reload must not move the window */
   private seen = { at: page.peek().at, sel: page.peek().sel };
-  private readonly stops: (() => void)[] = [];
 
   constructor(private readonly scene: TimelineScene) {
-    this.stops.push(
-      effect(() => this.followPlace()),
-      effect(() => this.followWindow()),
-      effect(() => this.followMarks()),
-      effect(() => this.followLook()),
-      effect(() => this.followTheme()),
-      effect(() => this.followCursor()),
-      effect(() => this.followSelection()),
+    this.link.follow(
+      () => this.followPlace(),
+      () => this.followWindow(),
+      () => this.followMarks(),
+      () => this.followLook(),
+      () => this.followTheme(),
+      () => this.followCursor(),
+      () => this.followSelection(),
     );
   }
 
   dispose(): void {
-    window.clearTimeout(this.timer);
+    this.link.dispose();
     this.outline.dispose();
-    for (const stop of this.stops) stop();
   }
 
   /** The window was moved: into the URL when the hand rests, and the outline asked anew. */
   moved(): void {
-    window.clearTimeout(this.timer);
-    this.timer = window.setTimeout(() => this.writeWindow(), SETTLE_MS);
-  }
-
-  private writeWindow(): void {
-    const domain = this.scene.subject?.domain;
-    if (!domain) return;
-    const x = absolute(this.scene.target, domain);
-    const y = this.scene.y ? ([...this.scene.y] as unknown as Range) : null;
-    this.written = JSON.stringify([x, y]);
-    go({ x, y });
-    this.askShape();
+    this.link.moved();
   }
 
   private followPlace(): void {
@@ -70,7 +62,7 @@ export class Feed {
     if (known?.device === of && known.domain.axis === domainOf(of, axis).axis) return;
     const domain = domainOf(of, axis);
     const { x, y } = page.peek();
-    this.written = JSON.stringify([x, y]);
+    this.link.show({ x, y });
     this.scene.setSubject({ place: at, device: of, domain }, relative(x, domain), y);
     this.askShape();
   }
@@ -78,9 +70,7 @@ export class Feed {
   private followWindow(): void {
     const { x, y } = page.value;
     const domain = this.scene.subject?.domain;
-    const wanted = JSON.stringify([x, y]);
-    if (!domain || wanted === this.written) return;
-    this.written = wanted;
+    if (!domain || !this.link.isNews({ x, y })) return;
     this.scene.y = y;
     this.scene.moveTo(relative(x, domain) ?? [0, domain.room], true);
     this.askShape();
