@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <set>
+#include <string>
+
 #include "base/text_layout.h"
 #include "export/frag_limits.h"
 #include "export/frag_plot.h"
@@ -95,9 +101,7 @@ TEST(FragReport, TheFitTestNamesTheBlockAndHowOften) {
   EXPECT_FALSE(not_fits.fits[0].block_bytes.has_value());
   EXPECT_EQ(not_fits.fits[0].driver_bytes, 32 * kMiB);
   std::string said = fragText(analysed, not_fits, {});
-  EXPECT_NE(said.find("served 30.0 MiB; 32.0 MiB would be asked"),
-            std::string::npos)
-      << said;
+  EXPECT_NE(said.find("served 30.0 MiB; 32.0 MiB would be asked"), std::string::npos) << said;
 }
 
 TEST(FragReport, TheTextFitsEightyColumns) {
@@ -124,6 +128,44 @@ TEST(FragReport, CsvHasARowPerSampleAndAHead) {
   EXPECT_EQ(std::count(rows.begin(), rows.end(), '\n'),
             static_cast<ptrdiff_t>(report.series.samples.size()));
   EXPECT_EQ(commas(rows.substr(0, rows.find('\n'))), commas(head));
+}
+
+void collectKeys(const nlohmann::json& value, const std::string& path,
+                 std::set<std::string>& keys) {
+  if (value.is_array()) {
+    for (const nlohmann::json& item : value) collectKeys(item, path + "[]", keys);
+  } else if (value.is_object()) {
+    for (const auto& [key, item] : value.items()) {
+      std::string at = path.empty() ? key : path + "." + key;
+      keys.insert(at);
+      collectKeys(item, at, keys);
+    }
+  }
+}
+
+// docs/json-frag.md lists exactly the keys that the command writes; a sample has those of `now`.
+TEST(FragJson, TheDocumentNamesEveryKey) {
+  const char* source = std::getenv("TIDEGAUGE_SOURCE_DIR");
+  if (source == nullptr) GTEST_SKIP() << "TIDEGAUGE_SOURCE_DIR is not set; ctest sets it";
+  std::ifstream document(std::string(source) + "/docs/json-frag.md");
+  ASSERT_TRUE(document.is_open());
+  std::set<std::string> documented;
+  for (std::string line; std::getline(document, line);) {
+    if (line.starts_with("| `")) documented.insert(line.substr(3, line.find('`', 3) - 3));
+  }
+  AnalysedTrace analysed(combOf(14, 20 * kMiB, 30 * kMiB));
+  auto choice = choose(analysed, {.device = {}, .from = "0", .to = "backward"});
+  EXPECT_FALSE(choice.ok());  // no such phase
+  choice = choose(analysed, {.device = {}, .from = "0", .to = "14"});
+  ASSERT_TRUE(choice.ok());
+  choice.value().devices.at(0).range->notes.push_back("a note");
+  FragReport report =
+      gatherFrag(analysed, choice.value().devices.at(0), {.request_bytes = 12 * kMiB});
+  ASSERT_TRUE(report.forecast.enough);
+  nlohmann::json written = {{"file", "x"}, {"devices", {fragJson(analysed, report)}}};
+  std::set<std::string> keys;
+  collectKeys(written, "", keys);
+  EXPECT_EQ(documented, keys);
 }
 
 TEST(FragLimits, AreReadAndCompared) {
