@@ -148,10 +148,15 @@ void drawBreaks(Canvas& canvas, const view::OwnedAxis& axis, const Place& place)
   size_t stride = std::max<size_t>(1, ranges.size() / kMostBreaks);
   double free_above = panel.y + panel.height + 1;  // labels must not overlap
   size_t labels = 0;
+  constexpr double kLeastBetween = 8;
+  double last_line = panel.y + panel.height;
   for (size_t i = 0; i < ranges.size(); i += stride) {
     double y = place.bytesY(static_cast<double>(ranges[i].axis_bytes));
     if (i > 0) {
-      canvas.rule({panel.x, y}, {panel.x + panel.width, y},
+      // Lines that lie close would hide what lies between them: marks on the axis, then.
+      bool close = last_line - y < kLeastBetween;
+      if (!close) last_line = y;
+      canvas.rule({panel.x - (close ? 5 : 0), y}, {panel.x + (close ? 0 : panel.width), y},
                   {.colour = {132, 147, 155}, .width = 0.6, .dash = 3});
     }
     if (y > free_above || labels >= 4 * kMostLabels) continue;
