@@ -69,7 +69,7 @@ int writeJson(const std::vector<Part>& parts, int exit_code) {
     for (const exporting::FragReport& report : part.reports) {
       devices.push_back(exporting::fragJson(*part.trace, report));
     }
-    all.push_back({{"file", base::printable(part.trace->trace.source.name)},
+    all.push_back({{"file", exporting::cleanText(part.trace->trace.source.name)},
                    {"devices", std::move(devices)}});
   }
   Output out;

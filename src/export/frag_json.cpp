@@ -19,12 +19,6 @@ json timeJson(const analysis::DeviceAnalysis& device, analysis::Step step) {
   return time == model::kNoTime ? json() : json(time);
 }
 
-// Invalid UTF-8 of a hostile file is replaced, never thrown at.
-std::string clean(const std::string& text) {
-  std::string dumped = json(text).dump(-1, ' ', false, json::error_handler_t::replace);
-  return json::parse(dumped).get<std::string>();
-}
-
 json scoreJson(const analysis::LayoutScore& score) {
   json features = {{"score", score.score}, {"band", name(analysis::bandOf(score.score))}};
   std::array<double, 6> values = analysis::featuresOf(score);
@@ -32,12 +26,6 @@ json scoreJson(const analysis::LayoutScore& score) {
     features[std::string(analysis::kFeatureNames[i])] = values[i];
   }
   return features;
-}
-
-json poolJson(const AnalysedTrace& analysed, model::PoolId pool) {
-  const auto& pools = analysed.trace.pools;
-  model::Pool raw = pool.index() < pools.size() ? pools[pool.index()] : model::Pool();
-  return {{"id", {raw.first, raw.second}}, {"name", poolName(analysed.trace, pool)}};
 }
 
 json streamJson(const AnalysedTrace& analysed, model::StreamId stream) {
@@ -64,6 +52,17 @@ json sumsJson(const analysis::FragmentationSums& sums) {
 }
 
 }  // namespace
+
+std::string cleanText(const std::string& text) {
+  std::string dumped = json(text).dump(-1, ' ', false, json::error_handler_t::replace);
+  return json::parse(dumped).get<std::string>();
+}
+
+json poolJson(const AnalysedTrace& analysed, model::PoolId pool) {
+  const auto& pools = analysed.trace.pools;
+  model::Pool raw = pool.index() < pools.size() ? pools[pool.index()] : model::Pool();
+  return {{"id", {raw.first, raw.second}}, {"name", poolName(analysed.trace, pool)}};
+}
 
 json sampleJson(const analysis::DeviceAnalysis& device,
                 const analysis::FragmentationSample& sample) {
@@ -126,6 +125,7 @@ json fitJson(const AnalysedTrace& analysed, const FitRow& row) {
           {"fits", row.block_bytes.has_value()},
           {"block_bytes", row.block_bytes ? json(*row.block_bytes) : json()},
           {"address", row.block_bytes ? json(base::hexAddress(row.address)) : json()},
+          {"times", row.times},
           {"driver_bytes", row.driver_bytes}};
 }
 
@@ -135,7 +135,7 @@ json pinsJson(const AnalysedTrace& analysed, const analysis::Pinned& pinned, siz
   for (const analysis::StackPins& pins : pinned.stacks) {
     if (rows.size() == limit) break;
     rows.push_back({{"stack_id", pins.stack.valid() ? json(pins.stack.value) : json()},
-                    {"label", clean(analysed.labels.label(pins.stack))},
+                    {"label", cleanText(analysed.labels.label(pins.stack))},
                     {"slot", analysed.labels.colourSlot(pins.stack)},
                     {"pins_bytes", pins.pinsBytes()},
                     {"alone_bytes", pins.alone_bytes},
@@ -192,7 +192,8 @@ json fragJson(const AnalysedTrace& analysed, const FragReport& report) {
   json lists = json::array();
   for (const FitRow& row : report.lists) {
     json list = fitJson(analysed, row);
-    for (const char* key : {"fits", "block_bytes", "address", "driver_bytes"}) list.erase(key);
+    for (const char* key : {"fits", "block_bytes", "address", "times", "driver_bytes"})
+      list.erase(key);
     lists.push_back(std::move(list));
   }
   json fit;
@@ -204,7 +205,7 @@ json fragJson(const AnalysedTrace& analysed, const FragReport& report) {
   json range;
   if (report.range) {
     json notes = json::array();
-    for (const std::string& note : report.range->notes) notes.push_back(clean(note));
+    for (const std::string& note : report.range->notes) notes.push_back(cleanText(note));
     range = {
         {"first_step", report.range->first}, {"last_step", report.range->last}, {"notes", notes}};
   }

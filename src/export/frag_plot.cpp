@@ -41,8 +41,6 @@ class Drawing {
     title();
     StepScale map = panel(64, 500);
     drawMap(canvas_, analysed_, *report_.device, map, options_.plain_address);
-    canvas_.text({map.panel.x, map.panel.y - 10}, "Where blocks lay, while they lived",
-                 {.colour = PlotColours::kInk, .size = 13, .strong = true});
     drawStepAxis(canvas_, map, map.panel.y + map.panel.height + 14);
     bytes(panel(620, 110));
     score(panel(776, 110));

@@ -32,9 +32,19 @@ constexpr std::array<Colour, kShades> kRed = {{{250, 214, 214},
                                                {172, 30, 46},
                                                {127, 8, 24}}};
 constexpr Colour kNotOwned{233, 237, 239};
-constexpr uint32_t kCell = 2;  // pixels of a cell of the planes, both ways
+// Small blocks are summed up and have no size of their own.
+constexpr Colour kCoveredColour{188, 205, 199};
+// Cells of the planes per pixel, both ways. A file of noise needs larger ones: kMostRuns.
+constexpr double kFinestCells = 2;
+constexpr double kCoarsestCells = 0.25;
+constexpr size_t kMostRuns = 60'000;
 constexpr size_t kMostBreaks = 200;
 constexpr size_t kMostLabels = 10;
+
+constexpr size_t kLevels = 4;  // quarters of a cell
+size_t levelOf(uint8_t cell) {
+  return cell == 0 ? kLevels : std::min<size_t>(cell / 64, kLevels - 1);
+}
 
 struct Place {
   const StepScale& x;
@@ -51,20 +61,19 @@ struct Place {
 };
 
 // Cells of a plane for which `level` is the same, joined along each row: boxes by level.
-template <size_t N, class LevelOf>
-std::array<std::vector<Box>, N> runsOf(const std::vector<uint8_t>& plane, const Place& place,
-                                       LevelOf&& level_of) {
-  std::array<std::vector<Box>, N> boxes;
+std::array<std::vector<Box>, kLevels> runsOf(const std::vector<uint8_t>& plane,
+                                             const Place& place) {
+  std::array<std::vector<Box>, kLevels> boxes;
   double height = place.x.panel.height / static_cast<double>(place.rows);
   for (uint32_t row = 0; row < place.rows; ++row) {
     uint32_t begin = 0;
     while (begin < place.columns) {
-      size_t level = level_of(plane[size_t{row} * place.columns + begin]);
+      size_t level = levelOf(plane[size_t{row} * place.columns + begin]);
       uint32_t end = begin + 1;
-      while (end < place.columns && level_of(plane[size_t{row} * place.columns + end]) == level) {
+      while (end < place.columns && levelOf(plane[size_t{row} * place.columns + end]) == level) {
         ++end;
       }
-      if (level < N) {
+      if (level < kLevels) {
         double y = place.x.panel.y + place.x.panel.height - height * (row + 1.0);
         boxes[level].push_back(
             {place.columnX(begin), y, place.columnX(end) - place.columnX(begin), height});
@@ -77,22 +86,16 @@ std::array<std::vector<Box>, N> runsOf(const std::vector<uint8_t>& plane, const 
 
 void drawOwned(Canvas& canvas, const MapTile& tile, const Place& place) {
   canvas.box(place.x.panel, kNotOwned);
-  constexpr size_t kLevels = 4;  // quarters of a cell
-  auto boxes = runsOf<kLevels>(tile.owned, place, [](uint8_t owned) {
-    return owned == 0 ? kLevels : std::min<size_t>(owned / 64, kLevels - 1);
-  });
+  auto boxes = runsOf(tile.owned, place);
   for (size_t level = 0; level < kLevels; ++level) {
     canvas.boxes(boxes[level], {255, 255, 255, (static_cast<double>(level) + 1) / kLevels});
   }
 }
 
 void drawCovered(Canvas& canvas, const MapTile& tile, const Place& place) {
-  constexpr size_t kLevels = 4;
-  auto boxes = runsOf<kLevels>(tile.covered, place, [](uint8_t covered) {
-    return covered == 0 ? kLevels : std::min<size_t>(covered / 64, kLevels - 1);
-  });
+  auto boxes = runsOf(tile.covered, place);
   for (size_t level = 0; level < kLevels; ++level) {
-    Colour colour = kBlue[1];
+    Colour colour = kCoveredColour;
     colour.opacity = (static_cast<double>(level) + 1) / kLevels;
     canvas.boxes(boxes[level], colour);
   }
@@ -145,23 +148,22 @@ void drawBreaks(Canvas& canvas, const view::OwnedAxis& axis, const Place& place)
   size_t stride = std::max<size_t>(1, ranges.size() / kMostBreaks);
   double free_above = panel.y + panel.height + 1;  // labels must not overlap
   size_t labels = 0;
+  constexpr double kLeastBetween = 8;
+  double last_line = panel.y + panel.height;
   for (size_t i = 0; i < ranges.size(); i += stride) {
     double y = place.bytesY(static_cast<double>(ranges[i].axis_bytes));
     if (i > 0) {
-      canvas.rule({panel.x, y}, {panel.x + panel.width, y},
+      // Lines that lie close would hide what lies between them: marks on the axis, then.
+      bool close = last_line - y < kLeastBetween;
+      if (!close) last_line = y;
+      canvas.rule({panel.x - (close ? 5 : 0), y}, {panel.x + (close ? 0 : panel.width), y},
                   {.colour = {132, 147, 155}, .width = 0.6, .dash = 3});
     }
     if (y > free_above || labels >= 4 * kMostLabels) continue;
-    canvas.text({panel.x - 8, y - 2}, base::hexAddress(ranges[i].address).substr(0, 9) + "…",
+    canvas.text({panel.x - 8, y - 2}, base::hexAddress(ranges[i].address),
                 {.colour = PlotColours::kFaint, .size = 10, .align = Align::kRight});
     free_above = y - std::max(13.0, panel.height / (2 * kMostLabels));
     ++labels;
-  }
-  if (ranges.size() > 1) {
-    canvas.text({panel.x + panel.width, panel.y - 10},
-                fmt::format("{} owned, addresses between are left out",
-                            base::counted(ranges.size(), "range")),
-                {.colour = PlotColours::kFaint, .size = 11, .align = Align::kRight});
   }
 }
 
@@ -205,6 +207,20 @@ void drawLegend(Canvas& canvas, const Place& place, const Shades& shades, bool h
   canvas.text({x + 22, below + 10}, "hole: owned, free", faint);
   canvas.box({x, below + 20, 16, 12}, kNotOwned);
   canvas.text({x + 22, below + 30}, "not owned then", faint);
+  canvas.box({x, below + 40, 16, 12}, kCoveredColour);
+  canvas.text({x + 22, below + 50}, "smaller than a pixel,", faint);
+  canvas.text({x + 22, below + 64}, "by what they cover", faint);
+}
+
+uint32_t cellsOf(double pixels, double per_pixel, uint32_t most) {
+  return std::clamp(static_cast<uint32_t>(pixels * per_pixel), uint32_t{1}, most);
+}
+
+// About as many boxes as the plane takes.
+size_t changesOf(const std::vector<uint8_t>& plane) {
+  size_t changes = 0;
+  for (size_t i = 1; i < plane.size(); ++i) changes += levelOf(plane[i]) != levelOf(plane[i - 1]);
+  return changes;
 }
 
 }  // namespace
@@ -218,19 +234,32 @@ void drawMap(Canvas& canvas, const analysis::AnalysedTrace& analysed,
                 {.colour = PlotColours::kFaint, .size = 12});
     return;
   }
-  Place place{x, total, static_cast<uint32_t>(x.panel.width) / kCell,
-              static_cast<uint32_t>(x.panel.height) / kCell};
-  MapTile tile = map.tile({.x = {.axis = view::Axis::kStep,
-                                 .x0 = static_cast<double>(x.first),
-                                 .x1 = static_cast<double>(x.last) + 1,
-                                 .columns = place.columns},
-                           .y0_bytes = 0,
-                           .y1_bytes = total,
-                           .rows = place.rows});
+  Place place{x, total, 0, 0};
+  MapTile tile;
+  for (double cells = kFinestCells; cells >= kCoarsestCells; cells /= 2) {
+    place.columns = cellsOf(x.panel.width, cells, view::kMostMapColumns);
+    place.rows = cellsOf(x.panel.height, cells, view::kMostMapRows);
+    tile = map.tile({.x = {.axis = view::Axis::kStep,
+                           .x0 = static_cast<double>(x.first),
+                           .x1 = static_cast<double>(x.last) + 1,
+                           .columns = place.columns},
+                     .y0_bytes = 0,
+                     .y1_bytes = total,
+                     .rows = place.rows});
+    if (changesOf(tile.covered) + changesOf(tile.owned) <= kMostRuns) break;
+  }
   Shades shades = shadesOf(tile);
   drawOwned(canvas, tile, place);
   drawCovered(canvas, tile, place);
   drawQuads(canvas, tile, place, shades);
+  canvas.text({x.panel.x, x.panel.y - 10}, "Where blocks lay, while they lived",
+              {.colour = PlotColours::kInk, .size = 13, .strong = true});
+  if (size_t ranges = map.axis().ranges().size(); ranges > 1) {
+    canvas.text(
+        {x.panel.x + 260, x.panel.y - 10},
+        fmt::format("{} owned, addresses between are left out", base::counted(ranges, "range")),
+        {.colour = PlotColours::kFaint, .size = 11});
+  }
   bool has_oom = std::any_of(tile.quads.begin(), tile.quads.end(), [](const MapQuad& quad) {
     return (quad.flags & view::kMapAtOom) != 0;
   });

@@ -35,6 +35,8 @@ std::vector<FitRow> fitRows(const analysis::FreeBlocks& free, uint64_t request_b
     if (const analysis::FreeBlock* block = analysis::fit(free.rules, list, request_bytes)) {
       row.block_bytes = block->size_bytes;
       row.address = block->address;
+      uint64_t rounded = free.rules.roundedBytes(request_bytes);
+      for (const analysis::FreeBlock& hole : list.blocks) row.times += hole.size_bytes / rounded;
     } else {
       row.driver_bytes = analysis::driverBytes(free, request_bytes, list.key.pool, list.key.stream);
     }

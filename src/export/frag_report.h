@@ -26,8 +26,8 @@ enum class Arena : uint8_t { kReserved, kAddress };
 struct FragOptions {
   size_t samples = 200;
   Arena arena = Arena::kReserved;  // whose score is forecast
-  std::optional<uint64_t> request_bytes;
-  analysis::LayoutOptions layout;
+  std::optional<uint64_t> request_bytes{};
+  analysis::LayoutOptions layout{};
 };
 
 // One free list of the allocator: what it would do with the request.
@@ -35,6 +35,7 @@ struct FitRow {
   analysis::FreeListKey key;
   uint64_t free_bytes = 0;
   uint64_t largest_request_bytes = 0;     // that it serves; 0: none
+  uint64_t times = 0;                     // that its free blocks hold the request, if one fits
   std::optional<uint64_t> block_bytes{};  // of the free block it would take; absent: none fits
   uint64_t address = 0;                   // of that block
   uint64_t driver_bytes = 0;              // asked of the driver if none fits
@@ -81,6 +82,9 @@ nlohmann::json fragJson(const analysis::AnalysedTrace& analysed, const FragRepor
 nlohmann::json sampleJson(const analysis::DeviceAnalysis& device,
                           const analysis::FragmentationSample& sample);
 nlohmann::json forecastJson(const analysis::Forecast& forecast);
+// A name of a file as JSON can hold it: what is no UTF-8 is replaced.
+std::string cleanText(const std::string& text);
+nlohmann::json poolJson(const analysis::AnalysedTrace& analysed, model::PoolId pool);
 nlohmann::json fitJson(const analysis::AnalysedTrace& analysed, const FitRow& row);
 nlohmann::json pinsJson(const analysis::AnalysedTrace& analysed, const analysis::Pinned& pinned,
                         size_t limit);

@@ -48,6 +48,7 @@ class Writer {
     fitSentence();
     strandedSentence();
     wasteSentence();
+    outsideSentence();
     pins();
     scores();
     page_.bullet(forecastSentence(report_));
@@ -115,6 +116,16 @@ class Writer {
     }
   }
 
+  void outsideSentence() {
+    uint64_t blocks = report_.now.sample.outside_blocks;
+    if (blocks == 0) return;
+    page_.bullet(
+        fmt::format("{} in no segment that the file names: none of these numbers holds "
+                    "{}.",
+                    blocks == 1 ? "1 live block lies" : withCommas(blocks) + " live blocks lie",
+                    blocks == 1 ? "it" : "them"));
+  }
+
   void fitSentence() {
     uint64_t largest = 0;
     const FitRow* best = nullptr;
@@ -132,10 +143,12 @@ class Writer {
     uint64_t request = report_.series.request_bytes;
     const analysis::FreeSums& free = sums().free;
     if (request == 0 || free.bytes == 0) return;
-    page_.bullet(fmt::format(
-        "{} of the free bytes cannot serve requests of {}, the 95th "
-        "percentile of this recording.",
-        free.stranded_bytes == 0 ? "None" : humanBytes(free.stranded_bytes), humanBytes(request)));
+    std::string who = free.stranded_bytes == 0 ? "All free bytes could serve"
+                      : free.stranded_bytes == free.bytes
+                          ? "None of the free bytes can serve"
+                          : humanBytes(free.stranded_bytes) + " of the free bytes cannot serve";
+    page_.bullet(fmt::format("{} requests of {}, the 95th percentile of this recording.", who,
+                             humanBytes(request)));
   }
 
   void wasteSentence() {
@@ -146,8 +159,10 @@ class Writer {
     }
     std::string most;
     if (worst != nullptr && report_.now.classes.size() > 1) {
-      most = fmt::format("; most, {}, in {} from {} on", humanBytes(worst->waste_bytes),
-                         counted(worst->blocks, "block"), humanBytes(worst->from_bytes));
+      uint64_t below = worst->from_bytes == 0 ? 512 : 2 * worst->from_bytes;
+      most = fmt::format("; most, {}, in {} of {} to {}", humanBytes(worst->waste_bytes),
+                         counted(worst->blocks, "block"), humanBytes(worst->from_bytes),
+                         humanBytes(below));
     }
     page_.bullet(
         fmt::format("Inside live blocks {} were not asked for: rounding and unsplit "
@@ -162,14 +177,14 @@ class Writer {
                               ? humanBytes(pins.largest_bytes)
                               : fmt::format("{} to {}", humanBytes(pins.smallest_bytes),
                                             humanBytes(pins.largest_bytes));
-      page_.bullet(
-          fmt::format("{} of {} from {} {} {} from being returned{}.",
-                      counted(pins.blocks, "block"), sizes, analysed_.labels.label(pins.stack),
-                      pins.blocks == 1 ? "keeps" : "keep", humanBytes(pins.pinsBytes()),
-                      pins.alone_bytes == 0 ? ", all together with others"
-                      : pins.shared_bytes > 0
-                          ? fmt::format(", {} together with others", humanBytes(pins.shared_bytes))
-                          : ""));
+      page_.bullet(fmt::format(
+          "{} of {} {} {} {} from being returned{}.", counted(pins.blocks, "block"), sizes,
+          pins.stack.valid() ? "from " + analysed_.labels.label(pins.stack) : "without a stack",
+          pins.blocks == 1 ? "keeps" : "keep", humanBytes(pins.pinsBytes()),
+          pins.alone_bytes == 0 ? ", all together with others"
+          : pins.shared_bytes > 0
+              ? fmt::format(", {} together with others", humanBytes(pins.shared_bytes))
+              : ""));
     }
     size_t more = report_.pinned.stacks.size() - std::min(report_.pinned.stacks.size(), kMostPins);
     if (more > 0) page_.bullet(fmt::format("{} pin less.", counted(more, "more stack")));
@@ -178,7 +193,7 @@ class Writer {
   void scores() {
     const FragmentationSample& now = report_.now.sample;
     page_.bullet(
-        fmt::format("Layout score {:.1f} of 100, {} (reserved bytes of the {}). Counts "
+        fmt::format("Layout score {:.1f} of 100, {} (reserved bytes, {}). Counts "
                     "shape, not harm.",
                     now.reserved.score, name(analysis::bandOf(now.reserved.score)),
                     poolOf(report_.series.pool)));
@@ -297,8 +312,8 @@ std::string forecastSentence(const FragReport& report) {
   const analysis::ModelForecast& best = forecast.of(forecast.best);
   double as_now = forecast.of(analysis::ForecastModel::kPersistence).errors.overall;
   return fmt::format(
-      "Forecast for the next three samples: {:.1f}, {:.1f}, {:.1f} by {}, in the past off by "
-      "{:.1f}; assuming no change was off by {:.1f}.",
+      "Forecast for the next three samples: {:.1f}, {:.1f}, {:.1f} ({}). In the past it was off by "
+      "{:.1f}, assuming no change by {:.1f}.",
       best.predicted[0], best.predicted[1], best.predicted[2], name(forecast.best),
       best.errors.overall, as_now);
 }

@@ -30,7 +30,7 @@ void drawLines(Canvas& canvas, const LinePanel& panel) {
   const Box& box = panel.x.panel;
   canvas.text({box.x, box.y - 10}, panel.title,
               {.colour = PlotColours::kInk, .size = 13, .strong = true});
-  canvas.text({box.x + 9.0 * static_cast<double>(panel.title.size()), box.y - 10}, panel.note,
+  canvas.text({box.x + 20 + 7.4 * static_cast<double>(panel.title.size()), box.y - 10}, panel.note,
               {.colour = PlotColours::kFaint, .size = 11});
   for (double tick : panel.ticks) {
     double y = std::round(yOf(panel, tick)) + 0.5;
