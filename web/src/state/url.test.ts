@@ -45,6 +45,14 @@ const FULL: PageState = {
   own: true,
   align: "first",
   t: 1_766_124_544_221_968,
+  vs: "1/-1",
+  pa: "phase:FSDP::forward (layers.0)#2",
+  pb: "step:77",
+  by: "segment",
+  width: "change",
+  pic: "lanes",
+  row: "stack a.py:1 f ‹ b.py:2 g",
+  way: [3, 1],
 };
 
 describe("the state in the URL", () => {

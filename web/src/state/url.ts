@@ -13,6 +13,12 @@ import {
   ALIGNMENTS,
   type Alignment,
   type Axis,
+  DIFF_PICTURES,
+  DIFF_ROWS,
+  DIFF_WIDTHS,
+  type DiffPicture,
+  type DiffRows,
+  type DiffWidth,
   FLAMES,
   type FlameOf,
   FRAME_KINDS,
@@ -137,6 +143,14 @@ const READERS: Record<string, (text: string) => unknown> = {
   own: flag,
   align: oneOf(ALIGNMENTS),
   t: moment,
+  vs: (text) => (/^\d{1,6}\/-?\d{1,6}$/.test(text) ? text : null),
+  pa: short,
+  pb: short,
+  by: oneOf(DIFF_ROWS),
+  width: oneOf(DIFF_WIDTHS),
+  pic: oneOf(DIFF_PICTURES),
+  row: short,
+  way: path,
 };
 
 function split(hash: string): [string, URLSearchParams] {
@@ -194,6 +208,14 @@ export function parseHash(hash: string, views: readonly string[]): PageState {
     own: read<boolean>("own") ?? START.own,
     align: read<Alignment>("align"),
     t: read<number>("t"),
+    vs: read<string>("vs") ?? START.vs,
+    pa: read<string>("pa") ?? START.pa,
+    pb: read<string>("pb") ?? START.pb,
+    by: read<DiffRows>("by") ?? START.by,
+    width: read<DiffWidth>("width") ?? START.width,
+    pic: read<DiffPicture>("pic") ?? START.pic,
+    row: read<string>("row") ?? START.row,
+    way: read<readonly number[]>("way") ?? START.way,
   };
 }
 
@@ -252,6 +274,14 @@ export function formatHash(wanted: PageState): string {
   if (state.own) query.set("own", "1");
   if (state.align) query.set("align", state.align);
   if (state.t !== null) query.set("t", String(state.t));
+  if (state.vs !== "") query.set("vs", state.vs);
+  if (state.pa !== START.pa) query.set("pa", state.pa);
+  if (state.pb !== "") query.set("pb", state.pb);
+  if (state.by !== START.by) query.set("by", state.by);
+  if (state.width !== START.width) query.set("width", state.width);
+  if (state.pic !== START.pic) query.set("pic", state.pic);
+  if (state.row !== "") query.set("row", state.row);
+  if (state.way.length > 0) query.set("way", state.way.join("."));
   const text = query.toString().replaceAll("%2C", ",").replaceAll("%3A", ":");
   return text === "" ? `#${state.view}` : `#${state.view}?${text}`;
 }

@@ -54,6 +54,17 @@ const GROUPS: readonly { title: string; keys: readonly [string, readonly string[
     ],
   },
   {
+    title: "Diff",
+    keys: [
+      ["Next, previous row", ["↑", "↓"]],
+      ["Exchange A and B", ["e"]],
+      ["Rows by the next thing", ["m", "M"]],
+      ["Flame or timelines", ["v"]],
+      ["Width by size or by change", ["b"]],
+      ["Find rows", ["p"]],
+    ],
+  },
+  {
     title: "Tables",
     keys: [
       ["Next, previous table", ["m", "M"]],

@@ -4,6 +4,7 @@ import type { ComponentType } from "preact";
 import { frozen } from "../api/frozen";
 import { LANES_VIEW } from "../state/lanes";
 import type { IconName } from "../ui/icons";
+import { DiffView } from "./diff/diff_view";
 import { FlameView } from "./flame/flame_view";
 import { FragView } from "./frag/frag_view";
 import { LanesView } from "./lanes/lanes_view";
@@ -97,6 +98,16 @@ const ALL: readonly View[] = [
     needsDevice: true,
     unfiltered: true,
     component: FragView,
+  },
+  {
+    name: "diff",
+    title: "Diff",
+    group: "Explain",
+    icon: "diff",
+    docked: false,
+    needsDevice: true,
+    unfiltered: true,
+    component: DiffView,
   },
   {
     name: "tables",
