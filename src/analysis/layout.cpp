@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "analysis/allocator_rules.h"
+
 namespace tidegauge::analysis {
 namespace {
 
@@ -85,22 +87,15 @@ std::vector<LayoutBlock> blocksAt(const model::Trace& trace, const model::Device
 }
 
 uint64_t pageBytes(const model::Trace& trace, model::SegmentId segment) {
-  return trace.segments.small_pool[segment.index()] ? uint64_t{2} << 20 : uint64_t{20} << 20;
+  return trace.segments.small_pool[segment.index()] ? AllocatorRules::kSmallSegmentBytes
+                                                    : largeSegmentBytes(trace.settings);
 }
 
-namespace {
-
-// Bytes of the whole pages inside [begin, begin + size).
-uint64_t wholePages(const model::Trace& trace, model::SegmentId segment, uint64_t begin,
-                    uint64_t size) {
-  uint64_t page = pageBytes(trace, segment);
-  uint64_t offset = begin - trace.segments.address[segment.index()];
+uint64_t wholePageBytes(uint64_t offset, uint64_t size_bytes, uint64_t page) {
   uint64_t first = offset / page + (offset % page != 0);
-  uint64_t last = (offset + size) / page;
+  uint64_t last = (offset + size_bytes) / page;
   return last > first ? (last - first) * page : 0;
 }
-
-}  // namespace
 
 FreeParts freeParts(const model::Trace& trace, std::span<const LayoutBlock> blocks) {
   FreeParts parts;
@@ -112,6 +107,8 @@ FreeParts freeParts(const model::Trace& trace, std::span<const LayoutBlock> bloc
         segment.valid() && trace.segments.kind[segment.index()] == model::SegmentKind::kExpandable;
     uint64_t free_bytes = 0;
     uint64_t page_bytes = 0;
+    uint64_t base = expandable ? trace.segments.address[segment.index()] : 0;
+    uint64_t page = expandable ? pageBytes(trace, segment) : 0;
     bool live = false;
     while (end < blocks.size() && blocks[end].segment == segment) {
       const LayoutBlock& block = blocks[end++];
@@ -122,7 +119,7 @@ FreeParts freeParts(const model::Trace& trace, std::span<const LayoutBlock> bloc
       free_bytes += block.size_bytes;
       parts.count++;
       parts.largest_bytes = std::max(parts.largest_bytes, block.size_bytes);
-      if (expandable) page_bytes += wholePages(trace, segment, block.address, block.size_bytes);
+      if (expandable) page_bytes += wholePageBytes(block.address - base, block.size_bytes, page);
     }
     uint64_t releasable = !live ? free_bytes : expandable ? page_bytes : 0;
     parts.bytes += free_bytes;

@@ -39,9 +39,12 @@ struct FreeParts {
   uint64_t releasable_bytes = 0;  // whole segments without a live block, whole free pages
 };
 // Ordinary segments go back to the driver whole; expandable ones page by page (2 MiB in small
-// pools, 20 MiB in large ones, counted from the segment's address).
+// pools, 20 MiB in large ones unless the settings say otherwise, counted from the segment's
+// address). `blocks` of one segment, or of segments that do not lie inside each other.
 FreeParts freeParts(const model::Trace& trace, std::span<const LayoutBlock> blocks);
 // The page by which an expandable segment is given back.
 uint64_t pageBytes(const model::Trace& trace, model::SegmentId segment);
+// Bytes of the whole pages inside [offset, offset + size), counted from the segment's address.
+uint64_t wholePageBytes(uint64_t offset, uint64_t size_bytes, uint64_t page);
 
 }  // namespace tidegauge::analysis

@@ -8,18 +8,32 @@ namespace {
 
 using model::Action;
 
-// What the failing malloc gave back before it gave up: the run of releases (and the completions of
-// frees it waited for) that ends at the OOM.
-void countGivenBack(const model::Trace& trace, const model::Device& device, OomReport& report) {
-  for (Step step = report.step; step > 0; --step) {
-    uint64_t event = device.event_begin + step - 1;
-    Action action = trace.events.action[event];
-    if (action == Action::kSegmentFree || action == Action::kSegmentUnmap) {
-      report.given_back_bytes += trace.events.size_bytes[event];
-      report.given_back_segments++;
-    } else if (action != Action::kFreeCompleted || step < 2 ||
-               trace.events.action[event - 1] == Action::kFreeRequested) {
-      break;
+// What the failing malloc did before it gave up: the run of releases, of pages mapped in vain and of
+// completions of frees that it waited for, which ends at the OOM. A completion right after its own
+// request is an ordinary free.
+void countOwnRun(const model::Trace& trace, const model::Device& device, OomReport& report) {
+  const model::Events& events = trace.events;
+  for (report.first_step = report.step; report.first_step > 0; --report.first_step) {
+    uint64_t event = device.event_begin + report.first_step - 1;
+    switch (events.action[event]) {
+      case Action::kSegmentFree:
+      case Action::kSegmentUnmap:
+        report.given_back_bytes += events.size_bytes[event];
+        report.given_back_segments++;
+        break;
+      case Action::kSegmentMap:
+        report.mapped_bytes += events.size_bytes[event];
+        break;
+      case Action::kFreeCompleted:
+        if (event == device.event_begin) return;  // who knows
+        if (events.action[event - 1] == Action::kFreeRequested &&
+            events.address[event - 1] == events.address[event]) {
+          return;
+        }
+        report.completed++;
+        break;
+      default:
+        return;
     }
   }
 }
@@ -42,7 +56,7 @@ std::vector<OomReport> oomsOf(const AnalysedTrace& analysed, const DeviceAnalysi
     report.device_free_bytes = known(trace.events.address[event]);
     report.totals = device.totals.at(report.step);
     report.stack = trace.events.stack[event];
-    countGivenBack(trace, device.device, report);
+    countOwnRun(trace, device.device, report);
     reports.push_back(std::move(report));
   }
   std::vector<size_t> worst(reports.size());

@@ -18,14 +18,18 @@ namespace tidegauge::analysis {
 
 struct OomReport {
   Step step = 0;
+  // The failing request's own first event: its retry flushes the cache before it gives up. `step`
+  // if it did nothing.
+  Step first_step = 0;
   // Absent: the file names none that can be.
   std::optional<uint64_t> requested_bytes;  // rounded, as recorded
   std::optional<uint64_t> device_free_bytes;
   Totals totals;                  // at the event
   std::optional<FreeParts> free;  // inside segments; absent if it was not looked at
-  uint64_t given_back_bytes =
-      0;  // segment_free and segment_unmap right before it, by its own retry
+  uint64_t given_back_bytes = 0;  // segment_free and segment_unmap from first_step on
   uint64_t given_back_segments = 0;
+  uint64_t mapped_bytes = 0;     // pages mapped from first_step on, in vain
+  uint64_t completed = 0;        // frees that it waited for
   StackId stack;                 // of the request
   std::vector<uint32_t> phases;  // annotations around it, outermost first
 

@@ -4,7 +4,9 @@
 
 #include "base/format.h"
 #include "export/holder_names.h"
+#include "export/oom_json.h"
 #include "export/story.h"
+#include "export/story_json.h"
 
 namespace tidegauge::exporting {
 namespace {
@@ -15,13 +17,6 @@ using analysis::Step;
 using nlohmann::json;
 
 constexpr size_t kMostHolders = 50;
-
-// Invalid UTF-8 of a hostile file is replaced, never thrown at.
-std::string clean(std::string_view text) {
-  json wrapped = std::string(text);
-  std::string dumped = wrapped.dump(-1, ' ', false, json::error_handler_t::replace);
-  return json::parse(dumped).get<std::string>();
-}
 
 json cleanList(const std::vector<std::string>& texts) {
   json list = json::array();
@@ -67,7 +62,7 @@ json holdersJson(const AnalysedTrace& analysed, const analysis::Holders& holders
 }
 
 json oomJson(const AnalysedTrace& analysed, const analysis::DeviceAnalysis& device,
-             const analysis::OomReport& oom) {
+             const analysis::OomReport& oom, const analysis::VerdictOptions& options) {
   json phases = json::array();
   for (uint32_t row : oom.phases) {
     phases.push_back(clean(analysed.trace.strings.text(analysed.trace.annotations.name[row])));
@@ -88,7 +83,10 @@ json oomJson(const AnalysedTrace& analysed, const analysis::DeviceAnalysis& devi
           {"given_back_segments", oom.given_back_segments},
           {"stack_id", oom.stack.valid() ? json(oom.stack.value) : json()},
           {"label", clean(analysed.labels.label(oom.stack))},
-          {"phases", phases}};
+          {"phases", phases},
+          {"verdict",
+           oom.free ? verdictJson(analysed, analysis::verdictOf(analysed, device, oom, options))
+                    : json()}};
 }
 
 json phasesJson(const AnalysedTrace& analysed, const DeviceSummary& summary) {
@@ -180,8 +178,9 @@ uint64_t countActions(const AnalysedTrace& analysed, const model::Device& device
 json deviceJson(const AnalysedTrace& analysed, const DeviceSummary& summary) {
   const model::Device& device = summary.device->device;
   json ooms = json::array();
+  analysis::VerdictOptions options{.seen_ceiling_bytes = summary.ceiling_bytes.value_or(0)};
   for (const analysis::OomReport& oom : summary.ooms) {
-    ooms.push_back(oomJson(analysed, *summary.device, oom));
+    ooms.push_back(oomJson(analysed, *summary.device, oom, options));
   }
   json by_provenance;
   for (size_t p = 0; p < 4; ++p) {
@@ -206,26 +205,10 @@ json deviceJson(const AnalysedTrace& analysed, const DeviceSummary& summary) {
           {"holders_at_oom",
            summary.at_oom ? holdersJson(analysed, *summary.at_oom, "oom", kMostHolders) : json()},
           {"ooms", ooms},
+          {"advice", adviceJson(tellStory(analysed, summary).advice)},
           {"phases", phasesJson(analysed, summary)},
           {"phases_total", summary.phases_total},
           {"identities", identitiesJson(summary)}};
-}
-
-json partsJson(const std::vector<Part>& parts) {
-  constexpr const char* kStyles[] = {"", "strong", "code"};
-  json rows = json::array();
-  for (const Part& part : parts) {
-    rows.push_back(
-        {{"text", clean(part.text)}, {"style", kStyles[static_cast<size_t>(part.style)]}});
-  }
-  return rows;
-}
-
-json linkJson(const std::optional<Link>& link) {
-  if (!link) return nullptr;
-  json params = json::object();
-  for (const auto& [key, value] : link->params) params[key] = value;
-  return {{"view", link->view}, {"label", link->label}, {"params", params}};
 }
 
 json brimJson(const DeviceSummary& summary) {
@@ -247,8 +230,11 @@ json rangeJson(const AnalysedTrace& analysed, const analysis::DeviceAnalysis& de
                const analysis::StepRange& range) {
   RangeSummary summary = summariseRange(analysed, device, range);
   json ooms = json::array();
-  for (const analysis::OomReport& oom : summary.ooms)
-    ooms.push_back(oomJson(analysed, device, oom));
+  analysis::VerdictOptions options{
+      .seen_ceiling_bytes = analysis::largestCeiling(analysis::oomsOf(analysed, device, 0))};
+  for (const analysis::OomReport& oom : summary.ooms) {
+    ooms.push_back(oomJson(analysed, device, oom, options));
+  }
   return {{"device", device.device.ordinal},
           {"label", analysis::deviceLabel(device.device)},
           {"range",
@@ -343,10 +329,6 @@ json overviewJson(const AnalysedTrace& analysed, int32_t device_ordinal) {
   if (device == nullptr) return nullptr;
   DeviceSummary summary = summarise(analysed, *device);
   Story told = tellStory(analysed, summary);
-  json sentences = json::array();
-  for (const Sentence& sentence : told.sentences) {
-    sentences.push_back({{"parts", partsJson(sentence.parts)}, {"link", linkJson(sentence.link)}});
-  }
   constexpr const char* kSeverities[] = {"high", "medium", "low"};
   json findings = json::array();
   for (const Finding& finding : told.findings) {
@@ -364,7 +346,8 @@ json overviewJson(const AnalysedTrace& analysed, int32_t device_ordinal) {
             {"step", told.step ? json(*told.step) : json()},
             {"time_us", told.step ? timeJson(*device, *told.step) : json()}}},
           {"headline", told.headline},
-          {"story", sentences},
+          {"story", sentencesJson(told.sentences)},
+          {"advice", adviceJson(told.advice)},
           {"findings", findings},
           {"brim", brimJson(summary)},
           {"holders", holdersJson(analysed, summary.at_oom ? *summary.at_oom : summary.peak.holders,

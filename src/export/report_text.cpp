@@ -75,6 +75,7 @@ class Report {
                                                                                  : "end");
     phases(summary);
     findings(story);
+    advice(story);
     identities(summary);
   }
 
@@ -224,6 +225,13 @@ class Report {
             ": " + humanBytes(*finding.bytes, finding.unit.value_or(base::unitFor(*finding.bytes)));
       page_.bullet(text);
     }
+  }
+
+  void advice(const Story& story) {
+    if (story.advice.empty()) return;
+    page_.blank();
+    page_.heading("What to try", 2);
+    for (const analysis::Advice& advice : story.advice) page_.bullet(advice.text);
   }
 
   void identities(const DeviceSummary& summary) {

@@ -5,7 +5,9 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "base/sizes.h"
 #include "export/holder_names.h"
+#include "export/oom_story.h"
 
 namespace tidegauge::exporting {
 namespace {
@@ -14,8 +16,13 @@ using analysis::AnalysedTrace;
 using analysis::DeviceSummary;
 using analysis::OomReport;
 using analysis::Step;
+using base::blocks;
 using base::counted;
 using base::humanBytes;
+using base::inOneUnit;
+using base::inUnit;
+using base::pieces;
+using base::sharedUnit;
 using base::withCommas;
 using Severity = Finding::Severity;
 
@@ -36,45 +43,6 @@ Link timeline() { return {"timeline", "Timeline", {}}; }
 
 Link sql(std::string query) { return {"sql", "SQL", {{"sql", std::move(query)}}}; }
 
-// For sizes that are compared: the finest of their units, so that none reads 0.00, but none in more
-// than five digits. None for sizes too far apart for that: they keep their own units.
-std::optional<base::ByteUnit> sharedUnit(std::initializer_list<uint64_t> sizes) {
-  using base::ByteUnit;
-  constexpr uint64_t kMostDigits = 100'000;
-  auto shift = [](ByteUnit unit) { return 10 * static_cast<int>(unit); };
-  uint64_t largest = std::max(sizes);
-  uint64_t least = largest;
-  for (uint64_t size : sizes) {
-    if (size > 0) least = std::min(least, size);
-  }
-  ByteUnit unit = base::unitFor(least);
-  bool close = least < largest && unit > ByteUnit::kMiB && largest - least < uint64_t{10} << 30;
-  if (close && largest >> shift(ByteUnit::kMiB) < kMostDigits) unit = ByteUnit::kMiB;
-  while (unit < ByteUnit::kTiB && largest >> shift(unit) >= kMostDigits) {
-    unit = static_cast<ByteUnit>(static_cast<int>(unit) + 1);
-  }
-  bool far_apart = humanBytes(least, unit) == humanBytes(0, unit);
-  return far_apart ? std::nullopt : std::optional(unit);
-}
-
-std::string inUnit(uint64_t size, std::optional<base::ByteUnit> unit) {
-  return unit && size > 0 ? humanBytes(size, *unit) : humanBytes(size);
-}
-
-std::vector<std::string> inOneUnit(std::initializer_list<uint64_t> sizes) {
-  std::optional<base::ByteUnit> unit = sharedUnit(sizes);
-  std::vector<std::string> texts;
-  for (uint64_t size : sizes) texts.push_back(inUnit(size, unit));
-  return texts;
-}
-
-std::string pieces(uint64_t count) {
-  return count == 1 ? "one piece" : fmt::format("{} pieces", withCommas(count));
-}
-std::string blocks(uint64_t count) {
-  return count == 1 ? "one block" : fmt::format("{} blocks", withCommas(count));
-}
-
 void tellOom(const AnalysedTrace& analysed, const DeviceSummary& summary, Story& story) {
   const OomReport& oom = summary.ooms[summary.worst_oom];
   story.kind = Story::Kind::kOom;
@@ -92,25 +60,17 @@ void tellOom(const AnalysedTrace& analysed, const DeviceSummary& summary, Story&
                                                              : sizes[1] + " were left");
   if (free.bytes > 0) story.headline += fmt::format(" {} lay free inside segments.", sizes[2]);
 
-  Sentence split;
-  if (oom.overBytes() > 0) {
-    split.parts = {plain("The driver was "), strong(inUnit(oom.overBytes(), unit)),
-                   plain(" short. ")};
-  } else if (oom.known()) {
-    split.parts = {plain("The driver had enough; a limit of the process refused. ")};
+  analysis::OomVerdict verdict = analysis::verdictOf(
+      analysed, *summary.device, oom, {.seen_ceiling_bytes = summary.ceiling_bytes.value_or(0)});
+  for (Sentence& sentence : verdictSentences(verdict))
+    story.sentences.push_back(std::move(sentence));
+  story.sentences.push_back(sumSentence(verdict));
+  if (verdict.lackingBytes() == 0) {  // else what is pinned would not help
+    for (Sentence& sentence : pinSentences(analysed, verdict.pinned, oom.step, 2)) {
+      story.sentences.push_back(std::move(sentence));
+    }
   }
-  std::vector<std::string> held =
-      inOneUnit({oom.totals.reserved_bytes, oom.totals.active_bytes, free.largest_bytes});
-  split.parts.insert(split.parts.end(), {plain("Of "), strong(held[0]), plain(" reserved, "),
-                                         strong(held[1]), plain(" were live")});
-  if (free.count > 0) {
-    split.parts.insert(split.parts.end(),
-                       {plain("; the rest lay free in "), strong(pieces(free.count)),
-                        plain(", the largest "), strong(held[2])});
-  }
-  split.parts.push_back(plain("."));
-  split.link = timelineAround(summary, oom.step);
-  story.sentences.push_back(std::move(split));
+  story.advice = analysis::adviceOn(analysed, *summary.device, verdict);
 
   if (oom.given_back_segments > 0) {
     story.sentences.push_back(
@@ -326,6 +286,7 @@ Story tellStory(const AnalysedTrace& analysed, const DeviceSummary& summary) {
     tellOom(analysed, summary, story);
   } else {
     tellPeak(summary, story);
+    story.advice = analysis::adviceOn(analysed, *summary.device);
   }
   tellHolders(analysed, summary, story);
   tellUnused(summary, story);

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/advice.h"
 #include "analysis/summary.h"
 #include "base/format.h"
 
@@ -49,6 +50,7 @@ struct Story {
   std::string headline;
   std::vector<Sentence> sentences;
   std::vector<Finding> findings;  // worst first
+  std::vector<analysis::Advice> advice{};
 };
 
 Story tellStory(const analysis::AnalysedTrace& analysed, const analysis::DeviceSummary& summary);

@@ -59,6 +59,7 @@ base::Result<std::shared_ptr<const view::FilterSet>> filterOf(const Question& qu
 base::Error notUsable(std::string what, std::string hint = {});
 
 base::Result<Response> answerSession(const Question& question);
+base::Result<Response> answerOom(const Question& question);
 base::Result<Response> answerOverview(const Question& question);
 base::Result<Response> answerAnnotations(const Question& question);
 base::Result<Response> answerAt(const Question& question);
@@ -91,5 +92,9 @@ base::Result<Response> answerDiff(const Question& question);
 base::Result<Response> answerDiffFlame(const Question& question);
 base::Result<Response> answerFilter(const Question& question);
 base::Result<Response> answerCategories(const Question& question);
+
+base::Result<Response> answerFrag(const Question& question);
+base::Result<Response> answerFragAt(const Question& question);
+base::Result<Response> answerFit(const Question& question);
 
 }  // namespace tidegauge::server

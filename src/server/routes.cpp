@@ -25,6 +25,7 @@ std::span<const Route> routes() {
       {"ranges", Method::kGet, answerRanges, Lane::kPicture},
       {"map_pick", Method::kGet, answerMapPick, Lane::kPicture},
       {"events", Method::kGet, answerEvents, Lane::kText},
+      {"oom", Method::kGet, answerOom, Lane::kText},
       {"flame", Method::kGet, answerFlame, Lane::kText},
       {"sandwich", Method::kGet, answerSandwich, Lane::kText},
       {"diff", Method::kGet, answerDiff, Lane::kText},
@@ -33,6 +34,9 @@ std::span<const Route> routes() {
       {"categories", Method::kGet, answerCategories, Lane::kText},
       {"table", Method::kGet, answerTable, Lane::kText},
       {"schema", Method::kGet, answerSchema, Lane::kText},
+      {"frag", Method::kGet, answerFrag, Lane::kText},
+      {"frag_at", Method::kGet, answerFragAt, Lane::kText},
+      {"fit", Method::kGet, answerFit, Lane::kText},
       {"sql", Method::kPost, answerSql, Lane::kQuery},
   };
   return kRoutes;

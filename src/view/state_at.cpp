@@ -4,99 +4,20 @@
 #include <array>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cmath>
-#include <numeric>
-#include <span>
 #include <tuple>
 
-#include "analysis/layout.h"
+#include "analysis/segment_contents.h"
 
 namespace tidegauge::view {
 namespace {
 
+using analysis::isLive;
 using analysis::LayoutBlock;
+using analysis::SegmentContents;
+using analysis::SegmentedLayout;
 using model::BlockState;
-using model::SegmentId;
 
 constexpr double kRaise = 1.5;
-
-bool isLive(const LayoutBlock& block) { return block.state != BlockState::kInactive; }
-
-// The blocks and free parts of one segment, by address.
-struct Contents {
-  SegmentId segment;
-  std::span<const LayoutBlock> blocks;
-};
-
-// Sorted by segment, each by address. A reservation may have holes between its pieces, and another
-// segment may lie in one.
-std::vector<LayoutBlock> bySegment(std::vector<LayoutBlock> blocks, std::vector<size_t>& begins) {
-  boost::unordered_flat_map<uint32_t, uint32_t> index_of;
-  std::vector<uint32_t> index(blocks.size());
-  std::vector<size_t> count;
-  uint32_t last_segment = 0;
-  uint32_t last_index = UINT32_MAX;
-  for (size_t i = 0; i < blocks.size(); ++i) {
-    uint32_t segment = blocks[i].segment.value;
-    if (last_index == UINT32_MAX || segment != last_segment) {
-      auto [found, fresh] = index_of.try_emplace(segment, static_cast<uint32_t>(count.size()));
-      if (fresh) count.push_back(0);
-      last_segment = segment;
-      last_index = found->second;
-    }
-    index[i] = last_index;
-    count[last_index]++;
-  }
-  begins.assign(count.size() + 1, 0);
-  std::partial_sum(count.begin(), count.end(), begins.begin() + 1);
-  std::vector<size_t> next(begins.begin(), begins.end() - 1);
-  std::vector<LayoutBlock> sorted(blocks.size());
-  for (size_t i = 0; i < blocks.size(); ++i) sorted[next[index[i]]++] = blocks[i];
-  return sorted;
-}
-
-// What of the block is drawn: hostile files have blocks that reach into the next one.
-uint64_t shownBytes(const Contents& contents, size_t i) {
-  const LayoutBlock& block = contents.blocks[i];
-  if (!contents.segment.valid() || i + 1 == contents.blocks.size()) return block.size_bytes;
-  return std::min(block.size_bytes, contents.blocks[i + 1].address - block.address);
-}
-
-// The free parts of an expandable segment, by page.
-class Pages {
- public:
-  Pages(const model::Trace& trace, const Contents& contents)
-      : base_(trace.segments.address[contents.segment.index()]),
-        page_bytes_(analysis::pageBytes(trace, contents.segment)) {
-    for (const LayoutBlock& block : contents.blocks) {
-      if (isLive(block)) continue;
-      free_.push_back({block.address - base_, block.address - base_ + block.size_bytes});
-    }
-  }
-
-  // Free bytes in the pages that the block [address, address + size) touches.
-  uint64_t freeAround(uint64_t address, uint64_t size_bytes) const {
-    uint64_t offset = address - base_;
-    uint64_t begin = offset / page_bytes_ * page_bytes_;
-    uint64_t last = offset + std::max<uint64_t>(size_bytes, 1) - 1;
-    uint64_t end = (last / page_bytes_ + 1) * page_bytes_;
-    uint64_t bytes = 0;
-    auto range = std::partition_point(free_.begin(), free_.end(),
-                                      [&](const Range& r) { return r.end <= begin; });
-    for (; range != free_.end() && range->begin < end; ++range) {
-      bytes += std::min(range->end, end) - std::max(range->begin, begin);
-    }
-    return bytes;
-  }
-
- private:
-  struct Range {
-    uint64_t begin;
-    uint64_t end;
-  };
-  uint64_t base_;
-  uint64_t page_bytes_;
-  std::vector<Range> free_;
-};
 
 class Builder {
  public:
@@ -108,13 +29,10 @@ class Builder {
     State state;
     Step steps = device_.device.steps();
     state.step = steps == 0 ? 0 : std::min(q_.step, steps - 1);
-    std::vector<size_t> begins;
-    blocks_ =
-        bySegment(analysis::blocksAt(trace_, device_.device, device_.live, state.step), begins);
-    for (size_t i = 0; i + 1 < begins.size(); ++i) {
-      std::span<const LayoutBlock> blocks(blocks_.data() + begins[i], begins[i + 1] - begins[i]);
-      contents_.push_back({blocks.front().segment, blocks});
-      segments_.push_back(describe(contents_.back()));
+    SegmentedLayout layout(analysis::blocksAt(trace_, device_.device, device_.live, state.step));
+    contents_ = layout.segments();
+    for (const SegmentContents& contents : contents_) {
+      segments_.push_back(describe(contents));
       state.sums.add(segments_.back().sums);
       state.widest_bytes = std::max(state.widest_bytes, segments_.back().span_bytes);
     }
@@ -135,7 +53,7 @@ class Builder {
   }
 
  private:
-  StateSegment describe(const Contents& contents) const {
+  StateSegment describe(const SegmentContents& contents) const {
     StateSegment described{.segment = contents.segment};
     SegmentSums& sums = described.sums;
     described.address = contents.blocks.front().address;
@@ -145,7 +63,7 @@ class Builder {
     }
     for (size_t i = 0; i < contents.blocks.size(); ++i) {
       const LayoutBlock& block = contents.blocks[i];
-      uint64_t bytes = shownBytes(contents, i);
+      uint64_t bytes = contents.bytesOf(i);
       sums.owned_bytes += bytes;
       described.span_bytes =
           contents.segment.valid() ? block.address + bytes - described.address : sums.owned_bytes;
@@ -250,20 +168,9 @@ class Builder {
     return groups;
   }
 
-  void addPins(const Contents& contents, StateSegment& described) const {
+  void addPins(const SegmentContents& contents, StateSegment& described) const {
     if (described.sums.pinned_bytes == 0) return;
-    bool expandable =
-        trace_.segments.kind[contents.segment.index()] == model::SegmentKind::kExpandable;
-    std::optional<Pages> pages;
-    if (expandable) pages.emplace(trace_, contents);
-    std::vector<Pin> pins;
-    for (size_t i = 0; i < contents.blocks.size(); ++i) {
-      const LayoutBlock& block = contents.blocks[i];
-      if (!isLive(block)) continue;
-      uint64_t bytes = shownBytes(contents, i);
-      uint64_t pinned = pages ? pages->freeAround(block.address, bytes) : described.sums.free_bytes;
-      if (pinned > 0) pins.push_back({block.allocation.value, bytes, pinned});
-    }
+    std::vector<Pin> pins = analysis::pinsOf(trace_, contents);
     described.pin_count = pins.size();
     size_t kept = std::min(pins.size(), kMostPins);
     // Those that pin most; where all pin the same, the smallest say most about the waste.
@@ -282,7 +189,7 @@ class Builder {
     // Each bar has one part at least, so a list of many bars cannot be bounded by merging.
     size_t most = std::max(q_.most_parts, shown_.size());
     for (uint32_t s = 0; s < shown_.size(); ++s) {
-      const Contents& contents = contents_[shown_[s]];
+      const SegmentContents& contents = contents_[shown_[s]];
       StatePart merged{.segment = s};
       uint64_t members = 0;
       uint64_t largest_bytes = 0;  // of the blocks of merged
@@ -328,10 +235,10 @@ class Builder {
     return true;
   }
 
-  StatePart partOf(const Contents& contents, size_t i) const {
+  StatePart partOf(const SegmentContents& contents, size_t i) const {
     const LayoutBlock& block = contents.blocks[i];
     StatePart part;
-    part.size_bytes = shownBytes(contents, i);
+    part.size_bytes = contents.bytesOf(i);
     if (!isLive(block)) {
       part.kind = PartKind::kFree;
       return part;
@@ -363,8 +270,7 @@ class Builder {
   const model::Trace& trace_;
   const analysis::DeviceAnalysis& device_;
   const StateQuestion& q_;
-  std::vector<LayoutBlock> blocks_;
-  std::vector<Contents> contents_;
+  std::vector<SegmentContents> contents_;
   std::vector<StateSegment> segments_;  // same order as contents_
   std::vector<uint32_t> shown_;
 };

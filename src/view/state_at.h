@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "analysis/analysed_trace.h"
+#include "analysis/pinned.h"
 #include "view/filter_set.h"
 #include "view/mark_set.h"
 
@@ -38,12 +39,7 @@ struct StateQuestion {
   const FilterSet* filter = nullptr;
 };
 
-// A live block that keeps free memory of its segment from being returned.
-struct Pin {
-  uint32_t row = 0;          // of trace.allocations
-  uint64_t block_bytes = 0;  // inside the segment
-  uint64_t pins_bytes = 0;   // free bytes in its segment (expandable: in its pages)
-};
+using analysis::Pin;
 
 struct SegmentSums {
   uint64_t owned_bytes = 0;  // live + free

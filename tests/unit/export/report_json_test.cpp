@@ -24,8 +24,8 @@ constexpr uint64_t kA = 0x7f0000000000;
 model::Trace everything() {
   TraceBuilder b;
   b.time(1000).segmentAlloc(kA, 20 * kMiB).stack({"f@/home/me/a.py:1", "g@/home/me/b.py:2"});
-  b.alloc(kA, 5 * kMiB).oom(kMiB, 40 * kMiB).free(kA + 10 * kMiB, 512);
-  b.annotation("forward", 1000, 1002);
+  b.alloc(kA, 5 * kMiB).oom(kMiB, 40 * kMiB).oom(900 * kMiB, 40 * kMiB).free(kA + 10 * kMiB, 512);
+  b.annotation("forward", 1000, 1003);
   b.finalSegment(kA, 20 * kMiB).block(5 * kMiB, BlockState::kActiveAllocated, 5 * kMiB);
   b.block(15 * kMiB, BlockState::kInactive);
   b.settings().present = true;

@@ -35,11 +35,18 @@ bool says(const Told& told, const std::string& text) {
 
 TEST(Story, ComparedSizesShareAUnit) {
   TraceBuilder b;
-  b.oom(3842 * kMiB, 4008 * kMiB);
+  b.segmentAlloc(kA, 900 * kMiB).alloc(kA + 700 * kMiB, 200 * kMiB).oom(3842 * kMiB, 4008 * kMiB);
   Told told = tell(b);
   EXPECT_EQ(told.story.kind, Story::Kind::kOom);
-  EXPECT_EQ(told.story.headline, "4,008 MiB were asked for, 3,842 MiB were left.");
-  EXPECT_TRUE(says(told, "The driver was 166 MiB short."));
+  EXPECT_EQ(told.story.headline,
+            "4,008 MiB were asked for, 3,842 MiB were left. 700 MiB lay free inside segments.");
+  EXPECT_TRUE(says(told,
+                   "Fragmentation: 700 MiB lay free in one piece, and 3,842 MiB at the "
+                   "driver: together enough, but no piece alone."));
+  EXPECT_TRUE(says(told, "For a new segment 166 MiB were missing."));
+  EXPECT_TRUE(says(told,
+                   "200 MiB live + 700 MiB free inside segments + 3,842 MiB at the driver = "
+                   "4,742 MiB"));
 }
 
 TEST(Story, OneNumberKeepsItsUnitWhereverItStands) {
@@ -47,8 +54,31 @@ TEST(Story, OneNumberKeepsItsUnitWhereverItStands) {
   b.oom(91 * kMiB, 5063 * kMiB);
   Told told = tell(b);
   EXPECT_EQ(told.story.headline, "5,063 MiB were asked for, 91.0 MiB were left.");
-  EXPECT_TRUE(says(told, "The driver was 4,972 MiB short.")) << told.text;
+  EXPECT_TRUE(says(told, "Capacity: with every free byte in one piece 4,972 MiB would still"))
+      << told.text;
   EXPECT_EQ(told.story.findings.at(0).unit, base::ByteUnit::kMiB);
+}
+
+TEST(Story, SaysWhoPinsAndWhatToTry) {
+  TraceBuilder b;
+  b.stack({"step@/home/me/optimizer.py:88"});
+  for (uint64_t i = 0; i < 12; ++i) {
+    b.segmentAlloc(kA + i * kGiB, 200 * kMiB).alloc(kA + i * kGiB, 2 * kMiB);
+  }
+  b.oom(100 * kMiB, 300 * kMiB);
+  Told told = tell(b);
+  EXPECT_TRUE(says(told,
+                   "12 blocks of 2.0 MiB from optimizer.py:88 step keep 2.32 GiB from being "
+                   "returned."))
+      << told.text;
+  ASSERT_FALSE(told.story.advice.empty());
+  EXPECT_EQ(told.story.advice[0].kind, analysis::AdviceKind::kExpandable);
+}
+
+TEST(Story, AnUnknownRequestGetsNoVerdict) {
+  TraceBuilder b;
+  b.oom(100 * kMiB, model::kUnknownBytes);
+  EXPECT_TRUE(says(tell(b), "No verdict: the file does not say how much was asked for."));
 }
 
 TEST(Story, WhatHasNoStackIsNotPassedOver) {
@@ -117,7 +147,8 @@ TEST(Story, NothingLeftIsSaidInWords) {
 TEST(Story, ALimitOfTheProcess) {
   TraceBuilder b;
   b.oom(5 * kGiB, 4 * kGiB);
-  EXPECT_TRUE(says(tell(b), "The driver had enough; a limit of the process refused."));
+  EXPECT_TRUE(
+      says(tell(b), "A limit of the process: the driver had 5,120 MiB and 4,096 MiB were wanted."));
 }
 
 TEST(Story, OneSegmentIsOneSegment) {

@@ -344,14 +344,35 @@ TEST_F(ApplicationTest, RefusesQuestionsThatMakeNoSense) {
 TEST_F(ApplicationTest, EveryGetRouteAnswersForEveryFile) {
   for (int file : {0, 1}) {
     for (const Route& route : routes()) {
-      if (route.method != Method::kGet || route.path == "hit") continue;
+      if (route.method != Method::kGet || route.path == "hit" || route.path == "oom") {
+        continue;  // ask for what not every file has
+      }
       Response response = get("api/" + std::string(route.path) +
                               "?x0=0&x1=100&columns=32&y0=0&y1=1e8&px=1e5&step=3&y=1&id=0&"
-                              "direction=up&x=3&q=f&frame=0&at=5&rows=9&file=" +
+                              "direction=up&x=3&q=f&frame=0&at=5&rows=9&bytes=512&file=" +
                               std::to_string(file));
       EXPECT_EQ(response.status, 200) << route.path << ": " << response.body;
     }
   }
+}
+
+TEST_F(ApplicationTest, ExplainsAnOutOfMemoryEvent) {
+  json oom = getJson("api/oom?device=0&step=5");
+  EXPECT_EQ(oom["step"], 5);
+  EXPECT_EQ(oom["requested_bytes"], 100 * kMiB);
+  EXPECT_EQ(oom["verdict"]["rows"][0]["verdict"], "capacity");
+  EXPECT_EQ(oom["verdict"]["rows"][0]["bytes"], 41 * kMiB);  // 100 − 56 − 3
+  EXPECT_EQ(oom["verdict"]["sum"]["difference_bytes"], 0);
+  EXPECT_EQ(oom["pieces"]["total"], 2);
+  EXPECT_EQ(oom["pieces"]["rows"][0]["size_bytes"], 52 * kMiB);
+  EXPECT_EQ(oom["pieces"]["rows"][0]["whole_segment"], false);
+  EXPECT_EQ(oom["verdict"]["pinned"]["rows"][0]["alone_bytes"], 56 * kMiB);
+  EXPECT_EQ(oom["advice"][0]["kind"], "no_setting_helps");
+  EXPECT_EQ(oom["fit_curve"][0][0], 512);
+  json error = json::parse(get("api/oom?device=0&step=3").body)["error"];
+  EXPECT_EQ(error["what"], "Step 3 is no out-of-memory event");
+  EXPECT_EQ(get("api/oom?device=0").status, 400);
+  EXPECT_EQ(get("api/oom?device=0&step=4294967295").status, 400);
 }
 
 TEST_F(ApplicationTest, ServesThePageOrSaysHowToBuildIt) {

@@ -1,5 +1,7 @@
 // What a link carries: every choice of the page that somebody else shall see as well.
+
 import type { LegendBy } from "../api/contract";
+import type { Arena } from "../api/frag";
 import type { StateSort } from "../api/layout";
 import type { Hue } from "../api/map";
 
@@ -87,6 +89,10 @@ export interface PageState {
   sandwich: number | null;
   /** frame ids from the outside to the node that fills the width */
   zoom: readonly number[];
+  /** Fragmentation: whose shape is scored */
+  arena: Arena;
+  /** Fragmentation: the size of a request in bytes; null: what ran out of memory, or a usual one */
+  fit: number | null;
   table: TableName;
   /** null: as the table likes it */
   sort: Sort | null;
@@ -146,6 +152,8 @@ export const START: PageState = {
   find: "",
   sandwich: null,
   zoom: [],
+  arena: "reserved",
+  fit: null,
   table: "allocations",
   sort: null,
   rank: "file",

@@ -36,6 +36,8 @@ const FULL: PageState = {
   find: "loss",
   sandwich: 12,
   zoom: [4, 0, 17],
+  arena: "address",
+  fit: 67108864,
   table: "stacks",
   sort: { column: "peak_bytes", down: true },
   rank: "difference",

@@ -3,6 +3,7 @@
 //
 //   #timeline?file=0&dev=1&x=2450,3394&axis=step&colour=stack&sel=812&q=linear
 import { LEGENDS, type LegendBy } from "../api/contract";
+import { ARENAS, type Arena } from "../api/frag";
 import { frozen } from "../api/frozen";
 import { STATE_SORTS, type StateSort } from "../api/layout";
 import { HUES, type Hue } from "../api/map";
@@ -133,6 +134,8 @@ const READERS: Record<string, (text: string) => unknown> = {
   find: short,
   sandwich: natural,
   zoom: path,
+  arena: oneOf(ARENAS),
+  fit: natural,
   table: oneOf(TABLES),
   sort,
   rank: oneOf(LANE_SORTS),
@@ -196,6 +199,8 @@ export function parseHash(hash: string, views: readonly string[]): PageState {
     find: read<string>("find") ?? START.find,
     sandwich: read<number>("sandwich"),
     zoom: read<readonly number[]>("zoom") ?? START.zoom,
+    arena: read<Arena>("arena") ?? START.arena,
+    fit: read<number>("fit"),
     table: read<TableName>("table") ?? START.table,
     sort: read<Sort>("sort"),
     rank: read<LaneSort>("rank") ?? START.rank,
@@ -260,6 +265,8 @@ export function formatHash(wanted: PageState): string {
   if (state.find !== "") query.set("find", state.find);
   if (state.sandwich !== null) query.set("sandwich", String(state.sandwich));
   if (state.zoom.length > 0) query.set("zoom", state.zoom.join("."));
+  if (state.arena !== START.arena) query.set("arena", state.arena);
+  if (state.fit !== null) query.set("fit", String(state.fit));
   if (state.table !== START.table) query.set("table", state.table);
   if (state.sort) query.set("sort", `${state.sort.down ? "-" : ""}${state.sort.column}`);
   if (state.rank !== START.rank) query.set("rank", state.rank);

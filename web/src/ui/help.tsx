@@ -47,6 +47,13 @@ const GROUPS: readonly { title: string; keys: readonly [string, readonly string[
     ],
   },
   {
+    title: "Fragmentation",
+    keys: [
+      ["Previous, next event", ["←", "→"]],
+      ["Reserved or address space", ["g"]],
+    ],
+  },
+  {
     title: "Diff",
     keys: [
       ["Next, previous row", ["↑", "↓"]],

@@ -6,6 +6,7 @@ import { LANES_VIEW } from "../state/lanes";
 import type { IconName } from "../ui/icons";
 import { DiffView } from "./diff/diff_view";
 import { FlameView } from "./flame/flame_view";
+import { FragView } from "./frag/frag_view";
 import { LanesView } from "./lanes/lanes_view";
 import { severalLanes } from "./lanes/model";
 import { MapView } from "./map/map_view";
@@ -87,6 +88,16 @@ const ALL: readonly View[] = [
     needsDevice: true,
     offered: () => severalLanes.value,
     component: LanesView,
+  },
+  {
+    name: "fragmentation",
+    title: "Fragmentation",
+    group: "Explain",
+    icon: "frag",
+    docked: false,
+    needsDevice: true,
+    unfiltered: true,
+    component: FragView,
   },
   {
     name: "diff",

@@ -1,0 +1,255 @@
+#include "analysis/oom_verdict.h"
+
+#include <algorithm>
+#include <array>
+
+#include "model/block_layout.h"
+#include "model/block_size.h"
+
+namespace tidegauge::analysis {
+namespace {
+
+uint64_t minusOrZero(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
+
+// Sums of a hostile file may be any number.
+uint64_t plus(uint64_t a, uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
+
+uint64_t wholeBlocks(uint64_t bytes) {
+  if (bytes > model::kMostRequestBytes) return bytes;
+  return std::max(model::kMinBlockBytes, (bytes + model::kMinBlockBytes - 1) /
+                                             model::kMinBlockBytes * model::kMinBlockBytes);
+}
+
+// The least request that the allocator rounds to these bytes.
+uint64_t leastRequest(const AllocatorRules& rules, uint64_t rounded_bytes) {
+  if (rounded_bytes <= model::kMinBlockBytes) return 1;
+  return std::min(rules.largestRequest(rounded_bytes - 1) + 1, rounded_bytes);
+}
+
+class Judge {
+ public:
+  Judge(const AnalysedTrace& analysed, const DeviceAnalysis& device, const OomReport& oom,
+        const VerdictOptions& options)
+      : trace_(analysed.trace),
+        device_(device),
+        oom_(oom),
+        layout_(blocksAt(analysed.trace, device.device, device.live, oom_.step)),
+        v_{.step = oom_.step, .free = freeBlocks(analysed.trace, layout_)} {
+    v_.total_bytes = options.total_bytes;
+    v_.least_total_bytes = std::max({device.totals.peakReserved().bytes, options.seen_ceiling_bytes,
+                                     oom.ceilingBytes().value_or(0)});
+  }
+
+  OomVerdict judge() {
+    measure();
+    findKey();
+    lookBefore();
+    findLastPhase();
+    bool rules_known = device_.device.kind == model::DeviceKind::kGpu;
+    if (v_.request_bytes && rules_known) addRows();
+    std::stable_sort(v_.rows.begin(), v_.rows.end(),
+                     [](const VerdictRow& a, const VerdictRow& b) { return a.bytes > b.bytes; });
+    return std::move(v_);
+  }
+
+ private:
+  void measure() {
+    v_.request_bytes = oom_.requested_bytes;
+    v_.driver_bytes = oom_.device_free_bytes;
+    v_.reserved_bytes = oom_.totals.reserved_bytes;
+    for (const SegmentContents& contents : layout_.segments()) {
+      for (size_t i = 0; i < contents.blocks.size(); ++i) {
+        const LayoutBlock& block = contents.blocks[i];
+        if (!isLive(block)) continue;
+        uint64_t bytes = contents.bytesOf(i);
+        (contents.segment.valid() ? v_.live_bytes : v_.outside_bytes) += bytes;
+        v_.uncertain_bytes += model::blockSlackBytes(trace_, block.allocation.index());
+        v_.rounding_bytes += minusOrZero(bytes, wholeBlocks(block.requested_bytes));
+      }
+    }
+    v_.pinned = pinnedBy(trace_, layout_);
+    v_.free_bytes = v_.free.bytes;
+  }
+
+  void findKey() {
+    uint64_t event = device_.device.event_begin + oom_.step;
+    model::PoolId pool(0);
+    if (!trace_.events.pool.empty() && trace_.events.pool[event].valid()) {
+      pool = trace_.events.pool[event];
+      v_.pool_recorded = true;
+    }
+    v_.key = v_.free.keyFor(v_.request_bytes.value_or(0), pool, trace_.events.stream[event]);
+    if (!v_.request_bytes) return;
+    uint64_t request = *v_.request_bytes;
+    v_.wanted_bytes = driverBytes(v_.free, request, v_.key.pool, v_.key.stream);
+    v_.least_request_bytes = wholeBlocks(leastRequest(v_.free.rules, request));
+  }
+
+  void lookBefore() {
+    v_.before = oom_.totals;
+    v_.free_before_bytes = v_.free_bytes;
+    if (oom_.first_step == 0 || oom_.first_step == oom_.step) return;
+    v_.before_step = oom_.first_step - 1;
+    v_.before = device_.totals.at(*v_.before_step);
+    FreeParts parts =
+        freeParts(trace_, blocksAt(trace_, device_.device, device_.live, *v_.before_step));
+    v_.free_before_bytes = parts.bytes;
+  }
+
+  void findLastPhase() {
+    const Phase* inner = nullptr;
+    for (const Phase& phase : device_.phases) {
+      if (phase.begin_step > v_.step) break;
+      if (v_.step < phase.end_step && (inner == nullptr || phase.depth >= inner->depth)) {
+        inner = &phase;
+      }
+    }
+    if (inner == nullptr) return;
+    std::vector<uint32_t> born;
+    for (const LayoutBlock& block : layout_.blocks()) {
+      if (!isLive(block)) continue;
+      uint32_t row = block.allocation.value;
+      bool seen = trace_.allocations.has(row, model::kAllocSeen);
+      if (seen && trace_.allocations.first_step[row] >= inner->begin_step) born.push_back(row);
+    }
+    LastPhase& last = v_.last_phase.emplace();
+    last.annotation = inner->annotation;
+    last.begin_step = inner->begin_step;
+    last.blocks = born.size();
+    std::vector<StackGroup> groups = groupByStack(trace_, born);
+    for (const StackGroup& group : groups) last.live_bytes += group.block_bytes;
+    if (!groups.empty()) {
+      last.stack = groups[0].stack;
+      last.stack_bytes = groups[0].block_bytes;
+    }
+  }
+
+  void addRows() {
+    uint64_t request = *v_.request_bytes;
+    const FreeBlock* fitting = fit(v_.free, request, v_.key.pool, v_.key.stream);
+    if (fitting != nullptr) add(Verdict::kFlaw, fitting->size_bytes, v_.uncertain_bytes == 0);
+
+    uint64_t elsewhere = 0;
+    uint64_t rounded = v_.free.rules.roundedBytes(request);
+    for (const FreeList& list : v_.free.lists) {
+      if (list.key == v_.key) continue;
+      for (const FreeBlock& block : list.blocks) {
+        if (block.size_bytes >= rounded) elsewhere += block.size_bytes;
+      }
+    }
+    if (elsewhere > 0) add(Verdict::kOtherPool, elsewhere, v_.uncertain_bytes == 0);
+
+    bool driver_had_it = v_.driver_bytes && *v_.driver_bytes >= *v_.wanted_bytes;
+    if (driver_had_it) {
+      add(Verdict::kCap, *v_.driver_bytes, true);
+      boundCap();
+    }
+    // Unknown bytes of the driver may be 0: what holds then, holds.
+    uint64_t could_have = plus(v_.free_bytes, v_.driver_bytes.value_or(0));
+    bool bytes_were_there = could_have >= request;
+    uint64_t pieces = v_.free_bytes - std::min(v_.free_bytes, elsewhere);
+    if (bytes_were_there && !driver_had_it && fitting == nullptr &&
+        (pieces > 0 || elsewhere == 0)) {
+      add(Verdict::kFragmentation, pieces,
+          could_have - v_.free_bytes + minusOrZero(v_.free_bytes, v_.uncertain_bytes) >= request);
+    }
+    if (!bytes_were_there && v_.driver_bytes) {
+      // Without the waste inside blocks, and with the request not rounded up either.
+      uint64_t saved = plus(v_.rounding_bytes, request - std::min(request, v_.least_request_bytes));
+      bool waste = saved >= request - could_have;
+      if (waste) {
+        add(Verdict::kWaste, saved, true);
+      } else {
+        add(Verdict::kCapacity, request - could_have, true);
+      }
+    }
+    if (v_.driver_bytes && !driver_had_it) addOthers(request, could_have);
+  }
+
+  // Who else? With the device's size told, whatever is not this allocator's; a context and its
+  // libraries are no reason, so a tenth of the device must be gone. Without it, what this process
+  // could have had at another time and could not have now.
+  void addOthers(uint64_t request, uint64_t could_have) {
+    uint64_t ceiling = *v_.ceilingBytes();
+    uint64_t total = v_.total_bytes.value_or(v_.least_total_bytes);
+    uint64_t other = minusOrZero(total, ceiling);
+    uint64_t lacking = could_have < request ? request - could_have : v_.missingBytes().value_or(0);
+    bool fits = plus(plus(v_.live_bytes, v_.outside_bytes), request) <= total;
+    bool large = v_.total_bytes ? other > total / 10 : other > 0;
+    if (fits && large && other >= lacking) add(Verdict::kOthers, other, true);
+  }
+
+  void boundCap() {
+    CapBounds cap;
+    cap.least_bytes = device_.totals.span(0, v_.step + 1).reserved_max;
+    cap.least_bytes = std::max(cap.least_bytes, device_.totals.initial().reserved_bytes);
+    // The limit is tested against the size of a whole segment, also where pages would be mapped.
+    cap.below_bytes = plus(v_.reserved_bytes, v_.free.rules.segmentBytes(*v_.request_bytes));
+    uint64_t needed = plus(v_.live_bytes, *v_.request_bytes);
+    if (plus(needed, v_.uncertain_bytes) <= cap.least_bytes) cap.would_fit = true;
+    if (needed >= cap.below_bytes) cap.would_fit = false;
+    v_.cap = cap;
+  }
+
+  void add(Verdict verdict, uint64_t bytes, bool certain) {
+    v_.rows.push_back({verdict, bytes, certain});
+  }
+
+  const model::Trace& trace_;
+  const DeviceAnalysis& device_;
+  const OomReport& oom_;
+  SegmentedLayout layout_;
+  OomVerdict v_;
+};
+
+}  // namespace
+
+std::string_view name(Verdict verdict) {
+  constexpr std::array<std::string_view, 7> kNames = {
+      "fragmentation", "other_pool", "capacity", "internal_waste", "others", "cap", "flaw"};
+  return kNames[static_cast<size_t>(verdict)];
+}
+
+std::optional<uint64_t> OomVerdict::ceilingBytes() const {
+  if (!driver_bytes) return std::nullopt;
+  return plus(reserved_bytes, *driver_bytes);
+}
+
+std::optional<uint64_t> OomVerdict::otherBytes() const {
+  std::optional<uint64_t> ceiling = ceilingBytes();
+  if (!total_bytes || !ceiling || *total_bytes < *ceiling) return std::nullopt;
+  return *total_bytes - *ceiling;
+}
+
+std::optional<uint64_t> OomVerdict::missingBytes() const {
+  if (!wanted_bytes || !driver_bytes || *driver_bytes >= *wanted_bytes) return std::nullopt;
+  return *wanted_bytes - *driver_bytes;
+}
+
+int64_t OomVerdict::differenceBytes() const {
+  return static_cast<int64_t>(reserved_bytes - (live_bytes + free_bytes));
+}
+
+const VerdictRow* OomVerdict::find(Verdict verdict) const {
+  auto row = std::find_if(rows.begin(), rows.end(),
+                          [&](const VerdictRow& r) { return r.verdict == verdict; });
+  return row == rows.end() ? nullptr : &*row;
+}
+
+uint64_t OomVerdict::lackingBytes() const {
+  if (!request_bytes || !driver_bytes) return 0;
+  return minusOrZero(*request_bytes, plus(free_bytes, *driver_bytes));
+}
+
+uint64_t largestCeiling(const std::vector<OomReport>& ooms) {
+  uint64_t largest = 0;
+  for (const OomReport& oom : ooms) largest = std::max(largest, oom.ceilingBytes().value_or(0));
+  return largest;
+}
+
+OomVerdict verdictOf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
+                     const OomReport& oom, const VerdictOptions& options) {
+  return Judge(analysed, device, oom, options).judge();
+}
+
+}  // namespace tidegauge::analysis

@@ -1,0 +1,242 @@
+#include "export/oom_json.h"
+
+#include <algorithm>
+
+#include "base/format.h"
+#include "export/oom_story.h"
+#include "export/pool_names.h"
+#include "export/story_json.h"
+
+namespace tidegauge::exporting {
+namespace {
+
+using analysis::AnalysedTrace;
+using analysis::OomVerdict;
+using nlohmann::json;
+
+constexpr size_t kMostPinRows = 20;
+constexpr size_t kMostPageRows = 100;
+constexpr size_t kMostLists = 200;  // free lists: a hostile file may have any number of streams
+constexpr size_t kMostPieces = 200;
+constexpr size_t kFitPoints = 160;
+
+json orNull(std::optional<uint64_t> number) { return number ? json(*number) : json(); }
+
+json keyJson(const model::Trace& trace, const analysis::FreeListKey& key) {
+  bool known = key.stream.valid() && key.stream.index() < trace.streams.size();
+  return {{"size_class", key.small ? "small" : "large"},
+          {"pool", poolName(trace, key.pool)},
+          {"stream", known ? json(trace.streams[key.stream.index()].raw) : json()}};
+}
+
+json sumJson(const OomVerdict& v) {
+  return {{"live_bytes", v.live_bytes},
+          {"free_bytes", v.free_bytes},
+          {"driver_bytes", orNull(v.driver_bytes)},
+          {"other_bytes", orNull(v.otherBytes())},
+          {"reserved_bytes", v.reserved_bytes},
+          {"ceiling_bytes", orNull(v.ceilingBytes())},
+          {"total_bytes", orNull(v.total_bytes)},
+          {"least_total_bytes", v.least_total_bytes},
+          {"outside_bytes", v.outside_bytes},
+          {"difference_bytes", v.differenceBytes()}};
+}
+
+json rowsJson(const OomVerdict& v) {
+  std::vector<Sentence> sentences = verdictSentences(v);
+  json rows = json::array();
+  for (size_t i = 0; i < v.rows.size(); ++i) {
+    rows.push_back({{"verdict", analysis::name(v.rows[i].verdict)},
+                    {"bytes", v.rows[i].bytes},
+                    {"certain", v.rows[i].certain},
+                    {"text", clean(plainText(sentences[i].parts))}});
+  }
+  return rows;
+}
+
+json capJson(const OomVerdict& v) {
+  if (!v.cap) return nullptr;
+  return {{"least_bytes", v.cap->least_bytes},
+          {"below_bytes", v.cap->below_bytes},
+          {"would_fit", v.cap->would_fit ? json(*v.cap->would_fit) : json()}};
+}
+
+json phaseJson(const AnalysedTrace& analysed, const OomVerdict& v) {
+  if (!v.last_phase) return nullptr;
+  const analysis::LastPhase& last = *v.last_phase;
+  const model::Trace& trace = analysed.trace;
+  return {{"name", clean(trace.strings.text(trace.annotations.name[last.annotation]))},
+          {"begin_step", last.begin_step},
+          {"live_bytes", last.live_bytes},
+          {"blocks", last.blocks},
+          {"stack_id", last.stack.valid() ? json(last.stack.value) : json()},
+          {"label", clean(analysed.labels.label(last.stack))},
+          {"stack_bytes", last.stack_bytes}};
+}
+
+json pinRowJson(const AnalysedTrace& analysed, const analysis::StackPins& pins) {
+  const model::Trace& trace = analysed.trace;
+  bool born = trace.allocations.has(pins.oldest_row, model::kAllocSeen);
+  return {{"stack_id", pins.stack.valid() ? json(pins.stack.value) : json()},
+          {"label", clean(analysed.labels.label(pins.stack))},
+          {"caller", clean(analysed.labels.caller(pins.stack))},
+          {"slot", analysed.labels.colourSlot(pins.stack)},
+          {"alone_bytes", pins.alone_bytes},
+          {"shared_bytes", pins.shared_bytes},
+          {"blocks", pins.blocks},
+          {"block_bytes", pins.block_bytes},
+          {"smallest_bytes", pins.smallest_bytes},
+          {"largest_bytes", pins.largest_bytes},
+          {"segments", pins.segments},
+          {"oldest_allocation_id", pins.oldest_row},
+          {"oldest_step", born ? json(trace.allocations.first_step[pins.oldest_row]) : json()},
+          {"smallest_allocation_id", pins.smallest_row}};
+}
+
+json pinnedJson(const AnalysedTrace& analysed, const analysis::Pinned& pinned, size_t most) {
+  json rows = json::array();
+  for (const analysis::StackPins& pins : pinned.stacks) {
+    if (rows.size() == most) break;
+    rows.push_back(pinRowJson(analysed, pins));
+  }
+  return {{"pinned_bytes", pinned.pinned_bytes},
+          {"releasable_bytes", pinned.releasable_bytes},
+          {"shared_bytes", pinned.shared_bytes},
+          {"by_nobody_bytes", pinned.by_nobody_bytes},
+          {"segments", pinned.segments},
+          {"stacks", pinned.stacks.size()},
+          {"rows", rows}};
+}
+
+// Those that hold most first; a list without segments does not exist.
+json servableJson(const AnalysedTrace& analysed, const OomVerdict& v) {
+  std::vector<const analysis::FreeList*> lists;
+  for (const analysis::FreeList& list : v.free.lists) lists.push_back(&list);
+  std::stable_sort(lists.begin(), lists.end(), [](const auto* a, const auto* b) {
+    return a->reserved_bytes > b->reserved_bytes;
+  });
+  if (lists.size() > kMostLists) lists.resize(kMostLists);
+  json rows = json::array();
+  for (const analysis::FreeList* list : lists) {
+    json row = keyJson(analysed.trace, list->key);
+    row["own"] = list->key == v.key;
+    row["segments"] = list->segments;
+    row["reserved_bytes"] = list->reserved_bytes;
+    row["live_bytes"] = list->live_bytes;
+    row["free_bytes"] = list->bytes;
+    row["pieces"] = list->blocks.size();
+    row["largest_piece_bytes"] = list->largestBytes();
+    row["largest_request_bytes"] = analysis::largestRequest(v.free.rules, *list);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+json verdictWith(const AnalysedTrace& analysed, const OomVerdict& v, size_t most_pins) {
+  return {{"rows", rowsJson(v)},
+          {"sum", sumJson(v)},
+          {"wanted_bytes", orNull(v.wanted_bytes)},
+          {"missing_bytes", orNull(v.missingBytes())},
+          {"from", keyJson(analysed.trace, v.key)},
+          {"pool_recorded", v.pool_recorded},
+          {"before_step", v.before_step ? json(*v.before_step) : json()},
+          {"reserved_before_bytes", v.before.reserved_bytes},
+          {"active_before_bytes", v.before.active_bytes},
+          {"free_before_bytes", v.free_before_bytes},
+          {"uncertain_bytes", v.uncertain_bytes},
+          {"rounding_bytes", v.rounding_bytes},
+          {"least_request_bytes", v.request_bytes ? json(v.least_request_bytes) : json()},
+          {"lacking_bytes", v.lackingBytes()},
+          {"cap", capJson(v)},
+          {"last_phase", phaseJson(analysed, v)},
+          {"pinned", pinnedJson(analysed, v.pinned, most_pins)},
+          {"servable", servableJson(analysed, v)}};
+}
+
+// The largest free parts, wherever they lie.
+json piecesJson(const AnalysedTrace& analysed, const OomVerdict& v) {
+  struct Piece {
+    const analysis::FreeList* list;
+    const analysis::FreeBlock* block;
+  };
+  std::vector<Piece> pieces;
+  for (const analysis::FreeList& list : v.free.lists) {
+    for (const analysis::FreeBlock& block : list.blocks) pieces.push_back({&list, &block});
+  }
+  size_t shown = std::min(pieces.size(), kMostPieces);
+  std::partial_sort(pieces.begin(), pieces.begin() + static_cast<ptrdiff_t>(shown), pieces.end(),
+                    [](const Piece& a, const Piece& b) {
+                      if (a.block->size_bytes != b.block->size_bytes)
+                        return a.block->size_bytes > b.block->size_bytes;
+                      return a.block->address < b.block->address;
+                    });
+  json rows = json::array();
+  for (size_t i = 0; i < shown; ++i) {
+    json row = keyJson(analysed.trace, pieces[i].list->key);
+    row["own"] = pieces[i].list->key == v.key;
+    row["segment_id"] = pieces[i].block->segment.value;
+    row["address"] = base::hexAddress(pieces[i].block->address);
+    row["size_bytes"] = pieces[i].block->size_bytes;
+    row["whole_segment"] = pieces[i].block->whole_segment;
+    rows.push_back(std::move(row));
+  }
+  return {{"total", v.free.count}, {"largest_bytes", v.free.largest_bytes}, {"rows", rows}};
+}
+
+}  // namespace
+
+json verdictJson(const AnalysedTrace& analysed, const OomVerdict& verdict) {
+  return verdictWith(analysed, verdict, kMostPinRows);
+}
+
+json adviceJson(const std::vector<analysis::Advice>& advice) {
+  constexpr const char* kUnits[] = {"bytes", "count", "step"};
+  json rows = json::array();
+  for (const analysis::Advice& one : advice) {
+    json evidence = json::array();
+    for (const analysis::Evidence& e : one.evidence) {
+      evidence.push_back({{"name", e.name},
+                          {"value", e.value},
+                          {"unit", kUnits[static_cast<size_t>(e.unit)]},
+                          {"source", clean(e.source)}});
+    }
+    rows.push_back({{"kind", analysis::name(one.kind)},
+                    {"text", clean(one.text)},
+                    {"setting", one.setting.empty() ? json() : json(one.setting)},
+                    {"step", one.step ? json(*one.step) : json()},
+                    {"evidence", evidence}});
+  }
+  return rows;
+}
+
+json oomPageJson(const AnalysedTrace& analysed, const analysis::DeviceAnalysis& device,
+                 const analysis::OomReport& oom, const analysis::VerdictOptions& options) {
+  OomVerdict v = analysis::verdictOf(analysed, device, oom, options);
+  json phases = json::array();
+  for (uint32_t row : analysis::phasesAt(device.phases, oom.step)) {
+    phases.push_back(clean(analysed.trace.strings.text(analysed.trace.annotations.name[row])));
+  }
+  json curve = json::array();
+  for (const analysis::FitPoint& point : analysis::fitCurve(v.free, kFitPoints)) {
+    curve.push_back({point.request_bytes, point.fitting_lists, point.stranded_bytes});
+  }
+  return {{"step", oom.step},
+          {"requested_bytes", orNull(oom.requested_bytes)},
+          {"device_free_bytes", orNull(oom.device_free_bytes)},
+          {"given_back_bytes", oom.given_back_bytes},
+          {"given_back_segments", oom.given_back_segments},
+          {"mapped_in_vain_bytes", oom.mapped_bytes},
+          {"waited_for", oom.completed},
+          {"stack_id", oom.stack.valid() ? json(oom.stack.value) : json()},
+          {"label", clean(analysed.labels.label(oom.stack))},
+          {"caller", clean(analysed.labels.caller(oom.stack))},
+          {"phases", phases},
+          {"sentences", sentencesJson(verdictSentences(v))},
+          {"sum_sentence", sentencesJson({sumSentence(v)})[0]},
+          {"verdict", verdictWith(analysed, v, kMostPageRows)},
+          {"pieces", piecesJson(analysed, v)},
+          {"fit_curve", curve},
+          {"advice", adviceJson(analysis::adviceOn(analysed, device, v))}};
+}
+
+}  // namespace tidegauge::exporting

@@ -1,0 +1,20 @@
+// Verdicts, who pins memory and advice as JSON: docs/json.md and docs/formats/page-api.md.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "analysis/advice.h"
+
+namespace tidegauge::exporting {
+
+nlohmann::json verdictJson(const analysis::AnalysedTrace& analysed,
+                           const analysis::OomVerdict& verdict);
+nlohmann::json adviceJson(const std::vector<analysis::Advice>& advice);
+
+// What the page asks about one event: `verdict` with more rows, sentences, pieces and advice.
+nlohmann::json oomPageJson(const analysis::AnalysedTrace& analysed,
+                           const analysis::DeviceAnalysis& device, const analysis::OomReport& oom,
+                           const analysis::VerdictOptions& options);
+
+}  // namespace tidegauge::exporting

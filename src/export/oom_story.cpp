@@ -1,0 +1,218 @@
+#include "export/oom_story.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/format.h"
+#include "base/sizes.h"
+
+namespace tidegauge::exporting {
+namespace {
+
+using analysis::OomVerdict;
+using analysis::Verdict;
+using base::humanBytes;
+using base::inOneUnit;
+using base::inUnit;
+using base::pieces;
+using base::withCommas;
+
+using Parts = std::vector<Part>;
+
+Part plain(std::string text) { return {std::move(text), Part::Style::kPlain}; }
+Part strong(std::string text) { return {std::move(text), Part::Style::kStrong}; }
+Part code(std::string text) { return {std::move(text), Part::Style::kCode}; }
+
+Link stateAt(analysis::Step step) { return {"state", "State", {{"at", std::to_string(step)}}}; }
+
+void append(Parts& parts, Parts more) {
+  parts.insert(parts.end(), std::make_move_iterator(more.begin()),
+               std::make_move_iterator(more.end()));
+}
+
+// Of the headline, so that a size reads the same wherever it stands.
+std::optional<base::ByteUnit> unitOf(const OomVerdict& v) {
+  return base::sharedUnit({v.request_bytes.value_or(0), v.driver_bytes.value_or(0), v.free_bytes});
+}
+
+Parts onFragmentation(const OomVerdict& v, uint64_t in_pieces) {
+  std::optional<base::ByteUnit> unit = unitOf(v);
+  std::array<std::string, 4> sizes = {inUnit(in_pieces, unit), inUnit(v.free.largest_bytes, unit),
+                                      inUnit(v.driver_bytes.value_or(0), unit),
+                                      inUnit(v.missingBytes().value_or(0), unit)};
+  Parts parts;
+  if (in_pieces == 0) {
+    append(parts, {plain(": the driver had "), strong(sizes[2]),
+                   plain(", enough for the request, but the allocator takes "),
+                   strong(humanBytes(v.wanted_bytes.value_or(0))), plain(" at once.")});
+    return parts;
+  }
+  append(parts,
+         {plain(": "), strong(sizes[0]), plain(" lay free in "), strong(pieces(v.free.count))});
+  if (v.free.count > 1) append(parts, {plain(", the largest "), strong(sizes[1])});
+  if (v.driver_bytes) append(parts, {plain(", and "), strong(sizes[2]), plain(" at the driver")});
+  parts.push_back(plain(": together enough, but no piece alone."));
+  if (v.missingBytes()) {
+    append(parts, {plain(" For a new segment "), strong(sizes[3]), plain(" were missing.")});
+  }
+  return parts;
+}
+
+Parts onCap(const OomVerdict& v) {
+  std::optional<base::ByteUnit> unit = unitOf(v);
+  Parts parts = {plain(": the driver had "), strong(inUnit(*v.driver_bytes, unit)), plain(" and "),
+                 strong(inUnit(*v.wanted_bytes, unit)),
+                 plain(" were wanted. That is what a memory fraction does.")};
+  if (!v.cap) return parts;
+  std::vector<std::string> sizes = inOneUnit({v.cap->least_bytes, v.cap->below_bytes});
+  append(parts,
+         {plain(" It lies between "), strong(sizes[0]), plain(" and "), strong(sizes[1]),
+          plain(!v.cap->would_fit   ? "."
+                : *v.cap->would_fit ? "; under it a perfect heap would have held the request."
+                                    : "; even a perfect heap would not fit under it.")});
+  return parts;
+}
+
+Parts onRow(const OomVerdict& v, const analysis::VerdictRow& row) {
+  std::string bytes = humanBytes(row.bytes);
+  std::string lacking = inUnit(v.lackingBytes(), unitOf(v));
+  switch (row.verdict) {
+    case Verdict::kFragmentation:
+      return onFragmentation(v, row.bytes);
+    case Verdict::kOtherPool:
+      return {plain(": "), strong(bytes),
+              plain(" in free blocks that are large enough lie in another pool or stream, where "
+                    "the allocator may not use them.")};
+    case Verdict::kCapacity:
+      return {plain(": with every free byte in one piece "), strong(lacking),
+              plain(" would still be missing.")};
+    case Verdict::kWaste:
+      return {plain(": live blocks and the request are "), strong(bytes),
+              plain(" larger than what was asked for. With every free byte in one piece "),
+              strong(lacking), plain(" were missing.")};
+    case Verdict::kOthers:
+      if (!v.total_bytes) {
+        return {plain(": at least "), strong(bytes),
+                plain(" that this process could have had at another step were gone.")};
+      }
+      return {plain(": "), strong(bytes),
+              plain(" of the device lie outside this allocator: contexts, libraries, other "
+                    "processes.")};
+    case Verdict::kCap:
+      return onCap(v);
+    case Verdict::kFlaw:
+      return {plain(": a free block of "), strong(bytes),
+              plain(" fits. The allocator does not search again after it has flushed its cache.")};
+  }
+  return {};
+}
+
+std::string whyUnknown(const OomVerdict& v) {
+  if (!v.request_bytes) return "the file does not say how much was asked for.";
+  if (!v.driver_bytes) return "the file does not say how much the driver had left.";
+  return "the rules of this allocator are not known.";
+}
+
+std::string blockSizes(const analysis::StackPins& pins) {
+  if (pins.smallest_bytes == pins.largest_bytes) return humanBytes(pins.smallest_bytes);
+  return fmt::format("{} to {}", humanBytes(pins.smallest_bytes), humanBytes(pins.largest_bytes));
+}
+
+}  // namespace
+
+std::string title(Verdict verdict) {
+  constexpr std::array<const char*, 7> kTitles = {"Fragmentation",
+                                                  "Cached in another pool or stream",
+                                                  "Capacity",
+                                                  "Waste inside blocks",
+                                                  "Held by others",
+                                                  "A limit of the process",
+                                                  "A flaw of the allocator"};
+  return kTitles[static_cast<size_t>(verdict)];
+}
+
+Link oomPage(analysis::Step step) {
+  return {"oom", "Out of memory", {{"at", std::to_string(step)}}};
+}
+
+std::vector<Sentence> verdictSentences(const OomVerdict& v) {
+  std::vector<Sentence> sentences;
+  for (const analysis::VerdictRow& row : v.rows) {
+    Sentence sentence{{strong(title(row.verdict))}, oomPage(v.step)};
+    append(sentence.parts, onRow(v, row));
+    if (!row.certain) {
+      sentence.parts.push_back(
+          plain(fmt::format(" Sizes of older blocks are not exactly known, by {} in all, and could "
+                            "turn this.",
+                            humanBytes(v.uncertain_bytes))));
+    }
+    sentences.push_back(std::move(sentence));
+  }
+  if (sentences.empty()) {
+    sentences.push_back({{strong("No verdict"), plain(": " + whyUnknown(v))}, oomPage(v.step)});
+  }
+  return sentences;
+}
+
+Sentence sumSentence(const OomVerdict& v) {
+  uint64_t driver = v.driver_bytes.value_or(0);
+  uint64_t other = v.otherBytes().value_or(0);
+  uint64_t whole = v.otherBytes() ? *v.total_bytes : v.ceilingBytes().value_or(v.reserved_bytes);
+  std::vector<std::string> sizes = inOneUnit({v.live_bytes, v.free_bytes, driver, other, whole});
+  Sentence sentence{
+      {strong(sizes[0]), plain(" live + "), strong(sizes[1]), plain(" free inside segments")},
+      oomPage(v.step)};
+  if (v.driver_bytes) {
+    append(sentence.parts, {plain(" + "), strong(sizes[2]), plain(" at the driver")});
+  }
+  if (v.otherBytes()) append(sentence.parts, {plain(" + "), strong(sizes[3]), plain(" elsewhere")});
+  append(sentence.parts, {plain(" = "), strong(sizes[4]),
+                          plain(v.otherBytes()   ? ", the device."
+                                : v.cap          ? ", were it not for the limit."
+                                : v.driver_bytes ? ", what this process could have had."
+                                                 : " reserved.")});
+  if (v.differenceBytes() != 0) {
+    sentence.parts.push_back(
+        plain(fmt::format(" The sum does not close: the file contradicts itself by {}.",
+                          base::humanDelta(v.differenceBytes()))));
+  }
+  return sentence;
+}
+
+std::vector<Sentence> pinSentences(const analysis::AnalysedTrace& analysed,
+                                   const analysis::Pinned& pinned, analysis::Step step,
+                                   size_t most) {
+  std::vector<analysis::StackPins> named;
+  for (const analysis::StackPins& pins : pinned.stacks) {
+    if (pins.pinsBytes() >= pinned.pinned_bytes / 10) named.push_back(pins);
+  }
+  auto perLiveByte = [](const analysis::StackPins& pins) {
+    return static_cast<double>(pins.pinsBytes()) /
+           static_cast<double>(std::max<uint64_t>(pins.block_bytes, 1));
+  };
+  std::stable_sort(named.begin(), named.end(),
+                   [&](const auto& a, const auto& b) { return perLiveByte(a) > perLiveByte(b); });
+  std::vector<Sentence> sentences;
+  for (const analysis::StackPins& pins : named) {
+    if (sentences.size() == most) break;
+    bool one = pins.blocks == 1;
+    Sentence sentence{{strong(one ? "One block" : withCommas(pins.blocks) + " blocks"),
+                       plain(" of " + blockSizes(pins) + " from "),
+                       code(analysed.labels.label(pins.stack)), plain(one ? " keeps " : " keep "),
+                       strong(humanBytes(pins.pinsBytes())), plain(" from being returned")},
+                      stateAt(step)};
+    if (pins.shared_bytes > 0) {
+      sentence.parts.push_back(plain(
+          pins.alone_bytes == 0 ? ", together with blocks of other stacks"
+                                : fmt::format(", {} of it together with blocks of other stacks",
+                                              humanBytes(pins.shared_bytes))));
+    }
+    sentence.parts.push_back(plain("."));
+    sentences.push_back(std::move(sentence));
+  }
+  return sentences;
+}
+
+}  // namespace tidegauge::exporting

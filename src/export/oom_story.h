@@ -1,0 +1,30 @@
+// The verdict on an out-of-memory event in sentences.
+//
+//   Fragmentation: 807 MiB lay free in 27 pieces, the largest 112 MiB, and 3,842 MiB at the driver:
+//   enough together, but for no piece alone. 166 MiB were missing.
+//   34,549 MiB live + 807 MiB free inside segments + 3,842 MiB at the driver = 39,198 MiB …
+//   12 blocks of 64 KiB from optimizer.py:88 keep 1.9 GiB from being returned.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis/oom_verdict.h"
+#include "export/story.h"
+
+namespace tidegauge::exporting {
+
+// One per verdict, most bytes first. One that says so if nothing can be said.
+std::vector<Sentence> verdictSentences(const analysis::OomVerdict& verdict);
+// L + F + D + other = T, or L + F + D = C.
+Sentence sumSentence(const analysis::OomVerdict& verdict);
+// Of the stacks that pin a tenth or more of what is pinned, most free bytes per live byte first:
+// where little keeps much. Empty if nothing is pinned.
+std::vector<Sentence> pinSentences(const analysis::AnalysedTrace& analysed,
+                                   const analysis::Pinned& pinned, analysis::Step step,
+                                   size_t most);
+
+std::string title(analysis::Verdict verdict);  // "Fragmentation", "Cached elsewhere"
+Link oomPage(analysis::Step step);
+
+}  // namespace tidegauge::exporting

@@ -1,0 +1,106 @@
+#include "export/oom_story.h"
+
+#include <gtest/gtest.h>
+
+#include "export/oom_json.h"
+#include "support/messy_trace.h"
+#include "support/trace_builder.h"
+
+namespace tidegauge::exporting {
+namespace {
+
+using analysis::AnalysedTrace;
+using analysis::OomVerdict;
+using analysis::Verdict;
+using testing::TraceBuilder;
+
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+constexpr uint64_t kGiB = uint64_t{1} << 30;
+constexpr uint64_t kA = 0x7f0000000000;
+
+struct Told {
+  AnalysedTrace analysed;
+  std::vector<analysis::OomReport> ooms;
+  OomVerdict verdict;
+  explicit Told(TraceBuilder& b, std::optional<uint64_t> total_bytes = {})
+      : analysed(b.build()),
+        ooms(analysis::oomsOf(analysed, *analysed.devices[0])),
+        verdict(analysis::verdictOf(analysed, *analysed.devices[0], ooms.back(),
+                                    {.total_bytes = total_bytes})) {}
+  std::string row(size_t i) const { return plainText(verdictSentences(verdict).at(i).parts); }
+  std::string sum() const { return plainText(sumSentence(verdict).parts); }
+};
+
+TEST(OomStory, TheSumNamesEveryPart) {
+  TraceBuilder b;
+  b.segmentAlloc(kA, 100 * kMiB).alloc(kA, 60 * kMiB).oom(30 * kMiB, 500 * kMiB);
+  Told told(b, kGiB);
+  EXPECT_EQ(told.sum(),
+            "60.0 MiB live + 40.0 MiB free inside segments + 30.0 MiB at the driver + 894 MiB "
+            "elsewhere = 1,024 MiB, the device.");
+  EXPECT_EQ(told.row(0),
+            "Held by others: 894 MiB of the device lie outside this allocator: contexts, "
+            "libraries, other processes.");
+  EXPECT_EQ(told.row(1),
+            "Capacity: with every free byte in one piece 430 MiB would still be missing.");
+}
+
+TEST(OomStory, ASumThatDoesNotCloseSaysSo) {
+  TraceBuilder b;
+  b.segmentAlloc(kA, 100 * kMiB).alloc(kA, 60 * kMiB).oom(30 * kMiB, 500 * kMiB);
+  Told told(b);
+  EXPECT_EQ(told.sum().find("does not close"), std::string::npos);
+  told.verdict.reserved_bytes += 5 * kMiB;
+  EXPECT_NE(told.sum().find("the file contradicts itself by +5.0 MiB"), std::string::npos)
+      << told.sum();
+}
+
+TEST(OomStory, WithoutTheDriversWordTheSumEndsAtReserved) {
+  TraceBuilder b;
+  b.segmentAlloc(kA, 100 * kMiB).alloc(kA, 60 * kMiB).oom(model::kUnknownBytes, 500 * kMiB);
+  Told told(b);
+  EXPECT_EQ(told.sum(), "60.0 MiB live + 40.0 MiB free inside segments = 100 MiB reserved.");
+  EXPECT_EQ(told.row(0), "No verdict: the file does not say how much the driver had left.");
+}
+
+TEST(OomStory, ALimitIsBounded) {
+  TraceBuilder b;
+  b.segmentAlloc(kA, 100 * kMiB).alloc(kA, 60 * kMiB).oom(70 * kGiB, 80 * kMiB);
+  Told told(b);
+  EXPECT_NE(told.row(0).find("It lies between 100 MiB and 180 MiB."), std::string::npos)
+      << told.row(0);
+  EXPECT_NE(told.sum().find("were it not for the limit"), std::string::npos) << told.sum();
+}
+
+TEST(OomStory, BytesThatTwoStacksPinAreSaidToBeShared) {
+  TraceBuilder b;
+  b.segmentAlloc(kA, 200 * kMiB).stack({"f@/home/me/a.py:1"}).alloc(kA, 2 * kMiB);
+  b.stack({"g@/home/me/b.py:2"}).alloc(kA + 10 * kMiB, 40 * kMiB);
+  b.segmentAlloc(kA + kGiB, 100 * kMiB).alloc(kA + kGiB, 4 * kMiB).oom(0, 500 * kMiB);
+  Told told(b);
+  std::vector<Sentence> pins = pinSentences(told.analysed, told.verdict.pinned, 5, 5);
+  ASSERT_EQ(pins.size(), 2U);
+  EXPECT_EQ(plainText(pins[0].parts),  // most per live byte
+            "One block of 2.0 MiB from a.py:1 f keeps 158 MiB from being returned, together with "
+            "blocks of other stacks.");
+  EXPECT_EQ(plainText(pins[1].parts),
+            "2 blocks of 4.0 MiB to 40.0 MiB from b.py:2 g keep 254 MiB from being returned, 158 "
+            "MiB of it together with blocks of other stacks.");
+  EXPECT_EQ(pins[1].link->view, "state");
+}
+
+TEST(OomStory, ThePageAnswerOfMessyTracesCanBeWritten) {
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    AnalysedTrace analysed(testing::messyTrace({.seed = seed, .wild = seed % 2 == 0}));
+    for (const auto& device : analysed.devices) {
+      for (const analysis::OomReport& oom : analysis::oomsOf(analysed, *device)) {
+        nlohmann::json page = oomPageJson(analysed, *device, oom, {});
+        EXPECT_FALSE(page.dump().empty());
+        EXPECT_LE(page["pieces"]["rows"].size(), 200U);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tidegauge::exporting
