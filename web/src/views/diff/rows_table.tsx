@@ -56,8 +56,8 @@ function Row({ row, of, most }: { row: DiffRow; of: DiffAnswer; most: number }) 
             ) : (
               visible(row.label)
             )}
-            {match !== "" && <span class="faint"> {match}</span>}
           </button>
+          {match !== "" && <span class="difftag faint">{match}</span>}
         </span>
       </td>
       <td class="r fit" title={`${integer(row.a_bytes)} B`}>
