@@ -22,15 +22,19 @@
 
 namespace tidegauge::analysis {
 
-// A difference has both: what grew and what shrank.
+// A difference has both: what grew and what shrank; of two recordings, also what both have.
 struct FlameWeight {
   uint64_t plus_bytes = 0;
   uint64_t minus_bytes = 0;
   uint64_t plus_blocks = 0;
   uint64_t minus_blocks = 0;
+  uint64_t same_bytes = 0;
+  uint64_t same_blocks = 0;
 
-  uint64_t grossBytes() const { return plus_bytes + minus_bytes; }
+  uint64_t grossBytes() const { return plus_bytes + minus_bytes + same_bytes; }
   void add(const FlameWeight& other) {
+    same_bytes += other.same_bytes;
+    same_blocks += other.same_blocks;
     plus_bytes += other.plus_bytes;
     minus_bytes += other.minus_bytes;
     plus_blocks += other.plus_blocks;

@@ -1,17 +1,12 @@
 // Flame graphs and sandwiches.
-#include <boost/unordered/unordered_flat_map.hpp>
-
 #include "analysis/flame.h"
+#include "server/flame_json.h"
 #include "server/questions.h"
 
 namespace tidegauge::server {
 namespace {
 
-using analysis::Flame;
-using analysis::FlameNode;
 using analysis::StackWeight;
-
-constexpr int64_t kMostNodes = 20'000;
 
 // What the bytes are of, and the stacks that hold them.
 struct Weights {
@@ -67,117 +62,16 @@ base::Result<Weights> weightsOf(const Question& question, const Place& place) {
   return weights;
 }
 
-struct FlameQuestion {
-  analysis::FlameOptions options;
-  std::vector<bool> hidden;
-};
-
-base::Result<FlameQuestion> optionsOf(const Question& question, const Place& place) {
-  const Params& params = question.params;
-  FlameQuestion asked;
-  std::string frames = params.text("frames", "all");
-  if (frames != "all" && frames != "python" && frames != "cpp") {
-    return notUsable("frames must be all, python or cpp");
-  }
-  asked.options.python = frames != "cpp";
-  asked.options.cpp = frames != "python";
-  TG_ASSIGN_OR_RETURN(int64_t noise, params.integer("noise", 0, 1, 0));
-  asked.options.noise = noise == 1;
-  std::string by = params.text("by", "line");
-  if (by != "line" && by != "function") return notUsable("by must be line or function");
-  asked.options.by_function = by == "function";
-  TG_ASSIGN_OR_RETURN(asked.options.least_share, params.number("least", 0.0005));
-  TG_ASSIGN_OR_RETURN(int64_t nodes, params.integer("nodes", 1, kMostNodes, 4000));
-  asked.options.most_nodes = static_cast<size_t>(nodes);
-  if (!(asked.options.least_share >= 0 && asked.options.least_share <= 1)) {
-    return notUsable("least must be a share from 0 to 1");
-  }
-  std::string hide = params.text("hide");
-  if (!hide.empty()) {
-    TG_ASSIGN_OR_RETURN(analysis::TextPattern pattern, analysis::TextPattern::compile(hide));
-    asked.hidden = analysis::matchingFrames(place.file->analysed->trace, pattern);
-  }
-  return asked;
-}
-
-// Frames of an answer, each once; nodes name them by their index.
-class FrameTable {
- public:
-  explicit FrameTable(const analysis::AnalysedTrace& analysed) : analysed_(analysed) {}
-
-  int64_t indexOf(model::FrameId frame) {
-    if (!frame.valid()) return -1;
-    auto [found, fresh] = index_of_.try_emplace(frame.value, rows_.size());
-    if (fresh) {
-      const model::Frames& frames = analysed_.trace.frames;
-      size_t f = frame.index();
-      rows_.push_back({{"id", frame.value},
-                       {"label", shownText(analysed_.labels.frameLabel(frame))},
-                       {"function", shownText(analysed_.trace.strings.text(frames.function[f]))},
-                       {"file", shownText(analysed_.trace.strings.text(frames.file[f]))},
-                       {"line", frames.line[f]},
-                       {"kind", model::name(frames.kind[f])},
-                       {"user", analysed_.labels.isUser(frame)},
-                       {"noise", analysed_.labels.isNoise(frame)}});
-    }
-    return static_cast<int64_t>(found->second);
-  }
-  json take() { return std::move(rows_); }
-
- private:
-  const analysis::AnalysedTrace& analysed_;
-  boost::unordered_flat_map<uint32_t, size_t> index_of_;
-  json rows_ = json::array();
-};
-
-json treeJson(const Flame& flame, FrameTable& frames) {
-  json parent = json::array(), frame = json::array(), kind = json::array();
-  json plus = json::array(), minus = json::array(), self_plus = json::array(),
-       self_minus = json::array(), blocks = json::array(), minus_blocks = json::array(),
-       merged = json::array(), category = json::array();
-  for (const FlameNode& node : flame.nodes) {
-    bool is_root = node.parent == FlameNode::kNoParent;
-    parent.push_back(is_root ? json(-1) : json(node.parent));
-    frame.push_back(node.no_stack || node.merged > 0 ? -1 : frames.indexOf(node.frame));
-    kind.push_back(is_root           ? "all"
-                   : node.no_stack   ? "no_stack"
-                   : node.merged > 0 ? "other"
-                                     : "frame");
-    plus.push_back(node.weight.plus_bytes);
-    minus.push_back(node.weight.minus_bytes);
-    self_plus.push_back(node.self_weight.plus_bytes);
-    self_minus.push_back(node.self_weight.minus_bytes);
-    blocks.push_back(node.weight.plus_blocks);
-    minus_blocks.push_back(node.weight.minus_blocks);
-    merged.push_back(node.merged);
-    category.push_back(node.category ? static_cast<int>(*node.category) : -1);
-  }
-  return {{"nodes", flame.nodes.size()},
-          {"nodes_total", flame.nodes_before},
-          {"threshold_bytes", flame.threshold_bytes},
-          {"parent", std::move(parent)},
-          {"frame", std::move(frame)},
-          {"kind", std::move(kind)},
-          {"bytes", std::move(plus)},
-          {"minus_bytes", std::move(minus)},
-          {"self_bytes", std::move(self_plus)},
-          {"self_minus_bytes", std::move(self_minus)},
-          {"blocks", std::move(blocks)},
-          {"minus_blocks", std::move(minus_blocks)},
-          {"merged", std::move(merged)},
-          {"category", std::move(category)}};
-}
-
 }  // namespace
 
 base::Result<Response> answerFlame(const Question& question) {
   TG_ASSIGN_OR_RETURN(Place place, placeOf(question));
-  TG_ASSIGN_OR_RETURN(FlameQuestion asked, optionsOf(question, place));
+  TG_ASSIGN_OR_RETURN(FlameQuestion asked,
+                      flameQuestionOf(question.params, place.file->analysed->trace));
   TG_ASSIGN_OR_RETURN(Weights weights, weightsOf(question, place));
-  if (!asked.hidden.empty()) asked.options.hidden = &asked.hidden;
   const analysis::AnalysedTrace& analysed = *place.file->analysed;
   FrameTable frames(analysed);
-  json tree = treeJson(analysis::flameOf(analysed, weights.stacks, asked.options), frames);
+  json tree = treeJson(analysis::flameOf(analysed, weights.stacks, asked.usableOptions()), frames);
   return jsonResponse({{"of", weights.what},
                        {"from", weights.from},
                        {"to", weights.to},
@@ -192,13 +86,13 @@ base::Result<Response> answerSandwich(const Question& question) {
   if (analysed.trace.frames.size() == 0) return notUsable("This file has no stacks");
   auto most = static_cast<int64_t>(analysed.trace.frames.size()) - 1;
   TG_ASSIGN_OR_RETURN(int64_t frame, question.params.integer("frame", 0, most));
-  TG_ASSIGN_OR_RETURN(FlameQuestion asked, optionsOf(question, place));
+  TG_ASSIGN_OR_RETURN(FlameQuestion asked,
+                      flameQuestionOf(question.params, place.file->analysed->trace));
   TG_ASSIGN_OR_RETURN(Weights weights, weightsOf(question, place));
-  if (!asked.hidden.empty()) asked.options.hidden = &asked.hidden;
   FrameTable frames(analysed);
   model::FrameId middle(static_cast<uint32_t>(frame));
   analysis::Sandwich sandwich =
-      analysis::sandwichOf(analysed, weights.stacks, middle, asked.options);
+      analysis::sandwichOf(analysed, weights.stacks, middle, asked.usableOptions());
   json callers = treeJson(sandwich.callers, frames);
   json callees = treeJson(sandwich.callees, frames);
   int64_t index = frames.indexOf(middle);

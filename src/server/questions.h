@@ -88,6 +88,8 @@ base::Result<Response> answerMapPick(const Question& question);
 base::Result<Response> answerTable(const Question& question);
 base::Result<Response> answerFlame(const Question& question);
 base::Result<Response> answerSandwich(const Question& question);
+base::Result<Response> answerDiff(const Question& question);
+base::Result<Response> answerDiffFlame(const Question& question);
 base::Result<Response> answerFilter(const Question& question);
 base::Result<Response> answerCategories(const Question& question);
 

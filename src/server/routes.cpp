@@ -28,6 +28,8 @@ std::span<const Route> routes() {
       {"oom", Method::kGet, answerOom, Lane::kText},
       {"flame", Method::kGet, answerFlame, Lane::kText},
       {"sandwich", Method::kGet, answerSandwich, Lane::kText},
+      {"diff", Method::kGet, answerDiff, Lane::kText},
+      {"diff_flame", Method::kGet, answerDiffFlame, Lane::kText},
       {"filter", Method::kGet, answerFilter, Lane::kText},
       {"categories", Method::kGet, answerCategories, Lane::kText},
       {"table", Method::kGet, answerTable, Lane::kText},

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "analysis/analysed_trace.h"
+#include "analysis/diff.h"
 #include "query/database.h"
 #include "server/kept.h"
 #include "view/address_map.h"
@@ -94,6 +95,8 @@ struct FailedFile {
 struct Session {
   std::vector<std::unique_ptr<OpenFile>> files;
   std::vector<FailedFile> failed;
+  // Of places of these files; behind a pointer, so that a session can be moved.
+  std::unique_ptr<Kept<analysis::Diff>> diffs = std::make_unique<Kept<analysis::Diff>>(6);
   // Works out what the first picture would wait for. Last, so that it ends before the files do.
   std::jthread warming;
 };

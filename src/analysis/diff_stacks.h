@@ -1,0 +1,73 @@
+// Which stack of one recording is which of another: exact first, then with growing tolerance.
+//
+//   exact   every frame: function, file, line
+//   path    … whatever stands before the last folder: other checkouts and virtual environments
+//   moved   … and whatever the line is: the code around it was edited
+//   user    only the frames of the user's own code and the operation that it called: another
+//           version of PyTorch or Python below
+//
+//   A  /home/a/x/model.py:340 forward ← /home/a/x/train.py:12 main
+//   B  /srv/job7/model.py:352 forward ← /srv/job7/train.py:12 main       moved
+//
+// Addresses in the text of C++ frames are ignored at every level. Where several stacks of one level
+// could be meant, they are paired in the order of their lines with the smallest shift in all.
+// Symmetric: matching B with A gives the same pairs. Cost: O(frames of the stacks) and, where stacks
+// are alike, the product of their numbers, bounded.
+#pragma once
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/analysed_trace.h"
+
+namespace tidegauge::analysis {
+
+enum class StackMatch : uint8_t { kExact, kPath, kMoved, kUser };
+inline constexpr size_t kStackMatches = 4;
+std::string_view name(StackMatch match);  // "exact", "path", "moved", "user"
+
+// "/venv/lib/python3.10/site-packages/torch/nn/x.py" → "torch/nn/x.py", "/home/a/x/model.py" →
+// "model.py", "pkg/__init__.py" → "pkg/__init__.py".
+std::string_view tailOfPath(std::string_view path);
+// "operator() at 0x7f12ab" → "operator() at 0x".
+std::string withoutAddresses(std::string_view text);
+
+// Numbers for stacks, the same in every trace whose stacks are alike at a level.
+class StackKeys {
+ public:
+  // 0 for a stack without frames, and (kUser) for one that says nothing about its user.
+  uint32_t keyOf(const AnalysedTrace& analysed, StackId stack, StackMatch level);
+
+ private:
+  struct FrameKeys {  // by frame of one trace; UINT32_MAX: not made yet
+    std::vector<uint32_t> exact, path, moved;
+  };
+  FrameKeys& framesOf(const AnalysedTrace& analysed);
+  uint32_t frameKey(const AnalysedTrace& analysed, FrameId frame, StackMatch level);
+
+  base::StringPool texts_;
+  std::map<const AnalysedTrace*, FrameKeys> frames_;
+  boost::unordered_flat_map<uint64_t, uint32_t> child_of_;  // parent << 32 | frame → node
+  uint32_t nodes_ = kStackMatches;                          // the first ones are the levels' roots
+};
+
+struct StackOnSide {
+  StackId stack;
+  uint64_t bytes = 0;  // decides between equally good pairs
+};
+struct StackPair {
+  size_t a;
+  size_t b;
+  StackMatch match;
+};
+// What finds no partner is in no pair. No two members of one side may have the same exact key.
+std::vector<StackPair> matchStacks(StackKeys& keys, const AnalysedTrace& trace_a,
+                                   const std::vector<StackOnSide>& a, const AnalysedTrace& trace_b,
+                                   const std::vector<StackOnSide>& b);
+
+}  // namespace tidegauge::analysis
