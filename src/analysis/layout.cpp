@@ -91,16 +91,11 @@ uint64_t pageBytes(const model::Trace& trace, model::SegmentId segment) {
                                                     : largeSegmentBytes(trace.settings);
 }
 
-namespace {
-
-// Bytes of the whole pages inside [offset, offset + size).
-uint64_t wholePages(uint64_t offset, uint64_t size, uint64_t page) {
+uint64_t wholePageBytes(uint64_t offset, uint64_t size_bytes, uint64_t page) {
   uint64_t first = offset / page + (offset % page != 0);
-  uint64_t last = (offset + size) / page;
+  uint64_t last = (offset + size_bytes) / page;
   return last > first ? (last - first) * page : 0;
 }
-
-}  // namespace
 
 FreeParts freeParts(const model::Trace& trace, std::span<const LayoutBlock> blocks) {
   FreeParts parts;
@@ -124,7 +119,7 @@ FreeParts freeParts(const model::Trace& trace, std::span<const LayoutBlock> bloc
       free_bytes += block.size_bytes;
       parts.count++;
       parts.largest_bytes = std::max(parts.largest_bytes, block.size_bytes);
-      if (expandable) page_bytes += wholePages(block.address - base, block.size_bytes, page);
+      if (expandable) page_bytes += wholePageBytes(block.address - base, block.size_bytes, page);
     }
     uint64_t releasable = !live ? free_bytes : expandable ? page_bytes : 0;
     parts.bytes += free_bytes;

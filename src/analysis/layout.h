@@ -44,5 +44,7 @@ struct FreeParts {
 FreeParts freeParts(const model::Trace& trace, std::span<const LayoutBlock> blocks);
 // The page by which an expandable segment is given back.
 uint64_t pageBytes(const model::Trace& trace, model::SegmentId segment);
+// Bytes of the whole pages inside [offset, offset + size), counted from the segment's address.
+uint64_t wholePageBytes(uint64_t offset, uint64_t size_bytes, uint64_t page);
 
 }  // namespace tidegauge::analysis

@@ -6,6 +6,7 @@
 #include "cli/categories_command.h"
 #include "cli/diff_command.h"
 #include "cli/export_command.h"
+#include "cli/frag_command.h"
 #include "cli/output.h"
 #include "cli/query_command.h"
 #include "cli/report_command.h"
@@ -23,6 +24,7 @@ int main(int argc, char** argv) {
   addViewCommand(app, exit_code);
   addReportCommand(app, exit_code);
   addQueryCommand(app, exit_code);
+  addFragCommand(app, exit_code);
   addDiffCommand(app, exit_code);
   addCategoriesCommand(app, exit_code);
   addExportCommand(app, exit_code);

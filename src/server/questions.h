@@ -93,4 +93,8 @@ base::Result<Response> answerDiffFlame(const Question& question);
 base::Result<Response> answerFilter(const Question& question);
 base::Result<Response> answerCategories(const Question& question);
 
+base::Result<Response> answerFrag(const Question& question);
+base::Result<Response> answerFragAt(const Question& question);
+base::Result<Response> answerFit(const Question& question);
+
 }  // namespace tidegauge::server

@@ -34,6 +34,9 @@ std::span<const Route> routes() {
       {"categories", Method::kGet, answerCategories, Lane::kText},
       {"table", Method::kGet, answerTable, Lane::kText},
       {"schema", Method::kGet, answerSchema, Lane::kText},
+      {"frag", Method::kGet, answerFrag, Lane::kText},
+      {"frag_at", Method::kGet, answerFragAt, Lane::kText},
+      {"fit", Method::kGet, answerFit, Lane::kText},
       {"sql", Method::kPost, answerSql, Lane::kQuery},
   };
   return kRoutes;

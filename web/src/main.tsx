@@ -15,6 +15,8 @@ import "./styles/state.css";
 import "./styles/sql.css";
 import "./styles/flame.css";
 import "./styles/oom.css";
+import "./styles/frag.css";
+import "./styles/diff.css";
 import "./styles/grids.css";
 import "./styles/filters.css";
 import "./styles/inspector.css";

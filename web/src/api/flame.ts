@@ -30,6 +30,8 @@ export interface FlameNode {
   selfMinusBytes: number;
   blocks: number;
   minusBlocks: number;
+  /** of two recordings: what both have */
+  sameBytes: number;
   /** "other": so many nodes */
   merged: number;
   /** the category of nearly all its bytes; null: mixed, or not said */
@@ -60,6 +62,7 @@ export interface TreeColumns {
   blocks: number[];
   minus_blocks: number[];
   merged: number[];
+  same_bytes?: number[];
   /** −1: mixed */
   category?: number[];
 }
@@ -83,9 +86,9 @@ export interface SandwichAnswer {
   frames: FlameFrame[];
 }
 
-/** What a node's width stands for: both directions of a difference. */
+/** What a node's width stands for: both directions of a difference, and what both sides have. */
 export function grossBytes(node: FlameNode): number {
-  return node.bytes + node.minusBytes;
+  return node.bytes + node.minusBytes + node.sameBytes;
 }
 
 export function netBytes(node: FlameNode): number {
@@ -113,6 +116,7 @@ export function decodeTree(columns: TreeColumns, frames: readonly FlameFrame[]):
       blocks: columns.blocks[i] ?? 0,
       minusBlocks: columns.minus_blocks[i] ?? 0,
       merged: columns.merged[i] ?? 0,
+      sameBytes: columns.same_bytes?.[i] ?? 0,
       category: category < 0 ? null : category,
     };
     parent?.children.push(node);

@@ -54,6 +54,10 @@ export function checkLink(
     );
     state = { ...state, ...NOWHERE, device: null };
   }
+  if (state.vs !== "" && !lanesOf(files).some(({ key }) => key === state.vs)) {
+    notes.push(`The link compares with recording ${state.vs}, which is not open.`);
+    state = { ...state, vs: "", pb: "", row: "" };
+  }
   // an exported page may hold some of the devices, but counts what the whole file has
   const complete = frozen === null;
   const allocations = file.devices.reduce((sum, one) => sum + one.allocations, 0);

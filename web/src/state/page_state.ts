@@ -1,5 +1,7 @@
 // What a link carries: every choice of the page that somebody else shall see as well.
+
 import type { LegendBy } from "../api/contract";
+import type { Arena } from "../api/frag";
 import type { StateSort } from "../api/layout";
 import type { Hue } from "../api/map";
 
@@ -22,6 +24,13 @@ export type LaneReference = (typeof LANE_REFERENCES)[number];
 /** What lies one above the other on an axis of time: equal times of the clock, or first events. */
 export const ALIGNMENTS = ["clock", "first"] as const;
 export type Alignment = (typeof ALIGNMENTS)[number];
+/** Diff: what its rows are by, and what the width of a frame stands for. */
+export const DIFF_ROWS = ["stack", "category", "size", "segment"] as const;
+export type DiffRows = (typeof DIFF_ROWS)[number];
+export const DIFF_WIDTHS = ["size", "change"] as const;
+export type DiffWidth = (typeof DIFF_WIDTHS)[number];
+export const DIFF_PICTURES = ["flame", "lanes"] as const;
+export type DiffPicture = (typeof DIFF_PICTURES)[number];
 export interface Sort {
   column: string;
   down: boolean;
@@ -80,6 +89,10 @@ export interface PageState {
   sandwich: number | null;
   /** frame ids from the outside to the node that fills the width */
   zoom: readonly number[];
+  /** Fragmentation: whose shape is scored */
+  arena: Arena;
+  /** Fragmentation: the size of a request in bytes; null: what ran out of memory, or a usual one */
+  fit: number | null;
   table: TableName;
   /** null: as the table likes it */
   sort: Sort | null;
@@ -92,6 +105,18 @@ export interface PageState {
   align: Alignment | null;
   /** the time of the cursor where it is not that of `at`: other recordings have other events */
   t: number | null;
+  /** Diff: "file/device" of B; empty: the next recording. A is what the page speaks of */
+  vs: string;
+  /** where A and B are compared, as the server reads it; B empty: as A */
+  pa: string;
+  pb: string;
+  by: DiffRows;
+  width: DiffWidth;
+  pic: DiffPicture;
+  /** key of the chosen row */
+  row: string;
+  /** frames from the outside to the one that fills the width, as the answer numbers them */
+  way: readonly number[];
 }
 
 export const START: PageState = {
@@ -127,6 +152,8 @@ export const START: PageState = {
   find: "",
   sandwich: null,
   zoom: [],
+  arena: "reserved",
+  fit: null,
   table: "allocations",
   sort: null,
   rank: "file",
@@ -134,4 +161,12 @@ export const START: PageState = {
   own: false,
   align: null,
   t: null,
+  vs: "",
+  pa: "peak",
+  pb: "",
+  by: "stack",
+  width: "size",
+  pic: "flame",
+  row: "",
+  way: [],
 };

@@ -36,6 +36,8 @@ const FULL: PageState = {
   find: "loss",
   sandwich: 12,
   zoom: [4, 0, 17],
+  arena: "address",
+  fit: 67108864,
   table: "stacks",
   sort: { column: "peak_bytes", down: true },
   rank: "difference",
@@ -43,6 +45,14 @@ const FULL: PageState = {
   own: true,
   align: "first",
   t: 1_766_124_544_221_968,
+  vs: "1/-1",
+  pa: "phase:FSDP::forward (layers.0)#2",
+  pb: "step:77",
+  by: "segment",
+  width: "change",
+  pic: "lanes",
+  row: "stack a.py:1 f ‹ b.py:2 g",
+  way: [3, 1],
 };
 
 describe("the state in the URL", () => {

@@ -3,6 +3,7 @@
 //
 //   #timeline?file=0&dev=1&x=2450,3394&axis=step&colour=stack&sel=812&q=linear
 import { LEGENDS, type LegendBy } from "../api/contract";
+import { ARENAS, type Arena } from "../api/frag";
 import { frozen } from "../api/frozen";
 import { STATE_SORTS, type StateSort } from "../api/layout";
 import { HUES, type Hue } from "../api/map";
@@ -12,6 +13,12 @@ import {
   ALIGNMENTS,
   type Alignment,
   type Axis,
+  DIFF_PICTURES,
+  DIFF_ROWS,
+  DIFF_WIDTHS,
+  type DiffPicture,
+  type DiffRows,
+  type DiffWidth,
   FLAMES,
   type FlameOf,
   FRAME_KINDS,
@@ -127,6 +134,8 @@ const READERS: Record<string, (text: string) => unknown> = {
   find: short,
   sandwich: natural,
   zoom: path,
+  arena: oneOf(ARENAS),
+  fit: natural,
   table: oneOf(TABLES),
   sort,
   rank: oneOf(LANE_SORTS),
@@ -134,6 +143,14 @@ const READERS: Record<string, (text: string) => unknown> = {
   own: flag,
   align: oneOf(ALIGNMENTS),
   t: moment,
+  vs: (text) => (/^\d{1,6}\/-?\d{1,6}$/.test(text) ? text : null),
+  pa: short,
+  pb: short,
+  by: oneOf(DIFF_ROWS),
+  width: oneOf(DIFF_WIDTHS),
+  pic: oneOf(DIFF_PICTURES),
+  row: short,
+  way: path,
 };
 
 function split(hash: string): [string, URLSearchParams] {
@@ -182,6 +199,8 @@ export function parseHash(hash: string, views: readonly string[]): PageState {
     find: read<string>("find") ?? START.find,
     sandwich: read<number>("sandwich"),
     zoom: read<readonly number[]>("zoom") ?? START.zoom,
+    arena: read<Arena>("arena") ?? START.arena,
+    fit: read<number>("fit"),
     table: read<TableName>("table") ?? START.table,
     sort: read<Sort>("sort"),
     rank: read<LaneSort>("rank") ?? START.rank,
@@ -189,6 +208,14 @@ export function parseHash(hash: string, views: readonly string[]): PageState {
     own: read<boolean>("own") ?? START.own,
     align: read<Alignment>("align"),
     t: read<number>("t"),
+    vs: read<string>("vs") ?? START.vs,
+    pa: read<string>("pa") ?? START.pa,
+    pb: read<string>("pb") ?? START.pb,
+    by: read<DiffRows>("by") ?? START.by,
+    width: read<DiffWidth>("width") ?? START.width,
+    pic: read<DiffPicture>("pic") ?? START.pic,
+    row: read<string>("row") ?? START.row,
+    way: read<readonly number[]>("way") ?? START.way,
   };
 }
 
@@ -238,6 +265,8 @@ export function formatHash(wanted: PageState): string {
   if (state.find !== "") query.set("find", state.find);
   if (state.sandwich !== null) query.set("sandwich", String(state.sandwich));
   if (state.zoom.length > 0) query.set("zoom", state.zoom.join("."));
+  if (state.arena !== START.arena) query.set("arena", state.arena);
+  if (state.fit !== null) query.set("fit", String(state.fit));
   if (state.table !== START.table) query.set("table", state.table);
   if (state.sort) query.set("sort", `${state.sort.down ? "-" : ""}${state.sort.column}`);
   if (state.rank !== START.rank) query.set("rank", state.rank);
@@ -245,6 +274,14 @@ export function formatHash(wanted: PageState): string {
   if (state.own) query.set("own", "1");
   if (state.align) query.set("align", state.align);
   if (state.t !== null) query.set("t", String(state.t));
+  if (state.vs !== "") query.set("vs", state.vs);
+  if (state.pa !== START.pa) query.set("pa", state.pa);
+  if (state.pb !== "") query.set("pb", state.pb);
+  if (state.by !== START.by) query.set("by", state.by);
+  if (state.width !== START.width) query.set("width", state.width);
+  if (state.pic !== START.pic) query.set("pic", state.pic);
+  if (state.row !== "") query.set("row", state.row);
+  if (state.way.length > 0) query.set("way", state.way.join("."));
   const text = query.toString().replaceAll("%2C", ",").replaceAll("%3A", ":");
   return text === "" ? `#${state.view}` : `#${state.view}?${text}`;
 }

@@ -47,6 +47,24 @@ const GROUPS: readonly { title: string; keys: readonly [string, readonly string[
     ],
   },
   {
+    title: "Fragmentation",
+    keys: [
+      ["Previous, next event", ["←", "→"]],
+      ["Reserved or address space", ["g"]],
+    ],
+  },
+  {
+    title: "Diff",
+    keys: [
+      ["Next, previous row", ["↑", "↓"]],
+      ["Exchange A and B", ["e"]],
+      ["Rows by the next thing", ["m", "M"]],
+      ["Flame or timelines", ["v"]],
+      ["Width by size or by change", ["b"]],
+      ["Find rows", ["p"]],
+    ],
+  },
+  {
     title: "Tables",
     keys: [
       ["Next, previous table", ["m", "M"]],

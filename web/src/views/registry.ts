@@ -5,7 +5,9 @@ import { frozen } from "../api/frozen";
 import { LANES_VIEW } from "../state/lanes";
 import { OOM_VIEW } from "../state/oom";
 import type { IconName } from "../ui/icons";
+import { DiffView } from "./diff/diff_view";
 import { FlameView } from "./flame/flame_view";
+import { FragView } from "./frag/frag_view";
 import { LanesView } from "./lanes/lanes_view";
 import { severalLanes } from "./lanes/model";
 import { MapView } from "./map/map_view";
@@ -98,6 +100,26 @@ const ALL: readonly View[] = [
     needsDevice: true,
     unfiltered: true,
     component: OomView,
+  },
+  {
+    name: "fragmentation",
+    title: "Fragmentation",
+    group: "Explain",
+    icon: "frag",
+    docked: false,
+    needsDevice: true,
+    unfiltered: true,
+    component: FragView,
+  },
+  {
+    name: "diff",
+    title: "Diff",
+    group: "Explain",
+    icon: "diff",
+    docked: false,
+    needsDevice: true,
+    unfiltered: true,
+    component: DiffView,
   },
   {
     name: "tables",

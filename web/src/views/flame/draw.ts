@@ -10,6 +10,8 @@ export const ROW = 26;
 const CELL = 25;
 const TINT = 0.34;
 const FAINT_TINT = 0.12;
+/** of two recordings: less change than this share is none */
+const LEAST_CHANGE = 0.02;
 const TEXT_FROM = 28;
 const SIZE_FROM = 150;
 
@@ -24,6 +26,8 @@ export interface Look {
   /** the root is the frame of a sandwich, not everything */
   sandwich: boolean;
   difference: boolean;
+  /** of two recordings: the more of a cell changed, the stronger its colour */
+  compared?: boolean;
   totalBytes: number;
   rootText: string;
 }
@@ -44,6 +48,7 @@ export function cellName(node: FlameNode, rootText: string): { name: string; pla
 export function cellBytes(node: FlameNode, difference: boolean): string {
   if (!difference) return bytesText(node.bytes);
   const net = netBytes(node);
+  if (net === 0) return "0";
   return `${net > 0 ? "+" : ""}${bytesText(net)}`;
 }
 
@@ -68,9 +73,14 @@ function fillOf(s: Surface, node: FlameNode, look: Look): Fill {
   }
   if (look.difference) {
     const net = netBytes(node);
-    if (net === 0 || node.kind === "all") return plain;
+    const changed = Math.abs(net) / Math.max(1, grossBytes(node));
+    if (look.compared && changed < LEAST_CHANGE) {
+      return { ...plain, colour: parseHex(s.token("same")) };
+    }
+    if (net === 0 || (node.kind === "all" && !look.compared)) return plain;
     const token = net > 0 ? "more-2" : "less-2";
-    return { colour: mix(parseHex(s.token(token)), surface, share), hatched: false, ink };
+    const strength = look.compared ? share * (0.6 + changed) : share;
+    return { colour: mix(parseHex(s.token(token)), surface, strength), hatched: false, ink };
   }
   const slot = look.slots.get(node) ?? null;
   if (slot === null || slot === 0 || node.kind === "all") return plain;

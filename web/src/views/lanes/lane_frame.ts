@@ -32,6 +32,14 @@ export interface Row {
 export interface LaneFrame extends Frame {
   row: Row;
   domain: Domain;
+  /** places of this lane alone, on its own axis */
+  places: readonly Place[];
+}
+
+/** A position with a name: where a comparison looks. */
+export interface Place {
+  position: number;
+  text: string;
 }
 
 const ABOVE = 9;

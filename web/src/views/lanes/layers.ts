@@ -58,7 +58,21 @@ export function drawLaneFront(s: Surface, frame: LaneFrame, lanesBottom: number)
     drawBands(s, frame);
     if (words) drawOoms(s, frame);
     else drawOomLines(s, frame);
+    drawPlaces(s, frame);
   });
+}
+
+/** Where a comparison looks, with its name. */
+function drawPlaces(s: Surface, frame: LaneFrame): void {
+  const { plot, x } = frame;
+  for (const { position, text } of frame.places) {
+    if (position < x[0] || position > x[1]) continue;
+    const at = toX(frame, position);
+    vertical(s, at, plot.top, plot.bottom, s.token("ink"), [3, 3], 1.5);
+    font(s, 11, 500);
+    const room = at + s.c.measureText(text).width + 24 < plot.right;
+    plate(s, text, room ? at + 5 : at - 5, plot.top + 9, { align: room ? "left" : "right" });
+  }
 }
 
 function drawOomLines(s: Surface, frame: LaneFrame): void {

@@ -22,12 +22,21 @@ import { TileStore } from "../timeline/tile_store";
 import { zoomedBytes } from "../timeline/window";
 import { XWindow } from "../timeline/x_window";
 import { asksOf, type LaneAsk, shift, withinBudget } from "./budget";
-import { commonReach, type LaneFrame, type Row, reachOf, rowAt, rowsInSight } from "./lane_frame";
+import {
+  commonReach,
+  type LaneFrame,
+  type Place,
+  type Row,
+  reachOf,
+  rowAt,
+  rowsInSight,
+} from "./lane_frame";
 import { drawLaneMinimap } from "./lane_minimap";
 import { drawCursor, drawLaneBack, drawLaneFront, drawNoLane, drawOver, type Over } from "./layers";
 import { type LaneLook, LaneLooks } from "./looks";
 
 const NO_BANDS: readonly Annotation[] = [];
+const NO_PLACES: readonly Place[] = [];
 
 export interface UnderLane {
   lane: PlacedLane;
@@ -49,6 +58,8 @@ export class LanesScene implements Movable {
   selected: number | null = null;
   shape: ShapeMark | null = null;
   readonly annotations = new Map<string, readonly Annotation[]>();
+  /** by key of the lane */
+  places: ReadonlyMap<string, readonly Place[]> = new Map();
   frames: readonly LaneFrame[] = [];
   rows: readonly Row[] = [];
 
@@ -256,6 +267,7 @@ export class LanesScene implements Movable {
     return {
       row,
       domain,
+      places: this.places.get(lane.key) ?? NO_PLACES,
       device: lane.device,
       x: ask.x,
       y: ask.y,

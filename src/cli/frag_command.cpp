@@ -1,0 +1,310 @@
+#include "cli/frag_command.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <ctime>
+#include <memory>
+
+#include "analysis/summary.h"
+#include "base/ascii.h"
+#include "base/format.h"
+#include "base/text_layout.h"
+#include "cli/frag_watch.h"
+#include "cli/new_file.h"
+#include "cli/open_trace.h"
+#include "cli/output.h"
+#include "cli/selection_options.h"
+#include "cli/terminal.h"
+#include "cli/usage.h"
+#include "export/file_names.h"
+#include "export/frag_limits.h"
+#include "export/frag_plot.h"
+#include "export/frag_report.h"
+#include "view/search_words.h"
+
+namespace tidegauge::cli {
+namespace {
+
+struct FragCommandOptions {
+  std::string file;
+  exporting::Selection selection;
+  exporting::FragOptions frag;
+  std::string arena = "reserved";
+  std::string request;
+  std::vector<std::string> fail_on;
+  std::vector<exporting::FragLimit> limits;
+  std::string plot;
+  bool force = false;
+  bool plain_address = false;
+  bool json = false;
+  bool csv = false;
+  size_t rows = 12;
+  bool watch = false;
+  WatchOptions watching;
+};
+
+CLI::Validator requestSize() {
+  return CLI::Validator(
+      [](std::string& text) {
+        std::optional<uint64_t> bytes = view::bytesOf(base::lowerAscii(text));
+        return bytes && *bytes > 0
+                   ? std::string()
+                   : fmt::format("must be a size of at least one byte, as in 512MiB, not “{}”",
+                                 text);
+      },
+      "");
+}
+
+struct Part {
+  const analysis::AnalysedTrace* trace;
+  std::vector<exporting::FragReport> reports;
+};
+
+int writeJson(const std::vector<Part>& parts, int exit_code) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const Part& part : parts) {
+    nlohmann::json devices = nlohmann::json::array();
+    for (const exporting::FragReport& report : part.reports) {
+      devices.push_back(exporting::fragJson(*part.trace, report));
+    }
+    all.push_back({{"file", exporting::cleanText(part.trace->trace.source.name)},
+                   {"devices", std::move(devices)}});
+  }
+  Output out;
+  out.print("{}\n", (parts.size() == 1 ? all[0] : all).dump(2));
+  return out.finish(exit_code);
+}
+
+int writeCsv(const std::vector<Part>& parts, int exit_code) {
+  Output out;
+  out.write(exporting::fragCsvHead());
+  for (const Part& part : parts) {
+    for (const exporting::FragReport& report : part.reports) out.write(exporting::fragCsv(report));
+  }
+  return out.finish(exit_code);
+}
+
+int writeText(const std::vector<Part>& parts, size_t rows, int exit_code) {
+  std::vector<std::string> paths;
+  for (const Part& part : parts) paths.push_back(part.trace->trace.source.name);
+  std::vector<std::string> names = exporting::distinctNames(paths);
+  exporting::FragTextOptions text{.colour = usesColours(), .rows = rows};
+  if (size_t columns = terminalColumns()) text.columns = std::clamp<size_t>(columns, 20, 100);
+  Output out;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    out.print("{}{}\n", i == 0 ? "" : "\n", base::printable(names[i]));
+    if (parts[i].reports.empty()) out.write("\nThis file has no device.\n");
+    for (const exporting::FragReport& report : parts[i].reports) {
+      out.write("\n" + exporting::fragText(*parts[i].trace, report, text));
+    }
+  }
+  return out.finish(exit_code);
+}
+
+std::string clockTime() {
+  std::time_t now = std::time(nullptr);
+  std::tm local{};
+  localtime_r(&now, &local);
+  return fmt::format("{:02}:{:02}:{:02}", local.tm_hour, local.tm_min, local.tm_sec);
+}
+
+int writeLine(const std::vector<Part>& parts, int exit_code) {
+  Output out;
+  for (const Part& part : parts) {
+    for (const exporting::FragReport& report : part.reports) {
+      const analysis::FragmentationSample& now = report.now.sample;
+      const analysis::FreeSums& free = now.sums.free;
+      out.print(
+          "{}  {}  step {}  reserved {}  active {}  free {}  pinned {}  largest hole {}  "
+          "score {:.1f}\n",
+          clockTime(), analysis::deviceLabel(report.device->device), base::withCommas(now.step),
+          base::humanBytes(now.totals.reserved_bytes), base::humanBytes(now.totals.active_bytes),
+          base::humanBytes(free.bytes), base::humanBytes(free.pinned_bytes),
+          base::humanBytes(free.largest_bytes), exporting::scoreOf(now, report.arena).score);
+    }
+  }
+  return out.finish(exit_code);
+}
+
+bool isPng(const std::string& path) { return base::lowerAscii(path).ends_with(".png"); }
+
+int writePlot(const FragCommandOptions& options, const std::vector<Part>& parts) {
+  const exporting::FragReport* first = nullptr;
+  const Part* of = nullptr;
+  size_t devices = 0;
+  for (const Part& part : parts) {
+    for (const exporting::FragReport& report : part.reports) {
+      devices++;
+      if (first == nullptr) {
+        first = &report;
+        of = &part;
+      }
+    }
+  }
+  if (first == nullptr) return usageError("there is no device to plot");
+  if (devices > 1) {
+    complain(fmt::format("tidegauge: the plot shows {} of {} devices; --device chooses another",
+                         analysis::deviceLabel(first->device->device), devices));
+  }
+  std::string name = base::printable(exporting::distinctNames({of->trace->trace.source.name})[0]);
+  std::string title =
+      fmt::format("Fragmentation of {}, {}", name, analysis::deviceLabel(first->device->device));
+  std::unique_ptr<exporting::Canvas> canvas =
+      isPng(options.plot)
+          ? exporting::pngCanvas(exporting::kPlotWidth, exporting::kPlotHeight)
+          : exporting::svgCanvas(exporting::kPlotWidth, exporting::kPlotHeight, title);
+  exporting::drawFrag(*canvas, *of->trace, *first,
+                      {.name = name, .plain_address = options.plain_address});
+  return NewFile(options.plot, options.force).write(canvas->finish());
+}
+
+int checkPlot(const FragCommandOptions& options) {
+  if (options.plot.empty()) return 0;
+  bool svg = base::lowerAscii(options.plot).ends_with(".svg");
+  if (!svg && !isPng(options.plot)) {
+    return usageError(fmt::format("--plot writes .svg or .png, not “{}”", options.plot));
+  }
+  if (isPng(options.plot) && !exporting::hasPng()) {
+    complain("tidegauge: this build writes no PNG: it was made without cairo. Write an .svg");
+    return 4;
+  }
+  return NewFile(options.plot, options.force).refuse(options.file);
+}
+
+// Exit code 1 if one of the limits is broken, each named on standard error.
+int checkLimits(const FragCommandOptions& options, const std::vector<Part>& parts, int exit_code) {
+  for (const Part& part : parts) {
+    for (const exporting::FragReport& report : part.reports) {
+      for (const exporting::FragLimit& limit : options.limits) {
+        if (!limit.isBroken(report)) continue;
+        complain(fmt::format("tidegauge: {}: {}", analysis::deviceLabel(report.device->device),
+                             limit.sentence(report)));
+        if (exit_code == 0) exit_code = 1;
+      }
+    }
+  }
+  return exit_code;
+}
+
+int runOnce(const FragCommandOptions& options) {
+  Opened opened = openTraces({options.file});
+  int exit_code = opened.exit_code;
+  std::vector<Part> parts;
+  for (const auto& trace : opened.traces) {
+    auto choice = exporting::choose(*trace, options.selection);
+    if (!choice.ok()) return reportError(choice.error());
+    sayLeftOut(choice.value());
+    Part part{trace.get(), {}};
+    for (const exporting::Chosen& chosen : choice.value().devices) {
+      part.reports.push_back(exporting::gatherFrag(*trace, chosen, options.frag));
+    }
+    parts.push_back(std::move(part));
+  }
+  if (parts.empty()) return exit_code;
+  if (!options.plot.empty()) {
+    if (int code = writePlot(options, parts); code != 0) return code;
+  }
+  exit_code = checkLimits(options, parts, exit_code);
+  if (options.json) return writeJson(parts, exit_code);
+  if (options.csv) return writeCsv(parts, exit_code);
+  if (options.watch) return writeLine(parts, exit_code);
+  if (options.plot == "-") return exit_code;
+  return writeText(parts, options.rows, exit_code);
+}
+
+int run(FragCommandOptions& options) {
+  if (options.json && options.csv) return usageError("--json and --csv exclude each other");
+  options.frag.arena =
+      options.arena == "address" ? exporting::Arena::kAddress : exporting::Arena::kReserved;
+  if (!options.request.empty()) {
+    options.frag.request_bytes = view::bytesOf(base::lowerAscii(options.request));
+  }
+  for (const std::string& text : options.fail_on) {
+    auto limit = exporting::parseLimit(text);
+    if (!limit.ok()) return reportError(limit.error());
+    if (text.starts_with("unfit") && !options.frag.request_bytes) {
+      return usageError("--fail-on unfit needs a size", "Add --request, as in --request 512MiB");
+    }
+    options.limits.push_back(std::move(limit).value());
+  }
+  if (int code = checkPlot(options); code != 0) return code;
+  if (!options.watch) return runOnce(options);
+  if (options.file == "-") return usageError("--watch needs a file, not standard input");
+  if (!options.plot.empty()) options.force = true;  // written again at each change
+  options.watching.path = options.file;
+  return watchFile(options.watching, [&] { return runOnce(options); });
+}
+
+}  // namespace
+
+void addFragCommand(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<FragCommandOptions>();
+  CLI::App* command = app.add_subcommand(
+      "frag", "Fragmentation over time: what was free but could not be used, and who pins it");
+  command->add_option("FILE", options->file, "A snapshot; - reads standard input")
+      ->required()
+      ->type_name("");
+  command->add_flag("--json", options->json, "Exact numbers as JSON");
+  command->add_flag("--csv", options->csv, "A row per sample");
+  command
+      ->add_option("--plot", options->plot,
+                   "Write a picture, .svg or .png: where blocks lay, score, forecast")
+      ->type_name("OUT");
+  command->add_flag("--force", options->force, "Write over the picture if it exists");
+  command->add_flag("--plain-address", options->plain_address,
+                    "In the picture, the whole span of addresses instead of owned ranges");
+  command
+      ->add_option("--request", options->request, "Would a request of this size fit? As in 512MiB")
+      ->check(requestSize())
+      ->type_name("SIZE");
+  command
+      ->add_option("--fail-on", options->fail_on,
+                   fmt::format("Exit code 1 if this holds at the end of the range, as in score>60 "
+                               "or pinned>2GiB; metrics: {}",
+                               fmt::join(exporting::limitMetrics(), ", ")))
+      ->delimiter(',')
+      ->type_name("LIMIT");
+  command->add_option("--arena", options->arena, "Whose score is shown and forecast")
+      ->check(oneOf({"reserved", "address"}))
+      ->type_name("ARENA")
+      ->capture_default_str();
+  command->add_option("--samples", options->frag.samples, "Points in time")
+      ->check(wholeNumber(1, analysis::kMostSamples))
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_option("--rows", options->rows, "Rows of the table")
+      ->check(wholeNumber(2, analysis::kMostSamples))
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_option("--page", options->frag.layout.page_bytes, "Page of the score, in bytes")
+      ->check(wholeNumber(1, uint64_t{1} << 40))
+      ->type_name("BYTES")
+      ->capture_default_str();
+  command->add_option("--alpha", options->frag.layout.alpha, "Power of the unusable index")
+      ->check(number(0, 100))
+      ->type_name("A")
+      ->capture_default_str();
+  command
+      ->add_option("--small", options->frag.layout.small_bytes,
+                   "Blocks below this many bytes are small, for the score")
+      ->check(wholeNumber(1, UINT64_MAX))
+      ->type_name("BYTES")
+      ->capture_default_str();
+  command->add_flag("--watch", options->watch,
+                    "A line each time the file is written again; Ctrl-C ends it");
+  command->add_option("--count", options->watching.count, "With --watch: end after so many lines")
+      ->check(wholeNumber(0, UINT64_MAX))
+      ->type_name("N");
+  command
+      ->add_option("--interval", options->watching.interval_s,
+                   "With --watch: seconds between looks at the file")
+      ->check(number(0.05, 3600))
+      ->type_name("S")
+      ->capture_default_str();
+  addSelectionOptions(*command, options->selection);
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace tidegauge::cli

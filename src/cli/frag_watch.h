@@ -1,0 +1,20 @@
+// frag --watch: a snapshot file that is written again and again, read at each change.
+#pragma once
+
+#include <functional>
+#include <string>
+
+namespace tidegauge::cli {
+
+struct WatchOptions {
+  std::string path;
+  size_t count = 0;         // changes until the end, the file as it is now one of them; 0: no end
+  double interval_s = 0.5;  // between looks
+};
+
+// Calls `read` now and whenever the file has changed and then stood still between two looks, until
+// `count` calls succeeded, Ctrl-C, or SIGTERM. `read` gives its exit code; a file that cannot be
+// read at one time may be readable at the next, so only the last one counts.
+int watchFile(const WatchOptions& options, const std::function<int()>& read);
+
+}  // namespace tidegauge::cli

@@ -1,0 +1,229 @@
+// The fragmentation report as JSON: docs/json.md, docs/schema/frag.schema.json.
+#include "analysis/summary.h"
+#include "base/format.h"
+#include "export/frag_report.h"
+#include "export/pool_names.h"
+
+namespace tidegauge::exporting {
+namespace {
+
+using analysis::AnalysedTrace;
+using nlohmann::json;
+
+constexpr size_t kMostPins = 50;
+
+json orNull(std::optional<double> number) { return number ? json(*number) : json(); }
+
+json timeJson(const analysis::DeviceAnalysis& device, analysis::Step step) {
+  int64_t time = device.time.timeOf(step);
+  return time == model::kNoTime ? json() : json(time);
+}
+
+json scoreJson(const analysis::LayoutScore& score) {
+  json features = {{"score", score.score}, {"band", name(analysis::bandOf(score.score))}};
+  std::array<double, 6> values = analysis::featuresOf(score);
+  for (size_t i = 0; i < values.size(); ++i) {
+    features[std::string(analysis::kFeatureNames[i])] = values[i];
+  }
+  return features;
+}
+
+json streamJson(const AnalysedTrace& analysed, model::StreamId stream) {
+  const auto& streams = analysed.trace.streams;
+  return stream.index() < streams.size() ? json(streams[stream.index()].raw) : json();
+}
+
+json sumsJson(const analysis::FragmentationSums& sums) {
+  const analysis::FreeSums& free = sums.free;
+  return {{"segments_bytes", sums.reserved_bytes},
+          {"covered_bytes", sums.covered_bytes},
+          {"blocks", sums.blocks},
+          {"waste_bytes", sums.waste_bytes},
+          {"free_bytes", free.bytes},
+          {"holes", free.holes},
+          {"largest_hole_bytes", free.largest_bytes},
+          {"scattered_bytes", free.scatteredBytes()},
+          {"external", free.external()},
+          {"external_by_segment", free.externalBySegment()},
+          {"pinned_bytes", free.pinned_bytes},
+          {"pinned_segments", free.pinned_segments},
+          {"releasable_bytes", free.releasable_bytes},
+          {"stranded_bytes", free.stranded_bytes}};
+}
+
+}  // namespace
+
+std::string cleanText(const std::string& text) {
+  std::string dumped = json(text).dump(-1, ' ', false, json::error_handler_t::replace);
+  return json::parse(dumped).get<std::string>();
+}
+
+json poolJson(const AnalysedTrace& analysed, model::PoolId pool) {
+  const auto& pools = analysed.trace.pools;
+  model::Pool raw = pool.index() < pools.size() ? pools[pool.index()] : model::Pool();
+  return {{"id", {raw.first, raw.second}}, {"name", poolName(analysed.trace, pool)}};
+}
+
+json sampleJson(const analysis::DeviceAnalysis& device,
+                const analysis::FragmentationSample& sample) {
+  json j = sumsJson(sample.sums);
+  j["step"] = sample.step;
+  j["time_us"] = timeJson(device, sample.step);
+  j["reserved_bytes"] = sample.totals.reserved_bytes;
+  j["active_bytes"] = sample.totals.active_bytes;
+  j["requested_bytes"] = sample.totals.requested_bytes;
+  j["outside_blocks"] = sample.outside_blocks;
+  j["reserved"] = scoreJson(sample.reserved);
+  j["address"] = scoreJson(sample.address);
+  return j;
+}
+
+json forecastJson(const analysis::Forecast& forecast) {
+  json j = {{"enough", forecast.enough},
+            {"history", forecast.history},
+            {"least", analysis::kForecastLeast}};
+  if (!forecast.enough) {
+    for (const char* key :
+         {"now", "best", "beats_no_change", "confidence", "slope", "risk", "warnings", "models"}) {
+      j[key] = nullptr;
+    }
+    return j;
+  }
+  json models = json::array();
+  for (const analysis::ModelForecast& model : forecast.models) {
+    json skill = json::array();
+    for (const std::optional<double>& of_horizon : model.skill) skill.push_back(orNull(of_horizon));
+    json errors = json::array();
+    for (size_t k = 0; k < analysis::kForecastHorizons; ++k) {
+      errors.push_back(model.errors.count[k] == 0 ? json() : json(model.errors.mean[k]));
+    }
+    models.push_back({{"model", name(model.model)},
+                      {"predicted", model.predicted},
+                      {"mean_error", model.errors.overall},
+                      {"errors", errors},
+                      {"skill", skill}});
+  }
+  j["now"] = forecast.score_now;
+  j["best"] = name(forecast.best);
+  j["beats_no_change"] = forecast.beatsNoChange();
+  j["confidence"] = forecast.confidence;
+  j["slope"] = forecast.slope;
+  j["risk"] = name(forecast.risk);
+  j["warnings"] = {{"worse", forecast.warnings.worse},
+                   {"jump", forecast.warnings.jump},
+                   {"trend", forecast.warnings.trend}};
+  j["models"] = models;
+  return j;
+}
+
+json fitJson(const AnalysedTrace& analysed, const FitRow& row) {
+  return {{"small", row.key.small},
+          {"pool", poolJson(analysed, row.key.pool)},
+          {"stream", streamJson(analysed, row.key.stream)},
+          {"free_bytes", row.free_bytes},
+          {"largest_request_bytes", row.largest_request_bytes},
+          {"fits", row.block_bytes.has_value()},
+          {"block_bytes", row.block_bytes ? json(*row.block_bytes) : json()},
+          {"address", row.block_bytes ? json(base::hexAddress(row.address)) : json()},
+          {"times", row.times},
+          {"driver_bytes", row.driver_bytes}};
+}
+
+json pinsJson(const AnalysedTrace& analysed, const analysis::Pinned& pinned, size_t limit) {
+  const model::Allocations& a = analysed.trace.allocations;
+  json rows = json::array();
+  for (const analysis::StackPins& pins : pinned.stacks) {
+    if (rows.size() == limit) break;
+    rows.push_back({{"stack_id", pins.stack.valid() ? json(pins.stack.value) : json()},
+                    {"label", cleanText(analysed.labels.label(pins.stack))},
+                    {"slot", analysed.labels.colourSlot(pins.stack)},
+                    {"pins_bytes", pins.pinsBytes()},
+                    {"alone_bytes", pins.alone_bytes},
+                    {"shared_bytes", pins.shared_bytes},
+                    {"blocks", pins.blocks},
+                    {"block_bytes", pins.block_bytes},
+                    {"smallest_bytes", pins.smallest_bytes},
+                    {"largest_bytes", pins.largest_bytes},
+                    {"segments", pins.segments},
+                    {"oldest_allocation_id", pins.oldest_row},
+                    {"oldest_step", a.first_step[pins.oldest_row]}});
+  }
+  return {{"pinned_bytes", pinned.pinned_bytes},
+          {"shared_bytes", pinned.shared_bytes},
+          {"by_nobody_bytes", pinned.by_nobody_bytes},
+          {"segments", pinned.segments},
+          {"stacks", pinned.stacks.size()},
+          {"rows", rows}};
+}
+
+json detailsJson(const AnalysedTrace& analysed, const analysis::FragmentationDetails& details) {
+  json pools = json::array();
+  for (const analysis::PoolRow& row : details.pools) {
+    json j = sumsJson(row.sums);
+    j["pool"] = poolJson(analysed, row.pool);
+    j["segments"] = row.segments;
+    j["reserved"] = scoreJson(row.reserved);
+    j["address"] = scoreJson(row.address);
+    pools.push_back(std::move(j));
+  }
+  json classes = json::array();
+  for (const analysis::SizeClass& row : details.classes) {
+    classes.push_back({{"from_bytes", row.from_bytes},
+                       {"blocks", row.blocks},
+                       {"block_bytes", row.block_bytes},
+                       {"requested_bytes", row.requested_bytes},
+                       {"waste_bytes", row.waste_bytes}});
+  }
+  json stranded = json::array();
+  for (const analysis::StrandedPoint& point : details.stranded) {
+    stranded.push_back(
+        {{"request_bytes", point.request_bytes}, {"stranded_bytes", point.stranded_bytes}});
+  }
+  return {{"pools", pools},
+          {"pools_total", details.pools_total},
+          {"size_classes", classes},
+          {"stranded", stranded}};
+}
+
+json fragJson(const AnalysedTrace& analysed, const FragReport& report) {
+  const analysis::DeviceAnalysis& device = *report.device;
+  json samples = json::array();
+  for (const auto& sample : report.series.samples) samples.push_back(sampleJson(device, sample));
+  json lists = json::array();
+  for (const FitRow& row : report.lists) {
+    json list = fitJson(analysed, row);
+    for (const char* key : {"fits", "block_bytes", "address", "times", "driver_bytes"})
+      list.erase(key);
+    lists.push_back(std::move(list));
+  }
+  json fit;
+  if (report.request_bytes) {
+    json rows = json::array();
+    for (const FitRow& row : report.fits) rows.push_back(fitJson(analysed, row));
+    fit = {{"request_bytes", *report.request_bytes}, {"lists", rows}};
+  }
+  json range;
+  if (report.range) {
+    json notes = json::array();
+    for (const std::string& note : report.range->notes) notes.push_back(cleanText(note));
+    range = {
+        {"first_step", report.range->first}, {"last_step", report.range->last}, {"notes", notes}};
+  }
+  json j = detailsJson(analysed, report.now);
+  j["device"] = device.device.ordinal;
+  j["label"] = analysis::deviceLabel(device.device);
+  j["events"] = device.device.steps();
+  j["range"] = range;
+  j["arena"] = name(report.arena);
+  j["pool"] = poolJson(analysed, report.series.pool);
+  j["typical_request_bytes"] = report.series.request_bytes;
+  j["now"] = sampleJson(device, report.now.sample);
+  j["forecast"] = forecastJson(report.forecast);
+  j["lists"] = lists;
+  j["fit"] = fit;
+  j["pins"] = pinsJson(analysed, report.pinned, kMostPins);
+  j["samples"] = samples;
+  return j;
+}
+
+}  // namespace tidegauge::exporting

@@ -1,0 +1,89 @@
+#include "export/frag_report.h"
+
+#include <algorithm>
+
+namespace tidegauge::exporting {
+namespace {
+
+using analysis::FragmentationSample;
+
+FitRow rowOf(const analysis::FreeBlocks& free, const analysis::FreeList& list) {
+  return {.key = list.key,
+          .free_bytes = list.bytes,
+          .largest_request_bytes = analysis::largestRequest(free.rules, list)};
+}
+
+void sortByFree(std::vector<FitRow>& rows) {
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const FitRow& x, const FitRow& y) { return x.free_bytes > y.free_bytes; });
+}
+
+}  // namespace
+
+const analysis::LayoutScore& scoreOf(const FragmentationSample& sample, Arena arena) {
+  return arena == Arena::kReserved ? sample.reserved : sample.address;
+}
+
+std::string_view name(Arena arena) { return arena == Arena::kReserved ? "reserved" : "address"; }
+
+std::vector<FitRow> fitRows(const analysis::FreeBlocks& free, uint64_t request_bytes) {
+  std::vector<FitRow> rows;
+  bool small = free.rules.isSmall(free.rules.roundedBytes(request_bytes));
+  for (const analysis::FreeList& list : free.lists) {
+    if (list.key.small != small) continue;
+    FitRow row = rowOf(free, list);
+    if (const analysis::FreeBlock* block = analysis::fit(free.rules, list, request_bytes)) {
+      row.block_bytes = block->size_bytes;
+      row.address = block->address;
+      uint64_t rounded = free.rules.roundedBytes(request_bytes);
+      for (const analysis::FreeBlock& hole : list.blocks) row.times += hole.size_bytes / rounded;
+    } else {
+      row.driver_bytes = analysis::driverBytes(free, request_bytes, list.key.pool, list.key.stream);
+    }
+    rows.push_back(row);
+  }
+  sortByFree(rows);
+  return rows;
+}
+
+std::vector<analysis::ForecastSample> forecastHistory(const analysis::FragmentationSeries& series,
+                                                      Arena arena) {
+  std::vector<analysis::ForecastSample> history;
+  for (const FragmentationSample& sample : series.samples) {
+    const analysis::LayoutScore& score = scoreOf(sample, arena);
+    history.push_back({analysis::featuresOf(score), score.score});
+  }
+  return history;
+}
+
+FragReport gatherFrag(const analysis::AnalysedTrace& analysed, const Chosen& chosen,
+                      const FragOptions& options) {
+  const analysis::DeviceAnalysis& device = *chosen.device;
+  FragReport report;
+  report.device = &device;
+  report.range = chosen.range;
+  report.arena = options.arena;
+  analysis::SeriesOptions asked{.samples = options.samples, .layout = options.layout};
+  if (chosen.range) {
+    asked.first = chosen.range->first;
+    asked.last = chosen.range->last;
+  }
+  report.series = analysis::fragmentationSeries(analysed, device, asked);
+  analysis::Step last = report.last().step;
+  report.now = analysis::fragmentationAt(analysed, device, last,
+                                         {.request_bytes = report.series.request_bytes,
+                                          .pool = report.series.pool,
+                                          .layout = options.layout});
+  report.forecast = analysis::forecast(forecastHistory(report.series, options.arena));
+  analysis::SegmentedLayout layout(
+      analysis::blocksAt(analysed.trace, device.device, device.live, last));
+  report.pinned = analysis::pinnedBy(analysed.trace, layout);
+  analysis::FreeBlocks free = analysis::freeBlocks(analysed.trace, layout);
+  for (const analysis::FreeList& list : free.lists) report.lists.push_back(rowOf(free, list));
+  sortByFree(report.lists);
+  report.request_bytes = options.request_bytes;
+  if (options.request_bytes) report.fits = fitRows(free, *options.request_bytes);
+  return report;
+}
+
+}  // namespace tidegauge::exporting

@@ -1,0 +1,98 @@
+// What `tidegauge frag` says about one device, gathered once and told in several ways.
+//
+//   FragReport report = gatherFrag(analysed, chosen, options);
+//   fragText(...)   a page for the terminal        fragJson(...)   docs/json.md
+//   fragCsv(...)    one row per sample             fragSvg(...)    a picture, see frag_plot.h
+//
+// The state described is that after the last step of the range.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/forecast.h"
+#include "analysis/fragmentation_details.h"
+#include "analysis/fragmentation_series.h"
+#include "analysis/free_blocks.h"
+#include "analysis/pinned.h"
+#include "export/range_summary.h"
+
+namespace tidegauge::exporting {
+
+enum class Arena : uint8_t { kReserved, kAddress };
+
+struct FragOptions {
+  size_t samples = 200;
+  Arena arena = Arena::kReserved;  // whose score is forecast
+  std::optional<uint64_t> request_bytes{};
+  analysis::LayoutOptions layout{};
+};
+
+// One free list of the allocator: what it would do with the request.
+struct FitRow {
+  analysis::FreeListKey key;
+  uint64_t free_bytes = 0;
+  uint64_t largest_request_bytes = 0;     // that it serves; 0: none
+  uint64_t times = 0;                     // that its free blocks hold the request, if one fits
+  std::optional<uint64_t> block_bytes{};  // of the free block it would take; absent: none fits
+  uint64_t address = 0;                   // of that block
+  uint64_t driver_bytes = 0;              // asked of the driver if none fits
+};
+
+struct FragReport {
+  const analysis::DeviceAnalysis* device = nullptr;
+  std::optional<analysis::StepRange> range;
+  analysis::FragmentationSeries series;
+  analysis::FragmentationDetails now;  // after the last step of the range
+  analysis::Forecast forecast;         // of the arena's score
+  Arena arena = Arena::kReserved;
+  analysis::Pinned pinned;
+  std::vector<FitRow> lists;              // of the allocator, most free bytes first
+  std::optional<uint64_t> request_bytes;  // then `fits` says which list serves it
+  std::vector<FitRow> fits;
+
+  const analysis::FragmentationSample& last() const { return series.samples.back(); }
+};
+
+FragReport gatherFrag(const analysis::AnalysedTrace& analysed, const Chosen& chosen,
+                      const FragOptions& options);
+// What each list of the request's size class would do; `request_bytes` > 0.
+std::vector<FitRow> fitRows(const analysis::FreeBlocks& free, uint64_t request_bytes);
+
+const analysis::LayoutScore& scoreOf(const analysis::FragmentationSample& sample, Arena arena);
+std::string_view name(Arena arena);  // "reserved", "address"
+// The series as the forecast sees it.
+std::vector<analysis::ForecastSample> forecastHistory(const analysis::FragmentationSeries& series,
+                                                      Arena arena);
+
+struct FragTextOptions {
+  size_t columns = 80;
+  bool colour = false;
+  size_t rows = 12;  // of the tables
+};
+std::string fragText(const analysis::AnalysedTrace& analysed, const FragReport& report,
+                     const FragTextOptions& options);
+// "Forecast no better than assuming no change (27.8)."
+std::string forecastSentence(const FragReport& report);
+
+nlohmann::json fragJson(const analysis::AnalysedTrace& analysed, const FragReport& report);
+// The parts of it that the page asks for one by one.
+nlohmann::json sampleJson(const analysis::DeviceAnalysis& device,
+                          const analysis::FragmentationSample& sample);
+nlohmann::json forecastJson(const analysis::Forecast& forecast);
+// A name of a file as JSON can hold it: what is no UTF-8 is replaced.
+std::string cleanText(const std::string& text);
+nlohmann::json poolJson(const analysis::AnalysedTrace& analysed, model::PoolId pool);
+nlohmann::json fitJson(const analysis::AnalysedTrace& analysed, const FitRow& row);
+nlohmann::json pinsJson(const analysis::AnalysedTrace& analysed, const analysis::Pinned& pinned,
+                        size_t limit);
+nlohmann::json detailsJson(const analysis::AnalysedTrace& analysed,
+                           const analysis::FragmentationDetails& details);
+
+// RFC 4180 with a head; the rows of several devices under one head.
+std::string fragCsvHead();
+std::string fragCsv(const FragReport& report);
+
+}  // namespace tidegauge::exporting

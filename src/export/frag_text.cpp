@@ -1,0 +1,326 @@
+// The fragmentation report for a terminal: sentences first, then tables of at most 80 columns.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/summary.h"
+#include "base/format.h"
+#include "export/frag_report.h"
+#include "export/pool_names.h"
+#include "export/text_page.h"
+
+namespace tidegauge::exporting {
+namespace {
+
+using analysis::AnalysedTrace;
+using analysis::FragmentationSample;
+using analysis::FragmentationSums;
+using analysis::StackPins;
+using base::counted;
+using base::humanBytes;
+using base::padLeft;
+using base::padRight;
+using base::withCommas;
+
+constexpr size_t kMostFitRows = 8;
+constexpr size_t kMostPins = 5;
+
+std::string percent(uint64_t part, uint64_t whole) {
+  double share = whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole);
+  return fmt::format("{:.1f} %", share);
+}
+
+std::string pieces(uint64_t count) {
+  return count == 1 ? "one piece" : fmt::format("{} pieces", withCommas(count));
+}
+
+class Writer {
+ public:
+  Writer(const AnalysedTrace& analysed, const FragReport& report, const FragTextOptions& options)
+      : analysed_(analysed),
+        report_(report),
+        options_(options),
+        page_(options.columns, options.colour) {}
+
+  std::string write() {
+    heading();
+    headline();
+    fitSentence();
+    strandedSentence();
+    wasteSentence();
+    outsideSentence();
+    pins();
+    scores();
+    page_.bullet(forecastSentence(report_));
+    warnings();
+    if (report_.request_bytes) fits();
+    overTime();
+    if (report_.now.pools.size() > 1) pools();
+    return page_.take();
+  }
+
+ private:
+  const FragmentationSums& sums() const { return report_.now.sample.sums; }
+  bool timeless() const { return report_.device->totals.steps() == 0; }
+  std::string poolOf(model::PoolId pool) const { return poolName(analysed_.trace, pool); }
+  std::string listName(const analysis::FreeListKey& key) const {
+    std::string text = fmt::format("{}, {}", key.small ? "small" : "large", poolOf(key.pool));
+    uint64_t stream = key.stream.index() < analysed_.trace.streams.size()
+                          ? analysed_.trace.streams[key.stream.index()].raw
+                          : 0;
+    return text + (stream == 0 ? ", default stream" : fmt::format(", stream {}", stream));
+  }
+
+  void heading() {
+    std::string place =
+        timeless() ? "final state" : "after step " + withCommas(report_.now.sample.step);
+    page_.heading(
+        fmt::format("{}: Fragmentation, {}", analysis::deviceLabel(report_.device->device), place));
+    if (report_.range) {
+      for (const std::string& note : report_.range->notes) page_.paragraph(note);
+    }
+  }
+
+  void headline() {
+    const analysis::FreeSums& free = sums().free;
+    if (sums().reserved_bytes == 0) {
+      page_.paragraph("Nothing was reserved.");
+      return;
+    }
+    if (free.bytes == 0) {
+      page_.paragraph(
+          fmt::format("All of the {} reserved was live: nothing lay free inside "
+                      "segments.",
+                      humanBytes(sums().reserved_bytes)));
+      return;
+    }
+    page_.paragraph(fmt::format(
+        "{} of {} reserved lay free inside segments, in {}{}.", humanBytes(free.bytes),
+        humanBytes(sums().reserved_bytes), pieces(free.holes),
+        free.holes > 1 ? fmt::format(", the largest {}", humanBytes(free.largest_bytes)) : ""));
+    if (uint64_t scattered = free.scatteredBytes(); scattered > 0) {
+      page_.bullet(
+          fmt::format("{} of it, {}, lay outside the largest piece: one request could "
+                      "not have it.",
+                      humanBytes(scattered), percent(scattered, free.bytes)));
+    } else {
+      page_.bullet("It lay in one piece: any request up to its size could have it.");
+    }
+    if (free.pinned_bytes == 0) {
+      page_.bullet("All of it could go back to the driver: no live block is in its way.");
+    } else {
+      page_.bullet(
+          fmt::format("{} pinned by live blocks in {}, {} releasable.",
+                      humanBytes(free.pinned_bytes), counted(free.pinned_segments, "segment"),
+                      free.releasable_bytes == 0 ? "nothing" : humanBytes(free.releasable_bytes)));
+    }
+  }
+
+  void outsideSentence() {
+    uint64_t blocks = report_.now.sample.outside_blocks;
+    if (blocks == 0) return;
+    page_.bullet(
+        fmt::format("{} in no segment that the file names: none of these numbers holds "
+                    "{}.",
+                    blocks == 1 ? "1 live block lies" : withCommas(blocks) + " live blocks lie",
+                    blocks == 1 ? "it" : "them"));
+  }
+
+  void fitSentence() {
+    uint64_t largest = 0;
+    const FitRow* best = nullptr;
+    for (const FitRow& row : report_.lists) {
+      if (row.largest_request_bytes <= largest) continue;
+      largest = row.largest_request_bytes;
+      best = &row;
+    }
+    if (best == nullptr) return;
+    page_.bullet(fmt::format("Largest request served without new driver memory: {} ({}).",
+                             humanBytes(largest), listName(best->key)));
+  }
+
+  void strandedSentence() {
+    uint64_t request = report_.series.request_bytes;
+    const analysis::FreeSums& free = sums().free;
+    if (request == 0 || free.bytes == 0) return;
+    std::string who = free.stranded_bytes == 0 ? "All free bytes could serve"
+                      : free.stranded_bytes == free.bytes
+                          ? "None of the free bytes can serve"
+                          : humanBytes(free.stranded_bytes) + " of the free bytes cannot serve";
+    page_.bullet(fmt::format("{} requests of {}, the 95th percentile of this recording.", who,
+                             humanBytes(request)));
+  }
+
+  void wasteSentence() {
+    if (sums().waste_bytes == 0) return;
+    const analysis::SizeClass* worst = nullptr;
+    for (const analysis::SizeClass& row : report_.now.classes) {
+      if (worst == nullptr || row.waste_bytes > worst->waste_bytes) worst = &row;
+    }
+    std::string most;
+    if (worst != nullptr && report_.now.classes.size() > 1) {
+      uint64_t below = worst->from_bytes == 0 ? 512 : 2 * worst->from_bytes;
+      most = fmt::format("; most, {}, in {} of {} to {}", humanBytes(worst->waste_bytes),
+                         counted(worst->blocks, "block"), humanBytes(worst->from_bytes),
+                         humanBytes(below));
+    }
+    page_.bullet(
+        fmt::format("Inside live blocks {} were not asked for: rounding and unsplit "
+                    "ends{}.",
+                    humanBytes(sums().waste_bytes), most));
+  }
+
+  void pins() {
+    for (size_t i = 0; i < std::min(report_.pinned.stacks.size(), kMostPins); ++i) {
+      const StackPins& pins = report_.pinned.stacks[i];
+      std::string sizes = pins.smallest_bytes == pins.largest_bytes
+                              ? humanBytes(pins.largest_bytes)
+                              : fmt::format("{} to {}", humanBytes(pins.smallest_bytes),
+                                            humanBytes(pins.largest_bytes));
+      page_.bullet(fmt::format(
+          "{} of {} {} {} {} from being returned{}.", counted(pins.blocks, "block"), sizes,
+          pins.stack.valid() ? "from " + analysed_.labels.label(pins.stack) : "without a stack",
+          pins.blocks == 1 ? "keeps" : "keep", humanBytes(pins.pinsBytes()),
+          pins.alone_bytes == 0 ? ", all together with others"
+          : pins.shared_bytes > 0
+              ? fmt::format(", {} together with others", humanBytes(pins.shared_bytes))
+              : ""));
+    }
+    size_t more = report_.pinned.stacks.size() - std::min(report_.pinned.stacks.size(), kMostPins);
+    if (more > 0) page_.bullet(fmt::format("{} pin less.", counted(more, "more stack")));
+  }
+
+  void scores() {
+    const FragmentationSample& now = report_.now.sample;
+    page_.bullet(
+        fmt::format("Layout score {:.1f} of 100, {} (reserved bytes, {}). Counts "
+                    "shape, not harm.",
+                    now.reserved.score, name(analysis::bandOf(now.reserved.score)),
+                    poolOf(report_.series.pool)));
+    page_.bullet(fmt::format("Address space: {:.1f}, {}. Its holes cost no physical memory.",
+                             now.address.score, name(analysis::bandOf(now.address.score))));
+  }
+
+  void warnings() {
+    const analysis::Forecast& forecast = report_.forecast;
+    if (!forecast.enough) return;
+    std::string said;
+    if (forecast.warnings.worse) said += "getting clearly worse; ";
+    if (forecast.warnings.jump) said += "about to jump; ";
+    if (forecast.warnings.trend) {
+      said += fmt::format("trend {:+.2f} a sample; ", forecast.slope);
+    }
+    if (said.empty()) return;
+    said.resize(said.size() - 2);
+    page_.bullet(fmt::format("The published model warns: {}. Risk {}, confidence {:.2f}.", said,
+                             name(forecast.risk), forecast.confidence));
+  }
+
+  void fits() {
+    page_.blank();
+    page_.heading(fmt::format("Would {} fit?", humanBytes(*report_.request_bytes)), 2);
+    if (report_.fits.empty()) {
+      page_.paragraph("No list of its size class: the driver would be asked.");
+    }
+    for (size_t i = 0; i < std::min(report_.fits.size(), kMostFitRows); ++i) {
+      const FitRow& row = report_.fits[i];
+      std::string verdict =
+          row.block_bytes
+              ? fmt::format("yes, in a free block of {}", humanBytes(*row.block_bytes))
+              : fmt::format(
+                    "no: {} free, the largest request served {}; {} would be asked of the "
+                    "driver",
+                    humanBytes(row.free_bytes), humanBytes(row.largest_request_bytes),
+                    humanBytes(row.driver_bytes));
+      page_.bullet(fmt::format("{}: {}.", listName(row.key), verdict));
+    }
+    if (report_.fits.size() > kMostFitRows) {
+      page_.bullet(fmt::format("{} are in --json.",
+                               counted(report_.fits.size() - kMostFitRows, "more list")));
+    }
+  }
+
+  void overTime() {
+    const std::vector<FragmentationSample>& samples = report_.series.samples;
+    if (samples.size() < 2) return;
+    page_.blank();
+    size_t rows = std::clamp<size_t>(options_.rows, 2, samples.size());
+    std::string last = withCommas(samples.back().step);
+    size_t step_width = std::max<size_t>(6, last.size());
+    constexpr size_t kSize = 10;
+    // Too narrow a page loses columns from the right; the score is the last.
+    std::vector<std::string> names = {"reserved", "active",  "free",
+                                      "pinned",   "largest", "stranded"};
+    size_t room = options_.columns - std::min(options_.columns, 2 + step_width + 7);
+    names.resize(std::min(names.size(), room / kSize));
+    std::string head = "  " + padLeft("step", step_width);
+    for (const std::string& title : names) head += padLeft(title, kSize);
+    page_.line(head + padLeft("score", 7));
+    for (size_t i = 0; i < rows; ++i) {
+      const FragmentationSample& sample = samples[i * (samples.size() - 1) / (rows - 1)];
+      const analysis::FreeSums& free = sample.sums.free;
+      std::string line = "  " + padLeft(withCommas(sample.step), step_width);
+      const uint64_t values[] = {
+          sample.totals.reserved_bytes, sample.totals.active_bytes, free.bytes, free.pinned_bytes,
+          free.largest_bytes,           free.stranded_bytes};
+      for (size_t column = 0; column < names.size(); ++column) {
+        line += padLeft(humanBytes(values[column]), kSize);
+      }
+      page_.line(line + padLeft(fmt::format("{:.1f}", scoreOf(sample, report_.arena).score), 7));
+    }
+    if (samples.size() > rows) {
+      page_.paragraph(
+          fmt::format("{} of {} samples; --csv has them all.", rows, withCommas(samples.size())));
+    }
+  }
+
+  void pools() {
+    page_.blank();
+    page_.line("  " + padRight("pool", 24) + padLeft("segments", 9) + padLeft("reserved", 11) +
+               padLeft("free", 11) + padLeft("pinned", 11) + padLeft("score", 7));
+    for (const analysis::PoolRow& row : report_.now.pools) {
+      page_.line("  " + padRight(base::cutTo(poolOf(row.pool), 24), 24) +
+                 padLeft(withCommas(row.segments), 9) +
+                 padLeft(humanBytes(row.sums.reserved_bytes), 11) +
+                 padLeft(humanBytes(row.sums.free.bytes), 11) +
+                 padLeft(humanBytes(row.sums.free.pinned_bytes), 11) +
+                 padLeft(fmt::format("{:.1f}", row.reserved.score), 7));
+    }
+    if (report_.now.pools_total > report_.now.pools.size()) {
+      page_.paragraph(fmt::format("The largest {} of {}.", report_.now.pools.size(),
+                                  counted(report_.now.pools_total, "pool")));
+    }
+  }
+
+  const AnalysedTrace& analysed_;
+  const FragReport& report_;
+  const FragTextOptions& options_;
+  TextPage page_;
+};
+
+}  // namespace
+
+std::string forecastSentence(const FragReport& report) {
+  const analysis::Forecast& forecast = report.forecast;
+  if (!forecast.enough) {
+    return fmt::format("No forecast: not enough data, {} of {} samples.", forecast.history,
+                       analysis::kForecastLeast);
+  }
+  if (!forecast.beatsNoChange()) {
+    return fmt::format("Forecast no better than assuming no change ({:.1f}).", forecast.score_now);
+  }
+  const analysis::ModelForecast& best = forecast.of(forecast.best);
+  double as_now = forecast.of(analysis::ForecastModel::kPersistence).errors.overall;
+  return fmt::format(
+      "Forecast for the next three samples: {:.1f}, {:.1f}, {:.1f} ({}). In the past it was off by "
+      "{:.1f}, assuming no change by {:.1f}.",
+      best.predicted[0], best.predicted[1], best.predicted[2], name(forecast.best),
+      best.errors.overall, as_now);
+}
+
+std::string fragText(const AnalysedTrace& analysed, const FragReport& report,
+                     const FragTextOptions& options) {
+  return Writer(analysed, report, options).write();
+}
+
+}  // namespace tidegauge::exporting

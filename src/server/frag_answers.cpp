@@ -1,0 +1,122 @@
+// Fragmentation: over time with its forecast, at one step taken apart, and whether a request fits.
+#include <algorithm>
+
+#include "export/frag_report.h"
+#include "server/questions.h"
+
+namespace tidegauge::server {
+namespace {
+
+constexpr int64_t kMostSamples = 2000;
+constexpr int64_t kForecastSlices = 200;
+constexpr size_t kMostPins = 200;
+
+Response textResponse(std::string text) {
+  Response response;
+  response.body = std::move(text);
+  return response;
+}
+
+// A column per number: shorter than a row per sample, and what a plot wants.
+json columnsJson(const analysis::DeviceAnalysis& device,
+                 const std::vector<analysis::FragmentationSample>& samples) {
+  json columns;
+  for (const analysis::FragmentationSample& sample : samples) {
+    const analysis::FreeSums& free = sample.sums.free;
+    columns["step"].push_back(sample.step);
+    columns["time_us"].push_back(timeOrNull(device.time.timeOf(sample.step)));
+    columns["reserved_bytes"].push_back(sample.totals.reserved_bytes);
+    columns["active_bytes"].push_back(sample.totals.active_bytes);
+    columns["free_bytes"].push_back(free.bytes);
+    columns["pinned_bytes"].push_back(free.pinned_bytes);
+    columns["largest_hole_bytes"].push_back(free.largest_bytes);
+    columns["stranded_bytes"].push_back(free.stranded_bytes);
+    columns["waste_bytes"].push_back(sample.sums.waste_bytes);
+    columns["reserved_score"].push_back(sample.reserved.score);
+    columns["address_score"].push_back(sample.address.score);
+  }
+  return columns;
+}
+
+json forecastOf(const analysis::FragmentationSeries& series, exporting::Arena arena) {
+  return exporting::forecastJson(analysis::forecast(exporting::forecastHistory(series, arena)));
+}
+
+// Of a device without events: its final state.
+base::Result<model::Step> stepOf(const Question& question, const Place& place) {
+  int64_t last = std::max<int64_t>(place.device->device.steps(), 1) - 1;
+  TG_ASSIGN_OR_RETURN(int64_t step, question.params.integer("step", 0, last, last));
+  return static_cast<model::Step>(step);
+}
+
+std::string fragText(const Place& place, int64_t samples) {
+  const analysis::AnalysedTrace& analysed = *place.file->analysed;
+  analysis::FragmentationSeries series = analysis::fragmentationSeries(
+      analysed, *place.device, {.samples = static_cast<size_t>(samples)});
+  // The forecast has its own slices, however fine the picture is.
+  analysis::FragmentationSeries slices =
+      samples == kForecastSlices
+          ? series
+          : analysis::fragmentationSeries(analysed, *place.device,
+                                          {.samples = static_cast<size_t>(kForecastSlices)});
+  size_t count = slices.samples.size();
+  model::Step apart =
+      count < 2 ? 0 : slices.samples[count - 1].step - slices.samples[count - 2].step;
+  return dump({{"request_bytes", series.request_bytes},
+               {"pool", exporting::poolJson(analysed, series.pool)},
+               {"columns", columnsJson(*place.device, series.samples)},
+               {"forecast",
+                {{"steps_apart", apart},
+                 {"reserved", forecastOf(slices, exporting::Arena::kReserved)},
+                 {"address", forecastOf(slices, exporting::Arena::kAddress)}}}});
+}
+
+}  // namespace
+
+base::Result<Response> answerFrag(const Question& question) {
+  TG_ASSIGN_OR_RETURN(Place place, placeOf(question));
+  TG_ASSIGN_OR_RETURN(int64_t samples,
+                      question.params.integer("samples", 1, kMostSamples, kForecastSlices));
+  std::string key =
+      "frag " + std::to_string(place.device->device.ordinal) + " " + std::to_string(samples);
+  return textResponse(place.file->texts.get(key, [&] { return fragText(place, samples); }));
+}
+
+base::Result<Response> answerFragAt(const Question& question) {
+  TG_ASSIGN_OR_RETURN(Place place, placeOf(question));
+  TG_ASSIGN_OR_RETURN(model::Step step, stepOf(question, place));
+  const analysis::AnalysedTrace& analysed = *place.file->analysed;
+  const model::Device& device = place.device->device;
+  analysis::FragmentationOptions options;
+  options.request_bytes = analysis::typicalRequest(analysed.trace, device);
+  options.pool = analysis::mainPool(analysed.trace, device);
+  analysis::FragmentationDetails details =
+      analysis::fragmentationAt(analysed, *place.device, step, options);
+  analysis::SegmentedLayout layout(
+      analysis::blocksAt(analysed.trace, device, place.device->live, step));
+  json answer = exporting::detailsJson(analysed, details);
+  answer["now"] = exporting::sampleJson(*place.device, details.sample);
+  answer["pins"] =
+      exporting::pinsJson(analysed, analysis::pinnedBy(analysed.trace, layout), kMostPins);
+  return jsonResponse(answer);
+}
+
+base::Result<Response> answerFit(const Question& question) {
+  TG_ASSIGN_OR_RETURN(Place place, placeOf(question));
+  TG_ASSIGN_OR_RETURN(model::Step step, stepOf(question, place));
+  TG_ASSIGN_OR_RETURN(int64_t bytes, question.params.integer("bytes", 1, int64_t{1} << 53));
+  const analysis::AnalysedTrace& analysed = *place.file->analysed;
+  analysis::FreeBlocks free = analysis::freeBlocksAt(analysed, *place.device, step);
+  auto request = static_cast<uint64_t>(bytes);
+  json lists = json::array();
+  for (const exporting::FitRow& row : exporting::fitRows(free, request)) {
+    lists.push_back(exporting::fitJson(analysed, row));
+  }
+  return jsonResponse({{"step", step},
+                       {"request_bytes", request},
+                       {"free_bytes", free.bytes},
+                       {"stranded_bytes", analysis::strandedBytes(free, request)},
+                       {"lists", std::move(lists)}});
+}
+
+}  // namespace tidegauge::server

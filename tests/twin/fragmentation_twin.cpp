@@ -1,0 +1,293 @@
+// Fragmentation over time against the plain way: at each sample the whole state afresh, from
+// blocksAt() and freeParts(), with no memory of the sample before.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <tuple>
+
+#include "analysis/analysed_trace.h"
+#include "analysis/fragmentation_details.h"
+#include "analysis/fragmentation_series.h"
+#include "analysis/layout.h"
+#include "readers/torch/open_snapshots.h"
+#include "support/messy_trace.h"
+#include "support/simulated_heap.h"
+
+namespace tidegauge {
+namespace {
+
+using analysis::AnalysedTrace;
+using analysis::DeviceAnalysis;
+using analysis::FragmentationSample;
+using analysis::FragmentationSeries;
+using analysis::FragmentationSums;
+using analysis::LayoutBlock;
+using analysis::LayoutScore;
+using analysis::Step;
+
+struct Owned {
+  uint64_t begin;
+  uint64_t end;
+  model::SegmentId segment;
+};
+
+// The owned ranges at a step, by looking at every piece.
+std::vector<Owned> ownedAt(const AnalysedTrace& analysed, const DeviceAnalysis& device, Step step) {
+  const model::Pieces& p = analysed.trace.pieces;
+  std::map<uint64_t, Owned> by_begin;
+  for (uint64_t row = device.device.piece_begin; row < device.device.piece_end; ++row) {
+    bool there =
+        device.device.steps() == 0 || (p.first_step[row] <= step && step < p.last_step[row]);
+    if (there) {
+      by_begin[p.address[row]] = {p.address[row], p.address[row] + p.size_bytes[row],
+                                  p.segment[row]};
+    }
+  }
+  std::vector<Owned> owned;
+  for (const auto& [begin, range] : by_begin) {
+    bool joins =
+        !owned.empty() && owned.back().end == begin && owned.back().segment == range.segment;
+    if (joins) {
+      owned.back().end = range.end;
+    } else {
+      owned.push_back(range);
+    }
+  }
+  return owned;
+}
+
+struct Slow {
+  FragmentationSums sums;
+  uint64_t outside_blocks = 0;
+  LayoutScore reserved;
+  LayoutScore address;
+};
+
+Slow slowly(const AnalysedTrace& analysed, const DeviceAnalysis& device, Step step,
+            uint64_t request_bytes, model::PoolId pool) {
+  const model::Trace& trace = analysed.trace;
+  std::vector<LayoutBlock> blocks = analysis::blocksAt(trace, device.device, device.live, step);
+  std::vector<Owned> owned = ownedAt(analysed, device, step);
+  Slow slow;
+  std::map<uint32_t, std::vector<LayoutBlock>> segments;
+  std::vector<uint64_t> sizes, gaps;
+  uint64_t pool_bytes = 0;
+  for (const LayoutBlock& block : blocks) {
+    bool live = block.state != model::BlockState::kInactive;
+    if (!block.segment.valid()) {
+      slow.outside_blocks++;
+      continue;
+    }
+    segments[block.segment.value].push_back(block);
+    bool in_pool = analysis::poolOf(trace, block.segment) == pool;
+    if (!live) {
+      if (in_pool) gaps.push_back(block.size_bytes);
+      if (request_bytes > 0) slow.sums.free.stranded_bytes += block.size_bytes % request_bytes;
+      continue;
+    }
+    slow.sums.blocks++;
+    slow.sums.waste_bytes += block.size_bytes - std::min(block.size_bytes, block.requested_bytes);
+    // What it covers that no block before it does.
+    auto range = std::find_if(owned.begin(), owned.end(), [&](const Owned& o) {
+      return o.begin <= block.address && block.address < o.end;
+    });
+    uint64_t begin = block.address;
+    uint64_t end = begin + std::min(block.size_bytes, range->end - begin);
+    for (const LayoutBlock& other : blocks) {
+      bool before =
+          std::tie(other.address, other.allocation) < std::tie(block.address, block.allocation);
+      if (other.state == model::BlockState::kInactive || !before) continue;
+      if (other.address < range->begin) continue;
+      uint64_t other_end = other.address + std::min(other.size_bytes, range->end - other.address);
+      begin = std::max(begin, other_end);
+    }
+    uint64_t covered = end > begin ? end - begin : 0;
+    slow.sums.covered_bytes += covered;
+    if (in_pool) sizes.push_back(covered);
+  }
+  for (const auto& [segment, of_segment] : segments) {
+    analysis::FreeParts parts = analysis::freeParts(trace, of_segment);
+    slow.sums.free.bytes += parts.bytes;
+    slow.sums.free.holes += parts.count;
+    slow.sums.free.largest_bytes = std::max(slow.sums.free.largest_bytes, parts.largest_bytes);
+    slow.sums.free.segment_largest_bytes += parts.largest_bytes;
+    slow.sums.free.pinned_bytes += parts.pinned_bytes;
+    slow.sums.free.releasable_bytes += parts.releasable_bytes;
+    slow.sums.free.pinned_segments += parts.pinned_segments;
+  }
+  std::vector<uint64_t> owned_sizes, owned_gaps;
+  std::vector<size_t> of_pool;
+  for (size_t i = 0; i < owned.size(); ++i) {
+    slow.sums.reserved_bytes += owned[i].end - owned[i].begin;
+    if (analysis::poolOf(trace, owned[i].segment) == pool) of_pool.push_back(i);
+  }
+  uint64_t span = 0;
+  if (!of_pool.empty()) {
+    span = owned[of_pool.back()].end - owned[of_pool.front()].begin;
+    for (size_t i : of_pool) {
+      owned_sizes.push_back(owned[i].end - owned[i].begin);
+      pool_bytes += owned_sizes.back();
+    }
+    for (size_t i = of_pool.front(); i < of_pool.back(); ++i) {
+      if (owned[i + 1].begin > owned[i].end) {
+        owned_gaps.push_back(owned[i + 1].begin - owned[i].end);
+      }
+    }
+  }
+  slow.reserved = analysis::layoutScore(sizes, gaps, pool_bytes);
+  slow.address = analysis::layoutScore(owned_sizes, owned_gaps, span);
+  return slow;
+}
+
+void expectSame(const LayoutScore& got, const LayoutScore& want) {
+  std::array<double, 6> features = analysis::featuresOf(got);
+  std::array<double, 6> wanted = analysis::featuresOf(want);
+  for (size_t i = 0; i < features.size(); ++i) {
+    EXPECT_NEAR(features[i], wanted[i], 1e-9) << analysis::kFeatureNames[i];
+  }
+  EXPECT_NEAR(got.score, want.score, 1e-7);
+}
+
+// `well_formed`: every block in a segment, no overlaps; then the totals say the same.
+void compare(const AnalysedTrace& analysed, const DeviceAnalysis& device, size_t samples,
+             bool well_formed) {
+  FragmentationSeries series =
+      analysis::fragmentationSeries(analysed, device, {.samples = samples});
+  ASSERT_FALSE(series.samples.empty());
+  for (const FragmentationSample& sample : series.samples) {
+    SCOPED_TRACE(::testing::Message() << "step " << sample.step);
+    Slow slow = slowly(analysed, device, sample.step, series.request_bytes, series.pool);
+    ASSERT_EQ(sample.sums, slow.sums);
+    EXPECT_EQ(sample.outside_blocks, slow.outside_blocks);
+    expectSame(sample.reserved, slow.reserved);
+    expectSame(sample.address, slow.address);
+    EXPECT_EQ(sample.sums.reserved_bytes, sample.sums.covered_bytes + sample.sums.free.bytes);
+    EXPECT_EQ(sample.sums.free.bytes,
+              sample.sums.free.pinned_bytes + sample.sums.free.releasable_bytes);
+    EXPECT_EQ(sample.totals, device.totals.at(sample.step));
+    if (well_formed) {
+      EXPECT_EQ(sample.sums.reserved_bytes, sample.totals.reserved_bytes);
+      EXPECT_EQ(sample.sums.covered_bytes, sample.totals.active_bytes);
+    }
+  }
+}
+
+// Pools add up to the device, classes to the blocks, and the curve is the sum over the holes.
+void compareDetails(const AnalysedTrace& analysed, const DeviceAnalysis& device, Step step) {
+  uint64_t request = analysis::typicalRequest(analysed.trace, device.device);
+  model::PoolId pool = analysis::mainPool(analysed.trace, device.device);
+  analysis::FragmentationDetails details =
+      analysis::fragmentationAt(analysed, device, step, {.request_bytes = request, .pool = pool});
+  Slow slow = slowly(analysed, device, details.sample.step, request, pool);
+  EXPECT_EQ(details.sample.sums, slow.sums);
+  uint64_t reserved = 0, free = 0, pinned = 0, blocks = 0, waste = 0;
+  for (const analysis::PoolRow& row : details.pools) {
+    reserved += row.sums.reserved_bytes;
+    free += row.sums.free.bytes;
+    pinned += row.sums.free.pinned_bytes;
+    if (row.pool == pool) expectSame(row.reserved, slow.reserved);
+  }
+  if (details.pools_total == details.pools.size()) {
+    EXPECT_EQ(reserved, slow.sums.reserved_bytes);
+    EXPECT_EQ(free, slow.sums.free.bytes);
+    EXPECT_EQ(pinned, slow.sums.free.pinned_bytes);
+  }
+  for (const analysis::SizeClass& row : details.classes) {
+    EXPECT_GT(row.blocks, 0);
+    EXPECT_EQ(row.block_bytes - row.requested_bytes, row.waste_bytes);
+    blocks += row.blocks;
+    waste += row.waste_bytes;
+  }
+  EXPECT_EQ(blocks, slow.sums.blocks);
+  EXPECT_EQ(waste, slow.sums.waste_bytes);
+  if (slow.sums.free.bytes == 0) {
+    EXPECT_TRUE(details.stranded.empty());
+    return;
+  }
+  std::vector<uint64_t> holes;
+  for (const LayoutBlock& block :
+       analysis::blocksAt(analysed.trace, device.device, device.live, details.sample.step)) {
+    if (block.segment.valid() && block.state == model::BlockState::kInactive) {
+      holes.push_back(block.size_bytes);
+    }
+  }
+  uint64_t before = 0;
+  for (const analysis::StrandedPoint& point : details.stranded) {
+    EXPECT_GT(point.request_bytes, before);
+    before = point.request_bytes;
+    uint64_t served = 0;
+    for (uint64_t hole : holes) served += hole / point.request_bytes * point.request_bytes;
+    EXPECT_EQ(point.stranded_bytes, slow.sums.free.bytes - served) << point.request_bytes;
+  }
+  EXPECT_EQ(details.stranded.back().request_bytes, slow.sums.free.bytes);
+}
+
+TEST(FragmentationTwin, EqualsTheStateAfreshOnRandomHeaps) {
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    testing::HeapOptions options{.seed = seed, .events = 500, .expandable = seed % 2 == 0};
+    if (seed % 3 == 0) options.drop_first = 150;
+    AnalysedTrace analysed(testing::simulate(options).trace);
+    const DeviceAnalysis& device = *analysed.devices[0];
+    compare(analysed, device, seed % 4 == 0 ? 10'000 : 37, options.drop_first == 0);
+    for (Step step = 0; step < device.totals.steps(); step += 97) {
+      compareDetails(analysed, device, step);
+    }
+  }
+}
+
+TEST(FragmentationTwin, EqualsTheStateAfreshOnContradictoryTraces) {
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    AnalysedTrace analysed(testing::messyTrace({.seed = seed, .events = 150}));
+    for (const auto& device : analysed.devices) {
+      compare(analysed, *device, 29, false);
+      compareDetails(analysed, *device, 70);
+    }
+  }
+}
+
+// Any 64-bit sizes and addresses: sums may wrap around, nothing may fail.
+TEST(FragmentationTwin, NothingFailsOnWildTraces) {
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    AnalysedTrace analysed(testing::messyTrace({.seed = seed, .events = 150, .wild = true}));
+    for (const auto& device : analysed.devices) {
+      FragmentationSeries series = analysis::fragmentationSeries(analysed, *device, {});
+      for (const FragmentationSample& sample : series.samples) {
+        EXPECT_GE(sample.reserved.score, 0);
+        EXPECT_LE(sample.reserved.score, 100);
+      }
+      analysis::fragmentationAt(analysed, *device, 100, {.request_bytes = 4096});
+    }
+  }
+}
+
+TEST(FragmentationTwin, EqualsTheStateAfreshOnRealFiles) {
+  const char* shared = std::getenv("TIDEGAUGE_SHARED");
+  std::filesystem::path folder = std::filesystem::path(shared ? shared : "") / "data/snapshots";
+  if (!std::filesystem::is_directory(folder)) {
+    GTEST_SKIP() << "no real snapshots: TIDEGAUGE_SHARED names the folder that has them";
+  }
+  size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() != ".zst") continue;
+    auto read = readers::torch::openSnapshots(entry.path().string(), {});
+    if (!read.ok()) continue;
+    for (model::Trace& trace : read.value()) {
+      SCOPED_TRACE(entry.path().filename().string());
+      ++files;
+      AnalysedTrace analysed(std::move(trace));
+      for (const auto& device : analysed.devices) {
+        compare(analysed, *device, 5, false);
+        compareDetails(analysed, *device, device->totals.steps() / 2);
+      }
+    }
+  }
+  EXPECT_GT(files, 5);
+}
+
+}  // namespace
+}  // namespace tidegauge

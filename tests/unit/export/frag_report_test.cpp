@@ -1,0 +1,261 @@
+#include "export/frag_report.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <set>
+#include <string>
+
+#include "base/text_layout.h"
+#include "export/frag_limits.h"
+#include "export/frag_plot.h"
+#include "support/trace_builder.h"
+
+namespace tidegauge::exporting {
+namespace {
+
+using analysis::AnalysedTrace;
+using model::BlockState;
+using testing::TraceBuilder;
+
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+constexpr uint64_t kBase = 0x7f0000000000;
+
+FragReport reportOf(const AnalysedTrace& analysed, const FragOptions& options = {}) {
+  return gatherFrag(analysed, {.device = analysed.devices.at(0).get(), .range = {}}, options);
+}
+
+// A segment of `blocks` blocks with a hole behind each, then `events` that change nothing.
+model::Trace combOf(uint64_t blocks, uint64_t block_bytes, uint64_t hole_bytes) {
+  TraceBuilder b;
+  uint64_t total = blocks * (block_bytes + hole_bytes);
+  b.stack({"build@model.py:7"}).segmentAlloc(kBase, total);
+  for (uint64_t i = 0; i < blocks; ++i) {
+    b.alloc(kBase + i * (block_bytes + hole_bytes), block_bytes);
+  }
+  b.finalSegment(kBase, total);
+  for (uint64_t i = 0; i < blocks; ++i) {
+    b.block(block_bytes, BlockState::kActiveAllocated, block_bytes);
+    if (hole_bytes > 0) b.block(hole_bytes, BlockState::kInactive);
+  }
+  return b.build();
+}
+
+model::Trace harmlessHole() {
+  TraceBuilder b;
+  uint64_t gib = 1024 * kMiB;
+  b.segmentAlloc(kBase, 66 * gib).alloc(kBase, gib).alloc(kBase + 65 * gib, gib);
+  b.finalSegment(kBase, 66 * gib)
+      .block(gib, BlockState::kActiveAllocated, gib)
+      .block(64 * gib, BlockState::kInactive)
+      .block(gib, BlockState::kActiveAllocated, gib);
+  return b.build();
+}
+
+// The score alone ranks them the other way round: docs/forecast.md says so.
+TEST(FragReport, AShreddedHeapRanksAboveAHarmlessHole) {
+  AnalysedTrace shredded(combOf(1000, 2 * kMiB, 2 * kMiB));
+  AnalysedTrace hole(harmlessHole());
+  FragReport of_shredded = reportOf(shredded);
+  FragReport of_hole = reportOf(hole);
+  const analysis::FreeSums& a = of_shredded.now.sample.sums.free;
+  const analysis::FreeSums& b = of_hole.now.sample.sums.free;
+  EXPECT_EQ(a.bytes, 2000 * kMiB);
+  EXPECT_EQ(a.scatteredBytes(), 1998 * kMiB);
+  EXPECT_EQ(b.scatteredBytes(), 0);
+  EXPECT_GT(a.external(), 0.99);
+  EXPECT_EQ(b.external(), 0);
+  EXPECT_LT(of_shredded.now.sample.reserved.score, of_hole.now.sample.reserved.score);
+
+  std::string said = fragText(shredded, of_shredded, {});
+  EXPECT_NE(said.find("1.95 GiB of it, 99.9 %, lay outside the largest piece"), std::string::npos)
+      << said;
+  EXPECT_NE(fragText(hole, of_hole, {}).find("any request up to its size"), std::string::npos);
+  EXPECT_NE(said.find("1,000 blocks of 2.0 MiB from model.py:7 build keep 1.95 GiB from"),
+            std::string::npos)
+      << said;
+}
+
+TEST(FragReport, APackedHeapIsZero) {
+  AnalysedTrace packed(combOf(64, 2 * kMiB, 0));
+  FragReport report = reportOf(packed);
+  EXPECT_EQ(report.now.sample.sums.free, analysis::FreeSums());
+  EXPECT_EQ(report.now.sample.sums.free.external(), 0);
+  EXPECT_TRUE(report.now.stranded.empty());
+  EXPECT_TRUE(report.pinned.stacks.empty());
+  std::string said = fragText(packed, report, {});
+  EXPECT_NE(said.find("All of the 128 MiB reserved was live"), std::string::npos) << said;
+  EXPECT_NE(said.find("Layout score 6.0 of 100, low"), std::string::npos) << said;
+}
+
+TEST(FragReport, TheFitTestNamesTheBlockAndHowOften) {
+  AnalysedTrace analysed(combOf(4, 20 * kMiB, 30 * kMiB));
+  FragReport fits = reportOf(analysed, {.request_bytes = 12 * kMiB});
+  ASSERT_EQ(fits.fits.size(), 1);
+  EXPECT_EQ(fits.fits[0].block_bytes, 30 * kMiB);
+  EXPECT_EQ(fits.fits[0].times, 8);
+  FragReport not_fits = reportOf(analysed, {.request_bytes = 31 * kMiB});
+  ASSERT_EQ(not_fits.fits.size(), 1);
+  EXPECT_FALSE(not_fits.fits[0].block_bytes.has_value());
+  EXPECT_EQ(not_fits.fits[0].driver_bytes, 32 * kMiB);
+  std::string said = fragText(analysed, not_fits, {});
+  EXPECT_NE(said.find("served 30.0 MiB; 32.0 MiB would be asked"), std::string::npos) << said;
+}
+
+TEST(FragReport, TheTextFitsEightyColumns) {
+  AnalysedTrace analysed(combOf(12, 3 * kMiB, 300 * kMiB));
+  for (size_t columns : {20, 60, 80}) {
+    std::string text =
+        fragText(analysed, reportOf(analysed, {.request_bytes = 5}), {.columns = columns});
+    size_t begin = 0;
+    while (begin < text.size()) {
+      size_t end = text.find('\n', begin);
+      EXPECT_LE(base::displayWidth(text.substr(begin, end - begin)), columns)
+          << text.substr(begin, end - begin);
+      begin = end + 1;
+    }
+  }
+}
+
+TEST(FragReport, CsvHasARowPerSampleAndAHead) {
+  AnalysedTrace analysed(combOf(12, 3 * kMiB, 3 * kMiB));
+  FragReport report = reportOf(analysed);
+  std::string head = fragCsvHead();
+  std::string rows = fragCsv(report);
+  auto commas = [](std::string_view line) { return std::count(line.begin(), line.end(), ','); };
+  EXPECT_EQ(std::count(rows.begin(), rows.end(), '\n'),
+            static_cast<ptrdiff_t>(report.series.samples.size()));
+  EXPECT_EQ(commas(rows.substr(0, rows.find('\n'))), commas(head));
+}
+
+void collectKeys(const nlohmann::json& value, const std::string& path,
+                 std::set<std::string>& keys) {
+  if (value.is_array()) {
+    for (const nlohmann::json& item : value) collectKeys(item, path + "[]", keys);
+  } else if (value.is_object()) {
+    for (const auto& [key, item] : value.items()) {
+      std::string at = path.empty() ? key : path + "." + key;
+      keys.insert(at);
+      collectKeys(item, at, keys);
+    }
+  }
+}
+
+// docs/json-frag.md lists exactly the keys that the command writes; a sample has those of `now`.
+TEST(FragJson, TheDocumentNamesEveryKey) {
+  const char* source = std::getenv("TIDEGAUGE_SOURCE_DIR");
+  if (source == nullptr) GTEST_SKIP() << "TIDEGAUGE_SOURCE_DIR is not set; ctest sets it";
+  std::ifstream document(std::string(source) + "/docs/json-frag.md");
+  ASSERT_TRUE(document.is_open());
+  std::set<std::string> documented;
+  for (std::string line; std::getline(document, line);) {
+    if (line.starts_with("| `")) documented.insert(line.substr(3, line.find('`', 3) - 3));
+  }
+  AnalysedTrace analysed(combOf(14, 20 * kMiB, 30 * kMiB));
+  auto choice = choose(analysed, {.device = {}, .from = "0", .to = "backward"});
+  EXPECT_FALSE(choice.ok());  // no such phase
+  choice = choose(analysed, {.device = {}, .from = "0", .to = "14"});
+  ASSERT_TRUE(choice.ok());
+  choice.value().devices.at(0).range->notes.push_back("a note");
+  FragReport report =
+      gatherFrag(analysed, choice.value().devices.at(0), {.request_bytes = 12 * kMiB});
+  ASSERT_TRUE(report.forecast.enough);
+  nlohmann::json written = {{"file", "x"}, {"devices", {fragJson(analysed, report)}}};
+  std::set<std::string> keys;
+  collectKeys(written, "", keys);
+  EXPECT_EQ(documented, keys);
+}
+
+TEST(FragLimits, AreReadAndCompared) {
+  AnalysedTrace analysed(combOf(4, 20 * kMiB, 30 * kMiB));
+  FragReport report = reportOf(analysed);
+  auto breaks = [&](std::string_view text) {
+    auto limit = parseLimit(text);
+    EXPECT_TRUE(limit.ok()) << text;
+    return limit.ok() && limit.value().isBroken(report);
+  };
+  EXPECT_TRUE(breaks("free>=120MiB"));
+  EXPECT_FALSE(breaks("free>120MiB"));
+  EXPECT_TRUE(breaks("free == 125829120"));
+  EXPECT_FALSE(breaks("free!=120MiB"));
+  EXPECT_TRUE(breaks("external>=75%"));
+  EXPECT_TRUE(breaks("external >= 0.75"));
+  EXPECT_FALSE(breaks("external>75%"));
+  EXPECT_TRUE(breaks("holes<=4"));
+  EXPECT_FALSE(breaks("holes<4"));
+  EXPECT_TRUE(breaks("largest_hole<1GiB"));
+  EXPECT_TRUE(breaks("score>1"));
+  EXPECT_EQ(parseLimit("free>=120MiB").value().sentence(report),
+            "free is 120 MiB: “free>=120MiB” holds");
+}
+
+TEST(FragLimits, SayWhatThereIs) {
+  for (std::string_view text :
+       {"", "score", "score=60", "score=>60", "score>", "score>sixty", "score>60MiB",
+        "pinned>2 apples", "spoon>1", ">60", "external>5%%", "score>nan", "score>inf"}) {
+    auto limit = parseLimit(text);
+    ASSERT_FALSE(limit.ok()) << text;
+    EXPECT_EQ(limit.error().kind, base::ErrorKind::kUsage);
+    EXPECT_FALSE(limit.error().hint.empty()) << text;
+  }
+  EXPECT_NE(parseLimit("spoon>1").error().hint.find("largest_hole"), std::string::npos);
+}
+
+// What the picture is made of: lives as marks, red at an out-of-memory event, no name unescaped.
+TEST(FragPlot, DrawsLivesHolesAndTheOom) {
+  TraceBuilder b;
+  b.segmentAlloc(kBase, 40 * kMiB).alloc(kBase, 10 * kMiB).alloc(kBase + 20 * kMiB, 20 * kMiB);
+  b.freeRequested(kBase, 10 * kMiB).freeCompleted(kBase, 10 * kMiB).oom(kMiB, 100 * kMiB);
+  b.segmentAlloc(kBase + 400 * kMiB, 20 * kMiB).alloc(kBase + 400 * kMiB, 20 * kMiB);
+  b.finalSegment(kBase, 40 * kMiB)
+      .block(20 * kMiB, BlockState::kInactive)
+      .block(20 * kMiB, BlockState::kActiveAllocated, 20 * kMiB);
+  b.finalSegment(kBase + 400 * kMiB, 20 * kMiB)
+      .block(20 * kMiB, BlockState::kActiveAllocated, 20 * kMiB);
+  AnalysedTrace analysed(b.build());
+  FragReport report = reportOf(analysed);
+  auto canvas = svgCanvas(kPlotWidth, kPlotHeight, "a <b> & \"c\"");
+  drawFrag(*canvas, analysed, report, {.name = "x<script>&.pickle"});
+  std::string svg = canvas->finish();
+  EXPECT_TRUE(svg.starts_with("<svg xmlns="));
+  EXPECT_TRUE(svg.ends_with("</svg>\n"));
+  EXPECT_NE(svg.find("<title>a &lt;b&gt; &amp; &quot;c&quot;</title>"), std::string::npos);
+  EXPECT_EQ(svg.find("<script"), std::string::npos);
+  EXPECT_NE(svg.find("#7f0818"), std::string::npos);  // dark red: the largest, live at the event
+  EXPECT_NE(svg.find("#0a3a5e"), std::string::npos);  // dark blue: the largest, born after it
+  EXPECT_NE(svg.find("out of memory"), std::string::npos);
+  EXPECT_NE(svg.find("2 ranges owned, addresses between are left out"), std::string::npos);
+  EXPECT_NE(svg.find("0x7f0000000000"), std::string::npos);
+  EXPECT_NE(svg.find("no forecast:"), std::string::npos);
+  EXPECT_EQ(svg.find("nan"), std::string::npos);
+  auto plain = svgCanvas(kPlotWidth, kPlotHeight, "plain");
+  drawFrag(*plain, analysed, report, {.name = "x", .plain_address = true});
+  EXPECT_EQ(plain->finish().find("ranges owned"), std::string::npos);
+}
+
+TEST(FragPlot, PngIsAPngWhereThereIsOne) {
+  if (!hasPng()) GTEST_SKIP() << "this build has no cairo: libcairo2-dev was not installed";
+  AnalysedTrace analysed(combOf(4, 20 * kMiB, 30 * kMiB));
+  auto canvas = pngCanvas(kPlotWidth, kPlotHeight);
+  drawFrag(*canvas, analysed, reportOf(analysed), {.name = "x"});
+  std::string png = canvas->finish();
+  EXPECT_TRUE(png.starts_with("\x89PNG\r\n\x1a\n"));
+  EXPECT_NE(png.find("IEND"), std::string::npos);
+}
+
+TEST(FragPlot, OfADeviceThatNeverOwnedMemory) {
+  TraceBuilder b;
+  b.oom(5, 10);
+  AnalysedTrace analysed(b.build());
+  auto canvas = svgCanvas(kPlotWidth, kPlotHeight, "");
+  FragReport report = reportOf(analysed);
+  drawFrag(*canvas, analysed, report, {.name = "x"});
+  EXPECT_NE(canvas->finish().find("never owned memory"), std::string::npos);
+  EXPECT_NE(fragText(analysed, report, {}).find("Nothing was reserved."), std::string::npos);
+  EXPECT_TRUE(fragJson(analysed, report).is_object());
+}
+
+}  // namespace
+}  // namespace tidegauge::exporting

@@ -1,0 +1,154 @@
+// Fragmentation: figures, plots over time, the fit slider, who pins.
+// Run by `npm run test:browser` in web/; see harness.mjs for what it needs.
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import {
+  axeComplaints,
+  example,
+  hashOf,
+  opened,
+  shared,
+  use,
+  waitForParam,
+  whyNot,
+  withoutFile,
+} from "./harness.mjs";
+
+const skip = whyNot();
+const FSDP = shared("fsdp-oom-rank0.pickle.zst");
+const NO_TRACE = shared("three-pools-no-trace.pickle.zst");
+
+const ready = (page) => page.waitForSelector(".tile");
+const ask = (page, path) =>
+  page.evaluate(async (url) => (await fetch(`api/${url}`)).json(), path);
+const tile = (page, name) => page.locator(".tile", { hasText: name });
+
+describe("fragmentation", { skip, timeout: 600_000 }, () => {
+  const here = opened(() => [example("oom.pickle.zst"), example("fragmented.pickle.zst")]);
+  const { at } = here;
+
+  it("shows what was free, pinned and releasable after a step, with the state's own numbers", () =>
+    use(here.browser, at("#fragmentation?file=1"), async (page) => {
+      await ready(page);
+      const { devices } = (await ask(page, "session")).files[1];
+      const { ordinal, events } = devices[0];
+      for (const step of [0, Math.floor(events / 2), events - 1]) {
+        const place = `file=1&device=${ordinal}`;
+        const { now, pools } = await ask(page, `frag_at?${place}&step=${step}`);
+        const { sums } = await ask(page, `state?${place}&step=${step}&limit=0`);
+        assert.equal(now.free_bytes, sums.free_bytes, `step ${step}`);
+        assert.equal(now.pinned_bytes, sums.pinned_bytes, `step ${step}`);
+        assert.equal(now.releasable_bytes, sums.releasable_bytes, `step ${step}`);
+        assert.equal(now.largest_hole_bytes, sums.largest_free_bytes, `step ${step}`);
+        assert.equal(
+          pools.reduce((sum, pool) => sum + pool.free_bytes, 0),
+          now.free_bytes,
+        );
+      }
+      assert.equal(await page.locator(".tile").count(), 5);
+    }));
+
+  it("moves the cursor by a press on a plot and by the arrow keys; the figures follow", () =>
+    use(here.browser, at("#fragmentation?file=1"), async (page) => {
+      await ready(page);
+      await page.waitForSelector(".overtime canvas");
+      await page.locator(".fragunused").click({ position: { x: 200, y: 60 } });
+      const step = Number(await waitForParam(page, "at", (now) => now !== null));
+      assert.ok(step >= 0);
+      await page.waitForFunction(
+        (wanted) => document.querySelector(".viewhead .strong")?.textContent === wanted,
+        step.toLocaleString("en-US"),
+      );
+      await page.keyboard.press("ArrowRight");
+      assert.equal(
+        await waitForParam(page, "at", (now) => Number(now) === step + 1),
+        String(step + 1),
+      );
+    }));
+
+  it("says whether the size of the slider fits, and keeps it in the link", () =>
+    use(here.browser, at("#fragmentation?file=0&fit=1099511627776"), async (page) => {
+      await ready(page);
+      await page.waitForFunction(() =>
+        document.querySelector(".fitres b")?.textContent?.includes("1.00 TiB"),
+      );
+      assert.match(await page.locator(".fragright .fitres").innerText(), /does not fit/);
+      await page.locator("#fit").focus();
+      await page.keyboard.press("Home");
+      assert.equal(await waitForParam(page, "fit", (now) => now === "512"), "512");
+      await page.waitForFunction(
+        () => document.querySelector(".fitres b")?.textContent === "512 B",
+      );
+      await page.locator(".fragright .fitres a").click();
+      await page.waitForFunction(() => location.hash.startsWith("#state"));
+    }));
+
+  it("scores the address space on request", () =>
+    use(here.browser, at("#fragmentation?file=1"), async (page) => {
+      await ready(page);
+      await page.getByRole("button", { name: "Address space" }).click();
+      assert.equal(await waitForParam(page, "arena", (now) => now === "address"), "address");
+      const { now } = await ask(page, "frag_at?file=1");
+      await page.waitForFunction(
+        (score) => document.querySelector(".fraggrid")?.textContent?.includes(score),
+        `${now.address.score.toFixed(1)} ${now.address.band}`,
+      );
+    }));
+
+  it("has no complaint of axe in either theme, and words for whoever hears the page", () =>
+    use(here.browser, at("#fragmentation?file=1"), async (page) => {
+      await ready(page);
+      await page.waitForSelector(".overtime canvas");
+      assert.deepEqual(await axeComplaints(page), []);
+      await page.emulateMedia({ colorScheme: "dark" });
+      assert.deepEqual(await axeComplaints(page), []);
+      assert.match(
+        await page.locator(".fragunused canvas").getAttribute("aria-label"),
+        /Free bytes inside segments over the recording, at most/,
+      );
+    }));
+
+  it("answers wrong questions in words", () =>
+    use(here.browser, at("#fragmentation"), async (page) => {
+      for (const [path, word] of [
+        ["fit?bytes=0", /bytes/],
+        ["fit?bytes=12&step=999999999", /step/],
+        ["frag?samples=100000", /samples/],
+        ["frag_at?device=77", /device/],
+      ]) {
+        const { error } = await ask(page, path);
+        assert.match(error.what, word);
+      }
+    }));
+});
+
+describe("fragmentation of real files", { skip: skip || withoutFile(FSDP), timeout: 600_000 }, () => {
+  const here = opened(() => [FSDP, NO_TRACE]);
+  const { at } = here;
+
+  it("an FSDP run that ran out of memory: 807 MiB free, all pinned, 4,008 MiB do not fit", () =>
+    use(here.browser, at("#fragmentation"), async (page) => {
+      await ready(page);
+      assert.match(await tile(page, "Free inside segments").innerText(), /807\s*MiB/);
+      assert.match(await tile(page, "Pinned").innerText(), /807\s*MiB\s*all of it, 23 segments/);
+      assert.match(await tile(page, "Largest hole").innerText(), /112\s*MiB/);
+      await page.waitForSelector(".fitres b");
+      assert.match(
+        await page.locator(".fragright .fitres").innerText(),
+        /3\.91 GiB does not fit .*112 MiB.*None of 807 MiB/s,
+      );
+      assert.match(
+        await page.locator(".table tbody tr").first().innerText(),
+        /model\.py:167 apply_rotary_emb/,
+      );
+    }));
+
+  it("of a file without events: the final state, pool by pool, and no plots over time", () =>
+    use(here.browser, at("#fragmentation?file=1"), async (page) => {
+      await ready(page);
+      await page.waitForSelector(".table");
+      assert.equal(await page.locator(".overtime").count(), 0);
+      assert.match(await page.locator(".fragbody").innerText(), /MemPool 2[\s\S]*default pool/);
+      assert.equal(hashOf(page).params.get("at"), null);
+    }));
+});

@@ -1,0 +1,148 @@
+// Fragmentation: `api/frag`, `api/frag_at` and `api/fit` of docs/formats/page-api.md.
+
+export const ARENAS = ["reserved", "address"] as const;
+/** blocks inside segments, or what the driver handed out */
+export type Arena = (typeof ARENAS)[number];
+
+export interface FragColumns {
+  step: number[];
+  time_us: (number | null)[];
+  reserved_bytes: number[];
+  active_bytes: number[];
+  free_bytes: number[];
+  pinned_bytes: number[];
+  largest_hole_bytes: number[];
+  stranded_bytes: number[];
+  waste_bytes: number[];
+  reserved_score: number[];
+  address_score: number[];
+}
+
+export interface ModelForecast {
+  model: "window" | "ridge" | "drift" | "persistence";
+  predicted: number[];
+  mean_error: number;
+  errors: (number | null)[];
+  skill: (number | null)[];
+}
+
+/** Everything but the first three is null where there is not enough data. */
+export interface Forecast {
+  enough: boolean;
+  history: number;
+  least: number;
+  now: number | null;
+  best: ModelForecast["model"] | null;
+  beats_no_change: boolean | null;
+  confidence: number | null;
+  slope: number | null;
+  risk: string | null;
+  warnings: { worse: boolean; jump: boolean; trend: boolean } | null;
+  models: ModelForecast[] | null;
+}
+
+export interface PoolName {
+  id: [number, number];
+  name: string;
+}
+
+export interface Frag {
+  /** the 95th percentile of the recording's requests; 0 without allocations */
+  request_bytes: number;
+  /** whose shape the scores are */
+  pool: PoolName;
+  columns: FragColumns;
+  forecast: { steps_apart: number; reserved: Forecast; address: Forecast };
+}
+
+export interface FragScore {
+  score: number;
+  band: string;
+  external: number;
+  unusable: number;
+  small: number;
+  variation: number;
+  large_gaps: number;
+  utilisation: number;
+}
+
+export interface FragSums {
+  segments_bytes: number;
+  covered_bytes: number;
+  blocks: number;
+  waste_bytes: number;
+  free_bytes: number;
+  holes: number;
+  largest_hole_bytes: number;
+  scattered_bytes: number;
+  external: number;
+  external_by_segment: number;
+  pinned_bytes: number;
+  pinned_segments: number;
+  releasable_bytes: number;
+  stranded_bytes: number;
+  reserved: FragScore;
+  address: FragScore;
+}
+
+export interface FragPool extends FragSums {
+  pool: PoolName;
+  segments: number;
+}
+
+export interface StackPin {
+  stack_id: number | null;
+  label: string;
+  slot: number;
+  pins_bytes: number;
+  alone_bytes: number;
+  shared_bytes: number;
+  blocks: number;
+  block_bytes: number;
+  segments: number;
+  oldest_allocation_id: number;
+  oldest_step: number;
+}
+
+export interface FragAt {
+  now: FragSums & { step: number; reserved_bytes: number; outside_blocks: number };
+  pools: FragPool[];
+  pools_total: number;
+  size_classes: {
+    from_bytes: number;
+    blocks: number;
+    block_bytes: number;
+    requested_bytes: number;
+    waste_bytes: number;
+  }[];
+  stranded: { request_bytes: number; stranded_bytes: number }[];
+  pins: {
+    pinned_bytes: number;
+    shared_bytes: number;
+    by_nobody_bytes: number;
+    segments: number;
+    stacks: number;
+    rows: StackPin[];
+  };
+}
+
+export interface FitList {
+  small: boolean;
+  pool: PoolName;
+  stream: number | null;
+  free_bytes: number;
+  largest_request_bytes: number;
+  fits: boolean;
+  block_bytes: number | null;
+  address: string | null;
+  times: number;
+  driver_bytes: number;
+}
+
+export interface Fit {
+  step: number;
+  request_bytes: number;
+  free_bytes: number;
+  stranded_bytes: number;
+  lists: FitList[];
+}

@@ -1,0 +1,61 @@
+// What the Diff view asks: which two recordings, where in each, rows by what.
+import { computed } from "@preact/signals";
+import type { DiffAnswer, DiffFlameAnswer } from "../api/diff";
+import { decodeTree, type FlameTree } from "../api/flame";
+import { frozen } from "../api/frozen";
+import { type Lane, laneKey, lanesOf } from "./lanes";
+import { follow, page, place, session } from "./store";
+
+const lanes = computed(() => lanesOf(session.value?.files ?? []));
+
+export const laneA = computed<Lane | null>(() => {
+  const key = place.value ? laneKey(place.value.file, place.value.device) : "";
+  return lanes.value.find((lane) => lane.key === key) ?? null;
+});
+
+/** Before any was chosen: another file's, the one of the same device first; else another device. */
+export function likelyB(all: readonly Lane[], a: Lane): Lane | null {
+  const others = all.filter((lane) => lane.file !== a.file);
+  const same = others.find((lane) => lane.device.ordinal === a.device.ordinal);
+  return same ?? others[0] ?? all.find((lane) => lane.key !== a.key) ?? null;
+}
+
+/** B may be A: two places of one recording. Null: nothing was chosen, and there is no other. */
+export const laneB = computed<Lane | null>(() => {
+  const a = laneA.value;
+  if (a === null) return null;
+  const chosen = lanes.value.find(({ key }) => key === page.value.vs);
+  return chosen ?? likelyB(lanes.value, a);
+});
+
+export const recordings = lanes;
+
+export const placeOfB = computed(() => page.value.pb || page.value.pa);
+
+function params() {
+  const [a, b] = [laneA.value, laneB.value];
+  if (a === null || b === null || frozen !== null || page.value.view !== "diff") return null;
+  return {
+    file: a.file,
+    device: a.device.ordinal,
+    at: page.value.pa,
+    file_b: b.file,
+    device_b: b.device.ordinal,
+    at_b: placeOfB.value,
+  };
+}
+
+export const diff = follow<DiffAnswer>(() => {
+  const of = params();
+  return of && { path: "diff", params: { ...of, by: page.value.by } };
+}, true);
+
+export const diffFlame = follow<DiffFlameAnswer>(() => {
+  const of = page.value.pic === "flame" ? params() : null;
+  return of && { path: "diff_flame", params: { ...of, width: page.value.width } };
+}, true);
+
+export const diffTree = computed<FlameTree | null>(() => {
+  const { data } = diffFlame.value;
+  return data ? decodeTree(data.tree, data.frames) : null;
+});

@@ -1,0 +1,257 @@
+// The differential flame graph: width = the larger of A and B, added up stack by stack, or the change
+// alone; colour = what B has more or less.
+import { computed, signal, useSignalEffect } from "@preact/signals";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { type FlameNode, grossBytes, netBytes, nodeAt, pathOf } from "../../api/flame";
+import { diffFlame, diffTree } from "../../state/diff";
+import { go, page } from "../../state/store";
+import { theme } from "../../state/theme";
+import { ErrorNotice } from "../../ui/notice";
+import { surface, Tokens } from "../../ui/plot";
+import { Name } from "../../ui/text";
+import { placeTip } from "../../ui/tip_place";
+import { bytesText, integer } from "../../ui/units";
+import { visible } from "../../ui/visible";
+import { cellBytes, cellName, drawCells, type Look, ROW } from "../flame/draw";
+import {
+  type Cell,
+  cellAt,
+  type Direction,
+  icicle,
+  type Layers,
+  neighbourOf,
+} from "../flame/layout";
+import { nameOf } from "../flame/slots";
+import { chosen } from "./model";
+
+const hovered = signal<Cell | null>(null);
+const focused = signal<Cell | null>(null);
+const tip = signal<{ cell: Cell; x: number; y: number } | null>(null);
+
+const zoomed = computed<FlameNode | null>(() =>
+  diffTree.value ? nodeAt(diffTree.value, page.value.way) : null,
+);
+const layers = computed<Layers | null>(() => (zoomed.value ? icicle(zoomed.value) : null));
+
+/** Cells that name the chosen row; what else there is stays in place, faint. */
+const found = computed<ReadonlySet<FlameNode> | null>(() => {
+  const row = chosen.value;
+  const tree = diffTree.value;
+  if (!row || !tree || page.value.by !== "stack") return null;
+  const name = row.label.replace(/ \([^()]*\)$/, "");
+  const out = new Set<FlameNode>();
+  for (const node of tree.nodes) if (node.kind === "frame" && nameOf(node) === name) out.add(node);
+  return out.size > 0 ? out : null;
+});
+
+const look = computed<Look | null>(() => {
+  const tree = diffTree.value;
+  if (!tree) return null;
+  return {
+    slots: new Map(),
+    kept: null,
+    found: found.value,
+    picked: null,
+    sandwich: false,
+    difference: true,
+    compared: true,
+    totalBytes: grossBytes(tree.root),
+    rootText: "B − A",
+  };
+});
+
+function zoomTo(node: FlameNode): void {
+  go({ way: pathOf(node) }, true);
+}
+
+const ARROWS: Record<string, Direction> = {
+  ArrowLeft: "left",
+  ArrowRight: "right",
+  ArrowUp: "up",
+  ArrowDown: "down",
+};
+
+function Tip() {
+  const box = useRef<HTMLDivElement>(null);
+  const now = tip.value;
+  useLayoutEffect(() => {
+    if (box.current && now) placeTip(box.current, now.x, now.y);
+  });
+  if (!now) return null;
+  const { node } = now.cell;
+  const { name } = cellName(node, "B − A");
+  const whole = page.value.width === "size";
+  return (
+    <div class="tip on" ref={box} role="tooltip">
+      <div class="t">
+        <span class="cut">
+          <Name text={name} />
+        </span>
+        <span class="num">{cellBytes(node, true)}</span>
+      </div>
+      <dl>
+        {whole && (
+          <>
+            <dt>A, B</dt>
+            <dd>
+              {bytesText(node.sameBytes + node.minusBytes)},{" "}
+              {bytesText(node.sameBytes + node.bytes)}
+            </dd>
+          </>
+        )}
+        <dt>More, less</dt>
+        <dd>
+          +{bytesText(node.bytes)}, −{bytesText(node.minusBytes)}
+        </dd>
+        <dt>Blocks</dt>
+        <dd>
+          +{integer(node.blocks)}, −{integer(node.minusBlocks)}
+        </dd>
+      </dl>
+      {node.frame && (
+        <span class="fn">
+          {visible(node.frame.file)}
+          {node.frame.line > 0 ? `:${node.frame.line}` : ""}
+        </span>
+      )}
+    </div>
+  );
+}
+
+function Picture() {
+  const box = useRef<HTMLDivElement>(null);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const tokens = useRef(new Tokens());
+  const ticket = useRef(0);
+
+  const paint = () => {
+    cancelAnimationFrame(ticket.current);
+    ticket.current = requestAnimationFrame(() => {
+      const [of, how] = [layers.peek(), look.peek()];
+      const s = canvas.current && surface(canvas.current, tokens.current);
+      if (!s || !of || !how) return;
+      const marks = { hover: hovered.peek(), focus: focused.peek() };
+      drawCells(s, of, how, marks, box.current?.scrollTop ?? 0);
+    });
+  };
+  useSignalEffect(() => {
+    void [layers.value, look.value, hovered.value, focused.value];
+    paint();
+  });
+  useSignalEffect(() => {
+    void theme.value;
+    tokens.current = new Tokens();
+    paint();
+  });
+  // another picture: what was pointed at is gone
+  useSignalEffect(() => {
+    void layers.value;
+    hovered.value = null;
+    focused.value = null;
+    tip.value = null;
+  });
+  useEffect(() => {
+    const observer = new ResizeObserver(paint);
+    if (box.current) observer.observe(box.current);
+    return () => {
+      observer.disconnect();
+      cancelAnimationFrame(ticket.current);
+      tip.value = null;
+    };
+  }, []);
+
+  const under = (event: PointerEvent | MouseEvent): Cell | null => {
+    const of = layers.peek();
+    const place = canvas.current?.getBoundingClientRect();
+    if (!of || !place || place.width === 0) return null;
+    const row = Math.floor((event.clientY - place.top + (box.current?.scrollTop ?? 0)) / ROW);
+    return cellAt(of, row, (event.clientX - place.left) / place.width);
+  };
+  const point = (event: PointerEvent) => {
+    const cell = under(event);
+    hovered.value = cell;
+    tip.value = cell && { cell, x: event.clientX, y: event.clientY };
+  };
+  const showFocused = () => {
+    const cell = focused.peek();
+    const el = box.current;
+    const place = canvas.current?.getBoundingClientRect();
+    if (!cell || !el || !place) return;
+    const top = cell.row * ROW;
+    if (top < el.scrollTop) el.scrollTop = top;
+    else if (top + ROW > el.scrollTop + el.clientHeight) el.scrollTop = top + ROW - el.clientHeight;
+    const y = place.top + top + ROW - el.scrollTop;
+    tip.value = { cell, x: place.left + cell.from * place.width, y };
+  };
+  const keyed = (event: KeyboardEvent) => {
+    const of = layers.peek();
+    const node = focused.peek()?.node ?? null;
+    const arrow = ARROWS[event.key];
+    if (arrow && of) {
+      const from = focused.peek();
+      focused.value = (from === null ? of.cells[0] : neighbourOf(of, from, arrow)) ?? from;
+      showFocused();
+    } else if (event.key === "Enter" && node) zoomTo(node);
+    else if (event.key === "Backspace" && zoomed.peek()?.parent) {
+      zoomTo(zoomed.peek()?.parent as FlameNode);
+    } else if (event.key === "Escape" && page.peek().way.length > 0) go({ way: [] }, true);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const count = layers.value?.rows ?? 1;
+  const root = diffTree.value?.root;
+  return (
+    <div class="flameplot diffflame" ref={box} onScroll={paint}>
+      <div class="flamesizer" style={{ height: `${count * ROW + 2}px` }}>
+        <canvas
+          ref={canvas}
+          id="diffflame"
+          class="front"
+          tabIndex={0}
+          role="img"
+          aria-label={`Flame graph of B − A, ${root ? bytesText(netBytes(root)) : ""}. Arrows go from frame to frame, Enter zooms, Backspace zooms out.`}
+          onPointerMove={point}
+          onPointerLeave={() => {
+            hovered.value = null;
+            tip.value = null;
+          }}
+          onClick={(event) => {
+            const cell = under(event);
+            focused.value = cell;
+            if (cell && (event.detail > 1 || cell.node.kind === "all")) zoomTo(cell.node);
+          }}
+          onKeyDown={keyed}
+        />
+      </div>
+    </div>
+  );
+}
+
+export function FlamePanel() {
+  const { error, loading } = diffFlame.value;
+  const tree = diffTree.value;
+  if (error) {
+    return (
+      <div class="pad14">
+        <ErrorNotice error={error} />
+      </div>
+    );
+  }
+  if (!tree) return <p class="dim t12 pad14">{loading ? "Adding up the stacks" : ""}</p>;
+  if (tree.nodes.length === 1) {
+    return (
+      <p class="dim t12 pad14">
+        {page.value.width === "change"
+          ? "No stack differs: there is no change to draw."
+          : "Nothing is live at either place."}
+      </p>
+    );
+  }
+  return (
+    <>
+      <Picture />
+      <Tip />
+    </>
+  );
+}

@@ -1,0 +1,154 @@
+// Who keeps free bytes from being returned, and the pools one by one.
+import type { FragAt, FragPool, StackPin } from "../../api/frag";
+import { cursorStep } from "../../state/cursor";
+import { page } from "../../state/store";
+import { formatHash } from "../../state/url";
+import { Bytes, FrameLabel, Name } from "../../ui/text";
+import { bytesText, integer } from "../../ui/units";
+
+const FIRST = 40;
+
+function PinRow({ of, most }: { of: StackPin; most: number }) {
+  const href = formatHash({
+    ...page.value,
+    view: "state",
+    at: cursorStep.value,
+    sel: of.oldest_allocation_id,
+    order: "pinned",
+  });
+  const shared =
+    of.shared_bytes === 0
+      ? "it alone pins them"
+      : `${bytesText(of.shared_bytes)} together with other stacks`;
+  return (
+    <tr>
+      <td class="wide">
+        <a class="plain" href={href} title="Its oldest block in the State view">
+          <FrameLabel label={of.stack_id === null ? "no stack recorded" : of.label} />
+        </a>
+      </td>
+      <td class="r" title={shared}>
+        <Bytes value={of.pins_bytes} />
+      </td>
+      <td class="barcell">
+        <div class="barbox" aria-hidden="true">
+          <i class="bar res" style={{ width: `${(of.pins_bytes / most) * 100}%` }} />
+        </div>
+      </td>
+      <td class="r">
+        <Bytes value={of.block_bytes} />
+      </td>
+      <td class="r num">{integer(of.blocks)}</td>
+      <td class="r num">{integer(of.segments)}</td>
+      <td class="r num hide-s">{integer(Math.max(0, cursorStep.value - of.oldest_step))}</td>
+    </tr>
+  );
+}
+
+export function Pins({ of }: { of: FragAt }) {
+  const { rows, stacks } = of.pins;
+  const most = Math.max(1, ...rows.map((row) => row.pins_bytes));
+  return (
+    <div class="block0">
+      <div class="phead">
+        <h2>Who pins it</h2>
+        <span class="note cut">
+          {rows.length === 0
+            ? "no live block keeps free bytes from being returned"
+            : "stacks whose live blocks keep free bytes from being returned; where several do, each counts"}
+        </span>
+      </div>
+      {rows.length > 0 && (
+        <table class="table">
+          <thead>
+            <tr>
+              <th>Frame</th>
+              <th class="r" aria-sort="descending">
+                Pinned free
+              </th>
+              <th>
+                <span class="vh">Share of the largest</span>
+              </th>
+              <th class="r">Live bytes</th>
+              <th class="r">Blocks</th>
+              <th class="r">Segments</th>
+              <th class="r hide-s">Oldest, steps</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.slice(0, FIRST).map((row) => (
+              <PinRow key={row.stack_id ?? -1} of={row} most={most} />
+            ))}
+          </tbody>
+        </table>
+      )}
+      {stacks > FIRST && (
+        <p class="fitres">
+          The first {FIRST} of {integer(stacks)} stacks.
+        </p>
+      )}
+    </div>
+  );
+}
+
+function PoolRow({ of }: { of: FragPool }) {
+  return (
+    <tr>
+      <td class="wide">
+        <Name text={of.pool.name} />
+      </td>
+      <td class="r num">{integer(of.segments)}</td>
+      <td class="r">
+        <Bytes value={of.segments_bytes} />
+      </td>
+      <td class="r">
+        <Bytes value={of.free_bytes} />
+      </td>
+      <td class="r">
+        <Bytes value={of.pinned_bytes} />
+      </td>
+      <td class="r">
+        <Bytes value={of.largest_hole_bytes} />
+      </td>
+      <td class="r num">{of.reserved.score.toFixed(1)}</td>
+      <td class="r num">{of.address.score.toFixed(1)}</td>
+    </tr>
+  );
+}
+
+export function Pools({ of }: { of: FragAt }) {
+  if (of.pools.length < 2) return null;
+  return (
+    <div class="block0">
+      <div class="phead">
+        <h2>Pools</h2>
+        <span class="note">
+          {of.pools_total > of.pools.length
+            ? `the largest ${of.pools.length} of ${integer(of.pools_total)}`
+            : "no pool may use what is free in another"}
+        </span>
+      </div>
+      <table class="table">
+        <thead>
+          <tr>
+            <th>Pool</th>
+            <th class="r">Segments</th>
+            <th class="r" aria-sort="descending">
+              Reserved
+            </th>
+            <th class="r">Free</th>
+            <th class="r">Pinned</th>
+            <th class="r">Largest hole</th>
+            <th class="r">Score</th>
+            <th class="r">Address space</th>
+          </tr>
+        </thead>
+        <tbody>
+          {of.pools.map((row) => (
+            <PoolRow key={row.pool.id.join(" ")} of={row} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,121 @@
+import { describe, expect, it } from "vitest";
+import type { Fit, FitList, Forecast } from "../../api/frag";
+import { bytesOfPower, forecastText, mostPower, verdictOf, warningText } from "./model";
+
+const MIB = 1024 * 1024;
+
+function list(of: Partial<FitList>): FitList {
+  return {
+    small: false,
+    pool: { id: [0, 0], name: "default pool" },
+    stream: 0,
+    free_bytes: 100 * MIB,
+    largest_request_bytes: 50 * MIB,
+    fits: false,
+    block_bytes: null,
+    address: null,
+    times: 0,
+    driver_bytes: 64 * MIB,
+    ...of,
+  };
+}
+
+function answer(lists: FitList[], stranded = 20 * MIB): Fit {
+  return {
+    step: 0,
+    request_bytes: 64 * MIB,
+    free_bytes: 100 * MIB,
+    stranded_bytes: stranded,
+    lists,
+  };
+}
+
+describe("the fit test", () => {
+  it("says where a request fits and how often", () => {
+    const served = verdictOf(answer([list({}), list({ fits: true, times: 2, stream: 7 })]));
+    expect(served.fits).toBe(true);
+    expect(served.text).toBe(
+      "is served without new driver memory, 2 times over (default pool, stream 7).",
+    );
+    expect(served.rest).toBe("20.0 MiB of 100 MiB free bytes could never serve this size.");
+    expect(verdictOf(answer([list({ fits: true, times: 1 })])).text).toContain(", once (");
+  });
+
+  it("says why one does not", () => {
+    const refused = verdictOf(answer([list({})], 100 * MIB));
+    expect(refused.fits).toBe(false);
+    expect(refused.text).toBe(
+      "does not fit (default pool, default stream): the largest that is served is 50.0 MiB; 64.0 MiB would be asked of the driver.",
+    );
+    expect(refused.rest).toBe("None of 100 MiB free bytes could serve this size.");
+    expect(verdictOf(answer([list({ largest_request_bytes: 0 })])).text).toContain(
+      "nothing is served",
+    );
+    expect(verdictOf(answer([])).text).toContain("no such list");
+    expect(verdictOf({ ...answer([]), free_bytes: 0, stranded_bytes: 0 }).rest).toBe(
+      "Nothing lies free inside segments.",
+    );
+  });
+
+  it("has a slider in whole blocks up to the largest size that matters", () => {
+    expect(bytesOfPower(9)).toBe(512);
+    expect(bytesOfPower(9.3) % 512).toBe(0);
+    expect(bytesOfPower(26)).toBe(64 * MIB);
+    expect(mostPower(0, null)).toBe(10);
+    expect(mostPower(100 * MIB, 4008 * MIB)).toBe(32);
+    expect(mostPower(2 ** 60)).toBe(53);
+  });
+});
+
+const NOTHING: Forecast = {
+  enough: false,
+  history: 4,
+  least: 10,
+  now: null,
+  best: null,
+  beats_no_change: null,
+  confidence: null,
+  slope: null,
+  risk: null,
+  warnings: null,
+  models: null,
+};
+
+const DRIFT: Forecast = {
+  ...NOTHING,
+  enough: true,
+  history: 50,
+  now: 40,
+  best: "drift",
+  beats_no_change: true,
+  confidence: 0.9,
+  slope: -0.5,
+  risk: "low",
+  warnings: { worse: true, jump: false, trend: true },
+  models: [
+    {
+      model: "drift",
+      predicted: [40.5, 41, 41.5],
+      mean_error: 0.25,
+      errors: [0.1, 0.2, 0.45],
+      skill: [0.5, 0.5, null],
+    },
+  ],
+};
+
+describe("the forecast", () => {
+  it("says what it cannot", () => {
+    expect(forecastText(NOTHING)).toBe("No forecast: 4 of 10 samples");
+    expect(warningText(NOTHING)).toBe("");
+    expect(forecastText({ ...DRIFT, best: "persistence", beats_no_change: false })).toBe(
+      "Forecast no better than no change",
+    );
+  });
+
+  it("names the best model and how far it was off", () => {
+    expect(forecastText(DRIFT)).toBe("Forecast 40.5, 41.0, 41.5 (drift), in the past off by 0.3");
+    expect(warningText(DRIFT)).toBe(
+      "The published model warns: getting clearly worse, trend down; confidence 0.90",
+    );
+  });
+});

@@ -1,0 +1,141 @@
+// Sentences and scales of the Fragmentation view.
+import type { Fit, FitList, Forecast, FragAt, ModelForecast } from "../../api/frag";
+import { bytesText, counted, integer, percent } from "../../ui/units";
+
+/** The range of the slider, as powers of two: 512 B to the largest size that means something. */
+export const LEAST_POWER = 9;
+
+export function mostPower(...bytes: (number | null | undefined)[]): number {
+  const largest = Math.max(1, ...bytes.map((one) => one ?? 0));
+  return Math.max(LEAST_POWER + 1, Math.min(53, Math.ceil(Math.log2(largest))));
+}
+
+/** A place of the slider in bytes, in whole blocks of 512. */
+export function bytesOfPower(power: number): number {
+  return Math.max(512, Math.round(2 ** power / 512) * 512);
+}
+
+export function bestOf(forecast: Forecast): ModelForecast | null {
+  return forecast.models?.find((one) => one.model === forecast.best) ?? null;
+}
+
+/** "27.8 low" is told beside it; this is what comes next, and how far it can be trusted. */
+export function forecastText(forecast: Forecast): string {
+  if (!forecast.enough) {
+    return `No forecast: ${forecast.history} of ${forecast.least} samples`;
+  }
+  const best = bestOf(forecast);
+  if (!best || !forecast.beats_no_change) return "Forecast no better than no change";
+  const scores = best.predicted.map((score) => score.toFixed(1)).join(", ");
+  return `Forecast ${scores} (${best.model}), in the past off by ${best.mean_error.toFixed(1)}`;
+}
+
+/** What the published model warns of, in words; empty if nothing. */
+export function warningText(forecast: Forecast): string {
+  const { warnings } = forecast;
+  if (!warnings) return "";
+  const said = [
+    warnings.worse ? "getting clearly worse" : "",
+    warnings.jump ? "about to jump" : "",
+    warnings.trend ? `trend ${(forecast.slope ?? 0) < 0 ? "down" : "up"}` : "",
+  ].filter((one) => one !== "");
+  return said.length === 0
+    ? ""
+    : `The published model warns: ${said.join(", ")}; confidence ${(forecast.confidence ?? 0).toFixed(2)}`;
+}
+
+export function listName(of: FitList): string {
+  const stream = of.stream === null || of.stream === 0 ? "default stream" : `stream ${of.stream}`;
+  return `${of.pool.name}, ${stream}`;
+}
+
+/** Which list would serve the request: one that does, else the one with most free bytes. */
+export function servingList(fit: Fit): FitList | null {
+  return fit.lists.find((one) => one.fits) ?? fit.lists[0] ?? null;
+}
+
+export interface Verdict {
+  fits: boolean;
+  /** after "A request of 64.0 MiB" */
+  text: string;
+  rest: string;
+}
+
+export function verdictOf(fit: Fit): Verdict {
+  const list = servingList(fit);
+  const stranded =
+    fit.free_bytes === 0
+      ? "Nothing lies free inside segments."
+      : fit.stranded_bytes === 0
+        ? `All ${bytesText(fit.free_bytes)} of free bytes could serve this size.`
+        : fit.stranded_bytes === fit.free_bytes
+          ? `None of ${bytesText(fit.free_bytes)} free bytes could serve this size.`
+          : `${bytesText(fit.stranded_bytes)} of ${bytesText(fit.free_bytes)} free bytes could never serve this size.`;
+  if (!list) {
+    return { fits: false, text: "would be asked of the driver: no such list.", rest: stranded };
+  }
+  if (list.fits) {
+    const times = list.times === 1 ? "once" : `${integer(list.times)} times over`;
+    return {
+      fits: true,
+      text: `is served without new driver memory, ${times} (${listName(list)}).`,
+      rest: stranded,
+    };
+  }
+  const largest =
+    list.largest_request_bytes === 0
+      ? "nothing is served"
+      : `the largest that is served is ${bytesText(list.largest_request_bytes)}`;
+  return {
+    fits: false,
+    text: `does not fit (${listName(list)}): ${largest}; ${bytesText(list.driver_bytes)} would be asked of the driver.`,
+    rest: stranded,
+  };
+}
+
+export interface Tile {
+  name: string;
+  bytes: number;
+  note: string;
+}
+
+export function tilesOf({ now, size_classes: classes }: FragAt): Tile[] {
+  const share = now.segments_bytes === 0 ? 0 : now.free_bytes / now.segments_bytes;
+  const worst = [...classes].sort((a, b) => b.waste_bytes - a.waste_bytes)[0];
+  return [
+    {
+      name: "Free inside segments",
+      bytes: now.free_bytes,
+      note: `${percent(share)} of ${bytesText(now.segments_bytes)} reserved`,
+    },
+    {
+      name: "Pinned by live blocks",
+      bytes: now.pinned_bytes,
+      note:
+        now.pinned_bytes === 0
+          ? "nothing is in the way"
+          : `${now.pinned_bytes === now.free_bytes ? "all of it, " : ""}${counted(now.pinned_segments, "segment")}`,
+    },
+    {
+      name: "Releasable",
+      bytes: now.releasable_bytes,
+      note: now.releasable_bytes === 0 ? "no whole segment is free" : "could go back to the driver",
+    },
+    {
+      name: "Largest hole",
+      bytes: now.largest_hole_bytes,
+      note:
+        now.holes < 2
+          ? counted(now.holes, "hole")
+          : `of ${integer(now.holes)}; external ${now.external.toFixed(2)}`,
+    },
+    {
+      name: "Rounding waste",
+      bytes: now.waste_bytes,
+      note:
+        worst && worst.waste_bytes > 0
+          ? `most in blocks from ${bytesText(worst.from_bytes)}`
+          : "blocks minus requested",
+    },
+  ];
+}
