@@ -160,27 +160,27 @@ json deviceJson(const AnalysedTrace& analysed, const DeviceSummary& summary) {
         summary.allocations_by_provenance[p];
   }
   using model::Action;
-  return {{"device", device.ordinal},
-          {"label", analysis::deviceLabel(device)},
-          {"events", device.steps()},
-          {"allocations", device.allocation_end - device.allocation_begin},
-          {"allocations_by_provenance", by_provenance},
-          {"segments", device.segment_end - device.segment_begin},
-          {"device_allocations",
-           countActions(analysed, device, {Action::kSegmentAlloc, Action::kSegmentMap})},
-          {"device_frees",
-           countActions(analysed, device, {Action::kSegmentFree, Action::kSegmentUnmap})},
-          {"initial", totalsJson(summary.initial)},
-          {"final", totalsJson(summary.final)},
-          {"peak", peaksJson(summary.peak)},
-          {"holders_at_peak", holdersJson(analysed, summary.peak.holders, "peak")},
-          {"holders_at_oom",
-           summary.at_oom ? holdersJson(analysed, *summary.at_oom, "oom") : json()},
-          {"ooms", ooms},
-          {"advice", adviceJson(tellStory(analysed, summary).advice)},
-          {"phases", phasesJson(analysed, summary)},
-          {"phases_total", summary.phases_total},
-          {"identities", identitiesJson(summary)}};
+  return {
+      {"device", device.ordinal},
+      {"label", analysis::deviceLabel(device)},
+      {"events", device.steps()},
+      {"allocations", device.allocation_end - device.allocation_begin},
+      {"allocations_by_provenance", by_provenance},
+      {"segments", device.segment_end - device.segment_begin},
+      {"device_allocations",
+       countActions(analysed, device, {Action::kSegmentAlloc, Action::kSegmentMap})},
+      {"device_frees",
+       countActions(analysed, device, {Action::kSegmentFree, Action::kSegmentUnmap})},
+      {"initial", totalsJson(summary.initial)},
+      {"final", totalsJson(summary.final)},
+      {"peak", peaksJson(summary.peak)},
+      {"holders_at_peak", holdersJson(analysed, summary.peak.holders, "peak")},
+      {"holders_at_oom", summary.at_oom ? holdersJson(analysed, *summary.at_oom, "oom") : json()},
+      {"ooms", ooms},
+      {"advice", adviceJson(tellStory(analysed, summary).advice)},
+      {"phases", phasesJson(analysed, summary)},
+      {"phases_total", summary.phases_total},
+      {"identities", identitiesJson(summary)}};
 }
 
 json brimJson(const DeviceSummary& summary) {
