@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "analysis/oom.h"
 #include "analysis/summary.h"
 #include "base/format.h"
 #include "export/frag_report.h"
@@ -49,6 +50,7 @@ class Writer {
     strandedSentence();
     wasteSentence();
     outsideSentence();
+    oomSentence();
     pins();
     scores();
     page_.bullet(forecastSentence(report_));
@@ -124,6 +126,19 @@ class Writer {
                     "{}.",
                     blocks == 1 ? "1 live block lies" : withCommas(blocks) + " live blocks lie",
                     blocks == 1 ? "it" : "them"));
+  }
+
+  // The end of a recording is seldom the moment that matters.
+  void oomSentence() {
+    analysis::Step first = report_.series.samples.front().step;
+    std::optional<analysis::OomReport> worst;
+    for (const analysis::OomReport& oom : analysis::oomsOf(analysed_, *report_.device, 0)) {
+      bool inside = oom.step >= first && oom.step < report_.now.sample.step;
+      if (inside && (!worst || oom.overBytes() > worst->overBytes())) worst = oom;
+    }
+    if (!worst) return;
+    page_.bullet(fmt::format("Memory ran out at step {}: --to {} shows that moment.",
+                             withCommas(worst->step), worst->step));
   }
 
   void fitSentence() {

@@ -180,7 +180,7 @@ function Plots({ data }: { data: Frag }) {
         <span class="note cut">
           {now && `${now.score.toFixed(1)} ${now.band}. Counts shape, not harm`}
         </span>
-        <span class="end note" title={warning}>
+        <span class="end note" title={`${forecastText(data.forecast[arena])}. ${warning}`}>
           <span class="cut">{forecastText(data.forecast[arena])}</span>
         </span>
       </div>
