@@ -25,6 +25,7 @@ const VIEWS = {
   state: `#state?file=${OOM}&at=20000`,
   flame: `#flame?file=${OOM}&flame=peak`,
   lanes: `#lanes?file=${RANK}&at=12000`,
+  diff: `#diff?file=${RANK}&vs=${RANK + 2}/0`,
   fragmentation: `#fragmentation?file=${OOM}&at=20000&fit=33554432`,
   tables: `#tables?file=${OOM}&table=stacks`,
   sql: `#sql?file=${OOM}&sql=${encodeURIComponent(SQL)}`,

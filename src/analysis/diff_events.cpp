@@ -11,20 +11,19 @@ namespace {
 class KeysOfTrace {
  public:
   KeysOfTrace(StackKeys& keys, const AnalysedTrace& analysed)
-      : keys_(keys), analysed_(analysed), of_(analysed.trace.stacks.size(), kUnasked) {}
+      : keys_(keys), analysed_(analysed), of_(analysed.trace.stacks.size()) {}
 
-  uint32_t of(StackId stack) {
-    if (!stack.valid()) return 0;
-    uint32_t& key = of_[stack.index()];
-    if (key == kUnasked) key = keys_.keyOf(analysed_, stack, StackMatch::kPath);
+  StackKey of(StackId stack) {
+    if (!stack.valid()) return {};
+    StackKey& key = of_[stack.index()];
+    if (!key.valid()) key = keys_.keyOf(analysed_, stack, StackMatch::kPath);
     return key;
   }
 
  private:
-  static constexpr uint32_t kUnasked = UINT32_MAX;
   StackKeys& keys_;
   const AnalysedTrace& analysed_;
-  std::vector<uint32_t> of_;
+  std::vector<StackKey> of_;
 };
 
 // Unsigned: times of a hostile file may lie further apart than an int64_t reaches.

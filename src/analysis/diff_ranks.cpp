@@ -48,22 +48,23 @@ RankTable ranksOf(const std::vector<DiffSide>& sides) {
   RankTable table;
   table.ranks.resize(sides.size());
   StackKeys keys;
-  std::map<std::tuple<uint32_t, bool>, size_t> row_of;  // key (0: no stack), older
+  std::map<std::tuple<StackKey, bool>, size_t> row_of;  // without a stack: older or not
   std::vector<uint64_t> active, reserved;
   for (size_t rank = 0; rank < sides.size(); ++rank) {
     const DiffSide& side = sides[rank];
     active.push_back(side.totals.active_bytes);
     reserved.push_back(side.totals.reserved_bytes);
     const model::Allocations& a = side.analysed->trace.allocations;
-    std::map<StackId, uint32_t> key_of;
+    std::map<StackId, StackKey> key_of;
     for (uint32_t row : side.rows) {
       StackId stack = a.has(row, model::kStackIsOfFree) ? StackId() : a.stack[row];
-      auto [known, first] = key_of.try_emplace(stack, 0);
+      auto [known, first] = key_of.try_emplace(stack);
       if (first) known->second = keys.keyOf(*side.analysed, stack, StackMatch::kPath);
-      bool older = known->second == 0 && model::isOlder(a.provenance[row]);
+      bool none = !known->second.valid();
+      bool older = none && model::isOlder(a.provenance[row]);
       auto [found, fresh] = row_of.try_emplace({known->second, older}, table.rows.size());
       if (fresh) {
-        StackId named = known->second == 0 ? StackId() : stack;
+        StackId named = none ? StackId() : stack;
         table.rows.push_back({.trace = side.analysed, .stack = named, .older = older, .held = {}});
         table.rows.back().held.resize(sides.size());
       }

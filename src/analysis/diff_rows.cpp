@@ -44,9 +44,9 @@ SideByStack heldByStack(StackKeys& keys, const DiffSide& side) {
                                                    : held.without;
     of.add(a.block_bytes[row]);
   }
-  std::map<uint32_t, size_t> index_of;  // by exact key
+  std::map<StackKey, size_t> index_of;  // by exact key
   for (const auto& [stack, more] : by_id) {
-    uint32_t key = keys.keyOf(*side.analysed, stack, StackMatch::kExact);
+    StackKey key = keys.keyOf(*side.analysed, stack, StackMatch::kExact);
     auto [found, fresh] = index_of.try_emplace(key, held.stacks.size());
     if (fresh) held.stacks.emplace_back();
     HeldStack& of = held.stacks[found->second];

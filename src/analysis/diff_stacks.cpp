@@ -1,8 +1,10 @@
 #include "analysis/diff_stacks.h"
 
 #include <fmt/format.h>
+#include <xxhash.h>
 
 #include <algorithm>
+#include <boost/unordered/unordered_flat_set.hpp>
 #include <numeric>
 #include <utility>
 
@@ -10,8 +12,8 @@ namespace tidegauge::analysis {
 namespace {
 
 constexpr uint32_t kNotMade = UINT32_MAX;
-// Beyond this many cells, lines compared in each, stacks are paired in order, without a search.
-constexpr size_t kMostCells = size_t{1} << 22;
+// Beyond so many comparisons of lines in all, stacks are paired in order, without a search.
+constexpr size_t kMostComparisons = size_t{1} << 24;
 
 bool isHexDigit(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
@@ -56,15 +58,18 @@ using IndexPairs = std::vector<std::pair<size_t, size_t>>;  // positions in few 
 
 // All of `few` find a partner in `many`, both in order, at the least cost in all. Row i of the table
 // is the best with the first i of few:  best[i][j] = min(best[i][j−1], best[i−1][j−1] + cost).
-IndexPairs pairedInOrder(const std::vector<Candidate>& few, const std::vector<Candidate>& many) {
+IndexPairs pairedInOrder(const std::vector<Candidate>& few, const std::vector<Candidate>& many,
+                         size_t& comparisons_left) {
   IndexPairs pairs;
   size_t spare = many.size() - few.size();
   size_t width = spare + 1;  // j − i is 0 … spare
   size_t lines = few.front().lines.size() + 1;
-  if (spare == 0 || few.size() * width > kMostCells / lines) {
+  bool affordable = few.size() * width <= comparisons_left / lines;
+  if (spare == 0 || !affordable) {
     for (size_t i = 0; i < few.size(); ++i) pairs.emplace_back(i, i);
     return pairs;
   }
+  comparisons_left -= few.size() * width * lines;
   std::vector<Cost> best(width);
   std::vector<bool> skips(few.size() * width);  // many[i + s] is left out at that place
   for (size_t i = 0; i < few.size(); ++i) {
@@ -94,6 +99,27 @@ std::vector<Candidate> candidates(const AnalysedTrace& analysed,
     return x.lines != y.lines ? x.lines < y.lines : x.bytes > y.bytes;
   });
   return found;
+}
+
+// Keys of all stacks of a trace.
+boost::unordered_flat_set<StackKey> allKeys(StackKeys& keys, const AnalysedTrace& analysed,
+                                            StackMatch level) {
+  boost::unordered_flat_set<StackKey> all;
+  for (size_t s = 0; s < analysed.trace.stacks.size(); ++s) {
+    all.insert(keys.keyOf(analysed, StackId(static_cast<uint32_t>(s)), level));
+  }
+  return all;
+}
+
+// What the other recording has as it is, only not at its place, is not looked for in other clothes.
+void settleKnown(StackKeys& keys, const AnalysedTrace& own, const std::vector<StackOnSide>& side,
+                 const AnalysedTrace& other, StackMatch level, std::vector<bool>& done) {
+  bool all_done = std::find(done.begin(), done.end(), false) == done.end();
+  if (all_done) return;
+  boost::unordered_flat_set<StackKey> known = allKeys(keys, other, level);
+  for (size_t i = 0; i < side.size(); ++i) {
+    if (!done[i]) done[i] = known.contains(keys.keyOf(own, side[i].stack, level));
+  }
 }
 
 }  // namespace
@@ -135,19 +161,16 @@ std::string withoutAddresses(std::string_view text) {
 }
 
 StackKeys::FrameKeys& StackKeys::framesOf(const AnalysedTrace& analysed) {
-  FrameKeys& keys = frames_[&analysed];
-  size_t frames = analysed.trace.frames.size();
-  for (auto* level : {&keys.exact, &keys.path, &keys.moved}) level->resize(frames, kNotMade);
-  return keys;
+  auto [found, fresh] = frames_.try_emplace(&analysed);
+  if (fresh) {
+    for (std::vector<uint32_t>& level : found->second) {
+      level.assign(analysed.trace.frames.size(), kNotMade);
+    }
+  }
+  return found->second;
 }
 
 uint32_t StackKeys::frameKey(const AnalysedTrace& analysed, FrameId frame, StackMatch level) {
-  FrameKeys& keys = framesOf(analysed);
-  std::vector<uint32_t>& of_level = level == StackMatch::kExact  ? keys.exact
-                                    : level == StackMatch::kPath ? keys.path
-                                                                 : keys.moved;
-  uint32_t& key = of_level[frame.index()];
-  if (key != kNotMade) return key;
   const model::Frames& frames = analysed.trace.frames;
   size_t f = frame.index();
   std::string_view file = analysed.trace.strings.text(frames.file[f]);
@@ -158,30 +181,32 @@ uint32_t StackKeys::frameKey(const AnalysedTrace& analysed, FrameId frame, Stack
   std::string text = fmt::format("{} {} {}{}", function.size(), file.size(), function, file);
   bool with_line = level == StackMatch::kExact || level == StackMatch::kPath;
   if (with_line) text += fmt::format(" {}", frames.line[f]);
-  return key = texts_.intern(text).value;
+  return texts_.intern(text).value;
 }
 
-uint32_t StackKeys::keyOf(const AnalysedTrace& analysed, StackId stack, StackMatch level) {
+StackKey StackKeys::keyOf(const AnalysedTrace& analysed, StackId stack, StackMatch level) {
   const model::Stacks& stacks = analysed.trace.stacks;
-  if (!stack.valid() || stacks.depth(stack) == 0) return 0;
-  auto root = static_cast<uint32_t>(level);
-  uint32_t node = root;
-  auto descend = [&](uint32_t key) {
-    auto [found, fresh] = child_of_.try_emplace(uint64_t{node} << 32 | key, nodes_);
-    if (fresh) ++nodes_;
-    node = found->second;
-  };
+  if (!stack.valid() || stacks.depth(stack) == 0) return {};
+  bool user = level == StackMatch::kUser;
+  std::vector<uint32_t>& known =
+      framesOf(analysed)[std::min<size_t>(static_cast<size_t>(level), 2)];
+  path_.clear();
   const FrameId* frames = stacks.framesOf(stack);
-  for (size_t i = stacks.depth(stack); i-- > 0;) {
-    if (level == StackMatch::kUser && !analysed.labels.isUser(frames[i])) continue;
-    descend(frameKey(analysed, frames[i], level));
+  for (size_t i = 0; i < stacks.depth(stack); ++i) {
+    if (user && !analysed.labels.isUser(frames[i])) continue;
+    uint32_t& key = known[frames[i].index()];
+    if (key == kNotMade) key = frameKey(analysed, frames[i], level);
+    path_.push_back(key);
   }
-  if (level == StackMatch::kUser) {
+  if (user) {
     std::string_view operation = analysed.labels.operation(stack);
-    if (!operation.empty()) descend(texts_.intern(fmt::format("calls {}", operation)).value);
-    if (node == root) return 0;
+    if (!operation.empty())
+      path_.push_back(texts_.intern(fmt::format("calls {}", operation)).value);
+    if (path_.empty()) return {};
   }
-  return node;
+  XXH128_hash_t hash = XXH3_128bits_withSeed(path_.data(), path_.size() * sizeof(uint32_t),
+                                             static_cast<uint64_t>(level));
+  return {hash.high64, hash.low64};
 }
 
 std::vector<StackPair> matchStacks(StackKeys& keys, const AnalysedTrace& trace_a,
@@ -192,9 +217,10 @@ std::vector<StackPair> matchStacks(StackKeys& keys, const AnalysedTrace& trace_a
   };
   std::vector<StackPair> pairs;
   std::vector<bool> done_a(a.size()), done_b(b.size());
+  size_t comparisons_left = kMostComparisons;
   for (size_t l = 0; l < kStackMatches; ++l) {
     auto level = static_cast<StackMatch>(l);
-    std::map<uint32_t, Group> groups;  // by key
+    std::map<StackKey, Group> groups;
     for (size_t i = 0; i < a.size(); ++i) {
       if (!done_a[i]) groups[keys.keyOf(trace_a, a[i].stack, level)].a.push_back(i);
     }
@@ -202,19 +228,22 @@ std::vector<StackPair> matchStacks(StackKeys& keys, const AnalysedTrace& trace_a
       if (!done_b[i]) groups[keys.keyOf(trace_b, b[i].stack, level)].b.push_back(i);
     }
     for (const auto& [key, group] : groups) {
-      if (key == 0 || group.a.empty() || group.b.empty()) continue;
+      if (!key.valid() || group.a.empty() || group.b.empty()) continue;
       std::vector<Candidate> of_a = candidates(trace_a, a, group.a, level);
       std::vector<Candidate> of_b = candidates(trace_b, b, group.b, level);
       bool a_is_few = of_a.size() <= of_b.size();  // the same pairs whichever side is A
       const auto& few = a_is_few ? of_a : of_b;
       const auto& many = a_is_few ? of_b : of_a;
-      for (auto [i, j] : pairedInOrder(few, many)) {
+      for (auto [i, j] : pairedInOrder(few, many, comparisons_left)) {
         size_t in_a = a_is_few ? of_a[i].index : of_a[j].index;
         size_t in_b = a_is_few ? of_b[j].index : of_b[i].index;
         pairs.push_back({in_a, in_b, level});
         done_a[in_a] = done_b[in_b] = true;
       }
     }
+    if (level == StackMatch::kUser) break;
+    settleKnown(keys, trace_a, a, trace_b, level, done_a);
+    settleKnown(keys, trace_b, b, trace_a, level, done_b);
   }
   return pairs;
 }

@@ -9,13 +9,16 @@
 //   A  /home/a/x/model.py:340 forward ← /home/a/x/train.py:12 main
 //   B  /srv/job7/model.py:352 forward ← /srv/job7/train.py:12 main       moved
 //
+// A stack that the other recording has too, only not at its place, is gone or new, never moved.
 // Addresses in the text of C++ frames are ignored at every level. Where several stacks of one level
 // could be meant, they are paired in the order of their lines with the smallest shift in all.
-// Symmetric: matching B with A gives the same pairs. Cost: O(frames of the stacks) and, where stacks
+// Symmetric: matching B with A gives the same pairs. Cost: O(frames of all stacks) and, where stacks
 // are alike, the product of their numbers, bounded.
 #pragma once
 
-#include <boost/unordered/unordered_flat_map.hpp>
+#include <array>
+#include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -37,23 +40,30 @@ std::string_view tailOfPath(std::string_view path);
 // "operator() at 0x7f12ab" → "operator() at 0x".
 std::string withoutAddresses(std::string_view text);
 
-// Numbers for stacks, the same in every trace whose stacks are alike at a level.
+// 128 bits of a hash over what a level looks at: equal keys are taken for equal stacks.
+struct StackKey {
+  uint64_t high = 0;
+  uint64_t low = 0;
+  bool valid() const { return (high | low) != 0; }
+  auto operator<=>(const StackKey&) const = default;
+  friend size_t hash_value(const StackKey& key) { return static_cast<size_t>(key.low); }
+};
+
+// Keys of stacks, the same in every trace whose stacks are alike at a level.
 class StackKeys {
  public:
-  // 0 for a stack without frames, and (kUser) for one that says nothing about its user.
-  uint32_t keyOf(const AnalysedTrace& analysed, StackId stack, StackMatch level);
+  // Invalid for a stack without frames, and (kUser) for one that says nothing about its user.
+  StackKey keyOf(const AnalysedTrace& analysed, StackId stack, StackMatch level);
 
  private:
-  struct FrameKeys {  // by frame of one trace; UINT32_MAX: not made yet
-    std::vector<uint32_t> exact, path, moved;
-  };
+  // By frame of one trace, for exact, path and moved; UINT32_MAX: not made yet.
+  using FrameKeys = std::array<std::vector<uint32_t>, 3>;
   FrameKeys& framesOf(const AnalysedTrace& analysed);
   uint32_t frameKey(const AnalysedTrace& analysed, FrameId frame, StackMatch level);
 
   base::StringPool texts_;
   std::map<const AnalysedTrace*, FrameKeys> frames_;
-  boost::unordered_flat_map<uint64_t, uint32_t> child_of_;  // parent << 32 | frame → node
-  uint32_t nodes_ = kStackMatches;                          // the first ones are the levels' roots
+  std::vector<uint32_t> path_;  // frame keys of the stack at hand
 };
 
 struct StackOnSide {

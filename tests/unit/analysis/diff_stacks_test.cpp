@@ -128,6 +128,20 @@ TEST(DiffStacks, ExactPartnersAreTakenBeforeNearOnes) {
   EXPECT_EQ(matched(a, b), (Pairs{"1=0 exact", "0=1 moved"}));
 }
 
+TEST(DiffStacks, WhatTheOtherHasElsewhereIsNotMoved) {
+  AnalysedTrace a = traceWith({{"f@m.py:10"}, {"f@m.py:12"}});
+  AnalysedTrace b = traceWith({{"f@/x/m.py:12"}, {"f@/x/m.py:30"}});
+  StackKeys keys;
+  // A holds its first alone, B its second: line 12 stands in both files.
+  std::vector<StackOnSide> of_a = {{StackId(0), 1}, {StackId(1), 1}};
+  std::vector<StackOnSide> of_b = {{StackId(1), 1}};
+  auto pairs = matchStacks(keys, a, of_a, b, of_b);
+  ASSERT_EQ(pairs.size(), 1u);
+  EXPECT_EQ(pairs[0].a, 0u) << "line 12 is gone, line 10 moved to 30";
+  EXPECT_TRUE(matchStacks(keys, a, {{StackId(0), 1}}, a, {{StackId(1), 1}}).empty())
+      << "two places of one recording";
+}
+
 TEST(DiffStacks, LinesOfAnySizeAreUsable) {
   AnalysedTrace a = traceWith({{"f@m.py:18446744073709551615"}, {"f@m.py:0"}});
   AnalysedTrace b = traceWith({{"f@m.py:5"}});
