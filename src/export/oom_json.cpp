@@ -1,10 +1,14 @@
 #include "export/oom_json.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "analysis/peak.h"
 #include "base/format.h"
 #include "export/oom_story.h"
 #include "export/pool_names.h"
+#include "export/report_json.h"
 #include "export/story_json.h"
 
 namespace tidegauge::exporting {
@@ -22,11 +26,13 @@ constexpr size_t kFitPoints = 160;
 
 json orNull(std::optional<uint64_t> number) { return number ? json(*number) : json(); }
 
+std::string streamName(uint64_t raw) { return raw == 0 ? "0" : fmt::format("{:#x}", raw); }
+
 json keyJson(const model::Trace& trace, const analysis::FreeListKey& key) {
   bool known = key.stream.valid() && key.stream.index() < trace.streams.size();
   return {{"size_class", key.small ? "small" : "large"},
           {"pool", poolName(trace, key.pool)},
-          {"stream", known ? json(trace.streams[key.stream.index()].raw) : json()}};
+          {"stream", known ? json(streamName(trace.streams[key.stream.index()].raw)) : json()}};
 }
 
 json sumJson(const OomVerdict& v) {
@@ -220,23 +226,25 @@ json oomPageJson(const AnalysedTrace& analysed, const analysis::DeviceAnalysis& 
   for (const analysis::FitPoint& point : analysis::fitCurve(v.free, kFitPoints)) {
     curve.push_back({point.request_bytes, point.fitting_lists, point.stranded_bytes});
   }
-  return {{"step", oom.step},
-          {"requested_bytes", orNull(oom.requested_bytes)},
-          {"device_free_bytes", orNull(oom.device_free_bytes)},
-          {"given_back_bytes", oom.given_back_bytes},
-          {"given_back_segments", oom.given_back_segments},
-          {"mapped_in_vain_bytes", oom.mapped_bytes},
-          {"waited_for", oom.completed},
-          {"stack_id", oom.stack.valid() ? json(oom.stack.value) : json()},
-          {"label", clean(analysed.labels.label(oom.stack))},
-          {"caller", clean(analysed.labels.caller(oom.stack))},
-          {"phases", phases},
-          {"sentences", sentencesJson(verdictSentences(v))},
-          {"sum_sentence", sentencesJson({sumSentence(v)})[0]},
-          {"verdict", verdictWith(analysed, v, kMostPageRows)},
-          {"pieces", piecesJson(analysed, v)},
-          {"fit_curve", curve},
-          {"advice", adviceJson(analysis::adviceOn(analysed, device, v))}};
+  return {
+      {"step", oom.step},
+      {"requested_bytes", orNull(oom.requested_bytes)},
+      {"device_free_bytes", orNull(oom.device_free_bytes)},
+      {"given_back_bytes", oom.given_back_bytes},
+      {"given_back_segments", oom.given_back_segments},
+      {"mapped_in_vain_bytes", oom.mapped_bytes},
+      {"waited_for", oom.completed},
+      {"stack_id", oom.stack.valid() ? json(oom.stack.value) : json()},
+      {"label", clean(analysed.labels.label(oom.stack))},
+      {"caller", clean(analysed.labels.caller(oom.stack))},
+      {"phases", phases},
+      {"sentences", sentencesJson(verdictSentences(v))},
+      {"sum_sentence", sentencesJson({sumSentence(v)})[0]},
+      {"verdict", verdictWith(analysed, v, kMostPageRows)},
+      {"pieces", piecesJson(analysed, v)},
+      {"fit_curve", curve},
+      {"holders", holdersJson(analysed, analysis::holdersAt(analysed, device, oom.step), "oom")},
+      {"advice", adviceJson(analysis::adviceOn(analysed, device, v))}};
 }
 
 }  // namespace tidegauge::exporting

@@ -33,34 +33,6 @@ json timeJson(const analysis::DeviceAnalysis& device, Step step) {
   return time == model::kNoTime ? json() : json(time);
 }
 
-json holdersJson(const AnalysedTrace& analysed, const analysis::Holders& holders, const char* at,
-                 size_t limit) {
-  std::vector<HolderName> names = holderNames(analysed, holders.groups, limit);
-  json rows = json::array();
-  for (size_t i = 0; i < names.size(); ++i) {
-    const analysis::StackGroup& group = holders.groups[i];
-    rows.push_back(
-        {{"stack_id", group.stack.valid() ? json(group.stack.value) : json()},
-         {"label", clean(names[i].label)},
-         {"caller", clean(names[i].caller)},
-         {"slot", analysed.labels.colourSlot(group.stack)},
-         {"bytes", group.block_bytes},
-         {"requested_bytes", group.requested_bytes},
-         {"blocks", group.blocks},
-         {"older_bytes", group.older_bytes},
-         {"first_allocation_id", group.first_row},
-         {"share", holders.block_bytes == 0 ? 0.0
-                                            : static_cast<double>(group.block_bytes) /
-                                                  static_cast<double>(holders.block_bytes)}});
-  }
-  return {{"at", at},
-          {"step", holders.step},
-          {"total_bytes", holders.block_bytes},
-          {"blocks", holders.blocks},
-          {"stacks", holders.groups.size()},
-          {"rows", rows}};
-}
-
 json oomJson(const AnalysedTrace& analysed, const analysis::DeviceAnalysis& device,
              const analysis::OomReport& oom, const analysis::VerdictOptions& options) {
   json phases = json::array();
@@ -188,27 +160,27 @@ json deviceJson(const AnalysedTrace& analysed, const DeviceSummary& summary) {
         summary.allocations_by_provenance[p];
   }
   using model::Action;
-  return {{"device", device.ordinal},
-          {"label", analysis::deviceLabel(device)},
-          {"events", device.steps()},
-          {"allocations", device.allocation_end - device.allocation_begin},
-          {"allocations_by_provenance", by_provenance},
-          {"segments", device.segment_end - device.segment_begin},
-          {"device_allocations",
-           countActions(analysed, device, {Action::kSegmentAlloc, Action::kSegmentMap})},
-          {"device_frees",
-           countActions(analysed, device, {Action::kSegmentFree, Action::kSegmentUnmap})},
-          {"initial", totalsJson(summary.initial)},
-          {"final", totalsJson(summary.final)},
-          {"peak", peaksJson(summary.peak)},
-          {"holders_at_peak", holdersJson(analysed, summary.peak.holders, "peak", kMostHolders)},
-          {"holders_at_oom",
-           summary.at_oom ? holdersJson(analysed, *summary.at_oom, "oom", kMostHolders) : json()},
-          {"ooms", ooms},
-          {"advice", adviceJson(tellStory(analysed, summary).advice)},
-          {"phases", phasesJson(analysed, summary)},
-          {"phases_total", summary.phases_total},
-          {"identities", identitiesJson(summary)}};
+  return {
+      {"device", device.ordinal},
+      {"label", analysis::deviceLabel(device)},
+      {"events", device.steps()},
+      {"allocations", device.allocation_end - device.allocation_begin},
+      {"allocations_by_provenance", by_provenance},
+      {"segments", device.segment_end - device.segment_begin},
+      {"device_allocations",
+       countActions(analysed, device, {Action::kSegmentAlloc, Action::kSegmentMap})},
+      {"device_frees",
+       countActions(analysed, device, {Action::kSegmentFree, Action::kSegmentUnmap})},
+      {"initial", totalsJson(summary.initial)},
+      {"final", totalsJson(summary.final)},
+      {"peak", peaksJson(summary.peak)},
+      {"holders_at_peak", holdersJson(analysed, summary.peak.holders, "peak")},
+      {"holders_at_oom", summary.at_oom ? holdersJson(analysed, *summary.at_oom, "oom") : json()},
+      {"ooms", ooms},
+      {"advice", adviceJson(tellStory(analysed, summary).advice)},
+      {"phases", phasesJson(analysed, summary)},
+      {"phases_total", summary.phases_total},
+      {"identities", identitiesJson(summary)}};
 }
 
 json brimJson(const DeviceSummary& summary) {
@@ -246,11 +218,38 @@ json rangeJson(const AnalysedTrace& analysed, const analysis::DeviceAnalysis& de
           {"initial", totalsJson(summary.before)},
           {"final", totalsJson(summary.after)},
           {"peak", peaksJson(summary.peak)},
-          {"holders_at_peak", holdersJson(analysed, summary.peak.holders, "peak", kMostHolders)},
+          {"holders_at_peak", holdersJson(analysed, summary.peak.holders, "peak")},
           {"ooms", ooms}};
 }
 
 }  // namespace
+
+json holdersJson(const AnalysedTrace& analysed, const analysis::Holders& holders, const char* at) {
+  std::vector<HolderName> names = holderNames(analysed, holders.groups, kMostHolders);
+  json rows = json::array();
+  for (size_t i = 0; i < names.size(); ++i) {
+    const analysis::StackGroup& group = holders.groups[i];
+    rows.push_back(
+        {{"stack_id", group.stack.valid() ? json(group.stack.value) : json()},
+         {"label", clean(names[i].label)},
+         {"caller", clean(names[i].caller)},
+         {"slot", analysed.labels.colourSlot(group.stack)},
+         {"bytes", group.block_bytes},
+         {"requested_bytes", group.requested_bytes},
+         {"blocks", group.blocks},
+         {"older_bytes", group.older_bytes},
+         {"first_allocation_id", group.first_row},
+         {"share", holders.block_bytes == 0 ? 0.0
+                                            : static_cast<double>(group.block_bytes) /
+                                                  static_cast<double>(holders.block_bytes)}});
+  }
+  return {{"at", at},
+          {"step", holders.step},
+          {"total_bytes", holders.block_bytes},
+          {"blocks", holders.blocks},
+          {"stacks", holders.groups.size()},
+          {"rows", rows}};
+}
 
 json totalsJson(const analysis::Totals& totals) {
   return {{"requested_bytes", totals.requested_bytes},
@@ -350,8 +349,8 @@ json overviewJson(const AnalysedTrace& analysed, int32_t device_ordinal) {
           {"advice", adviceJson(told.advice)},
           {"findings", findings},
           {"brim", brimJson(summary)},
-          {"holders", holdersJson(analysed, summary.at_oom ? *summary.at_oom : summary.peak.holders,
-                                  at, kMostHolders)},
+          {"holders",
+           holdersJson(analysed, summary.at_oom ? *summary.at_oom : summary.peak.holders, at)},
           {"phases", phasesJson(analysed, summary)},
           {"phases_total", summary.phases_total},
           {"identities", identitiesJson(summary)},

@@ -14,6 +14,7 @@ import "./styles/map.css";
 import "./styles/state.css";
 import "./styles/sql.css";
 import "./styles/flame.css";
+import "./styles/oom.css";
 import "./styles/frag.css";
 import "./styles/diff.css";
 import "./styles/grids.css";

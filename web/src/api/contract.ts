@@ -96,6 +96,16 @@ export interface Finding extends Sentence {
   unit: Unit | null;
 }
 
+/** What to try, and the numbers that it rests on. */
+export interface Advice {
+  kind: string;
+  text: string;
+  /** as PYTORCH_CUDA_ALLOC_CONF takes it */
+  setting: string | null;
+  step: number | null;
+  evidence: { name: string; value: number; unit: "bytes" | "count" | "step"; source: string }[];
+}
+
 export interface Brim {
   requested_bytes: number;
   device_free_bytes: number;
@@ -162,6 +172,7 @@ export interface Overview {
   holders: { at: "oom" | "peak" | "end"; step: number; total_bytes: number; rows: Holder[] };
   phases: Phase[];
   phases_total: number;
+  advice: Advice[];
   identities: Identity[];
   issues: Issue[];
   settings: [string, string][];

@@ -3,6 +3,7 @@
 import type { ComponentType } from "preact";
 import { frozen } from "../api/frozen";
 import { LANES_VIEW } from "../state/lanes";
+import { OOM_VIEW } from "../state/oom";
 import type { IconName } from "../ui/icons";
 import { DiffView } from "./diff/diff_view";
 import { FlameView } from "./flame/flame_view";
@@ -10,6 +11,7 @@ import { FragView } from "./frag/frag_view";
 import { LanesView } from "./lanes/lanes_view";
 import { severalLanes } from "./lanes/model";
 import { MapView } from "./map/map_view";
+import { OomView } from "./oom/oom_view";
 import { OverviewView } from "./overview/overview_view";
 import { SqlView } from "./sql/sql_view";
 import { StateView } from "./state/state_view";
@@ -88,6 +90,16 @@ const ALL: readonly View[] = [
     needsDevice: true,
     offered: () => severalLanes.value,
     component: LanesView,
+  },
+  {
+    name: OOM_VIEW,
+    title: "Out of memory",
+    group: "Explain",
+    icon: "alert",
+    docked: true,
+    needsDevice: true,
+    unfiltered: true,
+    component: OomView,
   },
   {
     name: "fragmentation",

@@ -6,6 +6,7 @@ import { deviceLines, wantDeviceLines } from "../../state/device_lines";
 import { hrefOf } from "../../state/links";
 import { device, file, isView, overview, page, pictured } from "../../state/store";
 import { formatHash } from "../../state/url";
+import { AdviceList } from "../../ui/advice";
 import { Icon } from "../../ui/icons";
 import { ErrorNotice, Notice, RECORD_CODE } from "../../ui/notice";
 import { Parts } from "../../ui/text";
@@ -169,6 +170,7 @@ export function OverviewView() {
                 </div>
                 <Findings list={data.findings} />
               </div>
+              <AdviceList list={data.advice} />
               <Holders of={data.holders} />
               <Phases list={data.phases} total={data.phases_total} />
               <Issues list={data.issues} />

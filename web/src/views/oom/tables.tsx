@@ -1,0 +1,328 @@
+// What fits, the pieces, who pins them: the tables of one out-of-memory event.
+import { useSignal } from "@preact/signals";
+import type { FreePiece, OomStory, Servable, StackPins } from "../../api/oom";
+import { page } from "../../state/store";
+import { formatHash } from "../../state/url";
+import { Bytes, FrameLabel } from "../../ui/text";
+import { bytesText, counted, integer } from "../../ui/units";
+import { visible } from "../../ui/visible";
+
+const FIRST_ROWS = 12;
+
+function listName(of: { size_class: string; pool: string; stream: string | null }): string {
+  const stream = of.stream === null ? "unknown stream" : `stream ${of.stream}`;
+  return `${of.size_class}, ${visible(of.pool)}, ${stream}`;
+}
+
+function ShowAll({ shown, total, show }: { shown: number; total: number; show: () => void }) {
+  if (shown >= total) return null;
+  return (
+    <button type="button" class="btn quiet showall" onClick={show}>
+      Show all {integer(total)}
+    </button>
+  );
+}
+
+/** Before its flush against after it. */
+export function FlushTable({ of }: { of: OomStory }) {
+  const { verdict } = of;
+  if (verdict.before_step === null) return null;
+  const rows: [string, number, number][] = [
+    ["reserved", verdict.reserved_before_bytes, verdict.sum.reserved_bytes],
+    ["live", verdict.active_before_bytes, verdict.sum.live_bytes + verdict.sum.outside_bytes],
+    ["free inside segments", verdict.free_before_bytes, verdict.sum.free_bytes],
+  ];
+  return (
+    <div class="block">
+      <div class="phead">
+        <h2>Its own flush</h2>
+        <span class="note">
+          {counted(of.given_back_segments, "segment or range", "segments and ranges")} given back,{" "}
+          <Bytes value={of.given_back_bytes} />
+          {of.waited_for > 0 && `; waited for ${counted(of.waited_for, "free")} of other streams`}
+          {of.mapped_in_vain_bytes > 0 && `; mapped ${bytesText(of.mapped_in_vain_bytes)} in vain`}
+        </span>
+      </div>
+      <div class="tablebox">
+        <table class="table">
+          <thead>
+            <tr>
+              <th class="wide">Bytes</th>
+              <th class="r">before, step {integer(verdict.before_step)}</th>
+              <th class="r">after, step {integer(of.step)}</th>
+              <th class="r">Change</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map(([name, before, after]) => (
+              <tr key={name}>
+                <td class="wide">{name}</td>
+                <td class="r">
+                  <Bytes value={before} />
+                </td>
+                <td class="r">
+                  <Bytes value={after} />
+                </td>
+                <td class="r">
+                  <Bytes value={after - before} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </div>
+  );
+}
+
+function FitRow({ of, requested }: { of: Servable; requested: number | null }) {
+  const fits = requested !== null && of.largest_request_bytes >= requested;
+  return (
+    <tr class={of.own ? "own" : ""}>
+      <td class="wide">
+        {listName(of)}
+        {of.own && <span class="tag">the request's</span>}
+        {fits && !of.own && <span class="tag">would fit, not allowed</span>}
+      </td>
+      <td class="r">
+        {of.largest_request_bytes === 0 ? "none" : <Bytes value={of.largest_request_bytes} />}
+      </td>
+      <td class="r">
+        <Bytes value={of.free_bytes} />
+      </td>
+      <td class="r num">{integer(of.pieces)}</td>
+      <td class="r">
+        <Bytes value={of.largest_piece_bytes} />
+      </td>
+      <td class="r">
+        <Bytes value={of.reserved_bytes} />
+      </td>
+    </tr>
+  );
+}
+
+export function FitTable({ of }: { of: OomStory }) {
+  const all = useSignal(false);
+  const list = of.verdict.servable;
+  const rows = all.value ? list : list.slice(0, FIRST_ROWS);
+  if (list.length === 0) return null;
+  return (
+    <div class="block">
+      <div class="phead">
+        <h2>What would have fitted</h2>
+        <span class="note">without new driver memory, by the allocator's own rules</span>
+      </div>
+      <div class="tablebox">
+        <table class="table">
+          <thead>
+            <tr>
+              <th class="wide">Size class, pool, stream</th>
+              <th class="r">Largest request</th>
+              <th class="r">Free</th>
+              <th class="r">Pieces</th>
+              <th class="r">Largest piece</th>
+              <th class="r">Reserved</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row) => (
+              <FitRow key={listName(row)} of={row} requested={of.requested_bytes} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {!of.verdict.pool_recorded && (
+        <p class="dim">
+          The file does not name the pool of the request; the default one is assumed.
+        </p>
+      )}
+      <ShowAll
+        shown={rows.length}
+        total={list.length}
+        show={() => {
+          all.value = true;
+        }}
+      />
+    </div>
+  );
+}
+
+function PieceRow({ of, step, scale }: { of: FreePiece; step: number; scale: number }) {
+  const state = { ...page.value, view: "state", at: step, seg: of.segment_id, sel: null };
+  return (
+    <tr>
+      <td class="mono">
+        <a class="plain" href={formatHash(state)} title="Its segment in State">
+          {of.address}
+        </a>
+      </td>
+      <td class="r">
+        <Bytes value={of.size_bytes} />
+      </td>
+      <td class="barcell">
+        <span class="barbox">
+          <i
+            class="bar k-free"
+            style={{ width: `${Math.min(100, (of.size_bytes / scale) * 100).toFixed(2)}%` }}
+          />
+        </span>
+      </td>
+      <td class="wide faint">
+        {listName(of)}
+        {of.whole_segment && ", a whole segment"}
+      </td>
+    </tr>
+  );
+}
+
+export function PieceTable({ of }: { of: OomStory }) {
+  const all = useSignal(false);
+  const { pieces } = of;
+  const rows = all.value ? pieces.rows : pieces.rows.slice(0, FIRST_ROWS);
+  if (pieces.total === 0) return null;
+  const scale = Math.max(1, of.requested_bytes ?? pieces.largest_bytes);
+  return (
+    <div class="block">
+      <div class="phead">
+        <h2>The pieces</h2>
+        <span class="note">
+          {counted(pieces.total, "free piece")}, <Bytes value={of.verdict.sum.free_bytes} />; the
+          bar's end is {of.requested_bytes === null ? "the largest piece" : "the request"}
+        </span>
+      </div>
+      <div class="tablebox">
+        <table class="table">
+          <thead>
+            <tr>
+              <th>Address</th>
+              <th class="r">Free</th>
+              <th class="barcell">
+                <span class="vh">as a bar</span>
+              </th>
+              <th class="wide">Size class, pool, stream</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row) => (
+              <PieceRow key={row.address} of={row} step={of.step} scale={scale} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <ShowAll
+        shown={rows.length}
+        total={pieces.rows.length}
+        show={() => {
+          all.value = true;
+        }}
+      />
+    </div>
+  );
+}
+
+function PinRow({ of, step }: { of: StackPins; step: number }) {
+  const block = (id: number) =>
+    formatHash({ ...page.value, view: "state", at: step, sel: id, seg: null });
+  const size =
+    of.smallest_bytes === of.largest_bytes
+      ? bytesText(of.smallest_bytes)
+      : `${bytesText(of.smallest_bytes)} – ${bytesText(of.largest_bytes)}`;
+  const pins = of.alone_bytes + of.shared_bytes;
+  return (
+    <tr>
+      <td class="wide">
+        <a
+          class="plain"
+          href={block(of.smallest_allocation_id)}
+          title="Its smallest block in State"
+        >
+          <FrameLabel label={of.label} caller={of.caller} />
+        </a>
+      </td>
+      <td class="r num" title={size}>
+        {integer(of.blocks)}
+      </td>
+      <td class="r">
+        <Bytes value={of.block_bytes} />
+      </td>
+      <td class="r">
+        <Bytes value={of.alone_bytes} />
+      </td>
+      <td class="r">
+        <Bytes value={of.shared_bytes} />
+      </td>
+      <td class="r num">{ratio(pins, of.block_bytes)}</td>
+      <td class="r num">
+        <a href={block(of.oldest_allocation_id)} title="The oldest block in State">
+          {of.oldest_step === null ? "before" : integer(of.oldest_step)}
+        </a>
+      </td>
+    </tr>
+  );
+}
+
+/** Pinned bytes per live byte: "0.6", "31", "4,000". */
+export function ratio(pins: number, live: number): string {
+  if (live === 0) return "–";
+  const value = pins / live;
+  return value < 10 ? value.toFixed(1) : integer(value);
+}
+
+export function PinTable({ of }: { of: OomStory }) {
+  const all = useSignal(false);
+  const { pinned } = of.verdict;
+  const rows = all.value ? pinned.rows : pinned.rows.slice(0, FIRST_ROWS);
+  return (
+    <div class="block">
+      <div class="phead">
+        <h2>Who pins it</h2>
+        <span class="note">
+          <Bytes value={pinned.pinned_bytes} /> free in {counted(pinned.segments, "segment")} with
+          live blocks, <Bytes value={pinned.releasable_bytes} /> could go back
+        </span>
+      </div>
+      {rows.length > 0 && (
+        <>
+          <div class="tablebox">
+            <table class="table">
+              <thead>
+                <tr>
+                  <th class="wide">Frame, called by</th>
+                  <th class="r">Blocks</th>
+                  <th class="r">Live in them</th>
+                  <th class="r" title="would go back if these blocks were gone">
+                    Pinned alone
+                  </th>
+                  <th class="r" title="together with blocks of other stacks: not to be added up">
+                    shared
+                  </th>
+                  <th class="r">per live byte</th>
+                  <th class="r" title="step at which its oldest block was allocated">
+                    Oldest
+                  </th>
+                </tr>
+              </thead>
+              <tbody>
+                {rows.map((row) => (
+                  <PinRow key={`${row.stack_id}`} of={row} step={of.step} />
+                ))}
+              </tbody>
+            </table>
+          </div>
+          <p class="dim">
+            Alone: would go back to the driver if these blocks were gone. Shared: pinned by blocks
+            of several stacks, <Bytes value={pinned.shared_bytes} /> in all; it stands in the row of
+            each of them, so the column must not be added up.
+          </p>
+        </>
+      )}
+      <ShowAll
+        shown={rows.length}
+        total={pinned.rows.length}
+        show={() => {
+          all.value = true;
+        }}
+      />
+    </div>
+  );
+}
