@@ -243,6 +243,14 @@ void describe(const AnalysedTrace& analysed, const DeviceAnalysis& device, Growt
 
 }  // namespace
 
+std::string_view name(GrowingStack::Kind kind) {
+  return kind == GrowingStack::Kind::kAccumulates ? "accumulates" : "replaced";
+}
+std::string_view name(Growth::Verdict verdict) {
+  constexpr std::string_view kNames[] = {"told", "too_few_points", "too_little_turnover"};
+  return kNames[static_cast<size_t>(verdict)];
+}
+
 Growth findGrowth(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
   Growth growth;
   growth.points = samplePointsOf(analysed, device);

@@ -22,6 +22,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "analysis/sample_points.h"
@@ -65,6 +66,9 @@ struct Growth {
   size_t growing = 0;                // stacks
   std::vector<GrowingStack> stacks;  // most bytes per step first, at most kMostGrowing
 };
+
+std::string_view name(GrowingStack::Kind kind);  // "accumulates", "replaced"
+std::string_view name(Growth::Verdict verdict);  // "told", "too_few_points", "too_little_turnover"
 
 Growth findGrowth(const AnalysedTrace& analysed, const DeviceAnalysis& device);
 

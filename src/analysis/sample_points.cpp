@@ -39,7 +39,10 @@ std::optional<Candidate> bestSteps(const AnalysedTrace& analysed, const DeviceAn
   std::optional<Candidate> best;
   for (auto& [key, begins] : begins_of) {
     if (begins.size() < kLeastStepPoints) continue;
-    if ((begins.back() - begins.front()) < device.device.steps() / 2) continue;
+    // They may begin late, after weights were loaded, but then they go on.
+    Step span = begins.back() - begins.front();
+    Step events = device.device.steps();
+    if (span < events / 10 || span < (events - begins.front()) / 2) continue;
     Candidate candidate{key.first, irregularityOf(begins), key.second, {}};
     auto rank = [](const Candidate& c) { return std::tie(c.depth, c.irregularity, c.name); };
     if (best && rank(*best) <= rank(candidate)) continue;

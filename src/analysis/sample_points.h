@@ -5,7 +5,7 @@
 //
 // Without five such annotations: equal numbers of events. Among several names the outermost, then the
 // most regular one (least relative deviation of the events between its points) is taken, if its
-// points span half of the recording. Cost: O(annotations log annotations).
+// points span a tenth of the recording and half of what follows the first. Cost: O(annotations log annotations).
 #pragma once
 
 #include <string>

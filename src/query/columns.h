@@ -5,6 +5,8 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -31,6 +33,11 @@ inline int64_t keyOfBytes(uint64_t bytes) {
 inline int64_t keyOfAddress(uint64_t address) { return static_cast<int64_t>(address); }
 inline int64_t keyOfStep(model::Step step) {
   return step == model::kNoStep ? kNull : static_cast<int64_t>(step);
+}
+// NULL for what is no number.
+inline int64_t keyOfReal(double real) {
+  if (std::isnan(real)) return kNull;
+  return std::bit_cast<int64_t>(real == 0 ? 0.0 : real);  // −0.0 has the bits of NULL
 }
 static_assert(model::kNoTime == kNull, "times are keys as they are");
 

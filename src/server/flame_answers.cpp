@@ -1,6 +1,7 @@
 // Flame graphs and sandwiches.
 #include <boost/unordered/unordered_flat_map.hpp>
 
+#include "analysis/churn.h"
 #include "analysis/flame.h"
 #include "server/questions.h"
 

@@ -89,5 +89,6 @@ base::Result<Response> answerFlame(const Question& question);
 base::Result<Response> answerSandwich(const Question& question);
 base::Result<Response> answerFilter(const Question& question);
 base::Result<Response> answerCategories(const Question& question);
+base::Result<Response> answerGrowth(const Question& question);
 
 }  // namespace tidegauge::server

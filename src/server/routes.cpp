@@ -29,6 +29,7 @@ std::span<const Route> routes() {
       {"sandwich", Method::kGet, answerSandwich, Lane::kText},
       {"filter", Method::kGet, answerFilter, Lane::kText},
       {"categories", Method::kGet, answerCategories, Lane::kText},
+      {"growth", Method::kGet, answerGrowth, Lane::kText},
       {"table", Method::kGet, answerTable, Lane::kText},
       {"schema", Method::kGet, answerSchema, Lane::kText},
       {"sql", Method::kPost, answerSql, Lane::kQuery},

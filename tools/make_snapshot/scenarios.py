@@ -62,11 +62,15 @@ class Scenario:
         self.kept.append(self.alloc(self.options.leak, LEAK))
 
     def stir_cache(self):
-        """Takes entries and drops others, within bounds: noise that stays over steps."""
-        for _ in range(self.rng.randrange(4)):
-            self.cache.append(self.alloc(self.rng.randint(1, 4 * MIB), CACHE))
-        while len(self.cache) > 48 or (self.cache and self.rng.random() < 0.5):
+        """Drops some entries and takes others: noise that stays over steps. Full in the first step."""
+        wanted = 32 + self.rng.randrange(-8, 9)
+        for _ in range(self.rng.randrange(6)):
+            if self.cache:
+                self.free(self.cache.pop(self.rng.randrange(len(self.cache))))
+        while len(self.cache) > wanted:
             self.free(self.cache.pop(self.rng.randrange(len(self.cache))))
+        while len(self.cache) < wanted:
+            self.cache.append(self.alloc(self.rng.randint(1, 4 * MIB), CACHE))
 
     # ---- train ---------------------------------------------------------------------------------
 
