@@ -64,6 +64,7 @@ Churn churnOf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
       churn.blocks[w]++;
       churn.bytes[w] += bytes;
     }
+    of.slice_bytes[uint64_t{a.first_step[row]} * kChurnSlices / device.device.steps()] += bytes;
     if (bytes > a.block_bytes[of.largest_row]) of.largest_row = static_cast<uint32_t>(row);
     if (a.first_step[row] <= peak && peak < a.last_step[row]) {
       of.peak_bytes += bytes;

@@ -19,6 +19,7 @@
 namespace tidegauge::analysis {
 
 inline constexpr std::array<uint64_t, 3> kChurnWindows = {1, 10, 100};
+inline constexpr size_t kChurnSlices = 24;
 
 // Allocated and freed again within the recording: what all churn is made of.
 bool isFreed(const model::Trace& trace, const model::Device& device, uint64_t row);
@@ -30,6 +31,8 @@ struct ChurnStack {
   std::array<uint64_t, 3> bytes{};
   uint64_t peak_bytes = 0;   // of its temporaries (100), live at the active peak
   uint32_t largest_row = 0;  // the largest of them
+  // Bytes of its temporaries (100) by when they were allocated: equal slices of the events.
+  std::array<uint64_t, kChurnSlices> slice_bytes{};
 };
 
 struct Churn {

@@ -251,6 +251,17 @@ std::string_view name(Growth::Verdict verdict) {
   return kNames[static_cast<size_t>(verdict)];
 }
 
+std::vector<std::vector<double>> floorsOf(const AnalysedTrace& analysed,
+                                          const DeviceAnalysis& device,
+                                          const std::vector<Step>& points) {
+  Floors floors(analysed.trace, device.device, points);
+  std::vector<std::vector<double>> dense;
+  for (size_t stack = 0; stack < floors.size(); ++stack) {
+    dense.push_back(floors.of(stack).dense(points.size()));
+  }
+  return dense;
+}
+
 Growth findGrowth(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
   Growth growth;
   growth.points = samplePointsOf(analysed, device);

@@ -70,6 +70,11 @@ struct Growth {
 std::string_view name(GrowingStack::Kind kind);  // "accumulates", "replaced"
 std::string_view name(Growth::Verdict verdict);  // "told", "too_few_points", "too_little_turnover"
 
+// The floor of every stack (by id; last: no stack) at the points, as the test sees them: for the twin.
+std::vector<std::vector<double>> floorsOf(const AnalysedTrace& analysed,
+                                          const DeviceAnalysis& device,
+                                          const std::vector<Step>& points);
+
 Growth findGrowth(const AnalysedTrace& analysed, const DeviceAnalysis& device);
 
 }  // namespace tidegauge::analysis

@@ -73,7 +73,8 @@ Section churnSection(const SectionContext& context) {
     if (rows.size() == kMostJsonRows) break;
     json row = {{"stack_id", stack.stack.valid() ? json(stack.stack.value) : json()},
                 {"label", cleanText(context.analysed.labels.label(stack.stack))},
-                {"largest_allocation_id", stack.largest_row}};
+                {"largest_allocation_id", stack.largest_row},
+                {"slice_bytes", stack.slice_bytes}};
     sums(stack, row);
     rows.push_back(std::move(row));
   }

@@ -171,8 +171,8 @@ Section neverFreedSection(const SectionContext& context) {
   analysis::Outstanding found = analysis::neverFreed(context.analysed, *context.summary.device);
   Section section{.key = "never_freed", .title = "Never freed", .json = {}};
   std::string sums_sql = fmt::format(
-      "SELECT total(bytes) AS bytes, total(blocks) AS blocks, total(older_bytes) AS older_bytes, "
-      "count(*) AS stacks FROM never_freed({})",
+      "SELECT ifnull(sum(bytes), 0) AS bytes, ifnull(sum(blocks), 0) AS blocks, "
+      "ifnull(sum(older_bytes), 0) AS older_bytes, count(*) AS stacks FROM never_freed({})",
       device);
   std::string rows_sql = fmt::format("SELECT * FROM never_freed({})", device);
   std::vector<HolderName> names =
@@ -182,7 +182,9 @@ Section neverFreedSection(const SectionContext& context) {
                        plain(fmt::format(" in {} were not freed when the recording ended",
                                          base::counted(found.blocks, "block")))},
                       growthLink("never_freed"),
-                      sums_sql};
+                      fmt::format("SELECT sum(bytes), sum(blocks), sum(older_bytes) FROM "
+                                  "never_freed({})",
+                                  device)};
     if (found.older_bytes > 0) {
       sentence.parts.insert(sentence.parts.end(),
                             {plain(", "), strong(humanBytes(found.older_bytes)),

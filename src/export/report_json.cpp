@@ -449,6 +449,10 @@ json overviewJson(const AnalysedTrace& analysed, int32_t device_ordinal) {
   for (const Sentence& sentence : told.sentences) {
     sentences.push_back({{"parts", partsJson(sentence.parts)}, {"link", linkJson(sentence.link)}});
   }
+  if (!summary.growth.stacks.empty()) {
+    const Sentence grows = growthSections({analysed, summary}).front().sentences.front();
+    sentences.push_back({{"parts", partsJson(grows.parts)}, {"link", linkJson(grows.link)}});
+  }
   constexpr const char* kSeverities[] = {"high", "medium", "low"};
   json findings = json::array();
   for (const Finding& finding : told.findings) {

@@ -151,6 +151,10 @@ class Report {
     page_.heading(fmt::format("{}: steps {} – {} of {}{}", analysis::deviceLabel(device.device),
                               withCommas(range.first), withCommas(range.last),
                               withCommas(device.totals.steps()), times));
+    evidence(fmt::format("SELECT first_step, last_step, events, first_seconds, last_seconds FROM "
+                         "range_totals({}, {}, {})",
+                         ordinalOf(device), range.first, range.last),
+             {});
     for (const analysis::OomReport& oom : summary.ooms) {
       if (&oom - summary.ooms.data() == static_cast<ptrdiff_t>(options_.holders)) {
         page_.bullet(fmt::format("{} in all", counted(summary.ooms.size(), "out of memory")));

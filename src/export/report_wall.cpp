@@ -29,26 +29,20 @@ Sentence growing(const Wall& wall, const WallLine& line, const char* what,
                     plain(fmt::format(" every 1,000 events (90 %: {} – {})",
                                       humanBytes(whole(1000 * line.bytes_per_event.low)),
                                       humanBytes(whole(1000 * line.bytes_per_event.high))))};
-  std::string columns =
-      "1000, 90, CAST(round(1000 * per_event_bytes) AS INTEGER) AS slope_bytes, "
-      "CAST(round(1000 * least_per_event_bytes) AS INTEGER) AS least_bytes, "
-      "CAST(round(1000 * most_per_event_bytes) AS INTEGER) AS most_bytes";
   if (line.events_left) {
     sentence.parts.insert(
         sentence.parts.end(),
         {plain(": "), strong(humanBytes(*wall.capacity_bytes)), plain(" would be reached after "),
          strong(withCommas(whole(*line.events_left))), plain(" more events")});
-    columns += ", capacity_bytes, events_left";
     if (wall.seconds_per_event) {
-      sentence.parts.push_back(plain(fmt::format(
-          ", {:.1f} s", static_cast<double>(whole(*line.events_left)) * *wall.seconds_per_event)));
-      columns += ", events_left * seconds_per_event";
+      double seconds = std::round(*line.events_left) * *wall.seconds_per_event;
+      sentence.parts.push_back(plain(fmt::format(", {:.1f} s", seconds)));
     }
   } else {
     sentence.parts.push_back(plain("; what there is in all is not known (--capacity)"));
   }
   sentence.parts.push_back(plain(". A straight line, no more."));
-  sentence.sql = fmt::format("SELECT {} FROM {} WHERE what = '{}'", columns, from, what);
+  sentence.sql = fmt::format("SELECT 1000, 90, * FROM {} WHERE what = '{}'", from, what);
   return sentence;
 }
 

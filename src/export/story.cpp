@@ -97,7 +97,7 @@ void tellOom(const AnalysedTrace& analysed, const DeviceSummary& summary, Story&
                                                              : sizes[1] + " were left");
   if (free.bytes > 0) story.headline += fmt::format(" {} lay free inside segments.", sizes[2]);
   story.headline_sql =
-      oomSql(summary, "requested_bytes, device_free_bytes, free_in_segments_bytes");
+      oomSql(summary, "step, seconds, requested_bytes, device_free_bytes, free_in_segments_bytes");
 
   Sentence split;
   if (oom.overBytes() > 0) {
@@ -185,9 +185,10 @@ void tellPeak(const DeviceSummary& summary, Story& story) {
       fmt::format("SELECT step, active_bytes, reserved_bytes FROM totals WHERE device "
                   "= {} AND step = {}",
                   ordinalOf(summary), peak.active.step)};
-  story.headline_sql =
-      fmt::format("SELECT peak_active_bytes, peak_reserved_bytes FROM devices WHERE device = {}",
-                  ordinalOf(summary));
+  story.headline_sql = fmt::format(
+      "SELECT peak_active_step, peak_active_seconds, peak_active_bytes, "
+      "peak_reserved_bytes FROM devices WHERE device = {}",
+      ordinalOf(summary));
   story.sentences.push_back(std::move(sentence));
 }
 

@@ -239,9 +239,22 @@ std::vector<AnswerColumn<WallRow>> wallColumns() {
            [](const W& w) { return keyOfEvents(w.line.events_left_least); }},
           {Kind::kInteger, "most_events_left", "90 % interval of it",
            [](const W& w) { return keyOfEvents(w.line.events_left_most); }},
-          {Kind::kReal, "seconds_per_event", "NULL: the file has no times", [](const W& w) {
+          {Kind::kReal, "seconds_per_event", "NULL: the file has no times",
+           [](const W& w) {
              return w.wall.seconds_per_event ? keyOfReal(*w.wall.seconds_per_event) : kNull;
-           }}};
+           }},
+          {Kind::kReal, "seconds_left", "events_left in seconds",
+           [](const W& w) {
+             bool known = w.line.events_left && w.wall.seconds_per_event;
+             return known ? keyOfReal(std::round(*w.line.events_left) * *w.wall.seconds_per_event)
+                          : kNull;
+           }},
+          {Kind::kBytes, "rise_bytes", "per_event_bytes × 1,000, rounded",
+           [](const W& w) { return whole(1000 * w.line.bytes_per_event.slope); }},
+          {Kind::kBytes, "least_rise_bytes", "90 % interval of it",
+           [](const W& w) { return whole(1000 * w.line.bytes_per_event.low); }},
+          {Kind::kBytes, "most_rise_bytes", "90 % interval of it",
+           [](const W& w) { return whole(1000 * w.line.bytes_per_event.high); }}};
 }
 
 std::vector<WallRow> wallRows(const AnalysedTrace& trace, const DeviceAnalysis& device,

@@ -24,6 +24,8 @@ TableFunction oomsFunction(const AnalysedTrace& trace) {
       {Kind::kStep, "step", "when", [](const O& o) { return keyOfStep(o.oom.step); }},
       {Kind::kTime, "time_us", "µs since the epoch",
        [](const O& o) { return o.device->time.timeOf(o.oom.step); }},
+      {Kind::kReal, "seconds", "since the device's first event",
+       [](const O& o) { return keyOfSeconds(o.device->time, o.oom.step); }},
       {Kind::kBytes, "requested_bytes", "asked for, rounded; NULL: unknown",
        [](const O& o) { return keyOf(o.oom.requested_bytes); }},
       {Kind::kBytes, "device_free_bytes", "what the driver said was free; NULL: unknown",
@@ -176,6 +178,8 @@ struct RangeRow {
   uint64_t start_bytes, end_bytes;
   analysis::Peak peak;
   bool has_steps;
+  const DeviceAnalysis* device;
+  model::Step first, last;
 };
 
 TableFunction rangeTotalsFunction(const AnalysedTrace& trace) {
@@ -193,7 +197,16 @@ TableFunction rangeTotalsFunction(const AnalysedTrace& trace) {
       {Kind::kBytes, "peak_bytes", "the highest state after a step",
        [](const R& r) { return keyOfBytes(r.peak.bytes); }},
       {Kind::kStep, "peak_step", "the first such step",
-       [](const R& r) { return r.has_steps ? keyOfStep(r.peak.step) : kNull; }}};
+       [](const R& r) { return r.has_steps ? keyOfStep(r.peak.step) : kNull; }},
+      {Kind::kStep, "first_step", "as asked for", [](const R& r) { return keyOfStep(r.first); }},
+      {Kind::kStep, "last_step", "as asked for, or the last there is",
+       [](const R& r) { return keyOfStep(r.last); }},
+      {Kind::kReal, "first_seconds", "since the device's first event",
+       [](const R& r) { return r.has_steps ? keyOfSeconds(r.device->time, r.first) : kNull; }},
+      {Kind::kReal, "last_seconds", "since the device's first event",
+       [](const R& r) { return r.has_steps ? keyOfSeconds(r.device->time, r.last) : kNull; }},
+      {Kind::kInteger, "events", "of the device in all",
+       [](const R& r) { return int64_t{r.device->totals.steps()}; }}};
   return placeAnswer<R>(
       trace, "range_totals", "table: totals over the steps from first to last",
       {"device", "first_step", "last_step"}, columns,
@@ -209,7 +222,8 @@ TableFunction rangeTotalsFunction(const AnalysedTrace& trace) {
         Totals stop = has_steps ? totals.at(end - 1) : totals.steps() == 0 ? totals.last() : start;
         std::vector<R> rows;
         auto add = [&](const char* what, uint64_t Totals::*bytes) {
-          rows.push_back({what, start.*bytes, stop.*bytes, {0, 0}, has_steps});
+          rows.push_back(
+              {what, start.*bytes, stop.*bytes, {0, 0}, has_steps, &device, first, end - 1});
         };
         add("requested", &Totals::requested_bytes);
         add("allocated", &Totals::allocated_bytes);

@@ -107,6 +107,11 @@ Table devicesTable(const AnalysedTrace& analysed) {
           return keyOfStep((d.totals.*peak)().step);
         }));
   }
+  add(table, ColumnKind::kReal, "peak_active_seconds",
+      "time of peak_active_step since the first event; NULL: the file has no times",
+      of_analysis([](const DeviceAnalysis& d) {
+        return keyOfSeconds(d.time, d.totals.peakActive().step);
+      }));
   add(table, ColumnKind::kBytes, "peak_uncertain_bytes",
       "the true active and allocated peaks are higher by at most this",
       eachRow([&analysed](Row row) {

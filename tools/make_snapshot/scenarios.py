@@ -8,7 +8,8 @@
     sawtooth   inference: blocks pile up token by token until their request ends, then all go
 
 --leak N: a list at one stack keeps N bytes more after every step (or request) and is never emptied.
-Steps are annotated with --annotations: ProfilerStep#0 …; of `sawtooth` every token is: decode.
+Steps are annotated with --annotations: ProfilerStep#0 …; of `sawtooth` requests, and every token in
+them: request#0, decode#0 ….
 """
 
 from allocator import round_up
@@ -44,8 +45,9 @@ class Scenario:
     # ---- parts ---------------------------------------------------------------------------------
 
     def mark(self, stage):
-        if self.options.annotations and self.options.workload != "sawtooth":
-            self.program.mark(stage, f"ProfilerStep#{self.steps}")
+        if self.options.annotations:
+            name = "request" if self.options.workload == "sawtooth" else "ProfilerStep"
+            self.program.mark(stage, f"{name}#{self.steps}")
 
     def alloc(self, size, stack):
         self.program.now_us += 1 + int(self.rng.random() * 20)

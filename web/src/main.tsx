@@ -15,6 +15,7 @@ import "./styles/state.css";
 import "./styles/sql.css";
 import "./styles/flame.css";
 import "./styles/grids.css";
+import "./styles/growth.css";
 import "./styles/filters.css";
 import "./styles/inspector.css";
 import "./styles/states.css";

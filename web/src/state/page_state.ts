@@ -14,6 +14,9 @@ export const FRAME_KINDS = ["all", "python", "cpp"] as const;
 export type FrameKinds = (typeof FRAME_KINDS)[number];
 export const TABLES = ["allocations", "segments", "stacks", "phases", "streams"] as const;
 export type TableName = (typeof TABLES)[number];
+/** The lists of the Growth view. */
+export const GROWTH_LISTS = ["growing", "never_freed", "churn"] as const;
+export type GrowthList = (typeof GROWTH_LISTS)[number];
 /** How the recordings side by side are sorted, and what each is compared with. */
 export const LANE_SORTS = ["file", "peak", "cursor", "difference"] as const;
 export type LaneSort = (typeof LANE_SORTS)[number];
@@ -81,6 +84,7 @@ export interface PageState {
   /** frame ids from the outside to the node that fills the width */
   zoom: readonly number[];
   table: TableName;
+  growth: GrowthList;
   /** null: as the table likes it */
   sort: Sort | null;
   /** Side by side: how sorted, and compared with what; null: as their number suggests */
@@ -128,6 +132,7 @@ export const START: PageState = {
   sandwich: null,
   zoom: [],
   table: "allocations",
+  growth: "growing",
   sort: null,
   rank: "file",
   against: null,

@@ -37,6 +37,7 @@ const FULL: PageState = {
   sandwich: 12,
   zoom: [4, 0, 17],
   table: "stacks",
+  growth: "churn",
   sort: { column: "peak_bytes", down: true },
   rank: "difference",
   against: "first",

@@ -16,6 +16,8 @@ import {
   type FlameOf,
   FRAME_KINDS,
   type FrameKinds,
+  GROWTH_LISTS,
+  type GrowthList,
   LANE_REFERENCES,
   LANE_SORTS,
   type LaneReference,
@@ -128,6 +130,7 @@ const READERS: Record<string, (text: string) => unknown> = {
   sandwich: natural,
   zoom: path,
   table: oneOf(TABLES),
+  growth: oneOf(GROWTH_LISTS),
   sort,
   rank: oneOf(LANE_SORTS),
   against: oneOf(LANE_REFERENCES),
@@ -183,6 +186,7 @@ export function parseHash(hash: string, views: readonly string[]): PageState {
     sandwich: read<number>("sandwich"),
     zoom: read<readonly number[]>("zoom") ?? START.zoom,
     table: read<TableName>("table") ?? START.table,
+    growth: read<GrowthList>("growth") ?? START.growth,
     sort: read<Sort>("sort"),
     rank: read<LaneSort>("rank") ?? START.rank,
     against: read<LaneReference>("against"),
@@ -239,6 +243,7 @@ export function formatHash(wanted: PageState): string {
   if (state.sandwich !== null) query.set("sandwich", String(state.sandwich));
   if (state.zoom.length > 0) query.set("zoom", state.zoom.join("."));
   if (state.table !== START.table) query.set("table", state.table);
+  if (state.growth !== START.growth) query.set("growth", state.growth);
   if (state.sort) query.set("sort", `${state.sort.down ? "-" : ""}${state.sort.column}`);
   if (state.rank !== START.rank) query.set("rank", state.rank);
   if (state.against) query.set("against", state.against);

@@ -5,6 +5,7 @@ import { frozen } from "../api/frozen";
 import { LANES_VIEW } from "../state/lanes";
 import type { IconName } from "../ui/icons";
 import { FlameView } from "./flame/flame_view";
+import { GrowthView } from "./growth/growth_view";
 import { LanesView } from "./lanes/lanes_view";
 import { severalLanes } from "./lanes/model";
 import { MapView } from "./map/map_view";
@@ -86,6 +87,16 @@ const ALL: readonly View[] = [
     needsDevice: true,
     offered: () => severalLanes.value,
     component: LanesView,
+  },
+  {
+    name: "growth",
+    title: "Growth",
+    group: "Explain",
+    icon: "growth",
+    docked: true,
+    needsDevice: true,
+    unfiltered: true,
+    component: GrowthView,
   },
   {
     name: "tables",
