@@ -55,9 +55,8 @@ class Report {
                                 counted(analysed_.trace.stacks.size(), "stack")));
     if (!options_.evidence) return;
     evidence("SELECT data_bytes, format, events, allocations, stacks FROM file", {});
-    page_.faint(
-        "› the view that shows it · the query that gives it: tidegauge query FILE \"SELECT …\"", 2,
-        2);
+    page_.faint("› the view that shows it · the query that gives it: tidegauge query FILE \"SQL\"",
+                2, 2);
   }
 
   void evidence(const std::string& sql, const std::optional<Link>& link, size_t indent = 2) {

@@ -308,6 +308,8 @@ TableFunction phasesFunction(const AnalysedTrace& trace) {
        [](const P& p) { return keyOfStep(p.row.begin_step); }},
       {Kind::kStep, "end_step", "first event after it",
        [](const P& p) { return keyOfStep(p.row.end_step); }},
+      {Kind::kStep, "last_step", "last event inside",
+       [](const P& p) { return keyOfStep(p.row.end_step - 1); }},
       {Kind::kBytes, "peak_active_bytes", "highest inside",
        [](const P& p) { return keyOfBytes(p.row.peak_active_bytes); }},
       {Kind::kStep, "peak_step", "when", [](const P& p) { return keyOfStep(p.row.peak_step); }},

@@ -155,5 +155,6 @@ class Scenario:
             "workload": self.options.workload,
             "steps": self.steps,
             "leak_bytes_per_step": round_up(self.options.leak, 512) if self.options.leak else 0,
+            "leak_retained_bytes": sum(block.size for block in self.kept),  # some with unsplit tails
             "leak_stack": LEAK if self.options.leak else None,
         }
