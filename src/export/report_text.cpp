@@ -178,9 +178,7 @@ class Report {
     evidence(fmt::format("SELECT * FROM range_totals({}, {}, {})", ordinalOf(device), range.first,
                          range.last),
              {});
-    holders(summary.peak.holders,
-            fmt::format("peak of these steps, step {}", withCommas(summary.peak.active.step)),
-            ordinalOf(device));
+    holders(summary.peak.holders, "peak of these steps", ordinalOf(device));
   }
 
   // Seconds since the device's first event; unsigned: times of a hostile file may overflow.
