@@ -178,7 +178,12 @@ class Report {
     evidence(fmt::format("SELECT * FROM range_totals({}, {}, {})", ordinalOf(device), range.first,
                          range.last),
              {});
-    holders(summary.peak.holders, "peak of these steps", ordinalOf(device));
+    holders(summary.peak.holders,
+            fmt::format("peak of these steps, step {}", withCommas(summary.peak.active.step)),
+            ordinalOf(device),
+            fmt::format("SELECT peak_step, h.* FROM range_totals({0}, {1}, {2}), "
+                        "holders({0}, peak_step) AS h WHERE what = 'active'",
+                        ordinalOf(device), range.first, range.last));
   }
 
   // Seconds since the device's first event; unsigned: times of a hostile file may overflow.
@@ -220,7 +225,8 @@ class Report {
     }
   }
 
-  void holders(const analysis::Holders& holders, const std::string& at, int device) {
+  void holders(const analysis::Holders& holders, const std::string& at, int device,
+               const std::string& sql = {}) {
     if (holders.groups.empty()) return;
     page_.blank();
     page_.heading(
@@ -244,7 +250,8 @@ class Report {
       holderRow(rest, holders.block_bytes, "",
                 "in " + counted(holders.groups.size() - names.size(), "more stack"));
     }
-    evidence(fmt::format("SELECT * FROM holders({}, {})", device, holders.step), {});
+    evidence(sql.empty() ? fmt::format("SELECT * FROM holders({}, {})", device, holders.step) : sql,
+             {});
   }
 
   void holderRow(uint64_t bytes, uint64_t all_bytes, const std::string& blocks,
