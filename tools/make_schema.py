@@ -85,6 +85,20 @@ def schema_of(path, types, words, root=False):
     return schema
 
 
+def compact(value, indent=0):
+    """JSON with what fits on one line of 100 columns on one."""
+    line = json.dumps(value, ensure_ascii=False)
+    if len(line) + indent <= 99 or not isinstance(value, (dict, list)) or not value:
+        return line
+    pad = " " * (indent + 1)
+    if isinstance(value, dict):
+        parts = [f"{json.dumps(key)}: {compact(item, indent + 1)}" for key, item in value.items()]
+    else:
+        parts = [compact(item, indent + 1) for item in value]
+    begin, end = "{}" if isinstance(value, dict) else "[]"
+    return f"{begin}\n{pad}" + f",\n{pad}".join(parts) + f"\n{' ' * indent}{end}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--binary", required=True)
@@ -118,7 +132,7 @@ def main():
         "$defs": {"report": report, "device": whole, "range": part},
     }
     TARGET.parent.mkdir(exist_ok=True)
-    TARGET.write_text(json.dumps(schema, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    TARGET.write_text(compact(schema) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
