@@ -127,8 +127,8 @@ class Adviser {
     }
     if (canTryExpandable()) {
       restOnWaste(add(AdviceKind::kExpandable,
-                      "Try expandable_segments:True: its blocks are cut to 512 bytes, others keep "
-                      "up to 1 MiB that nobody asked for.",
+                      "Try expandable_segments:True: its blocks are cut to what was asked for, "
+                      "others keep an end that is too small to be a block of its own.",
                       "expandable_segments:True"));
     }
     holdLess(v, v.lackingBytes());
@@ -159,6 +159,8 @@ class Adviser {
     rest(a, "live_bytes", v.live_bytes, Unit::kBytes, atEvent(v));
     if (first != groups.end()) {
       rest(a, "largest_holder_bytes", first->block_bytes, Unit::kBytes,
+           "live blocks by stack, " + atEvent(v));
+      rest(a, "largest_holder_blocks", first->blocks, Unit::kCount,
            "live blocks by stack, " + atEvent(v));
     }
     if (!phase.empty()) {
@@ -429,6 +431,7 @@ class Adviser {
     a.step = peak.step;
     std::string source = fmt::format("state at step {}", withCommas(peak.step));
     rest(a, "unused_bytes", unused, Unit::kBytes, source);
+    rest(a, "reserved_bytes", then.reserved_bytes, Unit::kBytes, source);
     rest(a, "pinned_bytes", pinned.pinned_bytes, Unit::kBytes, source);
   }
 

@@ -4,12 +4,10 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cmath>
 
+#include "analysis/allocating_stack.h"
+
 namespace tidegauge::analysis {
 namespace {
-
-StackId allocatingStack(const model::Allocations& a, uint32_t row) {
-  return a.has(row, model::kStackIsOfFree) ? StackId() : a.stack[row];
-}
 
 using WeightOfStack = boost::unordered_flat_map<uint32_t, StackWeight>;
 
@@ -249,17 +247,6 @@ std::vector<uint32_t> allocatedIn(const model::Trace& trace, const DeviceAnalysi
   for (uint64_t row = first; row < last; ++row) {
     if (trace.allocations.has(row, model::kAllocSeen)) rows.push_back(static_cast<uint32_t>(row));
   }
-  return rows;
-}
-
-std::vector<uint32_t> churnIn(const model::Trace& trace, const DeviceAnalysis& device, Step begin,
-                              Step end) {
-  std::vector<uint32_t> rows = allocatedIn(trace, device, begin, end);
-  Step steps = device.device.steps();
-  std::erase_if(rows, [&](uint32_t row) {
-    Step last = trace.allocations.last_step[row];
-    return last >= end || last >= steps;
-  });
   return rows;
 }
 

@@ -57,12 +57,10 @@ std::vector<StackWeight> weightsOf(const model::Trace& trace, std::span<const ui
 std::vector<StackWeight> growthOf(const model::Trace& trace, std::span<const uint32_t> before,
                                   std::span<const uint32_t> after);
 
-// Rows of the device that were allocated at steps [begin, end), and of these the ones that were
-// freed before `end` as well.
+// Rows of the device that were allocated at steps [begin, end). churnIn (churn.h) has those that were
+// freed there as well.
 std::vector<uint32_t> allocatedIn(const model::Trace& trace, const DeviceAnalysis& device,
                                   Step begin, Step end);
-std::vector<uint32_t> churnIn(const model::Trace& trace, const DeviceAnalysis& device, Step begin,
-                              Step end);
 
 struct FlameOptions {
   bool python = true;

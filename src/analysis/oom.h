@@ -45,6 +45,9 @@ struct OomReport {
   }
 };
 
+// How many of them the report looks at in detail.
+inline constexpr size_t kMostOomLayouts = 100;
+
 // The device's out-of-memory events in order. The layout and the phases of those that were short by
 // most are looked at: O(live + pieces) each, for at most `detailed` of them.
 std::vector<OomReport> oomsOf(const AnalysedTrace& analysed, const DeviceAnalysis& device,

@@ -55,6 +55,7 @@ class Judge {
  private:
   void measure() {
     v_.request_bytes = oom_.requested_bytes;
+    v_.device = device_.device.ordinal;
     v_.driver_bytes = oom_.device_free_bytes;
     v_.reserved_bytes = oom_.totals.reserved_bytes;
     for (const SegmentContents& contents : layout_.segments()) {

@@ -68,6 +68,7 @@ struct LastPhase {
 };
 
 struct OomVerdict {
+  int32_t device = 0;  // ordinal
   Step step = 0;
   std::optional<Step> before_step{};        // the last state before its own flush
   Totals before{};                          // there; as at the event if there was no flush

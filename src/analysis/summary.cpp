@@ -5,33 +5,30 @@
 #include <algorithm>
 
 namespace tidegauge::analysis {
-namespace {
-
-void summarisePhases(const DeviceAnalysis& device, DeviceSummary& summary) {
+std::vector<PhaseSummary> phaseSummaries(const DeviceAnalysis& device, size_t most) {
   std::vector<Phase> phases = device.phases;
   std::erase_if(phases, [](const Phase& p) { return p.begin_step == p.end_step; });
-  summary.phases_total = phases.size();
   std::stable_sort(phases.begin(), phases.end(), [](const Phase& a, const Phase& b) {
     if (a.depth != b.depth) return a.depth < b.depth;
     return a.begin_step < b.begin_step;
   });
-  if (phases.size() > kMostPhases) phases.resize(kMostPhases);
+  if (phases.size() > most) phases.resize(most);
+  std::vector<PhaseSummary> summaries;
   for (const Phase& phase : phases) {
     Span span = device.totals.span(phase.begin_step, phase.end_step);
     uint64_t before = phase.begin_step == 0 ? device.totals.initial().active_bytes
                                             : device.totals.at(phase.begin_step - 1).active_bytes;
     uint64_t after = device.totals.at(phase.end_step - 1).active_bytes;
-    summary.phases.push_back({.annotation = phase.annotation,
-                              .begin_step = phase.begin_step,
-                              .end_step = phase.end_step,
-                              .depth = phase.depth,
-                              .peak_active_bytes = span.active_max,
-                              .peak_step = span.active_max_step,
-                              .grew_bytes = static_cast<int64_t>(after - before)});
+    summaries.push_back({.annotation = phase.annotation,
+                         .begin_step = phase.begin_step,
+                         .end_step = phase.end_step,
+                         .depth = phase.depth,
+                         .peak_active_bytes = span.active_max,
+                         .peak_step = span.active_max_step,
+                         .grew_bytes = static_cast<int64_t>(after - before)});
   }
+  return summaries;
 }
-
-}  // namespace
 
 DeviceSummary summarise(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
   DeviceSummary summary;
@@ -39,8 +36,7 @@ DeviceSummary summarise(const AnalysedTrace& analysed, const DeviceAnalysis& dev
   summary.initial = device.totals.initial();
   summary.final = device.totals.last();
   summary.peak = peakOf(analysed, device);
-  constexpr size_t kMostLayouts = 100;
-  summary.ooms = oomsOf(analysed, device, kMostLayouts);
+  summary.ooms = oomsOf(analysed, device, kMostOomLayouts);
   for (size_t i = 0; i < summary.ooms.size(); ++i) {
     const OomReport& oom = summary.ooms[i];
     if (oom.overBytes() > summary.ooms[summary.worst_oom].overBytes()) summary.worst_oom = i;
@@ -53,8 +49,12 @@ DeviceSummary summarise(const AnalysedTrace& analysed, const DeviceAnalysis& dev
   summary.final_free =
       freeParts(analysed.trace, blocksAt(analysed.trace, device.device, device.live, last));
   summary.at_peak = byProvenance(analysed, device, summary.peak.active.step);
-  summarisePhases(device, summary);
+  summary.phases = phaseSummaries(device, kMostPhases);
+  summary.phases_total =
+      static_cast<size_t>(std::count_if(device.phases.begin(), device.phases.end(),
+                                        [](const Phase& p) { return p.begin_step != p.end_step; }));
   summary.identities = identitiesOf(analysed, device);
+  summary.growth = findGrowth(analysed, device);
   for (uint64_t row = device.device.allocation_begin; row < device.device.allocation_end; ++row) {
     summary.allocations_by_provenance[static_cast<size_t>(
         analysed.trace.allocations.provenance[row])]++;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "analysis/growth.h"
 #include "analysis/identities.h"
 #include "analysis/oom.h"
 #include "analysis/peak.h"
@@ -33,11 +34,15 @@ struct DeviceSummary {
   std::vector<PhaseSummary> phases;  // outer ones first, at most kMostPhases
   size_t phases_total = 0;
   std::vector<Identity> identities;
+  Growth growth;
   uint64_t allocations_by_provenance[4] = {};
   std::optional<uint64_t> ceiling_bytes;  // largest reserved + free in the driver seen at an OOM
 };
 
 inline constexpr size_t kMostPhases = 200;
+
+// Those that hold events of the device, outer ones first. O(phases · 256 events).
+std::vector<PhaseSummary> phaseSummaries(const DeviceAnalysis& device, size_t most = SIZE_MAX);
 
 DeviceSummary summarise(const AnalysedTrace& analysed, const DeviceAnalysis& device);
 

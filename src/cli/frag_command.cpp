@@ -22,6 +22,7 @@
 #include "export/frag_limits.h"
 #include "export/frag_plot.h"
 #include "export/frag_report.h"
+#include "export/story_json.h"
 #include "view/search_words.h"
 
 namespace tidegauge::cli {
@@ -69,7 +70,7 @@ int writeJson(const std::vector<Part>& parts, int exit_code) {
     for (const exporting::FragReport& report : part.reports) {
       devices.push_back(exporting::fragJson(*part.trace, report));
     }
-    all.push_back({{"file", exporting::cleanText(part.trace->trace.source.name)},
+    all.push_back({{"file", exporting::clean(part.trace->trace.source.name)},
                    {"devices", std::move(devices)}});
   }
   Output out;

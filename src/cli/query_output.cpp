@@ -223,7 +223,7 @@ void printSchema(const query::Schema& schema, size_t columns, Output& out) {
   }
   out.write("\nFunctions, besides SQLite's own\n");
   for (const query::FunctionDoc& function : schema.functions) {
-    out.print("  {:<30}{}\n", function.signature, function.doc);
+    out.print("  {:<29} {}\n", function.signature, function.doc);
   }
   out.print("\n{}", base::wrapped("Columns and worked questions: docs/sql.md. Try: SELECT * "
                                   "FROM devices",

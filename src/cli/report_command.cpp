@@ -1,7 +1,10 @@
 #include "cli/report_command.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "cli/open_trace.h"
 #include "cli/output.h"
 #include "cli/selection_options.h"
@@ -10,6 +13,7 @@
 #include "export/file_names.h"
 #include "export/report_json.h"
 #include "export/report_text.h"
+#include "view/search_words.h"
 
 namespace tidegauge::cli {
 namespace {
@@ -18,30 +22,52 @@ struct ReportOptions {
   std::vector<std::string> files;
   exporting::Selection selection;
   bool json = false;
+  bool no_sql = false;
+  std::string capacity{};
+  std::optional<uint64_t> capacityBytes() const {
+    return capacity.empty() ? std::nullopt : view::bytesOf(base::lowerAscii(capacity));
+  }
   size_t top = 12;
 };
+
+CLI::Validator memorySize() {
+  CLI::Validator check;
+  check.operation([](const std::string& text) {
+    std::optional<uint64_t> bytes = view::bytesOf(base::lowerAscii(text));
+    return bytes && *bytes > 0
+               ? std::string()
+               : fmt::format("must be a size of at least one byte, as in 80GiB, not “{}”", text);
+  });
+  check.description("");
+  return check;
+}
 
 struct Part {
   const analysis::AnalysedTrace* trace;
   std::vector<exporting::Chosen> devices;
 };
 
-int writeJson(const std::vector<Part>& parts, bool as_list, int exit_code) {
+int writeJson(const std::vector<Part>& parts, const ReportOptions& options, bool as_list,
+              int exit_code) {
   nlohmann::json all = nlohmann::json::array();
-  for (const Part& part : parts) all.push_back(exporting::reportJson(*part.trace, part.devices));
+  for (const Part& part : parts) {
+    all.push_back(exporting::reportJson(*part.trace, part.devices, options.capacityBytes()));
+  }
   Output out;
   out.print("{}\n", (as_list ? all : all[0]).dump(2));
   return out.finish(exit_code);
 }
 
-int writeText(const std::vector<Part>& parts, size_t top, int exit_code) {
+int writeText(const std::vector<Part>& parts, const ReportOptions& options, int exit_code) {
   std::vector<std::string> paths;
   for (const Part& part : parts) paths.push_back(part.trace->trace.source.name);
   std::vector<std::string> names = exporting::distinctNames(paths);
   exporting::TextOptions text;
   text.colour = usesColours();
   if (size_t columns = terminalColumns()) text.columns = std::clamp<size_t>(columns, 20, 100);
-  text.holders = top;
+  text.holders = options.top;
+  text.evidence = !options.no_sql;
+  text.capacity_bytes = options.capacityBytes();
   Output out;
   for (size_t i = 0; i < parts.size() && !out.failed(); ++i) {
     text.name = names[i];
@@ -68,10 +94,10 @@ int run(const ReportOptions& options) {
     if (exit_code == 0) exit_code = code;
   }
   if (parts.empty()) return exit_code;
-  if (!options.json) return writeText(parts, options.top, exit_code);
+  if (!options.json) return writeText(parts, options, exit_code);
   // The form follows what was asked, not how many of the files could be read.
   bool as_list = options.files.size() > 1 || opened.traces.size() > 1;
-  return writeJson(parts, as_list, exit_code);
+  return writeJson(parts, options, as_list, exit_code);
 }
 
 }  // namespace
@@ -84,6 +110,10 @@ void addReportCommand(CLI::App& app, int& exit_code) {
       ->required()
       ->type_name("");
   command->add_flag("--json", options->json, "Exact numbers as JSON");
+  command->add_flag("--no-sql", options->no_sql, "Leave out where to see each number");
+  command->add_option("--capacity", options->capacity, "Memory of the device, 80GiB")
+      ->check(memorySize())
+      ->type_name("BYTES");
   command->add_option("--top", options->top, "Rows per table")
       ->check(wholeNumber(1, 100'000))
       ->type_name("N")

@@ -3,6 +3,7 @@
 #include "base/format.h"
 #include "export/frag_report.h"
 #include "export/pool_names.h"
+#include "export/story_json.h"
 
 namespace tidegauge::exporting {
 namespace {
@@ -52,11 +53,6 @@ json sumsJson(const analysis::FragmentationSums& sums) {
 }
 
 }  // namespace
-
-std::string cleanText(const std::string& text) {
-  std::string dumped = json(text).dump(-1, ' ', false, json::error_handler_t::replace);
-  return json::parse(dumped).get<std::string>();
-}
 
 json poolJson(const AnalysedTrace& analysed, model::PoolId pool) {
   const auto& pools = analysed.trace.pools;
@@ -135,7 +131,7 @@ json pinsJson(const AnalysedTrace& analysed, const analysis::Pinned& pinned, siz
   for (const analysis::StackPins& pins : pinned.stacks) {
     if (rows.size() == limit) break;
     rows.push_back({{"stack_id", pins.stack.valid() ? json(pins.stack.value) : json()},
-                    {"label", cleanText(analysed.labels.label(pins.stack))},
+                    {"label", clean(analysed.labels.label(pins.stack))},
                     {"slot", analysed.labels.colourSlot(pins.stack)},
                     {"pins_bytes", pins.pinsBytes()},
                     {"alone_bytes", pins.alone_bytes},
@@ -205,7 +201,7 @@ json fragJson(const AnalysedTrace& analysed, const FragReport& report) {
   json range;
   if (report.range) {
     json notes = json::array();
-    for (const std::string& note : report.range->notes) notes.push_back(cleanText(note));
+    for (const std::string& note : report.range->notes) notes.push_back(clean(note));
     range = {
         {"first_step", report.range->first}, {"last_step", report.range->last}, {"notes", notes}};
   }

@@ -82,8 +82,6 @@ nlohmann::json fragJson(const analysis::AnalysedTrace& analysed, const FragRepor
 nlohmann::json sampleJson(const analysis::DeviceAnalysis& device,
                           const analysis::FragmentationSample& sample);
 nlohmann::json forecastJson(const analysis::Forecast& forecast);
-// A name of a file as JSON can hold it: what is no UTF-8 is replaced.
-std::string cleanText(const std::string& text);
 nlohmann::json poolJson(const analysis::AnalysedTrace& analysed, model::PoolId pool);
 nlohmann::json fitJson(const analysis::AnalysedTrace& analysed, const FitRow& row);
 nlohmann::json pinsJson(const analysis::AnalysedTrace& analysed, const analysis::Pinned& pinned,

@@ -45,7 +45,8 @@ json sumJson(const OomVerdict& v) {
           {"total_bytes", orNull(v.total_bytes)},
           {"least_total_bytes", v.least_total_bytes},
           {"outside_bytes", v.outside_bytes},
-          {"difference_bytes", v.differenceBytes()}};
+          {"difference_bytes", v.differenceBytes()},
+          {"sql", sumSentence(v).sql}};
 }
 
 json rowsJson(const OomVerdict& v) {
@@ -99,7 +100,8 @@ json pinRowJson(const AnalysedTrace& analysed, const analysis::StackPins& pins) 
           {"smallest_allocation_id", pins.smallest_row}};
 }
 
-json pinnedJson(const AnalysedTrace& analysed, const analysis::Pinned& pinned, size_t most) {
+json pinnedJson(const AnalysedTrace& analysed, const OomVerdict& v, size_t most) {
+  const analysis::Pinned& pinned = v.pinned;
   json rows = json::array();
   for (const analysis::StackPins& pins : pinned.stacks) {
     if (rows.size() == most) break;
@@ -111,7 +113,12 @@ json pinnedJson(const AnalysedTrace& analysed, const analysis::Pinned& pinned, s
           {"by_nobody_bytes", pinned.by_nobody_bytes},
           {"segments", pinned.segments},
           {"stacks", pinned.stacks.size()},
-          {"rows", rows}};
+          {"sql", fmt::format("SELECT pinned_bytes, releasable_bytes, shared_bytes, "
+                              "by_nobody_bytes, (SELECT count(*) FROM pins({0}, {1})) AS stacks "
+                              "FROM oom_verdicts({0}) WHERE step = {1} LIMIT 1",
+                              v.device, v.step)},
+          {"rows", rows},
+          {"rows_sql", fmt::format("SELECT * FROM pins({}, {}) LIMIT {}", v.device, v.step, most)}};
 }
 
 // Those that hold most first; a list without segments does not exist.
@@ -139,24 +146,31 @@ json servableJson(const AnalysedTrace& analysed, const OomVerdict& v) {
 }
 
 json verdictWith(const AnalysedTrace& analysed, const OomVerdict& v, size_t most_pins) {
-  return {{"rows", rowsJson(v)},
-          {"sum", sumJson(v)},
-          {"wanted_bytes", orNull(v.wanted_bytes)},
-          {"missing_bytes", orNull(v.missingBytes())},
-          {"from", keyJson(analysed.trace, v.key)},
-          {"pool_recorded", v.pool_recorded},
-          {"before_step", v.before_step ? json(*v.before_step) : json()},
-          {"reserved_before_bytes", v.before.reserved_bytes},
-          {"active_before_bytes", v.before.active_bytes},
-          {"free_before_bytes", v.free_before_bytes},
-          {"uncertain_bytes", v.uncertain_bytes},
-          {"rounding_bytes", v.rounding_bytes},
-          {"least_request_bytes", v.request_bytes ? json(v.least_request_bytes) : json()},
-          {"lacking_bytes", v.lackingBytes()},
-          {"cap", capJson(v)},
-          {"last_phase", phaseJson(analysed, v)},
-          {"pinned", pinnedJson(analysed, v.pinned, most_pins)},
-          {"servable", servableJson(analysed, v)}};
+  return {
+      {"rows", rowsJson(v)},
+      {"rows_sql", fmt::format("SELECT verdict, bytes, certain FROM oom_verdicts({}) WHERE step "
+                               "= {} AND verdict IS NOT NULL",
+                               v.device, v.step)},
+      {"sql", fmt::format("SELECT wanted_bytes, missing_bytes, lacking_bytes, uncertain_bytes, "
+                          "rounding_bytes FROM oom_verdicts({}) WHERE step = {} LIMIT 1",
+                          v.device, v.step)},
+      {"sum", sumJson(v)},
+      {"wanted_bytes", orNull(v.wanted_bytes)},
+      {"missing_bytes", orNull(v.missingBytes())},
+      {"from", keyJson(analysed.trace, v.key)},
+      {"pool_recorded", v.pool_recorded},
+      {"before_step", v.before_step ? json(*v.before_step) : json()},
+      {"reserved_before_bytes", v.before.reserved_bytes},
+      {"active_before_bytes", v.before.active_bytes},
+      {"free_before_bytes", v.free_before_bytes},
+      {"uncertain_bytes", v.uncertain_bytes},
+      {"rounding_bytes", v.rounding_bytes},
+      {"least_request_bytes", v.request_bytes ? json(v.least_request_bytes) : json()},
+      {"lacking_bytes", v.lackingBytes()},
+      {"cap", capJson(v)},
+      {"last_phase", phaseJson(analysed, v)},
+      {"pinned", pinnedJson(analysed, v, most_pins)},
+      {"servable", servableJson(analysed, v)}};
 }
 
 // The largest free parts, wherever they lie.
@@ -226,25 +240,25 @@ json oomPageJson(const AnalysedTrace& analysed, const analysis::DeviceAnalysis& 
   for (const analysis::FitPoint& point : analysis::fitCurve(v.free, kFitPoints)) {
     curve.push_back({point.request_bytes, point.fitting_lists, point.stranded_bytes});
   }
-  return {
-      {"step", oom.step},
-      {"requested_bytes", orNull(oom.requested_bytes)},
-      {"device_free_bytes", orNull(oom.device_free_bytes)},
-      {"given_back_bytes", oom.given_back_bytes},
-      {"given_back_segments", oom.given_back_segments},
-      {"mapped_in_vain_bytes", oom.mapped_bytes},
-      {"waited_for", oom.completed},
-      {"stack_id", oom.stack.valid() ? json(oom.stack.value) : json()},
-      {"label", clean(analysed.labels.label(oom.stack))},
-      {"caller", clean(analysed.labels.caller(oom.stack))},
-      {"phases", phases},
-      {"sentences", sentencesJson(verdictSentences(v))},
-      {"sum_sentence", sentencesJson({sumSentence(v)})[0]},
-      {"verdict", verdictWith(analysed, v, kMostPageRows)},
-      {"pieces", piecesJson(analysed, v)},
-      {"fit_curve", curve},
-      {"holders", holdersJson(analysed, analysis::holdersAt(analysed, device, oom.step), "oom")},
-      {"advice", adviceJson(analysis::adviceOn(analysed, device, v))}};
+  return {{"step", oom.step},
+          {"requested_bytes", orNull(oom.requested_bytes)},
+          {"device_free_bytes", orNull(oom.device_free_bytes)},
+          {"given_back_bytes", oom.given_back_bytes},
+          {"given_back_segments", oom.given_back_segments},
+          {"mapped_in_vain_bytes", oom.mapped_bytes},
+          {"waited_for", oom.completed},
+          {"stack_id", oom.stack.valid() ? json(oom.stack.value) : json()},
+          {"label", clean(analysed.labels.label(oom.stack))},
+          {"caller", clean(analysed.labels.caller(oom.stack))},
+          {"phases", phases},
+          {"sentences", sentencesJson(verdictSentences(v))},
+          {"sum_sentence", sentencesJson({sumSentence(v)})[0]},
+          {"verdict", verdictWith(analysed, v, kMostPageRows)},
+          {"pieces", piecesJson(analysed, v)},
+          {"fit_curve", curve},
+          {"holders", holdersJson(analysed, device.device.ordinal,
+                                  analysis::holdersAt(analysed, device, oom.step), "oom")},
+          {"advice", adviceJson(analysis::adviceOn(analysed, device, v))}};
 }
 
 }  // namespace tidegauge::exporting

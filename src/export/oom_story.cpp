@@ -120,6 +120,21 @@ std::string blockSizes(const analysis::StackPins& pins) {
   return fmt::format("{} to {}", humanBytes(pins.smallest_bytes), humanBytes(pins.largest_bytes));
 }
 
+// The numbers of the sentence on that reason.
+std::string verdictSql(const OomVerdict& v, const analysis::VerdictRow& row) {
+  std::string numbers = "bytes";
+  if (row.verdict == Verdict::kFragmentation) {
+    numbers += ", holes, largest_hole_bytes, driver_bytes, missing_bytes, wanted_bytes";
+  } else if (row.verdict == Verdict::kCapacity || row.verdict == Verdict::kWaste) {
+    numbers += ", lacking_bytes";
+  } else if (row.verdict == Verdict::kCap) {
+    numbers += ", driver_bytes, wanted_bytes, cap_least_bytes, cap_below_bytes";
+  }
+  if (!row.certain) numbers += ", uncertain_bytes";
+  return fmt::format("SELECT {} FROM oom_verdicts({}) WHERE step = {} AND verdict = '{}'", numbers,
+                     v.device, v.step, analysis::name(row.verdict));
+}
+
 }  // namespace
 
 std::string title(Verdict verdict) {
@@ -140,7 +155,7 @@ Link oomPage(analysis::Step step) {
 std::vector<Sentence> verdictSentences(const OomVerdict& v) {
   std::vector<Sentence> sentences;
   for (const analysis::VerdictRow& row : v.rows) {
-    Sentence sentence{{strong(title(row.verdict))}, oomPage(v.step)};
+    Sentence sentence{{strong(title(row.verdict))}, oomPage(v.step), verdictSql(v, row)};
     append(sentence.parts, onRow(v, row));
     if (!row.certain) {
       sentence.parts.push_back(
@@ -163,7 +178,11 @@ Sentence sumSentence(const OomVerdict& v) {
   std::vector<std::string> sizes = inOneUnit({v.live_bytes, v.free_bytes, driver, other, whole});
   Sentence sentence{
       {strong(sizes[0]), plain(" live + "), strong(sizes[1]), plain(" free inside segments")},
-      oomPage(v.step)};
+      oomPage(v.step),
+      fmt::format("SELECT live_bytes, free_bytes, driver_bytes, other_bytes, ceiling_bytes, "
+                  "total_bytes, reserved_bytes, difference_bytes FROM oom_verdicts({}) WHERE step "
+                  "= {} LIMIT 1",
+                  v.device, v.step)};
   if (v.driver_bytes) {
     append(sentence.parts, {plain(" + "), strong(sizes[2]), plain(" at the driver")});
   }
@@ -181,7 +200,7 @@ Sentence sumSentence(const OomVerdict& v) {
   return sentence;
 }
 
-std::vector<Sentence> pinSentences(const analysis::AnalysedTrace& analysed,
+std::vector<Sentence> pinSentences(const analysis::AnalysedTrace& analysed, int device,
                                    const analysis::Pinned& pinned, analysis::Step step,
                                    size_t most) {
   std::vector<analysis::StackPins> named;
@@ -198,11 +217,15 @@ std::vector<Sentence> pinSentences(const analysis::AnalysedTrace& analysed,
   for (const analysis::StackPins& pins : named) {
     if (sentences.size() == most) break;
     bool one = pins.blocks == 1;
-    Sentence sentence{{strong(one ? "One block" : withCommas(pins.blocks) + " blocks"),
-                       plain(" of " + blockSizes(pins) + " from "),
-                       code(analysed.labels.label(pins.stack)), plain(one ? " keeps " : " keep "),
-                       strong(humanBytes(pins.pinsBytes())), plain(" from being returned")},
-                      stateAt(step)};
+    Sentence sentence{
+        {strong(one ? "One block" : withCommas(pins.blocks) + " blocks"),
+         plain(" of " + blockSizes(pins) + " from "), code(analysed.labels.label(pins.stack)),
+         plain(one ? " keeps " : " keep "), strong(humanBytes(pins.pinsBytes())),
+         plain(" from being returned")},
+        stateAt(step),
+        fmt::format("SELECT blocks, smallest_bytes, largest_bytes, pins_bytes, "
+                    "shared_bytes FROM pins({}, {}) WHERE stack_id IS {}",
+                    device, step, pins.stack.valid() ? std::to_string(pins.stack.value) : "NULL")};
     if (pins.shared_bytes > 0) {
       sentence.parts.push_back(plain(
           pins.alone_bytes == 0 ? ", together with blocks of other stacks"

@@ -20,7 +20,7 @@ std::vector<Sentence> verdictSentences(const analysis::OomVerdict& verdict);
 Sentence sumSentence(const analysis::OomVerdict& verdict);
 // Of the stacks that pin a tenth or more of what is pinned, most free bytes per live byte first:
 // where little keeps much. Empty if nothing is pinned.
-std::vector<Sentence> pinSentences(const analysis::AnalysedTrace& analysed,
+std::vector<Sentence> pinSentences(const analysis::AnalysedTrace& analysed, int device,
                                    const analysis::Pinned& pinned, analysis::Step step,
                                    size_t most);
 

@@ -1,10 +1,13 @@
 #include "export/report_json.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/format.h"
 #include "export/holder_names.h"
 #include "export/oom_json.h"
+#include "export/report_parts.h"
 #include "export/story.h"
 #include "export/story_json.h"
 
@@ -27,6 +30,45 @@ json cleanList(const std::vector<std::string>& texts) {
 json orNull(std::optional<uint64_t> number) { return number ? json(*number) : json(); }
 
 json peakJson(const analysis::Peak& peak) { return {{"bytes", peak.bytes}, {"step", peak.step}}; }
+
+// SQL for the totals of a device, or of a part of it.
+class TotalsSql {
+ public:
+  TotalsSql(int device, std::string range_totals)
+      : device_(device), range_(std::move(range_totals)) {}
+
+  std::string totals(std::string_view which) const {  // "initial", "final"
+    std::string columns;
+    for (std::string_view what : {"requested", "active", "allocated", "reserved"}) {
+      columns += columns.empty() ? "" : ", ";
+      columns += range_.empty()
+                     ? fmt::format("{1}_{0}_bytes AS {0}_bytes", what, which)
+                     : fmt::format("max({1}_bytes) FILTER (WHERE what = '{0}') AS {0}_bytes", what,
+                                   which == "initial" ? "start" : "end");
+    }
+    return fmt::format("SELECT {} FROM {}", columns, from());
+  }
+  std::string peak(std::string_view what) const {
+    if (range_.empty()) {
+      return fmt::format("SELECT peak_{0}_bytes AS bytes, peak_{0}_step AS step FROM {1}", what,
+                         from());
+    }
+    return fmt::format("SELECT peak_bytes AS bytes, peak_step AS step FROM {} WHERE what = '{}'",
+                       from(), what);
+  }
+
+ private:
+  std::string from() const {
+    return range_.empty() ? fmt::format("devices WHERE device = {}", device_) : range_;
+  }
+  int device_;
+  std::string range_;
+};
+
+json withSql(json object, std::string sql) {
+  object["sql"] = std::move(sql);
+  return object;
+}
 
 json timeJson(const analysis::DeviceAnalysis& device, Step step) {
   int64_t time = device.time.timeOf(step);
@@ -56,6 +98,8 @@ json oomJson(const AnalysedTrace& analysed, const analysis::DeviceAnalysis& devi
           {"stack_id", oom.stack.valid() ? json(oom.stack.value) : json()},
           {"label", clean(analysed.labels.label(oom.stack))},
           {"phases", phases},
+          {"sql",
+           fmt::format("SELECT * FROM ooms({}) WHERE step = {}", device.device.ordinal, oom.step)},
           {"verdict",
            oom.free ? verdictJson(analysed, analysis::verdictOf(analysed, device, oom, options))
                     : json()}};
@@ -129,11 +173,11 @@ json fileJson(const AnalysedTrace& analysed) {
           {"conf", clean(trace.settings.conf)}};
 }
 
-json peaksJson(const analysis::PeakReport& peak) {
-  return {{"requested", peakJson(peak.requested)},
-          {"active", peakJson(peak.active)},
-          {"allocated", peakJson(peak.allocated)},
-          {"reserved", peakJson(peak.reserved)},
+json peaksJson(const analysis::PeakReport& peak, const TotalsSql& sql) {
+  return {{"requested", withSql(peakJson(peak.requested), sql.peak("requested"))},
+          {"active", withSql(peakJson(peak.active), sql.peak("active"))},
+          {"allocated", withSql(peakJson(peak.allocated), sql.peak("allocated"))},
+          {"reserved", withSql(peakJson(peak.reserved), sql.peak("reserved"))},
           {"uncertain_bytes", peak.uncertain_bytes}};
 }
 
@@ -147,8 +191,37 @@ uint64_t countActions(const AnalysedTrace& analysed, const model::Device& device
   return count;
 }
 
-json deviceJson(const AnalysedTrace& analysed, const DeviceSummary& summary) {
+std::string provenanceSql(int device) {
+  std::string columns;
+  for (size_t p = 0; p < 4; ++p) {
+    std::string_view provenance = model::name(static_cast<model::Provenance>(p));
+    columns += fmt::format("{}count(*) FILTER (WHERE provenance = '{}') AS {}", p > 0 ? ", " : "",
+                           provenance, provenance);
+  }
+  return fmt::format("SELECT {} FROM allocations WHERE device = {}", columns, device);
+}
+
+// The sentences of the report, with the findings.
+json storyJson(const Story& story) {
+  std::vector<Sentence> findings;
+  for (const Finding& finding : story.findings) {
+    Sentence sentence{finding.parts, finding.link, finding.sql};
+    if (finding.bytes) {
+      base::ByteUnit unit = finding.unit.value_or(base::unitFor(*finding.bytes));
+      sentence.parts.push_back({": " + base::humanBytes(*finding.bytes, unit)});
+    }
+    findings.push_back(std::move(sentence));
+  }
+  Sentence headline{{{story.headline}}, {}, story.headline_sql};
+  return {{"headline", evidenceJson({headline})[0]},
+          {"sentences", evidenceJson(story.sentences)},
+          {"findings", evidenceJson(findings)}};
+}
+
+json deviceJson(const AnalysedTrace& analysed, const DeviceSummary& summary,
+                std::optional<uint64_t> capacity_bytes) {
   const model::Device& device = summary.device->device;
+  TotalsSql sql(device.ordinal, "");
   json ooms = json::array();
   analysis::VerdictOptions options{.seen_ceiling_bytes = summary.ceiling_bytes.value_or(0)};
   for (const analysis::OomReport& oom : summary.ooms) {
@@ -159,8 +232,10 @@ json deviceJson(const AnalysedTrace& analysed, const DeviceSummary& summary) {
     by_provenance[std::string(model::name(static_cast<model::Provenance>(p)))] =
         summary.allocations_by_provenance[p];
   }
+  by_provenance["sql"] = provenanceSql(device.ordinal);
   using model::Action;
-  return {
+  Story story = tellStory(analysed, summary);
+  json all = {
       {"device", device.ordinal},
       {"label", analysis::deviceLabel(device)},
       {"events", device.steps()},
@@ -171,16 +246,36 @@ json deviceJson(const AnalysedTrace& analysed, const DeviceSummary& summary) {
        countActions(analysed, device, {Action::kSegmentAlloc, Action::kSegmentMap})},
       {"device_frees",
        countActions(analysed, device, {Action::kSegmentFree, Action::kSegmentUnmap})},
-      {"initial", totalsJson(summary.initial)},
-      {"final", totalsJson(summary.final)},
-      {"peak", peaksJson(summary.peak)},
-      {"holders_at_peak", holdersJson(analysed, summary.peak.holders, "peak")},
-      {"holders_at_oom", summary.at_oom ? holdersJson(analysed, *summary.at_oom, "oom") : json()},
+      {"initial", withSql(totalsJson(summary.initial), sql.totals("initial"))},
+      {"final", withSql(totalsJson(summary.final), sql.totals("final"))},
+      {"peak", peaksJson(summary.peak, sql)},
+      {"holders_at_peak", holdersJson(analysed, device.ordinal, summary.peak.holders, "peak")},
+      {"holders_at_oom",
+       summary.at_oom ? holdersJson(analysed, device.ordinal, *summary.at_oom, "oom") : json()},
       {"ooms", ooms},
-      {"advice", adviceJson(tellStory(analysed, summary).advice)},
+      {"advice", adviceJson(story.advice)},
       {"phases", phasesJson(analysed, summary)},
+      {"phases_sql",
+       fmt::format("SELECT * FROM phases({}) LIMIT {}", device.ordinal, analysis::kMostPhases)},
       {"phases_total", summary.phases_total},
-      {"identities", identitiesJson(summary)}};
+      {"identities", identitiesJson(summary)},
+      {"identities_sql", fmt::format("SELECT * FROM identities({})", device.ordinal)},
+      {"story", storyJson(story)},
+      {"sql", fmt::format("SELECT device, name AS label, events, allocations, segments, "
+                          "(SELECT count(*) FROM events WHERE device = {0} AND action IN "
+                          "('segment_alloc', 'segment_map')) AS device_allocations, "
+                          "(SELECT count(*) FROM events WHERE device = {0} AND action IN "
+                          "('segment_free', 'segment_unmap')) AS device_frees, "
+                          "(SELECT count(*) FROM phases({0})) AS phases_total "
+                          "FROM devices WHERE device = {0}",
+                          device.ordinal)}};
+  all["peak"]["sql"] =
+      fmt::format("SELECT peak_uncertain_bytes AS uncertain_bytes FROM devices WHERE device = {}",
+                  device.ordinal);
+  for (Section& section : sectionsOf({analysed, summary, kMostHolders, capacity_bytes})) {
+    all[section.key] = std::move(section.json);
+  }
+  return all;
 }
 
 json brimJson(const DeviceSummary& summary) {
@@ -201,6 +296,8 @@ json brimJson(const DeviceSummary& summary) {
 json rangeJson(const AnalysedTrace& analysed, const analysis::DeviceAnalysis& device,
                const analysis::StepRange& range) {
   RangeSummary summary = summariseRange(analysed, device, range);
+  TotalsSql sql(device.device.ordinal, fmt::format("range_totals({}, {}, {})",
+                                                   device.device.ordinal, range.first, range.last));
   json ooms = json::array();
   analysis::VerdictOptions options{
       .seen_ceiling_bytes = analysis::largestCeiling(analysis::oomsOf(analysed, device, 0))};
@@ -215,16 +312,18 @@ json rangeJson(const AnalysedTrace& analysed, const analysis::DeviceAnalysis& de
             {"first_time_us", timeJson(device, range.first)},
             {"last_time_us", timeJson(device, range.last)},
             {"notes", cleanList(range.notes)}}},
-          {"initial", totalsJson(summary.before)},
-          {"final", totalsJson(summary.after)},
-          {"peak", peaksJson(summary.peak)},
-          {"holders_at_peak", holdersJson(analysed, summary.peak.holders, "peak")},
+          {"initial", withSql(totalsJson(summary.before), sql.totals("initial"))},
+          {"final", withSql(totalsJson(summary.after), sql.totals("final"))},
+          {"peak", peaksJson(summary.peak, sql)},
+          {"holders_at_peak",
+           holdersJson(analysed, device.device.ordinal, summary.peak.holders, "peak")},
           {"ooms", ooms}};
 }
 
 }  // namespace
 
-json holdersJson(const AnalysedTrace& analysed, const analysis::Holders& holders, const char* at) {
+json holdersJson(const AnalysedTrace& analysed, int device, const analysis::Holders& holders,
+                 const char* at) {
   std::vector<HolderName> names = holderNames(analysed, holders.groups, kMostHolders);
   json rows = json::array();
   for (size_t i = 0; i < names.size(); ++i) {
@@ -243,12 +342,18 @@ json holdersJson(const AnalysedTrace& analysed, const analysis::Holders& holders
                                             : static_cast<double>(group.block_bytes) /
                                                   static_cast<double>(holders.block_bytes)}});
   }
-  return {{"at", at},
-          {"step", holders.step},
-          {"total_bytes", holders.block_bytes},
-          {"blocks", holders.blocks},
-          {"stacks", holders.groups.size()},
-          {"rows", rows}};
+  std::string from = fmt::format("holders({}, {})", device, holders.step);
+  return {
+      {"at", at},
+      {"step", holders.step},
+      {"total_bytes", holders.block_bytes},
+      {"blocks", holders.blocks},
+      {"stacks", holders.groups.size()},
+      {"sql", fmt::format("SELECT CAST(total(bytes) AS INTEGER) AS total_bytes, "
+                          "CAST(total(blocks) AS INTEGER) AS blocks, count(*) AS stacks FROM {}",
+                          from)},
+      {"rows", rows},
+      {"rows_sql", fmt::format("SELECT * FROM {} LIMIT {}", from, kMostHolders)}};
 }
 
 json totalsJson(const analysis::Totals& totals) {
@@ -264,18 +369,21 @@ json reportJson(const AnalysedTrace& analysed) {
   return reportJson(analysed, all);
 }
 
-json reportJson(const AnalysedTrace& analysed, const std::vector<Chosen>& chosen_devices) {
+json reportJson(const AnalysedTrace& analysed, const std::vector<Chosen>& chosen_devices,
+                std::optional<uint64_t> capacity_bytes) {
   json devices = json::array();
   for (const Chosen& chosen : chosen_devices) {
-    devices.push_back(chosen.range ? rangeJson(analysed, *chosen.device, *chosen.range)
-                                   : deviceJson(analysed, summarise(analysed, *chosen.device)));
+    devices.push_back(
+        chosen.range ? rangeJson(analysed, *chosen.device, *chosen.range)
+                     : deviceJson(analysed, summarise(analysed, *chosen.device), capacity_bytes));
   }
   json settings = json::object();
   for (const auto& [key, value] : analysed.trace.settings.items)
     settings[clean(key)] = clean(value);
-  return {{"file", fileJson(analysed)},
+  return {{"file", withSql(fileJson(analysed), "SELECT * FROM file")},
           {"devices", devices},
           {"issues", issuesJson(analysed)},
+          {"issues_sql", "SELECT * FROM issues"},
           {"settings", settings}};
 }
 
@@ -328,6 +436,10 @@ json overviewJson(const AnalysedTrace& analysed, int32_t device_ordinal) {
   if (device == nullptr) return nullptr;
   DeviceSummary summary = summarise(analysed, *device);
   Story told = tellStory(analysed, summary);
+  std::vector<Sentence> sentences = told.sentences;
+  if (!summary.growth.stacks.empty()) {
+    sentences.push_back(growthSections({analysed, summary}).front().sentences.front());
+  }
   constexpr const char* kSeverities[] = {"high", "medium", "low"};
   json findings = json::array();
   for (const Finding& finding : told.findings) {
@@ -345,12 +457,12 @@ json overviewJson(const AnalysedTrace& analysed, int32_t device_ordinal) {
             {"step", told.step ? json(*told.step) : json()},
             {"time_us", told.step ? timeJson(*device, *told.step) : json()}}},
           {"headline", told.headline},
-          {"story", sentencesJson(told.sentences)},
+          {"story", sentencesJson(sentences)},
           {"advice", adviceJson(told.advice)},
           {"findings", findings},
           {"brim", brimJson(summary)},
-          {"holders",
-           holdersJson(analysed, summary.at_oom ? *summary.at_oom : summary.peak.holders, at)},
+          {"holders", holdersJson(analysed, device_ordinal,
+                                  summary.at_oom ? *summary.at_oom : summary.peak.holders, at)},
           {"phases", phasesJson(analysed, summary)},
           {"phases_total", summary.phases_total},
           {"identities", identitiesJson(summary)},

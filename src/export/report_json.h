@@ -12,16 +12,18 @@ namespace tidegauge::exporting {
 
 // The whole file, all devices: {"file": …, "devices": […], "issues": […], "settings": {…}}.
 nlohmann::json reportJson(const analysis::AnalysedTrace& analysed);
-// Of these devices, as choose() gives them; of a range: its totals, peaks, holders and ooms.
+// Of these devices, as choose() gives them; of a range: its totals, peaks, holders and ooms. A
+// capacity of the devices is for the time to the wall.
 nlohmann::json reportJson(const analysis::AnalysedTrace& analysed,
-                          const std::vector<Chosen>& devices);
+                          const std::vector<Chosen>& devices,
+                          std::optional<uint64_t> capacity_bytes = std::nullopt);
 
 // FileInfo of the page's session; `name` as distinctNames() gives it.
 nlohmann::json sessionFileJson(const analysis::AnalysedTrace& analysed, size_t file_id,
                                const std::string& name);
 
 // Who held the memory, the largest first; `at`: "oom", "peak" or "end".
-nlohmann::json holdersJson(const analysis::AnalysedTrace& analysed,
+nlohmann::json holdersJson(const analysis::AnalysedTrace& analysed, int device,
                            const analysis::Holders& holders, const char* at);
 
 nlohmann::json totalsJson(const analysis::Totals& totals);

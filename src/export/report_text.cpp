@@ -7,6 +7,7 @@
 #include "base/format.h"
 #include "export/file_names.h"
 #include "export/holder_names.h"
+#include "export/report_parts.h"
 #include "export/story.h"
 #include "export/text_page.h"
 
@@ -52,7 +53,16 @@ class Report {
                                 counted(analysed_.trace.events.size(), "event"),
                                 counted(analysed_.trace.allocations.size(), "allocation"),
                                 counted(analysed_.trace.stacks.size(), "stack")));
+    if (!options_.evidence) return;
+    evidence("SELECT data_bytes, format, events, allocations, stacks FROM file", {});
+    page_.faint("› the view that shows it · the query that gives it: tidegauge query FILE \"SQL\"",
+                2, 2);
   }
+
+  void evidence(const std::string& sql, const std::optional<Link>& link, size_t indent = 2) {
+    if (options_.evidence && !sql.empty()) page_.faint(evidenceText(sql, link), indent, 2);
+  }
+  static int ordinalOf(const analysis::DeviceAnalysis& device) { return device.device.ordinal; }
 
   void deviceSection(const DeviceSummary& summary) {
     Story story = tellStory(analysed_, summary);
@@ -66,17 +76,69 @@ class Report {
     page_.heading(fmt::format("{}: {}{}", analysis::deviceLabel(summary.device->device),
                               story.eyebrow, place));
     page_.paragraph(story.headline);
-    for (const Sentence& sentence : story.sentences) page_.bullet(plainText(sentence.parts));
+    evidence(story.headline_sql, {});
+    sentences(story.sentences);
     bool has_steps = summary.device->totals.steps() > 0;
+    int device = ordinalOf(*summary.device);
     totals(summary.initial, summary.final, summary.peak, "start", has_steps);
-    holders(summary.at_oom ? *summary.at_oom : summary.peak.holders, summary.at_oom
-                                                                         ? "out of memory"
-                                                                     : has_steps ? "peak"
-                                                                                 : "end");
+    evidence(fmt::format("SELECT * FROM devices WHERE device = {}", device), {});
+    holders(summary.at_oom ? *summary.at_oom : summary.peak.holders,
+            summary.at_oom ? "out of memory"
+            : has_steps    ? "peak"
+                           : "end",
+            device);
+    SectionContext context{analysed_, summary, options_.holders, options_.capacity_bytes};
+    for (const Section& each : sectionsOf(context)) section(each);
     phases(summary);
     findings(story);
-    advice(story);
+    advice(story, device);
     identities(summary);
+  }
+
+  void sentences(const std::vector<Sentence>& all) {
+    for (const Sentence& sentence : all) {
+      page_.bullet(plainText(sentence.parts));
+      evidence(sentence.sql, sentence.link, 4);
+    }
+  }
+
+  void section(const Section& section) {
+    if (section.sentences.empty() && !section.grid) return;
+    page_.blank();
+    page_.heading(section.title, 2);
+    sentences(section.sentences);
+    if (section.grid) grid(*section.grid);
+  }
+
+  void grid(const Grid& grid) {
+    std::vector<size_t> widths;
+    for (size_t column = 0; column + 1 < grid.heads.size(); ++column) {
+      size_t width = base::displayWidth(grid.heads[column]);
+      for (const auto& row : grid.rows) width = std::max(width, base::displayWidth(row[column]));
+      widths.push_back(width);
+    }
+    auto line = [&](const std::vector<std::string>& row) {
+      std::string text = " ";
+      for (size_t column = 0; column < widths.size(); ++column) {
+        text += " " + padLeft(row[column], widths[column] + (column > 0 ? 1 : 0));
+      }
+      return text;
+    };
+    if (!page_.isNarrow()) page_.line(line(grid.heads) + "  " + grid.heads.back());
+    for (const auto& row : grid.rows) {
+      if (!page_.isNarrow()) {
+        page_.line(line(row) + "  " + row.back());
+        continue;
+      }
+      page_.paragraph(row.back(), 2, 2);
+      std::string numbers;
+      for (size_t column = 0; column < widths.size(); ++column) {
+        numbers += fmt::format("{}{} {}", column > 0 ? ", " : "", grid.heads[column], row[column]);
+      }
+      page_.paragraph(numbers, 4);
+    }
+    if (grid.more > 0) page_.line(fmt::format("  {} more", withCommas(grid.more)));
+    evidence(grid.sql, grid.link);
   }
 
   void rangeSection(const analysis::DeviceAnalysis& device, const analysis::StepRange& range) {
@@ -89,9 +151,16 @@ class Report {
     page_.heading(fmt::format("{}: steps {} – {} of {}{}", analysis::deviceLabel(device.device),
                               withCommas(range.first), withCommas(range.last),
                               withCommas(device.totals.steps()), times));
+    evidence(fmt::format("SELECT first_step, last_step, events, first_seconds, last_seconds FROM "
+                         "range_totals({}, {}, {})",
+                         ordinalOf(device), range.first, range.last),
+             {});
     for (const analysis::OomReport& oom : summary.ooms) {
       if (&oom - summary.ooms.data() == static_cast<ptrdiff_t>(options_.holders)) {
         page_.bullet(fmt::format("{} in all", counted(summary.ooms.size(), "out of memory")));
+        evidence(fmt::format("SELECT count(*) FROM ooms({}) WHERE step BETWEEN {} AND {}",
+                             ordinalOf(device), range.first, range.last),
+                 {}, 4);
         break;
       }
       std::string asked = oom.requested_bytes ? humanBytes(*oom.requested_bytes) : "unknown size";
@@ -99,11 +168,23 @@ class Report {
           oom.device_free_bytes ? humanBytes(*oom.device_free_bytes) : "an unknown rest";
       page_.bullet(fmt::format("Out of memory at step {}: {} asked, {} left in the driver.",
                                withCommas(oom.step), asked, left));
+      evidence(
+          fmt::format("SELECT step, requested_bytes, device_free_bytes FROM ooms({}) WHERE step "
+                      "= {}",
+                      ordinalOf(device), oom.step),
+          {}, 4);
     }
     for (const std::string& note : range.notes) page_.bullet(note);
     totals(summary.before, summary.after, summary.peak, "before", true);
+    evidence(fmt::format("SELECT * FROM range_totals({}, {}, {})", ordinalOf(device), range.first,
+                         range.last),
+             {});
     holders(summary.peak.holders,
-            fmt::format("peak of these steps, step {}", withCommas(summary.peak.active.step)));
+            fmt::format("peak of these steps, step {}", withCommas(summary.peak.active.step)),
+            ordinalOf(device),
+            fmt::format("SELECT peak_step, h.* FROM range_totals({0}, {1}, {2}), "
+                        "holders({0}, peak_step) AS h WHERE what = 'active'",
+                        ordinalOf(device), range.first, range.last));
   }
 
   // Seconds since the device's first event; unsigned: times of a hostile file may overflow.
@@ -145,7 +226,8 @@ class Report {
     }
   }
 
-  void holders(const analysis::Holders& holders, const std::string& at) {
+  void holders(const analysis::Holders& holders, const std::string& at, int device,
+               const std::string& sql = {}) {
     if (holders.groups.empty()) return;
     page_.blank();
     page_.heading(
@@ -169,6 +251,8 @@ class Report {
       holderRow(rest, holders.block_bytes, "",
                 "in " + counted(holders.groups.size() - names.size(), "more stack"));
     }
+    evidence(sql.empty() ? fmt::format("SELECT * FROM holders({}, {})", device, holders.step) : sql,
+             {});
   }
 
   void holderRow(uint64_t bytes, uint64_t all_bytes, const std::string& blocks,
@@ -193,9 +277,9 @@ class Report {
     size_t shown = std::min<size_t>(options_.holders, summary.phases.size());
     for (size_t i = 0; i < shown; ++i) phaseRow(summary.phases[i]);
     if (shown < summary.phases_total) {
-      page_.line(fmt::format("  {} more: SELECT * FROM annotations",
-                             withCommas(summary.phases_total - shown)));
+      page_.line(fmt::format("  {} more", withCommas(summary.phases_total - shown)));
     }
+    evidence(fmt::format("SELECT * FROM phases({})", ordinalOf(*summary.device)), {});
   }
 
   void phaseRow(const analysis::PhaseSummary& phase) {
@@ -224,14 +308,20 @@ class Report {
         text +=
             ": " + humanBytes(*finding.bytes, finding.unit.value_or(base::unitFor(*finding.bytes)));
       page_.bullet(text);
+      evidence(finding.sql, finding.link, 4);
     }
   }
 
-  void advice(const Story& story) {
+  void advice(const Story& story, int device) {
     if (story.advice.empty()) return;
     page_.blank();
     page_.heading("What to try", 2);
-    for (const analysis::Advice& advice : story.advice) page_.bullet(advice.text);
+    for (size_t i = 0; i < story.advice.size(); ++i) {
+      page_.bullet(story.advice[i].text);
+      evidence(fmt::format("SELECT name, value, step, setting FROM advice({}) WHERE place = {}",
+                           device, i + 1),
+               {}, 4);
+    }
   }
 
   void identities(const DeviceSummary& summary) {
@@ -240,6 +330,7 @@ class Report {
     for (const analysis::Identity& identity : summary.identities) {
       page_.bullet((identity.holds ? "holds: " : "DIFFERS: ") + identity.text);
     }
+    evidence(fmt::format("SELECT * FROM identities({})", ordinalOf(*summary.device)), {});
   }
 
   void issues() {
@@ -261,6 +352,7 @@ class Report {
       page_.paragraph(head);
       page_.paragraph(model::meaning(issue.kind), 4);
     }
+    evidence("SELECT * FROM issues", {});
   }
 
   void settings() {
@@ -270,6 +362,7 @@ class Report {
     page_.paragraph(
         "Allocator settings: " + (settings.conf.empty() ? std::string("default") : settings.conf),
         0);
+    evidence("SELECT * FROM settings", {});
   }
 
   const AnalysedTrace& analysed_;

@@ -2,6 +2,7 @@
 // holds. Below 72 columns rows of tables take two lines.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "analysis/summary.h"
@@ -12,8 +13,10 @@ namespace tidegauge::exporting {
 struct TextOptions {
   bool colour = false;  // ANSI
   size_t columns = 100;
-  size_t holders = 12;  // rows per table
-  std::string name{};   // of the file; empty: the last part of its path
+  size_t holders = 12;                       // rows per table
+  std::string name{};                        // of the file; empty: the last part of its path
+  bool evidence = true;                      // where to see each number, and the SQL that gives it
+  std::optional<uint64_t> capacity_bytes{};  // of the device, for the time to the wall
 };
 
 // `devices` as choose() gives them.

@@ -8,6 +8,7 @@
 #include "base/sizes.h"
 #include "export/holder_names.h"
 #include "export/oom_story.h"
+#include "export/report_parts.h"
 
 namespace tidegauge::exporting {
 namespace {
@@ -26,10 +27,6 @@ using base::sharedUnit;
 using base::withCommas;
 using Severity = Finding::Severity;
 
-Part plain(std::string text) { return {std::move(text), Part::Style::kPlain}; }
-Part strong(std::string text) { return {std::move(text), Part::Style::kStrong}; }
-Part code(std::string text) { return {std::move(text), Part::Style::kCode}; }
-
 // A window of the timeline around a step: the last twentieth before it, a little after.
 Link timelineAround(const DeviceSummary& summary, Step step) {
   Step steps = summary.device->totals.steps();
@@ -41,7 +38,15 @@ Link timelineAround(const DeviceSummary& summary, Step step) {
 
 Link timeline() { return {"timeline", "Timeline", {}}; }
 
-Link sql(std::string query) { return {"sql", "SQL", {{"sql", std::move(query)}}}; }
+int ordinalOf(const DeviceSummary& summary) { return summary.device->device.ordinal; }
+Step lastStep(const DeviceSummary& summary) {
+  Step steps = summary.device->totals.steps();
+  return steps == 0 ? 0 : steps - 1;
+}
+std::string oomSql(const DeviceSummary& summary, std::string_view what) {
+  return fmt::format("SELECT {} FROM ooms({}) WHERE step = {}", what, ordinalOf(summary),
+                     summary.ooms[summary.worst_oom].step);
+}
 
 void tellOom(const AnalysedTrace& analysed, const DeviceSummary& summary, Story& story) {
   const OomReport& oom = summary.ooms[summary.worst_oom];
@@ -59,6 +64,8 @@ void tellOom(const AnalysedTrace& analysed, const DeviceSummary& summary, Story&
                                : *oom.device_free_bytes == 0 ? "nothing was left"
                                                              : sizes[1] + " were left");
   if (free.bytes > 0) story.headline += fmt::format(" {} lay free inside segments.", sizes[2]);
+  story.headline_sql =
+      oomSql(summary, "step, seconds, requested_bytes, device_free_bytes, free_in_segments_bytes");
 
   analysis::OomVerdict verdict = analysis::verdictOf(
       analysed, *summary.device, oom, {.seen_ceiling_bytes = summary.ceiling_bytes.value_or(0)});
@@ -66,7 +73,8 @@ void tellOom(const AnalysedTrace& analysed, const DeviceSummary& summary, Story&
     story.sentences.push_back(std::move(sentence));
   story.sentences.push_back(sumSentence(verdict));
   if (verdict.lackingBytes() == 0) {  // else what is pinned would not help
-    for (Sentence& sentence : pinSentences(analysed, verdict.pinned, oom.step, 2)) {
+    for (Sentence& sentence :
+         pinSentences(analysed, ordinalOf(summary), verdict.pinned, oom.step, 2)) {
       story.sentences.push_back(std::move(sentence));
     }
   }
@@ -80,7 +88,8 @@ void tellOom(const AnalysedTrace& analysed, const DeviceSummary& summary, Story&
           plain(oom.given_back_segments == 1
                     ? ", was handed back to the driver just before. It was not enough."
                     : ", were handed back to the driver just before. It was not enough.")},
-         timelineAround(summary, oom.step)});
+         timelineAround(summary, oom.step),
+         oomSql(summary, "given_back_segments, given_back_bytes")});
   }
   if (oom.stack.valid()) {
     Sentence from{{plain("The request came from "), code(analysed.labels.label(oom.stack))}, {}};
@@ -93,6 +102,7 @@ void tellOom(const AnalysedTrace& analysed, const DeviceSummary& summary, Story&
     }
     from.parts.push_back(plain("."));
     from.link = timelineAround(summary, oom.step);
+    from.sql = oomSql(summary, "stack_id, label");
     story.sentences.push_back(std::move(from));
   }
   story.findings.push_back(
@@ -103,13 +113,18 @@ void tellOom(const AnalysedTrace& analysed, const DeviceSummary& summary, Story&
         plain(fmt::format(" at step {}", withCommas(oom.step)))},
        oom.requested_bytes,
        timelineAround(summary, oom.step),
-       unit});
+       unit,
+       oomSql(summary,
+              fmt::format("step, requested_bytes, (SELECT count(*) FROM ooms({})) AS times",
+                          ordinalOf(summary)))});
   if (oom.given_back_segments > 0) {
     story.findings.push_back({Severity::kMedium,
                               {plain(fmt::format("Cache flushed to make room, {}, in vain",
                                                  counted(oom.given_back_segments, "segment")))},
                               oom.given_back_bytes,
-                              timelineAround(summary, oom.step)});
+                              timelineAround(summary, oom.step),
+                              {},
+                              oomSql(summary, "given_back_segments, given_back_bytes")});
   }
 }
 
@@ -121,10 +136,18 @@ void tellPeak(const DeviceSummary& summary, Story& story) {
   std::vector<std::string> sizes =
       inOneUnit({peak.active.bytes, peak.reserved.bytes, reserved_then});
   story.headline = fmt::format("{} were live at the peak, {} reserved.", sizes[0], sizes[1]);
-  Sentence sentence{{plain("The program held "), strong(sizes[0]), plain(" at step "),
-                     strong(withCommas(peak.active.step)), plain("; "), strong(sizes[2]),
-                     plain(" were reserved then.")},
-                    timelineAround(summary, peak.active.step)};
+  Sentence sentence{
+      {plain("The program held "), strong(sizes[0]), plain(" at step "),
+       strong(withCommas(peak.active.step)), plain("; "), strong(sizes[2]),
+       plain(" were reserved then.")},
+      timelineAround(summary, peak.active.step),
+      fmt::format("SELECT step, active_bytes, reserved_bytes FROM totals WHERE device "
+                  "= {} AND step = {}",
+                  ordinalOf(summary), peak.active.step)};
+  story.headline_sql = fmt::format(
+      "SELECT peak_active_step, peak_active_seconds, peak_active_bytes, "
+      "peak_reserved_bytes FROM devices WHERE device = {}",
+      ordinalOf(summary));
   story.sentences.push_back(std::move(sentence));
 }
 
@@ -158,11 +181,16 @@ void tellHolders(const AnalysedTrace& analysed, const DeviceSummary& summary, St
         sentence.parts.end(),
         {plain(": "), strong(humanBytes(group.block_bytes)),
          plain(fmt::format(" in {}, {:.1f} % of live bytes.", blocks(group.blocks), share))});
-    sentence.link = sql(fmt::format(
+    sentence.link = sqlLink(fmt::format(
         "SELECT id, address_id(address, version) AS address, requested_bytes, alloc_step,\n"
         "       free_completed_step\nFROM live_at({}, {})\nWHERE stack_id = {}\n"
         "ORDER BY requested_bytes DESC",
         summary.device->device.ordinal, holders.step, group.stack.value));
+    bool names_others = i == 0 && !holders.groups.front().stack.valid();
+    sentence.sql = fmt::format(
+        "SELECT stack_id, bytes, blocks, share FROM holders({}, {}) WHERE stack_id = {}{}",
+        ordinalOf(summary), holders.step, group.stack.value,
+        names_others ? " OR stack_id IS NULL" : "");
     story.sentences.push_back(std::move(sentence));
   }
 }
@@ -172,6 +200,10 @@ void tellUnused(const DeviceSummary& summary, Story& story) {
   uint64_t active = summary.final.active_bytes;
   if (reserved <= active) return;
   uint64_t unused = reserved - active;
+  auto sql_of_free = [&](std::string_view what) {
+    return fmt::format("SELECT {} FROM free_parts({}, {})", what, ordinalOf(summary),
+                       lastStep(summary));
+  };
   if (!summary.at_oom) {
     std::vector<std::string> sizes = inOneUnit({unused, reserved, summary.final_free.pinned_bytes});
     Sentence sentence{{plain("At the end "), strong(sizes[0]), plain(" of "), strong(sizes[1]),
@@ -183,6 +215,7 @@ void tellUnused(const DeviceSummary& summary, Story& story) {
                              plain(" share a segment with live blocks and cannot be returned")});
     }
     sentence.parts.push_back(plain("."));
+    sentence.sql = sql_of_free("not_live_bytes, reserved_bytes, pinned_bytes");
     story.sentences.push_back(std::move(sentence));
   }
   if (summary.final_free.pinned_bytes > 0) {
@@ -191,7 +224,9 @@ void tellUnused(const DeviceSummary& summary, Story& story) {
          {plain(fmt::format("Free at the end but pinned by live blocks, in {}",
                             counted(summary.final_free.pinned_segments, "segment")))},
          summary.final_free.pinned_bytes,
-         timeline()});
+         timeline(),
+         {},
+         sql_of_free("pinned_segments, pinned_bytes")});
   }
 }
 
@@ -200,6 +235,14 @@ void tellOlder(const DeviceSummary& summary, Story& story) {
   auto countOf = [&](model::Provenance provenance) {
     return summary.allocations_by_provenance[static_cast<size_t>(provenance)];
   };
+  // Bytes at the peak, and blocks in all.
+  auto both = [&](std::string_view provenances) {
+    return fmt::format(
+        "SELECT (SELECT sum(block_bytes) FROM live_at({0}, {1}) WHERE provenance IN ({2})) AS "
+        "peak_bytes, count(*) AS blocks FROM allocations WHERE device = {0} AND provenance IN "
+        "({2})",
+        ordinalOf(summary), summary.peak.active.step, provenances);
+  };
   uint64_t count =
       countOf(model::Provenance::kBeforeRecording) + countOf(model::Provenance::kGhost);
   if (older > 0) {
@@ -207,24 +250,31 @@ void tellOlder(const DeviceSummary& summary, Story& story) {
         {Severity::kMedium,
          {plain(fmt::format("Older than the recording at the peak; {} in all", blocks(count)))},
          older,
-         sql("SELECT id, address_id(address, version) AS address, block_bytes, "
-             "provenance, free_completed_step\nFROM allocations\nWHERE provenance IN "
-             "('before_recording', 'ghost')\nORDER BY block_bytes DESC")});
+         sqlLink("SELECT id, address_id(address, version) AS address, block_bytes, "
+                 "provenance, free_completed_step\nFROM allocations\nWHERE provenance IN "
+                 "('before_recording', 'ghost')\nORDER BY block_bytes DESC"),
+         {},
+         both("'before_recording', 'ghost'")});
   }
   if (uint64_t lost = countOf(model::Provenance::kLost); lost > 0) {
     story.findings.push_back(
         {Severity::kMedium,
          {plain(fmt::format("One end of the life was not recorded: {}", blocks(lost)))},
          summary.at_peak.lost_bytes,
-         sql("SELECT * FROM allocations WHERE provenance = 'lost' ORDER BY "
-             "block_bytes DESC")});
+         sqlLink("SELECT * FROM allocations WHERE provenance = 'lost' ORDER BY "
+                 "block_bytes DESC"),
+         {},
+         both("'lost'")});
   }
   if (summary.peak.uncertain_bytes > 0) {
     story.findings.push_back(
         {Severity::kLow,
          {plain("Block sizes known from requests only: the active peak may be higher by at most")},
          summary.peak.uncertain_bytes,
-         {}});
+         {},
+         {},
+         fmt::format("SELECT peak_uncertain_bytes FROM devices WHERE device = {}",
+                     ordinalOf(summary))});
   }
 }
 
@@ -235,7 +285,10 @@ void tellChecks(const AnalysedTrace& analysed, const DeviceSummary& summary, Sto
     story.findings.push_back({Severity::kHigh,
                               {plain("The file contradicts itself: "), plain(identity.text)},
                               std::nullopt,
-                              sql("SELECT * FROM issues")});
+                              sqlLink("SELECT * FROM issues"),
+                              {},
+                              fmt::format("SELECT * FROM identities({}) WHERE name = '{}'",
+                                          ordinalOf(summary), identity.name)});
   }
   if (summary.device->totals.steps() == 0) {
     story.kind = Story::Kind::kState;
@@ -258,7 +311,7 @@ void tellChecks(const AnalysedTrace& analysed, const DeviceSummary& summary, Sto
         {Severity::kMedium,
          {plain("The ring buffer was probably full: the oldest events are gone")},
          {},
-         sql("SELECT * FROM issues")});
+         sqlLink("SELECT * FROM issues")});
   }
 }
 
@@ -297,6 +350,9 @@ Story tellStory(const AnalysedTrace& analysed, const DeviceSummary& summary) {
         inOneUnit({summary.final.active_bytes, summary.final.reserved_bytes});
     story.headline =
         fmt::format("{} live, {} reserved when the file was written.", sizes[0], sizes[1]);
+    story.headline_sql = fmt::format(
+        "SELECT final_active_bytes, final_reserved_bytes FROM devices WHERE device = {}",
+        ordinalOf(summary));
     story.sentences.clear();
     tellHolders(analysed, summary, story);
     story.sentences.push_back(

@@ -31,6 +31,7 @@ struct Link {
 struct Sentence {
   std::vector<Part> parts;
   std::optional<Link> link;
+  std::string sql{};  // its result holds every number of the sentence
 };
 
 struct Finding {
@@ -40,6 +41,7 @@ struct Finding {
   std::optional<uint64_t> bytes;
   std::optional<Link> link;
   std::optional<base::ByteUnit> unit{};  // of the headline, if it names the same bytes
+  std::string sql{};                     // its result holds every number of the finding
 };
 
 struct Story {
@@ -48,6 +50,7 @@ struct Story {
   std::string eyebrow;  // "Out of memory"
   std::optional<analysis::Step> step;
   std::string headline;
+  std::string headline_sql;
   std::vector<Sentence> sentences;
   std::vector<Finding> findings;  // worst first
   std::vector<analysis::Advice> advice{};

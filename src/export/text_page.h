@@ -21,6 +21,13 @@ class TextPage {
     out_ += base::wrapped(base::printable(text), columns_, indent, hanging);
   }
   void bullet(std::string_view text) { paragraph("- " + std::string(text), 2, 2); }
+  // What only some will read.
+  void faint(std::string_view text, size_t indent, size_t hanging) {
+    std::string lines = base::wrapped(base::printable(text), columns_, indent, hanging);
+    if (lines.empty()) return;
+    lines.pop_back();  // the newline
+    out_ += (colour_ ? "\033[2m" + lines + "\033[0m" : lines) + '\n';
+  }
   void blank() { out_ += '\n'; }
   void heading(std::string_view text, size_t indent = 0) {
     std::string lines = base::wrapped(base::printable(text), columns_, indent, 2);

@@ -5,11 +5,14 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string>
 #include <utility>
 
+#include "analysis/phases.h"
 #include "base/string_pool.h"
 #include "model/trace.h"
 #include "query/table.h"
@@ -31,6 +34,18 @@ inline int64_t keyOfBytes(uint64_t bytes) {
 inline int64_t keyOfAddress(uint64_t address) { return static_cast<int64_t>(address); }
 inline int64_t keyOfStep(model::Step step) {
   return step == model::kNoStep ? kNull : static_cast<int64_t>(step);
+}
+// NULL for what is no number.
+inline int64_t keyOfReal(double real) {
+  if (std::isnan(real)) return kNull;
+  return std::bit_cast<int64_t>(real == 0 ? 0.0 : real);  // −0.0 has the bits of NULL
+}
+// Since the device's first event. Unsigned: times of a hostile file may overflow.
+inline int64_t keyOfSeconds(const analysis::TimeAxis& axis, model::Step step) {
+  int64_t time_us = axis.timeOf(step);
+  if (time_us == model::kNoTime) return kNull;
+  uint64_t since_us = static_cast<uint64_t>(time_us) - static_cast<uint64_t>(axis.firstUs());
+  return keyOfReal(static_cast<double>(since_us) / 1e6);
 }
 static_assert(model::kNoTime == kNull, "times are keys as they are");
 

@@ -13,6 +13,7 @@ using Clock = std::chrono::steady_clock;
 
 std::vector<Table> allTables(const AnalysedTrace& trace) {
   std::vector<Table> tables;
+  tables.push_back(fileTable(trace));
   tables.push_back(devicesTable(trace));
   tables.push_back(eventsTable(trace));
   tables.push_back(allocationsTable(trace));
@@ -145,7 +146,9 @@ Database::Database(const AnalysedTrace& trace, const Scope& scope)
   functions_ = tableFunctions(trace, tables_);
   for (const Table& table : tables_) schema_.tables.push_back(table.describe());
   for (const TableFunction& function : functions_) {
-    schema_.functions.push_back({function.signature(), function.doc});
+    FunctionDoc doc{function.signature(), function.doc};
+    if (function.own_shape) doc.columns = function.shape->describe().columns;
+    schema_.functions.push_back(std::move(doc));
   }
   for (FunctionDoc& doc : scalarFunctionDocs()) schema_.functions.push_back(std::move(doc));
   schema_.questions = workedQuestions();

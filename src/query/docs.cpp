@@ -63,7 +63,15 @@ std::string markdown(const Schema& schema) {
   for (const FunctionDoc& function : schema.functions) {
     text += fmt::format("| `{}` | {} |\n", function.signature, cell(function.doc));
   }
-  text += "\nAnd all of SQLite's own.\n\n## Worked questions\n";
+  text += "\nAnd all of SQLite's own. The columns of those that return a table of their own:\n";
+  for (const FunctionDoc& function : schema.functions) {
+    if (function.columns.empty()) continue;
+    text += fmt::format("\n### {}\n\n| column | kind | |\n|---|---|---|\n", function.signature);
+    for (const ColumnDoc& column : function.columns) {
+      text += fmt::format("| {} | {} | {} |\n", column.name, name(column.kind), cell(column.doc));
+    }
+  }
+  text += "\n## Worked questions\n";
   for (const Question& question : schema.questions) {
     text += fmt::format("\n### {}\n```sql\n{}\n```\n", question.title, question.sql);
   }

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/format.h"
+#include "query/answer_tables.h"
 #include "query/guarded.h"
 #include "query/stack_text.h"
 
@@ -77,6 +78,14 @@ void addressId(sqlite3_context* context, int count, sqlite3_value** values) {
 
 // ---- functions that return tables ---------------------------------------------------------------
 
+const Table* findTable(const std::vector<Table>& tables, std::string_view name) {
+  auto found = std::find_if(tables.begin(), tables.end(),
+                            [&](const Table& table) { return table.name == name; });
+  return found == tables.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
 base::Result<const analysis::DeviceAnalysis*> deviceAt(const AnalysedTrace& trace,
                                                        int64_t ordinal) {
   bool fits = ordinal >= INT32_MIN && ordinal <= INT32_MAX;
@@ -93,7 +102,6 @@ base::Result<const analysis::DeviceAnalysis*> deviceAt(const AnalysedTrace& trac
                      {}};
 }
 
-// A step past the end is the last state.
 base::Result<model::Step> stepOf(int64_t step) {
   if (step < 0) {
     return base::Error{
@@ -101,14 +109,6 @@ base::Result<model::Step> stepOf(int64_t step) {
   }
   return static_cast<model::Step>(std::min<int64_t>(step, model::kNoStep - 1));
 }
-
-const Table* findTable(const std::vector<Table>& tables, std::string_view name) {
-  auto found = std::find_if(tables.begin(), tables.end(),
-                            [&](const Table& table) { return table.name == name; });
-  return found == tables.end() ? nullptr : &*found;
-}
-
-}  // namespace
 
 void registerFunctions(sqlite3* db, FunctionContext& context) {
   auto scalar = [&](const char* name, int arguments, auto* function) {
@@ -165,7 +165,11 @@ std::vector<TableFunction> tableFunctions(const AnalysedTrace& trace,
     view.table = view.made.get();
     return view;
   };
-  return {std::move(live), std::move(blocks)};
+  std::vector<TableFunction> functions = {std::move(live), std::move(blocks)};
+  for (TableFunction& answer : growthFunctions(trace)) functions.push_back(std::move(answer));
+  for (TableFunction& answer : reportFunctions(trace)) functions.push_back(std::move(answer));
+  for (TableFunction& answer : verdictFunctions(trace)) functions.push_back(std::move(answer));
+  return functions;
 }
 
 std::string TableFunction::signature() const {

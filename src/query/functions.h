@@ -1,5 +1,6 @@
 // Functions of our own beside SQLite's: stack_text, human_bytes, hex_address, address_id, median,
-// percentile, and those that return tables: live_at, blocks_at. Arguments of the wrong kind are
+// percentile, and those that return tables: live_at, blocks_at, and the analyses of
+// answer_tables.h. Arguments of the wrong kind are
 // errors, never an empty answer; NULL gives NULL.
 #pragma once
 
@@ -30,5 +31,11 @@ void registerBoundedFunctions(sqlite3* db);
 // `tables` must hold "allocations" and "blocks", and must not move afterwards.
 std::vector<TableFunction> tableFunctions(const AnalysedTrace& trace,
                                           const std::vector<Table>& tables);
+
+// The device that an argument names; errors list those that there are.
+base::Result<const analysis::DeviceAnalysis*> deviceAt(const AnalysedTrace& trace, int64_t ordinal);
+
+// A step that an argument names: one past the end is the last state, a negative one an error.
+base::Result<model::Step> stepOf(int64_t step);
 
 }  // namespace tidegauge::query

@@ -66,8 +66,8 @@ class Planner {
   }
 
   std::optional<Test> testOf(int op, const Column& column, int index) const {
-    bool keyed = !column.isText() || (column.encode && comparesBytes(index));
-    bool number = !column.isText();
+    bool number = !column.isText() && !column.isReal();
+    bool keyed = number || (column.encode && comparesBytes(index));
     switch (op) {
       case SQLITE_INDEX_CONSTRAINT_EQ:
         return keyed ? std::optional(Test::kEqual) : std::nullopt;

@@ -40,6 +40,14 @@ const std::vector<Question>& workedQuestions() {
        "FROM allocations AS a LEFT JOIN stacks AS s ON s.id = a.stack_id\n"
        "WHERE a.provenance = 'traced' AND a.free_requested_step IS NULL\n"
        "GROUP BY a.stack_id ORDER BY bytes DESC"},
+      {"Which stacks hold more and more, step by step?",
+       "SELECT label, human_bytes(per_step_bytes) AS per_step, human_bytes(retained_bytes) AS "
+       "held,\n"
+       "       blocks, since_step\n"
+       "FROM growth(0)"},
+      {"What is allocated only to be freed again at once?",
+       "SELECT label, blocks_10, human_bytes(within_10_bytes) AS size\n"
+       "FROM churn(0) ORDER BY within_10_bytes DESC LIMIT 20"},
       {"Which segments are kept alive by how little?",
        "SELECT b.segment_id, g.kind, g.total_bytes,\n"
        "       sum(b.size_bytes) FILTER (WHERE b.state <> 'inactive') AS used_bytes,\n"

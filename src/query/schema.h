@@ -31,6 +31,7 @@ struct TableDoc {
 struct FunctionDoc {
   std::string signature;  // "stack_text(stack_id)"
   std::string doc;
+  std::vector<ColumnDoc> columns{};  // of a function that returns a table of its own
 };
 
 // A question that people ask, with the SQL that answers it.

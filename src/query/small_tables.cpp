@@ -94,6 +94,7 @@ Table devicesTable(const AnalysedTrace& analysed) {
   };
   constexpr PeakColumn kPeaks[] = {
       {"requested", "most requested bytes at once", &TotalsIndex::peakRequested},
+      {"allocated", "most bytes in blocks not yet let go at once", &TotalsIndex::peakAllocated},
       {"active", "most bytes in blocks at once", &TotalsIndex::peakActive},
       {"reserved", "most bytes from the driver at once", &TotalsIndex::peakReserved}};
   for (const PeakColumn& p : kPeaks) {
@@ -106,12 +107,68 @@ Table devicesTable(const AnalysedTrace& analysed) {
           return keyOfStep((d.totals.*peak)().step);
         }));
   }
-  add(table, ColumnKind::kBytes, "final_active_bytes", "active at the end",
-      of_analysis(
-          [](const DeviceAnalysis& d) { return keyOfBytes(d.totals.last().active_bytes); }));
-  add(table, ColumnKind::kBytes, "final_reserved_bytes", "reserved at the end",
-      of_analysis(
-          [](const DeviceAnalysis& d) { return keyOfBytes(d.totals.last().reserved_bytes); }));
+  add(table, ColumnKind::kReal, "peak_active_seconds",
+      "time of peak_active_step since the first event; NULL: the file has no times",
+      of_analysis([](const DeviceAnalysis& d) {
+        return keyOfSeconds(d.time, d.totals.peakActive().step);
+      }));
+  add(table, ColumnKind::kBytes, "peak_uncertain_bytes",
+      "the true active and allocated peaks are higher by at most this",
+      eachRow([&analysed](Row row) {
+        return keyOfBytes(analysis::peakOf(analysed, *analysed.devices[row]).uncertain_bytes);
+      }));
+  using analysis::Totals;
+  struct TotalColumn {
+    const char* what;
+    uint64_t Totals::*bytes;
+  };
+  constexpr TotalColumn kTotals[] = {{"requested", &Totals::requested_bytes},
+                                     {"allocated", &Totals::allocated_bytes},
+                                     {"active", &Totals::active_bytes},
+                                     {"reserved", &Totals::reserved_bytes}};
+  for (const TotalColumn& t : kTotals) {
+    add(table, ColumnKind::kBytes, fmt::format("initial_{}_bytes", t.what),
+        fmt::format("{} before the first event", t.what),
+        of_analysis([bytes = t.bytes](const DeviceAnalysis& d) {
+          return keyOfBytes(d.totals.initial().*bytes);
+        }));
+  }
+  for (const TotalColumn& t : kTotals) {
+    add(table, ColumnKind::kBytes, fmt::format("final_{}_bytes", t.what),
+        fmt::format("{} at the end", t.what),
+        of_analysis([bytes = t.bytes](const DeviceAnalysis& d) {
+          return keyOfBytes(d.totals.last().*bytes);
+        }));
+  }
+  return table;
+}
+
+Table fileTable(const AnalysedTrace& analysed) {
+  const model::Source& source = analysed.trace.source;
+  Table table;
+  table.name = "file";
+  table.doc = "One row: the file that is open.";
+  setRows(table, 1);
+  auto text = [&](const char* name, const char* doc, const std::string& value) {
+    addRowText(table, name, doc, [&value](size_t) { return value; });
+  };
+  auto number = [&](ColumnKind kind, const char* name, const char* doc, uint64_t value) {
+    add(table, kind, name, doc, eachRow([value](Row) { return keyOfBytes(value); }));
+  };
+  text("name", "path as given", source.name);
+  text("format", "\"pickle protocol 4\"", source.format);
+  text("container", "\"zstd\"; empty if plain", source.container);
+  number(ColumnKind::kBytes, "file_bytes", "as given", source.file_bytes);
+  number(ColumnKind::kBytes, "data_bytes", "unpacked", source.data_bytes);
+  number(ColumnKind::kInteger, "events", "over all devices", analysed.trace.events.size());
+  number(ColumnKind::kInteger, "allocations", "lives of blocks, over all devices",
+         analysed.trace.allocations.size());
+  number(ColumnKind::kInteger, "stacks", "distinct", analysed.trace.stacks.size());
+  number(ColumnKind::kInteger, "frames", "distinct", analysed.trace.frames.size());
+  number(ColumnKind::kInteger, "annotations", "ranges that the program named",
+         analysed.trace.annotations.size());
+  number(ColumnKind::kInteger, "issues", "number of rows in issues",
+         analysed.trace.issues.all().size());
   return table;
 }
 

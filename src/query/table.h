@@ -7,7 +7,8 @@
 //
 // Every value is a 64-bit key. In number columns the key is the value; in text columns it stands
 // for the text, as an id does. So filters, orders and groups work on integers only, a batch at a
-// time (about 1 ns per row and column), and SQLite sees the rows that remain.
+// time (about 1 ns per row and column), and SQLite sees the rows that remain. Only reals are no
+// integers: their keys are bits, which SQLite alone compares.
 #pragma once
 
 #include <cstdint>
@@ -57,9 +58,10 @@ struct Column {
   bool in_row_order_only = false;  // keys of rows far apart are slow to fill: no order index
 
   bool isText() const { return kind == ColumnKind::kText; }
+  bool isReal() const { return kind == ColumnKind::kReal; }
   // An order index serves it: equal values have equal keys, and the keys of numbers are in the
   // order of the numbers.
-  bool canBeIndexed() const { return !in_row_order_only && (!isText() || encode); }
+  bool canBeIndexed() const { return !in_row_order_only && !isReal() && (!isText() || encode); }
 };
 
 // Inclusive; NULL is the lowest key.

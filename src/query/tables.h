@@ -29,6 +29,7 @@ Table streamsTable(const AnalysedTrace& trace);
 Table poolsTable(const AnalysedTrace& trace);
 Table settingsTable(const AnalysedTrace& trace);
 Table issuesTable(const AnalysedTrace& trace);
+Table fileTable(const AnalysedTrace& trace);
 
 // Blocks and free parts of segments: the file's final state, or any list of them.
 struct DeviceBlocks {
@@ -49,8 +50,9 @@ struct View {
 struct TableFunction {
   std::string name;
   std::string doc;
-  std::vector<std::string> arguments;  // all are integers
-  const Table* shape = nullptr;        // its columns
+  std::vector<std::string> arguments;        // all are integers
+  const Table* shape = nullptr;              // its columns
+  std::shared_ptr<const Table> own_shape{};  // keeps `shape` alive if it is no table of the file
   // Errors say which argument is wrong, and what it may be.
   std::function<base::Result<View>(const std::vector<int64_t>& arguments)> call;
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "base/format.h"
@@ -216,6 +217,10 @@ int onColumn(sqlite3_vtab_cursor* base, sqlite3_context* context, int index) {
   int64_t key = cursor->scan.key(column_index);
   if (key == kNull) return SQLITE_OK;  // a result that is not set is NULL
   const Column& column = cursor->scan.table().columns[column_index];
+  if (column.isReal()) {
+    sqlite3_result_double(context, std::bit_cast<double>(key));
+    return SQLITE_OK;
+  }
   if (!column.text) {
     sqlite3_result_int64(context, key);
     return SQLITE_OK;

@@ -1,4 +1,5 @@
 // Flame graphs and sandwiches.
+#include "analysis/churn.h"
 #include "analysis/flame.h"
 #include "server/flame_json.h"
 #include "server/questions.h"

@@ -92,6 +92,7 @@ base::Result<Response> answerDiff(const Question& question);
 base::Result<Response> answerDiffFlame(const Question& question);
 base::Result<Response> answerFilter(const Question& question);
 base::Result<Response> answerCategories(const Question& question);
+base::Result<Response> answerGrowth(const Question& question);
 
 base::Result<Response> answerFrag(const Question& question);
 base::Result<Response> answerFragAt(const Question& question);

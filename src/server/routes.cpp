@@ -32,6 +32,7 @@ std::span<const Route> routes() {
       {"diff_flame", Method::kGet, answerDiffFlame, Lane::kText},
       {"filter", Method::kGet, answerFilter, Lane::kText},
       {"categories", Method::kGet, answerCategories, Lane::kText},
+      {"growth", Method::kGet, answerGrowth, Lane::kText},
       {"table", Method::kGet, answerTable, Lane::kText},
       {"schema", Method::kGet, answerSchema, Lane::kText},
       {"frag", Method::kGet, answerFrag, Lane::kText},

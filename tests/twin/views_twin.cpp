@@ -8,6 +8,7 @@
 #include <random>
 #include <set>
 
+#include "analysis/churn.h"
 #include "analysis/flame.h"
 #include "support/messy_trace.h"
 #include "support/simulated_heap.h"

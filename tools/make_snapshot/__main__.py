@@ -20,11 +20,15 @@ def main(arguments=None):
     options = command_line.parse(arguments)
     program = Program(options).run()
     low, high = options.depth
-    schema = Schema(program, Stacks(options.seed, options.stacks, low, high, options.cpp_frames))
+    stacks = Stacks(options.seed, options.stacks, low, high, options.cpp_frames)
+    schema = Schema(program, stacks)
     size = write_snapshot(options.out, schema, options)
     if options.truth:
         truth = program.truth()
         truth["file_bytes"] = size
+        leak = truth.get("program", {}).get("leak_stack")
+        if leak is not None:
+            truth["program"]["leak_frames"] = [stacks.frame(n) for n in stacks.frames(leak)]
         with open(options.truth, "w", encoding="utf-8") as out:
             json.dump(truth, out, indent=1)
             out.write("\n")

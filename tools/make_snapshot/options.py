@@ -2,6 +2,7 @@
 
 import argparse
 
+import scenarios
 from allocator import ACTIONS
 from schema import RELEASES
 
@@ -62,6 +63,10 @@ def parse(arguments):
     add("--capacity", type=byte_size, default=80 << 30, help="device memory (default 80GiB)")
     add("--shape", choices=("clean", "midrun", "overflow"), default="clean",
         help="recorded from the start, from the middle of a run, or into a ring of --events entries")
+    add("--workload", choices=("teeth", *scenarios.NAMES), default="teeth",
+        help="the program: see workload.py (teeth, default) and scenarios.py (one device)")
+    add("--leak", type=byte_size, default=0, metavar="BYTES",
+        help="so much more is kept after each step, at one stack; not with teeth")
     add("--expandable", action="store_true", help="expandable segments")
     add("--oom", type=int, nargs="?", const=1, default=0, metavar="N", help="run out of memory")
     add("--dumps", type=int, default=0, help="earlier snapshots that left a mark in the trace")
@@ -81,6 +86,13 @@ def parse(arguments):
                               ("devices", 1, 64), ("streams", 1, 255), ("pools", 1, 255)):
         if not least <= getattr(options, name) <= most:
             parser.error(f"--{name} must be from {least} to {most}")
+    if options.workload != "teeth":
+        if options.devices != 1 or options.shape != "clean":
+            parser.error(f"--workload {options.workload} has one device and --shape clean")
+        if options.stacks < scenarios.LEAST_STACKS:
+            parser.error(f"--workload {options.workload} needs --stacks {scenarios.LEAST_STACKS}")
+    elif options.leak:
+        parser.error("--leak needs a --workload other than teeth")
     if options.annotations and options.torch < (2, 5):
         parser.error("--annotations needs --torch 2.5 or newer")
     if options.expandable and options.torch < (2, 1):

@@ -10,6 +10,7 @@ import random
 
 import event_log
 from allocator import ANNOTATE, SNAPSHOT, Allocator
+from scenarios import Scenario
 
 BASE_ADDRESS = 0x7000_0000_0000
 HIGH_BIT = 0xFFFF << 48  # as on devices whose pointers have the top bit set
@@ -49,6 +50,8 @@ class Program:
         self.devices = [Device(self, ordinal) for ordinal in range(options.devices)]
         self.live_target = max(1, options.live // options.devices)
         self.sizes = self.make_sizes()
+        self.scenario = (None if options.workload == "teeth"
+                         else Scenario(self, self.devices[0]))
 
     def make_sizes(self):
         """61 request sizes over a wide range whose mean lets the live blocks fill half the device."""
@@ -61,6 +64,9 @@ class Program:
 
     def run(self):
         options = self.options
+        if self.scenario:
+            self.scenario.run()
+            return self
         for device in self.devices:  # blocks that each fill a segment of their own, held to the end
             for _ in range(options.segments // options.devices):
                 device.allocator.alloc(12 << 20, 0, 0, self.pick_stack())
@@ -192,4 +198,7 @@ class Program:
             live = [block for _, blocks in device.allocator.ranges() for block in blocks
                     if block.state]
             devices.append(event_log.truth(device.log, skipped, device.allocator, live))
-        return {"devices": devices, "annotation_marks": len(self.annotations)}
+        truth = {"devices": devices, "annotation_marks": len(self.annotations)}
+        if self.scenario:
+            truth["program"] = self.scenario.truth()
+        return truth

@@ -18,6 +18,7 @@ import "./styles/oom.css";
 import "./styles/frag.css";
 import "./styles/diff.css";
 import "./styles/grids.css";
+import "./styles/growth.css";
 import "./styles/filters.css";
 import "./styles/inspector.css";
 import "./styles/states.css";

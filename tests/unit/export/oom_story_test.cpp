@@ -78,7 +78,7 @@ TEST(OomStory, BytesThatTwoStacksPinAreSaidToBeShared) {
   b.stack({"g@/home/me/b.py:2"}).alloc(kA + 10 * kMiB, 40 * kMiB);
   b.segmentAlloc(kA + kGiB, 100 * kMiB).alloc(kA + kGiB, 4 * kMiB).oom(0, 500 * kMiB);
   Told told(b);
-  std::vector<Sentence> pins = pinSentences(told.analysed, told.verdict.pinned, 5, 5);
+  std::vector<Sentence> pins = pinSentences(told.analysed, 0, told.verdict.pinned, 5, 5);
   ASSERT_EQ(pins.size(), 2U);
   EXPECT_EQ(plainText(pins[0].parts),  // most per live byte
             "One block of 2.0 MiB from a.py:1 f keeps 158 MiB from being returned, together with "

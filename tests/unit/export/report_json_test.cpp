@@ -33,6 +33,19 @@ model::Trace everything() {
   return b.build();
 }
 
+// Steps that allocate for a moment and keep a little: what a trace with one event of a kind lacks.
+model::Trace leakingSteps() {
+  TraceBuilder b;
+  b.time(1000);
+  for (uint64_t step = 0; step < 20; ++step) {
+    auto begin = static_cast<int64_t>(1000 + step * 4);
+    b.annotation("step#" + std::to_string(step), begin, begin + 3);
+    b.stack({"work@a.py:1"}).alloc(kA, kMiB).free(kA, kMiB);
+    b.stack({"keep@a.py:2"}).alloc(2 * kA + step * kMiB, 512);
+  }
+  return b.build();
+}
+
 void collectKeys(const json& value, const std::string& path, std::set<std::string>& keys) {
   if (value.is_array()) {
     for (const json& item : value) collectKeys(item, path + "[]", keys);
@@ -103,6 +116,11 @@ TEST(ReportJson, TheDocumentNamesEveryKey) {
   std::set<std::string> written;
   AnalysedTrace analysed(everything());
   collectKeys(reportJson(analysed), "", written);
+  AnalysedTrace leaking(leakingSteps());
+  json grown = reportJson(leaking);
+  EXPECT_EQ(grown["devices"][0]["growth"]["rows"][0]["per_step_bytes"], 512);
+  EXPECT_EQ(grown["devices"][0]["churn"]["rows"][0]["blocks_1"], 20);
+  collectKeys(grown, "", written);
   auto part = choose(analysed, {.device = {}, .from = "0", .to = "1"});
   collectKeys(reportJson(analysed, part.value().devices), "", written);
   EXPECT_EQ(documented, written);

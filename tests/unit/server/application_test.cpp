@@ -75,6 +75,11 @@ TEST_F(ApplicationTest, StacksCanBeAskedForOnce) {
   ASSERT_TRUE(whole["stack"].is_object());
   EXPECT_EQ(shared["stack"], json({{"shared", whole["stack"]["id"]}}));
   EXPECT_EQ(getJson("api/stack?id=" + whole["stack"]["id"].dump()), whole["stack"]);
+  json growth = getJson("api/growth?device=0");
+  for (const char* part : {"growth", "never_freed", "churn", "wall"}) {
+    EXPECT_TRUE(growth[part].contains("rows_sql")) << part;
+  }
+  EXPECT_EQ(get("api/growth?device=9").status, 400);
   json step = getJson("api/at?device=0&axis=step&x=1&stacks=shared");
   EXPECT_TRUE(step["event"]["stack"].contains("shared"));
   EXPECT_EQ(get("api/allocation?id=0&stacks=none").status, 400);

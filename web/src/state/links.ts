@@ -1,7 +1,7 @@
 // Links of the server's sentences, turned into states of the page.
 import type { Link } from "../api/contract";
 import { LEGENDS } from "../api/contract";
-import { formatHash, type PageState } from "./url";
+import { formatHash, GROWTH_LISTS, type PageState } from "./url";
 
 function numeric(value: string | number | undefined): number | null {
   if (value === undefined || value === "") return null;
@@ -29,6 +29,7 @@ export function targetOf(link: Link, from: PageState): PageState {
     q: q ?? from.q,
     sql: sql ?? from.sql,
     mark: q !== null ? "search" : from.mark,
+    growth: GROWTH_LISTS.find((list) => list === params.growth) ?? from.growth,
     colour: LEGENDS.find((by) => by === params.colour) ?? from.colour,
   };
 }

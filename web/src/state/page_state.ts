@@ -16,6 +16,9 @@ export const FRAME_KINDS = ["all", "python", "cpp"] as const;
 export type FrameKinds = (typeof FRAME_KINDS)[number];
 export const TABLES = ["allocations", "segments", "stacks", "phases", "streams"] as const;
 export type TableName = (typeof TABLES)[number];
+/** The lists of the Growth view. */
+export const GROWTH_LISTS = ["growing", "never_freed", "churn"] as const;
+export type GrowthList = (typeof GROWTH_LISTS)[number];
 /** How the recordings side by side are sorted, and what each is compared with. */
 export const LANE_SORTS = ["file", "peak", "cursor", "difference"] as const;
 export type LaneSort = (typeof LANE_SORTS)[number];
@@ -94,6 +97,7 @@ export interface PageState {
   /** Fragmentation: the size of a request in bytes; null: what ran out of memory, or a usual one */
   fit: number | null;
   table: TableName;
+  growth: GrowthList;
   /** null: as the table likes it */
   sort: Sort | null;
   /** Side by side: how sorted, and compared with what; null: as their number suggests */
@@ -155,6 +159,7 @@ export const START: PageState = {
   arena: "reserved",
   fit: null,
   table: "allocations",
+  growth: "growing",
   sort: null,
   rank: "file",
   against: null,

@@ -39,6 +39,7 @@ const FULL: PageState = {
   arena: "address",
   fit: 67108864,
   table: "stacks",
+  growth: "churn",
   sort: { column: "peak_bytes", down: true },
   rank: "difference",
   against: "first",

@@ -23,6 +23,8 @@ import {
   type FlameOf,
   FRAME_KINDS,
   type FrameKinds,
+  GROWTH_LISTS,
+  type GrowthList,
   LANE_REFERENCES,
   LANE_SORTS,
   type LaneReference,
@@ -137,6 +139,7 @@ const READERS: Record<string, (text: string) => unknown> = {
   arena: oneOf(ARENAS),
   fit: natural,
   table: oneOf(TABLES),
+  growth: oneOf(GROWTH_LISTS),
   sort,
   rank: oneOf(LANE_SORTS),
   against: oneOf(LANE_REFERENCES),
@@ -202,6 +205,7 @@ export function parseHash(hash: string, views: readonly string[]): PageState {
     arena: read<Arena>("arena") ?? START.arena,
     fit: read<number>("fit"),
     table: read<TableName>("table") ?? START.table,
+    growth: read<GrowthList>("growth") ?? START.growth,
     sort: read<Sort>("sort"),
     rank: read<LaneSort>("rank") ?? START.rank,
     against: read<LaneReference>("against"),
@@ -268,6 +272,7 @@ export function formatHash(wanted: PageState): string {
   if (state.arena !== START.arena) query.set("arena", state.arena);
   if (state.fit !== null) query.set("fit", String(state.fit));
   if (state.table !== START.table) query.set("table", state.table);
+  if (state.growth !== START.growth) query.set("growth", state.growth);
   if (state.sort) query.set("sort", `${state.sort.down ? "-" : ""}${state.sort.column}`);
   if (state.rank !== START.rank) query.set("rank", state.rank);
   if (state.against) query.set("against", state.against);

@@ -26,6 +26,7 @@ const SHAPES = {
   flame: <path d="M2 2.5h12v3H2zM2 5.5h8v3H2zM2 8.5h4.5v3H2zM10 5.5h4v3h-4z" />,
   frag: <path d="M2 4.500h12v7H2zM5 4.500v7M7.500 4.500v7M11 4.500v7" />,
   diff: <path d="M5 2.500v7M1.800 6h6.400M8.500 12.500h5.500M3 13.500 13 2.500" />,
+  growth: <path d="M2 13.500h12M2 11l3-1.500 3-.5 2.500-3L14 3M10.500 3H14v3.500" />,
   tables: <path d="M2.5 3h11v10h-11zM2.5 6.2h11M2.5 9.6h11M6.5 6.2V13" />,
   filter: <path d="M2.5 3.5h11L9.5 8.2v4.3l-3-1.5V8.2z" />,
   copy: <path d="M5.5 5.5h8v8h-8zM3.5 10.5h-1v-8h8v1" />,

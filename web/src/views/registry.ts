@@ -8,6 +8,7 @@ import type { IconName } from "../ui/icons";
 import { DiffView } from "./diff/diff_view";
 import { FlameView } from "./flame/flame_view";
 import { FragView } from "./frag/frag_view";
+import { GrowthView } from "./growth/growth_view";
 import { LanesView } from "./lanes/lanes_view";
 import { severalLanes } from "./lanes/model";
 import { MapView } from "./map/map_view";
@@ -120,6 +121,16 @@ const ALL: readonly View[] = [
     needsDevice: true,
     unfiltered: true,
     component: DiffView,
+  },
+  {
+    name: "growth",
+    title: "Growth",
+    group: "Explain",
+    icon: "growth",
+    docked: true,
+    needsDevice: true,
+    unfiltered: true,
+    component: GrowthView,
   },
   {
     name: "tables",

@@ -1,0 +1,249 @@
+// The sections "growth" and "never_freed".
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "analysis/outstanding.h"
+#include "base/format.h"
+#include "export/holder_names.h"
+#include "export/report_parts.h"
+
+namespace tidegauge::exporting {
+namespace {
+
+using analysis::GrowingStack;
+using analysis::Growth;
+using analysis::SamplePoints;
+using base::humanBytes;
+using base::withCommas;
+using nlohmann::json;
+
+constexpr size_t kMostJsonRows = 50;
+
+uint64_t whole(double bytes) { return static_cast<uint64_t>(std::max(0LL, std::llround(bytes))); }
+
+json idJson(analysis::StackId stack) { return stack.valid() ? json(stack.value) : json(); }
+
+std::string nameOf(const HolderName& name) {
+  return name.caller.empty() ? name.label : name.label + " ‹ " + name.caller;
+}
+// No two rows of a list read the same.
+template <class Stacks>
+std::vector<HolderName> namesOf(const analysis::AnalysedTrace& analysed, const Stacks& stacks,
+                                size_t limit) {
+  std::vector<analysis::StackGroup> groups;
+  for (const auto& stack : stacks) {
+    if (groups.size() == limit) break;
+    groups.push_back({.stack = stack.stack});
+  }
+  return holderNames(analysed, groups, limit);
+}
+
+// What a growing stack grew with.
+std::string eachOf(const SamplePoints& points) {
+  return points.basis == SamplePoints::Basis::kEvents ? "every 1,000 events"
+                                                      : "each " + points.name;
+}
+
+Sentence sentenceOf(const SectionContext& context, const GrowingStack& stack,
+                    const HolderName& name) {
+  const Growth& growth = context.summary.growth;
+  int device = context.summary.device->device.ordinal;
+  bool by_events = growth.points.basis == SamplePoints::Basis::kEvents;
+  Sentence sentence{
+      {code(name.label), plain(" held "), strong(humanBytes(whole(stack.bytes_per_step))),
+       plain(" more after " + eachOf(growth.points) + ": "),
+       strong(humanBytes(stack.retained_bytes)),
+       plain(fmt::format(" in {} at the end, rising since step {}",
+                         base::counted(stack.retained_blocks, "block"),
+                         withCommas(stack.since_step)))},
+      {},
+      {}};
+  sentence.parts.push_back(plain(stack.kind == GrowingStack::Kind::kReplaced
+                                     ? "; others take the place of those that are freed."
+                                     : "."));
+  std::string where = stack.stack.valid() ? fmt::format("= {}", stack.stack.value) : "IS NULL";
+  sentence.sql = fmt::format(
+      "SELECT {}per_step_bytes, retained_bytes, blocks, since_step FROM growth({}) WHERE stack_id "
+      "{}",
+      by_events ? "1000 AS events, " : "", device, where);
+  sentence.link = growthLink("growing");
+  return sentence;
+}
+
+std::vector<Sentence> sentencesOf(const SectionContext& context,
+                                  const std::vector<HolderName>& names) {
+  const Growth& growth = context.summary.growth;
+  int device = context.summary.device->device.ordinal;
+  auto basis = [&](std::string_view what) {
+    return fmt::format("SELECT {} FROM growth_basis({})", what, device);
+  };
+  std::vector<Sentence> sentences;
+  if (growth.verdict == Growth::Verdict::kTooFewPoints) {
+    if (context.summary.device->totals.steps() == 0) return sentences;
+    sentences.push_back({{plain("The recording is too short to tell what grows.")}, {}, {}});
+    return sentences;
+  }
+  if (growth.verdict == Growth::Verdict::kTooLittleTurnover) {
+    sentences.push_back(
+        {{plain("What grows cannot be told: no steps are marked, and memory was turned over "),
+          strong(fmt::format("{:.1f}", growth.turnover)),
+          plain(" times; it takes 5, because within one step everything grows.")},
+         {},
+         basis("turnover, 5 AS it_takes")});
+    return sentences;
+  }
+  size_t shown = std::min<size_t>(3, names.size());
+  for (size_t i = 0; i < shown; ++i) {
+    sentences.push_back(sentenceOf(context, growth.stacks[i], names[i]));
+  }
+  if (!growth.stacks.empty()) return sentences;
+  bool by_events = growth.points.basis == SamplePoints::Basis::kEvents;
+  std::string over =
+      by_events
+          ? fmt::format("{} slices of equal numbers of events", withCommas(growth.points.size()))
+          : fmt::format("{} × {}", withCommas(growth.points.program_steps), growth.points.name);
+  sentences.push_back({{plain("No stack holds more and more, over "), strong(over), plain(".")},
+                       {},
+                       basis(by_events ? "points" : "program_steps, name")});
+  return sentences;
+}
+
+json rowJson(const SectionContext& context, const GrowingStack& stack) {
+  json sparkline = json::array();
+  for (uint64_t bytes : stack.outstanding_bytes) sparkline.push_back(bytes);
+  return {{"stack_id", idJson(stack.stack)},
+          {"label", clean(context.analysed.labels.label(stack.stack))},
+          {"per_step_bytes", std::llround(stack.bytes_per_step)},
+          {"least_per_step_bytes", std::llround(stack.low)},
+          {"most_per_step_bytes", std::llround(stack.high)},
+          {"grown_bytes", stack.grown_bytes},
+          {"retained_bytes", stack.retained_bytes},
+          {"blocks", stack.retained_blocks},
+          {"since_step", stack.since_step},
+          {"p", stack.p},
+          {"rises", stack.rises},
+          {"kind", name(stack.kind)},
+          {"example_allocation_id", stack.example_row},
+          {"outstanding_bytes", sparkline}};
+}
+
+Section growthSection(const SectionContext& context) {
+  const Growth& growth = context.summary.growth;
+  int device = context.summary.device->device.ordinal;
+  Section section{.key = "growth", .title = "Growth", .json = {}};
+  std::vector<HolderName> names =
+      namesOf(context.analysed, growth.stacks, std::max(context.rows, size_t{3}));
+  section.sentences = sentencesOf(context, names);
+  std::string rows_sql = fmt::format("SELECT * FROM growth({})", device);
+  if (growth.stacks.size() > section.sentences.size()) {
+    Grid grid{.heads = {"per step", "retained", "blocks", "since step", "stack"},
+              .more = growth.stacks.size() - std::min(context.rows, names.size()),
+              .sql = rows_sql,
+              .link = growthLink("growing")};
+    for (size_t i = 0; i < std::min(context.rows, names.size()); ++i) {
+      const GrowingStack& stack = growth.stacks[i];
+      grid.rows.push_back({humanBytes(whole(stack.bytes_per_step)),
+                           humanBytes(stack.retained_bytes), withCommas(stack.retained_blocks),
+                           withCommas(stack.since_step), nameOf(names[i])});
+    }
+    section.grid = std::move(grid);
+  }
+  json rows = json::array();
+  for (const GrowingStack& stack : growth.stacks) rows.push_back(rowJson(context, stack));
+  bool by_events = growth.points.basis == SamplePoints::Basis::kEvents;
+  section.json = {{"basis", by_events ? "events" : "steps"},
+                  {"name", by_events ? json() : json(clean(growth.points.name))},
+                  {"program_steps", growth.points.program_steps},
+                  {"points", growth.points.size()},
+                  {"verdict", name(growth.verdict)},
+                  {"turnover", growth.turnover},
+                  {"growing", growth.growing},
+                  {"sql", fmt::format("SELECT * FROM growth_basis({})", device)},
+                  {"point_steps", growth.points.steps},
+                  {"rows", rows},
+                  {"rows_sql", rows_sql}};
+  return section;
+}
+
+Section neverFreedSection(const SectionContext& context) {
+  int device = context.summary.device->device.ordinal;
+  analysis::Outstanding found = analysis::neverFreed(context.analysed, *context.summary.device);
+  Section section{.key = "never_freed", .title = "Never freed", .json = {}};
+  std::string sums_sql = fmt::format(
+      "SELECT ifnull(sum(bytes), 0) AS bytes, ifnull(sum(blocks), 0) AS blocks, "
+      "ifnull(sum(older_bytes), 0) AS older_bytes, count(*) AS stacks FROM never_freed({})",
+      device);
+  std::string rows_sql = fmt::format("SELECT * FROM never_freed({})", device);
+  std::vector<HolderName> names =
+      namesOf(context.analysed, found.stacks, std::max(context.rows, kMostJsonRows));
+  if (found.blocks > 0) {
+    Sentence sentence{{strong(humanBytes(found.bytes)),
+                       plain(fmt::format(" in {} were not freed when the recording ended",
+                                         base::counted(found.blocks, "block")))},
+                      growthLink("never_freed"),
+                      fmt::format("SELECT sum(bytes), sum(blocks), sum(older_bytes) FROM "
+                                  "never_freed({})",
+                                  device)};
+    if (found.older_bytes > 0) {
+      sentence.parts.insert(sentence.parts.end(),
+                            {plain(", "), strong(humanBytes(found.older_bytes)),
+                             plain(" of them older than the recording")});
+    }
+    sentence.parts.push_back(plain(". That is no fault by itself: weights are among them."));
+    section.sentences.push_back(std::move(sentence));
+    Grid grid{.heads = {"bytes", "blocks", "older", "from step", "to step", "stack"},
+              .more = found.stacks.size() - std::min(context.rows, found.stacks.size()),
+              .sql = rows_sql,
+              .link = growthLink("never_freed")};
+    auto stepText = [](analysis::Step step) {
+      return step == model::kNoStep ? std::string("–") : withCommas(step);
+    };
+    for (size_t i = 0; i < std::min(context.rows, names.size()); ++i) {
+      const analysis::OutstandingStack& stack = found.stacks[i];
+      grid.rows.push_back({humanBytes(stack.bytes), withCommas(stack.blocks),
+                           stack.older_bytes == 0 ? "0" : humanBytes(stack.older_bytes),
+                           stepText(stack.oldest_step), stepText(stack.newest_step),
+                           nameOf(names[i])});
+    }
+    section.grid = std::move(grid);
+  }
+  json rows = json::array();
+  for (size_t i = 0; i < std::min(kMostJsonRows, found.stacks.size()); ++i) {
+    const analysis::OutstandingStack& stack = found.stacks[i];
+    auto stepJson = [](analysis::Step step) {
+      return step == model::kNoStep ? json() : json(step);
+    };
+    json row = {{"stack_id", idJson(stack.stack)},
+                {"label", clean(context.analysed.labels.label(stack.stack))},
+                {"bytes", stack.bytes},
+                {"blocks", stack.blocks},
+                {"older_bytes", stack.older_bytes},
+                {"oldest_step", stepJson(stack.oldest_step)},
+                {"newest_step", stepJson(stack.newest_step)},
+                {"largest_allocation_id", stack.largest_row}};
+    for (size_t q = 0; q < 4; ++q) {
+      row[fmt::format("quarter{}_bytes", q + 1)] = stack.by_quarter_bytes[q];
+    }
+    rows.push_back(std::move(row));
+  }
+  section.json = {{"bytes", found.bytes},
+                  {"blocks", found.blocks},
+                  {"older_bytes", found.older_bytes},
+                  {"stacks", found.stacks.size()},
+                  {"sql", sums_sql},
+                  {"rows", rows},
+                  {"rows_sql", rows_sql + fmt::format(" LIMIT {}", kMostJsonRows)}};
+  return section;
+}
+
+}  // namespace
+
+std::vector<Section> growthSections(const SectionContext& context) {
+  std::vector<Section> sections;
+  sections.push_back(growthSection(context));
+  sections.push_back(neverFreedSection(context));
+  return sections;
+}
+
+}  // namespace tidegauge::exporting

@@ -1,0 +1,217 @@
+// oom_verdicts, pins, advice: why memory ran out, what keeps free memory, what to try.
+#include "analysis/advice.h"
+#include "analysis/oom_verdict.h"
+#include "analysis/summary.h"
+#include "query/answer_tables.h"
+
+namespace tidegauge::query {
+namespace {
+
+using analysis::DeviceAnalysis;
+using analysis::OomReport;
+using analysis::OomVerdict;
+using Kind = ColumnKind;
+
+int64_t keyOf(std::optional<uint64_t> bytes) { return bytes ? keyOfBytes(*bytes) : kNull; }
+
+struct VerdictOf {
+  int32_t device;
+  std::shared_ptr<const OomVerdict> verdict;
+  std::optional<analysis::VerdictRow> row;  // none: the file does not say enough
+};
+
+TableFunction verdictsFunction(const AnalysedTrace& trace) {
+  using V = VerdictOf;
+  std::vector<AnswerColumn<V>> columns = {
+      {Kind::kInteger, "device", "ordinal", [](const V& v) { return int64_t{v.device}; }},
+      {Kind::kStep, "step", "of the out-of-memory event",
+       [](const V& v) { return keyOfStep(v.verdict->step); }},
+      {Kind::kText, "verdict",
+       "fragmentation, other_pool, capacity, internal_waste, others, cap or flaw; NULL: unknown",
+       [](const V& v) { return v.row ? 0 : kNull; },
+       [](const V& v) { return std::string(analysis::name(v.row->verdict)); }}};
+  auto bytes = [&](const char* name, const char* doc, auto key) {
+    columns.push_back({Kind::kBytes, name, doc, key});
+  };
+  bytes("bytes", "what that reason held back",
+        [](const V& v) { return v.row ? keyOfBytes(v.row->bytes) : kNull; });
+  columns.push_back({Kind::kInteger, "certain", "0: uncertain_bytes could turn it",
+                     [](const V& v) { return v.row ? int64_t{v.row->certain} : kNull; }});
+  bytes("request_bytes", "asked for, rounded",
+        [](const V& v) { return keyOf(v.verdict->request_bytes); });
+  bytes("wanted_bytes", "of the driver: a segment, or pages",
+        [](const V& v) { return keyOf(v.verdict->wanted_bytes); });
+  bytes("missing_bytes", "wanted less driver; NULL: it had enough, or one is unknown",
+        [](const V& v) { return keyOf(v.verdict->missingBytes()); });
+  bytes("lacking_bytes", "what a perfect heap would still lack",
+        [](const V& v) { return keyOfBytes(v.verdict->lackingBytes()); });
+  bytes("live_bytes", "blocks inside segments",
+        [](const V& v) { return keyOfBytes(v.verdict->live_bytes); });
+  bytes("free_bytes", "inside segments",
+        [](const V& v) { return keyOfBytes(v.verdict->free_bytes); });
+  bytes("driver_bytes", "what the driver said was free",
+        [](const V& v) { return keyOf(v.verdict->driver_bytes); });
+  bytes("other_bytes", "of the device, outside this allocator; NULL: its size is not known",
+        [](const V& v) { return keyOf(v.verdict->otherBytes()); });
+  bytes("reserved_bytes", "live + free",
+        [](const V& v) { return keyOfBytes(v.verdict->reserved_bytes); });
+  bytes("ceiling_bytes", "reserved + driver",
+        [](const V& v) { return keyOf(v.verdict->ceilingBytes()); });
+  bytes("total_bytes", "of the device", [](const V& v) { return keyOf(v.verdict->total_bytes); });
+  bytes("difference_bytes", "reserved less (live + free): 0, or the file contradicts itself",
+        [](const V& v) { return v.verdict->differenceBytes(); });
+  columns.push_back({Kind::kInteger, "holes", "free parts",
+                     [](const V& v) { return keyOfBytes(v.verdict->free.count); }});
+  bytes("largest_hole_bytes", "",
+        [](const V& v) { return keyOfBytes(v.verdict->free.largest_bytes); });
+  bytes("rounding_bytes", "of the live bytes, beyond their requests in whole 512 B",
+        [](const V& v) { return keyOfBytes(v.verdict->rounding_bytes); });
+  bytes("uncertain_bytes", "by which live_bytes may be higher",
+        [](const V& v) { return keyOfBytes(v.verdict->uncertain_bytes); });
+  bytes("cap_least_bytes", "a limit of the process is at least that", [](const V& v) {
+    return v.verdict->cap ? keyOfBytes(v.verdict->cap->least_bytes) : kNull;
+  });
+  bytes("cap_below_bytes", "… and below that", [](const V& v) {
+    return v.verdict->cap ? keyOfBytes(v.verdict->cap->below_bytes) : kNull;
+  });
+  bytes("pinned_bytes", "free, but kept by live blocks",
+        [](const V& v) { return keyOfBytes(v.verdict->pinned.pinned_bytes); });
+  bytes("releasable_bytes", "free, in whole segments or pages",
+        [](const V& v) { return keyOfBytes(v.verdict->pinned.releasable_bytes); });
+  bytes("shared_bytes", "of the pinned ones, kept by several stacks",
+        [](const V& v) { return keyOfBytes(v.verdict->pinned.shared_bytes); });
+  bytes("by_nobody_bytes", "of the pinned ones, in pages without a live block",
+        [](const V& v) { return keyOfBytes(v.verdict->pinned.by_nobody_bytes); });
+  return deviceAnswer<V>(
+      trace, "oom_verdicts",
+      "table: why memory ran out, a row per reason, of the 100 worst events; see docs/oom.md",
+      columns, [](const AnalysedTrace& t, const DeviceAnalysis& d) {
+        std::vector<OomReport> ooms = analysis::oomsOf(t, d, analysis::kMostOomLayouts);
+        analysis::VerdictOptions options{.seen_ceiling_bytes = analysis::largestCeiling(ooms)};
+        std::vector<V> rows;
+        for (const OomReport& oom : ooms) {
+          if (!oom.free) continue;
+          auto verdict =
+              std::make_shared<const OomVerdict>(analysis::verdictOf(t, d, oom, options));
+          for (const analysis::VerdictRow& row : verdict->rows) {
+            rows.push_back({d.device.ordinal, verdict, row});
+          }
+          if (verdict->rows.empty()) rows.push_back({d.device.ordinal, verdict, std::nullopt});
+        }
+        return rows;
+      });
+}
+
+struct PinsOf {
+  const AnalysedTrace* trace;
+  analysis::StackPins pins;
+};
+
+TableFunction pinsFunction(const AnalysedTrace& trace) {
+  using P = PinsOf;
+  std::vector<AnswerColumn<P>> columns = {
+      {Kind::kInteger, "stack_id", "→ stacks.id; NULL: none was recorded",
+       [](const P& p) { return query::keyOf(p.pins.stack); }},
+      {Kind::kText,
+       "label",
+       "of that stack",
+       {},
+       [](const P& p) { return p.trace->labels.label(p.pins.stack); }},
+      {Kind::kBytes, "pins_bytes",
+       "free bytes that its blocks keep; not to be added up over stacks",
+       [](const P& p) { return keyOfBytes(p.pins.pinsBytes()); }},
+      {Kind::kBytes, "alone_bytes", "of these, kept by no other stack",
+       [](const P& p) { return keyOfBytes(p.pins.alone_bytes); }},
+      {Kind::kBytes, "shared_bytes", "of these, kept by others as well",
+       [](const P& p) { return keyOfBytes(p.pins.shared_bytes); }},
+      {Kind::kInteger, "blocks", "that keep something",
+       [](const P& p) { return keyOfBytes(p.pins.blocks); }},
+      {Kind::kBytes, "block_bytes", "of these blocks",
+       [](const P& p) { return keyOfBytes(p.pins.block_bytes); }},
+      {Kind::kBytes, "smallest_bytes", "of one",
+       [](const P& p) { return keyOfBytes(p.pins.smallest_bytes); }},
+      {Kind::kBytes, "largest_bytes", "of one",
+       [](const P& p) { return keyOfBytes(p.pins.largest_bytes); }},
+      {Kind::kInteger, "segments", "that hold them",
+       [](const P& p) { return keyOfBytes(p.pins.segments); }},
+      {Kind::kInteger, "oldest_allocation_id", "→ allocations.id",
+       [](const P& p) { return int64_t{p.pins.oldest_row}; }}};
+  return placeAnswer<P>(
+      trace, "pins", "table: whose blocks keep free memory from going back to the driver",
+      {"device", "step"}, columns,
+      [&trace](const DeviceAnalysis& device,
+               const std::vector<int64_t>& arguments) -> base::Result<std::vector<P>> {
+        TG_ASSIGN_OR_RETURN(model::Step step, stepOf(arguments[1]));
+        analysis::SegmentedLayout layout(
+            analysis::blocksAt(trace.trace, device.device, device.live, step));
+        std::vector<P> rows;
+        for (const auto& pins : analysis::pinnedBy(trace.trace, layout).stacks) {
+          rows.push_back({&trace, pins});
+        }
+        return rows;
+      });
+}
+
+struct AdviceOf {
+  int32_t device;
+  size_t place;  // from 1
+  analysis::Advice advice;
+  analysis::Evidence evidence;
+};
+
+std::vector<AdviceOf> adviceOf(const AnalysedTrace& trace, const DeviceAnalysis& device) {
+  analysis::DeviceSummary summary = analysis::summarise(trace, device);
+  std::vector<analysis::Advice> all;
+  if (summary.ooms.empty()) {
+    all = analysis::adviceOn(trace, device);
+  } else {
+    analysis::VerdictOptions options{.seen_ceiling_bytes = summary.ceiling_bytes.value_or(0)};
+    all = analysis::adviceOn(
+        trace, device,
+        analysis::verdictOf(trace, device, summary.ooms[summary.worst_oom], options));
+  }
+  std::vector<AdviceOf> rows;
+  for (size_t i = 0; i < all.size(); ++i) {
+    for (const analysis::Evidence& evidence : all[i].evidence) {
+      rows.push_back({device.device.ordinal, i + 1, all[i], evidence});
+    }
+  }
+  return rows;
+}
+
+TableFunction adviceFunction(const AnalysedTrace& trace) {
+  using A = AdviceOf;
+  std::vector<AnswerColumn<A>> columns = {
+      {Kind::kInteger, "device", "ordinal", [](const A& a) { return int64_t{a.device}; }},
+      {Kind::kInteger, "place", "1 = first to try", [](const A& a) { return keyOfBytes(a.place); }},
+      {Kind::kText,
+       "kind",
+       "what to try",
+       {},
+       [](const A& a) { return std::string(analysis::name(a.advice.kind)); }},
+      {Kind::kText, "setting", "as PYTORCH_CUDA_ALLOC_CONF takes it; NULL: none",
+       [](const A& a) { return a.advice.setting.empty() ? kNull : 0; },
+       [](const A& a) { return a.advice.setting; }},
+      {Kind::kStep, "step", "where; NULL: nowhere in particular",
+       [](const A& a) { return a.advice.step ? keyOfStep(*a.advice.step) : kNull; }},
+      {Kind::kText,
+       "name",
+       "of a number that it rests on",
+       {},
+       [](const A& a) { return a.evidence.name; }},
+      {Kind::kInteger, "value", "of that number",
+       [](const A& a) { return keyOfBytes(a.evidence.value); }},
+      {Kind::kText, "source", "where it comes from", {}, [](const A& a) {
+         return a.evidence.source;
+       }}};
+  return deviceAnswer<A>(trace, "advice", "table: what to try, a row per number it rests on",
+                         columns, adviceOf);
+}
+
+}  // namespace
+
+std::vector<TableFunction> verdictFunctions(const AnalysedTrace& trace) {
+  return {verdictsFunction(trace), pinsFunction(trace), adviceFunction(trace)};
+}
+
+}  // namespace tidegauge::query

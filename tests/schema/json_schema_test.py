@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""What the commands print with --json against docs/schema/COMMAND.schema.json (draft 2020-12).
+
+Inputs: every golden case that prints JSON, the examples, generated files, and the shared real files if
+they are there. A command with a schema is asked for all of them; a schema that is never used fails.
+
+    TIDEGAUGE_BINARY=build/dev/tidegauge python3 tests/schema/json_schema_test.py
+"""
+import json
+import os
+import pathlib
+import shlex
+import subprocess
+import sys
+import tempfile
+import unittest
+
+try:
+    import jsonschema
+except ImportError:
+    print("skipped: no jsonschema; apt-get install python3-jsonschema, or pip install jsonschema")
+    sys.exit(77)
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SHARED = pathlib.Path(os.environ.get("TIDEGAUGE_SHARED", ROOT.parent / "shared")) / "data"
+BINARY = pathlib.Path(os.environ.get("TIDEGAUGE_BINARY", "build/dev/tidegauge")).resolve()
+sys.path.insert(0, str(ROOT / "tests" / "golden"))
+import run as golden  # noqa: E402
+
+GENERATED = (["--workload", "train", "--leak", "1MiB", "--events", "4000", "--annotations"],
+             ["--oom", "2", "--events", "2000", "--annotations", "--capacity", "2GiB"],
+             ["--shape", "midrun", "--events", "2000", "--devices", "2"],
+             ["--stacks", "0", "--events", "500"])
+# How many files a command takes, and what it needs besides.
+COMMANDS = {"report": 1, "frag": 1, "diff": 2}
+
+
+def schema_of(command):
+    """The validator of a command, or None if it has no schema."""
+    path = ROOT / "docs" / "schema" / f"{command}.schema.json"
+    if not path.exists():
+        return None
+    schema = json.loads(path.read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
+
+
+def printed(arguments, **options):
+    done = subprocess.run([BINARY, *map(str, arguments)], capture_output=True, text=True, timeout=300,
+                          check=False, **options)
+    return json.loads(done.stdout) if done.returncode in (0, 1) and done.stdout else None
+
+
+class Schemas(unittest.TestCase):
+    def check(self, command, answer, what):
+        errors = sorted(schema_of(command).iter_errors(answer), key=lambda e: str(e.absolute_path))
+        lines = [f"{'/'.join(map(str, error.absolute_path))}: {error.message[:200]}"
+                 for error in errors[:5]]
+        self.assertEqual(lines, [], what)
+
+    def files(self, folder):
+        yield from sorted((ROOT / "examples").glob("*.zst"))
+        for number, options in enumerate(GENERATED):
+            path = folder / f"generated{number}.pickle"
+            subprocess.run([sys.executable, ROOT / "tools" / "make_snapshot", "-o", path, *options],
+                           check=True)
+            yield path
+        if SHARED.is_dir():
+            yield from sorted((SHARED / "snapshots").glob("*.zst"))
+            yield from sorted((SHARED / "oracle" / "extra").glob("*.zst"))
+            yield from sorted((SHARED / "oracle").glob("*__tight.pickle.zst"))
+
+    def test_every_command_with_a_schema_on_every_file(self):
+        with tempfile.TemporaryDirectory() as name:
+            paths = list(self.files(pathlib.Path(name)))
+            for command, takes in COMMANDS.items():
+                if schema_of(command) is None:
+                    continue
+                checked = 0
+                for path in paths:
+                    answer = printed([command, "--json", *[path] * takes])
+                    if answer is None:
+                        continue  # nothing to say of such a file: an error, in words
+                    with self.subTest(command=command, file=path.name):
+                        self.check(command, answer, path.name)
+                    checked += 1
+                self.assertGreater(checked, len(paths) // 2, command)
+
+    def test_golden_cases(self):
+        checked = 0
+        with tempfile.TemporaryDirectory() as folder:
+            for file in sorted((ROOT / "tests" / "golden").glob("*.golden")):
+                for case in golden.parse(file.read_text(encoding="utf-8"), file):
+                    words = shlex.split(golden.value(case, "RUN"))
+                    if len(words) < 2 or "--json" not in words or schema_of(words[1]) is None:
+                        continue
+                    with self.subTest(golden.value(case, "NAME")):
+                        try:
+                            _, out, _ = golden.run(case, BINARY, pathlib.Path(folder).resolve())
+                        except golden.Skip:
+                            continue
+                        if out:
+                            self.check(words[1], json.loads(out), golden.value(case, "NAME"))
+                            checked += 1
+        self.assertGreater(checked, 0)
+
+    def test_parts_of_a_recording_and_several_files(self):
+        path = ROOT / "examples" / "generated.pickle.zst"
+        self.check("report", printed(["report", "--json", path, "--from", 10, "--to", 200]), "a range")
+        self.check("report", printed(["report", "--json", path, path]), "two files")
+        self.check("report", printed(["report", "--json", path, "--capacity", "80GiB"]), "a capacity")
+
+    def test_what_is_wrong_is_refused(self):
+        answer = printed(["report", "--json", ROOT / "examples" / "generated.pickle.zst"])
+        for spoil in (lambda a: a.pop("devices"), lambda a: a.update(more=1),
+                      lambda a: a["devices"][0].update(events=-1),
+                      lambda a: a["devices"][0]["growth"].update(verdict="maybe")):
+            copy = json.loads(json.dumps(answer))
+            spoil(copy)
+            self.assertFalse(schema_of("report").is_valid(copy))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,73 @@
+// What grows, stays and churns, as people look for it: see harness.mjs for what it needs.
+import assert from "node:assert/strict";
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { axeComplaints, example, generate, opened, use, waitForParam, whyNot } from "./harness.mjs";
+
+const skip = whyNot();
+const ask = (page, path) => page.evaluate(async (url) => (await fetch(url)).json(), path);
+
+function leaking() {
+  const path = join(mkdtempSync(join(tmpdir(), "growth-")), "leak.pickle");
+  generate(path, "--workload", "train", "--leak", "1MiB", "--events", "6000", "--annotations");
+  return path;
+}
+
+describe("growth", { skip, timeout: 600_000 }, () => {
+  const here = opened(() => [leaking(), example("annotated.pickle.zst")]);
+  const { at } = here;
+
+  it("names the leak, its size and since when, with the query that says so", () =>
+    use(here.browser, at("#growth"), async (page) => {
+      await page.waitForSelector(".growthlist tbody tr");
+      const { growth } = await ask(page, "api/growth?file=0&device=0");
+      assert.equal(growth.rows.length, 1);
+      assert.equal(growth.rows[0].per_step_bytes, 1 << 20);
+      assert.equal(await page.locator(".growthlist tbody tr").count(), 1);
+      assert.match(await page.locator(".growthlist tbody tr").innerText(), /1\.0\s*MiB/);
+      assert.match(await page.locator(".told").innerText(), /held 1\.0 MiB more after each ProfilerStep/);
+      assert.equal(await page.locator(".growthlist svg.spark path").count(), 1);
+      assert.deepEqual(await axeComplaints(page), []);
+      await page.locator(".told a").first().click();
+      await page.waitForFunction(() => location.hash.startsWith("#sql"));
+    }));
+
+  it("a row selects its block, and leads to the pictures", () =>
+    use(here.browser, at("#growth"), async (page) => {
+      await page.locator(".growthlist .rowbtn").first().click();
+      const { growth } = await ask(page, "api/growth?file=0&device=0");
+      const chosen = growth.rows[0].example_allocation_id;
+      assert.equal(Number(await waitForParam(page, "sel", Boolean)), chosen);
+      await page.waitForSelector(".side h3");
+      await page.getByRole("link", { name: "Flame", exact: true }).last().click();
+      await page.waitForFunction(() => location.hash.startsWith("#flame"));
+      assert.match(page.url(), /flame=growth/);
+      assert.match(page.url(), /span=/);
+    }));
+
+  it("turns through its lists by key, each readable by anybody", () =>
+    use(here.browser, at("#growth"), async (page) => {
+      await page.waitForSelector(".growthlist tbody tr");
+      for (const name of ["Never freed", "Churn", "Growing"]) {
+        await page.keyboard.press("m");
+        await page.waitForSelector(`.viewhead button[aria-pressed=true]:text-is("${name}")`);
+        await page.waitForSelector(".growthlist tbody tr");
+        assert.deepEqual(await axeComplaints(page), []);
+      }
+    }));
+
+  it("says what it cannot tell of a short recording", () =>
+    use(here.browser, at("#growth?file=1"), async (page) => {
+      await page.waitForSelector(".told");
+      const { growth } = await ask(page, "api/growth?file=1");
+      assert.notEqual(growth.verdict, "told");
+      assert.match(await page.locator(".told").innerText(), /cannot be told|too short to tell/);
+    }));
+
+  it("has its sentence in the overview", () =>
+    use(here.browser, at("#overview"), async (page) => {
+      await page.waitForSelector("text=more after each ProfilerStep");
+    }));
+});

@@ -1,0 +1,234 @@
+// What holds more and more, what was never freed, and what is freed at once: by stack, with a spark
+// line each. A row selects the allocation that stands for it; its stack is in the inspector.
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import type { Told } from "../../api/growth";
+import { growth } from "../../state/growth";
+import { onKey } from "../../state/keys";
+import { GROWTH_LISTS, type GrowthList } from "../../state/page_state";
+import { device, go, page } from "../../state/store";
+import { formatHash } from "../../state/url";
+import { ErrorNotice, Notice, RECORD_CODE } from "../../ui/notice";
+import { FrameLabel } from "../../ui/text";
+import { visible } from "../../ui/visible";
+import { actionsOf, type Row, type Shown, shownOf, sparkPath } from "./rows";
+
+const NAMES: Record<GrowthList, string> = {
+  growing: "Growing",
+  never_freed: "Never freed",
+  churn: "Churn",
+};
+const WIDTH = 92;
+const HEIGHT = 18;
+
+function Head() {
+  const list = page.value.growth;
+  return (
+    <header class="viewhead">
+      <h1>Growth</h1>
+      <span class="sub cut">{device.value?.label ?? ""}</span>
+      <div class="seg" role="group" aria-label="List">
+        {GROWTH_LISTS.map((name) => (
+          <button
+            type="button"
+            key={name}
+            aria-pressed={name === list}
+            title="Next list  m"
+            onClick={() => go({ growth: name })}
+          >
+            {NAMES[name]}
+          </button>
+        ))}
+      </div>
+    </header>
+  );
+}
+
+/** What the report says, each with the query that gives its numbers. */
+function Sentences({ told }: { told: readonly Told[] }) {
+  return (
+    <ul class="told">
+      {told.map(({ text, sql }) => (
+        <li key={text}>
+          <span>{visible(text)}</span>
+          {sql !== null && (
+            <a
+              href={formatHash({ ...page.value, view: "sql", sql })}
+              title="The query that gives these numbers"
+            >
+              SQL
+            </a>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Spark({ row }: { row: Row }) {
+  return (
+    <svg class="spark" width={WIDTH} height={HEIGHT} role="img" aria-label={row.sparkText}>
+      <title>{row.sparkText}</title>
+      <path d={sparkPath(row.spark, WIDTH, HEIGHT - 2)} transform="translate(0 1)" />
+    </svg>
+  );
+}
+
+interface TableProps {
+  shown: Shown;
+  chosen: string | null;
+  choose: (row: Row) => void;
+}
+
+function Table({ shown, chosen, choose }: TableProps) {
+  return (
+    <div class="growthlist" tabIndex={0} role="region" aria-label="By stack">
+      <table class="table">
+        <thead>
+          <tr>
+            <th>Stack</th>
+            <th class="fit">{shown.spark}</th>
+            {shown.heads.map((head) => (
+              <th key={head.text} class={`r fit${head.hide ? " hide-s" : ""}`} title={head.title}>
+                {head.text}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {shown.rows.map((row) => (
+            <tr
+              key={row.key}
+              class="picks"
+              aria-selected={row.key === chosen}
+              onClick={() => choose(row)}
+            >
+              <td class="wide">
+                <span class="swrow">
+                  <i class={`sw cat${row.slot}`} />
+                  <button type="button" class="rowbtn cut" aria-pressed={row.key === chosen}>
+                    <FrameLabel label={row.label} caller={row.caller} />
+                  </button>
+                </span>
+              </td>
+              <td>
+                <Spark row={row} />
+              </td>
+              {row.cells.map((cell, at) => (
+                <td
+                  key={shown.heads[at]?.text ?? at}
+                  class={`r num${shown.heads[at]?.hide ? " hide-s" : ""}`}
+                  title={cell.exact === "" ? undefined : cell.exact}
+                >
+                  {cell.text}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Nothing({ list }: { list: GrowthList }) {
+  const events = device.value?.events ?? 0;
+  if (events === 0) {
+    return (
+      <Notice icon="growth" title="There are no events" code={RECORD_CODE}>
+        <p>What grows and what is freed soon needs a history. It is recorded by</p>
+      </Notice>
+    );
+  }
+  const titles: Record<GrowthList, string> = {
+    growing: "No stack holds more and more",
+    never_freed: "Everything was freed",
+    churn: "Nothing was freed soon after it was allocated",
+  };
+  return (
+    <Notice icon="growth" title={titles[list]}>
+      <p>Weights that stay and memory that the allocator keeps for later are not growth.</p>
+    </Notice>
+  );
+}
+
+export function GrowthView() {
+  const chosen = useSignal<string | null>(null);
+  const list = page.value.growth;
+  useEffect(
+    () =>
+      onKey((event) => {
+        if (event.key !== "m" && event.key !== "M") return false;
+        const by = event.key === "m" ? 1 : GROWTH_LISTS.length - 1;
+        const at = GROWTH_LISTS.indexOf(page.peek().growth) + by;
+        go({ growth: GROWTH_LISTS[at % GROWTH_LISTS.length] ?? "growing" });
+        return true;
+      }),
+    [],
+  );
+  useEffect(() => {
+    chosen.value = null;
+  }, [list, chosen]);
+  const { data, error } = growth.value;
+  const shown = data ? shownOf(data, list) : null;
+  const row = shown?.rows.find((one) => one.key === chosen.value) ?? null;
+  const told = data ? [...data[list === "growing" ? "growth" : list].sentences] : [];
+  if (data && list === "growing") told.push(...data.wall.sentences);
+  return (
+    <section class="view on" aria-label="Growth">
+      <Head />
+      {error && (
+        <div class="pad14">
+          <ErrorNotice
+            error={error}
+            retry={() => go({ growth: "growing" })}
+            retryLabel="Try again"
+          />
+        </div>
+      )}
+      {shown && told.length > 0 && <Sentences told={told} />}
+      {shown && shown.rows.length > 0 && (
+        <>
+          <div class="strip">
+            {row ? (
+              actionsOf(row, list, (device.value?.events ?? 1) - 1).map((action) => (
+                <a
+                  class="btn"
+                  key={action.name}
+                  href={formatHash({ ...page.value, ...action.patch })}
+                  title={action.title}
+                >
+                  {action.name}
+                </a>
+              ))
+            ) : (
+              <span class="faint cut">Choose a row to see its stack and where it is</span>
+            )}
+          </div>
+          <Table
+            shown={shown}
+            chosen={chosen.value}
+            choose={(of) => {
+              chosen.value = of.key;
+              go({ sel: of.example });
+            }}
+          />
+        </>
+      )}
+      {shown && shown.rows.length === 0 && (
+        <div class="body">
+          <div class="center">
+            <Nothing list={list} />
+          </div>
+        </div>
+      )}
+      {!data && !error && (
+        <div class="body">
+          <div class="center">
+            <div class="progress" role="progressbar" aria-label="Looking for what grows" />
+          </div>
+        </div>
+      )}
+    </section>
+  );
+}

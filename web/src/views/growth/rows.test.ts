@@ -1,0 +1,103 @@
+import { describe, expect, it } from "vitest";
+import type { GrowthAnswer } from "../../api/growth";
+import { actionsOf, shownOf, sparkPath } from "./rows";
+
+const stack = { stack_id: 7, label: "app.py:1 step", caller: "", slot: 2 };
+const answer: GrowthAnswer = {
+  growth: {
+    basis: "steps",
+    name: "step",
+    program_steps: 20,
+    points: 20,
+    growing: 1,
+    verdict: "told",
+    sentences: [],
+    rows_sql: "",
+    rows: [
+      {
+        ...stack,
+        per_step_bytes: 1 << 20,
+        least_per_step_bytes: 1 << 20,
+        most_per_step_bytes: 1 << 20,
+        grown_bytes: 16 << 20,
+        retained_bytes: 20 << 20,
+        blocks: 20,
+        since_step: 5,
+        p: 0.001,
+        rises: 1,
+        kind: "accumulates",
+        example_allocation_id: 99,
+        outstanding_bytes: [0, 10, 20],
+      },
+    ],
+  },
+  never_freed: {
+    bytes: 8,
+    blocks: 1,
+    stacks: 1,
+    sentences: [],
+    rows_sql: "",
+    rows: [
+      {
+        ...stack,
+        stack_id: null,
+        bytes: 512,
+        blocks: 1,
+        older_bytes: 512,
+        quarter1_bytes: 0,
+        quarter2_bytes: 0,
+        quarter3_bytes: 0,
+        quarter4_bytes: 0,
+        oldest_step: null,
+        newest_step: null,
+        largest_allocation_id: 3,
+      },
+    ],
+  },
+  churn: { per_step_bytes: 0, stacks: 0, sentences: [], rows_sql: "", rows: [] },
+  wall: { sentences: [] },
+};
+
+describe("growth rows", () => {
+  it("name the unit of the slope", () => {
+    expect(shownOf(answer, "growing").heads[0]?.text).toBe("Per step");
+    const events = { ...answer, growth: { ...answer.growth, basis: "events" as const } };
+    expect(shownOf(events, "growing").heads[0]?.text).toBe("Per 1,000 events");
+  });
+
+  it("have as many cells as heads", () => {
+    for (const list of ["growing", "never_freed", "churn"] as const) {
+      const shown = shownOf(answer, list);
+      for (const row of shown.rows) expect(row.cells.length).toBe(shown.heads.length);
+    }
+  });
+
+  it("lead to the blocks that stayed, also without a stack", () => {
+    const [row] = shownOf(answer, "never_freed").rows;
+    if (!row) throw new Error("no row");
+    const timeline = actionsOf(row, "never_freed", 100)[0];
+    expect(timeline?.patch.sql).toContain("stack_id IS NULL AND free_requested_step IS NULL");
+    expect(timeline?.patch.sel).toBe(3);
+    expect(actionsOf(row, "churn", 0).map((action) => action.name)).toEqual(["Timeline", "SQL"]);
+  });
+
+  it("grow since their step in the flame graph", () => {
+    const [row] = shownOf(answer, "growing").rows;
+    if (!row) throw new Error("no row");
+    expect(actionsOf(row, "growing", 100)[1]?.patch).toMatchObject({
+      flame: "growth",
+      span: [5, 100],
+    });
+  });
+});
+
+describe("spark lines", () => {
+  it("start at 0 and fill their box", () => {
+    expect(sparkPath([0, 5, 10], 90, 20)).toBe("M0.0,20.0L45.0,10.0L90.0,0.0");
+  });
+  it("are flat for one value, and for none there is none", () => {
+    expect(sparkPath([4], 90, 20)).toBe("M0.0,0.0L90,0.0");
+    expect(sparkPath([], 90, 20)).toBe("");
+    expect(sparkPath([0, 0], 90, 20)).toBe("M0.0,20.0L90.0,20.0");
+  });
+});

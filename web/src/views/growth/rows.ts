@@ -1,0 +1,171 @@
+// The three lists as rows of one shape: numbers with heads, a spark line, and where to see them.
+import type { ChurnRow, GrowingRow, GrowthAnswer, NeverFreedRow } from "../../api/growth";
+import type { GrowthList, PageState } from "../../state/page_state";
+import { bytesText, integer } from "../../ui/units";
+
+export interface Head {
+  text: string;
+  title: string;
+  /** not on narrow pages */
+  hide?: boolean;
+}
+
+export interface Row {
+  key: string;
+  label: string;
+  caller: string;
+  slot: number;
+  stack: number | null;
+  /** id of the allocation that stands for it */
+  example: number;
+  cells: { text: string; exact: string }[];
+  spark: readonly number[];
+  sparkText: string;
+  since: number | null;
+}
+
+export interface Shown {
+  heads: Head[];
+  spark: string;
+  rows: Row[];
+}
+
+const size = (bytes: number) => ({ text: bytesText(bytes), exact: `${integer(bytes)} B` });
+const count = (number: number) => ({ text: integer(number), exact: "" });
+
+function per(answer: GrowthAnswer): string {
+  return answer.growth.basis === "steps" ? "Per step" : "Per 1,000 events";
+}
+
+function growing(of: GrowingRow): Row {
+  return {
+    key: `${of.stack_id}`,
+    label: of.label,
+    caller: of.caller,
+    slot: of.slot,
+    stack: of.stack_id,
+    example: of.example_allocation_id,
+    cells: [
+      size(of.per_step_bytes),
+      size(of.retained_bytes),
+      count(of.blocks),
+      count(of.since_step),
+    ],
+    spark: of.outstanding_bytes,
+    sparkText: `Outstanding, from ${bytesText(of.outstanding_bytes[0] ?? 0)} to ${bytesText(of.outstanding_bytes.at(-1) ?? 0)}`,
+    since: of.since_step,
+  };
+}
+
+function neverFreed(of: NeverFreedRow): Row {
+  const quarters = [of.quarter1_bytes, of.quarter2_bytes, of.quarter3_bytes, of.quarter4_bytes];
+  return {
+    key: `${of.stack_id}`,
+    label: of.label,
+    caller: of.caller,
+    slot: of.slot,
+    stack: of.stack_id,
+    example: of.largest_allocation_id,
+    cells: [size(of.bytes), count(of.blocks), size(of.older_bytes)],
+    spark: [of.older_bytes, ...quarters],
+    sparkText: `Older ${bytesText(of.older_bytes)}; by quarter ${quarters.map(bytesText).join(", ")}`,
+    since: of.oldest_step,
+  };
+}
+
+function churn(of: ChurnRow): Row {
+  return {
+    key: `${of.stack_id}`,
+    label: of.label,
+    caller: of.caller,
+    slot: of.slot,
+    stack: of.stack_id,
+    example: of.largest_allocation_id,
+    cells: [
+      size(of.within_100_bytes),
+      count(of.blocks_1),
+      count(of.blocks_10),
+      count(of.blocks_100),
+      size(of.peak_bytes),
+    ],
+    spark: of.slice_bytes,
+    sparkText: "Allocated over the recording",
+    since: null,
+  };
+}
+
+export function shownOf(answer: GrowthAnswer, list: GrowthList): Shown {
+  if (list === "growing") {
+    return {
+      heads: [
+        { text: per(answer), title: "Theil–Sen slope of what stays" },
+        { text: "At the end", title: "Outstanding when the recording ended" },
+        { text: "Blocks", title: "Outstanding when the recording ended", hide: true },
+        { text: "Since step", title: "It has risen ever since", hide: true },
+      ],
+      spark: "Outstanding",
+      rows: answer.growth.rows.map(growing),
+    };
+  }
+  if (list === "never_freed") {
+    return {
+      heads: [
+        { text: "Bytes", title: "In blocks" },
+        { text: "Blocks", title: "How many" },
+        { text: "Older", title: "Of these, older than the recording", hide: true },
+      ],
+      spark: "By age",
+      rows: answer.never_freed.rows.map(neverFreed),
+    };
+  }
+  return {
+    heads: [
+      { text: "Freed soon", title: "Bytes freed within 100 later allocations" },
+      { text: "1", title: "Blocks freed within 1 later allocation", hide: true },
+      { text: "10", title: "Blocks freed within 10 later allocations", hide: true },
+      { text: "100", title: "Blocks freed within 100 later allocations" },
+      { text: "At the peak", title: "Of these, live at the active peak" },
+    ],
+    spark: "Allocated",
+    rows: answer.churn.rows.map(churn),
+  };
+}
+
+/** An SVG path through the values, from 0 up, `width` × `height`. */
+export function sparkPath(values: readonly number[], width: number, height: number): string {
+  if (values.length === 0) return "";
+  const most = Math.max(1, ...values);
+  const x = (at: number) => (values.length === 1 ? 0 : (at / (values.length - 1)) * width);
+  const y = (value: number) => height - (value / most) * height;
+  const points = values.map((value, at) => `${x(at).toFixed(1)},${y(value).toFixed(1)}`);
+  if (values.length === 1) points.push(`${width},${y(values[0] ?? 0).toFixed(1)}`);
+  return `M${points.join("L")}`;
+}
+
+export interface Action {
+  name: string;
+  title: string;
+  patch: Partial<PageState>;
+}
+
+/** Where a row can be seen. `last`: the last step of the recording. */
+export function actionsOf(row: Row, list: GrowthList, last: number): Action[] {
+  const which = row.stack === null ? "IS NULL" : `= ${row.stack}`;
+  const left = list === "churn" ? "" : " AND free_requested_step IS NULL";
+  const sql = `SELECT id\nFROM allocations\nWHERE stack_id ${which}${left}`;
+  const actions: Action[] = [
+    {
+      name: "Timeline",
+      title: "Its blocks, marked",
+      patch: { view: "timeline", sel: row.example, sql, mark: "sql", x: null, y: null },
+    },
+  ];
+  if (last > 0) {
+    const from = Math.min(row.since ?? 0, last - 1);
+    const flame = list === "churn" ? "churn" : "growth";
+    const title = list === "churn" ? "What is freed again" : "What else grew since then";
+    actions.push({ name: "Flame", title, patch: { view: "flame", flame, span: [from, last] } });
+  }
+  actions.push({ name: "SQL", title: "Its allocations", patch: { view: "sql", sql } });
+  return actions;
+}
