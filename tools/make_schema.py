@@ -15,9 +15,14 @@ import subprocess
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 TARGET = ROOT / "docs" / "schema" / "report.schema.json"
 SIGNED = re.compile(r"(^|\.)device$|grew_bytes|time_us|per_event_bytes|per_step_bytes|\.p$|rises|share"
-                    r"|turnover|seconds|score|skill|slope")
+                    r"|turnover|seconds|score|skill|slope|difference_bytes")
 WORDS = {  # closed lists
     "holders_at_peak.at": ["peak", "oom"], "holders_at_oom.at": ["peak", "oom"],
+    "ooms[].verdict.rows[].verdict": ["fragmentation", "other_pool", "capacity", "internal_waste",
+                                      "others", "cap", "flaw"],
+    "ooms[].verdict.from.size_class": ["small", "large"],
+    "ooms[].verdict.servable[].size_class": ["small", "large"],
+    "advice[].evidence[].unit": ["bytes", "count", "step"],
     "growth.basis": ["steps", "events"],
     "growth.verdict": ["told", "too_few_points", "too_little_turnover"],
     "growth.rows[].kind": ["accumulates", "replaced"],
@@ -58,8 +63,10 @@ def schema_of(path, types, words, root=False):
     kinds = types.get(path, set())
     if "integer" in kinds and "number" in kinds:
         kinds = kinds - {"integer"}
-    if "number" in kinds:
-        kinds = kinds | {"number"}
+    if "null" in words.get(path, ""):  # no file at hand may lack it
+        kinds = kinds | {"null"}
+    if kinds == {"null"} and path.endswith("_bytes"):  # … or have it
+        kinds = kinds | {"integer"}
     names = sorted(kinds)
     schema = {"type": names[0] if len(names) == 1 else names}
     if path in words:

@@ -163,7 +163,9 @@ Condition randomCondition(Random& random, const Database& database, const std::s
       rest = oneOf<std::string>(random, {"=", "=", "<", "<=", ">", ">=", "IS"}) + " " + value;
   }
   // A plus also takes the column's affinity away; CAST gives it back, so that 5 = '5' stays true.
-  const char* affinity = column.kind == ColumnKind::kText ? "TEXT" : "INTEGER";
+  const char* affinity = column.kind == ColumnKind::kText   ? "TEXT"
+                         : column.kind == ColumnKind::kReal ? "REAL"
+                                                            : "INTEGER";
   return {fmt::format("\"{}\" {}", column.name, rest),
           fmt::format("CAST(\"{}\" AS {}) {}", column.name, affinity, rest)};
 }
