@@ -27,7 +27,7 @@ class Adviser {
         trace_(analysed.trace),
         device_(device),
         settings_(trace_.settings),
-        rules_(settings_) {}
+        rules_(rulesOf(analysed.trace)) {}
 
   std::vector<Advice> onOom(const OomVerdict& v) {
     for (const VerdictRow& row : v.rows) {
@@ -205,7 +205,7 @@ class Adviser {
   }
 
   bool canTryExpandable() const {
-    return !settings_.expandable_segments && has("expandable_segments").value_or(true);
+    return !rules_.expandable && has("expandable_segments").value_or(true);
   }
 
   void onFragmentation(const OomVerdict& v) {

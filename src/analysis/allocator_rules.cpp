@@ -63,6 +63,15 @@ AllocatorRules::AllocatorRules(const model::AllocatorSettings& settings)
       mebibytes(settings.conf, "max_non_split_rounding_mb", least).value_or(large_segment_bytes);
 }
 
+AllocatorRules rulesOf(const model::Trace& trace) {
+  AllocatorRules rules(trace.settings);
+  const std::vector<model::SegmentKind>& kinds = trace.segments.kind;
+  rules.expandable |=
+      !trace.settings.present &&
+      std::find(kinds.begin(), kinds.end(), model::SegmentKind::kExpandable) != kinds.end();
+  return rules;
+}
+
 uint64_t AllocatorRules::roundedBytes(uint64_t request_bytes) const {
   return model::roundedBytes(request_bytes, settings_);
 }

@@ -40,6 +40,9 @@ struct AllocatorRules {
   const model::AllocatorSettings& settings_;
 };
 
+// Of a trace. Where the file tells no settings, its expandable segments do.
+AllocatorRules rulesOf(const model::Trace& trace);
+
 // The value that follows a key in PYTORCH_CUDA_ALLOC_CONF: ("a:1, b:2.5", "b") → 2.5. Absent if the
 // key is, or if no number follows it.
 std::optional<double> confNumber(std::string_view conf, std::string_view key);

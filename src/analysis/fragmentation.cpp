@@ -24,7 +24,7 @@ model::PoolId poolOf(const model::Trace& trace, model::SegmentId segment) {
 
 FragmentationGauge::FragmentationGauge(const model::Trace& trace, const model::Device& device,
                                        const FragmentationOptions& options)
-    : trace_(trace), device_(device), options_(options), rules_(trace.settings) {
+    : trace_(trace), device_(device), options_(options), rules_(rulesOf(trace)) {
   for (uint64_t row = device.segment_begin; row < device.segment_end; ++row) {
     model::SegmentId segment(static_cast<uint32_t>(row));
     in_pool_.push_back(poolOf(trace, segment) == options.pool);

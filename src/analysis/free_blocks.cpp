@@ -127,7 +127,7 @@ const FreeList* FreeBlocks::find(const FreeListKey& key) const {
 }
 
 FreeBlocks freeBlocks(const model::Trace& trace, const SegmentedLayout& layout) {
-  FreeBlocks free{AllocatorRules(trace.settings)};
+  FreeBlocks free{rulesOf(trace)};
   Collector collector(trace, free);
   for (const SegmentContents& contents : layout.segments()) collector.add(contents);
   collector.finish();

@@ -189,7 +189,9 @@ std::string ranksVerdict(const std::vector<DiffSide>& sides, const RankTable& ta
   if (sides.empty()) return "There is no rank.";
   std::vector<std::string> odd;
   uint64_t farthest = 0;
+  size_t farthest_rank = 0;
   for (size_t i = 0; i < table.ranks.size(); ++i) {
+    if (table.ranks[i].distance_bytes > farthest) farthest_rank = i;
     farthest = std::max(farthest, table.ranks[i].distance_bytes);
     if (table.ranks[i].stands_out) odd.push_back(names[i]);
   }
@@ -200,9 +202,10 @@ std::string ranksVerdict(const std::vector<DiffSide>& sides, const RankTable& ta
   if (odd.empty()) {
     std::string why = sides.size() < 3 ? "Two have no odd one." : "None stands out:";
     return fmt::format(
-        "{} {} live in the middle; the farthest is unlike it by {} in all, over all "
+        "{} {} live in the middle; farthest from it is {} with {}, unlike it by {} over all "
         "stacks.",
-        why, median, humanBytes(farthest));
+        why, median, names[farthest_rank], humanBytes(sides[farthest_rank].totals.active_bytes),
+        humanBytes(farthest));
   }
   constexpr size_t kMostNamed = 4;
   size_t more = odd.size() > kMostNamed ? odd.size() - kMostNamed : 0;

@@ -7,7 +7,8 @@ namespace tidegauge::exporting {
 using nlohmann::json;
 
 std::vector<Section> sectionsOf(const SectionContext& context) {
-  std::vector<Section> sections = growthSections(context);
+  std::vector<Section> sections = {fragmentationSection(context)};
+  for (Section& section : growthSections(context)) sections.push_back(std::move(section));
   sections.push_back(churnSection(context));
   sections.push_back(wallSection(context));
   for (Section& section : sections) section.json["sentences"] = evidenceJson(section.sentences);

@@ -51,6 +51,7 @@ struct SectionContext {
 // are in the JSON only.
 std::vector<Section> sectionsOf(const SectionContext& context);
 
+Section fragmentationSection(const SectionContext& context);
 std::vector<Section> growthSections(const SectionContext& context);  // growth, never_freed
 Section churnSection(const SectionContext& context);
 Section wallSection(const SectionContext& context);

@@ -212,7 +212,7 @@ void tellUnused(const DeviceSummary& summary, Story& story) {
     if (summary.final_free.pinned_bytes > 0) {
       sentence.parts.insert(sentence.parts.end(),
                             {plain(": "), strong(sizes[2]),
-                             plain(" share a segment with live blocks and cannot be returned")});
+                             plain(" cannot be returned, because live blocks lie beside")});
     }
     sentence.parts.push_back(plain("."));
     sentence.sql = sql_of_free("not_live_bytes, reserved_bytes, pinned_bytes");

@@ -125,7 +125,7 @@ std::vector<TableFunction> growthFunctions(const AnalysedTrace& trace);
 // What the report says about a device or a moment: ooms, holders, free_parts, identities,
 // range_totals.
 std::vector<TableFunction> reportFunctions(const AnalysedTrace& trace);
-// Why memory ran out: oom_verdicts, pins and advice.
+// Why memory ran out: oom_verdicts, pins, advice and fragmentation.
 std::vector<TableFunction> verdictFunctions(const AnalysedTrace& trace);
 
 }  // namespace tidegauge::query

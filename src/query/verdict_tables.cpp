@@ -1,5 +1,8 @@
-// oom_verdicts, pins, advice: why memory ran out, what keeps free memory, what to try.
+// oom_verdicts, pins, advice, fragmentation: why memory ran out, what keeps free memory, what to
+// try, what could not be used.
 #include "analysis/advice.h"
+#include "analysis/fragmentation_details.h"
+#include "analysis/fragmentation_series.h"
 #include "analysis/oom_verdict.h"
 #include "analysis/summary.h"
 #include "query/answer_tables.h"
@@ -208,10 +211,63 @@ TableFunction adviceFunction(const AnalysedTrace& trace) {
                          columns, adviceOf);
 }
 
+struct FragmentationOf {
+  analysis::FragmentationSample sample;
+  uint64_t request_bytes;
+};
+
+TableFunction fragmentationFunction(const AnalysedTrace& trace) {
+  using F = FragmentationOf;
+  std::vector<AnswerColumn<F>> columns = {
+      {Kind::kStep, "step", "", [](const F& f) { return keyOfStep(f.sample.step); }}};
+  auto number = [&](Kind kind, const char* name, const char* doc, auto key) {
+    columns.push_back({kind, name, doc, key});
+  };
+  auto bytes = [&](const char* name, const char* doc, auto of) {
+    number(Kind::kBytes, name, doc, [of](const F& f) { return keyOfBytes(of(f.sample.sums)); });
+  };
+  using S = analysis::FragmentationSums;
+  bytes("reserved_bytes", "inside known segments", [](const S& s) { return s.reserved_bytes; });
+  bytes("free_bytes", "of these, covered by no live block",
+        [](const S& s) { return s.free.bytes; });
+  number(Kind::kInteger, "holes", "free parts",
+         [](const F& f) { return keyOfBytes(f.sample.sums.free.holes); });
+  bytes("largest_hole_bytes", "", [](const S& s) { return s.free.largest_bytes; });
+  bytes("scattered_bytes", "free, not in the largest hole",
+        [](const S& s) { return s.free.scatteredBytes(); });
+  bytes("pinned_bytes", "free, kept by live blocks",
+        [](const S& s) { return s.free.pinned_bytes; });
+  bytes("releasable_bytes", "free, in whole segments or pages",
+        [](const S& s) { return s.free.releasable_bytes; });
+  number(Kind::kBytes, "large_request_bytes", "the 95th percentile of the recorded requests",
+         [](const F& f) { return keyOfBytes(f.request_bytes); });
+  bytes("stranded_bytes", "free, but of no use to requests of that size",
+        [](const S& s) { return s.free.stranded_bytes; });
+  bytes("waste_bytes", "inside live blocks, not asked for",
+        [](const S& s) { return s.waste_bytes; });
+  number(Kind::kReal, "reserved_score", "layout score of the main pool, 0 … 100; counts shape",
+         [](const F& f) { return keyOfReal(f.sample.reserved.score); });
+  number(Kind::kReal, "address_score", "the same of the address space; its holes cost no memory",
+         [](const F& f) { return keyOfReal(f.sample.address.score); });
+  return placeAnswer<F>(
+      trace, "fragmentation", "table: one row: docs/fragmentation.md after the step",
+      {"device", "step"}, columns,
+      [&trace](const DeviceAnalysis& device,
+               const std::vector<int64_t>& arguments) -> base::Result<std::vector<F>> {
+        TG_ASSIGN_OR_RETURN(model::Step step, stepOf(arguments[1]));
+        analysis::FragmentationOptions options;
+        options.request_bytes = analysis::typicalRequest(trace.trace, device.device);
+        options.pool = analysis::mainPool(trace.trace, device.device);
+        return std::vector<F>{{analysis::fragmentationAt(trace, device, step, options).sample,
+                               options.request_bytes}};
+      });
+}
+
 }  // namespace
 
 std::vector<TableFunction> verdictFunctions(const AnalysedTrace& trace) {
-  return {verdictsFunction(trace), pinsFunction(trace), adviceFunction(trace)};
+  return {verdictsFunction(trace), pinsFunction(trace), adviceFunction(trace),
+          fragmentationFunction(trace)};
 }
 
 }  // namespace tidegauge::query

@@ -142,10 +142,18 @@ TEST(FreeBlocks, LargestRequestKnowsTheRounding) {
 TEST(FreeBlocks, WithoutTheSettingExpandableBlocksAreNotUsed) {
   for (bool expandable : {false, true}) {
     TraceBuilder b;
+    b.settings().present = true;
     b.settings().expandable_segments = expandable;
     b.map(kA, 40 * kMiB).alloc(kA, 10 * kMiB);
     EXPECT_EQ(Built(std::move(b)).taken(5 * kMiB), expandable ? 30 * kMiB : 0U);
   }
+}
+
+TEST(FreeBlocks, WithoutSettingsTheSegmentsTellThatTheyAreExpandable) {
+  TraceBuilder b;
+  b.settings().present = false;
+  b.map(kA, 40 * kMiB).alloc(kA, 10 * kMiB);
+  EXPECT_EQ(Built(std::move(b)).taken(5 * kMiB), 30 * kMiB);
 }
 
 // The oversize rules look at the block that the walk ends at, not at the first that is large

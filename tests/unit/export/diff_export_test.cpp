@@ -268,8 +268,8 @@ TEST(RanksText, IsHonestWhenNoneDoes) {
   std::vector<DiffSide> sides = {endOf(a), endOf(b), endOf(c)};
   EXPECT_EQ(
       ranksVerdict(sides, analysis::ranksOf(sides), {"0", "1", "2"}),
-      "None stands out: 2.00 GiB live in the middle; the farthest is unlike it by 2.00 GiB in "
-      "all, over all stacks.");
+      "None stands out: 2.00 GiB live in the middle; farthest from it is 2 with 4.00 GiB, unlike "
+      "it by 2.00 GiB over all stacks.");
   sides = {endOf(a), endOf(a), endOf(a)};
   EXPECT_EQ(ranksVerdict(sides, analysis::ranksOf(sides), {"0", "1", "2"}),
             "All alike: 1.00 GiB live in each, the same in every stack.");
