@@ -22,7 +22,7 @@ WORDS = {  # closed lists
                                       "others", "cap", "flaw"],
     "ooms[].verdict.from.size_class": ["small", "large"],
     "ooms[].verdict.servable[].size_class": ["small", "large"],
-    "advice[].evidence[].unit": ["bytes", "count", "step"],
+    "advice[].evidence[].unit": ["bytes", "count", "percent"],
     "growth.basis": ["steps", "events"],
     "growth.verdict": ["told", "too_few_points", "too_little_turnover"],
     "growth.rows[].kind": ["accumulates", "replaced"],

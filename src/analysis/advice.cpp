@@ -209,7 +209,7 @@ class Adviser {
   }
 
   void onFragmentation(const OomVerdict& v) {
-    if (canTryExpandable()) tryExpandable(v);
+    tryExpandable(v);
     if (rules_.expandable && splitLimitSet()) dropSplitLimit();
     if (!rules_.expandable) splitLimit(v);
     flushAtTheTrough(v);
@@ -220,18 +220,24 @@ class Adviser {
     if (v.missingBytes()) {
       rest(a, "missing_bytes", *v.missingBytes(), Unit::kBytes, "wanted segment − driver");
     }
-    rest(a, "free_bytes", v.free_bytes, Unit::kBytes, "free inside segments, " + atEvent(v));
-    rest(a, "pieces", v.free.count, Unit::kCount, "free inside segments, " + atEvent(v));
-    rest(a, "largest_piece_bytes", v.free.largest_bytes, Unit::kBytes, atEvent(v));
+    std::string source = "free inside segments, " + atEvent(v);
+    if (v.pieces.count < v.free.count) source += ", less what other pools and streams could serve";
+    rest(a, "free_bytes", v.pieces.bytes, Unit::kBytes, source);
+    rest(a, "pieces", v.pieces.count, Unit::kCount, source);
+    rest(a, "largest_piece_bytes", v.pieces.largest_bytes, Unit::kBytes, source);
   }
 
+  // Where nothing lies free in pieces, there is nothing to join or to return: its pages are no
+  // smaller than the segment that was wanted.
   void tryExpandable(const OomVerdict& v) {
+    if (!canTryExpandable() || v.pieces.count == 0) return;
     std::string version = settings_.present ? "" : " It needs PyTorch 2.1 or newer.";
-    Advice& a = add(AdviceKind::kExpandable,
-                    fmt::format("Try expandable_segments:True: {} lay free in {}, and its segments "
-                                "grow in place and are returned page by page.{}",
-                                humanBytes(v.free_bytes), counted(v.free.count, "piece"), version),
-                    "expandable_segments:True");
+    Advice& a =
+        add(AdviceKind::kExpandable,
+            fmt::format("Try expandable_segments:True: {} lay free in {}, and its segments "
+                        "grow in place and are returned page by page.{}",
+                        humanBytes(v.pieces.bytes), counted(v.pieces.count, "piece"), version),
+            "expandable_segments:True");
     restOnPieces(a, v);
   }
 
@@ -356,9 +362,8 @@ class Adviser {
   void onOtherPool(const OomVerdict& v) {
     uint64_t in_pools = 0, on_streams = 0;
     for (const FreeList& list : v.free.lists) {
-      if (list.key == v.key) continue;
       for (const FreeBlock& block : list.blocks) {
-        if (block.size_bytes < *v.request_bytes) continue;
+        if (!v.isElsewhere(list, block)) continue;
         (list.key.pool != v.key.pool ? in_pools : on_streams) += block.size_bytes;
       }
     }
@@ -400,7 +405,7 @@ class Adviser {
     rest(a, "driver_bytes", *v.driver_bytes, Unit::kBytes, "out-of-memory event");
     rest(a, "wanted_bytes", *v.wanted_bytes, Unit::kBytes, "segment for the request");
     if (v.cap->would_fit != true) return;
-    if (canTryExpandable()) tryExpandable(v);
+    tryExpandable(v);
     flushAtTheTrough(v);
   }
 
@@ -460,7 +465,7 @@ class Adviser {
                                   "is.",
                                   *rules_.gc_threshold));
       rest(a, "gc_threshold_percent", static_cast<uint64_t>(*rules_.gc_threshold * 100 + 0.5),
-           Unit::kCount, "PYTORCH_CUDA_ALLOC_CONF");
+           Unit::kPercent, "PYTORCH_CUDA_ALLOC_CONF");
     }
     bool said = std::any_of(advice_.begin(), advice_.end(),
                             [](const Advice& a) { return a.kind == AdviceKind::kNoSplitLimit; });

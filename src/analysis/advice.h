@@ -6,7 +6,7 @@
 //
 // Rules of thumb over what the file says; a replay has to show what each would have done. Nothing is
 // advised that is set already, nor what the recorded version of PyTorch does not have. Rules and
-// their sources: docs/oom.md. Cost: O(steps / 128 + live).
+// their sources: docs/oom.md. Cost: O(steps since the last flush + steps / 128 + live).
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ enum class AdviceKind : uint8_t {
 std::string_view name(AdviceKind kind);  // "expandable_segments", …
 
 struct Evidence {
-  enum class Unit : uint8_t { kBytes, kCount, kStep };
+  enum class Unit : uint8_t { kBytes, kCount, kPercent };
   std::string name;  // stable: "missing_bytes"
   uint64_t value = 0;
   Unit unit = Unit::kBytes;

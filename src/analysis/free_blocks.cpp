@@ -1,7 +1,6 @@
 #include "analysis/free_blocks.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <tuple>
 
@@ -198,25 +197,6 @@ uint64_t strandedBytes(const FreeBlocks& free, uint64_t request_bytes) {
     for (const FreeBlock& block : list.blocks) stranded += block.size_bytes % request_bytes;
   }
   return stranded;
-}
-
-std::vector<FitPoint> fitCurve(const FreeBlocks& free, size_t points) {
-  std::vector<FitPoint> curve;
-  if (free.bytes < model::kMinBlockBytes || points == 0) return curve;
-  uint64_t all_blocks = free.bytes / model::kMinBlockBytes;
-  double most = std::log2(static_cast<double>(all_blocks));
-  for (size_t i = 0; i < points; ++i) {
-    double part = points == 1 ? 1 : static_cast<double>(i) / static_cast<double>(points - 1);
-    uint64_t blocks = i + 1 == points ? all_blocks : static_cast<uint64_t>(std::exp2(most * part));
-    uint64_t request = std::min(blocks, all_blocks) * model::kMinBlockBytes;
-    if (!curve.empty() && curve.back().request_bytes >= request) continue;
-    FitPoint point{.request_bytes = request, .stranded_bytes = strandedBytes(free, request)};
-    for (const FreeList& list : free.lists) {
-      point.fitting_lists += fit(free.rules, list, request) != nullptr;
-    }
-    curve.push_back(point);
-  }
-  return curve;
 }
 
 }  // namespace tidegauge::analysis

@@ -100,13 +100,4 @@ uint64_t driverBytes(const FreeBlocks& free, uint64_t request_bytes, model::Pool
 // F − Σ ⌊free / r⌋ · r over the free blocks. 0 for r = 0.
 uint64_t strandedBytes(const FreeBlocks& free, uint64_t request_bytes);
 
-struct FitPoint {
-  uint64_t request_bytes = 0;
-  uint64_t fitting_lists = 0;  // that would serve it
-  uint64_t stranded_bytes = 0;
-};
-// Requests from 512 B to all free bytes, `points` of them in equal steps of their logarithm, in
-// whole blocks of 512 B; none twice. Empty if nothing is free. O(points × free blocks).
-std::vector<FitPoint> fitCurve(const FreeBlocks& free, size_t points);
-
 }  // namespace tidegauge::analysis

@@ -43,6 +43,7 @@ class Judge {
   OomVerdict judge() {
     measure();
     findKey();
+    findPieces();
     lookBefore();
     findLastPhase();
     bool rules_known = device_.device.kind == model::DeviceKind::kGpu;
@@ -84,6 +85,17 @@ class Judge {
     uint64_t request = *v_.request_bytes;
     v_.wanted_bytes = driverBytes(v_.free, request, v_.key.pool, v_.key.stream);
     v_.least_request_bytes = wholeBlocks(leastRequest(v_.free.rules, request));
+  }
+
+  void findPieces() {
+    for (const FreeList& list : v_.free.lists) {
+      for (const FreeBlock& block : list.blocks) {
+        if (v_.isElsewhere(list, block)) continue;
+        v_.pieces.bytes += block.size_bytes;
+        ++v_.pieces.count;
+        v_.pieces.largest_bytes = std::max(v_.pieces.largest_bytes, block.size_bytes);
+      }
+    }
   }
 
   void lookBefore() {
@@ -130,14 +142,7 @@ class Judge {
     const FreeBlock* fitting = fit(v_.free, request, v_.key.pool, v_.key.stream);
     if (fitting != nullptr) add(Verdict::kFlaw, fitting->size_bytes, v_.uncertain_bytes == 0);
 
-    uint64_t elsewhere = 0;
-    uint64_t rounded = v_.free.rules.roundedBytes(request);
-    for (const FreeList& list : v_.free.lists) {
-      if (list.key == v_.key) continue;
-      for (const FreeBlock& block : list.blocks) {
-        if (block.size_bytes >= rounded) elsewhere += block.size_bytes;
-      }
-    }
+    uint64_t elsewhere = minusOrZero(v_.free_bytes, v_.pieces.bytes);
     if (elsewhere > 0) add(Verdict::kOtherPool, elsewhere, v_.uncertain_bytes == 0);
 
     bool driver_had_it = v_.driver_bytes && *v_.driver_bytes >= *v_.wanted_bytes;
@@ -148,11 +153,12 @@ class Judge {
     // Unknown bytes of the driver may be 0: what holds then, holds.
     uint64_t could_have = plus(v_.free_bytes, v_.driver_bytes.value_or(0));
     bool bytes_were_there = could_have >= request;
-    uint64_t pieces = v_.free_bytes - std::min(v_.free_bytes, elsewhere);
-    if (bytes_were_there && !driver_had_it && fitting == nullptr &&
-        (pieces > 0 || elsewhere == 0)) {
-      add(Verdict::kFragmentation, pieces,
-          could_have - v_.free_bytes + minusOrZero(v_.free_bytes, v_.uncertain_bytes) >= request);
+    uint64_t driver = v_.driver_bytes.value_or(0);
+    bool pieces_were_enough = plus(v_.pieces.bytes, driver) >= request;
+    if (pieces_were_enough && !driver_had_it && fitting == nullptr &&
+        (v_.pieces.count > 0 || elsewhere == 0)) {
+      add(Verdict::kFragmentation, v_.pieces.bytes,
+          plus(minusOrZero(v_.pieces.bytes, v_.uncertain_bytes), driver) >= request);
     }
     if (!bytes_were_there && v_.driver_bytes) {
       // Without the waste inside blocks, and with the request not rounded up either.
@@ -187,8 +193,10 @@ class Judge {
     // The limit is tested against the size of a whole segment, also where pages would be mapped.
     cap.below_bytes = plus(v_.reserved_bytes, v_.free.rules.segmentBytes(*v_.request_bytes));
     uint64_t needed = plus(v_.live_bytes, *v_.request_bytes);
-    if (plus(needed, v_.uncertain_bytes) <= cap.least_bytes) cap.would_fit = true;
-    if (needed >= cap.below_bytes) cap.would_fit = false;
+    if (cap.isFixed()) {
+      if (plus(needed, v_.uncertain_bytes) <= cap.least_bytes) cap.would_fit = true;
+      if (needed >= cap.below_bytes) cap.would_fit = false;
+    }
     v_.cap = cap;
   }
 
@@ -235,6 +243,12 @@ const VerdictRow* OomVerdict::find(Verdict verdict) const {
   auto row = std::find_if(rows.begin(), rows.end(),
                           [&](const VerdictRow& r) { return r.verdict == verdict; });
   return row == rows.end() ? nullptr : &*row;
+}
+
+bool OomVerdict::isElsewhere(const FreeList& list, const FreeBlock& block) const {
+  if (!request_bytes || list.key == key || list.key.small != key.small) return false;
+  bool skipped = block.expandable && !free.rules.expandable;
+  return !skipped && free.rules.allows(free.rules.roundedBytes(*request_bytes), block.size_bytes);
 }
 
 uint64_t OomVerdict::lackingBytes() const {

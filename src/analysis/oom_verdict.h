@@ -7,7 +7,7 @@
 //   request R, for which the allocator wanted A from the driver (a segment, or pages)
 //
 //   fragmentation  F + D ≥ R, nothing free fits, D < A      the bytes were there, in pieces
-//   other pool     a free block ≥ R in another pool or stream, where the rules forbid its use
+//   other pool     a free block that would serve R, but of another pool or stream
 //   capacity       F + D < R, also without waste in blocks  even a perfect heap would not do
 //   waste          F + D < R, but not without that waste    blocks are larger than what was asked
 //   others         L + R ≤ T, and what lies outside this allocator is large
@@ -42,9 +42,9 @@ std::string_view name(Verdict verdict);  // "fragmentation", "other_pool", …
 
 struct VerdictRow {
   Verdict verdict;
-  // What the reason held back, by which reasons are ordered: fragmentation: free bytes in pieces
-  // that are each too small or forbidden; other pool: free blocks that would have fitted; capacity:
-  // R − (F + D); waste: rounding_bytes; others: T − C; cap: D; flaw: the block that fits.
+  // What the reason held back, by which reasons are ordered: fragmentation: OomVerdict::pieces;
+  // other pool: free blocks that would have fitted; capacity: R − (F + D); waste: rounding_bytes;
+  // others: T − C; cap: D; flaw: the block that fits.
   uint64_t bytes = 0;
   // False if block sizes that only requests tell (uncertain_bytes) could turn it.
   bool certain = true;
@@ -55,7 +55,17 @@ struct VerdictRow {
 struct CapBounds {
   uint64_t least_bytes = 0;         // the most that was ever reserved
   uint64_t below_bytes = 0;         // reserved + the segment that it refused
-  std::optional<bool> would_fit{};  // L + R under the limit; absent: it lies between the two
+  std::optional<bool> would_fit{};  // L + R under the limit; absent: not known, or no fixed limit
+  // More was reserved before than is refused now: whatever refused was set later, or went away.
+  bool isFixed() const { return least_bytes < below_bytes; }
+};
+
+// Free blocks that could not serve the request: too small, of the other size class, or forbidden
+// by max_split_size. Those that could, were it not for their pool or stream, are not among them.
+struct Pieces {
+  uint64_t bytes = 0;
+  uint64_t count = 0;
+  uint64_t largest_bytes = 0;
 };
 
 struct LastPhase {
@@ -90,6 +100,7 @@ struct OomVerdict {
 
   FreeListKey key{};               // where the request would have been served from
   bool pool_recorded = false;      // false: the default pool is assumed
+  Pieces pieces{};                 // all that is free, if the request is not known
   std::vector<VerdictRow> rows{};  // most bytes first; empty: the file does not say enough
   std::optional<CapBounds> cap{};
   std::optional<LastPhase> last_phase{};
@@ -103,6 +114,8 @@ struct OomVerdict {
   // S − (L + F): 0, or the file contradicts itself.
   int64_t differenceBytes() const;
   const VerdictRow* find(Verdict verdict) const;
+  // Would serve the request, were it not for its pool or stream.
+  bool isElsewhere(const FreeList& list, const FreeBlock& block) const;
   // What a perfect heap would still lack: R − (F + D); 0 if it would not, or nobody knows.
   uint64_t lackingBytes() const;
 };

@@ -22,7 +22,6 @@ constexpr size_t kMostPinRows = 20;
 constexpr size_t kMostPageRows = 100;
 constexpr size_t kMostLists = 200;  // free lists: a hostile file may have any number of streams
 constexpr size_t kMostPieces = 200;
-constexpr size_t kFitPoints = 160;
 
 json orNull(std::optional<uint64_t> number) { return number ? json(*number) : json(); }
 
@@ -133,6 +132,8 @@ json servableJson(const AnalysedTrace& analysed, const OomVerdict& v) {
   for (const analysis::FreeList* list : lists) {
     json row = keyJson(analysed.trace, list->key);
     row["own"] = list->key == v.key;
+    row["fits"] =
+        v.request_bytes && analysis::fit(v.free.rules, *list, *v.request_bytes) != nullptr;
     row["segments"] = list->segments;
     row["reserved_bytes"] = list->reserved_bytes;
     row["live_bytes"] = list->live_bytes;
@@ -210,7 +211,7 @@ json verdictJson(const AnalysedTrace& analysed, const OomVerdict& verdict) {
 }
 
 json adviceJson(const std::vector<analysis::Advice>& advice) {
-  constexpr const char* kUnits[] = {"bytes", "count", "step"};
+  constexpr const char* kUnits[] = {"bytes", "count", "percent"};
   json rows = json::array();
   for (const analysis::Advice& one : advice) {
     json evidence = json::array();
@@ -236,10 +237,6 @@ json oomPageJson(const AnalysedTrace& analysed, const analysis::DeviceAnalysis& 
   for (uint32_t row : analysis::phasesAt(device.phases, oom.step)) {
     phases.push_back(clean(analysed.trace.strings.text(analysed.trace.annotations.name[row])));
   }
-  json curve = json::array();
-  for (const analysis::FitPoint& point : analysis::fitCurve(v.free, kFitPoints)) {
-    curve.push_back({point.request_bytes, point.fitting_lists, point.stranded_bytes});
-  }
   return {{"step", oom.step},
           {"requested_bytes", orNull(oom.requested_bytes)},
           {"device_free_bytes", orNull(oom.device_free_bytes)},
@@ -255,7 +252,6 @@ json oomPageJson(const AnalysedTrace& analysed, const analysis::DeviceAnalysis& 
           {"sum_sentence", sentencesJson({sumSentence(v)})[0]},
           {"verdict", verdictWith(analysed, v, kMostPageRows)},
           {"pieces", piecesJson(analysed, v)},
-          {"fit_curve", curve},
           {"holders", holdersJson(analysed, device.device.ordinal,
                                   analysis::holdersAt(analysed, device, oom.step), "oom")},
           {"advice", adviceJson(analysis::adviceOn(analysed, device, v))}};

@@ -37,23 +37,27 @@ std::optional<base::ByteUnit> unitOf(const OomVerdict& v) {
   return base::sharedUnit({v.request_bytes.value_or(0), v.driver_bytes.value_or(0), v.free_bytes});
 }
 
-Parts onFragmentation(const OomVerdict& v, uint64_t in_pieces) {
+Parts onFragmentation(const OomVerdict& v) {
   std::optional<base::ByteUnit> unit = unitOf(v);
-  std::array<std::string, 4> sizes = {inUnit(in_pieces, unit), inUnit(v.free.largest_bytes, unit),
-                                      inUnit(v.driver_bytes.value_or(0), unit),
-                                      inUnit(v.missingBytes().value_or(0), unit)};
+  std::array<std::string, 4> sizes = {
+      inUnit(v.pieces.bytes, unit), inUnit(v.pieces.largest_bytes, unit),
+      inUnit(v.driver_bytes.value_or(0), unit), inUnit(v.missingBytes().value_or(0), unit)};
   Parts parts;
-  if (in_pieces == 0) {
+  if (v.pieces.count == 0) {
     append(parts, {plain(": the driver had "), strong(sizes[2]),
                    plain(", enough for the request, but the allocator takes "),
                    strong(humanBytes(v.wanted_bytes.value_or(0))), plain(" at once.")});
     return parts;
   }
   append(parts,
-         {plain(": "), strong(sizes[0]), plain(" lay free in "), strong(pieces(v.free.count))});
-  if (v.free.count > 1) append(parts, {plain(", the largest "), strong(sizes[1])});
+         {plain(": "), strong(sizes[0]), plain(" lay free in "), strong(pieces(v.pieces.count))});
+  if (v.pieces.count > 1) append(parts, {plain(", the largest "), strong(sizes[1])});
   if (v.driver_bytes) append(parts, {plain(", and "), strong(sizes[2]), plain(" at the driver")});
-  parts.push_back(plain(": together enough, but no piece alone."));
+  bool one_is_enough = v.pieces.largest_bytes >= v.request_bytes.value_or(0);
+  parts.push_back(plain(one_is_enough
+                            ? ": together enough, but none that is large enough may serve "
+                              "this request (size class, max_split_size_mb)."
+                            : ": together enough, but no piece alone."));
   if (v.missingBytes()) {
     append(parts, {plain(" For a new segment "), strong(sizes[3]), plain(" were missing.")});
   }
@@ -67,6 +71,14 @@ Parts onCap(const OomVerdict& v) {
                  plain(" were wanted. That is what a memory fraction does.")};
   if (!v.cap) return parts;
   std::vector<std::string> sizes = inOneUnit({v.cap->least_bytes, v.cap->below_bytes});
+  if (!v.cap->isFixed()) {
+    append(parts,
+           {plain(" But no fixed one explains it: "), strong(sizes[0]),
+            plain(" were reserved before, and "), strong(sizes[1]),
+            plain(" were refused here. It was set later, or the driver got memory back after "
+                  "it had refused.")});
+    return parts;
+  }
   append(parts,
          {plain(" It lies between "), strong(sizes[0]), plain(" and "), strong(sizes[1]),
           plain(!v.cap->would_fit   ? "."
@@ -80,7 +92,7 @@ Parts onRow(const OomVerdict& v, const analysis::VerdictRow& row) {
   std::string lacking = inUnit(v.lackingBytes(), unitOf(v));
   switch (row.verdict) {
     case Verdict::kFragmentation:
-      return onFragmentation(v, row.bytes);
+      return onFragmentation(v);
     case Verdict::kOtherPool:
       return {plain(": "), strong(bytes),
               plain(" in free blocks that are large enough lie in another pool or stream, where "
@@ -124,7 +136,7 @@ std::string blockSizes(const analysis::StackPins& pins) {
 std::string verdictSql(const OomVerdict& v, const analysis::VerdictRow& row) {
   std::string numbers = "bytes";
   if (row.verdict == Verdict::kFragmentation) {
-    numbers += ", holes, largest_hole_bytes, driver_bytes, missing_bytes, wanted_bytes";
+    numbers += ", pieces, largest_piece_bytes, driver_bytes, missing_bytes, wanted_bytes";
   } else if (row.verdict == Verdict::kCapacity || row.verdict == Verdict::kWaste) {
     numbers += ", lacking_bytes";
   } else if (row.verdict == Verdict::kCap) {

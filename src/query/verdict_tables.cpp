@@ -67,6 +67,11 @@ TableFunction verdictsFunction(const AnalysedTrace& trace) {
                      [](const V& v) { return keyOfBytes(v.verdict->free.count); }});
   bytes("largest_hole_bytes", "",
         [](const V& v) { return keyOfBytes(v.verdict->free.largest_bytes); });
+  columns.push_back({Kind::kInteger, "pieces",
+                     "of the holes, those that could not serve the request in any pool or stream",
+                     [](const V& v) { return keyOfBytes(v.verdict->pieces.count); }});
+  bytes("largest_piece_bytes", "of these",
+        [](const V& v) { return keyOfBytes(v.verdict->pieces.largest_bytes); });
   bytes("rounding_bytes", "of the live bytes, beyond their requests in whole 512 B",
         [](const V& v) { return keyOfBytes(v.verdict->rounding_bytes); });
   bytes("uncertain_bytes", "by which live_bytes may be higher",

@@ -89,6 +89,47 @@ TEST(Advice, FragmentationMayNeedExpandableSegments) {
   EXPECT_EQ(expandable->text.find("needs PyTorch"), std::string::npos);
 }
 
+// A page of an expandable segment is no smaller than the segment that was wanted.
+TEST(Advice, NoExpandableSegmentsWhereNothingLiesInPieces) {
+  for (uint64_t live : {20 * kMiB, 18 * kMiB}) {
+    TraceBuilder b;
+    setSettings(b, "");
+    b.segmentAlloc(kA, 20 * kMiB).alloc(kA, live).oom(15 * kMiB, 3 * kMiB);
+    EXPECT_EQ(Advised(b).find(AdviceKind::kExpandable) != nullptr, live == 18 * kMiB);
+  }
+}
+
+TEST(Advice, TheOtherSizeClassIsNoOtherStream) {
+  TraceBuilder b;
+  setSettings(b, "");
+  b.segmentAlloc(kA, 200 * kMiB).alloc(kA, 90 * kMiB).oom(kMiB, 512 * 1024);
+  Advised advised(b);
+  EXPECT_EQ(advised.find(AdviceKind::kStream), nullptr);
+  EXPECT_EQ(advised.number(AdviceKind::kExpandable, "pieces"), 1U);
+}
+
+// Neither one stream nor one pool would help where the split limit is in the way.
+TEST(Advice, NoOneStreamForBlocksThatTheSplitLimitForbids) {
+  TraceBuilder b;
+  setSettings(b, "max_split_size_mb:100");
+  b.stream(7).segmentAlloc(kA, 310 * kMiB).alloc(kA, 10 * kMiB);
+  b.stream(0).oom(10 * kMiB, 50 * kMiB);
+  EXPECT_EQ(Advised(b).find(AdviceKind::kStream), nullptr);
+}
+
+TEST(Advice, NumbersOfPiecesLeaveOutWhatIsElsewhere) {
+  TraceBuilder b;
+  setSettings(b, "");
+  pieces(b, 5);
+  b.stream(7).segmentAlloc(kA + kGiB, 100 * kMiB).alloc(kA + kGiB, 52 * kMiB);
+  b.stream(0).oom(30 * kMiB, 40 * kMiB);
+  Advised advised(b);
+  EXPECT_EQ(advised.number(AdviceKind::kExpandable, "free_bytes"), 60 * kMiB);
+  EXPECT_EQ(advised.number(AdviceKind::kExpandable, "pieces"), 5U);
+  EXPECT_EQ(advised.number(AdviceKind::kExpandable, "largest_piece_bytes"), 12 * kMiB);
+  EXPECT_EQ(advised.number(AdviceKind::kStream, "other_stream_bytes"), 48 * kMiB);
+}
+
 TEST(Advice, NothingThatIsSetAlready) {
   TraceBuilder b;
   setSettings(b, "expandable_segments:True");
@@ -226,6 +267,11 @@ TEST(Advice, AThresholdNeedsAFraction) {
     return Advised(b).kinds();
   };
   EXPECT_EQ(kinds("garbage_collection_threshold:0.8"), Names{"gc_needs_fraction"});
+  TraceBuilder b;
+  setSettings(b, "garbage_collection_threshold:0.8");
+  Evidence evidence = Advised(b).advice.at(0).evidence.at(0);
+  EXPECT_EQ(evidence.value, 80U);
+  EXPECT_EQ(evidence.unit, Evidence::Unit::kPercent);
   EXPECT_EQ(kinds("garbage_collection_threshold:0.8,per_process_memory_fraction:0.5"), Names{});
   EXPECT_EQ(kinds("garbage_collection_threshold:1e300"), Names{});
   EXPECT_EQ(kinds(""), Names{});

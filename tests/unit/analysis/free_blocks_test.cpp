@@ -220,26 +220,6 @@ TEST(FreeBlocks, StrandedIsWhatRequestsOfThatSizeCannotUse) {
   EXPECT_EQ(strandedBytes(built.free, 0), 0U);
 }
 
-TEST(FreeBlocks, TheCurveRunsFromABlockToAllThatIsFree) {
-  TraceBuilder b;
-  shredded(b, kA, {3 * kMiB, 12 * kMiB, 40 * kMiB});
-  Built built(std::move(b));
-  std::vector<FitPoint> curve = fitCurve(built.free, 50);
-  ASSERT_GT(curve.size(), 40U);
-  EXPECT_EQ(curve.front().request_bytes, 512U);
-  EXPECT_EQ(curve.back().request_bytes, 55 * kMiB);
-  EXPECT_EQ(curve.back().stranded_bytes, 55 * kMiB);  // no piece is that large
-  EXPECT_EQ(curve.back().fitting_lists, 0U);
-  for (size_t i = 1; i < curve.size(); ++i) {
-    EXPECT_GT(curve[i].request_bytes, curve[i - 1].request_bytes);
-    EXPECT_EQ(curve[i].fitting_lists,
-              curve[i].request_bytes > kMiB && curve[i].request_bytes <= 40 * kMiB ? 1U : 0U);
-  }
-  TraceBuilder nothing;
-  nothing.segmentAlloc(kA, 2 * kMiB).alloc(kA, 2 * kMiB);
-  EXPECT_TRUE(fitCurve(Built(std::move(nothing)).free, 50).empty());
-}
-
 // Each free byte of a simulated heap is in exactly one list.
 TEST(FreeBlocks, ListsAddUp) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {

@@ -96,6 +96,44 @@ TEST(OomVerdict, CachedOnAnotherStream) {
   EXPECT_EQ(Judged(b).rows(), Names{"other_pool"});
 }
 
+// Small and large requests never share blocks: that is no question of pools and streams.
+TEST(OomVerdict, TheOtherSizeClassIsNoOtherStream) {
+  TraceBuilder b;
+  b.segmentAlloc(kA, 200 * kMiB).alloc(kA, 90 * kMiB).oom(kMiB, 512 * 1024);
+  Judged judged(b);
+  EXPECT_EQ(judged.rows(), Names{"fragmentation"});
+  EXPECT_EQ(judged.bytes(Verdict::kFragmentation), 110 * kMiB);
+  EXPECT_EQ(judged.verdict.pieces.count, 1U);
+}
+
+// What the split limit forbids in its own pool would not be served from another either.
+TEST(OomVerdict, AnotherPoolsBlocksMustBeAllowedToo) {
+  for (uint64_t limit : {model::kUnknownBytes, 100 * kMiB}) {
+    TraceBuilder b;
+    b.settings().max_split_bytes = limit;
+    b.segmentAlloc(kA, 20 * kMiB).alloc(kA, 20 * kMiB);
+    b.stream(7).segmentAlloc(kA + kGiB, 310 * kMiB).alloc(kA + kGiB, 10 * kMiB);
+    b.stream(0).oom(10 * kMiB, 50 * kMiB);
+    EXPECT_EQ(Judged(b).rows(), limit == 100 * kMiB ? Names{"fragmentation"} : Names{"other_pool"});
+  }
+}
+
+TEST(OomVerdict, PiecesThatAreNotEnoughWithoutAnotherPoolAreNoReason) {
+  for (uint64_t driver : {38 * kMiB, 38 * kMiB - 512}) {  // 2 MiB lie in a piece
+    TraceBuilder b;
+    b.segmentAlloc(kA, 20 * kMiB).alloc(kA, 18 * kMiB);
+    b.stream(7).segmentAlloc(kA + kGiB, 110 * kMiB).alloc(kA + kGiB, 10 * kMiB);
+    b.stream(0).oom(driver, 40 * kMiB);
+    Judged judged(b);
+    EXPECT_EQ(judged.rows(),
+              driver == 38 * kMiB ? (Names{"other_pool", "fragmentation"}) : Names{"other_pool"});
+    EXPECT_EQ(judged.verdict.pieces.bytes, 2 * kMiB);
+    EXPECT_EQ(judged.verdict.pieces.count, 1U);
+    EXPECT_EQ(judged.verdict.pieces.largest_bytes, 2 * kMiB);
+    EXPECT_EQ(judged.bytes(Verdict::kOtherPool), 100 * kMiB);
+  }
+}
+
 TEST(OomVerdict, Capacity) {
   TraceBuilder b;
   pieces(b, 5);
@@ -175,6 +213,18 @@ TEST(OomVerdict, UnderALimitItCannotAlwaysBeTold) {
   EXPECT_EQ(would_fit(90 * kMiB, 12 * kMiB), std::nullopt);
   EXPECT_EQ(would_fit(100 * kMiB, 12 * kMiB), false);
   EXPECT_EQ(would_fit(60 * kMiB, 40 * kMiB + 512), std::nullopt);
+}
+
+TEST(OomVerdict, ALimitBelowWhatWasReservedBeforeIsNoFixedOne) {
+  for (uint64_t before : {500 * kMiB, 600 * kMiB}) {
+    TraceBuilder b;
+    b.segmentAlloc(kA, before).segmentFree(kA, before);
+    b.segmentAlloc(kA, 100 * kMiB).alloc(kA, 100 * kMiB).oom(2000 * kMiB, 500 * kMiB);
+    CapBounds cap = Judged(b).verdict.cap.value();
+    EXPECT_EQ(cap.below_bytes, 600 * kMiB);
+    EXPECT_EQ(cap.isFixed(), before == 500 * kMiB);
+    EXPECT_EQ(cap.would_fit, before == 500 * kMiB ? std::optional(false) : std::nullopt);
+  }
 }
 
 TEST(OomVerdict, TheAllocatorDoesNotSearchAgain) {

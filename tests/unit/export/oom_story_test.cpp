@@ -72,6 +72,54 @@ TEST(OomStory, ALimitIsBounded) {
   EXPECT_NE(told.sum().find("were it not for the limit"), std::string::npos) << told.sum();
 }
 
+TEST(OomStory, ALimitThatMovedHasNoBounds) {
+  TraceBuilder b;
+  b.segmentAlloc(kA, 3000 * kMiB).segmentFree(kA, 3000 * kMiB);
+  b.segmentAlloc(kA, 100 * kMiB).alloc(kA, 100 * kMiB).oom(2000 * kMiB, 500 * kMiB);
+  Told told(b);
+  EXPECT_NE(told.row(0).find("no fixed one explains it: 3,000 MiB were reserved before, and 600 "
+                             "MiB were refused here."),
+            std::string::npos)
+      << told.row(0);
+  EXPECT_EQ(told.row(0).find("lies between"), std::string::npos);
+  EXPECT_TRUE(verdictJson(told.analysed, told.verdict)["cap"]["would_fit"].is_null());
+}
+
+TEST(OomStory, PiecesAreThoseOfTheReasonAlone) {
+  TraceBuilder b;
+  b.segmentAlloc(kA, 20 * kMiB).alloc(kA, 18 * kMiB);
+  b.stream(7).segmentAlloc(kA + kGiB, 110 * kMiB).alloc(kA + kGiB, 10 * kMiB);
+  b.stream(0).oom(38 * kMiB, 40 * kMiB);
+  Told told(b);
+  EXPECT_EQ(told.row(1),
+            "Fragmentation: 2.0 MiB lay free in one piece, and 38.0 MiB at the driver: together "
+            "enough, but no piece alone. For a new segment 2.0 MiB were missing.");
+}
+
+TEST(OomStory, ALargePieceThatMayNotServeIsNotCalledTooSmall) {
+  TraceBuilder b;
+  b.segmentAlloc(kA, 200 * kMiB).alloc(kA, 90 * kMiB).oom(kMiB, 512 * 1024);
+  Told told(b);
+  EXPECT_NE(told.row(0).find("110 MiB lay free in one piece, and 1.0 MiB at the driver: together "
+                             "enough, but none that is large enough may serve this request"),
+            std::string::npos)
+      << told.row(0);
+  nlohmann::json lists = verdictJson(told.analysed, told.verdict)["servable"];
+  EXPECT_EQ(lists[0]["size_class"], "large");
+  EXPECT_EQ(lists[0]["fits"], false);  // though the list serves larger requests
+}
+
+TEST(OomStory, AListOfAnotherStreamCanFit) {
+  TraceBuilder b;
+  b.segmentAlloc(kA, 20 * kMiB).alloc(kA, 20 * kMiB);
+  b.stream(7).segmentAlloc(kA + kGiB, 110 * kMiB).alloc(kA + kGiB, 10 * kMiB);
+  b.stream(0).oom(10 * kMiB, 50 * kMiB);
+  Told told(b);
+  nlohmann::json lists = verdictJson(told.analysed, told.verdict)["servable"];
+  EXPECT_EQ(lists[0]["fits"], true);
+  EXPECT_EQ(lists[1]["fits"], false);
+}
+
 TEST(OomStory, BytesThatTwoStacksPinAreSaidToBeShared) {
   TraceBuilder b;
   b.segmentAlloc(kA, 200 * kMiB).stack({"f@/home/me/a.py:1"}).alloc(kA, 2 * kMiB);

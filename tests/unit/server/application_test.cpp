@@ -373,7 +373,7 @@ TEST_F(ApplicationTest, ExplainsAnOutOfMemoryEvent) {
   EXPECT_EQ(oom["pieces"]["rows"][0]["whole_segment"], false);
   EXPECT_EQ(oom["verdict"]["pinned"]["rows"][0]["alone_bytes"], 56 * kMiB);
   EXPECT_EQ(oom["advice"][0]["kind"], "no_setting_helps");
-  EXPECT_EQ(oom["fit_curve"][0][0], 512);
+  EXPECT_EQ(oom["verdict"]["servable"][0]["fits"], false);
   json error = json::parse(get("api/oom?device=0&step=3").body)["error"];
   EXPECT_EQ(error["what"], "Step 3 is no out-of-memory event");
   EXPECT_EQ(get("api/oom?device=0").status, 400);

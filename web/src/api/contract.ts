@@ -103,7 +103,7 @@ export interface Advice {
   /** as PYTORCH_CUDA_ALLOC_CONF takes it */
   setting: string | null;
   step: number | null;
-  evidence: { name: string; value: number; unit: "bytes" | "count" | "step"; source: string }[];
+  evidence: { name: string; value: number; unit: "bytes" | "count" | "percent"; source: string }[];
 }
 
 export interface Brim {

@@ -34,6 +34,8 @@ export interface FreeListName {
 
 export interface Servable extends FreeListName {
   own: boolean;
+  /** By the allocator's rules, its pool and stream aside. */
+  fits: boolean;
   segments: number;
   reserved_bytes: number;
   live_bytes: number;

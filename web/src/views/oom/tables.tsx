@@ -75,14 +75,13 @@ export function FlushTable({ of }: { of: OomStory }) {
   );
 }
 
-function FitRow({ of, requested }: { of: Servable; requested: number | null }) {
-  const fits = requested !== null && of.largest_request_bytes >= requested;
+function FitRow({ of }: { of: Servable }) {
   return (
     <tr class={of.own ? "own" : ""}>
       <td class="wide">
         {listName(of)}
         {of.own && <span class="tag">the request's</span>}
-        {fits && !of.own && <span class="tag">would fit, not allowed</span>}
+        {of.fits && !of.own && <span class="tag">would fit, not allowed</span>}
       </td>
       <td class="r">
         {of.largest_request_bytes === 0 ? "none" : <Bytes value={of.largest_request_bytes} />}
@@ -126,7 +125,7 @@ export function FitTable({ of }: { of: OomStory }) {
           </thead>
           <tbody>
             {rows.map((row) => (
-              <FitRow key={listName(row)} of={row} requested={of.requested_bytes} />
+              <FitRow key={listName(row)} of={row} />
             ))}
           </tbody>
         </table>
