@@ -122,6 +122,7 @@ json fitJson(const AnalysedTrace& analysed, const FitRow& row) {
           {"block_bytes", row.block_bytes ? json(*row.block_bytes) : json()},
           {"address", row.block_bytes ? json(base::hexAddress(row.address)) : json()},
           {"times", row.times},
+          {"stranded_bytes", row.stranded_bytes},
           {"driver_bytes", row.driver_bytes}};
 }
 
@@ -188,12 +189,13 @@ json fragJson(const AnalysedTrace& analysed, const FragReport& report) {
   json lists = json::array();
   for (const FitRow& row : report.lists) {
     json list = fitJson(analysed, row);
-    for (const char* key : {"fits", "block_bytes", "address", "times", "driver_bytes"})
+    for (const char* key :
+         {"fits", "block_bytes", "address", "times", "stranded_bytes", "driver_bytes"})
       list.erase(key);
     lists.push_back(std::move(list));
   }
   json fit;
-  if (report.request_bytes) {
+  if (report.request_bytes && report.rulesKnown()) {
     json rows = json::array();
     for (const FitRow& row : report.fits) rows.push_back(fitJson(analysed, row));
     fit = {{"request_bytes", *report.request_bytes}, {"lists", rows}};
@@ -215,6 +217,7 @@ json fragJson(const AnalysedTrace& analysed, const FragReport& report) {
   j["typical_request_bytes"] = report.series.request_bytes;
   j["now"] = sampleJson(device, report.now.sample);
   j["forecast"] = forecastJson(report.forecast);
+  j["rules_known"] = report.rulesKnown();
   j["lists"] = lists;
   j["fit"] = fit;
   j["pins"] = pinsJson(analysed, report.pinned, kMostPins);

@@ -38,6 +38,7 @@ struct FitRow {
   uint64_t times = 0;                     // that its free blocks hold the request, if one fits
   std::optional<uint64_t> block_bytes{};  // of the free block it would take; absent: none fits
   uint64_t address = 0;                   // of that block
+  uint64_t stranded_bytes = 0;            // free, but of no use to requests of that size
   uint64_t driver_bytes = 0;              // asked of the driver if none fits
 };
 
@@ -52,8 +53,14 @@ struct FragReport {
   std::vector<FitRow> lists;              // of the allocator, most free bytes first
   std::optional<uint64_t> request_bytes;  // then `fits` says which list serves it
   std::vector<FitRow> fits;
+  std::vector<FitRow> typical_fits;  // the same of series.request_bytes
 
   const analysis::FragmentationSample& last() const { return series.samples.back(); }
+  // False of pinned host memory: its allocator keeps powers of two apart and splits nothing. There
+  // are no lists then, and no fits.
+  bool rulesKnown() const { return device->device.kind == model::DeviceKind::kGpu; }
+  // True if a list of the main pool serves the request: no other pool's blocks are everybody's.
+  bool served() const;
 };
 
 FragReport gatherFrag(const analysis::AnalysedTrace& analysed, const Chosen& chosen,

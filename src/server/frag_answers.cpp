@@ -106,15 +106,20 @@ base::Result<Response> answerFit(const Question& question) {
   TG_ASSIGN_OR_RETURN(model::Step step, stepOf(question, place));
   TG_ASSIGN_OR_RETURN(int64_t bytes, question.params.integer("bytes", 1, int64_t{1} << 53));
   const analysis::AnalysedTrace& analysed = *place.file->analysed;
-  analysis::FreeBlocks free = analysis::freeBlocksAt(analysed, *place.device, step);
   auto request = static_cast<uint64_t>(bytes);
   json lists = json::array();
-  for (const exporting::FitRow& row : exporting::fitRows(free, request)) {
-    lists.push_back(exporting::fitJson(analysed, row));
+  analysis::FreeBlocks free = analysis::freeBlocksAt(analysed, *place.device, step);
+  bool rules_known = place.device->device.kind == model::DeviceKind::kGpu;
+  if (rules_known) {
+    for (const exporting::FitRow& row : exporting::fitRows(free, request)) {
+      lists.push_back(exporting::fitJson(analysed, row));
+    }
   }
   return jsonResponse({{"step", step},
                        {"request_bytes", request},
+                       {"rules_known", rules_known},
                        {"free_bytes", free.bytes},
+                       // By holes alone, as the curve of frag_at; what counts is in the lists.
                        {"stranded_bytes", analysis::strandedBytes(free, request)},
                        {"lists", std::move(lists)}});
 }
