@@ -79,8 +79,8 @@ json forecastJson(const analysis::Forecast& forecast) {
             {"history", forecast.history},
             {"least", analysis::kForecastLeast}};
   if (!forecast.enough) {
-    for (const char* key :
-         {"now", "best", "beats_no_change", "confidence", "slope", "risk", "warnings", "models"}) {
+    for (const char* key : {"now", "best", "beats_no_change", "published_beats_no_change",
+                            "confidence", "slope", "risk", "warnings", "models"}) {
       j[key] = nullptr;
     }
     return j;
@@ -102,6 +102,7 @@ json forecastJson(const analysis::Forecast& forecast) {
   j["now"] = forecast.score_now;
   j["best"] = name(forecast.best);
   j["beats_no_change"] = forecast.beatsNoChange();
+  j["published_beats_no_change"] = forecast.publishedBeatsNoChange();
   j["confidence"] = forecast.confidence;
   j["slope"] = forecast.slope;
   j["risk"] = name(forecast.risk);
@@ -126,24 +127,30 @@ json fitJson(const AnalysedTrace& analysed, const FitRow& row) {
           {"driver_bytes", row.driver_bytes}};
 }
 
-json pinsJson(const AnalysedTrace& analysed, const analysis::Pinned& pinned, size_t limit) {
+json pinRowJson(const AnalysedTrace& analysed, const analysis::StackPins& pins) {
   const model::Allocations& a = analysed.trace.allocations;
+  bool born = a.has(pins.oldest_row, model::kAllocSeen);
+  return {{"stack_id", pins.stack.valid() ? json(pins.stack.value) : json()},
+          {"label", clean(analysed.labels.label(pins.stack))},
+          {"slot", analysed.labels.colourSlot(pins.stack)},
+          {"alone_bytes", pins.alone_bytes},
+          {"shared_bytes", pins.shared_bytes},
+          {"blocks", pins.blocks},
+          {"block_bytes", pins.block_bytes},
+          {"smallest_bytes", pins.smallest_bytes},
+          {"largest_bytes", pins.largest_bytes},
+          {"segments", pins.segments},
+          {"oldest_allocation_id", pins.oldest_row},
+          {"oldest_step", born ? json(a.first_step[pins.oldest_row]) : json()}};
+}
+
+json pinsJson(const AnalysedTrace& analysed, const analysis::Pinned& pinned, size_t limit) {
   json rows = json::array();
   for (const analysis::StackPins& pins : pinned.stacks) {
     if (rows.size() == limit) break;
-    rows.push_back({{"stack_id", pins.stack.valid() ? json(pins.stack.value) : json()},
-                    {"label", clean(analysed.labels.label(pins.stack))},
-                    {"slot", analysed.labels.colourSlot(pins.stack)},
-                    {"pins_bytes", pins.pinsBytes()},
-                    {"alone_bytes", pins.alone_bytes},
-                    {"shared_bytes", pins.shared_bytes},
-                    {"blocks", pins.blocks},
-                    {"block_bytes", pins.block_bytes},
-                    {"smallest_bytes", pins.smallest_bytes},
-                    {"largest_bytes", pins.largest_bytes},
-                    {"segments", pins.segments},
-                    {"oldest_allocation_id", pins.oldest_row},
-                    {"oldest_step", a.first_step[pins.oldest_row]}});
+    json row = pinRowJson(analysed, pins);
+    row["pins_bytes"] = pins.pinsBytes();
+    rows.push_back(std::move(row));
   }
   return {{"pinned_bytes", pinned.pinned_bytes},
           {"shared_bytes", pinned.shared_bytes},
@@ -217,6 +224,7 @@ json fragJson(const AnalysedTrace& analysed, const FragReport& report) {
   j["typical_request_bytes"] = report.series.request_bytes;
   j["now"] = sampleJson(device, report.now.sample);
   j["forecast"] = forecastJson(report.forecast);
+  j["forecast"]["steps_apart"] = report.forecast_steps_apart;
   j["rules_known"] = report.rulesKnown();
   j["lists"] = lists;
   j["fit"] = fit;

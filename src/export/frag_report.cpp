@@ -64,14 +64,18 @@ std::vector<FitRow> fitRows(const analysis::FreeBlocks& free, uint64_t request_b
   return rows;
 }
 
-std::vector<analysis::ForecastSample> forecastHistory(const analysis::FragmentationSeries& series,
-                                                      Arena arena) {
+analysis::Forecast forecastOf(const analysis::FragmentationSeries& slices, Arena arena) {
   std::vector<analysis::ForecastSample> history;
-  for (const FragmentationSample& sample : series.samples) {
+  for (const FragmentationSample& sample : slices.samples) {
     const analysis::LayoutScore& score = scoreOf(sample, arena);
     history.push_back({analysis::featuresOf(score), score.score});
   }
-  return history;
+  return analysis::forecast(history);
+}
+
+analysis::Step stepsApart(const analysis::FragmentationSeries& slices) {
+  size_t count = slices.samples.size();
+  return count < 2 ? 0 : slices.samples[count - 1].step - slices.samples[count - 2].step;
 }
 
 FragReport gatherFrag(const analysis::AnalysedTrace& analysed, const Chosen& chosen,
@@ -92,7 +96,12 @@ FragReport gatherFrag(const analysis::AnalysedTrace& analysed, const Chosen& cho
                                          {.request_bytes = report.series.request_bytes,
                                           .pool = report.series.pool,
                                           .layout = options.layout});
-  report.forecast = analysis::forecast(forecastHistory(report.series, options.arena));
+  asked.samples = kForecastSlices;
+  const analysis::FragmentationSeries slices =
+      options.samples == kForecastSlices ? report.series
+                                         : analysis::fragmentationSeries(analysed, device, asked);
+  report.forecast = forecastOf(slices, options.arena);
+  report.forecast_steps_apart = stepsApart(slices);
   analysis::SegmentedLayout layout(
       analysis::blocksAt(analysed.trace, device.device, device.live, last));
   report.pinned = analysis::pinnedBy(analysed.trace, layout);

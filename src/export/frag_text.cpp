@@ -228,7 +228,7 @@ class Writer {
 
   void warnings() {
     const analysis::Forecast& forecast = report_.forecast;
-    if (!forecast.enough) return;
+    if (!forecast.enough || !forecast.publishedBeatsNoChange()) return;
     std::string said;
     if (forecast.warnings.worse) said += "getting clearly worse; ";
     if (forecast.warnings.jump) said += "about to jump; ";
@@ -339,10 +339,10 @@ std::string forecastSentence(const FragReport& report) {
   const analysis::ModelForecast& best = forecast.of(forecast.best);
   double as_now = forecast.of(analysis::ForecastModel::kPersistence).errors.overall;
   return fmt::format(
-      "Forecast for the next three samples: {:.1f}, {:.1f}, {:.1f} ({}). In the past it was off by "
-      "{:.1f}, assuming no change by {:.1f}.",
-      best.predicted[0], best.predicted[1], best.predicted[2], name(forecast.best),
-      best.errors.overall, as_now);
+      "Forecast for the next three samples, {} apart: {:.1f}, {:.1f}, {:.1f} ({}). In the past it "
+      "was off by {:.1f}, assuming no change by {:.1f}.",
+      counted(report.forecast_steps_apart, "step"), best.predicted[0], best.predicted[1],
+      best.predicted[2], name(forecast.best), best.errors.overall, as_now);
 }
 
 std::string fragText(const AnalysedTrace& analysed, const FragReport& report,

@@ -178,6 +178,64 @@ TEST(FragReport, StrandedBytesAreThoseOfTheListsThatServeTheSize) {
       << said;
 }
 
+// 600 events of a heap whose score moves.
+model::Trace movingHeap() {
+  TraceBuilder b;
+  b.stack({"build@model.py:7"}).segmentAlloc(kBase, 1024 * kMiB);
+  for (uint64_t i = 0; i < 200; ++i) {
+    b.alloc(kBase + i * 4 * kMiB, (1 + i * 7 % 3) * kMiB);
+    if (i % 3 != 0) b.free(kBase + i * 4 * kMiB, (1 + i * 7 % 3) * kMiB);
+  }
+  return b.build();
+}
+
+TEST(FragReport, TheForecastHasSlicesOfItsOwn) {
+  AnalysedTrace analysed(movingHeap());
+  FragReport coarse = reportOf(analysed, {.samples = 20});
+  FragReport usual = reportOf(analysed);
+  FragReport fine = reportOf(analysed, {.samples = 400});
+  for (const FragReport* one : {&coarse, &fine}) {
+    EXPECT_EQ(fragJson(analysed, *one)["forecast"], fragJson(analysed, usual)["forecast"]);
+  }
+  EXPECT_EQ(coarse.series.samples.size(), 20);
+  EXPECT_GE(coarse.forecast_steps_apart, 2);
+  EXPECT_LE(coarse.forecast_steps_apart, 3);
+}
+
+TEST(FragReport, AModelThatIsWorseThanNoChangeWarnsOfNothing) {
+  AnalysedTrace analysed(movingHeap());
+  FragReport report = reportOf(analysed);
+  ASSERT_TRUE(report.forecast.enough);
+  analysis::Forecast& forecast = report.forecast;
+  auto& window = forecast.models[static_cast<size_t>(analysis::ForecastModel::kWindow)];
+  auto& as_now = forecast.models[static_cast<size_t>(analysis::ForecastModel::kPersistence)];
+  forecast.warnings = {.worse = true, .jump = true, .trend = true};
+  as_now.errors.overall = 1;
+  window.errors.overall = 1.2;
+  std::string said = fragText(analysed, report, {});
+  EXPECT_EQ(said.find("warns"), std::string::npos) << said;
+  EXPECT_EQ(said.find("Risk"), std::string::npos) << said;
+  window.errors.overall = 0.5;
+  forecast.best = analysis::ForecastModel::kWindow;
+  said = fragText(analysed, report, {.columns = 400});
+  EXPECT_NE(said.find("getting clearly worse"), std::string::npos) << said;
+  EXPECT_TRUE(said.find("next three samples, 2 steps apart:") != std::string::npos ||
+              said.find("next three samples, 3 steps apart:") != std::string::npos)
+      << said;
+}
+
+TEST(FragReport, ABlockOlderThanTheRecordingHasNoStep) {
+  TraceBuilder b;
+  for (int i = 0; i < 3; ++i) b.alloc(kBase + 8 * kMiB, kMiB).free(kBase + 8 * kMiB, kMiB);
+  b.finalSegment(kBase, 20 * kMiB)
+      .block(2 * kMiB, BlockState::kActiveAllocated, 2 * kMiB)
+      .block(18 * kMiB, BlockState::kInactive);
+  AnalysedTrace analysed(b.build());
+  nlohmann::json pins = fragJson(analysed, reportOf(analysed))["pins"]["rows"];
+  ASSERT_EQ(pins.size(), 1);
+  EXPECT_TRUE(pins[0]["oldest_step"].is_null()) << pins;
+}
+
 TEST(FragReport, TheTextFitsEightyColumns) {
   AnalysedTrace analysed(combOf(12, 3 * kMiB, 300 * kMiB));
   for (size_t columns : {20, 60, 80}) {
