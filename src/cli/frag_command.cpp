@@ -158,7 +158,12 @@ int writePlot(const FragCommandOptions& options, const std::vector<Part>& parts)
           : exporting::svgCanvas(exporting::kPlotWidth, exporting::kPlotHeight, title);
   exporting::drawFrag(*canvas, *of->trace, *first,
                       {.name = name, .plain_address = options.plain_address});
-  return NewFile(options.plot, options.force).write(canvas->finish());
+  std::string picture = canvas->finish();
+  if (picture.empty()) {
+    complain("tidegauge: cairo could not draw the picture: nothing was written. Write an .svg");
+    return 4;
+  }
+  return NewFile(options.plot, options.force).write(picture);
 }
 
 int checkPlot(const FragCommandOptions& options) {

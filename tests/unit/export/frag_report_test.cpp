@@ -367,6 +367,17 @@ TEST(FragPlot, DrawsLivesHolesAndTheOom) {
   EXPECT_EQ(plain->finish().find("ranges owned"), std::string::npos);
 }
 
+TEST(FragPlot, SaysHowManyOomsItLeavesOut) {
+  TraceBuilder b;
+  b.segmentAlloc(kBase, 40 * kMiB);
+  for (int i = 0; i < 1201; ++i) b.oom(kMiB, 100 * kMiB);
+  AnalysedTrace analysed(b.build());
+  auto canvas = svgCanvas(kPlotWidth, kPlotHeight, "");
+  drawFrag(*canvas, analysed, reportOf(analysed), {.name = "x"});
+  EXPECT_NE(canvas->finish().find("the first 200 of 1,201 out-of-memory events"),
+            std::string::npos);
+}
+
 TEST(FragPlot, PngIsAPngWhereThereIsOne) {
   if (!hasPng()) GTEST_SKIP() << "this build has no cairo: libcairo2-dev was not installed";
   AnalysedTrace analysed(combOf(4, 20 * kMiB, 30 * kMiB));
