@@ -73,6 +73,11 @@ Warnings warningsOf(double score_now, const Predicted& predicted, double confide
   return warnings;
 }
 
+bool clearlyBetter(double error, double error_of_no_change) {
+  return error <= 0.95 * error_of_no_change &&
+         std::round(10 * error) < std::round(10 * error_of_no_change);
+}
+
 Forecast forecast(History samples) {
   History history = samples.last(std::min(samples.size(), kForecastHistory));
   Forecast result;
@@ -87,14 +92,14 @@ Forecast forecast(History samples) {
     of_model.errors = crossValidate(model, history);
   }
   const ForecastErrors& as_now = result.of(ForecastModel::kPersistence).errors;
-  double least = as_now.overall;
+  double least = HUGE_VAL;
   for (ModelForecast& of_model : result.models) {
     for (size_t k = 0; k < kForecastHorizons; ++k) {
       if (as_now.count[k] > 0 && as_now.mean[k] > 0) {
         of_model.skill[k] = 1 - of_model.errors.mean[k] / as_now.mean[k];
       }
     }
-    if (of_model.errors.overall < least) {
+    if (of_model.errors.overall < least && clearlyBetter(of_model.errors.overall, as_now.overall)) {
       least = of_model.errors.overall;
       result.best = of_model.model;
     }

@@ -47,12 +47,16 @@ struct ModelForecast {
   std::array<std::optional<double>, kForecastHorizons> skill{};
 };
 
+// At least 5 % less, and less by the digit that sentences show.
+bool clearlyBetter(double error, double error_of_no_change);
+
 struct Forecast {
   bool enough = false;  // the history has kForecastLeast samples; else the rest means nothing
   size_t history = 0;   // samples used
   double score_now = 0;
   std::array<ModelForecast, kForecastModels.size()> models{};  // as in kForecastModels
-  ForecastModel best = ForecastModel::kPersistence;  // least overall error; ties: persistence
+  // Least overall error; persistence unless another is clearly better.
+  ForecastModel best = ForecastModel::kPersistence;
   // Of the published model, as it defines them.
   double confidence = 0.1;
   double slope = 0;  // of the last 20 scores, points per sample
@@ -61,6 +65,11 @@ struct Forecast {
 
   const ModelForecast& of(ForecastModel model) const { return models[static_cast<size_t>(model)]; }
   bool beatsNoChange() const { return best != ForecastModel::kPersistence; }
+  // Of the published model: else its warnings, risk and confidence are worth no sentence.
+  bool publishedBeatsNoChange() const {
+    return clearlyBetter(of(ForecastModel::kWindow).errors.overall,
+                         of(ForecastModel::kPersistence).errors.overall);
+  }
 };
 
 // Of the last kForecastHistory samples.

@@ -35,7 +35,12 @@ double lossAndGradient(const LinearModel& model, const std::vector<ForecastInput
 
 LinearModel trainByDescent(const std::vector<ForecastInput>& inputs,
                            const std::vector<double>& targets) {
-  LinearModel model{};
+  return descendFrom({}, inputs, targets);
+}
+
+LinearModel descendFrom(const LinearModel& start, const std::vector<ForecastInput>& inputs,
+                        const std::vector<double>& targets) {
+  LinearModel model = start;
   LinearModel best = model;
   if (inputs.empty()) return best;
   LinearModel gradient{};

@@ -42,8 +42,11 @@ class ForecastInputs {
 using LinearModel = std::array<double, kForecastInputs + 1>;
 double modelValue(const LinearModel& model, const ForecastInput& input);
 
+// The published model begins at zero.
 LinearModel trainByDescent(const std::vector<ForecastInput>& inputs,
                            const std::vector<double>& targets);
+LinearModel descendFrom(const LinearModel& start, const std::vector<ForecastInput>& inputs,
+                        const std::vector<double>& targets);
 LinearModel solveRidge(const std::vector<ForecastInput>& inputs,
                        const std::vector<double>& targets);
 

@@ -158,7 +158,12 @@ int writePlot(const FragCommandOptions& options, const std::vector<Part>& parts)
           : exporting::svgCanvas(exporting::kPlotWidth, exporting::kPlotHeight, title);
   exporting::drawFrag(*canvas, *of->trace, *first,
                       {.name = name, .plain_address = options.plain_address});
-  return NewFile(options.plot, options.force).write(canvas->finish());
+  std::string picture = canvas->finish();
+  if (picture.empty()) {
+    complain("tidegauge: cairo could not draw the picture: nothing was written. Write an .svg");
+    return 4;
+  }
+  return NewFile(options.plot, options.force).write(picture);
 }
 
 int checkPlot(const FragCommandOptions& options) {
@@ -179,6 +184,12 @@ int checkLimits(const FragCommandOptions& options, const std::vector<Part>& part
   for (const Part& part : parts) {
     for (const exporting::FragReport& report : part.reports) {
       for (const exporting::FragLimit& limit : options.limits) {
+        if (limit.metric() == "unfit" && !report.rulesKnown()) {
+          complain(
+              fmt::format("tidegauge: {}: unfit is not told: its allocator has rules of its own",
+                          analysis::deviceLabel(report.device->device)));
+          continue;
+        }
         if (!limit.isBroken(report)) continue;
         complain(fmt::format("tidegauge: {}: {}", analysis::deviceLabel(report.device->device),
                              limit.sentence(report)));
@@ -225,7 +236,7 @@ int run(FragCommandOptions& options) {
   for (const std::string& text : options.fail_on) {
     auto limit = exporting::parseLimit(text);
     if (!limit.ok()) return reportError(limit.error());
-    if (text.starts_with("unfit") && !options.frag.request_bytes) {
+    if (limit.value().metric() == "unfit" && !options.frag.request_bytes) {
       return usageError("--fail-on unfit needs a size", "Add --request, as in --request 512MiB");
     }
     options.limits.push_back(std::move(limit).value());

@@ -79,8 +79,8 @@ json forecastJson(const analysis::Forecast& forecast) {
             {"history", forecast.history},
             {"least", analysis::kForecastLeast}};
   if (!forecast.enough) {
-    for (const char* key :
-         {"now", "best", "beats_no_change", "confidence", "slope", "risk", "warnings", "models"}) {
+    for (const char* key : {"now", "best", "beats_no_change", "published_beats_no_change",
+                            "confidence", "slope", "risk", "warnings", "models"}) {
       j[key] = nullptr;
     }
     return j;
@@ -102,6 +102,7 @@ json forecastJson(const analysis::Forecast& forecast) {
   j["now"] = forecast.score_now;
   j["best"] = name(forecast.best);
   j["beats_no_change"] = forecast.beatsNoChange();
+  j["published_beats_no_change"] = forecast.publishedBeatsNoChange();
   j["confidence"] = forecast.confidence;
   j["slope"] = forecast.slope;
   j["risk"] = name(forecast.risk);
@@ -122,27 +123,34 @@ json fitJson(const AnalysedTrace& analysed, const FitRow& row) {
           {"block_bytes", row.block_bytes ? json(*row.block_bytes) : json()},
           {"address", row.block_bytes ? json(base::hexAddress(row.address)) : json()},
           {"times", row.times},
+          {"stranded_bytes", row.stranded_bytes},
           {"driver_bytes", row.driver_bytes}};
 }
 
-json pinsJson(const AnalysedTrace& analysed, const analysis::Pinned& pinned, size_t limit) {
+json pinRowJson(const AnalysedTrace& analysed, const analysis::StackPins& pins) {
   const model::Allocations& a = analysed.trace.allocations;
+  bool born = a.has(pins.oldest_row, model::kAllocSeen);
+  return {{"stack_id", pins.stack.valid() ? json(pins.stack.value) : json()},
+          {"label", clean(analysed.labels.label(pins.stack))},
+          {"slot", analysed.labels.colourSlot(pins.stack)},
+          {"alone_bytes", pins.alone_bytes},
+          {"shared_bytes", pins.shared_bytes},
+          {"blocks", pins.blocks},
+          {"block_bytes", pins.block_bytes},
+          {"smallest_bytes", pins.smallest_bytes},
+          {"largest_bytes", pins.largest_bytes},
+          {"segments", pins.segments},
+          {"oldest_allocation_id", pins.oldest_row},
+          {"oldest_step", born ? json(a.first_step[pins.oldest_row]) : json()}};
+}
+
+json pinsJson(const AnalysedTrace& analysed, const analysis::Pinned& pinned, size_t limit) {
   json rows = json::array();
   for (const analysis::StackPins& pins : pinned.stacks) {
     if (rows.size() == limit) break;
-    rows.push_back({{"stack_id", pins.stack.valid() ? json(pins.stack.value) : json()},
-                    {"label", clean(analysed.labels.label(pins.stack))},
-                    {"slot", analysed.labels.colourSlot(pins.stack)},
-                    {"pins_bytes", pins.pinsBytes()},
-                    {"alone_bytes", pins.alone_bytes},
-                    {"shared_bytes", pins.shared_bytes},
-                    {"blocks", pins.blocks},
-                    {"block_bytes", pins.block_bytes},
-                    {"smallest_bytes", pins.smallest_bytes},
-                    {"largest_bytes", pins.largest_bytes},
-                    {"segments", pins.segments},
-                    {"oldest_allocation_id", pins.oldest_row},
-                    {"oldest_step", a.first_step[pins.oldest_row]}});
+    json row = pinRowJson(analysed, pins);
+    row["pins_bytes"] = pins.pinsBytes();
+    rows.push_back(std::move(row));
   }
   return {{"pinned_bytes", pinned.pinned_bytes},
           {"shared_bytes", pinned.shared_bytes},
@@ -188,12 +196,13 @@ json fragJson(const AnalysedTrace& analysed, const FragReport& report) {
   json lists = json::array();
   for (const FitRow& row : report.lists) {
     json list = fitJson(analysed, row);
-    for (const char* key : {"fits", "block_bytes", "address", "times", "driver_bytes"})
+    for (const char* key :
+         {"fits", "block_bytes", "address", "times", "stranded_bytes", "driver_bytes"})
       list.erase(key);
     lists.push_back(std::move(list));
   }
   json fit;
-  if (report.request_bytes) {
+  if (report.request_bytes && report.rulesKnown()) {
     json rows = json::array();
     for (const FitRow& row : report.fits) rows.push_back(fitJson(analysed, row));
     fit = {{"request_bytes", *report.request_bytes}, {"lists", rows}};
@@ -215,6 +224,8 @@ json fragJson(const AnalysedTrace& analysed, const FragReport& report) {
   j["typical_request_bytes"] = report.series.request_bytes;
   j["now"] = sampleJson(device, report.now.sample);
   j["forecast"] = forecastJson(report.forecast);
+  j["forecast"]["steps_apart"] = report.forecast_steps_apart;
+  j["rules_known"] = report.rulesKnown();
   j["lists"] = lists;
   j["fit"] = fit;
   j["pins"] = pinsJson(analysed, report.pinned, kMostPins);

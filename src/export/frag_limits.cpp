@@ -58,12 +58,8 @@ constexpr std::array<Metric, 15> kMetrics = {{
      [](const FragReport& r) { return static_cast<double>(r.now.sample.totals.reserved_bytes); }},
     {"active", LimitUnit::kBytes,
      [](const FragReport& r) { return static_cast<double>(r.now.sample.totals.active_bytes); }},
-    {"unfit", LimitUnit::kNumber,  // lists that cannot serve --request
-     [](const FragReport& r) {
-       return static_cast<double>(std::count_if(r.fits.begin(), r.fits.end(), [](const FitRow& f) {
-         return !f.block_bytes.has_value();
-       }));
-     }},
+    {"unfit", LimitUnit::kNumber,  // 1: no list of the main pool serves --request
+     [](const FragReport& r) { return r.rulesKnown() && !r.served() ? 1.0 : 0.0; }},
 }};
 
 const Metric* find(std::string_view name) {

@@ -17,6 +17,7 @@ enum class LimitUnit : uint8_t { kNumber, kBytes, kShare };
 
 class FragLimit {
  public:
+  const std::string& metric() const { return metric_; }
   double valueOf(const FragReport& report) const;
   bool isBroken(const FragReport& report) const;
   // "score is 61.2, limit > 60"

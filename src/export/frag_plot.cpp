@@ -178,13 +178,19 @@ class Drawing {
     size_t drawn = 0;
     for (analysis::Step step = first_; step <= last_ && device.steps() > 0; ++step) {
       if (analysed_.trace.events.action[device.event_begin + step] != model::Action::kOom) continue;
-      if (++drawn > kMostOomLines) break;
+      if (++drawn > kMostOomLines) continue;  // counted, not drawn
       double at = x.at(step + 0.5);
       canvas_.rule({at, top}, {at, bottom}, {.colour = PlotColours::kDanger, .width = 1.5});
       if (drawn == 1) {
         canvas_.text({at - 5, top - 10}, "out of memory",
                      {.colour = PlotColours::kDanger, .size = 11, .align = Align::kRight});
       }
+    }
+    if (drawn > kMostOomLines) {
+      canvas_.text({x.at(last_ + 1.0) - 5, top - 10},
+                   fmt::format("the first {} of {} out-of-memory events", kMostOomLines,
+                               base::withCommas(drawn)),
+                   {.colour = PlotColours::kDanger, .size = 11, .align = Align::kRight});
     }
   }
 

@@ -38,6 +38,7 @@ struct FitRow {
   uint64_t times = 0;                     // that its free blocks hold the request, if one fits
   std::optional<uint64_t> block_bytes{};  // of the free block it would take; absent: none fits
   uint64_t address = 0;                   // of that block
+  uint64_t stranded_bytes = 0;            // free, but of no use to requests of that size
   uint64_t driver_bytes = 0;              // asked of the driver if none fits
 };
 
@@ -46,14 +47,21 @@ struct FragReport {
   std::optional<analysis::StepRange> range;
   analysis::FragmentationSeries series;
   analysis::FragmentationDetails now;  // after the last step of the range
-  analysis::Forecast forecast;         // of the arena's score
+  analysis::Forecast forecast;         // of the arena's score, by slices of its own
+  analysis::Step forecast_steps_apart = 0;
   Arena arena = Arena::kReserved;
   analysis::Pinned pinned;
   std::vector<FitRow> lists;              // of the allocator, most free bytes first
   std::optional<uint64_t> request_bytes;  // then `fits` says which list serves it
   std::vector<FitRow> fits;
+  std::vector<FitRow> typical_fits;  // the same of series.request_bytes
 
   const analysis::FragmentationSample& last() const { return series.samples.back(); }
+  // False of pinned host memory: its allocator keeps powers of two apart and splits nothing. There
+  // are no lists then, and no fits.
+  bool rulesKnown() const { return device->device.kind == model::DeviceKind::kGpu; }
+  // True if a list of the main pool serves the request: no other pool's blocks are everybody's.
+  bool served() const;
 };
 
 FragReport gatherFrag(const analysis::AnalysedTrace& analysed, const Chosen& chosen,
@@ -63,9 +71,11 @@ std::vector<FitRow> fitRows(const analysis::FreeBlocks& free, uint64_t request_b
 
 const analysis::LayoutScore& scoreOf(const analysis::FragmentationSample& sample, Arena arena);
 std::string_view name(Arena arena);  // "reserved", "address"
-// The series as the forecast sees it.
-std::vector<analysis::ForecastSample> forecastHistory(const analysis::FragmentationSeries& series,
-                                                      Arena arena);
+// The forecast has slices of its own, however fine the picture or the table is.
+inline constexpr size_t kForecastSlices = 200;
+analysis::Forecast forecastOf(const analysis::FragmentationSeries& slices, Arena arena);
+// Between the last two samples; 0 if there is one.
+analysis::Step stepsApart(const analysis::FragmentationSeries& slices);
 
 struct FragTextOptions {
   size_t columns = 80;
@@ -84,6 +94,9 @@ nlohmann::json sampleJson(const analysis::DeviceAnalysis& device,
 nlohmann::json forecastJson(const analysis::Forecast& forecast);
 nlohmann::json poolJson(const analysis::AnalysedTrace& analysed, model::PoolId pool);
 nlohmann::json fitJson(const analysis::AnalysedTrace& analysed, const FitRow& row);
+// The keys of a row of pins that every answer has. Its oldest block is of no known age if it was
+// there before the recording: null.
+nlohmann::json pinRowJson(const analysis::AnalysedTrace& analysed, const analysis::StackPins& pins);
 nlohmann::json pinsJson(const analysis::AnalysedTrace& analysed, const analysis::Pinned& pinned,
                         size_t limit);
 nlohmann::json detailsJson(const analysis::AnalysedTrace& analysed,

@@ -106,7 +106,7 @@ class Writer {
                       "not have it.",
                       humanBytes(scattered), percent(scattered, free.bytes)));
     } else {
-      page_.bullet("It lay in one piece: any request up to its size could have it.");
+      page_.bullet("It lay in one piece.");
     }
     if (free.pinned_bytes == 0) {
       page_.bullet("All of it could go back to the driver: no live block is in its way.");
@@ -142,6 +142,13 @@ class Writer {
   }
 
   void fitSentence() {
+    if (!report_.rulesKnown()) {
+      if (sums().free.bytes == 0) return;
+      page_.bullet(
+          "Which requests its free blocks serve is not told: this allocator keeps powers of two "
+          "apart and splits nothing.");
+      return;
+    }
     uint64_t largest = 0;
     const FitRow* best = nullptr;
     for (const FitRow& row : report_.lists) {
@@ -156,12 +163,15 @@ class Writer {
 
   void strandedSentence() {
     uint64_t request = report_.series.request_bytes;
-    const analysis::FreeSums& free = sums().free;
-    if (request == 0 || free.bytes == 0) return;
-    std::string who = free.stranded_bytes == 0 ? "All free bytes could serve"
-                      : free.stranded_bytes == free.bytes
-                          ? "None of the free bytes can serve"
-                          : humanBytes(free.stranded_bytes) + " of the free bytes cannot serve";
+    if (request == 0 || !report_.rulesKnown()) return;
+    uint64_t free = 0;
+    for (const FitRow& row : report_.lists) free += row.free_bytes;
+    if (free == 0) return;
+    uint64_t stranded = free;  // the lists of the other size class never serve it
+    for (const FitRow& row : report_.typical_fits) stranded -= row.free_bytes - row.stranded_bytes;
+    std::string who = stranded == 0      ? "All free bytes could serve"
+                      : stranded == free ? "None of the free bytes can serve"
+                                         : humanBytes(stranded) + " of the free bytes cannot serve";
     page_.bullet(fmt::format("{} requests of {}, the 95th percentile of this recording.", who,
                              humanBytes(request)));
   }
@@ -218,7 +228,7 @@ class Writer {
 
   void warnings() {
     const analysis::Forecast& forecast = report_.forecast;
-    if (!forecast.enough) return;
+    if (!forecast.enough || !forecast.publishedBeatsNoChange()) return;
     std::string said;
     if (forecast.warnings.worse) said += "getting clearly worse; ";
     if (forecast.warnings.jump) said += "about to jump; ";
@@ -234,7 +244,9 @@ class Writer {
   void fits() {
     page_.blank();
     page_.heading(fmt::format("Would {} fit?", humanBytes(*report_.request_bytes)), 2);
-    if (report_.fits.empty()) {
+    if (!report_.rulesKnown()) {
+      page_.paragraph("Not told: the rules of this allocator are not the GPU allocator's.");
+    } else if (report_.fits.empty()) {
       page_.paragraph("No list of its size class: the driver would be asked.");
     }
     for (size_t i = 0; i < std::min(report_.fits.size(), kMostFitRows); ++i) {
@@ -327,10 +339,10 @@ std::string forecastSentence(const FragReport& report) {
   const analysis::ModelForecast& best = forecast.of(forecast.best);
   double as_now = forecast.of(analysis::ForecastModel::kPersistence).errors.overall;
   return fmt::format(
-      "Forecast for the next three samples: {:.1f}, {:.1f}, {:.1f} ({}). In the past it was off by "
-      "{:.1f}, assuming no change by {:.1f}.",
-      best.predicted[0], best.predicted[1], best.predicted[2], name(forecast.best),
-      best.errors.overall, as_now);
+      "Forecast for the next three samples, {} apart: {:.1f}, {:.1f}, {:.1f} ({}). In the past it "
+      "was off by {:.1f}, assuming no change by {:.1f}.",
+      counted(report.forecast_steps_apart, "step"), best.predicted[0], best.predicted[1],
+      best.predicted[2], name(forecast.best), best.errors.overall, as_now);
 }
 
 std::string fragText(const AnalysedTrace& analysed, const FragReport& report,

@@ -6,6 +6,7 @@
 
 #include "analysis/peak.h"
 #include "base/format.h"
+#include "export/frag_report.h"
 #include "export/oom_story.h"
 #include "export/pool_names.h"
 #include "export/report_json.h"
@@ -80,31 +81,15 @@ json phaseJson(const AnalysedTrace& analysed, const OomVerdict& v) {
           {"stack_bytes", last.stack_bytes}};
 }
 
-json pinRowJson(const AnalysedTrace& analysed, const analysis::StackPins& pins) {
-  const model::Trace& trace = analysed.trace;
-  bool born = trace.allocations.has(pins.oldest_row, model::kAllocSeen);
-  return {{"stack_id", pins.stack.valid() ? json(pins.stack.value) : json()},
-          {"label", clean(analysed.labels.label(pins.stack))},
-          {"caller", clean(analysed.labels.caller(pins.stack))},
-          {"slot", analysed.labels.colourSlot(pins.stack)},
-          {"alone_bytes", pins.alone_bytes},
-          {"shared_bytes", pins.shared_bytes},
-          {"blocks", pins.blocks},
-          {"block_bytes", pins.block_bytes},
-          {"smallest_bytes", pins.smallest_bytes},
-          {"largest_bytes", pins.largest_bytes},
-          {"segments", pins.segments},
-          {"oldest_allocation_id", pins.oldest_row},
-          {"oldest_step", born ? json(trace.allocations.first_step[pins.oldest_row]) : json()},
-          {"smallest_allocation_id", pins.smallest_row}};
-}
-
 json pinnedJson(const AnalysedTrace& analysed, const OomVerdict& v, size_t most) {
   const analysis::Pinned& pinned = v.pinned;
   json rows = json::array();
   for (const analysis::StackPins& pins : pinned.stacks) {
     if (rows.size() == most) break;
-    rows.push_back(pinRowJson(analysed, pins));
+    json row = pinRowJson(analysed, pins);
+    row["caller"] = clean(analysed.labels.caller(pins.stack));
+    row["smallest_allocation_id"] = pins.smallest_row;
+    rows.push_back(std::move(row));
   }
   return {{"pinned_bytes", pinned.pinned_bytes},
           {"releasable_bytes", pinned.releasable_bytes},

@@ -69,13 +69,14 @@ class PngCanvas final : public Canvas {
 
   std::string finish() override {
     std::string bytes;
-    cairo_surface_write_to_png_stream(
+    cairo_status_t status = cairo_surface_write_to_png_stream(
         surface_,
         [](void* out, const unsigned char* data, unsigned length) {
           static_cast<std::string*>(out)->append(reinterpret_cast<const char*>(data), length);
           return CAIRO_STATUS_SUCCESS;
         },
         &bytes);
+    if (status != CAIRO_STATUS_SUCCESS || cairo_status(cairo_) != CAIRO_STATUS_SUCCESS) return {};
     return bytes;
   }
 

@@ -8,7 +8,6 @@ namespace tidegauge::server {
 namespace {
 
 constexpr int64_t kMostSamples = 2000;
-constexpr int64_t kForecastSlices = 200;
 constexpr size_t kMostPins = 200;
 
 Response textResponse(std::string text) {
@@ -38,8 +37,8 @@ json columnsJson(const analysis::DeviceAnalysis& device,
   return columns;
 }
 
-json forecastOf(const analysis::FragmentationSeries& series, exporting::Arena arena) {
-  return exporting::forecastJson(analysis::forecast(exporting::forecastHistory(series, arena)));
+json scoreForecast(const analysis::FragmentationSeries& slices, exporting::Arena arena) {
+  return exporting::forecastJson(exporting::forecastOf(slices, arena));
 }
 
 // Of a device without events: its final state.
@@ -49,37 +48,36 @@ base::Result<model::Step> stepOf(const Question& question, const Place& place) {
   return static_cast<model::Step>(step);
 }
 
-std::string fragText(const Place& place, int64_t samples) {
+std::string fragText(const Place& place, size_t samples) {
   const analysis::AnalysedTrace& analysed = *place.file->analysed;
-  analysis::FragmentationSeries series = analysis::fragmentationSeries(
-      analysed, *place.device, {.samples = static_cast<size_t>(samples)});
+  analysis::FragmentationSeries series =
+      analysis::fragmentationSeries(analysed, *place.device, {.samples = samples});
   // The forecast has its own slices, however fine the picture is.
   analysis::FragmentationSeries slices =
-      samples == kForecastSlices
+      samples == exporting::kForecastSlices
           ? series
           : analysis::fragmentationSeries(analysed, *place.device,
-                                          {.samples = static_cast<size_t>(kForecastSlices)});
-  size_t count = slices.samples.size();
-  model::Step apart =
-      count < 2 ? 0 : slices.samples[count - 1].step - slices.samples[count - 2].step;
+                                          {.samples = exporting::kForecastSlices});
   return dump({{"request_bytes", series.request_bytes},
                {"pool", exporting::poolJson(analysed, series.pool)},
                {"columns", columnsJson(*place.device, series.samples)},
                {"forecast",
-                {{"steps_apart", apart},
-                 {"reserved", forecastOf(slices, exporting::Arena::kReserved)},
-                 {"address", forecastOf(slices, exporting::Arena::kAddress)}}}});
+                {{"steps_apart", exporting::stepsApart(slices)},
+                 {"reserved", scoreForecast(slices, exporting::Arena::kReserved)},
+                 {"address", scoreForecast(slices, exporting::Arena::kAddress)}}}});
 }
 
 }  // namespace
 
 base::Result<Response> answerFrag(const Question& question) {
   TG_ASSIGN_OR_RETURN(Place place, placeOf(question));
-  TG_ASSIGN_OR_RETURN(int64_t samples,
-                      question.params.integer("samples", 1, kMostSamples, kForecastSlices));
+  TG_ASSIGN_OR_RETURN(int64_t samples, question.params.integer("samples", 1, kMostSamples,
+                                                               exporting::kForecastSlices));
   std::string key =
       "frag " + std::to_string(place.device->device.ordinal) + " " + std::to_string(samples);
-  return textResponse(place.file->texts.get(key, [&] { return fragText(place, samples); }));
+  return textResponse(*place.file->frag_texts.get(key, [&] {
+    return std::make_shared<const std::string>(fragText(place, static_cast<size_t>(samples)));
+  }));
 }
 
 base::Result<Response> answerFragAt(const Question& question) {
@@ -87,11 +85,14 @@ base::Result<Response> answerFragAt(const Question& question) {
   TG_ASSIGN_OR_RETURN(model::Step step, stepOf(question, place));
   const analysis::AnalysedTrace& analysed = *place.file->analysed;
   const model::Device& device = place.device->device;
-  analysis::FragmentationOptions options;
-  options.request_bytes = analysis::typicalRequest(analysed.trace, device);
-  options.pool = analysis::mainPool(analysed.trace, device);
+  // They look at every request and every piece of the device, whatever the step.
+  auto options = place.file->frag_options.get(std::to_string(device.ordinal), [&] {
+    return std::make_shared<const analysis::FragmentationOptions>(analysis::FragmentationOptions{
+        .request_bytes = analysis::typicalRequest(analysed.trace, device),
+        .pool = analysis::mainPool(analysed.trace, device)});
+  });
   analysis::FragmentationDetails details =
-      analysis::fragmentationAt(analysed, *place.device, step, options);
+      analysis::fragmentationAt(analysed, *place.device, step, *options);
   analysis::SegmentedLayout layout(
       analysis::blocksAt(analysed.trace, device, place.device->live, step));
   json answer = exporting::detailsJson(analysed, details);
@@ -106,15 +107,20 @@ base::Result<Response> answerFit(const Question& question) {
   TG_ASSIGN_OR_RETURN(model::Step step, stepOf(question, place));
   TG_ASSIGN_OR_RETURN(int64_t bytes, question.params.integer("bytes", 1, int64_t{1} << 53));
   const analysis::AnalysedTrace& analysed = *place.file->analysed;
-  analysis::FreeBlocks free = analysis::freeBlocksAt(analysed, *place.device, step);
   auto request = static_cast<uint64_t>(bytes);
   json lists = json::array();
-  for (const exporting::FitRow& row : exporting::fitRows(free, request)) {
-    lists.push_back(exporting::fitJson(analysed, row));
+  analysis::FreeBlocks free = analysis::freeBlocksAt(analysed, *place.device, step);
+  bool rules_known = place.device->device.kind == model::DeviceKind::kGpu;
+  if (rules_known) {
+    for (const exporting::FitRow& row : exporting::fitRows(free, request)) {
+      lists.push_back(exporting::fitJson(analysed, row));
+    }
   }
   return jsonResponse({{"step", step},
                        {"request_bytes", request},
+                       {"rules_known", rules_known},
                        {"free_bytes", free.bytes},
+                       // By holes alone, as the curve of frag_at; what counts is in the lists.
                        {"stranded_bytes", analysis::strandedBytes(free, request)},
                        {"lists", std::move(lists)}});
 }

@@ -13,6 +13,7 @@
 
 #include "analysis/analysed_trace.h"
 #include "analysis/diff.h"
+#include "analysis/fragmentation.h"
 #include "query/database.h"
 #include "server/kept.h"
 #include "view/address_map.h"
@@ -68,6 +69,8 @@ struct OpenFile {
   query::Database database;
   MarkStore marks;
   TextCache texts;
+  Kept<std::string> frag_texts{4};  // by device and samples: of any number of them
+  Kept<analysis::FragmentationOptions> frag_options{64};  // by device
   Kept<view::FilterSet> filters{8};
   Kept<std::vector<model::Step>> event_lists{8};  // by device and filter
   Kept<view::Table> tables{6};                    // by name, device and filter

@@ -123,9 +123,25 @@ TEST(Forecast, ASineOfPeriodTwelveIsForetoldByBothLinearModels) {
   }
 }
 
+TEST(Forecast, AModelIsBetterOnlyByAMarginThatCanBeRead) {
+  EXPECT_TRUE(clearlyBetter(0.5, 1.0));
+  EXPECT_FALSE(clearlyBetter(0.97, 1.04));  // read "1.0" both
+  EXPECT_FALSE(clearlyBetter(9.6, 10));     // 4 %
+  EXPECT_TRUE(clearlyBetter(9.4, 10));
+  EXPECT_FALSE(clearlyBetter(0, 0));
+  EXPECT_FALSE(clearlyBetter(0, 0.04));
+  // A ramp so flat that the line's error and that of no change print the same digits.
+  Forecast flat =
+      forecast(seriesOf(50, [](size_t t) { return 40 + 0.01 * static_cast<double>(t); }));
+  EXPECT_FALSE(flat.beatsNoChange());
+  EXPECT_FALSE(flat.publishedBeatsNoChange());
+  EXPECT_TRUE(forecast(sine()).publishedBeatsNoChange());
+}
+
 TEST(Forecast, NobodyForeseesAStep) {
   Forecast result = forecast(step());
   EXPECT_FALSE(result.beatsNoChange());
+  EXPECT_FALSE(result.publishedBeatsNoChange());
   // Once it has happened, "as now" is right again: the last prediction is the new level.
   EXPECT_NEAR(result.of(ForecastModel::kPersistence).predicted[0], 60, 1e-9);
   EXPECT_NEAR(result.of(ForecastModel::kWindow).predicted[0], 60, 6);
@@ -217,11 +233,12 @@ TEST(ForecastDescent, ClipsTheGradientTheRightWayUp) {
 }
 
 TEST(ForecastDescent, HoldsWeightsWithinTen) {
-  ForecastInput input{};
-  input[0] = 1e-3;
-  // The bias moves by 0.01 a round at most; what would need 10,000 rounds ends at 5.
-  LinearModel model = trainByDescent({input}, {100});
-  for (double weight : model) EXPECT_LE(std::abs(weight), 10);
+  // A bias moves by 0.01 a round at most: from zero it never gets that far, from 9.5 it would pass 14.
+  LinearModel start{};
+  start[kForecastInputs] = 9.5;
+  EXPECT_EQ(descendFrom(start, {ForecastInput{}}, {100})[kForecastInputs], 10);
+  start[kForecastInputs] = -9.5;
+  EXPECT_EQ(descendFrom(start, {ForecastInput{}}, {-100})[kForecastInputs], -10);
 }
 
 TEST(ForecastRidge, FindsAPlainLine) {

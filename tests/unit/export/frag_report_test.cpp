@@ -72,7 +72,7 @@ TEST(FragReport, AShreddedHeapRanksAboveAHarmlessHole) {
   std::string said = fragText(shredded, of_shredded, {});
   EXPECT_NE(said.find("1.95 GiB of it, 99.9 %, lay outside the largest piece"), std::string::npos)
       << said;
-  EXPECT_NE(fragText(hole, of_hole, {}).find("any request up to its size"), std::string::npos);
+  EXPECT_NE(fragText(hole, of_hole, {}).find("It lay in one piece."), std::string::npos);
   EXPECT_NE(said.find("1,000 blocks of 2.0 MiB from model.py:7 build keep 1.95 GiB from"),
             std::string::npos)
       << said;
@@ -102,6 +102,138 @@ TEST(FragReport, TheFitTestNamesTheBlockAndHowOften) {
   EXPECT_EQ(not_fits.fits[0].driver_bytes, 32 * kMiB);
   std::string said = fragText(analysed, not_fits, {});
   EXPECT_NE(said.find("served 30.0 MiB; 32.0 MiB would be asked"), std::string::npos) << said;
+}
+
+// A segment for each size, each one hole. The allocator never splits what is over the limit.
+model::Trace holesOf(const std::vector<uint64_t>& sizes, uint64_t max_split_bytes) {
+  TraceBuilder b;
+  b.settings().max_split_bytes = max_split_bytes;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    b.finalSegment(kBase + i * 4096 * kMiB, sizes[i]).block(sizes[i], BlockState::kInactive);
+  }
+  return b.build();
+}
+
+TEST(FragReport, HowOftenKnowsTheSplitLimit) {
+  AnalysedTrace analysed(holesOf({310 * kMiB, 12 * kMiB}, 100 * kMiB));
+  FragReport small = reportOf(analysed, {.request_bytes = 10 * kMiB});
+  ASSERT_EQ(small.fits.size(), 1);
+  EXPECT_EQ(small.fits[0].times, 1);  // the block of 310 MiB is for large requests
+  EXPECT_EQ(small.fits[0].stranded_bytes, 312 * kMiB);
+  FragReport large = reportOf(analysed, {.request_bytes = 300 * kMiB});
+  ASSERT_EQ(large.fits.size(), 1);
+  EXPECT_EQ(large.fits[0].times, 1);
+  AnalysedTrace twice(holesOf({310 * kMiB, 310 * kMiB}, 100 * kMiB));
+  // Whole blocks only: 150 MiB out of 310 MiB would leave too much.
+  EXPECT_EQ(reportOf(twice, {.request_bytes = 150 * kMiB}).fits.at(0).times, 0);
+  EXPECT_EQ(reportOf(twice, {.request_bytes = 300 * kMiB}).fits.at(0).times, 2);
+}
+
+TEST(FragReport, UnfitWhereNoListOfTheSizeClassExists) {
+  AnalysedTrace analysed(holesOf({110 * kMiB}, model::kUnknownBytes));
+  FragReport report = reportOf(analysed, {.request_bytes = 600 * 1024});
+  EXPECT_TRUE(report.fits.empty());
+  EXPECT_TRUE(parseLimit(" unfit>0").value().isBroken(report));
+  EXPECT_EQ(parseLimit(" unfit>0").value().metric(), "unfit");
+  EXPECT_FALSE(
+      parseLimit("unfit>0").value().isBroken(reportOf(analysed, {.request_bytes = 100 * kMiB})));
+  std::string said = fragText(analysed, report, {});
+  EXPECT_EQ(said.find("any request"), std::string::npos) << said;
+}
+
+TEST(FragReport, PinnedHostMemoryHasNoListsAndNoFits) {
+  model::Trace trace = holesOf({8 * kMiB}, model::kUnknownBytes);
+  trace.devices.at(0).kind = model::DeviceKind::kPinnedHost;
+  AnalysedTrace analysed(std::move(trace));
+  FragReport report = reportOf(analysed, {.request_bytes = 2 * kMiB});
+  EXPECT_TRUE(report.lists.empty());
+  EXPECT_TRUE(report.fits.empty());
+  EXPECT_FALSE(parseLimit("unfit>0").value().isBroken(report));
+  std::string said = fragText(analysed, report, {});
+  EXPECT_NE(said.find("serve is not told"), std::string::npos) << said;
+  EXPECT_NE(said.find("Not told: the rules"), std::string::npos) << said;
+  EXPECT_EQ(said.find("Largest request served"), std::string::npos) << said;
+  EXPECT_TRUE(fragJson(analysed, report).at("fit").is_null());
+  EXPECT_FALSE(fragJson(analysed, report).at("rules_known"));
+}
+
+// What lies free in lists of the other size class is of no use to the typical request.
+TEST(FragReport, StrandedBytesAreThoseOfTheListsThatServeTheSize) {
+  TraceBuilder b;
+  b.stack({"build@model.py:7"})
+      .segmentAlloc(kBase, 110 * kMiB)
+      .segmentAlloc(kBase - 2 * kMiB, 2 * kMiB);
+  b.alloc(kBase - 2 * kMiB, 600 * 1024);
+  b.finalSegment(kBase - 2 * kMiB, 2 * kMiB, model::SegmentKind::kSmall)
+      .block(600 * 1024, BlockState::kActiveAllocated, 600 * 1024)
+      .block(2 * kMiB - 600 * 1024, BlockState::kInactive);
+  b.finalSegment(kBase, 110 * kMiB).block(110 * kMiB, BlockState::kInactive);
+  AnalysedTrace analysed(b.build());
+  FragReport report = reportOf(analysed);
+  ASSERT_EQ(report.typical_fits.size(), 1);
+  EXPECT_EQ(report.typical_fits[0].times, 2);
+  std::string said = fragText(analysed, report, {});
+  EXPECT_NE(said.find("110 MiB of the free bytes cannot serve requests of 600 KiB"),
+            std::string::npos)
+      << said;
+}
+
+// 600 events of a heap whose score moves.
+model::Trace movingHeap() {
+  TraceBuilder b;
+  b.stack({"build@model.py:7"}).segmentAlloc(kBase, 1024 * kMiB);
+  for (uint64_t i = 0; i < 200; ++i) {
+    b.alloc(kBase + i * 4 * kMiB, (1 + i * 7 % 3) * kMiB);
+    if (i % 3 != 0) b.free(kBase + i * 4 * kMiB, (1 + i * 7 % 3) * kMiB);
+  }
+  return b.build();
+}
+
+TEST(FragReport, TheForecastHasSlicesOfItsOwn) {
+  AnalysedTrace analysed(movingHeap());
+  FragReport coarse = reportOf(analysed, {.samples = 20});
+  FragReport usual = reportOf(analysed);
+  FragReport fine = reportOf(analysed, {.samples = 400});
+  for (const FragReport* one : {&coarse, &fine}) {
+    EXPECT_EQ(fragJson(analysed, *one)["forecast"], fragJson(analysed, usual)["forecast"]);
+  }
+  EXPECT_EQ(coarse.series.samples.size(), 20);
+  EXPECT_GE(coarse.forecast_steps_apart, 2);
+  EXPECT_LE(coarse.forecast_steps_apart, 3);
+}
+
+TEST(FragReport, AModelThatIsWorseThanNoChangeWarnsOfNothing) {
+  AnalysedTrace analysed(movingHeap());
+  FragReport report = reportOf(analysed);
+  ASSERT_TRUE(report.forecast.enough);
+  analysis::Forecast& forecast = report.forecast;
+  auto& window = forecast.models[static_cast<size_t>(analysis::ForecastModel::kWindow)];
+  auto& as_now = forecast.models[static_cast<size_t>(analysis::ForecastModel::kPersistence)];
+  forecast.warnings = {.worse = true, .jump = true, .trend = true};
+  as_now.errors.overall = 1;
+  window.errors.overall = 1.2;
+  std::string said = fragText(analysed, report, {});
+  EXPECT_EQ(said.find("warns"), std::string::npos) << said;
+  EXPECT_EQ(said.find("Risk"), std::string::npos) << said;
+  window.errors.overall = 0.5;
+  forecast.best = analysis::ForecastModel::kWindow;
+  said = fragText(analysed, report, {.columns = 400});
+  EXPECT_NE(said.find("getting clearly worse"), std::string::npos) << said;
+  EXPECT_TRUE(said.find("next three samples, 2 steps apart:") != std::string::npos ||
+              said.find("next three samples, 3 steps apart:") != std::string::npos)
+      << said;
+}
+
+TEST(FragReport, ABlockOlderThanTheRecordingHasNoStep) {
+  TraceBuilder b;
+  for (int i = 0; i < 3; ++i) b.alloc(kBase + 8 * kMiB, kMiB).free(kBase + 8 * kMiB, kMiB);
+  b.finalSegment(kBase, 20 * kMiB)
+      .block(2 * kMiB, BlockState::kActiveAllocated, 2 * kMiB)
+      .block(18 * kMiB, BlockState::kInactive);
+  AnalysedTrace analysed(b.build());
+  nlohmann::json pins = fragJson(analysed, reportOf(analysed))["pins"]["rows"];
+  ASSERT_EQ(pins.size(), 1);
+  EXPECT_TRUE(pins[0]["oldest_step"].is_null()) << pins;
 }
 
 TEST(FragReport, TheTextFitsEightyColumns) {
@@ -233,6 +365,17 @@ TEST(FragPlot, DrawsLivesHolesAndTheOom) {
   auto plain = svgCanvas(kPlotWidth, kPlotHeight, "plain");
   drawFrag(*plain, analysed, report, {.name = "x", .plain_address = true});
   EXPECT_EQ(plain->finish().find("ranges owned"), std::string::npos);
+}
+
+TEST(FragPlot, SaysHowManyOomsItLeavesOut) {
+  TraceBuilder b;
+  b.segmentAlloc(kBase, 40 * kMiB);
+  for (int i = 0; i < 1201; ++i) b.oom(kMiB, 100 * kMiB);
+  AnalysedTrace analysed(b.build());
+  auto canvas = svgCanvas(kPlotWidth, kPlotHeight, "");
+  drawFrag(*canvas, analysed, reportOf(analysed), {.name = "x"});
+  EXPECT_NE(canvas->finish().find("the first 200 of 1,201 out-of-memory events"),
+            std::string::npos);
 }
 
 TEST(FragPlot, PngIsAPngWhereThereIsOne) {

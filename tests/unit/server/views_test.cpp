@@ -5,6 +5,7 @@
 
 #include "server/application.h"
 #include "server/json.h"
+#include "server/kept.h"
 #include "support/simulated_heap.h"
 #include "support/trace_builder.h"
 #include "view/address_map.h"
@@ -52,6 +53,46 @@ class ViewsTest : public ::testing::Test {
 
   Application app_;
 };
+
+// The GPU allocator's rules say nothing of pinned host memory.
+TEST(FragAnswers, PinnedHostMemoryHasNoFits) {
+  for (auto kind : {model::DeviceKind::kGpu, model::DeviceKind::kPinnedHost}) {
+    testing::TraceBuilder b;
+    b.finalSegment(0x7f0000000000, 8 * kMiB).block(8 * kMiB, model::BlockState::kInactive);
+    model::Trace trace = b.build();
+    trace.devices.at(0).kind = kind;
+    std::vector<std::unique_ptr<analysis::AnalysedTrace>> traces;
+    traces.push_back(std::make_unique<analysis::AnalysedTrace>(std::move(trace)));
+    Application app(openSession(std::move(traces)), Gate("secret", 8800));
+    Request request;
+    request.hosts = {"127.0.0.1:8800"};
+    request.target = "/secret/api/fit?bytes=2097152";
+    json fit = json::parse(app.answer(request, {}).body);
+    bool gpu = kind == model::DeviceKind::kGpu;
+    EXPECT_EQ(fit["rules_known"], gpu);
+    EXPECT_EQ(fit["lists"].size(), gpu ? 1 : 0);
+    EXPECT_EQ(fit["free_bytes"], 8 * kMiB);
+  }
+}
+
+TEST(Kept, ForgetsTheOldest) {
+  Kept<std::string> kept(4);
+  size_t computed = 0;
+  for (int round = 0; round < 2; ++round) {
+    for (int key = 0; key < 5; ++key) {
+      kept.get(std::to_string(key), [&] {
+        computed++;
+        return std::make_shared<const std::string>("x");
+      });
+    }
+  }
+  EXPECT_EQ(computed, 10);
+  kept.get("4", [&] {
+    computed++;
+    return std::make_shared<const std::string>("x");
+  });
+  EXPECT_EQ(computed, 10);
+}
 
 TEST_F(ViewsTest, State) {
   json state = getJson("api/state?step=2");

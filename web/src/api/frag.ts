@@ -34,6 +34,8 @@ export interface Forecast {
   now: number | null;
   best: ModelForecast["model"] | null;
   beats_no_change: boolean | null;
+  /** of the published model: else its warnings are not told */
+  published_beats_no_change: boolean | null;
   confidence: number | null;
   slope: number | null;
   risk: string | null;
@@ -101,7 +103,8 @@ export interface StackPin {
   block_bytes: number;
   segments: number;
   oldest_allocation_id: number;
-  oldest_step: number;
+  /** null: before the recording */
+  oldest_step: number | null;
 }
 
 export interface FragAt {
@@ -136,12 +139,17 @@ export interface FitList {
   block_bytes: number | null;
   address: string | null;
   times: number;
+  /** free in the list, but of no use to requests of that size */
+  stranded_bytes: number;
   driver_bytes: number;
 }
 
 export interface Fit {
   step: number;
   request_bytes: number;
+  /** false of pinned host memory: then there are no lists */
+  rules_known: boolean;
+  /** of all holes, as the curve; what counts is in the lists */
   free_bytes: number;
   stranded_bytes: number;
   lists: FitList[];

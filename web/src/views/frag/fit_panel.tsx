@@ -1,7 +1,7 @@
 // Stranded bytes by the size of a request, and a slider for one: would it fit after this step?
 import { useCallback } from "preact/hooks";
 import { cursorStep } from "../../state/cursor";
-import { dragged, fit, fragAt, request } from "../../state/frag";
+import { dragged, fit, frag, fragAt, request } from "../../state/frag";
 import { worstOom } from "../../state/ooms";
 import { device, go, page } from "../../state/store";
 import { formatHash } from "../../state/url";
@@ -27,7 +27,8 @@ export function FitPanel() {
     },
     [data, asked, bytes, power, oom],
   );
-  const verdict = asked ? verdictOf(asked) : null;
+  const pool = frag.value.data?.pool;
+  const verdict = asked && pool ? verdictOf(asked, pool) : null;
   const settle = () => {
     if (dragged.peek() !== null) go({ fit: dragged.peek() });
     dragged.value = null;
@@ -36,7 +37,9 @@ export function FitPanel() {
     <div class="fragright">
       <div class="phead">
         <h2>Stranded bytes by request size</h2>
-        <span class="note cut">by holes alone; the fit test below knows pools and streams</span>
+        <span class="note cut">
+          by holes alone; the fit test below knows pools, size classes and split limits
+        </span>
       </div>
       <div class="plot fragcurve">
         <Canvas

@@ -40,7 +40,11 @@ function PinRow({ of, most }: { of: StackPin; most: number }) {
       </td>
       <td class="r num">{integer(of.blocks)}</td>
       <td class="r num">{integer(of.segments)}</td>
-      <td class="r num hide-s">{integer(Math.max(0, cursorStep.value - of.oldest_step))}</td>
+      <td class="r num hide-s">
+        {of.oldest_step === null
+          ? "before"
+          : integer(Math.max(0, cursorStep.value - of.oldest_step))}
+      </td>
     </tr>
   );
 }

@@ -15,46 +15,70 @@ function list(of: Partial<FitList>): FitList {
     block_bytes: null,
     address: null,
     times: 0,
+    stranded_bytes: 100 * MIB,
     driver_bytes: 64 * MIB,
     ...of,
   };
 }
 
-function answer(lists: FitList[], stranded = 20 * MIB): Fit {
+const MAIN = { id: [0, 0] as [number, number], name: "default pool" };
+
+function answer(lists: FitList[]): Fit {
   return {
     step: 0,
     request_bytes: 64 * MIB,
-    free_bytes: 100 * MIB,
-    stranded_bytes: stranded,
+    rules_known: true,
+    free_bytes: 500 * MIB,
+    stranded_bytes: 3 * MIB,
     lists,
   };
 }
 
 describe("the fit test", () => {
   it("says where a request fits and how often", () => {
-    const served = verdictOf(answer([list({}), list({ fits: true, times: 2, stream: 7 })]));
+    const served = verdictOf(
+      answer([list({}), list({ fits: true, times: 2, stream: 7, stranded_bytes: 20 * MIB })]),
+      MAIN,
+    );
     expect(served.fits).toBe(true);
     expect(served.text).toBe(
       "is served without new driver memory, 2 times over (default pool, stream 7).",
     );
-    expect(served.rest).toBe("20.0 MiB of 100 MiB free bytes could never serve this size.");
-    expect(verdictOf(answer([list({ fits: true, times: 1 })])).text).toContain(", once (");
+    expect(served.rest).toBe("20.0 MiB of 100 MiB free there could never serve this size.");
+    expect(verdictOf(answer([list({ fits: true, times: 1 })]), MAIN).text).toContain(", once (");
   });
 
   it("says why one does not", () => {
-    const refused = verdictOf(answer([list({})], 100 * MIB));
+    const refused = verdictOf(answer([list({})]), MAIN);
     expect(refused.fits).toBe(false);
     expect(refused.text).toBe(
       "does not fit (default pool, default stream): the largest that is served is 50.0 MiB; 64.0 MiB would be asked of the driver.",
     );
-    expect(refused.rest).toBe("None of 100 MiB free bytes could serve this size.");
-    expect(verdictOf(answer([list({ largest_request_bytes: 0 })])).text).toContain(
+    expect(refused.rest).toBe("None of 100 MiB free there could serve this size.");
+    expect(verdictOf(answer([list({ largest_request_bytes: 0 })]), MAIN).text).toContain(
       "nothing is served",
     );
-    expect(verdictOf(answer([])).text).toContain("no such list");
-    expect(verdictOf({ ...answer([]), free_bytes: 0, stranded_bytes: 0 }).rest).toBe(
-      "Nothing lies free inside segments.",
+    const none = verdictOf(answer([]), MAIN);
+    expect(none.text).toContain("default pool has no list of its size class");
+    expect(none.rest).toBe("");
+    expect(verdictOf(answer([list({ free_bytes: 0, stranded_bytes: 0 })]), MAIN).rest).toBe(
+      "Nothing lies free in its segments.",
     );
+  });
+
+  it("is of the main pool: nobody else may use a graph's", () => {
+    const graph = list({ fits: true, times: 3, pool: { id: [1, 0], name: "graph pool 1" } });
+    expect(verdictOf(answer([graph, list({})]), MAIN).fits).toBe(false);
+    expect(verdictOf(answer([graph]), MAIN).text).toContain("no list of its size class");
+  });
+
+  it("is not told where the allocator's rules are not known", () => {
+    const host = verdictOf({ ...answer([]), rules_known: false }, MAIN);
+    expect(host).toEqual({
+      fits: false,
+      text: "is not judged: this allocator has rules of its own.",
+      rest: "",
+    });
   });
 
   it("has a slider in whole blocks up to the largest size that matters", () => {
@@ -74,6 +98,7 @@ const NOTHING: Forecast = {
   now: null,
   best: null,
   beats_no_change: null,
+  published_beats_no_change: null,
   confidence: null,
   slope: null,
   risk: null,
@@ -88,6 +113,7 @@ const DRIFT: Forecast = {
   now: 40,
   best: "drift",
   beats_no_change: true,
+  published_beats_no_change: true,
   confidence: 0.9,
   slope: -0.5,
   risk: "low",
@@ -117,5 +143,6 @@ describe("the forecast", () => {
     expect(warningText(DRIFT)).toBe(
       "The published model warns: getting clearly worse, trend down; confidence 0.90",
     );
+    expect(warningText({ ...DRIFT, published_beats_no_change: false })).toBe("");
   });
 });

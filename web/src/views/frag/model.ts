@@ -1,5 +1,5 @@
 // Sentences and scales of the Fragmentation view.
-import type { Fit, FitList, Forecast, FragAt, ModelForecast } from "../../api/frag";
+import type { Fit, FitList, Forecast, FragAt, ModelForecast, PoolName } from "../../api/frag";
 import { bytesText, counted, integer, percent } from "../../ui/units";
 
 /** The range of the slider, as powers of two: 512 B to the largest size that means something. */
@@ -30,10 +30,10 @@ export function forecastText(forecast: Forecast): string {
   return `Forecast ${scores} (${best.model}), in the past off by ${best.mean_error.toFixed(1)}`;
 }
 
-/** What the published model warns of, in words; empty if nothing. */
+/** What the published model warns of, in words; empty if nothing, or if it is no better than no change. */
 export function warningText(forecast: Forecast): string {
   const { warnings } = forecast;
-  if (!warnings) return "";
+  if (!warnings || !forecast.published_beats_no_change) return "";
   const said = [
     warnings.worse ? "getting clearly worse" : "",
     warnings.jump ? "about to jump" : "",
@@ -49,9 +49,14 @@ export function listName(of: FitList): string {
   return `${of.pool.name}, ${stream}`;
 }
 
-/** Which list would serve the request: one that does, else the one with most free bytes. */
-export function servingList(fit: Fit): FitList | null {
-  return fit.lists.find((one) => one.fits) ?? fit.lists[0] ?? null;
+/**
+ * Which list of the pool would serve the request: one that does, else the one with most free bytes.
+ * Nothing else may use what is free in a graph's pool.
+ */
+export function servingList(fit: Fit, pool: PoolName): FitList | null {
+  const [first, second] = pool.id;
+  const lists = fit.lists.filter((one) => one.pool.id[0] === first && one.pool.id[1] === second);
+  return lists.find((one) => one.fits) ?? lists[0] ?? null;
 }
 
 export interface Verdict {
@@ -61,19 +66,27 @@ export interface Verdict {
   rest: string;
 }
 
-export function verdictOf(fit: Fit): Verdict {
-  const list = servingList(fit);
-  const stranded =
-    fit.free_bytes === 0
-      ? "Nothing lies free inside segments."
-      : fit.stranded_bytes === 0
-        ? `All ${bytesText(fit.free_bytes)} of free bytes could serve this size.`
-        : fit.stranded_bytes === fit.free_bytes
-          ? `None of ${bytesText(fit.free_bytes)} free bytes could serve this size.`
-          : `${bytesText(fit.stranded_bytes)} of ${bytesText(fit.free_bytes)} free bytes could never serve this size.`;
-  if (!list) {
-    return { fits: false, text: "would be asked of the driver: no such list.", rest: stranded };
+function strandedText(list: FitList): string {
+  const { free_bytes: free, stranded_bytes: stranded } = list;
+  if (free === 0) return "Nothing lies free in its segments.";
+  if (stranded === 0) return `All ${bytesText(free)} free there could serve this size.`;
+  if (stranded === free) return `None of ${bytesText(free)} free there could serve this size.`;
+  return `${bytesText(stranded)} of ${bytesText(free)} free there could never serve this size.`;
+}
+
+export function verdictOf(fit: Fit, pool: PoolName): Verdict {
+  if (!fit.rules_known) {
+    return { fits: false, text: "is not judged: this allocator has rules of its own.", rest: "" };
   }
+  const list = servingList(fit, pool);
+  if (!list) {
+    return {
+      fits: false,
+      text: `would be asked of the driver: ${pool.name} has no list of its size class.`,
+      rest: "",
+    };
+  }
+  const stranded = strandedText(list);
   if (list.fits) {
     const times = list.times === 1 ? "once" : `${integer(list.times)} times over`;
     return {
