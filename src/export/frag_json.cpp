@@ -225,6 +225,7 @@ json fragJson(const AnalysedTrace& analysed, const FragReport& report) {
   j["now"] = sampleJson(device, report.now.sample);
   j["forecast"] = forecastJson(report.forecast);
   j["forecast"]["steps_apart"] = report.forecast_steps_apart;
+  j["wall"] = {{"rows", wallRowsJson(report.wall)}};
   j["rules_known"] = report.rulesKnown();
   j["lists"] = lists;
   j["fit"] = fit;

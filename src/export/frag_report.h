@@ -17,6 +17,7 @@
 #include "analysis/fragmentation_series.h"
 #include "analysis/free_blocks.h"
 #include "analysis/pinned.h"
+#include "analysis/wall.h"
 #include "export/range_summary.h"
 
 namespace tidegauge::exporting {
@@ -50,6 +51,7 @@ struct FragReport {
   analysis::Forecast forecast;         // of the arena's score, by slices of its own
   analysis::Step forecast_steps_apart = 0;
   Arena arena = Arena::kReserved;
+  analysis::Wall wall;  // of the whole recording
   analysis::Pinned pinned;
   std::vector<FitRow> lists;              // of the allocator, most free bytes first
   std::optional<uint64_t> request_bytes;  // then `fits` says which list serves it
@@ -93,6 +95,7 @@ nlohmann::json sampleJson(const analysis::DeviceAnalysis& device,
                           const analysis::FragmentationSample& sample);
 nlohmann::json forecastJson(const analysis::Forecast& forecast);
 nlohmann::json poolJson(const analysis::AnalysedTrace& analysed, model::PoolId pool);
+nlohmann::json wallRowsJson(const analysis::Wall& wall);  // report_wall.cpp
 nlohmann::json fitJson(const analysis::AnalysedTrace& analysed, const FitRow& row);
 // The keys of a row of pins that every answer has. Its oldest block is of no known age if it was
 // there before the recording: null.

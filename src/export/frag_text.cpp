@@ -51,6 +51,7 @@ class Writer {
     wasteSentence();
     outsideSentence();
     oomSentence();
+    wallSentence();
     pins();
     scores();
     page_.bullet(forecastSentence(report_));
@@ -139,6 +140,27 @@ class Writer {
     if (!worst) return;
     page_.bullet(fmt::format("Memory ran out at step {}: --to {} shows that moment.",
                              withCommas(worst->step), worst->step));
+  }
+
+  // Of the whole recording: of a part it would be another line.
+  void wallSentence() {
+    const analysis::WallLine& line = report_.wall.reserved;
+    if (report_.range || !report_.wall.enough || !line.grows()) return;
+    auto whole = [](double number) { return static_cast<uint64_t>(std::clamp(number, 0.0, 9e18)); };
+    auto rate = [&](double bytes) { return humanBytes(whole(1000 * bytes)); };
+    std::string reached;
+    if (line.events_left) {
+      reached = fmt::format(
+          ": {} would be reached after {} more events ({} to {})",
+          humanBytes(*report_.wall.capacity_bytes), withCommas(whole(*line.events_left)),
+          line.events_left_least ? withCommas(whole(*line.events_left_least)) : "?",
+          line.events_left_most ? withCommas(whole(*line.events_left_most)) : "never");
+    }
+    page_.bullet(
+        fmt::format("Reserved bytes rise by {} every 1,000 events (90 %: {} to {}){}. A straight "
+                    "line, no more.",
+                    rate(line.bytes_per_event.slope), rate(line.bytes_per_event.low),
+                    rate(line.bytes_per_event.high), reached));
   }
 
   void fitSentence() {

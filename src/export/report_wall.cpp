@@ -5,6 +5,7 @@
 
 #include "analysis/wall.h"
 #include "base/format.h"
+#include "export/frag_report.h"
 #include "export/report_parts.h"
 
 namespace tidegauge::exporting {
@@ -63,6 +64,11 @@ json lineJson(const Wall& wall, const WallLine& line, const char* what) {
 
 }  // namespace
 
+json wallRowsJson(const Wall& wall) {
+  if (!wall.enough) return json::array();
+  return {lineJson(wall, wall.active, "active"), lineJson(wall, wall.reserved, "reserved")};
+}
+
 Section wallSection(const SectionContext& context) {
   int device = context.summary.device->device.ordinal;
   Wall wall = analysis::wallOf(context.analysed, *context.summary.device, context.capacity_bytes);
@@ -70,7 +76,6 @@ Section wallSection(const SectionContext& context) {
                          ? fmt::format("wall_at({}, {})", device, *wall.capacity_bytes)
                          : fmt::format("wall({})", device);
   Section section{.key = "wall", .title = "Time to the wall", .json = {}};
-  json rows = json::array();
   if (wall.enough) {
     if (wall.active.grows()) {
       section.sentences.push_back(growing(wall, wall.active, "active", from));
@@ -84,10 +89,9 @@ Section wallSection(const SectionContext& context) {
            {},
            fmt::format("SELECT what, grows FROM {}", from)});
     }
-    rows.push_back(lineJson(wall, wall.active, "active"));
-    rows.push_back(lineJson(wall, wall.reserved, "reserved"));
   }
-  section.json = {{"rows", rows}, {"rows_sql", fmt::format("SELECT * FROM {}", from)}};
+  section.json = {{"rows", wallRowsJson(wall)},
+                  {"rows_sql", fmt::format("SELECT * FROM {}", from)}};
   return section;
 }
 

@@ -202,6 +202,19 @@ TEST(FragReport, TheForecastHasSlicesOfItsOwn) {
   EXPECT_LE(coarse.forecast_steps_apart, 3);
 }
 
+TEST(FragReport, TellsWhenReservedBytesMeetTheWall) {
+  TraceBuilder b;
+  for (uint64_t i = 0; i < 100; ++i) b.segmentAlloc(kBase + i * 64 * kMiB, 20 * kMiB);
+  b.oom(1000 * kMiB, 2000 * kMiB);
+  AnalysedTrace analysed(b.build());
+  FragReport report = reportOf(analysed);
+  std::string said = fragText(analysed, report, {.columns = 400});
+  EXPECT_NE(said.find("Reserved bytes rise by"), std::string::npos) << said;
+  EXPECT_NE(said.find("2.93 GiB would be reached after"), std::string::npos) << said;
+  EXPECT_EQ(fragJson(analysed, report)["wall"]["rows"].size(), 2);
+  EXPECT_TRUE(fragJson(analysed, report)["wall"]["rows"][1]["events_left"].is_number());
+}
+
 TEST(FragReport, AModelThatIsWorseThanNoChangeWarnsOfNothing) {
   AnalysedTrace analysed(movingHeap());
   FragReport report = reportOf(analysed);
@@ -285,7 +298,7 @@ TEST(FragJson, TheDocumentNamesEveryKey) {
   for (std::string line; std::getline(document, line);) {
     if (line.starts_with("| `")) documented.insert(line.substr(3, line.find('`', 3) - 3));
   }
-  AnalysedTrace analysed(combOf(14, 20 * kMiB, 30 * kMiB));
+  AnalysedTrace analysed(combOf(70, 20 * kMiB, 30 * kMiB));
   auto choice = choose(analysed, {.device = {}, .from = "0", .to = "backward"});
   EXPECT_FALSE(choice.ok());  // no such phase
   choice = choose(analysed, {.device = {}, .from = "0", .to = "14"});
