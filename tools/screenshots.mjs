@@ -14,6 +14,7 @@ const OUT = fileURLToPath(new URL("../docs/images/", import.meta.url));
 // Their places in the list of files.
 const OOM = 0;
 const RANK = 1;
+const LEAK = 4;
 const SQL = `SELECT s.label AS allocated_by, count(*) AS blocks, sum(a.block_bytes) AS bytes
 FROM live_at(0, 20000) AS a JOIN stacks AS s ON s.id = a.stack_id
 GROUP BY a.stack_id ORDER BY bytes DESC`;
@@ -26,6 +27,8 @@ const VIEWS = {
   flame: `#flame?file=${OOM}&flame=peak`,
   lanes: `#lanes?file=${RANK}&at=12000`,
   diff: `#diff?file=${RANK}&vs=${RANK + 2}/0`,
+  oom: `#oom?file=${OOM}&at=36503`,
+  growth: `#growth?file=${LEAK}`,
   fragmentation: `#fragmentation?file=${OOM}&at=20000&fit=33554432`,
   tables: `#tables?file=${OOM}&table=stacks`,
   sql: `#sql?file=${OOM}&sql=${encodeURIComponent(SQL)}`,
@@ -44,7 +47,9 @@ const ranks = [1, 2, 3].map((seed) => join(folder, `rank${seed - 1}.pickle`));
 ranks.forEach((path, i) => {
   generate(path, "--events", "20000", "--live", `${300 + 60 * i}`, "--seed", `${i + 1}`, "--annotations");
 });
-const server = await startServer([example("oom.pickle.zst"), ...ranks]);
+const leak = join(folder, "leak.pickle");
+generate(leak, "--workload", "train", "--leak", "1MiB", "--events", "20000", "--annotations");
+const server = await startServer([example("oom.pickle.zst"), ...ranks, leak]);
 const browser = await startBrowser();
 try {
   for (const [name, hash] of Object.entries(VIEWS)) {
