@@ -9,6 +9,7 @@
 #include "analysis/oom.h"
 #include "analysis/summary.h"
 #include "base/format.h"
+#include "base/sizes.h"
 #include "export/diff_table.h"
 
 namespace tidegauge::exporting {
@@ -90,6 +91,7 @@ void sayPace(const DiffEvents& events, std::vector<std::string>& said) {
 
 struct Ooms {
   size_t count = 0;
+  uint64_t events = 0;  // of any kind
   const DiffSide* side = nullptr;
   std::optional<analysis::OomReport> worst{};
 };
@@ -97,6 +99,7 @@ struct Ooms {
 Ooms oomsOf(const DiffSide& side) {
   Ooms ooms{.side = &side};
   for (const analysis::DiffPoint& point : side.points) {
+    ooms.events += point.device->totals.steps();
     for (analysis::OomReport& oom : analysis::oomsOf(*side.analysed, *point.device, 0)) {
       ++ooms.count;
       if (!ooms.worst || oom.overBytes() > ooms.worst->overBytes()) ooms.worst = std::move(oom);
@@ -107,17 +110,15 @@ Ooms oomsOf(const DiffSide& side) {
 
 // "once, at step 3,273 (4,008 MiB asked, 3,842 MiB left)"
 std::string oomText(const Ooms& ooms) {
-  if (ooms.count == 0) return "did not";
+  if (ooms.count == 0) return ooms.events == 0 ? "recorded no events" : "did not";
   std::string text = ooms.count == 1
                          ? std::string("once, at step ")
                          : fmt::format("{} times, worst at step ", withCommas(ooms.count));
   text += withCommas(ooms.worst->step);
   if (!ooms.worst->known()) return text;
-  uint64_t asked = *ooms.worst->requested_bytes;
-  uint64_t left = *ooms.worst->device_free_bytes;
-  base::ByteUnit unit = base::unitFor(asked > left ? asked - left : asked);
-  return fmt::format("{} ({} asked, {} left)", text, humanBytes(asked, unit),
-                     humanBytes(left, unit));
+  std::vector<std::string> sizes =
+      base::inOneUnit({*ooms.worst->requested_bytes, *ooms.worst->device_free_bytes});
+  return fmt::format("{} ({} asked, {} left)", text, sizes[0], sizes[1]);
 }
 
 void sayOoms(const Diff& diff, std::vector<std::string>& said) {

@@ -6,6 +6,7 @@
 #include "analysis/oom.h"
 #include "analysis/summary.h"
 #include "base/format.h"
+#include "base/sizes.h"
 #include "export/frag_report.h"
 #include "export/pool_names.h"
 #include "export/text_page.h"
@@ -134,12 +135,22 @@ class Writer {
     analysis::Step first = report_.series.samples.front().step;
     std::optional<analysis::OomReport> worst;
     for (const analysis::OomReport& oom : analysis::oomsOf(analysed_, *report_.device, 0)) {
+      if (oom.step == report_.now.sample.step) return oomHereSentence(oom);
       bool inside = oom.step >= first && oom.step < report_.now.sample.step;
       if (inside && (!worst || oom.overBytes() > worst->overBytes())) worst = oom;
     }
     if (!worst) return;
     page_.bullet(fmt::format("Memory ran out at step {}: --to {} shows that moment.",
                              withCommas(worst->step), worst->step));
+  }
+
+  void oomHereSentence(const analysis::OomReport& oom) {
+    driver_free_bytes_ = oom.device_free_bytes;
+    if (!oom.known()) return page_.bullet("Memory ran out at this step.");
+    std::vector<std::string> sizes =
+        base::inOneUnit({*oom.requested_bytes, *oom.device_free_bytes});
+    page_.bullet(fmt::format("Memory ran out at this step: {} asked, {} left at the driver.",
+                             sizes[0], sizes[1]));
   }
 
   // Of the whole recording: of a part it would be another line.
@@ -281,6 +292,9 @@ class Writer {
                     "driver",
                     humanBytes(row.free_bytes), humanBytes(row.largest_request_bytes),
                     humanBytes(row.driver_bytes));
+      if (!row.block_bytes && driver_free_bytes_) {
+        verdict += fmt::format(", which had {} left", humanBytes(*driver_free_bytes_));
+      }
       page_.bullet(fmt::format("{}: {}.", listName(row.key), verdict));
     }
     if (report_.fits.size() > kMostFitRows) {
@@ -344,6 +358,7 @@ class Writer {
   const AnalysedTrace& analysed_;
   const FragReport& report_;
   const FragTextOptions& options_;
+  std::optional<uint64_t> driver_free_bytes_;  // at an out-of-memory event
   TextPage page_;
 };
 

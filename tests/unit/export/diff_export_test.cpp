@@ -125,6 +125,15 @@ TEST(DiffText, SaysWhatDiffersInOneScreen) {
       << diffText(pair.diff, options);
 }
 
+TEST(DiffWords, ASideWithoutEventsIsNotSaidToHaveHadMemoryLeft) {
+  TraceBuilder state_only;
+  state_only.finalSegment(kA, 2 * kMiB).block(2 * kMiB, model::BlockState::kActiveAllocated);
+  Pair pair(state_only.build(), holding(kMiB, 0));
+  std::string all;
+  for (const std::string& said : diffParticulars(pair.diff)) all += said + "\n";
+  EXPECT_NE(all.find("Out of memory: A recorded no events; B once"), std::string::npos) << all;
+}
+
 TEST(DiffText, KeepsToAnyWidth) {
   Pair pair(holding(kGiB, 512 * kMiB), holding(2 * kGiB, 0, 7));
   for (size_t columns : {20, 40, 71, 72, 100}) {

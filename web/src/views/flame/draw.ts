@@ -141,7 +141,8 @@ function drawText(s: Surface, cell: Cell, look: Look, box: Box, ink: string): vo
   if (sized) {
     font(s, 11, 500);
     const sizeWidth = widthOf(s, size);
-    const sharePixels = box.width >= SIZE_FROM + 60 ? 56 : 0;
+    // of a difference, the width is no share of the number beside it
+    const sharePixels = box.width >= SIZE_FROM + 60 && !look.difference ? 56 : 0;
     if (sharePixels > 0) {
       font(s);
       label(s, share, box.x + box.width - 8, middle, { align: "right", colour: s.token("ink-2") });

@@ -139,7 +139,9 @@ describe("the forecast", () => {
   });
 
   it("names the best model and how far it was off", () => {
-    expect(forecastText(DRIFT)).toBe("Forecast 40.5, 41.0, 41.5 (drift), in the past off by 0.3");
+    expect(forecastText(DRIFT)).toBe(
+      "Forecast from the last step on: 40.5, 41.0, 41.5 (drift), in the past off by 0.3",
+    );
     expect(warningText(DRIFT)).toBe(
       "The published model warns: getting clearly worse, trend down; confidence 0.90",
     );

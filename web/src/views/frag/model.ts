@@ -27,7 +27,7 @@ export function forecastText(forecast: Forecast): string {
   const best = bestOf(forecast);
   if (!best || !forecast.beats_no_change) return "Forecast no better than no change";
   const scores = best.predicted.map((score) => score.toFixed(1)).join(", ");
-  return `Forecast ${scores} (${best.model}), in the past off by ${best.mean_error.toFixed(1)}`;
+  return `Forecast from the last step on: ${scores} (${best.model}), in the past off by ${best.mean_error.toFixed(1)}`;
 }
 
 /** What the published model warns of, in words; empty if nothing, or if it is no better than no change. */
