@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "base/sizes.h"
 #include "export/frag_report.h"
+#include "export/holder_names.h"
 #include "export/pool_names.h"
 #include "export/text_page.h"
 
@@ -228,24 +229,35 @@ class Writer {
                     humanBytes(sums().waste_bytes), most));
   }
 
+  // With the caller where two would read the same.
+  static std::string fullName(const HolderName& name) {
+    return name.caller.empty() ? name.label : name.label + " ‹ " + name.caller;
+  }
+
   void pins() {
+    std::vector<analysis::StackGroup> groups;
+    for (const StackPins& pins : report_.pinned.stacks) groups.push_back({.stack = pins.stack});
+    std::vector<HolderName> names = holderNames(analysed_, groups, kMostPins);
     for (size_t i = 0; i < std::min(report_.pinned.stacks.size(), kMostPins); ++i) {
       const StackPins& pins = report_.pinned.stacks[i];
       std::string sizes = pins.smallest_bytes == pins.largest_bytes
                               ? humanBytes(pins.largest_bytes)
                               : fmt::format("{} to {}", humanBytes(pins.smallest_bytes),
                                             humanBytes(pins.largest_bytes));
-      page_.bullet(fmt::format(
-          "{} of {} {} {} {} from being returned{}.", counted(pins.blocks, "block"), sizes,
-          pins.stack.valid() ? "from " + analysed_.labels.label(pins.stack) : "without a stack",
-          pins.blocks == 1 ? "keeps" : "keep", humanBytes(pins.pinsBytes()),
-          pins.alone_bytes == 0 ? ", all together with others"
-          : pins.shared_bytes > 0
-              ? fmt::format(", {} together with others", humanBytes(pins.shared_bytes))
-              : ""));
+      page_.bullet(
+          fmt::format("{} of {} {} {} {} from being returned{}.", counted(pins.blocks, "block"),
+                      sizes, pins.stack.valid() ? "from " + fullName(names[i]) : "without a stack",
+                      pins.blocks == 1 ? "keeps" : "keep", humanBytes(pins.pinsBytes()),
+                      pins.alone_bytes == 0 ? ", all together with others"
+                      : pins.shared_bytes > 0
+                          ? fmt::format(", {} together with others", humanBytes(pins.shared_bytes))
+                          : ""));
     }
     size_t more = report_.pinned.stacks.size() - std::min(report_.pinned.stacks.size(), kMostPins);
-    if (more > 0) page_.bullet(fmt::format("{} pin less.", counted(more, "more stack")));
+    if (more > 0) {
+      page_.bullet(
+          fmt::format("{} {} less.", counted(more, "more stack"), more == 1 ? "pins" : "pin"));
+    }
   }
 
   void scores() {
