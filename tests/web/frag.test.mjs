@@ -138,7 +138,7 @@ describe("fragmentation of real files", { skip: skip || withoutFile(FSDP), timeo
       await page.waitForSelector(".fitres b");
       assert.match(
         await page.locator(".fragright .fitres").innerText(),
-        /3\.91 GiB does not fit .*112 MiB.*None of 807 MiB/s,
+        /3\.91 GiB does not fit .*112 MiB.*None of 805 MiB/s,
       );
       assert.match(
         await page.locator(".table tbody tr").first().innerText(),

@@ -200,10 +200,9 @@ export function hashOf(page) {
   };
 }
 
-/** The key that opens a view: its place in the rail. */
+/** The key that opens a view. */
 export async function keyOf(page, title) {
-  const titles = await page.locator(".rail a").evaluateAll((all) => all.map((one) => one.title));
-  return String(titles.indexOf(title) + 1);
+  return page.locator(`.rail a[title="${title}"]`).getAttribute("aria-keyshortcuts");
 }
 
 /** Waits for a parameter of the URL to satisfy a test; the page writes it with a little delay. */

@@ -195,6 +195,21 @@ describe("the page", { skip, timeout: 600_000 }, () => {
       await page.waitForSelector(".sqlwrap");
     }));
 
+  it("opens every view with a key of its own", () =>
+    use(here.browser, at("#timeline"), async (page) => {
+      await settled(page);
+      const links = page.locator(".rail a");
+      const keys = await links.evaluateAll((all) => all.map((one) => one.ariaKeyShortcuts));
+      assert.equal(new Set(keys).size, keys.length);
+      for (const [i, key] of keys.entries()) {
+        await page.keyboard.press(key);
+        await page.waitForFunction(
+          (at) => document.querySelectorAll(".rail a")[at].getAttribute("aria-current") === "page",
+          i,
+        );
+      }
+    }));
+
   it("reaches everything with Tab, and shows where the focus is", () =>
     use(here.browser, at("#timeline"), async (page) => {
       await settled(page);

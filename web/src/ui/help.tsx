@@ -2,7 +2,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { frozen } from "../api/frozen";
 import { helpOpen } from "../state/store";
-import { offeredViews } from "../views/registry";
+import { viewKeys, viewNamed } from "../views/registry";
 import { Icon } from "./icons";
 
 const GROUPS: readonly { title: string; keys: readonly [string, readonly string[]][] }[] = [
@@ -135,7 +135,9 @@ export function Help() {
   const close = () => {
     helpOpen.value = false;
   };
-  const views = offeredViews().map((view, i) => [view.title, [`${i + 1}`]] as [string, string[]]);
+  const views = [...viewKeys()].map(
+    ([key, name]) => [viewNamed(name)?.title ?? name, [key]] as [string, string[]],
+  );
   return (
     <dialog class="help" ref={dialog} aria-labelledby="help-title" onClose={close}>
       <header>

@@ -1,13 +1,14 @@
 // The views, grouped by what they are for.
 import { device, page } from "../state/store";
 import { formatHash } from "../state/url";
-import { offeredViews } from "../views/registry";
+import { offeredViews, viewKeys } from "../views/registry";
 import { Icon } from "./icons";
 
 export function Rail() {
   const current = page.value.view;
   const ooms = device.value?.ooms.length ?? 0;
   const views = offeredViews();
+  const keys = new Map([...viewKeys(views)].map(([key, name]) => [name, key]));
   const groups = [...new Set(views.map((view) => view.group))];
   return (
     <nav class="rail" aria-label="Views">
@@ -22,6 +23,7 @@ export function Rail() {
                 key={view.name}
                 href={formatHash({ ...page.value, view: view.name })}
                 title={view.title}
+                aria-keyshortcuts={keys.get(view.name)}
                 aria-current={view.name === current ? "page" : undefined}
               >
                 <Icon name={view.icon} />

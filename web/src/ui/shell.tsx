@@ -15,7 +15,7 @@ import {
 } from "../state/store";
 import { toggleTheme } from "../state/theme";
 import { Inspector } from "../views/inspector/inspector";
-import { offeredViews, viewNamed } from "../views/registry";
+import { viewKeys, viewNamed } from "../views/registry";
 import { FailedFiles } from "./failed_files";
 import { FilterBar } from "./filter_bar";
 import { Help } from "./help";
@@ -28,9 +28,9 @@ import { TopBar, toggleFilter, toggleInspector } from "./topbar";
 import { visible } from "./visible";
 
 function shellKey(event: KeyboardEvent): boolean {
-  const view = offeredViews()[Number(event.key) - 1];
+  const view = viewKeys().get(event.key);
   if (view) {
-    go({ view: view.name }, true);
+    go({ view }, true);
     return true;
   }
   switch (event.key) {

@@ -24,6 +24,8 @@ export interface View {
   title: string;
   group: "Look" | "Explain" | "Ask" | "Watch";
   icon: IconName;
+  /** absent: the next number */
+  key?: string;
   /** the inspector stands beside it on wide screens */
   docked: boolean;
   /** shows memory; without a device there is none to show */
@@ -135,6 +137,7 @@ const ALL: readonly View[] = [
   {
     name: "tables",
     title: "Tables",
+    key: "T",
     group: "Ask",
     icon: "tables",
     docked: false,
@@ -144,6 +147,7 @@ const ALL: readonly View[] = [
   {
     name: "sql",
     title: "SQL",
+    key: "Q",
     group: "Ask",
     icon: "sql",
     docked: false,
@@ -161,6 +165,12 @@ export const VIEWS: readonly View[] =
 /** In the order of the rail and of the number keys. */
 export function offeredViews(): readonly View[] {
   return VIEWS.filter(({ offered }) => offered?.() ?? true);
+}
+
+/** The key of each view: its own, or the next of 1 … 9, 0. */
+export function viewKeys(views: readonly View[] = offeredViews()): ReadonlyMap<string, string> {
+  const digits = [..."1234567890"];
+  return new Map(views.map((view) => [view.key ?? digits.shift() ?? "", view.name]));
 }
 
 export function viewNamed(name: string): View | undefined {
