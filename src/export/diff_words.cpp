@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "analysis/identities.h"
 #include "analysis/oom.h"
 #include "analysis/summary.h"
 #include "base/format.h"
@@ -130,6 +131,17 @@ void sayOoms(const Diff& diff, std::vector<std::string>& said) {
   std::string of_b = oomText(b);
   said.push_back(of_a == of_b ? fmt::format("Both ran out of memory, {}.", of_a)
                               : fmt::format("Out of memory: A {}; B {}.", of_a, of_b));
+}
+
+void sayContradictions(const DiffSide& side, std::string_view name,
+                       std::vector<std::string>& said) {
+  for (const analysis::DiffPoint& point : side.points) {
+    for (const analysis::Identity& identity :
+         analysis::identitiesOf(*side.analysed, *point.device)) {
+      if (identity.holds) continue;
+      said.push_back(fmt::format("{} contradicts itself: {}.", name, identity.text));
+    }
+  }
 }
 
 void saySettings(const Diff& diff, std::vector<std::string>& said) {
@@ -267,6 +279,8 @@ std::vector<std::string> diffParticulars(const Diff& diff) {
   sayReserved(diff, said);
   if (diff.events) sayEvents(diff, said);
   sayOoms(diff, said);
+  sayContradictions(diff.a, "A", said);
+  if (diff.b.analysed != diff.a.analysed) sayContradictions(diff.b, "B", said);
   if (diff.events) sayPace(*diff.events, said);
   saySettings(diff, said);
   sayMatches(diff, said);

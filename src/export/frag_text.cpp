@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "analysis/identities.h"
 #include "analysis/oom.h"
 #include "analysis/summary.h"
 #include "base/format.h"
@@ -52,6 +53,7 @@ class Writer {
     strandedSentence();
     wasteSentence();
     outsideSentence();
+    contradictions();
     oomSentence();
     wallSentence();
     pins();
@@ -129,6 +131,13 @@ class Writer {
                     "{}.",
                     blocks == 1 ? "1 live block lies" : withCommas(blocks) + " live blocks lie",
                     blocks == 1 ? "it" : "them"));
+  }
+
+  // A number of a recording that does not add up is worth no more than it.
+  void contradictions() {
+    for (const analysis::Identity& identity : analysis::identitiesOf(analysed_, *report_.device)) {
+      if (!identity.holds) page_.bullet("The recording contradicts itself: " + identity.text + ".");
+    }
   }
 
   // The end of a recording is seldom the moment that matters.

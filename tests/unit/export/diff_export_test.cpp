@@ -40,6 +40,14 @@ model::Trace holding(uint64_t f_bytes, uint64_t g_bytes, uint64_t line = 1) {
   if (f_bytes > 0) b.stack({"f@m.py:" + std::to_string(line), "main@t.py:9"}).alloc(kA, f_bytes);
   if (g_bytes > 0) b.stack({"g@m.py:50", "main@t.py:9"}).alloc(kA + 32 * kGiB, g_bytes);
   b.oom(kMiB, 4 * kMiB);
+  b.finalSegment(kA, 64 * kGiB);
+  auto half = [&](uint64_t live_bytes) {
+    using model::BlockState;
+    if (live_bytes > 0) b.block(live_bytes, BlockState::kActiveAllocated, live_bytes);
+    b.block(32 * kGiB - live_bytes, BlockState::kInactive);
+  };
+  half(f_bytes);
+  half(g_bytes);
   return b.build();
 }
 
@@ -123,6 +131,20 @@ TEST(DiffText, SaysWhatDiffersInOneScreen) {
   EXPECT_NE(diffText(pair.diff, options).find("  1 more differs: 512 MiB less; --top 2 shows it\n"),
             std::string::npos)
       << diffText(pair.diff, options);
+}
+
+TEST(DiffWords, ASideThatContradictsItselfIsNamed) {
+  TraceBuilder without_final_state;
+  without_final_state.segmentAlloc(kA, 2 * kMiB).alloc(kA, kMiB);
+  auto saidOf = [](const Pair& pair) {
+    std::string all;
+    for (const std::string& said : diffParticulars(pair.diff)) all += said + "\n";
+    return all;
+  };
+  Pair pair(holding(kMiB, 0), without_final_state.build());
+  std::string said = saidOf(pair);
+  EXPECT_NE(said.find("B contradicts itself: Live at the end"), std::string::npos) << said;
+  EXPECT_EQ(said.find("A contradicts itself"), std::string::npos) << said;
 }
 
 TEST(DiffWords, ASideWithoutEventsIsNotSaidToHaveHadMemoryLeft) {

@@ -54,6 +54,17 @@ model::Trace harmlessHole() {
   return b.build();
 }
 
+TEST(FragReport, ARecordingThatContradictsItselfIsNamed) {
+  TraceBuilder b;  // without a final state that holds the block
+  b.segmentAlloc(kBase, 2 * kMiB).alloc(kBase, kMiB);
+  AnalysedTrace contradictory(b.build());
+  std::string said = fragText(contradictory, reportOf(contradictory), {});
+  EXPECT_NE(said.find("The recording contradicts itself: Live at the end"), std::string::npos)
+      << said;
+  AnalysedTrace right(combOf(4, kMiB, kMiB));
+  EXPECT_EQ(fragText(right, reportOf(right), {}).find("contradicts"), std::string::npos);
+}
+
 // The score alone ranks them the other way round: docs/forecast.md says so.
 TEST(FragReport, AShreddedHeapRanksAboveAHarmlessHole) {
   AnalysedTrace shredded(combOf(1000, 2 * kMiB, 2 * kMiB));
