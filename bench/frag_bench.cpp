@@ -3,37 +3,16 @@
 //   TIDEGAUGE_BENCH_FILE=big.pickle frag_bench      else $TIDEGAUGE_BENCH_DATA/1g.pickle
 #include <benchmark/benchmark.h>
 
-#include <cstdlib>
-#include <memory>
-#include <string>
-
 #include "analysis/forecast.h"
 #include "analysis/fragmentation_details.h"
 #include "analysis/fragmentation_series.h"
-#include "readers/torch/open_snapshots.h"
+#include "opened_file.h"
 
 namespace tidegauge {
 namespace {
 
 using analysis::AnalysedTrace;
 using analysis::DeviceAnalysis;
-
-// nullptr without a file: the benchmarks say so and measure nothing.
-const AnalysedTrace* opened() {
-  static const std::unique_ptr<AnalysedTrace> kTrace = []() -> std::unique_ptr<AnalysedTrace> {
-    std::string path;
-    if (const char* file = std::getenv("TIDEGAUGE_BENCH_FILE")) {
-      path = file;
-    } else if (const char* data = std::getenv("TIDEGAUGE_BENCH_DATA")) {
-      path = std::string(data) + "/1g.pickle";  // made by ./dev bench
-    }
-    if (path.empty()) return nullptr;
-    auto read = readers::torch::openSnapshots(path, {});
-    if (!read.ok() || read.value().empty()) return nullptr;
-    return std::make_unique<AnalysedTrace>(std::move(read.value().front()));
-  }();
-  return kTrace.get();
-}
 
 // Calls f(analysed, device) per iteration; the device with the most events.
 template <class F>
@@ -43,12 +22,9 @@ void measure(benchmark::State& state, F&& f) {
     state.SkipWithError("TIDEGAUGE_BENCH_FILE names no snapshot that can be read");
     return;
   }
-  const DeviceAnalysis* busiest = analysed->devices.front().get();
-  for (const auto& device : analysed->devices) {
-    if (device->totals.steps() > busiest->totals.steps()) busiest = device.get();
-  }
-  for (auto _ : state) f(*analysed, *busiest);
-  state.counters["events"] = busiest->totals.steps();
+  const DeviceAnalysis& device = *busiest(*analysed);
+  for (auto _ : state) f(*analysed, device);
+  state.counters["events"] = device.totals.steps();
 }
 
 void Series(benchmark::State& state) {

@@ -7,13 +7,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <memory>
 #include <random>
-#include <string>
 
 #include "analysis/flame.h"
-#include "readers/torch/open_snapshots.h"
+#include "opened_file.h"
 #include "view/address_map.h"
 #include "view/filter.h"
 #include "view/state_at.h"
@@ -25,31 +23,6 @@ namespace {
 using analysis::AnalysedTrace;
 using analysis::DeviceAnalysis;
 using analysis::Step;
-
-// nullptr without a file: the benchmarks say so and measure nothing.
-const AnalysedTrace* opened() {
-  static const std::unique_ptr<AnalysedTrace> kTrace = []() -> std::unique_ptr<AnalysedTrace> {
-    std::string path;
-    if (const char* file = std::getenv("TIDEGAUGE_BENCH_FILE")) {
-      path = file;
-    } else if (const char* data = std::getenv("TIDEGAUGE_BENCH_DATA")) {
-      path = std::string(data) + "/1g.pickle";  // made by ./dev bench
-    }
-    if (path.empty()) return nullptr;
-    auto read = readers::torch::openSnapshots(path, {});
-    if (!read.ok() || read.value().empty()) return nullptr;
-    return std::make_unique<AnalysedTrace>(std::move(read.value().front()));
-  }();
-  return kTrace.get();
-}
-
-const DeviceAnalysis* busiest(const AnalysedTrace& analysed) {
-  const DeviceAnalysis* best = nullptr;
-  for (const auto& device : analysed.devices) {
-    if (best == nullptr || device->totals.steps() > best->totals.steps()) best = device.get();
-  }
-  return best;
-}
 
 // Calls f(analysed, device, random) per iteration.
 template <class F>

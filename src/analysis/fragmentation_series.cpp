@@ -98,4 +98,11 @@ FragmentationSeries fragmentationSeries(const AnalysedTrace& analysed, const Dev
   return series;
 }
 
+FragmentationOptions ownOptions(const model::Trace& trace, const model::Device& device) {
+  FragmentationOptions options;
+  options.request_bytes = typicalRequest(trace, device);
+  options.pool = mainPool(trace, device);
+  return options;
+}
+
 }  // namespace tidegauge::analysis

@@ -43,4 +43,7 @@ uint64_t typicalRequest(const model::Trace& trace, const model::Device& device);
 // The pool that ever held the most reserved bytes at once; the default one if several did.
 model::PoolId mainPool(const model::Trace& trace, const model::Device& device);
 
+// The device's own: its typical request, its main pool. O(allocations).
+FragmentationOptions ownOptions(const model::Trace& trace, const model::Device& device);
+
 }  // namespace tidegauge::analysis

@@ -1,4 +1,4 @@
-// PNG by cairo, where the build found it (docs/decisions/0010-plots.md). The letters are cairo's
+// PNG by cairo, where the build found it (docs/decisions/0010-plots-without-a-browser.md). The letters are cairo's
 // own: a picture looks the same on a machine without fonts.
 #include "export/plot_canvas.h"
 

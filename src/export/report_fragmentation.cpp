@@ -18,9 +18,7 @@ Section fragmentationSection(const SectionContext& context) {
   bool oom = summary.at_oom.has_value();
   analysis::Step last = device.steps() == 0 ? 0 : device.steps() - 1;
   analysis::Step step = oom ? summary.at_oom->step : last;
-  analysis::FragmentationOptions options;
-  options.request_bytes = analysis::typicalRequest(context.analysed.trace, device);
-  options.pool = analysis::mainPool(context.analysed.trace, device);
+  analysis::FragmentationOptions options = analysis::ownOptions(context.analysed.trace, device);
   analysis::FragmentationDetails details =
       analysis::fragmentationAt(context.analysed, *summary.device, step, options);
   const analysis::FragmentationSums& sums = details.sample.sums;

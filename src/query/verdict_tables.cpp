@@ -260,9 +260,7 @@ TableFunction fragmentationFunction(const AnalysedTrace& trace) {
       [&trace](const DeviceAnalysis& device,
                const std::vector<int64_t>& arguments) -> base::Result<std::vector<F>> {
         TG_ASSIGN_OR_RETURN(model::Step step, stepOf(arguments[1]));
-        analysis::FragmentationOptions options;
-        options.request_bytes = analysis::typicalRequest(trace.trace, device.device);
-        options.pool = analysis::mainPool(trace.trace, device.device);
+        analysis::FragmentationOptions options = analysis::ownOptions(trace.trace, device.device);
         return std::vector<F>{{analysis::fragmentationAt(trace, device, step, options).sample,
                                options.request_bytes}};
       });

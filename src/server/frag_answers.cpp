@@ -87,9 +87,8 @@ base::Result<Response> answerFragAt(const Question& question) {
   const model::Device& device = place.device->device;
   // They look at every request and every piece of the device, whatever the step.
   auto options = place.file->frag_options.get(std::to_string(device.ordinal), [&] {
-    return std::make_shared<const analysis::FragmentationOptions>(analysis::FragmentationOptions{
-        .request_bytes = analysis::typicalRequest(analysed.trace, device),
-        .pool = analysis::mainPool(analysed.trace, device)});
+    return std::make_shared<const analysis::FragmentationOptions>(
+        analysis::ownOptions(analysed.trace, device));
   });
   analysis::FragmentationDetails details =
       analysis::fragmentationAt(analysed, *place.device, step, *options);

@@ -44,7 +44,7 @@ class MapRows {
 
   static constexpr uint32_t kBands = 4096;
 
-  // Without bands, lowIn() and high() must not be asked.
+  // Without bands, low() and high() must not be asked.
   MapRows(const analysis::AnalysedTrace& analysed, const analysis::DeviceAnalysis& device,
           const OwnedAxis& axis, bool with_bands);
 

@@ -1,32 +1,24 @@
 // The differential flame graph: width = the larger of A and B, added up stack by stack, or the change
 // alone; colour = what B has more or less.
-import { computed, signal, useSignalEffect } from "@preact/signals";
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { computed, signal } from "@preact/signals";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { type FlameNode, grossBytes, netBytes, nodeAt, pathOf } from "../../api/flame";
 import { diffFlame, diffTree } from "../../state/diff";
 import { go, page } from "../../state/store";
-import { theme } from "../../state/theme";
 import { ErrorNotice } from "../../ui/notice";
-import { surface, Tokens } from "../../ui/plot";
 import { Name } from "../../ui/text";
 import { placeTip } from "../../ui/tip_place";
 import { bytesText, integer } from "../../ui/units";
 import { visible } from "../../ui/visible";
-import { cellBytes, cellName, drawCells, type Look, ROW } from "../flame/draw";
-import {
-  type Cell,
-  cellAt,
-  type Direction,
-  icicle,
-  type Layers,
-  neighbourOf,
-} from "../flame/layout";
+import { type CellTip, useCellCanvas } from "../flame/cell_canvas";
+import { cellBytes, cellName, type Look, ROW } from "../flame/draw";
+import { type Cell, type Direction, icicle, type Layers, neighbourOf } from "../flame/layout";
 import { nameOf } from "../flame/slots";
 import { chosen } from "./model";
 
 const hovered = signal<Cell | null>(null);
 const focused = signal<Cell | null>(null);
-const tip = signal<{ cell: Cell; x: number; y: number } | null>(null);
+const tip = signal<CellTip | null>(null);
 
 const zoomed = computed<FlameNode | null>(() =>
   diffTree.value ? nodeAt(diffTree.value, page.value.way) : null,
@@ -119,59 +111,13 @@ function Tip() {
 }
 
 function Picture() {
-  const box = useRef<HTMLDivElement>(null);
-  const canvas = useRef<HTMLCanvasElement>(null);
-  const tokens = useRef(new Tokens());
-  const ticket = useRef(0);
-
-  const paint = () => {
-    cancelAnimationFrame(ticket.current);
-    ticket.current = requestAnimationFrame(() => {
-      const [of, how] = [layers.peek(), look.peek()];
-      const s = canvas.current && surface(canvas.current, tokens.current);
-      if (!s || !of || !how) return;
-      const marks = { hover: hovered.peek(), focus: focused.peek() };
-      drawCells(s, of, how, marks, box.current?.scrollTop ?? 0);
-    });
-  };
-  useSignalEffect(() => {
-    void [layers.value, look.value, hovered.value, focused.value];
-    paint();
+  const { box, canvas, paint, under, point, leave } = useCellCanvas({
+    layers,
+    look,
+    hovered,
+    focused,
+    tip,
   });
-  useSignalEffect(() => {
-    void theme.value;
-    tokens.current = new Tokens();
-    paint();
-  });
-  // another picture: what was pointed at is gone
-  useSignalEffect(() => {
-    void layers.value;
-    hovered.value = null;
-    focused.value = null;
-    tip.value = null;
-  });
-  useEffect(() => {
-    const observer = new ResizeObserver(paint);
-    if (box.current) observer.observe(box.current);
-    return () => {
-      observer.disconnect();
-      cancelAnimationFrame(ticket.current);
-      tip.value = null;
-    };
-  }, []);
-
-  const under = (event: PointerEvent | MouseEvent): Cell | null => {
-    const of = layers.peek();
-    const place = canvas.current?.getBoundingClientRect();
-    if (!of || !place || place.width === 0) return null;
-    const row = Math.floor((event.clientY - place.top + (box.current?.scrollTop ?? 0)) / ROW);
-    return cellAt(of, row, (event.clientX - place.left) / place.width);
-  };
-  const point = (event: PointerEvent) => {
-    const cell = under(event);
-    hovered.value = cell;
-    tip.value = cell && { cell, x: event.clientX, y: event.clientY };
-  };
   const showFocused = () => {
     const cell = focused.peek();
     const el = box.current;
@@ -212,10 +158,7 @@ function Picture() {
           role="img"
           aria-label={`Flame graph of B − A, ${root ? bytesText(netBytes(root)) : ""}. Arrows go from frame to frame, Enter zooms, Backspace zooms out.`}
           onPointerMove={point}
-          onPointerLeave={() => {
-            hovered.value = null;
-            tip.value = null;
-          }}
+          onPointerLeave={leave}
           onClick={(event) => {
             const cell = under(event);
             focused.value = cell;

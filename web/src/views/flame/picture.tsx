@@ -1,25 +1,15 @@
 // The icicle: a canvas that stands still in a box that scrolls, so that stacks of thousands of
 // frames need no canvas of thousands of rows.
-import { useSignalEffect } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import { pickedFrame } from "../../state/flame";
 import { onKey } from "../../state/keys";
 import { page } from "../../state/store";
-import { theme } from "../../state/theme";
-import { surface, Tokens } from "../../ui/plot";
-import { drawCells, ROW } from "./draw";
+import { useCellCanvas } from "./cell_canvas";
+import { ROW } from "./draw";
 import { flameKey } from "./keys";
-import { type Cell, cellAt } from "./layout";
+import type { Cell } from "./layout";
 import { focused, hovered, layers, look, pick, rootText, totalText, zoomTo } from "./model";
 import { flameTip } from "./tip";
-
-function cellUnder(event: PointerEvent | MouseEvent, canvas: HTMLCanvasElement, top: number) {
-  const now = layers.peek();
-  const box = canvas.getBoundingClientRect();
-  if (!now || box.width === 0) return null;
-  const row = Math.floor((event.clientY - box.top + top) / ROW);
-  return cellAt(now, row, (event.clientX - box.left) / box.width);
-}
 
 /** A press on a cell picks its frame; a second press on the same takes it back. */
 function choose(cell: Cell | null, presses: number): void {
@@ -34,64 +24,25 @@ function choose(cell: Cell | null, presses: number): void {
 }
 
 export function FlamePicture() {
-  const box = useRef<HTMLDivElement>(null);
-  const canvas = useRef<HTMLCanvasElement>(null);
-  const tokens = useRef(new Tokens());
-  const ticket = useRef(0);
-
-  const paint = () => {
-    cancelAnimationFrame(ticket.current);
-    ticket.current = requestAnimationFrame(() => {
-      const [of, how] = [layers.peek(), look.peek()];
-      const s = canvas.current && surface(canvas.current, tokens.current);
-      if (!s || !of || !how) return;
-      const marks = { hover: hovered.peek(), focus: focused.peek() };
-      drawCells(s, of, how, marks, box.current?.scrollTop ?? 0);
-    });
-  };
-
-  useSignalEffect(() => {
-    void [layers.value, look.value, hovered.value, focused.value];
-    paint();
+  const { box, canvas, paint, under, point, leave } = useCellCanvas({
+    layers,
+    look,
+    hovered,
+    focused,
+    tip: flameTip,
   });
-  useSignalEffect(() => {
-    void theme.value;
-    tokens.current = new Tokens();
-    paint();
-  });
-  // another picture: what was pointed at is gone
-  useSignalEffect(() => {
-    void layers.value;
-    hovered.value = null;
-    focused.value = null;
-    flameTip.value = null;
-  });
-  useEffect(() => {
-    const el = box.current;
-    const observer = new ResizeObserver(paint);
-    if (el) observer.observe(el);
-    const offKeys = onKey((event) => {
-      const used = flameKey(event, el);
-      if (used && canvas.current && event.key.startsWith("Arrow")) {
-        canvas.current.focus({ preventScroll: true });
-        showFocusTip(canvas.current, el);
-      }
-      return used;
-    });
-    return () => {
-      offKeys();
-      observer.disconnect();
-      cancelAnimationFrame(ticket.current);
-      flameTip.value = null;
-    };
-  }, []);
-
-  const point = (event: PointerEvent) => {
-    if (!canvas.current) return;
-    const cell = cellUnder(event, canvas.current, box.current?.scrollTop ?? 0);
-    hovered.value = cell;
-    flameTip.value = cell && { cell, x: event.clientX, y: event.clientY };
-  };
+  useEffect(
+    () =>
+      onKey((event) => {
+        const used = flameKey(event, box.current);
+        if (used && canvas.current && event.key.startsWith("Arrow")) {
+          canvas.current.focus({ preventScroll: true });
+          showFocusTip(canvas.current, box.current);
+        }
+        return used;
+      }),
+    [],
+  );
   const rows = layers.value?.rows ?? 1;
   return (
     <div class="flameplot" ref={box} onScroll={paint} style={{ "--rows": rows }}>
@@ -104,14 +55,8 @@ export function FlamePicture() {
           role="img"
           aria-label={`${page.value.sandwich === null ? "Icicle" : "Sandwich"} of what is ${rootText.value}, ${totalText.value}. Arrows go from frame to frame, Space picks one, Enter zooms.`}
           onPointerMove={point}
-          onPointerLeave={() => {
-            hovered.value = null;
-            flameTip.value = null;
-          }}
-          onClick={(event) => {
-            if (!canvas.current) return;
-            choose(cellUnder(event, canvas.current, box.current?.scrollTop ?? 0), event.detail);
-          }}
+          onPointerLeave={leave}
+          onClick={(event) => choose(under(event), event.detail)}
         />
       </div>
     </div>

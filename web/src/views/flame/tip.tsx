@@ -6,11 +6,11 @@ import { Bytes, Name } from "../../ui/text";
 import { placeTip } from "../../ui/tip_place";
 import { bytesText, integer, percent } from "../../ui/units";
 import { visible } from "../../ui/visible";
+import type { CellTip } from "./cell_canvas";
 import { cellBytes, cellName } from "./draw";
-import type { Cell } from "./layout";
 import { difference, look } from "./model";
 
-export const flameTip = signal<{ cell: Cell; x: number; y: number } | null>(null);
+export const flameTip = signal<CellTip | null>(null);
 
 export function FlameTip() {
   const box = useRef<HTMLDivElement>(null);
