@@ -1,0 +1,171 @@
+// What all programs share: maps, counters, which processes are watched, what is known of a thread.
+#pragma once
+
+#include <linux/types.h>
+#include <linux/bpf.h>
+#include <linux/ptrace.h>
+#include <stdbool.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include <bpf/bpf_core_read.h>
+#include "kernel_types.h"
+#include "records.h"
+
+#define MAX_THREADS 65536
+#define MAX_PROCESSES 16384
+#define MAX_FRAMES 127
+
+// ---- settings, written before the programs are loaded --------------------------------------------
+const volatile bool watch_all = false;        // every process, not only those in `targets`
+const volatile bool take_stacks = true;
+const volatile bool follow_children = true;
+const volatile __u64 watched_cgroup = 0;      // only processes inside this cgroup v2; 0: any
+const volatile __u32 watched_cgroup_level = 0;
+const volatile __u32 recorder_tgid = 0;       // never watched
+
+#define RING(name, bytes)                  \
+  struct {                                 \
+    __uint(type, BPF_MAP_TYPE_RINGBUF);    \
+    __uint(max_entries, bytes);            \
+  } name SEC(".maps")
+#define TABLE(name, kind, keys, values, rows) \
+  struct {                                    \
+    __uint(type, BPF_MAP_TYPE_##kind);        \
+    __uint(max_entries, rows);                \
+    __type(key, keys);                        \
+    __type(value, values);                    \
+  } name SEC(".maps")
+
+RING(memory_ring, 8 << 20);
+RING(system_ring, 1 << 20);
+RING(name_ring, 4 << 20);
+
+enum target_flag {
+  TARGET_WATCHED = 1,
+  TARGET_MAY_STOP = 2,  // started by the recorder: may wait while a library is made ready
+};
+TABLE(targets, HASH, __u32, __u32, MAX_PROCESSES);
+TABLE(seen, HASH, __u32, __u8, MAX_PROCESSES);
+TABLE(losses, PERCPU_ARRAY, __u32, __u64, COUNT_KINDS);
+struct {
+  __uint(type, BPF_MAP_TYPE_STACK_TRACE);
+  __uint(max_entries, 16384);
+  __uint(key_size, 4);
+  __uint(value_size, MAX_FRAMES * 8);
+} stacks SEC(".maps");
+
+// A call is *open* while its frame is on the thread's stack. If the program left it by longjmp or an
+// exception the return probe never runs; the stack pointer then shows that the frame is gone.
+struct open_call {
+  __u64 sp;  // 0: none
+  __u64 return_address;
+};
+struct thread_state {
+  struct open_call runtime;  // the outermost call of the runtime
+  struct open_call driver;
+  struct open_call copy;
+  struct open_call launch;  // of the runtime, not yet seen at the driver
+  __s32 stack;              // of the runtime call
+  __u32 inner;              // driver records inside it
+  __u32 inner_copies;
+  __s32 device;  // −1: not known
+  __s32 pushed[4];
+  __u32 pushes;
+  __u32 copy_kind;  // of the runtime's copy: for the driver's that does not say it
+};
+TABLE(threads, HASH, __u64, struct thread_state, MAX_THREADS);
+
+static __always_inline void count(__u32 what) {
+  __u64* value = bpf_map_lookup_elem(&losses, &what);
+  if (value) *value += 1;  // per processor, and programs do not interrupt each other there
+}
+
+static __always_inline __u32 tgidNow(void) { return bpf_get_current_pid_tgid() >> 32; }
+
+static __always_inline void tellFirstSeen(__u32 tgid) {
+  __u8 one = 1;
+  if (bpf_map_lookup_elem(&seen, &tgid)) return;
+  if (bpf_map_update_elem(&seen, &tgid, &one, BPF_NOEXIST)) return;
+  struct system_record* record = bpf_ringbuf_reserve(&system_ring, sizeof(*record), 0);
+  if (!record) {
+    count(LOSS_SYSTEM_RING);
+    bpf_map_delete_elem(&seen, &tgid);  // told at the next call
+    return;
+  }
+  __builtin_memset(record, 0, sizeof(*record));
+  record->time_ns = bpf_ktime_get_ns();
+  record->cgroup = bpf_get_current_cgroup_id();
+  record->event = SYSTEM_FIRST_SEEN;
+  record->tgid = tgid;
+  struct task_struct* task = (struct task_struct*)bpf_get_current_task();
+  record->parent = BPF_CORE_READ(task, real_parent, tgid);
+  bpf_get_current_comm(record->text, 16);
+  bpf_ringbuf_submit(record, BPF_RB_FORCE_WAKEUP);
+}
+
+static __always_inline bool isWatched(__u32 tgid) {
+  if (tgid == recorder_tgid) return false;
+  if (!watch_all) {
+    __u32* flags = bpf_map_lookup_elem(&targets, &tgid);
+    if (!flags || !(*flags & TARGET_WATCHED)) return false;
+  }
+  if (watched_cgroup && bpf_get_current_ancestor_cgroup_id(watched_cgroup_level) != watched_cgroup)
+    return false;
+  tellFirstSeen(tgid);
+  return true;
+}
+
+static __always_inline struct thread_state* threadState(__u64 pid_tgid) {
+  struct thread_state* state = bpf_map_lookup_elem(&threads, &pid_tgid);
+  if (state) return state;
+  struct thread_state fresh = {.device = -1, .stack = -1};
+  if (bpf_map_update_elem(&threads, &pid_tgid, &fresh, BPF_ANY)) {
+    count(LOSS_THREAD);
+    return 0;
+  }
+  return bpf_map_lookup_elem(&threads, &pid_tgid);
+}
+
+static __always_inline __u64 userWord(__u64 address) {
+  __u64 word = 0;
+  if (bpf_probe_read_user(&word, 8, (const void*)address)) {
+    count(LOSS_READ_FAULT);
+    return 0;
+  }
+  return word;
+}
+
+static __always_inline void openCall(struct open_call* call, __u64 sp) {
+  call->sp = sp;
+  call->return_address = userWord(sp);
+}
+
+// Is `call` still on the stack of a thread whose stack pointer is `sp` now? The stack grows down: a
+// frame above sp is alive if its return address is still in its place.
+static __always_inline bool isOpen(const struct open_call* call, __u64 sp) {
+  __u64 word = 0;
+  if (!call->sp || sp >= call->sp) return false;
+  if (bpf_probe_read_user(&word, 8, (const void*)call->sp)) return false;
+  return word == call->return_address;
+}
+
+// The word or register that a cookie's place names (records.h).
+static __always_inline __u64 argument(struct pt_regs* ctx, __u32 place) {
+  switch (place) {
+    case 0: return 0;
+    case 1: return PT_REGS_PARM1(ctx);
+    case 2: return PT_REGS_PARM2(ctx);
+    case 3: return PT_REGS_PARM3(ctx);
+    case 4: return PT_REGS_PARM4(ctx);
+    case 5: return PT_REGS_PARM5(ctx);
+    case 6: return ctx->r9;
+    default: return userWord(PT_REGS_SP(ctx) + 8 * (place - 6));
+  }
+}
+
+static __always_inline __s32 takeStack(struct pt_regs* ctx) {
+  if (!take_stacks) return -1;
+  __s32 id = bpf_get_stackid(ctx, &stacks, BPF_F_USER_STACK | BPF_F_FAST_STACK_CMP);
+  if (id < 0) count(LOSS_STACK);
+  return id;
+}

@@ -1,0 +1,84 @@
+// Lives of processes, and libraries that arrive late.
+#pragma once
+
+#include "common.bpf.h"
+
+static __always_inline struct system_record* systemRecord(__u32 event, __u32 tgid) {
+  struct system_record* record = bpf_ringbuf_reserve(&system_ring, sizeof(*record), 0);
+  if (!record) {
+    count(LOSS_SYSTEM_RING);
+    return 0;
+  }
+  __builtin_memset(record, 0, sizeof(*record));
+  record->time_ns = bpf_ktime_get_ns();
+  record->cgroup = bpf_get_current_cgroup_id();
+  record->event = event;
+  record->tgid = tgid;
+  return record;
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(process_fork, struct task_struct* parent, struct task_struct* child) {
+  __u32 from = parent->tgid, to = child->tgid;
+  if (from == to || !follow_children) return 0;  // a thread
+  __u32* flags = bpf_map_lookup_elem(&targets, &from);
+  if (!flags) return 0;
+  __u32 copy = *flags;
+  bpf_map_update_elem(&targets, &to, &copy, BPF_ANY);
+  struct system_record* record = systemRecord(SYSTEM_FORK, to);
+  if (!record) return 0;
+  record->parent = from;
+  bpf_probe_read_kernel_str(record->text, 16, parent->comm);
+  bpf_ringbuf_submit(record, BPF_RB_FORCE_WAKEUP);
+  return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(process_exec, struct task_struct* task) {
+  __u32 tgid = task->tgid;
+  if (!watch_all && !bpf_map_lookup_elem(&targets, &tgid)) return 0;
+  struct system_record* record = systemRecord(SYSTEM_EXEC, tgid);
+  if (!record) return 0;
+  record->parent = BPF_CORE_READ(task, real_parent, tgid);
+  bpf_probe_read_kernel_str(record->text, 16, task->comm);
+  bpf_ringbuf_submit(record, BPF_RB_FORCE_WAKEUP);
+  return 0;
+}
+
+// Runs for every thread; `live` counts those that have not left yet, this one no more.
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(process_exit, struct task_struct* task) {
+  __u32 tgid = task->tgid;
+  __u64 thread_id = ((__u64)tgid << 32) | (__u32)task->pid;
+  bpf_map_delete_elem(&threads, &thread_id);
+  if (task->signal->live.counter != 0) return 0;
+  bool known = bpf_map_delete_elem(&seen, &tgid) == 0;
+  known |= bpf_map_delete_elem(&targets, &tgid) == 0;
+  if (!known) return 0;
+  struct system_record* record = systemRecord(SYSTEM_EXIT, tgid);
+  if (!record) return 0;
+  record->code = task->exit_code;
+  bpf_probe_read_kernel_str(record->text, 16, task->comm);
+  bpf_ringbuf_submit(record, BPF_RB_FORCE_WAKEUP);
+  return 0;
+}
+
+// The dynamic loader calls _dl_debug_state() when it has mapped libraries and has not run their
+// constructors yet: that is where debuggers wait too. A process that was started by the recorder is
+// stopped there until the new libraries are watched; the recorder sends SIGCONT.
+// Cookie: where _r_debug lies, seen from the function.
+SEC("uprobe")
+int libraries_changed(struct pt_regs* ctx) {
+  __u32 tgid = tgidNow();
+  __u32* flags = bpf_map_lookup_elem(&targets, &tgid);
+  if (!flags && !watch_all) return 0;
+  __u32 state = 1;
+  __u64 r_debug = PT_REGS_IP(ctx) + bpf_get_attach_cookie(ctx);
+  bpf_probe_read_user(&state, 4, (const void*)(r_debug + 24));
+  if (state != 0) return 0;  // RT_ADD, RT_DELETE: about to change
+  struct system_record* record = systemRecord(SYSTEM_LIBRARIES, tgid);
+  if (!record) return 0;
+  if (flags && (*flags & TARGET_MAY_STOP)) record->stopped = bpf_send_signal(19) == 0;  // SIGSTOP
+  bpf_ringbuf_submit(record, BPF_RB_FORCE_WAKEUP);
+  return 0;
+}

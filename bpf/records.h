@@ -1,0 +1,170 @@
+// What the BPF programs and the recorder say to each other: layouts, numbers, map keys.
+//
+//   program ──memory_ring (80 bytes a call, nobody is woken)──► recorder, drained every 5 ms
+//           ──system_ring (processes, libraries; wakes it)────►
+//           ──copies, launches (added up in the kernel)───────► read when asked
+//           ──losses (one counter per reason and processor)──►
+//
+// Both sides include this file: no pointers, no types but fixed ones, every struct without holes.
+#pragma once
+
+#ifdef __cplusplus
+#include <linux/types.h>
+#define TIDEGAUGE_CHECK_SIZE(type, bytes) static_assert(sizeof(struct type) == bytes)
+#else
+#define TIDEGAUGE_CHECK_SIZE(type, bytes) _Static_assert(sizeof(struct type) == bytes, #type)
+#endif
+
+// One call that moved memory, written when it returned.
+struct memory_record {
+  __u64 start_ns;    // CLOCK_MONOTONIC
+  __u64 end_ns;      //
+  __u64 address;     // what came out, or what was given to be freed
+  __u64 size_bytes;  // as asked for; pitch × height of a pitched one
+  __u64 handle;      // of cuMemCreate, pools, arrays, contexts
+  __u64 stream;      // as the program gave it; c10's stream id from the framework's probes
+  __u64 offset;      // cuMemMap: into the handle
+  __u32 tgid;
+  __u32 tid;
+  __s32 device;  // −1: not known here
+  __s32 code;    // what the call returned; 0 = success
+  __u16 function;
+  __u8 inner;     // a runtime call: how many driver records were written inside it, 255 at most
+  __u8 flags;     // enum memory_flag
+  __s32 stack;    // id in map `stacks`; < 0: none
+};
+TIDEGAUGE_CHECK_SIZE(memory_record, 80);
+
+enum memory_flag {
+  FLAG_IN_RUNTIME = 1,  // a driver call made by the runtime: its stack is that of the runtime call
+  FLAG_READ_FAULT = 2,  // what came out could not be read: address or handle is 0
+};
+
+enum system_event {
+  SYSTEM_FIRST_SEEN = 1,  // of a process, by any probe
+  SYSTEM_FORK,
+  SYSTEM_EXEC,
+  SYSTEM_EXIT,
+  SYSTEM_LIBRARIES,  // its loader mapped or unmapped some
+};
+struct system_record {
+  __u64 time_ns;
+  __u64 cgroup;
+  __u32 event;
+  __u32 tgid;
+  __u32 parent;
+  __s32 code;     // SYSTEM_EXIT: as wait() gives it
+  __u8 stopped;   // SYSTEM_LIBRARIES: the process waits for SIGCONT
+  __u8 reserved[7];
+  char text[64];  // name of the process
+};
+TIDEGAUGE_CHECK_SIZE(system_record, 104);
+
+// How a kernel is called: __cudaRegisterFunction, cuModuleGetFunction, cuLibraryGetKernel.
+struct name_record {
+  __u64 handle;  // CUfunction, CUkernel or the host's stub
+  __u64 of;      // cuKernelGetFunction: the kernel it is made from; then name is empty
+  __u32 tgid;
+  __u32 length;  // of name, without the 0
+  char name[240];
+};
+TIDEGAUGE_CHECK_SIZE(name_record, 264);
+
+// Every launch, if asked for.
+struct launch_record {
+  __u64 time_ns;
+  __u64 kernel;
+  __u64 stream;
+  __u32 tgid;
+  __u32 tid;
+  __u32 grid[3];
+  __u32 block[3];
+  __u32 shared_bytes;
+  __s32 device;
+  __s32 stack;
+  __u16 function;
+  __u16 arguments;  // how many words of `argument` are set
+  __u64 argument[16];
+};
+TIDEGAUGE_CHECK_SIZE(launch_record, 200);
+
+struct launch_key {
+  __u64 kernel;
+  __u32 tgid;
+  __u32 grid[3];
+  __u32 block[3];
+  __u16 function;
+  __u16 reserved;
+};
+TIDEGAUGE_CHECK_SIZE(launch_key, 40);
+
+enum copy_direction {
+  COPY_HOST_TO_HOST,  // 0 … 4 as cudaMemcpyKind
+  COPY_HOST_TO_DEVICE,
+  COPY_DEVICE_TO_HOST,
+  COPY_DEVICE_TO_DEVICE,
+  COPY_UNKNOWN,  // by the pointers: the driver looks
+  COPY_PEER,
+  COPY_SET,
+  COPY_DIRECTIONS,
+};
+struct copy_key {
+  __u32 tgid;
+  __u8 direction;
+  __u8 submitted;  // the call returns before the bytes are there: its time is no transfer time
+  __u16 function;
+};
+TIDEGAUGE_CHECK_SIZE(copy_key, 8);
+struct copy_sum {
+  __u64 calls;
+  __u64 bytes;
+  __u64 time_ns;  // in the calls, of the host
+  __u64 failures;
+};
+TIDEGAUGE_CHECK_SIZE(copy_sum, 32);
+
+enum loss {
+  LOSS_MEMORY_RING,   // a memory record found no room
+  LOSS_SYSTEM_RING,   //
+  LOSS_NAME_RING,     //
+  LOSS_LAUNCH_RING,   //
+  LOSS_STACK,         // no stack: the map is full or the walk failed
+  LOSS_UNPAIRED,      // a return without its entry
+  LOSS_IN_FLIGHT,     // an entry found no room
+  LOSS_THREAD,        // no room for the state of a thread
+  LOSS_READ_FAULT,    // memory of the program could not be read
+  LOSS_LAUNCH_TABLE,  // a launch found no room in the table
+  LOSS_COPY_TABLE,    //
+  LOSS_KINDS,
+  // Not losses, but counted in the same place:
+  COUNT_NESTED = LOSS_KINDS,  // calls inside a call that has a record of its own
+  COUNT_MEMORY_RECORDS,
+  COUNT_KINDS,
+};
+
+// Where a function's arguments are: the cookie of its probes. A place is 0 for "none", 1 … 6 for a
+// register, 7 … 15 for the 1st … 9th word above the return address.
+//   bits 0-15 function, then four bits each: out, address, bytes, times, handle, stream, shape
+#define COOKIE_PLACE(cookie, shift) (((cookie) >> (shift)) & 15)
+enum cookie_shift {
+  COOKIE_OUT = 16,      // pointer to what comes out, read on success
+  COOKIE_ADDRESS = 20,  // an address given
+  COOKIE_BYTES = 24,
+  COOKIE_TIMES = 28,   // a second factor of the bytes
+  COOKIE_HANDLE = 32,  // a handle, pool, context or device given
+  COOKIE_STREAM = 36,
+  COOKIE_SHAPE = 40,
+  COOKIE_RUNTIME = 44,  // 1: a function of the runtime
+};
+enum shape {
+  SHAPE_PLAIN,
+  SHAPE_HANDLE_OUT,   // what comes out is a handle
+  SHAPE_PITCH,        // argument 2 points to the pitch; bytes = pitch × TIMES
+  SHAPE_PITCHED_PTR,  // cudaMalloc3D: {ptr, pitch, …} comes out, the extent lies on the stack
+  SHAPE_CREATE,       // cuMemCreate: device in the properties (argument 3)
+  SHAPE_ARRAY,        // CUDA_ARRAY_DESCRIPTOR behind argument 2
+  SHAPE_ARRAY_3D,     // CUDA_ARRAY3D_DESCRIPTOR behind argument 2; levels in TIMES
+  SHAPE_GRAPH_NODE,   // CUDA_MEM_ALLOC_NODE_PARAMS behind ADDRESS
+  SHAPE_MAP,          // cuMemMap: OFFSET in TIMES
+  SHAPE_POOL_CREATE,  // a pool comes out; device in the properties (argument 2)
+};

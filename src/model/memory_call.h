@@ -1,0 +1,79 @@
+// MemoryCall: one call that moved memory, as a recorder saw it. A stream of them is all that a
+// recording knows; who holds what follows from it (model/ledger.h).
+//
+//   t 10 ns   runtime    cudaMalloc     out 0x7f00  bytes 2 MiB  code 0  inner 1   ← name, call site
+//   t 11 ns   driver     cuMemAlloc_v2  out 0x7f00  bytes 2 MiB  code 0            ← this is charged
+//   t 40 ns   framework  pytorch_malloc     0x7f00  bytes 4,000                    ← a block inside
+//
+// Layout: 88 bytes. Source: docs/formats/recording.md.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace tidegauge::model {
+
+enum class Plane : uint8_t { kDriver, kRuntime, kFramework };
+
+enum class Verb : uint8_t {
+  kAllocate,
+  kFree,
+  kMap,     // physical memory gets an address
+  kUnmap,
+  kRetain,  // one more reference to a handle or context
+  kCreate,  // of a pool or context
+  kDestroy,
+  kRelease,  // one reference less to a device's primary context
+  kReset,    // everything of a device's primary context goes
+  kTrim,
+  kSet,   // the thread's device or context
+  kPush,
+  kPop,
+};
+
+enum class MemoryKind : uint8_t {
+  kDevice,
+  kManaged,
+  kPinnedHost,
+  kRegisteredHost,  // the program's own memory, locked for the device
+  kPool,            // from a stream-ordered pool: the pool's reservation, not the device's, is used
+  kPoolItself,
+  kPhysical,      // cuMemCreate: the charge of expandable segments
+  kAddressRange,  // addresses only: never charged
+  kArray,
+  kAlias,  // memory that something else is charged for: IPC, imports, multicast
+  kGraph,
+  kContext,
+  kBlock,  // of the framework's allocator, inside driver memory
+};
+
+inline constexpr uint32_t kNoStackOfCall = ~uint32_t{0};
+inline constexpr int32_t kUnknownDevice = -1;
+
+struct MemoryCall {
+  int64_t start_ns = 0;  // since the epoch
+  int64_t end_ns = 0;
+  uint64_t address = 0;  // what came out; of a free: what was given
+  uint64_t size_bytes = 0;
+  uint64_t handle = 0;  // cuMemCreate, pool, array, context; kSet and kRelease: the device
+  uint64_t stream = 0;
+  uint64_t offset = 0;   // kMap: into the handle
+  uint32_t process = 0;  // index into the recording's processes
+  uint32_t thread = 0;
+  int32_t device = kUnknownDevice;
+  int32_t code = 0;  // 0 = success
+  uint32_t stack = kNoStackOfCall;
+  uint16_t function = 0;  // index into the recording's function names
+  Plane plane = Plane::kDriver;
+  Verb verb = Verb::kAllocate;
+  MemoryKind kind = MemoryKind::kDevice;
+  uint8_t inner = 0;        // kRuntime: calls of the driver plane that were recorded inside it
+  bool in_runtime = false;  // kDriver: made by a runtime call
+};
+
+std::string_view name(Plane plane);      // "driver", "runtime", "framework"
+std::string_view name(Verb verb);        // "allocate", "free", …
+std::string_view name(MemoryKind kind);  // "device", "managed", "pinned host", …
+
+}  // namespace tidegauge::model
