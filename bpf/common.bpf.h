@@ -1,13 +1,16 @@
 // What all programs share: maps, counters, which processes are watched, what is known of a thread.
 #pragma once
 
-#include <linux/types.h>
+// clang-format off
+#include <linux/types.h>  // before libbpf's headers, which use it
 #include <linux/bpf.h>
 #include <linux/ptrace.h>
 #include <stdbool.h>
 #include <bpf/bpf_helpers.h>
-#include <bpf/bpf_tracing.h>
 #include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+// clang-format on
+
 #include "kernel_types.h"
 #include "records.h"
 
@@ -16,17 +19,17 @@
 #define MAX_FRAMES 127
 
 // ---- settings, written before the programs are loaded --------------------------------------------
-const volatile bool watch_all = false;        // every process, not only those in `targets`
+const volatile bool watch_all = false;  // every process, not only those in `targets`
 const volatile bool take_stacks = true;
 const volatile bool follow_children = true;
-const volatile __u64 watched_cgroup = 0;      // only processes inside this cgroup v2; 0: any
+const volatile __u64 watched_cgroup = 0;  // only processes inside this cgroup v2; 0: any
 const volatile __u32 watched_cgroup_level = 0;
-const volatile __u32 recorder_tgid = 0;       // never watched
+const volatile __u32 recorder_tgid = 0;  // never watched
 
-#define RING(name, bytes)                  \
-  struct {                                 \
-    __uint(type, BPF_MAP_TYPE_RINGBUF);    \
-    __uint(max_entries, bytes);            \
+#define RING(name, bytes)               \
+  struct {                              \
+    __uint(type, BPF_MAP_TYPE_RINGBUF); \
+    __uint(max_entries, bytes);         \
   } name SEC(".maps")
 #define TABLE(name, kind, keys, values, rows) \
   struct {                                    \
@@ -152,14 +155,22 @@ static __always_inline bool isOpen(const struct open_call* call, __u64 sp) {
 // The word or register that a cookie's place names (records.h).
 static __always_inline __u64 argument(struct pt_regs* ctx, __u32 place) {
   switch (place) {
-    case 0: return 0;
-    case 1: return PT_REGS_PARM1(ctx);
-    case 2: return PT_REGS_PARM2(ctx);
-    case 3: return PT_REGS_PARM3(ctx);
-    case 4: return PT_REGS_PARM4(ctx);
-    case 5: return PT_REGS_PARM5(ctx);
-    case 6: return ctx->r9;
-    default: return userWord(PT_REGS_SP(ctx) + 8 * (place - 6));
+    case 0:
+      return 0;
+    case 1:
+      return PT_REGS_PARM1(ctx);
+    case 2:
+      return PT_REGS_PARM2(ctx);
+    case 3:
+      return PT_REGS_PARM3(ctx);
+    case 4:
+      return PT_REGS_PARM4(ctx);
+    case 5:
+      return PT_REGS_PARM5(ctx);
+    case 6:
+      return ctx->r9;
+    default:
+      return userWord(PT_REGS_SP(ctx) + 8 * (place - 6));
   }
 }
 

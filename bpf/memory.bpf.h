@@ -83,10 +83,19 @@ static __always_inline int memoryEnter(struct pt_regs* ctx, __u64 cookie) {
 // Bytes of one element of an array, by CUarray_format; 0 for what this version does not know.
 static __always_inline __u64 formatBytes(__u32 format) {
   switch (format) {
-    case 0x01: case 0x08: return 1;
-    case 0x02: case 0x09: case 0x10: return 2;
-    case 0x03: case 0x0a: case 0x20: return 4;
-    default: return 0;
+    case 0x01:
+    case 0x08:
+      return 1;
+    case 0x02:
+    case 0x09:
+    case 0x10:
+      return 2;
+    case 0x03:
+    case 0x0a:
+    case 0x20:
+      return 4;
+    default:
+      return 0;
   }
 }
 

@@ -1,6 +1,11 @@
-// All programs of the recorder, one object. License: the kernel asks for a GPL-compatible one.
+// All programs of the recorder, one object. The kernel asks for a licence compatible with the GPL.
 #include "common.bpf.h"
+#include "contexts.bpf.h"
+#include "copies.bpf.h"
+#include "framework.bpf.h"
+#include "launches.bpf.h"
 #include "memory.bpf.h"
+#include "names.bpf.h"
 #include "processes.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -29,9 +29,9 @@ struct memory_record {
   __s32 device;  // −1: not known here
   __s32 code;    // what the call returned; 0 = success
   __u16 function;
-  __u8 inner;     // a runtime call: how many driver records were written inside it, 255 at most
-  __u8 flags;     // enum memory_flag
-  __s32 stack;    // id in map `stacks`; < 0: none
+  __u8 inner;   // a runtime call: how many driver records were written inside it, 255 at most
+  __u8 flags;   // enum memory_flag
+  __s32 stack;  // id in map `stacks`; < 0: none
 };
 TIDEGAUGE_CHECK_SIZE(memory_record, 80);
 
@@ -53,8 +53,8 @@ struct system_record {
   __u32 event;
   __u32 tgid;
   __u32 parent;
-  __s32 code;     // SYSTEM_EXIT: as wait() gives it
-  __u8 stopped;   // SYSTEM_LIBRARIES: the process waits for SIGCONT
+  __s32 code;    // SYSTEM_EXIT: as wait() gives it
+  __u8 stopped;  // SYSTEM_LIBRARIES: the process waits for SIGCONT
   __u8 reserved[7];
   char text[64];  // name of the process
 };
@@ -155,6 +155,17 @@ enum cookie_shift {
   COOKIE_STREAM = 36,
   COOKIE_SHAPE = 40,
   COOKIE_RUNTIME = 44,  // 1: a function of the runtime
+  COOKIE_VERB = 48,     // of contexts: model::Verb
+  // Copies: the kind's argument is in COOKIE_HANDLE.
+  COOKIE_DIRECTION = 48,
+  COOKIE_SUBMITTED = 52,
+  COOKIE_ELEMENT = 56,  // bytes of one element
+};
+enum launch_shape {
+  LAUNCH_SIX_WORDS,  // f, gx, gy, gz, bx, by │ bz, shared, stream, params
+  LAUNCH_CONFIG,     // {grid, block, shared, stream}*, f
+  LAUNCH_DIM3,       // stub, gx|gy<<32, gz, bx|by<<32, bz, args │ shared, stream
+  LAUNCH_GRAPH,      // exec, stream
 };
 enum shape {
   SHAPE_PLAIN,

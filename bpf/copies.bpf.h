@@ -1,0 +1,105 @@
+// Copies and memsets: added up in the kernel by process, direction and function.
+//
+//   cudaMemcpy(kind H2D) ─┬ cuMemcpyHtoD_v2 ──► counted here, with the bytes
+//                         └ at its return: counted itself only if no driver copy was seen inside
+#pragma once
+
+#include "common.bpf.h"
+
+struct copy_flight {
+  __u64 start_ns;
+  __u64 bytes;
+  __u32 direction;
+  __u32 nested;
+};
+struct copy_flight_key {
+  __u64 thread;
+  __u64 function;
+};
+TABLE(copies_in_flight, LRU_HASH, struct copy_flight_key, struct copy_flight, MAX_THREADS);
+TABLE(copies, PERCPU_HASH, struct copy_key, struct copy_sum, 8192);
+
+SEC("uprobe")
+int copy_enter(struct pt_regs* ctx) {
+  __u64 thread_id = bpf_get_current_pid_tgid(), cookie = bpf_get_attach_cookie(ctx);
+  if (!isWatched(thread_id >> 32)) return 0;
+  struct thread_state* thread = threadState(thread_id);
+  if (!thread) return 0;
+  __u64 sp = PT_REGS_SP(ctx);
+  struct copy_flight flight = {.start_ns = bpf_ktime_get_ns()};
+  __u32 kind_place = COOKIE_PLACE(cookie, COOKIE_HANDLE);
+  flight.direction = COOKIE_PLACE(cookie, COOKIE_DIRECTION);
+  if (kind_place) {
+    __u32 kind = (__u32)argument(ctx, kind_place);
+    flight.direction = kind < COPY_UNKNOWN ? kind : COPY_UNKNOWN;
+  }
+  bool inside = isOpen(&thread->copy, sp);
+  if (COOKIE_PLACE(cookie, COOKIE_RUNTIME)) {
+    flight.nested = inside;
+    if (!inside) {
+      openCall(&thread->copy, sp);
+      thread->inner_copies = 0;
+      thread->copy_kind = flight.direction;
+    }
+  } else if (inside && flight.direction == COPY_UNKNOWN) {
+    flight.direction = thread->copy_kind;
+  }
+  flight.bytes = argument(ctx, COOKIE_PLACE(cookie, COOKIE_BYTES));
+  if (COOKIE_PLACE(cookie, COOKIE_TIMES))
+    flight.bytes *= argument(ctx, COOKIE_PLACE(cookie, COOKIE_TIMES));
+  flight.bytes *= COOKIE_PLACE(cookie, COOKIE_ELEMENT);
+  struct copy_flight_key key = {thread_id, cookie & 0xffff};
+  if (bpf_map_update_elem(&copies_in_flight, &key, &flight, BPF_ANY)) count(LOSS_IN_FLIGHT);
+  return 0;
+}
+
+SEC("uprobe")
+int copy_exit(struct pt_regs* ctx) {
+  __u64 thread_id = bpf_get_current_pid_tgid(), cookie = bpf_get_attach_cookie(ctx);
+  if (!isWatched(thread_id >> 32)) return 0;
+  struct copy_flight_key key = {thread_id, cookie & 0xffff};
+  struct copy_flight* found = bpf_map_lookup_elem(&copies_in_flight, &key);
+  if (!found) {
+    count(LOSS_UNPAIRED);
+    return 0;
+  }
+  struct copy_flight flight = *found;
+  bpf_map_delete_elem(&copies_in_flight, &key);
+  struct thread_state* thread = threadState(thread_id);
+  if (!thread) return 0;
+  if (flight.nested) {
+    count(COUNT_NESTED);
+    return 0;
+  }
+  if (COOKIE_PLACE(cookie, COOKIE_RUNTIME)) {
+    thread->copy.sp = 0;
+    if (thread->inner_copies) {
+      count(COUNT_NESTED);
+      return 0;
+    }
+  } else if (thread->copy.sp) {
+    thread->inner_copies += 1;
+  }
+  struct copy_key sum_key = {.tgid = thread_id >> 32,
+                             .direction = flight.direction,
+                             .submitted = COOKIE_PLACE(cookie, COOKIE_SUBMITTED),
+                             .function = cookie & 0xffff};
+  struct copy_sum* sum = bpf_map_lookup_elem(&copies, &sum_key);
+  if (!sum) {
+    struct copy_sum zero = {};
+    bpf_map_update_elem(&copies, &sum_key, &zero, BPF_NOEXIST);
+    sum = bpf_map_lookup_elem(&copies, &sum_key);
+    if (!sum) {
+      count(LOSS_COPY_TABLE);
+      return 0;
+    }
+  }
+  if ((__s32)PT_REGS_RC(ctx) != 0) {
+    sum->failures += 1;
+    return 0;
+  }
+  sum->calls += 1;
+  sum->bytes += flight.bytes;
+  sum->time_ns += bpf_ktime_get_ns() - flight.start_ns;
+  return 0;
+}

@@ -1,0 +1,36 @@
+// The watched functions as a table: what each does, and the cookie that tells the BPF programs where
+// its arguments are. Made from bpf/functions.h, the one list that both sides read.
+//
+//   functionNamed("cudaMalloc") → {plane runtime, verb allocate, kind device, cookie 0x1000…}
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "model/memory_call.h"
+
+namespace tidegauge::record {
+
+enum class FunctionGroup : uint8_t { kMemory, kContext, kCopy, kLaunch, kName };
+
+// Which file carries a function, by the start of its name.
+enum class Library : uint8_t { kDriver, kRuntime, kFramework };
+
+struct WatchedFunction {
+  std::string_view name;
+  Library library = Library::kDriver;
+  FunctionGroup group = FunctionGroup::kMemory;
+  model::Verb verb = model::Verb::kAllocate;            // kMemory and kContext only
+  model::MemoryKind kind = model::MemoryKind::kDevice;  // same
+  uint8_t copy_direction = 0;                           // kCopy: enum copy_direction
+  bool at_entry = false;                                // kName: the handle is given, not returned
+  uint64_t cookie = 0;
+
+  bool isRuntime() const { return library == Library::kRuntime; }
+};
+
+// All of them; the place in the list is the id in cookies and records.
+std::span<const WatchedFunction> watchedFunctions();
+
+}  // namespace tidegauge::record
