@@ -18,13 +18,7 @@
 #define MAX_PROCESSES 16384
 #define MAX_FRAMES 127
 
-// ---- settings, written before the programs are loaded --------------------------------------------
-const volatile bool watch_all = false;  // every process, not only those in `targets`
-const volatile bool take_stacks = true;
-const volatile bool follow_children = true;
-const volatile __u64 watched_cgroup = 0;  // only processes inside this cgroup v2; 0: any
-const volatile __u32 watched_cgroup_level = 0;
-const volatile __u32 recorder_tgid = 0;  // never watched
+const volatile struct recorder_settings settings SEC(".rodata.settings") = {};
 
 #define RING(name, bytes)               \
   struct {                              \
@@ -43,10 +37,6 @@ RING(memory_ring, 8 << 20);
 RING(system_ring, 1 << 20);
 RING(name_ring, 4 << 20);
 
-enum target_flag {
-  TARGET_WATCHED = 1,
-  TARGET_MAY_STOP = 2,  // started by the recorder: may wait while a library is made ready
-};
 TABLE(targets, HASH, __u32, __u32, MAX_PROCESSES);
 TABLE(seen, HASH, __u32, __u8, MAX_PROCESSES);
 TABLE(losses, PERCPU_ARRAY, __u32, __u64, COUNT_KINDS);
@@ -107,12 +97,13 @@ static __always_inline void tellFirstSeen(__u32 tgid) {
 }
 
 static __always_inline bool isWatched(__u32 tgid) {
-  if (tgid == recorder_tgid) return false;
-  if (!watch_all) {
+  if (tgid == settings.recorder_tgid) return false;
+  if (!settings.watch_all) {
     __u32* flags = bpf_map_lookup_elem(&targets, &tgid);
     if (!flags || !(*flags & TARGET_WATCHED)) return false;
   }
-  if (watched_cgroup && bpf_get_current_ancestor_cgroup_id(watched_cgroup_level) != watched_cgroup)
+  if (settings.watched_cgroup &&
+      bpf_get_current_ancestor_cgroup_id(settings.watched_cgroup_level) != settings.watched_cgroup)
     return false;
   tellFirstSeen(tgid);
   return true;
@@ -175,7 +166,7 @@ static __always_inline __u64 argument(struct pt_regs* ctx, __u32 place) {
 }
 
 static __always_inline __s32 takeStack(struct pt_regs* ctx) {
-  if (!take_stacks) return -1;
+  if (!settings.take_stacks) return -1;
   __s32 id = bpf_get_stackid(ctx, &stacks, BPF_F_USER_STACK | BPF_F_FAST_STACK_CMP);
   if (id < 0) count(LOSS_STACK);
   return id;

@@ -6,10 +6,6 @@
 
 #include "common.bpf.h"
 
-const volatile __u16 function_pytorch_malloc = 0;
-const volatile __u16 function_pytorch_free = 0;
-const volatile bool take_block_stacks = true;
-
 static __always_inline int sendBlock(__u16 function, __u64 address, __u64 bytes, __s32 device,
                                      __u64 stream, __s32 stack) {
   __u64 thread_id = bpf_get_current_pid_tgid();
@@ -36,12 +32,12 @@ static __always_inline int sendBlock(__u16 function, __u64 address, __u64 bytes,
 SEC("usdt")
 int BPF_USDT(pytorch_malloc, __u64 address, __u64 device, __u64 bytes, __u64 stream) {
   if (!isWatched(tgidNow())) return 0;
-  return sendBlock(function_pytorch_malloc, address, bytes, (__s32)(__s8)device, stream,
-                   take_block_stacks ? takeStack(ctx) : -1);
+  return sendBlock(settings.function_pytorch_malloc, address, bytes, (__s32)(__s8)device, stream,
+                   settings.take_block_stacks ? takeStack(ctx) : -1);
 }
 
 SEC("usdt")
 int BPF_USDT(pytorch_free, __u64 address) {
   if (!isWatched(tgidNow())) return 0;
-  return sendBlock(function_pytorch_free, address, 0, -1, 0, -1);
+  return sendBlock(settings.function_pytorch_free, address, 0, -1, 0, -1);
 }

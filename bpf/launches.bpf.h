@@ -10,9 +10,6 @@
 
 #include "common.bpf.h"
 
-const volatile bool launch_events = false;
-const volatile __u32 launch_arguments = 0;  // words, at most 16
-
 RING(launch_ring, 4096);  // 8 MiB if asked for
 struct {
   __uint(type, BPF_MAP_TYPE_PERCPU_HASH);
@@ -66,7 +63,7 @@ static __always_inline void sendLaunch(struct pt_regs* ctx, const struct launch_
   record->stack = takeStack(ctx);
   // Arguments are pointers to values of unknown size: their first words, as far as they can be read.
   for (__u32 i = 0; i < 16; ++i) {
-    if (i >= launch_arguments || !place->arguments) break;
+    if (i >= settings.launch_arguments || !place->arguments) break;
     __u64 at = 0;
     if (bpf_probe_read_user(&at, 8, (const void*)(place->arguments + 8 * i)) || !at) break;
     if (bpf_probe_read_user(&record->argument[i], 8, (const void*)at)) break;
@@ -100,7 +97,7 @@ int launch_enter(struct pt_regs* ctx) {
       key.block[0] = (__u32)PT_REGS_PARM5(ctx);
       key.block[1] = (__u32)ctx->r9;
       key.block[2] = (__u32)userWord(sp + 8);
-      if (launch_events) {
+      if (settings.launch_events) {
         place.shared_bytes = (__u32)userWord(sp + 16);
         place.stream = userWord(sp + 24);
         place.arguments = userWord(sp + 32);
@@ -113,7 +110,7 @@ int launch_enter(struct pt_regs* ctx) {
       key.block[0] = (__u32)PT_REGS_PARM4(ctx);
       key.block[1] = (__u32)(PT_REGS_PARM4(ctx) >> 32);
       key.block[2] = (__u32)PT_REGS_PARM5(ctx);
-      if (launch_events) {
+      if (settings.launch_events) {
         place.arguments = ctx->r9;
         place.shared_bytes = (__u32)userWord(sp + 8);
         place.stream = userWord(sp + 16);
@@ -139,6 +136,6 @@ int launch_enter(struct pt_regs* ctx) {
     else
       count(LOSS_LAUNCH_TABLE);
   }
-  if (launch_events) sendLaunch(ctx, &key, &place, thread_id, thread);
+  if (settings.launch_events) sendLaunch(ctx, &key, &place, thread_id, thread);
   return 0;
 }

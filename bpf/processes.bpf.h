@@ -20,7 +20,7 @@ static __always_inline struct system_record* systemRecord(__u32 event, __u32 tgi
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(process_fork, struct task_struct* parent, struct task_struct* child) {
   __u32 from = parent->tgid, to = child->tgid;
-  if (from == to || !follow_children) return 0;  // a thread
+  if (from == to || !settings.follow_children) return 0;  // a thread
   __u32* flags = bpf_map_lookup_elem(&targets, &from);
   if (!flags) return 0;
   __u32 copy = *flags;
@@ -36,7 +36,7 @@ int BPF_PROG(process_fork, struct task_struct* parent, struct task_struct* child
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(process_exec, struct task_struct* task) {
   __u32 tgid = task->tgid;
-  if (!watch_all && !bpf_map_lookup_elem(&targets, &tgid)) return 0;
+  if (!settings.watch_all && !bpf_map_lookup_elem(&targets, &tgid)) return 0;
   struct system_record* record = systemRecord(SYSTEM_EXEC, tgid);
   if (!record) return 0;
   record->parent = BPF_CORE_READ(task, real_parent, tgid);
@@ -71,7 +71,7 @@ SEC("uprobe")
 int libraries_changed(struct pt_regs* ctx) {
   __u32 tgid = tgidNow();
   __u32* flags = bpf_map_lookup_elem(&targets, &tgid);
-  if (!flags && !watch_all) return 0;
+  if (!flags && !settings.watch_all) return 0;
   __u32 state = 1;
   __u64 r_debug = PT_REGS_IP(ctx) + bpf_get_attach_cookie(ctx);
   bpf_probe_read_user(&state, 4, (const void*)(r_debug + 24));

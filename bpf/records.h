@@ -47,6 +47,10 @@ enum system_event {
   SYSTEM_EXIT,
   SYSTEM_LIBRARIES,  // its loader mapped or unmapped some
 };
+enum target_flag {
+  TARGET_WATCHED = 1,
+  TARGET_MAY_STOP = 2,  // started by the recorder: may wait while a library is made ready
+};
 struct system_record {
   __u64 time_ns;
   __u64 cgroup;
@@ -141,6 +145,23 @@ enum loss {
   COUNT_MEMORY_RECORDS,
   COUNT_KINDS,
 };
+
+// Fixed before the programs are loaded: the verifier drops what is switched off.
+struct recorder_settings {
+  __u64 watched_cgroup;  // only processes inside this cgroup (v2); 0: any
+  __u32 watched_cgroup_level;
+  __u32 recorder_tgid;     // never watched
+  __u32 launch_arguments;  // words, at most 16
+  __u16 function_pytorch_malloc;
+  __u16 function_pytorch_free;
+  __u8 watch_all;  // every process, not only those in map `targets`
+  __u8 take_stacks;
+  __u8 take_block_stacks;
+  __u8 follow_children;
+  __u8 launch_events;
+  __u8 reserved[3];
+};
+TIDEGAUGE_CHECK_SIZE(recorder_settings, 32);
 
 // Where a function's arguments are: the cookie of its probes. A place is 0 for "none", 1 … 6 for a
 // register, 7 … 15 for the 1st … 9th word above the return address.

@@ -1,0 +1,47 @@
+// Child: the program that `record -- CMD` starts. It waits, before its first instruction, until the
+// probes are there; signals that reach the recorder go on to it, and its exit status becomes the
+// recorder's.
+//
+//   start ── fork ── wait on a pipe ─────────────► go ── exec CMD
+//             └ recorder: watchProcess(pid), watchLoader(ld.so of CMD)
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace tidegauge::record {
+
+class Child {
+ public:
+  static base::Result<Child> start(const std::vector<std::string>& command);
+  Child(Child&& other) noexcept;
+  Child& operator=(Child&&) = delete;
+  Child(const Child&) = delete;
+  ~Child();  // lets it run if it still waits
+
+  pid_t pid() const { return pid_; }
+  // Lets it run. An error if the command could not be run: there is no such program.
+  base::Status go();
+  // Its wait() status once it has ended.
+  std::optional<int> ended();
+
+ private:
+  Child(pid_t pid, int gate, int verdict) : pid_(pid), gate_(gate), verdict_(verdict) {}
+  pid_t pid_ = -1;
+  int gate_ = -1;     // closed: it may go
+  int verdict_ = -1;  // errno of a failed exec comes out; closed by a successful one
+  std::string name_;
+  std::optional<int> status_;
+};
+
+// Where the shell would find it: the path of a program in PATH, or the name itself if it has a slash.
+std::string findProgram(const std::string& name);
+// The program's own file, through "#!" lines: for its dynamic loader.
+std::string interpreterOfScript(const std::string& path);
+
+}  // namespace tidegauge::record

@@ -1,0 +1,53 @@
+// What a recorder must know of a program or library: where its functions are in the file, its build
+// id, its loader.
+//
+//   ElfFile::open("/proc/42/root/usr/lib/libcuda.so.1") → offsetOf("cuMemAlloc_v2") = 0x1c3f0
+//
+// Undefined (imported) symbols are skipped; of several tables the dynamic one comes first. Reads the
+// file as hostile input through libelf. Cost: one pass over the symbols, about 1 ms for libcudart.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace tidegauge::record {
+
+class ElfFile {
+ public:
+  static base::Result<ElfFile> open(const std::string& path);
+  ElfFile(ElfFile&&) noexcept;
+  ElfFile& operator=(ElfFile&&) noexcept;
+  ~ElfFile();
+
+  // Offsets in the file of the functions whose names are wanted: only those that it defines.
+  std::map<std::string, uint64_t, std::less<>> functions(
+      const std::vector<std::string_view>& wanted) const;
+  // Virtual address of any symbol, as the file says it.
+  std::optional<uint64_t> addressOf(std::string_view symbol) const;
+  std::optional<uint64_t> offsetOfAddress(uint64_t address) const;
+  std::string buildId() const;      // hexadecimal; empty if none
+  std::string interpreter() const;  // path of its dynamic loader; empty: static
+  bool hasNote(std::string_view section, std::string_view owner) const;
+  // Bytes of the file, at most `size`; fewer at its end.
+  std::vector<uint8_t> bytesAt(uint64_t offset, size_t size) const;
+
+ private:
+  struct Handle;
+  explicit ElfFile(std::unique_ptr<Handle> handle);
+  std::unique_ptr<Handle> handle_;
+};
+
+// The stub that every export of libcuda starts with, `cmpl $…, flag(%rip)`, cannot be emulated by the
+// kernel, which would single-step it: 12 µs instead of 1.3 µs a call. The `je` behind it can. How far
+// behind a function's first byte its probe belongs: 10 if it starts like that, else 0.
+//   81 3D <4> <4> 74        spec: docs/decisions/0014
+uint64_t probeSkip(const std::vector<uint8_t>& first_bytes);
+
+}  // namespace tidegauge::record

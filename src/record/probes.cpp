@@ -1,0 +1,194 @@
+#include "record/probes.h"
+
+#include <bpf/libbpf.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "record/elf_file.h"
+#include "record/errors.h"
+
+namespace tidegauge::record {
+namespace {
+
+// Which programs watch a group of functions; nullptr: none there.
+struct Pair {
+  FunctionGroup group;
+  const char* at_entry;
+  const char* at_return;
+};
+constexpr std::array<Pair, 5> kPairs = {{
+    {FunctionGroup::kMemory, "memory_enter", "memory_exit"},
+    {FunctionGroup::kContext, "context_enter", "context_exit"},
+    {FunctionGroup::kCopy, "copy_enter", "copy_exit"},
+    {FunctionGroup::kLaunch, "launch_enter", nullptr},
+    {FunctionGroup::kName, "name_enter", "name_exit"},
+}};
+
+struct Places {
+  std::vector<uint64_t> offsets, cookies;
+};
+
+bool sameFile(const std::string& path, FileId& id) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0) return false;
+  id = {status.st_dev, status.st_ino};
+  return true;
+}
+
+}  // namespace
+
+std::optional<Library> libraryKind(std::string_view path) {
+  std::string_view name = path.substr(path.rfind('/') + 1);
+  if (name.find(".so") == std::string_view::npos) return std::nullopt;
+  if (name.starts_with("libcudart.") || name.starts_with("libcudart-")) return Library::kRuntime;
+  if (name.starts_with("libcuda.") || name.starts_with("libcuda-")) return Library::kDriver;
+  if (name.starts_with("libc10_cuda.")) return Library::kFramework;
+  return std::nullopt;
+}
+
+Probes::Probes(Programs& programs, bool framework) : programs_(programs), framework_(framework) {}
+
+Probes::~Probes() {
+  for (bpf_link* link : framework_links_) bpf_link__destroy(link);
+  for (int link : links_) close(link);
+}
+
+std::vector<WatchedLibrary> Probes::watchLibrariesOf(uint32_t tgid) {
+  std::vector<WatchedLibrary> added;
+  std::vector<Mapping> mappings = executableMappings(tgid);
+  std::string program(4096, '\0');
+  ssize_t length = readlink(fmt::format("/proc/{}/exe", tgid).c_str(), program.data(), 4096);
+  program.resize(length > 0 ? static_cast<size_t>(length) : 0);
+  for (const Mapping& mapping : mappings) {
+    if (known_.contains(mapping.file)) continue;
+    std::optional<Library> kind = libraryKind(mapping.path);
+    // The runtime is usually linked statically into programs.
+    if (!kind && mapping.path == program) kind = Library::kRuntime;
+    if (!kind || (*kind == Library::kFramework && !framework_)) {
+      known_[mapping.file] = false;
+      continue;
+    }
+    WatchedLibrary library = watch(tgid, mapping, *kind);
+    bool is_program = mapping.path == program && !libraryKind(mapping.path);
+    known_[mapping.file] = library.functions > 0;
+    if (is_program && library.functions == 0) continue;  // no CUDA in it: nothing to tell
+    libraries_.push_back(library);
+    added.push_back(std::move(library));
+  }
+  watchLoaderOf(tgid);
+  return added;
+}
+
+WatchedLibrary Probes::watch(uint32_t tgid, const Mapping& mapping, Library kind) {
+  WatchedLibrary library;
+  library.file = mapping.file;
+  library.path = mapping.path;
+  library.kind = kind;
+  std::string path = pathFromHere(tgid, mapping);
+  if (kind == Library::kFramework)
+    attachFramework(path, library);
+  else
+    attachFunctions(path, library);
+  return library;
+}
+
+void Probes::attachFunctions(const std::string& path, WatchedLibrary& library) {
+  auto opened = ElfFile::open(path);
+  if (!opened.ok()) {
+    library.problems.push_back(opened.error().what);
+    return;
+  }
+  const ElfFile& file = opened.value();
+  library.build_id = file.buildId();
+  std::vector<std::string_view> wanted;
+  for (const WatchedFunction& function : watchedFunctions())
+    if (function.library == library.kind) wanted.push_back(function.name);
+  auto offsets = file.functions(wanted);
+  if (offsets.empty()) {
+    library.problems.push_back("none of the watched functions: it is stripped, or of another kind");
+    return;
+  }
+  std::map<std::pair<const char*, bool>, Places> places;  // program, at return
+  for (const WatchedFunction& function : watchedFunctions()) {
+    auto found = offsets.find(function.name);
+    if (function.library != library.kind || found == offsets.end()) continue;
+    uint64_t skip =
+        library.kind == Library::kDriver ? probeSkip(file.bytesAt(found->second, 16)) : 0;
+    library.behind_stub += skip > 0;
+    library.functions += 1;
+    auto add = [&](const char* program, bool at_return) {
+      Places& list = places[{program, at_return}];
+      list.offsets.push_back(found->second + skip);
+      list.cookies.push_back(function.cookie);
+    };
+    if (function.at_entry) {
+      add("name_given", false);
+      continue;
+    }
+    for (const Pair& pair : kPairs) {
+      if (pair.group != function.group) continue;
+      add(pair.at_entry, false);
+      if (pair.at_return != nullptr) add(pair.at_return, true);
+    }
+  }
+  // Returns first: a call between the two links is then one return without its entry, which is
+  // counted, and never an entry that waits for ever.
+  for (bool at_return : {true, false}) {
+    for (const auto& [key, list] : places) {
+      if (key.second != at_return) continue;
+      int link = programs_.attachMany(key.first, path, list.offsets, list.cookies, at_return);
+      if (link < 0)
+        library.problems.push_back(fmt::format("{}: {} functions not watched: {}", key.first,
+                                               list.offsets.size(), std::strerror(-link)));
+      else
+        links_.push_back(link);
+    }
+  }
+}
+
+void Probes::attachFramework(const std::string& path, WatchedLibrary& library) {
+  if (auto opened = ElfFile::open(path); opened.ok()) library.build_id = opened.value().buildId();
+  for (auto [program, probe] : {std::pair{"pytorch_malloc", "malloc"}, {"pytorch_free", "free"}}) {
+    bpf_link* link = bpf_program__attach_usdt(programs_.program(program), -1, path.c_str(),
+                                              "pytorch", probe, nullptr);
+    if (link == nullptr) {
+      library.problems.push_back(
+          fmt::format("no probe pytorch:{} ({})", probe, std::strerror(errno)));
+    } else {
+      framework_links_.push_back(link);
+      library.functions += 1;
+    }
+  }
+}
+
+void Probes::watchLoaderOf(uint32_t tgid) {
+  auto program = ElfFile::open(fmt::format("/proc/{}/exe", tgid));
+  if (!program.ok()) return;
+  std::string loader = program.value().interpreter();
+  if (!loader.empty()) (void)watchLoader(fmt::format("/proc/{}/root{}", tgid, loader));
+}
+
+base::Status Probes::watchLoader(const std::string& path) {
+  FileId id;
+  if (!sameFile(path, id)) return unreadable(path + ": not there");
+  if (known_.contains(id) && known_[id]) return base::okStatus();
+  TG_ASSIGN_OR_RETURN(ElfFile file, ElfFile::open(path));
+  auto function = file.addressOf("_dl_debug_state");
+  auto debug = file.addressOf("_r_debug");
+  if (!function || !debug) return unreadable(path + ": no _dl_debug_state in this dynamic loader");
+  auto offset = file.offsetOfAddress(*function);
+  if (!offset) return unreadable(path + ": damaged");
+  int link =
+      programs_.attachMany("libraries_changed", path, {*offset}, {*debug - *function}, false);
+  if (link < 0) return unreadable(fmt::format("{}: {}", path, std::strerror(-link)));
+  links_.push_back(link);
+  known_[id] = true;
+  return base::okStatus();
+}
+
+}  // namespace tidegauge::record

@@ -1,0 +1,65 @@
+// Probes: puts the programs onto the functions of each library that a watched process maps, once per
+// file (device and inode), however many processes share it.
+//
+//   libcuda.so.1, 61 functions ─► memory_enter, memory_exit, context_…, copy_…, launch_enter: one
+//   uprobe_multi link each, about 10 ms for all; a link per function would take minutes to detach.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "record/functions.h"
+#include "record/process_maps.h"
+#include "record/programs.h"
+
+struct bpf_link;
+
+namespace tidegauge::record {
+
+// What came of one library: for messages, `doctor` and the recording.
+struct WatchedLibrary {
+  FileId file;
+  std::string path;  // as the process saw it
+  std::string build_id;
+  Library kind = Library::kDriver;
+  size_t functions = 0;               // found and watched
+  size_t behind_stub = 0;             // of them, probed behind the stub (see probeSkip)
+  std::vector<std::string> problems;  // "no symbols: it is stripped"
+};
+
+class Probes {
+ public:
+  explicit Probes(Programs& programs, bool framework = true);
+  ~Probes();
+  Probes(const Probes&) = delete;
+  Probes& operator=(const Probes&) = delete;
+
+  // Looks at what the process has mapped and watches what is new. The libraries that were added.
+  std::vector<WatchedLibrary> watchLibrariesOf(uint32_t tgid);
+  // The loader of a program that is about to run: so that it says when it maps libraries.
+  base::Status watchLoader(const std::string& path);
+  const std::vector<WatchedLibrary>& libraries() const { return libraries_; }
+
+ private:
+  WatchedLibrary watch(uint32_t tgid, const Mapping& mapping, Library kind);
+  void attachFunctions(const std::string& path, WatchedLibrary& library);
+  void attachFramework(const std::string& path, WatchedLibrary& library);
+  void watchLoaderOf(uint32_t tgid);
+
+  Programs& programs_;
+  bool framework_;
+  std::map<FileId, bool> known_;  // true: it carries something watched
+  std::vector<int> links_;
+  std::vector<bpf_link*> framework_links_;
+  std::vector<WatchedLibrary> libraries_;
+};
+
+// By the name of the file: "libcudart.so.13", "libcudart-a1b2c3.so.12", "libcuda.so.1"; nullopt for
+// any other, which is watched only if it is the program itself and has the runtime linked in.
+std::optional<Library> libraryKind(std::string_view path);
+
+}  // namespace tidegauge::record

@@ -1,0 +1,38 @@
+// The executable mappings of a process, from /proc/PID/maps: which files its code comes from.
+//
+//   7f12a000-7f13b000 r-xp 00012000 fd:01 131 /usr/lib/libcuda.so.1
+//   → {start 0x7f12a000, end …, offset 0x12000, device fd:01, inode 131, path}
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tidegauge::record {
+
+// A file whatever it is called: libraries of containers, of wheels, replaced while in use.
+struct FileId {
+  uint64_t device = 0;
+  uint64_t inode = 0;
+  auto operator<=>(const FileId&) const = default;
+};
+
+struct Mapping {
+  uint64_t start = 0;
+  uint64_t end = 0;
+  uint64_t offset = 0;
+  FileId file;
+  std::string path;      // as the process sees it
+  bool deleted = false;  // no longer at that path
+};
+
+// Executable mappings of files; empty if the process is gone or may not be looked at.
+std::vector<Mapping> executableMappings(uint32_t tgid);
+std::vector<Mapping> parseMappings(std::string_view maps);  // of the text, for tests
+
+// A path under which the recorder can open the file: through the process's root, or through
+// /proc/PID/map_files if the file is deleted.
+std::string pathFromHere(uint32_t tgid, const Mapping& mapping);
+
+}  // namespace tidegauge::record

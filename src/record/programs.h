@@ -1,0 +1,62 @@
+// Programs: the BPF object of bpf/, from the bytes in this binary into the kernel. Loads, fixes the
+// settings, attaches what belongs to no library (processes), reads maps and counters.
+//
+// Nothing stays in the kernel when the object goes, or when the recorder is killed: every link is held
+// by a descriptor of this process.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "bpf/records.h"
+
+struct bpf_object;
+struct bpf_program;
+struct bpf_link;
+
+namespace tidegauge::record {
+
+struct ProgramSettings {
+  bool watch_all = false;
+  bool take_stacks = true;
+  bool take_block_stacks = true;
+  bool follow_children = true;
+  bool launch_events = false;
+  uint32_t launch_arguments = 0;
+  uint64_t cgroup = 0;
+  uint32_t cgroup_level = 0;
+  uint32_t ring_bytes = 8U << 20;  // of memory_ring: a power of two of pages
+};
+
+// Lost events by reason, and what else is counted there (enum loss).
+using Losses = std::array<uint64_t, COUNT_KINDS>;
+
+class Programs {
+ public:
+  // kMissingFeature with what is missing: privilege, BTF, kernel.
+  static base::Result<Programs> load(const ProgramSettings& settings);
+  Programs(Programs&&) noexcept;
+  Programs& operator=(Programs&&) noexcept;
+  ~Programs();
+
+  bpf_program* program(const char* name) const;  // nullptr: none of that name
+  int mapDescriptor(const char* name) const;     // −1: same
+  // One link for many places of one file, entry or return: BPF_TRACE_UPROBE_MULTI. The descriptor, or
+  // −errno.
+  int attachMany(const char* program, const std::string& path, const std::vector<uint64_t>& offsets,
+                 const std::vector<uint64_t>& cookies, bool at_return) const;
+  base::Status watchProcess(uint32_t tgid, bool may_stop);
+  Losses losses() const;
+
+ private:
+  struct Handle;
+  explicit Programs(std::unique_ptr<Handle> handle);
+  std::unique_ptr<Handle> handle_;
+};
+
+}  // namespace tidegauge::record

@@ -1,0 +1,370 @@
+#include "record/recorder.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <dirent.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+
+#include "record/elf_file.h"
+#include "record/errors.h"
+
+namespace tidegauge::record {
+namespace {
+
+constexpr int kMaxFrames = 127;  // MAX_FRAMES of bpf/common.bpf.h
+
+uint64_t clockNow(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000U + static_cast<uint64_t>(now.tv_nsec);
+}
+
+// The step between the two clocks, by the closest pair of several readings.
+int64_t epochOffset() {
+  int64_t best = 0;
+  uint64_t closest = ~uint64_t{0};
+  for (int i = 0; i < 5; ++i) {
+    uint64_t before = clockNow(CLOCK_MONOTONIC);
+    uint64_t epoch = clockNow(CLOCK_REALTIME);
+    uint64_t after = clockNow(CLOCK_MONOTONIC);
+    if (after - before >= closest) continue;
+    closest = after - before;
+    best = static_cast<int64_t>(epoch) - static_cast<int64_t>(before + (after - before) / 2);
+  }
+  return best;
+}
+
+std::string commandOf(uint32_t tgid) {
+  std::ifstream file(fmt::format("/proc/{}/cmdline", tgid), std::ios::binary);
+  std::string text(4096, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<size_t>(std::max<std::streamsize>(file.gcount(), 0)));
+  while (!text.empty() && text.back() == '\0') text.pop_back();
+  std::replace(text.begin(), text.end(), '\0', ' ');
+  return text;
+}
+
+std::string nameOf(uint32_t tgid) {
+  std::ifstream file(fmt::format("/proc/{}/comm", tgid));
+  std::string name;
+  std::getline(file, name);
+  return name;
+}
+
+template <class Record>
+int keep(void* list, void* data, size_t size) {
+  if (size < sizeof(Record)) return 0;
+  Record record;
+  std::memcpy(&record, data, sizeof(record));
+  static_cast<std::vector<Record>*>(list)->push_back(record);
+  return 0;
+}
+
+// Calls visit(key, one Value per processor) for each row of a per-processor table; a row that visit()
+// says is done with is deleted.
+template <class Key, class Value, class Visit>
+void eachRow(int map, const Visit& visit) {
+  std::vector<Value> values(static_cast<size_t>(std::max(libbpf_num_possible_cpus(), 1)));
+  std::vector<Key> keys;
+  Key key{}, next{};
+  for (void* from = nullptr; bpf_map_get_next_key(map, from, &next) == 0; from = &key) {
+    key = next;
+    keys.push_back(key);
+  }
+  for (const Key& row : keys)
+    if (bpf_map_lookup_elem(map, &row, values.data()) == 0 && visit(row, values))
+      bpf_map_delete_elem(map, &row);
+}
+
+}  // namespace
+
+struct Recorder::Rings {
+  ring_buffer* memory = nullptr;
+  ring_buffer* system = nullptr;
+  ring_buffer* names = nullptr;
+  std::vector<memory_record> memory_records;
+  std::vector<system_record> system_records;
+  std::vector<name_record> name_records;
+  ~Rings() {
+    ring_buffer__free(memory);
+    ring_buffer__free(system);
+    ring_buffer__free(names);
+  }
+};
+
+base::Result<std::unique_ptr<Recorder>> Recorder::start(const RecorderOptions& options,
+                                                        RecorderSink& sink) {
+  TG_ASSIGN_OR_RETURN(Programs programs, Programs::load(options.programs));
+  std::unique_ptr<Recorder> recorder(new Recorder(std::move(programs), options, sink));
+  Rings& rings = *recorder->rings_;
+  const Programs& held = recorder->programs_;
+  rings.memory = ring_buffer__new(held.mapDescriptor("memory_ring"), keep<memory_record>,
+                                  &rings.memory_records, nullptr);
+  rings.system = ring_buffer__new(held.mapDescriptor("system_ring"), keep<system_record>,
+                                  &rings.system_records, nullptr);
+  rings.names = ring_buffer__new(held.mapDescriptor("name_ring"), keep<name_record>,
+                                 &rings.name_records, nullptr);
+  if (rings.memory == nullptr || rings.system == nullptr || rings.names == nullptr)
+    return limit(fmt::format("no memory for the rings: {}", std::strerror(errno)));
+  return recorder;
+}
+
+Recorder::Recorder(Programs programs, const RecorderOptions& options, RecorderSink& sink)
+    : programs_(std::move(programs)),
+      probes_(programs_, options.framework),
+      sink_(sink),
+      rings_(std::make_unique<Rings>()),
+      epoch_offset_ns_(epochOffset()) {}
+
+Recorder::~Recorder() = default;
+
+base::Status Recorder::watch(uint32_t pid) {
+  if (kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH)
+    return base::Error{base::ErrorKind::kUsage, fmt::format("there is no process {}", pid), {}, {}};
+  TG_RETURN_IF_ERROR(programs_.watchProcess(pid, false));
+  lookAtLibraries(pid);
+  return base::okStatus();
+}
+
+base::Status Recorder::watchCommand(const Child& child, const std::string& program) {
+  auto pid = static_cast<uint32_t>(child.pid());
+  TG_RETURN_IF_ERROR(programs_.watchProcess(pid, true));
+  from_start_.insert(pid);
+  auto file = ElfFile::open(interpreterOfScript(program));
+  if (file.ok() && !file.value().interpreter().empty())
+    (void)probes_.watchLoader(file.value().interpreter());
+  return base::okStatus();
+}
+
+base::Status Recorder::watchAllRunning() {
+  DIR* folder = opendir("/proc");
+  if (folder == nullptr) return unreadable("/proc cannot be read");
+  while (dirent* entry = readdir(folder)) {
+    uint32_t pid = 0;
+    std::string_view name = entry->d_name;
+    auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (error != std::errc() || end != name.data() + name.size()) continue;
+    if (pid != static_cast<uint32_t>(getpid())) (void)probes_.watchLibrariesOf(pid);
+  }
+  closedir(folder);
+  return base::okStatus();
+}
+
+void Recorder::lookAtLibraries(uint32_t tgid) {
+  for (const WatchedLibrary& library : probes_.watchLibrariesOf(tgid))
+    sink_.libraryWatched(running(tgid).index, library);
+}
+
+void Recorder::urgent(const system_record& record) {
+  if (record.event != SYSTEM_LIBRARIES && record.event != SYSTEM_EXEC) return;
+  lookAtLibraries(record.tgid);
+  if (record.stopped != 0) kill(static_cast<pid_t>(record.tgid), SIGCONT);
+}
+
+void Recorder::inOrder(const system_record& record) {
+  switch (record.event) {
+    case SYSTEM_FIRST_SEEN:
+    case SYSTEM_FORK:
+      (void)running(record.tgid, &record);
+      break;
+    case SYSTEM_EXEC:
+      end(record.tgid, record.time_ns, std::nullopt);
+      (void)running(record.tgid, &record);
+      break;
+    case SYSTEM_EXIT:
+      end(record.tgid, record.time_ns, record.code);
+      break;
+    default:
+      break;
+  }
+}
+
+Recorder::Running& Recorder::running(uint32_t tgid, const system_record* seen) {
+  auto found = running_.find(tgid);
+  if (found != running_.end()) return found->second;
+  Running& fresh = running_[tgid];
+  fresh.index = next_index_++;
+  SeenProcess process;
+  process.index = fresh.index;
+  process.pid = tgid;
+  process.command = commandOf(tgid);
+  process.name = nameOf(tgid);
+  process.from_start =
+      from_start_.contains(tgid) || (seen != nullptr && seen->event == SYSTEM_FORK);
+  process.first_ns = toEpoch(seen != nullptr ? seen->time_ns : clockNow(CLOCK_MONOTONIC));
+  if (seen != nullptr) {
+    process.parent = seen->parent;
+    process.cgroup = seen->cgroup;
+    if (process.name.empty()) process.name.assign(seen->text, strnlen(seen->text, 16));
+  }
+  sink_.processSeen(process);
+  return fresh;
+}
+
+void Recorder::end(uint32_t tgid, uint64_t time_ns, std::optional<int> status) {
+  auto found = running_.find(tgid);
+  if (found == running_.end()) return;
+  sink_.launchesSeen(launches(tgid, true));
+  sink_.copiesSeen(copies(tgid, true));
+  sink_.processEnded(found->second.index, toEpoch(time_ns), status);
+  // Stacks that no running process uses make room in the kernel's table.
+  int stacks = programs_.mapDescriptor("stacks");
+  for (int32_t id : found->second.stacks) {
+    auto users = stack_users_.find(id);
+    if (users == stack_users_.end() || --users->second > 0) continue;
+    stack_users_.erase(users);
+    bpf_map_delete_elem(stacks, &id);
+  }
+  running_.erase(found);
+}
+
+void Recorder::tellStack(Running& process, int32_t stack) {
+  if (stack < 0 || !process.stacks.insert(stack).second) return;
+  stack_users_[stack] += 1;
+  std::vector<uint64_t> frames(kMaxFrames);
+  if (bpf_map_lookup_elem(programs_.mapDescriptor("stacks"), &stack, frames.data()) != 0) return;
+  frames.erase(std::find(frames.begin(), frames.end(), 0U), frames.end());
+  sink_.stackSeen(process.index, static_cast<uint32_t>(stack), frames);
+}
+
+void Recorder::memoryCall(const memory_record& record) {
+  auto functions = watchedFunctions();
+  if (record.function >= functions.size()) return;
+  const WatchedFunction& function = functions[record.function];
+  Running& process = running(record.tgid);
+  tellStack(process, record.stack);
+  model::MemoryCall call;
+  call.start_ns = toEpoch(record.start_ns);
+  call.end_ns = toEpoch(record.end_ns);
+  call.address = record.address;
+  call.size_bytes = record.size_bytes;
+  call.handle = record.handle;
+  call.stream = record.stream;
+  call.offset = record.offset;
+  call.process = process.index;
+  call.thread = record.tid;
+  call.device = record.device;
+  call.code = record.code;
+  call.stack = record.stack < 0 ? model::kNoStackOfCall : static_cast<uint32_t>(record.stack);
+  call.function = record.function;
+  call.plane = function.library == Library::kDriver    ? model::Plane::kDriver
+               : function.library == Library::kRuntime ? model::Plane::kRuntime
+                                                       : model::Plane::kFramework;
+  call.verb = function.verb;
+  call.kind = function.kind;
+  call.inner = record.inner;
+  call.in_runtime = (record.flags & FLAG_IN_RUNTIME) != 0;
+  sink_.call(call);
+}
+
+void Recorder::named(const name_record& record) {
+  KernelName name;
+  name.process = running(record.tgid).index;
+  name.handle = record.handle;
+  name.made_from = record.of;
+  name.name.assign(record.name, std::min<size_t>(record.length, sizeof(record.name)));
+  sink_.kernelNamed(name);
+}
+
+size_t Recorder::poll(int timeout_ms) {
+  Rings& rings = *rings_;
+  // A process may be stopped for an event: those are handled as soon as they come.
+  epoll_event event{};
+  (void)epoll_wait(ring_buffer__epoll_fd(rings.system), &event, 1, timeout_ms);
+  size_t known = rings.system_records.size();
+  ring_buffer__consume(rings.system);
+  for (size_t i = known; i < rings.system_records.size(); ++i) urgent(rings.system_records[i]);
+
+  uint64_t drained_at = clockNow(CLOCK_MONOTONIC);
+  ring_buffer__consume(rings.names);
+  for (const name_record& record : rings.name_records) named(record);
+  rings.name_records.clear();
+  ring_buffer__consume(rings.memory);
+  known = rings.system_records.size();
+  ring_buffer__consume(rings.system);
+  for (size_t i = known; i < rings.system_records.size(); ++i) urgent(rings.system_records[i]);
+
+  // Merge by time. An event after the calls were drained waits: calls before it may still come.
+  auto by_end = [](const memory_record& a, const memory_record& b) { return a.end_ns < b.end_ns; };
+  std::stable_sort(rings.memory_records.begin(), rings.memory_records.end(), by_end);
+  auto by_time = [](const system_record& a, const system_record& b) {
+    return a.time_ns < b.time_ns;
+  };
+  std::stable_sort(rings.system_records.begin(), rings.system_records.end(), by_time);
+  size_t next = 0, calls = rings.memory_records.size();
+  auto events_until = [&](uint64_t time_ns) {
+    while (next < rings.system_records.size() && rings.system_records[next].time_ns <= time_ns)
+      inOrder(rings.system_records[next++]);
+  };
+  for (const memory_record& record : rings.memory_records) {
+    events_until(std::min<uint64_t>(record.end_ns, drained_at));
+    memoryCall(record);
+  }
+  events_until(drained_at);
+  rings.memory_records.clear();
+  rings.system_records.erase(rings.system_records.begin(),
+                             rings.system_records.begin() + static_cast<std::ptrdiff_t>(next));
+  return calls;
+}
+
+void Recorder::finish() {
+  for (int i = 0; i < 1000 && poll(0) > 0; ++i) {
+  }
+  (void)poll(0);
+}
+
+std::vector<LaunchCount> Recorder::launches(uint32_t tgid, bool clear) const {
+  std::vector<LaunchCount> counts;
+  eachRow<launch_key, uint64_t>(
+      programs_.mapDescriptor("launches"), [&](const launch_key& key, const auto& values) {
+        auto process = running_.find(key.tgid);
+        if (process == running_.end() || (tgid != 0 && key.tgid != tgid)) return false;
+        LaunchCount count;
+        count.process = process->second.index;
+        count.kernel = key.kernel;
+        std::copy(std::begin(key.grid), std::end(key.grid), count.grid);
+        std::copy(std::begin(key.block), std::end(key.block), count.block);
+        count.function = key.function;
+        for (uint64_t value : values) count.launches += value;
+        counts.push_back(count);
+        return clear;
+      });
+  return counts;
+}
+
+std::vector<CopyCount> Recorder::copies(uint32_t tgid, bool clear) const {
+  std::vector<CopyCount> counts;
+  eachRow<copy_key, copy_sum>(programs_.mapDescriptor("copies"),
+                              [&](const copy_key& key, const auto& values) {
+                                auto process = running_.find(key.tgid);
+                                if (process == running_.end() || (tgid != 0 && key.tgid != tgid))
+                                  return false;
+                                CopyCount count;
+                                count.process = process->second.index;
+                                count.direction = key.direction;
+                                count.submitted = key.submitted != 0;
+                                count.function = key.function;
+                                for (const copy_sum& value : values) {
+                                  count.calls += value.calls;
+                                  count.bytes += value.bytes;
+                                  count.time_ns += value.time_ns;
+                                  count.failures += value.failures;
+                                }
+                                counts.push_back(count);
+                                return clear;
+                              });
+  return counts;
+}
+
+}  // namespace tidegauge::record
