@@ -26,7 +26,7 @@ enum {
 static __always_inline __s32 deviceOf(__u64 context, __u32 tgid) {
   struct context_key key = {context, tgid};
   __s32* device = bpf_map_lookup_elem(&context_devices, &key);
-  return device ? *device : -1;
+  return device ? *device : DEVICE_UNKNOWN;
 }
 
 SEC("uprobe")

@@ -1,8 +1,35 @@
 // What kernels are called: the runtime registers its stubs before main(), the driver hands out
-// functions by name.
+// functions by name. The texts often lie in pages that nobody has touched yet, so these programs may
+// sleep until a page is there (PyTorch 2.15: 22,996 of 24,133 names could not be read otherwise).
 #pragma once
 
 #include "memory.bpf.h"
+
+#define PART 16
+
+// In parts, until the 0 that ends it. A part that crosses into memory that is not there is read
+// byte by byte.
+static __always_inline void readText(struct name_record* record, __u64 text) {
+  __builtin_memset(record->name, 0, sizeof(record->name));
+  if (!text) return;
+  for (__u32 at = 0; at + PART <= sizeof(record->name); at += PART) {
+    char part[PART] = {};
+    if (bpf_copy_from_user(part, PART, (const void*)(text + at))) {
+      for (__u32 i = 0; i < PART; ++i) {
+        if (bpf_copy_from_user(&part[i], 1, (const void*)(text + at + i))) {
+          count(LOSS_READ_FAULT);
+          return;
+        }
+        if (!part[i]) break;
+      }
+    }
+    __builtin_memcpy(record->name + at, part, PART);
+    if (part[0]) record->length = at + 1;  // not empty
+    for (__u32 i = 0; i < PART; ++i)
+      if (!part[i]) return;
+  }
+  record->name[sizeof(record->name) - 1] = 0;
+}
 
 static __always_inline void sendName(__u64 handle, __u64 of, __u64 text, __u32 tgid) {
   struct name_record* record = bpf_ringbuf_reserve(&name_ring, sizeof(*record), 0);
@@ -14,16 +41,11 @@ static __always_inline void sendName(__u64 handle, __u64 of, __u64 text, __u32 t
   record->of = of;
   record->tgid = tgid;
   record->length = 0;
-  record->name[0] = 0;
-  if (text) {
-    long got = bpf_probe_read_user_str(record->name, sizeof(record->name), (const void*)text);
-    if (got > 0) record->length = got - 1;
-    if (got < 0) count(LOSS_READ_FAULT);
-  }
+  readText(record, text);
   bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
-SEC("uprobe")
+SEC("uprobe.s")
 int name_given(struct pt_regs* ctx) {
   __u64 cookie = bpf_get_attach_cookie(ctx);
   __u32 tgid = tgidNow();
@@ -33,7 +55,7 @@ int name_given(struct pt_regs* ctx) {
   return 0;
 }
 
-SEC("uprobe")
+SEC("uprobe.s")
 int name_enter(struct pt_regs* ctx) {
   __u64 thread_id = bpf_get_current_pid_tgid(), cookie = bpf_get_attach_cookie(ctx);
   if (!isWatched(thread_id >> 32)) return 0;
@@ -46,7 +68,7 @@ int name_enter(struct pt_regs* ctx) {
   return 0;
 }
 
-SEC("uprobe")
+SEC("uprobe.s")
 int name_exit(struct pt_regs* ctx) {
   __u64 thread_id = bpf_get_current_pid_tgid(), cookie = bpf_get_attach_cookie(ctx);
   if (!isWatched(thread_id >> 32)) return 0;

@@ -26,7 +26,7 @@ struct memory_record {
   __u64 offset;      // cuMemMap: into the handle
   __u32 tgid;
   __u32 tid;
-  __s32 device;  // −1: not known here
+  __s32 device;  // enum device_of_thread
   __s32 code;    // what the call returned; 0 = success
   __u16 function;
   __u8 inner;   // a runtime call: how many driver records were written inside it, 255 at most
@@ -35,6 +35,10 @@ struct memory_record {
 };
 TIDEGAUGE_CHECK_SIZE(memory_record, 80);
 
+enum device_of_thread {
+  DEVICE_NEVER_SET = -1,  // the thread chose none: the runtime takes device 0
+  DEVICE_UNKNOWN = -2,    // a context that was made before the recording
+};
 enum memory_flag {
   FLAG_IN_RUNTIME = 1,  // a driver call made by the runtime: its stack is that of the runtime call
   FLAG_READ_FAULT = 2,  // what came out could not be read: address or handle is 0
@@ -69,8 +73,8 @@ struct name_record {
   __u64 handle;  // CUfunction, CUkernel or the host's stub
   __u64 of;      // cuKernelGetFunction: the kernel it is made from; then name is empty
   __u32 tgid;
-  __u32 length;  // of name, without the 0
-  char name[240];
+  __u32 length;    // 0: no name or an empty one
+  char name[240];  // ends with a 0
 };
 TIDEGAUGE_CHECK_SIZE(name_record, 264);
 

@@ -2,7 +2,7 @@
 # bytes. Where clang or libbpf is missing, or the machine is no x86-64, there is no recorder, and
 # `record` says so.
 pkg_check_modules(LIBBPF IMPORTED_TARGET libbpf>=1.1)
-pkg_check_modules(LIBELF IMPORTED_TARGET libelf)
+pkg_check_modules(LIBELF IMPORTED_TARGET libelf libdw)
 find_program(BPF_CLANG NAMES clang clang-14 clang-18)
 set(TIDEGAUGE_RECORDER OFF)
 if(LIBBPF_FOUND AND LIBELF_FOUND AND BPF_CLANG AND CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -79,17 +80,51 @@ base::Result<ElfFile> ElfFile::open(const std::string& path) {
   return ElfFile(std::move(handle));
 }
 
-std::optional<uint64_t> ElfFile::offsetOfAddress(uint64_t address) const {
+namespace {
+
+// The first loaded part of the file for which found(header) gives something.
+template <class Found>
+std::optional<uint64_t> inLoadedParts(Elf* elf, const Found& found) {
   size_t count = 0;
-  if (elf_getphdrnum(handle_->elf, &count) != 0) return std::nullopt;
+  if (elf_getphdrnum(elf, &count) != 0) return std::nullopt;
   for (size_t i = 0; i < count; ++i) {
     GElf_Phdr header;
-    if (gelf_getphdr(handle_->elf, static_cast<int>(i), &header) == nullptr) break;
-    if (header.p_type == PT_LOAD && address >= header.p_vaddr &&
-        address - header.p_vaddr < header.p_filesz)
-      return address - header.p_vaddr + header.p_offset;
+    if (gelf_getphdr(elf, static_cast<int>(i), &header) == nullptr) break;
+    if (header.p_type != PT_LOAD) continue;
+    if (std::optional<uint64_t> place = found(header)) return place;
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<uint64_t> ElfFile::offsetOfAddress(uint64_t address) const {
+  return inLoadedParts(handle_->elf, [&](const GElf_Phdr& part) -> std::optional<uint64_t> {
+    if (address < part.p_vaddr || address - part.p_vaddr >= part.p_filesz) return std::nullopt;
+    return address - part.p_vaddr + part.p_offset;
+  });
+}
+
+std::optional<uint64_t> ElfFile::addressOfOffset(uint64_t offset) const {
+  return inLoadedParts(handle_->elf, [&](const GElf_Phdr& part) -> std::optional<uint64_t> {
+    bool is_code = (part.p_flags & PF_X) != 0;
+    if (!is_code || offset < part.p_offset || offset - part.p_offset >= part.p_filesz)
+      return std::nullopt;
+    return offset - part.p_offset + part.p_vaddr;
+  });
+}
+
+std::vector<FunctionSymbol> ElfFile::allFunctions() const {
+  std::vector<FunctionSymbol> all;
+  eachSymbol(handle_->elf, [&](std::string_view name, const GElf_Sym& symbol) {
+    if (isFunction(symbol)) all.push_back({symbol.st_value, symbol.st_size, std::string(name)});
+    return true;
+  });
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.address < b.address; });
+  auto same = [](const auto& a, const auto& b) { return a.address == b.address; };
+  all.erase(std::unique(all.begin(), all.end(), same), all.end());
+  return all;
 }
 
 std::map<std::string, uint64_t, std::less<>> ElfFile::functions(

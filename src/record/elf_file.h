@@ -19,6 +19,12 @@
 
 namespace tidegauge::record {
 
+struct FunctionSymbol {
+  uint64_t address = 0;
+  uint64_t size_bytes = 0;  // 0: not said
+  std::string name;         // as in the file: mangled
+};
+
 class ElfFile {
  public:
   static base::Result<ElfFile> open(const std::string& path);
@@ -29,9 +35,12 @@ class ElfFile {
   // Offsets in the file of the functions whose names are wanted: only those that it defines.
   std::map<std::string, uint64_t, std::less<>> functions(
       const std::vector<std::string_view>& wanted) const;
+  // Every function, by address; of several at one address the first.
+  std::vector<FunctionSymbol> allFunctions() const;
   // Virtual address of any symbol, as the file says it.
   std::optional<uint64_t> addressOf(std::string_view symbol) const;
   std::optional<uint64_t> offsetOfAddress(uint64_t address) const;
+  std::optional<uint64_t> addressOfOffset(uint64_t offset) const;
   std::string buildId() const;      // hexadecimal; empty if none
   std::string interpreter() const;  // path of its dynamic loader; empty: static
   bool hasNote(std::string_view section, std::string_view owner) const;

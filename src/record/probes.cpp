@@ -31,7 +31,37 @@ constexpr std::array<Pair, 5> kPairs = {{
 
 struct Places {
   std::vector<uint64_t> offsets, cookies;
+  std::vector<std::string_view> names;
+
+  Places part(size_t begin, size_t end) const {
+    auto cut = [&](const auto& list) {
+      return std::decay_t<decltype(list)>(list.begin() + static_cast<std::ptrdiff_t>(begin),
+                                          list.begin() + static_cast<std::ptrdiff_t>(end));
+    };
+    return {cut(offsets), cut(cookies), cut(names)};
+  }
 };
+
+// One link for all; where the kernel refuses (it cannot probe some instructions, for example those
+// with a lock prefix) the list is halved until only the functions at fault are left out.
+void attachPlaces(const Programs& programs, const char* program, const std::string& path,
+                  const Places& list, bool at_return, std::vector<int>& links,
+                  WatchedLibrary& library) {
+  int link = programs.attachMany(program, path, list.offsets, list.cookies, at_return);
+  if (link >= 0) {
+    links.push_back(link);
+  } else if (size_t count = list.offsets.size(); count > 1 && link != -EMFILE && link != -ENOMEM) {
+    attachPlaces(programs, program, path, list.part(0, count / 2), at_return, links, library);
+    attachPlaces(programs, program, path, list.part(count / 2, count), at_return, links, library);
+  } else {
+    std::string why = link == -524 ? "its first instruction cannot be probed"  // ENOTSUPP
+                                   : std::strerror(-link);
+    std::string problem = fmt::format("{} is not watched: {}", list.names[0], why);
+    if (count > 1) problem = fmt::format("{} functions are not watched: {}", count, why);
+    if (library.problems.empty() || library.problems.back() != problem)
+      library.problems.push_back(std::move(problem));
+  }
+}
 
 bool sameFile(const std::string& path, FileId& id) {
   struct stat status {};
@@ -125,6 +155,7 @@ void Probes::attachFunctions(const std::string& path, WatchedLibrary& library) {
       Places& list = places[{program, at_return}];
       list.offsets.push_back(found->second + skip);
       list.cookies.push_back(function.cookie);
+      list.names.push_back(function.name);
     };
     if (function.at_entry) {
       add("name_given", false);
@@ -139,15 +170,9 @@ void Probes::attachFunctions(const std::string& path, WatchedLibrary& library) {
   // Returns first: a call between the two links is then one return without its entry, which is
   // counted, and never an entry that waits for ever.
   for (bool at_return : {true, false}) {
-    for (const auto& [key, list] : places) {
-      if (key.second != at_return) continue;
-      int link = programs_.attachMany(key.first, path, list.offsets, list.cookies, at_return);
-      if (link < 0)
-        library.problems.push_back(fmt::format("{}: {} functions not watched: {}", key.first,
-                                               list.offsets.size(), std::strerror(-link)));
-      else
-        links_.push_back(link);
-    }
+    for (const auto& [key, list] : places)
+      if (key.second == at_return)
+        attachPlaces(programs_, key.first, path, list, at_return, links_, library);
   }
 }
 

@@ -107,7 +107,7 @@ base::Result<Programs> Programs::load(const ProgramSettings& wanted) {
   }
   bpf_program* program = nullptr;
   bpf_object__for_each_program(program, handle->object) {
-    if (std::string_view(bpf_program__section_name(program)) == "uprobe")
+    if (std::string_view(bpf_program__section_name(program)).starts_with("uprobe"))
       bpf_program__set_expected_attach_type(program, static_cast<bpf_attach_type>(kUprobeMulti));
   }
   if (int code = bpf_object__load(handle->object); code != 0) return whyNot(-code);

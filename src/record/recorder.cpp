@@ -202,6 +202,7 @@ Recorder::Running& Recorder::running(uint32_t tgid, const system_record* seen) {
   process.name = nameOf(tgid);
   process.from_start =
       from_start_.contains(tgid) || (seen != nullptr && seen->event == SYSTEM_FORK);
+  fresh.from_start = process.from_start;
   process.first_ns = toEpoch(seen != nullptr ? seen->time_ns : clockNow(CLOCK_MONOTONIC));
   if (seen != nullptr) {
     process.parent = seen->parent;
@@ -254,7 +255,10 @@ void Recorder::memoryCall(const memory_record& record) {
   call.offset = record.offset;
   call.process = process.index;
   call.thread = record.tid;
-  call.device = record.device;
+  call.device = std::max(record.device, model::kUnknownDevice);
+  // What a thread uses that never chose a device, if all of its life was seen.
+  bool by_runtime = function.isRuntime() || (record.flags & FLAG_IN_RUNTIME) != 0;
+  if (record.device == DEVICE_NEVER_SET && by_runtime && process.from_start) call.device = 0;
   call.code = record.code;
   call.stack = record.stack < 0 ? model::kNoStackOfCall : static_cast<uint32_t>(record.stack);
   call.function = record.function;
@@ -273,7 +277,7 @@ void Recorder::named(const name_record& record) {
   name.process = running(record.tgid).index;
   name.handle = record.handle;
   name.made_from = record.of;
-  name.name.assign(record.name, std::min<size_t>(record.length, sizeof(record.name)));
+  name.name.assign(record.name, strnlen(record.name, sizeof(record.name)));
   sink_.kernelNamed(name);
 }
 

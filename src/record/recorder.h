@@ -113,6 +113,7 @@ class Recorder {
   struct Rings;
   struct Running {
     uint32_t index = 0;
+    bool from_start = false;
     std::set<int32_t> stacks;
   };
   void urgent(const system_record& record);   // must not wait: a process may be stopped for it

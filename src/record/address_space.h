@@ -1,0 +1,60 @@
+// Where an address of a process leads: to a module (program or library) and an offset in its file,
+// which stay true when the process is gone.
+//
+//   0x7f12a0001234 ─► {module 3 = libtorch_cuda.so, offset 0x1234}
+//
+// Reads /proc/PID/maps once per process and again only for an address that it does not know. Opens
+// each module's file while the process lives, so that it can be read later.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "record/process_maps.h"
+
+namespace tidegauge::record {
+
+inline constexpr uint32_t kNoModule = ~uint32_t{0};
+
+struct CodePlace {
+  uint32_t module = kNoModule;  // kNoModule: made at run time, or gone; then offset is the address
+  uint64_t offset = 0;
+  auto operator<=>(const CodePlace&) const = default;
+};
+
+struct Module {
+  FileId file;
+  std::string path;  // as the process sees it
+  int descriptor = -1;
+};
+
+class AddressSpaces {
+ public:
+  AddressSpaces() = default;
+  ~AddressSpaces();
+  AddressSpaces(const AddressSpaces&) = delete;
+  AddressSpaces& operator=(const AddressSpaces&) = delete;
+
+  CodePlace place(uint32_t pid, uint64_t address);
+  void forget(uint32_t pid);  // it ended, or runs another program
+  // By CodePlace::module; grows only.
+  const std::vector<Module>& modules() const { return modules_; }
+
+ private:
+  struct Range {
+    uint64_t start = 0, end = 0, offset = 0;
+    uint32_t module = kNoModule;
+  };
+  void look(uint32_t pid);
+  uint32_t moduleOf(uint32_t pid, const Mapping& mapping);
+
+  static constexpr size_t kMostOpen = 512;
+  std::map<uint32_t, std::vector<Range>> spaces_;
+  std::map<FileId, uint32_t> ids_;
+  std::vector<Module> modules_;
+  size_t open_ = 0;
+};
+
+}  // namespace tidegauge::record

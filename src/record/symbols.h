@@ -1,0 +1,59 @@
+// Symbols: names for places in code, found by a thread of its own: the table of a large library takes
+// a second to read, and the recorder must drain its ring every few milliseconds.
+//
+//   ask(frame 7, {libc10_cuda.so, 0x4a173}) … take() → {frame 7, "c10::cuda::…::malloc(…)", "", 0}
+//
+// Functions come from the symbol tables (the static one where there is one), demangled; file and line
+// from DWARF, if the module carries it or a separate file of debug information is installed. A place
+// without a name stays module + offset.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace tidegauge::record {
+
+struct SymbolQuestion {
+  uint32_t frame = 0;   // the asker's own number
+  int descriptor = -1;  // of the module; −1: it could not be opened
+  uint32_t module = 0;
+  uint64_t offset = 0;
+};
+struct SymbolAnswer {
+  uint32_t frame = 0;
+  std::string function, file;  // empty: not known
+  uint32_t line = 0;
+};
+
+class Symbols {
+ public:
+  Symbols();
+  ~Symbols();
+  Symbols(const Symbols&) = delete;
+  Symbols& operator=(const Symbols&) = delete;
+
+  void ask(SymbolQuestion question);
+  std::vector<SymbolAnswer> take();    // what has been found since
+  std::vector<SymbolAnswer> finish();  // waits for the rest
+
+ private:
+  struct Tables;
+  void work();
+
+  std::mutex mutex_;
+  std::condition_variable news_, idle_;
+  std::deque<SymbolQuestion> questions_;
+  std::vector<SymbolAnswer> answers_;
+  bool stop_ = false;
+  bool busy_ = false;
+  std::unique_ptr<Tables> tables_;  // of the thread
+  std::thread thread_;
+};
+
+}  // namespace tidegauge::record
