@@ -102,6 +102,12 @@ int run(const ReportOptions& options) {
 
 }  // namespace
 
+int reportFile(const std::string& path) {
+  ReportOptions options;
+  options.files = {path};
+  return run(options);
+}
+
 void addReportCommand(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<ReportOptions>();
   CLI::App* command =
