@@ -75,6 +75,42 @@ TEST(FragAnswers, PinnedHostMemoryHasNoFits) {
   }
 }
 
+// The forecast of a step rests on what was known there, and is told with what came.
+TEST_F(ViewsTest, ForecastFollowsTheStep) {
+  json session = getJson("api/session");
+  uint64_t events = session["files"][1]["devices"][0]["events"];
+  json end = getJson("api/forecast?file=1");
+  EXPECT_TRUE(end["enough"]);
+  EXPECT_EQ(end["history"], 50);
+  EXPECT_EQ(end["checked"], 42);
+  EXPECT_EQ(end["from_step"], events - 1);
+  EXPECT_EQ(end["came"], json::array({nullptr, nullptr, nullptr}));
+  EXPECT_EQ(end["steps"].size(), 3);
+  EXPECT_GT(end["steps"][0], events - 1);
+
+  json middle = getJson("api/forecast?file=1&step=" + std::to_string(events / 2));
+  uint64_t from = middle["from_step"];
+  EXPECT_LE(from, events / 2);
+  EXPECT_GT(from, events / 2 - events / 100);
+  for (size_t k = 0; k < 3; ++k) {
+    uint64_t step = middle["steps"][k];
+    EXPECT_GT(step, events / 2);
+    json there = getJson("api/frag_at?file=1&step=" + std::to_string(step));
+    EXPECT_DOUBLE_EQ(middle["came"][k], there["now"]["reserved"]["score"]);
+  }
+  json before = getJson("api/frag_at?file=1&step=" + std::to_string(from));
+  EXPECT_DOUBLE_EQ(middle["now"], before["now"]["reserved"]["score"]);
+
+  json early = getJson("api/forecast?file=1&arena=address&step=0");
+  EXPECT_FALSE(early["enough"]);
+  EXPECT_EQ(early["history"], 1);
+  EXPECT_EQ(early["checked"], 0);
+  EXPECT_EQ(early["from_step"], 0);
+  EXPECT_EQ(get("api/forecast?file=1&arena=both").status, 400);
+  // A device without events has one sample.
+  EXPECT_FALSE(getJson("api/forecast?file=2")["enough"]);
+}
+
 TEST(Kept, ForgetsTheOldest) {
   Kept<std::string> kept(4);
   size_t computed = 0;

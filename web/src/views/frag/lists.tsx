@@ -1,14 +1,16 @@
 // Who keeps free bytes from being returned, and the pools one by one.
+import { useMemo } from "preact/hooks";
 import type { FragAt, FragPool, StackPin } from "../../api/frag";
 import { cursorStep } from "../../state/cursor";
 import { page } from "../../state/store";
 import { formatHash } from "../../state/url";
+import { tellingCallers } from "../../ui/callers";
 import { Bytes, FrameLabel, Name } from "../../ui/text";
 import { bytesText, integer } from "../../ui/units";
 
 const FIRST = 40;
 
-function PinRow({ of, most }: { of: StackPin; most: number }) {
+function PinRow({ of, most, telling }: { of: StackPin; most: number; telling: string }) {
   const href = formatHash({
     ...page.value,
     view: "state",
@@ -24,7 +26,7 @@ function PinRow({ of, most }: { of: StackPin; most: number }) {
     <tr>
       <td class="wide">
         <a class="plain" href={href} title="Its oldest block in the State view">
-          <FrameLabel label={of.stack_id === null ? "no stack recorded" : of.label} />
+          <FrameLabel label={of.label} caller={of.caller} telling={telling} />
         </a>
       </td>
       <td class="r" title={shared}>
@@ -52,6 +54,7 @@ function PinRow({ of, most }: { of: StackPin; most: number }) {
 export function Pins({ of }: { of: FragAt }) {
   const { rows, stacks } = of.pins;
   const most = Math.max(1, ...rows.map((row) => row.pins_bytes));
+  const telling = useMemo(() => tellingCallers(rows), [rows]);
   return (
     <div class="block0">
       <div class="phead">
@@ -59,14 +62,14 @@ export function Pins({ of }: { of: FragAt }) {
         <span class="note cut">
           {rows.length === 0
             ? "no live block keeps free bytes from being returned"
-            : "stacks whose live blocks keep free bytes from being returned; where several do, each counts"}
+            : "stacks whose live blocks keep free bytes from being returned; where several do, each counts. Ranked by what they pin, alone or together"}
         </span>
       </div>
       {rows.length > 0 && (
         <table class="table">
           <thead>
             <tr>
-              <th>Frame</th>
+              <th>Frame, called by</th>
               <th class="r" aria-sort="descending">
                 Pinned free
               </th>
@@ -80,8 +83,8 @@ export function Pins({ of }: { of: FragAt }) {
             </tr>
           </thead>
           <tbody>
-            {rows.slice(0, FIRST).map((row) => (
-              <PinRow key={row.stack_id ?? -1} of={row} most={most} />
+            {rows.slice(0, FIRST).map((row, i) => (
+              <PinRow key={row.stack_id ?? -1} of={row} most={most} telling={telling[i] ?? ""} />
             ))}
           </tbody>
         </table>
