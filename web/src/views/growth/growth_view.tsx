@@ -6,7 +6,7 @@ import type { Told } from "../../api/growth";
 import { growth } from "../../state/growth";
 import { onKey } from "../../state/keys";
 import { GROWTH_LISTS, type GrowthList } from "../../state/page_state";
-import { device, go, page } from "../../state/store";
+import { device, go, page, pictured } from "../../state/store";
 import { formatHash } from "../../state/url";
 import { ErrorNotice, Notice, RECORD_CODE } from "../../ui/notice";
 import { FrameLabel } from "../../ui/text";
@@ -170,6 +170,9 @@ export function GrowthView() {
     chosen.value = null;
   }, [list, chosen]);
   const { data, error } = growth.value;
+  useEffect(() => {
+    if (data || error) pictured.value = true;
+  }, [data, error]);
   const shown = data ? shownOf(data, list) : null;
   const row = shown?.rows.find((one) => one.key === chosen.value) ?? null;
   const told = data ? [...data[list === "growing" ? "growth" : list].sentences] : [];
