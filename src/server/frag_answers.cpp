@@ -4,6 +4,7 @@
 
 #include "export/frag_report.h"
 #include "server/questions.h"
+#include "server/stack_names.h"
 
 namespace tidegauge::server {
 namespace {
@@ -132,6 +133,7 @@ base::Result<Response> answerFragAt(const Question& question) {
   answer["now"] = exporting::sampleJson(*place.device, details.sample);
   answer["pins"] =
       exporting::pinsJson(analysed, analysis::pinnedBy(analysed.trace, layout), kMostPins);
+  nameCallers(analysed, answer["pins"]["rows"]);
   return jsonResponse(answer);
 }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <set>
 
 #include "server/application.h"
 #include "server/json.h"
@@ -109,6 +110,37 @@ TEST_F(ViewsTest, ForecastFollowsTheStep) {
   EXPECT_EQ(get("api/forecast?file=1&arena=both").status, 400);
   // A device without events has one sample.
   EXPECT_FALSE(getJson("api/forecast?file=2")["enough"]);
+}
+
+// Two stacks of one line and one caller read apart by a frame between them, as in the report.
+TEST(StackNames, AreTheReportsInEveryList) {
+  testing::TraceBuilder b;
+  b.segmentAlloc(0x7f0000000000, 64 * kMiB);
+  uint64_t address = 0x7f0000000000;
+  for (const char* between : {"first@lib/python3.11/site-packages/torch/nn/a.py:1",
+                              "second@lib/python3.11/site-packages/torch/nn/b.py:2"}) {
+    b.stack({"forward@model.py:8", between, "main@train.py:63"}).alloc(address, 4 * kMiB);
+    address += 16 * kMiB;
+  }
+  b.oom(99 * kMiB, 0);
+  std::vector<std::unique_ptr<analysis::AnalysedTrace>> traces;
+  traces.push_back(std::make_unique<analysis::AnalysedTrace>(b.build()));
+  Application app(openSession(std::move(traces)), Gate("secret", 8800));
+  auto rows = [&](const std::string& question, const std::string& pointer) {
+    Request request;
+    request.hosts = {"127.0.0.1:8800"};
+    request.target = "/secret/api/" + question;
+    json answer = json::parse(app.answer(request, {}).body);
+    std::set<std::string> callers;
+    for (const json& row : answer.at(json::json_pointer(pointer))) callers.insert(row["caller"]);
+    return callers;
+  };
+  const std::set<std::string> kTelling = {"a.py:1 first", "b.py:2 second"};
+  EXPECT_EQ(rows("legend?step=2&by=stack", "/rows"), kTelling);
+  EXPECT_EQ(rows("search?q=model", "/stacks"), kTelling);
+  EXPECT_EQ(rows("frag_at?step=2", "/pins/rows"), kTelling);
+  EXPECT_EQ(rows("oom?step=3", "/verdict/pinned/rows"), kTelling);
+  EXPECT_EQ(rows("growth", "/never_freed/rows"), kTelling);
 }
 
 TEST(Kept, ForgetsTheOldest) {

@@ -79,7 +79,6 @@ function LanePick({ side, lane }: { side: "A" | "B"; lane: Lane | null }) {
       <span class="k">{side}</span>
       <span class="mono cut">{name}</span>
       {device !== "" && <span class="faint diffdevice">{device}</span>}
-      {because !== "" && <span class="faint opt">{because}</span>}
     </Menu>
   );
 }
@@ -118,6 +117,7 @@ function PlacePick() {
 
 export function DiffHead() {
   const { by } = page.value;
+  const why = becauseB.value === "" ? "" : `B: ${becauseB.value}`;
   return (
     <header class="viewhead diffhead">
       <h1>Diff</h1>
@@ -133,7 +133,9 @@ export function DiffHead() {
       </button>
       <LanePick side="B" lane={laneB.value} />
       {laneB.value !== null && <PlacePick />}
-      <span class="spacer" />
+      <span class="spacer cut" title={why}>
+        <span class="faint opt">{why}</span>
+      </span>
       <div class="seg" role="group" aria-label="Rows by">
         {DIFF_ROWS.map((one) => (
           <button

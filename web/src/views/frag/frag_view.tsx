@@ -99,17 +99,16 @@ function Tiles() {
 
 interface OverTimeProps {
   data: Frag;
-  right: number;
   label: string;
   class: string;
   draw: (s: Surface) => void;
 }
 
 /** A plot over steps: a press puts the cursor there. */
-function OverTime({ right, label, class: kind, draw }: OverTimeProps) {
+function OverTime({ label, class: kind, draw }: OverTimeProps) {
   const put = (event: PointerEvent) => {
     const box = (event.currentTarget as HTMLElement).getBoundingClientRect();
-    const { toStep } = stepScale(device.value?.events ?? 1, box.width, right);
+    const { toStep } = stepScale(device.value?.events ?? 1, box.width);
     goStep(toStep(event.clientX - box.left));
   };
   return (
@@ -171,7 +170,6 @@ function Plots({ data }: { data: Frag }) {
       </div>
       <OverTime
         data={data}
-        right={16}
         class="fragunused"
         label={`Free bytes inside segments over the recording, at most ${bytesText(most)}`}
         draw={unused}
@@ -184,7 +182,6 @@ function Plots({ data }: { data: Frag }) {
       </div>
       <OverTime
         data={data}
-        right={76}
         class="fragscore"
         label={`Layout score over the recording, at most ${Math.max(...scores).toFixed(1)}`}
         draw={score}

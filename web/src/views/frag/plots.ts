@@ -8,7 +8,8 @@ import { bestOf, LEAST_POWER } from "./model";
 
 export const GUTTER = 62;
 const ROOM = 1.06;
-const LABELS = 62;
+/** right of both plots over time, for the names of the bands: a step stands in one column */
+export const MARGIN = 76;
 
 export interface Steps {
   of: DeviceInfo;
@@ -16,8 +17,8 @@ export interface Steps {
 }
 
 /** Where a step stands, and which step stands at a pixel, on a plot of that width. */
-export function stepScale(events: number, width: number, right = 16) {
-  const pixels = Math.max(1, width - GUTTER - right);
+export function stepScale(events: number, width: number) {
+  const pixels = Math.max(1, width - GUTTER - MARGIN);
   const span = Math.max(1, events) * ROOM;
   return {
     toX: (step: number) => GUTTER + ((step + 0.5) / span) * pixels,
@@ -149,7 +150,7 @@ interface Scored extends Steps {
 export function drawScore(s: Surface, { columns }: Frag, at: Scored): void {
   const { arena, forecast } = at;
   const [top, bottom] = [8, s.height - 22];
-  const { toX, right } = stepScale(at.of.events, s.width, LABELS + 14);
+  const { toX, right } = stepScale(at.of.events, s.width);
   const toY = (score: number) => bottom - (score / 100) * (bottom - top);
   font(s);
   for (const [score, name] of BANDS) {

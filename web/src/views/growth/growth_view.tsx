@@ -131,12 +131,22 @@ function Table({ shown, chosen, choose }: TableProps) {
   );
 }
 
-function Nothing({ list }: { list: GrowthList }) {
+function Nothing({ list, told }: { list: GrowthList; told: boolean }) {
   const events = device.value?.events ?? 0;
   if (events === 0) {
     return (
       <Notice icon="growth" title="There are no events" code={RECORD_CODE}>
         <p>What grows and what is freed soon needs a history. It is recorded by</p>
+      </Notice>
+    );
+  }
+  if (list === "growing" && !told) {
+    return (
+      <Notice icon="growth" title="Growth cannot be told from this recording">
+        <p>
+          Why is said above. What was never freed, and what is freed at once, is listed all the
+          same.
+        </p>
       </Notice>
     );
   }
@@ -221,7 +231,7 @@ export function GrowthView() {
       {shown && shown.rows.length === 0 && (
         <div class="body">
           <div class="center">
-            <Nothing list={list} />
+            <Nothing list={list} told={data?.growth.verdict === "told"} />
           </div>
         </div>
       )}

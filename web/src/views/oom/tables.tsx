@@ -319,9 +319,8 @@ export function PinTable({ of }: { of: OomStory }) {
           <p class="dim">
             Alone: would go back to the driver if these blocks were gone. Shared: pinned by blocks
             of several stacks, <Bytes value={pinned.shared_bytes} /> in all; it stands in the row of
-            each of them, so the column must not be added up. Ranked by the sum of both; the
-            sentences above name, of those with a tenth of it or more, who pins most per live byte
-            first.
+            each of them, so the column must not be added up. Ranked by the sum of both; the report
+            names, of those with a tenth of it or more, who pins most per live byte first.
           </p>
         </>
       )}
