@@ -190,7 +190,7 @@ describe("fragmentation of real files", { skip: skip || withoutFile(FSDP), timeo
         /model\.py:167 apply_rotary_emb/,
       );
       const { pins } = await ask(page, "frag_at");
-      const callers = new Set(pins.rows.map((row) => row.caller.split(" ")[0]));
+      const callers = new Set(pins.rows.map((row) => row.caller.split(" ")[0]).filter(Boolean));
       for (const row of await page.locator(".table tbody tr .fi").allInnerTexts()) {
         if (row.includes("‹")) callers.delete(row.replace("‹", "").trim());
       }
