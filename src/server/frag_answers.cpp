@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "export/frag_report.h"
+#include "export/free_json.h"
 #include "server/questions.h"
 
 namespace tidegauge::server {

@@ -24,8 +24,8 @@ base::Result<Response> answerOom(const Question& question) {
   std::vector<analysis::OomReport> ooms = analysis::oomsOf(analysed, *place.device, 0);
   auto oom = std::find_if(ooms.begin(), ooms.end(),
                           [&](const analysis::OomReport& o) { return o.step == at; });
-  return jsonResponse(exporting::oomPageJson(
-      analysed, *place.device, *oom, {.seen_ceiling_bytes = analysis::largestCeiling(ooms)}));
+  return jsonResponse(
+      exporting::oomPageJson(analysed, *place.device, *oom, analysis::verdictOptions(ooms)));
 }
 
 }  // namespace tidegauge::server
