@@ -62,14 +62,14 @@ TEST(Pinned, WhatTwoStacksPinIsCountedOnce) {
   Pinned pinned = pinnedBy(analysed.trace, layoutOf(analysed));
   EXPECT_EQ(pinned.pinned_bytes, 31 * kMiB);
   EXPECT_EQ(pinned.shared_bytes, 15 * kMiB);
-  ASSERT_EQ(pinned.stacks.size(), 2U);  // most pinned first
-  EXPECT_EQ(pinned.stacks[0].alone_bytes, 16 * kMiB);
-  EXPECT_EQ(pinned.stacks[0].shared_bytes, 15 * kMiB);
-  EXPECT_EQ(pinned.stacks[0].blocks, 2U);
-  EXPECT_EQ(pinned.stacks[0].smallest_bytes, 3 * kMiB);
-  EXPECT_EQ(pinned.stacks[0].largest_bytes, 4 * kMiB);
-  EXPECT_EQ(pinned.stacks[1].alone_bytes, 0U);
+  ASSERT_EQ(pinned.stacks.size(), 2U);  // most pinned per live byte first
+  EXPECT_EQ(pinned.stacks[1].alone_bytes, 16 * kMiB);
   EXPECT_EQ(pinned.stacks[1].shared_bytes, 15 * kMiB);
+  EXPECT_EQ(pinned.stacks[1].blocks, 2U);
+  EXPECT_EQ(pinned.stacks[1].smallest_bytes, 3 * kMiB);
+  EXPECT_EQ(pinned.stacks[1].largest_bytes, 4 * kMiB);
+  EXPECT_EQ(pinned.stacks[0].alone_bytes, 0U);
+  EXPECT_EQ(pinned.stacks[0].shared_bytes, 15 * kMiB);
 }
 
 TEST(Pinned, PagesOfExpandableSegmentsGoBackOneByOne) {
