@@ -15,6 +15,7 @@
 #include "cli/new_file.h"
 #include "cli/open_trace.h"
 #include "cli/output.h"
+#include "cli/picture_file.h"
 #include "cli/selection_options.h"
 #include "cli/terminal.h"
 #include "cli/usage.h"
@@ -33,6 +34,7 @@ struct FragCommandOptions {
   exporting::Selection selection;
   exporting::FragOptions frag;
   std::string arena = "reserved";
+  std::string capacity;
   std::string request;
   std::vector<std::string> fail_on;
   std::vector<exporting::FragLimit> limits;
@@ -158,12 +160,7 @@ int writePlot(const FragCommandOptions& options, const std::vector<Part>& parts)
           : exporting::svgCanvas(exporting::kPlotWidth, exporting::kPlotHeight, title);
   exporting::drawFrag(*canvas, *of->trace, *first,
                       {.name = name, .plain_address = options.plain_address});
-  std::string picture = canvas->finish();
-  if (picture.empty()) {
-    complain("tidegauge: cairo could not draw the picture: nothing was written. Write an .svg");
-    return 4;
-  }
-  return NewFile(options.plot, options.force).write(picture);
+  return writePicture(*canvas, NewFile(options.plot, options.force));
 }
 
 int checkPlot(const FragCommandOptions& options) {
@@ -233,6 +230,9 @@ int run(FragCommandOptions& options) {
   if (!options.request.empty()) {
     options.frag.request_bytes = view::bytesOf(base::lowerAscii(options.request));
   }
+  if (!options.capacity.empty()) {
+    options.frag.capacity_bytes = view::bytesOf(base::lowerAscii(options.capacity));
+  }
   for (const std::string& text : options.fail_on) {
     auto limit = exporting::parseLimit(text);
     if (!limit.ok()) return reportError(limit.error());
@@ -269,6 +269,11 @@ void addFragCommand(CLI::App& app, int& exit_code) {
                     "In the picture, the whole span of addresses instead of owned ranges");
   command
       ->add_option("--request", options->request, "Would a request of this size fit? As in 512MiB")
+      ->check(requestSize())
+      ->type_name("SIZE");
+  command
+      ->add_option("--capacity", options->capacity,
+                   "Memory of the device, as in 80GiB: when reserved bytes would reach it")
       ->check(requestSize())
       ->type_name("SIZE");
   command

@@ -94,14 +94,7 @@ nlohmann::json fragJson(const analysis::AnalysedTrace& analysed, const FragRepor
 nlohmann::json sampleJson(const analysis::DeviceAnalysis& device,
                           const analysis::FragmentationSample& sample);
 nlohmann::json forecastJson(const analysis::Forecast& forecast);
-nlohmann::json poolJson(const analysis::AnalysedTrace& analysed, model::PoolId pool);
 nlohmann::json wallRowsJson(const analysis::Wall& wall);  // report_wall.cpp
-nlohmann::json fitJson(const analysis::AnalysedTrace& analysed, const FitRow& row);
-// The keys of a row of pins that every answer has. Its oldest block is of no known age if it was
-// there before the recording: null.
-nlohmann::json pinRowJson(const analysis::AnalysedTrace& analysed, const analysis::StackPins& pins);
-nlohmann::json pinsJson(const analysis::AnalysedTrace& analysed, const analysis::Pinned& pinned,
-                        size_t limit);
 nlohmann::json detailsJson(const analysis::AnalysedTrace& analysed,
                            const analysis::FragmentationDetails& details);
 

@@ -265,7 +265,7 @@ class Writer {
     size_t more = report_.pinned.stacks.size() - std::min(report_.pinned.stacks.size(), kMostPins);
     if (more > 0) {
       page_.bullet(
-          fmt::format("{} {} less.", counted(more, "more stack"), more == 1 ? "pins" : "pin"));
+          fmt::format("{} {} some too.", counted(more, "more stack"), more == 1 ? "pins" : "pin"));
     }
   }
 

@@ -7,6 +7,7 @@
 #include "base/format.h"
 #include "export/file_names.h"
 #include "export/holder_names.h"
+#include "export/oom_story.h"
 #include "export/report_parts.h"
 #include "export/story.h"
 #include "export/text_page.h"
@@ -65,7 +66,7 @@ class Report {
   static int ordinalOf(const analysis::DeviceAnalysis& device) { return device.device.ordinal; }
 
   void deviceSection(const DeviceSummary& summary) {
-    Story story = tellStory(analysed_, summary);
+    Story story = tellStory(analysed_, summary, options_.capacity_bytes);
     std::string place;
     if (story.step && summary.device->totals.steps() > 0) {
       place = fmt::format(" at step {}", withCommas(*story.step));
@@ -318,8 +319,8 @@ class Report {
     page_.heading("What to try", 2);
     for (size_t i = 0; i < story.advice.size(); ++i) {
       page_.bullet(story.advice[i].text);
-      evidence(fmt::format("SELECT name, value, step, setting FROM advice({}) WHERE place = {}",
-                           device, i + 1),
+      evidence(fmt::format("SELECT name, value, step, setting FROM {} WHERE place = {}",
+                           adviceTable(device, options_.capacity_bytes), i + 1),
                {}, 4);
     }
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analysis/judgement.h"
 #include "base/format.h"
 #include "base/sizes.h"
 #include "export/holder_names.h"
@@ -48,12 +49,13 @@ std::string oomSql(const DeviceSummary& summary, std::string_view what) {
                      summary.ooms[summary.worst_oom].step);
 }
 
-void tellOom(const AnalysedTrace& analysed, const DeviceSummary& summary, Story& story) {
+void tellOom(const AnalysedTrace& analysed, const DeviceSummary& summary,
+             const analysis::OomVerdict& verdict, Story& story) {
   const OomReport& oom = summary.ooms[summary.worst_oom];
   story.kind = Story::Kind::kOom;
   story.eyebrow = "Out of memory";
   story.step = oom.step;
-  const analysis::FreeParts& free = *oom.free;  // the worst is always looked at
+  const analysis::FreeSums& free = *oom.free;  // the worst is always looked at
   std::initializer_list<uint64_t> compared = {oom.requested_bytes.value_or(0),
                                               oom.device_free_bytes.value_or(0), free.bytes};
   std::optional<base::ByteUnit> unit = sharedUnit(compared);
@@ -67,8 +69,6 @@ void tellOom(const AnalysedTrace& analysed, const DeviceSummary& summary, Story&
   story.headline_sql =
       oomSql(summary, "step, seconds, requested_bytes, device_free_bytes, free_in_segments_bytes");
 
-  analysis::OomVerdict verdict = analysis::verdictOf(
-      analysed, *summary.device, oom, {.seen_ceiling_bytes = summary.ceiling_bytes.value_or(0)});
   for (Sentence& sentence : verdictSentences(verdict))
     story.sentences.push_back(std::move(sentence));
   story.sentences.push_back(sumSentence(verdict));
@@ -78,7 +78,6 @@ void tellOom(const AnalysedTrace& analysed, const DeviceSummary& summary, Story&
       story.sentences.push_back(std::move(sentence));
     }
   }
-  story.advice = analysis::adviceOn(analysed, *summary.device, verdict);
 
   if (oom.given_back_segments > 0) {
     story.sentences.push_back(
@@ -333,13 +332,15 @@ std::optional<uint64_t> firstStep(const AnalysedTrace& analysed, const model::Is
   return known ? std::optional(issue.first_step) : std::nullopt;
 }
 
-Story tellStory(const AnalysedTrace& analysed, const DeviceSummary& summary) {
+Story tellStory(const AnalysedTrace& analysed, const DeviceSummary& summary,
+                std::optional<uint64_t> capacity_bytes) {
   Story story;
-  if (summary.at_oom) {
-    tellOom(analysed, summary, story);
+  analysis::Judgement judgement = analysis::judge(analysed, summary, capacity_bytes);
+  story.advice = std::move(judgement.advice);
+  if (judgement.verdict) {
+    tellOom(analysed, summary, *judgement.verdict, story);
   } else {
     tellPeak(summary, story);
-    story.advice = analysis::adviceOn(analysed, *summary.device);
   }
   tellHolders(analysed, summary, story);
   tellUnused(summary, story);

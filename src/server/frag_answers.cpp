@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "export/frag_report.h"
+#include "export/free_json.h"
 #include "server/questions.h"
 #include "server/stack_names.h"
 

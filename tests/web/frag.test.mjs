@@ -195,7 +195,7 @@ describe("fragmentation of real files", { skip: skip || withoutFile(FSDP), timeo
         if (row.includes("‹")) callers.delete(row.replace("‹", "").trim());
       }
       assert.deepEqual([...callers], [], "every row names its caller");
-      assert.match(await page.locator(".fragbody").innerText(), /Ranked by what they pin/);
+      assert.match(await page.locator(".fragbody").innerText(), /stand first, most per live byte first/);
     }));
 
   it("of a file without events: the final state, pool by pool, and no plots over time", () =>

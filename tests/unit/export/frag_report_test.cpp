@@ -11,6 +11,7 @@
 #include "base/text_layout.h"
 #include "export/frag_limits.h"
 #include "export/frag_plot.h"
+#include "support/simulated_heap.h"
 #include "support/trace_builder.h"
 
 namespace tidegauge::exporting {
@@ -322,6 +323,16 @@ TEST(FragJson, TheDocumentNamesEveryKey) {
   std::set<std::string> keys;
   collectKeys(written, "", keys);
   EXPECT_EQ(documented, keys);
+}
+
+// Nothing but an out-of-memory event tells it, unless somebody does.
+TEST(FragReport, TheSizeOfTheDeviceIsForTheWall) {
+  AnalysedTrace analysed(testing::simulate({.seed = 5, .events = 600}).trace);
+  EXPECT_FALSE(reportOf(analysed).wall.capacity_bytes);
+  FragReport told = reportOf(analysed, {.capacity_bytes = uint64_t{80} << 30});
+  EXPECT_EQ(told.wall.capacity_bytes, uint64_t{80} << 30);
+  EXPECT_EQ(told.wall.capacity_source, analysis::CapacitySource::kGiven);
+  EXPECT_EQ(fragJson(analysed, told)["wall"]["rows"][0]["capacity_bytes"], uint64_t{80} << 30);
 }
 
 TEST(FragLimits, AreReadAndCompared) {

@@ -1,12 +1,14 @@
 // The answers of the map, state, flame, tables and filters, as docs/formats/page-api.md has them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <set>
 
 #include "server/application.h"
 #include "server/json.h"
 #include "server/kept.h"
+#include "server/questions.h"
 #include "support/simulated_heap.h"
 #include "support/trace_builder.h"
 #include "view/address_map.h"
@@ -160,6 +162,24 @@ TEST(Kept, ForgetsTheOldest) {
     return std::make_shared<const std::string>("x");
   });
   EXPECT_EQ(computed, 10);
+  EXPECT_EQ(kept.size(), 4U);
+}
+
+// Any number of samples can be asked for, a text for each: they must not pile up.
+TEST(Kept, FewAnswersOnFragmentation) {
+  std::vector<std::unique_ptr<analysis::AnalysedTrace>> traces;
+  traces.push_back(std::make_unique<analysis::AnalysedTrace>(
+      testing::simulate({.seed = 3, .events = 400}).trace));
+  Session session = openSession(std::move(traces));
+  auto route = std::find_if(routes().begin(), routes().end(),
+                            [](const Route& r) { return r.path == "frag"; });
+  ASSERT_NE(route, routes().end());
+  for (int samples = 1; samples <= 12; ++samples) {
+    Request request;
+    Params params = Params::ofQuery("samples=" + std::to_string(samples));
+    ASSERT_TRUE(route->answer({request, params, session, {}}).ok());
+  }
+  EXPECT_EQ(session.files[0]->frag_texts.size(), 4U);
 }
 
 TEST_F(ViewsTest, State) {

@@ -5,6 +5,7 @@ import { cursorStep } from "../../state/cursor";
 import { page } from "../../state/store";
 import { formatHash } from "../../state/url";
 import { tellingCallers } from "../../ui/callers";
+import { PIN_ORDER, perLiveByte } from "../../ui/pins";
 import { Bytes, FrameLabel, Name } from "../../ui/text";
 import { bytesText, integer } from "../../ui/units";
 
@@ -40,6 +41,7 @@ function PinRow({ of, most, telling }: { of: StackPin; most: number; telling: st
       <td class="r">
         <Bytes value={of.block_bytes} />
       </td>
+      <td class="r num">{perLiveByte(of.pins_bytes, of.block_bytes)}</td>
       <td class="r num">{integer(of.blocks)}</td>
       <td class="r num">{integer(of.segments)}</td>
       <td class="r num hide-s">
@@ -62,7 +64,7 @@ export function Pins({ of }: { of: FragAt }) {
         <span class="note cut">
           {rows.length === 0
             ? "no live block keeps free bytes from being returned"
-            : "stacks whose live blocks keep free bytes from being returned; where several do, each counts. Ranked by what they pin, alone or together"}
+            : "stacks whose live blocks keep free bytes from being returned; where several do, each counts"}
         </span>
       </div>
       {rows.length > 0 && (
@@ -70,13 +72,12 @@ export function Pins({ of }: { of: FragAt }) {
           <thead>
             <tr>
               <th>Frame, called by</th>
-              <th class="r" aria-sort="descending">
-                Pinned free
-              </th>
+              <th class="r">Pinned free</th>
               <th>
                 <span class="vh">Share of the largest</span>
               </th>
               <th class="r">Live bytes</th>
+              <th class="r">per live byte</th>
               <th class="r">Blocks</th>
               <th class="r">Segments</th>
               <th class="r hide-s">Oldest, steps</th>
@@ -89,9 +90,9 @@ export function Pins({ of }: { of: FragAt }) {
           </tbody>
         </table>
       )}
-      {stacks > FIRST && (
+      {rows.length > 0 && (
         <p class="fitres">
-          The first {FIRST} of {integer(stacks)} stacks.
+          {PIN_ORDER}.{stacks > FIRST && ` The first ${FIRST} of ${integer(stacks)} stacks.`}
         </p>
       )}
     </div>

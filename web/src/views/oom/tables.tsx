@@ -5,6 +5,7 @@ import type { FreePiece, OomStory, Servable, StackPins } from "../../api/oom";
 import { page } from "../../state/store";
 import { formatHash } from "../../state/url";
 import { tellingCallers } from "../../ui/callers";
+import { PIN_ORDER, perLiveByte } from "../../ui/pins";
 import { Bytes, FrameLabel } from "../../ui/text";
 import { bytesText, counted, integer } from "../../ui/units";
 import { visible } from "../../ui/visible";
@@ -252,7 +253,7 @@ function PinRow({ of, step, telling }: { of: StackPins; step: number; telling: s
       <td class="r">
         <Bytes value={of.shared_bytes} />
       </td>
-      <td class="r num">{ratio(pins, of.block_bytes)}</td>
+      <td class="r num">{perLiveByte(pins, of.block_bytes)}</td>
       <td class="r num">
         <a href={block(of.oldest_allocation_id)} title="The oldest block in State">
           {of.oldest_step === null ? "before" : integer(of.oldest_step)}
@@ -260,13 +261,6 @@ function PinRow({ of, step, telling }: { of: StackPins; step: number; telling: s
       </td>
     </tr>
   );
-}
-
-/** Pinned bytes per live byte: "0.6", "31", "4,000". */
-export function ratio(pins: number, live: number): string {
-  if (live === 0) return "–";
-  const value = pins / live;
-  return value < 10 ? value.toFixed(1) : integer(value);
 }
 
 export function PinTable({ of }: { of: OomStory }) {
@@ -319,8 +313,7 @@ export function PinTable({ of }: { of: OomStory }) {
           <p class="dim">
             Alone: would go back to the driver if these blocks were gone. Shared: pinned by blocks
             of several stacks, <Bytes value={pinned.shared_bytes} /> in all; it stands in the row of
-            each of them, so the column must not be added up. Ranked by the sum of both; the report
-            names, of those with a tenth of it or more, who pins most per live byte first.
+            each of them, so the column must not be added up. {PIN_ORDER}.
           </p>
         </>
       )}
