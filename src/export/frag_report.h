@@ -28,6 +28,7 @@ struct FragOptions {
   size_t samples = 200;
   Arena arena = Arena::kReserved;  // whose score is forecast
   std::optional<uint64_t> request_bytes{};
+  std::optional<uint64_t> capacity_bytes{};  // of the device, where somebody told it
   analysis::LayoutOptions layout{};
 };
 
