@@ -187,7 +187,7 @@ describe("fragmentation of real files", { skip: skip || withoutFile(FSDP), timeo
       );
       assert.match(
         await page.locator(".table tbody tr").first().innerText(),
-        /model\.py:167 apply_rotary_emb/,
+        /attention\.py:174 forward[\s\S]*226\s*MiB[\s\S]*192\s*MiB\s*1\.2/,
       );
       const { pins } = await ask(page, "frag_at");
       const callers = new Set(pins.rows.map((row) => row.caller.split(" ")[0]).filter(Boolean));
