@@ -6,9 +6,8 @@
 #include <charconv>
 #include <cmath>
 
-#include "base/ascii.h"
 #include "base/format.h"
-#include "view/search_words.h"
+#include "base/sizes.h"
 
 namespace tidegauge::exporting {
 namespace {
@@ -66,7 +65,7 @@ base::Result<DiffLimit> parseDiffLimit(const std::string& text) {
   });
   if (metric == std::end(kMetrics)) return unusable(text);
   limit.metric = metric->second;
-  std::string value = base::lowerAscii(text.substr(sign + 1));
+  std::string value = text.substr(sign + 1);
   limit.or_equal = value.starts_with('=');
   if (limit.or_equal) value.erase(0, 1);
   if (value.ends_with('%')) {
@@ -78,7 +77,7 @@ base::Result<DiffLimit> parseDiffLimit(const std::string& text) {
     limit.percent = percent;
     return limit;
   }
-  std::optional<uint64_t> bytes = view::bytesOf(value);
+  std::optional<uint64_t> bytes = base::parseSize(value);
   if (!bytes) return unusable(text);
   limit.bytes = *bytes;
   return limit;

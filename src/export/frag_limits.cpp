@@ -9,9 +9,8 @@
 #include <cmath>
 #include <optional>
 
-#include "base/ascii.h"
 #include "base/format.h"
-#include "view/search_words.h"
+#include "base/sizes.h"
 
 namespace tidegauge::exporting {
 namespace {
@@ -84,7 +83,7 @@ std::optional<double> parseNumber(std::string_view text) {
 
 std::optional<double> parseValue(LimitUnit unit, std::string_view text) {
   if (unit == LimitUnit::kBytes) {
-    std::optional<uint64_t> bytes = view::bytesOf(base::lowerAscii(std::string(text)));
+    std::optional<uint64_t> bytes = base::parseSize(text);
     return bytes ? std::optional(static_cast<double>(*bytes)) : std::nullopt;
   }
   if (unit == LimitUnit::kShare && text.ends_with('%')) {
