@@ -151,6 +151,7 @@ class Ranking {
       pins.smallest_bytes = bytes;
     }
     pins.largest_bytes = std::max(pins.largest_bytes, bytes);
+    if (isOlder(trace_.allocations.provenance[row])) pins.older_bytes += bytes;
     pins.blocks++;
     pins.block_bytes += bytes;
   }

@@ -44,6 +44,7 @@ struct StackPins {
   uint64_t shared_bytes = 0;
   uint64_t blocks = 0;       // that pin something
   uint64_t block_bytes = 0;  // of these, inside segments
+  uint64_t older_bytes = 0;  // of those, of blocks older than the recording
   uint64_t segments = 0;     // that hold them
   uint32_t oldest_row = 0;   // of trace.allocations: the one that lives longest by now
   uint32_t smallest_row = 0;

@@ -114,7 +114,10 @@ FragReport gatherFrag(const analysis::AnalysedTrace& analysed, const Chosen& cho
   if (report.series.request_bytes > 0) {
     report.typical_fits = fitRows(free, report.series.request_bytes);
   }
-  if (options.request_bytes) report.fits = fitRows(free, *options.request_bytes);
+  if (options.request_bytes) {
+    report.rounded_bytes = free.rules.roundedBytes(*options.request_bytes);
+    report.fits = fitRows(free, *options.request_bytes);
+  }
   return report;
 }
 

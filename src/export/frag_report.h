@@ -56,6 +56,7 @@ struct FragReport {
   analysis::Pinned pinned;
   std::vector<FitRow> lists;              // of the allocator, most free bytes first
   std::optional<uint64_t> request_bytes;  // then `fits` says which list serves it
+  uint64_t rounded_bytes = 0;             // the block that the request needs
   std::vector<FitRow> fits;
   std::vector<FitRow> typical_fits;  // the same of series.request_bytes
 
@@ -81,9 +82,10 @@ analysis::Forecast forecastOf(const analysis::FragmentationSeries& slices, Arena
 analysis::Step stepsApart(const analysis::FragmentationSeries& slices);
 
 struct FragTextOptions {
-  size_t columns = 80;
+  size_t columns = 100;
   bool colour = false;
-  size_t rows = 12;  // of the tables
+  size_t rows = 12;   // of the tables
+  bool words = true;  // the heads of the table over time are explained
 };
 std::string fragText(const analysis::AnalysedTrace& analysed, const FragReport& report,
                      const FragTextOptions& options);

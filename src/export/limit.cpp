@@ -9,8 +9,7 @@
 #include <cmath>
 #include <optional>
 
-#include "base/ascii.h"
-#include "view/search_words.h"
+#include "base/sizes.h"
 
 namespace tidegauge::exporting {
 namespace {
@@ -39,7 +38,7 @@ bool readValue(LimitUnit unit, std::string_view text, Limit& limit) {
     limit.percent = unit == LimitUnit::kBytesOrPercent;
     if (value && unit == LimitUnit::kShare) *value /= 100;
   } else if (unit == LimitUnit::kBytes || unit == LimitUnit::kBytesOrPercent) {
-    std::optional<uint64_t> bytes = view::bytesOf(base::lowerAscii(std::string(text)));
+    std::optional<uint64_t> bytes = base::parseSize(text);
     if (bytes) value = static_cast<double>(*bytes);
   } else {
     value = numberOf(text);

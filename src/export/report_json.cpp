@@ -330,7 +330,7 @@ json holdersJson(const AnalysedTrace& analysed, int device, const analysis::Hold
     const analysis::StackGroup& group = holders.groups[i];
     rows.push_back(
         {{"stack_id", group.stack.valid() ? json(group.stack.value) : json()},
-         {"label", clean(names[i].label)},
+         {"label", clean(analysed.labels.label(group.stack))},
          {"caller", clean(names[i].caller)},
          {"slot", analysed.labels.colourSlot(group.stack)},
          {"bytes", group.block_bytes},

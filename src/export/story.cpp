@@ -132,8 +132,9 @@ void tellPeak(const DeviceSummary& summary, Story& story) {
   story.step = peak.active.step;
   story.eyebrow = "High water";
   uint64_t reserved_then = summary.device->totals.at(peak.active.step).reserved_bytes;
-  std::vector<std::string> sizes =
-      inOneUnit({peak.active.bytes, peak.reserved.bytes, reserved_then});
+  // As the tables have them: here nothing is added up.
+  std::vector<std::string> sizes = {humanBytes(peak.active.bytes), humanBytes(peak.reserved.bytes),
+                                    humanBytes(reserved_then)};
   story.headline = fmt::format("{} were live at the peak, {} reserved.", sizes[0], sizes[1]);
   Sentence sentence{
       {plain("The program held "), strong(sizes[0]), plain(" at step "),
@@ -167,8 +168,12 @@ void tellHolders(const AnalysedTrace& analysed, const DeviceSummary& summary, St
     Sentence sentence;
     if (const analysis::StackGroup& first = holders.groups.front();
         i == 0 && !first.stack.valid()) {
-      sentence.parts = {strong(humanBytes(first.block_bytes)),
-                        plain(" have no stack. Most of the rest is held by ")};
+      sentence.parts = {
+          strong(humanBytes(first.block_bytes)),
+          plain(summary.device->totals.steps() > 0 && first.older_bytes == first.block_bytes
+                    ? " are older than the recording and have no stack. Most of the "
+                      "rest is held by "
+                    : " have no stack. Most of the rest is held by ")};
     } else {
       sentence.parts = {plain(i == 0 ? "Most is held by " : "Then ")};
     }
@@ -204,7 +209,8 @@ void tellUnused(const DeviceSummary& summary, Story& story) {
                        lastStep(summary));
   };
   if (!summary.at_oom) {
-    std::vector<std::string> sizes = inOneUnit({unused, reserved, summary.final_free.pinned_bytes});
+    std::vector<std::string> sizes = {humanBytes(unused), humanBytes(reserved),
+                                      humanBytes(summary.final_free.pinned_bytes)};
     Sentence sentence{{plain("At the end "), strong(sizes[0]), plain(" of "), strong(sizes[1]),
                        plain(" reserved are not live")},
                       timeline()};
@@ -347,10 +353,9 @@ Story tellStory(const AnalysedTrace& analysed, const DeviceSummary& summary,
   tellOlder(summary, story);
   tellChecks(analysed, summary, story);
   if (story.kind == Story::Kind::kState) {
-    std::vector<std::string> sizes =
-        inOneUnit({summary.final.active_bytes, summary.final.reserved_bytes});
-    story.headline =
-        fmt::format("{} live, {} reserved when the file was written.", sizes[0], sizes[1]);
+    story.headline = fmt::format("{} live, {} reserved when the file was written.",
+                                 humanBytes(summary.final.active_bytes),
+                                 humanBytes(summary.final.reserved_bytes));
     story.headline_sql = fmt::format(
         "SELECT final_active_bytes, final_reserved_bytes FROM devices WHERE device = {}",
         ordinalOf(summary));

@@ -104,8 +104,9 @@ def allowed_by(columns, rows):
 
 def without_names(line):
     """Numbers of file names, stacks, phases and versions are no numbers of the report."""
+    line = re.sub(r"\S*…\S*", "", line)  # names are cut in their middle, numbers never
     line = re.sub(r"\S+:\d+ \S+( \([^)]*\))?", "", line)
-    return re.sub(r"\S*#\S*|cuda:\d+|PyTorch \d+\.\d+|\(90 %: |\bwithin 1 later", "", line)
+    return re.sub(r"\S*#\S*|cuda:\d+|PyTorch \d+\.\d+|\(90 % sure: |\bwithin 1 later", "", line)
 
 
 def numbers(line):
