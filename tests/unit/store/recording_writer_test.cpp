@@ -182,8 +182,8 @@ TEST(RecordingWriter, TextThatIsNoUtf8IsMadeSo) {
   EXPECT_TRUE(file.writer().setMeta("name", name).ok());
   EXPECT_TRUE(file.writer().setMeta("long", std::string(1 << 20, 'x')).ok());
   file.finish();
-  EXPECT_EQ(ask(file.path(), "SELECT value FROM meta WHERE key = 'name'").substr(0, 12),
-            "a???????z é");
+  EXPECT_EQ(ask(file.path(), "SELECT value FROM meta WHERE key = 'name'"),
+            "a\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd?z é 名 😀");
   EXPECT_EQ(ask(file.path(), "SELECT length(value) FROM meta WHERE key = 'long'"), "65536");
 }
 
