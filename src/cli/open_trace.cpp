@@ -4,12 +4,14 @@
 
 #include <chrono>
 #include <cstdio>
+#include <functional>
 
 #include "base/format.h"
 #include "base/text_layout.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "cli/usage.h"
+#include "readers/recording/open_recording.h"
 #include "readers/torch/open_snapshots.h"
 
 namespace tidegauge::cli {
@@ -50,6 +52,19 @@ class ProgressBar {
   std::chrono::steady_clock::time_point last_ = begin_;
 };
 
+using Progress = std::function<void(uint64_t done, uint64_t total)>;
+
+// Told by content: a recording is an SQLite file, everything else is PyTorch's or unknown.
+base::Result<std::vector<model::Trace>> readFile(const std::string& path,
+                                                 const Progress& progress) {
+  if (path != "-" && readers::recording::isSqliteFile(path)) {
+    return readers::recording::openRecording(path, {progress});
+  }
+  readers::torch::ReadOptions options;
+  options.progress = progress;
+  return readers::torch::openSnapshots(path, options);
+}
+
 }  // namespace
 
 Opened openTraces(const std::vector<std::string>& paths,
@@ -57,9 +72,7 @@ Opened openTraces(const std::vector<std::string>& paths,
   Opened opened;
   for (const std::string& path : paths) {
     ProgressBar bar(path.substr(path.find_last_of('/') + 1));
-    readers::torch::ReadOptions options;
-    options.progress = [&](uint64_t done, uint64_t total) { bar.show(done, total); };
-    auto read = readers::torch::openSnapshots(path, options);
+    auto read = readFile(path, [&](uint64_t done, uint64_t total) { bar.show(done, total); });
     if (!read.ok()) {
       bar.clear();
       base::Error error = read.error();

@@ -1,5 +1,6 @@
 // Opens what a user names on the command line: every FILE ("-" = standard input) becomes one or
 // more traces, read, joined and indexed, with a progress bar on stderr for work over half a second.
+// A recording becomes one per process.
 #pragma once
 
 #include <memory>

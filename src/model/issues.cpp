@@ -71,6 +71,20 @@ constexpr Text kTexts[] = {
     {IssueKind::kSnapshotChecksum, "snapshot_checksum",
      "A snapshot event's total of active bytes differs from ours by more than inferred block "
      "sizes explain."},
+    {IssueKind::kIncompleteRecording, "incomplete_recording",
+     "The recorder lost something: every figure of this recording may be wrong by what is "
+     "missing."},
+    {IssueKind::kOlderThanRecording, "older_than_recording",
+     "Freed in the recording but handed out before it: its size is not known, so no total has it."},
+    {IssueKind::kDeviceNotTold, "unknown_device",
+     "Memory of which nothing tells the device: counted on the device that is named here."},
+    {IssueKind::kNoAddress, "no_address",
+     "Physical memory that was handed out and never mapped: it is reserved, but has no place to be "
+     "drawn at, so reserved bytes are too low by this much."},
+    {IssueKind::kPromisedMemory, "promised_memory",
+     "Memory of a graph's nodes: the device backs it while the graph runs; not in the totals."},
+    {IssueKind::kContradictoryRow, "contradictory_row",
+     "A row of the recording that contradicts the rest of the file: passed over."},
 };
 
 uint64_t saturatingSum(uint64_t a, uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }

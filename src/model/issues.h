@@ -36,6 +36,13 @@ enum class IssueKind : uint8_t {
   kRingOverflow,      // likely: the oldest events were overwritten
   kNoTrace,           // recording was never switched on: final state only
   kSnapshotChecksum,  // a snapshot event's total differs from ours
+  // Of recordings (readers/recording):
+  kIncompleteRecording,  // the recorder lost records: detail says which
+  kOlderThanRecording,   // freed, handed out before the recording: bytes unknown
+  kDeviceNotTold,        // nothing tells on which device it lies
+  kNoAddress,            // physical memory that was never mapped
+  kPromisedMemory,       // of a graph's node: backed while the graph runs
+  kContradictoryRow,     // a row that contradicts the rest of its file: passed over
 };
 
 struct Issue {
@@ -51,7 +58,7 @@ struct Issue {
   static constexpr uint64_t kNone = std::numeric_limits<uint64_t>::max();
 };
 
-inline constexpr size_t kIssueKinds = static_cast<size_t>(IssueKind::kSnapshotChecksum) + 1;
+inline constexpr size_t kIssueKinds = static_cast<size_t>(IssueKind::kContradictoryRow) + 1;
 
 // Counts issues of one kind, device and detail together. A hostile file could name a million
 // devices or details: beyond 100 of a kind the rest is counted under the detail "…", so that add()

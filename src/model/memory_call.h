@@ -8,8 +8,9 @@
 // Layout: 88 bytes. Source: docs/formats/recording.md.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <string>
+#include <optional>
 #include <string_view>
 
 namespace tidegauge::model {
@@ -19,7 +20,7 @@ enum class Plane : uint8_t { kDriver, kRuntime, kFramework };
 enum class Verb : uint8_t {
   kAllocate,
   kFree,
-  kMap,     // physical memory gets an address
+  kMap,  // physical memory gets an address
   kUnmap,
   kRetain,  // one more reference to a handle or context
   kCreate,  // of a pool or context
@@ -27,7 +28,7 @@ enum class Verb : uint8_t {
   kRelease,  // one reference less to a device's primary context
   kReset,    // everything of a device's primary context goes
   kTrim,
-  kSet,   // the thread's device or context
+  kSet,  // the thread's device or context
   kPush,
   kPop,
 };
@@ -47,6 +48,7 @@ enum class MemoryKind : uint8_t {
   kContext,
   kBlock,  // of the framework's allocator, inside driver memory
 };
+inline constexpr size_t kMemoryKinds = static_cast<size_t>(MemoryKind::kBlock) + 1;
 
 inline constexpr uint32_t kNoStackOfCall = ~uint32_t{0};
 inline constexpr int32_t kUnknownDevice = -1;
@@ -75,5 +77,9 @@ struct MemoryCall {
 std::string_view name(Plane plane);      // "driver", "runtime", "framework"
 std::string_view name(Verb verb);        // "allocate", "free", …
 std::string_view name(MemoryKind kind);  // "device", "managed", "pinned host", …
+// The way back; nothing if there is no such name.
+std::optional<Plane> planeNamed(std::string_view text);
+std::optional<Verb> verbNamed(std::string_view text);
+std::optional<MemoryKind> memoryKindNamed(std::string_view text);
 
 }  // namespace tidegauge::model

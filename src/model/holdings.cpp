@@ -1,0 +1,279 @@
+// What the ledger's calls come down to: rows that begin and end, sums that follow them.
+#include <algorithm>
+
+#include "model/ledger.h"
+
+namespace tidegauge::model {
+
+void ProcessLedger::addTo(int32_t device, MemoryKind kind, uint64_t bytes) {
+  forSums(device, kind, [&](MemorySum& sum) {
+    sum.bytes += bytes;
+    sum.peak_bytes = std::max(sum.peak_bytes, sum.bytes);
+    ++sum.live;
+    ++sum.allocations;
+  });
+}
+
+void ProcessLedger::takeFrom(int32_t device, MemoryKind kind, uint64_t bytes, Cause cause) {
+  forSums(device, kind, [&](MemorySum& sum) {
+    sum.bytes -= bytes;
+    --sum.live;
+    ++(cause == Cause::kCall       ? sum.frees
+       : cause == Cause::kImplicit ? sum.implicit_frees
+                                   : sum.missed_frees);
+  });
+}
+
+void ProcessLedger::tell(What what, Cause cause, const MemoryCall& call, const Effect& rest) {
+  if (!sink_) return;
+  Effect effect = rest;
+  effect.what = what;
+  effect.cause = cause;
+  effect.time_ns = call.end_ns;
+  effect.process = process_;
+  if (what == What::kMapped || what == What::kUnmapped) effect.kind = MemoryKind::kPhysical;
+  if (what == What::kBlock || what == What::kBlockFreed) effect.kind = MemoryKind::kBlock;
+  if (what == What::kFailure) {
+    effect.kind = call.kind;
+    effect.code = call.code;
+  }
+  effect.plane = call.plane;
+  effect.thread = call.thread;
+  effect.stack = call.stack;
+  effect.function = call.function;
+  sink_(effect);
+}
+
+uint32_t ProcessLedger::addHolding(const MemoryCall& call, uint64_t address, Cause cause) {
+  uint32_t row = 0;
+  if (free_rows_.empty()) {
+    row = static_cast<uint32_t>(holdings_.size());
+    holdings_.emplace_back();
+  } else {
+    row = free_rows_.back();
+    free_rows_.pop_back();
+  }
+  Where where = contexts_.where(call);
+  Holding& holding = holdings_[row];
+  holding = {};
+  holding.address = address;
+  holding.size_bytes = call.size_bytes;
+  holding.stream = call.stream;
+  holding.pool = call.kind == MemoryKind::kPool ? call.handle : 0;
+  holding.context = where.context;
+  holding.place = next_place_++;
+  holding.since_ns = call.end_ns;
+  holding.thread = call.thread;
+  holding.stack = call.stack;
+  holding.device = where.device;
+  holding.function = call.function;
+  holding.kind = call.kind;
+  holding.plane = call.plane;
+  if (call.plane == Plane::kRuntime) ++counts_.charged_at_runtime;
+  addTo(where.device, call.kind, call.size_bytes);
+  if (call.kind == MemoryKind::kPool) {
+    PoolSum& pool =
+        pools_.try_emplace({holding.pool, where.device}, PoolSum{where.device, 0, 0}).first->second;
+    pool.used_bytes += call.size_bytes;
+    pool.most_used_bytes = std::max(pool.most_used_bytes, pool.used_bytes);
+  }
+  Effect effect;
+  effect.address = address;
+  effect.size_bytes = call.size_bytes;
+  effect.stream = call.stream;
+  effect.pool = holding.pool;
+  effect.place = holding.place;
+  effect.device = where.device;
+  effect.kind = call.kind;
+  tell(What::kReserved, cause, call, effect);
+  return row;
+}
+
+void ProcessLedger::endHolding(uint32_t row, const MemoryCall& call, Cause cause) {
+  Holding holding = holdings_[row];
+  if (holding.kind == MemoryKind::kArray) {
+    arrays_.erase(holding.address);
+  } else if (holding.kind != MemoryKind::kPhysical) {
+    // A framework gives back only what it does not use: frees of blocks inside went unseen.
+    Cause why = cause == Cause::kImplicit ? Cause::kImplicit : Cause::kMissed;
+    endBlocks(holding.address, holding.address + holding.size_bytes, call, why);
+    by_address_.erase(holding.address);
+    if (freed_.size() < kMostFreed) freed_.insert(holding.address);
+  }
+  holdings_[row] = {};
+  free_rows_.push_back(row);
+  takeFrom(holding.device, holding.kind, holding.size_bytes, cause);
+  if (holding.kind == MemoryKind::kPool) {
+    // The device may have become known since: the pool is the one that it was charged to.
+    auto pool = pools_.find({holding.pool, holding.device});
+    if (pool != pools_.end()) pool->second.used_bytes -= holding.size_bytes;
+  }
+  Effect effect;
+  effect.address = holding.address;
+  effect.size_bytes = holding.size_bytes;
+  effect.stream = holding.stream;
+  effect.pool = holding.pool;
+  effect.place = holding.place;
+  effect.device = holding.device;
+  effect.kind = holding.kind;
+  tell(What::kReturned, cause, call, effect);
+}
+
+// Whatever is still live where new memory is handed out was freed unseen.
+void ProcessLedger::endOverlapping(uint64_t begin, uint64_t end, const MemoryCall& call) {
+  auto at = by_address_.upper_bound(begin);
+  if (at != by_address_.begin()) {
+    const Holding& before = holdings_[std::prev(at)->second];
+    if (before.address + before.size_bytes > begin) --at;
+  }
+  while (at != by_address_.end() && at->first < end) {
+    uint32_t row = at->second;
+    ++at;
+    endHolding(row, call, Cause::kMissed);
+  }
+}
+
+ProcessLedger::Blocks::iterator ProcessLedger::endBlock(Blocks::iterator at, const MemoryCall& call,
+                                                        Cause cause) {
+  const Block& block = at->second;
+  takeFrom(block.device, MemoryKind::kBlock, block.size_bytes, cause);
+  Effect effect;
+  effect.address = at->first;
+  effect.size_bytes = block.size_bytes;
+  effect.stream = block.stream;
+  effect.place = block.place;
+  effect.device = block.device;
+  tell(What::kBlockFreed, cause, call, effect);
+  if (freed_blocks_.size() < kMostFreed) freed_blocks_.insert(at->first);
+  return blocks_.erase(at);
+}
+
+void ProcessLedger::endBlocks(uint64_t begin, uint64_t end, const MemoryCall& call, Cause cause) {
+  auto at = blocks_.upper_bound(begin);
+  if (at != blocks_.begin()) {
+    auto before = std::prev(at);
+    if (before->first + before->second.size_bytes > begin) at = before;
+  }
+  while (at != blocks_.end() && at->first < end) at = endBlock(at, call, cause);
+}
+
+uint64_t ProcessLedger::unmap(uint64_t begin, uint64_t end, const MemoryCall& call, Cause cause) {
+  uint64_t bytes = 0;
+  auto at = mappings_.upper_bound(begin);
+  if (at != mappings_.begin() && std::prev(at)->second.end > begin) --at;
+  while (at != mappings_.end() && at->first < end) {
+    uint64_t from = std::max(begin, at->first);
+    uint64_t to = std::min(end, at->second.end);
+    Mapping mapping = at->second;
+    uint64_t mapped_from = at->first;
+    at = mappings_.erase(at);
+    // What sticks out stays, as mappings of their own.
+    uint64_t rests = 0;
+    if (mapped_from < from) {
+      Mapping left = mapping;
+      left.end = from;
+      mappings_.emplace(mapped_from, left);
+      ++rests;
+    }
+    if (mapping.end > to) {
+      at = std::next(mappings_.emplace(to, mapping).first);
+      ++rests;
+    }
+    endBlocks(from, to, call, cause == Cause::kImplicit ? cause : Cause::kMissed);
+    Effect effect;
+    effect.address = from;
+    effect.size_bytes = to - from;
+    effect.device = mapping.device;
+    effect.place = mapping.place;
+    effect.is_alias = mapping.is_alias;
+    tell(What::kUnmapped, cause, call, effect);
+    bytes += to - from;
+    if (!mapping.is_alias) {
+      holdings_[mapping.holding].mappings += rests;
+      --holdings_[mapping.holding].mappings;
+      dropIfUnused(mapping.holding, call, cause);
+    }
+  }
+  return bytes;
+}
+
+// Parts of an unmapped range that no call had mapped: older than the recording.
+void ProcessLedger::tellOlderUnmap(uint64_t begin, uint64_t end, const MemoryCall& call) {
+  auto tellPart = [&](uint64_t from, uint64_t to) {
+    if (from >= to) return;
+    ++counts_.frees_of_older;
+    Effect effect;
+    effect.address = from;
+    effect.size_bytes = to - from;
+    effect.device = contexts_.where(call).device;
+    tell(What::kUnmapped, Cause::kCall, call, effect);
+  };
+  auto at = mappings_.upper_bound(begin);
+  if (at != mappings_.begin()) {
+    begin = std::max(begin, std::min(end, std::prev(at)->second.end));
+  }
+  for (; at != mappings_.end() && at->first < end; ++at) {
+    tellPart(begin, at->first);
+    begin = std::min(end, at->second.end);
+  }
+  tellPart(begin, end);
+}
+
+void ProcessLedger::dropIfUnused(uint32_t row, const MemoryCall& call, Cause cause) {
+  const Holding& holding = holdings_[row];
+  if (holding.place == 0 || holding.references > 0 || holding.mappings > 0) return;
+  endHolding(row, call, cause);
+}
+
+// The place that a block lies in, and what the block tells about its device.
+uint64_t ProcessLedger::placeOf(uint64_t address, int32_t device, const MemoryCall& call) {
+  auto at = by_address_.upper_bound(address);
+  if (at != by_address_.begin()) {
+    uint32_t row = std::prev(at)->second;
+    const Holding& holding = holdings_[row];
+    if (holding.address + holding.size_bytes > address) {
+      if (holding.device < 0 && device >= 0) learnDevice(row, device, call);
+      return holdings_[row].place;
+    }
+  }
+  auto mapped = mappings_.upper_bound(address);
+  if (mapped == mappings_.begin()) return 0;
+  Mapping& mapping = std::prev(mapped)->second;
+  if (mapping.end <= address) return 0;
+  if (mapping.device < 0 && device >= 0) {
+    mapping.device = device;
+    if (!mapping.is_alias && holdings_[mapping.holding].device < 0) {
+      learnDevice(mapping.holding, device, call);
+    }
+    Effect effect;
+    effect.device = device;
+    effect.place = mapping.place;
+    effect.kind = MemoryKind::kPhysical;
+    tell(What::kPlaced, Cause::kCall, call, effect);
+  }
+  return mapping.place;
+}
+
+void ProcessLedger::learnDevice(uint32_t row, int32_t device, const MemoryCall& call) {
+  Holding& holding = holdings_[row];
+  forSums(holding.device, holding.kind, [&](MemorySum& sum) {
+    sum.bytes -= holding.size_bytes;
+    --sum.live;
+    --sum.allocations;
+  });
+  if (holding.kind == MemoryKind::kPool) {
+    pools_[{holding.pool, holding.device}].used_bytes -= holding.size_bytes;
+    PoolSum& pool = pools_.try_emplace({holding.pool, device}, PoolSum{device, 0, 0}).first->second;
+    pool.used_bytes += holding.size_bytes;
+    pool.most_used_bytes = std::max(pool.most_used_bytes, pool.used_bytes);
+  }
+  holding.device = device;
+  addTo(device, holding.kind, holding.size_bytes);
+  Effect effect;
+  effect.device = device;
+  effect.place = holding.place;
+  effect.kind = holding.kind;
+  tell(What::kPlaced, Cause::kCall, call, effect);
+}
+
+}  // namespace tidegauge::model

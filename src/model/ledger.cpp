@@ -1,0 +1,479 @@
+#include "model/ledger.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace tidegauge::model {
+namespace {
+
+constexpr uint64_t kMostBytes = uint64_t{1} << 50;
+
+bool isPossible(const MemoryCall& call) {
+  if (call.verb == Verb::kTrim) return true;  // "keep everything" is a size, too
+  return call.size_bytes <= kMostBytes && call.address <= UINT64_MAX - call.size_bytes;
+}
+
+// Found again by address, so a runtime call and the driver call inside it can be told to be one.
+bool hasAddress(MemoryKind kind) {
+  return kind == MemoryKind::kDevice || kind == MemoryKind::kManaged ||
+         kind == MemoryKind::kPinnedHost || kind == MemoryKind::kRegisteredHost ||
+         kind == MemoryKind::kPool;
+}
+
+}  // namespace
+
+bool isDeviceMemory(MemoryKind kind) {
+  return kind == MemoryKind::kDevice || kind == MemoryKind::kManaged || kind == MemoryKind::kPool ||
+         kind == MemoryKind::kPhysical || kind == MemoryKind::kArray;
+}
+bool isHostMemory(MemoryKind kind) {
+  return kind == MemoryKind::kPinnedHost || kind == MemoryKind::kRegisteredHost;
+}
+
+void ProcessLedger::take(const MemoryCall& call) {
+  if (call.plane == Plane::kRuntime) {
+    takeRuntime(call);
+  } else {
+    apply(call);
+  }
+}
+
+void ProcessLedger::takeRuntime(const MemoryCall& call) {
+  bool driver_seen = call.inner > 0;
+  if (call.code != 0) {
+    // The driver's own failure inside it has been told already.
+    auto failed = last_failure_.find(call.thread);
+    bool told = driver_seen && failed != last_failure_.end() && failed->second >= call.start_ns;
+    if (!told) fail(call);
+    return;
+  }
+  if (call.verb == Verb::kSet || call.verb == Verb::kReset) {
+    apply(call);
+    return;
+  }
+  if (driver_seen && !(hasAddress(call.kind) && call.address != 0)) return;
+  if (driver_seen && call.verb == Verb::kAllocate && isLiveAt(call.address)) return;
+  if (driver_seen && call.verb == Verb::kFree) {
+    auto at = by_address_.find(call.address);
+    // Freed inside, and perhaps handed out again since.
+    if (at == by_address_.end() || holdings_[at->second].since_ns >= call.start_ns) return;
+  }
+  apply(call);
+}
+
+void ProcessLedger::apply(const MemoryCall& call) {
+  if (call.code != 0) {
+    fail(call);
+    return;
+  }
+  if (!isPossible(call)) {
+    ++counts_.impossible;
+    return;
+  }
+  switch (call.kind) {
+    case MemoryKind::kContext:
+      endContext(call, contexts_.take(call));
+      return;
+    case MemoryKind::kBlock:
+      onBlock(call);
+      return;
+    case MemoryKind::kPhysical:
+      onPhysical(call);
+      return;
+    case MemoryKind::kAlias:
+      onAlias(call);
+      return;
+    case MemoryKind::kArray:
+      onArray(call);
+      return;
+    case MemoryKind::kAddressRange:
+      onAddressRange(call);
+      return;
+    case MemoryKind::kPoolItself:
+      onPool(call);
+      return;
+    case MemoryKind::kGraph:
+      onGraph(call);
+      return;
+    default:
+      onMemory(call);
+  }
+}
+
+void ProcessLedger::fail(const MemoryCall& call) {
+  ++failures_by_code_[call.code];
+  if (call.plane == Plane::kDriver) last_failure_[call.thread] = call.end_ns;
+  int32_t device = contexts_.where(call).device;
+  forSums(device, call.kind, [](MemorySum& sum) { ++sum.failures; });
+  Effect effect;
+  effect.address = call.address;
+  effect.size_bytes = call.size_bytes;
+  effect.device = device;
+  tell(What::kFailure, Cause::kCall, call, effect);
+}
+
+void ProcessLedger::onMemory(const MemoryCall& call) {
+  if (call.verb == Verb::kSet || call.verb == Verb::kReset) {  // of the runtime: a device
+    endContext(call, contexts_.take(call));
+  } else if (call.verb == Verb::kAllocate) {
+    if (call.size_bytes == 0) return;  // legal, and nothing is handed out
+    if (call.address == 0) {
+      ++counts_.without_address;
+      counts_.bytes_without_address += call.size_bytes;
+      return;
+    }
+    endOverlapping(call.address, call.address + call.size_bytes, call);
+    by_address_[call.address] = addHolding(call, call.address, Cause::kCall);
+  } else if (call.verb == Verb::kFree) {
+    freeAddress(call);
+  }
+}
+
+void ProcessLedger::freeAddress(const MemoryCall& call) {
+  if (call.address == 0) return;  // legal, and nothing happens
+  auto at = by_address_.find(call.address);
+  bool registered = call.kind == MemoryKind::kRegisteredHost;
+  if (at != by_address_.end() &&
+      (holdings_[at->second].kind == MemoryKind::kRegisteredHost) == registered) {
+    endHolding(at->second, call, Cause::kCall);
+    return;
+  }
+  auto alias = aliases_.find(call.address);
+  if (alias != aliases_.end()) {
+    if (--alias->second == 0) aliases_.erase(alias);
+    return;
+  }
+  auto promise = promises_.find(call.address);
+  if (promise != promises_.end()) {
+    takeFrom(promise->second.device, MemoryKind::kGraph, promise->second.size_bytes, Cause::kCall);
+    promises_.erase(promise);
+    return;
+  }
+  ++(freed_.contains(call.address) ? counts_.frees_again : counts_.frees_of_older);
+}
+
+void ProcessLedger::onBlock(const MemoryCall& call) {
+  if (call.address == 0) return;
+  if (call.verb == Verb::kFree) {
+    auto at = blocks_.find(call.address);
+    if (at != blocks_.end()) {
+      endBlock(at, call, Cause::kCall);
+    } else {
+      ++(freed_blocks_.contains(call.address) ? counts_.block_frees_again
+                                              : counts_.block_frees_of_older);
+    }
+    return;
+  }
+  if (call.verb != Verb::kAllocate || call.size_bytes == 0) return;
+  endBlocks(call.address, call.address + call.size_bytes, call, Cause::kMissed);
+  Block block{call.size_bytes, call.stream, 0, contexts_.where(call).device,
+              call.stack,      call.thread};
+  block.place = placeOf(call.address, block.device, call);
+  if (block.device < 0) {
+    auto at = by_address_.upper_bound(call.address);
+    bool inside = block.place != 0 && at != by_address_.begin();
+    if (inside) block.device = holdings_[std::prev(at)->second].device;
+  }
+  blocks_.emplace(call.address, block);
+  addTo(block.device, MemoryKind::kBlock, block.size_bytes);
+  Effect effect;
+  effect.address = call.address;
+  effect.size_bytes = call.size_bytes;
+  effect.stream = call.stream;
+  effect.device = block.device;
+  effect.place = block.place;
+  tell(What::kBlock, Cause::kCall, call, effect);
+}
+
+void ProcessLedger::onPhysical(const MemoryCall& call) {
+  if (call.handle == 0 && call.verb != Verb::kUnmap) {
+    ++counts_.without_address;
+    if (call.verb == Verb::kAllocate) counts_.bytes_without_address += call.size_bytes;
+    return;
+  }
+  auto held = physical_.find(call.handle);
+  switch (call.verb) {
+    case Verb::kAllocate: {
+      if (held != physical_.end()) {  // given out again: its release was not recorded
+        uint32_t row = held->second;
+        physical_.erase(held);
+        holdings_[row].references = 0;
+        dropIfUnused(row, call, Cause::kMissed);
+      }
+      if (call.size_bytes == 0) return;
+      uint32_t row = addHolding(call, 0, Cause::kCall);
+      holdings_[row].references = 1;
+      physical_[call.handle] = row;
+      return;
+    }
+    case Verb::kFree: {
+      if (held != physical_.end()) {
+        uint32_t row = held->second;
+        if (--holdings_[row].references > 0) return;
+        physical_.erase(held);
+        dropIfUnused(row, call, Cause::kCall);
+        return;
+      }
+      auto alias = aliases_.find(call.handle);
+      if (alias == aliases_.end()) {
+        ++counts_.frees_of_older;
+      } else if (--alias->second == 0) {
+        aliases_.erase(alias);
+      }
+      return;
+    }
+    case Verb::kRetain: {
+      if (held != physical_.end()) {
+        ++holdings_[held->second].references;
+        return;
+      }
+      auto at = mappings_.upper_bound(call.address);
+      bool inside = at != mappings_.begin() && std::prev(at)->second.end > call.address;
+      if (inside && !std::prev(at)->second.is_alias) {
+        uint32_t row = std::prev(at)->second.holding;
+        ++holdings_[row].references;
+        physical_[call.handle] = row;
+      } else {
+        ++aliases_[call.handle];
+      }
+      return;
+    }
+    case Verb::kMap: {
+      if (call.size_bytes == 0) return;
+      uint64_t end = call.address + call.size_bytes;
+      unmap(call.address, end, call, Cause::kMissed);
+      Mapping mapping;
+      mapping.end = end;
+      mapping.stack = call.stack;
+      mapping.is_alias = held == physical_.end() && aliases_.contains(call.handle);
+      auto reserved = reservations_.upper_bound(call.address);
+      bool inside =
+          reserved != reservations_.begin() && std::prev(reserved)->second.end > call.address;
+      mapping.place = inside ? std::prev(reserved)->second.place : next_place_++;
+      if (mapping.is_alias) {
+        mapping.device = contexts_.where(call).device;
+      } else {
+        if (held == physical_.end()) {  // made before the recording: as large as we see
+          MemoryCall older = call;
+          older.size_bytes =
+              std::min(kMostBytes, call.size_bytes + std::min(kMostBytes, call.offset));
+          older.stack = kNoStackOfCall;
+          uint32_t row = addHolding(older, 0, Cause::kMissed);
+          holdings_[row].references = 1;
+          held = physical_.emplace(call.handle, row).first;
+        }
+        mapping.holding = held->second;
+        mapping.device = holdings_[held->second].device;
+        ++holdings_[held->second].mappings;
+      }
+      mappings_.emplace(call.address, mapping);
+      Effect effect;
+      effect.address = call.address;
+      effect.size_bytes = call.size_bytes;
+      effect.device = mapping.device;
+      effect.place = mapping.place;
+      effect.is_alias = mapping.is_alias;
+      tell(What::kMapped, Cause::kCall, call, effect);
+      return;
+    }
+    case Verb::kUnmap: {
+      if (call.size_bytes == 0) return;
+      uint64_t end = call.address + call.size_bytes;
+      tellOlderUnmap(call.address, end, call);
+      unmap(call.address, end, call, Cause::kCall);
+      return;
+    }
+    default:
+      return;
+  }
+}
+
+void ProcessLedger::onAlias(const MemoryCall& call) {
+  uint64_t key = call.address != 0 ? call.address : call.handle;
+  if (call.verb == Verb::kAllocate || call.verb == Verb::kRetain) {
+    if (key == 0) return;
+    ++aliases_[key];
+    ++counts_.aliases;
+  } else if (call.verb == Verb::kFree) {
+    auto at = aliases_.find(key);
+    if (at == aliases_.end()) {
+      ++counts_.frees_of_older;
+    } else if (--at->second == 0) {
+      aliases_.erase(at);
+    }
+  }
+}
+
+void ProcessLedger::onArray(const MemoryCall& call) {
+  auto known = arrays_.find(call.handle);
+  if (call.verb == Verb::kAllocate) {
+    if (known != arrays_.end()) endHolding(known->second, call, Cause::kMissed);
+    if (call.handle == 0 || call.size_bytes == 0) {
+      ++counts_.without_address;
+      counts_.bytes_without_address += call.size_bytes;
+      return;
+    }
+    arrays_[call.handle] = addHolding(call, call.handle, Cause::kCall);
+  } else if (call.verb == Verb::kFree && call.handle != 0) {
+    if (known != arrays_.end()) {
+      endHolding(known->second, call, Cause::kCall);
+    } else {
+      ++counts_.frees_of_older;
+    }
+  }
+}
+
+void ProcessLedger::onAddressRange(const MemoryCall& call) {
+  if (call.verb == Verb::kAllocate && call.size_bytes > 0) {
+    reservations_[call.address] = {call.address + call.size_bytes, next_place_++};
+  } else if (call.verb == Verb::kFree) {
+    reservations_.erase(call.address);
+  }
+}
+
+void ProcessLedger::onPool(const MemoryCall& call) {
+  int32_t device = contexts_.where(call).device;
+  if (call.verb == Verb::kCreate) {
+    pools_[{call.handle, device}] = {device, 0, 0, false};
+    return;
+  }
+  for (auto at = pools_.lower_bound({call.handle, INT32_MIN});
+       at != pools_.end() && at->first.first == call.handle; ++at) {
+    if (call.verb == Verb::kTrim) at->second.most_used_bytes = at->second.used_bytes;
+    if (call.verb == Verb::kDestroy) at->second.is_destroyed = true;
+  }
+}
+
+void ProcessLedger::onGraph(const MemoryCall& call) {
+  if (call.verb != Verb::kAllocate || call.address == 0) return;
+  int32_t device = contexts_.where(call).device;
+  auto known = promises_.find(call.address);  // graphs that do not run together share addresses
+  if (known != promises_.end()) {
+    takeFrom(known->second.device, MemoryKind::kGraph, known->second.size_bytes, Cause::kMissed);
+  }
+  promises_[call.address] = {call.size_bytes, device};
+  addTo(device, MemoryKind::kGraph, call.size_bytes);
+}
+
+void ProcessLedger::endContext(const MemoryCall& call, const Ended& ended) {
+  if (!ended.any || (ended.device < 0 && ended.context == 0)) return;
+  for (uint32_t row = 0; row < holdings_.size(); ++row) {
+    const Holding& holding = holdings_[row];
+    if (holding.place == 0) continue;
+    bool of_device = holding.device == ended.device && ended.device >= 0;
+    bool in_context = ended.context != 0 && holding.context == ended.context;
+    bool last = ended.last_of_its_device && of_device && holding.context == 0;
+    bool outlives = holding.kind == MemoryKind::kPhysical || holding.kind == MemoryKind::kPool;
+    if (!(ended.whole_device ? of_device : !outlives && (in_context || last))) continue;
+    if (holding.kind != MemoryKind::kPhysical) endHolding(row, call, Cause::kImplicit);
+  }
+  if (!ended.whole_device) return;
+  for (auto at = mappings_.begin(); at != mappings_.end();) {
+    uint64_t begin = at->first, end = at->second.end;
+    bool goes = at->second.device == ended.device;
+    if (goes) unmap(begin, end, call, Cause::kImplicit);
+    at = goes ? mappings_.lower_bound(end) : std::next(at);
+  }
+  erase_if(physical_, [&](const auto& held) {
+    uint32_t row = held.second;
+    if (holdings_[row].device != ended.device) return false;
+    holdings_[row].references = 0;
+    dropIfUnused(row, call, Cause::kImplicit);
+    return true;
+  });
+}
+
+void ProcessLedger::end(int64_t time_ns) {
+  std::vector<HeldBy> held = heldByStack();
+  unfreed_.insert(unfreed_.end(), held.begin(), held.end());
+  MemoryCall last;
+  last.end_ns = time_ns;
+  endBlocks(0, UINT64_MAX, last, Cause::kImplicit);
+  unmap(0, UINT64_MAX, last, Cause::kImplicit);
+  for (auto& [handle, row] : physical_) holdings_[row].references = 0;
+  for (uint32_t row = 0; row < holdings_.size(); ++row) {
+    if (holdings_[row].place == 0) continue;
+    last.device = holdings_[row].device;
+    endHolding(row, last, Cause::kImplicit);
+  }
+  for (const auto& [address, promise] : promises_) {
+    takeFrom(promise.device, MemoryKind::kGraph, promise.size_bytes, Cause::kImplicit);
+  }
+  promises_.clear();
+  physical_.clear();
+  aliases_.clear();
+  reservations_.clear();
+  freed_.clear();
+  freed_blocks_.clear();
+  last_failure_.clear();
+  contexts_.clear();
+}
+
+const MemorySum& ProcessLedger::sum(int32_t device, MemoryKind kind) const {
+  static const MemorySum kNothing;
+  auto at = sums_.find(sumKey(device, static_cast<size_t>(kind)));
+  return at == sums_.end() ? kNothing : at->second;
+}
+
+const MemorySum& ProcessLedger::deviceSum(int32_t device) const {
+  return sum(device, static_cast<MemoryKind>(kAllDeviceKinds));
+}
+
+std::vector<int32_t> ProcessLedger::devices() const {
+  std::vector<int32_t> devices;
+  for (const auto& [key, sum] : sums_) devices.push_back(static_cast<int32_t>(key >> 8));
+  std::sort(devices.begin(), devices.end());
+  devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
+  return devices;
+}
+
+std::vector<HeldBy> ProcessLedger::heldByStack() const {
+  std::map<std::tuple<uint32_t, int32_t, MemoryKind>, HeldBy> held;
+  for (const Holding& holding : holdings_) {
+    if (holding.place == 0) continue;
+    HeldBy& row = held[{holding.stack, holding.device, holding.kind}];
+    row.stack = holding.stack;
+    row.device = holding.device;
+    row.kind = holding.kind;
+    row.bytes += holding.size_bytes;
+    ++row.count;
+  }
+  std::vector<HeldBy> rows;
+  for (const auto& [key, row] : held) rows.push_back(row);
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const HeldBy& a, const HeldBy& b) { return a.bytes > b.bytes; });
+  return rows;
+}
+
+uint64_t ProcessLedger::unmappedBytes() const {
+  uint64_t bytes = 0;
+  for (const Holding& holding : holdings_) {
+    bool physical = holding.place != 0 && holding.kind == MemoryKind::kPhysical;
+    if (physical && holding.mappings == 0) bytes += holding.size_bytes;
+  }
+  return bytes;
+}
+
+void Ledger::take(const MemoryCall& call) {
+  std::unique_ptr<ProcessLedger>& ledger = ledgers_[call.process];
+  if (!ledger) ledger = std::make_unique<ProcessLedger>(call.process, sink_);
+  ledger->take(call);
+}
+
+void Ledger::endProcess(uint32_t process, int64_t time_ns) {
+  auto at = ledgers_.find(process);
+  if (at != ledgers_.end()) at->second->end(time_ns);
+}
+
+const ProcessLedger* Ledger::find(uint32_t process) const {
+  auto at = ledgers_.find(process);
+  return at == ledgers_.end() ? nullptr : at->second.get();
+}
+
+std::vector<uint32_t> Ledger::processes() const {
+  std::vector<uint32_t> processes;
+  for (const auto& [process, ledger] : ledgers_) processes.push_back(process);
+  return processes;
+}
+
+}  // namespace tidegauge::model

@@ -1,0 +1,298 @@
+#include "readers/recording/build_trace.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "model/ledger.h"
+#include "readers/recording/event_rows.h"
+
+namespace tidegauge::readers::recording {
+namespace {
+
+using model::Action;
+using model::BlockState;
+using model::IssueKind;
+using model::SegmentKind;
+using model::Trace;
+
+constexpr uint64_t kSmallSegmentBytes = uint64_t{2} << 20;
+constexpr int64_t kMostMicroseconds = int64_t{1} << 53;
+
+class TraceBuilder {
+ public:
+  TraceBuilder(const RecordedTables& tables, const RecordedProcess& process)
+      : tables_(tables),
+        process_(process),
+        rows_(trace_.issues),
+        stack_ids_(tables.stack_begin.size() - 1),
+        frame_ids_(tables.frames.size()) {
+    trace_.streams.push_back({});
+    trace_.pools.push_back({});
+  }
+
+  Trace run() {
+    model::Ledger ledger([&](const model::Effect& effect) { rows_.take(effect); });
+    for (const model::MemoryCall& call : process_.calls) ledger.take(call);
+    rows_.finish();
+    if (!process_.calls.empty()) noteGaps(*ledger.find(process_.calls.front().process));
+    writeEvents();
+    writeFinalState();
+    writeSource();
+    return std::move(trace_);
+  }
+
+ private:
+  void note(IssueKind kind, uint64_t count, uint64_t bytes, std::string detail = "") {
+    if (count == 0 && bytes == 0) return;
+    trace_.issues.add({.kind = kind, .count = count, .bytes = bytes, .detail = std::move(detail)});
+  }
+
+  void noteGaps(const model::ProcessLedger& ledger) {
+    for (const auto& [reason, count] : tables_.losses) {
+      note(IssueKind::kIncompleteRecording, count, 0, "lost: " + reason);
+    }
+    for (const model::Issue& issue : tables_.issues.all()) trace_.issues.add(issue);
+    const model::LedgerCounts& counts = ledger.counts();
+    note(IssueKind::kOlderThanRecording, counts.frees_of_older, 0, "memory of the driver");
+    note(IssueKind::kOlderThanRecording, counts.block_frees_of_older, 0, "blocks of the framework");
+    note(IssueKind::kFreeAgain, counts.frees_again, 0, "memory of the driver");
+    note(IssueKind::kFreeAgain, counts.block_frees_again, 0, "blocks of the framework");
+    note(IssueKind::kNoAddress, counts.without_address, counts.bytes_without_address);
+    note(IssueKind::kNoAddress, 0, ledger.unmappedBytes(), "physical memory");
+    note(IssueKind::kBadValue, counts.impossible, 0, "sizes that no device has");
+    for (int32_t device : ledger.devices()) {
+      const model::MemorySum& promised = ledger.sum(device, model::MemoryKind::kGraph);
+      note(IssueKind::kPromisedMemory, promised.live, promised.bytes);
+    }
+  }
+
+  model::Device& deviceRow(int32_t ordinal) {
+    for (model::Device& device : trace_.devices) {
+      if (device.ordinal == ordinal) return device;
+    }
+    model::Device device;
+    device.ordinal = ordinal;
+    if (ordinal == kHostOrdinal) device.kind = model::DeviceKind::kPinnedHost;
+    // By ordinal, the host last.
+    auto before = [](const model::Device& a, const model::Device& b) {
+      return static_cast<uint32_t>(a.ordinal) < static_cast<uint32_t>(b.ordinal);
+    };
+    auto at = std::upper_bound(trace_.devices.begin(), trace_.devices.end(), device, before);
+    return *trace_.devices.insert(at, device);
+  }
+
+  model::StreamId streamOf(uint64_t raw) {
+    auto [at, is_new] = stream_ids_.try_emplace(raw, model::StreamId(0));
+    if (is_new && raw != 0 && trace_.streams.size() < model::StreamId::kNone) {
+      at->second = model::StreamId(static_cast<uint16_t>(trace_.streams.size()));
+      trace_.streams.push_back({raw});
+    }
+    return at->second;
+  }
+
+  // A frame without a name is told by its place in its module.
+  model::FrameId frameOf(uint32_t row) {
+    model::FrameId& id = frame_ids_[row];
+    if (id.valid()) return id;
+    const RecordedFrame& frame = tables_.frames[row];
+    std::string_view module = tables_.texts.text(frame.module);
+    std::string_view file = tables_.texts.text(frame.file);
+    std::string function(tables_.texts.text(frame.function));
+    if (function.empty()) {
+      std::string_view base = module.substr(module.find_last_of('/') + 1);
+      function = base.empty() ? fmt::format("{:#x}", frame.offset)
+                              : fmt::format("{}+{:#x}", base, frame.offset);
+    }
+    bool python = file.ends_with(".py");
+    id = model::FrameId(static_cast<uint32_t>(trace_.frames.size()));
+    trace_.frames.function.push_back(trace_.strings.intern(function));
+    trace_.frames.file.push_back(trace_.strings.intern(file.empty() ? module : file));
+    trace_.frames.line.push_back(frame.line);
+    trace_.frames.kind.push_back(python ? model::FrameKind::kPython : model::FrameKind::kCpp);
+    trace_.frames.note.push_back(model::StringId());
+    return id;
+  }
+
+  model::StackId stackOf(uint32_t row) {
+    if (row == model::kNoStackOfCall) return {};
+    model::StackId& id = stack_ids_[row];
+    uint64_t begin = tables_.stack_begin[row], end = tables_.stack_begin[row + 1];
+    if (id.valid() || begin == end) return id;
+    id = model::StackId(static_cast<uint32_t>(trace_.stacks.size()));
+    for (uint64_t i = begin; i < end; ++i) {
+      trace_.stacks.frame.push_back(frameOf(tables_.stack_frames[i]));
+    }
+    trace_.stacks.begin.push_back(trace_.stacks.frame.size());
+    return id;
+  }
+
+  void writeEvents() {
+    const std::vector<EventRow>& rows = rows_.rows();
+    model::Events& events = trace_.events;
+    reserve(events, rows.size());
+    for (size_t begin = 0; begin < rows.size();) {
+      int32_t ordinal = rows[begin].device;
+      size_t row = begin;
+      for (; row < rows.size() && rows[row].device == ordinal; ++row) writeEvent(rows[row]);
+      model::Device& device = deviceRow(ordinal);
+      device.event_begin = begin;
+      device.event_end = row;
+      begin = row;
+    }
+  }
+
+  void writeEvent(const EventRow& row) {
+    model::Events& events = trace_.events;
+    int64_t time_us = row.time_ns / 1000;
+    events.action.push_back(row.action);
+    events.address.push_back(row.address);
+    events.size_bytes.push_back(row.size_bytes);
+    events.stack.push_back(stackOf(row.stack));
+    events.stream.push_back(streamOf(row.stream));
+    events.time_us.push_back(time_us <= kMostMicroseconds ? time_us : model::kNoTime);
+  }
+
+  static void reserve(model::Events& events, size_t count) {
+    events.action.reserve(count);
+    events.address.reserve(count);
+    events.size_bytes.reserve(count);
+    events.stack.reserve(count);
+    events.stream.reserve(count);
+    events.time_us.reserve(count);
+  }
+
+  // Segments of one device after another, ascending by address.
+  void writeFinalState() {
+    std::vector<std::pair<uint64_t, const LiveSegment*>> order;
+    for (const auto& [begin, segment] : rows_.segments()) order.emplace_back(begin, &segment);
+    std::stable_sort(order.begin(), order.end(), [&](const auto& a, const auto& b) {
+      return static_cast<uint32_t>(rows_.deviceOf(*a.second)) <
+             static_cast<uint32_t>(rows_.deviceOf(*b.second));
+    });
+    model::FinalSegments& finals = trace_.final_segments;
+    for (const auto& [begin, segment] : order) {
+      int32_t ordinal = rows_.deviceOf(*segment);
+      bool has_blocks = rows_.hasBlocks(segment->place);
+      bool joins = finals.size() > 0 && segment->is_expandable &&
+                   finals.kind.back() == SegmentKind::kExpandable &&
+                   finals.device.back() == ordinal && last_place_ == segment->place &&
+                   finals.address.back() + finals.total_bytes.back() == begin;
+      if (joins) {
+        finals.total_bytes.back() += segment->end - begin;
+      } else {
+        if (finals.size() > 0) closeSegment();
+        openSegment(ordinal, begin, *segment, has_blocks);
+      }
+      if (!has_blocks) {
+        writeBlock(begin, segment->end - begin, segment->end - begin, segment->stack);
+      }
+      last_place_ = segment->place;
+      last_has_blocks_ = has_blocks;
+    }
+    if (finals.size() > 0) closeSegment();
+    for (size_t begin = 0; begin < finals.size();) {
+      size_t end = begin;
+      while (end < finals.size() && finals.device[end] == finals.device[begin]) ++end;
+      model::Device& device = deviceRow(finals.device[begin]);
+      device.final_segment_begin = begin;
+      device.final_segment_end = end;
+      begin = end;
+    }
+  }
+
+  void openSegment(int32_t ordinal, uint64_t begin, const LiveSegment& segment, bool has_blocks) {
+    model::FinalSegments& finals = trace_.final_segments;
+    uint64_t bytes = segment.end - begin;
+    bool small = has_blocks && bytes <= kSmallSegmentBytes;
+    finals.device.push_back(ordinal);
+    finals.address.push_back(begin);
+    finals.total_bytes.push_back(bytes);
+    finals.allocated_bytes.push_back(model::kUnknownBytes);
+    finals.active_bytes.push_back(model::kUnknownBytes);
+    finals.requested_bytes.push_back(model::kUnknownBytes);
+    finals.kind.push_back(segment.is_expandable ? SegmentKind::kExpandable
+                          : small               ? SegmentKind::kSmall
+                                                : SegmentKind::kLarge);
+    finals.small_pool.push_back(small);
+    finals.stream.push_back(streamOf(rows_.streamOf(segment)));
+    finals.pool.push_back(model::PoolId(0));
+    finals.stack.push_back(stackOf(segment.stack));
+    finals.block_begin.push_back(trace_.final_blocks.size());
+    finals.block_end.push_back(trace_.final_blocks.size());
+  }
+
+  // The framework's blocks and the free parts between them.
+  void closeSegment() {
+    model::FinalSegments& finals = trace_.final_segments;
+    uint64_t at = finals.address.back();
+    uint64_t end = at + finals.total_bytes.back();
+    if (last_has_blocks_) {
+      const auto& blocks = rows_.blocks();
+      for (auto block = blocks.lower_bound(at); block != blocks.end() && block->first < end;
+           ++block) {
+        if (block->first > at) writeFree(at, block->first - at);
+        auto next = std::next(block);
+        uint64_t most = (next == blocks.end() ? end : std::min(end, next->first)) - block->first;
+        uint64_t bytes = std::min(most, block->second.block_bytes);
+        writeBlock(block->first, bytes, block->second.requested_bytes, block->second.stack);
+        at = block->first + bytes;
+      }
+      if (at < end) writeFree(at, end - at);
+    }
+    finals.block_end.back() = trace_.final_blocks.size();
+  }
+
+  void writeFree(uint64_t address, uint64_t bytes) {
+    writeBlock(address, bytes, 0, model::kNoStackOfCall);
+    trace_.final_blocks.state.back() = BlockState::kInactive;
+  }
+
+  void writeBlock(uint64_t address, uint64_t bytes, uint64_t requested, uint32_t stack) {
+    model::FinalBlocks& blocks = trace_.final_blocks;
+    blocks.address.push_back(address);
+    blocks.size_bytes.push_back(bytes);
+    blocks.requested_bytes.push_back(requested);
+    blocks.state.push_back(BlockState::kActiveAllocated);
+    blocks.stack.push_back(stackOf(stack));
+  }
+
+  void writeSource() {
+    trace_.source.name = fmt::format("pid {} {}", process_.pid, process_.name);
+    trace_.source.format = "recording of GPU memory calls";
+  }
+
+  const RecordedTables& tables_;
+  const RecordedProcess& process_;
+  Trace trace_;
+  EventRows rows_;
+  std::vector<model::StackId> stack_ids_;
+  std::vector<model::FrameId> frame_ids_;
+  boost::unordered_flat_map<uint64_t, model::StreamId> stream_ids_;
+  uint64_t last_place_ = 0;
+  bool last_has_blocks_ = false;
+};
+
+}  // namespace
+
+Trace buildTrace(const RecordedTables& tables, const RecordedProcess& process) {
+  return TraceBuilder(tables, process).run();
+}
+
+void setDriverBlockSizes(Trace& trace) {
+  model::Allocations& a = trace.allocations;
+  for (const model::Device& device : trace.devices) {
+    for (uint64_t row = device.allocation_begin; row < device.allocation_end; ++row) {
+      model::SegmentId segment = a.segment[row];
+      if (!segment.valid() || !a.has(row, model::kAllocSeen)) continue;
+      bool whole = trace.segments.address[segment.index()] == a.address[row] &&
+                   trace.segments.total_bytes[segment.index()] == a.requested_bytes[row];
+      if (!whole) continue;
+      a.block_bytes[row] = a.requested_bytes[row];
+      a.flags[row] &= static_cast<uint8_t>(~(model::kBlockInferred | model::kBlockUncertain));
+    }
+  }
+}
+
+}  // namespace tidegauge::readers::recording

@@ -1,0 +1,91 @@
+// EventRows: what the ledger tells of one process, as events in order, and what is live after them.
+//
+//   effects ─► rows (some provisional: "this driver block is an allocation, too")
+//           ─► live segments and blocks                         ─► buildTrace writes both down
+//
+// Whether the framework ever placed a block inside a driver block is known only at the end: until
+// then the driver block is an allocation provisionally.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "model/effect.h"
+#include "model/issues.h"
+#include "model/trace.h"
+
+namespace tidegauge::readers::recording {
+
+inline constexpr int32_t kHostOrdinal = -1;
+inline constexpr int32_t kNotKnown = -2;  // here, since −1 is the host
+
+struct EventRow {
+  int64_t time_ns = 0;
+  uint64_t address = 0;
+  uint64_t size_bytes = 0;
+  uint64_t stream = 0;
+  uint64_t place = 0;
+  uint32_t stack = model::kNoStackOfCall;
+  int32_t device = kNotKnown;
+  model::Action action{};
+  bool is_provisional = false;
+};
+
+struct LiveSegment {
+  uint64_t end = 0;
+  uint64_t place = 0;
+  uint64_t stream = 0;
+  uint32_t stack = model::kNoStackOfCall;
+  int32_t device = kNotKnown;
+  bool is_expandable = false;
+};
+
+struct LiveBlock {
+  uint64_t requested_bytes = 0;
+  uint64_t block_bytes = 0;
+  uint32_t stack = model::kNoStackOfCall;
+};
+
+class EventRows {
+ public:
+  explicit EventRows(model::Issues& issues) : issues_(issues) {}
+
+  void take(const model::Effect& effect);
+  // Provisional rows that came to nothing go; every row gets its device. Rows of one device are
+  // contiguous then, by ordinal, the host last.
+  void finish();
+
+  const std::vector<EventRow>& rows() const { return rows_; }
+  const std::map<uint64_t, LiveSegment>& segments() const { return segments_; }
+  const std::map<uint64_t, LiveBlock>& blocks() const { return blocks_; }
+  bool hasBlocks(uint64_t place) const;
+  int32_t deviceOf(const LiveSegment& segment) const;
+  uint64_t streamOf(const LiveSegment& segment) const;
+
+ private:
+  struct Place {
+    int32_t device = kNotKnown;
+    bool has_blocks = false;
+    uint64_t stream = 0;  // of the first block inside
+  };
+  EventRow rowOf(const model::Effect& effect, model::Action action) const;
+  void add(EventRow row, model::Action action, bool is_provisional);
+  void addFrees(EventRow row, bool is_provisional);
+  void onReserved(const model::Effect& effect);
+  void onReturned(const model::Effect& effect);
+  void onMapped(const model::Effect& effect);
+  void onUnmapped(const model::Effect& effect);
+  void onBlock(const model::Effect& effect);
+  void onFailure(const model::Effect& effect);
+  Place& placeOf(uint64_t place);
+
+  model::Issues& issues_;
+  std::vector<EventRow> rows_;
+  std::vector<Place> places_;
+  std::map<uint64_t, LiveSegment> segments_;
+  std::map<uint64_t, LiveBlock> blocks_;
+  int32_t fallback_ = 0;  // the device of what is on no known one
+};
+
+}  // namespace tidegauge::readers::recording

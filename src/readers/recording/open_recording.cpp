@@ -1,0 +1,77 @@
+#include "readers/recording/open_recording.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+
+#include "model/lives.h"
+#include "model/recording_format.h"
+#include "readers/recording/build_trace.h"
+#include "readers/recording/sqlite_file.h"
+
+namespace tidegauge::readers::recording {
+namespace {
+
+constexpr size_t kHeadBytes = 100;
+
+// Empty if it is no regular file or too short.
+std::array<unsigned char, kHeadBytes> headOf(const std::string& path) {
+  std::array<unsigned char, kHeadBytes> head{};
+  struct stat status {};
+  // A pipe must not lose its first bytes here.
+  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return head;
+  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return head;
+  if (::read(file, head.data(), head.size()) != static_cast<ssize_t>(head.size())) head.fill(0);
+  ::close(file);
+  return head;
+}
+
+int32_t bigEndian(const std::array<unsigned char, kHeadBytes>& head, size_t at) {
+  uint32_t value = 0;
+  for (size_t i = 0; i < 4; ++i) value = value << 8 | head[at + i];
+  return static_cast<int32_t>(value);
+}
+
+}  // namespace
+
+bool isSqliteFile(const std::string& path) {
+  return std::memcmp(headOf(path).data(), "SQLite format 3", 16) == 0;
+}
+
+base::Result<std::vector<model::Trace>> openRecording(const std::string& path,
+                                                      const ReadOptions& options) {
+  auto head = headOf(path);
+  if (bigEndian(head, 68) != model::kRecordingApplication) {
+    return base::Error{base::ErrorKind::kUnreadable,
+                       "an SQLite database, but no recording of Tidegauge", 68,
+                       "Expected a PyTorch memory snapshot or what `tidegauge record` wrote."};
+  }
+  int32_t version = bigEndian(head, 60);
+  if (version < 1 || version > model::kRecordingVersion) {
+    return base::Error{base::ErrorKind::kUnreadable,
+                       fmt::format("a recording of version {}; this program reads up to {}",
+                                   version, model::kRecordingVersion),
+                       60, "Use a newer tidegauge."};
+  }
+  TG_ASSIGN_OR_RETURN(SqliteFile file, SqliteFile::open(path));
+  TG_ASSIGN_OR_RETURN(RecordedTables tables, readTables(file, options.progress));
+  if (tables.processes.empty()) tables.processes.push_back({0, 0, "no process", {}});
+  std::vector<model::Trace> traces;
+  traces.reserve(tables.processes.size());
+  for (RecordedProcess& process : tables.processes) {
+    model::Trace trace = buildTrace(tables, process);
+    process.calls = {};
+    trace.source.file_bytes = trace.source.data_bytes = file.fileBytes();
+    model::buildLives(trace);
+    setDriverBlockSizes(trace);
+    traces.push_back(std::move(trace));
+  }
+  return traces;
+}
+
+}  // namespace tidegauge::readers::recording

@@ -1,0 +1,296 @@
+#include "readers/recording/recorded_tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "model/contexts.h"
+
+namespace tidegauge::readers::recording {
+namespace {
+
+using model::IssueKind;
+using model::MemoryCall;
+
+constexpr size_t kMostProcesses = 4096;
+constexpr size_t kMostDepth = 1024;
+constexpr size_t kMostReasons = 100;
+constexpr int64_t kMost32 = UINT32_MAX;
+
+struct Function {
+  uint16_t row = 0;
+  model::Plane plane{};
+  model::Verb verb{};
+  model::MemoryKind kind{};
+};
+
+class TableReader {
+ public:
+  TableReader(SqliteFile& file, const Progress& progress) : file_(file), progress_(progress) {}
+
+  base::Result<RecordedTables> run() {
+    TG_RETURN_IF_ERROR(checkTables());
+    TG_RETURN_IF_ERROR(readFunctions());
+    TG_RETURN_IF_ERROR(readFrames());
+    TG_RETURN_IF_ERROR(readStacks());
+    TG_RETURN_IF_ERROR(readLosses());
+    TG_RETURN_IF_ERROR(readProcesses());
+    TG_RETURN_IF_ERROR(readCalls());
+    return std::move(tables_);
+  }
+
+ private:
+  base::Status checkTables() {
+    TG_RETURN_IF_ERROR(
+        file_.require("functions", {"function_id", "name", "plane", "verb", "kind"}));
+    TG_RETURN_IF_ERROR(file_.require("processes", {"process_id", "pid", "name", "began_ns"}));
+    TG_RETURN_IF_ERROR(file_.require("modules", {"module_id", "path"}));
+    TG_RETURN_IF_ERROR(
+        file_.require("frames", {"frame_id", "module_id", "offset", "function", "file", "line"}));
+    TG_RETURN_IF_ERROR(file_.require("stack_frames", {"stack_id", "place", "frame_id"}));
+    TG_RETURN_IF_ERROR(file_.require("losses", {"reason", "count"}));
+    return file_.require("calls", {"call_id", "start_ns", "end_ns", "process_id", "thread",
+                                   "function_id", "address", "size_bytes", "handle", "stream",
+                                   "offset", "device", "code", "stack_id", "inner", "in_runtime"});
+  }
+
+  void badRow(std::string_view table) {
+    tables_.issues.add({.kind = IssueKind::kContradictoryRow, .detail = std::string(table)});
+  }
+
+  base::Status readFunctions() {
+    return file_.forEachRow(
+        "SELECT function_id, name, plane, verb, kind FROM functions NOT INDEXED", [&](Row& row) {
+          int64_t id = row.integer(0, 0, UINT16_MAX);
+          std::string name(row.text(1));
+          auto plane = model::planeNamed(row.text(2));
+          std::string_view verb_text = row.text(3), kind_text = row.text(4);
+          if (!row.isBad() && plane && verb_text.empty()) return true;  // a copy or launch
+          auto verb = model::verbNamed(verb_text);
+          auto kind = model::memoryKindNamed(kind_text);
+          if (row.isBad() || !plane || !verb || !kind || functions_.contains(id)) {
+            badRow("functions");
+            return true;
+          }
+          functions_[id] = {static_cast<uint16_t>(tables_.functions.size()), *plane, *verb, *kind};
+          tables_.functions.push_back(std::move(name));
+          return true;
+        });
+  }
+
+  base::Status readFrames() {
+    boost::unordered_flat_map<int64_t, base::StringId> modules;
+    TG_RETURN_IF_ERROR(
+        file_.forEachRow("SELECT module_id, path FROM modules NOT INDEXED", [&](Row& row) {
+          int64_t id = row.integer(0);
+          base::StringId path = tables_.texts.intern(row.text(1));
+          if (!row.isBad())
+            modules[id] = path;
+          else
+            badRow("modules");
+          return true;
+        }));
+    return file_.forEachRow(
+        "SELECT frame_id, module_id, \"offset\", function, file, line FROM frames NOT INDEXED",
+        [&](Row& row) {
+          int64_t id = row.integer(0);
+          RecordedFrame frame;
+          auto module = row.maybeInteger(1);
+          frame.offset = static_cast<uint64_t>(row.maybeInteger(2).value_or(0));
+          if (std::string_view text = row.text(3); !text.empty()) {
+            frame.function = tables_.texts.intern(text);
+          }
+          if (std::string_view text = row.text(4); !text.empty()) {
+            frame.file = tables_.texts.intern(text);
+          }
+          frame.line = static_cast<uint64_t>(std::max<int64_t>(0, row.maybeInteger(5).value_or(0)));
+          auto path = module ? modules.find(*module) : modules.end();
+          if (path != modules.end()) frame.module = path->second;
+          bool lost_module = module && path == modules.end();
+          if (row.isBad() || lost_module || tables_.frame_rows.contains(id)) {
+            badRow("frames");
+            return true;
+          }
+          tables_.frame_rows[id] = static_cast<uint32_t>(tables_.frames.size());
+          tables_.frames.push_back(frame);
+          return true;
+        });
+  }
+
+  base::Status readStacks() {
+    std::optional<int64_t> current;
+    auto close = [&] {
+      if (current) tables_.stack_begin.push_back(tables_.stack_frames.size());
+    };
+    TG_RETURN_IF_ERROR(file_.forEachRow(
+        "SELECT stack_id, frame_id FROM stack_frames NOT INDEXED ORDER BY stack_id, place",
+        [&](Row& row) {
+          int64_t stack = row.integer(0, 0, kMost32 - 1);
+          auto frame = tables_.frame_rows.find(row.integer(1));
+          if (row.isBad() || frame == tables_.frame_rows.end()) {
+            badRow("stack_frames");
+            return true;
+          }
+          if (stack != current) {
+            if (tables_.stack_rows.contains(stack)) {
+              badRow("stack_frames");
+              return true;
+            }
+            close();
+            current = stack;
+            tables_.stack_rows[stack] = static_cast<uint32_t>(tables_.stack_begin.size() - 1);
+          }
+          if (tables_.stack_frames.size() - tables_.stack_begin.back() < kMostDepth) {
+            tables_.stack_frames.push_back(frame->second);
+          } else {
+            tables_.issues.add({.kind = IssueKind::kCutText, .detail = "stack"});
+          }
+          return true;
+        }));
+    close();
+    return base::okStatus();
+  }
+
+  base::Status readLosses() {
+    std::map<std::string, uint64_t> sums;
+    TG_RETURN_IF_ERROR(
+        file_.forEachRow("SELECT reason, count FROM losses NOT INDEXED", [&](Row& row) {
+          std::string reason(row.text(0));
+          int64_t count = row.integer(1, 0, INT64_MAX);
+          if (row.isBad()) {
+            badRow("losses");
+            return true;
+          }
+          if (count == 0) return true;
+          if (sums.size() >= kMostReasons) reason = model::Issues::kRest;
+          uint64_t& sum = sums[reason];
+          sum = std::min<uint64_t>(sum + static_cast<uint64_t>(count), INT64_MAX);
+          return true;
+        }));
+    for (auto& [reason, count] : sums) tables_.losses.emplace_back(reason, count);
+    return base::okStatus();
+  }
+
+  base::Status readProcesses() {
+    return file_.forEachRow("SELECT process_id, pid, name FROM processes NOT INDEXED",
+                            [&](Row& row) {
+                              RecordedProcess process;
+                              process.id = row.integer(0, 0, kMost32 - 1);
+                              process.pid = row.integer(1, 0, kMost32);
+                              process.name = row.text(2);
+                              if (row.isBad()) {
+                                badRow("processes");
+                              } else {
+                                known_.emplace(process.id, std::move(process));
+                              }
+                              return true;
+                            });
+  }
+
+  // The process of a call, listed at its first call; nullptr beyond the limit.
+  RecordedProcess* processOf(int64_t id) {
+    auto [at, is_new] = rows_.try_emplace(id, tables_.processes.size());
+    if (!is_new) return &tables_.processes[at->second];
+    if (tables_.processes.size() >= kMostProcesses) {
+      rows_.erase(at);
+      return nullptr;
+    }
+    auto known = known_.find(id);
+    if (known == known_.end()) {
+      badRow("processes");
+      tables_.processes.push_back({id, 0, "unknown process", {}});
+    } else {
+      tables_.processes.push_back(known->second);
+    }
+    return &tables_.processes.back();
+  }
+
+  base::Status readCalls() {
+    uint64_t rows = 0;
+    base::Status status = file_.forEachRow(
+        "SELECT start_ns, end_ns, process_id, thread, function_id, address, size_bytes, handle, "
+        "stream, \"offset\", device, code, stack_id, inner, in_runtime FROM calls NOT INDEXED "
+        "ORDER BY call_id",
+        [&](Row& row) {
+          if (++rows % 65536 == 0 && progress_) {
+            progress_(std::min(file_.fileBytes(), rows * 60), file_.fileBytes());
+          }
+          takeCall(row);
+          return true;
+        });
+    if (!status.ok()) {
+      // What comes before the damage is good.
+      if (rows == 0 || status.error().kind != base::ErrorKind::kUnreadable) return status;
+      tables_.issues.add({.kind = IssueKind::kIncompleteRecording,
+                          .detail = "calls after the " + std::to_string(rows) +
+                                    "th cannot be read: " + status.error().what});
+    }
+    for (RecordedProcess& process : tables_.processes) {
+      auto before = [](const MemoryCall& a, const MemoryCall& b) { return a.end_ns < b.end_ns; };
+      if (!std::is_sorted(process.calls.begin(), process.calls.end(), before)) {
+        std::stable_sort(process.calls.begin(), process.calls.end(), before);
+      }
+    }
+    return base::okStatus();
+  }
+
+  void takeCall(Row& row) {
+    MemoryCall call;
+    call.start_ns = row.integer(0, 0, INT64_MAX);
+    call.end_ns = row.integer(1, 0, INT64_MAX);
+    int64_t process_id = row.integer(2, 0, kMost32 - 1);
+    call.thread = static_cast<uint32_t>(row.integer(3, 0, kMost32));
+    auto function = functions_.find(row.integer(4));
+    call.address = row.word(5);
+    call.size_bytes = row.word(6);
+    call.handle = row.word(7);
+    call.stream = row.word(8);
+    call.offset = row.word(9);
+    int64_t device = row.maybeInteger(10).value_or(model::kUnknownDevice);
+    call.code = static_cast<int32_t>(row.integer(11, INT32_MIN, INT32_MAX));
+    auto stack = row.maybeInteger(12);
+    call.inner = static_cast<uint8_t>(row.integer(13, 0, UINT8_MAX));
+    call.in_runtime = row.integer(14, 0, 1) == 1;
+    bool real_device = device >= model::kUnknownDevice && device < model::kMostDevices;
+    if (row.isBad() || function == functions_.end() || !real_device ||
+        call.end_ns < call.start_ns) {
+      badRow("calls");
+      return;
+    }
+    call.device = static_cast<int32_t>(device);
+    call.function = function->second.row;
+    call.plane = function->second.plane;
+    call.verb = function->second.verb;
+    call.kind = function->second.kind;
+    if (stack) {
+      auto known = tables_.stack_rows.find(*stack);
+      if (known == tables_.stack_rows.end()) {
+        badRow("calls.stack_id");
+      } else {
+        call.stack = known->second;
+      }
+    }
+    RecordedProcess* process = processOf(process_id);
+    if (process == nullptr) {
+      badRow("processes beyond the first 4,096");
+      return;
+    }
+    process->calls.push_back(call);
+  }
+
+  SqliteFile& file_;
+  const Progress& progress_;
+  RecordedTables tables_;
+  boost::unordered_flat_map<int64_t, Function> functions_;
+  std::map<int64_t, RecordedProcess> known_;
+  boost::unordered_flat_map<int64_t, size_t> rows_;
+};
+
+}  // namespace
+
+base::Result<RecordedTables> readTables(SqliteFile& file, const Progress& progress) {
+  return TableReader(file, progress).run();
+}
+
+}  // namespace tidegauge::readers::recording

@@ -1,0 +1,447 @@
+#include "store/recording_writer.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include "model/recording_format.h"
+#include "store/recording_schema.h"
+
+namespace tidegauge::store {
+namespace {
+
+constexpr size_t kMostTextBytes = size_t{1} << 16;
+
+// Names come from other processes: what is no UTF-8 would make the whole column unreadable for
+// other tools.
+std::string cleanText(std::string_view text) {
+  text = text.substr(0, kMostTextBytes);
+  std::string clean;
+  clean.reserve(text.size());
+  for (size_t i = 0; i < text.size();) {
+    auto byte = [&](size_t at) { return static_cast<unsigned char>(text[at]); };
+    unsigned char first = byte(i);
+    size_t length = first < 0x80                    ? 1
+                    : first >= 0xc2 && first < 0xe0 ? 2
+                    : (first & 0xf0) == 0xe0        ? 3
+                    : first >= 0xf0 && first < 0xf5 ? 4
+                                                    : 0;
+    bool good = length > 0 && i + length <= text.size() && first != 0;
+    for (size_t k = 1; good && k < length; ++k) good = (byte(i + k) & 0xc0) == 0x80;
+    if (good && length == 3) {
+      good = !(first == 0xe0 && byte(i + 1) < 0xa0) && !(first == 0xed && byte(i + 1) >= 0xa0);
+    }
+    if (good && length == 4) {
+      good = !(first == 0xf0 && byte(i + 1) < 0x90) && !(first == 0xf4 && byte(i + 1) >= 0x90);
+    }
+    if (good) {
+      clean.append(text.substr(i, length));
+      i += length;
+    } else {
+      clean += '?';
+      ++i;
+    }
+  }
+  return clean;
+}
+
+struct Finalize {
+  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+};
+using Statement = std::unique_ptr<sqlite3_stmt, Finalize>;
+
+base::Error systemError(const std::string& what, int code) {
+  return {base::ErrorKind::kUnreadable, fmt::format("{}: {}", what, std::strerror(code)),
+          std::nullopt, ""};
+}
+
+}  // namespace
+
+class RecordingWriter::Impl {
+ public:
+  Impl(sqlite3* db, std::string path) : db_(db), path_(std::move(path)) {}
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  ~Impl() {
+    if (!failure_ && open_) (void)commit();
+    close();
+  }
+
+  base::Status prepareFile(const WriterOptions& options);
+  base::Status execute(const char* sql);
+  base::Status commit();
+  base::Status finish();
+  uint64_t fileBytes() const;
+
+  // One row into a table: values are bound in order.
+  template <class... Values>
+  base::Status insert(Statement& statement, const char* sql, const Values&... values) {
+    if (failure_) return *failure_;
+    if (!open_) TG_RETURN_IF_ERROR(begin());
+    if (!statement) TG_RETURN_IF_ERROR(prepare(statement, sql));
+    int index = 0;
+    (bind(statement.get(), ++index, values), ...);
+    int rc = sqlite3_step(statement.get());
+    sqlite3_reset(statement.get());
+    if (rc != SQLITE_DONE) return fail();
+    ++rows_;
+    return base::okStatus();
+  }
+
+  struct {
+    Statement meta, process, process_end, function, module, frame, frame_name, stack, stack_frame,
+        kernel, call, launches, launch_event, copies, loss, device, device_memory;
+  } statements;
+  struct {
+    uint32_t processes = 0, functions = 0, modules = 0, frames = 0, stacks = 0, kernels = 0;
+  } next;
+  uint64_t rows() const { return rows_; }
+
+ private:
+  using Null = std::nullopt_t;
+  static void bind(sqlite3_stmt* statement, int index, int64_t value) {
+    sqlite3_bind_int64(statement, index, value);
+  }
+  static void bind(sqlite3_stmt* statement, int index, uint64_t value) {
+    sqlite3_bind_int64(statement, index, static_cast<int64_t>(value));
+  }
+  static void bind(sqlite3_stmt* statement, int index, uint32_t value) {
+    sqlite3_bind_int64(statement, index, value);
+  }
+  static void bind(sqlite3_stmt* statement, int index, int32_t value) {
+    sqlite3_bind_int64(statement, index, value);
+  }
+  static void bind(sqlite3_stmt* statement, int index, Null) {
+    sqlite3_bind_null(statement, index);
+  }
+  template <class T>
+  static void bind(sqlite3_stmt* statement, int index, const std::optional<T>& value) {
+    if (value) {
+      bind(statement, index, *value);
+    } else {
+      sqlite3_bind_null(statement, index);
+    }
+  }
+  static void bind(sqlite3_stmt* statement, int index, std::string_view value) {
+    std::string text = cleanText(value);
+    sqlite3_bind_text(statement, index, text.data(), static_cast<int>(text.size()),
+                      SQLITE_TRANSIENT);
+  }
+  static void bind(sqlite3_stmt* statement, int index, std::span<const uint64_t> words) {
+    if (words.empty()) {
+      sqlite3_bind_null(statement, index);
+    } else {
+      sqlite3_bind_blob(statement, index, words.data(), static_cast<int>(words.size_bytes()),
+                        SQLITE_TRANSIENT);
+    }
+  }
+
+  base::Status begin() {
+    TG_RETURN_IF_ERROR(execute("BEGIN"));
+    open_ = true;
+    return base::okStatus();
+  }
+  base::Status prepare(Statement& statement, const char* sql) {
+    sqlite3_stmt* made = nullptr;
+    if (sqlite3_prepare_v3(db_, sql, -1, SQLITE_PREPARE_PERSISTENT, &made, nullptr) != SQLITE_OK) {
+      return fail();
+    }
+    statement.reset(made);
+    return base::okStatus();
+  }
+  base::Error fail();
+  void close() {
+    statements = {};
+    sqlite3_close(db_);
+    db_ = nullptr;
+  }
+
+  sqlite3* db_;
+  std::string path_;
+  bool open_ = false;  // a transaction
+  uint64_t rows_ = 0;
+  std::optional<base::Error> failure_;
+};
+
+// The first failure stays. Where the disk is full, SQLite has undone the open transaction; what was
+// committed before is intact.
+base::Error RecordingWriter::Impl::fail() {
+  int code = sqlite3_errcode(db_) & 0xff;
+  std::string hint = code == SQLITE_FULL ? "Make room, or record to another disk with -o."
+                     : code == SQLITE_READONLY || code == SQLITE_IOERR
+                         ? "Is the disk still there and writable?"
+                         : "";
+  failure_ =
+      base::Error{base::ErrorKind::kUnreadable,
+                  fmt::format("{}: cannot write: {}; what was written before is intact", path_,
+                              code == SQLITE_FULL ? "the disk is full" : sqlite3_errmsg(db_)),
+                  std::nullopt, hint};
+  if (open_ && sqlite3_get_autocommit(db_) == 0) {
+    sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr);
+  }
+  open_ = false;
+  return *failure_;
+}
+
+base::Status RecordingWriter::Impl::execute(const char* sql) {
+  if (failure_) return *failure_;
+  if (sqlite3_exec(db_, sql, nullptr, nullptr, nullptr) != SQLITE_OK) return fail();
+  return base::okStatus();
+}
+
+base::Status RecordingWriter::Impl::prepareFile(const WriterOptions& options) {
+  // The schema goes into the file itself before the journal beside it is used: so the file can be
+  // told by its first 100 bytes from its first moment on.
+  TG_RETURN_IF_ERROR(execute("PRAGMA page_size = 16384"));
+  TG_RETURN_IF_ERROR(
+      execute(fmt::format("BEGIN; PRAGMA application_id = {}; PRAGMA user_version = {};",
+                          model::kRecordingApplication, model::kRecordingVersion)
+                  .c_str()));
+  open_ = true;
+  TG_RETURN_IF_ERROR(execute(std::string(kRecordingTables).c_str()));
+  TG_RETURN_IF_ERROR(execute(std::string(kRecordingViews).c_str()));
+  TG_RETURN_IF_ERROR(insert(
+      statements.meta, "INSERT OR REPLACE INTO meta VALUES (?, ?)", std::string_view("recorder"),
+      std::string_view(options.recorder.empty() ? "tidegauge" : options.recorder)));
+  TG_RETURN_IF_ERROR(commit());
+  TG_RETURN_IF_ERROR(execute("PRAGMA journal_mode = WAL"));
+  TG_RETURN_IF_ERROR(execute("PRAGMA synchronous = NORMAL"));
+  TG_RETURN_IF_ERROR(execute("PRAGMA cache_size = -16384"));
+  TG_RETURN_IF_ERROR(execute("PRAGMA journal_size_limit = 67108864"));
+  return execute("PRAGMA wal_autocheckpoint = 1000");
+}
+
+base::Status RecordingWriter::Impl::commit() {
+  if (failure_) return *failure_;
+  if (!open_) return base::okStatus();
+  TG_RETURN_IF_ERROR(execute("COMMIT"));
+  open_ = false;
+  rows_ = 0;
+  return base::okStatus();
+}
+
+base::Status RecordingWriter::Impl::finish() {
+  TG_RETURN_IF_ERROR(commit());
+  // While somebody reads, the journal stays beside the file, which is as good.
+  sqlite3_exec(db_, "PRAGMA wal_checkpoint(TRUNCATE)", nullptr, nullptr, nullptr);
+  statements = {};
+  sqlite3_exec(db_, "PRAGMA journal_mode = DELETE", nullptr, nullptr, nullptr);
+  close();
+  failure_ = base::Error{base::ErrorKind::kUsage, path_ + ": the recording has ended", {}, ""};
+  return base::okStatus();
+}
+
+uint64_t RecordingWriter::Impl::fileBytes() const {
+  uint64_t bytes = 0;
+  for (const char* suffix : {"", "-wal"}) {
+    struct stat file {};
+    if (::stat((path_ + suffix).c_str(), &file) == 0) bytes += static_cast<uint64_t>(file.st_size);
+  }
+  return bytes;
+}
+
+base::Result<RecordingWriter> RecordingWriter::create(const std::string& path,
+                                                      const WriterOptions& options) {
+  if (options.replace) {
+    for (const char* suffix : {"", "-wal", "-shm", "-journal"}) {
+      if (::unlink((path + suffix).c_str()) != 0 && errno != ENOENT) {
+        return systemError("cannot replace " + path + suffix, errno);
+      }
+    }
+  }
+  // A journal that another file of this name left behind would be taken for ours.
+  for (const char* suffix : {"-wal", "-shm", "-journal"}) {
+    if (::access((path + suffix).c_str(), F_OK) == 0) {
+      return base::Error{base::ErrorKind::kUsage, fmt::format("{}{} exists already", path, suffix),
+                         std::nullopt, "Give another name, or --force."};
+    }
+  }
+  int file = ::open(path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0644);
+  if (file < 0 && errno == EEXIST) {
+    return base::Error{base::ErrorKind::kUsage, path + " exists already", std::nullopt,
+                       "Give another name, or --force to replace it."};
+  }
+  if (file < 0) return systemError("cannot create " + path, errno);
+  ::close(file);
+  // A name that starts with "file:" or ":" is a file all the same.
+  std::string plain = path.starts_with('/') ? path : "./" + path;
+  sqlite3* db = nullptr;
+  int rc =
+      sqlite3_open_v2(plain.c_str(), &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
+  auto impl = std::make_unique<Impl>(db, path);
+  if (rc != SQLITE_OK) {
+    ::unlink(path.c_str());
+    return base::Error{base::ErrorKind::kUnreadable,
+                       fmt::format("{}: {}", path, sqlite3_errstr(rc)), std::nullopt, ""};
+  }
+  TG_RETURN_IF_ERROR(impl->prepareFile(options));
+  return RecordingWriter(std::move(impl));
+}
+
+RecordingWriter::RecordingWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+RecordingWriter::RecordingWriter(RecordingWriter&&) noexcept = default;
+RecordingWriter& RecordingWriter::operator=(RecordingWriter&&) noexcept = default;
+RecordingWriter::~RecordingWriter() = default;
+
+base::Status RecordingWriter::setMeta(std::string_view key, std::string_view value) {
+  return impl_->insert(impl_->statements.meta, "INSERT OR REPLACE INTO meta VALUES (?, ?)", key,
+                       value);
+}
+
+base::Result<uint32_t> RecordingWriter::addProcess(const ProcessRow& row) {
+  std::optional<std::string_view> command;
+  if (!row.command.empty()) command = row.command;
+  std::optional<uint64_t> cgroup;
+  if (row.cgroup != 0) cgroup = row.cgroup;
+  TG_RETURN_IF_ERROR(impl_->insert(
+      impl_->statements.process,
+      "INSERT INTO processes(process_id, pid, parent_pid, name, command, cgroup, began_ns) "
+      "VALUES (?, ?, ?, ?, ?, ?, ?)",
+      impl_->next.processes, row.pid, row.parent_pid, row.name, command, cgroup, row.began_ns));
+  return impl_->next.processes++;
+}
+
+base::Status RecordingWriter::endProcess(uint32_t process, int64_t time_ns, int32_t exit_status,
+                                         EndReason reason) {
+  std::optional<int32_t> status;
+  if (reason == EndReason::kExit) status = exit_status;
+  return impl_->insert(
+      impl_->statements.process_end,
+      "UPDATE processes SET ended_ns = ?, exit_status = ?, end_reason = ? WHERE process_id = ?",
+      time_ns, status, std::string_view(reason == EndReason::kExit ? "exit" : "exec"), process);
+}
+
+base::Result<uint16_t> RecordingWriter::addFunction(const FunctionRow& row) {
+  std::optional<std::string_view> verb, kind;
+  if (row.verb) verb = model::name(*row.verb);
+  if (row.kind) kind = model::name(*row.kind);
+  TG_RETURN_IF_ERROR(
+      impl_->insert(impl_->statements.function, "INSERT INTO functions VALUES (?, ?, ?, ?, ?)",
+                    impl_->next.functions, row.name, model::name(row.plane), verb, kind));
+  return static_cast<uint16_t>(impl_->next.functions++);
+}
+
+base::Result<uint32_t> RecordingWriter::addModule(std::string_view path,
+                                                  std::string_view build_id) {
+  std::optional<std::string_view> id;
+  if (!build_id.empty()) id = build_id;
+  TG_RETURN_IF_ERROR(impl_->insert(impl_->statements.module, "INSERT INTO modules VALUES (?, ?, ?)",
+                                   impl_->next.modules, path, id));
+  return impl_->next.modules++;
+}
+
+base::Result<uint32_t> RecordingWriter::addFrame(std::optional<uint32_t> module, uint64_t offset) {
+  TG_RETURN_IF_ERROR(
+      impl_->insert(impl_->statements.frame,
+                    "INSERT INTO frames(frame_id, module_id, \"offset\") VALUES (?, ?, ?)",
+                    impl_->next.frames, module, offset));
+  return impl_->next.frames++;
+}
+
+base::Status RecordingWriter::nameFrame(uint32_t frame, std::string_view function,
+                                        std::string_view file, uint32_t line) {
+  std::optional<std::string_view> source;
+  std::optional<uint32_t> at;
+  if (!file.empty()) source = file;
+  if (line != 0) at = line;
+  return impl_->insert(impl_->statements.frame_name,
+                       "UPDATE frames SET function = ?, file = ?, line = ? WHERE frame_id = ?",
+                       function, source, at, frame);
+}
+
+base::Result<uint32_t> RecordingWriter::addStack(std::span<const uint32_t> frames) {
+  TG_RETURN_IF_ERROR(impl_->insert(impl_->statements.stack, "INSERT INTO stacks VALUES (?, ?)",
+                                   impl_->next.stacks, static_cast<uint64_t>(frames.size())));
+  uint32_t place = 0;
+  for (uint32_t frame : frames) {
+    TG_RETURN_IF_ERROR(impl_->insert(impl_->statements.stack_frame,
+                                     "INSERT INTO stack_frames VALUES (?, ?, ?)",
+                                     impl_->next.stacks, place++, frame));
+  }
+  return impl_->next.stacks++;
+}
+
+base::Result<uint32_t> RecordingWriter::addKernel(uint32_t process, uint64_t handle,
+                                                  std::string_view name) {
+  std::optional<std::string_view> known;
+  if (!name.empty()) known = name;
+  TG_RETURN_IF_ERROR(impl_->insert(impl_->statements.kernel,
+                                   "INSERT INTO kernels VALUES (?, ?, ?, ?)", impl_->next.kernels,
+                                   process, handle, known));
+  return impl_->next.kernels++;
+}
+
+base::Status RecordingWriter::addCall(const model::MemoryCall& call) {
+  std::optional<int32_t> device;
+  std::optional<uint32_t> stack;
+  if (call.device >= 0) device = call.device;
+  if (call.stack != model::kNoStackOfCall) stack = call.stack;
+  return impl_->insert(
+      impl_->statements.call,
+      "INSERT INTO calls VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", call.start_ns,
+      call.end_ns, call.process, call.thread, static_cast<uint32_t>(call.function), call.address,
+      call.size_bytes, call.handle, call.stream, call.offset, device, call.code, stack,
+      static_cast<uint32_t>(call.inner), static_cast<uint32_t>(call.in_runtime));
+}
+
+base::Status RecordingWriter::addLaunches(const LaunchRow& row) {
+  return impl_->insert(impl_->statements.launches,
+                       "INSERT INTO launches VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                       row.begin_ns, row.end_ns, row.process, row.kernel,
+                       static_cast<uint32_t>(row.function), row.grid[0], row.grid[1], row.grid[2],
+                       row.block[0], row.block[1], row.block[2], row.count);
+}
+
+base::Status RecordingWriter::addLaunchEvent(const LaunchEventRow& row) {
+  const LaunchRow& launch = row.launch;
+  std::optional<int32_t> device;
+  std::optional<uint32_t> stack;
+  if (row.device >= 0) device = row.device;
+  if (row.stack != model::kNoStackOfCall) stack = row.stack;
+  return impl_->insert(
+      impl_->statements.launch_event,
+      "INSERT INTO launch_events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      launch.begin_ns, launch.process, row.thread, launch.kernel,
+      static_cast<uint32_t>(launch.function), launch.grid[0], launch.grid[1], launch.grid[2],
+      launch.block[0], launch.block[1], launch.block[2], row.shared_bytes, row.stream, device,
+      stack, row.arguments);
+}
+
+base::Status RecordingWriter::addCopies(const CopyRow& row) {
+  return impl_->insert(
+      impl_->statements.copies, "INSERT INTO copies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      row.begin_ns, row.end_ns, row.process, row.direction, static_cast<uint32_t>(row.function),
+      static_cast<uint32_t>(row.submitted), row.count, row.size_bytes, row.host_ns, row.failures);
+}
+
+base::Status RecordingWriter::addLoss(int64_t time_ns, std::string_view reason, uint64_t count) {
+  return impl_->insert(impl_->statements.loss, "INSERT INTO losses VALUES (?, ?, ?)", time_ns,
+                       reason, count);
+}
+
+base::Status RecordingWriter::addDevice(const DeviceRow& row) {
+  std::optional<uint64_t> total;
+  if (row.total_bytes != 0) total = row.total_bytes;
+  return impl_->insert(impl_->statements.device,
+                       "INSERT OR REPLACE INTO devices VALUES (?, ?, ?, ?)", row.device, row.name,
+                       row.uuid, total);
+}
+
+base::Status RecordingWriter::addDeviceMemory(const DeviceMemoryRow& row) {
+  return impl_->insert(impl_->statements.device_memory,
+                       "INSERT INTO device_memory VALUES (?, ?, ?, ?)", row.time_ns, row.device,
+                       row.pid, row.used_bytes);
+}
+
+base::Status RecordingWriter::commit() { return impl_->commit(); }
+uint64_t RecordingWriter::rowsInTransaction() const { return impl_->rows(); }
+uint64_t RecordingWriter::fileBytes() const { return impl_->fileBytes(); }
+base::Status RecordingWriter::finish() { return impl_->finish(); }
+
+}  // namespace tidegauge::store

@@ -1,0 +1,133 @@
+// RecordingWriter: writes a recording, an SQLite file that other tools can read while it grows.
+//
+//   TG_ASSIGN_OR_RETURN(RecordingWriter writer, RecordingWriter::create("run.tgr", {}));
+//   uint32_t process = writer.addProcess({.pid = 41, .name = "python"}).value();
+//   writer.addCall(call);      // goes into the open transaction
+//   writer.commit();           // every 100 ms: from here on it survives kill -9
+//   writer.finish();           // one file, nothing beside it
+//
+// Whatever was committed stays valid: after a kill, a full disk, a read-only remount. The first
+// failure is the last word: everything after it returns the same error and writes nothing.
+// Ids are given out in order from 0. Not thread-safe. Cost: about 1 µs per call (docs/performance.md).
+// Format: docs/formats/recording.md.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "model/memory_call.h"
+
+namespace tidegauge::store {
+
+struct WriterOptions {
+  bool replace = false;  // an existing file
+  std::string recorder;  // name and version of who writes, for people
+};
+
+// A program that ran: exec ends one row and begins another, and so does a pid that is used again.
+struct ProcessRow {
+  uint32_t pid = 0;
+  std::optional<uint32_t> parent_pid;
+  std::string_view name;
+  std::string_view command;  // empty: not known
+  uint64_t cgroup = 0;       // 0: not known
+  int64_t began_ns = 0;
+};
+enum class EndReason : uint8_t { kExit, kExec };
+
+struct FunctionRow {
+  std::string_view name;
+  model::Plane plane = model::Plane::kDriver;
+  std::optional<model::Verb> verb;  // none: a copy or a launch
+  std::optional<model::MemoryKind> kind;
+};
+
+struct LaunchRow {
+  int64_t begin_ns = 0, end_ns = 0;  // the time in which they were counted; of one: both the same
+  uint32_t process = 0;
+  uint32_t kernel = 0;
+  uint16_t function = 0;
+  std::array<uint32_t, 3> grid{}, block{};
+  uint64_t count = 0;
+};
+struct LaunchEventRow {
+  LaunchRow launch;  // its begin_ns is the time
+  uint32_t thread = 0;
+  uint32_t shared_bytes = 0;
+  uint64_t stream = 0;
+  int32_t device = model::kUnknownDevice;
+  uint32_t stack = model::kNoStackOfCall;
+  std::span<const uint64_t> arguments;
+};
+
+struct CopyRow {
+  int64_t begin_ns = 0, end_ns = 0;
+  uint32_t process = 0;
+  std::string_view direction;  // "host to device", …
+  uint16_t function = 0;
+  bool submitted = false;  // host_ns is not the time of the transfer
+  uint64_t count = 0, size_bytes = 0, host_ns = 0, failures = 0;
+};
+
+struct DeviceRow {
+  int32_t device = 0;
+  std::string_view name, uuid;
+  uint64_t total_bytes = 0;
+};
+struct DeviceMemoryRow {
+  int64_t time_ns = 0;
+  int32_t device = 0;
+  std::optional<uint32_t> pid;  // none: the whole device
+  uint64_t used_bytes = 0;
+};
+
+class RecordingWriter {
+ public:
+  static base::Result<RecordingWriter> create(const std::string& path,
+                                              const WriterOptions& options);
+  RecordingWriter(RecordingWriter&&) noexcept;
+  RecordingWriter& operator=(RecordingWriter&&) noexcept;
+  ~RecordingWriter();  // commits what is open, as well as it can
+
+  base::Status setMeta(std::string_view key, std::string_view value);
+  base::Result<uint32_t> addProcess(const ProcessRow& row);
+  base::Status endProcess(uint32_t process, int64_t time_ns, int32_t exit_status, EndReason reason);
+  base::Result<uint16_t> addFunction(const FunctionRow& row);
+  base::Result<uint32_t> addModule(std::string_view path, std::string_view build_id);
+  // A place in a module; its name may follow later.
+  base::Result<uint32_t> addFrame(std::optional<uint32_t> module, uint64_t offset);
+  base::Status nameFrame(uint32_t frame, std::string_view function, std::string_view file,
+                         uint32_t line);
+  // Frames innermost first.
+  base::Result<uint32_t> addStack(std::span<const uint32_t> frames);
+  base::Result<uint32_t> addKernel(uint32_t process, uint64_t handle, std::string_view name);
+
+  // plane, verb and kind are those of the function: they are not stored twice.
+  base::Status addCall(const model::MemoryCall& call);
+  base::Status addLaunches(const LaunchRow& row);
+  base::Status addLaunchEvent(const LaunchEventRow& row);
+  base::Status addCopies(const CopyRow& row);
+  base::Status addLoss(int64_t time_ns, std::string_view reason, uint64_t count);
+  base::Status addDevice(const DeviceRow& row);
+  base::Status addDeviceMemory(const DeviceMemoryRow& row);
+
+  base::Status commit();
+  uint64_t rowsInTransaction() const;
+  // Of the file and what is beside it, after the last commit.
+  uint64_t fileBytes() const;
+  // The end: commits, folds everything into one file. Readers that are at it keep the file beside it.
+  base::Status finish();
+
+ private:
+  class Impl;
+  explicit RecordingWriter(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tidegauge::store
