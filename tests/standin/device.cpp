@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -86,7 +87,10 @@ Model& model() {
 int plannedFailure(const char* function) {
   static const auto& plan = *failuresFromEnvironment();
   for (PlannedFailure* one : plan)
-    if (one->function == function && (++one->calls == one->at || one->at == 0)) return one->code;
+    if (one->function == function && (++one->calls == one->at || one->at == 0)) {
+      if (one->code < 0) raise(-one->code);
+      return one->code < 0 ? 0 : one->code;
+    }
   return 0;
 }
 

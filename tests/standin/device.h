@@ -102,7 +102,8 @@ void unreference(Physical* physical);
 Context*& current();              // of this thread
 std::vector<Context*>& pushed();  // below the current one
 
-// FAKE_GPU_FAIL=NAME@N=CODE;…: the N-th call of a function fails; N = *: all. 0: it does not.
+// FAKE_GPU_FAIL=NAME@N=CODE;…: the N-th call of a function fails; N = *: all; a code below 0 raises
+// that signal instead. What the call must return; 0: nothing is planned.
 int plannedFailure(const char* function);
 
 }  // namespace standin
