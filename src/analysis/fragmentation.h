@@ -16,27 +16,12 @@
 #include <vector>
 
 #include "analysis/allocator_rules.h"
+#include "analysis/free_sums.h"
 #include "analysis/layout_cursor.h"
 #include "analysis/layout_score.h"
 #include "analysis/totals.h"
 
 namespace tidegauge::analysis {
-
-struct FreeSums {
-  uint64_t bytes = 0;
-  uint64_t holes = 0;
-  uint64_t largest_bytes = 0;
-  uint64_t segment_largest_bytes = 0;  // Σ over segments of their largest hole
-  uint64_t pinned_bytes = 0;
-  uint64_t releasable_bytes = 0;
-  uint64_t pinned_segments = 0;
-  uint64_t stranded_bytes = 0;  // free bytes that cannot serve requests of request_bytes
-  bool operator==(const FreeSums&) const = default;
-
-  uint64_t scatteredBytes() const { return bytes - largest_bytes; }  // not in the largest hole
-  double external() const;           // 1 − largest / bytes; 0 … 1
-  double externalBySegment() const;  // the mean over segments, weighted by their free bytes
-};
 
 struct FragmentationSums {
   uint64_t reserved_bytes = 0;  // owned; = covered_bytes + free.bytes
@@ -77,24 +62,20 @@ class FragmentationGauge {
   FragmentationSample read(const LayoutCursor& cursor);
 
  private:
-  struct SegmentSums {
-    uint64_t free_bytes = 0;
-    uint64_t largest_bytes = 0;
-    uint64_t page_bytes = 0;  // free in whole pages; expandable segments only
-    bool live = false;
+  struct OfSegment {
+    SegmentHoles holes;
     bool seen = false;
   };
-  SegmentSums& sumsOf(model::SegmentId segment);
-  void addHole(const OwnedNow& range, uint64_t begin, uint64_t end, FragmentationSums& sums);
-  void closeSegments(FragmentationSums& sums);
+  SegmentHoles& holesOf(model::SegmentId segment);
+  void closeSegments(FreeSums& sums);
   LayoutScore addressScore(const LayoutCursor& cursor) const;
 
   const model::Trace& trace_;
   const model::Device& device_;
   FragmentationOptions options_;
   AllocatorRules rules_;
-  std::vector<bool> in_pool_;            // by segment of the device
-  std::vector<SegmentSums> by_segment_;  // of the device
+  std::vector<bool> in_pool_;          // by segment of the device
+  std::vector<OfSegment> by_segment_;  // of the device
   std::vector<uint32_t> seen_;
   std::vector<uint64_t> sizes_, gaps_;  // of the pool
 };

@@ -29,32 +29,13 @@ std::vector<Holes> distinct(std::vector<uint64_t> holes) {
 
 uint64_t strandedOf(const std::vector<Holes>& sizes, uint64_t request_bytes) {
   uint64_t stranded = 0;
-  for (const Holes& size : sizes) stranded += size.bytes % request_bytes * size.count;
+  for (const Holes& size : sizes) stranded += strandedBytes(size.bytes, request_bytes) * size.count;
   return stranded;
 }
 
 // The class of blocks of up to 512 bytes begins at 0.
 uint64_t classOf(uint64_t block_bytes) {
   return block_bytes < kLeastRequest ? 0 : std::bit_floor(block_bytes);
-}
-
-// What the cursor shows, without the scores: the blocks inside segments and the holes.
-template <class OnBlock, class OnHole>
-void walk(const LayoutCursor& cursor, OnBlock&& on_block, OnHole&& on_hole) {
-  std::span<const LiveBlock> blocks = cursor.blocks();
-  size_t next = 0;
-  for (const OwnedNow& range : cursor.owned()) {
-    while (next < blocks.size() && blocks[next].address < range.begin) ++next;
-    uint64_t at = range.begin;
-    for (; next < blocks.size() && blocks[next].address < range.end; ++next) {
-      const LiveBlock& block = blocks[next];
-      if (block.address > at) on_hole(block.address - at);
-      uint64_t room = range.end - block.address;
-      at = std::max(at, block.address + std::min(block.block_bytes, room));
-      on_block(block);
-    }
-    if (range.end > at) on_hole(range.end - at);
-  }
 }
 
 }  // namespace
@@ -100,9 +81,9 @@ FragmentationDetails fragmentationAt(const AnalysedTrace& analysed, const Device
 
   std::map<uint64_t, SizeClass> classes;
   std::vector<uint64_t> holes;
-  walk(
-      cursor,
-      [&](const LiveBlock& block) {
+  walkOwned(
+      cursor, [](const OwnedNow&) { return true; },
+      [&](const OwnedNow&, const LiveBlock& block, uint64_t) {
         SizeClass& row = classes[classOf(block.block_bytes)];
         uint64_t used = std::min(block.block_bytes, block.requested_bytes);
         row.blocks++;
@@ -110,7 +91,7 @@ FragmentationDetails fragmentationAt(const AnalysedTrace& analysed, const Device
         row.requested_bytes += used;
         row.waste_bytes += block.block_bytes - used;
       },
-      [&](uint64_t bytes) { holes.push_back(bytes); });
+      [&](const OwnedNow&, uint64_t begin, uint64_t end) { holes.push_back(end - begin); });
   for (auto& [from_bytes, row] : classes) {
     row.from_bytes = from_bytes;
     details.classes.push_back(row);

@@ -4,6 +4,7 @@
 #include <map>
 #include <tuple>
 
+#include "analysis/free_sums.h"
 #include "model/block_size.h"
 
 namespace tidegauge::analysis {
@@ -191,10 +192,11 @@ uint64_t driverBytes(const FreeBlocks& free, uint64_t request_bytes, model::Pool
 }
 
 uint64_t strandedBytes(const FreeBlocks& free, uint64_t request_bytes) {
-  if (request_bytes == 0) return 0;
   uint64_t stranded = 0;
   for (const FreeList& list : free.lists) {
-    for (const FreeBlock& block : list.blocks) stranded += block.size_bytes % request_bytes;
+    for (const FreeBlock& block : list.blocks) {
+      stranded += strandedBytes(block.size_bytes, request_bytes);
+    }
   }
   return stranded;
 }

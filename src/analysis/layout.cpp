@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "analysis/allocator_rules.h"
-
 namespace tidegauge::analysis {
 namespace {
 
@@ -84,51 +82,6 @@ std::vector<LayoutBlock> blocksAt(const model::Trace& trace, const model::Device
   }
   closeRangesBefore(UINT64_MAX);
   return blocks;
-}
-
-uint64_t pageBytes(const model::Trace& trace, model::SegmentId segment) {
-  return trace.segments.small_pool[segment.index()] ? AllocatorRules::kSmallSegmentBytes
-                                                    : largeSegmentBytes(trace.settings);
-}
-
-uint64_t wholePageBytes(uint64_t offset, uint64_t size_bytes, uint64_t page) {
-  uint64_t first = offset / page + (offset % page != 0);
-  uint64_t last = (offset + size_bytes) / page;
-  return last > first ? (last - first) * page : 0;
-}
-
-FreeParts freeParts(const model::Trace& trace, std::span<const LayoutBlock> blocks) {
-  FreeParts parts;
-  size_t begin = 0;
-  while (begin < blocks.size()) {
-    size_t end = begin;
-    model::SegmentId segment = blocks[begin].segment;
-    bool expandable =
-        segment.valid() && trace.segments.kind[segment.index()] == model::SegmentKind::kExpandable;
-    uint64_t free_bytes = 0;
-    uint64_t page_bytes = 0;
-    uint64_t base = expandable ? trace.segments.address[segment.index()] : 0;
-    uint64_t page = expandable ? pageBytes(trace, segment) : 0;
-    bool live = false;
-    while (end < blocks.size() && blocks[end].segment == segment) {
-      const LayoutBlock& block = blocks[end++];
-      if (block.state != model::BlockState::kInactive) {
-        live = true;
-        continue;
-      }
-      free_bytes += block.size_bytes;
-      parts.count++;
-      parts.largest_bytes = std::max(parts.largest_bytes, block.size_bytes);
-      if (expandable) page_bytes += wholePageBytes(block.address - base, block.size_bytes, page);
-    }
-    uint64_t releasable = !live ? free_bytes : expandable ? page_bytes : 0;
-    parts.bytes += free_bytes;
-    parts.releasable_bytes += releasable;
-    parts.pinned_bytes += free_bytes - releasable;
-    parts.pinned_segments += free_bytes > releasable;
-    begin = end;
-  }
-  return parts;
 }
 
 }  // namespace tidegauge::analysis

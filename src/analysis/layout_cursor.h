@@ -8,6 +8,7 @@
 // births) per move, no search. Memory: 32 bytes per live block, twice.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -67,5 +68,35 @@ class LayoutCursor {
   std::vector<Piece> pieces_;
   std::vector<OwnedNow> owned_;
 };
+
+// The inside of the owned ranges that `takes(range)` says yes to, by address:
+//
+//   on_block(range, block, covered)    what it covers that no block before it does: in files that
+//                                      contradict themselves blocks overlap
+//   on_hole(range, begin, end)         what no block covers
+//
+// Returns how many blocks lie in none of them.
+template <class Takes, class OnBlock, class OnHole>
+uint64_t walkOwned(const LayoutCursor& cursor, Takes&& takes, OnBlock&& on_block,
+                   OnHole&& on_hole) {
+  std::span<const LiveBlock> blocks = cursor.blocks();
+  size_t next = 0;
+  uint64_t outside = 0;
+  for (const OwnedNow& range : cursor.owned()) {
+    if (!takes(range)) continue;
+    for (; next < blocks.size() && blocks[next].address < range.begin; ++next) ++outside;
+    uint64_t at = range.begin;  // filled up to here
+    for (; next < blocks.size() && blocks[next].address < range.end; ++next) {
+      const LiveBlock& block = blocks[next];
+      if (block.address > at) on_hole(range, at, block.address);
+      uint64_t end = block.address + std::min(block.block_bytes, range.end - block.address);
+      uint64_t covered = end > at ? end - std::max(at, block.address) : 0;
+      at = std::max(at, end);
+      on_block(range, block, covered);
+    }
+    if (range.end > at) on_hole(range, at, range.end);
+  }
+  return outside + (blocks.size() - next);
+}
 
 }  // namespace tidegauge::analysis

@@ -68,7 +68,7 @@ std::vector<OomReport> oomsOf(const AnalysedTrace& analysed, const DeviceAnalysi
   for (size_t index : worst) {
     OomReport& report = reports[index];
     report.phases = phasesAt(device.phases, report.step);
-    report.free = freeParts(trace, blocksAt(trace, device.device, device.live, report.step));
+    report.free = freeSums(trace, blocksAt(trace, device.device, device.live, report.step));
   }
   return reports;
 }

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "analysis/analysed_trace.h"
-#include "analysis/layout.h"
+#include "analysis/free_sums.h"
 
 namespace tidegauge::analysis {
 
@@ -25,7 +25,7 @@ struct OomReport {
   std::optional<uint64_t> requested_bytes;  // rounded, as recorded
   std::optional<uint64_t> device_free_bytes;
   Totals totals;                  // at the event
-  std::optional<FreeParts> free;  // inside segments; absent if it was not looked at
+  std::optional<FreeSums> free;   // inside segments; absent if it was not looked at
   uint64_t given_back_bytes = 0;  // segment_free and segment_unmap from first_step on
   uint64_t given_back_segments = 0;
   uint64_t mapped_bytes = 0;     // pages mapped from first_step on, in vain

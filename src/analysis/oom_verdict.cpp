@@ -104,9 +104,8 @@ class Judge {
     if (oom_.first_step == 0 || oom_.first_step == oom_.step) return;
     v_.before_step = oom_.first_step - 1;
     v_.before = device_.totals.at(*v_.before_step);
-    FreeParts parts =
-        freeParts(trace_, blocksAt(trace_, device_.device, device_.live, *v_.before_step));
-    v_.free_before_bytes = parts.bytes;
+    v_.free_before_bytes =
+        freeSums(trace_, blocksAt(trace_, device_.device, device_.live, *v_.before_step)).bytes;
   }
 
   void findLastPhase() {
@@ -256,10 +255,14 @@ uint64_t OomVerdict::lackingBytes() const {
   return minusOrZero(*request_bytes, plus(free_bytes, *driver_bytes));
 }
 
-uint64_t largestCeiling(const std::vector<OomReport>& ooms) {
-  uint64_t largest = 0;
-  for (const OomReport& oom : ooms) largest = std::max(largest, oom.ceilingBytes().value_or(0));
-  return largest;
+VerdictOptions verdictOptions(const std::vector<OomReport>& ooms,
+                              std::optional<uint64_t> total_bytes) {
+  VerdictOptions options{.total_bytes = total_bytes};
+  for (const OomReport& oom : ooms) {
+    options.seen_ceiling_bytes =
+        std::max(options.seen_ceiling_bytes, oom.ceilingBytes().value_or(0));
+  }
+  return options;
 }
 
 OomVerdict verdictOf(const AnalysedTrace& analysed, const DeviceAnalysis& device,

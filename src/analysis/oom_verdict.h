@@ -125,8 +125,9 @@ struct VerdictOptions {
   // The largest ceiling of the device's other events: the device is at least that large.
   uint64_t seen_ceiling_bytes = 0;
 };
-// Over all out-of-memory events of a device; 0 if the file never says what the driver had.
-uint64_t largestCeiling(const std::vector<OomReport>& ooms);
+// For all out-of-memory events of a device, and its size where somebody told it.
+VerdictOptions verdictOptions(const std::vector<OomReport>& ooms,
+                              std::optional<uint64_t> total_bytes = {});
 
 OomVerdict verdictOf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                      const OomReport& oom, const VerdictOptions& options = {});

@@ -4,6 +4,8 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <tuple>
 
+#include "analysis/free_sums.h"
+
 namespace tidegauge::analysis {
 namespace {
 
@@ -60,42 +62,45 @@ void forEachUnit(const model::Trace& trace, const SegmentContents& contents, F&&
   moveTo(UINT64_MAX);
 }
 
+double perLiveByte(const StackPins& pins) {
+  return static_cast<double>(pins.pinsBytes()) /
+         static_cast<double>(std::max<uint64_t>(pins.block_bytes, 1));
+}
+
 class Ranking {
  public:
   explicit Ranking(const model::Trace& trace) : trace_(trace) {}
 
   void add(const SegmentContents& contents) {
     if (!contents.segment.valid()) return;
-    bool any_live = false;
-    for (size_t i = 0; i < contents.blocks.size(); ++i) {
-      any_live |= isLive(contents.blocks[i]);
-      if (!isLive(contents.blocks[i])) pinned_.free_bytes += contents.bytesOf(i);
-    }
-    if (!any_live) return;
-    uint64_t before = pinned_.pinned_bytes;
+    FreeSums sums = freeSums(trace_, contents.blocks);
+    pinned_.free_bytes += sums.bytes;
+    pinned_.releasable_bytes += sums.releasable_bytes;
+    pinned_.pinned_bytes += sums.pinned_bytes;
+    pinned_.segments += sums.pinned_segments;
+    if (sums.pinned_bytes == 0) return;
     uncounted_ = 0;
-    bool pages = isExpandable(trace_, contents.segment);
-    uint64_t whole = pages ? pageBytes(trace_, contents.segment) : UINT64_MAX;
+    uint64_t by_somebody = 0;
     forEachUnit(trace_, contents, [&](uint64_t free_bytes, const std::vector<size_t>& live) {
-      if (live.empty() && free_bytes == whole) return;  // can go back
-      pinned_.pinned_bytes += free_bytes;
-      if (live.empty()) {
-        pinned_.by_nobody_bytes += free_bytes;
-      } else if (free_bytes > 0) {
-        addUnit(contents, free_bytes, live);
-      }
+      if (live.empty() || free_bytes == 0) return;
+      by_somebody += free_bytes;
+      addUnit(contents, free_bytes, live);
     });
-    pinned_.segments += pinned_.pinned_bytes > before;
+    pinned_.by_nobody_bytes += sums.pinned_bytes - std::min(sums.pinned_bytes, by_somebody);
   }
 
   Pinned take() {
-    pinned_.releasable_bytes = pinned_.free_bytes - pinned_.pinned_bytes;
     for (Group& group : groups_) pinned_.stacks.push_back(group.pins);
-    std::sort(pinned_.stacks.begin(), pinned_.stacks.end(),
-              [](const StackPins& a, const StackPins& b) {
-                return std::tuple(b.pinsBytes(), b.alone_bytes, a.block_bytes, a.oldest_row) <
-                       std::tuple(a.pinsBytes(), a.alone_bytes, b.block_bytes, b.oldest_row);
-              });
+    auto most_pinned = [](const StackPins& a, const StackPins& b) {
+      return std::tuple(b.pinsBytes(), b.alone_bytes, a.block_bytes, a.oldest_row) <
+             std::tuple(a.pinsBytes(), a.alone_bytes, b.block_bytes, b.oldest_row);
+    };
+    std::sort(pinned_.stacks.begin(), pinned_.stacks.end(), most_pinned);
+    auto end_of_major =
+        std::find_if_not(pinned_.stacks.begin(), pinned_.stacks.end(),
+                         [&](const StackPins& pins) { return pinned_.isMajor(pins); });
+    std::stable_sort(pinned_.stacks.begin(), end_of_major,
+                     [](const auto& a, const auto& b) { return perLiveByte(a) > perLiveByte(b); });
     return std::move(pinned_);
   }
 
@@ -146,6 +151,7 @@ class Ranking {
       pins.smallest_bytes = bytes;
     }
     pins.largest_bytes = std::max(pins.largest_bytes, bytes);
+    if (isOlder(trace_.allocations.provenance[row])) pins.older_bytes += bytes;
     pins.blocks++;
     pins.block_bytes += bytes;
   }

@@ -47,7 +47,7 @@ DeviceSummary summarise(const AnalysedTrace& analysed, const DeviceAnalysis& dev
   }
   Step last = device.totals.steps() == 0 ? 0 : device.totals.steps() - 1;
   summary.final_free =
-      freeParts(analysed.trace, blocksAt(analysed.trace, device.device, device.live, last));
+      freeSums(analysed.trace, blocksAt(analysed.trace, device.device, device.live, last));
   summary.at_peak = byProvenance(analysed, device, summary.peak.active.step);
   summary.phases = phaseSummaries(device, kMostPhases);
   summary.phases_total =

@@ -29,7 +29,7 @@ struct DeviceSummary {
   std::vector<OomReport> ooms;
   std::optional<Holders> at_oom;  // at the worst out-of-memory event
   size_t worst_oom = 0;           // index in ooms: the one that was short by most
-  FreeParts final_free;
+  FreeSums final_free;
   ByProvenance at_peak;
   std::vector<PhaseSummary> phases;  // outer ones first, at most kMostPhases
   size_t phases_total = 0;

@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/format.h"
@@ -18,6 +19,15 @@ namespace tidegauge::base {
 std::optional<ByteUnit> sharedUnit(std::initializer_list<uint64_t> sizes);
 std::string inUnit(uint64_t size, std::optional<ByteUnit> unit);
 std::vector<std::string> inOneUnit(std::initializer_list<uint64_t> sizes);
+
+// In a table: "0" for nothing, not "0 B".
+std::string sizeOrZero(uint64_t bytes);
+
+// A size as people write it: "512MiB", "1.5g", "4096", capital or not. Units are binary, MB as MiB;
+// a fraction needs one. Nothing for all else, and for more than kMostSizeBytes: no memory is as
+// large, and up to there no digit is lost.
+inline constexpr uint64_t kMostSizeBytes = uint64_t{1} << 50;  // 1 PiB
+std::optional<uint64_t> parseSize(std::string_view text);
 
 std::string pieces(uint64_t count);  // "one piece", "27 pieces"
 std::string blocks(uint64_t count);  // "one block", "1,200 blocks"

@@ -98,6 +98,21 @@ std::string cutFront(std::string_view text, size_t columns) {
   return columns == 0 ? std::string() : "…" + std::string(text.substr(i));
 }
 
+std::string cutMiddle(std::string_view text, size_t columns) {
+  constexpr size_t kLeast = 6;  // below that two ends say nothing
+  if (columns < kLeast || displayWidth(text) <= columns) return cutTo(text, columns);
+  size_t end = (columns - 1) / 3;
+  constexpr std::string_view kMark = "…";
+  std::string head = cutTo(text, columns - end);
+  std::string tail = cutFront(text, end + 1).substr(kMark.size());
+  // Half a number would read as another one: "model.py:42…" of line 423.
+  constexpr std::string_view kDigits = "0123456789";
+  head.resize(head.size() - kMark.size());
+  head.resize(head.find_last_not_of(kDigits) + 1);
+  tail.erase(0, tail.find_first_not_of(kDigits));
+  return head.append(kMark) + tail;
+}
+
 std::string padLeft(std::string_view text, size_t columns) {
   size_t width = displayWidth(text);
   return std::string(width < columns ? columns - width : 0, ' ') + std::string(text);
@@ -118,7 +133,7 @@ std::string wrapped(std::string_view text, size_t columns, size_t indent, size_t
   while (i < text.size()) {
     size_t end = text.find(' ', i);
     if (end == std::string_view::npos) end = text.size();
-    std::string word = cutTo(text.substr(i, end - i), room);
+    std::string word = cutMiddle(text.substr(i, end - i), room);
     i = end + 1;
     if (word.empty()) continue;
     if (!empty && displayWidth(line) + 1 + displayWidth(word) > columns) {

@@ -13,6 +13,8 @@ size_t displayWidth(std::string_view text);
 std::string cutTo(std::string_view text, size_t columns);
 // The same with its end: "…d e f".
 std::string cutFront(std::string_view text, size_t columns);
+// The same with both ends, a third of it the last. No number is cut: it is left out. "a b…f"
+std::string cutMiddle(std::string_view text, size_t columns);
 std::string padLeft(std::string_view text, size_t columns);
 std::string padRight(std::string_view text, size_t columns);
 // Lines of at most `columns`, each beginning with `indent` spaces, all but the first with `hanging`

@@ -1,6 +1,7 @@
 #include "cli/diff_command.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
@@ -8,6 +9,7 @@
 #include "analysis/diff.h"
 #include "analysis/diff_ranks.h"
 #include "analysis/summary.h"
+#include "base/format.h"
 #include "base/text_layout.h"
 #include "cli/category_options.h"
 #include "cli/open_trace.h"
@@ -26,6 +28,16 @@ namespace {
 
 using analysis::AnalysedTrace;
 using analysis::DiffSide;
+
+constexpr char kWords[] =
+    "Words:\n"
+    "  active        in live blocks; reserved: what the allocator took from the driver\n"
+    "  new, gone     of a stack that holds bytes in B only, in A only\n"
+    "  unlike by     of ranks: how far each stack is from the median of all, added up\n"
+    "  stands out    a rank much farther from the median than the others are\n"
+    "  a ‹ b         memory of line a; b tells it from other stacks of that line, mostly its "
+    "caller\n"
+    "Width: the terminal's; elsewhere COLUMNS (40 to 400), else 100. Sentences end at 100.";
 
 struct DiffOptions {
   std::vector<std::string> files;
@@ -61,11 +73,6 @@ std::vector<std::string> namesOf(const Traces& traces) {
   std::vector<std::string> paths;
   for (const auto& trace : traces) paths.push_back(trace->trace.source.name);
   return exporting::distinctNames(paths);
-}
-
-size_t pageColumns() {
-  size_t columns = terminalColumns();
-  return columns == 0 ? 100 : std::clamp<size_t>(columns, 20, 100);
 }
 
 std::string dumped(const nlohmann::json& value) {
@@ -133,13 +140,8 @@ void writeRanks(const std::vector<DiffSide>& sides, const analysis::RankTable& t
 
 // ---- two places ---------------------------------------------------------------------------------
 
-int comparePair(const DiffOptions& options, const Traces& traces) {
-  std::vector<exporting::DiffLimit> limits;
-  for (const std::string& text : options.fail_on) {
-    auto limit = exporting::parseDiffLimit(text);
-    if (!limit.ok()) return reportError(limit.error());
-    limits.push_back(std::move(limit).value());
-  }
+int comparePair(const DiffOptions& options, const std::vector<exporting::DiffLimit>& limits,
+                const Traces& traces) {
   std::vector<std::string> names = namesOf(traces);
   const AnalysedTrace& trace_a = *traces.front();
   const AnalysedTrace& trace_b = *traces.back();
@@ -227,22 +229,43 @@ int compareRanks(const DiffOptions& options, const Traces& traces) {
   return out.finish(0);
 }
 
+// What the files that could not be read, each named before, mean for the comparison.
+void sayMissing(const DiffOptions& options, const Opened& opened, bool enough) {
+  std::vector<std::string> failed;
+  for (const FailedRead& one : opened.failed) failed.push_back(shownPath(one.path));
+  std::string missing =
+      fmt::format("{} of {} could not be read: {}", failed.size(),
+                  base::counted(options.files.size(), "file"), fmt::join(failed, ", "));
+  complain(base::printable(enough ? fmt::format("tidegauge: {}. The others are compared.", missing)
+                                  : fmt::format("tidegauge: nothing was compared, {}.", missing)));
+}
+
 int run(const DiffOptions& options) {
   auto rules = readRules(options.categories);
   if (!rules.ok()) return reportError(rules.error());
   bool two_places =
       !options.at_a.empty() || !options.at_b.empty() || options.device_a || options.device_b;
   if (options.json && options.csv) return usageError("--json and --csv exclude each other");
+  std::vector<exporting::DiffLimit> limits;
+  for (const std::string& text : options.fail_on) {
+    auto limit = exporting::parseDiffLimit(text);
+    if (!limit.ok()) return reportError(limit.error());
+    limits.push_back(std::move(limit).value());
+  }
   Opened opened = openTraces(options.files, rules.value());
-  bool ranks = options.devices || opened.traces.size() > 2;
+  bool ranks = options.devices || options.files.size() > 2 || opened.traces.size() > 2;
   // Of ranks, those that can be read are compared; of two files, both are needed.
-  if (opened.exit_code != 0 && (!ranks || opened.traces.size() < 2)) return opened.exit_code;
+  if (opened.exit_code != 0) {
+    bool enough = ranks && opened.traces.size() >= (options.devices ? 1U : 2U);
+    sayMissing(options, opened, enough);
+    if (!enough) return opened.exit_code;
+  }
   if (opened.traces.size() == 1 && !options.devices && !two_places) {
     return usageError("a second file is missing",
                       "One file can be compared at two places with --at-a and --at-b, or device "
                       "by device with --devices");
   }
-  if (!ranks) return comparePair(options, opened.traces);
+  if (!ranks) return comparePair(options, limits, opened.traces);
   const char* instead =
       options.devices ? "--devices compares" : "three and more files are compared";
   if (two_places || options.by != "stack" || !options.fail_on.empty()) {
@@ -286,7 +309,7 @@ void addDiffCommand(CLI::App& app, int& exit_code) {
   command->add_flag("--devices", options->devices, "Every device is a rank of its own");
   command->add_flag("--json", options->json, "Exact numbers as JSON, all rows");
   command->add_flag("--csv", options->csv, "All rows as CSV");
-  command->add_option("--top", options->top, "Rows shown")
+  command->add_option("--top", options->top, "Rows shown, 1 to 100,000")
       ->check(wholeNumber(1, 100'000))
       ->type_name("N")
       ->capture_default_str();
@@ -297,6 +320,7 @@ void addDiffCommand(CLI::App& app, int& exit_code) {
           "stack (the one that grew most), change; % of A")
       ->type_name("LIMIT");
   addCategoriesOption(*command, options->categories);
+  command->footer(kWords);
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "assets/assets.h"
-#include "base/ascii.h"
 #include "base/format.h"
+#include "base/sizes.h"
 #include "base/text_layout.h"
 #include "cli/category_options.h"
 #include "cli/new_file.h"
@@ -18,7 +18,6 @@
 #include "cli/usage.h"
 #include "export/one_file_page.h"
 #include "server/application.h"
-#include "view/search_words.h"
 
 namespace tidegauge::cli {
 namespace {
@@ -51,19 +50,6 @@ std::string today() {
   std::tm utc{};
   gmtime_r(&now, &utc);
   return fmt::format("{:04}-{:02}-{:02}", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday);
-}
-
-CLI::Validator sizeInBytes() {
-  return CLI::Validator(
-      [](std::string& text) {
-        std::optional<uint64_t> bytes = view::bytesOf(base::lowerAscii(text));
-        bool usable = bytes && *bytes >= kLeastBytes && *bytes <= kMostBytes;
-        return usable
-                   ? std::string()
-                   : fmt::format("must be a size from 100,000 bytes to 1 GB, as in 3MiB, not “{}”",
-                                 text);
-      },
-      "");
 }
 
 // Asks the page's questions as the page would, but without a socket.
@@ -145,13 +131,12 @@ int run(const ExportOptions& options) {
 
   server::Application application(server::openSession(std::move(opened.traces)),
                                   server::Gate("export", 1));
-  auto page =
-      exporting::oneFilePage({.analysed = analysed,
-                              .devices = std::move(choice).value().devices,
-                              .ask = askerOf(application),
-                              .shell = assets::oneFilePage(),
-                              .written = today(),
-                              .most_bytes = *view::bytesOf(base::lowerAscii(options.most_bytes))});
+  auto page = exporting::oneFilePage({.analysed = analysed,
+                                      .devices = std::move(choice).value().devices,
+                                      .ask = askerOf(application),
+                                      .shell = assets::oneFilePage(),
+                                      .written = today(),
+                                      .most_bytes = *base::parseSize(options.most_bytes)});
   if (!page.ok()) return reportError(page.error());
   if (int exit_code = file.write(page.value().html); exit_code != 0) return exit_code;
   if (file.isStandardOutput()) return opened.exit_code;
@@ -182,7 +167,7 @@ void addExportCommand(CLI::App& app, int& exit_code) {
   command
       ->add_option("--max-size", options->most_bytes,
                    "Largest file, in bytes or as 3MiB: decides how far one can zoom")
-      ->check(sizeInBytes())
+      ->check(size(kLeastBytes, kMostBytes, "100,000 bytes to 1 GB, as in 3MiB"))
       ->type_name("SIZE")
       ->capture_default_str();
   command->add_flag("--force", options->force, "Write over OUT if it exists");

@@ -10,11 +10,13 @@
 #include "analysis/summary.h"
 #include "base/ascii.h"
 #include "base/format.h"
+#include "base/sizes.h"
 #include "base/text_layout.h"
 #include "cli/frag_watch.h"
 #include "cli/new_file.h"
 #include "cli/open_trace.h"
 #include "cli/output.h"
+#include "cli/picture_file.h"
 #include "cli/selection_options.h"
 #include "cli/terminal.h"
 #include "cli/usage.h"
@@ -23,16 +25,30 @@
 #include "export/frag_plot.h"
 #include "export/frag_report.h"
 #include "export/story_json.h"
-#include "view/search_words.h"
 
 namespace tidegauge::cli {
 namespace {
+
+constexpr char kWords[] =
+    "Words:\n"
+    "  reserved    what the allocator took from the driver, in segments\n"
+    "  active      of it, in live blocks; free: the rest, also called holes\n"
+    "  pinned      free, but a live block in the same segment keeps it from the driver; "
+    "releasable: "
+    "free in whole segments or pages\n"
+    "  stranded    free, in pieces that are no use to a large request of this recording\n"
+    "  scattered   free, outside the largest piece; external: its share of what is free\n"
+    "  waste       inside live blocks, but not asked for\n"
+    "  score       of the layout, to 100, high where free memory is cut up: from 40 light, 60 "
+    "moderate, 80 severe\n"
+    "Width: the terminal's; elsewhere COLUMNS (40 to 400), else 100. Sentences end at 100.";
 
 struct FragCommandOptions {
   std::string file;
   exporting::Selection selection;
   exporting::FragOptions frag;
   std::string arena = "reserved";
+  std::string capacity;
   std::string request;
   std::vector<std::string> fail_on;
   std::vector<exporting::FragLimit> limits;
@@ -45,18 +61,6 @@ struct FragCommandOptions {
   bool watch = false;
   WatchOptions watching;
 };
-
-CLI::Validator requestSize() {
-  return CLI::Validator(
-      [](std::string& text) {
-        std::optional<uint64_t> bytes = view::bytesOf(base::lowerAscii(text));
-        return bytes && *bytes > 0
-                   ? std::string()
-                   : fmt::format("must be a size of at least one byte, as in 512MiB, not “{}”",
-                                 text);
-      },
-      "");
-}
 
 struct Part {
   const analysis::AnalysedTrace* trace;
@@ -91,14 +95,14 @@ int writeText(const std::vector<Part>& parts, size_t rows, int exit_code) {
   std::vector<std::string> paths;
   for (const Part& part : parts) paths.push_back(part.trace->trace.source.name);
   std::vector<std::string> names = exporting::distinctNames(paths);
-  exporting::FragTextOptions text{.colour = usesColours(), .rows = rows};
-  if (size_t columns = terminalColumns()) text.columns = std::clamp<size_t>(columns, 20, 100);
+  exporting::FragTextOptions text{.columns = pageColumns(), .colour = usesColours(), .rows = rows};
   Output out;
   for (size_t i = 0; i < parts.size(); ++i) {
     out.print("{}{}\n", i == 0 ? "" : "\n", base::printable(names[i]));
     if (parts[i].reports.empty()) out.write("\nThis file has no device.\n");
     for (const exporting::FragReport& report : parts[i].reports) {
       out.write("\n" + exporting::fragText(*parts[i].trace, report, text));
+      text.words = false;  // once is enough
     }
   }
   return out.finish(exit_code);
@@ -158,12 +162,7 @@ int writePlot(const FragCommandOptions& options, const std::vector<Part>& parts)
           : exporting::svgCanvas(exporting::kPlotWidth, exporting::kPlotHeight, title);
   exporting::drawFrag(*canvas, *of->trace, *first,
                       {.name = name, .plain_address = options.plain_address});
-  std::string picture = canvas->finish();
-  if (picture.empty()) {
-    complain("tidegauge: cairo could not draw the picture: nothing was written. Write an .svg");
-    return 4;
-  }
-  return NewFile(options.plot, options.force).write(picture);
+  return writePicture(*canvas, NewFile(options.plot, options.force, "--plot"));
 }
 
 int checkPlot(const FragCommandOptions& options) {
@@ -176,7 +175,7 @@ int checkPlot(const FragCommandOptions& options) {
     complain("tidegauge: this build writes no PNG: it was made without cairo. Write an .svg");
     return 4;
   }
-  return NewFile(options.plot, options.force).refuse(options.file);
+  return NewFile(options.plot, options.force, "--plot").refuse(options.file);
 }
 
 // Exit code 1 if one of the limits is broken, each named on standard error.
@@ -231,7 +230,10 @@ int run(FragCommandOptions& options) {
   options.frag.arena =
       options.arena == "address" ? exporting::Arena::kAddress : exporting::Arena::kReserved;
   if (!options.request.empty()) {
-    options.frag.request_bytes = view::bytesOf(base::lowerAscii(options.request));
+    options.frag.request_bytes = base::parseSize(options.request);
+  }
+  if (!options.capacity.empty()) {
+    options.frag.capacity_bytes = base::parseSize(options.capacity);
   }
   for (const std::string& text : options.fail_on) {
     auto limit = exporting::parseLimit(text);
@@ -264,12 +266,20 @@ void addFragCommand(CLI::App& app, int& exit_code) {
       ->add_option("--plot", options->plot,
                    "Write a picture, .svg or .png: where blocks lay, score, forecast")
       ->type_name("OUT");
-  command->add_flag("--force", options->force, "Write over the picture if it exists");
+  command->add_flag("--force", options->force,
+                    "Write over the picture of --plot if it exists; never over FILE");
   command->add_flag("--plain-address", options->plain_address,
                     "In the picture, the whole span of addresses instead of owned ranges");
   command
-      ->add_option("--request", options->request, "Would a request of this size fit? As in 512MiB")
-      ->check(requestSize())
+      ->add_option(
+          "--request", options->request,
+          "Would a request of this size fit? From 1 byte to 1 PiB, as in 512MiB; units are binary")
+      ->check(size(1, base::kMostSizeBytes, "1 byte to 1 PiB, as in 512MiB"))
+      ->type_name("SIZE");
+  command
+      ->add_option("--capacity", options->capacity,
+                   "Memory of the device, as in 80GiB: when reserved bytes would reach it")
+      ->check(size(1, base::kMostSizeBytes, "1 byte to 1 PiB, as in 80GiB"))
       ->type_name("SIZE");
   command
       ->add_option("--fail-on", options->fail_on,
@@ -282,40 +292,53 @@ void addFragCommand(CLI::App& app, int& exit_code) {
       ->check(oneOf({"reserved", "address"}))
       ->type_name("ARENA")
       ->capture_default_str();
-  command->add_option("--samples", options->frag.samples, "Points in time")
+  command
+      ->add_option("--samples", options->frag.samples,
+                   fmt::format("Points in time, 1 to {}", base::withCommas(analysis::kMostSamples)))
       ->check(wholeNumber(1, analysis::kMostSamples))
       ->type_name("N")
       ->capture_default_str();
-  command->add_option("--rows", options->rows, "Rows of the table")
+  command
+      ->add_option(
+          "--rows", options->rows,
+          fmt::format("Rows of the table, 2 to {}", base::withCommas(analysis::kMostSamples)))
       ->check(wholeNumber(2, analysis::kMostSamples))
       ->type_name("N")
       ->capture_default_str();
-  command->add_option("--page", options->frag.layout.page_bytes, "Page of the score, in bytes")
+  command
+      ->add_option("--page", options->frag.layout.page_bytes,
+                   "Page of the score, in bytes, 1 to 1 TiB")
       ->check(wholeNumber(1, uint64_t{1} << 40))
       ->type_name("BYTES")
       ->capture_default_str();
-  command->add_option("--alpha", options->frag.layout.alpha, "Power of the unusable index")
+  command
+      ->add_option("--alpha", options->frag.layout.alpha,
+                   "Power of the score's unusable index, 0 to 100")
       ->check(number(0, 100))
       ->type_name("A")
       ->capture_default_str();
   command
       ->add_option("--small", options->frag.layout.small_bytes,
-                   "Blocks below this many bytes are small, for the score")
-      ->check(wholeNumber(1, UINT64_MAX))
+                   "Blocks below this many bytes are small, for the score; 1 byte to 1 PiB")
+      ->check(wholeNumber(1, base::kMostSizeBytes))
       ->type_name("BYTES")
       ->capture_default_str();
   command->add_flag("--watch", options->watch,
                     "A line each time the file is written again; Ctrl-C ends it");
-  command->add_option("--count", options->watching.count, "With --watch: end after so many lines")
-      ->check(wholeNumber(0, UINT64_MAX))
+  command
+      ->add_option(
+          "--count", options->watching.count,
+          "With --watch: end after so many readings, 1 to 1,000,000,000; else only Ctrl-C does")
+      ->check(wholeNumber(1, 1'000'000'000))
       ->type_name("N");
   command
       ->add_option("--interval", options->watching.interval_s,
-                   "With --watch: seconds between looks at the file")
+                   "With --watch: seconds between looks at the file, 0.05 to 3600")
       ->check(number(0.05, 3600))
       ->type_name("S")
       ->capture_default_str();
   addSelectionOptions(*command, options->selection);
+  command->footer(kWords);
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

@@ -9,6 +9,7 @@
 #include "cli/frag_command.h"
 #include "cli/output.h"
 #include "cli/query_command.h"
+#include "cli/record_command.h"
 #include "cli/report_command.h"
 #include "cli/usage.h"
 #include "cli/view_command.h"
@@ -17,7 +18,7 @@ int main(int argc, char** argv) {
   using namespace tidegauge::cli;
   guardStandardStreams();
   guardAgainstShrinkingFiles();
-  CLI::App app{"Tidegauge shows and explains where GPU memory went.", "tidegauge"};
+  CLI::App app{"Tidegauge records, shows and explains where GPU memory went.", "tidegauge"};
   app.set_version_flag("--version", "tidegauge " TIDEGAUGE_VERSION);
   app.require_subcommand(1);
   int exit_code = 0;
@@ -26,6 +27,7 @@ int main(int argc, char** argv) {
   addQueryCommand(app, exit_code);
   addFragCommand(app, exit_code);
   addDiffCommand(app, exit_code);
+  addRecordCommand(app, exit_code);
   addCategoriesCommand(app, exit_code);
   addExportCommand(app, exit_code);
   try {

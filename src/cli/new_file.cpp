@@ -66,16 +66,19 @@ int noPlaceBeside(const fs::path& path) {
 }  // namespace
 
 int NewFile::existsAlready() const {
-  return usageError(fmt::format("{} exists already", path_), "--force writes over it");
+  return usageError(fmt::format("{} exists already", path_),
+                    fmt::format("Name another file after {}; --force writes over it", option_));
 }
 
 int NewFile::refuse(const std::string& input) const {
   if (isStandardOutput() || isSpecial(path_)) return 0;
   std::error_code ignored;
   fs::file_status status = fs::symlink_status(path_, ignored);
-  if (fs::is_directory(status)) return usageError(path_ + " is a folder", "Name a file");
+  if (fs::is_directory(status))
+    return usageError(path_ + " is a folder", fmt::format("Name a file after {}", option_));
   if (fs::equivalent(path_, input == "-" ? "/dev/stdin" : input, ignored)) {
-    return usageError(path_ + " is the file that is read", "Name another with -o");
+    return usageError(path_ + " is the file that is read",
+                      fmt::format("Name another file after {}", option_));
   }
   if (fs::exists(status) && !overwrite_) return existsAlready();
   int error = noPlaceBeside(behindLinks(path_));

@@ -1,6 +1,6 @@
 // A file that appears whole or not at all: written beside its place, then moved there.
 //
-//   NewFile file("out.html", false);
+//   NewFile file("out.html", false, "-o");
 //   if (int code = file.refuse("in"); code != 0) return code;   it is there already: exit code 2
 //   return file.write(text);                                    0, or kNotWritten with a line why
 //
@@ -14,7 +14,9 @@ namespace tidegauge::cli {
 
 class NewFile {
  public:
-  NewFile(std::string path, bool overwrite) : path_(std::move(path)), overwrite_(overwrite) {}
+  // `option` is what named it, for hints.
+  NewFile(std::string path, bool overwrite, std::string option = "-o")
+      : path_(std::move(path)), overwrite_(overwrite), option_(std::move(option)) {}
 
   // Asked before the work begins: 2 if there is such a file, or if it is `input`, which it would
   // destroy; kNotWritten if its folder takes none. Another program may still be faster than write().
@@ -29,6 +31,7 @@ class NewFile {
 
   std::string path_;
   bool overwrite_;
+  std::string option_;
 };
 
 }  // namespace tidegauge::cli

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/ascii.h"
+#include "base/sizes.h"
 #include "cli/open_trace.h"
 #include "cli/output.h"
 #include "cli/selection_options.h"
@@ -13,10 +13,19 @@
 #include "export/file_names.h"
 #include "export/report_json.h"
 #include "export/report_text.h"
-#include "view/search_words.h"
 
 namespace tidegauge::cli {
 namespace {
+
+constexpr char kWords[] =
+    "Words:\n"
+    "  requested  what the program asked for; allocated: that, rounded up to whole blocks\n"
+    "  active     allocated, or freed but still in use by another stream; also called live\n"
+    "  reserved   what the allocator took from the driver, in segments\n"
+    "  pinned     free inside a segment that cannot go back to the driver: a live block is in it\n"
+    "  churn      allocations that were freed soon after\n"
+    "  a ‹ b      memory of line a; b tells it from other stacks of that line, mostly its caller\n"
+    "Width: the terminal's; elsewhere COLUMNS (40 to 400), else 100. Sentences end at 100.";
 
 struct ReportOptions {
   std::vector<std::string> files;
@@ -25,22 +34,10 @@ struct ReportOptions {
   bool no_sql = false;
   std::string capacity{};
   std::optional<uint64_t> capacityBytes() const {
-    return capacity.empty() ? std::nullopt : view::bytesOf(base::lowerAscii(capacity));
+    return capacity.empty() ? std::nullopt : base::parseSize(capacity);
   }
   size_t top = 12;
 };
-
-CLI::Validator memorySize() {
-  CLI::Validator check;
-  check.operation([](const std::string& text) {
-    std::optional<uint64_t> bytes = view::bytesOf(base::lowerAscii(text));
-    return bytes && *bytes > 0
-               ? std::string()
-               : fmt::format("must be a size of at least one byte, as in 80GiB, not “{}”", text);
-  });
-  check.description("");
-  return check;
-}
 
 struct Part {
   const analysis::AnalysedTrace* trace;
@@ -64,7 +61,7 @@ int writeText(const std::vector<Part>& parts, const ReportOptions& options, int 
   std::vector<std::string> names = exporting::distinctNames(paths);
   exporting::TextOptions text;
   text.colour = usesColours();
-  if (size_t columns = terminalColumns()) text.columns = std::clamp<size_t>(columns, 20, 100);
+  text.columns = pageColumns();
   text.holders = options.top;
   text.evidence = !options.no_sql;
   text.capacity_bytes = options.capacityBytes();
@@ -102,6 +99,12 @@ int run(const ReportOptions& options) {
 
 }  // namespace
 
+int reportFile(const std::string& path) {
+  ReportOptions options;
+  options.files = {path};
+  return run(options);
+}
+
 void addReportCommand(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<ReportOptions>();
   CLI::App* command =
@@ -111,14 +114,17 @@ void addReportCommand(CLI::App& app, int& exit_code) {
       ->type_name("");
   command->add_flag("--json", options->json, "Exact numbers as JSON");
   command->add_flag("--no-sql", options->no_sql, "Leave out where to see each number");
-  command->add_option("--capacity", options->capacity, "Memory of the device, 80GiB")
-      ->check(memorySize())
+  command
+      ->add_option("--capacity", options->capacity,
+                   "Memory of the device, 1 byte to 1 PiB, as in 80GiB; units are binary")
+      ->check(size(1, base::kMostSizeBytes, "1 byte to 1 PiB, as in 80GiB"))
       ->type_name("BYTES");
-  command->add_option("--top", options->top, "Rows per table")
+  command->add_option("--top", options->top, "Rows per table, 1 to 100,000")
       ->check(wholeNumber(1, 100'000))
       ->type_name("N")
       ->capture_default_str();
   addSelectionOptions(*command, options->selection);
+  command->footer(kWords);
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

@@ -2,8 +2,12 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <string>
 
 namespace tidegauge::cli {
+
+// As `tidegauge report FILE`. The exit code.
+int reportFile(const std::string& path);
 
 void addReportCommand(CLI::App& app, int& exit_code);
 

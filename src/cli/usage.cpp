@@ -10,8 +10,10 @@
 #include <optional>
 
 #include "base/format.h"
+#include "base/sizes.h"
 #include "base/text_layout.h"
 #include "cli/output.h"
+#include "cli/terminal.h"
 
 namespace tidegauge::cli {
 namespace {
@@ -79,6 +81,51 @@ std::optional<std::string> fileWithDash(int argc, char** argv) {
   return std::nullopt;
 }
 
+// --help, no wider than the page.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  explicit HelpFormatter(size_t columns) : columns_(columns) {}
+
+  std::string make_option(const CLI::Option* option, bool is_positional) const override {
+    std::string name = "  " + make_option_name(option, is_positional) + make_option_opts(option);
+    size_t indent = std::min<size_t>(28, columns_ / 3);
+    std::string what = base::wrapped(make_option_desc(option), columns_, indent);
+    if (base::displayWidth(name) + 2 > indent) return name + '\n' + what;
+    return name + what.substr(name.size());
+  }
+  std::string make_description(const CLI::App* app) const override {
+    return paragraphs(app->get_description());
+  }
+  std::string make_footer(const CLI::App* app) const override {
+    return paragraphs(app->get_footer());
+  }
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    return paragraphs(CLI::Formatter::make_usage(app, std::move(name)));
+  }
+
+ private:
+  std::string paragraphs(const std::string& text) const {
+    std::string out;
+    for (size_t begin = 0; begin < text.size();) {
+      size_t end = std::min(text.find('\n', begin), text.size());
+      out += paragraph(text.substr(begin, end - begin));
+      begin = end + 1;
+    }
+    return out;
+  }
+  // What follows a word and two spaces stays below itself: "  word   what it means".
+  std::string paragraph(const std::string& line) const {
+    size_t word = line.find_first_not_of(' ');
+    if (word == std::string::npos) return "\n";
+    size_t gap = line.find("  ", word);
+    if (word == 0 || gap == std::string::npos) return base::wrapped(line, columns_, word, 2);
+    size_t what = line.find_first_not_of(' ', gap);
+    return line.substr(0, what) + base::wrapped(line.substr(what), columns_, what).substr(what);
+  }
+
+  size_t columns_;
+};
+
 const CLI::App& chosen(const CLI::App& app) {
   auto commands = app.get_subcommands();
   return commands.empty() ? app : *commands.front();
@@ -113,6 +160,13 @@ CLI::Validator number(double least, double most) {
                    });
 }
 
+CLI::Validator size(uint64_t least, uint64_t most, const std::string& range) {
+  return validator(fmt::format("a size from {}", range), [least, most](const std::string& text) {
+    std::optional<uint64_t> bytes = base::parseSize(text);
+    return bytes && *bytes >= least && *bytes <= most;
+  });
+}
+
 CLI::Validator oneOf(std::vector<std::string> names) {
   std::string choice = fmt::format("one of {}", fmt::join(names, ", "));
   return validator(choice, [names = std::move(names)](const std::string& text) {
@@ -136,6 +190,9 @@ int runCommandLine(CLI::App& app, int argc, char** argv, const int& exit_code) {
                       fmt::format("The commands are: {}", commands));
   }
   if (argc < 2) return usageError("a command is missing", "The commands are: " + commands);
+  auto help = std::make_shared<HelpFormatter>(pageColumns());
+  app.formatter(help);
+  for (CLI::App* command : app.get_subcommands(nullptr)) command->formatter(help);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help, --version

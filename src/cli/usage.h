@@ -15,6 +15,8 @@ CLI::Validator wholeNumber(uint64_t least, uint64_t most);
 CLI::Validator integer(int64_t least, int64_t most);
 // Finite; `least` itself is allowed.
 CLI::Validator number(double least, double most);
+// In bytes, as base::parseSize() takes it; `range` in words: "1 byte to 1 PiB, as in 512MiB".
+CLI::Validator size(uint64_t least, uint64_t most, const std::string& range);
 CLI::Validator oneOf(std::vector<std::string> names);
 
 // How messages name the FILE that a user wrote: "-" is standard input.

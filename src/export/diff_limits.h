@@ -1,7 +1,6 @@
-// --fail-on: what a comparison must not exceed, for CI.
+// --fail-on of a comparison: limit.h has the grammar.
 //
-//   growth>1%       B's live bytes above A's, in percent of A's
-//   growth>100MiB   … in bytes            also >=
+//   growth>1%       B's live bytes above A's, in percent of A's       growth>100MiB   … in bytes
 //   reserved  new  gone  stack  change
 //
 // `new` and `gone`: bytes in stacks that only B or only A has; `stack`: the largest growth of one
@@ -12,20 +11,15 @@
 #include <string>
 
 #include "analysis/diff.h"
-#include "base/result.h"
+#include "export/limit.h"
 
 namespace tidegauge::exporting {
 
 struct DiffLimit {
-  enum class Metric : uint8_t { kGrowth, kReserved, kNew, kGone, kStack, kChange };
-  Metric metric = Metric::kGrowth;
-  bool or_equal = false;
-  std::optional<double> percent;
-  uint64_t bytes = 0;
-  std::string text;  // as written
+  Limit limit;
 };
 base::Result<DiffLimit> parseDiffLimit(const std::string& text);
-// "growth is 2.3 %, 12.0 MiB: more than growth>1% allows"; nothing if the limit holds.
+// "growth is 12.0 MiB, 2.3 % of A: “growth>1%” holds"; nothing if it does not.
 std::optional<std::string> exceeded(const DiffLimit& limit, const analysis::Diff& diff);
 
 }  // namespace tidegauge::exporting

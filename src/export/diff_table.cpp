@@ -50,7 +50,7 @@ void nameStacks(const Diff& diff, DiffTable& table, size_t named) {
     if (i < names.size()) {
       shown.label = names[i].label;
       shown.caller = names[i].caller;
-      if (rows[i].older) shown.label = "older than the recording, no stack";
+      if (rows[i].older) shown.label = withoutStack(1, 1);
       nameOwnStack(shown);
     }
     if (!rows[i].stacks_a.empty() && !rows[i].stacks_b.empty()) {

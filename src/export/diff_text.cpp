@@ -19,8 +19,8 @@ class DiffPage {
       : diff_(diff), options_(options), page_(options.columns, options.colour) {}
 
   std::string write() {
-    page_.line(fmt::format("A  {}: {}", options_.name_a, placeText(diff_.a)));
-    page_.line(fmt::format("B  {}: {}", options_.name_b, placeText(diff_.b)));
+    side("A", options_.name_a, diff_.a);
+    side("B", options_.name_b, diff_.b);
     page_.blank();
     page_.heading(diffVerdict(diff_));
     for (const std::string& sentence : diffParticulars(diff_)) page_.bullet(sentence);
@@ -32,6 +32,16 @@ class DiffPage {
   }
 
  private:
+  // The place is never cut: a long name of a file is, in its middle.
+  void side(const char* which, const std::string& file, const analysis::DiffSide& of) {
+    std::string place = ": " + placeText(of);
+    size_t room = options_.columns - std::min(options_.columns, 3 + base::displayWidth(place));
+    constexpr size_t kLeastName = 16;
+    std::string name = base::cutMiddle(base::printable(file), std::max(room, kLeastName));
+    std::string text = fmt::format("{}  {}{}", which, name, place);
+    base::displayWidth(text) <= options_.columns ? page_.line(text) : page_.paragraph(text, 0, 3);
+  }
+
   void totals() {
     const analysis::Totals& a = diff_.a.totals;
     const analysis::Totals& b = diff_.b.totals;
@@ -77,9 +87,9 @@ class DiffPage {
     std::string sums = more > 0 ? base::humanBytes(more) + " more" : std::string();
     if (less > 0) sums += (more > 0 ? ", " : "") + base::humanBytes(less) + " less";
     bool one = differing - shown == 1;
-    page_.line(fmt::format("  {} more {}: {}; --top {} shows {}",
-                           base::withCommas(differing - shown), one ? "differs" : "differ", sums,
-                           differing, one ? "it" : "them"));
+    page_.paragraph(fmt::format("{} more {}: {}; --top {} shows {}",
+                                base::withCommas(differing - shown), one ? "differs" : "differ",
+                                sums, differing, one ? "it" : "them"));
   }
 
   static TextRow lineOf(const ShownRow& shown) {
@@ -95,8 +105,8 @@ class DiffPage {
   void check(const DiffTable& table) {
     RowNumbers totals = bytesNumbers(table.total_a_bytes, table.total_b_bytes);
     std::string sum = table.adds_up ? totals.change : base::humanDelta(table.sums.change_bytes);
-    page_.line(fmt::format("  {}: the changes add up to {} = {} of B less {} of A",
-                           table.adds_up ? "holds" : "DIFFERS", sum, totals.b, totals.a));
+    page_.paragraph(fmt::format("{}: the changes add up to {} = {} of B less {} of A",
+                                table.adds_up ? "holds" : "DIFFERS", sum, totals.b, totals.a));
   }
 
   const Diff& diff_;

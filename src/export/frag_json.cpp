@@ -2,7 +2,7 @@
 #include "analysis/summary.h"
 #include "base/format.h"
 #include "export/frag_report.h"
-#include "export/pool_names.h"
+#include "export/free_json.h"
 #include "export/story_json.h"
 
 namespace tidegauge::exporting {
@@ -29,11 +29,6 @@ json scoreJson(const analysis::LayoutScore& score) {
   return features;
 }
 
-json streamJson(const AnalysedTrace& analysed, model::StreamId stream) {
-  const auto& streams = analysed.trace.streams;
-  return stream.index() < streams.size() ? json(streams[stream.index()].raw) : json();
-}
-
 json sumsJson(const analysis::FragmentationSums& sums) {
   const analysis::FreeSums& free = sums.free;
   return {{"segments_bytes", sums.reserved_bytes},
@@ -53,12 +48,6 @@ json sumsJson(const analysis::FragmentationSums& sums) {
 }
 
 }  // namespace
-
-json poolJson(const AnalysedTrace& analysed, model::PoolId pool) {
-  const auto& pools = analysed.trace.pools;
-  model::Pool raw = pool.index() < pools.size() ? pools[pool.index()] : model::Pool();
-  return {{"id", {raw.first, raw.second}}, {"name", poolName(analysed.trace, pool)}};
-}
 
 json sampleJson(const analysis::DeviceAnalysis& device,
                 const analysis::FragmentationSample& sample) {
@@ -113,53 +102,6 @@ json forecastJson(const analysis::Forecast& forecast) {
   return j;
 }
 
-json fitJson(const AnalysedTrace& analysed, const FitRow& row) {
-  return {{"small", row.key.small},
-          {"pool", poolJson(analysed, row.key.pool)},
-          {"stream", streamJson(analysed, row.key.stream)},
-          {"free_bytes", row.free_bytes},
-          {"largest_request_bytes", row.largest_request_bytes},
-          {"fits", row.block_bytes.has_value()},
-          {"block_bytes", row.block_bytes ? json(*row.block_bytes) : json()},
-          {"address", row.block_bytes ? json(base::hexAddress(row.address)) : json()},
-          {"times", row.times},
-          {"stranded_bytes", row.stranded_bytes},
-          {"driver_bytes", row.driver_bytes}};
-}
-
-json pinRowJson(const AnalysedTrace& analysed, const analysis::StackPins& pins) {
-  const model::Allocations& a = analysed.trace.allocations;
-  bool born = a.has(pins.oldest_row, model::kAllocSeen);
-  return {{"stack_id", pins.stack.valid() ? json(pins.stack.value) : json()},
-          {"label", clean(analysed.labels.label(pins.stack))},
-          {"slot", analysed.labels.colourSlot(pins.stack)},
-          {"alone_bytes", pins.alone_bytes},
-          {"shared_bytes", pins.shared_bytes},
-          {"blocks", pins.blocks},
-          {"block_bytes", pins.block_bytes},
-          {"smallest_bytes", pins.smallest_bytes},
-          {"largest_bytes", pins.largest_bytes},
-          {"segments", pins.segments},
-          {"oldest_allocation_id", pins.oldest_row},
-          {"oldest_step", born ? json(a.first_step[pins.oldest_row]) : json()}};
-}
-
-json pinsJson(const AnalysedTrace& analysed, const analysis::Pinned& pinned, size_t limit) {
-  json rows = json::array();
-  for (const analysis::StackPins& pins : pinned.stacks) {
-    if (rows.size() == limit) break;
-    json row = pinRowJson(analysed, pins);
-    row["pins_bytes"] = pins.pinsBytes();
-    rows.push_back(std::move(row));
-  }
-  return {{"pinned_bytes", pinned.pinned_bytes},
-          {"shared_bytes", pinned.shared_bytes},
-          {"by_nobody_bytes", pinned.by_nobody_bytes},
-          {"segments", pinned.segments},
-          {"stacks", pinned.stacks.size()},
-          {"rows", rows}};
-}
-
 json detailsJson(const AnalysedTrace& analysed, const analysis::FragmentationDetails& details) {
   json pools = json::array();
   for (const analysis::PoolRow& row : details.pools) {
@@ -194,13 +136,7 @@ json fragJson(const AnalysedTrace& analysed, const FragReport& report) {
   json samples = json::array();
   for (const auto& sample : report.series.samples) samples.push_back(sampleJson(device, sample));
   json lists = json::array();
-  for (const FitRow& row : report.lists) {
-    json list = fitJson(analysed, row);
-    for (const char* key :
-         {"fits", "block_bytes", "address", "times", "stranded_bytes", "driver_bytes"})
-      list.erase(key);
-    lists.push_back(std::move(list));
-  }
+  for (const FitRow& row : report.lists) lists.push_back(freeListJson(analysed, row));
   json fit;
   if (report.request_bytes && report.rulesKnown()) {
     json rows = json::array();

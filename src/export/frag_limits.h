@@ -1,4 +1,4 @@
-// Limits for CI: "score>60", "pinned>=2GiB", "external>30%". What breaks one is a finding.
+// --fail-on of frag, as in "score>60", "pinned>=2GiB", "external>30%": limit.h has the grammar.
 //
 //   auto limit = parseLimit("score>60");
 //   limit.value().isBroken(report)      the state after the last step of the range is what counts
@@ -8,30 +8,25 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
 #include "export/frag_report.h"
+#include "export/limit.h"
 
 namespace tidegauge::exporting {
 
-enum class LimitUnit : uint8_t { kNumber, kBytes, kShare };
-
 class FragLimit {
  public:
-  const std::string& metric() const { return metric_; }
+  explicit FragLimit(Limit limit) : limit_(std::move(limit)) {}
+  const std::string& metric() const { return limit_.metric; }
   double valueOf(const FragReport& report) const;
-  bool isBroken(const FragReport& report) const;
-  // "score is 61.2, limit > 60"
+  bool isBroken(const FragReport& report) const { return holds(limit_, valueOf(report)); }
+  // "score is 61.2: “score>60” holds"
   std::string sentence(const FragReport& report) const;
 
  private:
-  friend base::Result<FragLimit> parseLimit(std::string_view text);
-  std::string text_;  // as given
-  std::string metric_;
-  std::string op_;
-  double value_ = 0;
+  Limit limit_;
 };
 
-// METRIC OP VALUE; errors (kUsage) name what there is.
+// Errors (kUsage) name what there is.
 base::Result<FragLimit> parseLimit(std::string_view text);
 std::vector<std::string_view> limitMetrics();
 

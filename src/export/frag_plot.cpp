@@ -41,16 +41,30 @@ class Drawing {
     title();
     StepScale map = panel(64, 500);
     drawMap(canvas_, analysed_, *report_.device, map, options_.plain_address);
-    drawStepAxis(canvas_, map, map.panel.y + map.panel.height + 14);
+    drawStepAxis(canvas_, map, map.panel.y + map.panel.height + 14, times());
     bytes(panel(620, 110));
     score(panel(776, 110));
     StepScale features = panel(932, 100);
     featureLines(features);
-    drawStepAxis(canvas_, features, features.panel.y + features.panel.height + 14);
+    drawStepAxis(canvas_, features, features.panel.y + features.panel.height + 14, times());
     ooms(map.panel.y, features.panel.y + features.panel.height);
   }
 
  private:
+  // Since the device's first event, unsigned: times of a hostile file may overflow.
+  TimeOf times() const {
+    const analysis::TimeAxis& time = report_.device->time;
+    if (!time.present()) return {};
+    auto since = [&time](analysis::Step step) {
+      return static_cast<uint64_t>(time.timeOf(step)) - static_cast<uint64_t>(time.firstUs());
+    };
+    uint64_t longest_us = since(last_);
+    return [&time, since, longest_us](analysis::Step step) {
+      return time.timeOf(step) == model::kNoTime ? std::string("–")
+                                                 : timeLabel(since(step), longest_us);
+    };
+  }
+
   StepScale panel(double y, double height) const {
     return {first_, last_, {kLeft, y, kPlotWidth - kLeft - kRight, height}};
   }
@@ -113,6 +127,9 @@ class Drawing {
         line("reserved bytes", PlotColours::kInk, [](const auto& s) { return s.reserved.score; }),
         line("address space", PlotColours::kFaint, [](const auto& s) { return s.address.score; })};
     panel.lines.back().dash = 3;
+    // The forecast is drawn where legends are otherwise.
+    panel.legend_above = true;
+    panel.also = {forecastEntry()};
     drawLines(canvas_, panel);
     forecast(panel);
   }
@@ -121,13 +138,7 @@ class Drawing {
   void forecast(const LinePanel& panel) {
     const analysis::Forecast& forecast = report_.forecast;
     const Box& box = panel.x.panel;
-    double x = box.x + box.width + 14;
-    TextStyle faint{.colour = PlotColours::kFaint, .size = 11};
-    if (!forecast.enough) {
-      canvas_.text({x, box.y + 52}, "no forecast:", faint);
-      canvas_.text({x, box.y + 66}, "not enough data", faint);
-      return;
-    }
+    if (!forecast.enough) return;
     const analysis::ModelForecast& best = forecast.of(forecast.best);
     constexpr double kStep = 24;
     std::vector<Point> middle = {{box.x + box.width, yOf(panel, forecast.score_now)}};
@@ -144,14 +155,20 @@ class Drawing {
     band.insert(band.end(), lower.rbegin(), lower.rend());
     canvas_.area(band, {11, 100, 120, 0.2});
     canvas_.line(middle, {.colour = PlotColours::kAccent, .width = 1.5, .dash = 3});
-    canvas_.text({x + 66, middle.back().y - 4}, "forecast", faint);
-    if (forecast.beatsNoChange()) {
-      canvas_.text({x + 66, middle.back().y + 10}, fmt::format("by {}", name(forecast.best)),
-                   faint);
+  }
+
+  PlotLine forecastEntry() const {
+    const analysis::Forecast& forecast = report_.forecast;
+    PlotLine entry{.title = "forecast", .colour = PlotColours::kAccent, .values = {}, .dash = 3};
+    if (!forecast.enough) {
+      entry.title = "no forecast: not enough data";
+      entry.width = 0;
+    } else if (forecast.beatsNoChange()) {
+      entry.title = fmt::format("forecast by {}", name(forecast.best));
     } else {
-      canvas_.text({x + 66, middle.back().y + 10}, "no better than", faint);
-      canvas_.text({x + 66, middle.back().y + 24}, "no change", faint);
+      entry.title = "forecast, no better than no change";
     }
+    return entry;
   }
 
   void featureLines(const StepScale& x) {

@@ -101,7 +101,7 @@ FragReport gatherFrag(const analysis::AnalysedTrace& analysed, const Chosen& cho
       options.samples == kForecastSlices ? report.series
                                          : analysis::fragmentationSeries(analysed, device, asked);
   report.forecast = forecastOf(slices, options.arena);
-  report.wall = analysis::wallOf(analysed, device);
+  report.wall = analysis::wallOf(analysed, device, options.capacity_bytes);
   report.forecast_steps_apart = stepsApart(slices);
   analysis::SegmentedLayout layout(
       analysis::blocksAt(analysed.trace, device.device, device.live, last));
@@ -114,7 +114,10 @@ FragReport gatherFrag(const analysis::AnalysedTrace& analysed, const Chosen& cho
   if (report.series.request_bytes > 0) {
     report.typical_fits = fitRows(free, report.series.request_bytes);
   }
-  if (options.request_bytes) report.fits = fitRows(free, *options.request_bytes);
+  if (options.request_bytes) {
+    report.rounded_bytes = free.rules.roundedBytes(*options.request_bytes);
+    report.fits = fitRows(free, *options.request_bytes);
+  }
   return report;
 }
 

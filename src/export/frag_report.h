@@ -28,6 +28,7 @@ struct FragOptions {
   size_t samples = 200;
   Arena arena = Arena::kReserved;  // whose score is forecast
   std::optional<uint64_t> request_bytes{};
+  std::optional<uint64_t> capacity_bytes{};  // of the device, where somebody told it
   analysis::LayoutOptions layout{};
 };
 
@@ -55,6 +56,7 @@ struct FragReport {
   analysis::Pinned pinned;
   std::vector<FitRow> lists;              // of the allocator, most free bytes first
   std::optional<uint64_t> request_bytes;  // then `fits` says which list serves it
+  uint64_t rounded_bytes = 0;             // the block that the request needs
   std::vector<FitRow> fits;
   std::vector<FitRow> typical_fits;  // the same of series.request_bytes
 
@@ -80,9 +82,10 @@ analysis::Forecast forecastOf(const analysis::FragmentationSeries& slices, Arena
 analysis::Step stepsApart(const analysis::FragmentationSeries& slices);
 
 struct FragTextOptions {
-  size_t columns = 80;
+  size_t columns = 100;
   bool colour = false;
-  size_t rows = 12;  // of the tables
+  size_t rows = 12;   // of the tables
+  bool words = true;  // the heads of the table over time are explained
 };
 std::string fragText(const analysis::AnalysedTrace& analysed, const FragReport& report,
                      const FragTextOptions& options);
@@ -94,14 +97,7 @@ nlohmann::json fragJson(const analysis::AnalysedTrace& analysed, const FragRepor
 nlohmann::json sampleJson(const analysis::DeviceAnalysis& device,
                           const analysis::FragmentationSample& sample);
 nlohmann::json forecastJson(const analysis::Forecast& forecast);
-nlohmann::json poolJson(const analysis::AnalysedTrace& analysed, model::PoolId pool);
 nlohmann::json wallRowsJson(const analysis::Wall& wall);  // report_wall.cpp
-nlohmann::json fitJson(const analysis::AnalysedTrace& analysed, const FitRow& row);
-// The keys of a row of pins that every answer has. Its oldest block is of no known age if it was
-// there before the recording: null.
-nlohmann::json pinRowJson(const analysis::AnalysedTrace& analysed, const analysis::StackPins& pins);
-nlohmann::json pinsJson(const analysis::AnalysedTrace& analysed, const analysis::Pinned& pinned,
-                        size_t limit);
 nlohmann::json detailsJson(const analysis::AnalysedTrace& analysed,
                            const analysis::FragmentationDetails& details);
 

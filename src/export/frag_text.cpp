@@ -1,7 +1,8 @@
-// The fragmentation report for a terminal: sentences first, then tables of at most 80 columns.
+// The fragmentation report for a terminal: sentences first, then tables.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "analysis/identities.h"
 #include "analysis/oom.h"
@@ -11,7 +12,7 @@
 #include "export/frag_report.h"
 #include "export/holder_names.h"
 #include "export/pool_names.h"
-#include "export/text_page.h"
+#include "export/text_table.h"
 
 namespace tidegauge::exporting {
 namespace {
@@ -23,7 +24,6 @@ using analysis::StackPins;
 using base::counted;
 using base::humanBytes;
 using base::padLeft;
-using base::padRight;
 using base::withCommas;
 
 constexpr size_t kMostFitRows = 8;
@@ -71,11 +71,22 @@ class Writer {
   bool timeless() const { return report_.device->totals.steps() == 0; }
   std::string poolOf(model::PoolId pool) const { return poolName(analysed_.trace, pool); }
   std::string listName(const analysis::FreeListKey& key) const {
-    std::string text = fmt::format("{}, {}", key.small ? "small" : "large", poolOf(key.pool));
+    std::string text =
+        fmt::format("{} blocks, {}", key.small ? "small" : "large", poolOf(key.pool));
     uint64_t stream = key.stream.index() < analysed_.trace.streams.size()
                           ? analysed_.trace.streams[key.stream.index()].raw
                           : 0;
     return text + (stream == 0 ? ", default stream" : fmt::format(", stream {}", stream));
+  }
+
+  // "1,000 B (…)": what was asked for to the byte where the short form is another size.
+  static std::string exactSize(uint64_t bytes) {
+    std::string human = humanBytes(bytes);
+    std::string tight = human;
+    std::erase(tight, ' ');
+    std::erase(tight, ',');
+    return base::parseSize(tight) == bytes ? human
+                                           : fmt::format("{} ({} B)", human, withCommas(bytes));
   }
 
   void heading() {
@@ -116,10 +127,14 @@ class Writer {
     if (free.pinned_bytes == 0) {
       page_.bullet("All of it could go back to the driver: no live block is in its way.");
     } else {
-      page_.bullet(
-          fmt::format("{} pinned by live blocks in {}, {} releasable.",
-                      humanBytes(free.pinned_bytes), counted(free.pinned_segments, "segment"),
-                      free.releasable_bytes == 0 ? "nothing" : humanBytes(free.releasable_bytes)));
+      bool all = free.pinned_bytes == free.bytes;
+      page_.bullet(fmt::format(
+          "{} pinned: {} with live blocks {} from the driver{}.",
+          all ? "All free bytes are" : humanBytes(free.pinned_bytes) + " are",
+          counted(free.pinned_segments, "segment"),
+          free.pinned_segments == 1 ? "keeps them" : "keep them",
+          all ? "; nothing is releasable"
+              : "; the other " + humanBytes(free.bytes - free.pinned_bytes) + " are releasable"));
     }
   }
 
@@ -155,10 +170,11 @@ class Writer {
   }
 
   void oomHereSentence(const analysis::OomReport& oom) {
-    driver_free_bytes_ = oom.device_free_bytes;
+    if (oom.device_free_bytes) driver_free_ = humanBytes(*oom.device_free_bytes);
     if (!oom.known()) return page_.bullet("Memory ran out at this step.");
     std::vector<std::string> sizes =
         base::inOneUnit({*oom.requested_bytes, *oom.device_free_bytes});
+    driver_free_ = sizes[1];
     page_.bullet(fmt::format("Memory ran out at this step: {} asked, {} left at the driver.",
                              sizes[0], sizes[1]));
   }
@@ -167,21 +183,25 @@ class Writer {
   void wallSentence() {
     const analysis::WallLine& line = report_.wall.reserved;
     if (report_.range || !report_.wall.enough || !line.grows()) return;
-    auto whole = [](double number) { return static_cast<uint64_t>(std::clamp(number, 0.0, 9e18)); };
+    auto whole = [](double number) {
+      return static_cast<uint64_t>(std::llround(std::clamp(number, 0.0, 9e18)));
+    };
     auto rate = [&](double bytes) { return humanBytes(whole(1000 * bytes)); };
     std::string reached;
     if (line.events_left) {
-      reached = fmt::format(
-          ": {} would be reached after {} more events ({} to {})",
-          humanBytes(*report_.wall.capacity_bytes), withCommas(whole(*line.events_left)),
-          line.events_left_least ? withCommas(whole(*line.events_left_least)) : "?",
-          line.events_left_most ? withCommas(whole(*line.events_left_most)) : "never");
+      std::string least = line.events_left_least ? withCommas(whole(*line.events_left_least)) : "?";
+      std::string most =
+          line.events_left_most ? withCommas(whole(*line.events_left_most)) : "never";
+      reached = fmt::format(": {} would be reached after {} more events{}",
+                            humanBytes(*report_.wall.capacity_bytes),
+                            withCommas(whole(*line.events_left)),
+                            least == most ? "" : fmt::format(" ({} to {})", least, most));
     }
-    page_.bullet(
-        fmt::format("Reserved bytes rise by {} every 1,000 events (90 %: {} to {}){}. A straight "
-                    "line, no more.",
-                    rate(line.bytes_per_event.slope), rate(line.bytes_per_event.low),
-                    rate(line.bytes_per_event.high), reached));
+    page_.bullet(fmt::format(
+        "Reserved bytes rise by {} every 1,000 events (90 % sure: {} to {}){}. A straight "
+        "line, no more.",
+        rate(line.bytes_per_event.slope), rate(line.bytes_per_event.low),
+        rate(line.bytes_per_event.high), reached));
   }
 
   void fitSentence() {
@@ -215,7 +235,7 @@ class Writer {
     std::string who = stranded == 0      ? "All free bytes could serve"
                       : stranded == free ? "None of the free bytes can serve"
                                          : humanBytes(stranded) + " of the free bytes cannot serve";
-    page_.bullet(fmt::format("{} requests of {}, the 95th percentile of this recording.", who,
+    page_.bullet(fmt::format("{} requests of {}: 95 % of those recorded are no larger.", who,
                              humanBytes(request)));
   }
 
@@ -238,14 +258,13 @@ class Writer {
                     humanBytes(sums().waste_bytes), most));
   }
 
-  // With the caller where two would read the same.
-  static std::string fullName(const HolderName& name) {
-    return name.caller.empty() ? name.label : name.label + " ‹ " + name.caller;
-  }
-
   void pins() {
     std::vector<analysis::StackGroup> groups;
-    for (const StackPins& pins : report_.pinned.stacks) groups.push_back({.stack = pins.stack});
+    for (const StackPins& pins : report_.pinned.stacks) {
+      groups.push_back({.stack = pins.stack,
+                        .block_bytes = pins.block_bytes,
+                        .older_bytes = timeless() ? 0 : pins.older_bytes});
+    }
     std::vector<HolderName> names = holderNames(analysed_, groups, kMostPins);
     for (size_t i = 0; i < std::min(report_.pinned.stacks.size(), kMostPins); ++i) {
       const StackPins& pins = report_.pinned.stacks[i];
@@ -253,31 +272,32 @@ class Writer {
                               ? humanBytes(pins.largest_bytes)
                               : fmt::format("{} to {}", humanBytes(pins.smallest_bytes),
                                             humanBytes(pins.largest_bytes));
-      page_.bullet(
-          fmt::format("{} of {} {} {} {} from being returned{}.", counted(pins.blocks, "block"),
-                      sizes, pins.stack.valid() ? "from " + fullName(names[i]) : "without a stack",
-                      pins.blocks == 1 ? "keeps" : "keep", humanBytes(pins.pinsBytes()),
-                      pins.alone_bytes == 0 ? ", all together with others"
-                      : pins.shared_bytes > 0
-                          ? fmt::format(", {} together with others", humanBytes(pins.shared_bytes))
-                          : ""));
+      page_.bullet(fmt::format(
+          "{} of {} {} {} {} from being returned{}.", counted(pins.blocks, "block"), sizes,
+          pins.stack.valid() ? "from " + oneName(names[i]) : fmt::format("({})", names[i].label),
+          pins.blocks == 1 ? "keeps" : "keep", humanBytes(pins.pinsBytes()),
+          pins.alone_bytes == 0 ? ", all of it together with others"
+          : pins.shared_bytes > 0
+              ? fmt::format(", {} of it together with others", humanBytes(pins.shared_bytes))
+              : ""));
     }
     size_t more = report_.pinned.stacks.size() - std::min(report_.pinned.stacks.size(), kMostPins);
     if (more > 0) {
       page_.bullet(
-          fmt::format("{} {} less.", counted(more, "more stack"), more == 1 ? "pins" : "pin"));
+          fmt::format("{} {} some too.", counted(more, "more stack"), more == 1 ? "pins" : "pin"));
     }
   }
 
   void scores() {
     const FragmentationSample& now = report_.now.sample;
-    page_.bullet(
-        fmt::format("Layout score {:.1f} of 100, {} (reserved bytes, {}). Counts "
-                    "shape, not harm.",
-                    now.reserved.score, name(analysis::bandOf(now.reserved.score)),
-                    poolOf(report_.series.pool)));
-    page_.bullet(fmt::format("Address space: {:.1f}, {}. Its holes cost no physical memory.",
-                             now.address.score, name(analysis::bandOf(now.address.score))));
+    page_.bullet(fmt::format(
+        "Layout score {:.1f} of 100, {} (reserved bytes, {}): high where free memory is cut "
+        "up. It counts shape, not harm.",
+        now.reserved.score, name(analysis::bandOf(now.reserved.score)),
+        poolOf(report_.series.pool)));
+    page_.bullet(fmt::format(
+        "Layout score of the address space {:.1f}, {}. Its holes cost no physical memory.",
+        now.address.score, name(analysis::bandOf(now.address.score))));
   }
 
   void warnings() {
@@ -291,30 +311,48 @@ class Writer {
     }
     if (said.empty()) return;
     said.resize(said.size() - 2);
-    page_.bullet(fmt::format("The published model warns: {}. Risk {}, confidence {:.2f}.", said,
-                             name(forecast.risk), forecast.confidence));
+    page_.bullet(
+        fmt::format("The published model of the score warns: {}. Risk {}, confidence {:.2f} of 1.",
+                    said, name(forecast.risk), forecast.confidence));
   }
 
   void fits() {
     page_.blank();
-    page_.heading(fmt::format("Would {} fit?", humanBytes(*report_.request_bytes)), 2);
+    uint64_t request = *report_.request_bytes;
+    page_.heading(fmt::format("Would {} fit?", exactSize(request)), 2);
     if (!report_.rulesKnown()) {
       page_.paragraph("Not told: the rules of this allocator are not the GPU allocator's.");
-    } else if (report_.fits.empty()) {
-      page_.paragraph("No list of its size class: the driver would be asked.");
+      return;
+    }
+    if (report_.rounded_bytes != request) {
+      page_.bullet(fmt::format("The allocator rounds it up to a block of {}.",
+                               exactSize(report_.rounded_bytes)));
+    }
+    std::optional<uint64_t> room = report_.wall.capacity_bytes;
+    if (room && report_.rounded_bytes > *room) {
+      page_.bullet(
+          fmt::format("No, however memory is laid out: this process could have had {} in "
+                      "all.",
+                      humanBytes(*room)));
+    }
+    if (report_.fits.empty()) {
+      page_.bullet("There is no list of blocks for its size: the driver would be asked.");
     }
     for (size_t i = 0; i < std::min(report_.fits.size(), kMostFitRows); ++i) {
       const FitRow& row = report_.fits[i];
       std::string verdict =
           row.block_bytes
               ? fmt::format("yes, in a free block of {}", humanBytes(*row.block_bytes))
-              : fmt::format(
-                    "no: {} free, the largest request served {}; {} would be asked of the "
-                    "driver",
-                    humanBytes(row.free_bytes), humanBytes(row.largest_request_bytes),
-                    humanBytes(row.driver_bytes));
-      if (!row.block_bytes && driver_free_bytes_) {
-        verdict += fmt::format(", which had {} left", humanBytes(*driver_free_bytes_));
+              : fmt::format("no: {}; {} would be asked of the driver",
+                            row.free_bytes == 0 ? std::string("nothing is free")
+                            : row.largest_request_bytes == 0
+                                ? humanBytes(row.free_bytes) + " free, but no request served"
+                                : fmt::format("{} free, the largest request served {}",
+                                              humanBytes(row.free_bytes),
+                                              humanBytes(row.largest_request_bytes)),
+                            humanBytes(row.driver_bytes));
+      if (!row.block_bytes && !driver_free_.empty()) {
+        verdict += fmt::format(", which had {} left", driver_free_);
       }
       page_.bullet(fmt::format("{}: {}.", listName(row.key), verdict));
     }
@@ -348,7 +386,7 @@ class Writer {
           sample.totals.reserved_bytes, sample.totals.active_bytes, free.bytes, free.pinned_bytes,
           free.largest_bytes,           free.stranded_bytes};
       for (size_t column = 0; column < names.size(); ++column) {
-        line += padLeft(humanBytes(values[column]), kSize);
+        line += padLeft(base::sizeOrZero(values[column]), kSize);
       }
       page_.line(line + padLeft(fmt::format("{:.1f}", scoreOf(sample, report_.arena).score), 7));
     }
@@ -356,20 +394,29 @@ class Writer {
       page_.paragraph(
           fmt::format("{} of {} samples; --csv has them all.", rows, withCommas(samples.size())));
     }
+    if (!options_.words) return;
+    std::string words =
+        "reserved: taken from the driver; active: in live blocks; free: the rest; pinned: free, "
+        "but "
+        "live blocks keep it from the driver; largest: the largest free piece";
+    if (uint64_t request = report_.series.request_bytes; request > 0) {
+      words += fmt::format("; stranded: free, in pieces of no use to requests of {}",
+                           humanBytes(request));
+    }
+    page_.faint(words, 2, 2);
   }
 
   void pools() {
     page_.blank();
-    page_.line("  " + padRight("pool", 24) + padLeft("segments", 9) + padLeft("reserved", 11) +
-               padLeft("free", 11) + padLeft("pinned", 11) + padLeft("score", 7));
+    std::vector<TextRow> lines = {{{"segments", "reserved", "free", "pinned", "score"}, "pool"}};
     for (const analysis::PoolRow& row : report_.now.pools) {
-      page_.line("  " + padRight(base::cutTo(poolOf(row.pool), 24), 24) +
-                 padLeft(withCommas(row.segments), 9) +
-                 padLeft(humanBytes(row.sums.reserved_bytes), 11) +
-                 padLeft(humanBytes(row.sums.free.bytes), 11) +
-                 padLeft(humanBytes(row.sums.free.pinned_bytes), 11) +
-                 padLeft(fmt::format("{:.1f}", row.reserved.score), 7));
+      lines.push_back(
+          {{withCommas(row.segments), base::sizeOrZero(row.sums.reserved_bytes),
+            base::sizeOrZero(row.sums.free.bytes), base::sizeOrZero(row.sums.free.pinned_bytes),
+            fmt::format("{:.1f}", row.reserved.score)},
+           poolOf(row.pool)});
     }
+    printTable(page_, lines);
     if (report_.now.pools_total > report_.now.pools.size()) {
       page_.paragraph(fmt::format("The largest {} of {}.", report_.now.pools.size(),
                                   counted(report_.now.pools_total, "pool")));
@@ -379,28 +426,48 @@ class Writer {
   const AnalysedTrace& analysed_;
   const FragReport& report_;
   const FragTextOptions& options_;
-  std::optional<uint64_t> driver_free_bytes_;  // at an out-of-memory event
+  std::string driver_free_;  // at an out-of-memory event, as it was told
   TextPage page_;
 };
+
+}  // namespace
+
+namespace {
+
+// docs/forecast.md has the formulas.
+const char* inWords(analysis::ForecastModel model) {
+  switch (model) {
+    case analysis::ForecastModel::kWindow:
+      return "window, the published model";
+    case analysis::ForecastModel::kRidge:
+      return "ridge, a regression on the last samples";
+    case analysis::ForecastModel::kDrift:
+      return "drift, a straight line";
+    case analysis::ForecastModel::kPersistence:
+      break;
+  }
+  return "no change";
+}
 
 }  // namespace
 
 std::string forecastSentence(const FragReport& report) {
   const analysis::Forecast& forecast = report.forecast;
   if (!forecast.enough) {
-    return fmt::format("No forecast: not enough data, {} of {} samples.", forecast.history,
-                       analysis::kForecastLeast);
+    return fmt::format("No forecast of the score: not enough data, {} of {} samples.",
+                       forecast.history, analysis::kForecastLeast);
   }
   if (!forecast.beatsNoChange()) {
-    return fmt::format("Forecast no better than assuming no change ({:.1f}).", forecast.score_now);
+    return fmt::format("The score's forecast is no better than assuming no change ({:.1f}).",
+                       forecast.score_now);
   }
   const analysis::ModelForecast& best = forecast.of(forecast.best);
   double as_now = forecast.of(analysis::ForecastModel::kPersistence).errors.overall;
   return fmt::format(
-      "Forecast for the next three samples, {} apart: {:.1f}, {:.1f}, {:.1f} ({}). In the past it "
-      "was off by {:.1f}, assuming no change by {:.1f}.",
+      "Forecast of the score for the next three samples, {} apart: {:.1f}, {:.1f}, {:.1f} (by {}). "
+      "In the past it was off by {:.1f}, assuming no change by {:.1f}.",
       counted(report.forecast_steps_apart, "step"), best.predicted[0], best.predicted[1],
-      best.predicted[2], name(forecast.best), best.errors.overall, as_now);
+      best.predicted[2], inWords(forecast.best), best.errors.overall, as_now);
 }
 
 std::string fragText(const AnalysedTrace& analysed, const FragReport& report,

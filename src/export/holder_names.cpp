@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 
+#include "base/format.h"
+
 namespace tidegauge::exporting {
 namespace {
 
@@ -39,6 +41,11 @@ FrameId tellingFrame(const AnalysedTrace& analysed, const std::vector<FrameId>& 
   return best;
 }
 
+void addNumber(StackId stack, HolderName& name) {
+  name.caller =
+      fmt::format("{}{}(stack {})", name.caller, name.caller.empty() ? "" : " ", stack.value);
+}
+
 void setApart(const AnalysedTrace& analysed, const std::vector<analysis::StackGroup>& groups,
               const std::vector<size_t>& rows, std::vector<HolderName>& names) {
   std::map<uint32_t, size_t> stacks_with;  // by frame
@@ -57,11 +64,22 @@ void setApart(const AnalysedTrace& analysed, const std::vector<analysis::StackGr
   }
   for (size_t row : rows) {  // the same frames in another order or number: only the id is left
     if (rows_with[names[row].caller] == 1) continue;
-    names[row].caller = fmt::format("{} (stack {})", names[row].caller, groups[row].stack.value);
+    addNumber(groups[row].stack, names[row]);
   }
 }
 
 }  // namespace
+
+std::string oneName(const HolderName& name) {
+  return name.caller.empty() ? name.label : name.label + " ‹ " + name.caller;
+}
+
+std::string withoutStack(uint64_t older_bytes, uint64_t all_bytes) {
+  if (older_bytes == 0) return "no stack recorded";
+  if (older_bytes == all_bytes) return "older than the recording, no stack";
+  return fmt::format("no stack recorded, {} of it older than the recording",
+                     base::humanBytes(older_bytes));
+}
 
 std::vector<HolderName> holderNames(const AnalysedTrace& analysed,
                                     const std::vector<analysis::StackGroup>& groups, size_t limit) {
@@ -69,11 +87,24 @@ std::vector<HolderName> holderNames(const AnalysedTrace& analysed,
   std::map<std::pair<std::string, std::string>, std::vector<size_t>> same;
   for (size_t row = 0; row < std::min(limit, groups.size()); ++row) {
     StackId stack = groups[row].stack;
+    if (!stack.valid()) {
+      names.push_back({withoutStack(groups[row].older_bytes, groups[row].block_bytes), ""});
+      continue;
+    }
     names.push_back({analysed.labels.label(stack), analysed.labels.caller(stack)});
-    if (stack.valid()) same[{names[row].label, names[row].caller}].push_back(row);
+    same[{names[row].label, names[row].caller}].push_back(row);
   }
   for (const auto& [name, rows] : same) {
     if (rows.size() > 1) setApart(analysed, groups, rows, names);
+  }
+  // What sets rows apart may be what another row has for a caller.
+  std::map<std::string, std::vector<size_t>> alike;
+  for (size_t row = 0; row < names.size(); ++row) {
+    if (groups[row].stack.valid()) alike[oneName(names[row])].push_back(row);
+  }
+  for (const auto& [name, rows] : alike) {
+    if (rows.size() == 1) continue;
+    for (size_t row : rows) addNumber(groups[row].stack, names[row]);
   }
   return names;
 }

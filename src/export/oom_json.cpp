@@ -6,9 +6,8 @@
 
 #include "analysis/peak.h"
 #include "base/format.h"
-#include "export/frag_report.h"
+#include "export/free_json.h"
 #include "export/oom_story.h"
-#include "export/pool_names.h"
 #include "export/report_json.h"
 #include "export/story_json.h"
 
@@ -21,19 +20,8 @@ using nlohmann::json;
 
 constexpr size_t kMostPinRows = 20;
 constexpr size_t kMostPageRows = 100;
-constexpr size_t kMostLists = 200;  // free lists: a hostile file may have any number of streams
-constexpr size_t kMostPieces = 200;
 
 json orNull(std::optional<uint64_t> number) { return number ? json(*number) : json(); }
-
-std::string streamName(uint64_t raw) { return raw == 0 ? "0" : fmt::format("{:#x}", raw); }
-
-json keyJson(const model::Trace& trace, const analysis::FreeListKey& key) {
-  bool known = key.stream.valid() && key.stream.index() < trace.streams.size();
-  return {{"size_class", key.small ? "small" : "large"},
-          {"pool", poolName(trace, key.pool)},
-          {"stream", known ? json(streamName(trace.streams[key.stream.index()].raw)) : json()}};
-}
 
 json sumJson(const OomVerdict& v) {
   return {{"live_bytes", v.live_bytes},
@@ -82,111 +70,40 @@ json phaseJson(const AnalysedTrace& analysed, const OomVerdict& v) {
 }
 
 json pinnedJson(const AnalysedTrace& analysed, const OomVerdict& v, size_t most) {
-  const analysis::Pinned& pinned = v.pinned;
-  json rows = json::array();
-  for (const analysis::StackPins& pins : pinned.stacks) {
-    if (rows.size() == most) break;
-    json row = pinRowJson(analysed, pins);
-    row["caller"] = clean(analysed.labels.caller(pins.stack));
-    row["smallest_allocation_id"] = pins.smallest_row;
-    rows.push_back(std::move(row));
-  }
-  return {{"pinned_bytes", pinned.pinned_bytes},
-          {"releasable_bytes", pinned.releasable_bytes},
-          {"shared_bytes", pinned.shared_bytes},
-          {"by_nobody_bytes", pinned.by_nobody_bytes},
-          {"segments", pinned.segments},
-          {"stacks", pinned.stacks.size()},
-          {"sql", fmt::format("SELECT pinned_bytes, releasable_bytes, shared_bytes, "
-                              "by_nobody_bytes, (SELECT count(*) FROM pins({0}, {1})) AS stacks "
-                              "FROM oom_verdicts({0}) WHERE step = {1} LIMIT 1",
-                              v.device, v.step)},
-          {"rows", rows},
-          {"rows_sql", fmt::format("SELECT * FROM pins({}, {}) LIMIT {}", v.device, v.step, most)}};
-}
-
-// Those that hold most first; a list without segments does not exist.
-json servableJson(const AnalysedTrace& analysed, const OomVerdict& v) {
-  std::vector<const analysis::FreeList*> lists;
-  for (const analysis::FreeList& list : v.free.lists) lists.push_back(&list);
-  std::stable_sort(lists.begin(), lists.end(), [](const auto* a, const auto* b) {
-    return a->reserved_bytes > b->reserved_bytes;
-  });
-  if (lists.size() > kMostLists) lists.resize(kMostLists);
-  json rows = json::array();
-  for (const analysis::FreeList* list : lists) {
-    json row = keyJson(analysed.trace, list->key);
-    row["own"] = list->key == v.key;
-    row["fits"] =
-        v.request_bytes && analysis::fit(v.free.rules, *list, *v.request_bytes) != nullptr;
-    row["segments"] = list->segments;
-    row["reserved_bytes"] = list->reserved_bytes;
-    row["live_bytes"] = list->live_bytes;
-    row["free_bytes"] = list->bytes;
-    row["pieces"] = list->blocks.size();
-    row["largest_piece_bytes"] = list->largestBytes();
-    row["largest_request_bytes"] = analysis::largestRequest(v.free.rules, *list);
-    rows.push_back(std::move(row));
-  }
-  return rows;
+  json pins = pinsJson(analysed, v.pinned, most);
+  pins["sql"] = fmt::format(
+      "SELECT pinned_bytes, releasable_bytes, shared_bytes, by_nobody_bytes, (SELECT count(*) FROM "
+      "pins({}, {})) AS stacks FROM {} WHERE step = {} LIMIT 1",
+      v.device, v.step, verdictTable(v), v.step);
+  pins["rows_sql"] = fmt::format("SELECT * FROM pins({}, {}) LIMIT {}", v.device, v.step, most);
+  return pins;
 }
 
 json verdictWith(const AnalysedTrace& analysed, const OomVerdict& v, size_t most_pins) {
-  return {
-      {"rows", rowsJson(v)},
-      {"rows_sql", fmt::format("SELECT verdict, bytes, certain FROM oom_verdicts({}) WHERE step "
-                               "= {} AND verdict IS NOT NULL",
-                               v.device, v.step)},
-      {"sql", fmt::format("SELECT wanted_bytes, missing_bytes, lacking_bytes, uncertain_bytes, "
-                          "rounding_bytes FROM oom_verdicts({}) WHERE step = {} LIMIT 1",
-                          v.device, v.step)},
-      {"sum", sumJson(v)},
-      {"wanted_bytes", orNull(v.wanted_bytes)},
-      {"missing_bytes", orNull(v.missingBytes())},
-      {"from", keyJson(analysed.trace, v.key)},
-      {"pool_recorded", v.pool_recorded},
-      {"before_step", v.before_step ? json(*v.before_step) : json()},
-      {"reserved_before_bytes", v.before.reserved_bytes},
-      {"active_before_bytes", v.before.active_bytes},
-      {"free_before_bytes", v.free_before_bytes},
-      {"uncertain_bytes", v.uncertain_bytes},
-      {"rounding_bytes", v.rounding_bytes},
-      {"least_request_bytes", v.request_bytes ? json(v.least_request_bytes) : json()},
-      {"lacking_bytes", v.lackingBytes()},
-      {"cap", capJson(v)},
-      {"last_phase", phaseJson(analysed, v)},
-      {"pinned", pinnedJson(analysed, v, most_pins)},
-      {"servable", servableJson(analysed, v)}};
-}
-
-// The largest free parts, wherever they lie.
-json piecesJson(const AnalysedTrace& analysed, const OomVerdict& v) {
-  struct Piece {
-    const analysis::FreeList* list;
-    const analysis::FreeBlock* block;
-  };
-  std::vector<Piece> pieces;
-  for (const analysis::FreeList& list : v.free.lists) {
-    for (const analysis::FreeBlock& block : list.blocks) pieces.push_back({&list, &block});
-  }
-  size_t shown = std::min(pieces.size(), kMostPieces);
-  std::partial_sort(pieces.begin(), pieces.begin() + static_cast<ptrdiff_t>(shown), pieces.end(),
-                    [](const Piece& a, const Piece& b) {
-                      if (a.block->size_bytes != b.block->size_bytes)
-                        return a.block->size_bytes > b.block->size_bytes;
-                      return a.block->address < b.block->address;
-                    });
-  json rows = json::array();
-  for (size_t i = 0; i < shown; ++i) {
-    json row = keyJson(analysed.trace, pieces[i].list->key);
-    row["own"] = pieces[i].list->key == v.key;
-    row["segment_id"] = pieces[i].block->segment.value;
-    row["address"] = base::hexAddress(pieces[i].block->address);
-    row["size_bytes"] = pieces[i].block->size_bytes;
-    row["whole_segment"] = pieces[i].block->whole_segment;
-    rows.push_back(std::move(row));
-  }
-  return {{"total", v.free.count}, {"largest_bytes", v.free.largest_bytes}, {"rows", rows}};
+  return {{"rows", rowsJson(v)},
+          {"rows_sql", fmt::format("SELECT verdict, bytes, certain FROM {} WHERE step "
+                                   "= {} AND verdict IS NOT NULL",
+                                   verdictTable(v), v.step)},
+          {"sql", fmt::format("SELECT wanted_bytes, missing_bytes, lacking_bytes, uncertain_bytes, "
+                              "rounding_bytes FROM {} WHERE step = {} LIMIT 1",
+                              verdictTable(v), v.step)},
+          {"sum", sumJson(v)},
+          {"wanted_bytes", orNull(v.wanted_bytes)},
+          {"missing_bytes", orNull(v.missingBytes())},
+          {"from", freeListKeyJson(analysed.trace, v.key)},
+          {"pool_recorded", v.pool_recorded},
+          {"before_step", v.before_step ? json(*v.before_step) : json()},
+          {"reserved_before_bytes", v.before.reserved_bytes},
+          {"active_before_bytes", v.before.active_bytes},
+          {"free_before_bytes", v.free_before_bytes},
+          {"uncertain_bytes", v.uncertain_bytes},
+          {"rounding_bytes", v.rounding_bytes},
+          {"least_request_bytes", v.request_bytes ? json(v.least_request_bytes) : json()},
+          {"lacking_bytes", v.lackingBytes()},
+          {"cap", capJson(v)},
+          {"last_phase", phaseJson(analysed, v)},
+          {"pinned", pinnedJson(analysed, v, most_pins)},
+          {"servable", servableJson(analysed, v)}};
 }
 
 }  // namespace

@@ -143,11 +143,21 @@ std::string verdictSql(const OomVerdict& v, const analysis::VerdictRow& row) {
     numbers += ", driver_bytes, wanted_bytes, cap_least_bytes, cap_below_bytes";
   }
   if (!row.certain) numbers += ", uncertain_bytes";
-  return fmt::format("SELECT {} FROM oom_verdicts({}) WHERE step = {} AND verdict = '{}'", numbers,
-                     v.device, v.step, analysis::name(row.verdict));
+  return fmt::format("SELECT {} FROM {} WHERE step = {} AND verdict = '{}'", numbers,
+                     verdictTable(v), v.step, analysis::name(row.verdict));
 }
 
 }  // namespace
+
+std::string verdictTable(const OomVerdict& v) {
+  return v.total_bytes ? fmt::format("oom_verdicts_at({}, {})", v.device, *v.total_bytes)
+                       : fmt::format("oom_verdicts({})", v.device);
+}
+
+std::string adviceTable(int device, std::optional<uint64_t> capacity_bytes) {
+  return capacity_bytes ? fmt::format("advice_at({}, {})", device, *capacity_bytes)
+                        : fmt::format("advice({})", device);
+}
 
 std::string title(Verdict verdict) {
   constexpr std::array<const char*, 7> kTitles = {"Fragmentation",
@@ -192,9 +202,8 @@ Sentence sumSentence(const OomVerdict& v) {
       {strong(sizes[0]), plain(" live + "), strong(sizes[1]), plain(" free inside segments")},
       oomPage(v.step),
       fmt::format("SELECT live_bytes, free_bytes, driver_bytes, other_bytes, ceiling_bytes, "
-                  "total_bytes, reserved_bytes, difference_bytes FROM oom_verdicts({}) WHERE step "
-                  "= {} LIMIT 1",
-                  v.device, v.step)};
+                  "total_bytes, reserved_bytes, difference_bytes FROM {} WHERE step = {} LIMIT 1",
+                  verdictTable(v), v.step)};
   if (v.driver_bytes) {
     append(sentence.parts, {plain(" + "), strong(sizes[2]), plain(" at the driver")});
   }
@@ -204,6 +213,10 @@ Sentence sumSentence(const OomVerdict& v) {
                                 : v.cap          ? ", were it not for the limit."
                                 : v.driver_bytes ? ", what this process could have had."
                                                  : " reserved.")});
+  if (v.total_bytes && v.driver_bytes && !v.otherBytes()) {
+    append(sentence.parts, {plain(" The device was said to have "),
+                            strong(humanBytes(*v.total_bytes)), plain(", less than that.")});
+  }
   if (v.differenceBytes() != 0) {
     sentence.parts.push_back(
         plain(fmt::format(" The sum does not close: the file contradicts itself by {}.",
@@ -215,19 +228,9 @@ Sentence sumSentence(const OomVerdict& v) {
 std::vector<Sentence> pinSentences(const analysis::AnalysedTrace& analysed, int device,
                                    const analysis::Pinned& pinned, analysis::Step step,
                                    size_t most) {
-  std::vector<analysis::StackPins> named;
-  for (const analysis::StackPins& pins : pinned.stacks) {
-    if (pins.pinsBytes() >= pinned.pinned_bytes / 10) named.push_back(pins);
-  }
-  auto perLiveByte = [](const analysis::StackPins& pins) {
-    return static_cast<double>(pins.pinsBytes()) /
-           static_cast<double>(std::max<uint64_t>(pins.block_bytes, 1));
-  };
-  std::stable_sort(named.begin(), named.end(),
-                   [&](const auto& a, const auto& b) { return perLiveByte(a) > perLiveByte(b); });
   std::vector<Sentence> sentences;
-  for (const analysis::StackPins& pins : named) {
-    if (sentences.size() == most) break;
+  for (const analysis::StackPins& pins : pinned.stacks) {
+    if (sentences.size() == most || !pinned.isMajor(pins)) break;
     bool one = pins.blocks == 1;
     Sentence sentence{
         {strong(one ? "One block" : withCommas(pins.blocks) + " blocks"),

@@ -6,6 +6,7 @@
 //   12 blocks of 64 KiB from optimizer.py:88 keep 1.9 GiB from being returned.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,12 +19,16 @@ namespace tidegauge::exporting {
 std::vector<Sentence> verdictSentences(const analysis::OomVerdict& verdict);
 // L + F + D + other = T, or L + F + D = C.
 Sentence sumSentence(const analysis::OomVerdict& verdict);
-// Of the stacks that pin a tenth or more of what is pinned, most free bytes per live byte first:
-// where little keeps much. Empty if nothing is pinned.
+// Of the major ones (pinned.h), where little keeps much first. Empty if nothing is pinned.
 std::vector<Sentence> pinSentences(const analysis::AnalysedTrace& analysed, int device,
                                    const analysis::Pinned& pinned, analysis::Step step,
                                    size_t most);
 
+// Where SQL finds the verdict's numbers: "oom_verdicts(0)", or "oom_verdicts_at(0, 85899345920)" of
+// a device whose size was told.
+std::string verdictTable(const analysis::OomVerdict& verdict);
+// The same of the advice.
+std::string adviceTable(int device, std::optional<uint64_t> capacity_bytes);
 std::string title(analysis::Verdict verdict);  // "Fragmentation", "Cached elsewhere"
 Link oomPage(analysis::Step step);
 

@@ -35,6 +35,7 @@ struct PlotLine {
   Colour colour;
   std::vector<double> values;  // one per step of the panel
   double dash = 0;
+  double width = 2;  // in the legend; 0: words only
 };
 
 struct LinePanel {
@@ -46,11 +47,17 @@ struct LinePanel {
   std::function<std::string(double)> label;
   std::vector<analysis::Step> steps;  // of the values
   std::vector<PlotLine> lines;
+  // Right of the panel; or in the line of the title, where something is drawn beside the panel.
+  bool legend_above = false;
+  std::vector<PlotLine> also;  // in the legend, but drawn by others
 };
 
 void drawLines(Canvas& canvas, const LinePanel& panel);
-// Labels of steps under a panel: about six round ones.
-void drawStepAxis(Canvas& canvas, const StepScale& x, double y);
+// Labels of steps under a panel, about six round ones; below each its time, if `time_of` has one.
+using TimeOf = std::function<std::string(analysis::Step)>;
+void drawStepAxis(Canvas& canvas, const StepScale& x, double y, const TimeOf& time_of = {});
+// Times since the first event, all in one form: "0.250 s", "125 s", "1 h 04 m". Empty: no times.
+std::string timeLabel(uint64_t since_us, uint64_t longest_us);
 // A round number such that 3 to 6 of its multiples fit below `top`.
 double tickOf(double top, bool binary);
 double yOf(const LinePanel& panel, double value);

@@ -81,8 +81,8 @@ class RanksPage {
          "median"});
     printTable(page_, lines);
     if (shown < order.size()) {
-      page_.line(fmt::format("  {} more ranks are nearer to the median; --top {} shows them",
-                             withCommas(order.size() - shown), order.size()));
+      page_.paragraph(fmt::format("{} more ranks are nearer to the median; --top {} shows them",
+                                  withCommas(order.size() - shown), order.size()));
     }
   }
 
@@ -105,7 +105,7 @@ class RanksPage {
       RowNumbers numbers = bytesNumbers(row.median_bytes, row.held[odd].bytes);
       lines.push_back({{numbers.change, row.median_bytes == 0 ? "\u2013" : numbers.a,
                         row.held[odd].blocks == 0 ? "\u2013" : numbers.b},
-                       nameOf(names[rows[i]])});
+                       oneName(names[rows[i]])});
     }
     printTable(page_, lines);
     rest(rows.size());
@@ -134,7 +134,7 @@ class RanksPage {
         return bytes == 0 ? std::string("\u2013") : humanBytes(bytes, unit);
       };
       lines.push_back(
-          {{shown(least->bytes), shown(row.median_bytes), shown(most->bytes)}, nameOf(names[i])});
+          {{shown(least->bytes), shown(row.median_bytes), shown(most->bytes)}, oneName(names[i])});
     }
     printTable(page_, lines);
     rest(differing);
@@ -142,12 +142,8 @@ class RanksPage {
 
   void rest(size_t all) {
     if (all <= options_.top) return;
-    page_.line(
-        fmt::format("  {}; --top {} shows them", counted(all - options_.top, "more stack"), all));
-  }
-
-  static std::string nameOf(const HolderName& name) {
-    return name.caller.empty() ? name.label : name.label + " ‹ " + name.caller;
+    page_.paragraph(
+        fmt::format("{}; --top {} shows them", counted(all - options_.top, "more stack"), all));
   }
 
   const std::vector<DiffSide>& sides_;
@@ -168,6 +164,19 @@ std::vector<HolderName> rankRowNames(const RankTable& table, size_t limit) {
   std::vector<std::pair<const analysis::AnalysedTrace*, analysis::StackId>> stacks;
   limit = std::min(limit, table.rows.size());
   for (size_t i = 0; i < limit; ++i) stacks.emplace_back(table.rows[i].trace, table.rows[i].stack);
+  // Which of several files, by the shortest names that tell them apart.
+  std::vector<const analysis::AnalysedTrace*> traces;
+  std::vector<std::string> paths;
+  for (const RankRow& row : table.rows) {
+    if (std::find(traces.begin(), traces.end(), row.trace) != traces.end()) continue;
+    traces.push_back(row.trace);
+    paths.push_back(row.trace->trace.source.name);
+  }
+  std::vector<std::string> files = distinctNames(paths);
+  auto ofFile = [&](const analysis::AnalysedTrace* trace) {
+    auto at = std::find(traces.begin(), traces.end(), trace) - traces.begin();
+    return traces.size() == 1 ? std::string() : " of " + files[static_cast<size_t>(at)];
+  };
   analysis::JoinedStacks joined(stacks);
   std::vector<analysis::StackGroup> groups;
   for (size_t i = 0; i < limit; ++i) groups.push_back({.stack = joined.stackOf(i)});
@@ -176,10 +185,10 @@ std::vector<HolderName> rankRowNames(const RankTable& table, size_t limit) {
     std::string number = fmt::format("(stack {})", groups[i].stack.value);
     if (names[i].caller.ends_with(number)) {  // of the file, not of the joined stacks
       names[i].caller.resize(names[i].caller.size() - number.size());
-      names[i].caller += fmt::format("(stack {} of {})", table.rows[i].stack.value,
-                                     lastParts(table.rows[i].trace->trace.source.name, 1));
+      names[i].caller +=
+          fmt::format("(stack {}{})", table.rows[i].stack.value, ofFile(table.rows[i].trace));
     }
-    if (table.rows[i].older) names[i].label = "older than the recording, no stack";
+    if (table.rows[i].older) names[i].label = withoutStack(1, 1);
   }
   return names;
 }

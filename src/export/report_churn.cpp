@@ -3,6 +3,7 @@
 
 #include "analysis/churn.h"
 #include "base/format.h"
+#include "base/sizes.h"
 #include "export/holder_names.h"
 #include "export/report_parts.h"
 
@@ -18,7 +19,7 @@ Section churnSection(const SectionContext& context) {
   int device = context.summary.device->device.ordinal;
   const analysis::SamplePoints& points = context.summary.growth.points;
   analysis::Churn churn = analysis::churnOf(context.analysed, *context.summary.device, points);
-  Section section{.key = "churn", .title = "Churn", .json = {}};
+  Section section{.key = "churn", .title = "Churn: freed soon after it was allocated", .json = {}};
   std::string rows_sql = fmt::format("SELECT * FROM churn({})", device);
   uint64_t per_step = churn.bytes[2] / std::max<uint64_t>(1, churn.program_steps);
   std::string sums_sql = fmt::format("SELECT * FROM churn_sums({})", device);
@@ -36,9 +37,9 @@ Section churnSection(const SectionContext& context) {
                       plain(" within 100: "),
                       strong(humanBytes(per_step)),
                       plain(by_events ? " per 1,000 events" : " per " + points.name),
-                      plain(", "),
-                      strong(humanBytes(churn.peak_bytes)),
-                      plain(" live at the peak.")};
+                      plain("; "),
+                      strong(churn.peak_bytes == 0 ? "none" : humanBytes(churn.peak_bytes)),
+                      plain(" of them were live at the peak.")};
     sentence.sql = fmt::format("SELECT 1, 10, 100, 1000, * FROM churn_sums({})", device);
     sentence.link = growthLink("churn");
     section.sentences.push_back(std::move(sentence));
@@ -54,10 +55,8 @@ Section churnSection(const SectionContext& context) {
               .link = growthLink("churn")};
     for (size_t i = 0; i < names.size(); ++i) {
       const ChurnStack& stack = churn.stacks[i];
-      std::string name = names[i].label;
-      if (!names[i].caller.empty()) name += " ‹ " + names[i].caller;
       grid.rows.push_back({humanBytes(stack.bytes[2]), withCommas(stack.blocks[2]),
-                           stack.peak_bytes == 0 ? "0" : humanBytes(stack.peak_bytes), name});
+                           base::sizeOrZero(stack.peak_bytes), oneName(names[i])});
     }
     section.grid = std::move(grid);
   }

@@ -37,12 +37,14 @@ Section fragmentationSection(const SectionContext& context) {
       lay.parts.push_back(plain(", the largest "));
       lay.parts.push_back(strong(humanBytes(free.largest_bytes)));
     }
-    lay.parts.push_back(plain(free.pinned_bytes == free.bytes ? "; all of it pinned by live blocks."
+    lay.parts.push_back(plain(free.pinned_bytes == free.bytes
+                                  ? "; all of it pinned: live blocks beside it "
+                                    "keep it from the driver."
                               : free.pinned_bytes == 0 ? "; none of it pinned by live blocks."
                                                        : "; "));
     if (free.pinned_bytes > 0 && free.pinned_bytes < free.bytes) {
       lay.parts.push_back(strong(humanBytes(free.pinned_bytes)));
-      lay.parts.push_back(plain(" of it pinned by live blocks."));
+      lay.parts.push_back(plain(" of it pinned: live blocks beside it keep it from the driver."));
     }
     section.sentences.push_back(std::move(lay));
     if (free.scatteredBytes() > 0) {
@@ -51,15 +53,17 @@ Section fragmentationSection(const SectionContext& context) {
             strong(free.stranded_bytes == 0 ? "all of it" : humanBytes(free.stranded_bytes)),
             plain(free.stranded_bytes == 0 ? " could serve requests of "
                                            : " could not serve requests of "),
-            strong(humanBytes(options.request_bytes)), plain(", a large one here.")},
+            strong(humanBytes(options.request_bytes)),
+            plain(": 95 % of those recorded are no larger.")},
            link,
-           "SELECT scattered_bytes, stranded_bytes, large_request_bytes FROM " + from});
+           "SELECT scattered_bytes, stranded_bytes, large_request_bytes, '95 %' FROM " + from});
     }
     section.sentences.push_back(
         {{plain("Layout score "), strong(fmt::format("{:.1f}", details.sample.reserved.score)),
           plain(" of 100 in reserved bytes, "),
           strong(fmt::format("{:.1f}", details.sample.address.score)),
-          plain(" in the address space. It counts shape, not harm.")},
+          plain(" in the address space: high where free memory is cut up. It counts shape, not "
+                "harm.")},
          link,
          "SELECT 100 AS most, reserved_score, address_score FROM " + from});
   }

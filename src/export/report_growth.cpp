@@ -5,6 +5,7 @@
 
 #include "analysis/outstanding.h"
 #include "base/format.h"
+#include "base/sizes.h"
 #include "export/holder_names.h"
 #include "export/report_parts.h"
 
@@ -24,17 +25,14 @@ uint64_t whole(double bytes) { return static_cast<uint64_t>(std::max(0LL, std::l
 
 json idJson(analysis::StackId stack) { return stack.valid() ? json(stack.value) : json(); }
 
-std::string nameOf(const HolderName& name) {
-  return name.caller.empty() ? name.label : name.label + " ‹ " + name.caller;
-}
 // No two rows of a list read the same.
-template <class Stacks>
+template <class Stacks, class GroupOf>
 std::vector<HolderName> namesOf(const analysis::AnalysedTrace& analysed, const Stacks& stacks,
-                                size_t limit) {
+                                size_t limit, GroupOf&& group_of) {
   std::vector<analysis::StackGroup> groups;
   for (const auto& stack : stacks) {
     if (groups.size() == limit) break;
-    groups.push_back({.stack = stack.stack});
+    groups.push_back(group_of(stack));
   }
   return holderNames(analysed, groups, limit);
 }
@@ -133,7 +131,8 @@ Section growthSection(const SectionContext& context) {
   int device = context.summary.device->device.ordinal;
   Section section{.key = "growth", .title = "Growth", .json = {}};
   std::vector<HolderName> names =
-      namesOf(context.analysed, growth.stacks, std::max(context.rows, size_t{3}));
+      namesOf(context.analysed, growth.stacks, std::max(context.rows, size_t{3}),
+              [](const GrowingStack& stack) { return analysis::StackGroup{.stack = stack.stack}; });
   section.sentences = sentencesOf(context, names);
   std::string rows_sql = fmt::format("SELECT * FROM growth({})", device);
   if (growth.stacks.size() > section.sentences.size()) {
@@ -145,7 +144,7 @@ Section growthSection(const SectionContext& context) {
       const GrowingStack& stack = growth.stacks[i];
       grid.rows.push_back({humanBytes(whole(stack.bytes_per_step)),
                            humanBytes(stack.retained_bytes), withCommas(stack.retained_blocks),
-                           withCommas(stack.since_step), nameOf(names[i])});
+                           withCommas(stack.since_step), oneName(names[i])});
     }
     section.grid = std::move(grid);
   }
@@ -168,6 +167,8 @@ Section growthSection(const SectionContext& context) {
 
 Section neverFreedSection(const SectionContext& context) {
   int device = context.summary.device->device.ordinal;
+  // Without events there is no recording that anything could be older than.
+  bool has_steps = context.summary.device->totals.steps() > 0;
   analysis::Outstanding found = analysis::neverFreed(context.analysed, *context.summary.device);
   Section section{.key = "never_freed", .title = "Never freed", .json = {}};
   std::string sums_sql = fmt::format(
@@ -175,24 +176,31 @@ Section neverFreedSection(const SectionContext& context) {
       "ifnull(sum(older_bytes), 0) AS older_bytes, count(*) AS stacks FROM never_freed({})",
       device);
   std::string rows_sql = fmt::format("SELECT * FROM never_freed({})", device);
-  std::vector<HolderName> names =
-      namesOf(context.analysed, found.stacks, std::max(context.rows, kMostJsonRows));
+  std::vector<HolderName> names = namesOf(
+      context.analysed, found.stacks, context.rows, [&](const analysis::OutstandingStack& stack) {
+        return analysis::StackGroup{.stack = stack.stack,
+                                    .block_bytes = stack.bytes,
+                                    .older_bytes = has_steps ? stack.older_bytes : 0};
+      });
   if (found.blocks > 0) {
     Sentence sentence{{strong(humanBytes(found.bytes)),
-                       plain(fmt::format(" in {} were not freed when the recording ended",
-                                         base::counted(found.blocks, "block")))},
+                       plain(fmt::format(" in {} were not freed when the {}",
+                                         base::counted(found.blocks, "block"),
+                                         has_steps ? "recording ended" : "file was written"))},
                       growthLink("never_freed"),
                       fmt::format("SELECT sum(bytes), sum(blocks), sum(older_bytes) FROM "
                                   "never_freed({})",
                                   device)};
-    if (found.older_bytes > 0) {
+    if (found.older_bytes > 0 && has_steps) {
       sentence.parts.insert(sentence.parts.end(),
                             {plain(", "), strong(humanBytes(found.older_bytes)),
                              plain(" of them older than the recording")});
     }
     sentence.parts.push_back(plain(". That is no fault by itself: weights are among them."));
     section.sentences.push_back(std::move(sentence));
-    Grid grid{.heads = {"bytes", "blocks", "older", "from step", "to step", "stack"},
+    Grid grid{.heads = has_steps ? std::vector<std::string>{"bytes", "blocks", "older", "from step",
+                                                            "to step", "stack"}
+                                 : std::vector<std::string>{"bytes", "blocks", "stack"},
               .more = found.stacks.size() - std::min(context.rows, found.stacks.size()),
               .sql = rows_sql,
               .link = growthLink("never_freed")};
@@ -201,10 +209,13 @@ Section neverFreedSection(const SectionContext& context) {
     };
     for (size_t i = 0; i < std::min(context.rows, names.size()); ++i) {
       const analysis::OutstandingStack& stack = found.stacks[i];
-      grid.rows.push_back({humanBytes(stack.bytes), withCommas(stack.blocks),
-                           stack.older_bytes == 0 ? "0" : humanBytes(stack.older_bytes),
-                           stepText(stack.oldest_step), stepText(stack.newest_step),
-                           nameOf(names[i])});
+      std::vector<std::string> row = {humanBytes(stack.bytes), withCommas(stack.blocks)};
+      if (has_steps) {
+        row.insert(row.end(), {base::sizeOrZero(stack.older_bytes), stepText(stack.oldest_step),
+                               stepText(stack.newest_step)});
+      }
+      row.push_back(oneName(names[i]));
+      grid.rows.push_back(std::move(row));
     }
     section.grid = std::move(grid);
   }

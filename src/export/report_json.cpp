@@ -91,7 +91,7 @@ json oomJson(const AnalysedTrace& analysed, const analysis::DeviceAnalysis& devi
           {"allocated_bytes", oom.totals.allocated_bytes},
           {"reserved_bytes", oom.totals.reserved_bytes},
           {"free_in_segments_bytes", oom.free ? json(oom.free->bytes) : json()},
-          {"holes", oom.free ? json(oom.free->count) : json()},
+          {"holes", oom.free ? json(oom.free->holes) : json()},
           {"largest_hole_bytes", oom.free ? json(oom.free->largest_bytes) : json()},
           {"given_back_bytes", oom.given_back_bytes},
           {"given_back_segments", oom.given_back_segments},
@@ -223,7 +223,7 @@ json deviceJson(const AnalysedTrace& analysed, const DeviceSummary& summary,
   const model::Device& device = summary.device->device;
   TotalsSql sql(device.ordinal, "");
   json ooms = json::array();
-  analysis::VerdictOptions options{.seen_ceiling_bytes = summary.ceiling_bytes.value_or(0)};
+  analysis::VerdictOptions options = analysis::verdictOptions(summary.ooms, capacity_bytes);
   for (const analysis::OomReport& oom : summary.ooms) {
     ooms.push_back(oomJson(analysed, *summary.device, oom, options));
   }
@@ -234,7 +234,7 @@ json deviceJson(const AnalysedTrace& analysed, const DeviceSummary& summary,
   }
   by_provenance["sql"] = provenanceSql(device.ordinal);
   using model::Action;
-  Story story = tellStory(analysed, summary);
+  Story story = tellStory(analysed, summary, capacity_bytes);
   json all = {
       {"device", device.ordinal},
       {"label", analysis::deviceLabel(device)},
@@ -287,20 +287,20 @@ json brimJson(const DeviceSummary& summary) {
           {"reserved_bytes", oom.totals.reserved_bytes},
           {"active_bytes", oom.totals.active_bytes},
           {"free_bytes", oom.free->bytes},
-          {"holes", oom.free->count},
+          {"holes", oom.free->holes},
           {"largest_hole_bytes", oom.free->largest_bytes},
           {"over_bytes", oom.overBytes()},
           {"ceiling_bytes", *oom.ceilingBytes()}};
 }
 
 json rangeJson(const AnalysedTrace& analysed, const analysis::DeviceAnalysis& device,
-               const analysis::StepRange& range) {
+               const analysis::StepRange& range, std::optional<uint64_t> capacity_bytes) {
   RangeSummary summary = summariseRange(analysed, device, range);
   TotalsSql sql(device.device.ordinal, fmt::format("range_totals({}, {}, {})",
                                                    device.device.ordinal, range.first, range.last));
   json ooms = json::array();
-  analysis::VerdictOptions options{
-      .seen_ceiling_bytes = analysis::largestCeiling(analysis::oomsOf(analysed, device, 0))};
+  analysis::VerdictOptions options =
+      analysis::verdictOptions(analysis::oomsOf(analysed, device, 0), capacity_bytes);
   for (const analysis::OomReport& oom : summary.ooms) {
     ooms.push_back(oomJson(analysed, device, oom, options));
   }
@@ -330,7 +330,7 @@ json holdersJson(const AnalysedTrace& analysed, int device, const analysis::Hold
     const analysis::StackGroup& group = holders.groups[i];
     rows.push_back(
         {{"stack_id", group.stack.valid() ? json(group.stack.value) : json()},
-         {"label", clean(names[i].label)},
+         {"label", clean(analysed.labels.label(group.stack))},
          {"caller", clean(names[i].caller)},
          {"slot", analysed.labels.colourSlot(group.stack)},
          {"bytes", group.block_bytes},
@@ -374,7 +374,7 @@ json reportJson(const AnalysedTrace& analysed, const std::vector<Chosen>& chosen
   json devices = json::array();
   for (const Chosen& chosen : chosen_devices) {
     devices.push_back(
-        chosen.range ? rangeJson(analysed, *chosen.device, *chosen.range)
+        chosen.range ? rangeJson(analysed, *chosen.device, *chosen.range, capacity_bytes)
                      : deviceJson(analysed, summarise(analysed, *chosen.device), capacity_bytes));
   }
   json settings = json::object();

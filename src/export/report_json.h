@@ -13,7 +13,7 @@ namespace tidegauge::exporting {
 // The whole file, all devices: {"file": …, "devices": […], "issues": […], "settings": {…}}.
 nlohmann::json reportJson(const analysis::AnalysedTrace& analysed);
 // Of these devices, as choose() gives them; of a range: its totals, peaks, holders and ooms. A
-// capacity of the devices is for the time to the wall.
+// capacity of the devices is for the verdicts and the time to the wall.
 nlohmann::json reportJson(const analysis::AnalysedTrace& analysed,
                           const std::vector<Chosen>& devices,
                           std::optional<uint64_t> capacity_bytes = std::nullopt);

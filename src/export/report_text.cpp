@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/format.h"
+#include "base/sizes.h"
 #include "export/file_names.h"
 #include "export/holder_names.h"
+#include "export/oom_story.h"
 #include "export/report_parts.h"
 #include "export/story.h"
 #include "export/text_page.h"
@@ -19,6 +22,7 @@ using analysis::DeviceSummary;
 using base::counted;
 using base::humanBytes;
 using base::padLeft;
+using base::sizeOrZero;
 using base::withCommas;
 
 double percent(uint64_t part, uint64_t whole) {
@@ -65,7 +69,7 @@ class Report {
   static int ordinalOf(const analysis::DeviceAnalysis& device) { return device.device.ordinal; }
 
   void deviceSection(const DeviceSummary& summary) {
-    Story story = tellStory(analysed_, summary);
+    Story story = tellStory(analysed_, summary, options_.capacity_bytes);
     std::string place;
     if (story.step && summary.device->totals.steps() > 0) {
       place = fmt::format(" at step {}", withCommas(*story.step));
@@ -86,7 +90,7 @@ class Report {
             summary.at_oom ? "out of memory"
             : has_steps    ? "peak"
                            : "end",
-            device);
+            device, has_steps);
     SectionContext context{analysed_, summary, options_.holders, options_.capacity_bytes};
     for (const Section& each : sectionsOf(context)) section(each);
     phases(summary);
@@ -124,10 +128,10 @@ class Report {
       }
       return text;
     };
-    if (!page_.isNarrow()) page_.line(line(grid.heads) + "  " + grid.heads.back());
+    if (!page_.isNarrow()) page_.row(line(grid.heads), grid.heads.back());
     for (const auto& row : grid.rows) {
       if (!page_.isNarrow()) {
-        page_.line(line(row) + "  " + row.back());
+        page_.row(line(row), row.back());
         continue;
       }
       page_.paragraph(row.back(), 2, 2);
@@ -181,7 +185,7 @@ class Report {
              {});
     holders(summary.peak.holders,
             fmt::format("peak of these steps, step {}", withCommas(summary.peak.active.step)),
-            ordinalOf(device),
+            ordinalOf(device), true,
             fmt::format("SELECT peak_step, h.* FROM range_totals({0}, {1}, {2}), "
                         "holders({0}, peak_step) AS h WHERE what = 'active'",
                         ordinalOf(device), range.first, range.last));
@@ -206,27 +210,33 @@ class Report {
                    const analysis::Peak& peak) {
       std::string step = has_steps ? withCommas(peak.step) : "–";
       if (page_.isNarrow()) {
-        page_.paragraph(fmt::format("{}: peak {}{}", name, humanBytes(peak.bytes),
+        page_.paragraph(fmt::format("{}: peak {}{}", name, sizeOrZero(peak.bytes),
                                     has_steps ? fmt::format(" at step {}", step) : std::string()),
                         2, 2);
         page_.paragraph(
-            fmt::format("{} {}, end {}", before, humanBytes(at_start), humanBytes(at_end)), 4);
+            fmt::format("{} {}, end {}", before, sizeOrZero(at_start), sizeOrZero(at_end)), 4);
         return;
       }
-      page_.line(fmt::format("  {:<12}{:>14}{:>14}{:>14}   {}", name, humanBytes(at_start),
-                             humanBytes(at_end), humanBytes(peak.bytes), step));
+      page_.line(fmt::format("  {:<12}{:>14}{:>14}{:>14}   {}", name, sizeOrZero(at_start),
+                             sizeOrZero(at_end), sizeOrZero(peak.bytes), step));
     };
     row("requested", start.requested_bytes, end.requested_bytes, peaks.requested);
     row("allocated", start.allocated_bytes, end.allocated_bytes, peaks.allocated);
     row("active", start.active_bytes, end.active_bytes, peaks.active);
     row("reserved", start.reserved_bytes, end.reserved_bytes, peaks.reserved);
+    if (!std::exchange(told_totals_, true)) {
+      page_.faint(
+          "requested: asked for by the program; allocated: in whole blocks; active: also what "
+          "another stream still uses; reserved: taken from the driver, in segments",
+          2, 2);
+    }
     if (peaks.uncertain_bytes > 0) {
       page_.paragraph(fmt::format("Active and allocated peaks may be higher by at most {}.",
                                   humanBytes(peaks.uncertain_bytes)));
     }
   }
 
-  void holders(const analysis::Holders& holders, const std::string& at, int device,
+  void holders(const analysis::Holders& holders, const std::string& at, int device, bool has_steps,
                const std::string& sql = {}) {
     if (holders.groups.empty()) return;
     page_.blank();
@@ -234,18 +244,17 @@ class Report {
         fmt::format("Who holds {} at the {}: {}, {}", humanBytes(holders.block_bytes), at,
                     counted(holders.blocks, "block"), counted(holders.groups.size(), "stack")),
         2);
-    std::vector<HolderName> names = holderNames(analysed_, holders.groups, options_.holders);
+    std::vector<analysis::StackGroup> groups = holders.groups;
+    if (!has_steps) {  // there is no recording that anything could be older than
+      for (analysis::StackGroup& group : groups) group.older_bytes = 0;
+    }
+    std::vector<HolderName> names = holderNames(analysed_, groups, options_.holders);
     uint64_t rest = holders.block_bytes;
     for (size_t i = 0; i < names.size(); ++i) {
       const analysis::StackGroup& group = holders.groups[i];
       rest -= group.block_bytes;
-      std::string label = names[i].label;
-      if (!group.stack.valid() && group.older_bytes == group.block_bytes) {
-        label = "older than the recording, no stack";
-      }
-      if (!names[i].caller.empty()) label += " ‹ " + names[i].caller;
       holderRow(group.block_bytes, holders.block_bytes,
-                fmt::format("{:>7} ×", withCommas(group.blocks)), label);
+                fmt::format("{:>7} ×", withCommas(group.blocks)), oneName(names[i]));
     }
     if (names.size() < holders.groups.size()) {
       holderRow(rest, holders.block_bytes, "",
@@ -259,10 +268,9 @@ class Report {
                  const std::string& name) {
     std::string numbers =
         fmt::format("  {:>11}  {:>5.1f} %  ", humanBytes(bytes), percent(bytes, all_bytes));
-    if (!blocks.empty()) numbers += blocks + "  ";
-    if (!page_.isNarrow()) return page_.line(numbers + name);
-    page_.line(numbers.substr(0, numbers.find_last_not_of(' ') + 1));
-    page_.paragraph(name, 4, 2);
+    page_.row(
+        blocks.empty() ? numbers.substr(0, numbers.find_last_not_of(' ') + 1) : numbers + blocks,
+        name);
   }
 
   void phases(const DeviceSummary& summary) {
@@ -294,8 +302,8 @@ class Report {
       page_.line(fmt::format("  {}{}", indent, name));
       return page_.paragraph(fmt::format("peak {}, grew by {}, steps {}", peak, grew, steps), 4);
     }
-    page_.line(fmt::format("  {:>12}{}  {}  {}{}", peak, padLeft(grew, 13),
-                           base::padRight(steps, 23), indent, name));
+    page_.row(fmt::format("  {:>12}{}  {}", peak, padLeft(grew, 13), base::padRight(steps, 23)),
+              fmt::format("{}{}", indent, name));
   }
 
   void findings(const Story& story) {
@@ -318,15 +326,21 @@ class Report {
     page_.heading("What to try", 2);
     for (size_t i = 0; i < story.advice.size(); ++i) {
       page_.bullet(story.advice[i].text);
-      evidence(fmt::format("SELECT name, value, step, setting FROM advice({}) WHERE place = {}",
-                           device, i + 1),
+      evidence(fmt::format("SELECT name, value, step, setting FROM {} WHERE place = {}",
+                           adviceTable(device, options_.capacity_bytes), i + 1),
                {}, 4);
     }
   }
 
   void identities(const DeviceSummary& summary) {
     page_.blank();
-    page_.heading("Checks", 2);
+    page_.heading("Checks: sums that must agree", 2);
+    if (!std::exchange(told_checks_, true)) {
+      page_.faint(
+          "drawn: what is shown; traced: seen being allocated; before recording: allocated before "
+          "it; lost: one end is missing although it lies inside the recording",
+          2, 2);
+    }
     for (const analysis::Identity& identity : summary.identities) {
       page_.bullet((identity.holds ? "holds: " : "DIFFERS: ") + identity.text);
     }
@@ -368,6 +382,8 @@ class Report {
   const AnalysedTrace& analysed_;
   const TextOptions& options_;
   TextPage page_;
+  bool told_totals_ = false;  // words are explained once
+  bool told_checks_ = false;
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ struct TextOptions {
   size_t holders = 12;                       // rows per table
   std::string name{};                        // of the file; empty: the last part of its path
   bool evidence = true;                      // where to see each number, and the SQL that gives it
-  std::optional<uint64_t> capacity_bytes{};  // of the device, for the time to the wall
+  std::optional<uint64_t> capacity_bytes{};  // of the device, where somebody told it
 };
 
 // `devices` as choose() gives them.

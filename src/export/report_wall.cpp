@@ -21,13 +21,17 @@ uint64_t whole(double number) {
   return static_cast<uint64_t>(std::llround(std::clamp(number, 0.0, 9e18)));
 }
 
+std::string duration(double seconds) {
+  return fmt::format("{:.{}f} s", seconds, seconds < 100 ? 3 : 1);
+}
+
 Sentence growing(const Wall& wall, const WallLine& line, const char* what,
                  const std::string& from) {
   Sentence sentence;
   sentence.parts = {strong(fmt::format("{} bytes", what[0] == 'a' ? "Active" : "Reserved")),
                     plain(" rise by "),
                     strong(humanBytes(whole(1000 * line.bytes_per_event.slope))),
-                    plain(fmt::format(" every 1,000 events (90 %: {} – {})",
+                    plain(fmt::format(" every 1,000 events (90 % sure: {} – {})",
                                       humanBytes(whole(1000 * line.bytes_per_event.low)),
                                       humanBytes(whole(1000 * line.bytes_per_event.high))))};
   if (line.events_left) {
@@ -37,7 +41,7 @@ Sentence growing(const Wall& wall, const WallLine& line, const char* what,
          strong(withCommas(whole(*line.events_left))), plain(" more events")});
     if (wall.seconds_per_event) {
       double seconds = std::round(*line.events_left) * *wall.seconds_per_event;
-      sentence.parts.push_back(plain(fmt::format(", {:.1f} s", seconds)));
+      sentence.parts.push_back(plain(", " + duration(seconds)));
     }
   } else {
     sentence.parts.push_back(plain("; what there is in all is not known (--capacity)"));
@@ -75,7 +79,7 @@ Section wallSection(const SectionContext& context) {
   std::string from = wall.capacity_bytes && context.capacity_bytes
                          ? fmt::format("wall_at({}, {})", device, *wall.capacity_bytes)
                          : fmt::format("wall({})", device);
-  Section section{.key = "wall", .title = "Time to the wall", .json = {}};
+  Section section{.key = "wall", .title = "Time to the wall: until memory is full", .json = {}};
   if (wall.enough) {
     if (wall.active.grows()) {
       section.sentences.push_back(growing(wall, wall.active, "active", from));

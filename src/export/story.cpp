@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analysis/judgement.h"
 #include "base/format.h"
 #include "base/sizes.h"
 #include "export/holder_names.h"
@@ -48,12 +49,13 @@ std::string oomSql(const DeviceSummary& summary, std::string_view what) {
                      summary.ooms[summary.worst_oom].step);
 }
 
-void tellOom(const AnalysedTrace& analysed, const DeviceSummary& summary, Story& story) {
+void tellOom(const AnalysedTrace& analysed, const DeviceSummary& summary,
+             const analysis::OomVerdict& verdict, Story& story) {
   const OomReport& oom = summary.ooms[summary.worst_oom];
   story.kind = Story::Kind::kOom;
   story.eyebrow = "Out of memory";
   story.step = oom.step;
-  const analysis::FreeParts& free = *oom.free;  // the worst is always looked at
+  const analysis::FreeSums& free = *oom.free;  // the worst is always looked at
   std::initializer_list<uint64_t> compared = {oom.requested_bytes.value_or(0),
                                               oom.device_free_bytes.value_or(0), free.bytes};
   std::optional<base::ByteUnit> unit = sharedUnit(compared);
@@ -67,8 +69,6 @@ void tellOom(const AnalysedTrace& analysed, const DeviceSummary& summary, Story&
   story.headline_sql =
       oomSql(summary, "step, seconds, requested_bytes, device_free_bytes, free_in_segments_bytes");
 
-  analysis::OomVerdict verdict = analysis::verdictOf(
-      analysed, *summary.device, oom, {.seen_ceiling_bytes = summary.ceiling_bytes.value_or(0)});
   for (Sentence& sentence : verdictSentences(verdict))
     story.sentences.push_back(std::move(sentence));
   story.sentences.push_back(sumSentence(verdict));
@@ -78,7 +78,6 @@ void tellOom(const AnalysedTrace& analysed, const DeviceSummary& summary, Story&
       story.sentences.push_back(std::move(sentence));
     }
   }
-  story.advice = analysis::adviceOn(analysed, *summary.device, verdict);
 
   if (oom.given_back_segments > 0) {
     story.sentences.push_back(
@@ -133,8 +132,9 @@ void tellPeak(const DeviceSummary& summary, Story& story) {
   story.step = peak.active.step;
   story.eyebrow = "High water";
   uint64_t reserved_then = summary.device->totals.at(peak.active.step).reserved_bytes;
-  std::vector<std::string> sizes =
-      inOneUnit({peak.active.bytes, peak.reserved.bytes, reserved_then});
+  // As the tables have them: here nothing is added up.
+  std::vector<std::string> sizes = {humanBytes(peak.active.bytes), humanBytes(peak.reserved.bytes),
+                                    humanBytes(reserved_then)};
   story.headline = fmt::format("{} were live at the peak, {} reserved.", sizes[0], sizes[1]);
   Sentence sentence{
       {plain("The program held "), strong(sizes[0]), plain(" at step "),
@@ -168,8 +168,12 @@ void tellHolders(const AnalysedTrace& analysed, const DeviceSummary& summary, St
     Sentence sentence;
     if (const analysis::StackGroup& first = holders.groups.front();
         i == 0 && !first.stack.valid()) {
-      sentence.parts = {strong(humanBytes(first.block_bytes)),
-                        plain(" have no stack. Most of the rest is held by ")};
+      sentence.parts = {
+          strong(humanBytes(first.block_bytes)),
+          plain(summary.device->totals.steps() > 0 && first.older_bytes == first.block_bytes
+                    ? " are older than the recording and have no stack. Most of the "
+                      "rest is held by "
+                    : " have no stack. Most of the rest is held by ")};
     } else {
       sentence.parts = {plain(i == 0 ? "Most is held by " : "Then ")};
     }
@@ -205,7 +209,8 @@ void tellUnused(const DeviceSummary& summary, Story& story) {
                        lastStep(summary));
   };
   if (!summary.at_oom) {
-    std::vector<std::string> sizes = inOneUnit({unused, reserved, summary.final_free.pinned_bytes});
+    std::vector<std::string> sizes = {humanBytes(unused), humanBytes(reserved),
+                                      humanBytes(summary.final_free.pinned_bytes)};
     Sentence sentence{{plain("At the end "), strong(sizes[0]), plain(" of "), strong(sizes[1]),
                        plain(" reserved are not live")},
                       timeline()};
@@ -333,23 +338,24 @@ std::optional<uint64_t> firstStep(const AnalysedTrace& analysed, const model::Is
   return known ? std::optional(issue.first_step) : std::nullopt;
 }
 
-Story tellStory(const AnalysedTrace& analysed, const DeviceSummary& summary) {
+Story tellStory(const AnalysedTrace& analysed, const DeviceSummary& summary,
+                std::optional<uint64_t> capacity_bytes) {
   Story story;
-  if (summary.at_oom) {
-    tellOom(analysed, summary, story);
+  analysis::Judgement judgement = analysis::judge(analysed, summary, capacity_bytes);
+  story.advice = std::move(judgement.advice);
+  if (judgement.verdict) {
+    tellOom(analysed, summary, *judgement.verdict, story);
   } else {
     tellPeak(summary, story);
-    story.advice = analysis::adviceOn(analysed, *summary.device);
   }
   tellHolders(analysed, summary, story);
   tellUnused(summary, story);
   tellOlder(summary, story);
   tellChecks(analysed, summary, story);
   if (story.kind == Story::Kind::kState) {
-    std::vector<std::string> sizes =
-        inOneUnit({summary.final.active_bytes, summary.final.reserved_bytes});
-    story.headline =
-        fmt::format("{} live, {} reserved when the file was written.", sizes[0], sizes[1]);
+    story.headline = fmt::format("{} live, {} reserved when the file was written.",
+                                 humanBytes(summary.final.active_bytes),
+                                 humanBytes(summary.final.reserved_bytes));
     story.headline_sql = fmt::format(
         "SELECT final_active_bytes, final_reserved_bytes FROM devices WHERE device = {}",
         ordinalOf(summary));

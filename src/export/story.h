@@ -56,7 +56,9 @@ struct Story {
   std::vector<analysis::Advice> advice{};
 };
 
-Story tellStory(const analysis::AnalysedTrace& analysed, const analysis::DeviceSummary& summary);
+// `capacity_bytes` of the device, where somebody told it.
+Story tellStory(const analysis::AnalysedTrace& analysed, const analysis::DeviceSummary& summary,
+                std::optional<uint64_t> capacity_bytes = {});
 
 // The first step that an issue is about. A device without events has no steps: what is met there is
 // met in its final state.

@@ -1,6 +1,8 @@
 // Text that is written line by line and never gets wider than its page, whatever the words are.
+// Sentences stay readable on a wide page: they end at kMostProse.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -10,34 +12,54 @@ namespace tidegauge::exporting {
 
 class TextPage {
  public:
-  TextPage(size_t columns, bool colour) : columns_(columns), colour_(colour) {}
+  static constexpr size_t kMostProse = 100;
+
+  TextPage(size_t columns, bool colour)
+      : columns_(columns), prose_(std::min(columns, kMostProse)), colour_(colour) {}
 
   size_t columns() const { return columns_; }
   // Too narrow for tables: what belongs in one row takes two lines.
   bool isNarrow() const { return columns_ < 72; }
 
   void line(std::string_view text) { out_ += base::cutTo(base::printable(text), columns_) + '\n'; }
+  // Of a table: what stands before the name is never cut, a long name in its middle. Where too
+  // little is left for it the name has a line of its own.
+  void row(std::string_view numbers, std::string_view name) {
+    size_t width = base::displayWidth(numbers);
+    std::string shown = base::printable(name);
+    size_t room = columns_ - std::min(columns_, width + 2);
+    bool beside = !isNarrow() && room >= std::min(kLeastName, base::displayWidth(shown));
+    if (!beside || name.empty()) {
+      width <= columns_ ? line(numbers) : paragraph(numbers);
+      if (!name.empty()) paragraph(name, 4, 2);
+      return;
+    }
+    out_ += std::string(numbers) + "  " + base::cutMiddle(shown, room) + '\n';
+  }
   void paragraph(std::string_view text, size_t indent = 2, size_t hanging = 0) {
-    out_ += base::wrapped(base::printable(text), columns_, indent, hanging);
+    out_ += base::wrapped(base::printable(text), prose_, indent, hanging);
   }
   void bullet(std::string_view text) { paragraph("- " + std::string(text), 2, 2); }
   // What only some will read.
   void faint(std::string_view text, size_t indent, size_t hanging) {
-    std::string lines = base::wrapped(base::printable(text), columns_, indent, hanging);
+    std::string lines = base::wrapped(base::printable(text), prose_, indent, hanging);
     if (lines.empty()) return;
     lines.pop_back();  // the newline
     out_ += (colour_ ? "\033[2m" + lines + "\033[0m" : lines) + '\n';
   }
   void blank() { out_ += '\n'; }
   void heading(std::string_view text, size_t indent = 0) {
-    std::string lines = base::wrapped(base::printable(text), columns_, indent, 2);
+    std::string lines = base::wrapped(base::printable(text), prose_, indent, 2);
     lines.pop_back();  // the newline
     out_ += (colour_ ? "\033[1m" + lines + "\033[0m" : lines) + '\n';
   }
   std::string take() { return std::move(out_); }
 
  private:
+  static constexpr size_t kLeastName = 24;
+
   size_t columns_;
+  size_t prose_;
   bool colour_;
   std::string out_;
 };

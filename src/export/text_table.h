@@ -29,9 +29,7 @@ inline void printTable(TextPage& page, const std::vector<TextRow>& rows) {
     for (size_t i = 0; i < row.numbers.size(); ++i) {
       text += "  " + base::padLeft(row.numbers[i], widths[i]);
     }
-    if (!row.name.empty() && !page.isNarrow()) text += "  " + row.name;
-    page.line(text);
-    if (!row.name.empty() && page.isNarrow()) page.paragraph(row.name, 4, 2);
+    page.row(text, row.name);
   }
 }
 

@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -120,12 +121,35 @@ TableFunction placeAnswer(
   return function;
 }
 
+// name(device, capacity_bytes): what depends on the size of the device, which no file tells.
+template <class Answer>
+TableFunction capacityAnswer(
+    const AnalysedTrace& trace, std::string name, std::string doc,
+    std::vector<AnswerColumn<Answer>> columns,
+    std::function<std::vector<Answer>(const AnalysedTrace&, const analysis::DeviceAnalysis&,
+                                      std::optional<uint64_t> capacity_bytes)>
+        answersOf) {
+  return placeAnswer<Answer>(
+      trace, std::move(name), std::move(doc), {"device", "capacity_bytes"}, std::move(columns),
+      [&trace, answersOf = std::move(answersOf)](
+          const analysis::DeviceAnalysis& device,
+          const std::vector<int64_t>& arguments) -> base::Result<std::vector<Answer>> {
+        if (arguments[1] < 0) {
+          return base::Error{base::ErrorKind::kUsage,
+                             fmt::format("capacity_bytes must be 0 or more, not {}", arguments[1]),
+                             {},
+                             {}};
+        }
+        return answersOf(trace, device, static_cast<uint64_t>(arguments[1]));
+      });
+}
+
 // growth, growth_basis, never_freed, churn, churn_sums, wall, wall_at and phases.
 std::vector<TableFunction> growthFunctions(const AnalysedTrace& trace);
 // What the report says about a device or a moment: ooms, holders, free_parts, identities,
 // range_totals.
 std::vector<TableFunction> reportFunctions(const AnalysedTrace& trace);
-// Why memory ran out: oom_verdicts, pins, advice and fragmentation.
+// Why memory ran out: oom_verdicts, pins, advice and fragmentation; oom_verdicts_at and advice_at.
 std::vector<TableFunction> verdictFunctions(const AnalysedTrace& trace);
 
 }  // namespace tidegauge::query

@@ -273,19 +273,8 @@ TableFunction wallFunction(const AnalysedTrace& trace) {
 }
 
 TableFunction wallAtFunction(const AnalysedTrace& trace) {
-  return placeAnswer<WallRow>(
-      trace, "wall_at", "table: as wall, with a capacity of one's own",
-      {"device", "capacity_bytes"}, wallColumns(),
-      [&trace](const DeviceAnalysis& device,
-               const std::vector<int64_t>& arguments) -> base::Result<std::vector<WallRow>> {
-        if (arguments[1] < 0) {
-          return base::Error{base::ErrorKind::kUsage,
-                             fmt::format("capacity_bytes must be 0 or more, not {}", arguments[1]),
-                             {},
-                             {}};
-        }
-        return wallRows(trace, device, static_cast<uint64_t>(arguments[1]));
-      });
+  return capacityAnswer<WallRow>(trace, "wall_at", "table: as wall, with a capacity of one's own",
+                                 wallColumns(), wallRows);
 }
 
 TableFunction phasesFunction(const AnalysedTrace& trace) {

@@ -46,7 +46,7 @@ TableFunction oomsFunction(const AnalysedTrace& trace) {
   bytes("free_in_segments_bytes", "NULL, as the next two: not one of the 100 worst",
         [](const O& o) { return o.oom.free ? keyOfBytes(o.oom.free->bytes) : kNull; });
   columns.push_back({Kind::kInteger, "holes", "free parts of segments", [](const O& o) {
-                       return o.oom.free ? keyOfBytes(o.oom.free->count) : kNull;
+                       return o.oom.free ? keyOfBytes(o.oom.free->holes) : kNull;
                      }});
   bytes("largest_hole_bytes", "",
         [](const O& o) { return o.oom.free ? keyOfBytes(o.oom.free->largest_bytes) : kNull; });
@@ -115,7 +115,7 @@ TableFunction holdersFunction(const AnalysedTrace& trace) {
 
 struct FreeRow {
   analysis::Totals totals;
-  analysis::FreeParts free;
+  analysis::FreeSums free;
 };
 
 TableFunction freePartsFunction(const AnalysedTrace& trace) {
@@ -136,7 +136,7 @@ TableFunction freePartsFunction(const AnalysedTrace& trace) {
   number(Kind::kBytes, "free_bytes", "in the free parts of segments",
          [](const F& f) { return keyOfBytes(f.free.bytes); });
   number(Kind::kInteger, "holes", "free parts",
-         [](const F& f) { return keyOfBytes(f.free.count); });
+         [](const F& f) { return keyOfBytes(f.free.holes); });
   number(Kind::kBytes, "largest_hole_bytes", "",
          [](const F& f) { return keyOfBytes(f.free.largest_bytes); });
   number(Kind::kBytes, "pinned_bytes", "free, in segments that hold a live block",
@@ -151,7 +151,7 @@ TableFunction freePartsFunction(const AnalysedTrace& trace) {
         TG_ASSIGN_OR_RETURN(model::Step step, stepOf(arguments[1]));
         return std::vector<F>{
             {device.totals.steps() == 0 ? device.totals.last() : device.totals.at(step),
-             analysis::freeParts(
+             analysis::freeSums(
                  trace.trace, analysis::blocksAt(trace.trace, device.device, device.live, step))}};
       });
 }

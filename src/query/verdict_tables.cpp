@@ -1,10 +1,8 @@
-// oom_verdicts, pins, advice, fragmentation: why memory ran out, what keeps free memory, what to
+// oom_verdicts, pins, advice, fragmentation, and two of them for a device of a told size: why memory ran out, what keeps free memory, what to
 // try, what could not be used.
-#include "analysis/advice.h"
 #include "analysis/fragmentation_details.h"
 #include "analysis/fragmentation_series.h"
-#include "analysis/oom_verdict.h"
-#include "analysis/summary.h"
+#include "analysis/judgement.h"
 #include "query/answer_tables.h"
 
 namespace tidegauge::query {
@@ -23,7 +21,7 @@ struct VerdictOf {
   std::optional<analysis::VerdictRow> row;  // none: the file does not say enough
 };
 
-TableFunction verdictsFunction(const AnalysedTrace& trace) {
+std::vector<AnswerColumn<VerdictOf>> verdictColumns() {
   using V = VerdictOf;
   std::vector<AnswerColumn<V>> columns = {
       {Kind::kInteger, "device", "ordinal", [](const V& v) { return int64_t{v.device}; }},
@@ -60,7 +58,8 @@ TableFunction verdictsFunction(const AnalysedTrace& trace) {
         [](const V& v) { return keyOfBytes(v.verdict->reserved_bytes); });
   bytes("ceiling_bytes", "reserved + driver",
         [](const V& v) { return keyOf(v.verdict->ceilingBytes()); });
-  bytes("total_bytes", "of the device", [](const V& v) { return keyOf(v.verdict->total_bytes); });
+  bytes("total_bytes", "of the device, as told; NULL: nobody did",
+        [](const V& v) { return keyOf(v.verdict->total_bytes); });
   bytes("difference_bytes", "reserved less (live + free): 0, or the file contradicts itself",
         [](const V& v) { return v.verdict->differenceBytes(); });
   columns.push_back({Kind::kInteger, "holes", "free parts",
@@ -90,24 +89,39 @@ TableFunction verdictsFunction(const AnalysedTrace& trace) {
         [](const V& v) { return keyOfBytes(v.verdict->pinned.shared_bytes); });
   bytes("by_nobody_bytes", "of the pinned ones, in pages without a live block",
         [](const V& v) { return keyOfBytes(v.verdict->pinned.by_nobody_bytes); });
-  return deviceAnswer<V>(
+  return columns;
+}
+
+std::vector<VerdictOf> verdictsOf(const AnalysedTrace& trace, const DeviceAnalysis& device,
+                                  std::optional<uint64_t> capacity_bytes) {
+  std::vector<OomReport> ooms = analysis::oomsOf(trace, device, analysis::kMostOomLayouts);
+  analysis::VerdictOptions options = analysis::verdictOptions(ooms, capacity_bytes);
+  std::vector<VerdictOf> rows;
+  for (const OomReport& oom : ooms) {
+    if (!oom.free) continue;
+    auto verdict =
+        std::make_shared<const OomVerdict>(analysis::verdictOf(trace, device, oom, options));
+    for (const analysis::VerdictRow& row : verdict->rows) {
+      rows.push_back({device.device.ordinal, verdict, row});
+    }
+    if (verdict->rows.empty()) rows.push_back({device.device.ordinal, verdict, std::nullopt});
+  }
+  return rows;
+}
+
+TableFunction verdictsFunction(const AnalysedTrace& trace) {
+  return deviceAnswer<VerdictOf>(
       trace, "oom_verdicts",
       "table: why memory ran out, a row per reason, of the 100 worst events; see docs/oom.md",
-      columns, [](const AnalysedTrace& t, const DeviceAnalysis& d) {
-        std::vector<OomReport> ooms = analysis::oomsOf(t, d, analysis::kMostOomLayouts);
-        analysis::VerdictOptions options{.seen_ceiling_bytes = analysis::largestCeiling(ooms)};
-        std::vector<V> rows;
-        for (const OomReport& oom : ooms) {
-          if (!oom.free) continue;
-          auto verdict =
-              std::make_shared<const OomVerdict>(analysis::verdictOf(t, d, oom, options));
-          for (const analysis::VerdictRow& row : verdict->rows) {
-            rows.push_back({d.device.ordinal, verdict, row});
-          }
-          if (verdict->rows.empty()) rows.push_back({d.device.ordinal, verdict, std::nullopt});
-        }
-        return rows;
+      verdictColumns(), [](const AnalysedTrace& t, const DeviceAnalysis& d) {
+        return verdictsOf(t, d, std::nullopt);
       });
+}
+
+TableFunction verdictsAtFunction(const AnalysedTrace& trace) {
+  return capacityAnswer<VerdictOf>(trace, "oom_verdicts_at",
+                                   "table: as oom_verdicts, on a device of that size",
+                                   verdictColumns(), verdictsOf);
 }
 
 struct PinsOf {
@@ -145,7 +159,9 @@ TableFunction pinsFunction(const AnalysedTrace& trace) {
       {Kind::kInteger, "oldest_allocation_id", "→ allocations.id",
        [](const P& p) { return int64_t{p.pins.oldest_row}; }}};
   return placeAnswer<P>(
-      trace, "pins", "table: whose blocks keep free memory from going back to the driver",
+      trace, "pins",
+      "table: whose blocks keep free memory from going back to the driver, ranked as in "
+      "docs/oom.md",
       {"device", "step"}, columns,
       [&trace](const DeviceAnalysis& device,
                const std::vector<int64_t>& arguments) -> base::Result<std::vector<P>> {
@@ -167,17 +183,10 @@ struct AdviceOf {
   analysis::Evidence evidence;
 };
 
-std::vector<AdviceOf> adviceOf(const AnalysedTrace& trace, const DeviceAnalysis& device) {
-  analysis::DeviceSummary summary = analysis::summarise(trace, device);
-  std::vector<analysis::Advice> all;
-  if (summary.ooms.empty()) {
-    all = analysis::adviceOn(trace, device);
-  } else {
-    analysis::VerdictOptions options{.seen_ceiling_bytes = summary.ceiling_bytes.value_or(0)};
-    all = analysis::adviceOn(
-        trace, device,
-        analysis::verdictOf(trace, device, summary.ooms[summary.worst_oom], options));
-  }
+std::vector<AdviceOf> adviceOf(const AnalysedTrace& trace, const DeviceAnalysis& device,
+                               std::optional<uint64_t> capacity_bytes) {
+  std::vector<analysis::Advice> all =
+      analysis::judge(trace, analysis::summarise(trace, device), capacity_bytes).advice;
   std::vector<AdviceOf> rows;
   for (size_t i = 0; i < all.size(); ++i) {
     for (const analysis::Evidence& evidence : all[i].evidence) {
@@ -187,9 +196,9 @@ std::vector<AdviceOf> adviceOf(const AnalysedTrace& trace, const DeviceAnalysis&
   return rows;
 }
 
-TableFunction adviceFunction(const AnalysedTrace& trace) {
+std::vector<AnswerColumn<AdviceOf>> adviceColumns() {
   using A = AdviceOf;
-  std::vector<AnswerColumn<A>> columns = {
+  return {
       {Kind::kInteger, "device", "ordinal", [](const A& a) { return int64_t{a.device}; }},
       {Kind::kInteger, "place", "1 = first to try", [](const A& a) { return keyOfBytes(a.place); }},
       {Kind::kText,
@@ -212,8 +221,17 @@ TableFunction adviceFunction(const AnalysedTrace& trace) {
       {Kind::kText, "source", "where it comes from", {}, [](const A& a) {
          return a.evidence.source;
        }}};
-  return deviceAnswer<A>(trace, "advice", "table: what to try, a row per number it rests on",
-                         columns, adviceOf);
+}
+
+TableFunction adviceFunction(const AnalysedTrace& trace) {
+  return deviceAnswer<AdviceOf>(
+      trace, "advice", "table: what to try, a row per number it rests on", adviceColumns(),
+      [](const AnalysedTrace& t, const DeviceAnalysis& d) { return adviceOf(t, d, std::nullopt); });
+}
+
+TableFunction adviceAtFunction(const AnalysedTrace& trace) {
+  return capacityAnswer<AdviceOf>(trace, "advice_at", "table: as advice, on a device of that size",
+                                  adviceColumns(), adviceOf);
 }
 
 struct FragmentationOf {
@@ -269,8 +287,8 @@ TableFunction fragmentationFunction(const AnalysedTrace& trace) {
 }  // namespace
 
 std::vector<TableFunction> verdictFunctions(const AnalysedTrace& trace) {
-  return {verdictsFunction(trace), pinsFunction(trace), adviceFunction(trace),
-          fragmentationFunction(trace)};
+  return {verdictsFunction(trace), verdictsAtFunction(trace), pinsFunction(trace),
+          adviceFunction(trace),   adviceAtFunction(trace),   fragmentationFunction(trace)};
 }
 
 }  // namespace tidegauge::query

@@ -4,6 +4,7 @@
 #include <bpf/libbpf.h>
 #include <dirent.h>
 #include <fmt/format.h>
+#include <fnmatch.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
@@ -125,7 +126,8 @@ Recorder::Recorder(Programs programs, const RecorderOptions& options, RecorderSi
       probes_(programs_, options.framework),
       sink_(sink),
       rings_(std::make_unique<Rings>()),
-      epoch_offset_ns_(epochOffset()) {}
+      epoch_offset_ns_(epochOffset()),
+      name_glob_(options.name_glob) {}
 
 Recorder::~Recorder() = default;
 
@@ -161,9 +163,14 @@ base::Status Recorder::watchAllRunning() {
   return base::okStatus();
 }
 
+bool Recorder::anyTargetRuns() const {
+  uint32_t tgid = 0;
+  return bpf_map_get_next_key(programs_.mapDescriptor("targets"), nullptr, &tgid) == 0;
+}
+
 void Recorder::lookAtLibraries(uint32_t tgid) {
   for (const WatchedLibrary& library : probes_.watchLibrariesOf(tgid))
-    sink_.libraryWatched(running(tgid).index, library);
+    sink_.libraryWatched(library);
 }
 
 void Recorder::urgent(const system_record& record) {
@@ -194,9 +201,7 @@ Recorder::Running& Recorder::running(uint32_t tgid, const system_record* seen) {
   auto found = running_.find(tgid);
   if (found != running_.end()) return found->second;
   Running& fresh = running_[tgid];
-  fresh.index = next_index_++;
   SeenProcess process;
-  process.index = fresh.index;
   process.pid = tgid;
   process.command = commandOf(tgid);
   process.name = nameOf(tgid);
@@ -209,6 +214,9 @@ Recorder::Running& Recorder::running(uint32_t tgid, const system_record* seen) {
     process.cgroup = seen->cgroup;
     if (process.name.empty()) process.name.assign(seen->text, strnlen(seen->text, 16));
   }
+  fresh.left_out = !name_glob_.empty() && fnmatch(name_glob_.c_str(), process.name.c_str(), 0) != 0;
+  if (fresh.left_out) return fresh;
+  process.index = fresh.index = next_index_++;
   sink_.processSeen(process);
   return fresh;
 }
@@ -216,6 +224,10 @@ Recorder::Running& Recorder::running(uint32_t tgid, const system_record* seen) {
 void Recorder::end(uint32_t tgid, uint64_t time_ns, std::optional<int> status) {
   auto found = running_.find(tgid);
   if (found == running_.end()) return;
+  if (found->second.left_out) {
+    running_.erase(found);
+    return;
+  }
   sink_.launchesSeen(launches(tgid, true));
   sink_.copiesSeen(copies(tgid, true));
   sink_.processEnded(found->second.index, toEpoch(time_ns), status);
@@ -244,6 +256,7 @@ void Recorder::memoryCall(const memory_record& record) {
   if (record.function >= functions.size()) return;
   const WatchedFunction& function = functions[record.function];
   Running& process = running(record.tgid);
+  if (process.left_out) return;
   tellStack(process, record.stack);
   model::MemoryCall call;
   call.start_ns = toEpoch(record.start_ns);
@@ -273,8 +286,10 @@ void Recorder::memoryCall(const memory_record& record) {
 }
 
 void Recorder::named(const name_record& record) {
+  const Running& process = running(record.tgid);
+  if (process.left_out) return;
   KernelName name;
-  name.process = running(record.tgid).index;
+  name.process = process.index;
   name.handle = record.handle;
   name.made_from = record.of;
   name.name.assign(record.name, strnlen(record.name, sizeof(record.name)));
@@ -330,44 +345,45 @@ void Recorder::finish() {
 
 std::vector<LaunchCount> Recorder::launches(uint32_t tgid, bool clear) const {
   std::vector<LaunchCount> counts;
-  eachRow<launch_key, uint64_t>(
-      programs_.mapDescriptor("launches"), [&](const launch_key& key, const auto& values) {
-        auto process = running_.find(key.tgid);
-        if (process == running_.end() || (tgid != 0 && key.tgid != tgid)) return false;
-        LaunchCount count;
-        count.process = process->second.index;
-        count.kernel = key.kernel;
-        std::copy(std::begin(key.grid), std::end(key.grid), count.grid);
-        std::copy(std::begin(key.block), std::end(key.block), count.block);
-        count.function = key.function;
-        for (uint64_t value : values) count.launches += value;
-        counts.push_back(count);
-        return clear;
-      });
+  eachRow<launch_key, uint64_t>(programs_.mapDescriptor("launches"), [&](const launch_key& key,
+                                                                         const auto& values) {
+    auto process = running_.find(key.tgid);
+    if (process == running_.end() || process->second.left_out || (tgid != 0 && key.tgid != tgid))
+      return false;
+    LaunchCount count;
+    count.process = process->second.index;
+    count.kernel = key.kernel;
+    std::copy(std::begin(key.grid), std::end(key.grid), count.grid);
+    std::copy(std::begin(key.block), std::end(key.block), count.block);
+    count.function = key.function;
+    for (uint64_t value : values) count.launches += value;
+    counts.push_back(count);
+    return clear;
+  });
   return counts;
 }
 
 std::vector<CopyCount> Recorder::copies(uint32_t tgid, bool clear) const {
   std::vector<CopyCount> counts;
-  eachRow<copy_key, copy_sum>(programs_.mapDescriptor("copies"),
-                              [&](const copy_key& key, const auto& values) {
-                                auto process = running_.find(key.tgid);
-                                if (process == running_.end() || (tgid != 0 && key.tgid != tgid))
-                                  return false;
-                                CopyCount count;
-                                count.process = process->second.index;
-                                count.direction = key.direction;
-                                count.submitted = key.submitted != 0;
-                                count.function = key.function;
-                                for (const copy_sum& value : values) {
-                                  count.calls += value.calls;
-                                  count.bytes += value.bytes;
-                                  count.time_ns += value.time_ns;
-                                  count.failures += value.failures;
-                                }
-                                counts.push_back(count);
-                                return clear;
-                              });
+  eachRow<copy_key, copy_sum>(programs_.mapDescriptor("copies"), [&](const copy_key& key,
+                                                                     const auto& values) {
+    auto process = running_.find(key.tgid);
+    if (process == running_.end() || process->second.left_out || (tgid != 0 && key.tgid != tgid))
+      return false;
+    CopyCount count;
+    count.process = process->second.index;
+    count.direction = key.direction;
+    count.submitted = key.submitted != 0;
+    count.function = key.function;
+    for (const copy_sum& value : values) {
+      count.calls += value.calls;
+      count.bytes += value.bytes;
+      count.time_ns += value.time_ns;
+      count.failures += value.failures;
+    }
+    counts.push_back(count);
+    return clear;
+  });
   return counts;
 }
 

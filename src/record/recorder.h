@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@ namespace tidegauge::record {
 struct RecorderOptions {
   ProgramSettings programs;
   bool framework = true;
+  std::string name_glob;  // only processes of this name; empty: all
 };
 
 // One run of one program under one pid. A pid that is used again is another process.
@@ -73,7 +75,7 @@ class RecorderSink {
   virtual void processSeen(const SeenProcess& process) = 0;
   // It runs another program from now on (exec): the old one's memory is gone.
   virtual void processEnded(uint32_t process, int64_t time_ns, std::optional<int> status) = 0;
-  virtual void libraryWatched(uint32_t process, const WatchedLibrary& library) = 0;
+  virtual void libraryWatched(const WatchedLibrary& library) = 0;
   virtual void call(const model::MemoryCall& call) = 0;
   // Frames of a stack, innermost first, before the first call that names it.
   virtual void stackSeen(uint32_t process, uint32_t stack, const std::vector<uint64_t>& frames) = 0;
@@ -103,7 +105,8 @@ class Recorder {
   std::vector<CopyCount> copies(uint32_t tgid = 0, bool clear = false) const;
   Losses losses() const { return programs_.losses(); }
   const Probes& probes() const { return probes_; }
-  size_t runningProcesses() const { return running_.size(); }
+  // One of those given to watch(), or a child of theirs.
+  bool anyTargetRuns() const;
   int64_t toEpoch(uint64_t monotonic_ns) const {
     return static_cast<int64_t>(monotonic_ns) + epoch_offset_ns_;
   }
@@ -114,6 +117,7 @@ class Recorder {
   struct Running {
     uint32_t index = 0;
     bool from_start = false;
+    bool left_out = false;  // by name_glob
     std::set<int32_t> stacks;
   };
   void urgent(const system_record& record);   // must not wait: a process may be stopped for it
@@ -132,6 +136,7 @@ class Recorder {
   int64_t epoch_offset_ns_ = 0;
   std::map<uint32_t, Running> running_;
   std::set<uint32_t> from_start_;
+  std::string name_glob_;
   uint32_t next_index_ = 0;
   std::vector<memory_record> calls_;
   std::vector<system_record> events_;

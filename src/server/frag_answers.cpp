@@ -1,8 +1,11 @@
-// Fragmentation: over time with its forecast, at one step taken apart, and whether a request fits.
+// Fragmentation: over time, what was foretold at a step, one step taken apart, and whether a request
+// fits.
 #include <algorithm>
 
 #include "export/frag_report.h"
+#include "export/free_json.h"
 #include "server/questions.h"
+#include "server/stack_names.h"
 
 namespace tidegauge::server {
 namespace {
@@ -37,10 +40,6 @@ json columnsJson(const analysis::DeviceAnalysis& device,
   return columns;
 }
 
-json scoreForecast(const analysis::FragmentationSeries& slices, exporting::Arena arena) {
-  return exporting::forecastJson(exporting::forecastOf(slices, arena));
-}
-
 // Of a device without events: its final state.
 base::Result<model::Step> stepOf(const Question& question, const Place& place) {
   int64_t last = std::max<int64_t>(place.device->device.steps(), 1) - 1;
@@ -52,19 +51,31 @@ std::string fragText(const Place& place, size_t samples) {
   const analysis::AnalysedTrace& analysed = *place.file->analysed;
   analysis::FragmentationSeries series =
       analysis::fragmentationSeries(analysed, *place.device, {.samples = samples});
-  // The forecast has its own slices, however fine the picture is.
-  analysis::FragmentationSeries slices =
-      samples == exporting::kForecastSlices
-          ? series
-          : analysis::fragmentationSeries(analysed, *place.device,
-                                          {.samples = exporting::kForecastSlices});
   return dump({{"request_bytes", series.request_bytes},
                {"pool", exporting::poolJson(analysed, series.pool)},
-               {"columns", columnsJson(*place.device, series.samples)},
-               {"forecast",
-                {{"steps_apart", exporting::stepsApart(slices)},
-                 {"reserved", scoreForecast(slices, exporting::Arena::kReserved)},
-                 {"address", scoreForecast(slices, exporting::Arena::kAddress)}}}});
+               {"columns", columnsJson(*place.device, series.samples)}});
+}
+
+// What was foretold from the first `known` slices, and what came. Steps past the end of the
+// recording are as far apart as its slices are.
+std::string forecastText(const analysis::FragmentationSeries& slices, size_t known,
+                         exporting::Arena arena) {
+  analysis::FragmentationSeries past;
+  past.samples.assign(slices.samples.begin(),
+                      slices.samples.begin() + static_cast<std::ptrdiff_t>(known));
+  analysis::Forecast forecast = exporting::forecastOf(past, arena);
+  json answer = exporting::forecastJson(forecast);
+  answer["checked"] = forecast.of(analysis::ForecastModel::kPersistence).errors.count[0];
+  answer["from_step"] = past.samples.back().step;
+  uint64_t next_step = past.samples.back().step;
+  for (size_t k = known; k < known + analysis::kForecastHorizons; ++k) {
+    bool recorded = k < slices.samples.size();
+    next_step = recorded ? slices.samples[k].step : next_step + exporting::stepsApart(slices);
+    answer["steps"].push_back(next_step);
+    answer["came"].push_back(recorded ? json(exporting::scoreOf(slices.samples[k], arena).score)
+                                      : json());
+  }
+  return dump(answer);
 }
 
 }  // namespace
@@ -77,6 +88,31 @@ base::Result<Response> answerFrag(const Question& question) {
       "frag " + std::to_string(place.device->device.ordinal) + " " + std::to_string(samples);
   return textResponse(*place.file->frag_texts.get(key, [&] {
     return std::make_shared<const std::string>(fragText(place, static_cast<size_t>(samples)));
+  }));
+}
+
+base::Result<Response> answerForecast(const Question& question) {
+  TG_ASSIGN_OR_RETURN(Place place, placeOf(question));
+  TG_ASSIGN_OR_RETURN(model::Step step, stepOf(question, place));
+  std::string name = question.params.text("arena", "reserved");
+  if (name != "reserved" && name != "address") {
+    return notUsable("arena must be reserved or address");
+  }
+  exporting::Arena arena =
+      name == "address" ? exporting::Arena::kAddress : exporting::Arena::kReserved;
+  std::string key = std::to_string(place.device->device.ordinal);
+  auto slices = place.file->frag_slices.get(key, [&] {
+    return std::make_shared<const analysis::FragmentationSeries>(analysis::fragmentationSeries(
+        *place.file->analysed, *place.device, {.samples = exporting::kForecastSlices}));
+  });
+  auto later = std::upper_bound(
+      slices->samples.begin(), slices->samples.end(), step,
+      [](model::Step at, const analysis::FragmentationSample& one) { return at < one.step; });
+  // The first slice is that of step 0.
+  auto known = static_cast<size_t>(std::max<std::ptrdiff_t>(later - slices->samples.begin(), 1));
+  key += " " + name + " " + std::to_string(known);
+  return textResponse(*place.file->forecast_texts.get(key, [&] {
+    return std::make_shared<const std::string>(forecastText(*slices, known, arena));
   }));
 }
 
@@ -98,6 +134,7 @@ base::Result<Response> answerFragAt(const Question& question) {
   answer["now"] = exporting::sampleJson(*place.device, details.sample);
   answer["pins"] =
       exporting::pinsJson(analysed, analysis::pinnedBy(analysed.trace, layout), kMostPins);
+  nameCallers(analysed, answer["pins"]["rows"]);
   return jsonResponse(answer);
 }
 

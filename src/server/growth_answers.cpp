@@ -2,6 +2,7 @@
 #include "analysis/summary.h"
 #include "export/report_parts.h"
 #include "server/questions.h"
+#include "server/stack_names.h"
 
 namespace tidegauge::server {
 
@@ -23,8 +24,8 @@ base::Result<Response> answerGrowth(const Question& question) {
                                    ? model::StackId()
                                    : model::StackId(row["stack_id"].get<uint32_t>());
         row["slot"] = analysed.labels.colourSlot(stack);
-        row["caller"] = shownText(analysed.labels.caller(stack));
       }
+      nameCallers(analysed, section.json["rows"]);
       section.json["sentences"] = exporting::evidenceJson(section.sentences);
       answer[section.key] = std::move(section.json);
     };

@@ -22,6 +22,11 @@ class Kept {
     return entry->value;
   }
 
+  size_t size() const {
+    std::lock_guard lock(mutex_);
+    return entries_.size();
+  }
+
  private:
   struct Entry {
     std::string key;
@@ -43,7 +48,7 @@ class Kept {
     return entries_.front();
   }
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   size_t most_;
   std::list<std::shared_ptr<Entry>> entries_;
 };

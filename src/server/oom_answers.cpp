@@ -6,6 +6,7 @@
 #include "base/format.h"
 #include "export/oom_json.h"
 #include "server/questions.h"
+#include "server/stack_names.h"
 
 namespace tidegauge::server {
 
@@ -24,8 +25,10 @@ base::Result<Response> answerOom(const Question& question) {
   std::vector<analysis::OomReport> ooms = analysis::oomsOf(analysed, *place.device, 0);
   auto oom = std::find_if(ooms.begin(), ooms.end(),
                           [&](const analysis::OomReport& o) { return o.step == at; });
-  return jsonResponse(exporting::oomPageJson(
-      analysed, *place.device, *oom, {.seen_ceiling_bytes = analysis::largestCeiling(ooms)}));
+  json answer =
+      exporting::oomPageJson(analysed, *place.device, *oom, analysis::verdictOptions(ooms));
+  nameCallers(analysed, answer["verdict"]["pinned"]["rows"]);
+  return jsonResponse(answer);
 }
 
 }  // namespace tidegauge::server

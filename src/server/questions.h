@@ -95,6 +95,7 @@ base::Result<Response> answerCategories(const Question& question);
 base::Result<Response> answerGrowth(const Question& question);
 
 base::Result<Response> answerFrag(const Question& question);
+base::Result<Response> answerForecast(const Question& question);
 base::Result<Response> answerFragAt(const Question& question);
 base::Result<Response> answerFit(const Question& question);
 

@@ -36,6 +36,7 @@ std::span<const Route> routes() {
       {"table", Method::kGet, answerTable, Lane::kText},
       {"schema", Method::kGet, answerSchema, Lane::kText},
       {"frag", Method::kGet, answerFrag, Lane::kText},
+      {"forecast", Method::kGet, answerForecast, Lane::kText},
       {"frag_at", Method::kGet, answerFragAt, Lane::kText},
       {"fit", Method::kGet, answerFit, Lane::kText},
       {"sql", Method::kPost, answerSql, Lane::kQuery},

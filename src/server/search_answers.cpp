@@ -1,9 +1,13 @@
 // Search, its hits one by one, and the legend.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
+
 #include "base/format.h"
 #include "server/allocation_json.h"
 #include "server/questions.h"
+#include "server/stack_names.h"
 #include "view/legend.h"
 #include "view/search.h"
 
@@ -15,17 +19,46 @@ constexpr int64_t kMostStacks = 1000;
 constexpr size_t kMostAnnotations = 200;
 
 json stackHitJson(const analysis::AnalysedTrace& analysed, const view::StackHit& hit,
-                  const std::vector<std::string>& words) {
-  std::string label = shownText(analysed.labels.label(hit.stack));
+                  const exporting::HolderName& name, const std::vector<std::string>& words) {
+  std::string label = shownText(name.label);
   auto [begin, end] = view::matchIn(label, words);
   return {{"stack_id", hit.stack.value},
           {"label", std::move(label)},
-          {"caller", shownText(analysed.labels.caller(hit.stack))},
+          {"caller", shownText(name.caller)},
           {"slot", analysed.labels.colourSlot(hit.stack)},
           {"match", {begin, end}},
           {"count", hit.count},
           {"bytes", hit.bytes},
           {"first_id", hit.first_row}};
+}
+
+json stackHitsJson(const analysis::AnalysedTrace& analysed, const view::SearchResult& found,
+                   size_t limit) {
+  std::vector<model::StackId> stacks;
+  for (size_t i = 0; i < std::min(limit, found.stacks.size()); ++i) {
+    stacks.push_back(found.stacks[i].stack);
+  }
+  std::vector<exporting::HolderName> names = stackNames(analysed, stacks);
+  json rows = json::array();
+  for (size_t i = 0; i < stacks.size(); ++i) {
+    rows.push_back(stackHitJson(analysed, found.stacks[i], names[i], found.words));
+  }
+  return rows;
+}
+
+// Of the rows of a legend by stack.
+void nameStacks(const analysis::AnalysedTrace& analysed, std::vector<view::LegendRow>& rows) {
+  std::vector<model::StackId> stacks;
+  std::vector<view::LegendRow*> named;
+  for (view::LegendRow& row : rows) {
+    uint32_t stack = 0;
+    const char* end = row.key.data() + row.key.size();
+    if (std::from_chars(row.key.data(), end, stack).ptr != end) continue;
+    stacks.emplace_back(stack);
+    named.push_back(&row);
+  }
+  std::vector<exporting::HolderName> names = stackNames(analysed, stacks);
+  for (size_t i = 0; i < names.size(); ++i) named[i]->caller = std::move(names[i].caller);
 }
 
 json annotationHitsJson(const Place& place, const std::vector<uint32_t>& annotations) {
@@ -58,11 +91,7 @@ base::Result<Response> answerSearch(const Question& question) {
   }
   const analysis::AnalysedTrace& analysed = *place.file->analysed;
   view::SearchResult found = view::search(analysed, place.device->device, query);
-  json stacks = json::array();
-  for (const view::StackHit& hit : found.stacks) {
-    if (stacks.size() == static_cast<size_t>(limit)) break;
-    stacks.push_back(stackHitJson(analysed, hit, found.words));
-  }
+  json stacks = stackHitsJson(analysed, found, static_cast<size_t>(limit));
   size_t count = found.rows.size();
   auto mark = std::make_shared<const view::MarkSet>(std::move(found.rows),
                                                     analysed.trace.allocations.size());
@@ -100,6 +129,7 @@ base::Result<Response> answerLegend(const Question& question) {
   }
   view::Legend legend =
       view::legendAt(*place.file->analysed, *place.device, static_cast<view::Step>(step), *by);
+  if (*by == view::LegendBy::kStack) nameStacks(*place.file->analysed, legend.rows);
   json rows = json::array();
   for (const view::LegendRow& row : legend.rows) {
     rows.push_back({{"key", row.key},

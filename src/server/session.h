@@ -14,6 +14,7 @@
 #include "analysis/analysed_trace.h"
 #include "analysis/diff.h"
 #include "analysis/fragmentation.h"
+#include "analysis/fragmentation_series.h"
 #include "query/database.h"
 #include "server/kept.h"
 #include "view/address_map.h"
@@ -70,6 +71,8 @@ struct OpenFile {
   MarkStore marks;
   TextCache texts;
   Kept<std::string> frag_texts{4};  // by device and samples: of any number of them
+  Kept<analysis::FragmentationSeries> frag_slices{8};     // by device
+  Kept<std::string> forecast_texts{400};                  // … and arena and slice; 1 KiB each
   Kept<analysis::FragmentationOptions> frag_options{64};  // by device
   Kept<view::FilterSet> filters{8};
   Kept<std::vector<model::Step>> event_lists{8};  // by device and filter

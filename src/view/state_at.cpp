@@ -6,6 +6,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "analysis/free_sums.h"
 #include "analysis/segment_contents.h"
 
 namespace tidegauge::view {
@@ -81,9 +82,9 @@ class Builder {
       if (passes(q_.filter, block.allocation.value)) sums.passing_bytes += bytes;
     }
     if (contents.segment.valid()) {
-      analysis::FreeParts parts = analysis::freeParts(trace_, contents.blocks);
-      sums.pinned_bytes = parts.pinned_bytes;
-      sums.releasable_bytes = parts.releasable_bytes;
+      analysis::FreeSums free = analysis::freeSums(trace_, contents.blocks);
+      sums.pinned_bytes = free.pinned_bytes;
+      sums.releasable_bytes = free.releasable_bytes;
     }
     return described;
   }

@@ -1,20 +1,19 @@
-// Fragmentation over time against the plain way: at each sample the whole state afresh, from
-// blocksAt() and freeParts(), with no memory of the sample before.
+// Fragmentation over time against the plain way: at each sample the whole state afresh, from the
+// lives alone (support/slow_layout.h), with no memory of the sample before.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
-#include <tuple>
 
 #include "analysis/analysed_trace.h"
 #include "analysis/fragmentation_details.h"
 #include "analysis/fragmentation_series.h"
-#include "analysis/layout.h"
 #include "readers/torch/open_snapshots.h"
 #include "support/messy_trace.h"
 #include "support/simulated_heap.h"
+#include "support/slow_layout.h"
 
 namespace tidegauge {
 namespace {
@@ -24,116 +23,101 @@ using analysis::DeviceAnalysis;
 using analysis::FragmentationSample;
 using analysis::FragmentationSeries;
 using analysis::FragmentationSums;
-using analysis::LayoutBlock;
 using analysis::LayoutScore;
 using analysis::Step;
-
-struct Owned {
-  uint64_t begin;
-  uint64_t end;
-  model::SegmentId segment;
-};
-
-// The owned ranges at a step, by looking at every piece.
-std::vector<Owned> ownedAt(const AnalysedTrace& analysed, const DeviceAnalysis& device, Step step) {
-  const model::Pieces& p = analysed.trace.pieces;
-  std::map<uint64_t, Owned> by_begin;
-  for (uint64_t row = device.device.piece_begin; row < device.device.piece_end; ++row) {
-    bool there =
-        device.device.steps() == 0 || (p.first_step[row] <= step && step < p.last_step[row]);
-    if (there) {
-      by_begin[p.address[row]] = {p.address[row], p.address[row] + p.size_bytes[row],
-                                  p.segment[row]};
-    }
-  }
-  std::vector<Owned> owned;
-  for (const auto& [begin, range] : by_begin) {
-    bool joins =
-        !owned.empty() && owned.back().end == begin && owned.back().segment == range.segment;
-    if (joins) {
-      owned.back().end = range.end;
-    } else {
-      owned.push_back(range);
-    }
-  }
-  return owned;
-}
 
 struct Slow {
   FragmentationSums sums;
   uint64_t outside_blocks = 0;
   LayoutScore reserved;
   LayoutScore address;
+  std::vector<uint64_t> holes;
 };
+
+// Whole pages of a segment that lie in the hole, page by page.
+uint64_t pagesIn(const model::Trace& trace, model::SegmentId segment,
+                 const testing::SlowHole& hole) {
+  uint64_t page =
+      trace.segments.small_pool[segment.index()] ? uint64_t{2} << 20 : uint64_t{20} << 20;
+  uint64_t base = trace.segments.address[segment.index()];
+  uint64_t bytes = 0;
+  for (uint64_t at = (hole.begin - base) / page * page; at + page <= hole.end - base; at += page) {
+    if (at >= hole.begin - base) bytes += page;
+  }
+  return bytes;
+}
 
 Slow slowly(const AnalysedTrace& analysed, const DeviceAnalysis& device, Step step,
             uint64_t request_bytes, model::PoolId pool) {
   const model::Trace& trace = analysed.trace;
-  std::vector<LayoutBlock> blocks = analysis::blocksAt(trace, device.device, device.live, step);
-  std::vector<Owned> owned = ownedAt(analysed, device, step);
+  EXPECT_EQ(trace.settings.conf.find("large_segment_size_mb"), std::string::npos);
+  testing::SlowLayout layout = testing::slowLayout(trace, device.device, step);
   Slow slow;
-  std::map<uint32_t, std::vector<LayoutBlock>> segments;
+  struct OfSegment {
+    std::vector<testing::SlowHole> holes;
+    bool live = false;
+  };
+  std::map<uint32_t, OfSegment> segments;
   std::vector<uint64_t> sizes, gaps;
   uint64_t pool_bytes = 0;
-  for (const LayoutBlock& block : blocks) {
-    bool live = block.state != model::BlockState::kInactive;
-    if (!block.segment.valid()) {
+  auto inPool = [&](size_t range) {
+    return testing::slowPool(trace, layout.owned[range].segment) == pool;
+  };
+  for (const testing::SlowBlock& block : layout.blocks) {
+    if (block.range == SIZE_MAX) {
       slow.outside_blocks++;
       continue;
     }
-    segments[block.segment.value].push_back(block);
-    bool in_pool = analysis::poolOf(trace, block.segment) == pool;
-    if (!live) {
-      if (in_pool) gaps.push_back(block.size_bytes);
-      if (request_bytes > 0) slow.sums.free.stranded_bytes += block.size_bytes % request_bytes;
-      continue;
-    }
+    segments[layout.owned[block.range].segment.value].live = true;
+    uint64_t bytes = trace.allocations.block_bytes[block.row];
     slow.sums.blocks++;
-    slow.sums.waste_bytes += block.size_bytes - std::min(block.size_bytes, block.requested_bytes);
-    // What it covers that no block before it does.
-    auto range = std::find_if(owned.begin(), owned.end(), [&](const Owned& o) {
-      return o.begin <= block.address && block.address < o.end;
-    });
-    uint64_t begin = block.address;
-    uint64_t end = begin + std::min(block.size_bytes, range->end - begin);
-    for (const LayoutBlock& other : blocks) {
-      bool before =
-          std::tie(other.address, other.allocation) < std::tie(block.address, block.allocation);
-      if (other.state == model::BlockState::kInactive || !before) continue;
-      if (other.address < range->begin) continue;
-      uint64_t other_end = other.address + std::min(other.size_bytes, range->end - other.address);
-      begin = std::max(begin, other_end);
-    }
-    uint64_t covered = end > begin ? end - begin : 0;
-    slow.sums.covered_bytes += covered;
-    if (in_pool) sizes.push_back(covered);
+    slow.sums.covered_bytes += block.covered_bytes;
+    slow.sums.waste_bytes += bytes - std::min(bytes, trace.allocations.requested_bytes[block.row]);
+    if (inPool(block.range)) sizes.push_back(block.covered_bytes);
   }
-  for (const auto& [segment, of_segment] : segments) {
-    analysis::FreeParts parts = analysis::freeParts(trace, of_segment);
-    slow.sums.free.bytes += parts.bytes;
-    slow.sums.free.holes += parts.count;
-    slow.sums.free.largest_bytes = std::max(slow.sums.free.largest_bytes, parts.largest_bytes);
-    slow.sums.free.segment_largest_bytes += parts.largest_bytes;
-    slow.sums.free.pinned_bytes += parts.pinned_bytes;
-    slow.sums.free.releasable_bytes += parts.releasable_bytes;
-    slow.sums.free.pinned_segments += parts.pinned_segments;
+  analysis::FreeSums& free = slow.sums.free;
+  for (const testing::SlowHole& hole : layout.holes) {
+    segments[layout.owned[hole.range].segment.value].holes.push_back(hole);
+    slow.holes.push_back(hole.bytes());
+    if (inPool(hole.range)) gaps.push_back(hole.bytes());
+    uint64_t served =
+        request_bytes == 0 ? hole.bytes() : hole.bytes() / request_bytes * request_bytes;
+    free.stranded_bytes += hole.bytes() - served;
+    free.bytes += hole.bytes();
+    free.holes++;
+    free.largest_bytes = std::max(free.largest_bytes, hole.bytes());
+  }
+  for (const auto& [id, of] : segments) {
+    model::SegmentId segment(id);
+    bool pages = trace.segments.kind[segment.index()] == model::SegmentKind::kExpandable;
+    uint64_t bytes = 0, largest = 0, whole = 0;
+    for (const testing::SlowHole& hole : of.holes) {
+      bytes += hole.bytes();
+      largest = std::max(largest, hole.bytes());
+      if (pages) whole += pagesIn(trace, segment, hole);
+    }
+    uint64_t releasable = of.live ? whole : bytes;
+    free.segment_largest_bytes += largest;
+    free.releasable_bytes += releasable;
+    free.pinned_bytes += bytes - releasable;
+    free.pinned_segments += releasable < bytes;
   }
   std::vector<uint64_t> owned_sizes, owned_gaps;
   std::vector<size_t> of_pool;
-  for (size_t i = 0; i < owned.size(); ++i) {
-    slow.sums.reserved_bytes += owned[i].end - owned[i].begin;
-    if (analysis::poolOf(trace, owned[i].segment) == pool) of_pool.push_back(i);
+  for (size_t i = 0; i < layout.owned.size(); ++i) {
+    slow.sums.reserved_bytes += layout.owned[i].end - layout.owned[i].begin;
+    if (inPool(i)) of_pool.push_back(i);
   }
   uint64_t span = 0;
   if (!of_pool.empty()) {
-    span = owned[of_pool.back()].end - owned[of_pool.front()].begin;
+    span = layout.owned[of_pool.back()].end - layout.owned[of_pool.front()].begin;
     for (size_t i : of_pool) {
-      owned_sizes.push_back(owned[i].end - owned[i].begin);
+      owned_sizes.push_back(layout.owned[i].end - layout.owned[i].begin);
       pool_bytes += owned_sizes.back();
     }
     for (size_t i = of_pool.front(); i < of_pool.back(); ++i) {
-      if (owned[i + 1].begin > owned[i].end) {
-        owned_gaps.push_back(owned[i + 1].begin - owned[i].end);
+      if (layout.owned[i + 1].begin > layout.owned[i].end) {
+        owned_gaps.push_back(layout.owned[i + 1].begin - layout.owned[i].end);
       }
     }
   }
@@ -207,19 +191,12 @@ void compareDetails(const AnalysedTrace& analysed, const DeviceAnalysis& device,
     EXPECT_TRUE(details.stranded.empty());
     return;
   }
-  std::vector<uint64_t> holes;
-  for (const LayoutBlock& block :
-       analysis::blocksAt(analysed.trace, device.device, device.live, details.sample.step)) {
-    if (block.segment.valid() && block.state == model::BlockState::kInactive) {
-      holes.push_back(block.size_bytes);
-    }
-  }
   uint64_t before = 0;
   for (const analysis::StrandedPoint& point : details.stranded) {
     EXPECT_GT(point.request_bytes, before);
     before = point.request_bytes;
     uint64_t served = 0;
-    for (uint64_t hole : holes) served += hole / point.request_bytes * point.request_bytes;
+    for (uint64_t hole : slow.holes) served += hole / point.request_bytes * point.request_bytes;
     EXPECT_EQ(point.stranded_bytes, slow.sums.free.bytes - served) << point.request_bytes;
   }
   EXPECT_EQ(details.stranded.back().request_bytes, slow.sums.free.bytes);

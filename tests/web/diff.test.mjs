@@ -186,6 +186,28 @@ describe("two recordings", { skip }, () => {
       assert.equal((await rowsOf(page)).length, all);
     }));
 
+  it("says beside the field what is wrong with an expression", () =>
+    use(here.browser, at("#diff"), async (page) => {
+      await ready(page);
+      const all = (await rowsOf(page)).length;
+      await page.keyboard.press("p");
+      await page.keyboard.type("/attention(/");
+      await page.getByText("No regular expression: Unterminated group. All rows are shown.").waitFor();
+      assert.equal(await page.locator("#diff-find").getAttribute("aria-invalid"), "true");
+      assert.equal((await rowsOf(page)).length, all);
+      assert.deepEqual(await axeComplaints(page), []);
+      await page.keyboard.press("Escape");
+      await page.waitForFunction(() => document.querySelector("#diff-find-note")?.textContent === "");
+    }));
+
+  it("names the device of each", () =>
+    use(here.browser, at("#diff"), async (page) => {
+      await ready(page);
+      const [a, b] = await page.locator(".diffpick").allInnerTexts();
+      assert.match(a, /^A\s+before\.pickle\s+cuda:0/);
+      assert.match(b, /^B\s+after\.pickle\s+cuda:0/);
+    }));
+
   it("says what of a link is not there", () =>
     use(here.browser, at("#diff?vs=7/0"), async (page) => {
       await ready(page);
@@ -224,6 +246,35 @@ describe("two recordings", { skip }, () => {
         { colorScheme: theme, viewport: { width, height } },
       ));
   }
+});
+
+describe("many recordings", { skip }, () => {
+  const here = opened(() =>
+    [0, 1, 2, 3, 4].map((rank) => {
+      const path = join(folder, `rank${rank}.pickle`);
+      generate(path, "--events", "500", "--seed", "7", ...(rank === 3 ? ["--oom"] : []));
+      return path;
+    }),
+  );
+
+  it("are compared with the odd one out, which is said until B is chosen", () =>
+    use(here.browser, here.at("#diff"), async (page) => {
+      await ready(page);
+      assert.match((await page.locator(".diffpick").allInnerTexts())[1], /^B\s+rank3\.pickle/);
+      assert.match(await page.locator(".viewhead").innerText(), /B: the only one out of memory/);
+      await page.locator(".diffpick").nth(1).click();
+      await page.getByRole("option", { name: "rank1.pickle" }).click();
+      assert.equal(await waitForParam(page, "vs", Boolean), "1/0");
+      await ready(page);
+      assert.doesNotMatch(await page.locator(".viewhead").innerText(), /B: the only/);
+    }));
+
+  it("give the first other file to the odd one", () =>
+    use(here.browser, here.at("#diff?file=3"), async (page) => {
+      await ready(page);
+      assert.match((await page.locator(".diffpick").allInnerTexts())[1], /^B\s+rank0\.pickle/);
+      assert.match(await page.locator(".viewhead").innerText(), /B: the first other file/);
+    }));
 });
 
 describe("one recording", { skip }, () => {

@@ -66,6 +66,51 @@ describe("fragmentation", { skip, timeout: 600_000 }, () => {
       );
     }));
 
+  it("forecasts from where the cursor stands, and says what came", () =>
+    use(here.browser, at("#fragmentation?file=1"), async (page) => {
+      await page.waitForSelector(".overtime canvas");
+      const said = (start) =>
+        page.waitForFunction(
+          (text) => document.querySelector(".forecast")?.textContent.startsWith(text),
+          start,
+        );
+      const { devices } = (await ask(page, "session")).files[1];
+      const { events } = devices[0];
+      const last = (events - 1).toLocaleString("en-US");
+      await said(`Forecast from step ${last} on`);
+      assert.doesNotMatch(await page.locator(".forecast").innerText(), /Came/);
+      for (const step of [Math.floor(events / 2), Math.floor(events / 20)]) {
+        const told = await ask(page, `forecast?file=1&step=${step}`);
+        assert.ok(told.from_step <= step && told.steps[0] > step, "made from what was known there");
+        await page.goto(at(`#fragmentation?file=1&at=${step}`));
+        const from = told.from_step.toLocaleString("en-US");
+        await said(`Forecast from step ${from} on`);
+        const came = told.came.map((score) => score.toFixed(1)).join(", ");
+        const text = await page.locator(".forecast").innerText();
+        assert.match(text, new RegExp(`Came ${came.replaceAll(".", "\\.")}\\.`));
+        assert.equal(/judged by \d+ earlier moments? only/.test(text), told.checked < 10, text);
+      }
+      await page.goto(at("#fragmentation?file=1&at=3"));
+      await said("No forecast from step 0 on: 1 of the 10 samples that it needs");
+      await page.locator(".fragbody").focus();
+      await page.keyboard.press("Escape");
+      await said(`Forecast from step ${last} on`);
+    }));
+
+  it("takes no size that a request cannot have, and says so", () =>
+    use(here.browser, at("#fragmentation"), async (page) => {
+      await ready(page);
+      await page.waitForSelector(".fitres b");
+      const usual = await page.locator(".fragright .fitres").innerText();
+      for (const fit of ["0", "-1", "1e99", "abc"]) {
+        await page.goto(at(`#fragmentation?fit=${fit}`));
+        await page.getByText(`The link asks whether “${fit}” bytes fit`).waitFor();
+        assert.equal(hashOf(page).params.get("fit"), null);
+        assert.equal(await page.locator(".fragright .fitres").innerText(), usual);
+        assert.ok(Number(await page.locator("#fit").inputValue()) >= 9);
+      }
+    }));
+
   it("says whether the size of the slider fits, and keeps it in the link", () =>
     use(here.browser, at("#fragmentation?file=0&fit=1099511627776"), async (page) => {
       await ready(page);
@@ -142,8 +187,15 @@ describe("fragmentation of real files", { skip: skip || withoutFile(FSDP), timeo
       );
       assert.match(
         await page.locator(".table tbody tr").first().innerText(),
-        /model\.py:167 apply_rotary_emb/,
+        /attention\.py:174 forward[\s\S]*226\s*MiB[\s\S]*192\s*MiB\s*1\.2/,
       );
+      const { pins } = await ask(page, "frag_at");
+      const callers = new Set(pins.rows.map((row) => row.caller.split(" ")[0]).filter(Boolean));
+      for (const row of await page.locator(".table tbody tr .fi").allInnerTexts()) {
+        if (row.includes("‹")) callers.delete(row.replace("‹", "").trim());
+      }
+      assert.deepEqual([...callers], [], "every row names its caller");
+      assert.match(await page.locator(".fragbody").innerText(), /stand first, most per live byte first/);
     }));
 
   it("of a file without events: the final state, pool by pool, and no plots over time", () =>

@@ -58,6 +58,27 @@ describe("growth", { skip, timeout: 600_000 }, () => {
       }
     }));
 
+  it("fills the status bar and the inspector as soon as its answer is there", () =>
+    use(here.browser, at("#overview"), async (page) => {
+      // both wait while the view's own answer does
+      let release;
+      const held = new Promise((resolve) => {
+        release = resolve;
+      });
+      await page.route("**/api/growth*", async (route) => {
+        await held;
+        await route.continue();
+      });
+      await page.goto(at("#growth"));
+      await page.reload();
+      await page.getByText("checking the sums of this device").waitFor();
+      await page.getByText("What was live after it is told when the view stands.").waitFor();
+      release();
+      await page.getByText(/Drawn .* at the peak/).waitFor();
+      await page.getByText("Live after it").waitFor();
+      assert.equal(await page.getByText("checking the sums").count(), 0);
+    }));
+
   it("says what it cannot tell of a short recording", () =>
     use(here.browser, at("#growth?file=1"), async (page) => {
       await page.waitForSelector(".told");

@@ -176,6 +176,19 @@ export async function axeComplaints(page) {
   return found;
 }
 
+/** Nothing in the head lies over its neighbour or outside. */
+export async function assertHeadFits(page) {
+  const crowded = await page.evaluate(() => {
+    const head = document.querySelector(".viewhead");
+    const { left, right } = head.getBoundingClientRect();
+    const boxes = [...head.children].map((one) => one.getBoundingClientRect()).filter((one) => one.width > 0);
+    const over = (a, b) => a.right > b.left + 0.5 && b.right > a.left + 0.5 && a.bottom > b.top && b.bottom > a.top;
+    const pairs = boxes.some((a, i) => boxes.slice(i + 1).some((b) => over(a, b)));
+    return pairs || boxes.some((one) => one.left < left || one.right > right + 0.5);
+  });
+  assert.equal(crowded, false, "the head is crowded");
+}
+
 /** Waits until the picture has what it asked for: no frame and no tile for a while. */
 export async function settled(page) {
   await page.waitForFunction(() => (window.tidegaugeStats?.frames ?? 0) > 0);

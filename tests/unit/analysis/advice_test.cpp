@@ -291,6 +291,144 @@ TEST(Advice, WithoutAnEventOnlyWhatIsWorthIt) {
   }
 }
 
+// ---- limits, from both sides --------------------------------------------------------------------
+
+constexpr uint64_t kLess = 512;
+
+// At the reserved peak (the step of the last segment): 256 MiB pinned, a quarter of all unused.
+TEST(AdviceLimits, PinnedAtThePeak) {
+  for (uint64_t less : {uint64_t{0}, kLess}) {
+    TraceBuilder worth;
+    setSettings(worth, "");
+    worth.segmentAlloc(kA, 258 * kMiB - less).alloc(kA, 2 * kMiB);
+    worth.segmentAlloc(kA + kGiB, 100 * kMiB);
+    EXPECT_EQ(Advised(worth).kinds(), less == 0 ? Names{"expandable_segments"} : Names{});
+    TraceBuilder quarter;
+    setSettings(quarter, "");
+    quarter.segmentAlloc(kA, 1198 * kMiB).alloc(kA, 900 * kMiB + less);
+    quarter.segmentAlloc(kA + 2 * kGiB, 2 * kMiB);
+    EXPECT_EQ(Advised(quarter).kinds(), less == 0 ? Names{"expandable_segments"} : Names{});
+  }
+}
+
+// At the end: 256 MiB that could go back, and a quarter of what is reserved.
+TEST(AdviceLimits, ReleasableAtTheEnd) {
+  for (uint64_t less : {uint64_t{0}, kLess}) {
+    TraceBuilder worth;
+    setSettings(worth, "");
+    worth.segmentAlloc(kA, 100 * kMiB).alloc(kA, 100 * kMiB);
+    worth.segmentAlloc(kA + kGiB, 256 * kMiB - less);
+    EXPECT_EQ(Advised(worth).kinds(), less == 0 ? Names{"empty_cache"} : Names{});
+    TraceBuilder quarter;
+    setSettings(quarter, "");
+    quarter.segmentAlloc(kA, 900 * kMiB + less).alloc(kA, 900 * kMiB + less);
+    quarter.segmentAlloc(kA + kGiB, 300 * kMiB - less);
+    EXPECT_EQ(Advised(quarter).kinds(), less == 0 ? Names{"empty_cache"} : Names{});
+  }
+}
+
+// A request that would have been served is worth a word from an eighth of the one that was not.
+TEST(AdviceLimits, ASmallerRequest) {
+  for (uint64_t less : {uint64_t{0}, kLess}) {
+    TraceBuilder b;
+    setSettings(b, "");
+    for (uint64_t i = 0; i < 10; ++i) {
+      uint64_t a = kA + i * 32 * kMiB;
+      b.segmentAlloc(a, 20 * kMiB).alloc(a, 10 * kMiB + less);
+    }
+    b.oom(0, 80 * kMiB);
+    EXPECT_EQ(Advised(b).number(AdviceKind::kSmallerRequest, "largest_servable_bytes"),
+              less == 0 ? 10 * kMiB : UINT64_MAX);
+  }
+}
+
+// A split limit is 21 MiB at least, and no larger than the request.
+TEST(AdviceLimits, ASplitLimit) {
+  auto advises = [](uint64_t segment, uint64_t live, uint64_t request) {
+    TraceBuilder b;
+    setSettings(b, "");
+    b.segmentAlloc(kA, segment).alloc(kA + 14 * kMiB, live);
+    // Free elsewhere, in pieces that are too small: the bytes are there in every case.
+    for (uint64_t i = 1; i <= 8; ++i) {
+      b.segmentAlloc(kA + i * kGiB, 20 * kMiB).alloc(kA + i * kGiB, 8 * kMiB);
+    }
+    b.oom(0, request);
+    return Advised(b).find(AdviceKind::kSplitLimit) != nullptr;
+  };
+  EXPECT_TRUE(advises(40 * kMiB, 15 * kMiB, 21 * kMiB));
+  EXPECT_FALSE(advises(40 * kMiB, 15 * kMiB, 21 * kMiB - kLess));
+  // The block that cuts it up must be below the limit,
+  EXPECT_TRUE(advises(60 * kMiB, 30 * kMiB - kLess, 30 * kMiB));
+  EXPECT_FALSE(advises(60 * kMiB, 30 * kMiB, 30 * kMiB));
+  // and the segment as large as the request.
+  EXPECT_TRUE(advises(40 * kMiB, 15 * kMiB, 40 * kMiB));
+  EXPECT_FALSE(advises(40 * kMiB - kLess, 15 * kMiB, 40 * kMiB));
+}
+
+// `count` blocks of `live` bytes cut up a segment; `jump` bytes are live beside them. That is the
+// trough: then a segment of `flushed` bytes, which could have gone back there, is used, and a request
+// fails. Up to the jump less than half of all that is live, so nothing before it counts.
+struct Trough {
+  uint64_t segment, count, live, jump, flushed;
+};
+bool advisesFlush(const Trough& of, uint64_t driver, uint64_t request) {
+  TraceBuilder b;
+  setSettings(b, "");
+  b.segmentAlloc(kA, of.segment);
+  b.segmentAlloc(kA + kGiB, of.jump).segmentAlloc(kA + 2 * kGiB, of.flushed);
+  for (uint64_t i = 0; i < of.count; ++i) b.alloc(kA + i * (of.segment / of.count), of.live);
+  b.alloc(kA + kGiB, of.jump).alloc(kA + 2 * kGiB, of.flushed).oom(driver, request);
+  Advised advised(b);
+  EXPECT_NE(advised.find(AdviceKind::kExpandable), nullptr) << "it is fragmentation";
+  const Advice* flush = advised.find(AdviceKind::kEmptyCache);
+  if (flush != nullptr) {
+    EXPECT_EQ(flush->step, 3 + of.count);
+  }
+  return flush != nullptr;
+}
+
+TEST(AdviceLimits, AFlushMustGiveBackWhatWasMissing) {
+  Trough of{200 * kMiB, 10, 4 * kMiB, 100 * kMiB, 40 * kMiB};
+  EXPECT_TRUE(advisesFlush(of, 10 * kMiB, 50 * kMiB));
+  EXPECT_FALSE(advisesFlush(of, 10 * kMiB, 52 * kMiB));
+}
+
+TEST(AdviceLimits, AFlushMustGiveBackATwentieth) {
+  for (uint64_t flushed : {20 * kMiB, 18 * kMiB}) {  // of 400, of 398
+    Trough of{340 * kMiB, 20, kMiB, 40 * kMiB, flushed};
+    EXPECT_EQ(advisesFlush(of, 10 * kMiB, 18 * kMiB), flushed == 20 * kMiB);
+  }
+}
+
+TEST(AdviceLimits, ATroughIsAFifthLower) {
+  for (uint64_t more : {uint64_t{0}, kLess}) {
+    Trough of{192 * kMiB, 12, 3 * kMiB + more, 108 * kMiB, 36 * kMiB};
+    EXPECT_EQ(advisesFlush(of, 10 * kMiB, 20 * kMiB), more == 0);
+  }
+}
+
+// What was low before the program held half of what it held at the event is no trough.
+TEST(AdviceLimits, ATroughComesAfterTheWarmUp) {
+  for (uint64_t less : {uint64_t{0}, kLess}) {
+    TraceBuilder b;
+    setSettings(b, "");
+    b.segmentAlloc(kA, 100 * kMiB).alloc(kA, 40 * kMiB - less).free(kA, 40 * kMiB - less);
+    for (uint64_t i = 0; i < 10; ++i) b.alloc(kA + i * 10 * kMiB, 8 * kMiB);
+    b.oom(10 * kMiB, 18 * kMiB);
+    EXPECT_EQ(Advised(b).find(AdviceKind::kEmptyCache) != nullptr, less == 0);
+  }
+}
+
+TEST(AdviceLimits, AThresholdThatIsOneOrNothingIsNone) {
+  for (const char* threshold : {"0", "0.001", "0.999", "1"}) {
+    TraceBuilder b;
+    setSettings(b, std::string("garbage_collection_threshold:") + threshold);
+    b.segmentAlloc(kA, 20 * kMiB).alloc(kA, 8 * kMiB);
+    bool inside = std::string(threshold).size() > 1;
+    EXPECT_EQ(Advised(b).kinds(), inside ? Names{"gc_needs_fraction"} : Names{}) << threshold;
+  }
+}
+
 TEST(Advice, MessyTracesAbortNothing) {
   for (uint64_t seed = 1; seed <= 60; ++seed) {
     AnalysedTrace analysed(testing::messyTrace({.seed = seed, .wild = seed % 2 == 0}));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/analysed_trace.h"
+#include "analysis/free_sums.h"
 #include "support/trace_builder.h"
 
 namespace tidegauge::analysis {
@@ -52,16 +53,16 @@ TEST(Layout, ABlockOutsideEverySegmentStandsAlone) {
   std::vector<LayoutBlock> blocks = blocksOf(analysed, 1);
   ASSERT_EQ(blocks.size(), 2U);
   EXPECT_FALSE(blocks[0].segment.valid());
-  EXPECT_EQ(freeParts(analysed.trace, blocks).bytes, 2 * kMiB);
+  EXPECT_EQ(freeSums(analysed.trace, blocks).bytes, 2 * kMiB);
 }
 
 TEST(Layout, OrdinarySegmentsAreReleasedWhole) {
   TraceBuilder b;
   b.segmentAlloc(kA, 20 * kMiB).segmentAlloc(kA + 40 * kMiB, 20 * kMiB).alloc(kA, 2 * kMiB);
   AnalysedTrace analysed(b.build());
-  FreeParts parts = freeParts(analysed.trace, blocksOf(analysed, 2));
+  FreeSums parts = freeSums(analysed.trace, blocksOf(analysed, 2));
   EXPECT_EQ(parts.bytes, 38 * kMiB);
-  EXPECT_EQ(parts.count, 2U);
+  EXPECT_EQ(parts.holes, 2U);
   EXPECT_EQ(parts.largest_bytes, 20 * kMiB);
   EXPECT_EQ(parts.pinned_bytes, 18 * kMiB);
   EXPECT_EQ(parts.pinned_segments, 1U);
@@ -72,7 +73,7 @@ TEST(Layout, ExpandableSegmentsAreReleasedByThePage) {
   TraceBuilder b;  // pages of 20 MiB: the second is whole, the first and third are not
   b.map(kA, 60 * kMiB).alloc(kA, 5 * kMiB).alloc(kA + 50 * kMiB, 10 * kMiB);
   AnalysedTrace analysed(b.build());
-  FreeParts parts = freeParts(analysed.trace, blocksOf(analysed, 2));
+  FreeSums parts = freeSums(analysed.trace, blocksOf(analysed, 2));
   EXPECT_EQ(parts.bytes, 45 * kMiB);
   EXPECT_EQ(parts.releasable_bytes, 20 * kMiB);
   EXPECT_EQ(parts.pinned_bytes, 25 * kMiB);
@@ -83,7 +84,7 @@ TEST(Layout, OverlappingBlocksDoNotMakeFreeBytes) {
   b.segmentAlloc(kA, 20 * kMiB).alloc(kA, 30 * kMiB).alloc(kA + kMiB, 2 * kMiB);
   b.alloc(kA + 4 * kMiB, UINT64_MAX);
   AnalysedTrace analysed(b.build());
-  EXPECT_EQ(freeParts(analysed.trace, blocksOf(analysed, 3)).bytes, 0U);
+  EXPECT_EQ(freeSums(analysed.trace, blocksOf(analysed, 3)).bytes, 0U);
 }
 
 }  // namespace

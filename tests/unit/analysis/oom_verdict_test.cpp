@@ -23,9 +23,8 @@ struct Judged {
   explicit Judged(TraceBuilder& b, std::optional<uint64_t> total_bytes = {})
       : analysed(b.build()),
         ooms(oomsOf(analysed, *analysed.devices[0])),
-        verdict(
-            verdictOf(analysed, *analysed.devices[0], ooms.back(),
-                      {.total_bytes = total_bytes, .seen_ceiling_bytes = largestCeiling(ooms)})) {}
+        verdict(verdictOf(analysed, *analysed.devices[0], ooms.back(),
+                          verdictOptions(ooms, total_bytes))) {}
 
   std::vector<std::string> rows() const {
     std::vector<std::string> names;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "analysis/analysed_trace.h"
+#include "analysis/free_sums.h"
 #include "support/messy_trace.h"
 #include "support/simulated_heap.h"
 #include "support/trace_builder.h"
@@ -61,14 +62,14 @@ TEST(Pinned, WhatTwoStacksPinIsCountedOnce) {
   Pinned pinned = pinnedBy(analysed.trace, layoutOf(analysed));
   EXPECT_EQ(pinned.pinned_bytes, 31 * kMiB);
   EXPECT_EQ(pinned.shared_bytes, 15 * kMiB);
-  ASSERT_EQ(pinned.stacks.size(), 2U);  // most pinned first
-  EXPECT_EQ(pinned.stacks[0].alone_bytes, 16 * kMiB);
-  EXPECT_EQ(pinned.stacks[0].shared_bytes, 15 * kMiB);
-  EXPECT_EQ(pinned.stacks[0].blocks, 2U);
-  EXPECT_EQ(pinned.stacks[0].smallest_bytes, 3 * kMiB);
-  EXPECT_EQ(pinned.stacks[0].largest_bytes, 4 * kMiB);
-  EXPECT_EQ(pinned.stacks[1].alone_bytes, 0U);
+  ASSERT_EQ(pinned.stacks.size(), 2U);  // most pinned per live byte first
+  EXPECT_EQ(pinned.stacks[1].alone_bytes, 16 * kMiB);
   EXPECT_EQ(pinned.stacks[1].shared_bytes, 15 * kMiB);
+  EXPECT_EQ(pinned.stacks[1].blocks, 2U);
+  EXPECT_EQ(pinned.stacks[1].smallest_bytes, 3 * kMiB);
+  EXPECT_EQ(pinned.stacks[1].largest_bytes, 4 * kMiB);
+  EXPECT_EQ(pinned.stacks[0].alone_bytes, 0U);
+  EXPECT_EQ(pinned.stacks[0].shared_bytes, 15 * kMiB);
 }
 
 TEST(Pinned, PagesOfExpandableSegmentsGoBackOneByOne) {
@@ -107,6 +108,29 @@ TEST(Pinned, BlocksOutsideEverySegmentPinNothing) {
   EXPECT_EQ(pinned.pinned_bytes, 0U);
   EXPECT_EQ(pinned.releasable_bytes, 2 * kMiB);
   EXPECT_TRUE(pinned.stacks.empty());
+}
+
+// Little that keeps much comes before much that keeps more; what pins less than a tenth comes last,
+// however small it is.
+TEST(Pinned, AreRankedByWhatTheyPinPerLiveByte) {
+  for (bool tiny_is_major : {true, false}) {  // it pins 24 MiB of 240, of 250
+    TraceBuilder b;
+    b.stack({"heavy@model.py:1"}).segmentAlloc(kA, 300 * kMiB).alloc(kA, 160 * kMiB);  // pins 140
+    uint64_t at = kA + 1024 * kMiB;
+    uint64_t light = tiny_is_major ? 78 * kMiB : 88 * kMiB;
+    b.stack({"light@model.py:2"}).segmentAlloc(at, light).alloc(at, 2 * kMiB);  // pins 76, 86
+    at += 1024 * kMiB;
+    b.stack({"tiny@model.py:3"}).segmentAlloc(at, 24 * kMiB + 512).alloc(at, 512);  // pins 24
+    AnalysedTrace analysed(b.build());
+    Pinned pinned = pinnedBy(analysed.trace, layoutOf(analysed, 100));
+    EXPECT_EQ(pinned.pinned_bytes, tiny_is_major ? 240 * kMiB : 250 * kMiB);
+    std::vector<uint64_t> order;
+    for (const StackPins& pins : pinned.stacks) order.push_back(pins.block_bytes);
+    std::vector<uint64_t> wanted = tiny_is_major ? std::vector<uint64_t>{512, 2 * kMiB, 160 * kMiB}
+                                                 : std::vector<uint64_t>{2 * kMiB, 160 * kMiB, 512};
+    EXPECT_EQ(order, wanted);
+    EXPECT_EQ(pinned.isMajor(pinned.stacks.back()), tiny_is_major);
+  }
 }
 
 // Every 512 bytes of every segment on their own: slow and obvious.
@@ -170,10 +194,10 @@ TEST(Pinned, AgreesWithTheSlowTwin) {
       }
       EXPECT_EQ(sumOfAlone(pinned) + pinned.shared_bytes + pinned.by_nobody_bytes,
                 pinned.pinned_bytes);
-      FreeParts parts;
+      FreeSums parts;
       for (const SegmentContents& contents : layout.segments()) {
         if (!contents.segment.valid()) continue;
-        FreeParts of_segment = freeParts(analysed.trace, contents.blocks);
+        FreeSums of_segment = freeSums(analysed.trace, contents.blocks);
         parts.pinned_bytes += of_segment.pinned_bytes;
         parts.releasable_bytes += of_segment.releasable_bytes;
       }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "base/sizes.h"
 
 namespace tidegauge::base {
 namespace {
@@ -27,6 +28,48 @@ TEST(HumanBytes, HalvesAreRoundedUpInAGivenUnitToo) {
   EXPECT_EQ(humanBytes(1536, ByteUnit::kB), "1,536 B");
   EXPECT_EQ(humanBytes((uint64_t{1} << 30) / 8, ByteUnit::kGiB), "0.13 GiB");
   EXPECT_EQ(humanBytes(UINT64_MAX, ByteUnit::kB), "18,446,744,073,709,551,615 B");
+}
+
+TEST(ParseSize, TakesWhatPeopleWrite) {
+  EXPECT_EQ(parseSize("0"), 0U);
+  EXPECT_EQ(parseSize("4096"), 4096U);
+  EXPECT_EQ(parseSize("512MiB"), 512U << 20);
+  EXPECT_EQ(parseSize("1.5g"), uint64_t{3} << 29);
+  EXPECT_EQ(parseSize("2kb"), 2048U);
+  EXPECT_EQ(parseSize("1125899906842624"), kMostSizeBytes);
+  EXPECT_EQ(parseSize("1PiB"), kMostSizeBytes);
+}
+
+TEST(ParseSize, CutsNothing) {
+  for (const char* text : {"",
+                           "-1",
+                           "+1",
+                           " 1",
+                           "1 ",
+                           "1 MiB",
+                           "1e3",
+                           "1e999",
+                           "nan",
+                           "inf",
+                           "0x10",
+                           "1,000",
+                           "1.5",
+                           "1.5b",
+                           "MiB",
+                           "1MiBB",
+                           "1..5k",
+                           "1EiB",
+                           "1125899906842625",
+                           "1025TiB",
+                           "99999999999999999999",
+                           "18446744073709551616"}) {
+    EXPECT_EQ(parseSize(text), std::nullopt) << text;
+  }
+}
+
+TEST(SizeOrZero, HasNoUnitForNothing) {
+  EXPECT_EQ(sizeOrZero(0), "0");
+  EXPECT_EQ(sizeOrZero(512), "512 B");
 }
 
 }  // namespace

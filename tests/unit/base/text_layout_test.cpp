@@ -48,6 +48,20 @@ TEST(TextLayout, CutLeavesWhatFitsAndMarksWhatDoesNot) {
   }
 }
 
+TEST(TextLayout, CutInTheMiddleKeepsBothEnds) {
+  EXPECT_EQ(cutMiddle("abcdefghij", 10), "abcdefghij");
+  EXPECT_EQ(cutMiddle("abcdefghij", 9), "abcdef…ij");
+  EXPECT_EQ(cutMiddle("abcdefghij", 7), "abcd…ij");
+  EXPECT_EQ(cutMiddle("abcdefghij", 5), "abcd…") << "too narrow for two ends";
+  EXPECT_EQ(cutMiddle("記憶記憶記憶記憶", 10), "記憶記…憶");
+  EXPECT_EQ(cutMiddle("", 0), "");
+  EXPECT_EQ(cutMiddle("model.py:423 train_one_step", 16), "model.py:…_step");
+  EXPECT_EQ(cutMiddle("abcdefg12345", 10), "abcdef…");
+  for (size_t columns = 0; columns < 14; ++columns) {
+    EXPECT_LE(displayWidth(cutMiddle("a記\xff憶e\u0301xyz記憶記憶", columns)), columns);
+  }
+}
+
 TEST(TextLayout, PaddingFillsTheColumns) {
   EXPECT_EQ(padLeft("ab", 4), "  ab");
   EXPECT_EQ(padRight("記", 4), "記  ");

@@ -55,6 +55,17 @@ TEST_F(NewFileTest, WritesOverAFileOnlyIfTold) {
   EXPECT_EQ(files(), 1u);
 }
 
+TEST_F(NewFileTest, HintsNameTheOptionThatNamedIt) {
+  std::ofstream(at("out")) << "old";
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(NewFile(at("out"), false, "--plot").refuse("in"), 2);
+  EXPECT_EQ(NewFile(at("out"), true, "--plot").refuse(at("out")), 2);
+  std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("Name another file after --plot; --force writes over it."), std::string::npos)
+      << said;
+  EXPECT_NE(said.find("Name another file after --plot.\n"), std::string::npos) << said;
+}
+
 TEST_F(NewFileTest, ALinkStaysALink) {
   std::ofstream(at("real")) << "old";
   fs::create_symlink("real", at("link"));

@@ -182,26 +182,31 @@ TEST(DiffLimits, AreExceededExactlyBeyondThem) {
   // f 100 → 101 MiB, g gone: 100 MiB.
   Pair pair(holding(100 * kMiB, 100 * kMiB), holding(101 * kMiB, 0));
   EXPECT_EQ(limited("stack>1MiB", pair.diff), "holds");
-  EXPECT_EQ(limited("stack>=1MiB", pair.diff), "stack>=1MiB: stack is 1.0 MiB, 0.5 % of A");
+  EXPECT_EQ(limited("stack>=1MiB", pair.diff), "stack is 1.0 MiB, 0.5 % of A: “stack>=1MiB” holds");
   EXPECT_EQ(limited("stack>0.5%", pair.diff), "holds");
-  EXPECT_EQ(limited("stack>=0.5%", pair.diff), "stack>=0.5%: stack is 1.0 MiB, 0.5 % of A");
-  EXPECT_EQ(limited("stack>1048575", pair.diff), "stack>1048575: stack is 1.0 MiB, 0.5 % of A");
+  EXPECT_EQ(limited("stack>=0.5%", pair.diff), "stack is 1.0 MiB, 0.5 % of A: “stack>=0.5%” holds");
+  EXPECT_EQ(limited("stack>1048575", pair.diff),
+            "stack is 1.0 MiB, 0.5 % of A: “stack>1048575” holds");
   EXPECT_EQ(limited("growth>0", pair.diff), "holds") << "it shrank";
   EXPECT_EQ(limited("new>0", pair.diff), "holds");
   EXPECT_EQ(limited("gone>50%", pair.diff), "holds");
-  EXPECT_EQ(limited("gone>49%", pair.diff), "gone>49%: gone is 100 MiB, 50.0 % of A");
-  EXPECT_EQ(limited("change>100M", pair.diff), "change>100M: change is 101 MiB, 50.5 % of A");
+  EXPECT_EQ(limited("gone>49%", pair.diff), "gone is 100 MiB, 50.0 % of A: “gone>49%” holds");
+  EXPECT_EQ(limited("change>100M", pair.diff),
+            "change is 101 MiB, 50.5 % of A: “change>100M” holds");
   EXPECT_EQ(limited("reserved>0", pair.diff), "holds");
+  EXPECT_EQ(limited(" stack < 1MiB ", pair.diff), "holds");
+  EXPECT_EQ(limited("stack <= 1MiB", pair.diff),
+            "stack is 1.0 MiB, 0.5 % of A: “stack <= 1MiB” holds");
   Pair from_nothing(holding(0, 0), holding(kMiB, 0));
   EXPECT_EQ(limited("growth>1%", from_nothing.diff),
-            "growth>1%: growth is 1.0 MiB, A holds nothing");
-  EXPECT_EQ(limited("new>0", from_nothing.diff), "new>0: new is 1.0 MiB, A holds nothing");
+            "growth is 1.0 MiB, A holds nothing: “growth>1%” holds");
+  EXPECT_EQ(limited("new>0", from_nothing.diff), "new is 1.0 MiB, A holds nothing: “new>0” holds");
 }
 
 TEST(DiffLimits, OthersAreRefused) {
   Pair pair(holding(0, 0), holding(0, 0));
   for (const char* text :
-       {"", "growth", "growth>", "growth<1%", "size>1", "growth>-1%", "growth>1x", "growth>%",
+       {"", "growth", "growth>", "growth=1%", "size>1", "growth>-1%", "growth>1x", "growth>%",
         "growth>nan%", "growth>inf", "growth>>1", "growth>1%%"}) {
     EXPECT_EQ(limited(text, pair.diff), "unusable") << text;
   }

@@ -11,6 +11,8 @@
 #include "base/text_layout.h"
 #include "export/frag_limits.h"
 #include "export/frag_plot.h"
+#include "export/plot_lines.h"
+#include "support/simulated_heap.h"
 #include "support/trace_builder.h"
 
 namespace tidegauge::exporting {
@@ -25,6 +27,18 @@ constexpr uint64_t kBase = 0x7f0000000000;
 
 FragReport reportOf(const AnalysedTrace& analysed, const FragOptions& options = {}) {
   return gatherFrag(analysed, {.device = analysed.devices.at(0).get(), .range = {}}, options);
+}
+
+// Without the line breaks of its sentences.
+std::string saidOf(const AnalysedTrace& analysed, const FragReport& report,
+                   const FragTextOptions& options = {}) {
+  std::string text = fragText(analysed, report, options);
+  std::string line;
+  for (size_t i = 0; i < text.size(); ++i) {
+    bool space = text[i] == '\n' || text[i] == ' ';
+    if (!space || !line.ends_with(' ')) line += space ? ' ' : text[i];
+  }
+  return line;
 }
 
 // A segment of `blocks` blocks with a hole behind each, then `events` that change nothing.
@@ -96,7 +110,7 @@ TEST(FragReport, APackedHeapIsZero) {
   EXPECT_EQ(report.now.sample.sums.free.external(), 0);
   EXPECT_TRUE(report.now.stranded.empty());
   EXPECT_TRUE(report.pinned.stacks.empty());
-  std::string said = fragText(packed, report, {});
+  std::string said = saidOf(packed, report);
   EXPECT_NE(said.find("All of the 128 MiB reserved was live"), std::string::npos) << said;
   EXPECT_NE(said.find("Layout score 6.0 of 100, low"), std::string::npos) << said;
 }
@@ -111,7 +125,7 @@ TEST(FragReport, TheFitTestNamesTheBlockAndHowOften) {
   ASSERT_EQ(not_fits.fits.size(), 1);
   EXPECT_FALSE(not_fits.fits[0].block_bytes.has_value());
   EXPECT_EQ(not_fits.fits[0].driver_bytes, 32 * kMiB);
-  std::string said = fragText(analysed, not_fits, {});
+  std::string said = saidOf(analysed, not_fits);
   EXPECT_NE(said.find("served 30.0 MiB; 32.0 MiB would be asked"), std::string::npos) << said;
 }
 
@@ -219,7 +233,7 @@ TEST(FragReport, TellsWhenReservedBytesMeetTheWall) {
   b.oom(1000 * kMiB, 2000 * kMiB);
   AnalysedTrace analysed(b.build());
   FragReport report = reportOf(analysed);
-  std::string said = fragText(analysed, report, {.columns = 400});
+  std::string said = saidOf(analysed, report);
   EXPECT_NE(said.find("Reserved bytes rise by"), std::string::npos) << said;
   EXPECT_NE(said.find("2.93 GiB would be reached after"), std::string::npos) << said;
   EXPECT_EQ(fragJson(analysed, report)["wall"]["rows"].size(), 2);
@@ -241,7 +255,7 @@ TEST(FragReport, AModelThatIsWorseThanNoChangeWarnsOfNothing) {
   EXPECT_EQ(said.find("Risk"), std::string::npos) << said;
   window.errors.overall = 0.5;
   forecast.best = analysis::ForecastModel::kWindow;
-  said = fragText(analysed, report, {.columns = 400});
+  said = saidOf(analysed, report);
   EXPECT_NE(said.find("getting clearly worse"), std::string::npos) << said;
   EXPECT_TRUE(said.find("next three samples, 2 steps apart:") != std::string::npos ||
               said.find("next three samples, 3 steps apart:") != std::string::npos)
@@ -273,6 +287,141 @@ TEST(FragReport, TheTextFitsEightyColumns) {
       begin = end + 1;
     }
   }
+}
+
+bool says(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(FragReport, AFitSaysWhatItIsRoundedTo) {
+  AnalysedTrace analysed(combOf(12, 3 * kMiB, 4 * kMiB));
+  std::string said = saidOf(analysed, reportOf(analysed, {.request_bytes = 3 * kMiB + 1}));
+  EXPECT_TRUE(says(said, "Would 3.0 MiB (3,145,729 B) fit?")) << said;
+  EXPECT_TRUE(says(said, "rounds it up to a block of 3.0 MiB (3,146,240 B).")) << said;
+  said = saidOf(analysed, reportOf(analysed, {.request_bytes = 3 * kMiB}));
+  EXPECT_TRUE(says(said, "Would 3.0 MiB fit?")) << said;
+  EXPECT_FALSE(says(said, "rounds it up")) << said;
+}
+
+TEST(FragReport, ARequestLargerThanTheDeviceNeverFits) {
+  TraceBuilder b;
+  for (uint64_t i = 0; i < 100; ++i) b.segmentAlloc(kBase + i * 64 * kMiB, 20 * kMiB);
+  b.oom(1000 * kMiB, 1000 * kMiB);
+  AnalysedTrace analysed(b.build());
+  std::string said = saidOf(analysed, reportOf(analysed, {.request_bytes = 1024 * 1024 * kMiB}));
+  EXPECT_TRUE(says(said, "No, however memory is laid out: this process could have had 2.93 GiB"))
+      << said;
+  said = saidOf(analysed, reportOf(analysed, {.request_bytes = 2048 * kMiB}));
+  EXPECT_FALSE(says(said, "however memory is laid out")) << said;
+}
+
+// One quantity, one unit: what was left at the driver is told twice.
+TEST(FragReport, WhatWasLeftHasOneUnit) {
+  TraceBuilder b;
+  b.segmentAlloc(kBase, 20 * kMiB).alloc(kBase, 2 * kMiB);
+  b.oom(3842 * kMiB, 4008 * kMiB);
+  AnalysedTrace analysed(b.build());
+  std::string said = saidOf(analysed, reportOf(analysed, {.request_bytes = 512 * kMiB}));
+  EXPECT_TRUE(says(said, "4,008 MiB asked, 3,842 MiB left at the driver")) << said;
+  EXPECT_TRUE(says(said, "which had 3,842 MiB left")) << said;
+  EXPECT_FALSE(says(said, "3.75 GiB")) << said;
+}
+
+TEST(FragReport, PinsOfOlderBlocksSaySo) {
+  TraceBuilder b;
+  for (int i = 0; i < 3; ++i) b.alloc(kBase + 8 * kMiB, kMiB).free(kBase + 8 * kMiB, kMiB);
+  b.finalSegment(kBase, 20 * kMiB)
+      .block(2 * kMiB, BlockState::kActiveAllocated, 2 * kMiB)
+      .block(18 * kMiB, BlockState::kInactive);
+  AnalysedTrace analysed(b.build());
+  std::string said = saidOf(analysed, reportOf(analysed));
+  EXPECT_TRUE(says(said, "1 block of 2.0 MiB (older than the recording, no stack) keeps")) << said;
+}
+
+TEST(FragReport, ItsWordsAreExplainedOnce) {
+  AnalysedTrace analysed(movingHeap());
+  FragReport report = reportOf(analysed);
+  EXPECT_TRUE(says(saidOf(analysed, report), "stranded: free, in pieces of no use to requests of"));
+  EXPECT_FALSE(says(saidOf(analysed, report, {.words = false}), "stranded: free"));
+}
+
+// Texts where they stand; all else is not kept.
+class Texts : public Canvas {
+ public:
+  struct Text {
+    Point at;
+    std::string text;
+  };
+  explicit Texts(std::vector<Text>& texts) : texts_(texts) {}
+  void boxes(std::span<const Box>, const Colour&) override {}
+  void line(std::span<const Point>, const Stroke&) override {}
+  void area(std::span<const Point>, const Colour&) override {}
+  void text(Point at, std::string_view text, const TextStyle&) override {
+    texts_.push_back({at, std::string(text)});
+  }
+  std::string finish() override { return {}; }
+
+ private:
+  std::vector<Text>& texts_;
+};
+
+std::vector<Texts::Text> textsOf(model::Trace trace) {
+  AnalysedTrace analysed(std::move(trace));
+  FragReport report = reportOf(analysed);
+  std::vector<Texts::Text> texts;
+  Texts canvas(texts);
+  drawFrag(canvas, analysed, report, {.name = "a"});
+  return texts;
+}
+
+const Texts::Text* find(const std::vector<Texts::Text>& texts, std::string_view begin) {
+  for (const Texts::Text& text : texts) {
+    if (text.text.starts_with(begin)) return &text;
+  }
+  return nullptr;
+}
+
+TEST(FragPlot, TheForecastHasItsRoomForItself) {
+  std::vector<Texts::Text> texts = textsOf(movingHeap());
+  const Texts::Text* score = find(texts, "Layout score");
+  const Texts::Text* features = find(texts, "Features");
+  ASSERT_NE(score, nullptr);
+  ASSERT_NE(features, nullptr);
+  double right = 0;  // of the panels: legends of the others stand there
+  for (const Texts::Text& text : texts) {
+    if (text.text == "stranded") right = text.at.x - 36;
+  }
+  for (const char* entry : {"reserved bytes", "address space", "forecast"}) {
+    const Texts::Text* text = find(texts, entry);
+    ASSERT_NE(text, nullptr) << entry;
+    EXPECT_EQ(text->at.y, score->at.y) << "in the line of the title";
+  }
+  for (const Texts::Text& text : texts) {
+    bool beside = text.at.y > score->at.y && text.at.y < features->at.y - 4 && text.at.x > right;
+    EXPECT_FALSE(beside) << text.text;
+  }
+}
+
+TEST(FragPlot, StepsHaveTheirTimes) {
+  TraceBuilder b;
+  b.time(0).segmentAlloc(kBase, 1024 * kMiB);
+  for (uint64_t i = 0; i < 40; ++i) {
+    b.time(static_cast<int64_t>(1000 + i * 250'000)).alloc(kBase + i * 4 * kMiB, kMiB);
+  }
+  std::vector<Texts::Text> texts = textsOf(b.build());
+  const Texts::Text* time = find(texts, "time");
+  ASSERT_NE(time, nullptr);
+  const Texts::Text* zero = find(texts, "0.000 s");
+  ASSERT_NE(zero, nullptr);
+  EXPECT_EQ(zero->at.y, time->at.y);
+  std::vector<Texts::Text> timeless = textsOf(movingHeap());
+  EXPECT_EQ(find(timeless, "time"), nullptr) << "it has none";
+}
+
+TEST(FragPlot, TimesHaveOneForm) {
+  EXPECT_EQ(timeLabel(250'000, 2'000'000), "0.250 s");
+  EXPECT_EQ(timeLabel(250'000'000, 2'000'000'000), "250 s");
+  EXPECT_EQ(timeLabel(3'840'000'000, 20'000'000'000), "1 h 04 m");
 }
 
 TEST(FragReport, CsvHasARowPerSampleAndAHead) {
@@ -322,6 +471,16 @@ TEST(FragJson, TheDocumentNamesEveryKey) {
   std::set<std::string> keys;
   collectKeys(written, "", keys);
   EXPECT_EQ(documented, keys);
+}
+
+// Nothing but an out-of-memory event tells it, unless somebody does.
+TEST(FragReport, TheSizeOfTheDeviceIsForTheWall) {
+  AnalysedTrace analysed(testing::simulate({.seed = 5, .events = 600}).trace);
+  EXPECT_FALSE(reportOf(analysed).wall.capacity_bytes);
+  FragReport told = reportOf(analysed, {.capacity_bytes = uint64_t{80} << 30});
+  EXPECT_EQ(told.wall.capacity_bytes, uint64_t{80} << 30);
+  EXPECT_EQ(told.wall.capacity_source, analysis::CapacitySource::kGiven);
+  EXPECT_EQ(fragJson(analysed, told)["wall"]["rows"][0]["capacity_bytes"], uint64_t{80} << 30);
 }
 
 TEST(FragLimits, AreReadAndCompared) {

@@ -51,6 +51,27 @@ TEST(HolderNames, SayTheFirstFrameThatDiffers) {
   EXPECT_EQ(names[2].caller, "train.py:2 main") << "it has no frame of its own";
 }
 
+// What sets two rows apart may be the caller that a third has.
+TEST(HolderNames, NoTwoRowsReadTheSame) {
+  TraceBuilder b;
+  b.stack({"get@a.py:1", "init@b.py:2", "one@c.py:3"}).alloc(0x1000, 512);
+  b.stack({"get@a.py:1", "init@b.py:2", "two@c.py:4"}).alloc(0x2000, 512);
+  b.stack({"get@a.py:1", "one@c.py:3"}).alloc(0x3000, 512);
+  namesOf(b);
+}
+
+TEST(HolderNames, WithoutAStackSayWhatIsOlder) {
+  EXPECT_EQ(withoutStack(0, 512), "no stack recorded");
+  EXPECT_EQ(withoutStack(512, 512), "older than the recording, no stack");
+  EXPECT_EQ(withoutStack(512, 1024), "no stack recorded, 512 B of it older than the recording");
+  TraceBuilder b;
+  b.stack({"get@a.py:1"}).alloc(0x1000, 512);
+  AnalysedTrace analysed(b.build());
+  std::vector<HolderName> names =
+      holderNames(analysed, {{.stack = {}, .block_bytes = 512, .older_bytes = 512}}, 1);
+  EXPECT_EQ(oneName(names[0]), "older than the recording, no stack");
+}
+
 TEST(HolderNames, OfEqualFramesInAnotherNumberSayTheStack) {
   TraceBuilder b;
   std::string apply = std::string("_apply@") + kTorch + "module.py:9";

@@ -95,7 +95,7 @@ TEST(ReportText, NarrowPagesKeepTheirNumbers) {
   expectFits(text, 40);
   EXPECT_EQ(text.find("…"), std::string::npos) << text;
   for (const char* part :
-       {"  active: peak 5.0 MiB at step 1\n    start 0 B, end 5.0 MiB\n",
+       {"  active: peak 5.0 MiB at step 1\n    start 0, end 5.0 MiB\n",
         "      5.0 MiB  100.0 %        1 ×\n    model.py:8 forward ‹ train.py:2 main\n"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }

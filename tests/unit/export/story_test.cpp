@@ -75,6 +75,38 @@ TEST(Story, SaysWhoPinsAndWhatToTry) {
   EXPECT_EQ(told.story.advice[0].kind, analysis::AdviceKind::kExpandable);
 }
 
+// What the file cannot say: how large the device is, and so how much others have.
+TEST(Story, TheSizeOfTheDeviceClosesTheSum) {
+  TraceBuilder b;
+  b.segmentAlloc(kA, 20 * kMiB).alloc(kA, 20 * kMiB).oom(44 * kMiB, 100 * kMiB);
+  AnalysedTrace analysed(b.build());
+  auto told = [&](std::optional<uint64_t> capacity) {
+    analysis::DeviceSummary summary = analysis::summarise(analysed, *analysed.devices[0]);
+    std::string text;
+    Story story = tellStory(analysed, summary, capacity);
+    for (const Sentence& sentence : story.sentences) {
+      text += plainText(sentence.parts) + " [" + sentence.sql + "]\n";
+    }
+    for (const analysis::Advice& one : story.advice) text += one.text + "\n";
+    return text;
+  };
+  auto has = [](const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos;
+  };
+  std::string unknown = told({});
+  EXPECT_TRUE(has(unknown, "= 64.0 MiB, what this process could have had.")) << unknown;
+  EXPECT_TRUE(has(unknown, "FROM oom_verdicts(0)")) << unknown;
+  EXPECT_FALSE(has(unknown, "Held by others")) << unknown;
+  std::string known = told(256 * kMiB);  // 192 MiB are somebody else's
+  EXPECT_TRUE(has(known, "+ 192 MiB elsewhere = 256 MiB, the device.")) << known;
+  EXPECT_TRUE(has(known, "Held by others: 192 MiB")) << known;
+  EXPECT_TRUE(has(known, "FROM oom_verdicts_at(0, 268435456)")) << known;
+  EXPECT_TRUE(has(known, "nvidia-smi")) << known;
+  std::string less = told(64 * kMiB - 1);
+  EXPECT_TRUE(has(less, "The device was said to have 64.0 MiB, less than that.")) << less;
+  EXPECT_FALSE(has(told(64 * kMiB), "was said to have"));
+}
+
 TEST(Story, AnUnknownRequestGetsNoVerdict) {
   TraceBuilder b;
   b.oom(100 * kMiB, model::kUnknownBytes);

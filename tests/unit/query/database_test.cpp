@@ -181,6 +181,22 @@ TEST_F(DatabaseTest, WrongArgumentsAreErrorsNotEmptyTables) {
             "error: percentile(x, p): p must be the same in all rows / ");
 }
 
+// 1,073,741,824 B were asked for, 1,000 left, 2 MiB reserved: of 4 GiB the rest is somebody else's.
+TEST_F(DatabaseTest, TheSizeOfADeviceCanBeTold) {
+  const std::string sum = "SELECT DISTINCT other_bytes, total_bytes FROM ";
+  EXPECT_EQ(ask(sum + "oom_verdicts(0)"), "NULL NULL");
+  EXPECT_EQ(ask(sum + "oom_verdicts_at(0, 4294967296)"), "4292869144 4294967296");
+  EXPECT_EQ(ask(sum + "oom_verdicts_at(0, 2098151)"), "NULL 2098151")
+      << "one byte less than it had";
+  EXPECT_EQ(ask("SELECT verdict FROM oom_verdicts_at(0, 4294967296)"), "others; capacity");
+  EXPECT_EQ(ask("SELECT value FROM advice(0) WHERE name = 'other_bytes'"), "");
+  EXPECT_EQ(ask("SELECT value FROM advice_at(0, 4294967296) WHERE name = 'other_bytes'"),
+            "4292869144");
+  EXPECT_EQ(
+      ask("SELECT * FROM advice_at(0, -1)"),
+      "error: advice_at(device, capacity_bytes): capacity_bytes must be 0 or more, not -1 / ");
+}
+
 TEST_F(DatabaseTest, ScalarsAndAggregates) {
   EXPECT_EQ(ask("SELECT human_bytes(37075550208), human_bytes(NULL), address_id(4096, 3)"),
             "34.53 GiB NULL b1000_3");

@@ -1,11 +1,14 @@
 // The answers of the map, state, flame, tables and filters, as docs/formats/page-api.md has them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "server/application.h"
 #include "server/json.h"
 #include "server/kept.h"
+#include "server/questions.h"
 #include "support/simulated_heap.h"
 #include "support/trace_builder.h"
 #include "view/address_map.h"
@@ -75,6 +78,73 @@ TEST(FragAnswers, PinnedHostMemoryHasNoFits) {
   }
 }
 
+// The forecast of a step rests on what was known there, and is told with what came.
+TEST_F(ViewsTest, ForecastFollowsTheStep) {
+  json session = getJson("api/session");
+  uint64_t events = session["files"][1]["devices"][0]["events"];
+  json end = getJson("api/forecast?file=1");
+  EXPECT_TRUE(end["enough"]);
+  EXPECT_EQ(end["history"], 50);
+  EXPECT_EQ(end["checked"], 42);
+  EXPECT_EQ(end["from_step"], events - 1);
+  EXPECT_EQ(end["came"], json::array({nullptr, nullptr, nullptr}));
+  EXPECT_EQ(end["steps"].size(), 3);
+  EXPECT_GT(end["steps"][0], events - 1);
+
+  json middle = getJson("api/forecast?file=1&step=" + std::to_string(events / 2));
+  uint64_t from = middle["from_step"];
+  EXPECT_LE(from, events / 2);
+  EXPECT_GT(from, events / 2 - events / 100);
+  for (size_t k = 0; k < 3; ++k) {
+    uint64_t step = middle["steps"][k];
+    EXPECT_GT(step, events / 2);
+    json there = getJson("api/frag_at?file=1&step=" + std::to_string(step));
+    EXPECT_DOUBLE_EQ(middle["came"][k], there["now"]["reserved"]["score"]);
+  }
+  json before = getJson("api/frag_at?file=1&step=" + std::to_string(from));
+  EXPECT_DOUBLE_EQ(middle["now"], before["now"]["reserved"]["score"]);
+
+  json early = getJson("api/forecast?file=1&arena=address&step=0");
+  EXPECT_FALSE(early["enough"]);
+  EXPECT_EQ(early["history"], 1);
+  EXPECT_EQ(early["checked"], 0);
+  EXPECT_EQ(early["from_step"], 0);
+  EXPECT_EQ(get("api/forecast?file=1&arena=both").status, 400);
+  // A device without events has one sample.
+  EXPECT_FALSE(getJson("api/forecast?file=2")["enough"]);
+}
+
+// Two stacks of one line and one caller read apart by a frame between them, as in the report.
+TEST(StackNames, AreTheReportsInEveryList) {
+  testing::TraceBuilder b;
+  b.segmentAlloc(0x7f0000000000, 64 * kMiB);
+  uint64_t address = 0x7f0000000000;
+  for (const char* between : {"first@lib/python3.11/site-packages/torch/nn/a.py:1",
+                              "second@lib/python3.11/site-packages/torch/nn/b.py:2"}) {
+    b.stack({"forward@model.py:8", between, "main@train.py:63"}).alloc(address, 4 * kMiB);
+    address += 16 * kMiB;
+  }
+  b.oom(99 * kMiB, 0);
+  std::vector<std::unique_ptr<analysis::AnalysedTrace>> traces;
+  traces.push_back(std::make_unique<analysis::AnalysedTrace>(b.build()));
+  Application app(openSession(std::move(traces)), Gate("secret", 8800));
+  auto rows = [&](const std::string& question, const std::string& pointer) {
+    Request request;
+    request.hosts = {"127.0.0.1:8800"};
+    request.target = "/secret/api/" + question;
+    json answer = json::parse(app.answer(request, {}).body);
+    std::set<std::string> callers;
+    for (const json& row : answer.at(json::json_pointer(pointer))) callers.insert(row["caller"]);
+    return callers;
+  };
+  const std::set<std::string> kTelling = {"a.py:1 first", "b.py:2 second"};
+  EXPECT_EQ(rows("legend?step=2&by=stack", "/rows"), kTelling);
+  EXPECT_EQ(rows("search?q=model", "/stacks"), kTelling);
+  EXPECT_EQ(rows("frag_at?step=2", "/pins/rows"), kTelling);
+  EXPECT_EQ(rows("oom?step=3", "/verdict/pinned/rows"), kTelling);
+  EXPECT_EQ(rows("growth", "/never_freed/rows"), kTelling);
+}
+
 TEST(Kept, ForgetsTheOldest) {
   Kept<std::string> kept(4);
   size_t computed = 0;
@@ -92,6 +162,24 @@ TEST(Kept, ForgetsTheOldest) {
     return std::make_shared<const std::string>("x");
   });
   EXPECT_EQ(computed, 10);
+  EXPECT_EQ(kept.size(), 4U);
+}
+
+// Any number of samples can be asked for, a text for each: they must not pile up.
+TEST(Kept, FewAnswersOnFragmentation) {
+  std::vector<std::unique_ptr<analysis::AnalysedTrace>> traces;
+  traces.push_back(std::make_unique<analysis::AnalysedTrace>(
+      testing::simulate({.seed = 3, .events = 400}).trace));
+  Session session = openSession(std::move(traces));
+  auto route = std::find_if(routes().begin(), routes().end(),
+                            [](const Route& r) { return r.path == "frag"; });
+  ASSERT_NE(route, routes().end());
+  for (int samples = 1; samples <= 12; ++samples) {
+    Request request;
+    Params params = Params::ofQuery("samples=" + std::to_string(samples));
+    ASSERT_TRUE(route->answer({request, params, session, {}}).ok());
+  }
+  EXPECT_EQ(session.files[0]->frag_texts.size(), 4U);
 }
 
 TEST_F(ViewsTest, State) {

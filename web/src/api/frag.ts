@@ -1,4 +1,4 @@
-// Fragmentation: `api/frag`, `api/frag_at` and `api/fit` of docs/formats/page-api.md.
+// Fragmentation: `api/frag`, `api/forecast`, `api/frag_at` and `api/fit` of docs/formats/page-api.md.
 
 export const ARENAS = ["reserved", "address"] as const;
 /** blocks inside segments, or what the driver handed out */
@@ -26,7 +26,7 @@ export interface ModelForecast {
   skill: (number | null)[];
 }
 
-/** Everything but the first three is null where there is not enough data. */
+/** Made from what was recorded up to a step. `now` to `models` are null where that is not enough. */
 export interface Forecast {
   enough: boolean;
   history: number;
@@ -41,6 +41,13 @@ export interface Forecast {
   risk: string | null;
   warnings: { worse: boolean; jump: boolean; trend: boolean } | null;
   models: ModelForecast[] | null;
+  /** moments of the past by which the models were judged */
+  checked: number;
+  /** of the last sample that was used, and those that are foretold */
+  from_step: number;
+  steps: number[];
+  /** what the recording had there; null: it had ended */
+  came: (number | null)[];
 }
 
 export interface PoolName {
@@ -54,7 +61,6 @@ export interface Frag {
   /** whose shape the scores are */
   pool: PoolName;
   columns: FragColumns;
-  forecast: { steps_apart: number; reserved: Forecast; address: Forecast };
 }
 
 export interface FragScore {
@@ -95,6 +101,7 @@ export interface FragPool extends FragSums {
 export interface StackPin {
   stack_id: number | null;
   label: string;
+  caller: string;
   slot: number;
   pins_bytes: number;
   alone_bytes: number;

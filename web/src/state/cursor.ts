@@ -1,5 +1,5 @@
 // The step that the page speaks about: where the cursor stands, what was live there, what is chosen.
-import { computed, effect, signal } from "@preact/signals";
+import { computed } from "@preact/signals";
 import {
   type Allocation,
   type Annotations,
@@ -10,6 +10,7 @@ import {
 } from "../api/contract";
 import type { Domain } from "./domain";
 import { LANES_VIEW } from "./lanes";
+import { resting } from "./latest";
 import { worstOom } from "./ooms";
 import { device, follow, hoverStep, page, pictured, place } from "./store";
 
@@ -34,15 +35,7 @@ export function cursorPosition(domain: Domain): number | null {
 }
 
 /** The pointer's step, with a little delay: a sweep over the picture must not ask for every step. */
-const restingStep = signal<number | null>(null);
-let timer = 0;
-effect(() => {
-  const step = hoverStep.value?.step ?? null;
-  window.clearTimeout(timer);
-  timer = window.setTimeout(() => {
-    restingStep.value = step;
-  }, 90);
-});
+const restingStep = resting(() => hoverStep.value?.step ?? null, 90);
 
 const WITH_LEGEND: readonly string[] = ["timeline", LANES_VIEW];
 

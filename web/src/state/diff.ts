@@ -3,6 +3,7 @@ import { computed } from "@preact/signals";
 import type { DiffAnswer, DiffFlameAnswer } from "../api/diff";
 import { decodeTree, type FlameTree } from "../api/flame";
 import { frozen } from "../api/frozen";
+import { type Likely, likelyB } from "./diff_choice";
 import { type Lane, laneKey, lanesOf } from "./lanes";
 import { follow, page, place, session } from "./store";
 
@@ -13,20 +14,16 @@ export const laneA = computed<Lane | null>(() => {
   return lanes.value.find((lane) => lane.key === key) ?? null;
 });
 
-/** Before any was chosen: another file's, the one of the same device first; else another device. */
-export function likelyB(all: readonly Lane[], a: Lane): Lane | null {
-  const others = all.filter((lane) => lane.file !== a.file);
-  const same = others.find((lane) => lane.device.ordinal === a.device.ordinal);
-  return same ?? others[0] ?? all.find((lane) => lane.key !== a.key) ?? null;
-}
-
 /** B may be A: two places of one recording. Null: nothing was chosen, and there is no other. */
-export const laneB = computed<Lane | null>(() => {
+const chosenB = computed<Likely | null>(() => {
   const a = laneA.value;
   if (a === null) return null;
   const chosen = lanes.value.find(({ key }) => key === page.value.vs);
-  return chosen ?? likelyB(lanes.value, a);
+  return chosen ? { lane: chosen, because: "" } : likelyB(lanes.value, a);
 });
+export const laneB = computed<Lane | null>(() => chosenB.value?.lane ?? null);
+/** Why B is what it is, if nobody chose it. */
+export const becauseB = computed(() => chosenB.value?.because ?? "");
 
 export const recordings = lanes;
 

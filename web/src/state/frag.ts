@@ -1,9 +1,9 @@
 // What the Fragmentation view asks: the recording over time, the step of the cursor taken apart, and
 // whether the request of the slider would fit there.
 import { computed, signal } from "@preact/signals";
-import type { Fit, Frag, FragAt } from "../api/frag";
+import type { Fit, Forecast, Frag, FragAt } from "../api/frag";
 import { cursorStep } from "./cursor";
-import { latest } from "./latest";
+import { latest, resting } from "./latest";
 import { worstOom } from "./ooms";
 import { device, follow, page, place } from "./store";
 
@@ -22,6 +22,15 @@ export const fragAt = latest<FragAt>(() =>
     ? { path: "frag_at", params: { ...place.value, step: cursorStep.value } }
     : null,
 );
+
+/** Made anew where the cursor rests: from what was known there, or at the end without a cursor. */
+const forecastStep = resting(() => page.value.at, 90);
+export const forecast = latest<Forecast>(() => {
+  const events = device.value?.events ?? 0;
+  if (!shown.value || !place.value || events === 0) return null;
+  const step = Math.max(0, Math.min(forecastStep.value ?? events, events - 1));
+  return { path: "forecast", params: { ...place.value, arena: page.value.arena, step } };
+});
 
 export const MIB = 1024 * 1024;
 /** Where the slider is being dragged to; the URL follows when it is let go. */

@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
-import { describe, expect, it } from "vitest";
-import { latest } from "./latest";
+import { describe, expect, it, vi } from "vitest";
+import { latest, resting } from "./latest";
 import type { Question } from "./store";
 
 const settle = () => new Promise<void>((next) => setTimeout(next, 0));
@@ -59,5 +59,22 @@ describe("a question that changes fast", () => {
     step.value = null;
     await flights[0]?.land("late");
     expect(answer.value.data).toBeNull();
+  });
+});
+
+describe("a resting value", () => {
+  it("follows when the other one has not changed for a while", () => {
+    vi.useFakeTimers();
+    const step = signal(1);
+    const rested = resting(() => step.value, 90);
+    expect(rested.value).toBe(1);
+    for (const next of [2, 3, 4]) {
+      step.value = next;
+      vi.advanceTimersByTime(60);
+      expect(rested.value).toBe(1);
+    }
+    vi.advanceTimersByTime(30);
+    expect(rested.value).toBe(4);
+    vi.useRealTimers();
   });
 });

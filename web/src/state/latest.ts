@@ -4,6 +4,20 @@ import { computed, effect, type ReadonlySignal, signal } from "@preact/signals";
 import { asApiError, getJson } from "../api/client";
 import type { Answer, Question } from "./store";
 
+/** A value that follows another once that one has not changed for a while. */
+export function resting<T>(of: () => T, ms: number): ReadonlySignal<T> {
+  const rested = signal(of());
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  effect(() => {
+    const now = of();
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      rested.value = now;
+    }, ms);
+  });
+  return rested;
+}
+
 export function latest<T>(
   question: () => Question | null,
   ask: (of: Question) => Promise<T> = (of) => getJson<T>(of.path, of.params),

@@ -139,4 +139,13 @@ describe("a link", () => {
     expect(notes).toEqual([]);
     expect(state.file).toBe(0);
   });
+
+  it("that asks about no size says so, and says the rest as ever", () => {
+    expect(check({}, FILES, ["fit=-1"]).notes).toEqual([
+      "The link asks whether “-1” bytes fit; a request is a whole number of bytes from 1 on. A size of this recording is asked about instead.",
+    ]);
+    const both = check({}, FILES, ["x=9,3", "fit=abc"]).notes;
+    expect(both[1]).toBe("Not understood in the link, and left out: “x=9,3”.");
+    expect(both).toHaveLength(2);
+  });
 });

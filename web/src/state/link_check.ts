@@ -18,6 +18,7 @@ const REQUEST_ROOM = 2.2;
 const MOST_HEIGHTS = 1000;
 const MOST_QUOTED = 4;
 const QUOTE_LENGTH = 40;
+const FIT = "fit=";
 
 function cut(text: string): string {
   return text.length > QUOTE_LENGTH ? `${text.slice(0, QUOTE_LENGTH)}…` : text;
@@ -32,9 +33,16 @@ export function checkLink(
 ): Checked {
   const notes: string[] = [];
   let state = wanted;
-  if (strange.length > 0) {
-    const quoted = strange.slice(0, MOST_QUOTED).map((one) => `“${visible(cut(one))}”`);
-    const more = strange.length > MOST_QUOTED ? ` and ${strange.length - MOST_QUOTED} more` : "";
+  const size = strange.find((one) => one.startsWith(FIT));
+  if (size !== undefined) {
+    notes.push(
+      `The link asks whether “${visible(cut(size.slice(FIT.length)))}” bytes fit; a request is a whole number of bytes from 1 on. A size of this recording is asked about instead.`,
+    );
+  }
+  const rest = strange.filter((one) => one !== size);
+  if (rest.length > 0) {
+    const quoted = rest.slice(0, MOST_QUOTED).map((one) => `“${visible(cut(one))}”`);
+    const more = rest.length > MOST_QUOTED ? ` and ${rest.length - MOST_QUOTED} more` : "";
     notes.push(`Not understood in the link, and left out: ${quoted.join(", ")}${more}.`);
   }
   const file = files.find((one) => one.id === state.file) ?? files[0];

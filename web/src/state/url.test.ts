@@ -92,6 +92,13 @@ describe("the state in the URL", () => {
     expect(unreadable("", VIEWS)).toEqual([]);
     expect(unreadable("#timeline?&=&&", VIEWS)).toEqual([]);
   });
+  it("asks only about sizes that a request can have", () => {
+    for (const fit of ["0", "-1", "1e99", "abc", "1.5", "", "NaN", "99999999999999999999"]) {
+      expect(parseHash(`#fragmentation?fit=${fit}`, [...VIEWS, "fragmentation"]).fit).toBeNull();
+      expect(unreadable(`#timeline?fit=${fit}`, VIEWS)).toEqual([`fit=${fit}`]);
+    }
+    expect(parseHash("#timeline?fit=1", VIEWS).fit).toBe(1);
+  });
   it("bounds texts", () => {
     const hash = `#sql?sql=${"a".repeat(100_000)}`;
     expect(parseHash(hash, VIEWS).sql.length).toBe(20_000);

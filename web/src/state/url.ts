@@ -55,6 +55,11 @@ function natural(text: string): number | null {
   return Number(text);
 }
 
+/** bytes: of nothing it cannot be asked whether they fit */
+function size(text: string): number | null {
+  return natural(text) || null;
+}
+
 function ordinal(text: string): number | null {
   if (!/^-?\d{1,6}$/.test(text)) return null;
   return Number(text);
@@ -137,7 +142,7 @@ const READERS: Record<string, (text: string) => unknown> = {
   sandwich: natural,
   zoom: path,
   arena: oneOf(ARENAS),
-  fit: natural,
+  fit: size,
   table: oneOf(TABLES),
   growth: oneOf(GROWTH_LISTS),
   sort,

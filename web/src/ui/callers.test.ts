@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { shortCaller, tellingCallers } from "./callers";
+import { shortCaller, sumsOfAlike, tellingCallers } from "./callers";
 
 const row = (label: string, caller: string, stack_id: number | null = null) => ({
   label,
@@ -32,5 +32,13 @@ describe("callers", () => {
       row("f", "", 4),
     ];
     expect(tellingCallers(rows)).toEqual(["stack 7", "stack 9", "stack 3", "stack 4"]);
+  });
+});
+
+describe("rows of one label", () => {
+  it("have their sum at the first of them", () => {
+    const rows = ["a", "b", "a", "c", "a"].map((label, i) => ({ label, bytes: 10 ** i }));
+    expect(sumsOfAlike(rows)).toEqual([{ bytes: 10101, rows: 3 }, null, null, null, null]);
+    expect(sumsOfAlike([])).toEqual([]);
   });
 });

@@ -32,3 +32,22 @@ export function tellingCallers(rows: readonly Called[]): string[] {
     return `stack ${row.stack_id}`;
   });
 }
+
+/**
+ * What rows of one label hold together, at the first of them: one line may be reached in several
+ * ways. Null: no other row reads so, or it stands further up.
+ */
+export function sumsOfAlike<T extends { label: string; bytes: number }>(
+  rows: readonly T[],
+): ({ bytes: number; rows: number } | null)[] {
+  const sums = new Map<string, { bytes: number; rows: number }>();
+  const first = rows.map(({ label, bytes }) => {
+    const known = sums.get(label);
+    const sum = known ?? { bytes: 0, rows: 0 };
+    sum.bytes += bytes;
+    sum.rows += 1;
+    sums.set(label, sum);
+    return known ? null : sum;
+  });
+  return first.map((sum) => (sum && sum.rows > 1 ? sum : null));
+}

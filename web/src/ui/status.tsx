@@ -19,6 +19,9 @@ export function Status() {
   const issues = formatHash({ ...page.value, view: "overview" });
   return (
     <footer class="status">
+      {overview.value.data === null && overview.value.error === null && device.value !== null && (
+        <span class="faint">checking the sums of this device</span>
+      )}
       {shown.map((identity, index) => (
         <span key={identity.name} class={index > 0 ? "opt" : ""} title={identity.text}>
           {index > 0 && <i class="sep" />}

@@ -7,6 +7,13 @@ export type Match = (text: string) => boolean;
 
 const LONGEST = 1000;
 
+/** "Invalid regular expression: /(/iu: Unterminated group" → ": Unterminated group" */
+function reasonOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : "";
+  const reason = text.slice(text.lastIndexOf(": ") + 2).trim();
+  return reason === "" ? "" : `: ${reason}`;
+}
+
 /** Null: nothing to look for. A string: why it cannot be looked for. */
 export function textMatch(pattern: string): Match | string | null {
   const text = pattern.trim();
@@ -21,6 +28,6 @@ export function textMatch(pattern: string): Match | string | null {
     const compiled = new RegExp(text.slice(1, -1), "iu");
     return (name) => compiled.test(name);
   } catch (error) {
-    return error instanceof Error ? error.message : "No regular expression.";
+    return `No regular expression${reasonOf(error)}.`;
   }
 }

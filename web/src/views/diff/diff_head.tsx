@@ -1,7 +1,7 @@
 // Which two, where, and rows by what.
 import { computed } from "@preact/signals";
 import type { Annotations } from "../../api/contract";
-import { diff, laneA, laneB, placeOfB, recordings } from "../../state/diff";
+import { becauseB, diff, laneA, laneB, placeOfB, recordings } from "../../state/diff";
 import type { Lane } from "../../state/lanes";
 import { follow, go, page, placePatch } from "../../state/store";
 import { DIFF_ROWS, type DiffRows } from "../../state/url";
@@ -65,9 +65,12 @@ function LanePick({ side, lane }: { side: "A" | "B"; lane: Lane | null }) {
     }
   };
   const name = lane ? (several ? visible(lane.name) : lane.device.label) : "none";
+  // of one file it is the name
+  const device = lane && several ? lane.device.label : "";
+  const because = side === "B" ? becauseB.value : "";
   return (
     <Menu
-      label={`${side}: ${name}`}
+      label={[`${side}: ${name}`, device, because].filter((part) => part !== "").join(", ")}
       class="pick diffpick"
       items={items}
       chosen={lane?.key ?? ""}
@@ -75,6 +78,7 @@ function LanePick({ side, lane }: { side: "A" | "B"; lane: Lane | null }) {
     >
       <span class="k">{side}</span>
       <span class="mono cut">{name}</span>
+      {device !== "" && <span class="faint diffdevice">{device}</span>}
     </Menu>
   );
 }
@@ -113,6 +117,7 @@ function PlacePick() {
 
 export function DiffHead() {
   const { by } = page.value;
+  const why = becauseB.value === "" ? "" : `B: ${becauseB.value}`;
   return (
     <header class="viewhead diffhead">
       <h1>Diff</h1>
@@ -128,7 +133,9 @@ export function DiffHead() {
       </button>
       <LanePick side="B" lane={laneB.value} />
       {laneB.value !== null && <PlacePick />}
-      <span class="spacer" />
+      <span class="spacer cut" title={why}>
+        <span class="faint opt">{why}</span>
+      </span>
       <div class="seg" role="group" aria-label="Rows by">
         {DIFF_ROWS.map((one) => (
           <button

@@ -12,11 +12,16 @@ export const wanted = signal("");
 
 export const MOST_ROWS = 300;
 
+const match = computed(() => textMatch(wanted.value));
+
+/** Why the field cannot be searched for; empty: it can. */
+export const wrongPattern = computed(() => (typeof match.value === "string" ? match.value : ""));
+
 export const rows = computed<DiffRow[]>(() => {
   const all = diff.value.data?.rows ?? [];
-  const match = textMatch(wanted.value);
-  if (typeof match !== "function") return all;
-  return all.filter((row) => match(`${row.label} ${row.caller ?? ""}`));
+  const matches = match.value;
+  if (typeof matches !== "function") return all;
+  return all.filter((row) => matches(`${row.label} ${row.caller ?? ""}`));
 });
 
 /** The answer may still be that of other rows. */

@@ -57,7 +57,7 @@ function Row({ row, of, most }: { row: DiffRow; of: DiffAnswer; most: number }) 
               visible(row.label)
             )}
           </button>
-          {match !== "" && <span class="difftag faint">{match}</span>}
+          {match !== "" && <span class="rowtag faint">{match}</span>}
         </span>
       </td>
       <td class="r fit" title={`${integer(row.a_bytes)} B`}>

@@ -4,7 +4,7 @@ import type { DiffAnswer } from "../../api/diff";
 import { Amount } from "../../ui/text";
 import { bytesIn, counted, unitFor } from "../../ui/units";
 import { visible } from "../../ui/visible";
-import { wanted } from "./model";
+import { wanted, wrongPattern } from "./model";
 
 export function Verdict({ of }: { of: DiffAnswer }) {
   const open = useSignal(false);
@@ -84,6 +84,9 @@ export function Sums({ of }: { of: DiffAnswer }) {
         </span>
       )}
       <span class="spacer" />
+      <span class="difffind cut" id="diff-find-note" role="status" title={wrongPattern.value}>
+        {wrongPattern.value !== "" && `${wrongPattern.value} All rows are shown.`}
+      </span>
       <label class="labelled">
         <span class="k">Find</span>
         <input
@@ -94,6 +97,8 @@ export function Sums({ of }: { of: DiffAnswer }) {
           title="Shows the rows whose names match  p"
           spellcheck={false}
           autocomplete="off"
+          aria-invalid={wrongPattern.value !== ""}
+          aria-describedby="diff-find-note"
           value={wanted.value}
           onInput={(event) => {
             wanted.value = event.currentTarget.value;

@@ -1,7 +1,5 @@
 import { describe, expect, it } from "vitest";
 import type { DiffRow } from "../../api/diff";
-import { likelyB } from "../../state/diff";
-import type { Lane } from "../../state/lanes";
 import { matchText, NOTHING, rowFilter, rowKey, rowNumbers, rowUnit, signed } from "./words";
 
 const GIB = 2 ** 30;
@@ -62,17 +60,5 @@ describe("a row", () => {
     expect(rowFilter("category", row(1, 2, { key: "norm" }), "a")).toBe("category:norm");
     expect(rowFilter("size", row(1, 2, { key: "1048576" }), "b")).toBe("size:1048576..2097151");
     expect(rowFilter("segment", row(1, 2, { key: "large" }), "a")).toBeNull();
-  });
-});
-
-describe("the recording to compare with", () => {
-  const lane = (file: number, ordinal: number): Lane =>
-    ({ key: `${file}/${ordinal}`, file, name: "", device: { ordinal } }) as unknown as Lane;
-  it("is another file's, of the same device if it has it; else another device", () => {
-    const all = [lane(0, 0), lane(0, 1), lane(1, 0), lane(1, 1)];
-    expect(likelyB(all, lane(0, 1))?.key).toBe("1/1");
-    expect(likelyB([lane(0, 0), lane(1, 5)], lane(0, 0))?.key).toBe("1/5");
-    expect(likelyB([lane(0, 0), lane(0, 1)], lane(0, 0))?.key).toBe("0/1");
-    expect(likelyB([lane(0, 0)], lane(0, 0))).toBeNull();
   });
 });

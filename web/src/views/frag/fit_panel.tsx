@@ -37,8 +37,11 @@ export function FitPanel() {
     <div class="fragright">
       <div class="phead">
         <h2>Stranded bytes by request size</h2>
-        <span class="note cut">
-          by holes alone; the fit test below knows pools, size classes and split limits
+        <span
+          class="note cut"
+          title="The fit test below knows pools, size classes and split limits too"
+        >
+          by holes alone
         </span>
       </div>
       <div class="plot fragcurve">

@@ -3,7 +3,7 @@
 import { useCallback, useEffect } from "preact/hooks";
 import { ARENAS, type Arena, type Frag } from "../../api/frag";
 import { cursorStep } from "../../state/cursor";
-import { frag, fragAt } from "../../state/frag";
+import { forecast, frag, fragAt } from "../../state/frag";
 import { onKey } from "../../state/keys";
 import { goStep } from "../../state/layout";
 import { device, go, page, pictured } from "../../state/store";
@@ -14,7 +14,7 @@ import { Bytes } from "../../ui/text";
 import { bytesText, integer } from "../../ui/units";
 import { FitPanel } from "./fit_panel";
 import { Pins, Pools } from "./lists";
-import { forecastText, tilesOf, warningText } from "./model";
+import { cameText, forecastText, tilesOf, warningText } from "./model";
 import { drawScore, drawUnused, stepScale } from "./plots";
 
 const ARENA_NAMES: Record<Arena, readonly [string, string]> = {
@@ -99,17 +99,16 @@ function Tiles() {
 
 interface OverTimeProps {
   data: Frag;
-  right: number;
   label: string;
   class: string;
   draw: (s: Surface) => void;
 }
 
 /** A plot over steps: a press puts the cursor there. */
-function OverTime({ right, label, class: kind, draw }: OverTimeProps) {
+function OverTime({ label, class: kind, draw }: OverTimeProps) {
   const put = (event: PointerEvent) => {
     const box = (event.currentTarget as HTMLElement).getBoundingClientRect();
-    const { toStep } = stepScale(device.value?.events ?? 1, box.width, right);
+    const { toStep } = stepScale(device.value?.events ?? 1, box.width);
     goStep(toStep(event.clientX - box.left));
   };
   return (
@@ -135,13 +134,14 @@ function Plots({ data }: { data: Frag }) {
     (s: Surface) => of && drawUnused(s, data, { of, cursor }),
     [of, data, cursor],
   );
+  const told = forecast.value.data;
   const score = useCallback(
-    (s: Surface) => of && drawScore(s, data, { of, cursor }, arena),
-    [of, data, cursor, arena],
+    (s: Surface) => of && drawScore(s, data, { of, cursor, arena, forecast: told }),
+    [of, data, cursor, arena, told],
   );
   const now = fragAt.value.data?.now[arena];
-  const warning = warningText(data.forecast[arena]);
   const most = Math.max(0, ...data.columns.free_bytes);
+  const scores = data.columns[`${arena}_score`];
   return (
     <div class="left">
       <div class="phead">
@@ -170,7 +170,6 @@ function Plots({ data }: { data: Frag }) {
       </div>
       <OverTime
         data={data}
-        right={16}
         class="fragunused"
         label={`Free bytes inside segments over the recording, at most ${bytesText(most)}`}
         draw={unused}
@@ -180,18 +179,18 @@ function Plots({ data }: { data: Frag }) {
         <span class="note cut">
           {now && `${now.score.toFixed(1)} ${now.band}. Counts shape, not harm`}
         </span>
-        <span class="end note" title={`${forecastText(data.forecast[arena])}. ${warning}`}>
-          <span class="cut">{forecastText(data.forecast[arena])}</span>
-        </span>
       </div>
       <OverTime
         data={data}
-        right={76}
         class="fragscore"
-        label={`Layout score over the recording. ${forecastText(data.forecast[arena])}`}
+        label={`Layout score over the recording, at most ${Math.max(...scores).toFixed(1)}`}
         draw={score}
       />
-      {warning !== "" && <p class="fitres">{warning}.</p>}
+      <p class="fitres forecast" role="status">
+        {[told && forecastText(told), told && cameText(told), told && warningText(told)]
+          .filter((text) => text)
+          .map((text) => `${text}. `)}
+      </p>
     </div>
   );
 }
@@ -203,7 +202,7 @@ export function FragView() {
   }, []);
   const { data, error } = frag.value;
   const at = fragAt.value;
-  const problem = error ?? at.error;
+  const problem = error ?? at.error ?? forecast.value.error;
   const hasEvents = (device.value?.events ?? 0) > 0;
   return (
     <section class="view on" aria-label="Fragmentation">

@@ -1,14 +1,17 @@
 // Who keeps free bytes from being returned, and the pools one by one.
+import { useMemo } from "preact/hooks";
 import type { FragAt, FragPool, StackPin } from "../../api/frag";
 import { cursorStep } from "../../state/cursor";
 import { page } from "../../state/store";
 import { formatHash } from "../../state/url";
+import { tellingCallers } from "../../ui/callers";
+import { PIN_ORDER, perLiveByte } from "../../ui/pins";
 import { Bytes, FrameLabel, Name } from "../../ui/text";
 import { bytesText, integer } from "../../ui/units";
 
 const FIRST = 40;
 
-function PinRow({ of, most }: { of: StackPin; most: number }) {
+function PinRow({ of, most, telling }: { of: StackPin; most: number; telling: string }) {
   const href = formatHash({
     ...page.value,
     view: "state",
@@ -24,7 +27,7 @@ function PinRow({ of, most }: { of: StackPin; most: number }) {
     <tr>
       <td class="wide">
         <a class="plain" href={href} title="Its oldest block in the State view">
-          <FrameLabel label={of.stack_id === null ? "no stack recorded" : of.label} />
+          <FrameLabel label={of.label} caller={of.caller} telling={telling} />
         </a>
       </td>
       <td class="r" title={shared}>
@@ -38,6 +41,7 @@ function PinRow({ of, most }: { of: StackPin; most: number }) {
       <td class="r">
         <Bytes value={of.block_bytes} />
       </td>
+      <td class="r num">{perLiveByte(of.pins_bytes, of.block_bytes)}</td>
       <td class="r num">{integer(of.blocks)}</td>
       <td class="r num">{integer(of.segments)}</td>
       <td class="r num hide-s">
@@ -52,6 +56,7 @@ function PinRow({ of, most }: { of: StackPin; most: number }) {
 export function Pins({ of }: { of: FragAt }) {
   const { rows, stacks } = of.pins;
   const most = Math.max(1, ...rows.map((row) => row.pins_bytes));
+  const telling = useMemo(() => tellingCallers(rows), [rows]);
   return (
     <div class="block0">
       <div class="phead">
@@ -66,29 +71,28 @@ export function Pins({ of }: { of: FragAt }) {
         <table class="table">
           <thead>
             <tr>
-              <th>Frame</th>
-              <th class="r" aria-sort="descending">
-                Pinned free
-              </th>
+              <th>Frame, called by</th>
+              <th class="r">Pinned free</th>
               <th>
                 <span class="vh">Share of the largest</span>
               </th>
               <th class="r">Live bytes</th>
+              <th class="r">per live byte</th>
               <th class="r">Blocks</th>
               <th class="r">Segments</th>
               <th class="r hide-s">Oldest, steps</th>
             </tr>
           </thead>
           <tbody>
-            {rows.slice(0, FIRST).map((row) => (
-              <PinRow key={row.stack_id ?? -1} of={row} most={most} />
+            {rows.slice(0, FIRST).map((row, i) => (
+              <PinRow key={row.stack_id ?? -1} of={row} most={most} telling={telling[i] ?? ""} />
             ))}
           </tbody>
         </table>
       )}
-      {stacks > FIRST && (
+      {rows.length > 0 && (
         <p class="fitres">
-          The first {FIRST} of {integer(stacks)} stacks.
+          {PIN_ORDER}.{stacks > FIRST && ` The first ${FIRST} of ${integer(stacks)} stacks.`}
         </p>
       )}
     </div>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Fit, FitList, Forecast } from "../../api/frag";
-import { bytesOfPower, forecastText, mostPower, verdictOf, warningText } from "./model";
+import { bytesOfPower, cameText, forecastText, mostPower, verdictOf, warningText } from "./model";
 
 const MIB = 1024 * 1024;
 
@@ -104,12 +104,17 @@ const NOTHING: Forecast = {
   risk: null,
   warnings: null,
   models: null,
+  checked: 0,
+  from_step: 83,
+  steps: [100, 117, 133],
+  came: [41, 44.25, null],
 };
 
 const DRIFT: Forecast = {
   ...NOTHING,
   enough: true,
   history: 50,
+  checked: 42,
   now: 40,
   best: "drift",
   beats_no_change: true,
@@ -131,20 +136,35 @@ const DRIFT: Forecast = {
 
 describe("the forecast", () => {
   it("says what it cannot", () => {
-    expect(forecastText(NOTHING)).toBe("No forecast: 4 of 10 samples");
-    expect(warningText(NOTHING)).toBe("");
-    expect(forecastText({ ...DRIFT, best: "persistence", beats_no_change: false })).toBe(
-      "Forecast no better than no change",
+    expect(forecastText(NOTHING)).toBe(
+      "No forecast from step 83 on: 4 of the 10 samples that it needs",
     );
+    expect(warningText(NOTHING)).toBe("");
+    const same: Forecast = { ...DRIFT, best: "persistence", beats_no_change: false };
+    expect(forecastText(same)).toBe("Forecast from step 83 on no better than no change");
   });
 
   it("names the best model and how far it was off", () => {
     expect(forecastText(DRIFT)).toBe(
-      "Forecast from the last step on: 40.5, 41.0, 41.5 (drift), in the past off by 0.3",
+      "Forecast from step 83 on: 40.5, 41.0, 41.5 (drift), in the past off by 0.3",
     );
     expect(warningText(DRIFT)).toBe(
       "The published model warns: getting clearly worse, trend down; confidence 0.90",
     );
     expect(warningText({ ...DRIFT, published_beats_no_change: false })).toBe("");
+  });
+
+  it("says when few moments judge it", () => {
+    expect(forecastText({ ...DRIFT, checked: 2 })).toMatch(
+      /off by 0\.3; judged by 2 earlier moments only$/,
+    );
+    expect(
+      forecastText({ ...DRIFT, checked: 1, best: "persistence", beats_no_change: false }),
+    ).toMatch(/no change; judged by 1 earlier moment only$/);
+  });
+
+  it("says what came", () => {
+    expect(cameText(DRIFT)).toBe("Came 41.0, 44.3");
+    expect(cameText({ ...DRIFT, came: [null, null, null] })).toBe("");
   });
 });

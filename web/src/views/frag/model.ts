@@ -19,15 +19,32 @@ export function bestOf(forecast: Forecast): ModelForecast | null {
   return forecast.models?.find((one) => one.model === forecast.best) ?? null;
 }
 
+/** Fewer moments than this say little about a model. */
+const FEW_CHECKS = 10;
+
+const scores = (list: readonly number[]) => list.map((score) => score.toFixed(1)).join(", ");
+
+/** What the recording had where something was foretold; empty: nothing more. */
+export function cameText(forecast: Forecast): string {
+  const came = forecast.came.filter((score) => score !== null);
+  return came.length === 0 ? "" : `Came ${scores(came)}`;
+}
+
 /** "27.8 low" is told beside it; this is what comes next, and how far it can be trusted. */
 export function forecastText(forecast: Forecast): string {
+  const from = `step ${integer(forecast.from_step)}`;
   if (!forecast.enough) {
-    return `No forecast: ${forecast.history} of ${forecast.least} samples`;
+    return `No forecast from ${from} on: ${forecast.history} of the ${forecast.least} samples that it needs`;
   }
+  const few =
+    forecast.checked < FEW_CHECKS
+      ? `; judged by ${counted(forecast.checked, "earlier moment")} only`
+      : "";
   const best = bestOf(forecast);
-  if (!best || !forecast.beats_no_change) return "Forecast no better than no change";
-  const scores = best.predicted.map((score) => score.toFixed(1)).join(", ");
-  return `Forecast from the last step on: ${scores} (${best.model}), in the past off by ${best.mean_error.toFixed(1)}`;
+  if (!best || !forecast.beats_no_change) {
+    return `Forecast from ${from} on no better than no change${few}`;
+  }
+  return `Forecast from ${from} on: ${scores(best.predicted)} (${best.model}), in the past off by ${best.mean_error.toFixed(1)}${few}`;
 }
 
 /** What the published model warns of, in words; empty if nothing, or if it is no better than no change. */

@@ -1,6 +1,6 @@
 // The three pictures of the Fragmentation view, drawn by the rules of the guide.
 import type { DeviceInfo } from "../../api/contract";
-import type { Arena, Frag, FragAt } from "../../api/frag";
+import type { Arena, Forecast, Frag, FragAt } from "../../api/frag";
 import { font, hatch, horizontal, label, type Surface, staff, vertical } from "../../ui/plot";
 import { decimalStep, multiples } from "../../ui/ticks";
 import { bytesText, integer } from "../../ui/units";
@@ -8,7 +8,8 @@ import { bestOf, LEAST_POWER } from "./model";
 
 export const GUTTER = 62;
 const ROOM = 1.06;
-const LABELS = 62;
+/** right of both plots over time, for the names of the bands: a step stands in one column */
+export const MARGIN = 76;
 
 export interface Steps {
   of: DeviceInfo;
@@ -16,8 +17,8 @@ export interface Steps {
 }
 
 /** Where a step stands, and which step stands at a pixel, on a plot of that width. */
-export function stepScale(events: number, width: number, right = 16) {
-  const pixels = Math.max(1, width - GUTTER - right);
+export function stepScale(events: number, width: number) {
+  const pixels = Math.max(1, width - GUTTER - MARGIN);
   const span = Math.max(1, events) * ROOM;
   return {
     toX: (step: number) => GUTTER + ((step + 0.5) / span) * pixels,
@@ -112,10 +113,44 @@ const BANDS = [
   [80, "severe"],
 ] as const;
 
-export function drawScore(s: Surface, data: Frag, at: Steps, arena: Arena): void {
-  const { columns, forecast } = data;
+/** Where it was made a dot, the foretold scores as a line, as far off as it used to be as a band. */
+function drawForecast(
+  s: Surface,
+  forecast: Forecast,
+  toX: (step: number) => number,
+  toY: (score: number) => number,
+): void {
+  const best = bestOf(forecast);
+  if (!best || forecast.now === null) return;
+  const start = toX(forecast.from_step);
+  // over what came it stands at its steps; past the end it may be as wide as can be seen
+  const wide = Math.max(1, 24 / Math.max(0.01, toX(forecast.steps.at(-1) ?? 0) - start));
+  const stretch = forecast.came[0] === null ? wide : 1;
+  const places = [start, ...forecast.steps.map((step) => start + (toX(step) - start) * stretch)];
+  const middle = [forecast.now, ...best.predicted];
+  const off = [0, ...best.errors.map((error) => error ?? 0)];
+  const edge = (sign: number) =>
+    middle.map((score, k) => toY(Math.max(0, Math.min(100, score + sign * (off[k] ?? 0)))));
+  path(s, [...places, ...places.toReversed()], [...edge(1), ...edge(-1).toReversed()]);
+  s.c.closePath();
+  s.c.fillStyle = s.token("accent-weak");
+  s.c.fill();
+  line(s, places, middle.map(toY), s.token("accent"), 1.5, [3, 2]);
+  s.c.beginPath();
+  s.c.arc(start, toY(forecast.now), 2.5, 0, Math.PI * 2);
+  s.c.fillStyle = s.token("accent");
+  s.c.fill();
+}
+
+interface Scored extends Steps {
+  arena: Arena;
+  forecast: Forecast | null;
+}
+
+export function drawScore(s: Surface, { columns }: Frag, at: Scored): void {
+  const { arena, forecast } = at;
   const [top, bottom] = [8, s.height - 22];
-  const { toX, right } = stepScale(at.of.events, s.width, LABELS + 14);
+  const { toX, right } = stepScale(at.of.events, s.width);
   const toY = (score: number) => bottom - (score / 100) * (bottom - top);
   font(s);
   for (const [score, name] of BANDS) {
@@ -132,25 +167,7 @@ export function drawScore(s: Surface, data: Frag, at: Steps, arena: Arena): void
   const shown = arena === "reserved" ? columns.reserved_score : columns.address_score;
   line(s, xs, other.map(toY), s.token("line-3"), 1, [3, 2]);
   line(s, xs, shown.map(toY), s.token("ink-2"), 1.5);
-  const best = bestOf(forecast[arena]);
-  if (best) {
-    // at least as wide as can be seen, however short the samples are
-    const start = xs.at(-1) ?? GUTTER;
-    const apart = Math.max(8, toX(forecast.steps_apart) - toX(0));
-    const now = forecast[arena].now ?? 0;
-    const places = [start, ...best.predicted.map((_, k) => start + (k + 1) * apart)];
-    const middle = [now, ...best.predicted];
-    const off = [0, ...best.errors.map((error) => error ?? 0)];
-    const edge = (sign: number) =>
-      middle.map((score, k) => toY(Math.max(0, Math.min(100, score + sign * (off[k] ?? 0)))));
-    const upper = edge(1);
-    const lower = edge(-1);
-    path(s, [...places, ...places.toReversed()], [...upper, ...lower.toReversed()]);
-    s.c.closePath();
-    s.c.fillStyle = s.token("accent-weak");
-    s.c.fill();
-    line(s, places, middle.map(toY), s.token("accent"), 1.5, [3, 2]);
-  }
+  if (forecast) drawForecast(s, forecast, toX, toY);
   moments(s, at, toX, bottom);
   stepMarks(s, at.of.events, toX, bottom);
 }

@@ -6,7 +6,7 @@ import type { Told } from "../../api/growth";
 import { growth } from "../../state/growth";
 import { onKey } from "../../state/keys";
 import { GROWTH_LISTS, type GrowthList } from "../../state/page_state";
-import { device, go, page } from "../../state/store";
+import { device, go, page, pictured } from "../../state/store";
 import { formatHash } from "../../state/url";
 import { ErrorNotice, Notice, RECORD_CODE } from "../../ui/notice";
 import { FrameLabel } from "../../ui/text";
@@ -131,12 +131,22 @@ function Table({ shown, chosen, choose }: TableProps) {
   );
 }
 
-function Nothing({ list }: { list: GrowthList }) {
+function Nothing({ list, told }: { list: GrowthList; told: boolean }) {
   const events = device.value?.events ?? 0;
   if (events === 0) {
     return (
       <Notice icon="growth" title="There are no events" code={RECORD_CODE}>
         <p>What grows and what is freed soon needs a history. It is recorded by</p>
+      </Notice>
+    );
+  }
+  if (list === "growing" && !told) {
+    return (
+      <Notice icon="growth" title="Growth cannot be told from this recording">
+        <p>
+          Why is said above. What was never freed, and what is freed at once, is listed all the
+          same.
+        </p>
       </Notice>
     );
   }
@@ -170,6 +180,9 @@ export function GrowthView() {
     chosen.value = null;
   }, [list, chosen]);
   const { data, error } = growth.value;
+  useEffect(() => {
+    if (data || error) pictured.value = true;
+  }, [data, error]);
   const shown = data ? shownOf(data, list) : null;
   const row = shown?.rows.find((one) => one.key === chosen.value) ?? null;
   const told = data ? [...data[list === "growing" ? "growth" : list].sentences] : [];
@@ -218,7 +231,7 @@ export function GrowthView() {
       {shown && shown.rows.length === 0 && (
         <div class="body">
           <div class="center">
-            <Nothing list={list} />
+            <Nothing list={list} told={data?.growth.verdict === "told"} />
           </div>
         </div>
       )}

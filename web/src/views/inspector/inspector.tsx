@@ -1,13 +1,22 @@
 // What is selected, or what happens at the cursor. The same in every view.
-import { selection, stateAt } from "../../state/cursor";
+import { cursorStep, selection, stateAt } from "../../state/cursor";
 import { pickedFrame } from "../../state/flame";
 import { layout } from "../../state/layout";
 import { device, go, page } from "../../state/store";
 import { ErrorNotice } from "../../ui/notice";
+import { integer } from "../../ui/units";
 import { FramePanel } from "../flame/frame_panel";
 import { AllocationPanel } from "./allocation_panel";
 import { SegmentPanel } from "./segment_panel";
 import { StepPanel } from "./step_panel";
+
+/** The step's panel is asked for once the view stands. */
+function waits(): boolean {
+  const { sel, seg } = page.value;
+  const { data, error } = stateAt.value;
+  const wanted = sel === null && seg === null && (device.value?.events ?? 0) > 0;
+  return wanted && !data && !error;
+}
 
 export function Inspector() {
   const { data, error } = selection.value;
@@ -34,6 +43,17 @@ export function Inspector() {
       {segments && <SegmentPanel data={segments} />}
       {page.value.sel === null && !segments && stateAt.value.data && (
         <StepPanel of={stateAt.value.data} chosen={page.value.at !== null} />
+      )}
+      {waits() && (
+        <div class="ins" aria-busy="true">
+          <header>
+            <div class="kind">
+              <span class="kindin">Inspector</span>
+            </div>
+            <h2 class="big">step {integer(cursorStep.value)}</h2>
+            <p class="dim">What was live after it is told when the view stands.</p>
+          </header>
+        </div>
       )}
       {page.value.sel === null && !segments && (device.value?.events ?? 0) === 0 && (
         <div class="ins">

@@ -1,8 +1,11 @@
 // What fits, the pieces, who pins them: the tables of one out-of-memory event.
 import { useSignal } from "@preact/signals";
+import { useMemo } from "preact/hooks";
 import type { FreePiece, OomStory, Servable, StackPins } from "../../api/oom";
 import { page } from "../../state/store";
 import { formatHash } from "../../state/url";
+import { tellingCallers } from "../../ui/callers";
+import { PIN_ORDER, perLiveByte } from "../../ui/pins";
 import { Bytes, FrameLabel } from "../../ui/text";
 import { bytesText, counted, integer } from "../../ui/units";
 import { visible } from "../../ui/visible";
@@ -219,7 +222,7 @@ export function PieceTable({ of }: { of: OomStory }) {
   );
 }
 
-function PinRow({ of, step }: { of: StackPins; step: number }) {
+function PinRow({ of, step, telling }: { of: StackPins; step: number; telling: string }) {
   const block = (id: number) =>
     formatHash({ ...page.value, view: "state", at: step, sel: id, seg: null });
   const size =
@@ -235,7 +238,7 @@ function PinRow({ of, step }: { of: StackPins; step: number }) {
           href={block(of.smallest_allocation_id)}
           title="Its smallest block in State"
         >
-          <FrameLabel label={of.label} caller={of.caller} />
+          <FrameLabel label={of.label} caller={of.caller} telling={telling} />
         </a>
       </td>
       <td class="r num" title={size}>
@@ -250,7 +253,7 @@ function PinRow({ of, step }: { of: StackPins; step: number }) {
       <td class="r">
         <Bytes value={of.shared_bytes} />
       </td>
-      <td class="r num">{ratio(pins, of.block_bytes)}</td>
+      <td class="r num">{perLiveByte(pins, of.block_bytes)}</td>
       <td class="r num">
         <a href={block(of.oldest_allocation_id)} title="The oldest block in State">
           {of.oldest_step === null ? "before" : integer(of.oldest_step)}
@@ -260,17 +263,11 @@ function PinRow({ of, step }: { of: StackPins; step: number }) {
   );
 }
 
-/** Pinned bytes per live byte: "0.6", "31", "4,000". */
-export function ratio(pins: number, live: number): string {
-  if (live === 0) return "–";
-  const value = pins / live;
-  return value < 10 ? value.toFixed(1) : integer(value);
-}
-
 export function PinTable({ of }: { of: OomStory }) {
   const all = useSignal(false);
   const { pinned } = of.verdict;
   const rows = all.value ? pinned.rows : pinned.rows.slice(0, FIRST_ROWS);
+  const telling = useMemo(() => tellingCallers(pinned.rows), [pinned]);
   return (
     <div class="block">
       <div class="phead">
@@ -302,8 +299,13 @@ export function PinTable({ of }: { of: OomStory }) {
                 </tr>
               </thead>
               <tbody>
-                {rows.map((row) => (
-                  <PinRow key={`${row.stack_id}`} of={row} step={of.step} />
+                {rows.map((row, i) => (
+                  <PinRow
+                    key={`${row.stack_id}`}
+                    of={row}
+                    step={of.step}
+                    telling={telling[i] ?? ""}
+                  />
                 ))}
               </tbody>
             </table>
@@ -311,7 +313,7 @@ export function PinTable({ of }: { of: OomStory }) {
           <p class="dim">
             Alone: would go back to the driver if these blocks were gone. Shared: pinned by blocks
             of several stacks, <Bytes value={pinned.shared_bytes} /> in all; it stands in the row of
-            each of them, so the column must not be added up.
+            each of them, so the column must not be added up. {PIN_ORDER}.
           </p>
         </>
       )}

@@ -5,7 +5,7 @@ import type { Finding, Holder, Issue, Overview, Phase } from "../../api/contract
 import { hrefOf } from "../../state/links";
 import { isView, page } from "../../state/store";
 import { formatHash } from "../../state/url";
-import { tellingCallers } from "../../ui/callers";
+import { sumsOfAlike, tellingCallers } from "../../ui/callers";
 import { Icon } from "../../ui/icons";
 import { Amount, Bytes, FrameLabel, Name, Parts } from "../../ui/text";
 import { bytesIn, counted, formatBytes, integer, percent } from "../../ui/units";
@@ -79,9 +79,11 @@ interface HolderRowProps {
   at: number;
   largest: number;
   telling: string;
+  /** of all rows with this label, at the first of them */
+  alike: { bytes: number; rows: number } | null;
 }
 
-function HolderRow({ of, at, largest, telling }: HolderRowProps) {
+function HolderRow({ of, at, largest, telling, alike }: HolderRowProps) {
   const href = formatHash({
     ...page.value,
     view: "timeline",
@@ -95,9 +97,16 @@ function HolderRow({ of, at, largest, telling }: HolderRowProps) {
   return (
     <tr>
       <td class="wide">
-        <a class="plain" href={href}>
-          <FrameLabel label={of.label} caller={of.caller} telling={telling} />
-        </a>
+        <span class="swrow">
+          <a class="plain cut" href={href}>
+            <FrameLabel label={of.label} caller={of.caller} telling={telling} />
+          </a>
+          {alike && (
+            <span class="rowtag faint" title={`All rows of ${visible(of.label)}`}>
+              <Bytes value={alike.bytes} /> in {counted(alike.rows, "row")} of this line
+            </span>
+          )}
+        </span>
       </td>
       <td class="r num">{integer(of.blocks)}</td>
       <td class="r">
@@ -118,6 +127,7 @@ export function Holders({ of }: { of: Overview["holders"] }) {
   const largest = Math.max(1, ...of.rows.map((row) => row.bytes));
   const rows = all.value ? of.rows : of.rows.slice(0, FIRST_HOLDERS);
   const telling = useMemo(() => tellingCallers(of.rows), [of]);
+  const alike = useMemo(() => sumsOfAlike(of.rows), [of]);
   if (of.rows.length === 0) return null;
   return (
     <div class="block">
@@ -148,6 +158,7 @@ export function Holders({ of }: { of: Overview["holders"] }) {
                 at={of.step}
                 largest={largest}
                 telling={telling[i] ?? ""}
+                alike={alike[i] ?? null}
               />
             ))}
           </tbody>

@@ -92,7 +92,7 @@ function Row({ row, index }: { row: EventRow | null; index: number }) {
   return (
     <li
       id={`event-${index}`}
-      class={`evrow${row?.action === "oom" ? " oom" : ""}${quiet ? " quiet" : ""}`}
+      class={`evrow${row?.action === "oom" ? " is-oom" : ""}${quiet ? " quiet" : ""}`}
       role="option"
       aria-selected={chosen}
       aria-busy={row === null}

@@ -96,7 +96,7 @@ function Head() {
       {hasEvents && <Steps />}
       <Menu
         label="Group the segments"
-        class="pick opt"
+        class="pick"
         items={[
           { key: "pool", label: "pool, stream" },
           { key: "none", label: "nothing" },
@@ -117,7 +117,7 @@ function Head() {
         <span class="k">Sort</span>
         {SORT_NAMES[order]}
       </Menu>
-      <div class="seg opt" role="group" aria-label="Width of the bars">
+      <div class="seg" role="group" aria-label="Width of the bars">
         <button type="button" aria-pressed={!scale} onClick={() => go({ scale: false })}>
           Shares
         </button>

@@ -1,0 +1,85 @@
+#include "cli/record_command.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "base/ascii.h"
+#include "cli/record_options.h"
+#include "cli/usage.h"
+#include "view/search_words.h"
+
+namespace tidegauge::cli {
+namespace {
+
+constexpr uint64_t kLeastRing = uint64_t{64} << 10;
+constexpr uint64_t kMostRing = uint64_t{1} << 30;
+
+int check(const RecordOptions& options) {
+  int ways = !options.command.empty() + !options.pids.empty() +
+             (options.all || !options.name_glob.empty() || !options.cgroup.empty());
+  if (ways == 0)
+    return usageError("nothing to record",
+                      "Name a command after “--”, or processes: -p PID, --comm NAME, --cgroup "
+                      "FOLDER, --all");
+  if (ways > 1) return usageError("a command, -p, and --all (--comm, --cgroup) exclude each other");
+  return 0;
+}
+
+}  // namespace
+
+void addRecordCommand(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<RecordOptions>();
+  auto ring = std::make_shared<std::string>("8MiB");
+  CLI::App* command = app.add_subcommand(
+      "record", "Record what programs do with device memory: CUDA driver, runtime, PyTorch");
+  command->add_option("COMMAND", options->command,
+                      "Program to run, after “--”: recorded from its first call to its end");
+  command->add_option("-o,--output", options->output, "The recording, an SQLite file")
+      ->type_name("FILE");
+  command->add_flag("--force", options->force, "Write over FILE if it exists");
+  command->add_option("-p,--pid", options->pids, "Processes that run already, and their children")
+      ->type_name("PID");
+  command->add_flag("--all", options->all, "Every process of the machine");
+  command->add_option("--comm", options->name_glob, "Processes by name, as in 'python*'")
+      ->type_name("GLOB");
+  command->add_option("--cgroup", options->cgroup, "Processes of a cgroup (v2), a container's say")
+      ->type_name("FOLDER");
+  command->add_option("--duration", options->duration_s, "Seconds until the end")
+      ->check(number(0.001, 1e9))
+      ->type_name("S");
+  command
+      ->add_option("--idle-timeout", options->idle_timeout_s,
+                   "End when no call came for so many seconds")
+      ->check(number(0.001, 1e9))
+      ->type_name("S");
+  command->add_flag("--no-framework", options->no_framework, "Leave out PyTorch's own blocks");
+  command->add_flag("--launch-events", options->launch_events,
+                    "Every kernel launch with its stack, not only counts");
+  command
+      ->add_option("--args", options->launch_arguments,
+                   "With --launch-events: words of arguments, at most 16")
+      ->check(wholeNumber(0, 16))
+      ->type_name("N");
+  command->add_option("--stacks", options->stacks, "Call sites: user or none")
+      ->check(oneOf({"user", "none"}))
+      ->type_name("WHICH")
+      ->capture_default_str();
+  command->add_option("--ring", *ring, "Room for calls that wait to be read; a power of two")
+      ->type_name("SIZE")
+      ->capture_default_str();
+  command->add_flag("--no-summary", options->no_summary, "Print no report at the end");
+  command->callback([options, ring, &exit_code] {
+    std::optional<uint64_t> bytes = view::bytesOf(base::lowerAscii(*ring));
+    if (!bytes || *bytes < kLeastRing || *bytes > kMostRing || (*bytes & (*bytes - 1)) != 0) {
+      exit_code = usageError(
+          fmt::format("--ring must be a power of two from 64KiB to 1GiB, not “{}”", *ring));
+      return;
+    }
+    options->ring_bytes = *bytes;
+    exit_code = check(*options);
+    if (exit_code == 0) exit_code = runRecord(*options);
+  });
+}
+
+}  // namespace tidegauge::cli

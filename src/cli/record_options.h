@@ -1,0 +1,32 @@
+// What `record` takes. See record_command.cpp for the words.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tidegauge::cli {
+
+struct RecordOptions {
+  std::vector<std::string> command;  // after --
+  std::vector<uint32_t> pids;
+  bool all = false;
+  std::string name_glob;  // of processes
+  std::string cgroup;     // folder of a cgroup (v2)
+  std::string output;     // empty: a name with the time
+  bool force = false;
+  double duration_s = 0;      // 0: no limit
+  double idle_timeout_s = 0;  // 0: no limit
+  bool no_framework = false;
+  bool launch_events = false;
+  std::string stacks = "user";
+  uint32_t launch_arguments = 0;  // words
+  uint64_t ring_bytes = uint64_t{8} << 20;
+  bool no_summary = false;
+};
+
+// Records until the command ends, a limit is reached or a signal comes. The exit code: the command's
+// own (128 + signal), or 0; 4 if this machine does not allow it.
+int runRecord(const RecordOptions& options);
+
+}  // namespace tidegauge::cli

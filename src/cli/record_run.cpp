@@ -1,0 +1,208 @@
+// runRecord where the recorder was built; see record_missing.cpp.
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <optional>
+
+#include "base/format.h"
+#include "base/text_layout.h"
+#include "cli/new_file.h"
+#include "cli/open_trace.h"
+#include "cli/output.h"
+#include "cli/record_options.h"
+#include "cli/report_command.h"
+#include "cli/usage.h"
+#include "record/cgroup.h"
+#include "record/recorder.h"
+#include "record/session.h"
+
+namespace tidegauge::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr int kDrainEvery_ms = 5;
+
+std::string nameWithTime() {
+  std::time_t now = std::time(nullptr);
+  std::tm local{};
+  localtime_r(&now, &local);
+  return fmt::format("tidegauge-{:04}{:02}{:02}-{:02}{:02}{:02}.sqlite", local.tm_year + 1900,
+                     local.tm_mon + 1, local.tm_mday, local.tm_hour, local.tm_min, local.tm_sec);
+}
+
+// Signals wait in a descriptor: they end the recording in good order, or go on to the command.
+class Signals {
+ public:
+  Signals() {
+    sigemptyset(&set_);
+    for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2})
+      sigaddset(&set_, signal);
+    sigprocmask(SIG_BLOCK, &set_, nullptr);
+    descriptor_ = signalfd(-1, &set_, SFD_NONBLOCK | SFD_CLOEXEC);
+  }
+  ~Signals() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+  // The next signal. One from the keyboard reaches the command by itself.
+  struct Signal {
+    int number = 0;
+    bool from_keyboard = false;
+  };
+  std::optional<Signal> take() const {
+    signalfd_siginfo info{};
+    if (read(descriptor_, &info, sizeof(info)) != sizeof(info)) return std::nullopt;
+    return Signal{static_cast<int>(info.ssi_signo), info.ssi_code == SI_KERNEL};
+  }
+
+ private:
+  sigset_t set_{};
+  int descriptor_ = -1;
+};
+
+int exitCodeOf(int status) {
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+void sayLibraries(const record::Session& session, size_t& said) {
+  for (; said < session.libraries().size(); ++said) {
+    const record::WatchedLibrary& library = session.libraries()[said];
+    for (const std::string& problem : library.problems)
+      complain(fmt::format("tidegauge: {}: {}", base::printable(library.path),
+                           base::printable(problem)));
+  }
+}
+
+void sayLosses(const record::Session& session) {
+  for (size_t i = 0; i < LOSS_KINDS; ++i)
+    if (uint64_t count = session.losses()[i]; count > 0)
+      complain(fmt::format("tidegauge: incomplete: {} × {}{}", base::withCommas(count),
+                           record::lossReason(i),
+                           i == LOSS_MEMORY_RING ? " (--ring makes it larger)" : ""));
+}
+
+record::RecorderOptions recorderOptions(const RecordOptions& options) {
+  record::RecorderOptions recorder;
+  recorder.framework = !options.no_framework;
+  recorder.name_glob = options.name_glob;
+  recorder.programs.watch_all =
+      options.all || !options.name_glob.empty() || !options.cgroup.empty();
+  recorder.programs.take_stacks = options.stacks != "none";
+  recorder.programs.take_block_stacks = options.stacks != "none";
+  recorder.programs.launch_events = options.launch_events;
+  recorder.programs.launch_arguments = options.launch_arguments;
+  recorder.programs.ring_bytes = static_cast<uint32_t>(options.ring_bytes);
+  return recorder;
+}
+
+// Records until one of the reasons to end. The status of the command, if there is one.
+base::Result<std::optional<int>> loop(const RecordOptions& options, record::Recorder& recorder,
+                                      record::Session& session, record::Child* child,
+                                      const Signals& signals) {
+  Clock::time_point begin = Clock::now(), last_call = begin;
+  size_t said = 0;
+  auto passed = [](Clock::time_point since) {
+    return std::chrono::duration<double>(Clock::now() - since).count();
+  };
+  while (true) {
+    if (recorder.poll(kDrainEvery_ms) > 0) last_call = Clock::now();
+    TG_RETURN_IF_ERROR(session.tick(recorder));
+    sayLibraries(session, said);
+    while (auto signal = signals.take()) {
+      if (child == nullptr) return std::optional<int>();
+      if (!signal->from_keyboard) kill(child->pid(), signal->number);
+    }
+    if (child != nullptr && child->ended()) return child->ended();
+    if (child == nullptr && !options.pids.empty() && !recorder.anyTargetRuns())
+      return std::optional<int>();
+    if (options.duration_s > 0 && passed(begin) >= options.duration_s) return std::optional<int>();
+    if (options.idle_timeout_s > 0 && passed(last_call) >= options.idle_timeout_s)
+      return std::optional<int>();
+  }
+}
+
+int recordTo(const std::string& path, const RecordOptions& options) {
+  record::RecorderOptions recorder_options = recorderOptions(options);
+  if (!options.cgroup.empty()) {
+    auto cgroup = record::findCgroup(options.cgroup);
+    if (!cgroup.ok()) return reportError(cgroup.error());
+    recorder_options.programs.cgroup = cgroup.value().id;
+    recorder_options.programs.cgroup_level = cgroup.value().level;
+  }
+  Signals signals;
+  std::optional<record::Child> child;
+  std::string program;
+  if (!options.command.empty()) {
+    program = record::findProgram(options.command[0]);
+    if (program.empty() || access(program.c_str(), X_OK) != 0)
+      return usageError(fmt::format("{} cannot be run: no such program", options.command[0]));
+    auto started = record::Child::start(options.command);
+    if (!started.ok()) return reportError(started.error());
+    child.emplace(std::move(started.value()));
+  }
+  store::WriterOptions writer_options;
+  writer_options.replace = options.force;
+  writer_options.recorder = "tidegauge";
+  auto writer = store::RecordingWriter::create(path, writer_options);
+  if (!writer.ok()) return reportError(writer.error());
+  record::Session session(std::move(writer.value()));
+  auto recorder = record::Recorder::start(recorder_options, session);
+  if (!recorder.ok()) {
+    unlink(path.c_str());
+    if (child) kill(child->pid(), SIGKILL);  // it has not begun
+    return reportError(recorder.error());
+  }
+  record::Recorder& it = *recorder.value();
+  base::Status status = base::okStatus();
+  if (child) {
+    status = it.watchCommand(*child, program);
+    if (status.ok()) status = child->go();
+  }
+  for (uint32_t pid : options.pids)
+    if (status.ok()) status = it.watch(pid);
+  if (recorder_options.programs.watch_all && status.ok()) status = it.watchAllRunning();
+  if (!status.ok()) {
+    unlink(path.c_str());
+    return reportError(status.error());
+  }
+  auto ended = loop(options, it, session, child ? &*child : nullptr, signals);
+  it.finish();
+  base::Status written = session.finish(it);
+  sayLosses(session);
+  int exit_code = 0;
+  if (child && child->ended()) exit_code = exitCodeOf(*child->ended());
+  if (!ended.ok() || !written.ok()) {
+    int code = reportError(ended.ok() ? written.error() : ended.error());
+    return exit_code != 0 ? exit_code : code;
+  }
+  complain(fmt::format("tidegauge: {} calls of {} {} in {} ({}). See them with: tidegauge view {}",
+                       base::withCommas(session.calls()), session.processes().size(),
+                       session.processes().size() == 1 ? "process" : "processes",
+                       base::printable(path), base::humanBytes(session.fileBytes()),
+                       base::printable(path)));
+  if (!options.no_summary && session.calls() > 0) {
+    int code = reportFile(path);
+    if (exit_code == 0) exit_code = code;
+  }
+  return exit_code;
+}
+
+}  // namespace
+
+int runRecord(const RecordOptions& options) {
+  std::string path = options.output.empty() ? nameWithTime() : options.output;
+  if (path == "-") return usageError("a recording cannot go to standard output", "Name a file: -o");
+  NewFile file(path, options.force);
+  if (int code = file.refuse({}); code != 0) return code;
+  return recordTo(path, options);
+}
+
+}  // namespace tidegauge::cli

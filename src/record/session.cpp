@@ -1,0 +1,298 @@
+#include "record/session.h"
+
+#include <fmt/format.h>
+#include <time.h>
+
+#include <array>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "record/elf_file.h"
+
+namespace tidegauge::record {
+namespace {
+
+constexpr int64_t kCommitEvery_ns = 100'000'000;
+constexpr int64_t kCountEvery_ns = 1'000'000'000;
+
+int64_t now() {
+  timespec time{};
+  clock_gettime(CLOCK_REALTIME, &time);
+  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+constexpr std::array<std::string_view, LOSS_KINDS> kReasons = {
+    "memory ring full",
+    "system ring full",
+    "name ring full",
+    "launch ring full",
+    "no stack",
+    "return without entry",
+    "no room in flight",
+    "no room for a thread",
+    "memory not readable",
+    "no room for a launch",
+    "no room for a copy",
+};
+
+constexpr std::array<std::string_view, COPY_DIRECTIONS> kDirections = {
+    "host to host",
+    "host to device",
+    "device to host",
+    "device to device",
+    "by the pointers",
+    "peer to peer",
+    "set",
+};
+
+}  // namespace
+
+std::string_view lossReason(size_t loss) { return loss < LOSS_KINDS ? kReasons[loss] : "other"; }
+std::string_view directionName(size_t direction) {
+  return direction < COPY_DIRECTIONS ? kDirections[direction] : "other";
+}
+
+// Ids are given out in order from 0 by both sides, so no answer is needed.
+template <class Do>
+void Session::write(const Do& action) {
+  if (!writer_ || error_) return;
+  if (auto result = action(*writer_); !result.ok()) error_ = std::move(result.error());
+}
+
+Session::Session(std::optional<store::RecordingWriter> writer)
+    : writer_(std::move(writer)), ledger_([](const model::Effect&) {}) {
+  for (const WatchedFunction& function : watchedFunctions()) {
+    store::FunctionRow row;
+    row.name = function.name;
+    row.plane = function.library == Library::kDriver    ? model::Plane::kDriver
+                : function.library == Library::kRuntime ? model::Plane::kRuntime
+                                                        : model::Plane::kFramework;
+    if (function.group == FunctionGroup::kMemory || function.group == FunctionGroup::kContext) {
+      row.verb = function.verb;
+      row.kind = function.kind;
+    }
+    write([&](auto& file) { return file.addFunction(row); });
+  }
+  last_commit_ns_ = last_counts_ns_ = now();
+}
+
+Session::~Session() = default;
+
+void Session::processSeen(const SeenProcess& process) {
+  processes_.push_back({process, {}, {}, 0, 0, {}, {}, {}});
+  store::ProcessRow row;
+  row.pid = process.pid;
+  if (process.parent != 0) row.parent_pid = process.parent;
+  row.name = process.name;
+  row.command = process.command;
+  row.cgroup = process.cgroup;
+  row.began_ns = process.first_ns;
+  write([&](auto& file) { return file.addProcess(row); });
+}
+
+void Session::processEnded(uint32_t process, int64_t time_ns, std::optional<int> status) {
+  ledger_.endProcess(process, time_ns);
+  SessionProcess& it = processes_[process];
+  it.ended_ns = time_ns;
+  it.status = status;
+  spaces_.forget(it.seen.pid);
+  std::erase_if(stack_of_, [&](const auto& entry) { return entry.first.first == process; });
+  auto reason = status ? store::EndReason::kExit : store::EndReason::kExec;
+  write([&](auto& file) { return file.endProcess(process, time_ns, status.value_or(0), reason); });
+}
+
+void Session::libraryWatched(const WatchedLibrary& library) { libraries_.push_back(library); }
+
+void Session::call(const model::MemoryCall& seen) {
+  model::MemoryCall call = seen;
+  if (call.stack != model::kNoStackOfCall) {
+    auto stack = stack_of_.find({call.process, call.stack});
+    call.stack = stack == stack_of_.end() ? model::kNoStackOfCall : stack->second;
+  }
+  calls_ += 1;
+  if (call.plane == model::Plane::kFramework) {
+    SessionProcess& process = processes_[call.process];
+    (call.verb == model::Verb::kAllocate ? process.framework_allocations
+                                         : process.framework_frees) += 1;
+  }
+  ledger_.take(call);
+  write([&](auto& file) { return file.addCall(call); });
+}
+
+uint32_t Session::frameOf(uint32_t pid, uint64_t address) {
+  CodePlace place = spaces_.place(pid, address);
+  auto [found, is_new] = frame_ids_.try_emplace(place, static_cast<uint32_t>(frames_.size()));
+  if (!is_new) return found->second;
+  const std::vector<Module>& modules = spaces_.modules();
+  for (; modules_written_ < modules.size(); ++modules_written_) {
+    const Module& module = modules[modules_written_];
+    auto elf = ElfFile::open(fmt::format("/proc/self/fd/{}", module.descriptor));
+    std::string build_id = elf.ok() ? elf.value().buildId() : std::string();
+    write([&](auto& file) { return file.addModule(module.path, build_id); });
+  }
+  frames_.push_back({place, {}});
+  std::optional<uint32_t> module;
+  if (place.module != kNoModule) module = place.module;
+  write([&](auto& file) { return file.addFrame(module, place.offset); });
+  if (module && modules[*module].descriptor >= 0)
+    symbols_.ask({found->second, modules[*module].descriptor, *module, place.offset});
+  return found->second;
+}
+
+void Session::stackSeen(uint32_t process, uint32_t stack, const std::vector<uint64_t>& addresses) {
+  std::vector<uint32_t> frames;
+  frames.reserve(addresses.size());
+  for (uint64_t address : addresses)
+    frames.push_back(frameOf(processes_[process].seen.pid, address));
+  auto [found, is_new] = stack_ids_.try_emplace(frames, static_cast<uint32_t>(stacks_.size()));
+  if (is_new) {
+    stacks_.push_back(frames);
+    write([&](auto& file) { return file.addStack(frames); });
+  }
+  stack_of_[{process, stack}] = found->second;
+}
+
+void Session::kernelNamed(const KernelName& name) {
+  auto& names = processes_[name.process].kernel_names;
+  if (name.made_from != 0) {
+    auto kernel = names.find(name.made_from);
+    if (kernel != names.end()) names[name.handle] = kernel->second;
+  } else {
+    names[name.handle] = name.name;
+  }
+}
+
+uint32_t Session::kernelOf(uint32_t process, uint64_t handle) {
+  auto [found, is_new] =
+      kernels_.try_emplace({process, handle}, static_cast<uint32_t>(kernels_.size()));
+  if (!is_new) return found->second;
+  const auto& names = processes_[process].kernel_names;
+  auto name = names.find(handle);
+  write([&](auto& file) {
+    return file.addKernel(process, handle, name == names.end() ? std::string_view() : name->second);
+  });
+  return found->second;
+}
+
+void Session::launchesSeen(const std::vector<LaunchCount>& launches) {
+  int64_t time_ns = now();
+  for (const LaunchCount& seen : launches) {
+    std::array<uint32_t, 6> shape{};
+    std::copy(std::begin(seen.grid), std::end(seen.grid), shape.begin());
+    std::copy(std::begin(seen.block), std::end(seen.block), shape.begin() + 3);
+    uint64_t& written = launches_written_[{seen.process, seen.kernel, seen.function, shape}];
+    if (seen.launches <= written) continue;
+    store::LaunchRow row;
+    row.begin_ns = last_counts_ns_;
+    row.end_ns = time_ns;
+    row.process = seen.process;
+    row.kernel = kernelOf(seen.process, seen.kernel);
+    row.function = seen.function;
+    row.grid = {shape[0], shape[1], shape[2]};
+    row.block = {shape[3], shape[4], shape[5]};
+    row.count = seen.launches - written;
+    written = seen.launches;
+    write([&](auto& file) { return file.addLaunches(row); });
+  }
+  if (!launches.empty()) processes_[launches.front().process].launches = launches;
+}
+
+void Session::copiesSeen(const std::vector<CopyCount>& copies) {
+  int64_t time_ns = now();
+  for (const CopyCount& seen : copies) {
+    CopyCount& written =
+        copies_written_[{seen.process, seen.direction, seen.submitted, seen.function}];
+    if (seen.calls == written.calls && seen.failures == written.failures) continue;
+    store::CopyRow row;
+    row.begin_ns = last_counts_ns_;
+    row.end_ns = time_ns;
+    row.process = seen.process;
+    row.direction = directionName(seen.direction);
+    row.function = seen.function;
+    row.submitted = seen.submitted;
+    row.count = seen.calls - written.calls;
+    row.size_bytes = seen.bytes - written.bytes;
+    row.host_ns = seen.time_ns - written.time_ns;
+    row.failures = seen.failures - written.failures;
+    written = seen;
+    write([&](auto& file) { return file.addCopies(row); });
+  }
+  if (!copies.empty()) processes_[copies.front().process].copies = copies;
+}
+
+void Session::takeNames(std::vector<SymbolAnswer> answers) {
+  for (SymbolAnswer& answer : answers) {
+    if (!answer.function.empty() || !answer.file.empty())
+      write([&](auto& file) {
+        return file.nameFrame(answer.frame, answer.function, answer.file, answer.line);
+      });
+    frames_[answer.frame].name = std::move(answer);
+  }
+}
+
+void Session::writeLosses(const Losses& seen) {
+  for (size_t i = 0; i < LOSS_KINDS; ++i) {
+    if (seen[i] == losses_[i]) continue;
+    uint64_t more = seen[i] - losses_[i];
+    write([&](auto& file) { return file.addLoss(now(), kReasons[i], more); });
+  }
+  losses_ = seen;
+}
+
+bool Session::isIncomplete() const {
+  for (size_t i = 0; i < LOSS_KINDS; ++i)
+    if (losses_[i] != 0) return true;
+  return false;
+}
+
+base::Status Session::tick(const Recorder& recorder) {
+  int64_t time_ns = now();
+  if (time_ns - last_counts_ns_ >= kCountEvery_ns) {
+    for (const SessionProcess& process : processes_) {
+      if (process.ended_ns) continue;
+      launchesSeen(recorder.launches(process.seen.pid));
+      copiesSeen(recorder.copies(process.seen.pid));
+    }
+    writeLosses(recorder.losses());
+    last_counts_ns_ = time_ns;
+  }
+  if (time_ns - last_commit_ns_ >= kCommitEvery_ns) {
+    takeNames(symbols_.take());
+    write([](auto& file) { return file.commit(); });
+    last_commit_ns_ = time_ns;
+  }
+  if (error_) return *error_;
+  return base::okStatus();
+}
+
+base::Status Session::finish(const Recorder& recorder) {
+  last_counts_ns_ = 0;  // whatever is left, now
+  TG_RETURN_IF_ERROR(tick(recorder));
+  takeNames(symbols_.finish());
+  write([](auto& file) { return file.finish(); });
+  if (error_) return *error_;
+  return base::okStatus();
+}
+
+std::vector<std::string> Session::describeStack(uint32_t stack) const {
+  std::vector<std::string> lines;
+  if (stack >= stacks_.size()) return lines;
+  for (uint32_t id : stacks_[stack]) {
+    const Frame& frame = frames_[id];
+    std::string place;
+    if (frame.place.module != kNoModule) {
+      const std::string& path = spaces_.modules()[frame.place.module].path;
+      place = fmt::format("{}+{:#x}", path.substr(path.rfind('/') + 1), frame.place.offset);
+    } else {
+      place = fmt::format("{:#x}", frame.place.offset);
+    }
+    if (!frame.name.file.empty())
+      place = fmt::format("{}:{}", frame.name.file.substr(frame.name.file.rfind('/') + 1),
+                          frame.name.line);
+    lines.push_back(frame.name.function.empty() ? place : place + " " + frame.name.function);
+  }
+  return lines;
+}
+
+}  // namespace tidegauge::record

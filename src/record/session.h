@@ -1,0 +1,110 @@
+// Session: what a recorder sees, kept. The ledger says who holds what now; a file, if there is one,
+// gets everything for later.
+//
+//   Recorder ──calls, processes, stacks──► Session ─┬─► model::Ledger      top, monitor, summary
+//                                                   └─► RecordingWriter    a transaction per 100 ms
+//
+// tick() belongs to the same thread as Recorder::poll(). The first error of the file ends the
+// session: what was written stays.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "base/result.h"
+#include "model/ledger.h"
+#include "record/address_space.h"
+#include "record/recorder.h"
+#include "record/symbols.h"
+#include "store/recording_writer.h"
+
+namespace tidegauge::record {
+
+struct SessionProcess {
+  SeenProcess seen;
+  std::optional<int64_t> ended_ns;
+  std::optional<int> status;  // of wait(); none: it ran another program
+  uint64_t framework_allocations = 0;
+  uint64_t framework_frees = 0;
+  std::map<uint64_t, std::string> kernel_names;  // by handle
+  std::vector<LaunchCount> launches;             // totals, as last asked for
+  std::vector<CopyCount> copies;
+};
+
+// "memory ring full", "host to device": of enum loss and enum copy_direction.
+std::string_view lossReason(size_t loss);
+std::string_view directionName(size_t direction);
+
+class Session final : public RecorderSink {
+ public:
+  explicit Session(std::optional<store::RecordingWriter> writer);
+  ~Session() override;
+
+  // Every few milliseconds: counters every second, a transaction every 100 ms.
+  base::Status tick(const Recorder& recorder);
+  // The end: everything that is left, names included. Then the file is complete.
+  base::Status finish(const Recorder& recorder);
+
+  const model::Ledger& ledger() const { return ledger_; }
+  const std::vector<SessionProcess>& processes() const { return processes_; }
+  const std::vector<WatchedLibrary>& libraries() const { return libraries_; }
+  const Losses& losses() const { return losses_; }
+  bool isIncomplete() const;
+  uint64_t calls() const { return calls_; }
+  uint64_t fileBytes() const { return writer_ ? writer_->fileBytes() : 0; }
+  // "loss.py:30 log_softmax" for each frame of a stack, innermost first; "libfoo.so+0x12" unnamed.
+  std::vector<std::string> describeStack(uint32_t stack) const;
+
+  void processSeen(const SeenProcess& process) override;
+  void processEnded(uint32_t process, int64_t time_ns, std::optional<int> status) override;
+  void libraryWatched(const WatchedLibrary& library) override;
+  void call(const model::MemoryCall& call) override;
+  void stackSeen(uint32_t process, uint32_t stack, const std::vector<uint64_t>& frames) override;
+  void kernelNamed(const KernelName& name) override;
+  void launchesSeen(const std::vector<LaunchCount>& launches) override;
+  void copiesSeen(const std::vector<CopyCount>& copies) override;
+
+ private:
+  struct Frame {
+    CodePlace place;
+    SymbolAnswer name;
+  };
+  using LaunchId = std::tuple<uint32_t, uint64_t, uint16_t, std::array<uint32_t, 6>>;
+  using CopyId = std::tuple<uint32_t, uint8_t, bool, uint16_t>;
+
+  uint32_t frameOf(uint32_t pid, uint64_t address);
+  uint32_t kernelOf(uint32_t process, uint64_t handle);
+  void takeNames(std::vector<SymbolAnswer> answers);
+  void writeLosses(const Losses& now);
+  // Runs on the file and keeps its first error.
+  template <class Do>
+  void write(const Do& action);
+
+  std::optional<store::RecordingWriter> writer_;
+  std::optional<base::Error> error_;
+  model::Ledger ledger_;
+  AddressSpaces spaces_;
+  Symbols symbols_;
+  std::vector<SessionProcess> processes_;
+  std::vector<WatchedLibrary> libraries_;
+  std::vector<Frame> frames_;
+  std::map<CodePlace, uint32_t> frame_ids_;
+  size_t modules_written_ = 0;
+  std::vector<std::vector<uint32_t>> stacks_;
+  std::map<std::vector<uint32_t>, uint32_t> stack_ids_;
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> stack_of_;  // (process, kernel's id) → ours
+  std::map<std::pair<uint32_t, uint64_t>, uint32_t> kernels_;
+  std::map<LaunchId, uint64_t> launches_written_;
+  std::map<CopyId, CopyCount> copies_written_;
+  Losses losses_{};
+  uint64_t calls_ = 0;
+  int64_t last_commit_ns_ = 0;
+  int64_t last_counts_ns_ = 0;
+};
+
+}  // namespace tidegauge::record
