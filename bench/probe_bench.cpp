@@ -167,7 +167,8 @@ struct Counter final : record::RecorderSink {
 class EmptyProbes {
  public:
   EmptyProbes(const std::string& path, const std::vector<std::string_view>& names, bool returns) {
-    const bpf_insn code[] = {{BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 0}, {BPF_JMP | BPF_EXIT, 0, 0, 0, 0}};
+    const bpf_insn code[] = {{BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 0},
+                             {BPF_JMP | BPF_EXIT, 0, 0, 0, 0}};
     bpf_prog_load_opts options{};
     options.sz = sizeof(options);
     options.expected_attach_type = static_cast<bpf_attach_type>(kUprobeMulti);
@@ -302,19 +303,22 @@ int run(const std::string& folder, int rounds) {
   double pair = cost("empty pair", "bare call"), launch = cost("empty launch", "bare launch");
   double call = cost("recorded call", "bare call");
   double counted = cost("counted launch", "bare launch");
-  fmt::print("thread CPU time a call, median of {} rounds of {} calls, less the bare call\n", rounds,
-             kCalls);
+  fmt::print("thread CPU time a call, median of {} rounds of {} calls, less the bare call\n",
+             rounds, kCalls);
   fmt::print("  empty entry and return                    {:6.0f} ns\n", pair);
-  fmt::print("  driver call recorded, no stack            {:6.0f} ns  budget 1.2 × empty + 400 = {:.0f}: {}\n",
-             call, 1.2 * pair + 400, call <= 1.2 * pair + 400 ? "met" : "not met");
+  fmt::print(
+      "  driver call recorded, no stack            {:6.0f} ns  budget 1.2 × empty + 400 = {:.0f}: "
+      "{}\n",
+      call, 1.2 * pair + 400, call <= 1.2 * pair + 400 ? "met" : "not met");
   fmt::print("  driver call recorded, with its stack      {:6.0f} ns\n",
              cost("recorded call, stacks", "bare call"));
   fmt::print("  runtime call and its driver call          {:6.0f} ns, with one stack {:.0f} ns\n",
              cost("recorded runtime call", "bare runtime call"),
              cost("recorded runtime call, stacks", "bare runtime call"));
   fmt::print("  empty entry of a launch                   {:6.0f} ns\n", launch);
-  fmt::print("  launch counted                            {:6.0f} ns  budget 1.2 × empty = {:.0f}: {}\n",
-             counted, 1.2 * launch, counted <= 1.2 * launch ? "met" : "not met");
+  fmt::print(
+      "  launch counted                            {:6.0f} ns  budget 1.2 × empty = {:.0f}: {}\n",
+      counted, 1.2 * launch, counted <= 1.2 * launch ? "met" : "not met");
 
   for (uint32_t rate : {10'000U, 100'000U, 500'000U, 5'000'000U}) {
     Counter counter;
@@ -322,10 +326,11 @@ int run(const std::string& folder, int rounds) {
     double before = seconds(CLOCK_PROCESS_CPUTIME_ID);
     Answer answer = target.ask({kPaced, rate}, recorder.get());
     double spent = seconds(CLOCK_PROCESS_CPUTIME_ID) - before;
-    fmt::print("  {} calls/s asked, {:.0f} came: {} of {} lost in an 8 MiB ring, recorder {:.1f} % of a "
-               "core\n",
-               rate, answer.calls_per_second, recorder->losses()[LOSS_MEMORY_RING], answer.calls,
-               spent / 2 * 100);
+    fmt::print(
+        "  {} calls/s asked, {:.0f} came: {} of {} lost in an 8 MiB ring, recorder {:.1f} % of a "
+        "core\n",
+        rate, answer.calls_per_second, recorder->losses()[LOSS_MEMORY_RING], answer.calls,
+        spent / 2 * 100);
   }
   return 0;
 }

@@ -45,7 +45,7 @@ struct {
   __uint(max_entries, 16384);
   __uint(key_size, 4);
   __uint(value_size, MAX_FRAMES * 8);
-} stacks SEC(".maps");
+} stacks SEC(".maps"), more_stacks SEC(".maps");  // of a stack whose row there is taken
 
 // A call is *open* while its frame is on the thread's stack. If the program left it by longjmp or an
 // exception the return probe never runs; the stack pointer then shows that the frame is gone.
@@ -53,13 +53,22 @@ struct open_call {
   __u64 sp;  // 0: none
   __u64 return_address;
 };
+// A memory call between its entry and its return.
+struct flight {
+  __u64 sp;  // 0: none
+  __u64 start_ns, out, address, bytes, times, handle, stream, offset;
+  __s32 stack, device;
+  __u16 function;
+  __u8 in_runtime;
+  __u8 reserved[5];
+};
 struct thread_state {
-  struct open_call runtime;  // the outermost call of the runtime
-  struct open_call driver;
+  struct flight runtime;  // the outermost call of the runtime
+  struct flight driver;
+  __u64 returned_sp;  // of the last call that returned
   struct open_call copy;
   struct open_call launch;  // of the runtime, not yet seen at the driver
-  __s32 stack;              // of the runtime call
-  __u32 inner;              // driver records inside it
+  __u32 inner;              // driver records inside the runtime call
   __u32 inner_copies;
   __s32 device;  // −1: not known
   __s32 pushed[4];
@@ -109,11 +118,14 @@ static __always_inline bool isWatched(__u32 tgid) {
   return true;
 }
 
-static __always_inline struct thread_state* threadState(__u64 pid_tgid) {
+// What is known of this thread if its process is watched; 0 if it is not. One look-up, but for the
+// first call of a thread.
+static __always_inline struct thread_state* watchedThread(__u64 pid_tgid) {
+  static const struct thread_state kFresh = {.device = -1};
   struct thread_state* state = bpf_map_lookup_elem(&threads, &pid_tgid);
   if (state) return state;
-  struct thread_state fresh = {.device = -1, .stack = -1};
-  if (bpf_map_update_elem(&threads, &pid_tgid, &fresh, BPF_ANY)) {
+  if (!isWatched(pid_tgid >> 32)) return 0;
+  if (bpf_map_update_elem(&threads, &pid_tgid, &kFresh, BPF_ANY)) {
     count(LOSS_THREAD);
     return 0;
   }
@@ -138,6 +150,12 @@ static __always_inline void openCall(struct open_call* call, __u64 sp) {
 // frame above sp is alive if its return address is still in its place. Where its return is watched
 // too, the kernel has put the address of its own trampoline there once the entry was told: the start
 // of a page.
+static __always_inline bool isInFlight(const struct flight* flight, __u64 sp) {
+  __u64 word = 0;
+  if (!flight->sp || sp >= flight->sp) return false;
+  if (bpf_probe_read_user(&word, 8, (const void*)flight->sp)) return false;
+  return word && !(word & 4095);
+}
 static __always_inline bool isOpen(const struct open_call* call, __u64 sp) {
   __u64 word = 0;
   if (!call->sp || sp >= call->sp) return false;
@@ -170,6 +188,10 @@ static __always_inline __u64 argument(struct pt_regs* ctx, __u32 place) {
 static __always_inline __s32 takeStack(struct pt_regs* ctx) {
   if (!settings.take_stacks) return -1;
   __s32 id = bpf_get_stackid(ctx, &stacks, BPF_F_USER_STACK | BPF_F_FAST_STACK_CMP);
+  if (id == -17) {  // EEXIST: another stack has the row
+    id = bpf_get_stackid(ctx, &more_stacks, BPF_F_USER_STACK | BPF_F_FAST_STACK_CMP);
+    if (id >= 0) id |= IN_MORE_STACKS;
+  }
   if (id < 0) count(LOSS_STACK);
   return id;
 }

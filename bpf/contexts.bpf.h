@@ -54,7 +54,7 @@ int context_exit(struct pt_regs* ctx) {
   }
   __u64 given = flight->handle, out = flight->out, start_ns = flight->start_ns;
   bpf_map_delete_elem(&in_flight, &key);
-  struct thread_state* thread = threadState(thread_id);
+  struct thread_state* thread = watchedThread(thread_id);
   if (!thread || (__s32)PT_REGS_RC(ctx) != 0) return 0;
   bool runtime = COOKIE_PLACE(cookie, COOKIE_RUNTIME);
   __u32 verb = COOKIE_PLACE(cookie, COOKIE_VERB);

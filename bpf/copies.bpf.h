@@ -22,8 +22,7 @@ TABLE(copies, PERCPU_HASH, struct copy_key, struct copy_sum, 8192);
 SEC("uprobe")
 int copy_enter(struct pt_regs* ctx) {
   __u64 thread_id = bpf_get_current_pid_tgid(), cookie = bpf_get_attach_cookie(ctx);
-  if (!isWatched(thread_id >> 32)) return 0;
-  struct thread_state* thread = threadState(thread_id);
+  struct thread_state* thread = watchedThread(thread_id);
   if (!thread) return 0;
   __u64 sp = PT_REGS_SP(ctx);
   struct copy_flight flight = {.start_ns = bpf_ktime_get_ns()};
@@ -56,7 +55,8 @@ int copy_enter(struct pt_regs* ctx) {
 SEC("uprobe")
 int copy_exit(struct pt_regs* ctx) {
   __u64 thread_id = bpf_get_current_pid_tgid(), cookie = bpf_get_attach_cookie(ctx);
-  if (!isWatched(thread_id >> 32)) return 0;
+  struct thread_state* thread = bpf_map_lookup_elem(&threads, &thread_id);
+  if (!thread) return 0;
   struct copy_flight_key key = {thread_id, cookie & 0xffff};
   struct copy_flight* found = bpf_map_lookup_elem(&copies_in_flight, &key);
   if (!found) {
@@ -65,8 +65,6 @@ int copy_exit(struct pt_regs* ctx) {
   }
   struct copy_flight flight = *found;
   bpf_map_delete_elem(&copies_in_flight, &key);
-  struct thread_state* thread = threadState(thread_id);
-  if (!thread) return 0;
   if (flight.nested) {
     count(COUNT_NESTED);
     return 0;

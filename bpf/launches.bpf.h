@@ -75,8 +75,7 @@ static __always_inline void sendLaunch(struct pt_regs* ctx, const struct launch_
 SEC("uprobe")
 int launch_enter(struct pt_regs* ctx) {
   __u64 thread_id = bpf_get_current_pid_tgid(), cookie = bpf_get_attach_cookie(ctx);
-  if (!isWatched(thread_id >> 32)) return 0;
-  struct thread_state* thread = threadState(thread_id);
+  struct thread_state* thread = watchedThread(thread_id);
   if (!thread) return 0;
   __u64 sp = PT_REGS_SP(ctx);
   bool runtime = COOKIE_PLACE(cookie, COOKIE_RUNTIME);

@@ -12,71 +12,59 @@ struct flight_key {
   __u64 thread;
   __u64 function;
 };
-struct flight {
-  __u64 start_ns, out, address, bytes, times, handle, stream, offset;
-  __s32 stack, device;
-  __u8 nested, in_runtime;
-};
+// Of calls that no state of a thread has a place for: contexts, names.
 TABLE(in_flight, LRU_HASH, struct flight_key, struct flight, MAX_THREADS);
 
+// One call of each plane is in flight in a thread; what it calls itself is a part of it.
 static __always_inline int memoryEnter(struct pt_regs* ctx, __u64 cookie) {
   __u64 thread_id = bpf_get_current_pid_tgid();
-  if (!isWatched(thread_id >> 32)) return 0;
-  struct thread_state* thread = threadState(thread_id);
+  struct thread_state* thread = watchedThread(thread_id);
   if (!thread) return 0;
   __u64 sp = PT_REGS_SP(ctx);
-  struct flight flight = {.start_ns = bpf_ktime_get_ns(), .stack = -1, .device = -1};
-  bool inside = isOpen(&thread->runtime, sp);
-  if (COOKIE_PLACE(cookie, COOKIE_RUNTIME)) {
-    if (inside) {
-      flight.nested = 1;
-    } else {
-      openCall(&thread->runtime, sp);
-      thread->inner = 0;
-      thread->stack = flight.stack = takeStack(ctx);
-    }
-  } else if (isOpen(&thread->driver, sp)) {
-    flight.nested = 1;
-  } else {
-    openCall(&thread->driver, sp);
-    flight.in_runtime = inside;
-    flight.stack = inside ? thread->stack : takeStack(ctx);
-  }
-  flight.out = argument(ctx, COOKIE_PLACE(cookie, COOKIE_OUT));
-  flight.address = argument(ctx, COOKIE_PLACE(cookie, COOKIE_ADDRESS));
-  flight.bytes = argument(ctx, COOKIE_PLACE(cookie, COOKIE_BYTES));
-  flight.times = argument(ctx, COOKIE_PLACE(cookie, COOKIE_TIMES));
-  flight.handle = argument(ctx, COOKIE_PLACE(cookie, COOKIE_HANDLE));
-  flight.stream = argument(ctx, COOKIE_PLACE(cookie, COOKIE_STREAM));
+  bool inside = isInFlight(&thread->runtime, sp), runtime = COOKIE_PLACE(cookie, COOKIE_RUNTIME);
+  if (runtime ? inside : isInFlight(&thread->driver, sp)) return 0;
+  struct flight* flight = runtime ? &thread->runtime : &thread->driver;
+  flight->sp = sp;
+  flight->function = cookie & 0xffff;
+  flight->in_runtime = inside;
+  flight->device = -1;
+  flight->offset = 0;
+  flight->stack = inside ? thread->runtime.stack : takeStack(ctx);
+  if (runtime) thread->inner = 0;
+  flight->out = argument(ctx, COOKIE_PLACE(cookie, COOKIE_OUT));
+  flight->address = argument(ctx, COOKIE_PLACE(cookie, COOKIE_ADDRESS));
+  flight->bytes = argument(ctx, COOKIE_PLACE(cookie, COOKIE_BYTES));
+  flight->times = argument(ctx, COOKIE_PLACE(cookie, COOKIE_TIMES));
+  flight->handle = argument(ctx, COOKIE_PLACE(cookie, COOKIE_HANDLE));
+  flight->stream = argument(ctx, COOKIE_PLACE(cookie, COOKIE_STREAM));
   switch (COOKIE_PLACE(cookie, COOKIE_SHAPE)) {
     case SHAPE_PITCH:
-      flight.offset = PT_REGS_PARM2(ctx);  // where the pitch comes out
+      flight->offset = PT_REGS_PARM2(ctx);  // where the pitch comes out
       break;
     case SHAPE_PITCHED_PTR:
-      flight.bytes = userWord(sp + 16) * userWord(sp + 24);  // height × depth of the extent
+      flight->bytes = userWord(sp + 16) * userWord(sp + 24);  // height × depth of the extent
       break;
     case SHAPE_CREATE: {
       __s32 device = -1;
       bpf_probe_read_user(&device, 4, (const void*)(PT_REGS_PARM3(ctx) + 12));
-      flight.device = device;
+      flight->device = device;
       break;
     }
     case SHAPE_POOL_CREATE: {  // {allocType, handleTypes, location {type, id}, …}
       __s32 device = -1;
       bpf_probe_read_user(&device, 4, (const void*)(PT_REGS_PARM2(ctx) + 12));
-      flight.device = device;
+      flight->device = device;
       break;
     }
     case SHAPE_ARRAY:
     case SHAPE_ARRAY_3D:
-      flight.address = PT_REGS_PARM2(ctx);
+      flight->address = PT_REGS_PARM2(ctx);
       break;
     case SHAPE_MAP:
-      flight.offset = flight.times;
+      flight->offset = flight->times;
       break;
   }
-  struct flight_key key = {thread_id, cookie & 0xffff};
-  if (bpf_map_update_elem(&in_flight, &key, &flight, BPF_ANY)) count(LOSS_IN_FLIGHT);
+  flight->start_ns = bpf_ktime_get_ns();
   return 0;
 }
 
@@ -155,37 +143,30 @@ static __always_inline void whatCameOut(const struct flight* flight, __u32 shape
 }
 
 static __always_inline int memoryExit(struct pt_regs* ctx, __u64 cookie) {
-  __u64 thread_id = bpf_get_current_pid_tgid();
-  if (!isWatched(thread_id >> 32)) return 0;
-  struct flight_key key = {thread_id, cookie & 0xffff};
-  struct flight* flight = bpf_map_lookup_elem(&in_flight, &key);
-  if (!flight) {
-    count(LOSS_UNPAIRED);  // it was entered before the probes were there, or pushed out
-    return 0;
-  }
+  __u64 thread_id = bpf_get_current_pid_tgid(), end_ns = bpf_ktime_get_ns();
   struct thread_state* thread = bpf_map_lookup_elem(&threads, &thread_id);
-  if (flight->nested) {
-    count(COUNT_NESTED);
-    bpf_map_delete_elem(&in_flight, &key);
+  if (!thread) return 0;
+  bool runtime = COOKIE_PLACE(cookie, COOKIE_RUNTIME);
+  struct flight* flight = runtime ? &thread->runtime : &thread->driver;
+  // The return address is off the stack now: sp is just above the place where the call was entered.
+  __u64 sp = PT_REGS_SP(ctx);
+  if (!flight->sp || flight->function != (cookie & 0xffff) || sp - flight->sp > 64) {
+    // A part of the call in flight, or of one that jumped to the one that has just returned; else it
+    // was entered before the probes were there.
+    count((flight->sp && sp <= flight->sp + 64) || sp == thread->returned_sp ? COUNT_NESTED
+                                                                             : LOSS_UNPAIRED);
     return 0;
   }
-  bool runtime = COOKIE_PLACE(cookie, COOKIE_RUNTIME);
-  if (thread) {
-    if (runtime) {
-      thread->runtime.sp = 0;
-    } else {
-      thread->driver.sp = 0;
-      if (flight->in_runtime) thread->inner += 1;
-    }
-  }
+  flight->sp = 0;
+  thread->returned_sp = sp;
+  if (flight->in_runtime) thread->inner += 1;
   struct memory_record* record = bpf_ringbuf_reserve(&memory_ring, sizeof(*record), 0);
   if (!record) {
     count(LOSS_MEMORY_RING);
-    bpf_map_delete_elem(&in_flight, &key);
     return 0;
   }
   record->start_ns = flight->start_ns;
-  record->end_ns = bpf_ktime_get_ns();
+  record->end_ns = end_ns;
   record->address = flight->address;
   record->size_bytes = flight->bytes;
   record->handle = flight->handle;
@@ -193,16 +174,15 @@ static __always_inline int memoryExit(struct pt_regs* ctx, __u64 cookie) {
   record->offset = flight->offset;
   record->tgid = thread_id >> 32;
   record->tid = (__u32)thread_id;
-  record->device = flight->device >= 0 ? flight->device : thread ? thread->device : -1;
+  record->device = flight->device >= 0 ? flight->device : thread->device;
   record->code = (__s32)PT_REGS_RC(ctx);
   record->function = cookie & 0xffff;
-  record->inner = runtime && thread ? (thread->inner > 255 ? 255 : thread->inner) : 0;
+  record->inner = !runtime ? 0 : thread->inner > 255 ? 255 : thread->inner;
   record->flags = flight->in_runtime ? FLAG_IN_RUNTIME : 0;
   record->stack = flight->stack;
   if (record->code == 0) whatCameOut(flight, COOKIE_PLACE(cookie, COOKIE_SHAPE), record);
   bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
   count(COUNT_MEMORY_RECORDS);
-  bpf_map_delete_elem(&in_flight, &key);
   return 0;
 }
 

@@ -36,9 +36,14 @@ int BPF_PROG(process_fork, struct task_struct* parent, struct task_struct* child
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(process_exec, struct task_struct* task) {
   __u32 tgid = task->tgid;
-  if (!settings.watch_all && !bpf_map_lookup_elem(&targets, &tgid)) return 0;
+  __u64 thread_id = ((__u64)tgid << 32) | (__u32)task->pid;
+  bpf_map_delete_elem(&threads, &thread_id);  // its device was that of the program before
+  __u32* flags = bpf_map_lookup_elem(&targets, &tgid);
+  if (!settings.watch_all && !flags) return 0;
   struct system_record* record = systemRecord(SYSTEM_EXEC, tgid);
   if (!record) return 0;
+  // Before its first instruction: a program without a dynamic loader never says that it is ready.
+  if (flags && (*flags & TARGET_MAY_STOP)) record->stopped = bpf_send_signal(19) == 0;  // SIGSTOP
   record->parent = BPF_CORE_READ(task, real_parent, tgid);
   bpf_probe_read_kernel_str(record->text, 16, task->comm);
   bpf_ringbuf_submit(record, BPF_RB_FORCE_WAKEUP);

@@ -31,9 +31,11 @@ struct memory_record {
   __u16 function;
   __u8 inner;   // a runtime call: how many driver records were written inside it, 255 at most
   __u8 flags;   // enum memory_flag
-  __s32 stack;  // id in map `stacks`; < 0: none
+  __s32 stack;  // id in map `stacks` or IN_MORE_STACKS; < 0: none
 };
 TIDEGAUGE_CHECK_SIZE(memory_record, 80);
+
+#define IN_MORE_STACKS 0x10000  // in memory_record::stack: of map `more_stacks`
 
 enum device_of_thread {
   DEVICE_NEVER_SET = -1,  // the thread chose none: the runtime takes device 0
@@ -62,7 +64,7 @@ struct system_record {
   __u32 tgid;
   __u32 parent;
   __s32 code;    // SYSTEM_EXIT: as wait() gives it
-  __u8 stopped;  // SYSTEM_LIBRARIES: the process waits for SIGCONT
+  __u8 stopped;  // SYSTEM_LIBRARIES, SYSTEM_EXEC: the process waits for SIGCONT
   __u8 reserved[7];
   char text[64];  // name of the process
 };

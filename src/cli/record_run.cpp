@@ -188,6 +188,11 @@ int recordTo(const std::string& path, const RecordOptions& options) {
                        session.processes().size() == 1 ? "process" : "processes",
                        base::printable(path), base::humanBytes(session.fileBytes()),
                        base::printable(path)));
+  if (session.calls() == 0)
+    complain(
+        "No call of the CUDA driver, the runtime or PyTorch came by: the programs made none, or "
+        "have "
+        "CUDA linked in without symbols (stripped), where nothing can be watched.");
   if (!options.no_summary && session.calls() > 0) {
     int code = reportFile(path);
     if (exit_code == 0) exit_code = code;

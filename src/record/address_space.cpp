@@ -29,6 +29,11 @@ CodePlace AddressSpaces::place(uint32_t pid, uint64_t address) {
   return {kNoModule, address};
 }
 
+void AddressSpaces::inherit(uint32_t pid, uint32_t parent) {
+  auto space = spaces_.find(parent);
+  if (space != spaces_.end()) spaces_.try_emplace(pid, space->second);
+}
+
 void AddressSpaces::forget(uint32_t pid) { spaces_.erase(pid); }
 
 void AddressSpaces::look(uint32_t pid) {

@@ -3,7 +3,7 @@
 //
 //   0x7f12a0001234 ─► {module 3 = libtorch_cuda.so, offset 0x1234}
 //
-// Reads /proc/PID/maps once per process and again only for an address that it does not know. Opens
+// Reads /proc/PID/maps when told to, and again for an address that it does not know. Opens
 // each module's file while the process lives, so that it can be read later.
 #pragma once
 
@@ -38,7 +38,9 @@ class AddressSpaces {
   AddressSpaces& operator=(const AddressSpaces&) = delete;
 
   CodePlace place(uint32_t pid, uint64_t address);
-  void forget(uint32_t pid);  // it ended, or runs another program
+  void look(uint32_t pid);                      // now: later it may be gone
+  void inherit(uint32_t pid, uint32_t parent);  // after a fork
+  void forget(uint32_t pid);                    // it ended
   // By CodePlace::module; grows only.
   const std::vector<Module>& modules() const { return modules_; }
 
@@ -47,7 +49,6 @@ class AddressSpaces {
     uint64_t start = 0, end = 0, offset = 0;
     uint32_t module = kNoModule;
   };
-  void look(uint32_t pid);
   uint32_t moduleOf(uint32_t pid, const Mapping& mapping);
 
   static constexpr size_t kMostOpen = 512;

@@ -171,6 +171,7 @@ bool Recorder::anyTargetRuns() const {
 void Recorder::lookAtLibraries(uint32_t tgid) {
   for (const WatchedLibrary& library : probes_.watchLibrariesOf(tgid))
     sink_.libraryWatched(library);
+  sink_.mappingsChanged(tgid);
 }
 
 void Recorder::urgent(const system_record& record) {
@@ -232,21 +233,26 @@ void Recorder::end(uint32_t tgid, uint64_t time_ns, std::optional<int> status) {
   sink_.copiesSeen(copies(tgid, true));
   sink_.processEnded(found->second.index, toEpoch(time_ns), status);
   // Stacks that no running process uses make room in the kernel's table.
-  int stacks = programs_.mapDescriptor("stacks");
   for (int32_t id : found->second.stacks) {
     auto users = stack_users_.find(id);
     if (users == stack_users_.end() || --users->second > 0) continue;
     stack_users_.erase(users);
-    bpf_map_delete_elem(stacks, &id);
+    int32_t row = id & ~IN_MORE_STACKS;
+    bpf_map_delete_elem(stackTable(id), &row);
   }
   running_.erase(found);
+}
+
+int Recorder::stackTable(int32_t id) const {
+  return programs_.mapDescriptor((id & IN_MORE_STACKS) != 0 ? "more_stacks" : "stacks");
 }
 
 void Recorder::tellStack(Running& process, int32_t stack) {
   if (stack < 0 || !process.stacks.insert(stack).second) return;
   stack_users_[stack] += 1;
   std::vector<uint64_t> frames(kMaxFrames);
-  if (bpf_map_lookup_elem(programs_.mapDescriptor("stacks"), &stack, frames.data()) != 0) return;
+  int32_t row = stack & ~IN_MORE_STACKS;
+  if (bpf_map_lookup_elem(stackTable(stack), &row, frames.data()) != 0) return;
   frames.erase(std::find(frames.begin(), frames.end(), 0U), frames.end());
   sink_.stackSeen(process.index, static_cast<uint32_t>(stack), frames);
 }

@@ -76,6 +76,8 @@ class RecorderSink {
   // It runs another program from now on (exec): the old one's memory is gone.
   virtual void processEnded(uint32_t process, int64_t time_ns, std::optional<int> status) = 0;
   virtual void libraryWatched(const WatchedLibrary& library) = 0;
+  // What the process has mapped is new, and it may be over in a moment.
+  virtual void mappingsChanged(uint32_t pid) { (void)pid; }
   virtual void call(const model::MemoryCall& call) = 0;
   // Frames of a stack, innermost first, before the first call that names it.
   virtual void stackSeen(uint32_t process, uint32_t stack, const std::vector<uint64_t>& frames) = 0;
@@ -127,6 +129,7 @@ class Recorder {
   Running& running(uint32_t tgid, const system_record* seen = nullptr);
   void end(uint32_t tgid, uint64_t time_ns, std::optional<int> status);
   void lookAtLibraries(uint32_t tgid);
+  int stackTable(int32_t id) const;
   void tellStack(Running& process, int32_t stack);
 
   Programs programs_;

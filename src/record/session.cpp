@@ -81,6 +81,7 @@ Session::~Session() = default;
 
 void Session::processSeen(const SeenProcess& process) {
   processes_.push_back({process, {}, {}, 0, 0, {}, {}, {}});
+  spaces_.inherit(process.pid, process.parent);
   store::ProcessRow row;
   row.pid = process.pid;
   if (process.parent != 0) row.parent_pid = process.parent;
@@ -96,7 +97,7 @@ void Session::processEnded(uint32_t process, int64_t time_ns, std::optional<int>
   SessionProcess& it = processes_[process];
   it.ended_ns = time_ns;
   it.status = status;
-  spaces_.forget(it.seen.pid);
+  if (status) spaces_.forget(it.seen.pid);  // after exec the new program's is there already
   std::erase_if(stack_of_, [&](const auto& entry) { return entry.first.first == process; });
   auto reason = status ? store::EndReason::kExit : store::EndReason::kExec;
   write([&](auto& file) { return file.endProcess(process, time_ns, status.value_or(0), reason); });

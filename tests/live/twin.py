@@ -38,14 +38,23 @@ class Process:
         self.live[kind] -= size
         self.total -= size if kind in ON_DEVICE else 0
 
-    def free(self, place):
+    def free(self, place, start_ns):
         if place == 0:
             return
         if place not in self.blocks:
             self.unknown_frees += 1
-            return
-        kind, size, _ = self.blocks.pop(place)
-        self.gave(kind, size)
+        elif start_ns >= self.blocks[place][3]:
+            kind, size, _, _ = self.blocks.pop(place)
+            self.gave(kind, size)
+        # else: it began before this block was there, so it freed the one before: see allocate()
+
+    def allocate(self, place, kind, call):
+        """An address that is handed out again was freed by a call of another thread that has not
+        returned yet, and comes later in the order of ends."""
+        if place in self.blocks:
+            self.gave(*self.blocks[place][:2])
+        self.blocks[place] = (kind, call["size_bytes"], call["device"], call["end_ns"])
+        self.took(kind, call["size_bytes"])
 
     def settle(self, handle, by_call=True):
         """Physical memory goes with its last handle and mapping."""
@@ -57,7 +66,7 @@ class Process:
 
     def drop_device(self, device):
         for place in [p for p, block in self.blocks.items() if block[2] == device]:
-            kind, size, _ = self.blocks.pop(place)
+            kind, size, _, _ = self.blocks.pop(place)
             self.gave(kind, size, by_call=False)
 
     def take(self, call):
@@ -82,15 +91,13 @@ class Process:
             return
         elif kind == "array":
             if verb == "allocate":
-                self.blocks["array", handle] = (kind, size, call["device"])
-                self.took(kind, size)
+                self.allocate(("array", handle), kind, call)
             else:
-                self.free(("array", handle))
+                self.free(("array", handle), call["start_ns"])
         elif verb == "allocate":
-            self.blocks[address] = (kind, size, call["device"])
-            self.took(kind, size)
+            self.allocate(address, kind, call)
         elif verb == "free":
-            self.free(address)
+            self.free(address, call["start_ns"])
 
     def take_physical(self, verb, address, size, handle):
         if verb == "map":
@@ -148,8 +155,9 @@ class Twin:
                 self.rows("SELECT reason, sum(count) AS count FROM losses GROUP BY reason") if row["count"]}
 
     def process(self, **wanted):
-        """The only process whose row has these values."""
-        found = [p for p in self.processes.values() if all(p.row[k] == v for k, v in wanted.items())]
+        """The only process whose row has these values and that did not become another program."""
+        found = [p for p in self.processes.values() if p.row["end_reason"] != "exec"
+                 and all(p.row[k] == v for k, v in wanted.items())]
         if len(found) != 1:
             raise AssertionError(f"{len(found)} processes with {wanted}: {self.rows('SELECT * FROM processes')}")
         return found[0]
@@ -165,7 +173,8 @@ class Twin:
 
 
 def driver_calls(twin):
-    """{(pid, thread): [(function, code, address, bytes, handle)]} of the recording's driver plane."""
+    """{(pid, thread): [(function, code, address, bytes, handle)]} of the recording's driver plane, in
+    the order of each thread."""
     calls = collections.defaultdict(list)
     for call in twin.calls:
         if call["plane"] == "driver":
