@@ -31,11 +31,13 @@ struct memory_record {
   __u16 function;
   __u8 inner;   // a runtime call: how many driver records were written inside it, 255 at most
   __u8 flags;   // enum memory_flag
-  __s32 stack;  // id in map `stacks` or IN_MORE_STACKS; < 0: none
+  __s32 stack;  // see STACK_ROWS; < 0: none
 };
 TIDEGAUGE_CHECK_SIZE(memory_record, 80);
 
-#define IN_MORE_STACKS 0x10000  // in memory_record::stack: of map `more_stacks`
+// memory_record::stack is a row of the tables `stacks_0` … `stacks_3`, counted through.
+#define STACK_ROWS 8192
+#define STACK_TABLES 4
 
 enum device_of_thread {
   DEVICE_NEVER_SET = -1,  // the thread chose none: the runtime takes device 0

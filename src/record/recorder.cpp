@@ -237,23 +237,27 @@ void Recorder::end(uint32_t tgid, uint64_t time_ns, std::optional<int> status) {
     auto users = stack_users_.find(id);
     if (users == stack_users_.end() || --users->second > 0) continue;
     stack_users_.erase(users);
-    int32_t row = id & ~IN_MORE_STACKS;
+    int32_t row = id % STACK_ROWS;
     bpf_map_delete_elem(stackTable(id), &row);
   }
   running_.erase(found);
 }
 
 int Recorder::stackTable(int32_t id) const {
-  return programs_.mapDescriptor((id & IN_MORE_STACKS) != 0 ? "more_stacks" : "stacks");
+  constexpr const char* kTables[STACK_TABLES] = {"stacks_0", "stacks_1", "stacks_2", "stacks_3"};
+  return programs_.mapDescriptor(kTables[std::clamp(id / STACK_ROWS, 0, STACK_TABLES - 1)]);
 }
 
 void Recorder::tellStack(Running& process, int32_t stack) {
   if (stack < 0 || !process.stacks.insert(stack).second) return;
   stack_users_[stack] += 1;
   std::vector<uint64_t> frames(kMaxFrames);
-  int32_t row = stack & ~IN_MORE_STACKS;
+  int32_t row = stack % STACK_ROWS;
   if (bpf_map_lookup_elem(stackTable(stack), &row, frames.data()) != 0) return;
   frames.erase(std::find(frames.begin(), frames.end(), 0U), frames.end());
+  // The first is where the thread is, the others are where calls return to: one rule for both, "the
+  // place before it".
+  if (!frames.empty()) frames[0] += 1;
   sink_.stackSeen(process.index, static_cast<uint32_t>(stack), frames);
 }
 

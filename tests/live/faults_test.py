@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+"""Faults of the recorder: killed, disk full, no privilege, a ring that overflows, commands and
+processes that are not there. Whatever was written stays valid, the target goes on, the message says
+what is missing and what to do."""
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+import live
+from live import BINARY, LIMIT_S, LiveTest, libraries, program
+from twin import Twin
+
+
+def wait_until(condition, what):
+    end = time.monotonic() + 60
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError(f"{what}: not within a minute")
+        time.sleep(0.02)
+
+
+def rows_in(path):
+    """Calls that were committed so far; 0 while there is no file."""
+    try:
+        return len(Twin(path).calls)
+    except Exception:  # the file is being made
+        return 0
+
+
+def probes_in_kernel():
+    """uprobe links of all recorders, as bpftool tells; None without bpftool."""
+    tool = shutil.which("bpftool") or "/usr/sbin/bpftool"
+    if not os.access(tool, os.X_OK):
+        return None
+    text = subprocess.run([tool, "prog", "list"], capture_output=True, text=True, check=False).stdout
+    return sum(" memory_enter " in line for line in text.splitlines())
+
+
+class Killed(LiveTest):
+    def start(self, folder, *words):
+        return subprocess.Popen([*self.command(folder), "--", *map(str, words)],
+                                env=self.environment(folder), stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True)
+
+    def test_the_recorder_by_kill_9(self):
+        """The file is valid, the command goes on to its end, no probe stays in the kernel."""
+        folder, before = self.folder(), probes_in_kernel()
+        recorder = self.start(folder, program("pairs"), 300000, "say")
+        self.assertEqual(recorder.stdout.readline(), "started\n")
+        wait_until(lambda: rows_in(folder / "run.sqlite") > 100, "calls in the file")
+        recorder.kill()
+        recorder.wait()
+        wait_until(lambda: (folder / "expected.json").exists(), "the end of the command")
+        twin = Twin(folder / "run.sqlite")  # checks the file's integrity
+        self.assertGreater(len(twin.calls), 100)
+        names = {c["name"] for c in twin.calls}
+        self.assertLessEqual({"cudaMalloc", "cuMemFree_v2"}, names)
+        if before is not None:
+            wait_until(lambda: probes_in_kernel() <= before, "probes of the recorder to go")
+        recorder.stdout.close()
+        recorder.stderr.close()
+
+    def test_the_target_by_kill_9(self):
+        folder = self.folder()
+        recorder = self.start(folder, program("killed"), "wait")
+        wait_until(lambda: (folder / "expected.json").exists(), "the program to hold its memory")
+        pid = live.twins.expectations(folder / "expected.json")[0]["pid"]
+        os.kill(pid, signal.SIGKILL)
+        _, err = recorder.communicate(timeout=60)
+        self.assertEqual(recorder.returncode, 128 + 9, err)
+        process = Twin(folder / "run.sqlite").process(pid=pid)
+        self.assertEqual(process.live["device"], sum(range(1000, 10000, 1000)))
+        self.assertEqual(process.row["end_reason"], "exit")
+
+    def test_signals_reach_the_command(self):
+        folder = self.folder()
+        recorder = self.start(folder, program("killed"), "wait")
+        wait_until(lambda: (folder / "expected.json").exists(), "the program to hold its memory")
+        recorder.terminate()
+        _, err = recorder.communicate(timeout=60)
+        self.assertEqual(recorder.returncode, 128 + 15, err)
+        Twin(folder / "run.sqlite")
+
+
+class Room(LiveTest):
+    def test_a_full_disk_keeps_what_was_written(self):
+        folder = self.folder()
+        disk = folder / "disk"
+        disk.mkdir()
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", disk],
+                          capture_output=True, check=False).returncode != 0:
+            self.skipTest("no tmpfs can be mounted here: run as root outside a restricted container")
+        try:
+            done = subprocess.run(
+                [str(BINARY), "record", "-o", str(disk / "run.sqlite"), "--no-summary", "--",
+                 str(program("pairs")), "100000"],
+                env=self.environment(folder, FAKE_GPU_CALLS=""), capture_output=True, text=True,
+                timeout=LIMIT_S, check=False)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertRegex(done.stderr, "(?i)no space|full")
+            copy = folder / "copy.sqlite"
+            for name in ("run.sqlite", "run.sqlite-wal"):
+                if (disk / name).exists():
+                    shutil.copy(disk / name, str(copy) + name.removeprefix("run.sqlite"))
+            self.assertGreater(len(Twin(copy).calls), 1000)
+        finally:
+            subprocess.run(["umount", disk], check=True)
+
+    def test_a_ring_that_overflows_says_so(self):
+        """Stopped for a moment, the recorder cannot read; what found no room is counted and told."""
+        folder = self.folder()
+        recorder = subprocess.Popen(
+            [*self.command(folder, "--ring", "64KiB"), "--", str(program("pairs")), "20000", "say"],
+            env=self.environment(folder, FAKE_GPU_CALLS=""), stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True)
+        self.assertEqual(recorder.stdout.readline(), "started\n")
+        recorder.send_signal(signal.SIGSTOP)
+        wait_until(lambda: (folder / "expected.json").exists(), "the end of the command")
+        recorder.send_signal(signal.SIGCONT)
+        _, err = recorder.communicate(timeout=60)
+        self.assertIn("incomplete", err)
+        self.assertIn("--ring", err)
+        twin = Twin(folder / "run.sqlite")
+        lost = twin.losses()["memory ring full"]
+        self.assertEqual(len([c for c in twin.calls if c["kind"] == "device"]) + lost, 4 * 20000)
+
+
+class NotThere(LiveTest):
+    def run_it(self, *words, **more):
+        folder = self.folder()
+        return subprocess.run([*self.command(folder), *map(str, words)], capture_output=True, text=True,
+                              timeout=LIMIT_S, check=False, **more), folder
+
+    def test_a_command_that_is_not_found(self):
+        done, folder = self.run_it("--", "no-such-program-anywhere")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("no-such-program-anywhere cannot be run", done.stderr)
+        self.assertFalse((folder / "run.sqlite").exists())
+
+    def test_a_process_that_is_not_there(self):
+        child = subprocess.Popen(["true"])
+        child.wait()
+        done, folder = self.run_it("-p", child.pid)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(str(child.pid), done.stderr)
+        self.assertFalse((folder / "run.sqlite").exists())
+
+    def test_a_process_that_ends_while_it_is_attached_to(self):
+        for _ in range(5):
+            child = subprocess.Popen(["sleep", "0.1"])
+            time.sleep(0.05)
+            done, _ = self.run_it("-p", child.pid)
+            child.wait()
+            self.assertIn(done.returncode, (0, 2), done.stderr)
+
+
+class NoPrivilege(unittest.TestCase):
+    """Needs no privilege, but root to give it up."""
+
+    def test_an_ordinary_user_is_told_what_is_missing(self):
+        if os.getuid() != 0 or shutil.which("setpriv") is None:
+            self.skipTest("needs root and setpriv, to become a user without privileges")
+        words = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all",
+                 "--bounding-set=-all"]
+        self.refused(words)
+
+    def test_root_of_a_user_namespace_is_told_what_is_missing(self):
+        probe = subprocess.run(["unshare", "-Ur", "true"], capture_output=True, check=False)
+        if probe.returncode != 0:
+            self.skipTest("no user namespaces here")
+        self.refused(["unshare", "-Ur"])
+
+    def refused(self, words):
+        # Where everyone may write, and with a program that everyone may run.
+        folder = pathlib.Path(subprocess.run(["mktemp", "-d"], capture_output=True, text=True,
+                                             check=True).stdout.strip())
+        folder.chmod(0o777)
+        try:
+            binary = shutil.copy(BINARY, folder / "tidegauge")
+            done = subprocess.run([*words, binary, "record", "-o", folder / "run.sqlite", "--", "true"],
+                                  capture_output=True, text=True, timeout=LIMIT_S, check=False)
+            self.assertEqual(done.returncode, 4, done.stderr)
+            self.assertRegex(done.stderr, "CAP_BPF")
+            self.assertRegex(done.stderr, "CAP_PERFMON")
+            self.assertFalse((folder / "run.sqlite").exists())
+        finally:
+            shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    live.main()
