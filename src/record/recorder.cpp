@@ -63,6 +63,16 @@ std::string nameOf(uint32_t tgid) {
   return name;
 }
 
+// A process that has ended but was not waited for yet does not run.
+bool isRunning(uint32_t tgid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", tgid), std::ios::binary);
+  std::string text;
+  std::getline(file, text);
+  size_t name = text.rfind(')');
+  if (name == std::string::npos || name + 2 >= text.size()) return false;
+  return text[name + 2] != 'Z' && text[name + 2] != 'X';
+}
+
 template <class Record>
 int keep(void* list, void* data, size_t size) {
   if (size < sizeof(Record)) return 0;
@@ -132,9 +142,12 @@ Recorder::Recorder(Programs programs, const RecorderOptions& options, RecorderSi
 Recorder::~Recorder() = default;
 
 base::Status Recorder::watch(uint32_t pid) {
-  if (kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH)
-    return base::Error{base::ErrorKind::kUsage, fmt::format("there is no process {}", pid), {}, {}};
   TG_RETURN_IF_ERROR(programs_.watchProcess(pid, false));
+  // Asked now: had it ended before, its end would never be told; if it ends later, it is.
+  if (!isRunning(pid)) {
+    bpf_map_delete_elem(programs_.mapDescriptor("targets"), &pid);
+    return base::Error{base::ErrorKind::kUsage, fmt::format("there is no process {}", pid), {}, {}};
+  }
   lookAtLibraries(pid);
   return base::okStatus();
 }

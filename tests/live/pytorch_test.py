@@ -64,7 +64,8 @@ class PyTorch(live.LiveTest):
                 self.assertEqual(held, device["asked_bytes"])
                 self.assertEqual(process.peak_bytes, device["asked_peak_bytes"])
                 self.assertGreater(process.peak_bytes, held)  # something was given back
-                self.assertGreater(process.failures, 0)
+                if setting == "default":  # expandable segments see by cudaMemGetInfo() that it cannot be
+                    self.assertGreater(process.failures, 0)
                 self.assertEqual(driver_calls(twin), logged_calls(folder / "calls.txt"))
 
                 blocks = {block["address"]: block["requested_size"]
