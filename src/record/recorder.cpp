@@ -31,14 +31,28 @@ uint64_t clockNow(clockid_t clock) {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000U + static_cast<uint64_t>(now.tv_nsec);
 }
 
+// CLOCK_MONOTONIC as the kernel's programs read it: in a time namespace this process sees another.
+// The file says by how much: "monotonic  100000  0", seconds and ns.
+uint64_t kernelNow() {
+  static const int64_t offset_ns = [] {
+    std::ifstream file("/proc/self/timens_offsets");
+    std::string clock;
+    int64_t whole = 0, ns = 0;
+    while (file >> clock >> whole >> ns)
+      if (clock == "monotonic") return whole * 1'000'000'000 + ns;
+    return int64_t{0};
+  }();
+  return clockNow(CLOCK_MONOTONIC) - static_cast<uint64_t>(offset_ns);
+}
+
 // The step between the two clocks, by the closest pair of several readings.
 int64_t epochOffset() {
   int64_t best = 0;
   uint64_t closest = ~uint64_t{0};
   for (int i = 0; i < 5; ++i) {
-    uint64_t before = clockNow(CLOCK_MONOTONIC);
+    uint64_t before = kernelNow();
     uint64_t epoch = clockNow(CLOCK_REALTIME);
-    uint64_t after = clockNow(CLOCK_MONOTONIC);
+    uint64_t after = kernelNow();
     if (after - before >= closest) continue;
     closest = after - before;
     best = static_cast<int64_t>(epoch) - static_cast<int64_t>(before + (after - before) / 2);
@@ -222,7 +236,7 @@ Recorder::Running& Recorder::running(uint32_t tgid, const system_record* seen) {
   process.from_start =
       from_start_.contains(tgid) || (seen != nullptr && seen->event == SYSTEM_FORK);
   fresh.from_start = process.from_start;
-  process.first_ns = toEpoch(seen != nullptr ? seen->time_ns : clockNow(CLOCK_MONOTONIC));
+  process.first_ns = toEpoch(seen != nullptr ? seen->time_ns : kernelNow());
   if (seen != nullptr) {
     process.parent = seen->parent;
     process.cgroup = seen->cgroup;
@@ -328,7 +342,7 @@ size_t Recorder::poll(int timeout_ms) {
   ring_buffer__consume(rings.system);
   for (size_t i = known; i < rings.system_records.size(); ++i) urgent(rings.system_records[i]);
 
-  uint64_t drained_at = clockNow(CLOCK_MONOTONIC);
+  uint64_t drained_at = kernelNow();
   ring_buffer__consume(rings.names);
   for (const name_record& record : rings.name_records) named(record);
   rings.name_records.clear();

@@ -129,6 +129,22 @@ class Room(LiveTest):
         self.assertEqual(len([c for c in twin.calls if c["kind"] == "device"]) + lost, 4 * 20000)
 
 
+class Clocks(LiveTest):
+    def test_in_a_time_namespace_the_times_are_those_of_the_wall(self):
+        shifted = ["unshare", "-T", "--monotonic", "100000"]
+        if subprocess.run([*shifted, "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("no time namespace can be made here: run as root on Linux 5.6 or later")
+        folder, before = self.folder(), time.time_ns()
+        done = subprocess.run([*shifted, *self.command(folder), "--", str(program("plain"))],
+                              env=self.environment(folder), capture_output=True, text=True,
+                              timeout=LIMIT_S, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        run = live.Run(folder, done)
+        self.assertAsExpected(run)
+        for call in run.twin.calls:
+            self.assertTrue(before <= call["start_ns"] <= call["end_ns"] <= time.time_ns())
+
+
 class NotThere(LiveTest):
     def run_it(self, *words, **more):
         folder = self.folder()
