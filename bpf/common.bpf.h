@@ -135,12 +135,14 @@ static __always_inline void openCall(struct open_call* call, __u64 sp) {
 }
 
 // Is `call` still on the stack of a thread whose stack pointer is `sp` now? The stack grows down: a
-// frame above sp is alive if its return address is still in its place.
+// frame above sp is alive if its return address is still in its place. Where its return is watched
+// too, the kernel has put the address of its own trampoline there once the entry was told: the start
+// of a page.
 static __always_inline bool isOpen(const struct open_call* call, __u64 sp) {
   __u64 word = 0;
   if (!call->sp || sp >= call->sp) return false;
   if (bpf_probe_read_user(&word, 8, (const void*)call->sp)) return false;
-  return word == call->return_address;
+  return word == call->return_address || (word && !(word & 4095));
 }
 
 // The word or register that a cookie's place names (records.h).

@@ -44,6 +44,34 @@ void ProcessLedger::tell(What what, Cause cause, const MemoryCall& call, const E
   sink_(effect);
 }
 
+ProcessLedger::Owner ProcessLedger::ownerOf(uint32_t row) const {
+  const Holding& holding = holdings_[row];
+  bool outlives = holding.kind == MemoryKind::kPhysical || holding.kind == MemoryKind::kPool;
+  return {holding.device, outlives ? kNoContext : holding.context, row};
+}
+
+const ProcessLedger::Handle* ProcessLedger::findPhysical(uint64_t handle) {
+  auto at = physical_.find(handle);
+  if (at == physical_.end()) return nullptr;
+  if (holdings_[at->second.row].place == at->second.place) return &at->second;
+  physical_.erase(at);
+  return nullptr;
+}
+
+// Of a device that is reset: with its mappings, whoever holds handles.
+void ProcessLedger::dropPhysical(uint32_t row, const MemoryCall& call) {
+  uint64_t place = holdings_[row].place;
+  while (holdings_[row].place == place) {
+    auto at = mapped_of_.lower_bound({row, 0});
+    if (at == mapped_of_.end() || at->first != row) break;
+    uint64_t begin = at->second;
+    unmap(begin, mappings_.at(begin).end, call, Cause::kImplicit);
+  }
+  if (holdings_[row].place != place) return;
+  holdings_[row].references = 0;
+  dropIfUnused(row, call, Cause::kImplicit);
+}
+
 uint32_t ProcessLedger::addHolding(const MemoryCall& call, uint64_t address, Cause cause) {
   uint32_t row = 0;
   if (free_rows_.empty()) {
@@ -69,6 +97,7 @@ uint32_t ProcessLedger::addHolding(const MemoryCall& call, uint64_t address, Cau
   holding.function = call.function;
   holding.kind = call.kind;
   holding.plane = call.plane;
+  by_owner_.insert(ownerOf(row));
   if (call.plane == Plane::kRuntime) ++counts_.charged_at_runtime;
   addTo(where.device, call.kind, call.size_bytes);
   if (call.kind == MemoryKind::kPool) {
@@ -100,6 +129,7 @@ void ProcessLedger::endHolding(uint32_t row, const MemoryCall& call, Cause cause
     by_address_.erase(holding.address);
     if (freed_.size() < kMostFreed) freed_.insert(holding.address);
   }
+  by_owner_.erase(ownerOf(row));
   holdings_[row] = {};
   free_rows_.push_back(row);
   takeFrom(holding.device, holding.kind, holding.size_bytes, cause);
@@ -167,16 +197,19 @@ uint64_t ProcessLedger::unmap(uint64_t begin, uint64_t end, const MemoryCall& ca
     Mapping mapping = at->second;
     uint64_t mapped_from = at->first;
     at = mappings_.erase(at);
+    if (!mapping.is_alias) mapped_of_.erase({mapping.holding, mapped_from});
     // What sticks out stays, as mappings of their own.
     uint64_t rests = 0;
     if (mapped_from < from) {
       Mapping left = mapping;
       left.end = from;
       mappings_.emplace(mapped_from, left);
+      if (!mapping.is_alias) mapped_of_.emplace(mapping.holding, mapped_from);
       ++rests;
     }
     if (mapping.end > to) {
       at = std::next(mappings_.emplace(to, mapping).first);
+      if (!mapping.is_alias) mapped_of_.emplace(mapping.holding, to);
       ++rests;
     }
     endBlocks(from, to, call, cause == Cause::kImplicit ? cause : Cause::kMissed);
@@ -267,7 +300,9 @@ void ProcessLedger::learnDevice(uint32_t row, int32_t device, const MemoryCall& 
     pool.used_bytes += holding.size_bytes;
     pool.most_used_bytes = std::max(pool.most_used_bytes, pool.used_bytes);
   }
+  by_owner_.erase(ownerOf(row));
   holding.device = device;
+  by_owner_.insert(ownerOf(row));
   addTo(device, holding.kind, holding.size_bytes);
   Effect effect;
   effect.device = device;

@@ -1,7 +1,6 @@
 #include "model/ledger.h"
 
 #include <algorithm>
-#include <tuple>
 
 namespace tidegauge::model {
 namespace {
@@ -191,26 +190,25 @@ void ProcessLedger::onPhysical(const MemoryCall& call) {
     if (call.verb == Verb::kAllocate) counts_.bytes_without_address += call.size_bytes;
     return;
   }
-  auto held = physical_.find(call.handle);
+  const Handle* held = findPhysical(call.handle);
   switch (call.verb) {
     case Verb::kAllocate: {
-      if (held != physical_.end()) {  // given out again: its release was not recorded
-        uint32_t row = held->second;
-        physical_.erase(held);
+      if (held != nullptr) {  // given out again: its release was not recorded
+        uint32_t row = held->row;
         holdings_[row].references = 0;
         dropIfUnused(row, call, Cause::kMissed);
       }
       if (call.size_bytes == 0) return;
       uint32_t row = addHolding(call, 0, Cause::kCall);
       holdings_[row].references = 1;
-      physical_[call.handle] = row;
+      physical_[call.handle] = {row, holdings_[row].place};
       return;
     }
     case Verb::kFree: {
-      if (held != physical_.end()) {
-        uint32_t row = held->second;
+      if (held != nullptr) {
+        uint32_t row = held->row;
         if (--holdings_[row].references > 0) return;
-        physical_.erase(held);
+        physical_.erase(call.handle);
         dropIfUnused(row, call, Cause::kCall);
         return;
       }
@@ -223,8 +221,8 @@ void ProcessLedger::onPhysical(const MemoryCall& call) {
       return;
     }
     case Verb::kRetain: {
-      if (held != physical_.end()) {
-        ++holdings_[held->second].references;
+      if (held != nullptr) {
+        ++holdings_[held->row].references;
         return;
       }
       auto at = mappings_.upper_bound(call.address);
@@ -232,7 +230,7 @@ void ProcessLedger::onPhysical(const MemoryCall& call) {
       if (inside && !std::prev(at)->second.is_alias) {
         uint32_t row = std::prev(at)->second.holding;
         ++holdings_[row].references;
-        physical_[call.handle] = row;
+        physical_[call.handle] = {row, holdings_[row].place};
       } else {
         ++aliases_[call.handle];
       }
@@ -245,7 +243,7 @@ void ProcessLedger::onPhysical(const MemoryCall& call) {
       Mapping mapping;
       mapping.end = end;
       mapping.stack = call.stack;
-      mapping.is_alias = held == physical_.end() && aliases_.contains(call.handle);
+      mapping.is_alias = held == nullptr && aliases_.contains(call.handle);
       auto reserved = reservations_.upper_bound(call.address);
       bool inside =
           reserved != reservations_.begin() && std::prev(reserved)->second.end > call.address;
@@ -253,18 +251,20 @@ void ProcessLedger::onPhysical(const MemoryCall& call) {
       if (mapping.is_alias) {
         mapping.device = contexts_.where(call).device;
       } else {
-        if (held == physical_.end()) {  // made before the recording: as large as we see
+        if (held == nullptr) {  // made before the recording: as large as we see
           MemoryCall older = call;
           older.size_bytes =
               std::min(kMostBytes, call.size_bytes + std::min(kMostBytes, call.offset));
           older.stack = kNoStackOfCall;
           uint32_t row = addHolding(older, 0, Cause::kMissed);
           holdings_[row].references = 1;
-          held = physical_.emplace(call.handle, row).first;
+          physical_[call.handle] = {row, holdings_[row].place};
+          held = &physical_[call.handle];
         }
-        mapping.holding = held->second;
-        mapping.device = holdings_[held->second].device;
-        ++holdings_[held->second].mappings;
+        mapping.holding = held->row;
+        mapping.device = holdings_[held->row].device;
+        ++holdings_[held->row].mappings;
+        mapped_of_.emplace(held->row, call.address);
       }
       mappings_.emplace(call.address, mapping);
       Effect effect;
@@ -356,31 +356,26 @@ void ProcessLedger::onGraph(const MemoryCall& call) {
 }
 
 void ProcessLedger::endContext(const MemoryCall& call, const Ended& ended) {
-  if (!ended.any || (ended.device < 0 && ended.context == 0)) return;
-  for (uint32_t row = 0; row < holdings_.size(); ++row) {
-    const Holding& holding = holdings_[row];
-    if (holding.place == 0) continue;
-    bool of_device = holding.device == ended.device && ended.device >= 0;
-    bool in_context = ended.context != 0 && holding.context == ended.context;
-    bool last = ended.last_of_its_device && of_device && holding.context == 0;
-    bool outlives = holding.kind == MemoryKind::kPhysical || holding.kind == MemoryKind::kPool;
-    if (!(ended.whole_device ? of_device : !outlives && (in_context || last))) continue;
-    if (holding.kind != MemoryKind::kPhysical) endHolding(row, call, Cause::kImplicit);
+  if (!ended.any || ended.device < 0) return;
+  std::vector<uint32_t> rows;
+  auto take = [&](const Owner& first, const Owner& last) {
+    for (auto at = by_owner_.lower_bound(first); at != by_owner_.end() && *at <= last; ++at) {
+      rows.push_back(std::get<2>(*at));
+    }
+  };
+  if (ended.whole_device) {
+    take({ended.device, 0, 0}, {ended.device, UINT64_MAX, UINT32_MAX});
+  } else {
+    take({ended.device, ended.context, 0}, {ended.device, ended.context, UINT32_MAX});
+    if (ended.last_of_its_device) take({ended.device, 0, 0}, {ended.device, 0, UINT32_MAX});
   }
-  if (!ended.whole_device) return;
-  for (auto at = mappings_.begin(); at != mappings_.end();) {
-    uint64_t begin = at->first, end = at->second.end;
-    bool goes = at->second.device == ended.device;
-    if (goes) unmap(begin, end, call, Cause::kImplicit);
-    at = goes ? mappings_.lower_bound(end) : std::next(at);
+  for (uint32_t row : rows) {
+    if (holdings_[row].kind == MemoryKind::kPhysical) {
+      dropPhysical(row, call);
+    } else {
+      endHolding(row, call, Cause::kImplicit);
+    }
   }
-  erase_if(physical_, [&](const auto& held) {
-    uint32_t row = held.second;
-    if (holdings_[row].device != ended.device) return false;
-    holdings_[row].references = 0;
-    dropIfUnused(row, call, Cause::kImplicit);
-    return true;
-  });
 }
 
 void ProcessLedger::end(int64_t time_ns) {
@@ -390,7 +385,6 @@ void ProcessLedger::end(int64_t time_ns) {
   last.end_ns = time_ns;
   endBlocks(0, UINT64_MAX, last, Cause::kImplicit);
   unmap(0, UINT64_MAX, last, Cause::kImplicit);
-  for (auto& [handle, row] : physical_) holdings_[row].references = 0;
   for (uint32_t row = 0; row < holdings_.size(); ++row) {
     if (holdings_[row].place == 0) continue;
     last.device = holdings_[row].device;

@@ -13,7 +13,7 @@
 // are gone. Aliases (IPC, imports, multicast) are never added: someone else is charged. Memory of a
 // graph's nodes is promised, not charged. Host memory (pinned, registered) is a sum of its own.
 //
-// Cost: O(log live) per call; a context's end is O(live). Memory: about 150 bytes per live block.
+// Cost: O(log live) per call; a context's end O(log live) for each that ends with it. Memory: about 250 bytes per live block.
 // Source: docs/formats/recording.md, "What follows from the calls".
 #pragma once
 
@@ -23,6 +23,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
+#include <tuple>
 #include <vector>
 
 #include "model/contexts.h"
@@ -136,6 +138,12 @@ class ProcessLedger {
     uint32_t stack = kNoStackOfCall;
     uint32_t thread = 0;
   };
+  // Of physical memory; stale once its row has another place.
+  struct Handle {
+    uint32_t row = 0;
+    uint64_t place = 0;
+  };
+  using Owner = std::tuple<int32_t, uint64_t, uint32_t>;  // device, context, row
   struct Reservation {
     uint64_t end = 0;
     uint64_t place = 0;
@@ -162,6 +170,9 @@ class ProcessLedger {
   void endContext(const MemoryCall& call, const Ended& ended);
 
   // src/model/holdings.cpp: keeps the rows, sums and pools right and tells the sink.
+  Owner ownerOf(uint32_t row) const;
+  void dropPhysical(uint32_t row, const MemoryCall& call);
+  const Handle* findPhysical(uint64_t handle);
   uint32_t addHolding(const MemoryCall& call, uint64_t address, Cause cause);
   void endHolding(uint32_t row, const MemoryCall& call, Cause cause);
   bool isLiveAt(uint64_t address) const { return by_address_.contains(address); }
@@ -187,6 +198,8 @@ class ProcessLedger {
   static uint64_t sumKey(int32_t device, size_t kind) {
     return static_cast<uint64_t>(static_cast<uint32_t>(device)) << 8 | kind;
   }
+  // In place of the context of what outlives contexts: pools and physical memory.
+  static constexpr uint64_t kNoContext = UINT64_MAX;
   static constexpr size_t kAllDeviceKinds = kMemoryKinds;
   static constexpr size_t kMostFreed = size_t{1} << 20;  // addresses that are remembered
 
@@ -197,13 +210,15 @@ class ProcessLedger {
   std::vector<uint32_t> free_rows_;
   uint64_t next_place_ = 1;
   std::map<uint64_t, uint32_t> by_address_;
-  boost::unordered_flat_map<uint64_t, uint32_t> arrays_;    // by handle
-  boost::unordered_flat_map<uint64_t, uint32_t> physical_;  // by handle, while one is held
-  boost::unordered_flat_map<uint64_t, uint64_t> aliases_;   // by address or handle: how often open
+  boost::unordered_flat_map<uint64_t, uint32_t> arrays_;   // by handle
+  boost::unordered_flat_map<uint64_t, Handle> physical_;   // by handle
+  boost::unordered_flat_map<uint64_t, uint64_t> aliases_;  // by address or handle: how often open
   boost::unordered_flat_map<uint64_t, Promise> promises_;
   std::map<uint64_t, Reservation> reservations_;
   Mappings mappings_;
   Blocks blocks_;
+  std::set<Owner> by_owner_;                           // every row
+  std::set<std::pair<uint32_t, uint64_t>> mapped_of_;  // row of physical memory, key of a mapping
   boost::unordered_flat_set<uint64_t> freed_;
   boost::unordered_flat_set<uint64_t> freed_blocks_;
   boost::unordered_flat_map<uint32_t, int64_t> last_failure_;  // by thread, of the driver

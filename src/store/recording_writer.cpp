@@ -6,10 +6,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <vector>
 
+#include "base/utf8.h"
 #include "model/recording_format.h"
 #include "store/recording_schema.h"
 
@@ -19,35 +21,10 @@ namespace {
 constexpr size_t kMostTextBytes = size_t{1} << 16;
 
 // Names come from other processes: what is no UTF-8 would make the whole column unreadable for
-// other tools.
+// other tools, and so would a NUL.
 std::string cleanText(std::string_view text) {
-  text = text.substr(0, kMostTextBytes);
-  std::string clean;
-  clean.reserve(text.size());
-  for (size_t i = 0; i < text.size();) {
-    auto byte = [&](size_t at) { return static_cast<unsigned char>(text[at]); };
-    unsigned char first = byte(i);
-    size_t length = first < 0x80                    ? 1
-                    : first >= 0xc2 && first < 0xe0 ? 2
-                    : (first & 0xf0) == 0xe0        ? 3
-                    : first >= 0xf0 && first < 0xf5 ? 4
-                                                    : 0;
-    bool good = length > 0 && i + length <= text.size() && first != 0;
-    for (size_t k = 1; good && k < length; ++k) good = (byte(i + k) & 0xc0) == 0x80;
-    if (good && length == 3) {
-      good = !(first == 0xe0 && byte(i + 1) < 0xa0) && !(first == 0xed && byte(i + 1) >= 0xa0);
-    }
-    if (good && length == 4) {
-      good = !(first == 0xf0 && byte(i + 1) < 0x90) && !(first == 0xf4 && byte(i + 1) >= 0x90);
-    }
-    if (good) {
-      clean.append(text.substr(i, length));
-      i += length;
-    } else {
-      clean += '?';
-      ++i;
-    }
-  }
+  std::string clean = base::repairedUtf8(text.substr(0, kMostTextBytes));
+  std::replace(clean.begin(), clean.end(), '\0', '?');
   return clean;
 }
 
@@ -280,7 +257,11 @@ base::Result<RecordingWriter> RecordingWriter::create(const std::string& path,
     return base::Error{base::ErrorKind::kUnreadable,
                        fmt::format("{}: {}", path, sqlite3_errstr(rc)), std::nullopt, ""};
   }
-  TG_RETURN_IF_ERROR(impl->prepareFile(options));
+  base::Status prepared = impl->prepareFile(options);
+  if (!prepared.ok()) {
+    ::unlink(path.c_str());
+    return std::move(prepared.error());
+  }
   return RecordingWriter(std::move(impl));
 }
 

@@ -63,9 +63,9 @@ class TableReader {
     return file_.forEachRow(
         "SELECT function_id, name, plane, verb, kind FROM functions NOT INDEXED", [&](Row& row) {
           int64_t id = row.integer(0, 0, UINT16_MAX);
-          std::string name(row.text(1));
+          std::string name = row.text(1);
           auto plane = model::planeNamed(row.text(2));
-          std::string_view verb_text = row.text(3), kind_text = row.text(4);
+          std::string verb_text = row.text(3), kind_text = row.text(4);
           if (!row.isBad() && plane && verb_text.empty()) return true;  // a copy or launch
           auto verb = model::verbNamed(verb_text);
           auto kind = model::memoryKindNamed(kind_text);
@@ -85,10 +85,11 @@ class TableReader {
         file_.forEachRow("SELECT module_id, path FROM modules NOT INDEXED", [&](Row& row) {
           int64_t id = row.integer(0);
           base::StringId path = tables_.texts.intern(row.text(1));
-          if (!row.isBad())
-            modules[id] = path;
-          else
+          if (row.isBad()) {
             badRow("modules");
+          } else {
+            modules[id] = path;
+          }
           return true;
         }));
     return file_.forEachRow(
@@ -98,10 +99,10 @@ class TableReader {
           RecordedFrame frame;
           auto module = row.maybeInteger(1);
           frame.offset = static_cast<uint64_t>(row.maybeInteger(2).value_or(0));
-          if (std::string_view text = row.text(3); !text.empty()) {
+          if (std::string text = row.text(3); !text.empty()) {
             frame.function = tables_.texts.intern(text);
           }
-          if (std::string_view text = row.text(4); !text.empty()) {
+          if (std::string text = row.text(4); !text.empty()) {
             frame.file = tables_.texts.intern(text);
           }
           frame.line = static_cast<uint64_t>(std::max<int64_t>(0, row.maybeInteger(5).value_or(0)));
@@ -156,7 +157,7 @@ class TableReader {
     std::map<std::string, uint64_t> sums;
     TG_RETURN_IF_ERROR(
         file_.forEachRow("SELECT reason, count FROM losses NOT INDEXED", [&](Row& row) {
-          std::string reason(row.text(0));
+          std::string reason = row.text(0);
           int64_t count = row.integer(1, 0, INT64_MAX);
           if (row.isBad()) {
             badRow("losses");

@@ -5,6 +5,8 @@
 
 #include <set>
 
+#include "base/utf8.h"
+
 namespace tidegauge::readers::recording {
 namespace {
 
@@ -52,7 +54,7 @@ uint64_t bytesOf(const std::string& path) {
 
 }  // namespace
 
-std::string_view Row::text(int column) {
+std::string Row::text(int column) {
   int type = sqlite3_column_type(statement_, column);
   if (type == SQLITE_NULL) return {};
   if (type != SQLITE_TEXT) {
@@ -61,7 +63,7 @@ std::string_view Row::text(int column) {
   }
   const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
   if (text == nullptr) return {};
-  return {text, static_cast<size_t>(sqlite3_column_bytes(statement_, column))};
+  return base::repairedUtf8({text, static_cast<size_t>(sqlite3_column_bytes(statement_, column))});
 }
 
 base::Result<SqliteFile> SqliteFile::open(const std::string& path) {

@@ -43,7 +43,7 @@ class Row {
     if (sqlite3_column_type(statement_, column) == SQLITE_NULL) return std::nullopt;
     return integer(column);
   }
-  std::string_view text(int column);  // valid until the next row; NULL is empty
+  std::string text(int column);  // valid UTF-8, whatever the file has; NULL is empty
   bool isBad() const { return is_bad_; }
 
  private:

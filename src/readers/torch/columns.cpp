@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <new>
 
-#include "readers/torch/utf8.h"
+#include "base/utf8.h"
 
 namespace tidegauge::readers::torch {
 namespace {
@@ -289,7 +289,7 @@ model::StringId Columns::noteOf(const NoteParts& parts) {
     note += part.substr(0, kMostNoteBytes);
   }
   if (!note.empty() && values_.takeText(note.size())) {
-    known->second = values_.strings().intern(repairedUtf8(note));
+    known->second = values_.strings().intern(base::repairedUtf8(note));
   }
   return known->second;
 }

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <limits>
 
-#include "readers/torch/utf8.h"
+#include "base/utf8.h"
 
 namespace tidegauge::readers::torch {
 namespace {
@@ -119,7 +119,7 @@ bool JsonReader::escape(std::string& text) {
     }
   }
   bool lone_surrogate = unit >= 0xd800 && unit < 0xe000;
-  appendUtf8(text, lone_surrogate ? 0xfffd : unit);
+  base::appendUtf8(text, lone_surrogate ? 0xfffd : unit);
   return true;
 }
 

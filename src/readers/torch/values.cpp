@@ -5,8 +5,8 @@
 #include <bit>
 #include <cstring>
 
+#include "base/utf8.h"
 #include "readers/torch/opcodes.h"
-#include "readers/torch/utf8.h"
 
 namespace tidegauge::readers::torch {
 namespace {
@@ -87,9 +87,9 @@ std::string_view Values::textOf(Value value) const {
 }
 
 base::StringId Values::internText(std::string_view text) {
-  if (isUtf8(text)) return strings_.intern(text);
+  if (base::isUtf8(text)) return strings_.intern(text);
   ++repaired_texts_;
-  return strings_.intern(repairedUtf8(text));
+  return strings_.intern(base::repairedUtf8(text));
 }
 
 base::StringId Values::intern(Value value) {
@@ -209,7 +209,7 @@ std::string Values::describeFlat(Value value) {
     case Tag::kText: {
       std::string_view text = textOf(value);
       if (text.size() > kMostDescribedText) ++cut_texts_;
-      return repairedUtf8(text.substr(0, kMostDescribedText));
+      return base::repairedUtf8(text.substr(0, kMostDescribedText));
     }
     case Tag::kPair: {
       auto [first, second] = pairOf(value);
@@ -239,7 +239,7 @@ std::string Values::describe(Value value) {
 }
 
 std::string Values::describeAll(Value value) {
-  if (value.isString()) return repairedUtf8(textOf(value));
+  if (value.isString()) return base::repairedUtf8(textOf(value));
   bool container = (value.tag() == Tag::kDict && shapeOf(value) == Shape::kOther) ||
                    (value.isSequence() && !isStack(value));
   if (!container) return describeFlat(value);

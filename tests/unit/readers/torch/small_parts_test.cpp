@@ -5,7 +5,7 @@
 
 #include "readers/torch/stack_table.h"
 #include "readers/torch/tree.h"
-#include "readers/torch/utf8.h"
+#include "base/utf8.h"
 #include "readers/torch/value.h"
 #include "readers/torch/values.h"
 #include "readers/torch/words.h"
@@ -33,15 +33,15 @@ TEST(Words, ActionsAreInTheModelsOrder) {
 
 TEST(Utf8, TellsValidFromInvalid) {
   for (std::string_view good : {"", "plain text, longer than eight", "ä", "步骤", "😀", "\x7f"}) {
-    EXPECT_TRUE(isUtf8(good)) << good;
-    EXPECT_EQ(repairedUtf8(good), good);
+    EXPECT_TRUE(base::isUtf8(good)) << good;
+    EXPECT_EQ(base::repairedUtf8(good), good);
   }
   for (std::string_view bad : {"\x80", "\xc3", "\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80", "\xff",
                                "\xf4\x90\x80\x80", "\xf0\x80\x80\x80", "12345678\xe6\xad"}) {
-    EXPECT_FALSE(isUtf8(bad));
-    EXPECT_TRUE(isUtf8(repairedUtf8(bad)));
+    EXPECT_FALSE(base::isUtf8(bad));
+    EXPECT_TRUE(base::isUtf8(base::repairedUtf8(bad)));
   }
-  EXPECT_EQ(repairedUtf8("a\xff"
+  EXPECT_EQ(base::repairedUtf8("a\xff"
                          "b"),
             "a\xef\xbf\xbd"
             "b");

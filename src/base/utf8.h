@@ -5,11 +5,11 @@
 #include <string>
 #include <string_view>
 
-namespace tidegauge::readers::torch {
+namespace tidegauge::base {
 
 bool isUtf8(std::string_view text);
 // Each byte that is part of no valid character becomes U+FFFD.
 std::string repairedUtf8(std::string_view text);
 void appendUtf8(std::string& text, uint32_t code_point);
 
-}  // namespace tidegauge::readers::torch
+}  // namespace tidegauge::base

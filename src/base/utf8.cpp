@@ -1,9 +1,9 @@
-#include "readers/torch/utf8.h"
+#include "base/utf8.h"
 
 #include <cstdint>
 #include <cstring>
 
-namespace tidegauge::readers::torch {
+namespace tidegauge::base {
 namespace {
 
 // Length of the valid character at the start of `text`, 0 if there is none.
@@ -84,4 +84,4 @@ void appendUtf8(std::string& text, uint32_t code_point) {
   }
 }
 
-}  // namespace tidegauge::readers::torch
+}  // namespace tidegauge::base

@@ -1,0 +1,99 @@
+// What the rest of the program relies on in every trace, whatever file it came from: ids in range,
+// columns of one length, ranges that fit together, valid UTF-8. Aborts if it does not hold.
+#pragma once
+
+#include <cstdlib>
+#include <vector>
+
+#include "base/utf8.h"
+#include "model/trace.h"
+
+namespace tidegauge::fuzz {
+
+inline void require(bool condition) {
+  if (!condition) std::abort();
+}
+
+template <class T>
+inline void requireRows(const std::vector<T>& column, size_t rows) {
+  require(column.size() == rows);
+}
+template <class T>
+inline void requireRowsOrNone(const std::vector<T>& column, size_t rows) {
+  require(column.empty() || column.size() == rows);
+}
+
+inline void checkTables(const model::Trace& trace) {
+  for (uint32_t id = 0; id < trace.strings.size(); ++id) {
+    require(base::isUtf8(trace.strings.text(model::StringId(id))));
+  }
+  for (size_t frame = 0; frame < trace.frames.size(); ++frame) {
+    require(trace.frames.file[frame].index() < trace.strings.size());
+    require(trace.frames.function[frame].index() < trace.strings.size());
+  }
+  for (model::FrameId frame : trace.stacks.frame) require(frame.index() < trace.frames.size());
+  requireRows(trace.annotations.end_us, trace.annotations.size());
+  for (model::StringId name : trace.annotations.name) require(name.index() < trace.strings.size());
+}
+
+inline void checkEvents(const model::Trace& trace) {
+  const model::Events& events = trace.events;
+  size_t rows = events.size();
+  requireRows(events.address, rows);
+  requireRows(events.size_bytes, rows);
+  requireRows(events.stack, rows);
+  requireRows(events.stream, rows);
+  requireRows(events.subject, rows);
+  requireRowsOrNone(events.time_us, rows);
+  requireRowsOrNone(events.pool, rows);
+  requireRowsOrNone(events.compile_context, rows);
+  requireRowsOrNone(events.metadata, rows);
+  requireRowsOrNone(events.category, rows);
+  for (size_t row = 0; row < rows; ++row) {
+    require(!trace.actionName(events.action[row]).empty() || !trace.unknown_actions.empty());
+    require(!events.stack[row].valid() || events.stack[row].index() < trace.stacks.size());
+    require(events.stream[row].index() < trace.streams.size());
+    bool pool = !events.pool.empty() && events.pool[row].valid();
+    require(!pool || events.pool[row].index() < trace.pools.size());
+  }
+  uint64_t next = 0;
+  for (const model::Device& device : trace.devices) {
+    require(device.event_begin <= device.event_end);
+    if (device.event_begin == device.event_end) continue;
+    require(device.event_begin == next);
+    next = device.event_end;
+  }
+  require(next == rows);
+}
+
+inline void checkFinalState(const model::Trace& trace) {
+  const model::FinalSegments& segments = trace.final_segments;
+  for (size_t row = 0; row < segments.size(); ++row) {
+    require(segments.block_begin[row] <= segments.block_end[row]);
+    require(segments.block_end[row] <= trace.final_blocks.size());
+    require(segments.stream[row].index() < trace.streams.size());
+    require(!segments.stack[row].valid() || segments.stack[row].index() < trace.stacks.size());
+    require(trace.findDevice(segments.device[row]) != nullptr);
+  }
+  for (model::StackId stack : trace.final_blocks.stack) {
+    require(!stack.valid() || stack.index() < trace.stacks.size());
+  }
+}
+
+inline void checkLives(const model::Trace& trace) {
+  for (size_t row = 0; row < trace.allocations.size(); ++row) {
+    require(trace.allocations.first_step[row] <= trace.allocations.last_step[row]);
+  }
+  for (size_t row = 0; row < trace.pieces.size(); ++row) {
+    require(trace.pieces.segment[row].index() < trace.segments.size());
+  }
+}
+
+inline void checkTrace(const model::Trace& trace) {
+  checkTables(trace);
+  checkEvents(trace);
+  checkFinalState(trace);
+  checkLives(trace);
+}
+
+}  // namespace tidegauge::fuzz

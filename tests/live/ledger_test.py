@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""Step 1 of the ladder: programs on the stand-in GPU, exact ledgers. Each program counts its own
+requests (programs/expect.h), the stand-in's driver logs each call, and twin.py works the same numbers
+out of the recording: all three must be equal, byte for byte and call by call."""
+import os
+import re
+import shutil
+import subprocess
+import time
+import unittest
+
+from live import FOLDER, LiveTest, Run, libraries, main, program
+from twin import driver_calls
+
+FAILURES = "cuMemCreate@2=2;cuMemHostAlloc@1=999;cuDevicePrimaryCtxRetain@1=46"
+
+
+class Ledgers(LiveTest):
+    def test_every_sort_of_memory(self):
+        for name in ("plain", "driver", "vmm", "pools", "others", "launches"):
+            with self.subTest(name):
+                self.assertAsExpected(self.record(program(name)))
+
+    def test_a_driver_without_the_stub_is_watched_at_its_entry(self):
+        folder = libraries() / "plain"
+        run = self.record(program("driver_plain", "-l:libcuda.so.1", f"-Wl,-rpath,{folder}",
+                                  "-l:libcudart.so.13", source="driver"), LD_LIBRARY_PATH=str(folder))
+        self.assertAsExpected(run)
+
+    def test_failures_are_failures_and_never_live(self):
+        run = self.record(program("failures"), FAKE_GPU_BYTES="64m", FAKE_GPU_FAIL=FAILURES)
+        self.assertAsExpected(run)
+        codes = {(c["name"], c["code"]) for c in run.twin.calls if c["code"]}
+        self.assertIn(("cudaMalloc", 46), codes)  # the driver's allocation was not even called
+        self.assertIn(("cuMemCreate", 2), codes)
+
+    def test_driver_calls_of_the_runtime_carry_its_stack_and_are_not_charged_twice(self):
+        run = self.record(program("plain"))
+        calls = run.twin.calls
+        inner = [c for c in calls if c["plane"] == "driver" and c["verb"] in ("allocate", "free")]
+        self.assertTrue(all(c["in_runtime"] for c in inner))
+        outer = {c["end_ns"]: c for c in calls if c["plane"] == "runtime"}
+        for call in inner:
+            around = [c for c in outer.values() if c["start_ns"] <= call["start_ns"]
+                      and c["end_ns"] >= call["end_ns"] and c["thread"] == call["thread"]]
+            self.assertEqual([c["inner"] for c in around], [1])
+            self.assertEqual(call["stack_id"], around[0]["stack_id"])
+        nothing = [c for c in calls if c["name"] == "cudaFree" and c["address"] == 0]
+        self.assertEqual([c["inner"] for c in nothing], [0])
+
+    def test_a_thousand_threads(self):
+        run = self.record(program("threads"), 1000, 4)
+        self.assertAsExpected(run)
+        self.assertEqual(len({c["thread"] for c in run.twin.calls}), 1000)
+
+    def test_calls_left_by_longjmp(self):
+        run = self.record(program("jump"), FAKE_GPU_FAIL="cuMemAlloc_v2@2=-10")
+        self.assertAsExpected(run, calls=False)  # the one that was left has no record
+        self.assertEqual(sum(len(c) for c in driver_calls(run.twin).values()),
+                         sum(len(c) for c in run.logged.values()))
+
+    def test_contexts_and_resets_take_their_memory_with_them(self):
+        run = self.record(program("contexts"), FAKE_GPU_COUNT="2")
+        self.assertAsExpected(run)
+        process = run.twin.process(pid=run.expected[0]["pid"])
+        self.assertEqual(sorted((b[2], b[1]) for b in process.blocks.values()), [(0, 1000), (1, 6000)])
+
+    def test_kernels_have_names_and_geometry(self):
+        run = self.record(program("launches"))
+        rows = run.twin.rows("SELECT k.name, f.name AS function, grid_x, grid_y, grid_z, block_x, block_y, "
+                             "block_z, sum(count) AS count FROM launches JOIN kernels k USING(kernel_id) "
+                             "JOIN functions f USING(function_id) GROUP BY 1, 2, 3, 4, 5, 6, 7, 8")
+        found = {(r["name"], r["function"]): (r["count"], r["grid_x"], r["grid_y"], r["grid_z"],
+                                              r["block_x"], r["block_y"], r["block_z"]) for r in rows}
+        self.assertEqual(found["_Z3onePf", "cudaLaunchKernel"], (100, 2, 3, 4, 32, 2, 1))
+        self.assertEqual(found["_Z3twoPf", "cudaLaunchKernel"], (100, 2, 3, 4, 32, 2, 1))
+        self.assertEqual(found["_Z3onePf", "cudaLaunchKernelExC"], (1, 2, 3, 4, 32, 2, 1))
+        self.assertEqual(found["_Z3twoPf", "cuLaunchKernel"], (1, 1, 2, 3, 4, 5, 6))
+
+    def test_stacks_lead_to_the_program(self):
+        run = self.record(program("plain"))
+        names = {row["function"] for row in run.twin.rows(
+            "SELECT function FROM stack_lines JOIN calls USING(stack_id)")}
+        self.assertIn("main", names)
+
+
+class Libraries(LiveTest):
+    def test_a_private_copy_that_comes_late(self):
+        folder = self.folder()
+        copy = folder / "libcudart-0a1b2c3d.so.13.0.0"
+        shutil.copy(libraries() / "libcudart.so.13", copy)
+        self.assertAsExpected(self.record(program("late"), copy))
+
+    def test_a_runtime_linked_statically(self):
+        path = program("static_runtime", "-Wl,--export-dynamic-symbol=none", "-l:libcudart_static.a",
+                       "-lstdc++", "-l:libcuda.so.1", source="plain")
+        run = self.record(path)
+        self.assertAsExpected(run)
+        self.assertIn("cudaMalloc", {c["name"] for c in run.twin.calls})
+
+    def test_a_stripped_static_runtime_is_seen_at_the_driver(self):
+        whole = program("static_runtime", "-Wl,--export-dynamic-symbol=none", "-l:libcudart_static.a",
+                        "-lstdc++", "-l:libcuda.so.1", source="plain")
+        stripped = self.folder() / "stripped"
+        subprocess.run(["strip", "-o", stripped, whole], check=True)
+        run = self.record(stripped)
+        self.assertEqual({c["plane"] for c in run.twin.calls}, {"driver"})
+        self.assertEqual(driver_calls(run.twin), run.logged)
+        wanted = {**run.expected[0], "failures": 1}  # of the driver; the runtime's is not seen
+        self.assertProcess(run.twin, run.twin.process(pid=wanted["pid"]), wanted)
+
+    def test_all_in_one_static_program(self):
+        path = program("static_all", "-static", "-l:libgpu_static.a", "-lstdc++", source="threads")
+        run = self.record(path, 4, 3)
+        self.assertAsExpected(run, calls=False)  # the driver inside has no library to be found in
+        self.assertEqual({c["plane"] for c in run.twin.calls}, {"runtime"})
+
+    def test_all_in_one_static_and_stripped_says_that_nothing_was_seen(self):
+        whole = program("static_all", "-static", "-l:libgpu_static.a", "-lstdc++", source="threads")
+        stripped = self.folder() / "stripped"
+        subprocess.run(["strip", "-o", stripped, whole], check=True)
+        run = self.record(stripped, 4, 3)
+        self.assertEqual(run.twin.calls, [])
+        self.assertRegex(run.err, "(?i)no call|symbols|stripped|nothing")
+
+
+class Processes(LiveTest):
+    def test_fork_and_exec_in_children(self):
+        run = self.record(program("forks"))
+        self.assertAsExpected(run)
+        self.assertEqual(len(run.expected), 3)
+        parent = run.twin.process(pid=run.expected[-1]["pid"])
+        for wanted in run.expected[:-1]:
+            row = run.twin.process(pid=wanted["pid"]).row if wanted is run.expected[0] else None
+            if row:
+                self.assertEqual(row["parent_pid"], parent.row["pid"])
+
+    def test_exec_ends_one_program_and_begins_another(self):
+        run = self.record(program("exec"))
+        self.assertEqual(run.twin.losses(), {})
+        first, second = [p for p in run.twin.processes.values() if p.allocations]
+        self.assertEqual(first.row["pid"], second.row["pid"])
+        self.assertEqual((first.live["device"], second.live["device"]), (111111, 222))
+        self.assertLessEqual(first.row["ended_ns"], second.row["began_ns"])
+
+    def test_killed_with_memory_in_hand(self):
+        run = self.record(program("killed"), code=128 + 9)
+        self.assertAsExpected(run)
+        row = run.twin.process(pid=run.expected[0]["pid"]).row
+        self.assertEqual(row["exit_status"], 9)  # as wait() gives it
+        self.assertIsNotNone(row["ended_ns"])
+
+    def test_sixty_four_processes(self):
+        run = self.record(program("many"), 64, program("plain"))
+        self.assertEqual(len(run.expected), 64)
+        self.assertAsExpected(run)
+
+    def test_a_pid_that_is_used_again_is_another_process(self):
+        run = self.record(program("same_pid"), code=None)
+        if run.code == 77:
+            self.skipTest("clone3 with a chosen pid is not allowed here: run as root in the first "
+                          "pid namespace")
+        self.assertEqual(run.code, 0, run.err)
+        first, second = [p for p in run.twin.processes.values() if p.allocations]
+        self.assertEqual(first.row["pid"], second.row["pid"])
+        self.assertEqual((first.live["device"], second.live["device"]), (1111, 3333))
+        self.assertEqual(second.unknown_frees, 0)
+
+    def test_a_process_that_runs_already(self):
+        folder = self.folder()
+        environment = self.environment(folder)
+        target = subprocess.Popen([program("killed"), "wait"], env=environment)
+        while not (folder / "expected.json").exists():
+            time.sleep(0.01)
+        recorder = subprocess.Popen(
+            self.command(folder, "-p", str(target.pid)), stderr=subprocess.PIPE, text=True)
+        try:
+            self.wait_for_probes(target.pid)
+            target.kill()
+            target.wait()
+            _, err = recorder.communicate(timeout=60)
+        finally:
+            if recorder.poll() is None:
+                recorder.kill()
+        self.assertEqual(recorder.returncode, 0, err)
+
+    def wait_for_probes(self, pid):
+        """Until the recorder has had the time to attach: nothing in /proc tells it."""
+        time.sleep(1.0)
+        os.kill(pid, 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""The commands on recordings whose truth is known: make_recording writes the calls of three made-up
+processes and keeps their books; what report, query, frag and diff say must be what the books say.
+
+    TIDEGAUGE_BINARY=build/dev/tidegauge python3 tests/recording/recording_test.py --make MAKE_RECORDING
+"""
+import argparse
+import csv
+import io
+import json
+import os
+import pathlib
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BINARY = pathlib.Path(os.environ.get("TIDEGAUGE_BINARY", "build/dev/tidegauge")).resolve()
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MAKE = None
+
+
+def tidegauge(*arguments, code=0):
+    done = subprocess.run([BINARY, *map(str, arguments)], capture_output=True, text=True)
+    assert done.returncode == code, f"{arguments}: exit {done.returncode}\n{done.stderr}"
+    return done.stdout
+
+
+class Recording(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.files = []
+        for seed in (1, 2):
+            path = pathlib.Path(cls.folder.name, f"run{seed}")  # no suffix: told by content
+            truth = subprocess.run([MAKE, path, str(seed), "2000"], check=True,
+                                   capture_output=True, text=True).stdout
+            cls.files.append((path, json.loads(truth)["traces"]))
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def each(self):
+        for path, truth in self.files:
+            for number, trace in enumerate(truth, 1):
+                with self.subTest(file=path.name, trace=trace["name"]):
+                    yield path, number, trace
+
+    def test_report_says_what_the_books_say(self):
+        for path, truth in self.files:
+            reports = json.loads(tidegauge("report", path, "--json"))
+            self.assertEqual([r["file"]["name"] for r in reports],
+                             [f"{path}/{t['name']}" for t in truth])
+            for report, trace in zip(reports, truth):
+                devices = {str(d["device"]): d for d in report["devices"]}
+                self.assertEqual(sorted(devices), sorted(trace["devices"]))
+                for ordinal, books in trace["devices"].items():
+                    found = devices[ordinal]
+                    self.assertEqual(found["final"]["reserved_bytes"], books["reserved"])
+                    self.assertEqual(found["final"]["requested_bytes"], books["requested"])
+                    self.assertEqual(found["peak"]["reserved"]["bytes"], books["reserved_peak"])
+                    self.assertEqual(len(found["ooms"]), min(books["ooms"], len(found["ooms"])))
+                    self.assertTrue(all(i["holds"] for i in found["identities"]), found)
+                self.assertEqual(report["issues"], [])
+
+    def test_query_counts_the_same(self):
+        for path, number, trace in self.each():
+            rows = csv.DictReader(io.StringIO(tidegauge(
+                "query", path, "--pick", number, "--format", "csv",
+                "SELECT device, final_reserved_bytes, final_requested_bytes, "
+                "(SELECT count(*) FROM events e WHERE e.device = d.device AND action = 'oom') AS ooms "
+                "FROM devices d")))
+            for row in rows:
+                books = trace["devices"][row["device"]]
+                self.assertEqual(int(row["final_reserved_bytes"]), books["reserved"])
+                self.assertEqual(int(row["final_requested_bytes"]), books["requested"])
+                self.assertEqual(int(row["ooms"]), books["ooms"])
+
+    def test_stacks_and_times_are_there(self):
+        path, _ = self.files[0]
+        row = next(csv.DictReader(io.StringIO(tidegauge(
+            "query", path, "--pick", 3, "--format", "csv",
+            "SELECT count(DISTINCT stack_id) AS stacks, count(*) FILTER (WHERE time_us IS NULL) AS untimed "
+            "FROM events"))))
+        self.assertEqual(int(row["stacks"]), 19)
+        self.assertEqual(int(row["untimed"]), 0)
+
+    def test_frag_and_diff_work(self):
+        (one, truth), (other, _) = self.files
+        reports = json.loads(tidegauge("frag", one, "--json"))
+        self.assertEqual(len(reports), len(truth))
+        tidegauge("frag", one)
+        tidegauge("diff", one, other)
+        text = tidegauge("report", one)
+        self.assertIn("pid 101 trainer", text)
+
+    def test_it_is_a_database_that_anything_opens(self):
+        path, _ = self.files[0]
+        with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as db:
+            calls, = db.execute("SELECT count(*) FROM call_log").fetchone()
+            raw, = db.execute("SELECT count(*) FROM calls").fetchone()
+            views = [name for name, in db.execute("SELECT name FROM sqlite_schema WHERE type='view'")]
+            for view in views:
+                db.execute(f"SELECT * FROM {view} LIMIT 5").fetchall()
+        db.close()
+        self.assertEqual(calls, raw)
+
+    def test_the_documentation_names_every_table_column_and_view(self):
+        text = (ROOT / "docs" / "formats" / "recording.md").read_text(encoding="utf-8")
+        rows = {line.split("|")[1].strip(" `"): line for line in text.splitlines()
+                if line.startswith("| `")}
+        path, _ = self.files[0]
+        db = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        for name, kind in db.execute("SELECT name, type FROM sqlite_schema WHERE type <> 'index'"):
+            if kind == "view":
+                self.assertIn(f"`{name}`", text)
+                continue
+            for _, column, *_ in db.execute(f"PRAGMA table_info({name})"):
+                self.assertIn(f"`{column}`", rows[name], name)
+        db.close()
+
+    def test_other_databases_are_refused(self):
+        path = pathlib.Path(self.folder.name, "other.db")
+        db = sqlite3.connect(path)
+        db.execute("CREATE TABLE t(x)")
+        db.commit()
+        db.close()
+        done = subprocess.run([BINARY, "report", path], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("no recording of Tidegauge", done.stderr)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--make", required=True)
+    known, rest = parser.parse_known_args()
+    MAKE = pathlib.Path(known.make).resolve()
+    unittest.main(argv=[sys.argv[0], *rest])

@@ -1,0 +1,398 @@
+#include "readers/recording/open_recording.h"
+
+#include <gtest/gtest.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+#include "model/ledger.h"
+#include "support/call_stream.h"
+#include "support/recording_file.h"
+
+namespace tidegauge::readers::recording {
+namespace {
+
+using model::Action;
+using model::IssueKind;
+using model::MemoryKind;
+using model::Trace;
+using testing::CallStream;
+using testing::RecordingFile;
+
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+
+std::vector<Trace> open(const std::string& path) {
+  auto traces = openRecording(path, {});
+  EXPECT_TRUE(traces.ok()) << traces.error().what;
+  return traces.ok() ? std::move(traces).value() : std::vector<Trace>();
+}
+
+Trace openOne(const CallStream& calls) {
+  RecordingFile file;
+  file.write(calls.all());
+  std::vector<Trace> traces = open(file.path());
+  EXPECT_EQ(traces.size(), 1U);
+  return traces.empty() ? Trace() : std::move(traces[0]);
+}
+
+uint64_t liveBytes(const Trace& trace, int32_t ordinal, model::Step step) {
+  uint64_t bytes = 0;
+  const model::Device* device = trace.findDevice(ordinal);
+  if (device == nullptr) return 0;
+  const model::Allocations& a = trace.allocations;
+  for (uint64_t row = device->allocation_begin; row < device->allocation_end; ++row) {
+    if (a.first_step[row] <= step && step < a.last_step[row]) bytes += a.block_bytes[row];
+  }
+  return bytes;
+}
+
+uint64_t reservedBytes(const Trace& trace, int32_t ordinal, model::Step step) {
+  uint64_t bytes = 0;
+  const model::Device* device = trace.findDevice(ordinal);
+  if (device == nullptr) return 0;
+  const model::Pieces& p = trace.pieces;
+  for (uint64_t row = device->piece_begin; row < device->piece_end; ++row) {
+    if (p.first_step[row] <= step && step < p.last_step[row]) bytes += p.size_bytes[row];
+  }
+  return bytes;
+}
+
+std::vector<Action> actionsOf(const Trace& trace, int32_t ordinal) {
+  const model::Device* device = trace.findDevice(ordinal);
+  if (device == nullptr) return {};
+  auto at = [&](uint64_t i) { return trace.events.action.begin() + static_cast<ptrdiff_t>(i); };
+  return {at(device->event_begin), at(device->event_end)};
+}
+
+std::string frameOf(const Trace& trace, model::StackId stack, size_t place) {
+  if (!stack.valid() || place >= trace.stacks.depth(stack)) return "";
+  model::FrameId frame = trace.stacks.framesOf(stack)[place];
+  return std::string(trace.strings.text(trace.frames.function[frame.index()]));
+}
+
+TEST(OpenRecording, ADriverBlockWithoutAFrameworkIsSegmentAndAllocation) {
+  CallStream calls;
+  calls.allocate(MemoryKind::kDevice, 0x10000000, 5000).device(0).stack(7);
+  calls.allocate(MemoryKind::kDevice, 0x20000000, 3 * kMiB + 1).device(0).stack(8);
+  calls.free(MemoryKind::kDevice, 0x10000000);
+  Trace trace = openOne(calls);
+  EXPECT_EQ(actionsOf(trace, 0),
+            (std::vector<Action>{Action::kSegmentAlloc, Action::kAlloc, Action::kSegmentAlloc,
+                                 Action::kAlloc, Action::kFreeRequested, Action::kFreeCompleted,
+                                 Action::kSegmentFree}));
+  // Exactly what was asked for: a driver block is not rounded as a framework's.
+  EXPECT_EQ(liveBytes(trace, 0, 1), 5000U);
+  EXPECT_EQ(liveBytes(trace, 0, 3), 5000 + 3 * kMiB + 1);
+  EXPECT_EQ(reservedBytes(trace, 0, 3), 5000 + 3 * kMiB + 1);
+  EXPECT_EQ(liveBytes(trace, 0, 6), 3 * kMiB + 1);
+  EXPECT_EQ(reservedBytes(trace, 0, 6), 3 * kMiB + 1);
+  EXPECT_EQ(frameOf(trace, trace.allocations.stack[0], 0), "f7");
+  EXPECT_EQ(frameOf(trace, trace.allocations.stack[0], 1), "main");
+  EXPECT_TRUE(trace.issues.all().empty()) << name(trace.issues.all()[0].kind);
+  EXPECT_EQ(trace.source.name, "pid 41 python");
+}
+
+TEST(OpenRecording, ASegmentOfTheFrameworkHoldsItsBlocksAlone) {
+  CallStream calls;
+  calls.allocate(MemoryKind::kDevice, 0x10000000, 2 * kMiB).device(0);
+  calls.allocate(MemoryKind::kBlock, 0x10000000, 4000).device(0).stream(5).stack(1);
+  calls.allocate(MemoryKind::kBlock, 0x10000000 + 4096, 700).device(0).stream(5);
+  calls.free(MemoryKind::kBlock, 0x10000000);
+  calls.allocate(MemoryKind::kDevice, 0x20000000, 20 * kMiB).device(0);
+  calls.allocate(MemoryKind::kBlock, 0x20000000, 19 * kMiB + kMiB / 2).device(0);
+  Trace trace = openOne(calls);
+  EXPECT_EQ(actionsOf(trace, 0),
+            (std::vector<Action>{Action::kSegmentAlloc, Action::kAlloc, Action::kAlloc,
+                                 Action::kFreeRequested, Action::kFreeCompleted,
+                                 Action::kSegmentAlloc, Action::kAlloc}));
+  EXPECT_EQ(liveBytes(trace, 0, 2), 4096 + 1024);
+  EXPECT_EQ(liveBytes(trace, 0, 4), 1024U);
+  // What is too little to split off belongs to the block, also in the final state.
+  EXPECT_EQ(liveBytes(trace, 0, 6), 1024 + 20 * kMiB);
+  EXPECT_EQ(reservedBytes(trace, 0, 6), 22 * kMiB);
+  ASSERT_EQ(trace.final_segments.size(), 2U);
+  EXPECT_EQ(trace.final_segments.kind[0], model::SegmentKind::kSmall);
+  EXPECT_EQ(trace.final_blocks.size(), 4U);  // free, 1,024, free; 20 MiB
+  EXPECT_EQ(trace.streams[trace.segments.stream[0].index()].raw, 5U);
+  EXPECT_TRUE(trace.issues.all().empty()) << name(trace.issues.all()[0].kind);
+}
+
+TEST(OpenRecording, ExpandableSegmentsAreMappedPiecesWithBlocksAcrossThem) {
+  CallStream calls;
+  uint64_t base = 0x400000000;
+  calls.allocate(MemoryKind::kAddressRange, base, 1024 * kMiB).device(1);
+  for (uint64_t i = 0; i < 3; ++i) {
+    calls.create(5 + i, 20 * kMiB).device(1);
+    calls.map(base + i * 20 * kMiB, 20 * kMiB, 5 + i);
+  }
+  calls.allocate(MemoryKind::kBlock, base + 10 * kMiB, 30 * kMiB).device(1);
+  calls.free(MemoryKind::kBlock, base + 10 * kMiB);
+  calls.unmap(base + 20 * kMiB, 20 * kMiB);
+  calls.release(6);
+  Trace trace = openOne(calls);
+  EXPECT_EQ(actionsOf(trace, 1),
+            (std::vector<Action>{Action::kSegmentMap, Action::kSegmentMap, Action::kSegmentMap,
+                                 Action::kAlloc, Action::kFreeRequested, Action::kFreeCompleted,
+                                 Action::kSegmentUnmap}));
+  EXPECT_EQ(reservedBytes(trace, 1, 2), 60 * kMiB);
+  EXPECT_EQ(reservedBytes(trace, 1, 6), 40 * kMiB);
+  EXPECT_EQ(liveBytes(trace, 1, 3), 30 * kMiB);
+  ASSERT_EQ(trace.final_segments.size(), 2U);
+  EXPECT_EQ(trace.final_segments.kind[0], model::SegmentKind::kExpandable);
+  EXPECT_TRUE(trace.issues.all().empty()) << name(trace.issues.all()[0].kind);
+}
+
+TEST(OpenRecording, APartialUnmapOfMemoryWithoutAFrameworkKeepsTheRest) {
+  CallStream calls;
+  calls.create(5, 6 * kMiB).device(0);
+  calls.map(0x10000000, 6 * kMiB, 5);
+  calls.unmap(0x10000000 + 2 * kMiB, 2 * kMiB);
+  Trace trace = openOne(calls);
+  model::Step last = trace.devices[0].steps() - 1;
+  EXPECT_EQ(liveBytes(trace, 0, last), 4 * kMiB);
+  EXPECT_EQ(reservedBytes(trace, 0, last), 4 * kMiB);
+  EXPECT_TRUE(trace.issues.all().empty()) << name(trace.issues.all()[0].kind);
+}
+
+TEST(OpenRecording, HostMemoryIsADeviceOfItsOwnAndComesLast) {
+  CallStream calls;
+  calls.allocate(MemoryKind::kPinnedHost, 0x10000000, 3 * kMiB).device(0);
+  calls.allocate(MemoryKind::kDevice, 0x20000000, kMiB).device(1);
+  calls.allocate(MemoryKind::kRegisteredHost, 0x30000000, 5 * kMiB).device(0);
+  Trace trace = openOne(calls);
+  ASSERT_EQ(trace.devices.size(), 2U);
+  EXPECT_EQ(trace.devices[0].ordinal, 1);
+  EXPECT_EQ(trace.devices[1].ordinal, -1);
+  EXPECT_EQ(trace.devices[1].kind, model::DeviceKind::kPinnedHost);
+  EXPECT_EQ(liveBytes(trace, -1, trace.devices[1].steps() - 1), 8 * kMiB);
+}
+
+TEST(OpenRecording, AnOutOfMemoryIsAnEventWithItsRequest) {
+  CallStream calls;
+  calls.allocate(MemoryKind::kDevice, 0, 7 * kMiB).device(0).code(2).stack(9);
+  calls.allocate(MemoryKind::kDevice, 0, 7 * kMiB).device(0).code(2).around(1);
+  calls.allocate(MemoryKind::kDevice, 0, 7 * kMiB).device(0).code(1);  // no memory error
+  Trace trace = openOne(calls);
+  ASSERT_EQ(actionsOf(trace, 0), std::vector<Action>{Action::kOom});
+  EXPECT_EQ(trace.events.size_bytes[0], 7 * kMiB);
+  EXPECT_EQ(trace.events.address[0], model::kUnknownBytes);
+  EXPECT_EQ(frameOf(trace, trace.events.stack[0], 0), "f9");
+}
+
+TEST(OpenRecording, EveryProcessIsATraceAndItsEndIsNotDrawn) {
+  RecordingFile file;
+  CallStream calls;
+  calls.allocate(MemoryKind::kDevice, 0x10000000, kMiB).device(0);
+  calls.allocate(MemoryKind::kDevice, 0x10000000, 2 * kMiB).device(0).process(1);
+  file.add(calls.all());
+  EXPECT_TRUE(file.writer().endProcess(0, calls.nowNs(), 9, store::EndReason::kExit).ok());
+  file.finish();
+  std::vector<Trace> traces = open(file.path());
+  ASSERT_EQ(traces.size(), 2U);
+  EXPECT_EQ(liveBytes(traces[0], 0, traces[0].devices[0].steps() - 1), kMiB);
+  EXPECT_EQ(liveBytes(traces[1], 0, traces[1].devices[0].steps() - 1), 2 * kMiB);
+  EXPECT_EQ(traces[1].source.name, "pid 42 python");
+}
+
+TEST(OpenRecording, LossesMakeEveryTraceIncomplete) {
+  RecordingFile file;
+  CallStream calls;
+  calls.allocate(MemoryKind::kDevice, 0x10000000, kMiB).device(0);
+  file.add(calls.all());
+  EXPECT_TRUE(file.writer().addLoss(1, "ring full", 3).ok());
+  EXPECT_TRUE(file.writer().addLoss(2, "ring full", 4).ok());
+  EXPECT_TRUE(file.writer().addLoss(2, "nothing", 0).ok());
+  file.finish();
+  std::vector<Trace> traces = open(file.path());
+  ASSERT_EQ(traces.size(), 1U);
+  EXPECT_EQ(traces[0].issues.count(IssueKind::kIncompleteRecording), 7U);
+}
+
+TEST(OpenRecording, WhatIsOlderUnknownOrWithoutAddressIsNamed) {
+  CallStream calls;
+  calls.free(MemoryKind::kDevice, 0x77000000);
+  calls.create(5, 6 * kMiB).device(0);
+  calls.allocate(MemoryKind::kDevice, 0x10000000, kMiB);  // on an unknown device
+  calls.allocate(MemoryKind::kGraph, 0x90000000, kMiB).device(0);
+  calls.unmap(0x50000000, 2 * kMiB).device(0);  // mapped before the recording
+  Trace trace = openOne(calls);
+  EXPECT_EQ(trace.issues.count(IssueKind::kOlderThanRecording), 2U);
+  EXPECT_EQ(trace.issues.count(IssueKind::kDeviceNotTold), 1U);
+  EXPECT_EQ(trace.issues.count(IssueKind::kNoAddress), 1U);
+  EXPECT_EQ(trace.issues.count(IssueKind::kPromisedMemory), 1U);
+  EXPECT_EQ(reservedBytes(trace, 0, 0), 3 * kMiB);  // the older 2 MiB are drawn from the start
+}
+
+TEST(OpenRecording, CallsAreTakenInOrderOfTheirEndWhateverTheFilesOrder) {
+  CallStream calls;
+  calls.allocate(MemoryKind::kDevice, 0x10000000, kMiB).device(0);
+  calls.free(MemoryKind::kDevice, 0x10000000);
+  calls.allocate(MemoryKind::kDevice, 0x10000000, 2 * kMiB).device(0);
+  std::vector<model::MemoryCall> stream = calls.all();
+  std::swap(stream[1], stream[2]);
+  RecordingFile file;
+  file.write(stream);
+  std::vector<Trace> traces = open(file.path());
+  ASSERT_EQ(traces.size(), 1U);
+  EXPECT_TRUE(traces[0].issues.all().empty());
+  EXPECT_EQ(liveBytes(traces[0], 0, traces[0].devices[0].steps() - 1), 2 * kMiB);
+}
+
+TEST(OpenRecording, ReadsWhatIsBeingWrittenAndWhatAKilledWriterLeft) {
+  RecordingFile file;
+  CallStream calls;
+  calls.allocate(MemoryKind::kDevice, 0x10000000, kMiB).device(0);
+  file.write(calls.all());
+  EXPECT_TRUE(isSqliteFile(file.path()));
+  EXPECT_EQ(liveBytes(open(file.path())[0], 0, 1), kMiB);
+  // What a kill leaves: the file with its journal, the index of it lost or stale.
+  std::string left = file.folder() + "/left.tgr";
+  std::filesystem::copy_file(file.path(), left);
+  std::filesystem::copy_file(file.path() + "-wal", left + "-wal");
+  EXPECT_EQ(liveBytes(open(left)[0], 0, 1), kMiB);
+}
+
+TEST(OpenRecording, ReadsAKilledWritersFileFromReadOnlyMedia) {
+  RecordingFile file;
+  CallStream calls;
+  calls.allocate(MemoryKind::kDevice, 0x10000000, kMiB).device(0);
+  file.write(calls.all());
+  std::string folder = file.folder() + "/media";
+  std::filesystem::create_directory(folder);
+  if (mount("none", folder.c_str(), "tmpfs", 0, "") != 0) {
+    GTEST_SKIP() << "mounting a file system needs root";
+  }
+  std::filesystem::copy_file(file.path(), folder + "/left.tgr");
+  std::filesystem::copy_file(file.path() + "-wal", folder + "/left.tgr-wal");
+  EXPECT_EQ(mount("none", folder.c_str(), "tmpfs", MS_REMOUNT | MS_RDONLY, ""), 0);
+  auto traces = openRecording(folder + "/left.tgr", {});
+  umount(folder.c_str());
+  ASSERT_TRUE(traces.ok()) << traces.error().what;
+  EXPECT_EQ(liveBytes(traces.value()[0], 0, 1), kMiB);
+}
+
+// ---- hostile files ------------------------------------------------------------------------------
+
+std::string errorOf(const std::string& path) {
+  auto traces = openRecording(path, {});
+  return traces.ok() ? "" : traces.error().what;
+}
+
+CallStream aFew() {
+  CallStream calls;
+  for (uint64_t i = 0; i < 5; ++i) {
+    calls.allocate(MemoryKind::kDevice, (i + 1) * kMiB, 4096).device(0).stack(1);
+  }
+  return calls;
+}
+
+TEST(HostileRecording, OtherDatabasesAndVersionsAreRefused) {
+  RecordingFile file;
+  file.write(aFew().all());
+  file.finish();
+  file.change("PRAGMA user_version = 2");
+  EXPECT_NE(errorOf(file.path()).find("version 2"), std::string::npos);
+  file.change("PRAGMA user_version = 1; PRAGMA application_id = 5");
+  EXPECT_NE(errorOf(file.path()).find("no recording"), std::string::npos);
+  std::ofstream(file.folder() + "/text") << "hello";
+  EXPECT_FALSE(isSqliteFile(file.folder() + "/text"));
+  EXPECT_FALSE(isSqliteFile(file.folder()));
+  EXPECT_FALSE(isSqliteFile(file.folder() + "/none"));
+}
+
+TEST(HostileRecording, OnlyPlainTablesAreRead) {
+  for (const char* sql :
+       {"DROP TABLE calls", "ALTER TABLE calls RENAME TO c; CREATE VIEW calls AS SELECT * FROM c",
+        "ALTER TABLE losses RENAME TO l; CREATE VIRTUAL TABLE losses USING fts5(reason, count)",
+        "ALTER TABLE losses DROP COLUMN count; "
+        "ALTER TABLE losses ADD COLUMN count INTEGER AS (length(reason))"}) {
+    RecordingFile file;
+    file.write(aFew().all());
+    file.finish();
+    if (std::string_view(sql).find("ALTER") == 0)
+      file.change("DROP VIEW call_log; DROP VIEW failed_calls; DROP VIEW driver_blocks");
+    if (std::string_view(sql).find("DROP TABLE") == 0) file.change("DROP VIEW call_log");
+    file.change(sql);
+    EXPECT_NE(errorOf(file.path()).find("plain"), std::string::npos) << sql << errorOf(file.path());
+  }
+}
+
+TEST(HostileRecording, RowsThatCannotBeAreCountedAndPassedOver) {
+  RecordingFile file;
+  file.write(aFew().all());
+  file.finish();
+  // A table without types takes anything.
+  file.change(
+      "DROP VIEW call_log; DROP VIEW failed_calls; DROP VIEW driver_blocks;"
+      "CREATE TABLE loose AS SELECT * FROM calls; DROP TABLE calls;"
+      "ALTER TABLE loose RENAME TO calls;"
+      "UPDATE calls SET device = 'x' WHERE call_id = 1;"
+      "UPDATE calls SET function_id = 99 WHERE call_id = 2;"
+      "UPDATE calls SET end_ns = -1 WHERE call_id = 3;"
+      "UPDATE calls SET device = 123456789 WHERE call_id = 4;"
+      "UPDATE calls SET stack_id = 77 WHERE call_id = 5;");
+  std::vector<Trace> traces = open(file.path());
+  ASSERT_EQ(traces.size(), 1U);
+  EXPECT_EQ(traces[0].issues.count(IssueKind::kContradictoryRow), 5U);
+  EXPECT_EQ(traces[0].events.size(), 2U);
+  EXPECT_FALSE(traces[0].allocations.stack[0].valid());
+}
+
+TEST(HostileRecording, AProcessThatIsNotListedKeepsItsMemory) {
+  RecordingFile file;
+  file.write(aFew().all());
+  file.finish();
+  file.change("DELETE FROM processes; DELETE FROM stack_frames; DELETE FROM frames");
+  std::vector<Trace> traces = open(file.path());
+  ASSERT_EQ(traces.size(), 1U);
+  EXPECT_EQ(liveBytes(traces[0], 0, traces[0].devices[0].steps() - 1), 5 * 4096U);
+  EXPECT_GT(traces[0].issues.count(IssueKind::kContradictoryRow), 0U);
+}
+
+TEST(HostileRecording, NoCallAtAllIsATraceWithoutEvents) {
+  RecordingFile file;
+  file.finish();
+  std::vector<Trace> traces = open(file.path());
+  ASSERT_EQ(traces.size(), 1U);
+  EXPECT_EQ(traces[0].events.size(), 0U);
+}
+
+// Cut anywhere, any byte changed: an error or a trace, never a crash.
+TEST(HostileRecording, DamageIsAnErrorOrATrace) {
+  RecordingFile file;
+  CallStream calls = aFew();
+  for (uint64_t i = 0; i < 2000; ++i) {
+    calls.allocate(MemoryKind::kDevice, (i + 10) * kMiB, 4096)
+        .device(0)
+        .stack(static_cast<uint32_t>(i % 50));
+  }
+  file.write(calls.all());
+  file.finish();
+  std::ifstream in(file.path(), std::ios::binary);
+  std::string whole((std::istreambuf_iterator<char>(in)), {});
+  std::string damaged = file.folder() + "/damaged.tgr";
+  auto tryOut = [&](const std::string& bytes) {
+    std::ofstream(damaged, std::ios::binary | std::ios::trunc) << bytes;
+    auto traces = openRecording(damaged, {});
+    EXPECT_FALSE(traces.ok() && traces.value().empty());
+    return traces.ok();
+  };
+  for (size_t length = 0; length < whole.size(); length += 7919) tryOut(whole.substr(0, length));
+  uint32_t random = 12345;
+  for (int i = 0; i < 300; ++i) {
+    std::string bytes = whole;
+    for (int k = 0; k < 3; ++k) {
+      random = random * 1664525 + 1013904223;
+      bytes[random % bytes.size()] = static_cast<char>(random >> 13);
+    }
+    tryOut(bytes);
+  }
+  EXPECT_TRUE(tryOut(whole));
+}
+
+}  // namespace
+}  // namespace tidegauge::readers::recording
