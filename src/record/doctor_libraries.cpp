@@ -180,7 +180,9 @@ std::vector<Finding> judge(const std::vector<ExaminedLibrary>& libraries) {
                                 is_framework ? "probes" : "functions");
     if (it.kind == Library::kDriver && it.functions > 0)
       finding.found += fmt::format(", {} probed behind the stub", it.behind_stub);
-    if (it.processes > 0) finding.found += "; in " + base::counted(it.processes, "process");
+    if (it.processes > 0)
+      finding.found += fmt::format("; in {} {}", base::withCommas(it.processes),
+                                   it.processes == 1 ? "process" : "processes");
     if (!it.problem.empty()) {
       finding.verdict = Verdict::kMissing;
       finding.means = it.problem;
