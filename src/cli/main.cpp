@@ -5,6 +5,7 @@
 
 #include "cli/categories_command.h"
 #include "cli/diff_command.h"
+#include "cli/doctor_command.h"
 #include "cli/export_command.h"
 #include "cli/frag_command.h"
 #include "cli/output.h"
@@ -28,6 +29,7 @@ int main(int argc, char** argv) {
   addFragCommand(app, exit_code);
   addDiffCommand(app, exit_code);
   addRecordCommand(app, exit_code);
+  addDoctorCommand(app, exit_code);
   addCategoriesCommand(app, exit_code);
   addExportCommand(app, exit_code);
   try {

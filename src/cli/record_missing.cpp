@@ -1,15 +1,23 @@
-// runRecord where the recorder could not be built: no clang, no libbpf, or another processor.
+// Commands that need the recorder, where it could not be built: no clang, no libbpf, or another
+// processor.
+#include "cli/doctor_command.h"
 #include "cli/open_trace.h"
 #include "cli/record_options.h"
 
 namespace tidegauge::cli {
+namespace {
 
-int runRecord(const RecordOptions&) {
+int sayMissing() {
   return reportError({base::ErrorKind::kMissingFeature,
                       "this tidegauge was built without the recorder",
                       {},
                       "Install clang, libbpf-dev, libelf-dev and libdw-dev on an x86-64 machine "
                       "and build again"});
 }
+
+}  // namespace
+
+int runRecord(const RecordOptions&) { return sayMissing(); }
+int runDoctor(const DoctorOptions&) { return sayMissing(); }
 
 }  // namespace tidegauge::cli

@@ -311,4 +311,41 @@ void ProcessLedger::learnDevice(uint32_t row, int32_t device, const MemoryCall& 
   tell(What::kPlaced, Cause::kCall, call, effect);
 }
 
+std::vector<LiveRange> ProcessLedger::liveRanges() const {
+  std::vector<LiveRange> ranges;
+  ranges.reserve(by_address_.size() + mappings_.size());
+  for (const auto& [address, row] : by_address_) {
+    const Holding& it = holdings_[row];
+    if (isDeviceMemory(it.kind))
+      ranges.push_back({address, it.size_bytes, it.device, it.of_framework});
+  }
+  auto held = static_cast<std::ptrdiff_t>(ranges.size());
+  uint64_t place = 0;  // of the last mapping
+  for (const auto& [address, mapping] : mappings_) {
+    if (mapping.is_alias) continue;
+    bool touches = static_cast<std::ptrdiff_t>(ranges.size()) > held && mapping.place == place &&
+                   ranges.back().address + ranges.back().size_bytes == address;
+    place = mapping.place;
+    auto block = blocks_.lower_bound(address);
+    bool holds = block != blocks_.end() && block->first < mapping.end;
+    if (touches) {
+      ranges.back().size_bytes += mapping.end - address;
+      ranges.back().of_framework |= holds;
+    } else {
+      ranges.push_back({address, mapping.end - address, mapping.device, holds});
+    }
+  }
+  std::inplace_merge(ranges.begin(), ranges.begin() + held, ranges.end(),
+                     [](const auto& a, const auto& b) { return a.address < b.address; });
+  return ranges;
+}
+
+std::vector<LiveRange> ProcessLedger::liveBlocks() const {
+  std::vector<LiveRange> blocks;
+  blocks.reserve(blocks_.size());
+  for (const auto& [address, block] : blocks_)
+    blocks.push_back({address, block.size_bytes, block.device, true});
+  return blocks;
+}
+
 }  // namespace tidegauge::model

@@ -168,10 +168,11 @@ void ProcessLedger::onBlock(const MemoryCall& call) {
   Block block{call.size_bytes, call.stream, 0, contexts_.where(call).device,
               call.stack,      call.thread};
   block.place = placeOf(call.address, block.device, call);
-  if (block.device < 0) {
-    auto at = by_address_.upper_bound(call.address);
-    bool inside = block.place != 0 && at != by_address_.begin();
-    if (inside) block.device = holdings_[std::prev(at)->second].device;
+  auto at = by_address_.upper_bound(call.address);
+  if (block.place != 0 && at != by_address_.begin()) {
+    Holding& around = holdings_[std::prev(at)->second];
+    if (block.device < 0) block.device = around.device;
+    if (call.address - around.address < around.size_bytes) around.of_framework = true;
   }
   blocks_.emplace(call.address, block);
   addTo(block.device, MemoryKind::kBlock, block.size_bytes);

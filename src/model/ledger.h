@@ -92,6 +92,15 @@ struct Holding {
   uint16_t function = 0;
   MemoryKind kind = MemoryKind::kDevice;
   Plane plane = Plane::kDriver;
+  bool of_framework = false;  // it has placed blocks here
+};
+
+// A place that is taken now: what the driver handed out, or a block of the framework.
+struct LiveRange {
+  uint64_t address = 0;
+  uint64_t size_bytes = 0;
+  int32_t device = kUnknownDevice;
+  bool of_framework = false;  // the framework has placed blocks in it, or it is one
 };
 
 // Takes device memory of its own; host memory, aliases and promises do not.
@@ -118,6 +127,9 @@ class ProcessLedger {
   std::vector<HeldBy> heldByStack() const;
   // What was live when the process ended; empty before.
   const std::vector<HeldBy>& unfreedAtExit() const { return unfreed_; }
+  // By address, what has one; pieces of an expandable segment that touch are one range. O(live).
+  std::vector<LiveRange> liveRanges() const;
+  std::vector<LiveRange> liveBlocks() const;  // of the framework, by address
   // Physical memory that no address leads to.
   uint64_t unmappedBytes() const;
 

@@ -470,6 +470,32 @@ TEST(Ledger, SaysWhoHoldsHowMuch) {
   EXPECT_EQ(held[1].count, 2U);
 }
 
+TEST(Ledger, TellsWhatIsLiveByAddressAndWhatIsOfTheFramework) {
+  CallStream calls;
+  calls.allocate(kDevice, 0x9000000, 2 * kMiB).device(0);
+  calls.allocate(kDevice, 0x1000000, kMiB).device(0);
+  calls.allocate(MemoryKind::kBlock, 0x9000000 + 512, 300).device(0);
+  Ran ran(calls);
+  std::vector<LiveRange> ranges = ran.of().liveRanges();
+  ASSERT_EQ(ranges.size(), 2U);
+  EXPECT_EQ(ranges[0].address, 0x1000000U);
+  EXPECT_FALSE(ranges[0].of_framework);
+  EXPECT_EQ(ranges[1].size_bytes, 2 * kMiB);
+  EXPECT_TRUE(ranges[1].of_framework);
+  ASSERT_EQ(ran.of().liveBlocks().size(), 1U);
+  EXPECT_EQ(ran.of().liveBlocks()[0].size_bytes, 300U);
+}
+
+TEST(Ledger, ASegmentOfTheFrameworkStaysItsOwnWhenItsBlocksAreGone) {
+  CallStream calls;
+  calls.allocate(kDevice, 0x1000000, kMiB).device(0);
+  calls.allocate(MemoryKind::kBlock, 0x1000000, 300).device(0);
+  calls.free(MemoryKind::kBlock, 0x1000000);
+  Ran ran(calls);
+  ASSERT_EQ(ran.of().liveRanges().size(), 1U);
+  EXPECT_TRUE(ran.of().liveRanges()[0].of_framework);
+}
+
 TEST(Ledger, NamesGoThereAndBack) {
   for (size_t i = 0; i < kMemoryKinds; ++i) {
     auto kind = static_cast<MemoryKind>(i);

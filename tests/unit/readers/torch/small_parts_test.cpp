@@ -3,9 +3,9 @@
 
 #include <array>
 
+#include "base/utf8.h"
 #include "readers/torch/stack_table.h"
 #include "readers/torch/tree.h"
-#include "base/utf8.h"
 #include "readers/torch/value.h"
 #include "readers/torch/values.h"
 #include "readers/torch/words.h"
@@ -42,7 +42,7 @@ TEST(Utf8, TellsValidFromInvalid) {
     EXPECT_TRUE(base::isUtf8(base::repairedUtf8(bad)));
   }
   EXPECT_EQ(base::repairedUtf8("a\xff"
-                         "b"),
+                               "b"),
             "a\xef\xbf\xbd"
             "b");
 }

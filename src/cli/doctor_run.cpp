@@ -1,0 +1,33 @@
+// runDoctor where the recorder was built; see record_missing.cpp.
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/doctor_command.h"
+#include "cli/output.h"
+#include "cli/terminal.h"
+#include "cli/usage.h"
+#include "record/doctor_text.h"
+#include "record/probes.h"
+
+namespace tidegauge::cli {
+
+int runDoctor(const DoctorOptions& options) {
+  for (const std::string& path : options.libraries) {
+    if (access(path.c_str(), R_OK) != 0)
+      return usageError(fmt::format("{} cannot be read", shownPath(path)));
+    if (!record::libraryKind(path))
+      return usageError(
+          fmt::format("{} is none of the libraries that are watched", shownPath(path)),
+          "Those are libcuda.so.*, libcudart.so.* and libc10_cuda.so");
+  }
+  record::Diagnosis diagnosis{record::lookAtMachine(), record::findLibraries(options.libraries)};
+  Output out;
+  if (options.json)
+    out.print("{}\n", record::diagnosisJson(diagnosis).dump(2));
+  else
+    out.write(record::diagnosisText(diagnosis, pageColumns()));
+  return out.finish(record::canRecord(diagnosis.facts) ? 0 : 4);
+}
+
+}  // namespace tidegauge::cli

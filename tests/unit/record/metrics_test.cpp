@@ -1,0 +1,200 @@
+#include "record/metrics.h"
+
+#include <gtest/gtest.h>
+
+#include "record/prometheus_text.h"
+#include "support/made_session.h"
+
+namespace tidegauge::record {
+namespace {
+
+using model::MemoryKind;
+using support::MadeSession;
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+
+MetricInputs inputsOf(const MadeSession& made) {
+  MetricInputs inputs;
+  inputs.session = &made.session;
+  inputs.now_ns = made.now_ns;
+  return inputs;
+}
+
+// Of the sample whose line begins with `labels`: "name{pid=…}".
+std::string textOf(const MadeSession& made, MetricsMaker& maker) {
+  return prometheusText(maker.make(inputsOf(made)));
+}
+testing::AssertionResult has(const std::string& text, const std::string& line) {
+  if (text.find(line + "\n") != std::string::npos) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "no line " << line << " in\n" << text;
+}
+size_t count(const std::string& text, const std::string& part) {
+  size_t times = 0;
+  for (size_t at = 0; (at = text.find(part, at)) != std::string::npos; ++at) ++times;
+  return times;
+}
+
+TEST(Metrics, TellMemoryByProcessDeviceAndKind) {
+  MadeSession made;
+  uint32_t it = made.process(42, "python");
+  made.allocate(it, MemoryKind::kDevice, 0x1000000, 2 * kMiB);
+  made.allocate(it, MemoryKind::kDevice, 0x2000000, 3 * kMiB);
+  made.free(it, MemoryKind::kDevice, 0x2000000);
+  made.allocate(it, MemoryKind::kPinnedHost, 0x5000000, kMiB);
+  made.allocate(it, MemoryKind::kBlock, 0x1000000, 4000);
+  made.allocate(it, MemoryKind::kDevice, 0, kMiB, 0, 2);  // out of memory
+  MetricsMaker maker;
+  std::string text = textOf(made, maker);
+  std::string labels = R"({pid="42",comm="python",device="0")";
+  EXPECT_TRUE(has(text, "tidegauge_device_memory_bytes" + labels + R"(,kind="device"} 2097152)"));
+  EXPECT_TRUE(
+      has(text, "tidegauge_host_memory_bytes" + labels + R"(,kind="pinned_host"} 1048576)"));
+  EXPECT_TRUE(has(text, "tidegauge_peak_bytes" + labels + "} 5242880"));
+  EXPECT_TRUE(has(text, "tidegauge_allocations_total" + labels + "} 2"));
+  EXPECT_TRUE(has(text, "tidegauge_frees_total" + labels + "} 1"));
+  EXPECT_TRUE(has(text, R"(tidegauge_failures_total{pid="42",comm="python",code="2"} 1)"));
+  EXPECT_TRUE(has(text, "tidegauge_framework_active_bytes" + labels + "} 4000"));
+  EXPECT_TRUE(has(text, R"(tidegauge_unfreed_at_exit_bytes_total{comm="python"} 0)"));
+  EXPECT_TRUE(has(text, R"(tidegauge_events_lost_total{reason="memory_ring_full"} 0)"));
+  EXPECT_TRUE(has(text, "# TYPE tidegauge_allocations_total counter"));
+  EXPECT_TRUE(has(text, "# TYPE tidegauge_peak_bytes gauge"));
+}
+
+TEST(Metrics, EndedProcessesGoAfterFiveMinutes) {
+  MadeSession made;
+  uint32_t it = made.process(42, "python");
+  made.allocate(it, MemoryKind::kDevice, 0x1000000, 2 * kMiB);
+  made.end(it);
+  MetricsMaker maker;
+  made.now_ns += 299'000'000'000;
+  std::string text = textOf(made, maker);
+  EXPECT_TRUE(has(
+      text, R"(tidegauge_device_memory_bytes{pid="42",comm="python",device="0",kind="device"} 0)"));
+  EXPECT_TRUE(has(text, R"(tidegauge_unfreed_at_exit_bytes_total{comm="python"} 2097152)"));
+  EXPECT_TRUE(has(text, "tidegauge_processes 0"));
+  made.now_ns += 2'000'000'000;
+  text = textOf(made, maker);
+  EXPECT_EQ(count(text, "pid=\"42\""), 0U);
+  EXPECT_TRUE(has(text, R"(tidegauge_unfreed_at_exit_bytes_total{comm="python"} 2097152)"))
+      << "what was not freed is told for good";
+}
+
+TEST(Metrics, OnePidAndNameIsToldOnce) {
+  MadeSession made;
+  uint32_t old = made.process(42, "python");
+  made.allocate(old, MemoryKind::kDevice, 0x1000000, 2 * kMiB);
+  made.end(old);
+  uint32_t fresh = made.process(42, "python");
+  made.allocate(fresh, MemoryKind::kDevice, 0x1000000, 3 * kMiB);
+  MetricsMaker maker;
+  std::string text = textOf(made, maker);
+  EXPECT_EQ(count(text, "\ntidegauge_device_memory_bytes{"), 1U);
+  EXPECT_TRUE(has(
+      text,
+      R"(tidegauge_device_memory_bytes{pid="42",comm="python",device="0",kind="device"} 3145728)"));
+}
+
+TEST(Metrics, NamesFiftyKernelsAndNoCounterGoesBack) {
+  MadeSession made;
+  uint32_t it = made.process(42, "python");
+  for (uint64_t kernel = 1; kernel <= 60; ++kernel) {
+    made.session.kernelNamed({it, kernel, 0, "k" + std::to_string(kernel)});
+    made.launch(it, kernel, 100 * kernel);
+  }
+  made.session.launchesSeen(made.launches);
+  MetricsMaker maker;
+  std::string text = textOf(made, maker);
+  std::string name = R"(tidegauge_kernel_launches_total{pid="42",comm="python",kernel=")";
+  EXPECT_EQ(count(text, "\ntidegauge_kernel_launches_total{"), 51U);
+  EXPECT_TRUE(has(text, name + R"(k60"} 6000)"));
+  EXPECT_TRUE(has(text, name + R"(other"} 5500)"));  // k1 … k10
+  EXPECT_EQ(count(text, "\"k10\""), 0U);
+  // k1 comes up, k11 goes: what k1 had stays with "other", which keeps what it has.
+  made.launches[0].launches += 50'000;
+  made.session.launchesSeen(made.launches);
+  text = textOf(made, maker);
+  EXPECT_TRUE(has(text, name + R"(k1"} 50000)"));
+  EXPECT_TRUE(has(text, name + R"(other"} 5500)"));
+  EXPECT_EQ(count(text, "\"k11\""), 0U);
+  // … and comes back with what it had and what is new.
+  made.launches[10].launches += 60'000;
+  made.session.launchesSeen(made.launches);
+  text = textOf(made, maker);
+  EXPECT_TRUE(has(text, name + R"(k11"} 61100)"));
+}
+
+TEST(Metrics, UnnamedKernelsAndFunctionsOfKernelsHaveNames) {
+  MadeSession made;
+  uint32_t it = made.process(42, "python");
+  made.session.kernelNamed({it, 1, 0, "gemm"});
+  made.session.kernelNamed({it, 2, 1, ""});
+  EXPECT_EQ(kernelName(made.session.processes()[it], 2), "gemm");
+  EXPECT_EQ(kernelName(made.session.processes()[it], 0x7f1), "0x7f1");
+}
+
+TEST(Metrics, CopiesAreTimedWhereTheTimeIsTheirs) {
+  MadeSession made;
+  uint32_t it = made.process(42, "python");
+  CopyCount timed, submitted;
+  timed.process = submitted.process = it;
+  timed.direction = submitted.direction = COPY_HOST_TO_DEVICE;
+  timed.bytes = 100;
+  timed.time_ns = 1'500'000'000;
+  submitted.submitted = true;
+  submitted.bytes = 11;
+  submitted.time_ns = 7;
+  made.session.copiesSeen({timed, submitted});
+  MetricsMaker maker;
+  std::string text = textOf(made, maker);
+  std::string labels = R"({pid="42",comm="python",direction="host_to_device"})";
+  EXPECT_TRUE(has(text, "tidegauge_copy_bytes_total" + labels + " 111"));
+  EXPECT_TRUE(has(text, "tidegauge_copy_seconds_total" + labels + " 1.5"));
+}
+
+TEST(Metrics, LabelsStayFewWhateverAProgramDoes) {
+  MadeSession made;
+  uint32_t it = made.process(42, "python");
+  for (int32_t code = 1; code <= 300; ++code)
+    made.allocate(it, MemoryKind::kDevice, 0, kMiB, 0, code);
+  for (uint32_t i = 0; i < 300; ++i) made.end(made.process(1000 + i, "p" + std::to_string(i)));
+  MetricsMaker maker;
+  std::string text = textOf(made, maker);
+  EXPECT_EQ(count(text, "\ntidegauge_failures_total{"), 21U);
+  EXPECT_TRUE(has(text, R"(tidegauge_failures_total{pid="42",comm="python",code="other"} 280)"));
+  EXPECT_EQ(count(text, "\ntidegauge_unfreed_at_exit_bytes_total{"), 101U);
+}
+
+TEST(Metrics, ArenasAreToldAsTheyAreGiven) {
+  MadeSession made;
+  uint32_t it = made.process(42, "python");
+  MetricInputs inputs = inputsOf(made);
+  ArenaFigures arena;
+  arena.device = 0;
+  arena.reserved_score = 41.5;
+  arena.stranded_bytes = 7;
+  arena.forecast = {{"10s", 42}};
+  arena.growth_bytes_per_second = 0.25;
+  inputs.arenas[it] = {arena};
+  MetricsMaker maker;
+  std::string text = prometheusText(maker.make(inputs));
+  std::string labels = R"({pid="42",comm="python",device="0")";
+  EXPECT_TRUE(has(text, "tidegauge_fragmentation_score" + labels + R"(,arena="reserved"} 41.5)"));
+  EXPECT_TRUE(has(text, "tidegauge_forecast_score" + labels + R"(,horizon="10s"} 42)"));
+  EXPECT_TRUE(has(text, "tidegauge_growth_bytes_per_second" + labels + "} 0.25"));
+  EXPECT_TRUE(has(text, "tidegauge_stranded_bytes" + labels + "} 7"));
+}
+
+TEST(PrometheusText, EscapesWhatNamesMayHold) {
+  Metric metric{"m", "a\\b\nc", MetricType::kGauge, "1", false, {}};
+  metric.samples = {{{{"l", "a\\b\"c\nd"}}, 0.1}, {{}, 1e300}, {{}, -3}};
+  EXPECT_EQ(prometheusText({metric}),
+            "# HELP m a\\\\b\\nc\n# TYPE m gauge\n"
+            "m{l=\"a\\\\b\\\"c\\nd\"} 0.1\nm 1e+300\nm -3\n");
+  MadeSession made;
+  uint32_t it = made.process(1, "a\nb\x1b\xff");
+  made.allocate(it, MemoryKind::kDevice, 0x1000000, 1);
+  MetricsMaker maker;
+  EXPECT_EQ(count(textOf(made, maker), "\x1b"), 0U);
+}
+
+}  // namespace
+}  // namespace tidegauge::record
