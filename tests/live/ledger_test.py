@@ -3,14 +3,15 @@
 requests (programs/expect.h), the stand-in's driver logs each call, and twin.py works the same numbers
 out of the recording: all three must be equal, byte for byte and call by call."""
 import os
-import re
 import shutil
+import signal
+import sqlite3
 import subprocess
 import time
 import unittest
 
-from live import FOLDER, LiveTest, Run, libraries, main, program
-from twin import driver_calls
+from live import LiveTest, Run, libraries, main, program
+from twin import Twin, driver_calls
 
 FAILURES = "cuMemCreate@2=2;cuMemHostAlloc@1=999;cuDevicePrimaryCtxRetain@1=46"
 
@@ -176,19 +177,33 @@ class Processes(LiveTest):
         recorder = subprocess.Popen(
             self.command(folder, "-p", str(target.pid)), stderr=subprocess.PIPE, text=True)
         try:
-            self.wait_for_probes(target.pid)
+            for _ in range(600):  # until the probes are there and a call was written
+                os.kill(target.pid, signal.SIGUSR1)
+                time.sleep(0.1)
+                if calls_in(folder / "run.sqlite"):
+                    break
             target.kill()
             target.wait()
             _, err = recorder.communicate(timeout=60)
         finally:
-            if recorder.poll() is None:
-                recorder.kill()
+            for process in (recorder, target):
+                if process.poll() is None:
+                    process.kill()
         self.assertEqual(recorder.returncode, 0, err)
+        run = Run(folder, recorder)
+        process = run.twin.process(pid=target.pid)
+        self.assertEqual({c["size_bytes"] for c in run.twin.calls}, {77777})
+        self.assertEqual(process.live["device"], 77777 * process.allocations["device"])
+        self.assertGreater(process.allocations["device"], 0)
+        self.assertEqual(process.row["exit_status"], 9)
 
-    def wait_for_probes(self, pid):
-        """Until the recorder has had the time to attach: nothing in /proc tells it."""
-        time.sleep(1.0)
-        os.kill(pid, 0)
+
+def calls_in(path):
+    """How many calls a recording that is being written has; 0 while there is no file."""
+    try:
+        return len(Twin(path).calls)
+    except (sqlite3.Error, AssertionError):
+        return 0
 
 
 if __name__ == "__main__":

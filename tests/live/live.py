@@ -57,7 +57,7 @@ class Run:
     """A recording, what the program says of itself, and what the stand-in's driver did."""
 
     def __init__(self, folder, done):
-        self.folder, self.code, self.out, self.err = folder, done.returncode, done.stdout, done.stderr
+        self.folder, self.code, self.err = folder, done.returncode, done.stderr
         self.path = folder / "run.sqlite"
         self.expected = twins.expectations(folder / "expected.json")
         self.logged = twins.logged_calls(folder / "calls.txt")
