@@ -12,21 +12,34 @@ AddressSpaces::~AddressSpaces() {
     if (module.descriptor >= 0) close(module.descriptor);
 }
 
-CodePlace AddressSpaces::place(uint32_t pid, uint64_t address) {
+namespace {
+
+// An address that is not known is looked for again, but a process whose stacks often lead astray must
+// not cost a reading of all its mappings each time.
+constexpr uint32_t kFreeLooks = 50;
+constexpr std::chrono::milliseconds kBetweenLooks{20};
+
+}  // namespace
+
+std::optional<CodePlace> AddressSpaces::place(uint32_t pid, uint64_t address) {
+  Space& space = spaces_[pid];
   for (bool again : {false, true}) {
-    auto space = spaces_.find(pid);
-    if (again || space == spaces_.end()) {
+    if (again || space.ranges.empty()) {
+      auto now = std::chrono::steady_clock::now();
+      if (space.looks >= kFreeLooks && now - space.looked < kBetweenLooks) break;
+      space.looked = now;
+      space.looks += 1;
       look(pid);
-      space = spaces_.find(pid);
     }
-    const std::vector<Range>& ranges = space->second;
-    auto after = std::upper_bound(ranges.begin(), ranges.end(), address,
+    auto after = std::upper_bound(space.ranges.begin(), space.ranges.end(), address,
                                   [](uint64_t at, const Range& range) { return at < range.start; });
-    if (after != ranges.begin() && address < std::prev(after)->end)
-      return {std::prev(after)->module,
-              address - std::prev(after)->start + std::prev(after)->offset};
+    if (after == space.ranges.begin() || address >= std::prev(after)->end) continue;
+    const Range& range = *std::prev(after);
+    if (range.module == kNoModule) return CodePlace{kNoModule, address};
+    return CodePlace{range.module, address - range.start + range.offset};
   }
-  return {kNoModule, address};
+  if (space.ranges.empty()) return CodePlace{kNoModule, address};  // it was gone before we looked
+  return std::nullopt;
 }
 
 void AddressSpaces::inherit(uint32_t pid, uint32_t parent) {
@@ -37,12 +50,14 @@ void AddressSpaces::inherit(uint32_t pid, uint32_t parent) {
 void AddressSpaces::forget(uint32_t pid) { spaces_.erase(pid); }
 
 void AddressSpaces::look(uint32_t pid) {
+  Space& space = spaces_[pid];
   std::vector<Mapping> mappings = executableMappings(pid);
-  std::vector<Range>& ranges = spaces_[pid];
   if (mappings.empty()) return;  // it is gone: what was known stays
-  ranges.clear();
-  for (const Mapping& mapping : mappings)
-    ranges.push_back({mapping.start, mapping.end, mapping.offset, moduleOf(pid, mapping)});
+  space.ranges.clear();
+  for (const Mapping& mapping : mappings) {
+    uint32_t module = mapping.file.inode == 0 ? kNoModule : moduleOf(pid, mapping);
+    space.ranges.push_back({mapping.start, mapping.end, mapping.offset, module});
+  }
 }
 
 uint32_t AddressSpaces::moduleOf(uint32_t pid, const Mapping& mapping) {

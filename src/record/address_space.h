@@ -7,8 +7,10 @@
 // each module's file while the process lives, so that it can be read later.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,7 +21,7 @@ namespace tidegauge::record {
 inline constexpr uint32_t kNoModule = ~uint32_t{0};
 
 struct CodePlace {
-  uint32_t module = kNoModule;  // kNoModule: made at run time, or gone; then offset is the address
+  uint32_t module = kNoModule;  // kNoModule: made at run time; then offset is the address
   uint64_t offset = 0;
   auto operator<=>(const CodePlace&) const = default;
 };
@@ -37,7 +39,9 @@ class AddressSpaces {
   AddressSpaces(const AddressSpaces&) = delete;
   AddressSpaces& operator=(const AddressSpaces&) = delete;
 
-  CodePlace place(uint32_t pid, uint64_t address);
+  // Nothing: there is no code. Where frames are found by frame pointers and some code has none, the
+  // walk goes astray into data: such a stack ends there.
+  std::optional<CodePlace> place(uint32_t pid, uint64_t address);
   void look(uint32_t pid);                      // now: later it may be gone
   void inherit(uint32_t pid, uint32_t parent);  // after a fork
   void forget(uint32_t pid);                    // it ended
@@ -49,10 +53,15 @@ class AddressSpaces {
     uint64_t start = 0, end = 0, offset = 0;
     uint32_t module = kNoModule;
   };
+  struct Space {
+    std::vector<Range> ranges;
+    std::chrono::steady_clock::time_point looked;
+    uint32_t looks = 0;
+  };
   uint32_t moduleOf(uint32_t pid, const Mapping& mapping);
 
   static constexpr size_t kMostOpen = 512;
-  std::map<uint32_t, std::vector<Range>> spaces_;
+  std::map<uint32_t, Space> spaces_;
   std::map<FileId, uint32_t> ids_;
   std::vector<Module> modules_;
   size_t open_ = 0;

@@ -95,7 +95,7 @@ std::vector<WatchedLibrary> Probes::watchLibrariesOf(uint32_t tgid) {
   ssize_t length = readlink(fmt::format("/proc/{}/exe", tgid).c_str(), program.data(), 4096);
   program.resize(length > 0 ? static_cast<size_t>(length) : 0);
   for (const Mapping& mapping : mappings) {
-    if (known_.contains(mapping.file)) continue;
+    if (mapping.file.inode == 0 || known_.contains(mapping.file)) continue;
     std::optional<Library> kind = libraryKind(mapping.path);
     // The runtime is usually linked statically into programs.
     if (!kind && mapping.path == program) kind = Library::kRuntime;

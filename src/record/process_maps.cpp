@@ -34,7 +34,6 @@ std::vector<Mapping> parseMappings(std::string_view maps) {
     if (!take(line, 16, ' ', mapping.offset) || !take(line, 16, ':', major) ||
         !take(line, 16, ' ', minor) || !take(line, 10, ' ', mapping.file.inode))
       continue;
-    if (mapping.file.inode == 0) continue;
     mapping.file.device = makedev(static_cast<unsigned>(major), static_cast<unsigned>(minor));
     line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
     constexpr std::string_view kDeleted = " (deleted)";

@@ -22,12 +22,12 @@ struct Mapping {
   uint64_t start = 0;
   uint64_t end = 0;
   uint64_t offset = 0;
-  FileId file;
+  FileId file;           // inode 0: of no file
   std::string path;      // as the process sees it
   bool deleted = false;  // no longer at that path
 };
 
-// Executable mappings of files; empty if the process is gone or may not be looked at.
+// Executable mappings; of no file (inode 0) what was made at run time. Empty if the process is gone or may not be looked at.
 std::vector<Mapping> executableMappings(uint32_t tgid);
 std::vector<Mapping> parseMappings(std::string_view maps);  // of the text, for tests
 

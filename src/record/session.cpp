@@ -121,8 +121,7 @@ void Session::call(const model::MemoryCall& seen) {
   write([&](auto& file) { return file.addCall(call); });
 }
 
-uint32_t Session::frameOf(uint32_t pid, uint64_t address) {
-  CodePlace place = spaces_.place(pid, address);
+uint32_t Session::frameOf(const CodePlace& place) {
   auto [found, is_new] = frame_ids_.try_emplace(place, static_cast<uint32_t>(frames_.size()));
   if (!is_new) return found->second;
   const std::vector<Module>& modules = spaces_.modules();
@@ -144,8 +143,12 @@ uint32_t Session::frameOf(uint32_t pid, uint64_t address) {
 void Session::stackSeen(uint32_t process, uint32_t stack, const std::vector<uint64_t>& addresses) {
   std::vector<uint32_t> frames;
   frames.reserve(addresses.size());
-  for (uint64_t address : addresses)
-    frames.push_back(frameOf(processes_[process].seen.pid, address));
+  for (uint64_t address : addresses) {
+    auto place = spaces_.place(processes_[process].seen.pid, address);
+    if (!place) break;
+    frames.push_back(frameOf(*place));
+  }
+  if (frames.empty()) return;
   auto [found, is_new] = stack_ids_.try_emplace(frames, static_cast<uint32_t>(stacks_.size()));
   if (is_new) {
     stacks_.push_back(frames);

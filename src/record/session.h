@@ -78,7 +78,7 @@ class Session final : public RecorderSink {
   using LaunchId = std::tuple<uint32_t, uint64_t, uint16_t, std::array<uint32_t, 6>>;
   using CopyId = std::tuple<uint32_t, uint8_t, bool, uint16_t>;
 
-  uint32_t frameOf(uint32_t pid, uint64_t address);
+  uint32_t frameOf(const CodePlace& place);
   uint32_t kernelOf(uint32_t process, uint64_t handle);
   void takeNames(std::vector<SymbolAnswer> answers);
   void writeLosses(const Losses& now);
