@@ -80,8 +80,8 @@ class Ledgers(LiveTest):
 
     def test_stacks_lead_to_the_program(self):
         run = self.record(program("plain"))
-        rows = run.twin.rows("SELECT f.name, s.place, s.function FROM stack_lines s JOIN calls USING(stack_id) "
-                             "JOIN functions f USING(function_id) WHERE f.plane = 'runtime'")
+        rows = run.twin.rows("SELECT f.name, s.place, s.function FROM stack_lines s "
+                             "JOIN calls USING(stack_id) JOIN functions f USING(function_id) WHERE f.plane = 'runtime'")
         for row in rows:
             if row["place"] == 0:
                 self.assertEqual(row["function"], row["name"])

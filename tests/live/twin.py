@@ -159,7 +159,8 @@ class Twin:
         found = [p for p in self.processes.values() if p.row["end_reason"] != "exec"
                  and all(p.row[k] == v for k, v in wanted.items())]
         if len(found) != 1:
-            raise AssertionError(f"{len(found)} processes with {wanted}: {self.rows('SELECT * FROM processes')}")
+            every = self.rows("SELECT * FROM processes")
+            raise AssertionError(f"{len(found)} processes with {wanted}: {every}")
         return found[0]
 
     def launches(self, process):

@@ -16,7 +16,8 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 DRIVER = ["device.cpp", "call_log.cpp", "driver_memory.cpp", "driver_work.cpp"]
 COMMON = ["-std=c++20", "-O1", "-g", "-fPIC", "-Wall", "-Wextra", "-fvisibility=hidden",
-          "-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer", "-fno-shrink-wrap", "-fcf-protection=none"]
+          "-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer",
+          "-fno-shrink-wrap", "-fcf-protection=none"]
 NO_CPP_NEEDED = ["-static-libstdc++", "-static-libgcc", "-Wl,--exclude-libs,ALL"]
 
 # The first instructions of an export. The real ones compare a flag with a number, and go on to the
