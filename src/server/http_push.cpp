@@ -42,11 +42,11 @@ class Attempt {
   Attempt(const HttpAddress& address, std::string_view content_type, const std::string& body)
       : address_(address) {
     bool is_ipv6 = address.host.find(':') != std::string::npos;
+    std::string host = is_ipv6 ? fmt::format("[{}]", address.host) : address.host;
     request_.method(http::verb::post);
     request_.target(address.path);
     request_.version(11);
-    request_.set(http::field::host,
-                 fmt::format(is_ipv6 ? "[{}]:{}" : "{}:{}", address.host, address.port));
+    request_.set(http::field::host, fmt::format("{}:{}", host, address.port));
     request_.set(http::field::content_type,
                  beast::string_view(content_type.data(), content_type.size()));
     request_.set(http::field::user_agent, "tidegauge");
@@ -59,9 +59,8 @@ class Attempt {
     std::stop_callback on_stop(stop, [this] { io_.stop(); });
     parser_.body_limit(kMostAnswerBytes);
     stream_.expires_after(limit);
-    resolver_.async_resolve(address_.host, address_.port, [this](auto error, auto found) {
-      if (failed(error)) return;
-      stream_.async_connect(found, [this](auto error, const auto&) { write(error); });
+    resolver_.async_resolve(address_.host, address_.port, [this](auto error, const auto& found) {
+      if (!failed(error)) connect(found);
     });
     io_.run_for(limit);
     if (!done_ && error_.empty()) error_ = "no answer in time";
@@ -73,13 +72,19 @@ class Attempt {
     if (error) error_ = error.message();
     return static_cast<bool>(error);
   }
-  void write(beast::error_code error) {
-    if (failed(error)) return;
+  void connect(const asio::ip::tcp::resolver::results_type& found) {
+    stream_.async_connect(found, [this](auto error, const auto&) {
+      if (!failed(error)) write();
+    });
+  }
+  void write() {
     http::async_write(stream_, request_, [this](auto error, size_t) {
-      if (failed(error)) return;
-      http::async_read(stream_, buffer_, parser_, [this](auto error, size_t) {
-        if (!failed(error)) done_ = true;
-      });
+      if (!failed(error)) read();
+    });
+  }
+  void read() {
+    http::async_read(stream_, buffer_, parser_, [this](auto error, size_t) {
+      if (!failed(error)) done_ = true;
     });
   }
   Answer answer() {
