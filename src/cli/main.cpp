@@ -8,10 +8,12 @@
 #include "cli/doctor_command.h"
 #include "cli/export_command.h"
 #include "cli/frag_command.h"
+#include "cli/monitor_command.h"
 #include "cli/output.h"
 #include "cli/query_command.h"
 #include "cli/record_command.h"
 #include "cli/report_command.h"
+#include "cli/top_command.h"
 #include "cli/usage.h"
 #include "cli/view_command.h"
 
@@ -29,6 +31,8 @@ int main(int argc, char** argv) {
   addFragCommand(app, exit_code);
   addDiffCommand(app, exit_code);
   addRecordCommand(app, exit_code);
+  addTopCommand(app, exit_code);
+  addMonitorCommand(app, exit_code);
   addDoctorCommand(app, exit_code);
   addCategoriesCommand(app, exit_code);
   addExportCommand(app, exit_code);

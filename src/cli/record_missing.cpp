@@ -1,6 +1,7 @@
 // Commands that need the recorder, where it could not be built: no clang, no libbpf, or another
 // processor.
 #include "cli/doctor_command.h"
+#include "cli/live_options.h"
 #include "cli/open_trace.h"
 #include "cli/record_options.h"
 
@@ -19,5 +20,7 @@ int sayMissing() {
 
 int runRecord(const RecordOptions&) { return sayMissing(); }
 int runDoctor(const DoctorOptions&) { return sayMissing(); }
+int runMonitor(const MonitorOptions&) { return sayMissing(); }
+int runTop(const TopOptions&) { return sayMissing(); }
 
 }  // namespace tidegauge::cli

@@ -53,15 +53,33 @@ bool Gate::comesFromElsewhere(const Request& request) const {
   return !from_us && !navigates;
 }
 
+namespace {
+
+std::optional<Response> refuseMethod(const Request& request) {
+  if (request.method != Method::kOther) return std::nullopt;
+  Response response = errorResponse(405, "Only GET, HEAD and POST are understood");
+  response.allow_header = true;
+  return response;
+}
+
+}  // namespace
+
+std::optional<Response> Gate::refuseStranger(const Request& request, std::string_view hint) const {
+  if (request.hosts.size() != 1 || !isOurHost(request.hosts[0])) {
+    return errorResponse(421, "This server answers to 127.0.0.1 and localhost only", hint);
+  }
+  if (auto refused = refuseMethod(request)) return refused;
+  if (comesFromElsewhere(request)) {
+    return errorResponse(403, "This request comes from another site", hint);
+  }
+  return std::nullopt;
+}
+
 std::optional<Response> Gate::refuse(const Request& request) const {
   if (request.hosts.size() != 1 || !isOurHost(request.hosts[0])) {
     return errorResponse(421, "This server answers to 127.0.0.1 and localhost only", kHint);
   }
-  if (request.method == Method::kOther) {
-    Response response = errorResponse(405, "Only GET, HEAD and POST are understood");
-    response.allow_header = true;
-    return response;
-  }
+  if (auto refused = refuseMethod(request)) return refused;
   std::string_view path = std::string_view(request.target).substr(0, request.target.find('?'));
   if (path.size() + 1 == root_.size() && startsWithSecret(fmt::format("{}/", path), root_)) {
     Response response = errorResponse(308, "The page ends with a slash");

@@ -20,6 +20,9 @@ class Gate {
  public:
   Gate(std::string token, uint16_t port);
 
+  // The answer to who asks for another host, by an odd method, or from another site's page: for
+  // what needs no token (/metrics).
+  std::optional<Response> refuseStranger(const Request& request, std::string_view hint) const;
   // The answer to who may not come in.
   std::optional<Response> refuse(const Request& request) const;
   // The path below the token, "" for the page itself. Call it on requests that were let in.

@@ -1,0 +1,42 @@
+// What `monitor` and `top` take, and which processes they watch. Without the recorder they say so
+// (record_missing.cpp).
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tidegauge::cli {
+
+// Nothing named: every process of the machine.
+struct LiveTargets {
+  std::vector<uint32_t> pids;
+  bool all = false;
+  std::string name_glob;
+  std::string cgroup;
+  bool no_framework = false;
+};
+void addTargetOptions(CLI::App& command, LiveTargets& targets);
+// The exit code of a wrong combination, or 0.
+int checkTargets(const LiveTargets& targets);
+
+struct MonitorOptions {
+  LiveTargets targets;
+  std::string listen = "127.0.0.1:9400";
+  std::string otlp;  // empty: nothing is pushed
+  double otlp_every_s = 10;
+};
+int runMonitor(const MonitorOptions& options);
+
+struct TopOptions {
+  LiveTargets targets;
+  bool once = false;
+  bool json = false;
+  double every_s = 1;
+  std::string sort = "live";
+  std::string filter;
+};
+int runTop(const TopOptions& options);
+
+}  // namespace tidegauge::cli

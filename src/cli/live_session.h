@@ -1,0 +1,37 @@
+// A recorder that writes no file, for as long as someone looks: monitor and top.
+//
+//   auto live = LiveSession::start(targets);       // error: privilege, no such process
+//   while (!live->stopped()) live->step(); …       // 5 ms of listening; then look at session()
+//
+// One thread. Ends at SIGINT or SIGTERM; what the recorder says about libraries goes to standard
+// error unless `quiet`.
+#pragma once
+
+#include <memory>
+
+#include "cli/live_options.h"
+#include "record/recorder.h"
+#include "record/session.h"
+
+namespace tidegauge::cli {
+
+class LiveSession {
+ public:
+  static base::Result<std::unique_ptr<LiveSession>> start(const LiveTargets& targets, bool quiet);
+
+  base::Status step(int timeout_ms = 5);
+  static bool stopped();
+  const record::Session& session() const { return session_; }
+  const record::Recorder& recorder() const { return *recorder_; }
+
+ private:
+  explicit LiveSession(bool quiet) : quiet_(quiet), session_(std::nullopt) {}
+  bool quiet_;
+  record::Session session_;
+  std::unique_ptr<record::Recorder> recorder_;
+  size_t said_ = 0;
+};
+
+int64_t nowSinceEpoch_ns();
+
+}  // namespace tidegauge::cli

@@ -1,0 +1,34 @@
+#include "cli/monitor_command.h"
+
+#include <memory>
+
+#include "cli/live_options.h"
+#include "cli/usage.h"
+
+namespace tidegauge::cli {
+
+void addMonitorCommand(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<MonitorOptions>();
+  CLI::App* command = app.add_subcommand(
+      "monitor", "Serve figures of running programs to Prometheus, push them to OpenTelemetry");
+  command
+      ->add_option("--listen", options->listen,
+                   "Where /metrics is; this machine's loopback only. Port 0 takes a free one")
+      ->type_name("ADDRESS")
+      ->capture_default_str();
+  command
+      ->add_option("--otlp", options->otlp,
+                   "Push to this collector too: http://HOST[:4318][/v1/metrics]")
+      ->type_name("URL");
+  command->add_option("--otlp-every", options->otlp_every_s, "Seconds between pushes")
+      ->check(number(0.1, 86'400))
+      ->type_name("S")
+      ->capture_default_str();
+  addTargetOptions(*command, options->targets);
+  command->callback([options, &exit_code] {
+    exit_code = checkTargets(options->targets);
+    if (exit_code == 0) exit_code = runMonitor(*options);
+  });
+}
+
+}  // namespace tidegauge::cli

@@ -1,0 +1,136 @@
+// runMonitor where the recorder was built; see record_missing.cpp.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+#include <optional>
+#include <thread>
+
+#include "base/text_layout.h"
+#include "cli/live_arenas.h"
+#include "cli/live_session.h"
+#include "cli/open_trace.h"
+#include "cli/output.h"
+#include "cli/usage.h"
+#include "record/otlp.h"
+#include "record/prometheus_text.h"
+#include "server/http_push.h"
+#include "server/metrics_page.h"
+
+namespace tidegauge::cli {
+namespace {
+
+constexpr int64_t kShowEvery_ns = 1'000'000'000;
+
+// The port of "127.0.0.1:9400", "localhost:9400" or "9400".
+std::optional<uint16_t> portOf(std::string_view listen) {
+  for (std::string_view host : {"127.0.0.1:", "localhost:"})
+    if (listen.starts_with(host)) {
+      listen.remove_prefix(host.size());
+      break;
+    }
+  uint16_t port = 0;
+  auto [end, error] = std::from_chars(listen.data(), listen.data() + listen.size(), port);
+  if (error != std::errc() || end != listen.data() + listen.size()) return std::nullopt;
+  return port;
+}
+
+std::string hostName() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
+}
+
+// Answers on threads of its own until it goes.
+class Server {
+ public:
+  Server(std::unique_ptr<server::HttpServer> http, server::MetricsPage& page)
+      : http_(std::move(http)),
+        thread_([this, handler = page.handler()] { http_->run(handler); }) {}
+  ~Server() {
+    http_->stop();
+    thread_.join();
+  }
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+ private:
+  std::unique_ptr<server::HttpServer> http_;
+  std::thread thread_;
+};
+
+// Says once when the collector cannot be reached, and once when it can again.
+class PushWords {
+ public:
+  void say(const server::PushCounts& counts) {
+    if (counts.last_error == said_) return;
+    said_ = counts.last_error;
+    complain(said_.empty() ? "tidegauge: the collector takes metrics again"
+                           : "tidegauge: the collector does not take metrics: " + said_);
+  }
+
+ private:
+  std::string said_;
+};
+
+int serve(const MonitorOptions& options, std::unique_ptr<server::HttpServer> http,
+          std::optional<server::HttpAddress> collector) {
+  auto started = LiveSession::start(options.targets, false);
+  if (!started.ok()) return reportError(started.error());
+  LiveSession& live = *started.value();
+  uint16_t port = http->port();
+  server::MetricsPage page(port, record::kPrometheusType);
+  record::MetricsMaker maker;
+  LiveArenas arenas;
+  record::OtlpOrigin origin{hostName(), TIDEGAUGE_VERSION, nowSinceEpoch_ns()};
+  std::optional<server::HttpPush> push;
+  if (collector) push.emplace(std::move(*collector), std::string(record::kProtobufType));
+  PushWords words;
+  auto metrics = [&](int64_t now_ns) {
+    return maker.make({&live.session(), live.recorder().losses(), now_ns,
+                       record::cpuSecondsOfRecorder(), arenas.figures()});
+  };
+  page.show(record::prometheusText(metrics(nowSinceEpoch_ns())));
+  Server server(std::move(http), page);
+  complain(fmt::format("tidegauge: metrics at http://127.0.0.1:{}/metrics; Ctrl-C ends", port));
+  int64_t show_ns = 0, push_ns = 0;
+  while (!LiveSession::stopped()) {
+    if (auto status = live.step(); !status.ok()) return reportError(status.error());
+    int64_t now_ns = nowSinceEpoch_ns();
+    if (now_ns < show_ns) continue;
+    show_ns = now_ns + kShowEvery_ns;
+    arenas.look(live.session(), now_ns);
+    std::vector<record::Metric> now = metrics(now_ns);
+    page.show(record::prometheusText(now));
+    if (!push) continue;
+    words.say(push->counts());
+    if (now_ns < push_ns) continue;
+    push_ns = now_ns + static_cast<int64_t>(options.otlp_every_s * 1e9);
+    push->offer(record::otlpRequest(now, origin, now_ns));
+  }
+  return 0;
+}
+
+}  // namespace
+
+int runMonitor(const MonitorOptions& options) {
+  std::optional<uint16_t> port = portOf(options.listen);
+  if (!port)
+    return usageError(
+        fmt::format("--listen must be 127.0.0.1:PORT, not “{}”", base::printable(options.listen)),
+        "Metrics are served on loopback only; --otlp pushes them elsewhere");
+  std::optional<server::HttpAddress> collector;
+  if (!options.otlp.empty()) {
+    auto parsed = server::parseCollector(options.otlp);
+    if (!parsed.ok()) return reportError(parsed.error());
+    collector = std::move(parsed.value());
+  }
+  auto http = server::HttpServer::listen(*port);
+  if (!http.ok()) {
+    http.error().hint = "Choose another with --listen 127.0.0.1:PORT";
+    return reportError(http.error());
+  }
+  return serve(options, std::move(http.value()), std::move(collector));
+}
+
+}  // namespace tidegauge::cli

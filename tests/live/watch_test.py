@@ -1,0 +1,280 @@
+#!/usr/bin/env python3
+"""doctor, monitor and top beside a program on the stand-in GPU: the figures that they tell while it
+runs, judged by promtool, by a Prometheus that scrapes them, and by protoc; nothing stays in the
+kernel."""
+import http.client
+import http.server
+import json
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+import unittest
+import urllib.parse
+
+from live import BINARY, HERE, LIMIT_S, LiveTest, libraries, main, program
+
+MONITOR = HERE.parent / "monitor"
+DEPLOY = HERE.parents[1] / "deploy"
+MIB = 1 << 20
+
+
+def until(ready, what):
+    end = time.monotonic() + LIMIT_S
+    while time.monotonic() < end:
+        found = ready()
+        if found:
+            return found
+        time.sleep(0.05)
+    raise AssertionError(f"never came: {what}")
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Watch(LiveTest):
+    def start(self, words, **options):
+        process = subprocess.Popen([str(word) for word in words], text=True, **options)
+        def end():
+            process.kill()
+            process.wait()
+            for stream in (process.stdin, process.stdout, process.stderr):
+                if stream:
+                    stream.close()
+        self.addCleanup(end)
+        return process
+
+    def holder(self):
+        """The program, ready; one step of it is one line."""
+        process = self.start([program("holds")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                             env=self.environment(self.folder()))
+        self.assertEqual(process.stdout.readline(), "ready\n")
+        return process
+
+    def step(self, process, times=1):
+        for _ in range(times):
+            process.stdin.write("x\n")
+            process.stdin.flush()
+            self.assertEqual(process.stdout.readline(), "done\n")
+
+    def monitor(self, *words):
+        monitor = self.start([BINARY, "monitor", "--listen", "127.0.0.1:0", *words],
+                             stderr=subprocess.PIPE)
+        line = until(monitor.stderr.readline, "the address")
+        while "metrics at" not in line:
+            line = monitor.stderr.readline()
+            self.assertTrue(line, "monitor ended")
+        return monitor, int(re.search(r":(\d+)/metrics", line)[1])
+
+    def get(self, port, target="/metrics", **headers):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=LIMIT_S)
+        connection.request("GET", target, headers=headers)
+        answer = connection.getresponse()
+        text = answer.read().decode()
+        connection.close()
+        return answer.status, text
+
+    def value(self, port, name, **labels):
+        for line in self.get(port)[1].splitlines():
+            if line.startswith(name + "{") and all(f'{k}="{v}"' in line for k, v in labels.items()):
+                return float(line.rsplit(" ", 1)[1])
+        return None
+
+    # ---- doctor
+
+    def test_doctor_finds_a_machine_that_can_record_and_the_library_in_use(self):
+        holder = self.holder()
+        run = subprocess.run([BINARY, "doctor", "--json"], capture_output=True, text=True, check=False)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        found = json.loads(run.stdout)
+        self.assertTrue(found["can_record"])
+        states = {it["what"]: it["state"] for it in found["machine"]}
+        for what in ("kernel", "CAP_BPF", "BPF programs", "uprobe_multi", "tp_btf", "ring buffers"):
+            self.assertEqual(states[what], "ok", what)
+        mine = [it for it in found["libraries"] if it["path"] == str(libraries() / "libcuda.so.1")]
+        self.assertEqual(len(mine), 1, found["libraries"])
+        self.assertGreaterEqual(mine[0]["processes"], 1)
+        self.assertEqual(mine[0]["behind_stub"], mine[0]["functions"])
+        self.assertEqual(mine[0]["functions"], mine[0]["known_functions"])
+        self.assertIsNone(holder.poll())
+
+    def test_doctor_without_privilege_says_what_is_missing(self):
+        if os.geteuid() != 0 or not shutil.which("setpriv"):
+            self.skipTest("needs root and setpriv, to drop privileges")
+        run = subprocess.run(["setpriv", "--bounding-set=-all", "--inh-caps=-all", BINARY, "doctor"],
+                             capture_output=True, text=True, check=False)
+        self.assertEqual(run.returncode, 4, run.stdout + run.stderr)
+        self.assertIn("This machine cannot record as it is.", run.stdout)
+        self.assertRegex(run.stdout, r"missing +CAP_BPF +not held")
+        self.assertRegex(run.stdout, r"missing +CAP_PERFMON +not held")
+        self.assertRegex(run.stdout, r"limited +CAP_SYS_PTRACE +not held")
+
+    # ---- monitor
+
+    def test_monitor_serves_what_a_process_does_while_it_runs(self):
+        holder = self.holder()
+        pid = str(holder.pid)
+        monitor, port = self.monitor("-p", pid)
+        self.step(holder, 3)
+        until(lambda: self.value(port, "tidegauge_kernel_launches_total", pid=pid) == 30, "launches")
+        self.assertEqual(self.value(port, "tidegauge_device_memory_bytes", pid=pid, kind="device",
+                                    comm="holds"), 6 * MIB)
+        self.assertEqual(self.value(port, "tidegauge_peak_bytes", pid=pid), 6 * MIB)
+        self.assertEqual(self.value(port, "tidegauge_allocations_total", pid=pid), 3)
+        self.assertEqual(self.value(port, "tidegauge_copy_bytes_total", pid=pid,
+                                    direction="host_to_device"), 3 * MIB)
+        self.assertEqual(self.value(port, "tidegauge_events_lost_total", reason="memory_ring_full"), 0)
+        self.assertIsNotNone(self.value(port, "tidegauge_fragmentation_score", pid=pid))
+        if shutil.which("promtool"):
+            checked = subprocess.run(["promtool", "check", "metrics"], input=self.get(port)[1],
+                                     capture_output=True, text=True, check=False)
+            self.assertEqual((checked.returncode, checked.stdout + checked.stderr), (0, ""))
+        # It ends without freeing: its series stay for a while, and what it left is told by name.
+        holder.stdin.close()
+        holder.wait()
+        until(lambda: self.value(port, "tidegauge_unfreed_at_exit_bytes_total", comm="holds") == 6 * MIB,
+              "the unfreed bytes")
+        self.assertEqual(self.value(port, "tidegauge_device_memory_bytes", pid=pid), 0)
+        for target, headers, status in (("/", {}, 404), ("/metrics", {"Host": "evil.example"}, 421),
+                                        ("/metrics", {"Origin": "http://evil.example"}, 403)):
+            self.assertEqual(self.get(port, target, **headers)[0], status)
+        monitor.send_signal(signal.SIGTERM)
+        self.assertEqual(monitor.wait(LIMIT_S), 0)
+
+    def test_a_real_prometheus_scrapes_monitor(self):
+        if not shutil.which("prometheus"):
+            self.skipTest("no prometheus (apt-get install prometheus)")
+        holder = self.holder()
+        _, port = self.monitor("-p", str(holder.pid))
+        self.step(holder, 2)
+        folder = self.folder()
+        config = (DEPLOY / "prometheus" / "prometheus.yml").read_text()
+        config = config.replace("127.0.0.1:9400", f"127.0.0.1:{port}").replace("15s", "1s")
+        (folder / "prometheus.yml").write_text(config)
+        shutil.copy(DEPLOY / "prometheus" / "tidegauge-alerts.yml", folder)
+        own = free_port()
+        self.start(["prometheus", f"--config.file={folder}/prometheus.yml",
+                    f"--storage.tsdb.path={folder}/data", f"--web.listen-address=127.0.0.1:{own}"],
+                   stderr=subprocess.DEVNULL)
+        query = "tidegauge_device_memory_bytes{comm='holds'}"
+
+        def scraped():
+            try:
+                _, text = self.get(own, "/api/v1/query?query=" + urllib.parse.quote(query))
+                return json.loads(text)["data"]["result"]
+            except (OSError, ValueError, KeyError):
+                return None
+
+        result = until(scraped, "a scrape")
+        self.assertEqual(result[0]["metric"]["pid"], str(holder.pid))
+        self.assertEqual(result[0]["metric"]["job"], "tidegauge")
+        self.assertEqual(float(result[0]["value"][1]), 4 * MIB)
+
+    def test_monitor_pushes_otlp_and_comes_back_after_failures(self):
+        if not shutil.which("protoc"):
+            self.skipTest("no protoc (apt-get install protobuf-compiler)")
+        bodies, statuses = [], [503, 503]
+
+        class Collector(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                bodies.append((self.path, self.headers["Content-Type"], body))
+                self.send_response(statuses.pop(0) if statuses else 200)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *words):
+                pass
+
+        server = http.server.HTTPServer(("127.0.0.1", 0), Collector)
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        self.addCleanup(lambda: (server.shutdown(), thread.join(), server.server_close()))
+        holder = self.holder()
+        self.monitor("-p", str(holder.pid), "--otlp", f"http://127.0.0.1:{server.server_port}",
+                     "--otlp-every", "0.5")
+        self.step(holder)
+
+        def decoded():
+            if len(bodies) < 3:
+                return None
+            path, kind, body = bodies[-1]
+            self.assertEqual((path, kind), ("/v1/metrics", "application/x-protobuf"))
+            done = subprocess.run(["protoc", f"--proto_path={MONITOR}", "--decode",
+                                   "subset.ExportMetricsServiceRequest", "metrics.proto"],
+                                  input=body, capture_output=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            text = done.stdout.decode()
+            return text if '"tidegauge_kernel_launches_total"' in text else None
+
+        text = until(decoded, "a body with launches")
+        self.assertEqual(statuses, [])
+        self.assertIn(f'string_value: "{holder.pid}"', text)
+        self.assertIn("as_int: 2097152", text)
+
+    # ---- top
+
+    def test_top_prints_once_as_text_and_json(self):
+        holder = self.holder()
+        top = self.start([BINARY, "top", "-p", holder.pid, "--once", "--json", "--every", "3"],
+                         stdout=subprocess.PIPE)
+        time.sleep(1)
+        self.step(holder, 2)
+        found = json.loads(top.communicate(timeout=LIMIT_S)[0])
+        self.assertFalse(found["incomplete"])
+        self.assertEqual([it["pid"] for it in found["processes"]], [holder.pid])
+        self.assertEqual(found["processes"][0]["live_bytes"], 4 * MIB)
+        run = subprocess.run([BINARY, "top", "--once", "-p", str(holder.pid)], capture_output=True,
+                             text=True, env={**os.environ, "COLUMNS": "80"}, check=False)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn("LIVE*", run.stdout)
+        self.assertLessEqual(max(map(len, run.stdout.splitlines())), 80)
+
+    def test_top_takes_keys_and_leaves_the_terminal_as_it_was(self):
+        holder = self.holder()
+        ours, theirs = pty.openpty()
+        top = self.start([BINARY, "top", "-p", holder.pid, "--every", "0.2"], stdin=theirs,
+                         stdout=theirs, stderr=subprocess.DEVNULL)
+        os.close(theirs)
+        screen = ""
+
+        def shows(part, keys=b""):
+            nonlocal screen
+            if keys:
+                screen = ""
+                os.write(ours, keys)
+            end = time.monotonic() + LIMIT_S
+            while part not in screen and time.monotonic() < end:
+                if select.select([ours], [], [], 1)[0]:
+                    try:
+                        screen += os.read(ours, 65536).decode(errors="replace")
+                    except OSError:
+                        break
+            self.assertIn(part, screen)
+
+        shows("LIVE*")
+        self.step(holder)
+        shows("2.0 MiB")
+        shows("PEAK*", b"s")
+        shows("filter: zzz_", b"/zzz")
+        shows("None of this name", b"\r")
+        shows("holds", b"\x1b")
+        shows("What holds device memory", b"\r")
+        shows("Kernels", b"j")
+        shows("sort (peak)", b"\x1b")
+        shows("\x1b[?1049l", b"q")
+        self.assertEqual(top.wait(LIMIT_S), 0)
+        os.close(ours)
+
+
+if __name__ == "__main__":
+    main()
