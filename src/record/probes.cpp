@@ -1,7 +1,9 @@
 #include "record/probes.h"
 
 #include <bpf/libbpf.h>
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -103,7 +105,9 @@ std::vector<WatchedLibrary> Probes::watchLibrariesOf(uint32_t tgid) {
       known_[mapping.file] = false;
       continue;
     }
-    WatchedLibrary library = watch(tgid, mapping, *kind);
+    std::optional<WatchedLibrary> watched = watch(tgid, mapping, *kind);
+    if (!watched) continue;  // the process is gone: another one may have the same library
+    WatchedLibrary& library = *watched;
     bool is_program = mapping.path == program && !libraryKind(mapping.path);
     known_[mapping.file] = library.functions > 0;
     if (is_program && library.functions == 0) continue;  // no CUDA in it: nothing to tell
@@ -114,16 +118,25 @@ std::vector<WatchedLibrary> Probes::watchLibrariesOf(uint32_t tgid) {
   return added;
 }
 
-WatchedLibrary Probes::watch(uint32_t tgid, const Mapping& mapping, Library kind) {
+std::optional<WatchedLibrary> Probes::watch(uint32_t tgid, const Mapping& mapping, Library kind) {
   WatchedLibrary library;
   library.file = mapping.file;
   library.path = mapping.path;
   library.kind = kind;
-  std::string path = pathFromHere(tgid, mapping);
+  // Held open: its path leads through the process, which may end at any moment.
+  int descriptor = open(pathFromHere(tgid, mapping).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) {
+    int why = errno;
+    if (kill(static_cast<pid_t>(tgid), 0) != 0 && errno == ESRCH) return std::nullopt;
+    library.problems.push_back(fmt::format("cannot be read: {}", std::strerror(why)));
+    return library;
+  }
+  std::string path = fmt::format("/proc/self/fd/{}", descriptor);
   if (kind == Library::kFramework)
     attachFramework(path, library);
   else
     attachFunctions(path, library);
+  close(descriptor);
   return library;
 }
 

@@ -45,7 +45,8 @@ class Probes {
   const std::vector<WatchedLibrary>& libraries() const { return libraries_; }
 
  private:
-  WatchedLibrary watch(uint32_t tgid, const Mapping& mapping, Library kind);
+  // Nothing if the process is gone.
+  std::optional<WatchedLibrary> watch(uint32_t tgid, const Mapping& mapping, Library kind);
   void attachFunctions(const std::string& path, WatchedLibrary& library);
   void attachFramework(const std::string& path, WatchedLibrary& library);
   void watchLoaderOf(uint32_t tgid);

@@ -1,14 +1,16 @@
 #include "record/process_maps.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include <charconv>
-#include <fstream>
-#include <iterator>
 
 namespace tidegauge::record {
 namespace {
+
+constexpr size_t kMostText = size_t{64} << 20;
 
 // Takes a number off the front of `text`, and what follows it if that is `end`.
 bool take(std::string_view& text, int base, char end, uint64_t& value) {
@@ -46,9 +48,15 @@ std::vector<Mapping> parseMappings(std::string_view maps) {
 }
 
 std::vector<Mapping> executableMappings(uint32_t tgid) {
-  std::ifstream file(fmt::format("/proc/{}/maps", tgid), std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  return parseMappings(text);
+  int file = open(fmt::format("/proc/{}/maps", tgid).c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return {};
+  std::string text;
+  std::vector<char> part(size_t{64} << 10);
+  ssize_t got = 0;
+  while ((got = read(file, part.data(), part.size())) > 0 && text.size() < kMostText)
+    text.append(part.data(), static_cast<size_t>(got));
+  close(file);
+  return parseMappings(text);  // of a process that ended meanwhile: what there was
 }
 
 std::string pathFromHere(uint32_t tgid, const Mapping& mapping) {

@@ -151,7 +151,8 @@ Recorder::Recorder(Programs programs, const RecorderOptions& options, RecorderSi
       sink_(sink),
       rings_(std::make_unique<Rings>()),
       epoch_offset_ns_(epochOffset()),
-      name_glob_(options.name_glob) {}
+      name_glob_(options.name_glob),
+      watch_all_(options.programs.watch_all) {}
 
 Recorder::~Recorder() = default;
 
@@ -215,7 +216,8 @@ void Recorder::inOrder(const system_record& record) {
       break;
     case SYSTEM_EXEC:
       end(record.tgid, record.time_ns, std::nullopt);
-      (void)running(record.tgid, &record);
+      // Of the whole machine only those that make a call are told, at their first.
+      if (!watch_all_) (void)running(record.tgid, &record);
       break;
     case SYSTEM_EXIT:
       end(record.tgid, record.time_ns, record.code);

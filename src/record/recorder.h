@@ -140,6 +140,7 @@ class Recorder {
   std::map<uint32_t, Running> running_;
   std::set<uint32_t> from_start_;
   std::string name_glob_;
+  bool watch_all_ = false;
   uint32_t next_index_ = 0;
   std::vector<memory_record> calls_;
   std::vector<system_record> events_;

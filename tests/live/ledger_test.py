@@ -197,6 +197,28 @@ class Processes(LiveTest):
         self.assertGreater(process.allocations["device"], 0)
         self.assertEqual(process.row["exit_status"], 9)
 
+    def test_of_the_whole_machine_only_those_that_call(self):
+        folder = self.folder()
+        recorder = subprocess.Popen(self.command(folder, "--all"), stderr=subprocess.PIPE, text=True)
+        try:
+            while not (folder / "run.sqlite").exists():
+                time.sleep(0.01)
+            for _ in range(600):  # until the probes are there
+                subprocess.run(["true"], check=True)
+                subprocess.run([program("plain")], env=self.environment(folder), check=True)
+                time.sleep(0.1)
+                if calls_in(folder / "run.sqlite"):
+                    break
+            recorder.send_signal(signal.SIGINT)
+            _, err = recorder.communicate(timeout=60)
+        finally:
+            if recorder.poll() is None:
+                recorder.kill()
+        self.assertEqual(recorder.returncode, 0, err)
+        names = {p.row["name"] for p in Run(folder, recorder).twin.processes.values()}
+        self.assertIn("plain", names)
+        self.assertNotIn("true", names)
+
 
 def calls_in(path):
     """How many calls a recording that is being written has; 0 while there is no file."""
