@@ -28,7 +28,7 @@ struct Trial {
 struct MachineFacts {
   std::string kernel_release;         // "6.18.44"
   bool has_type_information = false;  // /sys/kernel/btf/vmlinux
-  std::string lockdown;              // "none", "integrity", "confidentiality"; empty: no such thing
+  std::string lockdown;              // "none", "integrity", "confidentiality"; empty: the kernel does not tell
   uint64_t capabilities = 0;         // effective, as bits
   Trial programs;                    // all of bpf/ loaded, processes watched
   std::optional<Trial> many_probes;  // one link for many functions (uprobe_multi)
