@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 #include <sys/sysmacros.h>
 
+#include <array>
 #include <charconv>
 #include <fstream>
-#include <iterator>
 
 namespace tidegauge::record {
 namespace {
@@ -46,10 +46,19 @@ std::vector<Mapping> parseMappings(std::string_view maps) {
   return mappings;
 }
 
+std::string readable(const std::string& path) {
+  // By read(): an iterator over the buffer throws where a read fails, for instance because the
+  // process has ended since.
+  std::ifstream file(path, std::ios::binary);
+  std::string text;
+  std::array<char, 16384> part{};
+  while (file.read(part.data(), part.size()) || file.gcount() > 0)
+    text.append(part.data(), static_cast<size_t>(file.gcount()));
+  return text;
+}
+
 std::vector<Mapping> executableMappings(uint32_t tgid) {
-  std::ifstream file(fmt::format("/proc/{}/maps", tgid), std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  return parseMappings(text);
+  return parseMappings(readable(fmt::format("/proc/{}/maps", tgid)));
 }
 
 std::string pathFromHere(uint32_t tgid, const Mapping& mapping) {
