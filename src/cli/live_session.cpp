@@ -26,7 +26,7 @@ int64_t nowSinceEpoch_ns() {
 bool LiveSession::stopped() { return was_stopped != 0; }
 
 base::Result<std::unique_ptr<LiveSession>> LiveSession::start(const LiveTargets& targets,
-                                                              bool quiet) {
+                                                              const Wishes& wishes) {
   struct sigaction action {};
   action.sa_handler = stop;
   sigaction(SIGINT, &action, nullptr);
@@ -36,13 +36,14 @@ base::Result<std::unique_ptr<LiveSession>> LiveSession::start(const LiveTargets&
   options.framework = !targets.no_framework;
   options.name_glob = targets.name_glob;
   options.programs.watch_all = targets.pids.empty();
+  options.programs.take_stacks = wishes.stacks;
   options.programs.take_block_stacks = false;  // who holds driver memory is told, at less cost
   if (!targets.cgroup.empty()) {
     TG_ASSIGN_OR_RETURN(record::Cgroup cgroup, record::findCgroup(targets.cgroup));
     options.programs.cgroup = cgroup.id;
     options.programs.cgroup_level = cgroup.level;
   }
-  std::unique_ptr<LiveSession> live(new LiveSession(quiet));
+  std::unique_ptr<LiveSession> live(new LiveSession(wishes.quiet));
   TG_ASSIGN_OR_RETURN(live->recorder_, record::Recorder::start(options, live->session_));
   for (uint32_t pid : targets.pids) TG_RETURN_IF_ERROR(live->recorder_->watch(pid));
   if (targets.pids.empty()) TG_RETURN_IF_ERROR(live->recorder_->watchAllRunning());

@@ -4,7 +4,7 @@
 //   while (!live->stopped()) live->step(); …       // 5 ms of listening; then look at session()
 //
 // One thread. Ends at SIGINT or SIGTERM; what the recorder says about libraries goes to standard
-// error unless `quiet`.
+// error unless it shall be quiet.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,13 @@ namespace tidegauge::cli {
 
 class LiveSession {
  public:
-  static base::Result<std::unique_ptr<LiveSession>> start(const LiveTargets& targets, bool quiet);
+  struct Wishes {
+    bool quiet = false;  // says nothing about libraries
+    bool stacks =
+        false;  // of driver calls; they cost time, and the tables of their libraries memory
+  };
+  static base::Result<std::unique_ptr<LiveSession>> start(const LiveTargets& targets,
+                                                          const Wishes& wishes);
 
   base::Status step(int timeout_ms = 5);
   static bool stopped();

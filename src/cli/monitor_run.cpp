@@ -75,7 +75,7 @@ class PushWords {
 
 int serve(const MonitorOptions& options, std::unique_ptr<server::HttpServer> http,
           std::optional<server::HttpAddress> collector) {
-  auto started = LiveSession::start(options.targets, false);
+  auto started = LiveSession::start(options.targets, {});
   if (!started.ok()) return reportError(started.error());
   LiveSession& live = *started.value();
   uint16_t port = http->port();

@@ -169,7 +169,8 @@ int interact(const TopOptions& options, LiveSession& live) {
 int runTop(const TopOptions& options) {
   if (!options.once && (isatty(STDIN_FILENO) != 1 || isatty(STDOUT_FILENO) != 1))
     return usageError("top draws on a terminal, and this is none", "Print it once with --once");
-  auto live = LiveSession::start(options.targets, !options.once);
+  auto live =
+      LiveSession::start(options.targets, {.quiet = !options.once, .stacks = !options.once});
   if (!live.ok()) return reportError(live.error());
   return options.once ? once(options, *live.value()) : interact(options, *live.value());
 }

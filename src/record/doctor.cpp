@@ -60,7 +60,8 @@ Finding typeInformation(const MachineFacts& facts) {
 }
 
 Finding lockdown(const MachineFacts& facts) {
-  Finding it{Verdict::kOk, "lockdown", facts.lockdown.empty() ? "none" : facts.lockdown, {}, {}};
+  Finding it{
+      Verdict::kOk, "lockdown", facts.lockdown.empty() ? "not reported" : facts.lockdown, {}, {}};
   if (facts.lockdown != "confidentiality") return it;
   it.verdict = facts.programs.works ? Verdict::kLimited : Verdict::kMissing;
   it.means = "BPF programs may not read memory of the kernel";
@@ -85,9 +86,11 @@ Finding capability(const MachineFacts& facts, const Capability& wanted) {
 
 Finding trial(std::string what, std::string found, const std::optional<Trial>& trial,
               std::string means, std::string remedy) {
-  if (trial && trial->works) return {Verdict::kOk, std::move(what), std::move(found), {}, {}};
-  std::string why = trial ? trial->why_not : "could not be tried: the BPF programs do not load";
-  return {Verdict::kMissing, std::move(what), std::move(why), std::move(means), std::move(remedy)};
+  if (!trial)
+    return {Verdict::kLimited, std::move(what), "not tried", "that needs BPF programs that load",
+            "Mend what is missing"};
+  if (trial->works) return {Verdict::kOk, std::move(what), std::move(found), {}, {}};
+  return {Verdict::kMissing, std::move(what), trial->why_not, std::move(means), std::move(remedy)};
 }
 
 std::optional<Trial> asked(const MachineFacts& facts, const std::optional<bool>& answer) {

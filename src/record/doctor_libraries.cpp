@@ -35,6 +35,13 @@ std::string loaderList() {
   return text;
 }
 
+// "libcuda.so.1", not "libcuda.so.1.map".
+bool isLibraryName(std::string_view name) {
+  size_t end = name.rfind(".so");
+  return libraryKind(name) && end != std::string_view::npos &&
+         name.find_first_not_of(".0123456789", end + 3) == std::string_view::npos;
+}
+
 std::vector<std::string> librariesOfFolders(std::string_view folders) {
   std::vector<std::string> paths;
   while (!folders.empty()) {
@@ -44,7 +51,7 @@ std::vector<std::string> librariesOfFolders(std::string_view folders) {
     DIR* open = folder.empty() ? nullptr : opendir(folder.c_str());
     if (open == nullptr) continue;
     while (dirent* entry = readdir(open))
-      if (libraryKind(entry->d_name)) paths.push_back(folder + "/" + entry->d_name);
+      if (isLibraryName(entry->d_name)) paths.push_back(folder + "/" + entry->d_name);
     closedir(open);
   }
   return paths;

@@ -9,29 +9,31 @@ namespace tidegauge::record {
 namespace {
 
 constexpr size_t kVerdictWidth = 9;
+constexpr size_t kMostNameWidth = 24;
 
-void add(std::string& text, const std::vector<Finding>& findings, size_t columns, size_t widest) {
+// `name` as long as it fits into `name_width`, else on a line of its own.
+void add(std::string& text, const Finding& it, size_t columns, size_t name_width) {
+  std::string head = base::padRight(std::string(name(it.verdict)), kVerdictWidth);
+  std::string what = base::printable(it.what), words = base::printable(it.found);
+  if (!it.means.empty()) words += ": " + base::printable(it.means);
+  if (!it.remedy.empty()) words += ". " + base::printable(it.remedy);
+  size_t indent = kVerdictWidth;
+  if (base::displayWidth(what) > name_width) {
+    text += head + what + "\n";
+  } else {
+    indent += name_width + 2;
+    text += head + base::padRight(what, name_width) + "  ";
+  }
+  std::string lines = base::wrapped(words, columns, indent);
+  text += base::displayWidth(what) > name_width ? lines : lines.substr(indent);
+}
+
+void add(std::string& text, const std::vector<Finding>& findings, size_t columns) {
   size_t name_width = 0;
   for (const Finding& it : findings)
-    name_width = std::max(name_width, std::min(base::displayWidth(it.what), widest));
-  for (const Finding& it : findings) {
-    std::string line = base::padRight(std::string(name(it.verdict)), kVerdictWidth) +
-                       base::padRight(base::printable(it.what), name_width) + "  " +
-                       base::printable(it.found);
-    if (!it.means.empty()) line += ": " + base::printable(it.means);
-    if (!it.remedy.empty()) line += ". " + base::printable(it.remedy);
-    if (base::displayWidth(line) <= columns) {
-      text += line + "\n";
-      continue;
-    }
-    // The name on a line of its own where it leaves no room for words.
-    std::string head =
-        base::padRight(std::string(name(it.verdict)), kVerdictWidth) + base::printable(it.what);
-    std::string rest = line.substr(
-        std::min(line.size(),
-                 kVerdictWidth + base::padRight(base::printable(it.what), name_width).size() + 2));
-    text += head + "\n" + base::wrapped(rest, columns, kVerdictWidth);
-  }
+    if (size_t width = base::displayWidth(it.what); width <= kMostNameWidth)
+      name_width = std::max(name_width, width);
+  for (const Finding& it : findings) add(text, it, columns, name_width);
 }
 
 nlohmann::json asJson(const std::vector<Finding>& findings) {
@@ -50,9 +52,9 @@ nlohmann::json asJson(const std::vector<Finding>& findings) {
 std::string diagnosisText(const Diagnosis& diagnosis, size_t columns) {
   std::string text = canRecord(diagnosis.facts) ? "This machine can record.\n\n"
                                                 : "This machine cannot record as it is.\n\n";
-  add(text, judge(diagnosis.facts), columns, 24);
+  add(text, judge(diagnosis.facts), columns);
   text += "\nCUDA libraries\n";
-  add(text, judge(diagnosis.libraries), columns, 60);
+  add(text, judge(diagnosis.libraries), columns);
   return text;
 }
 

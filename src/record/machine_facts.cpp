@@ -131,9 +131,13 @@ MachineFacts lookAtMachine() {
     facts.many_probes = tryManyProbes(programs.value());
   } else {
     facts.programs.why_not = programs.error().what;
+    // Without privilege the answer would be "no" whatever the kernel can do.
     auto answer = [](int code) { return code < 0 ? std::nullopt : std::optional(code > 0); };
-    facts.ring_buffers = answer(libbpf_probe_bpf_map_type(BPF_MAP_TYPE_RINGBUF, nullptr));
-    facts.kernel_tracing = answer(libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_TRACING, nullptr));
+    constexpr uint64_t kEither = uint64_t{1} << 39 | uint64_t{1} << 21;  // CAP_BPF, CAP_SYS_ADMIN
+    if ((facts.capabilities & kEither) != 0) {
+      facts.ring_buffers = answer(libbpf_probe_bpf_map_type(BPF_MAP_TYPE_RINGBUF, nullptr));
+      facts.kernel_tracing = answer(libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_TRACING, nullptr));
+    }
   }
   return facts;
 }

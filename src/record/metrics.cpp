@@ -89,7 +89,7 @@ struct All {
                         "Events that the recorder lost: above 0 all figures are "
                         "incomplete");
   Metric cpu = counter("recorder_cpu_seconds", "CPU time of the recorder itself", "s");
-  Metric processes = gauge("processes", "Processes that run and have made a call", "1");
+  Metric processes = gauge("processes", "Processes that run and have called CUDA", "1");
 };
 
 void addMemory(All& all, const Labels& labels, const model::ProcessLedger& ledger) {
@@ -182,6 +182,7 @@ uint64_t unfreedBytes(const model::ProcessLedger& ledger) {
 void addUnfreed(Metric& metric, const Session& session) {
   std::map<std::string, uint64_t> by_name;
   for (const SessionProcess& process : session.processes()) {
+    if (!hasCalled(session, process)) continue;
     std::string name = base::printable(process.seen.name);
     if (!by_name.contains(name) && by_name.size() >= kMostNames) name = kOther;
     uint64_t& bytes = by_name[name];
@@ -210,6 +211,11 @@ double cpuSecondsOfRecorder() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
+bool hasCalled(const Session& session, const SessionProcess& process) {
+  return session.ledger().find(process.seen.index) != nullptr || !process.launches.empty() ||
+         !process.copies.empty();
+}
+
 std::vector<uint32_t> toldProcesses(const Session& session, int64_t now_ns) {
   std::set<std::pair<uint32_t, std::string>> taken;
   std::vector<uint32_t> told;
@@ -217,6 +223,7 @@ std::vector<uint32_t> toldProcesses(const Session& session, int64_t now_ns) {
   for (size_t i = processes.size(); i-- > 0;) {
     const SessionProcess& process = processes[i];
     if (process.ended_ns && now_ns - *process.ended_ns > kKeepEnded_ns) continue;
+    if (!hasCalled(session, process)) continue;
     if (taken.emplace(process.seen.pid, base::printable(process.seen.name)).second)
       told.push_back(static_cast<uint32_t>(i));
   }

@@ -75,6 +75,8 @@ class MetricsMaker {
   std::map<uint32_t, KernelCounts> kernels_;  // by process
 };
 
+// It has called CUDA: a recorder of the whole machine also hears of processes that never do.
+bool hasCalled(const Session& session, const SessionProcess& process);
 // The processes whose series are told now, by index: see above.
 std::vector<uint32_t> toldProcesses(const Session& session, int64_t now_ns);
 // The name of a kernel as the program registered it, else "0x…".

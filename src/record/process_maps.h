@@ -31,6 +31,9 @@ struct Mapping {
 std::vector<Mapping> executableMappings(uint32_t tgid);
 std::vector<Mapping> parseMappings(std::string_view maps);  // of the text, for tests
 
+// As much of a file as can be read; never throws.
+std::string readable(const std::string& path);
+
 // A path under which the recorder can open the file: through the process's root, or through
 // /proc/PID/map_files if the file is deleted.
 std::string pathFromHere(uint32_t tgid, const Mapping& mapping);

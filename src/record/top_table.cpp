@@ -10,6 +10,7 @@
 
 #include "base/format.h"
 #include "base/text_layout.h"
+#include "record/metrics.h"
 
 namespace tidegauge::record {
 namespace {
@@ -119,7 +120,7 @@ std::vector<TopRow> TopMeter::read(const Session& session, int64_t now_ns) {
   std::map<Key, Counts> counts;
   double seconds = before_ns_ == 0 ? 0 : static_cast<double>(now_ns - before_ns_) / 1e9;
   for (const SessionProcess& process : session.processes()) {
-    if (process.ended_ns) continue;
+    if (process.ended_ns || !hasCalled(session, process)) continue;
     uint32_t index = process.seen.index;
     const model::ProcessLedger* ledger = session.ledger().find(index);
     std::vector<int32_t> devices;

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text_layout.h"
 #include "record/doctor_text.h"
 
 namespace tidegauge::record {
@@ -56,7 +57,9 @@ TEST(Doctor, SaysWhatEachLackMeansAndHowToMendIt) {
     EXPECT_FALSE(it.means.empty()) << it.what;
     EXPECT_FALSE(it.remedy.empty()) << it.what;
   }
-  EXPECT_EQ(of(judge(facts), "tp_btf").found, "could not be tried: the BPF programs do not load");
+  EXPECT_EQ(of(judge(facts), "tp_btf").found, "not tried");
+  EXPECT_EQ(of(judge(facts), "tp_btf").verdict, Verdict::kLimited);
+  EXPECT_EQ(of(judge(facts), "ring buffers").verdict, Verdict::kMissing);
   EXPECT_EQ(of(judge(facts), "stack depth").remedy, "sysctl -w kernel.perf_event_max_stack=127");
 }
 
@@ -128,6 +131,14 @@ TEST(Doctor, WritesTextThatFitsThePage) {
        2,
        {}});
   std::string text = diagnosisText(diagnosis, 80);
+  EXPECT_NE(text.find("missing  CAP_BPF            not held: BPF programs cannot be loaded. Run"),
+            std::string::npos)
+      << text;
+  for (size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1) {
+    std::string line = text.substr(at, end - at);
+    bool is_path = line.find("/a/very") != std::string::npos;
+    EXPECT_TRUE(is_path || base::displayWidth(line) <= 80) << line;
+  }
   EXPECT_EQ(text.substr(0, 24), "This machine can record.");
   EXPECT_NE(text.find("missing  CAP_BPF"), std::string::npos);
   EXPECT_EQ(text.find("\x1b"), std::string::npos);

@@ -155,12 +155,25 @@ TEST(Metrics, LabelsStayFewWhateverAProgramDoes) {
   uint32_t it = made.process(42, "python");
   for (int32_t code = 1; code <= 300; ++code)
     made.allocate(it, MemoryKind::kDevice, 0, kMiB, 0, code);
-  for (uint32_t i = 0; i < 300; ++i) made.end(made.process(1000 + i, "p" + std::to_string(i)));
+  for (uint32_t i = 0; i < 300; ++i) {
+    uint32_t other = made.process(1000 + i, "p" + std::to_string(i));
+    made.allocate(other, MemoryKind::kDevice, 0x1000000, kMiB);
+    made.end(other);
+  }
   MetricsMaker maker;
   std::string text = textOf(made, maker);
   EXPECT_EQ(count(text, "\ntidegauge_failures_total{"), 21U);
   EXPECT_TRUE(has(text, R"(tidegauge_failures_total{pid="42",comm="python",code="other"} 280)"));
   EXPECT_EQ(count(text, "\ntidegauge_unfreed_at_exit_bytes_total{"), 101U);
+}
+
+TEST(Metrics, ProcessesThatNeverCalledAreNotTold) {
+  MadeSession made;
+  made.process(7, "ls");
+  MetricsMaker maker;
+  std::string text = textOf(made, maker);
+  EXPECT_EQ(count(text, "\"ls\""), 0U) << text;
+  EXPECT_TRUE(has(text, "tidegauge_processes 0"));
 }
 
 TEST(Metrics, ArenasAreToldAsTheyAreGiven) {
