@@ -28,11 +28,11 @@ struct Trial {
 struct MachineFacts {
   std::string kernel_release;         // "6.18.44"
   bool has_type_information = false;  // /sys/kernel/btf/vmlinux
-  std::string lockdown;              // "none", "integrity", "confidentiality"; empty: the kernel does not tell
-  uint64_t capabilities = 0;         // effective, as bits
-  Trial programs;                    // all of bpf/ loaded, processes watched
-  std::optional<Trial> many_probes;  // one link for many functions (uprobe_multi)
-  std::optional<bool> ring_buffers;  // asked of the kernel where the programs did not load
+  std::string lockdown;  // "none", "integrity", "confidentiality"; empty: the kernel does not tell
+  uint64_t capabilities = 0;             // effective, as bits
+  Trial programs;                        // all of bpf/ loaded, processes watched
+  std::optional<Trial> many_probes;      // one link for many functions (uprobe_multi)
+  std::optional<bool> ring_buffers;      // asked of the kernel where the programs did not load
   std::optional<bool> kernel_tracing;    // tp_btf, same
   bool has_semaphores = false;           // of USDT probes: the kernel counts them up
   std::string cgroup_mount;              // of cgroup v2; empty: none
