@@ -47,8 +47,8 @@ std::vector<Mapping> parseMappings(std::string_view maps) {
   return mappings;
 }
 
-std::vector<Mapping> executableMappings(uint32_t tgid) {
-  int file = open(fmt::format("/proc/{}/maps", tgid).c_str(), O_RDONLY | O_CLOEXEC);
+std::string readable(const std::string& path) {
+  int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return {};
   std::string text;
   std::vector<char> part(size_t{64} << 10);
@@ -56,7 +56,11 @@ std::vector<Mapping> executableMappings(uint32_t tgid) {
   while ((got = read(file, part.data(), part.size())) > 0 && text.size() < kMostText)
     text.append(part.data(), static_cast<size_t>(got));
   close(file);
-  return parseMappings(text);  // of a process that ended meanwhile: what there was
+  return text;
+}
+
+std::vector<Mapping> executableMappings(uint32_t tgid) {
+  return parseMappings(readable(fmt::format("/proc/{}/maps", tgid)));
 }
 
 std::string pathFromHere(uint32_t tgid, const Mapping& mapping) {

@@ -31,7 +31,7 @@ struct Mapping {
 std::vector<Mapping> executableMappings(uint32_t tgid);
 std::vector<Mapping> parseMappings(std::string_view maps);  // of the text, for tests
 
-// As much of a file as can be read; never throws.
+// As much of a file as can be read, at most 64 MiB: a process may end meanwhile.
 std::string readable(const std::string& path);
 
 // A path under which the recorder can open the file: through the process's root, or through

@@ -179,6 +179,7 @@ TEST(Metrics, ProcessesThatNeverCalledAreNotTold) {
 TEST(Metrics, ArenasAreToldAsTheyAreGiven) {
   MadeSession made;
   uint32_t it = made.process(42, "python");
+  made.allocate(it, MemoryKind::kDevice, 0x1000000, kMiB);
   MetricInputs inputs = inputsOf(made);
   ArenaFigures arena;
   arena.device = 0;
