@@ -160,6 +160,7 @@ struct Counter final : record::RecorderSink {
   void stackSeen(uint32_t, uint32_t, const std::vector<uint64_t>&) override {}
   void kernelNamed(const record::KernelName&) override {}
   void launchesSeen(const std::vector<record::LaunchCount>&) override {}
+  void launched(const record::Launch&) override {}
   void copiesSeen(const std::vector<record::CopyCount>&) override {}
 };
 

@@ -121,10 +121,13 @@ struct Recorder::Rings {
   std::vector<memory_record> memory_records;
   std::vector<system_record> system_records;
   std::vector<name_record> name_records;
+  ring_buffer* launches = nullptr;  // only if each launch is asked for
+  std::vector<launch_record> launch_records;
   ~Rings() {
     ring_buffer__free(memory);
     ring_buffer__free(system);
     ring_buffer__free(names);
+    ring_buffer__free(launches);
   }
 };
 
@@ -140,6 +143,9 @@ base::Result<std::unique_ptr<Recorder>> Recorder::start(const RecorderOptions& o
                                   &rings.system_records, nullptr);
   rings.names = ring_buffer__new(held.mapDescriptor("name_ring"), keep<name_record>,
                                  &rings.name_records, nullptr);
+  if (options.programs.launch_events)
+    rings.launches = ring_buffer__new(held.mapDescriptor("launch_ring"), keep<launch_record>,
+                                      &rings.launch_records, nullptr);
   if (rings.memory == nullptr || rings.system == nullptr || rings.names == nullptr)
     return limit(fmt::format("no memory for the rings: {}", std::strerror(errno)));
   return recorder;
@@ -335,6 +341,28 @@ void Recorder::named(const name_record& record) {
   sink_.kernelNamed(name);
 }
 
+void Recorder::launched(const launch_record& record) {
+  Running& process = running(record.tgid);
+  if (process.left_out) return;
+  tellStack(process, record.stack);
+  Launch launch;
+  launch.what.process = process.index;
+  launch.what.kernel = record.kernel;
+  std::copy(std::begin(record.grid), std::end(record.grid), launch.what.grid);
+  std::copy(std::begin(record.block), std::end(record.block), launch.what.block);
+  launch.what.function = record.function;
+  launch.what.launches = 1;
+  launch.time_ns = toEpoch(record.time_ns);
+  launch.thread = record.tid;
+  launch.shared_bytes = record.shared_bytes;
+  launch.stream = record.stream;
+  launch.device = std::max(record.device, model::kUnknownDevice);
+  if (record.stack >= 0) launch.stack = static_cast<uint32_t>(record.stack);
+  size_t words = std::min<size_t>(record.arguments, std::size(record.argument));
+  launch.arguments.assign(record.argument, record.argument + words);
+  sink_.launched(launch);
+}
+
 size_t Recorder::poll(int timeout_ms) {
   Rings& rings = *rings_;
   // A process may be stopped for an event: those are handled as soon as they come.
@@ -348,6 +376,9 @@ size_t Recorder::poll(int timeout_ms) {
   ring_buffer__consume(rings.names);
   for (const name_record& record : rings.name_records) named(record);
   rings.name_records.clear();
+  if (rings.launches != nullptr) ring_buffer__consume(rings.launches);
+  for (const launch_record& record : rings.launch_records) launched(record);
+  rings.launch_records.clear();
   ring_buffer__consume(rings.memory);
   known = rings.system_records.size();
   ring_buffer__consume(rings.system);

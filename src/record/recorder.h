@@ -61,6 +61,17 @@ struct LaunchCount {
   uint16_t function = 0;
   uint64_t launches = 0;
 };
+// One launch, if each was asked for (ProgramSettings::launch_events).
+struct Launch {
+  LaunchCount what;  // launches = 1
+  int64_t time_ns = 0;
+  uint32_t thread = 0;
+  uint32_t shared_bytes = 0;
+  uint64_t stream = 0;
+  int32_t device = model::kUnknownDevice;
+  uint32_t stack = model::kNoStackOfCall;
+  std::vector<uint64_t> arguments;  // first words of what the arguments point to
+};
 struct CopyCount {
   uint32_t process = 0;
   uint8_t direction = 0;  // enum copy_direction
@@ -84,6 +95,7 @@ class RecorderSink {
   virtual void kernelNamed(const KernelName& name) = 0;
   // Totals of a process, before processEnded(). While it runs, ask Recorder::launches().
   virtual void launchesSeen(const std::vector<LaunchCount>& launches) = 0;
+  virtual void launched(const Launch& launch) = 0;
   virtual void copiesSeen(const std::vector<CopyCount>& copies) = 0;
 };
 
@@ -126,6 +138,7 @@ class Recorder {
   void inOrder(const system_record& record);  // takes its place among the calls
   void memoryCall(const memory_record& record);
   void named(const name_record& record);
+  void launched(const launch_record& record);
   Running& running(uint32_t tgid, const system_record* seen = nullptr);
   void end(uint32_t tgid, uint64_t time_ns, std::optional<int> status);
   void lookAtLibraries(uint32_t tgid);

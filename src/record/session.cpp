@@ -202,6 +202,25 @@ void Session::launchesSeen(const std::vector<LaunchCount>& launches) {
   if (!launches.empty()) processes_[launches.front().process].launches = launches;
 }
 
+void Session::launched(const Launch& seen) {
+  store::LaunchEventRow row;
+  row.launch.begin_ns = row.launch.end_ns = seen.time_ns;
+  row.launch.process = seen.what.process;
+  row.launch.kernel = kernelOf(seen.what.process, seen.what.kernel);
+  row.launch.function = seen.what.function;
+  std::copy(std::begin(seen.what.grid), std::end(seen.what.grid), row.launch.grid.begin());
+  std::copy(std::begin(seen.what.block), std::end(seen.what.block), row.launch.block.begin());
+  row.launch.count = 1;
+  row.thread = seen.thread;
+  row.shared_bytes = seen.shared_bytes;
+  row.stream = seen.stream;
+  row.device = seen.device;
+  auto stack = stack_of_.find({seen.what.process, seen.stack});
+  if (stack != stack_of_.end()) row.stack = stack->second;
+  row.arguments = seen.arguments;
+  write([&](auto& file) { return file.addLaunchEvent(row); });
+}
+
 void Session::copiesSeen(const std::vector<CopyCount>& copies) {
   int64_t time_ns = now();
   for (const CopyCount& seen : copies) {

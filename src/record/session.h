@@ -68,6 +68,7 @@ class Session final : public RecorderSink {
   void stackSeen(uint32_t process, uint32_t stack, const std::vector<uint64_t>& frames) override;
   void kernelNamed(const KernelName& name) override;
   void launchesSeen(const std::vector<LaunchCount>& launches) override;
+  void launched(const Launch& launch) override;
   void copiesSeen(const std::vector<CopyCount>& copies) override;
 
  private:

@@ -197,6 +197,19 @@ class Processes(LiveTest):
         self.assertGreater(process.allocations["device"], 0)
         self.assertEqual(process.row["exit_status"], 9)
 
+    def test_every_launch_if_asked_for(self):
+        run = self.record(program("launches"), options=("--launch-events", "--args", "2"))
+        self.assertAsExpected(run)
+        rows = run.twin.rows("SELECT k.name, l.grid_x, l.grid_y, l.grid_z, l.block_x, l.stack_id, l.shared_bytes "
+                             "FROM launch_events l JOIN kernels k USING(kernel_id)")
+        self.assertEqual(len(rows), run.expected[0]["launches"])
+        rows = [tuple(row.values()) for row in rows]
+        one = [row for row in rows if row[0] == "_Z3onePf"]
+        self.assertEqual(len(one), 102)  # 100 + by configuration + cooperative
+        self.assertEqual({row[1:5] for row in one}, {(2, 3, 4, 32)})
+        self.assertEqual(sorted({row[6] for row in one}), [0, 128])
+        self.assertNotIn(None, [row[5] for row in rows])
+
     def test_of_the_whole_machine_only_those_that_call(self):
         folder = self.folder()
         recorder = subprocess.Popen(self.command(folder, "--all"), stderr=subprocess.PIPE, text=True)
