@@ -16,7 +16,6 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -155,8 +154,6 @@ class Recorder {
   std::string name_glob_;
   bool watch_all_ = false;
   uint32_t next_index_ = 0;
-  std::vector<memory_record> calls_;
-  std::vector<system_record> events_;
   std::map<int32_t, uint32_t> stack_users_;  // id → how many running processes use it
 };
 
