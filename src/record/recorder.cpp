@@ -17,8 +17,10 @@
 #include <cstring>
 #include <fstream>
 
+#include "record/decode.h"
 #include "record/elf_file.h"
 #include "record/errors.h"
+#include "record/running_process.h"
 
 namespace tidegauge::record {
 namespace {
@@ -58,33 +60,6 @@ int64_t epochOffset() {
     best = static_cast<int64_t>(epoch) - static_cast<int64_t>(before + (after - before) / 2);
   }
   return best;
-}
-
-std::string commandOf(uint32_t tgid) {
-  std::ifstream file(fmt::format("/proc/{}/cmdline", tgid), std::ios::binary);
-  std::string text(4096, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<size_t>(std::max<std::streamsize>(file.gcount(), 0)));
-  while (!text.empty() && text.back() == '\0') text.pop_back();
-  std::replace(text.begin(), text.end(), '\0', ' ');
-  return text;
-}
-
-std::string nameOf(uint32_t tgid) {
-  std::ifstream file(fmt::format("/proc/{}/comm", tgid));
-  std::string name;
-  std::getline(file, name);
-  return name;
-}
-
-// A process that has ended but was not waited for yet does not run.
-bool isRunning(uint32_t tgid) {
-  std::ifstream file(fmt::format("/proc/{}/stat", tgid), std::ios::binary);
-  std::string text;
-  std::getline(file, text);
-  size_t name = text.rfind(')');
-  if (name == std::string::npos || name + 2 >= text.size()) return false;
-  return text[name + 2] != 'Z' && text[name + 2] != 'X';
 }
 
 template <class Record>
@@ -297,36 +272,14 @@ void Recorder::tellStack(Running& process, int32_t stack) {
 }
 
 void Recorder::memoryCall(const memory_record& record) {
-  auto functions = watchedFunctions();
-  if (record.function >= functions.size()) return;
-  const WatchedFunction& function = functions[record.function];
+  if (record.function >= watchedFunctions().size()) return;
   Running& process = running(record.tgid);
   if (process.left_out) return;
   tellStack(process, record.stack);
-  model::MemoryCall call;
+  model::MemoryCall call = decoded(record, process.from_start);
   call.start_ns = toEpoch(record.start_ns);
   call.end_ns = toEpoch(record.end_ns);
-  call.address = record.address;
-  call.size_bytes = record.size_bytes;
-  call.handle = record.handle;
-  call.stream = record.stream;
-  call.offset = record.offset;
   call.process = process.index;
-  call.thread = record.tid;
-  call.device = std::max(record.device, model::kUnknownDevice);
-  // What a thread uses that never chose a device, if all of its life was seen.
-  bool by_runtime = function.isRuntime() || (record.flags & FLAG_IN_RUNTIME) != 0;
-  if (record.device == DEVICE_NEVER_SET && by_runtime && process.from_start) call.device = 0;
-  call.code = record.code;
-  call.stack = record.stack < 0 ? model::kNoStackOfCall : static_cast<uint32_t>(record.stack);
-  call.function = record.function;
-  call.plane = function.library == Library::kDriver    ? model::Plane::kDriver
-               : function.library == Library::kRuntime ? model::Plane::kRuntime
-                                                       : model::Plane::kFramework;
-  call.verb = function.verb;
-  call.kind = function.kind;
-  call.inner = record.inner;
-  call.in_runtime = (record.flags & FLAG_IN_RUNTIME) != 0;
   sink_.call(call);
 }
 
@@ -345,21 +298,9 @@ void Recorder::launched(const launch_record& record) {
   Running& process = running(record.tgid);
   if (process.left_out) return;
   tellStack(process, record.stack);
-  Launch launch;
+  Launch launch = decoded(record);
   launch.what.process = process.index;
-  launch.what.kernel = record.kernel;
-  std::copy(std::begin(record.grid), std::end(record.grid), launch.what.grid);
-  std::copy(std::begin(record.block), std::end(record.block), launch.what.block);
-  launch.what.function = record.function;
-  launch.what.launches = 1;
   launch.time_ns = toEpoch(record.time_ns);
-  launch.thread = record.tid;
-  launch.shared_bytes = record.shared_bytes;
-  launch.stream = record.stream;
-  launch.device = std::max(record.device, model::kUnknownDevice);
-  if (record.stack >= 0) launch.stack = static_cast<uint32_t>(record.stack);
-  size_t words = std::min<size_t>(record.arguments, std::size(record.argument));
-  launch.arguments.assign(record.argument, record.argument + words);
   sink_.launched(launch);
 }
 
@@ -420,12 +361,8 @@ std::vector<LaunchCount> Recorder::launches(uint32_t tgid, bool clear) const {
     auto process = running_.find(key.tgid);
     if (process == running_.end() || process->second.left_out || (tgid != 0 && key.tgid != tgid))
       return false;
-    LaunchCount count;
+    LaunchCount count = decoded(key);
     count.process = process->second.index;
-    count.kernel = key.kernel;
-    std::copy(std::begin(key.grid), std::end(key.grid), count.grid);
-    std::copy(std::begin(key.block), std::end(key.block), count.block);
-    count.function = key.function;
     for (uint64_t value : values) count.launches += value;
     counts.push_back(count);
     return clear;
@@ -440,17 +377,9 @@ std::vector<CopyCount> Recorder::copies(uint32_t tgid, bool clear) const {
     auto process = running_.find(key.tgid);
     if (process == running_.end() || process->second.left_out || (tgid != 0 && key.tgid != tgid))
       return false;
-    CopyCount count;
+    CopyCount count = decoded(key);
     count.process = process->second.index;
-    count.direction = key.direction;
-    count.submitted = key.submitted != 0;
-    count.function = key.function;
-    for (const copy_sum& value : values) {
-      count.calls += value.calls;
-      count.bytes += value.bytes;
-      count.time_ns += value.time_ns;
-      count.failures += value.failures;
-    }
+    for (const copy_sum& value : values) add(count, value);
     counts.push_back(count);
     return clear;
   });

@@ -46,9 +46,9 @@ class Session final : public RecorderSink {
   ~Session() override;
 
   // Every few milliseconds: counters every second, a transaction every 100 ms.
-  base::Status tick(const Recorder& recorder);
+  base::Status tick(const Source& source);
   // The end: everything that is left, names included. Then the file is complete.
-  base::Status finish(const Recorder& recorder);
+  base::Status finish(const Source& source);
 
   const model::Ledger& ledger() const { return ledger_; }
   const std::vector<SessionProcess>& processes() const { return processes_; }
