@@ -88,6 +88,7 @@ class Killed(LiveTest):
 
 class Room(LiveTest):
     def test_a_full_disk_keeps_what_was_written(self):
+        """Even if far more comes at once than the disk can take: here the recorder was stopped."""
         folder = self.folder()
         disk = folder / "disk"
         disk.mkdir()
@@ -95,13 +96,18 @@ class Room(LiveTest):
                           capture_output=True, check=False).returncode != 0:
             self.skipTest("no tmpfs can be mounted here: run as root outside a restricted container")
         try:
-            done = subprocess.run(
+            recorder = subprocess.Popen(
                 [str(BINARY), "record", "-o", str(disk / "run.sqlite"), "--no-summary", "--",
-                 str(program("pairs")), "100000"],
-                env=self.environment(folder, FAKE_GPU_CALLS=""), capture_output=True, text=True,
-                timeout=LIMIT_S, check=False)
-            self.assertNotEqual(done.returncode, 0)
-            self.assertRegex(done.stderr, "(?i)no space|full")
+                 str(program("pairs")), "20000", "say"],
+                env=self.environment(folder, FAKE_GPU_CALLS=""), stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE, text=True)
+            self.assertEqual(recorder.stdout.readline(), "started\n")
+            recorder.send_signal(signal.SIGSTOP)
+            wait_until(lambda: (folder / "expected.json").exists(), "the end of the command")
+            recorder.send_signal(signal.SIGCONT)
+            _, err = recorder.communicate(timeout=LIMIT_S)
+            self.assertNotEqual(recorder.returncode, 0)
+            self.assertRegex(err, "(?i)no space|full")
             copy = folder / "copy.sqlite"
             for name in ("run.sqlite", "run.sqlite-wal"):
                 if (disk / name).exists():
