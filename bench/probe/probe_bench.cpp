@@ -83,6 +83,8 @@ class Costs {
         Counter counter;
         auto recorder = startRecorder(stacks, counter, target_.pid());
         all(stacks ? "ours+stacks" : "ours", target_, [&] { recorder->poll(5); });
+      }
+      for (bool stacks : {false, true}) {  // no probes in its libraries now
         Preloaded& other = *preloaded[stacks];
         all(stacks ? "shim+stacks" : "shim", other.target, [&] { other.recorder.poll(5); });
       }

@@ -212,7 +212,7 @@ std::string whyNothing(const RecordOptions& options, const Recording& recording)
   if (!options.preload)
     return "No call of the CUDA driver, the runtime or PyTorch came by: the programs made none, or "
            "have CUDA linked in without symbols (stripped), where nothing can be watched.";
-  if (recording.session->processes().empty())
+  if (recording.session->processes().size() == 0)
     return fmt::format(
         "The library was not loaded into {}: programs that are linked statically, or "
         "run with other rights than who starts them (setuid), do not load it. eBPF "

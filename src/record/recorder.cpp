@@ -14,8 +14,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
+#include <condition_variable>
 #include <cstring>
 #include <fstream>
+#include <mutex>
+#include <thread>
 
 #include "record/decode.h"
 #include "record/elf_file.h"
@@ -25,7 +29,9 @@
 namespace tidegauge::record {
 namespace {
 
-constexpr int kMaxFrames = 127;  // MAX_FRAMES of bpf/common.bpf.h
+constexpr std::chrono::milliseconds kDrainEvery{5};
+constexpr size_t kMostWaiting = size_t{2} << 20;  // 160 MiB: four seconds at 500,000 a second
+constexpr int kMaxFrames = 127;                   // MAX_FRAMES of bpf/common.bpf.h
 
 uint64_t clockNow(clockid_t clock) {
   timespec now{};
@@ -94,11 +100,38 @@ struct Recorder::Rings {
   ring_buffer* system = nullptr;
   ring_buffer* names = nullptr;
   std::vector<memory_record> memory_records;
+  // Who handles calls may be busy for longer than the ring lasts (a file that is committed, a disk that
+  // is slow): meanwhile a thread of its own empties the ring into `waiting`.
+  std::mutex mutex;
+  std::condition_variable ends;
+  std::vector<memory_record> waiting;
+  uint64_t drained_at = 0;  // what was written before then is in `waiting`
+  bool is_over = false;
+  std::thread drainer;
   std::vector<system_record> system_records;
   std::vector<name_record> name_records;
   ring_buffer* launches = nullptr;  // only if each launch is asked for
   std::vector<launch_record> launch_records;
+
+  // With the mutex held. A full `waiting` leaves the rest in the ring, where losses are counted.
+  void drain() {
+    if (waiting.size() >= kMostWaiting) return;
+    drained_at = kernelNow();
+    ring_buffer__consume(memory);
+  }
+  void startDrainer() {
+    drainer = std::thread([this] {
+      std::unique_lock lock(mutex);
+      while (!ends.wait_for(lock, kDrainEvery, [this] { return is_over; })) drain();
+    });
+  }
   ~Rings() {
+    {
+      std::lock_guard lock(mutex);
+      is_over = true;
+    }
+    ends.notify_all();
+    if (drainer.joinable()) drainer.join();
     ring_buffer__free(memory);
     ring_buffer__free(system);
     ring_buffer__free(names);
@@ -113,7 +146,7 @@ base::Result<std::unique_ptr<Recorder>> Recorder::start(const RecorderOptions& o
   Rings& rings = *recorder->rings_;
   const Programs& held = recorder->programs_;
   rings.memory = ring_buffer__new(held.mapDescriptor("memory_ring"), keep<memory_record>,
-                                  &rings.memory_records, nullptr);
+                                  &rings.waiting, nullptr);
   rings.system = ring_buffer__new(held.mapDescriptor("system_ring"), keep<system_record>,
                                   &rings.system_records, nullptr);
   rings.names = ring_buffer__new(held.mapDescriptor("name_ring"), keep<name_record>,
@@ -123,6 +156,7 @@ base::Result<std::unique_ptr<Recorder>> Recorder::start(const RecorderOptions& o
                                       &rings.launch_records, nullptr);
   if (rings.memory == nullptr || rings.system == nullptr || rings.names == nullptr)
     return limit(fmt::format("no memory for the rings: {}", std::strerror(errno)));
+  rings.startDrainer();
   return recorder;
 }
 
@@ -313,14 +347,18 @@ size_t Recorder::poll(int timeout_ms) {
   ring_buffer__consume(rings.system);
   for (size_t i = known; i < rings.system_records.size(); ++i) urgent(rings.system_records[i]);
 
-  uint64_t drained_at = kernelNow();
+  {
+    std::lock_guard lock(rings.mutex);
+    rings.drain();
+    rings.memory_records.swap(rings.waiting);
+  }
+  uint64_t drained_at = rings.drained_at;
   ring_buffer__consume(rings.names);
   for (const name_record& record : rings.name_records) named(record);
   rings.name_records.clear();
   if (rings.launches != nullptr) ring_buffer__consume(rings.launches);
   for (const launch_record& record : rings.launch_records) launched(record);
   rings.launch_records.clear();
-  ring_buffer__consume(rings.memory);
   known = rings.system_records.size();
   ring_buffer__consume(rings.system);
   for (size_t i = known; i < rings.system_records.size(); ++i) urgent(rings.system_records[i]);

@@ -130,7 +130,7 @@ void Session::call(const model::MemoryCall& seen) {
 uint32_t Session::frameOf(const CodePlace& place) {
   auto [found, is_new] = frame_ids_.try_emplace(place, static_cast<uint32_t>(frames_.size()));
   if (!is_new) return found->second;
-  const std::vector<Module>& modules = spaces_.modules();
+  const Rows<Module>& modules = spaces_.modules();
   for (; modules_written_ < modules.size(); ++modules_written_) {
     const Module& module = modules[modules_written_];
     auto elf = ElfFile::open(fmt::format("/proc/self/fd/{}", module.descriptor));
@@ -174,9 +174,9 @@ void Session::kernelNamed(const KernelName& name) {
 }
 
 uint32_t Session::kernelOf(uint32_t process, uint64_t handle) {
-  auto [found, is_new] =
-      kernels_.try_emplace({process, handle}, static_cast<uint32_t>(kernels_.size()));
+  auto [found, is_new] = kernels_.try_emplace({process, handle}, next_kernel_);
   if (!is_new) return found->second;
+  next_kernel_ += 1;
   const auto& names = processes_[process].kernel_names;
   auto name = names.find(handle);
   write([&](auto& file) {
@@ -284,6 +284,7 @@ base::Status Session::tick(const Source& source) {
       copiesSeen(source.copies(process.seen.pid, false));
     }
     writeLosses(source.losses());
+    forgetEnded(time_ns);
     last_counts_ns_ = time_ns;
   }
   if (time_ns - last_commit_ns_ >= kCommitEvery_ns) {
