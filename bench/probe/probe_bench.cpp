@@ -282,6 +282,7 @@ int main(int count, char** words) {
     fmt::print(stderr, "probe_bench STANDIN_FOLDER [ROUNDS]   (tests/standin/build.py makes it)\n");
     return 2;
   }
+  setvbuf(stdout, nullptr, _IOLBF, 0);  // a run that is ended early has told what it knew
   int rounds = count > 2 ? std::atoi(words[2]) : 9;
   Costs costs(words[1], rounds);
   costs.print();

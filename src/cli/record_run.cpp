@@ -23,6 +23,7 @@
 #include "record/preload.h"
 #include "record/recorder.h"
 #include "record/session.h"
+#include "record/watchdog.h"
 
 namespace tidegauge::cli {
 namespace {
@@ -133,6 +134,7 @@ base::Result<std::optional<int>> loop(const RecordOptions& options, record::Sour
 
 // What was begun, and what it needs while it goes on. Where it cannot begin: an exit code.
 struct Recording {
+  std::optional<record::Watchdog> watchdog;  // a command may be stopped for a moment
   std::optional<record::Child> child;
   std::optional<record::Session> session;
   std::unique_ptr<record::Source> source;
@@ -165,6 +167,7 @@ struct Recording {
       recorder_options.programs.cgroup = cgroup.value().id;
       recorder_options.programs.cgroup_level = cgroup.value().level;
     }
+    if (!options.command.empty()) watchdog.emplace();
     if (!options.command.empty())
       if (int code = startCommand(options, {}); code != 0) return code;
     if (int code = makeSession(path, options); code != 0) return code;
