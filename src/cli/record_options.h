@@ -20,6 +20,7 @@ struct RecordOptions {
   bool preload = false;       // by a library in the programs, without privilege
   bool no_framework = false;
   bool launch_events = false;
+  bool link_each = false;
   std::string stacks = "user";
   uint32_t launch_arguments = 0;  // words
   uint64_t ring_bytes = uint64_t{8} << 20;

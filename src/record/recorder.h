@@ -49,6 +49,8 @@ class Recorder final : public Source {
   std::vector<LaunchCount> launches(uint32_t tgid = 0, bool clear = false) const override;
   std::vector<CopyCount> copies(uint32_t tgid = 0, bool clear = false) const override;
   Losses losses() const override { return programs_.losses(); }
+  // Whether one link holds the probes of a library; if not, its end takes seconds.
+  bool linksMany() const { return programs_.linksMany(); }
   const Probes& probes() const { return probes_; }
   bool anyTargetRuns() const override;
   int64_t toEpoch(uint64_t monotonic_ns) const {
