@@ -77,16 +77,7 @@ struct thread_state {
   __u32 pushes;
   __u32 copy_kind;  // of the runtime's copy: for the driver's that does not say it
 };
-// Hangs on the thread itself: cheaper to find than a row of a table, and it goes when the thread goes.
-struct {
-  __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-  __uint(map_flags, BPF_F_NO_PREALLOC);
-  __type(key, int);
-  __type(value, struct thread_state);
-} threads SEC(".maps");
-static __always_inline struct thread_state* knownThread(void) {
-  return bpf_task_storage_get(&threads, bpf_get_current_task_btf(), 0, 0);
-}
+TABLE(threads, HASH, __u64, struct thread_state, MAX_THREADS);
 
 static __always_inline void count(__u32 what) {
   __u64* value = bpf_map_lookup_elem(&losses, &what);
@@ -132,16 +123,15 @@ static __always_inline bool isWatched(__u32 tgid) {
 // What is known of this thread if its process is watched; 0 if it is not. One look-up, but for the
 // first call of a thread.
 static __always_inline struct thread_state* watchedThread(__u64 pid_tgid) {
-  struct task_struct* task = bpf_get_current_task_btf();
-  struct thread_state* state = bpf_task_storage_get(&threads, task, 0, 0);
+  static const struct thread_state kFresh = {.device = -1};
+  struct thread_state* state = bpf_map_lookup_elem(&threads, &pid_tgid);
   if (state) return state;
   if (!isWatched(pid_tgid >> 32)) return 0;
-  state = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-  if (!state)
+  if (bpf_map_update_elem(&threads, &pid_tgid, &kFresh, BPF_ANY)) {
     count(LOSS_THREAD);
-  else
-    state->device = -1;
-  return state;
+    return 0;
+  }
+  return bpf_map_lookup_elem(&threads, &pid_tgid);
 }
 
 static __always_inline __u64 userWord(__u64 address) {

@@ -55,7 +55,7 @@ int copy_enter(struct pt_regs* ctx) {
 SEC("uprobe")
 int copy_exit(struct pt_regs* ctx) {
   __u64 thread_id = bpf_get_current_pid_tgid(), cookie = bpf_get_attach_cookie(ctx);
-  struct thread_state* thread = knownThread();
+  struct thread_state* thread = bpf_map_lookup_elem(&threads, &thread_id);
   if (!thread) return 0;
   struct copy_flight_key key = {thread_id, cookie & 0xffff};
   struct copy_flight* found = bpf_map_lookup_elem(&copies_in_flight, &key);

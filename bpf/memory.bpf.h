@@ -144,7 +144,7 @@ static __always_inline void whatCameOut(const struct flight* flight, __u32 shape
 
 static __always_inline int memoryExit(struct pt_regs* ctx, __u64 cookie) {
   __u64 thread_id = bpf_get_current_pid_tgid(), end_ns = bpf_ktime_get_ns();
-  struct thread_state* thread = knownThread();
+  struct thread_state* thread = bpf_map_lookup_elem(&threads, &thread_id);
   if (!thread) return 0;
   bool runtime = COOKIE_PLACE(cookie, COOKIE_RUNTIME);
   struct flight* flight = runtime ? &thread->runtime : &thread->driver;

@@ -36,7 +36,8 @@ int BPF_PROG(process_fork, struct task_struct* parent, struct task_struct* child
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(process_exec, struct task_struct* task) {
   __u32 tgid = task->tgid;
-  bpf_task_storage_delete(&threads, task);  // its device was that of the program before
+  __u64 thread_id = ((__u64)tgid << 32) | (__u32)task->pid;
+  bpf_map_delete_elem(&threads, &thread_id);  // its device was that of the program before
   __u32* flags = bpf_map_lookup_elem(&targets, &tgid);
   if (!settings.watch_all && !flags) return 0;
   struct system_record* record = systemRecord(SYSTEM_EXEC, tgid);
@@ -53,6 +54,8 @@ int BPF_PROG(process_exec, struct task_struct* task) {
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(process_exit, struct task_struct* task) {
   __u32 tgid = task->tgid;
+  __u64 thread_id = ((__u64)tgid << 32) | (__u32)task->pid;
+  bpf_map_delete_elem(&threads, &thread_id);
   if (task->signal->live.counter != 0) return 0;
   bool known = bpf_map_delete_elem(&seen, &tgid) == 0;
   known |= bpf_map_delete_elem(&targets, &tgid) == 0;
