@@ -33,7 +33,10 @@ views on the opened file; the SQL is SQLite's.
 * A column whose name ends in `bytes`, `step` or `time_us` is shown as one by the page; write
   `sum(block_bytes) AS held_bytes` to keep that.
 
-Tables `kernels`, `copies`, `processes`, `losses` and `working_sets` are in recordings only.
+`processes`, `functions`, `kernels`, `launches`, `copies` and `losses` are filled for recordings
+(`tidegauge record`) and empty for snapshots. They have the names and units of the file's own tables
+([formats/recording.md](formats/recording.md)): times in ns since the epoch. A recording has a trace
+per process: `kernels`, `launches` and `copies` are those of its process, the other three of all.
 
 )";
 

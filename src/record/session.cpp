@@ -271,7 +271,7 @@ bool Session::isIncomplete() const {
 
 base::Status Session::tick(const Recorder& recorder) {
   int64_t time_ns = now();
-  if (time_ns - last_counts_ns_ >= kCountEvery_ns) {
+  if (finishing_ || time_ns - last_counts_ns_ >= kCountEvery_ns) {
     for (const SessionProcess& process : processes_) {
       if (process.ended_ns) continue;
       launchesSeen(recorder.launches(process.seen.pid));
@@ -290,7 +290,7 @@ base::Status Session::tick(const Recorder& recorder) {
 }
 
 base::Status Session::finish(const Recorder& recorder) {
-  last_counts_ns_ = 0;  // whatever is left, now
+  finishing_ = true;
   TG_RETURN_IF_ERROR(tick(recorder));
   takeNames(symbols_.finish());
   write([](auto& file) { return file.finish(); });
