@@ -122,18 +122,20 @@ int ask(const analysis::AnalysedTrace& trace, const QueryOptions& options) {
   return exit_code;
 }
 
-// A zip or a page may hold several snapshots.
+// A zip or a page may hold several snapshots, a recording several processes.
 const analysis::AnalysedTrace* pickTrace(const Traces& traces, const QueryOptions& options) {
   size_t pick = options.pick.value_or(1);
   bool is_clear = options.pick || traces.size() == 1;
   if (is_clear && pick <= traces.size()) return traces[pick - 1].get();
   std::string file = shownPath(options.file);
+  const char* one = traces[0]->trace.work ? "process" : "snapshot";
   if (traces.size() == 1) {
-    usageError(fmt::format("{} holds 1 snapshot, not {}", file, pick), "Leave --pick out");
+    usageError(fmt::format("{} holds 1 {}, not {}", file, one, pick), "Leave --pick out");
     return nullptr;
   }
-  usageError(fmt::format("{} holds {} snapshots", file, traces.size()),
-             fmt::format("Choose one with --pick, 1 to {}", traces.size()));
+  usageError(
+      fmt::format("{} holds {} {}{}", file, traces.size(), one, traces[0]->trace.work ? "es" : "s"),
+      fmt::format("Choose one with --pick, 1 to {}", traces.size()));
   for (size_t i = 0; i < traces.size(); ++i) {
     complain(fmt::format("  {} {}", i + 1, base::printable(traces[i]->trace.source.name)));
   }
@@ -170,9 +172,12 @@ int run(QueryOptions options) {
 
 void addQueryCommand(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<QueryOptions>();
-  CLI::App* command =
-      app.add_subcommand("query", "Ask a snapshot with SQL; without SQL: its tables and columns");
-  command->add_option("FILE", options->file, "A snapshot; - reads standard input")->type_name("");
+  CLI::App* command = app.add_subcommand(
+      "query", "Ask a snapshot or recording with SQL; without SQL: its tables and columns");
+  command
+      ->add_option("FILE", options->file,
+                   "A snapshot or recording; - reads a snapshot from standard input")
+      ->type_name("");
   command->add_option("SQL", options->sql, "One SELECT; - reads it from standard input")
       ->type_name("");
   command->add_option("--format", options->format, "table, csv or json")
@@ -188,7 +193,10 @@ void addQueryCommand(CLI::App& app, int& exit_code) {
       ->check(number(0.001, 1e6))
       ->type_name("SECONDS")
       ->capture_default_str();
-  command->add_option("--pick", options->pick, "Which snapshot of a file that holds several")
+  command
+      ->add_option(
+          "--pick", options->pick,
+          "Which of a file that holds several: snapshots of an archive, processes of a recording")
       ->check(wholeNumber(1, UINT32_MAX))
       ->type_name("N");
   addSelectionOptions(*command, options->selection);
