@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <functional>
 
 #include "base/format.h"
@@ -54,6 +55,12 @@ class ProgressBar {
 
 using Progress = std::function<void(uint64_t done, uint64_t total)>;
 
+double threadSeconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
+}
+
 // Told by content: a recording is an SQLite file, everything else is PyTorch's or unknown.
 base::Result<std::vector<model::Trace>> readFile(const std::string& path, bool is_recording,
                                                  const Progress& progress) {
@@ -70,8 +77,7 @@ Opened openTraces(const std::vector<std::string>& paths,
   Opened opened;
   for (const std::string& path : paths) {
     ProgressBar bar(path.substr(path.find_last_of('/') + 1));
-    using Clock = std::chrono::steady_clock;
-    Clock::time_point begin = Clock::now();
+    double begin_s = threadSeconds();
     bool is_recording = path != "-" && readers::recording::isSqliteFile(path);
     OpenedRecording recording{path, {}, 0, opened.traces.size(), 0};
     if (is_recording) recording.stamp = readers::recording::stampOf(path);
@@ -93,7 +99,7 @@ Opened openTraces(const std::vector<std::string>& paths,
     }
     if (!is_recording) continue;
     recording.end = opened.traces.size();
-    recording.read_s = std::chrono::duration<double>(Clock::now() - begin).count();
+    recording.read_s = threadSeconds() - begin_s;
     opened.recordings.push_back(std::move(recording));
   }
   return opened;

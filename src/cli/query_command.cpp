@@ -16,6 +16,7 @@
 #include "cli/selection_options.h"
 #include "cli/terminal.h"
 #include "cli/usage.h"
+#include "query/recording_docs.h"
 
 namespace tidegauge::cli {
 namespace {
@@ -33,6 +34,7 @@ struct QueryOptions {
   exporting::Selection selection;
   std::string categories;
   bool print_docs = false;
+  bool print_recording_docs = false;
 };
 
 constexpr std::pair<const char*, QueryFormat> kFormats[] = {
@@ -143,10 +145,12 @@ const analysis::AnalysedTrace* pickTrace(const Traces& traces, const QueryOption
 }
 
 int run(QueryOptions options) {
-  if (options.print_docs) {
+  if (options.print_docs || options.print_recording_docs) {
     analysis::AnalysedTrace nothing{model::Trace()};
     Output out;
-    out.write(query::markdown(query::Database(nothing).schema()));
+    query::Database database(nothing);
+    out.write(options.print_recording_docs ? query::recordingMarkdown(database.schema())
+                                           : query::markdown(database.schema()));
     return out.finish(0);
   }
   if (options.file.empty()) return usageError("FILE is missing", kUsageHint);
@@ -202,6 +206,8 @@ void addQueryCommand(CLI::App& app, int& exit_code) {
   addSelectionOptions(*command, options->selection);
   addCategoriesOption(*command, options->categories);
   command->add_flag("--print-docs", options->print_docs)->group("");  // writes docs/sql.md
+  command->add_flag("--print-recording-docs", options->print_recording_docs)
+      ->group("");  // docs/sql-recordings.md
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

@@ -25,7 +25,7 @@ namespace tidegauge::server {
 struct FollowedRecording {
   std::string path;
   readers::recording::Stamp read;  // of the file as it was before it was read
-  double read_s = 0;               // how long that took
+  double read_s = 0;               // of computing, how long that took
 };
 
 // Gives a session whose files say of which recording they are its board. Before it is shown.

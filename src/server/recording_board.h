@@ -27,7 +27,7 @@ struct RecordingStatus {
   RecordingState state = RecordingState::kRecording;
   Clock::time_point changed_at{};  // the file, as far as is known
   bool behind = false;             // it has changed since it was read
-  double read_s = 0;               // how long the last reading took
+  double read_s = 0;               // of computing, how long the last reading took
   double wait_s = 0;               // until the next may begin, from the end of the last
   std::string error{};             // why it could not be read again
 };

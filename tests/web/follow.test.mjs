@@ -55,15 +55,17 @@ const shownEvents = (page) =>
 
 /** Until the page shows more events than before; answers how many. */
 async function grownTo(page, before) {
-  await page.waitForFunction(
-    (least) => {
-      const found = /([\d,]+) events?/.exec(document.querySelector(".recording")?.textContent ?? "");
-      return found && Number(found[1].replaceAll(",", "")) > least;
-    },
-    before,
-    { timeout: 30_000 },
-  );
-  return shownEvents(page);
+  const deadline = Date.now() + 30_000;
+  for (;;) {
+    const now = await shownEvents(page);
+    if (now > before) return now;
+    if (Date.now() > deadline) {
+      const standing = await page.evaluate(async () => (await fetch("api/follow")).text());
+      const told = await pill(page).innerText();
+      throw new Error(`still ${now} events, ${before} before; “${told}”; ${standing}`);
+    }
+    await page.waitForTimeout(100);
+  }
 }
 
 async function deviceEvents(page) {
@@ -196,7 +198,7 @@ describe("a recording that grows", { skip, timeout: 600_000 }, () => {
       await page.waitForSelector(".view[aria-label=SQL]");
       await page.waitForSelector("text=2 rows");
       await page.goto(at("#tables?table=copies"));
-      await page.waitForSelector('.grid tbody tr:has-text("cuMemcpyHtoD_v2"):has-text("16 MiB/s")');
+      await page.waitForSelector('.grid tbody tr:has-text("cuMemcpyHtoD_v2"):has-text("16.0 MiB/s")');
       await page.waitForSelector('.grid tbody tr:has-text("cuMemcpyHtoDAsync_v2"):has-text("submitted")');
     }));
 

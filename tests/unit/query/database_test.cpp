@@ -10,6 +10,7 @@
 #include <sstream>
 #include <thread>
 
+#include "query/recording_docs.h"
 #include "support/trace_builder.h"
 
 namespace tidegauge::query {
@@ -487,6 +488,11 @@ TEST(SqlDocs, AreUpToDate) {
   analysis::AnalysedTrace nothing{model::Trace()};
   EXPECT_EQ(text.str(), markdown(Database(nothing).schema()))
       << "write it again: tidegauge query --print-docs > docs/sql.md";
+  std::ifstream recordings(std::string(source) + "/docs/sql-recordings.md");
+  std::stringstream other;
+  other << recordings.rdbuf();
+  EXPECT_EQ(other.str(), recordingMarkdown(Database(nothing).schema()))
+      << "write it again: tidegauge query --print-recording-docs > docs/sql-recordings.md";
 }
 
 }  // namespace

@@ -24,7 +24,9 @@ interface CellProps {
 
 function Text({ text, column }: { text: string; column: ShownColumn }) {
   if (text === "") return <span class="faint">–</span>;
-  const words = column.name === "name" ? text : text.replaceAll("_", " ");
+  // names of the program stay as they are; "before_recording" is a word of ours
+  const words =
+    column.name === "provenance" || column.name === "kind" ? text.replaceAll("_", " ") : text;
   return (
     <span title={visible(text)}>
       <Name text={words} />
