@@ -24,7 +24,7 @@ struct FailedRead {
 struct OpenedRecording {
   std::string path;
   readers::recording::Stamp stamp;  // before it was read
-  double read_s = 0;  // of computing
+  double read_s = 0;                // of computing
   size_t begin = 0, end = 0;
 };
 
