@@ -281,7 +281,7 @@ int run(const DiffOptions& options) {
 void addDiffCommand(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<DiffOptions>();
   CLI::App* command = app.add_subcommand(
-      "diff", "What grew and what vanished between two snapshots; ranks of a job");
+      "diff", "What grew and what vanished between two snapshots or recordings; ranks of a job");
   command
       ->add_option("FILE", options->files,
                    "A and B: before and after; three or more: ranks of one job")

@@ -151,7 +151,9 @@ void addExportCommand(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<ExportOptions>();
   CLI::App* command =
       app.add_subcommand("export", "Write a file to send: the page in one HTML file");
-  command->add_option("FILE", options->file, "A snapshot; - reads standard input")
+  command
+      ->add_option("FILE", options->file,
+                   "A snapshot or recording; - reads a snapshot from standard input")
       ->required()
       ->type_name("");
   command->add_option("MORE", options->more)->group("");  // refused, with better words

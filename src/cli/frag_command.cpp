@@ -257,7 +257,9 @@ void addFragCommand(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<FragCommandOptions>();
   CLI::App* command = app.add_subcommand(
       "frag", "Fragmentation over time: what was free but could not be used, and who pins it");
-  command->add_option("FILE", options->file, "A snapshot; - reads standard input")
+  command
+      ->add_option("FILE", options->file,
+                   "A snapshot or recording; - reads a snapshot from standard input")
       ->required()
       ->type_name("");
   command->add_flag("--json", options->json, "Exact numbers as JSON");
@@ -324,7 +326,7 @@ void addFragCommand(CLI::App& app, int& exit_code) {
       ->type_name("BYTES")
       ->capture_default_str();
   command->add_flag("--watch", options->watch,
-                    "A line each time the file is written again; Ctrl-C ends it");
+                    "A line each time the file is written again, or has grown; Ctrl-C ends it");
   command
       ->add_option(
           "--count", options->watching.count,

@@ -1,4 +1,5 @@
-// frag --watch: a snapshot file that is written again and again, read at each change.
+// frag --watch: a snapshot file that is written again and again, or a recording that grows, read at
+// each change.
 #pragma once
 
 #include <functional>
@@ -13,7 +14,8 @@ struct WatchOptions {
 };
 
 // Calls `read` now and whenever the file has changed and then stood still between two looks, until
-// `count` calls succeeded, Ctrl-C, or SIGTERM. `read` gives its exit code; a file that cannot be
+// `count` calls succeeded, Ctrl-C, or SIGTERM. A recording never stands still: it is read when it has
+// grown, a tenth of the time at most, until nobody writes it any more. `read` gives its exit code; a file that cannot be
 // read at one time may be readable at the next, so only the last one counts.
 int watchFile(const WatchOptions& options, const std::function<int()>& read);
 

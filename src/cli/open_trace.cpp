@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <functional>
 
 #include "base/format.h"
@@ -54,12 +55,16 @@ class ProgressBar {
 
 using Progress = std::function<void(uint64_t done, uint64_t total)>;
 
+double threadSeconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
+}
+
 // Told by content: a recording is an SQLite file, everything else is PyTorch's or unknown.
-base::Result<std::vector<model::Trace>> readFile(const std::string& path,
+base::Result<std::vector<model::Trace>> readFile(const std::string& path, bool is_recording,
                                                  const Progress& progress) {
-  if (path != "-" && readers::recording::isSqliteFile(path)) {
-    return readers::recording::openRecording(path, {progress});
-  }
+  if (is_recording) return readers::recording::openRecording(path, {progress});
   readers::torch::ReadOptions options;
   options.progress = progress;
   return readers::torch::openSnapshots(path, options);
@@ -72,7 +77,12 @@ Opened openTraces(const std::vector<std::string>& paths,
   Opened opened;
   for (const std::string& path : paths) {
     ProgressBar bar(path.substr(path.find_last_of('/') + 1));
-    auto read = readFile(path, [&](uint64_t done, uint64_t total) { bar.show(done, total); });
+    double begin_s = threadSeconds();
+    bool is_recording = path != "-" && readers::recording::isSqliteFile(path);
+    OpenedRecording recording{path, {}, 0, opened.traces.size(), 0};
+    if (is_recording) recording.stamp = readers::recording::stampOf(path);
+    auto read =
+        readFile(path, is_recording, [&](uint64_t done, uint64_t total) { bar.show(done, total); });
     if (!read.ok()) {
       bar.clear();
       base::Error error = read.error();
@@ -87,6 +97,10 @@ Opened openTraces(const std::vector<std::string>& paths,
       if (path != "-" && name != path) name = path + "/" + name;
       opened.traces.push_back(std::make_unique<analysis::AnalysedTrace>(std::move(trace), rules));
     }
+    if (!is_recording) continue;
+    recording.end = opened.traces.size();
+    recording.read_s = threadSeconds() - begin_s;
+    opened.recordings.push_back(std::move(recording));
   }
   return opened;
 }

@@ -9,6 +9,7 @@
 
 #include "analysis/analysed_trace.h"
 #include "base/result.h"
+#include "readers/recording/growth.h"
 
 namespace tidegauge::cli {
 
@@ -19,8 +20,17 @@ struct FailedRead {
   base::Error error;  // without the path
 };
 
+// Its traces are `traces[begin]` to before `traces[end]`.
+struct OpenedRecording {
+  std::string path;
+  readers::recording::Stamp stamp;  // before it was read
+  double read_s = 0;                // of computing
+  size_t begin = 0, end = 0;
+};
+
 struct Opened {
   Traces traces;
+  std::vector<OpenedRecording> recordings;
   std::vector<FailedRead> failed;
   int exit_code =
       0;  // of the first file that could not be read: the others are opened all the same

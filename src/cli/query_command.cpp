@@ -16,6 +16,7 @@
 #include "cli/selection_options.h"
 #include "cli/terminal.h"
 #include "cli/usage.h"
+#include "query/recording_docs.h"
 
 namespace tidegauge::cli {
 namespace {
@@ -33,6 +34,7 @@ struct QueryOptions {
   exporting::Selection selection;
   std::string categories;
   bool print_docs = false;
+  bool print_recording_docs = false;
 };
 
 constexpr std::pair<const char*, QueryFormat> kFormats[] = {
@@ -122,18 +124,20 @@ int ask(const analysis::AnalysedTrace& trace, const QueryOptions& options) {
   return exit_code;
 }
 
-// A zip or a page may hold several snapshots.
+// A zip or a page may hold several snapshots, a recording several processes.
 const analysis::AnalysedTrace* pickTrace(const Traces& traces, const QueryOptions& options) {
   size_t pick = options.pick.value_or(1);
   bool is_clear = options.pick || traces.size() == 1;
   if (is_clear && pick <= traces.size()) return traces[pick - 1].get();
   std::string file = shownPath(options.file);
+  const char* one = traces[0]->trace.work ? "process" : "snapshot";
   if (traces.size() == 1) {
-    usageError(fmt::format("{} holds 1 snapshot, not {}", file, pick), "Leave --pick out");
+    usageError(fmt::format("{} holds 1 {}, not {}", file, one, pick), "Leave --pick out");
     return nullptr;
   }
-  usageError(fmt::format("{} holds {} snapshots", file, traces.size()),
-             fmt::format("Choose one with --pick, 1 to {}", traces.size()));
+  usageError(
+      fmt::format("{} holds {} {}{}", file, traces.size(), one, traces[0]->trace.work ? "es" : "s"),
+      fmt::format("Choose one with --pick, 1 to {}", traces.size()));
   for (size_t i = 0; i < traces.size(); ++i) {
     complain(fmt::format("  {} {}", i + 1, base::printable(traces[i]->trace.source.name)));
   }
@@ -141,10 +145,12 @@ const analysis::AnalysedTrace* pickTrace(const Traces& traces, const QueryOption
 }
 
 int run(QueryOptions options) {
-  if (options.print_docs) {
+  if (options.print_docs || options.print_recording_docs) {
     analysis::AnalysedTrace nothing{model::Trace()};
     Output out;
-    out.write(query::markdown(query::Database(nothing).schema()));
+    query::Database database(nothing);
+    out.write(options.print_recording_docs ? query::recordingMarkdown(database.schema())
+                                           : query::markdown(database.schema()));
     return out.finish(0);
   }
   if (options.file.empty()) return usageError("FILE is missing", kUsageHint);
@@ -170,9 +176,12 @@ int run(QueryOptions options) {
 
 void addQueryCommand(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<QueryOptions>();
-  CLI::App* command =
-      app.add_subcommand("query", "Ask a snapshot with SQL; without SQL: its tables and columns");
-  command->add_option("FILE", options->file, "A snapshot; - reads standard input")->type_name("");
+  CLI::App* command = app.add_subcommand(
+      "query", "Ask a snapshot or recording with SQL; without SQL: its tables and columns");
+  command
+      ->add_option("FILE", options->file,
+                   "A snapshot or recording; - reads a snapshot from standard input")
+      ->type_name("");
   command->add_option("SQL", options->sql, "One SELECT; - reads it from standard input")
       ->type_name("");
   command->add_option("--format", options->format, "table, csv or json")
@@ -188,12 +197,17 @@ void addQueryCommand(CLI::App& app, int& exit_code) {
       ->check(number(0.001, 1e6))
       ->type_name("SECONDS")
       ->capture_default_str();
-  command->add_option("--pick", options->pick, "Which snapshot of a file that holds several")
+  command
+      ->add_option(
+          "--pick", options->pick,
+          "Which of a file that holds several: snapshots of an archive, processes of a recording")
       ->check(wholeNumber(1, UINT32_MAX))
       ->type_name("N");
   addSelectionOptions(*command, options->selection);
   addCategoriesOption(*command, options->categories);
   command->add_flag("--print-docs", options->print_docs)->group("");  // writes docs/sql.md
+  command->add_flag("--print-recording-docs", options->print_recording_docs)
+      ->group("");  // docs/sql-recordings.md
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

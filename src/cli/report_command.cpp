@@ -109,7 +109,9 @@ void addReportCommand(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<ReportOptions>();
   CLI::App* command =
       app.add_subcommand("report", "Where the memory went: totals, peak, out of memory");
-  command->add_option("FILE", options->files, "Snapshots; - reads standard input")
+  command
+      ->add_option("FILE", options->files,
+                   "Snapshots, recordings; - reads a snapshot from standard input")
       ->required()
       ->type_name("");
   command->add_flag("--json", options->json, "Exact numbers as JSON");

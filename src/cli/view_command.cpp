@@ -12,6 +12,7 @@
 #include "cli/output.h"
 #include "cli/usage.h"
 #include "server/application.h"
+#include "server/follower.h"
 #include "server/http_server.h"
 
 namespace tidegauge::cli {
@@ -38,6 +39,17 @@ std::vector<server::FailedFile> failedFiles(const std::vector<FailedRead>& faile
   return files;
 }
 
+// Whatever may still grow; what has ended is looked at once and found so.
+std::vector<server::FollowedRecording> markRecordings(server::Session& session,
+                                                      const std::vector<OpenedRecording>& opened) {
+  std::vector<server::FollowedRecording> recordings;
+  for (const OpenedRecording& one : opened) {
+    for (size_t i = one.begin; i < one.end; ++i) session.files[i]->recording = one.path;
+    recordings.push_back({one.path, one.stamp, one.read_s});
+  }
+  return recordings;
+}
+
 int run(const ViewOptions& options) {
   // First the port: who has it learns about a taken one before a long file is read.
   auto http = server::HttpServer::listen(options.port);
@@ -51,9 +63,13 @@ int run(const ViewOptions& options) {
   if (opened.traces.empty()) return opened.exit_code;
   server::Session session =
       server::openSession(std::move(opened.traces), failedFiles(opened.failed));
+  std::vector<server::FollowedRecording> recordings = markRecordings(session, opened.recordings);
+  server::followRecordings(session, recordings);
   std::string names = namesOf(session);
   uint16_t port = http.value()->port();
   server::Application application(std::move(session), server::Gate(token.value(), port));
+  server::Follower follower(application, std::move(recordings), rules.value());
+  follower.start();
   std::string url = fmt::format("http://127.0.0.1:{}/{}/", port, token.value());
   Output out;
   out.print("Tidegauge shows {} at {}\nCtrl-C stops it.\n", base::printable(names), url);
@@ -74,7 +90,9 @@ int run(const ViewOptions& options) {
 void addViewCommand(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<ViewOptions>();
   CLI::App* command = app.add_subcommand("view", "Open the page in a browser: the main job");
-  command->add_option("FILE", options->files, "Snapshots; several = ranks, or before and after")
+  command
+      ->add_option("FILE", options->files,
+                   "Snapshots, recordings; several = ranks, or before and after")
       ->required()
       ->type_name("");
   command->add_option("--port", options->port, "On 127.0.0.1; default: a free one")

@@ -20,6 +20,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -267,6 +268,8 @@ struct Source {
   uint64_t data_bytes = 0;  // unpacked
 };
 
+struct RecordedWork;  // recorded_work.h
+
 struct Trace {
   Source source;
   base::StringPool strings;
@@ -285,6 +288,7 @@ struct Trace {
   Annotations annotations;
   AllocatorSettings settings;
   Issues issues;
+  std::shared_ptr<const RecordedWork> work;  // kernels, copies, … of a recording; null: a snapshot
 
   // The device of an allocation or segment row; rows are grouped by device.
   const Device& deviceOfAllocation(AllocationId id) const;

@@ -29,6 +29,12 @@ std::vector<Table> allTables(const AnalysedTrace& trace) {
   tables.push_back(poolsTable(trace));
   tables.push_back(settingsTable(trace));
   tables.push_back(issuesTable(trace));
+  tables.push_back(processesTable(trace));
+  tables.push_back(functionsTable(trace));
+  tables.push_back(kernelsTable(trace));
+  tables.push_back(launchesTable(trace));
+  tables.push_back(copiesTable(trace));
+  tables.push_back(lossesTable(trace));
   return tables;
 }
 

@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
-#include "query/schema.h"
+#include <algorithm>
+#include <iterator>
+
+#include "query/recording_docs.h"
 
 namespace tidegauge::query {
 namespace {
@@ -33,9 +36,24 @@ views on the opened file; the SQL is SQLite's.
 * A column whose name ends in `bytes`, `step` or `time_us` is shown as one by the page; write
   `sum(block_bytes) AS held_bytes` to keep that.
 
-Tables `kernels`, `copies`, `processes`, `losses` and `working_sets` are in recordings only.
+The tables of recordings (`processes`, `functions`, `kernels`, `launches`, `copies`, `losses`) have a page
+of their own: [sql-recordings.md](sql-recordings.md).
 
 )";
+
+constexpr std::string_view kRecordings = R"(# SQL: tables of recordings
+
+Filled for what `tidegauge record` wrote, empty for snapshots. They have the names and units of the
+file's own tables ([formats/recording.md](formats/recording.md)): times in ns since the epoch. A recording
+has a trace per process: `kernels`, `launches` and `copies` are those of its process, the other three of
+all. Everything else is in [sql.md](sql.md).
+)";
+
+bool isOfRecordings(std::string_view table) {
+  constexpr std::string_view kTables[] = {"processes", "functions", "kernels",
+                                          "launches",  "copies",    "losses"};
+  return std::find(std::begin(kTables), std::end(kTables), table) != std::end(kTables);
+}
 
 // A cell of a Markdown table.
 std::string cell(std::string_view text) {
@@ -47,18 +65,29 @@ std::string cell(std::string_view text) {
   return escaped;
 }
 
-}  // namespace
-
-std::string markdown(const Schema& schema) {
-  std::string text(kIntroduction);
-  text += "## Tables\n";
+void addTables(std::string& text, const Schema& schema, bool of_recordings) {
   for (const TableDoc& table : schema.tables) {
+    if (isOfRecordings(table.name) != of_recordings) continue;
     text +=
         fmt::format("\n### {}\n{}\n\n| column | kind | |\n|---|---|---|\n", table.name, table.doc);
     for (const ColumnDoc& column : table.columns) {
       text += fmt::format("| {} | {} | {} |\n", column.name, name(column.kind), cell(column.doc));
     }
   }
+}
+
+}  // namespace
+
+std::string recordingMarkdown(const Schema& schema) {
+  std::string text(kRecordings);
+  addTables(text, schema, true);
+  return text;
+}
+
+std::string markdown(const Schema& schema) {
+  std::string text(kIntroduction);
+  text += "## Tables\n";
+  addTables(text, schema, false);
   text += "\n## Functions\n\n| function | |\n|---|---|\n";
   for (const FunctionDoc& function : schema.functions) {
     text += fmt::format("| `{}` | {} |\n", function.signature, cell(function.doc));

@@ -67,6 +67,19 @@ const std::vector<Question>& workedQuestions() {
        "h.stack_id\n"
        "JOIN frames AS f ON f.id = x.frame_id\n"
        "WHERE f.kind = 'python' GROUP BY f.id ORDER BY bytes DESC LIMIT 20"},
+      {"Which kernels were launched most, and how large? (recordings)",
+       "SELECT k.name, sum(l.count) AS launches,\n"
+       "       max(l.grid_x * l.grid_y * l.grid_z) AS most_blocks,\n"
+       "       max(l.block_x * l.block_y * l.block_z) AS most_threads\n"
+       "FROM launches AS l LEFT JOIN kernels AS k USING (kernel_id)\n"
+       "GROUP BY l.kernel_id ORDER BY launches DESC LIMIT 20"},
+      {"How much was copied, which way, and how fast where that is known? (recordings)",
+       "SELECT c.direction, f.name AS function, sum(c.count) AS copies,\n"
+       "       sum(c.size_bytes) AS copied_bytes, sum(c.failures) AS failures,\n"
+       "       CASE WHEN max(c.submitted) = 0 AND sum(c.host_ns) > 0\n"
+       "            THEN sum(c.size_bytes) * 1e9 / sum(c.host_ns) END AS bytes_per_s\n"
+       "FROM copies AS c LEFT JOIN functions AS f USING (function_id)\n"
+       "GROUP BY c.direction, c.function_id ORDER BY copied_bytes DESC"},
   };
   return kQuestions;
 }

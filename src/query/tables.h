@@ -30,6 +30,13 @@ Table poolsTable(const AnalysedTrace& trace);
 Table settingsTable(const AnalysedTrace& trace);
 Table issuesTable(const AnalysedTrace& trace);
 Table fileTable(const AnalysedTrace& trace);
+// Of recordings; empty for snapshots.
+Table processesTable(const AnalysedTrace& trace);
+Table functionsTable(const AnalysedTrace& trace);
+Table kernelsTable(const AnalysedTrace& trace);
+Table launchesTable(const AnalysedTrace& trace);
+Table copiesTable(const AnalysedTrace& trace);
+Table lossesTable(const AnalysedTrace& trace);
 
 // Blocks and free parts of segments: the file's final state, or any list of them.
 struct DeviceBlocks {

@@ -277,7 +277,7 @@ bool Session::isIncomplete() const {
 
 base::Status Session::tick(const Source& source) {
   int64_t time_ns = now();
-  if (time_ns - last_counts_ns_ >= kCountEvery_ns) {
+  if (finishing_ || time_ns - last_counts_ns_ >= kCountEvery_ns) {
     for (const SessionProcess& process : processes_) {
       if (process.ended_ns) continue;
       launchesSeen(source.launches(process.seen.pid, false));
@@ -297,7 +297,7 @@ base::Status Session::tick(const Source& source) {
 }
 
 base::Status Session::finish(const Source& source) {
-  last_counts_ns_ = 0;  // whatever is left, now
+  finishing_ = true;
   TG_RETURN_IF_ERROR(tick(source));
   takeNames(symbols_.finish());
   write([](auto& file) { return file.finish(); });

@@ -127,6 +127,7 @@ class Session final : public RecorderSink {
   uint64_t calls_ = 0;
   int64_t last_commit_ns_ = 0;
   int64_t last_counts_ns_ = 0;
+  bool finishing_ = false;  // whatever is left is written now
 };
 
 }  // namespace tidegauge::record

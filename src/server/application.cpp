@@ -23,7 +23,49 @@ const Route* routeTo(std::string_view path) {
 }  // namespace
 
 Application::Application(Session session, Gate gate)
-    : session_(std::move(session)), gate_(std::move(gate)) {}
+    : sessions_{std::make_shared<Session>(std::move(session))}, gate_(std::move(gate)) {}
+
+std::shared_ptr<Session> Application::current() const {
+  std::lock_guard lock(mutex_);
+  return sessions_.front();
+}
+
+std::shared_ptr<Session> Application::replace(Session next) {
+  auto newest = std::make_shared<Session>(std::move(next));
+  std::lock_guard lock(mutex_);
+  sessions_.push_front(std::move(newest));
+  if (sessions_.size() <= kKept) return nullptr;
+  std::shared_ptr<Session> oldest = std::move(sessions_.back());
+  sessions_.pop_back();
+  return oldest;
+}
+
+namespace {
+
+// No `gen`: any will do. What is no number is no generation of any file.
+bool hasGeneration(const Session& session, const Params& params, const char* file_name,
+                   const char* name) {
+  const std::string* wanted = params.find(name);
+  if (wanted == nullptr) return true;
+  auto most = static_cast<int64_t>(session.files.size()) - 1;
+  auto file = params.integer(file_name, 0, most, 0);
+  if (!file.ok()) return true;  // what is wrong with it is said by who answers
+  return std::to_string(session.files[static_cast<size_t>(file.value())]->generation) == *wanted;
+}
+
+}  // namespace
+
+std::shared_ptr<Session> Application::sessionOf(const Params& params,
+                                                const char* generation) const {
+  std::lock_guard lock(mutex_);
+  for (const auto& session : sessions_) {
+    if (hasGeneration(*session, params, "file", generation) &&
+        hasGeneration(*session, params, "file_b", "gen_b")) {
+      return session;
+    }
+  }
+  return nullptr;
+}
 
 Lane Application::lane(const Request& request) const {
   if (gate_.refuse(request)) return Lane::kPicture;  // a refusal is quick
@@ -56,8 +98,15 @@ Response Application::answerBelow(const Request& request, std::stop_token stop) 
     response.allow_header = true;
     return response;
   }
+  std::shared_ptr<Session> session = sessionOf(target.params, "gen");
+  if (session == nullptr) {
+    return errorResponse(409, "The recording has grown; this state of it is no longer kept",
+                         "Ask api/session which there is now");
+  }
+  std::shared_ptr<Session> before;
+  if (target.params.find("from") != nullptr) before = sessionOf(target.params, "from");
   base::Result<Response> answer =
-      route->answer({request, target.params, session_, std::move(stop)});
+      route->answer({request, target.params, *session, std::move(stop), before.get()});
   return answer.ok() ? std::move(answer).value() : errorResponse(answer.error());
 }
 

@@ -17,8 +17,10 @@ namespace tidegauge::server {
 struct Question {
   const Request& request;
   const Params& params;
-  Session& session;
+  Session& session;  // of the generation that `gen` names
   std::stop_token stop;
+  Session* before =
+      nullptr;  // of the generation that `from` names; null: it names none, or no longer
 };
 
 using Answer = base::Result<Response> (*)(const Question&);
@@ -59,6 +61,8 @@ base::Result<std::shared_ptr<const view::FilterSet>> filterOf(const Question& qu
 base::Error notUsable(std::string what, std::string hint = {});
 
 base::Result<Response> answerSession(const Question& question);
+base::Result<Response> answerFollow(const Question& question);
+base::Result<Response> answerMoved(const Question& question);
 base::Result<Response> answerOom(const Question& question);
 base::Result<Response> answerOverview(const Question& question);
 base::Result<Response> answerAnnotations(const Question& question);

@@ -7,6 +7,8 @@ namespace tidegauge::server {
 std::span<const Route> routes() {
   static constexpr Route kRoutes[] = {
       {"session", Method::kGet, answerSession, Lane::kText},
+      {"follow", Method::kGet, answerFollow, Lane::kPicture},
+      {"moved", Method::kGet, answerMoved, Lane::kPicture},
       {"overview", Method::kGet, answerOverview, Lane::kText},
       {"annotations", Method::kGet, answerAnnotations, Lane::kText},
       {"at", Method::kGet, answerAt, Lane::kPicture},

@@ -11,6 +11,13 @@ uint32_t MarkStore::add(std::shared_ptr<const view::MarkSet> mark) {
   return next_++;
 }
 
+void MarkStore::continueFrom(const MarkStore& before) {
+  std::scoped_lock lock(mutex_, before.mutex_);
+  // Room for what is still asked of the older one; numbers of another file are far away.
+  constexpr uint32_t kRoom = 1000;
+  next_ = before.next_ + kRoom;
+}
+
 std::shared_ptr<const view::MarkSet> MarkStore::find(int64_t number) const {
   std::lock_guard lock(mutex_);
   for (const Entry& entry : entries_) {
@@ -51,17 +58,21 @@ Session openSession(std::vector<std::unique_ptr<analysis::AnalysedTrace>> traces
   Session session;
   session.failed = std::move(failed);
   for (size_t i = 0; i < traces.size(); ++i) {
-    session.files.push_back(std::make_unique<OpenFile>(i, names[i], std::move(traces[i])));
+    session.files.push_back(std::make_shared<OpenFile>(i, names[i], std::move(traces[i])));
   }
+  warm(session, session.files);
+  return session;
+}
+
+void warm(Session& session, const std::vector<std::shared_ptr<OpenFile>>& files) {
   std::vector<const analysis::AnalysedTrace*> opened;
-  for (const auto& file : session.files) opened.push_back(file->analysed.get());
+  for (const auto& file : files) opened.push_back(file->analysed.get());
   session.warming = std::jthread([opened = std::move(opened)](const std::stop_token& stop) {
     for (const analysis::AnalysedTrace* trace : opened) {
       if (stop.stop_requested()) return;
       if (trace->trace.allocations.size() > 0) trace->categories->of(0);
     }
   });
-  return session;
 }
 
 }  // namespace tidegauge::server

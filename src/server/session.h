@@ -1,4 +1,8 @@
 // What `tidegauge view` has open: the files, and what is computed once for each of them.
+//
+// A recording that grows is read again beside what is shown (follower.h). Each reading makes new
+// OpenFiles with a generation of their own in a new Session; whoever asks names the generation, so
+// that answers of two of them are never mixed.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +37,8 @@ class MarkStore {
   // Numbers of different files differ, so that a number cannot be taken for another file's mark.
   explicit MarkStore(size_t file_id)
       : next_(static_cast<uint32_t>(file_id * kNumbersPerFile + 1)) {}
+  // For the next generation of a file: its numbers go on where those of the last one are now.
+  void continueFrom(const MarkStore& before);
 
   uint32_t add(std::shared_ptr<const view::MarkSet> mark);
   // nullptr if there is none of that number, or no longer.
@@ -65,7 +71,9 @@ class TextCache {
 
 struct OpenFile {
   size_t id;
-  std::string name;  // short, and unlike those of the other files
+  std::string name;         // short, and unlike those of the other files
+  uint64_t generation = 0;  // 0: as it was opened
+  std::string recording{};  // path of the recording that it is a process of; empty: of a snapshot
   std::unique_ptr<const analysis::AnalysedTrace> analysed;
   query::Database database;
   MarkStore marks;
@@ -98,8 +106,11 @@ struct FailedFile {
   std::string hint;  // may be empty
 };
 
+class RecordingBoard;  // recording_board.h
+
 struct Session {
-  std::vector<std::unique_ptr<OpenFile>> files;
+  std::vector<std::shared_ptr<OpenFile>> files;  // by id; older sessions may share them
+  std::shared_ptr<RecordingBoard> board;  // of the recordings among them; null: there are none
   std::vector<FailedFile> failed;
   // Of places of these files; behind a pointer, so that a session can be moved.
   std::unique_ptr<Kept<analysis::Diff>> diffs = std::make_unique<Kept<analysis::Diff>>(6);
@@ -108,5 +119,7 @@ struct Session {
 };
 Session openSession(std::vector<std::unique_ptr<analysis::AnalysedTrace>> traces,
                     std::vector<FailedFile> failed = {});
+// Works out in the background what the first picture of these files would wait for.
+void warm(Session& session, const std::vector<std::shared_ptr<OpenFile>>& files);
 
 }  // namespace tidegauge::server

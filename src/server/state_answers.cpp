@@ -5,6 +5,7 @@
 #include "analysis/identities.h"
 #include "base/format.h"
 #include "export/report_json.h"
+#include "server/follow_json.h"
 #include "server/questions.h"
 
 namespace tidegauge::server {
@@ -76,7 +77,10 @@ base::Result<Response> answerSession(const Question& question) {
     std::string text = file->texts.get("session", [&] {
       return dump(exporting::sessionFileJson(*file->analysed, file->id, file->name));
     });
-    files.push_back(json::parse(text, nullptr, false));
+    json shown = json::parse(text, nullptr, false);
+    shown["gen"] = file->generation;
+    shown["recording"] = recordingOf(question.session, *file);
+    files.push_back(std::move(shown));
   }
   json failed = json::array();
   for (const FailedFile& one : question.session.failed) {
@@ -87,6 +91,7 @@ base::Result<Response> answerSession(const Question& question) {
   return jsonResponse({{"version", TIDEGAUGE_VERSION},
                        {"time_limit_s", kQueryLimitSeconds},
                        {"files", files},
+                       {"recordings", recordingsJson(question.session)},
                        {"failed", failed}});
 }
 

@@ -4,6 +4,7 @@
 #include "base/format.h"
 #include "server/questions.h"
 #include "view/table.h"
+#include "view/work_tables.h"
 
 namespace tidegauge::server {
 namespace {
@@ -17,6 +18,7 @@ json cellJson(const view::TableColumn& column, uint32_t row) {
   if (!number) return nullptr;
   auto bits = static_cast<uint64_t>(*number);
   if (column.kind == view::CellKind::kAddress) return base::hexAddress(bits);
+  if (column.kind == view::CellKind::kRate) return static_cast<double>(*number) / 1000;
   return column.kind == view::CellKind::kBytes ? json(bits) : json(*number);
 }
 
@@ -53,8 +55,43 @@ Response csvResponse(const view::Table& table, const std::vector<uint32_t>& orde
 
 }  // namespace
 
-base::Result<Response> answerTable(const Question& question) {
+namespace {
+
+struct FoundTable {
+  OpenFile* file = nullptr;
+  std::string key;  // of what is kept of it
+  std::shared_ptr<const view::Table> table;
+};
+
+// Kernels and copies are of the process, everything else of one device.
+base::Result<FoundTable> findTable(const Question& question, const std::string& name) {
+  FoundTable found;
+  TG_ASSIGN_OR_RETURN(found.file, fileOf(question));
+  const analysis::AnalysedTrace& analysed = *found.file->analysed;
+  if (view::isWorkTable(name)) {
+    found.key = name + " \n";
+    found.table = found.file->tables.get(found.key, [&] {
+      return std::make_shared<const view::Table>(*view::workTableOf(analysed.trace, name));
+    });
+    return found;
+  }
   TG_ASSIGN_OR_RETURN(Place place, placeOf(question));
+  TG_ASSIGN_OR_RETURN(std::shared_ptr<const view::FilterSet> filter,
+                      filterOf(question, *place.file));
+  found.key = fmt::format("{} {}\n{}", name, place.device->device.ordinal,
+                          filter == nullptr ? "" : question.params.text("filter"));
+  found.table = found.file->tables.get(found.key, [&] {
+    std::optional<view::Table> made = view::tableOf(analysed, *place.device, name, filter.get());
+    return made ? std::make_shared<const view::Table>(std::move(*made)) : nullptr;
+  });
+  if (found.table != nullptr) return found;
+  return notUsable("There is no table “" + name + "”",
+                   "There are " + std::string(view::kTableNames));
+}
+
+}  // namespace
+
+base::Result<Response> answerTable(const Question& question) {
   const Params& params = question.params;
   std::string format = params.text("format", "json");
   if (format != "json" && format != "csv") return notUsable("format must be json or csv");
@@ -64,25 +101,14 @@ base::Result<Response> answerTable(const Question& question) {
                       params.integer("limit", 0, most, format == "csv" ? most : 100));
   std::string order_text = params.text("order", "desc");
   if (order_text != "asc" && order_text != "desc") return notUsable("order must be asc or desc");
-  TG_ASSIGN_OR_RETURN(std::shared_ptr<const view::FilterSet> filter,
-                      filterOf(question, *place.file));
   std::string name = params.text("name", "allocations");
-  std::string key = fmt::format("{} {}\n{}", name, place.device->device.ordinal,
-                                filter == nullptr ? "" : params.text("filter"));
-  std::shared_ptr<const view::Table> table = place.file->tables.get(key, [&] {
-    std::optional<view::Table> made =
-        view::tableOf(*place.file->analysed, *place.device, name, filter.get());
-    return made ? std::make_shared<const view::Table>(std::move(*made)) : nullptr;
-  });
-  if (table == nullptr) {
-    return notUsable("There is no table “" + name + "”",
-                     "There are " + std::string(view::kTableNames));
-  }
+  TG_ASSIGN_OR_RETURN(FoundTable found, findTable(question, name));
+  const std::shared_ptr<const view::Table>& table = found.table;
   std::string sort = params.text("sort", table->columns.front().name);
   const view::TableColumn* column = table->find(sort);
   if (column == nullptr) return notUsable("The table has no column “" + sort + "”");
   std::shared_ptr<const std::vector<uint32_t>> order =
-      place.file->table_orders.get(fmt::format("{} {}\n{}", sort, order_text, key), [&] {
+      found.file->table_orders.get(fmt::format("{} {}\n{}", sort, order_text, found.key), [&] {
         return std::make_shared<const std::vector<uint32_t>>(
             view::orderOf(*table, *column, order_text == "desc"));
       });

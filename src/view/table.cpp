@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "view/stack_sums.h"
+#include "view/table_columns.h"
 
 namespace tidegauge::view {
 namespace {
@@ -14,38 +15,11 @@ namespace {
 using analysis::AnalysedTrace;
 using analysis::DeviceAnalysis;
 using analysis::Step;
-using Number = std::optional<int64_t>;
 
-Number numberOf(uint64_t value) { return static_cast<int64_t>(value); }
 template <class Id>
 Number idOf(Id id) {
   return id.valid() ? Number(id.value) : std::nullopt;
 }
-
-// Makes columns over rows of type T that are kept with the table.
-template <class T>
-class Columns {
- public:
-  Columns(Table& table, std::vector<T> rows)
-      : table_(table), rows_(std::make_shared<const std::vector<T>>(std::move(rows))) {
-    table_.rows = static_cast<uint32_t>(rows_->size());
-  }
-  template <class F>
-  void number(std::string_view name, CellKind kind, F value) {
-    table_.columns.push_back({name, kind, [rows = rows_, value](uint32_t row) -> Number {
-                                return value((*rows)[row]);
-                              }});
-  }
-  template <class F>
-  void text(std::string_view name, F value) {
-    table_.columns.push_back({name, CellKind::kText, nullptr,
-                              [rows = rows_, value](uint32_t row) { return value((*rows)[row]); }});
-  }
-
- private:
-  Table& table_;
-  std::shared_ptr<const std::vector<T>> rows_;
-};
 
 // The rank of each stack's label, so that millions of rows sort by it without making texts.
 std::shared_ptr<const std::vector<uint32_t>> labelRanks(const AnalysedTrace& analysed) {
@@ -324,8 +298,9 @@ struct Key {
 }  // namespace
 
 std::string_view name(CellKind kind) {
-  constexpr std::array<std::string_view, 8> kNames = {"id",   "count", "bytes",   "signed_bytes",
-                                                      "step", "time",  "address", "text"};
+  constexpr std::array<std::string_view, 11> kNames = {
+      "id",       "count", "bytes",       "signed_bytes", "step", "time",
+      "duration", "rate",  "bytes_per_s", "address",      "text"};
   return kNames[static_cast<size_t>(kind)];
 }
 

@@ -20,7 +20,19 @@
 
 namespace tidegauge::view {
 
-enum class CellKind : uint8_t { kId, kCount, kBytes, kSignedBytes, kStep, kTime, kAddress, kText };
+enum class CellKind : uint8_t {
+  kId,
+  kCount,
+  kBytes,
+  kSignedBytes,
+  kStep,
+  kTime,      // µs since the epoch
+  kDuration,  // ns
+  kRate,      // thousandths per second
+  kBytesPerSecond,
+  kAddress,
+  kText,
+};
 std::string_view name(CellKind kind);  // "id", …
 
 struct TableColumn {
@@ -46,7 +58,9 @@ struct Table {
 std::optional<Table> tableOf(const analysis::AnalysedTrace& analysed,
                              const analysis::DeviceAnalysis& device, std::string_view name,
                              const FilterSet* filter);
-inline constexpr std::string_view kTableNames = "allocations, segments, stacks, phases, streams";
+// With those of work_tables.h.
+inline constexpr std::string_view kTableNames =
+    "allocations, segments, stacks, phases, streams, kernels, copies";
 
 // The rows shown, by that column; equal ones in order of row, what is absent last.
 std::vector<uint32_t> orderOf(const Table& table, const TableColumn& column, bool descending);

@@ -11,7 +11,7 @@
 
 Also EXPECT_JSON (only the keys listed must match; "..." as the last item of a list stands for the
 rest), STDERR, EXIT (0 if absent), STDIN $IN, MASK PATTERN => TOKEN (for what varies), and REQUIRES
-shared (the real files), page (a program with one) or program NAME; a case that lacks them is skipped with the reason.
+shared (the real files), page or recorder (a program with one) or program NAME; a case that lacks them is skipped with the reason.
 --update rewrites EXPECT, EXPECT_JSON and STDERR with what came; review the diff. tests/README.md
 """
 
@@ -88,7 +88,7 @@ def check_requirements(case):
         if need == "shared":
             if not SHARED.is_dir():
                 raise Skip("needs the real files: set TIDEGAUGE_SHARED to their folder")
-        elif need == "page":
+        elif need in ("page", "recorder"):
             pass  # run() sees whether the program has one
         elif need.startswith("program "):
             if shutil.which(need.split()[1]) is None:
@@ -113,6 +113,8 @@ def run(case, binary, folder):
     with open(names[stdin] if stdin else os.devnull, "rb") as source:
         done = subprocess.run([binary, *words[1:]], stdin=source, capture_output=True,
                               cwd=folder, env=environment, timeout=TIMEOUT_S)
+    if "recorder" in values(case, "REQUIRES") and b"built without" in done.stderr:
+        raise Skip("this build has no recorder in it (libbpf-dev, clang)")
     if "page" in values(case, "REQUIRES") and b"this build has no page in it" in done.stderr:
         raise Skip("needs a program with the page in it: build with TIDEGAUGE_WEB=ON")
     tokens = [(re.escape(path), name) for name, path in sorted(names.items(), reverse=True)]

@@ -9,6 +9,7 @@ they are there. A command with a schema is asked for all of them; a schema that 
 import json
 import os
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
@@ -109,6 +110,48 @@ class Schemas(unittest.TestCase):
         self.check("report", printed(["report", "--json", path, "--from", 10, "--to", 200]), "a range")
         self.check("report", printed(["report", "--json", path, path]), "two files")
         self.check("report", printed(["report", "--json", path, "--capacity", "80GiB"]), "a capacity")
+
+    def test_doctor_of_this_machine(self):
+        done = subprocess.run([BINARY, "doctor", "--json"], capture_output=True, text=True,
+                              timeout=300, check=False)
+        if "record" not in subprocess.run([BINARY, "--help"], capture_output=True, text=True,
+                                          check=True).stdout:
+            self.skipTest("this program was built without the recorder (libbpf-dev, clang)")
+        self.assertIn(done.returncode, (0, 4), done.stderr)
+        answer = json.loads(done.stdout)
+        self.check("doctor", answer, "this machine")
+        self.assertEqual(done.returncode == 0, answer["can_record"])
+        self.assertGreater(len(answer["machine"]), 3)
+
+    def test_top_of_this_process(self):
+        doctor = subprocess.run([BINARY, "doctor"], capture_output=True, text=True, timeout=300,
+                                check=False)
+        if doctor.returncode != 0:
+            self.skipTest("this machine cannot record; tidegauge doctor says what is missing")
+        answer = printed(["top", "--once", "--json", "-p", str(os.getpid())])
+        self.check("top", answer, "this process")
+        self.assertFalse(answer["incomplete"])
+
+    def test_the_recorders_page_lists_the_keys_of_the_schemas(self):
+        page = (ROOT / "docs" / "json-recorder.md").read_text(encoding="utf-8")
+        listed = set(re.findall(r"^\| `([^`]+)` \|", page, re.MULTILINE))
+        keys = set()
+
+        def walk(schema, root, path):
+            if "$ref" in schema:
+                schema = root["$defs"][schema["$ref"].rsplit("/", 1)[1]]
+            for name, sub in schema.get("properties", {}).items():
+                key = f"{path}.{name}" if path else name
+                keys.add(key)
+                walk(sub, root, key)
+            if "items" in schema:
+                walk(schema["items"], root, path + "[]")
+
+        for command in ("doctor", "top"):
+            schema = schema_of(command).schema
+            walk(schema, schema, "")
+        keys = {key for key in keys if not key.startswith("library_findings[]")}  # as machine[]
+        self.assertEqual(listed, keys)
 
     def test_what_is_wrong_is_refused(self):
         answer = printed(["report", "--json", ROOT / "examples" / "generated.pickle.zst"])

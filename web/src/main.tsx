@@ -25,12 +25,14 @@ import "./styles/states.css";
 import "./styles/widths.css";
 import { render } from "preact";
 import { startKeys } from "./state/keys";
+import { startFollowing } from "./state/recordings";
 import { loadSession, startRouter } from "./state/store";
 import { Shell } from "./ui/shell";
 import { VIEWS } from "./views/registry";
 
 startRouter(VIEWS.map((view) => view.name));
 startKeys();
+startFollowing();
 void loadSession();
 const root = document.getElementById("app");
 if (root) render(<Shell />, root);

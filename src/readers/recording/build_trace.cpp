@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <queue>
 
 #include "model/ledger.h"
 #include "readers/recording/event_rows.h"
@@ -36,6 +37,7 @@ class TraceBuilder {
     model::Ledger ledger([&](const model::Effect& effect) { rows_.take(effect); });
     for (const model::MemoryCall& call : process_.calls) ledger.take(call);
     rows_.finish();
+    noteLosses();
     if (!process_.calls.empty()) noteGaps(*ledger.find(process_.calls.front().process));
     writeEvents();
     writeFinalState();
@@ -49,11 +51,14 @@ class TraceBuilder {
     trace_.issues.add({.kind = kind, .count = count, .bytes = bytes, .detail = std::move(detail)});
   }
 
-  void noteGaps(const model::ProcessLedger& ledger) {
+  void noteLosses() {
     for (const auto& [reason, count] : tables_.losses) {
       note(IssueKind::kIncompleteRecording, count, 0, "lost: " + reason);
     }
     for (const model::Issue& issue : tables_.issues.all()) trace_.issues.add(issue);
+  }
+
+  void noteGaps(const model::ProcessLedger& ledger) {
     const model::LedgerCounts& counts = ledger.counts();
     note(IssueKind::kOlderThanRecording, counts.frees_of_older, 0, "memory of the driver");
     note(IssueKind::kOlderThanRecording, counts.block_frees_of_older, 0, "blocks of the framework");
@@ -128,7 +133,33 @@ class TraceBuilder {
     return id;
   }
 
+  // Stacks and streams are numbered as they were first used, whatever the device: so that a number
+  // stays when more is recorded.
+  void numberByTime() {
+    const std::vector<EventRow>& rows = rows_.rows();
+    std::vector<std::pair<size_t, size_t>> devices;  // what is left of their rows
+    for (size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
+      while (end < rows.size() && rows[end].device == rows[begin].device) ++end;
+      devices.emplace_back(begin, end);
+    }
+    if (devices.size() < 2) return;  // their own order is that of time
+    auto later = [&](size_t a, size_t b) {
+      return rows[devices[a].first].time_ns > rows[devices[b].first].time_ns;
+    };
+    std::priority_queue<size_t, std::vector<size_t>, decltype(later)> next(later);
+    for (size_t i = 0; i < devices.size(); ++i) next.push(i);
+    while (!next.empty()) {
+      size_t device = next.top();
+      next.pop();
+      size_t& row = devices[device].first;
+      stackOf(rows[row].stack);
+      streamOf(rows[row].stream);
+      if (++row < devices[device].second) next.push(device);
+    }
+  }
+
   void writeEvents() {
+    numberByTime();
     const std::vector<EventRow>& rows = rows_.rows();
     model::Events& events = trace_.events;
     reserve(events, rows.size());
@@ -258,10 +289,7 @@ class TraceBuilder {
     blocks.stack.push_back(stackOf(stack));
   }
 
-  void writeSource() {
-    trace_.source.name = fmt::format("pid {} {}", process_.pid, process_.name);
-    trace_.source.format = "recording of GPU memory calls";
-  }
+  void writeSource() { trace_.source.name = fmt::format("pid {} {}", process_.pid, process_.name); }
 
   const RecordedTables& tables_;
   const RecordedProcess& process_;

@@ -11,6 +11,7 @@
 #include "model/lives.h"
 #include "model/recording_format.h"
 #include "readers/recording/build_trace.h"
+#include "readers/recording/growth.h"
 #include "readers/recording/sqlite_file.h"
 
 namespace tidegauge::readers::recording {
@@ -37,6 +38,13 @@ int32_t bigEndian(const std::array<unsigned char, kHeadBytes>& head, size_t at) 
   return static_cast<int32_t>(value);
 }
 
+// Which word a reader needs before it trusts the end. A recorder that was killed leaves its journal.
+std::string formatOf(const model::RecordedRun& run, bool has_writer, bool is_open) {
+  std::string format = "recording of GPU memory calls";
+  if (run.ended_ns || !(has_writer || is_open)) return format;
+  return format + (has_writer ? ", still being written" : ", without the recorder's end");
+}
+
 }  // namespace
 
 bool isSqliteFile(const std::string& path) {
@@ -58,14 +66,20 @@ base::Result<std::vector<model::Trace>> openRecording(const std::string& path,
                                    version, model::kRecordingVersion),
                        60, "Use a newer tidegauge."};
   }
+  bool has_writer = hasWriter(path);  // before it is open: see growth.h
+  bool is_open = isOpen(path);
   TG_ASSIGN_OR_RETURN(SqliteFile file, SqliteFile::open(path));
   TG_ASSIGN_OR_RETURN(RecordedTables tables, readTables(file, options.progress));
-  if (tables.processes.empty()) tables.processes.push_back({0, 0, "no process", {}});
+  if (tables.processes.empty()) tables.processes.push_back({kNoProcess, 0, "no process", {}, {}});
   std::vector<model::Trace> traces;
   traces.reserve(tables.processes.size());
   for (RecordedProcess& process : tables.processes) {
     model::Trace trace = buildTrace(tables, process);
     process.calls = {};
+    process.work.run = tables.run;
+    process.work.process_id = process.id;
+    trace.work = std::make_shared<const model::RecordedWork>(std::move(process.work));
+    trace.source.format = formatOf(*tables.run, has_writer, is_open);
     trace.source.file_bytes = trace.source.data_bytes = file.fileBytes();
     model::buildLives(trace);
     setDriverBlockSizes(trace);

@@ -3,7 +3,7 @@
 //
 //   openRecording("run.tgr", {})  →  trace "pid 41 python", trace "pid 57 python"
 //
-// It may be read while it is written, after a kill -9 of its writer, and from read-only media. Cost:
+// Source::format says whether more may come. It may be read while it is written, after a kill -9 of its writer, and from read-only media. Cost:
 // reading about 1 µs per call, the ledger about 0.5 µs, then model::buildLives.
 // Format: docs/formats/recording.md.
 #pragma once
@@ -16,6 +16,9 @@
 #include "readers/recording/recorded_tables.h"
 
 namespace tidegauge::readers::recording {
+
+// RecordedWork::process_id of the one trace of a recording in which nobody called for anything yet.
+inline constexpr int64_t kNoProcess = -1;
 
 struct ReadOptions {
   Progress progress;

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "model/contexts.h"
+#include "readers/recording/work_tables.h"
 
 namespace tidegauge::readers::recording {
 namespace {
@@ -31,12 +32,18 @@ class TableReader {
 
   base::Result<RecordedTables> run() {
     TG_RETURN_IF_ERROR(checkTables());
-    TG_RETURN_IF_ERROR(readFunctions());
+    TG_ASSIGN_OR_RETURN(run_, readRun(file_, tables_.issues));
+    takeFunctions();
     TG_RETURN_IF_ERROR(readFrames());
     TG_RETURN_IF_ERROR(readStacks());
-    TG_RETURN_IF_ERROR(readLosses());
-    TG_RETURN_IF_ERROR(readProcesses());
+    addUpLosses();
+    takeProcesses();
     TG_RETURN_IF_ERROR(readCalls());
+    TG_RETURN_IF_ERROR(readWork(file_, run_.strings, tables_.issues, [&](int64_t process_id) {
+      RecordedProcess* process = processOf(process_id);
+      return process == nullptr ? nullptr : &process->work;
+    }));
+    tables_.run = std::make_shared<const model::RecordedRun>(std::move(run_));
     return std::move(tables_);
   }
 
@@ -59,24 +66,24 @@ class TableReader {
     tables_.issues.add({.kind = IssueKind::kContradictoryRow, .detail = std::string(table)});
   }
 
-  base::Status readFunctions() {
-    return file_.forEachRow(
-        "SELECT function_id, name, plane, verb, kind FROM functions NOT INDEXED", [&](Row& row) {
-          int64_t id = row.integer(0, 0, UINT16_MAX);
-          std::string name = row.text(1);
-          auto plane = model::planeNamed(row.text(2));
-          std::string verb_text = row.text(3), kind_text = row.text(4);
-          if (!row.isBad() && plane && verb_text.empty()) return true;  // a copy or launch
-          auto verb = model::verbNamed(verb_text);
-          auto kind = model::memoryKindNamed(kind_text);
-          if (row.isBad() || !plane || !verb || !kind || functions_.contains(id)) {
-            badRow("functions");
-            return true;
-          }
-          functions_[id] = {static_cast<uint16_t>(tables_.functions.size()), *plane, *verb, *kind};
-          tables_.functions.push_back(std::move(name));
-          return true;
-        });
+  std::string_view textOf(base::StringId id) const { return run_.strings.text(id); }
+
+  void takeFunctions() {
+    const model::RecordedFunctions& rows = run_.functions;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      int64_t id = rows.function_id[i];
+      auto plane = model::planeNamed(textOf(rows.plane[i]));
+      if (plane && !rows.verb[i].valid()) continue;  // a copy or launch
+      auto verb = model::verbNamed(textOf(rows.verb[i]));
+      auto kind = model::memoryKindNamed(textOf(rows.kind[i]));
+      bool possible = id >= 0 && id <= UINT16_MAX && !functions_.contains(id);
+      if (!plane || !verb || !kind || !possible) {
+        badRow("functions");
+        continue;
+      }
+      functions_[id] = {static_cast<uint16_t>(tables_.functions.size()), *plane, *verb, *kind};
+      tables_.functions.emplace_back(textOf(rows.name[i]));
+    }
   }
 
   base::Status readFrames() {
@@ -153,40 +160,28 @@ class TableReader {
     return base::okStatus();
   }
 
-  base::Status readLosses() {
-    std::map<std::string, uint64_t> sums;
-    TG_RETURN_IF_ERROR(
-        file_.forEachRow("SELECT reason, count FROM losses NOT INDEXED", [&](Row& row) {
-          std::string reason = row.text(0);
-          int64_t count = row.integer(1, 0, INT64_MAX);
-          if (row.isBad()) {
-            badRow("losses");
-            return true;
-          }
-          if (count == 0) return true;
-          if (sums.size() >= kMostReasons) reason = model::Issues::kRest;
-          uint64_t& sum = sums[reason];
-          sum = std::min<uint64_t>(sum + static_cast<uint64_t>(count), INT64_MAX);
-          return true;
-        }));
+  void addUpLosses() {
+    std::map<std::string, uint64_t, std::less<>> sums;
+    const model::RecordedLosses& rows = run_.losses;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (rows.count[i] == 0) continue;
+      std::string_view reason = textOf(rows.reason[i]);
+      if (sums.size() >= kMostReasons && !sums.contains(reason)) reason = model::Issues::kRest;
+      uint64_t& sum = sums.try_emplace(std::string(reason), 0).first->second;
+      sum = std::min<uint64_t>(sum + static_cast<uint64_t>(rows.count[i]), INT64_MAX);
+    }
     for (auto& [reason, count] : sums) tables_.losses.emplace_back(reason, count);
-    return base::okStatus();
   }
 
-  base::Status readProcesses() {
-    return file_.forEachRow("SELECT process_id, pid, name FROM processes NOT INDEXED",
-                            [&](Row& row) {
-                              RecordedProcess process;
-                              process.id = row.integer(0, 0, kMost32 - 1);
-                              process.pid = row.integer(1, 0, kMost32);
-                              process.name = row.text(2);
-                              if (row.isBad()) {
-                                badRow("processes");
-                              } else {
-                                known_.emplace(process.id, std::move(process));
-                              }
-                              return true;
-                            });
+  void takeProcesses() {
+    const model::RecordedProcesses& rows = run_.processes;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      RecordedProcess process;
+      process.id = rows.process_id[i];
+      process.pid = rows.pid[i];
+      process.name = textOf(rows.name[i]);
+      known_.emplace(process.id, std::move(process));
+    }
   }
 
   // The process of a call, listed at its first call; nullptr beyond the limit.
@@ -200,7 +195,7 @@ class TableReader {
     auto known = known_.find(id);
     if (known == known_.end()) {
       badRow("processes");
-      tables_.processes.push_back({id, 0, "unknown process", {}});
+      tables_.processes.push_back({id, 0, "unknown process", {}, {}});
     } else {
       tables_.processes.push_back(known->second);
     }
@@ -283,6 +278,7 @@ class TableReader {
   SqliteFile& file_;
   const Progress& progress_;
   RecordedTables tables_;
+  model::RecordedRun run_;
   boost::unordered_flat_map<int64_t, Function> functions_;
   std::map<int64_t, RecordedProcess> known_;
   boost::unordered_flat_map<int64_t, size_t> rows_;

@@ -1,7 +1,8 @@
 // RecordedTables: the tables of a recording in memory, checked: every id leads somewhere, every
 // number is one that can be.
 //
-//   file ──► functions, processes, frames, stacks, losses, and per process its calls in order
+//   file ──► functions, processes, frames, stacks, losses, and per process its calls in order, its
+//            launches and copies
 //
 // Cost: 88 bytes per call, 28 per frame, 4 per frame of a stack; rows that contradict the rest of
 // the file are counted as issues and passed over. Format: docs/formats/recording.md.
@@ -10,6 +11,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +20,7 @@
 #include "base/string_pool.h"
 #include "model/issues.h"
 #include "model/memory_call.h"
+#include "model/recorded_work.h"
 #include "readers/recording/sqlite_file.h"
 
 namespace tidegauge::readers::recording {
@@ -27,6 +30,7 @@ struct RecordedProcess {
   int64_t pid = 0;
   std::string name;
   std::vector<model::MemoryCall> calls;  // by end_ns
+  model::RecordedWork work;              // without its run
 };
 
 struct RecordedFrame {
@@ -44,9 +48,11 @@ struct RecordedTables {
   std::vector<uint64_t> stack_begin{0};
   std::vector<uint32_t> stack_frames;                       // rows of frames, innermost first
   boost::unordered_flat_map<int64_t, uint32_t> stack_rows;  // by stack_id
-  std::vector<RecordedProcess> processes;                   // that made calls, by first call
-  std::vector<std::pair<std::string, uint64_t>> losses;     // by reason
-  std::vector<std::string> functions;                       // names, by function of a call
+  // Those that called for memory, by first call; then those that only launched or copied.
+  std::vector<RecordedProcess> processes;
+  std::shared_ptr<const model::RecordedRun> run;
+  std::vector<std::pair<std::string, uint64_t>> losses;  // by reason
+  std::vector<std::string> functions;                    // names, by function of a call
   model::Issues issues;
 };
 

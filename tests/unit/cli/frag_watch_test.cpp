@@ -9,6 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "readers/recording/open_recording.h"
+#include "support/call_stream.h"
+#include "support/recording_file.h"
+
 namespace tidegauge::cli {
 namespace {
 
@@ -49,6 +53,32 @@ TEST_F(WatchedFile, WhatCannotBeReadIsNotCounted) {
   });
   EXPECT_EQ(calls, 3);
   EXPECT_EQ(exit_code, 0);
+}
+
+// It is written all the time, and in its journal first: neither does it stand still, nor does the
+// file itself change.
+TEST(WatchedRecording, IsReadWhileItGrowsAndUntilNobodyWrites) {
+  testing::RecordingFile file;
+  uint64_t address = 0;
+  auto grow = [&] {
+    testing::CallStream calls;
+    calls.allocate(model::MemoryKind::kDevice, address += 0x1000, 512).device(0);
+    file.write(calls.all());
+  };
+  grow();
+  std::vector<uint64_t> seen;
+  auto read = [&] {
+    auto traces = readers::recording::openRecording(file.path(), {});
+    if (!traces.ok()) return 3;
+    seen.push_back(traces.value()[0].allocations.size());
+    if (seen.size() < 3) grow();
+    if (seen.size() == 3) file.finish();
+    return 0;
+  };
+  EXPECT_EQ(watchFile({.path = file.path(), .interval_s = 0.05}, read), 0);
+  ASSERT_GE(seen.size(), 4U);  // the end is a change, too
+  EXPECT_EQ((std::vector<uint64_t>(seen.begin(), seen.begin() + 4)),
+            (std::vector<uint64_t>{1, 2, 3, 3}));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <sstream>
 #include <thread>
 
+#include "query/recording_docs.h"
 #include "support/trace_builder.h"
 
 namespace tidegauge::query {
@@ -467,12 +468,13 @@ TEST_F(DatabaseTest, TheSchemaIsWhatCanBeAsked) {
 }
 
 TEST_F(DatabaseTest, WorkedQuestionsHaveAnswers) {
-  EXPECT_EQ(workedQuestions().size(), 12U);
+  EXPECT_EQ(workedQuestions().size(), 14U);
   for (const Question& question : workedQuestions()) {
     auto result = database_.run(question.sql, {});
     ASSERT_TRUE(result.ok()) << question.title << ": " << result.error().what;
-    // Nothing grows in the example.
-    bool has_rows = question.sql.find("growth(0)") == std::string::npos;
+    // Nothing grows in the example, and nothing was launched.
+    bool has_rows = question.sql.find("growth(0)") == std::string::npos &&
+                    !question.title.ends_with("(recordings)");
     EXPECT_EQ(result.value().rows.size() > 0, has_rows) << question.title;
   }
 }
@@ -486,6 +488,11 @@ TEST(SqlDocs, AreUpToDate) {
   analysis::AnalysedTrace nothing{model::Trace()};
   EXPECT_EQ(text.str(), markdown(Database(nothing).schema()))
       << "write it again: tidegauge query --print-docs > docs/sql.md";
+  std::ifstream recordings(std::string(source) + "/docs/sql-recordings.md");
+  std::stringstream other;
+  other << recordings.rdbuf();
+  EXPECT_EQ(other.str(), recordingMarkdown(Database(nothing).schema()))
+      << "write it again: tidegauge query --print-recording-docs > docs/sql-recordings.md";
 }
 
 }  // namespace

@@ -354,7 +354,7 @@ TEST_F(ApplicationTest, EveryGetRouteAnswersForEveryFile) {
       }
       Response response = get("api/" + std::string(route.path) +
                               "?x0=0&x1=100&columns=32&y0=0&y1=1e8&px=1e5&step=3&y=1&id=0&"
-                              "direction=up&x=3&q=f&frame=0&at=5&rows=9&bytes=512&file=" +
+                              "direction=up&x=3&q=f&frame=0&at=5&rows=9&bytes=512&from=0&file=" +
                               std::to_string(file));
       EXPECT_EQ(response.status, 200) << route.path << ": " << response.body;
     }

@@ -15,12 +15,31 @@ export class ApiError extends Error {
   }
 }
 
+/** By file: which reading of a recording that grows the page shows. Files that are not here do not. */
+let generations: ReadonlyMap<number, number> = new Map();
+
+export function showGenerations(of: ReadonlyMap<number, number>): void {
+  generations = of;
+}
+
+/** Answers of two readings are never mixed: every question says which one it is about. */
+function addGenerations(query: URLSearchParams): void {
+  for (const [file, gen] of [
+    ["file", "gen"],
+    ["file_b", "gen_b"],
+  ] as const) {
+    const shown = query.has(file) ? generations.get(Number(query.get(file))) : undefined;
+    if (shown !== undefined && !query.has(gen)) query.set(gen, String(shown));
+  }
+}
+
 /** `api/at?file=0&x=12`: parameters that are null or undefined are left out. */
 export function apiUrl(path: string, params: Params = {}): string {
   const query = new URLSearchParams();
   for (const [key, value] of Object.entries(params)) {
     if (value !== null && value !== undefined) query.set(key, String(value));
   }
+  addGenerations(query);
   const text = query.toString();
   return text === "" ? `api/${path}` : `api/${path}?${text}`;
 }
@@ -71,9 +90,14 @@ export async function getJson<T>(path: string, params?: Params, signal?: AbortSi
   return (await response.json()) as T;
 }
 
-export async function postJson<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
+export async function postJson<T>(
+  path: string,
+  params: Params,
+  body: unknown,
+  signal?: AbortSignal,
+): Promise<T> {
   const response = await ask(
-    apiUrl(path),
+    apiUrl(path, params),
     init(signal, {
       method: "POST",
       headers: { "Content-Type": "application/json" },

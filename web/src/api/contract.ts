@@ -55,6 +55,38 @@ export interface FileInfo {
   issues: number;
   devices: DeviceInfo[];
   conf: string;
+  /** counts up each time a recording that grows was read again */
+  gen?: number;
+  /** index in Session.recordings, of what is a process of one */
+  recording?: number | null;
+}
+
+/** How a recording stands that may still be written. */
+export interface RecordingStatus {
+  path: string;
+  state: "recording" | "ended" | "stopped";
+  events: number;
+  /** since the file changed */
+  changed_s: number;
+  /** it has changed since it was read */
+  behind: boolean;
+  read_s: number;
+  /** until it may be read again */
+  wait_s: number;
+  error: string | null;
+}
+
+/** The answer to api/follow. */
+export interface Following {
+  /** by file */
+  gens: number[];
+  recordings: RecordingStatus[];
+}
+
+/** The answer to api/moved: null is gone. */
+export interface Moved {
+  allocation: number | null;
+  segment: number | null;
 }
 
 /** Named on the command line, and not read. */
@@ -71,6 +103,7 @@ export interface Session {
   /** how long a query may run; absent: not said */
   time_limit_s?: number;
   files: FileInfo[];
+  recordings?: RecordingStatus[];
 }
 
 export interface Part {

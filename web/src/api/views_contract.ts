@@ -34,6 +34,9 @@ export type CellKind =
   | "signed_bytes"
   | "step"
   | "time"
+  | "duration"
+  | "rate"
+  | "bytes_per_s"
   | "address"
   | "text";
 export type TableCell = number | string | null;

@@ -58,9 +58,14 @@ export const annotations = follow<Annotations>(() =>
     : null,
 );
 
+const genOf = ({ gen }: { gen?: number }) => (gen === undefined ? {} : { gen });
+
 export const selection = follow<Allocation>(() =>
   place.value && page.value.sel !== null
-    ? { path: "allocation", params: { file: place.value.file, id: page.value.sel } }
+    ? {
+        path: "allocation",
+        params: { file: place.value.file, ...genOf(place.value), id: page.value.sel },
+      }
     : null,
 );
 

@@ -1,7 +1,7 @@
 // The horizontal axis of one device: what there is, and why there may be no axis of time.
 import type { DeviceInfo } from "../api/contract";
 import { frozen } from "../api/frozen";
-import type { Axis } from "./url";
+import type { Axis, Range } from "./url";
 
 /** The axis of one device. Positions count from `base`, so that they stay small numbers. */
 export interface Domain {
@@ -50,4 +50,9 @@ export function domainOf(device: DeviceInfo, axis: Axis): Domain {
     return timeDomain(first, last - first + 1);
   }
   return stepDomain(device.events);
+}
+
+/** The end is in view, of positions: whoever looks there wants to see what comes. */
+export function seesEnd([low, high]: Range, domain: Domain): boolean {
+  return high >= domain.end - (high - low) * 1e-3;
 }

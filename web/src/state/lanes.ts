@@ -17,6 +17,13 @@ export interface Lane {
   /** parts of the path that tell the files apart */
   name: string;
   device: DeviceInfo;
+  /** which reading of a recording that grows */
+  gen?: number;
+}
+
+/** What every question about a lane says. */
+export function placeOfLane({ file, device, gen }: Lane) {
+  return { file, device: device.ordinal, ...(gen === undefined ? {} : { gen }) };
 }
 
 /** A lane on the shared axis. */
@@ -42,6 +49,7 @@ export function lanesOf(files: readonly FileInfo[]): Lane[] {
       file: file.id,
       name: file.name,
       device,
+      ...(file.recording == null ? {} : { gen: file.gen ?? 0 }),
     })),
   );
 }

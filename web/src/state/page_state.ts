@@ -14,7 +14,15 @@ export const FLAMES = ["live", "peak", "allocated", "growth", "churn"] as const;
 export type FlameOf = (typeof FLAMES)[number];
 export const FRAME_KINDS = ["all", "python", "cpp"] as const;
 export type FrameKinds = (typeof FRAME_KINDS)[number];
-export const TABLES = ["allocations", "segments", "stacks", "phases", "streams"] as const;
+export const TABLES = [
+  "allocations",
+  "segments",
+  "stacks",
+  "phases",
+  "streams",
+  "kernels",
+  "copies",
+] as const;
 export type TableName = (typeof TABLES)[number];
 /** The lists of the Growth view. */
 export const GROWTH_LISTS = ["growing", "never_freed", "churn"] as const;

@@ -1,5 +1,5 @@
 // The query of the SQL view: its text is in the URL, its answer here. One runs at a time.
-import { effect, signal, untracked } from "@preact/signals";
+import { computed, effect, signal, untracked } from "@preact/signals";
 import { ApiError, asApiError, isAbort, postJson } from "../api/client";
 import type { SqlResult } from "../api/query_contract";
 import { visible } from "../ui/visible";
@@ -10,6 +10,8 @@ import { recall, remember } from "./theme";
 export interface SqlAnswer {
   sql: string;
   file: number;
+  /** the reading of a recording that it is about */
+  gen: number;
   result: SqlResult;
 }
 
@@ -39,9 +41,9 @@ export async function runSql(sql: string): Promise<void> {
   sqlRunning.value = performance.now();
   try {
     const body = { file: of.id, sql, limit: ROW_LIMIT };
-    const result = await postJson<SqlResult>("sql", body, mine.signal);
+    const result = await postJson<SqlResult>("sql", { file: of.id }, body, mine.signal);
     if (running !== mine) return;
-    finish({ sql, file: of.id, result }, null);
+    finish({ sql, file: of.id, gen: of.gen ?? 0, result }, null);
     rememberQuery(sql);
   } catch (error) {
     if (isAbort(error) || running !== mine) return;
@@ -73,6 +75,24 @@ effect(() => {
   const known = sqlAnswer.peek();
   if (known?.sql === sql && known.file === of.id) return;
   untracked(() => void runSql(sql).then(() => noteError(sql)));
+});
+
+const QUICK_MS = 100;
+
+// what marks rows marks them in the recording that has grown, too; a long query is left alone
+effect(() => {
+  const of = file.value;
+  const answer = sqlAnswer.peek();
+  if (!of || !answer || answer.file !== of.id || answer.gen === (of.gen ?? 0)) return;
+  const { mark, sql } = page.peek();
+  if (mark !== "sql" || sql !== answer.sql || answer.result.elapsed_ms > QUICK_MS) return;
+  if (sqlRunning.peek() === null) untracked(() => void runSql(sql));
+});
+
+/** The recording has grown since the query was answered. */
+export const sqlIsOlder = computed(() => {
+  const [of, answer] = [file.value, sqlAnswer.value];
+  return of !== null && answer?.file === of.id && answer.gen !== (of.gen ?? 0);
 });
 
 /** Where no view shows the error of a link's query. */

@@ -1,7 +1,7 @@
 // What the page knows, as signals. The hash of the URL is the truth for everything that a link
 // must carry; this file keeps the two in step. Answers of the server live beside it.
 import { batch, computed, effect, type ReadonlySignal, signal } from "@preact/signals";
-import { type ApiError, asApiError, getJson, isAbort } from "../api/client";
+import { type ApiError, asApiError, getJson, isAbort, showGenerations } from "../api/client";
 import type { DeviceInfo, FileInfo, Overview, Session } from "../api/contract";
 import { frozen, frozenDevice } from "../api/frozen";
 import { withoutFileTerms } from "./filter_terms";
@@ -64,8 +64,13 @@ export function startDevice(devices: readonly DeviceInfo[]): DeviceInfo | null {
 /** "file=0&device=1" of every question, or null while there is no file. */
 export const place = computed(() => {
   if (!file.value || !device.value) return null;
-  return { file: file.value.id, device: device.value.ordinal };
+  return { file: file.value.id, device: device.value.ordinal, ...reading(file.value) };
 });
+
+/** Which reading of a recording that grows; nothing for what does not. */
+export function reading(of: FileInfo): { gen?: number } {
+  return of.recording == null ? {} : { gen: of.gen ?? 0 };
+}
 
 // ---- the hash ------------------------------------------------------------------------------------
 
@@ -187,21 +192,38 @@ export interface Question {
   params: Record<string, string | number>;
 }
 
+/** How many questions of follow() are on their way: a grown recording waits for their answers. */
+export const asking = signal(0);
+
+/** The question without which reading of a recording it is about. */
+function lasting(asked: Question | null): string {
+  return JSON.stringify(asked && { ...asked, params: { ...asked.params, gen: 0 } });
+}
+
 /**
  * A signal that follows a question: asks again when `url` changes, drops answers that came late.
- * `keep` shows the old answer until the new one is there.
+ * `keep` shows the old answer until the new one is there; so does a recording that has only grown.
  */
 export function follow<T>(url: () => Question | null, keep = false): ReadonlySignal<Answer<T>> {
   const answer = signal<Answer<T>>(NOTHING);
   const question = computed(() => JSON.stringify(url()));
+  let before = lasting(null);
   effect(() => {
     const asked = JSON.parse(question.value) as Question | null;
+    const kept = keep || lasting(asked) === before;
+    before = lasting(asked);
     if (asked === null) {
       answer.value = NOTHING;
       return;
     }
     const abort = new AbortController();
-    answer.value = { data: keep ? answer.peek().data : null, error: null, loading: true };
+    answer.value = { data: kept ? answer.peek().data : null, error: null, loading: true };
+    asking.value = asking.peek() + 1;
+    let counted = true;
+    const settle = () => {
+      if (counted) asking.value = asking.peek() - 1;
+      counted = false;
+    };
     getJson<T>(asked.path, asked.params, abort.signal)
       .then((data) => {
         answer.value = { data, error: null, loading: false };
@@ -209,8 +231,12 @@ export function follow<T>(url: () => Question | null, keep = false): ReadonlySig
       .catch((error: unknown) => {
         if (isAbort(error)) return;
         answer.value = { data: null, error: asApiError(error), loading: false };
-      });
-    return () => abort.abort();
+      })
+      .finally(settle);
+    return () => {
+      settle();
+      abort.abort();
+    };
   });
   return answer;
 }
@@ -228,11 +254,29 @@ export const overview = follow<Overview>(() =>
     : null,
 );
 
+/** The session that everything is asked about from now on. */
+function adopt(next: Session): void {
+  const growing = next.files.filter((one) => one.recording != null);
+  showGenerations(new Map(growing.map((one) => [one.id, one.gen ?? 0])));
+  session.value = next;
+}
+
+/** What is chosen has this number since the recording grew: it was seen before. */
+export const carried: { sel: number | null } = { sel: null };
+
+/** A recording has grown: what is seen stays as it is, but for what `patch` says. */
+export function adoptGrown(next: Session, patch: Partial<PageState>): void {
+  batch(() => {
+    adopt(next);
+    if (Object.keys(patch).length > 0) go(patch);
+  });
+}
+
 export async function loadSession(): Promise<void> {
   try {
     const answer = await getJson<Session>("session");
     batch(() => {
-      session.value = answer;
+      adopt(answer);
       sessionError.value = null;
       settleLink(page.value, answer.files);
     });

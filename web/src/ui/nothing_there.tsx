@@ -1,5 +1,6 @@
 // A file that opened and holds no memory: what it is, why there is nothing, what still works.
 import type { FileInfo } from "../api/contract";
+import { recording } from "../state/recordings";
 import { isView, page } from "../state/store";
 import { formatHash } from "../state/url";
 import { Notice, RECORD_CODE } from "./notice";
@@ -7,6 +8,15 @@ import { Name } from "./text";
 import { bytesText, counted } from "./units";
 
 export function NothingThere({ of }: { of: FileInfo }) {
+  if (recording.value?.state === "recording") {
+    return (
+      <div class="center">
+        <Notice icon="overview" title="Nothing was recorded yet">
+          <p>The recorder runs. What the program does with GPU memory appears here by itself.</p>
+        </Notice>
+      </div>
+    );
+  }
   const sql = "SELECT *\nFROM issues";
   const href = formatHash({ ...page.value, view: "sql", sql });
   return (

@@ -16,6 +16,7 @@ import {
 import { toggleTheme } from "../state/theme";
 import { Inspector } from "../views/inspector/inspector";
 import { viewKeys, viewNamed } from "../views/registry";
+import { isOfProcess } from "../views/tables/columns";
 import { FailedFiles } from "./failed_files";
 import { FilterBar } from "./filter_bar";
 import { Help } from "./help";
@@ -88,7 +89,9 @@ function Main() {
   }
   const view = viewNamed(page.value.view);
   // questions in SQL can be asked of any file, pictures need a device
-  if (file.value.devices.length === 0 && view?.needsDevice) return <NothingThere of={file.value} />;
+  const ofProcess = page.value.view === "tables" && isOfProcess(page.value.table);
+  if (file.value.devices.length === 0 && view?.needsDevice && !ofProcess)
+    return <NothingThere of={file.value} />;
   const View = view?.component;
   return View ? <View key={page.value.view} /> : null;
 }

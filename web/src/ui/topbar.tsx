@@ -21,6 +21,7 @@ import { lanes, severalLanes } from "../views/lanes/model";
 import { viewNamed } from "../views/registry";
 import { Icon, Logo } from "./icons";
 import { Menu } from "./menu";
+import { RecordingPill } from "./recording_pill";
 import { SearchBox } from "./search_box";
 import { Name } from "./text";
 import { bytesText, counted, integer } from "./units";
@@ -195,6 +196,7 @@ export function TopBar() {
       <FileMenu />
       <Devices />
       <SideBySide />
+      <RecordingPill />
       <span class="spacer" />
       {frozen === null ? <Asking /> : <Exported of={frozen} />}
       <button

@@ -2,13 +2,13 @@
 import { selection } from "../../state/cursor";
 import { withoutFileTerms } from "../../state/filter_terms";
 import { passing } from "../../state/filters";
-import type { PlacedLane } from "../../state/lanes";
+import { type PlacedLane, placeOfLane } from "../../state/lanes";
 import { mark } from "../../state/marks";
 import { file, page } from "../../state/store";
 import { theme } from "../../state/theme";
 import { WindowLink } from "../../state/window_link";
 import { Outline } from "../timeline/outline";
-import { absolute, lifeOf, relative, reveal } from "../timeline/window";
+import { absolute, grown, lifeOf, relative, reveal } from "../timeline/window";
 import { LaneBands } from "./lane_bands";
 import type { Row } from "./lane_frame";
 import { current, currentKey, cursor, ordered, shared, values } from "./model";
@@ -79,7 +79,8 @@ export class LanesFeed {
     // another lane to speak of is no other axis: the window stays
     const same =
       known !== null && known.align === next.align && known.domain.axis === next.domain.axis;
-    this.scene.setShared(next, same ? this.scene.target : relative(x, next.domain));
+    const kept = same ? grown(this.scene.target, known.domain, next.domain) : null;
+    this.scene.setShared(next, kept ?? relative(x, next.domain));
     if (same) return;
     this.scene.y = y;
     this.link.show({ x, y });
@@ -150,7 +151,7 @@ export class LanesFeed {
     const lane = current.peek();
     const { target } = this.scene;
     if (!lane?.domain) return;
-    const place = { file: lane.file, device: lane.device.ordinal };
+    const place = placeOfLane(lane);
     const x = [target[0] - lane.offset, target[1] - lane.offset] as const;
     const subject = { place, device: lane.device, domain: lane.domain };
     this.outline.ask(selection.peek().data, subject, x);

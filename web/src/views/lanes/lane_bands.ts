@@ -2,6 +2,7 @@
 import { getJson } from "../../api/client";
 import type { Annotation, Annotations } from "../../api/contract";
 import { RETRY_AFTER_MS } from "../../gl/answer_cache";
+import { placeOfLane } from "../../state/lanes";
 import { attempt } from "../../state/notes";
 import { drawable } from "../timeline/bands";
 import { type Row, TALL } from "./lane_frame";
@@ -27,7 +28,7 @@ export class LaneBands {
 
   private async ask({ lane }: Row): Promise<void> {
     const { signal } = this.off;
-    const params = { file: lane.file, device: lane.device.ordinal };
+    const params = placeOfLane(lane);
     try {
       const { rows } = await getJson<Annotations>("annotations", params, signal);
       if (!signal.aborted) this.onBands(lane.key, drawable(rows));

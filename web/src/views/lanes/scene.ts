@@ -7,7 +7,7 @@ import type { Painter } from "../../gl/painter";
 import { STACK_PAINTERS } from "../../gl/stack_painters";
 import type { Domain } from "../../state/domain";
 import { laneLayout } from "../../state/lane_order";
-import type { PlacedLane, SharedAxis } from "../../state/lanes";
+import { type PlacedLane, placeOfLane, type SharedAxis } from "../../state/lanes";
 import type { Range } from "../../state/url";
 import { pixelRatio, surface } from "../../ui/plot";
 import { AXIS_HEIGHT, type Plot, type ShapeMark } from "../timeline/frame";
@@ -119,11 +119,11 @@ export class LanesScene implements Movable {
   /** Another axis, or other lanes. */
   setShared(shared: SharedAxis, x: Range | null): void {
     this.shared = shared;
-    for (const { key, file, device, domain } of shared.lanes) {
-      if (!domain) continue;
-      const source = this.sources.get(key) ?? new Source(this.store);
-      source.setPlace({ file, device: device.ordinal }, domain);
-      this.sources.set(key, source);
+    for (const lane of shared.lanes) {
+      if (!lane.domain) continue;
+      const source = this.sources.get(lane.key) ?? new Source(this.store);
+      source.setPlace(placeOfLane(lane), lane.domain);
+      this.sources.set(lane.key, source);
     }
     this.reach = commonReach(shared.lanes);
     this.window.start(x, shared.domain);

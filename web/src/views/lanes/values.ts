@@ -3,7 +3,7 @@
 import { batch, effect } from "@preact/signals";
 import { getJson, isAbort } from "../../api/client";
 import type { StateAt } from "../../api/contract";
-import { inLane, LANES_VIEW } from "../../state/lanes";
+import { inLane, LANES_VIEW, placeOfLane } from "../../state/lanes";
 import { attempt } from "../../state/notes";
 import { page, pictured } from "../../state/store";
 import { answered, cursor, type LaneValue, shared, values } from "./model";
@@ -22,7 +22,7 @@ function questions(): Question[] | null {
     const own = inLane(lane, at);
     if (own === null || !lane.domain) return [];
     const { axis, base } = lane.domain;
-    const params = { file: lane.file, device: lane.device.ordinal, axis, x: base + own };
+    const params = { ...placeOfLane(lane), axis, x: base + own };
     return [{ key: lane.key, params }];
   });
 }

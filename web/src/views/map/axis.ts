@@ -44,6 +44,13 @@ export function placeOf(axis: AddressAxis, address: string): number | null {
   return offset < range.bytes ? range.y + offset : null;
 }
 
+/** How far what lies at a place has moved when ranges came in below it; 0: nobody knows. */
+export function movedBy(before: AddressAxis, after: AddressAxis, place: number): number {
+  const range = rangeAt(before, place);
+  const now = range && placeOf(after, range.address);
+  return range === null || now === null ? 0 : now - range.y;
+}
+
 /** As axes write addresses: the first seven digits. */
 export function shortAddress(address: string): string {
   const digits = address.replace(/^0x/, "");

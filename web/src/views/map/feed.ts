@@ -5,7 +5,7 @@ import { annotations, cursorPosition, selection } from "../../state/cursor";
 import { domainOf } from "../../state/domain";
 import { passing } from "../../state/filters";
 import { mark } from "../../state/marks";
-import { device, follow, page, place } from "../../state/store";
+import { carried, device, follow, page, place } from "../../state/store";
 import { theme } from "../../state/theme";
 import type { Range } from "../../state/url";
 import { WindowLink } from "../../state/window_link";
@@ -88,11 +88,15 @@ export class MapFeed {
     }
     const { x, ay } = page.peek();
     this.link.show({ x, ay });
-    this.scene.setSubject(
-      { place: at, device: of, domain, axis, plain: whole },
-      relative(x, domain),
-      ay,
-    );
+    const subject = { place: at, device: of, domain, axis, plain: whole };
+    const same = known?.place.file === at.file && known.place.device === at.device;
+    if (same && known.domain.axis === domain.axis && known.plain === whole) {
+      // ranges of the reading before are kept until those of this one are here
+      if (ranges.value.loading) return;
+      this.scene.grow(subject);
+    } else {
+      this.scene.setSubject(subject, relative(x, domain), ay);
+    }
     this.followSelection();
   }
 
@@ -155,6 +159,7 @@ export class MapFeed {
     const { selected } = this.scene;
     if (!chosen || !selected || chosen.id === this.seen.sel) return;
     this.seen.sel = chosen.id;
+    if (chosen.id === carried.sel) return;
     this.revealRect(selected);
   }
 

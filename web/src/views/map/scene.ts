@@ -15,10 +15,10 @@ import { drawable } from "../timeline/bands";
 import { fromX, fromY, GUTTER, lanesOf, type OomMark, type Plot, plotOf } from "../timeline/frame";
 import type { Listener, Stats } from "../timeline/scene_parts";
 import type { Place } from "../timeline/source";
-import { between, clampRange, everything } from "../timeline/window";
+import { between, clampRange, everything, grown } from "../timeline/window";
 import { stillWanted } from "../timeline/x_window";
 import { columnSpan, MAP_COLUMNS } from "./addresses";
-import type { AddressAxis } from "./axis";
+import { type AddressAxis, movedBy } from "./axis";
 import { insidePlot, type MapFrame, type MapRect } from "./frame";
 import { drawMapFront } from "./layers";
 import { placeMap } from "./place";
@@ -115,6 +115,20 @@ export class MapScene {
     this.x = clampRange(x ?? everything(domain), domain);
     this.y = this.clampBytes(y ?? [0, axis.bytes]);
     this.redraw();
+  }
+
+  /** The same place of a recording that has grown: what is seen stays, the end is followed. */
+  grow(subject: MapSubject): void {
+    const known = this.subject;
+    if (!known) return;
+    const { x, y } = this.target;
+    const all = y[0] <= 0 && y[1] >= known.axis.bytes * (1 - 1e-6);
+    const by = movedBy(known.axis, subject.axis, y[0]);
+    this.setSubject(
+      subject,
+      grown(x, known.domain, subject.domain),
+      all ? null : [y[0] + by, y[1] + by],
+    );
   }
 
   setMarks(ooms: readonly OomMark[], annotations: readonly Annotation[]): void {

@@ -31,6 +31,8 @@ interface Held {
   box: Box;
   /** file, device, axes */
   place: string;
+  /** which reading of a recording that grows */
+  gen: number;
   extra: string;
 }
 
@@ -110,12 +112,14 @@ export class MapSource {
 
   private placeKey(): string {
     const { place, domain } = this;
-    return `${place.file}/${place.device}/${domain.axis}/${this.plain ? "plain" : "owned"}`;
+    // another axis has other places: nothing of it can stand in
+    const axis = `${this.plain ? "plain" : "owned"}/${this.axisBytes}`;
+    return `${place.file}/${place.device}/${domain.axis}/${axis}`;
   }
 
   private key(at: MapAddress, ask: MapAsk): string {
     const where = `${at.level}/${at.index}/${at.rowLevel}/${at.row}`;
-    return `${this.placeKey()}/${where}/${JSON.stringify(ask.extra)}`;
+    return `${this.placeKey()}/${this.place.gen ?? ""}/${where}/${JSON.stringify(ask.extra)}`;
   }
 
   /** What is held of that place: one tile that covers it, or the parts that touch it. */
@@ -126,13 +130,14 @@ export class MapSource {
     // what was asked with this filter first, then the finest
     near.sort(
       (a, b) =>
+        b.gen - a.gen ||
         Number(b.extra === extra) - Number(a.extra === extra) ||
         a.at.level + a.at.rowLevel - (b.at.level + b.at.rowLevel),
     );
     const whole = near.find((one) => covers(one.box, clip));
     if (whole) return [{ tile: whole.tile, at: whole.at, clip }];
     return near
-      .filter((one) => one.at.level === near[0]?.at.level)
+      .filter((one) => one.at.level === near[0]?.at.level && one.gen === near[0].gen)
       .slice(0, MOST_STAND_INS)
       .map((one) => ({
         tile: one.tile,
@@ -146,7 +151,7 @@ export class MapSource {
 
   private async load(at: MapAddress, ask: MapAsk, signal: AbortSignal): Promise<Held> {
     const { base, axis } = this.domain;
-    const [place, box] = [this.placeKey(), boxOf(at)];
+    const [place, box, gen] = [this.placeKey(), boxOf(at), this.place.gen ?? 0];
     const x0 = base + box.x[0];
     const buffer = await getBuffer(
       "map",
@@ -164,6 +169,6 @@ export class MapSource {
       },
       signal,
     );
-    return { tile: decodeMap(buffer), at, box, place, extra: JSON.stringify(ask.extra) };
+    return { tile: decodeMap(buffer), at, box, place, gen, extra: JSON.stringify(ask.extra) };
   }
 }

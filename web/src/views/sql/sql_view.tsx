@@ -9,6 +9,7 @@ import {
   type SqlAnswer,
   sqlAnswer,
   sqlError,
+  sqlIsOlder,
   sqlRunning,
   sqlStopped,
   stopSql,
@@ -106,6 +107,7 @@ function Strip() {
       <span>
         {result.elapsed_ms < 10 ? result.elapsed_ms.toFixed(1) : integer(result.elapsed_ms)} ms
         {limit}
+        {sqlIsOlder.value && ", of the recording before it grew: run it again"}
       </span>
       <span class="spacer" />
       <span class="opt">

@@ -54,8 +54,28 @@ function inTimeline(answer: TableAnswer, row: Row, from: PageState): Partial<Pag
     return { axis: "step", x: [begin, Math.max(begin + 1, end)], y: null, at: step("peak_step") };
   }
   if (answer.name === "streams") return { filter: filtered };
+  if (answer.name === "kernels" || answer.name === "copies") return null;
   const at = step("first_step") ?? step("peak_step");
   return { at, sel: selects(answer, row), filter: filtered };
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+/** What asks for the counts that a row of kernels or copies adds up; null: other tables. */
+export function sqlOf(answer: TableAnswer, row: Row): string | null {
+  const text = (column: string) => String(cellOf(answer, row as TableCell[], column) ?? "");
+  if (answer.name === "kernels") {
+    const name = text("name");
+    // a kernel without a name is told by its handle
+    const which = /^0x[0-9a-f]+$/.test(name)
+      ? `k.name IS NULL AND hex_address(k.handle) = ${quoted(name)}`
+      : `k.name = ${quoted(name)}`;
+    return `SELECT l.*, f.name AS function\nFROM launches AS l JOIN kernels AS k USING (kernel_id)\n  LEFT JOIN functions AS f USING (function_id)\nWHERE ${which}\nORDER BY l.begin_ns`;
+  }
+  if (answer.name !== "copies") return null;
+  return `SELECT c.*, f.name AS function\nFROM copies AS c LEFT JOIN functions AS f USING (function_id)\nWHERE c.direction = ${quoted(text("direction"))} AND f.name = ${quoted(text("function"))}\nORDER BY c.begin_ns`;
 }
 
 /** Where a row can be seen, for links. */
@@ -81,6 +101,8 @@ export function rowActions(answer: TableAnswer, row: Row): RowAction[] {
       add("Flame", "What grew in it", { view: "flame", flame: "growth", span });
     }
   }
+  const sql = sqlOf(answer, row);
+  if (sql !== null) add("SQL", "The counts behind this row", { view: "sql", sql });
   const term = filterTerm(answer, row);
   if (term) {
     const filter = withTerm(from.filter, ...term);

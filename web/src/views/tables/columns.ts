@@ -61,6 +61,29 @@ const KNOWN: Record<string, Known> = {
   raw: { head: "Handle", title: "The stream as the program knows it" },
   segments: { head: "Segments" },
   reserved_at_end_bytes: { head: "Reserved at end" },
+  launches: { head: "Launches" },
+  per_second: { head: "Per second", title: "From the first of them to the last" },
+  geometry: { head: "Grid of blocks", title: "Blocks of threads, as launched most often" },
+  geometries: { head: "Geometries", title: "How many different ones", extra: true },
+  function: { head: "By", title: "The function that was called" },
+  process: { head: "Process", extra: true },
+  first_us: { head: "First", title: "Time since the first event; counted by the second" },
+  last_us: { head: "Last", title: "Time since the first event; counted by the second" },
+  direction: { head: "Direction" },
+  copies: { head: "Copies", title: "Calls that succeeded" },
+  size_bytes: { head: "Size", title: "Bytes of all of them" },
+  host_ns: { head: "Host time", title: "Time inside the calls, added up" },
+  bytes_per_s: {
+    head: "Bandwidth",
+    title:
+      "Bytes by host time, where the call returns when the bytes are there; else the call has only submitted them",
+  },
+  failures: { head: "Failures", title: "Calls that failed" },
+};
+
+/** Where a name means something else in one of the tables. */
+const OWN: Partial<Record<TableName, Record<string, Known>>> = {
+  kernels: { name: { head: "Kernel", title: "As the compiler mangled it" } },
 };
 
 /** Part of others: the version belongs to the address, the caller to its label. */
@@ -71,7 +94,7 @@ const HIDDEN: Record<string, readonly string[]> = {
 };
 
 /** Names first: the widest column is the one that says what the row is. */
-const FIRST = ["label", "name"];
+const FIRST = ["label", "name", "direction"];
 
 const START: Record<TableName, Sort> = {
   allocations: { column: "block_bytes", down: true },
@@ -79,7 +102,14 @@ const START: Record<TableName, Sort> = {
   stacks: { column: "peak_bytes", down: true },
   phases: { column: "begin_step", down: false },
   streams: { column: "total_bytes", down: true },
+  kernels: { column: "launches", down: true },
+  copies: { column: "size_bytes", down: true },
 };
+
+/** Of the process, whatever the device: a launch does not say where it runs. */
+export function isOfProcess(table: TableName): boolean {
+  return table === "kernels" || table === "copies";
+}
 
 export function sortOf(table: TableName, sort: Sort | null): Sort {
   return sort ?? START[table];
@@ -88,7 +118,7 @@ export function sortOf(table: TableName, sort: Sort | null): Sort {
 export function shownColumns(answer: TableAnswer): ShownColumn[] {
   const hidden = HIDDEN[answer.name] ?? [];
   const all = answer.columns.map((column, at): ShownColumn => {
-    const known = KNOWN[column.name];
+    const known = OWN[answer.name as TableName]?.[column.name] ?? KNOWN[column.name];
     return {
       name: column.name,
       kind: column.kind,

@@ -11,7 +11,7 @@ import { visible } from "../../ui/visible";
 import { rowActions, selects } from "./actions";
 import { chosen, copyChosen } from "./chosen";
 import { addressText, cellOf, isNumber, type ShownColumn, shownColumns, sortOf } from "./columns";
-import { held, rowAt, wantRows } from "./pages";
+import { held, lastingKey, rowAt, wantRows } from "./pages";
 
 const ROW = 26;
 const HEAD = 28;
@@ -24,7 +24,9 @@ interface CellProps {
 
 function Text({ text, column }: { text: string; column: ShownColumn }) {
   if (text === "") return <span class="faint">–</span>;
-  const words = column.name === "name" ? text : text.replaceAll("_", " ");
+  // names of the program stay as they are; "before_recording" is a word of ours
+  const words =
+    column.name === "provenance" || column.name === "kind" ? text.replaceAll("_", " ") : text;
   return (
     <span title={visible(text)}>
       <Name text={words} />
@@ -34,7 +36,10 @@ function Text({ text, column }: { text: string; column: ShownColumn }) {
 
 function Value({ answer, row, column }: CellProps) {
   const cell = row[column.at] ?? null;
-  if (cell === null) return <span class="faint">–</span>;
+  if (cell === null) {
+    const words = column.name === "bytes_per_s" ? "submitted" : "–";
+    return <span class="faint">{words}</span>;
+  }
   if (column.kind === "address") {
     const version = cellOf(answer, row as TableCell[], "version");
     const shown = addressText(answer.name, String(cell), version as number | null);
@@ -74,11 +79,23 @@ function Value({ answer, row, column }: CellProps) {
       const start = device.value?.first_time_us ?? null;
       return <>{start === null ? integer(cell) : seconds(cell - start)}</>;
     }
+    case "duration":
+      return <span title={`${integer(cell)} ns`}>{seconds(cell / 1000)}</span>;
+    case "rate":
+      return <span title={`${cell} per second`}>{rateText(cell)}</span>;
+    case "bytes_per_s":
+      return <span title={`${integer(cell)} B/s`}>{bytesText(cell)}/s</span>;
     case "id":
       return <>{cell}</>;
     default:
       return <>{integer(cell)}</>;
   }
+}
+
+/** Three digits: "0.25", "12.5", "4,096" */
+function rateText(perSecond: number): string {
+  if (perSecond >= 100 || perSecond === 0) return integer(Math.round(perSecond));
+  return String(Number(perSecond.toPrecision(3)));
 }
 
 /** The colour that the row has in the pictures. */
@@ -102,7 +119,8 @@ export function Grid({ answer }: { answer: TableAnswer }) {
   const columns = shownColumns(answer);
   const sort = sortOf(page.value.table, page.value.sort);
   const count = answer.shown;
-  const { key } = held.value;
+  // a recording that has grown keeps its rows where they are
+  const key = lastingKey(held.value.key);
   const part = rowsWindow(count, ROW, scroll.value, view.value);
 
   useEffect(() => {

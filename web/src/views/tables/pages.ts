@@ -3,16 +3,23 @@ import { computed, effect, signal } from "@preact/signals";
 import { type ApiError, asApiError, getJson, isAbort } from "../../api/client";
 import type { TableAnswer, TableCell } from "../../api/views_contract";
 import { filterPending, passing } from "../../state/filters";
-import { page, pictured, place } from "../../state/store";
-import { sortOf } from "./columns";
+import { file, page, pictured, place, reading } from "../../state/store";
+import { isOfProcess, sortOf } from "./columns";
 
 export const PAGE_ROWS = 200;
 const KEPT_PAGES = 60;
 
 /** What the rows on the screen are rows of. */
 export const question = computed(() => {
-  if (page.value.view !== "tables" || !place.value || filterPending.value) return null;
-  const sort = sortOf(page.value.table, page.value.sort);
+  if (page.value.view !== "tables") return null;
+  const { table } = page.value;
+  const sort = sortOf(table, page.value.sort);
+  if (isOfProcess(table)) {
+    if (!file.value) return null;
+    const of = { file: file.value.id, ...reading(file.value) };
+    return { ...of, name: table, sort: sort.column, order: sort.down ? "desc" : "asc" };
+  }
+  if (!place.value || filterPending.value) return null;
   return {
     ...place.value,
     name: page.value.table,
@@ -36,12 +43,23 @@ export const held = signal<Held>(NONE);
 export const waiting = computed(() => held.value.first === null || held.value.key !== keyNow.value);
 const keyNow = computed(() => JSON.stringify(question.value));
 let flights = new Map<number, AbortController>();
+/** the page that was on the screen last */
+let lastPage = 0;
+
+/** A question without which reading of a recording it is about. */
+export function lastingKey(key: string): string {
+  const asked: object | null = key === "" ? null : JSON.parse(key);
+  return JSON.stringify(asked && { ...asked, gen: 0 });
+}
 
 effect(() => {
   const key = keyNow.value;
   for (const flight of flights.values()) flight.abort();
   flights = new Map();
-  if (question.value !== null) askPage(key, 0);
+  if (question.value === null) return;
+  // a recording that has grown: the rows on the screen stay until theirs are here
+  const shown = lastingKey(key) === lastingKey(held.peek().key) ? lastPage : 0;
+  askPage(key, shown);
 });
 
 function askPage(key: string, index: number): void {
@@ -79,6 +97,7 @@ export function wantRows(first: number, last: number): void {
   if (now.first === null || now.key !== keyNow.peek()) return;
   const to = Math.min(last, now.first.shown) - 1;
   const from = Math.floor(first / PAGE_ROWS);
+  lastPage = from;
   for (const [index, flight] of flights) {
     // pages that were scrolled over are not worth an answer
     if (index < from || index > Math.floor(to / PAGE_ROWS)) {

@@ -2,13 +2,15 @@
 // that are on the screen.
 import { useEffect } from "preact/hooks";
 import { onKey } from "../../state/keys";
-import { device, go, page } from "../../state/store";
+import { device, file, go, page } from "../../state/store";
 import { TABLES, type TableName } from "../../state/url";
 import { Icon } from "../../ui/icons";
 import { ErrorNotice, Notice } from "../../ui/notice";
+import { Name } from "../../ui/text";
 import { counted, integer } from "../../ui/units";
 import { csvUrl, rowActions } from "./actions";
 import { chosen, copied, copyChosen } from "./chosen";
+import { isOfProcess } from "./columns";
 import { Grid } from "./grid";
 import { held, rowAt, waiting } from "./pages";
 
@@ -18,6 +20,8 @@ const NAMES: Record<TableName, string> = {
   stacks: "Stacks",
   phases: "Phases",
   streams: "Streams",
+  kernels: "Kernels",
+  copies: "Copies",
 };
 
 const NOUNS: Record<TableName, string> = {
@@ -26,13 +30,19 @@ const NOUNS: Record<TableName, string> = {
   stacks: "stack",
   phases: "phase",
   streams: "stream",
+  kernels: "kernel",
+  copies: "way of copying",
 };
+
+/** Where that is not the noun with an s. */
+const PLURALS: Partial<Record<TableName, string>> = { copies: "ways of copying" };
 
 /** "1,523 of 4,102 allocations" */
 function Count() {
   const { first } = held.value;
   if (!first) return null;
-  const noun = NOUNS[first.name as TableName] ?? "row";
+  const table = first.name as TableName;
+  const noun = NOUNS[table] ?? "row";
   return (
     <span class="sub cut" role="status">
       {first.shown < first.total && (
@@ -40,7 +50,8 @@ function Count() {
           <b class="strong">{integer(first.shown)}</b> of{" "}
         </>
       )}
-      {counted(first.total, noun)} of {device.value?.label ?? ""}
+      {counted(first.total, noun, PLURALS[table])} of{" "}
+      {isOfProcess(table) ? <Name text={file.value?.name ?? ""} /> : (device.value?.label ?? "")}
     </span>
   );
 }
@@ -91,6 +102,29 @@ function Actions() {
   );
 }
 
+/** Launches and copies are seen by the recorder only. */
+function NoWork({ table }: { table: TableName }) {
+  const recorded = file.value?.recording != null || /^recording/.test(file.value?.format ?? "");
+  const what = table === "kernels" ? "launch of a kernel" : "copy";
+  return (
+    <Notice
+      icon="tables"
+      title={
+        recorded ? `No ${what} was recorded` : `A snapshot holds no ${NAMES[table].toLowerCase()}`
+      }
+      {...(recorded
+        ? {}
+        : { code: "tidegauge record -o run.sqlite -- python train.py\ntidegauge view run.sqlite" })}
+    >
+      <p>
+        {recorded
+          ? "This process made none while it was watched, or made them by functions that are not watched: inside a CUDA graph they are not seen one by one."
+          : "They are counted while the program runs, by the recorder:"}
+      </p>
+    </Notice>
+  );
+}
+
 function Nothing() {
   const { first } = held.value;
   const table = page.value.table;
@@ -109,6 +143,7 @@ function Nothing() {
       </Notice>
     );
   }
+  if (isOfProcess(table)) return <NoWork table={table} />;
   const phases = table === "phases";
   return (
     <Notice

@@ -5,7 +5,7 @@ import { annotations, cursorPosition, legend, legendStep, selection } from "../.
 import { domainOf } from "../../state/domain";
 import { passing } from "../../state/filters";
 import { mark } from "../../state/marks";
-import { device, go, page, place } from "../../state/store";
+import { carried, device, go, page, place } from "../../state/store";
 import { theme } from "../../state/theme";
 import type { Range } from "../../state/url";
 import { WindowLink } from "../../state/window_link";
@@ -63,6 +63,11 @@ export class Feed {
     const domain = domainOf(of, axis);
     const { x, y } = page.peek();
     this.link.show({ x, y });
+    const samePlace = known?.place.file === at.file && known.place.device === at.device;
+    if (samePlace && known.place.gen !== at.gen && known.domain.axis === domain.axis) {
+      this.scene.grow({ place: at, device: of, domain });
+      return;
+    }
     this.scene.setSubject({ place: at, device: of, domain }, relative(x, domain), y);
     this.askShape();
   }
@@ -121,14 +126,17 @@ export class Feed {
   }
 
   private followSelection(): void {
+    const same = this.scene.selected === page.value.sel;
     this.scene.selected = page.value.sel;
-    this.scene.shape = null;
+    // of a recording that has grown: until the new one is here
+    if (!same) this.scene.shape = null;
     this.outline.dispose();
     this.scene.redraw();
     const chosen = selection.value.data;
     const { subject } = this.scene;
     if (!chosen || !subject) return;
-    if (chosen.device === subject.device.ordinal && chosen.id !== this.seen.sel) {
+    const isNew = chosen.id !== this.seen.sel && chosen.id !== carried.sel;
+    if (chosen.device === subject.device.ordinal && isNew) {
       this.reveal(...lifeOf(chosen, subject.domain));
     }
     this.seen.sel = chosen.id;

@@ -37,7 +37,8 @@ export class Outline {
     const range = { x0: domain.base + x0, x1: domain.base + x0 + columns * column, columns };
     this.timer = window.setTimeout(async () => {
       try {
-        const params = { file: place.file, id: chosen.id, axis: domain.axis, ...range };
+        const { device: _, ...of } = place;
+        const params = { ...of, id: chosen.id, axis: domain.axis, ...range };
         const shape = decodeShape(await getBuffer("shape", params));
         if (this.asked === mine) this.onShape({ shape, x0, column, slot: chosen.slot });
       } catch {

@@ -109,6 +109,16 @@ export class TimelineScene {
     this.redraw();
   }
 
+  /** The same place of a recording that has grown: the picture stays until the new tiles are here. */
+  grow(subject: Subject): void {
+    if (!this.subject) return;
+    this.window.grow(this.subject.domain, subject.domain);
+    this.subject = subject;
+    this.source.setPlace(subject.place, subject.domain);
+    this.look = null;
+    this.redraw();
+  }
+
   setMarks(ooms: readonly OomMark[], annotations: readonly Annotation[]): void {
     this.ooms = ooms;
     this.annotations = drawable(annotations);

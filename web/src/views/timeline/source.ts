@@ -2,7 +2,7 @@
 // its neighbours, and finds a stand-in for what has not arrived.
 import type { Params } from "../../api/client";
 import { type FrozenDevice, frozenDevice, frozenTile } from "../../api/frozen";
-import type { Tile } from "../../api/tile";
+import type { Lines, Tile } from "../../api/tile";
 import { FRAME_QUADS, fitting, MOST_TILE_QUADS } from "../../gl/quad_budget";
 import {
   coarsestLevel,
@@ -25,7 +25,12 @@ import { type Held, type TileStore, type Wants, wantLines, wantTile } from "./ti
 export interface Place {
   file: number;
   device: number;
+  /** which reading of a recording that grows */
+  gen?: number;
 }
+
+/** How many readings back lines are looked for, until those of the newest are here. */
+const OLDER_READINGS = 3;
 
 /** A tile and the part of the axis that it shall fill. */
 export interface Shown {
@@ -79,10 +84,18 @@ export class Source {
   private domain: Domain = { axis: "step", base: 0, end: 1, room: 1, least: 1 };
   /** an exported page holds the tiles of some levels, in rows of one height */
   private held: FrozenDevice | null = null;
+  /** readings of this place that were shown before, newest first */
+  private older: number[] = [];
 
   constructor(private readonly store: TileStore) {}
 
   setPlace(place: Place, domain: Domain): void {
+    const { file, device, gen } = this.place;
+    const same = file === place.file && device === place.device && axisOf(domain, this.domain);
+    if (!same) this.older = [];
+    else if (gen !== undefined && gen !== place.gen) {
+      this.older = [gen, ...this.older].slice(0, OLDER_READINGS);
+    }
     this.place = place;
     this.domain = domain;
     this.held = frozenDevice(place.device);
@@ -163,7 +176,7 @@ export class Source {
       const [from, to] = [index * tileSpan(level), (index + 1) * tileSpan(level)];
       const family = [{ level, index }, ...parentsOf(level, index, this.coarsest())];
       for (const one of family) {
-        const lines = this.store.linesOf(this.lineKey(one.level, one.index));
+        const lines = this.linesAt(one.level, one.index);
         if (!lines) continue;
         const column = 2 ** one.level;
         out.push({ lines, x0: one.index * tileSpan(one.level), column, from, to });
@@ -181,7 +194,7 @@ export class Source {
   /** The whole recording in at most 512 columns: for the minimap. */
   coarse(): LineTile | null {
     const level = this.coarsest();
-    const lines = this.store.linesOf(this.lineKey(level, 0));
+    const lines = this.linesAt(level, 0);
     return lines ? { lines, x0: 0, column: 2 ** level, from: 0, to: tileSpan(level) } : null;
   }
 
@@ -208,8 +221,17 @@ export class Source {
     return `${this.place.file}/${this.place.device}/${this.domain.axis}`;
   }
 
-  private lineKey(level: number, index: number): string {
-    return `${this.placeKey()}/${level}/${index}`;
+  private lineKey(level: number, index: number, gen = this.place.gen): string {
+    return `${this.placeKey()}/${gen ?? ""}/${level}/${index}`;
+  }
+
+  /** Of the newest reading, or until they are here of one before. */
+  private linesAt(level: number, index: number): Lines | undefined {
+    for (const gen of [this.place.gen, ...this.older]) {
+      const lines = this.store.linesOf(this.lineKey(level, index, gen));
+      if (lines) return lines;
+    }
+    return undefined;
   }
 
   private tileKey(level: number, index: number, k: number, row: number, ask: Ask) {
@@ -237,15 +259,13 @@ export class Source {
       });
       if (held.length === 0) continue;
       const best = held.reduce((a, b) => (better(b, a, choiceKey(ask)) ? b : a));
-      return held.filter((a) => a.rowLevel === best.rowLevel && a.choice === best.choice);
+      return held.filter((a) => goesWith(a, best));
     }
     const finer = [0, 1].flatMap((half) => [
       ...this.store.stackOf({ place, level: level - 1, index: index * 2 + half }),
     ]);
     const first = finer[0];
-    return first
-      ? finer.filter((a) => a.rowLevel === first.rowLevel && a.choice === first.choice)
-      : [];
+    return first ? finer.filter((a) => goesWith(a, first)) : [];
   }
 
   private lineWant(level: number, index: number) {
@@ -260,7 +280,15 @@ export class Source {
     const params = this.held
       ? rectangle
       : { ...rectangle, y0, y1: y0 + rowSpan(k), px, ...ask.choice, quads };
-    const at = { place: this.placeKey(), level, index, rowLevel: k, row, choice: choiceKey(ask) };
+    const at = {
+      place: this.placeKey(),
+      gen: this.place.gen ?? 0,
+      level,
+      index,
+      rowLevel: k,
+      row,
+      choice: choiceKey(ask),
+    };
     return wantTile(this.tileKey(level, index, k, row, ask), params, at);
   }
 
@@ -272,7 +300,16 @@ export class Source {
   }
 }
 
+function axisOf(a: Domain, b: Domain): boolean {
+  return a.axis === b.axis && a.base === b.base;
+}
+
+function goesWith(a: Held, b: Held): boolean {
+  return a.rowLevel === b.rowLevel && a.choice === b.choice && a.gen === b.gen;
+}
+
 function better(a: Held, b: Held, choice: string): boolean {
+  if (a.gen !== b.gen) return a.gen > b.gen;
   const score = (one: Held) => (one.choice === choice ? 1000 : 0) - one.rowLevel - one.row;
   return score(a) > score(b);
 }

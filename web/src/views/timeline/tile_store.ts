@@ -10,6 +10,8 @@ import { AnswerCache, type Want } from "../../gl/answer_cache";
 export interface Held {
   tile: Tile;
   place: string;
+  /** which reading of a recording that grows; 0: as it was opened */
+  gen: number;
   level: number;
   index: number;
   rowLevel: number;

@@ -1,6 +1,6 @@
 // The visible part of the timeline as arithmetic: what is there, what is seen, how it moves.
 import type { Allocation } from "../../api/contract";
-import type { Domain } from "../../state/domain";
+import { type Domain, seesEnd } from "../../state/domain";
 import type { Range } from "../../state/url";
 
 export function everything(domain: Domain): Range {
@@ -8,6 +8,18 @@ export function everything(domain: Domain): Range {
 }
 
 /** Inside the domain, not smaller than the least span. */
+/**
+ * The window after the recording has grown: what shows all of it shows all, what shows the end goes
+ * with it, everything else stays where it is.
+ */
+export function grown(x: Range, before: Domain, after: Domain): Range {
+  const moved = before.base - after.base;
+  const [low, high] = [x[0] + moved, x[1] + moved];
+  if (isEverything(x, before)) return everything(after);
+  const by = seesEnd(x, before) ? after.end - (before.end + moved) : 0;
+  return clampRange([low + by, high + by], after);
+}
+
 export function clampRange([low, high]: Range, domain: Domain): Range {
   const span = Math.min(domain.room, Math.max(Math.min(domain.least, domain.room), high - low));
   const middle = (low + high) / 2;

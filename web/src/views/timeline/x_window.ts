@@ -1,7 +1,7 @@
 // The visible part of an axis, that moves at once under a hand and glides when the page jumps.
 import type { Domain } from "../../state/domain";
 import type { Range } from "../../state/url";
-import { between, clampRange, everything } from "./window";
+import { between, clampRange, everything, grown } from "./window";
 
 const SLIDE_MS = 280;
 
@@ -31,6 +31,14 @@ export class XWindow {
       this.slide = null;
       this.now = to;
     }
+  }
+
+  /** The same place on an axis that has grown, also in the middle of a move. */
+  grow(before: Domain, after: Domain): void {
+    this.now = grown(this.now, before, after);
+    if (!this.slide) return;
+    const { from, to, start } = this.slide;
+    this.slide = { from: grown(from, before, after), to: grown(to, before, after), start };
   }
 
   /** True: it moves on in the next frame. */

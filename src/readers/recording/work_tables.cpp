@@ -1,0 +1,226 @@
+#include "readers/recording/work_tables.h"
+
+#include <string>
+#include <string_view>
+
+namespace tidegauge::readers::recording {
+namespace {
+
+using base::StringId;
+using model::kNotRecorded;
+
+constexpr int64_t kMost32 = UINT32_MAX;
+
+class WorkReader {
+ public:
+  WorkReader(SqliteFile& file, base::StringPool& strings, model::Issues& issues)
+      : file_(file), strings_(strings), issues_(issues) {}
+
+  base::Status readProcesses(model::RecordedProcesses& out) {
+    // Columns may be missing in files that other programs wrote: only these must be there.
+    return rows("processes",
+                {"process_id", "pid", "parent_pid", "name", "command", "cgroup", "began_ns",
+                 "ended_ns", "exit_status", "end_reason"},
+                "SELECT process_id, pid, parent_pid, name, command, cgroup, began_ns, ended_ns, "
+                "exit_status, end_reason FROM processes NOT INDEXED ORDER BY process_id",
+                [&](Row& row) {
+                  int64_t id = row.integer(0, 0, kMost32 - 1), pid = row.integer(1, 0, kMost32);
+                  int64_t parent = maybe(row, 2), cgroup = maybe(row, 5);
+                  StringId name = text(row, 3), command = text(row, 4), reason = text(row, 9);
+                  int64_t began = row.integer(6), ended = maybe(row, 7), status = maybe(row, 8);
+                  if (row.isBad()) return false;
+                  out.process_id.push_back(id);
+                  out.pid.push_back(pid);
+                  out.parent_pid.push_back(parent);
+                  out.name.push_back(name);
+                  out.command.push_back(command);
+                  out.cgroup.push_back(cgroup);
+                  out.began_ns.push_back(began);
+                  out.ended_ns.push_back(ended);
+                  out.exit_status.push_back(status);
+                  out.end_reason.push_back(reason);
+                  return true;
+                });
+  }
+
+  base::Status readFunctions(model::RecordedFunctions& out) {
+    return rows("functions", {"function_id", "name", "plane", "verb", "kind"},
+                "SELECT function_id, name, plane, verb, kind FROM functions NOT INDEXED "
+                "ORDER BY function_id",
+                [&](Row& row) {
+                  int64_t id = row.integer(0);
+                  StringId name = text(row, 1), plane = text(row, 2);
+                  StringId verb = text(row, 3), kind = text(row, 4);
+                  if (row.isBad()) return false;
+                  out.function_id.push_back(id);
+                  out.name.push_back(name);
+                  out.plane.push_back(plane);
+                  out.verb.push_back(verb);
+                  out.kind.push_back(kind);
+                  return true;
+                });
+  }
+
+  base::Status readLosses(model::RecordedLosses& out) {
+    return rows("losses", {"time_ns", "reason", "count"},
+                "SELECT time_ns, reason, count FROM losses NOT INDEXED", [&](Row& row) {
+                  int64_t time = row.integer(0);
+                  StringId reason = text(row, 1);
+                  int64_t count = row.integer(2, 0, INT64_MAX);
+                  if (row.isBad()) return false;
+                  out.time_ns.push_back(time);
+                  out.reason.push_back(reason);
+                  out.count.push_back(count);
+                  return true;
+                });
+  }
+
+  base::Status readEnd(std::optional<int64_t>& out) {
+    return rows("meta", {"key", "value"},
+                "SELECT value FROM meta NOT INDEXED WHERE key = 'ended_ns'", [&](Row& row) {
+                  std::string text = row.text(0);
+                  if (row.isBad() || text.empty() || text.size() > 19 ||
+                      text.find_first_not_of("0123456789") != std::string::npos) {
+                    return false;
+                  }
+                  out = static_cast<int64_t>(std::strtoull(text.c_str(), nullptr, 10));
+                  return true;
+                });
+  }
+
+  base::Status readKernels(const WorkOf& work_of) {
+    return rows("kernels", {"kernel_id", "process_id", "handle", "name"},
+                "SELECT kernel_id, process_id, handle, name FROM kernels NOT INDEXED "
+                "ORDER BY kernel_id",
+                [&](Row& row) {
+                  int64_t id = row.integer(0, 0, kMost32), process = row.integer(1, 0, kMost32 - 1);
+                  int64_t handle = row.integer(2);
+                  StringId name = text(row, 3);
+                  if (row.isBad()) return false;
+                  model::RecordedWork* work = work_of(process);
+                  if (work == nullptr) return false;
+                  work->kernels.kernel_id.push_back(id);
+                  work->kernels.handle.push_back(handle);
+                  work->kernels.name.push_back(name);
+                  return true;
+                });
+  }
+
+  base::Status readLaunches(const WorkOf& work_of) {
+    return rows("launches",
+                {"begin_ns", "end_ns", "process_id", "kernel_id", "function_id", "grid_x", "grid_y",
+                 "grid_z", "block_x", "block_y", "block_z", "count"},
+                "SELECT begin_ns, end_ns, process_id, kernel_id, function_id, grid_x, grid_y, "
+                "grid_z, block_x, block_y, block_z, count FROM launches NOT INDEXED",
+                [&](Row& row) {
+                  int64_t begin = row.integer(0, 0, INT64_MAX), end = row.integer(1, 0, INT64_MAX);
+                  int64_t process = row.integer(2, 0, kMost32 - 1);
+                  int64_t kernel = row.integer(3, 0, kMost32), function = row.integer(4);
+                  std::array<int64_t, 6> shape{};
+                  for (int i = 0; i < 6; ++i) shape[i] = row.integer(5 + i, 0, kMost32);
+                  int64_t count = row.integer(11, 0, INT64_MAX);
+                  if (row.isBad() || end < begin) return false;
+                  model::RecordedWork* work = work_of(process);
+                  if (work == nullptr) return false;
+                  model::RecordedLaunches& out = work->launches;
+                  out.begin_ns.push_back(begin);
+                  out.end_ns.push_back(end);
+                  out.kernel_id.push_back(kernel);
+                  out.function_id.push_back(function);
+                  for (size_t i = 0; i < 3; ++i) {
+                    out.grid[i].push_back(shape[i]);
+                    out.block[i].push_back(shape[3 + i]);
+                  }
+                  out.count.push_back(count);
+                  return true;
+                });
+  }
+
+  base::Status readCopies(const WorkOf& work_of) {
+    return rows("copies",
+                {"begin_ns", "end_ns", "process_id", "direction", "function_id", "submitted",
+                 "count", "size_bytes", "host_ns", "failures"},
+                "SELECT begin_ns, end_ns, process_id, direction, function_id, submitted, count, "
+                "size_bytes, host_ns, failures FROM copies NOT INDEXED",
+                [&](Row& row) {
+                  int64_t begin = row.integer(0, 0, INT64_MAX), end = row.integer(1, 0, INT64_MAX);
+                  int64_t process = row.integer(2, 0, kMost32 - 1);
+                  StringId direction = text(row, 3);
+                  int64_t function = row.integer(4);
+                  bool submitted = row.integer(5, 0, 1) == 1;
+                  int64_t count = row.integer(6, 0, INT64_MAX), size = row.integer(7, 0, INT64_MAX);
+                  int64_t host = row.integer(8, 0, INT64_MAX);
+                  int64_t failures = row.integer(9, 0, INT64_MAX);
+                  if (row.isBad() || end < begin || !direction.valid()) return false;
+                  model::RecordedWork* work = work_of(process);
+                  if (work == nullptr) return false;
+                  model::RecordedCopies& out = work->copies;
+                  out.begin_ns.push_back(begin);
+                  out.end_ns.push_back(end);
+                  out.direction.push_back(direction);
+                  out.function_id.push_back(function);
+                  out.submitted.push_back(submitted);
+                  out.count.push_back(count);
+                  out.size_bytes.push_back(size);
+                  out.host_ns.push_back(host);
+                  out.failures.push_back(failures);
+                  return true;
+                });
+  }
+
+ private:
+  StringId text(Row& row, int column) {
+    std::string text = row.text(column);
+    return text.empty() ? StringId() : strings_.intern(text);
+  }
+  static int64_t maybe(Row& row, int column) {
+    return row.maybeInteger(column).value_or(kNotRecorded);
+  }
+
+  void bad(const char* table, std::string_view why = "") {
+    issues_.add({.kind = model::IssueKind::kContradictoryRow,
+                 .detail = std::string(table) + std::string(why)});
+  }
+
+  // `take` returns false for a row that cannot be. What comes before damage is good.
+  template <class Take>
+  base::Status rows(const char* table, std::initializer_list<std::string_view> columns,
+                    const char* sql, const Take& take) {
+    if (base::Status there = file_.require(table, columns); !there.ok()) {
+      bad(table, ": " + there.error().what);
+      return base::okStatus();
+    }
+    base::Status status = file_.forEachRow(sql, [&](Row& row) {
+      if (!take(row)) bad(table);
+      return true;
+    });
+    if (!status.ok()) bad(table, ": " + status.error().what);
+    return base::okStatus();
+  }
+
+  SqliteFile& file_;
+  base::StringPool& strings_;
+  model::Issues& issues_;
+};
+
+}  // namespace
+
+base::Result<model::RecordedRun> readRun(SqliteFile& file, model::Issues& issues) {
+  model::RecordedRun run;
+  WorkReader reader(file, run.strings, issues);
+  TG_RETURN_IF_ERROR(reader.readProcesses(run.processes));
+  TG_RETURN_IF_ERROR(reader.readFunctions(run.functions));
+  TG_RETURN_IF_ERROR(reader.readLosses(run.losses));
+  TG_RETURN_IF_ERROR(reader.readEnd(run.ended_ns));
+  return run;
+}
+
+base::Status readWork(SqliteFile& file, base::StringPool& strings, model::Issues& issues,
+                      const WorkOf& work_of) {
+  WorkReader reader(file, strings, issues);
+  TG_RETURN_IF_ERROR(reader.readKernels(work_of));
+  TG_RETURN_IF_ERROR(reader.readLaunches(work_of));
+  return reader.readCopies(work_of);
+}
+
+}  // namespace tidegauge::readers::recording

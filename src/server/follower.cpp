@@ -1,0 +1,250 @@
+#include "server/follower.h"
+
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+
+#include "export/file_names.h"
+#include "model/recorded_work.h"
+#include "readers/recording/open_recording.h"
+
+namespace tidegauge::server {
+namespace {
+
+using readers::recording::Stamp;
+using std::chrono::duration;
+
+constexpr double kLookEvery_s = 0.25;
+constexpr double kLeastWait_s = 0.5;
+constexpr double kWaitAfterError_s = 2;
+// One part reading, nine parts not.
+constexpr double kWaitPerRead = 9;
+// What changed so lately is being written, on a file system without locks, too.
+constexpr double kFresh_s = 5;
+constexpr int kNice = 10;
+
+bool hasEnded(const Session& session, const std::string& path) {
+  for (const auto& file : session.files) {
+    const auto& work = file->analysed->trace.work;
+    if (file->recording == path && work && work->run->ended_ns) return true;
+  }
+  return false;
+}
+
+// What a reading costs, whoever else keeps the machine busy.
+double threadSeconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
+}
+
+double ageOf(const Stamp& stamp) {
+  double age = 1e9;
+  auto now = std::chrono::system_clock::now().time_since_epoch();
+  for (const Stamp::One* one : {&stamp.file, &stamp.journal}) {
+    if (one->bytes < 0) continue;
+    double then = static_cast<double>(one->seconds) + static_cast<double>(one->nanoseconds) / 1e9;
+    age = std::min(age, duration<double>(now).count() - then);
+  }
+  return std::max(age, 0.0);
+}
+
+RecordingStatus::Clock::time_point momentBefore(double seconds) {
+  using Clock = RecordingStatus::Clock;
+  return Clock::now() - std::chrono::duration_cast<Clock::duration>(duration<double>(seconds));
+}
+
+RecordingState stateOf(const Session& session, const std::string& path, const Stamp& stamp) {
+  if (hasEnded(session, path)) return RecordingState::kEnded;
+  if (readers::recording::hasWriter(path)) return RecordingState::kRecording;
+  // Closed in good order by what leaves no word of its end.
+  bool fresh = ageOf(stamp) < kFresh_s;
+  if (fresh) return RecordingState::kRecording;
+  return readers::recording::isOpen(path) ? RecordingState::kStopped : RecordingState::kEnded;
+}
+
+bool sameRun(const model::RecordedRun& a, const model::RecordedRun& b) {
+  return a.processes.size() == b.processes.size() && a.processes.ended_ns == b.processes.ended_ns &&
+         a.losses.size() == b.losses.size() && a.ended_ns == b.ended_ns;
+}
+
+bool sameTexts(const base::StringPool& a, const base::StringPool& b) {
+  if (a.size() != b.size()) return false;
+  for (uint32_t i = 0; i < a.size(); ++i) {
+    if (a.text(base::StringId(i)) != b.text(base::StringId(i))) return false;
+  }
+  return true;
+}
+
+// A recording only grows, and names come late: what has as much of everything and the same texts is
+// the same.
+bool sameTrace(const model::Trace& a, const model::Trace& b) {
+  if (!a.work || !b.work) return false;
+  return a.source.format == b.source.format && a.events.size() == b.events.size() &&
+         a.stacks.size() == b.stacks.size() && a.frames.size() == b.frames.size() &&
+         a.issues.all().size() == b.issues.all().size() &&
+         a.allocations.size() == b.allocations.size() &&
+         a.work->kernels.size() == b.work->kernels.size() &&
+         a.work->launches.size() == b.work->launches.size() &&
+         a.work->copies.size() == b.work->copies.size() && sameRun(*a.work->run, *b.work->run) &&
+         sameTexts(a.strings, b.strings);
+}
+
+int64_t processOf(const model::Trace& trace) {
+  return trace.work ? trace.work->process_id : readers::recording::kNoProcess;
+}
+
+// The file of the session that a trace of this recording continues: its process, or the place that
+// was kept while there was none.
+OpenFile* fileOf(const Session& session, const std::string& path, const model::Trace& trace) {
+  OpenFile* empty = nullptr;
+  for (const auto& file : session.files) {
+    if (file->recording != path) continue;
+    int64_t process = processOf(file->analysed->trace);
+    if (process == processOf(trace)) return file.get();
+    if (process == readers::recording::kNoProcess) empty = file.get();
+  }
+  return empty;
+}
+
+}  // namespace
+
+void followRecordings(Session& session, const std::vector<FollowedRecording>& recordings) {
+  if (recordings.empty()) return;
+  std::vector<RecordingStatus> board;
+  for (const FollowedRecording& one : recordings) {
+    RecordingStatus status;
+    status.path = one.path;
+    status.read_s = one.read_s;
+    status.wait_s = std::max(kLeastWait_s, kWaitPerRead * one.read_s);
+    status.state = stateOf(session, one.path, one.read);
+    status.changed_at = momentBefore(ageOf(one.read));
+    board.push_back(std::move(status));
+  }
+  session.board = std::make_shared<RecordingBoard>(std::move(board));
+}
+
+Follower::Follower(Application& application, std::vector<FollowedRecording> recordings,
+                   std::shared_ptr<const analysis::CategoryRules> rules)
+    : application_(application), board_(application.current()->board), rules_(std::move(rules)) {
+  if (board_ == nullptr) return;
+  std::vector<RecordingStatus> known = board_->all();
+  for (size_t i = 0; i < recordings.size() && i < known.size(); ++i) {
+    Stamp read = recordings[i].read;
+    // The first reading has said of the file what it was by then.
+    bool had_writer = known[i].state == RecordingState::kRecording;
+    followed_.push_back({std::move(recordings[i]), read, known[i], had_writer, {}});
+  }
+}
+
+Follower::~Follower() {
+  thread_.request_stop();
+  wake_.notify_all();
+}
+
+void Follower::start() {
+  if (followed_.empty()) return;
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+void Follower::run(const std::stop_token& stop) {
+  // Drawing goes first. On Linux a thread has a niceness of its own.
+  setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kNice);
+  while (!stop.stop_requested()) {
+    look();
+    std::unique_lock lock(mutex_);
+    wake_.wait_for(lock, stop, duration<double>(kLookEvery_s), [] { return false; });
+  }
+}
+
+bool Follower::look() {
+  std::erase_if(retired_, [](const auto& session) { return session.use_count() == 1; });
+  bool read = false;
+  for (size_t i = 0; i < followed_.size(); ++i) {
+    read = lookAt(followed_[i]) || read;
+    board_->say(i, followed_[i].status);
+  }
+  return read;
+}
+
+bool Follower::lookAt(Followed& followed) {
+  const std::string& path = followed.recording.path;
+  RecordingStatus& status = followed.status;
+  Stamp now = readers::recording::stampOf(path);
+  if (!now.exists()) {
+    status.state = RecordingState::kStopped;
+    status.error = "it is no longer there";
+    return false;
+  }
+  if (now != followed.seen) status.changed_at = Clock::now();
+  followed.seen = now;
+  // A recorder that is gone without a word changes nothing in the file but what it means.
+  bool gone = followed.had_writer && !readers::recording::hasWriter(path);
+  status.behind = now != followed.recording.read || gone;
+  status.state = stateOf(*application_.current(), path, now);
+  if (!status.behind || !board_->isWanted() || Clock::now() < followed.next) return false;
+  return readAgain(followed);
+}
+
+bool Follower::readAgain(Followed& followed) {
+  const std::string& path = followed.recording.path;
+  double begin_s = threadSeconds();
+  Stamp stamp = readers::recording::stampOf(path);
+  bool has_writer = readers::recording::hasWriter(path);
+  auto read = readers::recording::openRecording(path, {});
+  followed.status.error.clear();
+  if (!read.ok()) {
+    followed.status.error = read.error().what;
+  } else {
+    std::shared_ptr<Session> shown = application_.current();
+    Session next;
+    next.files = shown->files;
+    next.failed = shown->failed;
+    next.board = shown->board;
+    std::vector<std::shared_ptr<OpenFile>> made;
+    for (model::Trace& trace : read.value()) {
+      OpenFile* old = fileOf(next, path, trace);
+      if (old != nullptr && sameTrace(old->analysed->trace, trace)) continue;
+      bool empty = processOf(trace) == readers::recording::kNoProcess;
+      if (empty) continue;  // nothing was shown of it, and nothing is there
+      trace.source.name = path + "/" + trace.source.name;
+      size_t id = old == nullptr ? next.files.size() : old->id;
+      std::vector<std::string> paths;
+      for (const auto& file : next.files) paths.push_back(file->analysed->trace.source.name);
+      paths.resize(std::max(paths.size(), id + 1));
+      paths[id] = trace.source.name;
+      auto file = std::make_shared<OpenFile>(
+          id, exporting::distinctNames(paths)[id],
+          std::make_unique<const analysis::AnalysedTrace>(std::move(trace), rules_));
+      file->recording = path;
+      file->generation = generation_ + 1;
+      if (old != nullptr) file->marks.continueFrom(old->marks);
+      if (id == next.files.size()) next.files.emplace_back();
+      next.files[id] = file;
+      made.push_back(std::move(file));
+    }
+    if (!made.empty()) {
+      ++generation_;
+      warm(next, made);
+      if (auto old = application_.replace(std::move(next))) retired_.push_back(std::move(old));
+    }
+  }
+  if (read.ok()) {
+    followed.recording.read = stamp;
+    followed.had_writer = has_writer;
+  }
+  followed.status.behind = !read.ok();
+  followed.status.read_s = threadSeconds() - begin_s;
+  followed.status.wait_s =
+      std::max(read.ok() ? kLeastWait_s : kWaitAfterError_s, kWaitPerRead * followed.status.read_s);
+  followed.status.state = stateOf(*application_.current(), path, stamp);
+  followed.next = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                     duration<double>(followed.status.wait_s));
+  return true;
+}
+
+}  // namespace tidegauge::server

@@ -1,0 +1,85 @@
+// A recording in which programs also launch and copy:
+//
+//   pid 41  allocates, launches sgemm <<<64,256>>> 900 times and <<<8,256>>> 100, copies both ways
+//   pid 42  allocates
+//   pid 43  launches only: it never called for memory
+//
+// Kernel 1 has no name, and nothing is known of what a launch of kernel 7 was.
+#pragma once
+
+#include "support/call_stream.h"
+#include "support/recording_file.h"
+
+namespace tidegauge::testing {
+
+constexpr int64_t kSecond_ns = 1'000'000'000;
+
+inline void addWork(RecordingFile& file) {
+  store::RecordingWriter& writer = file.writer();
+  CallStream calls;
+  calls.allocate(model::MemoryKind::kDevice, 0x1000, 1 << 20).device(0).stack(3).process(0);
+  calls.allocate(model::MemoryKind::kDevice, 0x1000, 2 << 20).device(0).stack(4).process(1);
+  file.add(calls.all());
+  store::ProcessRow third;
+  third.pid = 43;
+  third.parent_pid = 41;
+  third.name = "it's";
+  third.command = "./launch --all";
+  third.cgroup = 7;
+  third.began_ns = 5;
+  uint32_t launcher = writer.addProcess(third).value();
+  EXPECT_TRUE(writer.endProcess(launcher, 9 * kSecond_ns, 256, store::EndReason::kExit).ok());
+
+  auto function = [&](const char* name, model::Plane plane) {
+    return writer.addFunction({name, plane, {}, {}}).value();
+  };
+  uint16_t launch = function("cuLaunchKernel", model::Plane::kDriver);
+  uint16_t to_device = function("cuMemcpyHtoD_v2", model::Plane::kDriver);
+  uint16_t async = function("cuMemcpyDtoHAsync_v2", model::Plane::kDriver);
+  uint16_t any = function("cuMemcpy", model::Plane::kDriver);
+  uint32_t sgemm = writer.addKernel(0, 0xabc, "sgemm").value();
+  uint32_t unnamed = writer.addKernel(0, 0xdef, "").value();
+  uint32_t other = writer.addKernel(launcher, 0xabc, "other").value();
+  auto launches = [&](uint32_t process, uint32_t kernel, uint32_t blocks, int64_t second,
+                      uint64_t count) {
+    store::LaunchRow row;
+    row.begin_ns = second * kSecond_ns;
+    row.end_ns = (second + 1) * kSecond_ns;
+    row.process = process;
+    row.kernel = kernel;
+    row.function = launch;
+    row.grid = {blocks, 1, 1};
+    row.block = {256, 1, 1};
+    row.count = count;
+    EXPECT_TRUE(writer.addLaunches(row).ok());
+  };
+  launches(0, sgemm, 64, 1, 400);
+  launches(0, sgemm, 8, 2, 100);
+  launches(0, sgemm, 64, 4, 500);
+  launches(0, unnamed, 1, 3, 2);
+  launches(launcher, other, 3, 3, 30);
+  launches(0, 7, 2, 3, 1);
+  auto copies = [&](const char* direction, uint16_t by, bool submitted, uint64_t bytes,
+                    uint64_t failures) {
+    store::CopyRow row;
+    row.begin_ns = kSecond_ns;
+    row.end_ns = 2 * kSecond_ns;
+    row.direction = direction;
+    row.function = by;
+    row.submitted = submitted;
+    row.count = 4;
+    row.size_bytes = bytes;
+    row.host_ns = 500'000'000;
+    row.failures = failures;
+    EXPECT_TRUE(writer.addCopies(row).ok());
+  };
+  copies("host to device", to_device, false, 1 << 30, 0);
+  copies("host to device", to_device, false, 1 << 30, 1);
+  copies("device to host", async, true, 1 << 20, 0);
+  copies("by the pointers", any, false, 1 << 10, 0);
+  EXPECT_TRUE(writer.addLoss(3 * kSecond_ns, "memory ring full", 12).ok());
+  EXPECT_TRUE(writer.addLoss(4 * kSecond_ns, "no stack", 3).ok());
+  EXPECT_TRUE(writer.commit().ok());
+}
+
+}  // namespace tidegauge::testing

@@ -1,0 +1,137 @@
+// The tables of a recording by SQL: what SQLite itself reads from the file is the truth.
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include "query/database.h"
+#include "readers/recording/open_recording.h"
+#include "support/trace_builder.h"
+#include "support/worked_recording.h"
+
+namespace tidegauge::query {
+namespace {
+
+using testing::RecordingFile;
+
+using Rows = std::vector<std::vector<std::string>>;
+
+// The header line, then the rows; NULL is "-".
+Rows bySqlite(const std::string& path, const std::string& sql) {
+  Rows rows;
+  sqlite3* db = nullptr;
+  EXPECT_EQ(sqlite3_open(path.c_str(), &db), SQLITE_OK);
+  sqlite3_stmt* statement = nullptr;
+  EXPECT_EQ(sqlite3_prepare_v2(db, sql.c_str(), -1, &statement, nullptr), SQLITE_OK)
+      << sqlite3_errmsg(db);
+  int columns = sqlite3_column_count(statement);
+  rows.emplace_back();
+  for (int i = 0; i < columns; ++i) rows[0].emplace_back(sqlite3_column_name(statement, i));
+  while (sqlite3_step(statement) == SQLITE_ROW) {
+    rows.emplace_back();
+    for (int i = 0; i < columns; ++i) {
+      const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement, i));
+      rows.back().emplace_back(text == nullptr ? "-" : text);
+    }
+  }
+  sqlite3_finalize(statement);
+  sqlite3_close(db);
+  return rows;
+}
+
+Rows byQuery(const Database& database, const std::string& sql) {
+  auto result = database.run(sql, {});
+  EXPECT_TRUE(result.ok()) << sql << ": " << result.error().what;
+  Rows rows;
+  if (!result.ok()) return rows;
+  rows.emplace_back();
+  for (const QueryColumn& column : result.value().columns) rows[0].push_back(column.name);
+  for (const auto& cells : result.value().rows) {
+    rows.emplace_back();
+    for (const Cell& cell : cells) {
+      if (const auto* number = std::get_if<int64_t>(&cell)) {
+        rows.back().push_back(std::to_string(*number));
+      } else if (const auto* text = std::get_if<std::string>(&cell)) {
+        rows.back().push_back(*text);
+      } else {
+        rows.back().emplace_back("-");
+      }
+    }
+  }
+  return rows;
+}
+
+class RecordedTables : public ::testing::Test {
+ protected:
+  RecordedTables() {
+    testing::addWork(file_);
+    auto traces = readers::recording::openRecording(file_.path(), {});
+    EXPECT_TRUE(traces.ok());
+    for (model::Trace& trace : traces.value()) {
+      traces_.push_back(std::make_unique<analysis::AnalysedTrace>(std::move(trace)));
+    }
+  }
+  RecordingFile file_;
+  std::vector<std::unique_ptr<analysis::AnalysedTrace>> traces_;
+};
+
+TEST_F(RecordedTables, AreThoseOfTheFile) {
+  ASSERT_EQ(traces_.size(), 3U);  // pid 43 only launched, and has a trace all the same
+  for (const auto& trace : traces_) {
+    Database database(*trace);
+    std::string mine = std::to_string(trace->trace.work->process_id);
+    for (std::string table : {"kernels", "launches", "copies"}) {
+      std::string sql = "SELECT * FROM " + table + " WHERE process_id = " + mine;
+      EXPECT_EQ(byQuery(database, "SELECT * FROM " + table), bySqlite(file_.path(), sql)) << sql;
+    }
+    for (std::string table : {"functions", "losses"}) {
+      std::string sql = "SELECT * FROM " + table;
+      EXPECT_EQ(byQuery(database, sql), bySqlite(file_.path(), sql)) << sql;
+    }
+    std::string columns =
+        "SELECT process_id, pid, parent_pid, name, command, cgroup, began_ns, ended_ns, "
+        "exit_status, end_reason";
+    EXPECT_EQ(
+        byQuery(database, "SELECT * FROM processes"),
+        bySqlite(file_.path(), columns + ", process_id = " + mine + " AS is_this FROM processes"));
+  }
+}
+
+TEST_F(RecordedTables, AnswerJoinsAndFiltersAsSqliteDoes) {
+  Database database(*traces_[0]);
+  for (std::string sql :
+       {"SELECT k.name, sum(l.count) AS n FROM launches AS l LEFT JOIN kernels AS k USING "
+        "(kernel_id) WHERE l.process_id = 0 GROUP BY 1 ORDER BY n DESC, 1",
+        "SELECT name FROM kernels WHERE name LIKE 'sg%'",
+        "SELECT count(*) FROM kernels WHERE name IS NULL",
+        "SELECT f.name, c.submitted, sum(c.size_bytes) AS n FROM copies AS c JOIN functions AS f "
+        "USING (function_id) GROUP BY 1, 2 ORDER BY 1",
+        "SELECT pid FROM processes WHERE name = 'it''s' AND end_reason = 'exit'",
+        "SELECT reason, count FROM losses WHERE count > 5"}) {
+    EXPECT_EQ(byQuery(database, sql), bySqlite(file_.path(), sql)) << sql;
+  }
+}
+
+TEST_F(RecordedTables, WorkedQuestionsAnswer) {
+  Database database(*traces_[0]);
+  size_t asked = 0;
+  for (const Question& question : workedQuestions()) {
+    if (!question.title.ends_with("(recordings)")) continue;
+    auto result = database.run(question.sql, {});
+    ASSERT_TRUE(result.ok()) << question.title << ": " << result.error().what;
+    EXPECT_GT(result.value().rows.size(), 0U) << question.title;
+    ++asked;
+  }
+  EXPECT_EQ(asked, 2U);
+}
+
+TEST(RecordedTablesOfSnapshots, AreThereAndEmpty) {
+  testing::TraceBuilder b;
+  b.segmentAlloc(0x7f0000000000, 1 << 20);
+  analysis::AnalysedTrace trace(b.build());
+  Database database(trace);
+  for (const char* table : {"kernels", "launches", "copies", "processes", "functions", "losses"}) {
+    EXPECT_EQ(byQuery(database, std::string("SELECT * FROM ") + table).size(), 1U) << table;
+  }
+}
+
+}  // namespace
+}  // namespace tidegauge::query
