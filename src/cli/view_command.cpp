@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 
@@ -11,6 +12,8 @@
 #include "cli/open_trace.h"
 #include "cli/output.h"
 #include "cli/usage.h"
+#include "readers/recording/follow_recording.h"
+#include "readers/recording/open_recording.h"
 #include "server/application.h"
 #include "server/http_server.h"
 
@@ -38,6 +41,19 @@ std::vector<server::FailedFile> failedFiles(const std::vector<FailedRead>& faile
   return files;
 }
 
+// Each recording that could be opened; the Live view follows it.
+std::vector<std::unique_ptr<model::LiveSource>> recordings(const std::vector<std::string>& paths,
+                                                           const std::vector<FailedRead>& failed) {
+  std::vector<std::unique_ptr<model::LiveSource>> lives;
+  for (const std::string& path : paths) {
+    auto isThis = [&](const FailedRead& one) { return one.path == path; };
+    bool readable = std::none_of(failed.begin(), failed.end(), isThis);
+    if (readable && path != "-" && readers::recording::isSqliteFile(path))
+      lives.push_back(std::make_unique<readers::recording::RecordingFollower>(path));
+  }
+  return lives;
+}
+
 int run(const ViewOptions& options) {
   // First the port: who has it learns about a taken one before a long file is read.
   auto http = server::HttpServer::listen(options.port);
@@ -51,6 +67,7 @@ int run(const ViewOptions& options) {
   if (opened.traces.empty()) return opened.exit_code;
   server::Session session =
       server::openSession(std::move(opened.traces), failedFiles(opened.failed));
+  session.lives = recordings(options.files, opened.failed);
   std::string names = namesOf(session);
   uint16_t port = http.value()->port();
   server::Application application(std::move(session), server::Gate(token.value(), port));

@@ -87,6 +87,7 @@ base::Result<Response> answerSession(const Question& question) {
   return jsonResponse({{"version", TIDEGAUGE_VERSION},
                        {"time_limit_s", kQueryLimitSeconds},
                        {"files", files},
+                       {"lives", livesJson(question.session)},
                        {"failed", failed}});
 }
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <vector>
 
@@ -38,11 +39,21 @@ base::Error systemError(const std::string& what, int code) {
           std::nullopt, ""};
 }
 
+// On a file system without locks a reader tells by the file's growth alone.
+void lockAsWriter(int file) {
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = model::kWriterLockByte;
+  lock.l_len = 1;
+  (void)::fcntl(file, F_OFD_SETLK, &lock);
+}
+
 }  // namespace
 
 class RecordingWriter::Impl {
  public:
-  Impl(sqlite3* db, std::string path) : db_(db), path_(std::move(path)) {}
+  Impl(sqlite3* db, std::string path, int lock) : db_(db), path_(std::move(path)), lock_(lock) {}
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
   ~Impl() {
@@ -137,10 +148,14 @@ class RecordingWriter::Impl {
     statements = {};
     sqlite3_close(db_);
     db_ = nullptr;
+    // Closing any descriptor of the file drops the locks that SQLite has on it: so not before.
+    if (lock_ >= 0) ::close(lock_);
+    lock_ = -1;
   }
 
   sqlite3* db_;
   std::string path_;
+  int lock_;           // the file once more: it says that somebody writes
   bool open_ = false;  // a transaction
   uint64_t rows_ = 0;
   std::optional<base::Error> failure_;
@@ -204,6 +219,11 @@ base::Status RecordingWriter::Impl::commit() {
 }
 
 base::Status RecordingWriter::Impl::finish() {
+  auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
+  int64_t now_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(since_epoch).count();
+  TG_RETURN_IF_ERROR(insert(statements.meta, "INSERT OR REPLACE INTO meta VALUES (?, ?)",
+                            std::string_view("ended_ns"),
+                            std::string_view(std::to_string(now_ns))));
   TG_RETURN_IF_ERROR(commit());
   // While somebody reads, the journal stays beside the file, which is as good.
   sqlite3_exec(db_, "PRAGMA wal_checkpoint(TRUNCATE)", nullptr, nullptr, nullptr);
@@ -245,13 +265,13 @@ base::Result<RecordingWriter> RecordingWriter::create(const std::string& path,
                        "Give another name, or --force to replace it."};
   }
   if (file < 0) return systemError("cannot create " + path, errno);
-  ::close(file);
+  lockAsWriter(file);
   // A name that starts with "file:" or ":" is a file all the same.
   std::string plain = path.starts_with('/') ? path : "./" + path;
   sqlite3* db = nullptr;
   int rc =
       sqlite3_open_v2(plain.c_str(), &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
-  auto impl = std::make_unique<Impl>(db, path);
+  auto impl = std::make_unique<Impl>(db, path, file);
   if (rc != SQLITE_OK) {
     ::unlink(path.c_str());
     return base::Error{base::ErrorKind::kUnreadable,

@@ -2,6 +2,7 @@
 import { useEffect } from "preact/hooks";
 import { frozen } from "../api/frozen";
 import { onKey } from "../state/keys";
+import { monitoring } from "../state/live";
 import {
   device,
   file,
@@ -75,7 +76,7 @@ function Main() {
       </div>
     );
   }
-  if (!file.value) {
+  if (!file.value && !monitoring.value) {
     return (
       <div class="center">
         <Notice icon="overview" title="No file is open" code={RECORD_CODE}>
@@ -88,7 +89,8 @@ function Main() {
   }
   const view = viewNamed(page.value.view);
   // questions in SQL can be asked of any file, pictures need a device
-  if (file.value.devices.length === 0 && view?.needsDevice) return <NothingThere of={file.value} />;
+  if (file.value?.devices.length === 0 && view?.needsDevice)
+    return <NothingThere of={file.value} />;
   const View = view?.component;
   return View ? <View key={page.value.view} /> : null;
 }
