@@ -111,7 +111,7 @@ TEST(LiveBook, ARowTellsOfItsProcess) {
   calls.allocate(MemoryKind::kDevice, 0x1000000, 20 * kMiB).device(0).stack(3);
   calls.allocate(MemoryKind::kBlock, 0x1000000, 3 * kMiB).device(0).stack(4);
   calls.allocate(MemoryKind::kDevice, 0x9000000, 4 * kMiB).device(1).stack(3);
-  calls.allocate(MemoryKind::kPinnedHost, 0x2000000, kMiB).device(0);
+  calls.allocate(MemoryKind::kPinnedHost, 0x60000000, kMiB).device(0);
   calls.free(MemoryKind::kDevice, 0x9000000);
   calls.allocate(MemoryKind::kDevice, 0x9000000, 80 * kMiB).device(0).code(2).stack(9);
   calls.allocate(MemoryKind::kDevice, 0x1000000, 7 * kMiB).device(0).process(1).stack(3);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { LiveProcess } from "../../api/live";
-import { GUTTER, lastOf, nameOf, partAt, timeStep } from "./plot";
+import { GUTTER, lastOf, nameOf, partAt, stepText, timeStep } from "./plot";
 
 describe("the plot of the Live view", () => {
   it("has steps that people count in", () => {
@@ -8,6 +8,16 @@ describe("the plot of the Live view", () => {
     expect(timeStep(600, 900, 90)).toBe(60);
     expect(timeStep(3 * 3600, 900, 90)).toBe(1800);
     expect(timeStep(90 * 86400, 900, 90)).toBeGreaterThanOrEqual(9 * 86400);
+  });
+
+  it("labels them in the largest unit that fits", () => {
+    expect([30, 90, 540, 10800, 172800].map(stepText)).toEqual([
+      "30 s",
+      "90 s",
+      "9 min",
+      "3 h",
+      "2 d",
+    ]);
   });
 
   it("finds the part of a line under a pixel, and none beside the plot", () => {

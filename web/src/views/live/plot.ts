@@ -3,7 +3,7 @@
 import type { LiveAnswer, LiveLine, LiveProcess } from "../../api/live";
 import { font, horizontal, label, plate, type Surface, staff, vertical } from "../../ui/plot";
 import { decimalStep, multiples } from "../../ui/ticks";
-import { bytesText } from "../../ui/units";
+import { bytesText, integer } from "../../ui/units";
 import { visible } from "../../ui/visible";
 import { ageText } from "./words";
 
@@ -18,6 +18,18 @@ const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14
 export function timeStep(spanSeconds: number, pixels: number, labelPixels: number): number {
   const wanted = (spanSeconds / Math.max(1, pixels)) * labelPixels;
   return STEPS.find((step) => step >= wanted) ?? decimalStep(spanSeconds, pixels, labelPixels);
+}
+
+/** "30 s", "9 min", "3 h", "2 d". */
+export function stepText(seconds: number): string {
+  for (const [size, unit] of [
+    [86400, "d"],
+    [3600, "h"],
+    [60, "min"],
+  ] as const) {
+    if (seconds % size === 0) return `${integer(seconds / size)} ${unit}`;
+  }
+  return `${integer(seconds)} s`;
 }
 
 /** Which part of a line lies at a pixel; null: none. */
@@ -123,7 +135,8 @@ function nameLines(
     const line = row.line ?? [];
     const last = lastOf(line);
     if (last === null) continue;
-    const [x, y] = [toX(last + 1) + 6, toY(line[last] ?? 0)];
+    // not on the axis
+    const [x, y] = [toX(last + 1) + 6, Math.min(toY(line[last] ?? 0), toY(0) - 9)];
     if (taken.some((one) => Math.abs(one.y - y) < LABEL_PIXELS && Math.abs(one.x - x) < 140))
       continue;
     taken.push({ x, y });
@@ -149,7 +162,7 @@ function drawTimes(
     const first = (data.to_us - data.first_us) / 1e6 - back;
     vertical(s, x, bottom, bottom + 4, s.token("axis"));
     const now = live ? "now" : "end";
-    const text = back === 0 ? now : `−${ageText(back * 1e6)}`;
+    const text = back === 0 ? now : `−${stepText(back)}`;
     const half = s.c.measureText(text).width / 2;
     if (first < -1 || x - half < left - 20) continue;
     label(s, text, x, bottom + 14, { align: "center" });

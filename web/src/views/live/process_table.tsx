@@ -3,42 +3,48 @@ import type { LiveAnswer, LiveLine, LiveProcess } from "../../api/live";
 import type { LiveSort } from "../../state/page_state";
 import { go, page } from "../../state/store";
 import { formatHash } from "../../state/url";
-import { Bytes, Name } from "../../ui/text";
-import { bytesText, integer } from "../../ui/units";
+import { Icon } from "../../ui/icons";
+import { Amount, Bytes, Name } from "../../ui/text";
+import { bytesIn, integer, unitFor } from "../../ui/units";
 import { visible } from "../../ui/visible";
 import { sparkPath } from "../growth/rows";
 import { devicesText, endTitle, lifeText, mebibytesText, rateText, sorted } from "./words";
 
-const SPARK_WIDTH = 92;
+const SPARK_WIDTH = 84;
 const SPARK_HEIGHT = 18;
 
 interface Head {
   sort: LiveSort | null;
   text: string;
   title: string;
-  hide?: boolean;
+  hide?: "hide-s" | "hide-m";
 }
 
 const HEADS: readonly Head[] = [
   { sort: "live", text: "Live", title: "Device memory that it holds now, from the driver" },
-  { sort: "peak", text: "Peak", title: "The most device memory that it held at once", hide: true },
+  {
+    sort: "peak",
+    text: "Peak",
+    title: "The most device memory that it held at once",
+    hide: "hide-s",
+  },
   {
     sort: null,
     text: "In PyTorch",
     title: "What PyTorch's tensors use of the memory that PyTorch has from the driver",
-    hide: true,
+    hide: "hide-s",
   },
   { sort: "allocations", text: "Allocs/s", title: "Allocations of device memory per second" },
   { sort: "launches", text: "Launches/s", title: "Kernel launches per second" },
   { sort: "to_device", text: "H→D MiB/s", title: "Copied from the host to devices per second" },
   { sort: "to_host", text: "D→H MiB/s", title: "Copied from devices to the host per second" },
-  { sort: null, text: "Copies", title: "Copies and sets so far", hide: true },
+  { sort: null, text: "Copies", title: "Copies and sets so far", hide: "hide-m" },
   { sort: "failures", text: "Refused", title: "Memory calls that failed so far" },
 ];
 
 function SortHead({ head }: { head: Head }) {
   const on = page.value.rates === head.sort;
-  const name = `r${head.hide ? " hide-s" : ""}`;
+  const name = `r ${head.hide ?? ""}`;
   if (head.sort === null) {
     return (
       <th class={name} title={head.title}>
@@ -70,19 +76,20 @@ function Spark({ line }: { line: LiveLine }) {
 }
 
 function Figure({ text, hide = false }: { text: string; hide?: boolean }) {
-  return <td class={`r num${text === "0" ? " faint" : ""}${hide ? " hide-s" : ""}`}>{text}</td>;
+  return <td class={`r num${text === "0" ? " faint" : ""}${hide ? " hide-m" : ""}`}>{text}</td>;
 }
 
 /** "0.97 of 1.20 GiB" */
 function InPytorch({ row }: { row: LiveProcess }) {
   const { framework_used_bytes: used, framework_reserved_bytes: reserved } = row;
   if (used === null || reserved === null) return <td class="r faint hide-s">–</td>;
+  const unit = unitFor(reserved);
   return (
     <td
       class="r num hide-s"
       title={`${integer(used)} B in tensors of ${integer(reserved)} B in PyTorch's segments`}
     >
-      {bytesText(used)} <span class="faint">of {bytesText(reserved)}</span>
+      {bytesIn(used, unit).number} of <Amount quantity={bytesIn(reserved, unit)} />
     </td>
   );
 }
@@ -115,7 +122,7 @@ function Row({ row, data, most }: RowProps) {
       <td class="r num" title={`${integer(row.live_bytes)} B`}>
         {row.live_bytes === 0 ? <span class="faint">0</span> : <Bytes value={row.live_bytes} />}
       </td>
-      <td class="hide-s">
+      <td class="hide-m">
         <div class="barbox livebar">
           <i class="bar" style={{ width: `${share.toFixed(1)}%` }} />
         </div>
@@ -139,11 +146,13 @@ function Row({ row, data, most }: RowProps) {
       <td class="r">
         {row.file !== null && (
           <a
+            class="iconbtn"
             href={formatHash({ ...page.value, view: "timeline", file: row.file, device: null })}
             onClick={(event) => event.stopPropagation()}
             aria-label={`Timeline of ${visible(row.name)} ${row.pid}`}
+            title="Its timeline"
           >
-            Timeline
+            <Icon name="timeline" />
           </a>
         )}
       </td>
@@ -170,7 +179,7 @@ export function ProcessTable({ data }: { data: LiveAnswer }) {
             <th class="wide">Process</th>
             <th>Device</th>
             {live && <SortHead head={live} />}
-            <td class="hide-s" />
+            <td class="hide-m" />
             {peak && <SortHead head={peak} />}
             {pytorch && <SortHead head={pytorch} />}
             <th>{WINDOW_NAMES[page.value.win]}</th>

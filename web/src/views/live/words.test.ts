@@ -113,7 +113,7 @@ describe("words of the Live view", () => {
 
   it("an end says what was not given back", () => {
     const ended = row({ ended_us: 12e6, unfreed_bytes: 3 << 20 });
-    expect(lifeText(ended, 99e6)).toBe("ended after 12 s");
+    expect(lifeText(ended, 99e6)).toBe("ended, 12 s");
     expect(endTitle(ended)).toMatch(/3\.0 MiB/);
     expect(lifeText(row({ began_us: 4e6 }), 9e6)).toBe("5 s");
   });

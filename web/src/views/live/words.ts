@@ -123,7 +123,7 @@ export function sorted(rows: readonly LiveProcess[], sort: LiveSort): LiveProces
 /** How it ended, or how long it runs. */
 export function lifeText(row: LiveProcess, now_us: number): string {
   if (row.ended_us === null) return ageText(now_us - row.began_us);
-  return `ended after ${ageText(row.ended_us - row.began_us)}`;
+  return `ended, ${ageText(row.ended_us - row.began_us)}`;
 }
 
 export function endTitle(row: LiveProcess): string {
