@@ -19,6 +19,7 @@ struct RecordOptions {
   double idle_timeout_s = 0;  // 0: no limit
   bool no_framework = false;
   bool launch_events = false;
+  bool link_each = false;
   std::string stacks = "user";
   uint32_t launch_arguments = 0;  // words
   uint64_t ring_bytes = uint64_t{8} << 20;

@@ -117,6 +117,8 @@ class Recorder {
   std::vector<LaunchCount> launches(uint32_t tgid = 0, bool clear = false) const;
   std::vector<CopyCount> copies(uint32_t tgid = 0, bool clear = false) const;
   Losses losses() const { return programs_.losses(); }
+  // Whether one link holds the probes of a library; if not, its end takes seconds.
+  bool linksMany() const { return programs_.linksMany(); }
   const Probes& probes() const { return probes_; }
   // One of those given to watch(), or a child of theirs.
   bool anyTargetRuns() const;

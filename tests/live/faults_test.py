@@ -180,6 +180,25 @@ class NotThere(LiveTest):
             self.assertIn(done.returncode, (0, 2), done.stderr)
 
 
+class NoTypeInformation(LiveTest):
+    def test_it_says_what_the_kernel_lacks(self):
+        """In a mount namespace where nothing is under /sys/kernel/btf, as in a kernel without BTF."""
+        folder = self.folder()
+        hide = "mount -t tmpfs none /sys/kernel/btf && exec \"$@\""
+        words = ["unshare", "--mount", "sh", "-c", hide, "sh"]
+        if subprocess.run([*words, "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("nothing can be mounted over /sys/kernel/btf here (run as root)")
+        done = subprocess.run([*words, *self.command(folder), "--", "true"], capture_output=True,
+                              text=True, timeout=LIMIT_S, check=False)
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertIn("no type information (/sys/kernel/btf/vmlinux)", done.stderr)
+        self.assertFalse((folder / "run.sqlite").exists())
+        told = subprocess.run([*words, str(BINARY), "doctor"], capture_output=True, text=True,
+                              timeout=LIMIT_S, check=False)
+        self.assertEqual(told.returncode, 4, told.stdout)
+        self.assertRegex(told.stdout, "missing +type information")
+
+
 class NoPrivilege(unittest.TestCase):
     """Needs no privilege, but root to give it up."""
 
