@@ -8,13 +8,14 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { example, generate, openPage, startBrowser, startServer, whyNot } from "../tests/web/harness.mjs";
+import { example, generate, makeLive, openPage, startBrowser, startServer, whyNot } from "../tests/web/harness.mjs";
 
 const OUT = fileURLToPath(new URL("../docs/images/", import.meta.url));
 // Their places in the list of files.
 const OOM = 0;
 const RANK = 1;
 const LEAK = 4;
+const LIVE = 5;
 const SQL = `SELECT s.label AS allocated_by, count(*) AS blocks, sum(a.block_bytes) AS bytes
 FROM live_at(0, 20000) AS a JOIN stacks AS s ON s.id = a.stack_id
 GROUP BY a.stack_id ORDER BY bytes DESC`;
@@ -30,6 +31,7 @@ const VIEWS = {
   oom: `#oom?file=${OOM}&at=36503`,
   growth: `#growth?file=${LEAK}`,
   fragmentation: `#fragmentation?file=${OOM}&at=20000&fit=33554432`,
+  live: `#live?file=${LIVE}&proc=0`,
   tables: `#tables?file=${OOM}&table=stacks`,
   sql: `#sql?file=${OOM}&sql=${encodeURIComponent(SQL)}`,
   filters: `#timeline?file=${OOM}&x=19000,23000&colour=category&filter=category:activations`,
@@ -49,7 +51,9 @@ ranks.forEach((path, i) => {
 });
 const leak = join(folder, "leak.pickle");
 generate(leak, "--workload", "train", "--leak", "1MiB", "--events", "20000", "--annotations");
-const server = await startServer([example("oom.pickle.zst"), ...ranks, leak]);
+const recording = join(folder, "run.sqlite");
+makeLive(recording);
+const server = await startServer([example("oom.pickle.zst"), ...ranks, leak, recording]);
 const browser = await startBrowser();
 try {
   for (const [name, hash] of Object.entries(VIEWS)) {

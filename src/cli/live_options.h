@@ -26,6 +26,7 @@ struct MonitorOptions {
   std::string listen = "127.0.0.1:9400";
   std::string otlp;  // empty: nothing is pushed
   double otlp_every_s = 10;
+  std::string stacks = "user";
 };
 int runMonitor(const MonitorOptions& options);
 

@@ -43,7 +43,7 @@ base::Result<std::unique_ptr<LiveSession>> LiveSession::start(const LiveTargets&
     options.programs.cgroup = cgroup.id;
     options.programs.cgroup_level = cgroup.level;
   }
-  std::unique_ptr<LiveSession> live(new LiveSession(wishes.quiet));
+  std::unique_ptr<LiveSession> live(new LiveSession(wishes));
   TG_ASSIGN_OR_RETURN(live->recorder_, record::Recorder::start(options, live->session_));
   for (uint32_t pid : targets.pids) TG_RETURN_IF_ERROR(live->recorder_->watch(pid));
   if (targets.pids.empty()) TG_RETURN_IF_ERROR(live->recorder_->watchAllRunning());

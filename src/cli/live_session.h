@@ -21,6 +21,7 @@ class LiveSession {
     bool quiet = false;  // says nothing about libraries
     bool stacks =
         false;  // of driver calls; they cost time, and the tables of their libraries memory
+    model::LiveBook* book = nullptr;  // to be kept, too; lives longer
   };
   static base::Result<std::unique_ptr<LiveSession>> start(const LiveTargets& targets,
                                                           const Wishes& wishes);
@@ -31,7 +32,8 @@ class LiveSession {
   const record::Recorder& recorder() const { return *recorder_; }
 
  private:
-  explicit LiveSession(bool quiet) : quiet_(quiet), session_(std::nullopt) {}
+  explicit LiveSession(const Wishes& wishes)
+      : quiet_(wishes.quiet), session_(std::nullopt, wishes.book) {}
   bool quiet_;
   record::Session session_;
   std::unique_ptr<record::Recorder> recorder_;

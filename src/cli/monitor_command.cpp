@@ -10,7 +10,7 @@ namespace tidegauge::cli {
 void addMonitorCommand(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<MonitorOptions>();
   CLI::App* command = app.add_subcommand(
-      "monitor", "Serve figures of running programs to Prometheus, push them to OpenTelemetry");
+      "monitor", "Serve figures of running programs: a live page, Prometheus, OpenTelemetry");
   command
       ->add_option("--listen", options->listen,
                    "Where /metrics is; this machine's loopback only. Port 0 takes a free one")
@@ -23,6 +23,12 @@ void addMonitorCommand(CLI::App& app, int& exit_code) {
   command->add_option("--otlp-every", options->otlp_every_s, "Seconds between pushes")
       ->check(number(0.1, 86'400))
       ->type_name("S")
+      ->capture_default_str();
+  command
+      ->add_option("--stacks", options->stacks,
+                   "Call stacks of driver memory, for the live page: user or none")
+      ->check(oneOf({"user", "none"}))
+      ->type_name("WHICH")
       ->capture_default_str();
   addTargetOptions(*command, options->targets);
   command->callback([options, &exit_code] {

@@ -10,11 +10,14 @@
 #include "base/text_layout.h"
 #include "cli/live_arenas.h"
 #include "cli/live_session.h"
+#include "cli/monitor_source.h"
 #include "cli/open_trace.h"
 #include "cli/output.h"
 #include "cli/usage.h"
+#include "record/functions.h"
 #include "record/otlp.h"
 #include "record/prometheus_text.h"
+#include "server/application.h"
 #include "server/http_push.h"
 #include "server/metrics_page.h"
 
@@ -44,10 +47,13 @@ std::string hostName() {
 // Answers on threads of its own until it goes.
 class Server {
  public:
-  Server(std::unique_ptr<server::HttpServer> http, server::MetricsPage& page)
+  Server(std::unique_ptr<server::HttpServer> http, const server::Handler& handler,
+         MonitorSource& source)
       : http_(std::move(http)),
-        thread_([this, handler = page.handler()] { http_->run(handler); }) {}
+        source_(source),
+        thread_([this, handler] { http_->run(handler); }) {}
   ~Server() {
+    source_.close();  // else who waits for the recorder would wait for this thread
     http_->stop();
     thread_.join();
   }
@@ -56,6 +62,7 @@ class Server {
 
  private:
   std::unique_ptr<server::HttpServer> http_;
+  MonitorSource& source_;
   std::thread thread_;
 };
 
@@ -73,13 +80,57 @@ class PushWords {
   std::string said_;
 };
 
+// The page below its token, and /metrics for everybody on this machine.
+server::Handler bothOf(server::Application& live_page, const server::MetricsPage& metrics,
+                       std::string root) {
+  auto isPage = [root = std::move(root)](const server::Request& request) {
+    std::string_view path = request.target;
+    return path.starts_with(root) || path == std::string_view(root).substr(0, root.size() - 1);
+  };
+  return {.answer =
+              [&, isPage](const server::Request& request, std::stop_token stop) {
+                return isPage(request) ? live_page.answer(request, std::move(stop))
+                                       : metrics.answer(request);
+              },
+          .lane =
+              [&, isPage](const server::Request& request) {
+                return isPage(request) ? live_page.lane(request) : server::Lane::kQuery;
+              }};
+}
+
+model::LiveSnapshot snapshotOf(const LiveSession& live, const model::LiveBook& book,
+                               const model::LiveWish& wish) {
+  const record::Session& session = live.session();
+  model::LiveNames names;
+  names.frames = [&](uint32_t stack) { return session.describeStack(stack); };
+  names.function = [](uint16_t function) {
+    const auto& all = record::watchedFunctions();
+    return function < all.size() ? std::string(all[function].name) : std::string();
+  };
+  model::LiveSnapshot snapshot =
+      book.look(session.ledger(), wish,
+                {model::LiveState::kMonitor, nowSinceEpoch_ns(), session.countedNs()}, names);
+  snapshot.calls = session.calls();
+  return snapshot;
+}
+
 int serve(const MonitorOptions& options, std::unique_ptr<server::HttpServer> http,
           std::optional<server::HttpAddress> collector) {
-  auto started = LiveSession::start(options.targets, {});
+  auto token = server::randomToken();
+  if (!token.ok()) return reportError(token.error());
+  model::LiveBook book;
+  auto started =
+      LiveSession::start(options.targets, {.stacks = options.stacks != "none", .book = &book});
   if (!started.ok()) return reportError(started.error());
   LiveSession& live = *started.value();
   uint16_t port = http->port();
   server::MetricsPage page(port, record::kPrometheusType);
+  server::Session session;
+  session.lives.push_back(std::make_shared<MonitorSource>(hostName()));
+  auto& source = static_cast<MonitorSource&>(*session.lives.back());
+  server::Gate gate(token.value(), port);
+  std::string root = gate.root();
+  server::Application live_page(std::move(session), std::move(gate));
   record::MetricsMaker maker;
   LiveArenas arenas;
   record::OtlpOrigin origin{hostName(), TIDEGAUGE_VERSION, nowSinceEpoch_ns()};
@@ -91,11 +142,13 @@ int serve(const MonitorOptions& options, std::unique_ptr<server::HttpServer> htt
                        record::cpuSecondsOfRecorder(), arenas.figures()});
   };
   page.show(record::prometheusText(metrics(nowSinceEpoch_ns())));
-  Server server(std::move(http), page);
+  Server server(std::move(http), bothOf(live_page, page, root), source);
+  complain(fmt::format("tidegauge: live page at http://127.0.0.1:{}{}#live", port, root));
   complain(fmt::format("tidegauge: metrics at http://127.0.0.1:{}/metrics; Ctrl-C ends", port));
   int64_t show_ns = 0, push_ns = 0;
   while (!LiveSession::stopped()) {
     if (auto status = live.step(); !status.ok()) return reportError(status.error());
+    source.answer([&](const model::LiveWish& wish) { return snapshotOf(live, book, wish); });
     int64_t now_ns = nowSinceEpoch_ns();
     if (now_ns < show_ns) continue;
     show_ns = now_ns + kShowEvery_ns;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 
@@ -11,6 +12,8 @@
 #include "cli/open_trace.h"
 #include "cli/output.h"
 #include "cli/usage.h"
+#include "readers/recording/follow_recording.h"
+#include "readers/recording/open_recording.h"
 #include "server/application.h"
 #include "server/follower.h"
 #include "server/http_server.h"
@@ -50,6 +53,19 @@ std::vector<server::FollowedRecording> markRecordings(server::Session& session,
   return recordings;
 }
 
+// Each recording that could be opened; the Live view follows it.
+std::vector<std::shared_ptr<model::LiveSource>> liveSources(const std::vector<std::string>& paths,
+                                                            const std::vector<FailedRead>& failed) {
+  std::vector<std::shared_ptr<model::LiveSource>> lives;
+  for (const std::string& path : paths) {
+    auto isThis = [&](const FailedRead& one) { return one.path == path; };
+    bool readable = std::none_of(failed.begin(), failed.end(), isThis);
+    if (readable && path != "-" && readers::recording::isSqliteFile(path))
+      lives.push_back(std::make_shared<readers::recording::RecordingFollower>(path));
+  }
+  return lives;
+}
+
 int run(const ViewOptions& options) {
   // First the port: who has it learns about a taken one before a long file is read.
   auto http = server::HttpServer::listen(options.port);
@@ -65,6 +81,7 @@ int run(const ViewOptions& options) {
       server::openSession(std::move(opened.traces), failedFiles(opened.failed));
   std::vector<server::FollowedRecording> recordings = markRecordings(session, opened.recordings);
   server::followRecordings(session, recordings);
+  session.lives = liveSources(options.files, opened.failed);
   std::string names = namesOf(session);
   uint16_t port = http.value()->port();
   server::Application application(std::move(session), server::Gate(token.value(), port));

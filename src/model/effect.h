@@ -21,7 +21,7 @@ enum class What : uint8_t {
   kBlock,  // handed out by the framework
   kBlockFreed,
   kFailure,  // size_bytes was asked for, `code` was the answer
-  kPlaced,   // `device` of a place that was not known until now
+  kPlaced,   // `device` of a place that was not known until now; size_bytes: charged there now
 };
 
 enum class Cause : uint8_t {

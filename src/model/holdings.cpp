@@ -305,6 +305,7 @@ void ProcessLedger::learnDevice(uint32_t row, int32_t device, const MemoryCall& 
   by_owner_.insert(ownerOf(row));
   addTo(device, holding.kind, holding.size_bytes);
   Effect effect;
+  effect.size_bytes = holding.size_bytes;
   effect.device = device;
   effect.place = holding.place;
   effect.kind = holding.kind;

@@ -422,22 +422,42 @@ std::vector<int32_t> ProcessLedger::devices() const {
   return devices;
 }
 
-std::vector<HeldBy> ProcessLedger::heldByStack() const {
-  std::map<std::tuple<uint32_t, int32_t, MemoryKind>, HeldBy> held;
-  for (const Holding& holding : holdings_) {
-    if (holding.place == 0) continue;
-    HeldBy& row = held[{holding.stack, holding.device, holding.kind}];
-    row.stack = holding.stack;
-    row.device = holding.device;
-    row.kind = holding.kind;
-    row.bytes += holding.size_bytes;
+namespace {
+
+class StackSums {
+ public:
+  void add(uint32_t stack, int32_t device, MemoryKind kind, uint64_t bytes) {
+    HeldBy& row =
+        held_.try_emplace({stack, device, kind}, HeldBy{stack, device, kind}).first->second;
+    row.bytes += bytes;
     ++row.count;
   }
-  std::vector<HeldBy> rows;
-  for (const auto& [key, row] : held) rows.push_back(row);
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const HeldBy& a, const HeldBy& b) { return a.bytes > b.bytes; });
-  return rows;
+  std::vector<HeldBy> rows() const {
+    std::vector<HeldBy> rows;
+    for (const auto& [key, row] : held_) rows.push_back(row);
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const HeldBy& a, const HeldBy& b) { return a.bytes > b.bytes; });
+    return rows;
+  }
+
+ private:
+  std::map<std::tuple<uint32_t, int32_t, MemoryKind>, HeldBy> held_;
+};
+
+}  // namespace
+
+std::vector<HeldBy> ProcessLedger::heldByStack() const {
+  StackSums sums;
+  for (const Holding& it : holdings_)
+    if (it.place != 0) sums.add(it.stack, it.device, it.kind, it.size_bytes);
+  return sums.rows();
+}
+
+std::vector<HeldBy> ProcessLedger::blocksByStack() const {
+  StackSums sums;
+  for (const auto& [address, block] : blocks_)
+    sums.add(block.stack, block.device, MemoryKind::kBlock, block.size_bytes);
+  return sums.rows();
 }
 
 uint64_t ProcessLedger::unmappedBytes() const {

@@ -125,6 +125,7 @@ class ProcessLedger {
   const LedgerCounts& counts() const { return counts_; }
   // Live memory by stack, most bytes first. O(live).
   std::vector<HeldBy> heldByStack() const;
+  std::vector<HeldBy> blocksByStack() const;  // the framework's blocks, likewise
   // What was live when the process ended; empty before.
   const std::vector<HeldBy>& unfreedAtExit() const { return unfreed_; }
   // By address, what has one; pieces of an expandable segment that touch are one range. O(live).

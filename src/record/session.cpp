@@ -8,7 +8,9 @@
 #include <type_traits>
 #include <utility>
 
+#include "model/frame_line.h"
 #include "record/elf_file.h"
+#include "record/metrics.h"
 
 namespace tidegauge::record {
 namespace {
@@ -62,8 +64,10 @@ void Session::write(const Do& action) {
   if (auto result = action(*writer_); !result.ok()) error_ = std::move(result.error());
 }
 
-Session::Session(std::optional<store::RecordingWriter> writer)
-    : writer_(std::move(writer)), ledger_([](const model::Effect&) {}) {
+Session::Session(std::optional<store::RecordingWriter> writer, model::LiveBook* book)
+    : writer_(std::move(writer)), book_(book), ledger_([book](const model::Effect& effect) {
+        if (book != nullptr) book->take(effect);
+      }) {
   for (const WatchedFunction& function : watchedFunctions()) {
     store::FunctionRow row;
     row.name = function.name;
@@ -84,6 +88,9 @@ Session::~Session() = default;
 void Session::processSeen(const SeenProcess& process) {
   processes_.push_back({process, {}, {}, 0, 0, {}, {}, {}});
   spaces_.inherit(process.pid, process.parent);
+  if (book_ != nullptr)
+    book_->addProcess(
+        {process.index, process.pid, process.name, process.command, process.first_ns});
   store::ProcessRow row;
   row.pid = process.pid;
   if (process.parent != 0) row.parent_pid = process.parent;
@@ -96,6 +103,7 @@ void Session::processSeen(const SeenProcess& process) {
 
 void Session::processEnded(uint32_t process, int64_t time_ns, std::optional<int> status) {
   ledger_.endProcess(process, time_ns);
+  if (book_ != nullptr) book_->endProcess(process, time_ns);
   SessionProcess& it = processes_[process];
   it.ended_ns = time_ns;
   if (status) spaces_.forget(it.seen.pid);  // after exec the new program's is there already
@@ -203,6 +211,9 @@ void Session::launchesSeen(const std::vector<LaunchCount>& launches) {
     row.block = {shape[3], shape[4], shape[5]};
     row.count = seen.launches - written;
     written = seen.launches;
+    if (book_ != nullptr)
+      book_->addLaunches(seen.process, kernelName(processes_[seen.process], seen.kernel), row.count,
+                         row.begin_ns, row.end_ns);
     write([&](auto& file) { return file.addLaunches(row); });
   }
   if (!launches.empty()) processes_[launches.front().process].launches = launches;
@@ -245,6 +256,10 @@ void Session::copiesSeen(const std::vector<CopyCount>& copies) {
     row.host_ns = seen.time_ns - written.time_ns;
     row.failures = seen.failures - written.failures;
     written = seen;
+    if (book_ != nullptr)
+      book_->addCopies(seen.process,
+                       {row.begin_ns, row.end_ns, std::string(row.direction), row.submitted,
+                        row.count, row.size_bytes, row.host_ns, row.failures});
     write([&](auto& file) { return file.addCopies(row); });
   }
   if (!copies.empty()) processes_[copies.front().process].copies = copies;
@@ -264,6 +279,7 @@ void Session::writeLosses(const Losses& seen) {
   for (size_t i = 0; i < LOSS_KINDS; ++i) {
     if (seen[i] == losses_[i]) continue;
     uint64_t more = seen[i] - losses_[i];
+    if (book_ != nullptr) book_->addLoss(std::string(kReasons[i]), more);
     write([&](auto& file) { return file.addLoss(now(), kReasons[i], more); });
   }
   losses_ = seen;
@@ -310,17 +326,10 @@ std::vector<std::string> Session::describeStack(uint32_t stack) const {
   if (stack >= stacks_.size()) return lines;
   for (uint32_t id : stacks_[stack]) {
     const Frame& frame = frames_[id];
-    std::string place;
-    if (frame.place.module != kNoModule) {
-      const std::string& path = spaces_.modules()[frame.place.module].path;
-      place = fmt::format("{}+{:#x}", path.substr(path.rfind('/') + 1), frame.place.offset);
-    } else {
-      place = fmt::format("{:#x}", frame.place.offset);
-    }
-    if (!frame.name.file.empty())
-      place = fmt::format("{}:{}", frame.name.file.substr(frame.name.file.rfind('/') + 1),
-                          frame.name.line);
-    lines.push_back(frame.name.function.empty() ? place : place + " " + frame.name.function);
+    std::string_view module;
+    if (frame.place.module != kNoModule) module = spaces_.modules()[frame.place.module].path;
+    lines.push_back(model::frameLine(
+        {frame.name.function, frame.name.file, frame.name.line, module, frame.place.offset}));
   }
   return lines;
 }

@@ -2,6 +2,7 @@
 // gets everything for later.
 //
 //   Recorder ──calls, processes, stacks──► Session ─┬─► model::Ledger      top, monitor, summary
+//                                                   ├─► model::LiveBook    the Live view, if asked for
 //                                                   └─► RecordingWriter    a transaction per 100 ms
 //
 // tick() belongs to the same thread as Recorder::poll(). The first error of the file ends the
@@ -18,6 +19,7 @@
 
 #include "base/result.h"
 #include "model/ledger.h"
+#include "model/live_book.h"
 #include "record/address_space.h"
 #include "record/recorder.h"
 #include "record/rows.h"
@@ -50,7 +52,8 @@ struct SessionKeeps {
 
 class Session final : public RecorderSink {
  public:
-  explicit Session(std::optional<store::RecordingWriter> writer);
+  // `book`, if there is one, is kept as well and must live longer.
+  explicit Session(std::optional<store::RecordingWriter> writer, model::LiveBook* book = nullptr);
   ~Session() override;
 
   // Every few milliseconds: counters every second, a transaction every 100 ms.
@@ -70,6 +73,8 @@ class Session final : public RecorderSink {
   const std::map<std::string, uint64_t>& forgottenUnfreed() const { return forgotten_unfreed_; }
   SessionKeeps keeps() const;
   uint64_t calls() const { return calls_; }
+  // Until when launches, copies and losses were counted.
+  int64_t countedNs() const { return last_counts_ns_; }
   uint64_t fileBytes() const { return writer_ ? writer_->fileBytes() : 0; }
   // "loss.py:30 log_softmax" for each frame of a stack, innermost first; "libfoo.so+0x12" unnamed.
   std::vector<std::string> describeStack(uint32_t stack) const;
@@ -105,6 +110,7 @@ class Session final : public RecorderSink {
   void write(const Do& action);
 
   std::optional<store::RecordingWriter> writer_;
+  model::LiveBook* book_;
   std::optional<base::Error> error_;
   model::Ledger ledger_;
   AddressSpaces spaces_;

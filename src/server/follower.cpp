@@ -205,6 +205,7 @@ bool Follower::readAgain(Followed& followed) {
     next.files = shown->files;
     next.failed = shown->failed;
     next.board = shown->board;
+    next.lives = shown->lives;
     std::vector<std::shared_ptr<OpenFile>> made;
     for (model::Trace& trace : read.value()) {
       OpenFile* old = fileOf(next, path, trace);

@@ -98,6 +98,10 @@ base::Result<Response> answerFilter(const Question& question);
 base::Result<Response> answerCategories(const Question& question);
 base::Result<Response> answerGrowth(const Question& question);
 
+base::Result<Response> answerLive(const Question& question);
+// For answerSession.
+json livesJson(const Session& session);
+
 base::Result<Response> answerFrag(const Question& question);
 base::Result<Response> answerForecast(const Question& question);
 base::Result<Response> answerFragAt(const Question& question);

@@ -41,6 +41,7 @@ std::span<const Route> routes() {
       {"forecast", Method::kGet, answerForecast, Lane::kText},
       {"frag_at", Method::kGet, answerFragAt, Lane::kText},
       {"fit", Method::kGet, answerFit, Lane::kText},
+      {"live", Method::kGet, answerLive, Lane::kText},
       {"sql", Method::kPost, answerSql, Lane::kQuery},
   };
   return kRoutes;

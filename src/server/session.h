@@ -19,6 +19,7 @@
 #include "analysis/diff.h"
 #include "analysis/fragmentation.h"
 #include "analysis/fragmentation_series.h"
+#include "model/live_snapshot.h"
 #include "query/database.h"
 #include "server/kept.h"
 #include "view/address_map.h"
@@ -112,6 +113,8 @@ struct Session {
   std::vector<std::shared_ptr<OpenFile>> files;  // by id; older sessions may share them
   std::shared_ptr<RecordingBoard> board;  // of the recordings among them; null: there are none
   std::vector<FailedFile> failed;
+  // What goes on: the recordings among the files, or a recorder at work without any file.
+  std::vector<std::shared_ptr<model::LiveSource>> lives;
   // Of places of these files; behind a pointer, so that a session can be moved.
   std::unique_ptr<Kept<analysis::Diff>> diffs = std::make_unique<Kept<analysis::Diff>>(6);
   // Works out what the first picture would wait for. Last, so that it ends before the files do.

@@ -92,6 +92,7 @@ base::Result<Response> answerSession(const Question& question) {
                        {"time_limit_s", kQueryLimitSeconds},
                        {"files", files},
                        {"recordings", recordingsJson(question.session)},
+                       {"lives", livesJson(question.session)},
                        {"failed", failed}});
 }
 

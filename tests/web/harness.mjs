@@ -8,7 +8,7 @@ import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { accessSync, constants, existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { delimiter, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { after, before } from "node:test";
 import { fileURLToPath } from "node:url";
 
@@ -71,11 +71,23 @@ export function generate(path, ...options) {
   assert.equal(made.status, 0, `make_snapshot: ${made.error ?? made.stderr}`);
 }
 
-/** Runs `tidegauge view FILES` and answers its address. */
-export async function startServer(files) {
-  const child = spawn(binary, ["view", ...files, "--no-browser"], {
-    stdio: ["ignore", "pipe", "pipe"],
+/** Writes a recording of four processes with make_live_recording, answers what is true of it. */
+export function makeLive(path, ...words) {
+  const made = spawnSync(join(dirname(binary), "tests", "make_live_recording"), [path, ...words], {
+    encoding: "utf8",
   });
+  assert.equal(made.status, 0, `make_live_recording: ${made.error ?? made.stderr}`);
+  return JSON.parse(made.stdout);
+}
+
+/** Runs `tidegauge view FILES` and answers its address. */
+export function startServer(files) {
+  return startPage(["view", ...files, "--no-browser"]);
+}
+
+/** Runs a command that prints the address of a page. */
+export async function startPage(words) {
+  const child = spawn(binary, words, { stdio: ["ignore", "pipe", "pipe"] });
   const address = await new Promise((resolve, reject) => {
     let text = "";
     const timer = setTimeout(() => reject(new Error(`no address after ${START_MS} ms: ${text}`)), START_MS);

@@ -19,6 +19,7 @@ import "./styles/frag.css";
 import "./styles/diff.css";
 import "./styles/grids.css";
 import "./styles/growth.css";
+import "./styles/live.css";
 import "./styles/filters.css";
 import "./styles/inspector.css";
 import "./styles/states.css";

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "model/contexts.h"
+#include "readers/recording/call_row.h"
 #include "readers/recording/work_tables.h"
 
 namespace tidegauge::readers::recording {
@@ -18,13 +19,6 @@ constexpr size_t kMostProcesses = 4096;
 constexpr size_t kMostDepth = 1024;
 constexpr size_t kMostReasons = 100;
 constexpr int64_t kMost32 = UINT32_MAX;
-
-struct Function {
-  uint16_t row = 0;
-  model::Plane plane{};
-  model::Verb verb{};
-  model::MemoryKind kind{};
-};
 
 class TableReader {
  public:
@@ -205,9 +199,7 @@ class TableReader {
   base::Status readCalls() {
     uint64_t rows = 0;
     base::Status status = file_.forEachRow(
-        "SELECT start_ns, end_ns, process_id, thread, function_id, address, size_bytes, handle, "
-        "stream, \"offset\", device, code, stack_id, inner, in_runtime FROM calls NOT INDEXED "
-        "ORDER BY call_id",
+        fmt::format("SELECT {} FROM calls NOT INDEXED ORDER BY call_id", kCallColumns).c_str(),
         [&](Row& row) {
           if (++rows % 65536 == 0 && progress_) {
             progress_(std::min(file_.fileBytes(), rows * 60), file_.fileBytes());
@@ -232,42 +224,21 @@ class TableReader {
   }
 
   void takeCall(Row& row) {
-    MemoryCall call;
-    call.start_ns = row.integer(0, 0, INT64_MAX);
-    call.end_ns = row.integer(1, 0, INT64_MAX);
-    int64_t process_id = row.integer(2, 0, kMost32 - 1);
-    call.thread = static_cast<uint32_t>(row.integer(3, 0, kMost32));
-    auto function = functions_.find(row.integer(4));
-    call.address = row.word(5);
-    call.size_bytes = row.word(6);
-    call.handle = row.word(7);
-    call.stream = row.word(8);
-    call.offset = row.word(9);
-    int64_t device = row.maybeInteger(10).value_or(model::kUnknownDevice);
-    call.code = static_cast<int32_t>(row.integer(11, INT32_MIN, INT32_MAX));
-    auto stack = row.maybeInteger(12);
-    call.inner = static_cast<uint8_t>(row.integer(13, 0, UINT8_MAX));
-    call.in_runtime = row.integer(14, 0, 1) == 1;
-    bool real_device = device >= model::kUnknownDevice && device < model::kMostDevices;
-    if (row.isBad() || function == functions_.end() || !real_device ||
-        call.end_ns < call.start_ns) {
+    auto read = readCall(row, functions_);
+    if (!read) {
       badRow("calls");
       return;
     }
-    call.device = static_cast<int32_t>(device);
-    call.function = function->second.row;
-    call.plane = function->second.plane;
-    call.verb = function->second.verb;
-    call.kind = function->second.kind;
-    if (stack) {
-      auto known = tables_.stack_rows.find(*stack);
+    MemoryCall& call = read->call;
+    if (read->stack_id) {
+      auto known = tables_.stack_rows.find(*read->stack_id);
       if (known == tables_.stack_rows.end()) {
         badRow("calls.stack_id");
       } else {
         call.stack = known->second;
       }
     }
-    RecordedProcess* process = processOf(process_id);
+    RecordedProcess* process = processOf(read->process_id);
     if (process == nullptr) {
       badRow("processes beyond the first 4,096");
       return;
@@ -279,7 +250,7 @@ class TableReader {
   const Progress& progress_;
   RecordedTables tables_;
   model::RecordedRun run_;
-  boost::unordered_flat_map<int64_t, Function> functions_;
+  Functions functions_;
   std::map<int64_t, RecordedProcess> known_;
   boost::unordered_flat_map<int64_t, size_t> rows_;
 };

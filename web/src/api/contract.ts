@@ -1,5 +1,7 @@
 // The shapes that the server answers with: docs/formats/page-api.md, word by word.
 
+import type { LiveSourceInfo } from "./live";
+
 /** Of bytes, as they are printed. */
 export type Unit = "B" | "KiB" | "MiB" | "GiB" | "TiB";
 
@@ -104,6 +106,8 @@ export interface Session {
   time_limit_s?: number;
   files: FileInfo[];
   recordings?: RecordingStatus[];
+  /** absent: an exported page */
+  lives?: LiveSourceInfo[];
 }
 
 export interface Part {

@@ -3,6 +3,7 @@
 import type { LegendBy } from "../api/contract";
 import type { Arena } from "../api/frag";
 import type { StateSort } from "../api/layout";
+import { LIVE_WINDOWS, type LiveWindow } from "../api/live";
 import type { Hue } from "../api/map";
 
 export type Axis = "step" | "time";
@@ -42,6 +43,19 @@ export const DIFF_WIDTHS = ["size", "change"] as const;
 export type DiffWidth = (typeof DIFF_WIDTHS)[number];
 export const DIFF_PICTURES = ["flame", "lanes"] as const;
 export type DiffPicture = (typeof DIFF_PICTURES)[number];
+/** Live: what its processes are sorted by. */
+export const LIVE_SORTS = [
+  "pid",
+  "live",
+  "peak",
+  "allocations",
+  "launches",
+  "to_device",
+  "to_host",
+  "failures",
+] as const;
+export type LiveSort = (typeof LIVE_SORTS)[number];
+export { LIVE_WINDOWS, type LiveWindow };
 export interface Sort {
   column: string;
   down: boolean;
@@ -129,6 +143,11 @@ export interface PageState {
   row: string;
   /** frames from the outside to the one that fills the width, as the answer numbers them */
   way: readonly number[];
+  /** Live: number of the chosen process in its recording; null: all of them */
+  proc: number | null;
+  /** how far back its lines reach */
+  win: LiveWindow;
+  rates: LiveSort;
 }
 
 export const START: PageState = {
@@ -182,4 +201,7 @@ export const START: PageState = {
   pic: "flame",
   row: "",
   way: [],
+  proc: null,
+  win: "ten_minutes",
+  rates: "live",
 };

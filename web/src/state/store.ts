@@ -279,6 +279,9 @@ export async function loadSession(): Promise<void> {
       adopt(answer);
       sessionError.value = null;
       settleLink(page.value, answer.files);
+      // a recorder at work has no file, and one view
+      const alone = answer.files.length === 0 && (answer.lives?.length ?? 0) > 0;
+      if (alone) go({ view: "live" });
     });
     window.setTimeout(() => {
       pictured.value = true;

@@ -53,6 +53,9 @@ const FULL: PageState = {
   width: "change",
   pic: "lanes",
   row: "stack a.py:1 f ‹ b.py:2 g",
+  proc: 3,
+  win: "minute",
+  rates: "peak",
   way: [3, 1],
 };
 

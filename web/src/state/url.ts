@@ -29,6 +29,10 @@ import {
   LANE_SORTS,
   type LaneReference,
   type LaneSort,
+  LIVE_SORTS,
+  LIVE_WINDOWS,
+  type LiveSort,
+  type LiveWindow,
   type MarkSource,
   type PageState,
   type Range,
@@ -159,6 +163,9 @@ const READERS: Record<string, (text: string) => unknown> = {
   pic: oneOf(DIFF_PICTURES),
   row: short,
   way: path,
+  proc: natural,
+  win: oneOf(LIVE_WINDOWS),
+  rates: oneOf(LIVE_SORTS),
 };
 
 function split(hash: string): [string, URLSearchParams] {
@@ -225,6 +232,9 @@ export function parseHash(hash: string, views: readonly string[]): PageState {
     pic: read<DiffPicture>("pic") ?? START.pic,
     row: read<string>("row") ?? START.row,
     way: read<readonly number[]>("way") ?? START.way,
+    proc: read<number>("proc"),
+    win: read<LiveWindow>("win") ?? START.win,
+    rates: read<LiveSort>("rates") ?? START.rates,
   };
 }
 
@@ -292,6 +302,9 @@ export function formatHash(wanted: PageState): string {
   if (state.pic !== START.pic) query.set("pic", state.pic);
   if (state.row !== "") query.set("row", state.row);
   if (state.way.length > 0) query.set("way", state.way.join("."));
+  if (state.proc !== null) query.set("proc", String(state.proc));
+  if (state.win !== START.win) query.set("win", state.win);
+  if (state.rates !== START.rates) query.set("rates", state.rates);
   const text = query.toString().replaceAll("%2C", ",").replaceAll("%3A", ":");
   return text === "" ? `#${state.view}` : `#${state.view}?${text}`;
 }

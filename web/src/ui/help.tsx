@@ -65,6 +65,14 @@ const GROUPS: readonly { title: string; keys: readonly [string, readonly string[
     ],
   },
   {
+    title: "Live",
+    keys: [
+      ["Next, previous window of time", ["m", "M"]],
+      ["Pause, go on", ["p"]],
+      ["All processes", ["Esc"]],
+    ],
+  },
+  {
     title: "Tables",
     keys: [
       ["Next, previous table", ["m", "M"]],

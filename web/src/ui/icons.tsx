@@ -60,6 +60,12 @@ const SHAPES = {
   play: <path d="M5 3.5v9l7.5-4.5z" />,
   prev: <path d="m10 4-4 4 4 4" />,
   out: <path d="M8 2.5v7.5M5 7l3 3 3-3M2.5 13.5h11" />,
+  live: (
+    <>
+      <circle cx="8" cy="8" r="1.600" />
+      <path d="M4.800 11.200a4.500 4.500 0 0 1 0-6.400M11.200 4.800a4.500 4.500 0 0 1 0 6.400M2.800 13.200a7.400 7.400 0 0 1 0-10.400M13.200 2.800a7.400 7.400 0 0 1 0 10.400" />
+    </>
+  ),
   alert: <path d="M8 2 14 13.5H2zM8 6.5v3.2M8 11.6v.1" />,
 } satisfies Record<string, ComponentChildren>;
 

@@ -2,6 +2,7 @@
 import { useEffect } from "preact/hooks";
 import { frozen } from "../api/frozen";
 import { onKey } from "../state/keys";
+import { monitoring } from "../state/live";
 import {
   device,
   file,
@@ -76,7 +77,7 @@ function Main() {
       </div>
     );
   }
-  if (!file.value) {
+  if (!file.value && !monitoring.value) {
     return (
       <div class="center">
         <Notice icon="overview" title="No file is open" code={RECORD_CODE}>
@@ -90,7 +91,7 @@ function Main() {
   const view = viewNamed(page.value.view);
   // questions in SQL can be asked of any file, pictures need a device
   const ofProcess = page.value.view === "tables" && isOfProcess(page.value.table);
-  if (file.value.devices.length === 0 && view?.needsDevice && !ofProcess)
+  if (file.value?.devices.length === 0 && view?.needsDevice && !ofProcess)
     return <NothingThere of={file.value} />;
   const View = view?.component;
   return View ? <View key={page.value.view} /> : null;

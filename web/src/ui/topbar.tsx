@@ -4,6 +4,7 @@ import type { DeviceInfo } from "../api/contract";
 import { type Frozen, frozen, frozenDevice, OPEN_HINT } from "../api/frozen";
 import { filterOpen } from "../state/filters";
 import { LANES_VIEW } from "../state/lanes";
+import { liveSource, monitoring } from "../state/live";
 import {
   device,
   file,
@@ -30,6 +31,17 @@ import { visible } from "./visible";
 function FileMenu() {
   const files = session.value?.files ?? [];
   const current = file.value;
+  const source = liveSource.value;
+  if (!current && source) {
+    return (
+      <span class="file">
+        <span class="mono cut">
+          <Name text={source.name} />
+        </span>
+        <span class="faint">monitor</span>
+      </span>
+    );
+  }
   if (!current) return null;
   const facts = `${bytesText(current.data_bytes)} · ${counted(current.events, "event")}`;
   if (files.length < 2) {
@@ -198,7 +210,8 @@ export function TopBar() {
       <SideBySide />
       <RecordingPill />
       <span class="spacer" />
-      {frozen === null ? <Asking /> : <Exported of={frozen} />}
+      {frozen !== null && <Exported of={frozen} />}
+      {frozen === null && !monitoring.value && <Asking />}
       <button
         type="button"
         class="iconbtn"

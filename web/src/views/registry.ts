@@ -3,6 +3,7 @@
 import type { ComponentType } from "preact";
 import { frozen } from "../api/frozen";
 import { LANES_VIEW } from "../state/lanes";
+import { LIVE_VIEW, monitoring } from "../state/live";
 import { OOM_VIEW } from "../state/oom";
 import type { IconName } from "../ui/icons";
 import { DiffView } from "./diff/diff_view";
@@ -11,6 +12,7 @@ import { FragView } from "./frag/frag_view";
 import { GrowthView } from "./growth/growth_view";
 import { LanesView } from "./lanes/lanes_view";
 import { severalLanes } from "./lanes/model";
+import { LiveView } from "./live/live_view";
 import { MapView } from "./map/map_view";
 import { OomView } from "./oom/oom_view";
 import { OverviewView } from "./overview/overview_view";
@@ -155,6 +157,17 @@ const ALL: readonly View[] = [
     unfiltered: true,
     component: SqlView,
   },
+  {
+    name: LIVE_VIEW,
+    title: "Live",
+    key: "V",
+    group: "Watch",
+    icon: "live",
+    docked: false,
+    needsDevice: false,
+    unfiltered: true,
+    component: LiveView,
+  },
 ];
 
 /** What an exported page can show. */
@@ -164,6 +177,7 @@ export const VIEWS: readonly View[] =
   frozen === null ? ALL : ALL.filter((view) => FROZEN.includes(view.name));
 /** In the order of the rail and of the number keys. */
 export function offeredViews(): readonly View[] {
+  if (monitoring.value) return VIEWS.filter(({ name }) => name === LIVE_VIEW);
   return VIEWS.filter(({ offered }) => offered?.() ?? true);
 }
 

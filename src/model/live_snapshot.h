@@ -1,0 +1,121 @@
+// LiveSnapshot: what is going on now, in figures that no longer change: processes, who holds memory,
+// launches, copies, refused calls, losses. And LiveSource: who gives one, a recording file that is
+// followed or a recorder at work.
+//
+//   recording.sqlite ─► RecordingFollower ─┐
+//                                          ├─ LiveSource::look(wish) ─► LiveSnapshot ─► the Live view
+//   monitor ─► Session ─► LiveBook ────────┘
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/memory_call.h"
+
+namespace tidegauge::model {
+
+enum class LiveState : uint8_t {
+  kRecording,  // a file that is being written
+  kFinished,   // a file that its recorder ended in good order
+  kAbandoned,  // a file without an end whose recorder is gone
+  kMonitor,    // no file
+};
+enum class LiveWindow : uint8_t { kMinute, kTenMinutes, kWhole };
+
+struct LiveWish {
+  std::optional<uint32_t> process;  // index: stacks, kernels, copies and failures of this one only
+  LiveWindow window = LiveWindow::kTenMinutes;
+  uint32_t columns = 300;  // of lines
+};
+
+// Device memory of one process on one device, or of all processes on it.
+struct LiveDevice {
+  int32_t device = kUnknownDevice;
+  uint64_t live_bytes = 0, peak_bytes = 0;
+  uint32_t processes = 0;  // that hold some
+};
+
+struct LiveRow {  // one process
+  uint32_t process = 0, pid = 0;
+  std::string name, command;
+  int64_t began_ns = 0;
+  std::optional<int64_t> ended_ns;
+  uint64_t live_bytes = 0, peak_bytes = 0, host_bytes = 0, unfreed_bytes = 0;
+  std::optional<uint64_t> framework_reserved_bytes, framework_used_bytes;  // none: none was seen
+  uint64_t allocations = 0, frees = 0, launches = 0, failures = 0;
+  uint64_t copies = 0, copied_to_device_bytes = 0, copied_to_host_bytes = 0;
+  double allocations_per_s = 0, launches_per_s = 0;
+  double to_device_bytes_per_s = 0, to_host_bytes_per_s = 0;
+  bool is_average = false;  // the rates are those of its whole life: it has ended
+  std::vector<LiveDevice> devices;
+  std::vector<int64_t> spark, line;  // most live bytes in equal parts of the window; −1: not there
+};
+
+struct LiveStack {
+  uint32_t process = 0;
+  int32_t device = kUnknownDevice;
+  MemoryKind kind = MemoryKind::kDevice;
+  uint64_t bytes = 0, blocks = 0;
+  std::vector<std::string> frames;  // innermost first; empty: no stack was recorded
+};
+struct LiveKernel {
+  uint32_t process = 0;
+  std::string name;
+  uint64_t launches = 0;
+  double per_s = 0;
+};
+struct LiveCopies {  // of one direction
+  std::string direction;
+  uint64_t calls = 0, bytes = 0, failures = 0;
+  uint64_t timed_bytes = 0, timed_ns = 0;  // of calls that return when the bytes are there
+  double bytes_per_s = 0;
+};
+struct LiveFailure {
+  uint32_t process = 0;
+  std::string function;
+  int32_t code = 0, device = kUnknownDevice;
+  uint64_t count = 0, last_bytes = 0;
+  int64_t last_ns = 0;
+  std::vector<std::string> frames;
+};
+struct LiveLoss {
+  std::string reason;
+  uint64_t count = 0;
+};
+
+struct LiveSnapshot {
+  LiveState state = LiveState::kRecording;
+  int64_t now_ns = 0;              // the time that it tells of
+  int64_t first_ns = 0;            // of the recording
+  int64_t newest_ns = 0;           // of what was seen last
+  uint64_t calls = 0;              // memory calls so far
+  uint64_t bad_rows = 0;           // of a file, that hold what no recorder writes: passed over
+  double read_share = 1;           // below 1: a long file is still being read
+  int64_t from_ns = 0, to_ns = 0;  // the window of lines
+  std::vector<LiveDevice> devices;
+  std::vector<LiveRow> processes;         // running ones first, most live bytes first
+  uint64_t more_processes = 0;            // that are not among them
+  std::vector<LiveStack> stacks, blocks;  // of the driver's memory; of the framework's blocks
+  uint64_t more_stacks = 0, more_blocks = 0;
+  uint64_t stacks_bytes = 0, blocks_bytes = 0;  // of all of them
+  std::vector<LiveKernel> kernels;
+  uint64_t more_kernels = 0, launches = 0;
+  double launches_per_s = 0;
+  std::vector<LiveCopies> copies;
+  std::vector<LiveFailure> failures;  // newest first
+  uint64_t more_failures = 0;         // calls that are not among them
+  std::vector<LiveLoss> losses;       // most first; any: every figure is incomplete
+};
+
+class LiveSource {
+ public:
+  virtual ~LiveSource() = default;
+  virtual base::Result<LiveSnapshot> look(const LiveWish& wish) = 0;  // from any thread
+  virtual std::string name() const = 0;  // as the user named the file; of a monitor: the machine
+  virtual bool isMonitor() const = 0;
+};
+
+}  // namespace tidegauge::model

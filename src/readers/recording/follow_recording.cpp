@@ -1,0 +1,406 @@
+#include "readers/recording/follow_recording.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cstring>
+#include <map>
+#include <set>
+
+#include "model/frame_line.h"
+#include "model/live_book.h"
+#include "model/recording_format.h"
+#include "readers/recording/call_row.h"
+
+namespace tidegauge::readers::recording {
+namespace {
+
+constexpr int64_t kMost32 = UINT32_MAX;
+constexpr size_t kMostFrames = 64;
+constexpr size_t kMostText = 4000;
+// Launches and copies are counted once a second: what happened in the last one is not known yet.
+constexpr int64_t kCountedLate_ns = 1'000'000'000;
+
+int64_t wallClock_ns() {
+  auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+}
+
+// Kept open as long as the file is followed: closing a descriptor of a file would drop the locks that
+// SQLite has on it elsewhere in this process.
+class OpenInode {
+ public:
+  explicit OpenInode(const std::string& path)
+      : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
+  ~OpenInode() {
+    if (file_ >= 0) ::close(file_);
+  }
+  OpenInode(const OpenInode&) = delete;
+  OpenInode& operator=(const OpenInode&) = delete;
+
+  bool ok() const { return file_ >= 0; }
+  bool isAt(const std::string& path) const {
+    struct stat ours {
+    }, there{};
+    return ::fstat(file_, &ours) == 0 && ::stat(path.c_str(), &there) == 0 &&
+           ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
+  }
+  bool hasWriter() const {
+    struct flock lock {};
+    lock.l_type = F_RDLCK;
+    lock.l_whence = SEEK_SET;
+    lock.l_start = model::kWriterLockByte;
+    lock.l_len = 1;
+    return ::fcntl(file_, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_WRLCK;
+  }
+
+ private:
+  int file_;
+};
+
+base::Status requireTables(SqliteFile& file) {
+  TG_RETURN_IF_ERROR(file.require("meta", {"key", "value"}));
+  TG_RETURN_IF_ERROR(file.require("functions", {"function_id", "name", "plane", "verb", "kind"}));
+  TG_RETURN_IF_ERROR(
+      file.require("processes", {"process_id", "pid", "name", "command", "began_ns", "ended_ns"}));
+  TG_RETURN_IF_ERROR(file.require("modules", {"module_id", "path"}));
+  TG_RETURN_IF_ERROR(
+      file.require("frames", {"frame_id", "module_id", "offset", "function", "file", "line"}));
+  TG_RETURN_IF_ERROR(file.require("stack_frames", {"stack_id", "place", "frame_id"}));
+  TG_RETURN_IF_ERROR(file.require("kernels", {"kernel_id", "handle", "name"}));
+  TG_RETURN_IF_ERROR(
+      file.require("launches", {"begin_ns", "end_ns", "process_id", "kernel_id", "count"}));
+  TG_RETURN_IF_ERROR(
+      file.require("copies", {"begin_ns", "end_ns", "process_id", "direction", "submitted", "count",
+                              "size_bytes", "host_ns", "failures"}));
+  TG_RETURN_IF_ERROR(file.require("losses", {"time_ns", "reason", "count"}));
+  return file.require("calls", {"call_id", "start_ns", "end_ns", "process_id", "thread",
+                                "function_id", "address", "size_bytes", "handle", "stream",
+                                "offset", "device", "code", "stack_id", "inner", "in_runtime"});
+}
+
+std::string cut(std::string text) {
+  if (text.size() > kMostText) text.resize(kMostText);
+  return text;
+}
+
+}  // namespace
+
+class RecordingFollower::Books {
+ public:
+  explicit Books(const std::string& path) : inode_(path) {}
+
+  const OpenInode& inode() const { return inode_; }
+  base::Status read(SqliteFile& file);
+  model::LiveSnapshot look(SqliteFile& file, const model::LiveWish& wish, bool has_writer) const;
+
+ private:
+  struct Tail {  // of one table
+    int64_t last = -1;
+    int64_t end = -1;  // its last row when this look began
+    bool isBehind() const { return last < end; }
+  };
+  // Rows behind `tail`, as long as there is room; column 0 is the row's number.
+  template <class Take>
+  base::Status readTail(SqliteFile& file, Tail& tail, std::string_view table, std::string_view key,
+                        std::string_view columns, const Take& take);
+  base::Status readMeta(SqliteFile& file);
+  base::Status readFunctions(SqliteFile& file);
+  base::Status readProcesses(SqliteFile& file);
+  base::Status readKernels(SqliteFile& file);
+  base::Status readCalls(SqliteFile& file);
+  base::Status readCounts(SqliteFile& file);
+  void endProcesses();
+  double readShare() const;
+  static std::vector<std::string> framesOf(SqliteFile& file, uint32_t stack);
+
+  OpenInode inode_;
+  model::LiveBook book_;
+  model::Ledger ledger_{[this](const model::Effect& effect) { book_.take(effect); }};
+  Functions functions_;
+  std::vector<std::string> function_names_;
+  std::map<int64_t, std::string> kernels_;
+  std::map<uint32_t, std::optional<int64_t>> running_;  // when it ended, as soon as that is known
+  Tail function_tail_, process_tail_, kernel_tail_, call_tail_, launch_tail_, copy_tail_,
+      loss_tail_;
+  uint64_t room_ = 0;
+  uint64_t calls_ = 0, bad_rows_ = 0;
+  std::optional<int64_t> ended_ns_;
+};
+
+template <class Take>
+base::Status RecordingFollower::Books::readTail(SqliteFile& file, Tail& tail,
+                                                std::string_view table, std::string_view key,
+                                                std::string_view columns, const Take& take) {
+  TG_RETURN_IF_ERROR(file.forEachRow(
+      fmt::format("SELECT max({}) FROM {} NOT INDEXED", key, table).c_str(), [&](Row& row) {
+        tail.end = row.maybeInteger(0).value_or(-1);
+        return true;
+      }));
+  if (!tail.isBehind() || room_ == 0) return base::okStatus();
+  // `columns` first: readers of rows count theirs from 0.
+  std::string sql =
+      fmt::format("SELECT {}, {} FROM {} NOT INDEXED WHERE {} > {} ORDER BY {} LIMIT {}", columns,
+                  key, table, key, tail.last, key, room_);
+  int number = static_cast<int>(std::count(columns.begin(), columns.end(), ',')) + 1;
+  uint64_t rows = 0;
+  base::Status status = file.forEachRow(sql.c_str(), [&](Row& row) {
+    ++rows;
+    tail.last = row.integer(number);
+    take(row);
+    return true;
+  });
+  if (rows < room_ && status.ok()) tail.last = tail.end;
+  room_ -= std::min(room_, rows);
+  return status;
+}
+
+base::Status RecordingFollower::Books::read(SqliteFile& file) {
+  TG_RETURN_IF_ERROR(requireTables(file));
+  room_ = kMostRowsPerLook;
+  TG_RETURN_IF_ERROR(readMeta(file));
+  TG_RETURN_IF_ERROR(readFunctions(file));
+  TG_RETURN_IF_ERROR(readProcesses(file));
+  TG_RETURN_IF_ERROR(readKernels(file));
+  TG_RETURN_IF_ERROR(readCalls(file));
+  TG_RETURN_IF_ERROR(readCounts(file));
+  if (!call_tail_.isBehind()) endProcesses();
+  return base::okStatus();
+}
+
+base::Status RecordingFollower::Books::readMeta(SqliteFile& file) {
+  return file.forEachRow("SELECT value FROM meta WHERE key = 'ended_ns'", [&](Row& row) {
+    std::string text = row.text(0);
+    int64_t value = 0;
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error == std::errc() && end == text.data() + text.size() && value >= 0) ended_ns_ = value;
+    return true;
+  });
+}
+
+base::Status RecordingFollower::Books::readFunctions(SqliteFile& file) {
+  return readTail(
+      file, function_tail_, "functions", "function_id", "function_id, name, plane, verb, kind",
+      [&](Row& row) {
+        int64_t id = row.integer(0, 0, UINT16_MAX);
+        auto plane = model::planeNamed(row.text(2));
+        auto verb = model::verbNamed(row.text(3));
+        auto kind = model::memoryKindNamed(row.text(4));
+        std::string name = row.text(1);
+        if (row.isBad() || !plane || !verb || !kind) return;  // a copy or launch, too
+        functions_[id] = {static_cast<uint16_t>(function_names_.size()), *plane, *verb, *kind};
+        function_names_.push_back(cut(std::move(name)));
+      });
+}
+
+// New ones, and whether those that ran have ended.
+base::Status RecordingFollower::Books::readProcesses(SqliteFile& file) {
+  TG_RETURN_IF_ERROR(readTail(file, process_tail_, "processes", "process_id",
+                              "process_id, pid, name, command, began_ns", [&](Row& row) {
+                                model::LiveProcess process;
+                                process.process =
+                                    static_cast<uint32_t>(row.integer(0, 0, kMost32 - 1));
+                                process.pid = static_cast<uint32_t>(row.integer(1, 0, kMost32));
+                                process.name = cut(row.text(2));
+                                process.command = cut(row.text(3));
+                                process.began_ns = row.integer(4, 0, INT64_MAX);
+                                if (row.isBad()) {
+                                  ++bad_rows_;
+                                  return;
+                                }
+                                book_.addProcess(process);
+                                running_.emplace(process.process, std::nullopt);
+                              }));
+  if (running_.empty()) return base::okStatus();
+  std::string sql = fmt::format(
+      "SELECT process_id, ended_ns FROM processes NOT INDEXED WHERE process_id >= {} AND ended_ns "
+      "IS NOT NULL",
+      running_.begin()->first);
+  return file.forEachRow(sql.c_str(), [&](Row& row) {
+    auto found = running_.find(static_cast<uint32_t>(row.integer(0, 0, kMost32 - 1)));
+    int64_t ended_ns = row.integer(1, 0, INT64_MAX);
+    if (!row.isBad() && found != running_.end()) found->second = ended_ns;
+    return true;
+  });
+}
+
+// Not before all calls of this moment were read: nothing of a process comes after its end.
+void RecordingFollower::Books::endProcesses() {
+  for (auto at = running_.begin(); at != running_.end();) {
+    if (!at->second) {
+      ++at;
+      continue;
+    }
+    ledger_.endProcess(at->first, *at->second);
+    book_.endProcess(at->first, *at->second);
+    at = running_.erase(at);
+  }
+}
+
+base::Status RecordingFollower::Books::readKernels(SqliteFile& file) {
+  return readTail(file, kernel_tail_, "kernels", "kernel_id", "kernel_id, handle, name",
+                  [&](Row& row) {
+                    int64_t id = row.integer(0);
+                    uint64_t handle = row.word(1);
+                    std::string name = row.text(2);
+                    if (name.empty()) name = fmt::format("{:#x}", handle);
+                    kernels_[id] = cut(std::move(name));
+                  });
+}
+
+base::Status RecordingFollower::Books::readCalls(SqliteFile& file) {
+  return readTail(file, call_tail_, "calls", "call_id", kCallColumns, [&](Row& row) {
+    auto read = readCall(row, functions_);
+    if (!read) {
+      ++bad_rows_;
+      return;
+    }
+    model::MemoryCall& call = read->call;
+    call.process = static_cast<uint32_t>(read->process_id);
+    if (read->stack_id && *read->stack_id >= 0 && *read->stack_id < kMost32)
+      call.stack = static_cast<uint32_t>(*read->stack_id);
+    ++calls_;
+    ledger_.take(call);
+  });
+}
+
+base::Status RecordingFollower::Books::readCounts(SqliteFile& file) {
+  auto bounded = [](Row& row, int column) {
+    return static_cast<uint64_t>(row.integer(column, 0, int64_t{1} << 60));
+  };
+  TG_RETURN_IF_ERROR(readTail(file, launch_tail_, "launches", "rowid",
+                              "begin_ns, end_ns, process_id, kernel_id, count", [&](Row& row) {
+                                int64_t begin_ns = row.integer(0, 0, INT64_MAX),
+                                        end_ns = row.integer(1, 0, INT64_MAX);
+                                auto process =
+                                    static_cast<uint32_t>(row.integer(2, 0, kMost32 - 1));
+                                auto kernel = kernels_.find(row.integer(3));
+                                uint64_t count = bounded(row, 4);
+                                if (row.isBad() || kernel == kernels_.end()) {
+                                  ++bad_rows_;
+                                  return;
+                                }
+                                book_.addLaunches(process, kernel->second, count, begin_ns, end_ns);
+                              }));
+  TG_RETURN_IF_ERROR(readTail(
+      file, copy_tail_, "copies", "rowid",
+      "begin_ns, end_ns, process_id, direction, submitted, count, size_bytes, host_ns, failures",
+      [&](Row& row) {
+        model::LiveCopyCount copies;
+        copies.begin_ns = row.integer(0, 0, INT64_MAX);
+        copies.end_ns = row.integer(1, 0, INT64_MAX);
+        auto process = static_cast<uint32_t>(row.integer(2, 0, kMost32 - 1));
+        copies.direction = cut(row.text(3));
+        copies.submitted = row.integer(4) != 0;
+        copies.calls = bounded(row, 5);
+        copies.bytes = bounded(row, 6);
+        copies.host_ns = bounded(row, 7);
+        copies.failures = bounded(row, 8);
+        if (row.isBad()) {
+          ++bad_rows_;
+          return;
+        }
+        book_.addCopies(process, copies);
+      }));
+  return readTail(file, loss_tail_, "losses", "rowid", "reason, count", [&](Row& row) {
+    std::string reason = cut(row.text(0));
+    uint64_t count = bounded(row, 1);
+    if (row.isBad()) {
+      ++bad_rows_;
+    } else {
+      book_.addLoss(reason, count);
+    }
+  });
+}
+
+double RecordingFollower::Books::readShare() const {
+  double read = 0, all = 0;
+  bool behind = false;
+  for (const Tail* tail : {&call_tail_, &launch_tail_, &copy_tail_}) {
+    read += static_cast<double>(std::max<int64_t>(0, tail->last));
+    all += static_cast<double>(std::max<int64_t>(0, tail->end));
+    behind |= tail->isBehind();
+  }
+  return behind && all > 0 ? std::min(read / all, 0.999) : 1;
+}
+
+std::vector<std::string> RecordingFollower::Books::framesOf(SqliteFile& file, uint32_t stack) {
+  std::vector<std::string> frames;
+  // What cannot be read is not there: the figures stand without it.
+  (void)file.forEachRow(
+      fmt::format("SELECT f.function, f.file, f.line, m.path, f.\"offset\" FROM stack_frames s "
+                  "JOIN frames f ON f.frame_id = s.frame_id "
+                  "LEFT JOIN modules m ON m.module_id = f.module_id "
+                  "WHERE s.stack_id = {} ORDER BY s.place LIMIT {}",
+                  stack, kMostFrames)
+          .c_str(),
+      [&](Row& row) {
+        std::string function = row.text(0), source = row.text(1), module = row.text(3);
+        int64_t line = std::max<int64_t>(0, row.maybeInteger(2).value_or(0));
+        int64_t offset = row.maybeInteger(4).value_or(0);
+        frames.push_back(cut(model::frameLine({function, source, static_cast<uint64_t>(line),
+                                               module, static_cast<uint64_t>(offset)})));
+        return true;
+      });
+  return frames;
+}
+
+model::LiveSnapshot RecordingFollower::Books::look(SqliteFile& file, const model::LiveWish& wish,
+                                                   bool has_writer) const {
+  model::LiveMoment moment;
+  moment.state = ended_ns_    ? model::LiveState::kFinished
+                 : has_writer ? model::LiveState::kRecording
+                              : model::LiveState::kAbandoned;
+  moment.now_ns = book_.newestNs();
+  if (ended_ns_) moment.now_ns = std::max(moment.now_ns, *ended_ns_);
+  moment.counted_ns = moment.now_ns;
+  double share = readShare();
+  // While old rows are still being read, now is where the reading is.
+  if (moment.state == model::LiveState::kRecording && share == 1) {
+    moment.now_ns = std::max(moment.now_ns, wallClock_ns());
+    moment.counted_ns = moment.now_ns - kCountedLate_ns;
+  }
+  model::LiveNames names;
+  names.frames = [&](uint32_t stack) { return framesOf(file, stack); };
+  names.function = [&](uint16_t function) {
+    return function < function_names_.size() ? function_names_[function] : std::string();
+  };
+  model::LiveSnapshot snapshot = book_.look(ledger_, wish, moment, names);
+  snapshot.calls = calls_;
+  snapshot.bad_rows = bad_rows_;
+  snapshot.read_share = share;
+  return snapshot;
+}
+
+RecordingFollower::RecordingFollower(std::string path) : path_(std::move(path)) {}
+RecordingFollower::~RecordingFollower() = default;
+
+base::Status RecordingFollower::findFile() {
+  if (books_ != nullptr && books_->inode().isAt(path_)) return base::okStatus();
+  auto fresh = std::make_unique<Books>(path_);
+  if (!fresh->inode().ok()) {
+    return base::Error{base::ErrorKind::kUnreadable,
+                       fmt::format("{} cannot be read: {}", path_, std::strerror(errno)),
+                       std::nullopt, "Was it moved or deleted? The other views still show it."};
+  }
+  books_ = std::move(fresh);
+  return base::okStatus();
+}
+
+base::Result<model::LiveSnapshot> RecordingFollower::look(const model::LiveWish& wish) {
+  std::lock_guard lock(mutex_);
+  TG_RETURN_IF_ERROR(findFile());
+  // Before the file is read: an end that is written in between is seen by the next look.
+  bool has_writer = books_->inode().hasWriter();
+  TG_ASSIGN_OR_RETURN(SqliteFile file, SqliteFile::open(path_));
+  TG_RETURN_IF_ERROR(books_->read(file));
+  return books_->look(file, wish, has_writer);
+}
+
+}  // namespace tidegauge::readers::recording

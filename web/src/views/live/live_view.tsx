@@ -1,0 +1,326 @@
+// What goes on now: processes, their memory over time, who holds it, launches, copies, refused calls,
+// lost events. Of a recording, finished or growing, or of a monitor at work.
+import { useSignal } from "@preact/signals";
+import { useCallback, useEffect } from "preact/hooks";
+import { LIVE_WINDOWS, type LiveAnswer, type LiveWindow } from "../../api/live";
+import { onKey } from "../../state/keys";
+import { askAgain, live, liveSource, paused, watchSight } from "../../state/live";
+import { go, page, pictured } from "../../state/store";
+import { formatHash } from "../../state/url";
+import { Canvas } from "../../ui/canvas";
+import { Icon } from "../../ui/icons";
+import { ErrorNotice, Notice } from "../../ui/notice";
+import type { Surface } from "../../ui/plot";
+import { Bytes } from "../../ui/text";
+import { bytesText, counted, percent } from "../../ui/units";
+import {
+  CopiesPanel,
+  FailuresPanel,
+  HoldersPanel,
+  Incomplete,
+  LaunchesPanel,
+  LossesPanel,
+} from "./panels";
+import { drawLive, nameOf, partAt, plotText } from "./plot";
+import { ProcessTable } from "./process_table";
+import { ageText, deviceText, headText, lostEvents, ratesText } from "./words";
+
+const RECORD_COMMANDS = `tidegauge record -o run.sqlite -- python train.py     # a program, from its start
+tidegauge record -o run.sqlite -p 41207               # one that runs already
+tidegauge view run.sqlite                             # also while it records`;
+
+const WINDOWS: Record<LiveWindow, string> = {
+  minute: "1 min",
+  ten_minutes: "10 min",
+  whole: "All",
+};
+
+const QUIET_US = 10e6;
+
+function isLive(data: LiveAnswer): boolean {
+  return data.state === "recording" || data.state === "monitor";
+}
+
+function Head({ data }: { data: LiveAnswer | null }) {
+  const on = data !== null && isLive(data);
+  return (
+    <header class="viewhead">
+      <h1>Live</h1>
+      <span class="sub cut" title={data ? ratesText(data) : ""}>
+        {on && <i class={`livedot${paused.value ? " off" : ""}`} />} {data ? headText(data) : ""}
+      </span>
+      {data && <Incomplete of={data} />}
+      {on && (
+        <button
+          type="button"
+          class="btn"
+          aria-pressed={paused.value}
+          title="Pause or go on  p"
+          onClick={() => {
+            paused.value = !paused.value;
+          }}
+        >
+          <Icon name={paused.value ? "play" : "pause"} />
+          {paused.value ? "Go on" : "Pause"}
+        </button>
+      )}
+    </header>
+  );
+}
+
+function Devices({ data }: { data: LiveAnswer }) {
+  if (data.devices.length === 0) return null;
+  const high = Math.max(1, ...data.devices.map((one) => one.peak_bytes));
+  return (
+    <div class="livedevs">
+      {data.devices.map((one) => (
+        <div class="livedev" key={one.device}>
+          <div class="k">
+            <b>{deviceText(one.device)}</b> {counted(one.processes, "process", "processes")}{" "}
+            <Incomplete of={data} />
+          </div>
+          <div class="v num">
+            <Bytes value={one.live_bytes} />
+            <span class="n">high water {bytesText(one.peak_bytes)}</span>
+          </div>
+          <div class="gauge" title="The most of all devices fills the width">
+            <i class="level" style={{ width: `${((one.live_bytes / high) * 96).toFixed(2)}%` }} />
+            <i class="mark" style={{ left: `${((one.peak_bytes / high) * 96).toFixed(2)}%` }} />
+          </div>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+/** What the reader must know before the figures. */
+function Notes({ data }: { data: LiveAnswer }) {
+  const quiet = data.now_us - data.newest_us;
+  return (
+    <>
+      {data.read < 1 && (
+        <p class="livenote" role="status">
+          <Icon name="overview" />
+          <span>
+            <b>Still reading:</b> {percent(data.read)} of the file; the figures are those of that
+            moment.
+          </span>
+        </p>
+      )}
+      {data.incomplete && (
+        <p class="livenote">
+          <Icon name="alert" />
+          <span>
+            <b>Incomplete:</b> {counted(lostEvents(data), "event")} were lost, so every figure here
+            may be too high or too low. Why, and what it means, stands at the end of this page.
+          </span>
+        </p>
+      )}
+      {data.bad_rows > 0 && (
+        <p class="livenote">
+          <Icon name="alert" />
+          <span>
+            <b>{counted(data.bad_rows, "row")} of the file</b> hold what no recorder writes, and
+            were passed over.
+          </span>
+        </p>
+      )}
+      {data.state === "abandoned" && (
+        <p class="livenote">
+          <Icon name="alert" />
+          <span>
+            <b>The recording has no end:</b> its recorder was killed, or the disk was full. The
+            figures are those of its last moment.
+          </span>
+        </p>
+      )}
+      {data.state === "recording" && quiet > QUIET_US && (
+        <p class="livenote" role="status">
+          <Icon name="pause" />
+          <span>
+            Nothing happened for <b>{ageText(quiet)}</b>; the recorder is at work.
+          </span>
+        </p>
+      )}
+    </>
+  );
+}
+
+function Lines({ data }: { data: LiveAnswer }) {
+  const part = useSignal<number | null>(null);
+  const chosen = page.value.proc;
+  const at = part.value;
+  const draw = useCallback(
+    (s: Surface) => drawLive(s, { data, chosen, part: at }),
+    [data, chosen, at],
+  );
+  const parts = data.processes.find(({ line }) => line !== null)?.line?.length ?? 0;
+  const shown = data.processes.filter(({ line }) => line !== null).length;
+  const row = data.processes.find(({ process }) => process === chosen);
+  return (
+    <section class="livelines" aria-label="Device memory over time">
+      <div class="phead">
+        <h2>Device memory over time</h2>
+        <span class="note cut">
+          {row
+            ? `${nameOf(row)}, the others behind it`
+            : `the most in each moment, ${counted(shown, "process", "processes")}`}
+        </span>
+        <span class="end">
+          <Incomplete of={data} />
+          {row && row.file !== null && (
+            <>
+              {["overview", "timeline", "flame"].map((view) => (
+                <a
+                  key={view}
+                  class="btn"
+                  href={formatHash({ ...page.value, view, file: row.file ?? 0, device: null })}
+                >
+                  {view[0]?.toUpperCase()}
+                  {view.slice(1)}
+                </a>
+              ))}
+            </>
+          )}
+          {row && (
+            <button type="button" class="btn" onClick={() => go({ proc: null })}>
+              All processes
+            </button>
+          )}
+          <span class="seg" role="group" aria-label="How far back">
+            {LIVE_WINDOWS.map((win) => (
+              <button
+                type="button"
+                key={win}
+                aria-pressed={page.value.win === win}
+                title="Next window  m"
+                onClick={() => go({ win })}
+              >
+                {WINDOWS[win]}
+              </button>
+            ))}
+          </span>
+        </span>
+      </div>
+      <div
+        class="plot liveplot"
+        onPointerMove={(event) => {
+          const { left, width } = event.currentTarget.getBoundingClientRect();
+          part.value = partAt(event.clientX - left, width, parts);
+        }}
+        onPointerLeave={() => {
+          part.value = null;
+        }}
+      >
+        <Canvas label={plotText(data)} draw={draw} />
+      </div>
+    </section>
+  );
+}
+
+function NoRecording() {
+  return (
+    <div class="center">
+      <Notice icon="live" title="This file is no recording" code={RECORD_COMMANDS}>
+        <p>
+          A snapshot is a picture of one moment, written by PyTorch. What goes on, process by
+          process, with launches, copies and refused calls, is in recordings that{" "}
+          <span class="fn">tidegauge record</span> makes:
+        </p>
+      </Notice>
+    </div>
+  );
+}
+
+function NothingYet({ data }: { data: LiveAnswer }) {
+  const on = isLive(data);
+  return (
+    <div class="center">
+      <Notice icon="live" title={on ? "No process has called CUDA yet" : "No process called CUDA"}>
+        <p>
+          {on
+            ? "It is shown here as soon as one does. Programs with CUDA linked in without symbols cannot be watched; what this machine allows is told by"
+            : "The programs made no call of the driver, the runtime or PyTorch, or have CUDA linked in without symbols. What this machine allows is told by"}{" "}
+          <span class="fn">tidegauge doctor</span>.
+        </p>
+      </Notice>
+    </div>
+  );
+}
+
+function Body({ data }: { data: LiveAnswer }) {
+  const all = page.value.proc === null;
+  if (data.processes.length === 0 && data.read === 1) return <NothingYet data={data} />;
+  return (
+    <>
+      <Devices data={data} />
+      <Notes data={data} />
+      <ProcessTable data={data} />
+      {data.more_processes > 0 && (
+        <p class="livemore faint">
+          and {counted(data.more_processes, "process", "processes")} that ended or hold less
+        </p>
+      )}
+      <p class="livemore faint">{ratesText(data)}</p>
+      <Lines data={data} />
+      <div class="livegrid">
+        <HoldersPanel data={data} all={all} />
+        <LaunchesPanel data={data} all={all} />
+        <CopiesPanel data={data} />
+        <FailuresPanel data={data} all={all} />
+        <LossesPanel data={data} />
+      </div>
+    </>
+  );
+}
+
+function liveKey(event: KeyboardEvent): boolean {
+  const { proc, win } = page.peek();
+  switch (event.key) {
+    case "p":
+      paused.value = !paused.value;
+      return true;
+    case "m":
+    case "M": {
+      const by = event.key === "m" ? 1 : LIVE_WINDOWS.length - 1;
+      const at = (LIVE_WINDOWS.indexOf(win) + by) % LIVE_WINDOWS.length;
+      go({ win: LIVE_WINDOWS[at] ?? "ten_minutes" });
+      return true;
+    }
+    case "Escape":
+      if (proc === null) return false;
+      go({ proc: null });
+      return true;
+    default:
+      return false;
+  }
+}
+
+export function LiveView() {
+  useEffect(() => onKey(liveKey), []);
+  useEffect(watchSight, []);
+  const source = liveSource.value;
+  const { data, error } = live.value;
+  useEffect(() => {
+    if (data || error || !source) pictured.value = true;
+  }, [data, error, source]);
+  return (
+    <section class="view on" aria-label="Live">
+      <Head data={source ? data : null} />
+      <div class="body livebody" tabIndex={0} role="region" aria-label="Figures">
+        {error && (
+          <div class="pad14">
+            <ErrorNotice error={error} retry={askAgain} />
+          </div>
+        )}
+        {!source && <NoRecording />}
+        {source && data && <Body data={data} />}
+        {source && !data && !error && (
+          <div class="center">
+            <div class="progress" role="progressbar" aria-label="Reading the recording" />
+          </div>
+        )}
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,338 @@
+// Below the lines: who holds memory, what is launched and copied, what the driver refused, what the
+// recorder missed. Of the chosen process, else of all.
+import type { ComponentChildren } from "preact";
+import type { LiveAnswer, LiveStacks } from "../../api/live";
+import { Bytes, FrameText, Name } from "../../ui/text";
+import { bytesText, counted, integer, percent } from "../../ui/units";
+import { visible } from "../../ui/visible";
+import { ageText, deviceText, mebibytesText, rateText, tellingFrame } from "./words";
+
+export function Incomplete({ of }: { of: LiveAnswer }) {
+  if (!of.incomplete) return null;
+  return (
+    <span
+      class="tag"
+      title="Events were lost: figures may be too high or too low. See Lost events."
+    >
+      incomplete
+    </span>
+  );
+}
+
+interface PanelProps {
+  title: string;
+  note?: string;
+  data: LiveAnswer;
+  children: ComponentChildren;
+  wide?: boolean;
+}
+
+function Panel({ title, note, data, children, wide = false }: PanelProps) {
+  return (
+    <section class={`livepanel${wide ? " whole" : ""}`} aria-label={title}>
+      <div class="phead">
+        <h2>{title}</h2>
+        {note !== undefined && <span class="note cut">{note}</span>}
+        <span class="end">
+          <Incomplete of={data} />
+        </span>
+      </div>
+      {children}
+    </section>
+  );
+}
+
+/** "python 41", where rows are of several processes. */
+function ownerOf(data: LiveAnswer): (process: number) => string {
+  const names = new Map(data.processes.map((row) => [row.process, `${row.name} ${row.pid}`]));
+  return (process) => names.get(process) ?? "";
+}
+
+function More({ count, of }: { count: number; of: string }) {
+  return count > 0 ? (
+    <p class="livemore faint">and {counted(count, of, `${of}s`)} with less</p>
+  ) : null;
+}
+
+/** The frame that tells, in sight; all of them, innermost first, on demand. */
+function Frames({ frames }: { frames: readonly string[] }) {
+  const first = frames[tellingFrame(frames)];
+  if (first === undefined) return <span class="faint">no stack was recorded</span>;
+  if (frames.length === 1) {
+    return (
+      <span class="fn">
+        <FrameText label={first} />
+      </span>
+    );
+  }
+  return (
+    <details class="frames">
+      <summary class="fn" title={visible(frames.join("\n"))}>
+        <FrameText label={first} /> <span class="faint">+{frames.length - 1}</span>
+      </summary>
+      <ol>
+        {frames.map((frame, at) => (
+          <li key={`${at}`} class="fn">
+            <FrameText label={frame} />
+          </li>
+        ))}
+      </ol>
+    </details>
+  );
+}
+
+function Holders({ data, of, owner }: { data: LiveAnswer; of: LiveStacks; owner: boolean }) {
+  const name = ownerOf(data);
+  return (
+    <>
+      <table class="table">
+        <thead>
+          <tr>
+            <th class="r">Bytes</th>
+            <th class="r">Share</th>
+            <th class="r">Blocks</th>
+            <th class="wide">Asked for by</th>
+            <th>Kind</th>
+            {owner && <th>Process</th>}
+          </tr>
+        </thead>
+        <tbody>
+          {of.rows.map((row, at) => (
+            <tr key={`${at}`}>
+              <td class="r num" title={`${integer(row.bytes)} B`}>
+                <Bytes value={row.bytes} />
+              </td>
+              <td class="r num dim">{percent(row.bytes / Math.max(1, of.bytes))}</td>
+              <td class="r num">{integer(row.blocks)}</td>
+              <td class="wide">
+                <Frames frames={row.frames} />
+              </td>
+              <td class="dim" title={deviceText(row.device)}>
+                {row.kind === "block" ? "tensor block" : row.kind}
+              </td>
+              {owner && (
+                <td class="dim">
+                  <Name text={name(row.process)} />
+                </td>
+              )}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <More count={of.more} of="stack" />
+    </>
+  );
+}
+
+export function HoldersPanel({ data, all }: { data: LiveAnswer; all: boolean }) {
+  const { stacks, blocks } = data;
+  const nothing = stacks.rows.length === 0;
+  return (
+    <Panel
+      title="Who holds device memory now"
+      note={nothing ? "" : `${bytesText(stacks.bytes)} from the driver, by call site`}
+      data={data}
+      wide
+    >
+      {nothing ? (
+        <p class="livenone">No device memory is held.</p>
+      ) : (
+        <Holders data={data} of={stacks} owner={all} />
+      )}
+      {blocks.rows.length > 0 && (
+        <>
+          <div class="phead">
+            <h3>PyTorch’s blocks inside it</h3>
+            <span class="note cut">{bytesText(blocks.bytes)}, as requested, by call site</span>
+          </div>
+          <Holders data={data} of={blocks} owner={all} />
+        </>
+      )}
+    </Panel>
+  );
+}
+
+export function LaunchesPanel({ data, all }: { data: LiveAnswer; all: boolean }) {
+  const { kernels } = data;
+  const name = ownerOf(data);
+  return (
+    <Panel
+      title="Launches"
+      note={`${integer(kernels.launches)} so far, ${rateText(kernels.per_second)} a second`}
+      data={data}
+    >
+      {kernels.rows.length === 0 ? (
+        <p class="livenone">No kernel was launched.</p>
+      ) : (
+        <table class="table">
+          <thead>
+            <tr>
+              <th class="wide">Kernel</th>
+              {all && <th>Process</th>}
+              <th class="r">Launches</th>
+              <th class="r">Per second</th>
+            </tr>
+          </thead>
+          <tbody>
+            {kernels.rows.map((row) => (
+              <tr key={`${row.process} ${row.name}`}>
+                <td class="wide cut fn" title={visible(row.name)}>
+                  <Name text={row.name} />
+                </td>
+                {all && (
+                  <td class="dim">
+                    <Name text={name(row.process)} />
+                  </td>
+                )}
+                <td class="r num">{integer(row.launches)}</td>
+                <td class={`r num${row.per_second === 0 ? " faint" : ""}`}>
+                  {rateText(row.per_second)}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      <More count={kernels.more} of="kernel" />
+    </Panel>
+  );
+}
+
+/** Of calls that return when the bytes are there; else nothing is known of the transfer. */
+function bandwidth(bytes: number, us: number): string {
+  return us > 0 ? `${bytesText((bytes / us) * 1e6)}/s` : "–";
+}
+
+export function CopiesPanel({ data }: { data: LiveAnswer }) {
+  const calls = data.copies.reduce((sum, row) => sum + row.calls, 0);
+  return (
+    <Panel title="Copies" note={counted(calls, "call")} data={data}>
+      {data.copies.length === 0 ? (
+        <p class="livenone">Nothing was copied.</p>
+      ) : (
+        <table class="table">
+          <thead>
+            <tr>
+              <th class="wide">Direction</th>
+              <th class="r">Bytes</th>
+              <th class="r">Calls</th>
+              <th class="r">MiB/s</th>
+              <th
+                class="r"
+                title="Bytes per time inside calls that return when the copy is done; calls that only submit it tell nothing"
+              >
+                While copying
+              </th>
+              <th class="r">Refused</th>
+            </tr>
+          </thead>
+          <tbody>
+            {data.copies.map((row) => (
+              <tr key={row.direction}>
+                <td class="wide">
+                  <Name text={row.direction} />
+                </td>
+                <td class="r num" title={`${integer(row.bytes)} B`}>
+                  <Bytes value={row.bytes} />
+                </td>
+                <td class="r num">{integer(row.calls)}</td>
+                <td class={`r num${row.bytes_per_second === 0 ? " faint" : ""}`}>
+                  {mebibytesText(row.bytes_per_second)}
+                </td>
+                <td class="r num dim">{bandwidth(row.timed_bytes, row.timed_us)}</td>
+                <td class={`r num${row.failures === 0 ? " faint" : ""}`}>
+                  {integer(row.failures)}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </Panel>
+  );
+}
+
+export function FailuresPanel({ data, all }: { data: LiveAnswer; all: boolean }) {
+  const { rows, more } = data.failures;
+  const name = ownerOf(data);
+  return (
+    <Panel title="Refused calls" note="memory calls that failed, newest first" data={data} wide>
+      {rows.length === 0 ? (
+        <p class="livenone">No memory call was refused.</p>
+      ) : (
+        <table class="table">
+          <thead>
+            <tr>
+              <th class="r">Last</th>
+              <th>Function</th>
+              <th>Code</th>
+              <th class="r">Times</th>
+              <th class="r">Asked for</th>
+              <th>Device</th>
+              <th class="wide">Call site</th>
+              {all && <th>Process</th>}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row, at) => (
+              <tr key={`${at}`}>
+                <td class="r num dim">{ageText(data.now_us - row.last_us)} ago</td>
+                <td class="fn">
+                  <Name text={row.function} />
+                </td>
+                <td>
+                  <span class="num">{row.code}</span> {row.words}
+                </td>
+                <td class="r num">{integer(row.count)}</td>
+                <td class="r num" title={`${integer(row.last_bytes)} B`}>
+                  {row.last_bytes === 0 ? <span class="faint">–</span> : bytesText(row.last_bytes)}
+                </td>
+                <td class="dim">{deviceText(row.device)}</td>
+                <td class="wide">
+                  <Frames frames={row.frames} />
+                </td>
+                {all && (
+                  <td class="dim">
+                    <Name text={name(row.process)} />
+                  </td>
+                )}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {more > 0 && <p class="livemore faint">and {counted(more, "other call")}</p>}
+    </Panel>
+  );
+}
+
+export function LossesPanel({ data }: { data: LiveAnswer }) {
+  return (
+    <Panel title="Lost events" note="of all processes: they share the recorder" data={data} wide>
+      {data.losses.length === 0 ? (
+        <p class="livenone">None: every figure is complete.</p>
+      ) : (
+        <table class="table">
+          <thead>
+            <tr>
+              <th>Reason</th>
+              <th class="r">Events</th>
+              <th class="wide">What it means</th>
+            </tr>
+          </thead>
+          <tbody>
+            {data.losses.map((row) => (
+              <tr key={row.reason}>
+                <td>
+                  <Name text={row.reason} />
+                </td>
+                <td class="r num">{integer(row.count)}</td>
+                <td class="meaning">{row.meaning}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </Panel>
+  );
+}

@@ -1,0 +1,201 @@
+// The processes of the Live view: a row each, with rates and a spark line. A row chooses its process.
+import type { LiveAnswer, LiveLine, LiveProcess } from "../../api/live";
+import type { LiveSort } from "../../state/page_state";
+import { go, page } from "../../state/store";
+import { formatHash } from "../../state/url";
+import { Icon } from "../../ui/icons";
+import { Amount, Bytes, Name } from "../../ui/text";
+import { bytesIn, integer, unitFor } from "../../ui/units";
+import { visible } from "../../ui/visible";
+import { sparkPath } from "../growth/rows";
+import { devicesText, endTitle, lifeText, mebibytesText, rateText, sorted } from "./words";
+
+const SPARK_WIDTH = 84;
+const SPARK_HEIGHT = 18;
+
+interface Head {
+  sort: LiveSort | null;
+  text: string;
+  title: string;
+  hide?: "hide-s" | "hide-m";
+}
+
+const HEADS: readonly Head[] = [
+  { sort: "live", text: "Live", title: "Device memory that it holds now, from the driver" },
+  {
+    sort: "peak",
+    text: "Peak",
+    title: "The most device memory that it held at once",
+    hide: "hide-s",
+  },
+  {
+    sort: null,
+    text: "In PyTorch",
+    title: "What PyTorch's tensors use of the memory that PyTorch has from the driver",
+    hide: "hide-s",
+  },
+  { sort: "allocations", text: "Allocs/s", title: "Allocations of device memory per second" },
+  { sort: "launches", text: "Launches/s", title: "Kernel launches per second" },
+  { sort: "to_device", text: "H→D MiB/s", title: "Copied from the host to devices per second" },
+  { sort: "to_host", text: "D→H MiB/s", title: "Copied from devices to the host per second" },
+  { sort: null, text: "Copies", title: "Copies and sets so far", hide: "hide-m" },
+  { sort: "failures", text: "Refused", title: "Memory calls that failed so far" },
+];
+
+function SortHead({ head }: { head: Head }) {
+  const on = page.value.rates === head.sort;
+  const name = `r ${head.hide ?? ""}`;
+  if (head.sort === null) {
+    return (
+      <th class={name} title={head.title}>
+        {head.text}
+      </th>
+    );
+  }
+  const sort = head.sort;
+  return (
+    <th
+      class={name}
+      title={head.title}
+      aria-sort={on ? (sort === "pid" ? "ascending" : "descending") : undefined}
+    >
+      <button type="button" class="sorthead" onClick={() => go({ rates: sort })}>
+        {head.text}
+      </button>
+    </th>
+  );
+}
+
+function Spark({ line }: { line: LiveLine }) {
+  const values = line.map((bytes) => bytes ?? 0);
+  return (
+    <svg class="spark" width={SPARK_WIDTH} height={SPARK_HEIGHT} aria-hidden="true">
+      <path d={sparkPath(values, SPARK_WIDTH, SPARK_HEIGHT - 2)} transform="translate(0 1)" />
+    </svg>
+  );
+}
+
+function Figure({ text, hide = false }: { text: string; hide?: boolean }) {
+  return <td class={`r num${text === "0" ? " faint" : ""}${hide ? " hide-m" : ""}`}>{text}</td>;
+}
+
+/** "0.97 of 1.20 GiB" */
+function InPytorch({ row }: { row: LiveProcess }) {
+  const { framework_used_bytes: used, framework_reserved_bytes: reserved } = row;
+  if (used === null || reserved === null) return <td class="r faint hide-s">–</td>;
+  const unit = unitFor(reserved);
+  return (
+    <td
+      class="r num hide-s"
+      title={`${integer(used)} B in tensors of ${integer(reserved)} B in PyTorch's segments`}
+    >
+      {bytesIn(used, unit).number} of <Amount quantity={bytesIn(reserved, unit)} />
+    </td>
+  );
+}
+
+interface RowProps {
+  row: LiveProcess;
+  data: LiveAnswer;
+  most: number;
+}
+
+function Row({ row, data, most }: RowProps) {
+  const chosen = page.value.proc === row.process;
+  const choose = () => go({ proc: chosen ? null : row.process });
+  const share = most > 0 ? (row.live_bytes / most) * 100 : 0;
+  const ended = row.ended_us !== null;
+  return (
+    <tr class={`picks${ended ? " gone" : ""}`} aria-selected={chosen} onClick={choose}>
+      <td class="r num mono">{row.pid}</td>
+      <td class="wide" title={visible(row.command === "" ? row.name : row.command)}>
+        <button type="button" class="rowbtn cut" aria-pressed={chosen}>
+          <span class="fn">
+            <Name text={row.name} />
+          </span>{" "}
+          <span class="faint command">
+            <Name text={row.command} />
+          </span>
+        </button>
+      </td>
+      <td class="mono">{devicesText(row.devices)}</td>
+      <td class="r num" title={`${integer(row.live_bytes)} B`}>
+        {row.live_bytes === 0 ? <span class="faint">0</span> : <Bytes value={row.live_bytes} />}
+      </td>
+      <td class="hide-m">
+        <div class="barbox livebar">
+          <i class="bar" style={{ width: `${share.toFixed(1)}%` }} />
+        </div>
+      </td>
+      <td class="r num hide-s" title={`${integer(row.peak_bytes)} B`}>
+        <Bytes value={row.peak_bytes} />
+      </td>
+      <InPytorch row={row} />
+      <td>
+        <Spark line={row.spark} />
+      </td>
+      <Figure text={rateText(row.allocations_per_second)} />
+      <Figure text={rateText(row.launches_per_second)} />
+      <Figure text={mebibytesText(row.to_device_bytes_per_second)} />
+      <Figure text={mebibytesText(row.to_host_bytes_per_second)} />
+      <Figure text={integer(row.copies)} hide />
+      <Figure text={integer(row.failures)} />
+      <td class="r num dim" title={endTitle(row)}>
+        {lifeText(row, data.now_us)}
+      </td>
+      <td class="r">
+        {row.file !== null && (
+          <a
+            class="iconbtn"
+            href={formatHash({ ...page.value, view: "timeline", file: row.file, device: null })}
+            onClick={(event) => event.stopPropagation()}
+            aria-label={`Timeline of ${visible(row.name)} ${row.pid}`}
+            title="Its timeline"
+          >
+            <Icon name="timeline" />
+          </a>
+        )}
+      </td>
+    </tr>
+  );
+}
+
+const WINDOW_NAMES = {
+  minute: "Last minute",
+  ten_minutes: "Last 10 min",
+  whole: "Since the start",
+};
+
+export function ProcessTable({ data }: { data: LiveAnswer }) {
+  const rows = sorted(data.processes, page.value.rates);
+  const most = Math.max(0, ...rows.map((row) => row.live_bytes));
+  const [live, peak, pytorch, ...rest] = HEADS;
+  return (
+    <section class="liveprocs" aria-label="Processes" tabIndex={0}>
+      <table class="table">
+        <thead>
+          <tr>
+            <SortHead head={{ sort: "pid", text: "PID", title: "Process" }} />
+            <th class="wide">Process</th>
+            <th>Device</th>
+            {live && <SortHead head={live} />}
+            <td class="hide-m" />
+            {peak && <SortHead head={peak} />}
+            {pytorch && <SortHead head={pytorch} />}
+            <th>{WINDOW_NAMES[page.value.win]}</th>
+            {rest.map((head) => (
+              <SortHead key={head.text} head={head} />
+            ))}
+            <th class="r">Age</th>
+            <td />
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <Row key={row.process} row={row} data={data} most={most} />
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
