@@ -11,6 +11,15 @@ struct signal_struct {
     int counter;
   } live;
 } CORE;
+// What a return probe has put aside: the address that was at `stack` before.
+struct return_instance {
+  unsigned long stack;
+  unsigned long orig_ret_vaddr;
+  struct return_instance* next;
+} CORE;
+struct uprobe_task {
+  struct return_instance* return_instances;
+} CORE;
 struct task_struct {
   int pid;
   int tgid;
@@ -18,6 +27,7 @@ struct task_struct {
   char comm[16];
   struct task_struct* real_parent;
   struct signal_struct* signal;
+  struct uprobe_task* utask;
 } CORE;
 struct qstr {
   const unsigned char* name;

@@ -104,6 +104,8 @@ base::Result<Programs> Programs::load(const ProgramSettings& wanted) {
       bpf_map__set_max_entries(map, wanted.ring_bytes);
     else if (name == "launch_ring" && wanted.launch_events)
       bpf_map__set_max_entries(map, 8U << 20);
+    else if (!wanted.take_stacks && (name == "stack_ring" || name == "known_stacks"))
+      bpf_map__set_max_entries(map, 4096);
   }
   bpf_program* program = nullptr;
   bpf_object__for_each_program(program, handle->object) {

@@ -24,6 +24,7 @@
 #include "record/child.h"
 #include "record/probes.h"
 #include "record/programs.h"
+#include "record/unwinder.h"
 
 namespace tidegauge::record {
 
@@ -89,7 +90,8 @@ class RecorderSink {
   // What the process has mapped is new, and it may be over in a moment.
   virtual void mappingsChanged(uint32_t pid) { (void)pid; }
   virtual void call(const model::MemoryCall& call) = 0;
-  // Frames of a stack, innermost first, before the first call that names it.
+  // Frames of a stack, innermost first, before the first call that names it: return addresses, and of
+  // where the thread is the address + 1.
   virtual void stackSeen(uint32_t process, uint32_t stack, const std::vector<uint64_t>& frames) = 0;
   virtual void kernelNamed(const KernelName& name) = 0;
   // Totals of a process, before processEnded(). While it runs, ask Recorder::launches().
@@ -118,6 +120,7 @@ class Recorder {
   std::vector<CopyCount> copies(uint32_t tgid = 0, bool clear = false) const;
   Losses losses() const { return programs_.losses(); }
   const Probes& probes() const { return probes_; }
+  const UnwindCounts& stackCounts() const { return unwinder_.counts(); }
   // One of those given to watch(), or a child of theirs.
   bool anyTargetRuns() const;
   int64_t toEpoch(uint64_t monotonic_ns) const {
@@ -131,7 +134,7 @@ class Recorder {
     uint32_t index = 0;
     bool from_start = false;
     bool left_out = false;  // by name_glob
-    std::set<int32_t> stacks;
+    std::set<int32_t> stacks;  // that were told
   };
   void urgent(const system_record& record);   // must not wait: a process may be stopped for it
   void inOrder(const system_record& record);  // takes its place among the calls
@@ -141,11 +144,11 @@ class Recorder {
   Running& running(uint32_t tgid, const system_record* seen = nullptr);
   void end(uint32_t tgid, uint64_t time_ns, std::optional<int> status);
   void lookAtLibraries(uint32_t tgid);
-  int stackTable(int32_t id) const;
   void tellStack(Running& process, int32_t stack);
 
   Programs programs_;
   Probes probes_;
+  Unwinder unwinder_;
   RecorderSink& sink_;
   std::unique_ptr<Rings> rings_;
   int64_t epoch_offset_ns_ = 0;
@@ -154,7 +157,6 @@ class Recorder {
   std::string name_glob_;
   bool watch_all_ = false;
   uint32_t next_index_ = 0;
-  std::map<int32_t, uint32_t> stack_users_;  // id → how many running processes use it
 };
 
 }  // namespace tidegauge::record

@@ -82,6 +82,7 @@ Session::~Session() = default;
 void Session::processSeen(const SeenProcess& process) {
   processes_.push_back({process, {}, {}, 0, 0, {}, {}, {}});
   spaces_.inherit(process.pid, process.parent);
+  perf_maps_.inherit(process.pid, process.parent);
   store::ProcessRow row;
   row.pid = process.pid;
   if (process.parent != 0) row.parent_pid = process.parent;
@@ -98,6 +99,7 @@ void Session::processEnded(uint32_t process, int64_t time_ns, std::optional<int>
   it.ended_ns = time_ns;
   it.status = status;
   if (status) spaces_.forget(it.seen.pid);  // after exec the new program's is there already
+  perf_maps_.forget(it.seen.pid);
   std::erase_if(stack_of_, [&](const auto& entry) { return entry.first.first == process; });
   auto reason = status ? store::EndReason::kExit : store::EndReason::kExec;
   write([&](auto& file) { return file.endProcess(process, time_ns, status.value_or(0), reason); });
@@ -140,13 +142,24 @@ uint32_t Session::frameOf(const CodePlace& place) {
   return found->second;
 }
 
+uint32_t Session::namedFrame(const CodeName& name, uint64_t address) {
+  auto [found, is_new] = named_frames_.try_emplace(name, static_cast<uint32_t>(frames_.size()));
+  if (!is_new) return found->second;
+  frames_.push_back({{kNoModule, address}, {found->second, name.function, name.file, 0}});
+  write([&](auto& file) { return file.addFrame(std::nullopt, address); });
+  write([&](auto& file) { return file.nameFrame(found->second, name.function, name.file, 0); });
+  return found->second;
+}
+
 void Session::stackSeen(uint32_t process, uint32_t stack, const std::vector<uint64_t>& addresses) {
   std::vector<uint32_t> frames;
   frames.reserve(addresses.size());
   for (uint64_t address : addresses) {
     auto place = spaces_.place(processes_[process].seen.pid, address);
     if (!place) break;
-    frames.push_back(frameOf(*place));
+    const CodeName* name =
+        place->module == kNoModule ? perf_maps_.find(processes_[process].seen.pid, address - 1) : nullptr;
+    frames.push_back(name != nullptr ? namedFrame(*name, address) : frameOf(*place));
   }
   if (frames.empty()) return;
   auto [found, is_new] = stack_ids_.try_emplace(frames, static_cast<uint32_t>(stacks_.size()));
@@ -310,9 +323,10 @@ std::vector<std::string> Session::describeStack(uint32_t stack) const {
     } else {
       place = fmt::format("{:#x}", frame.place.offset);
     }
-    if (!frame.name.file.empty())
-      place = fmt::format("{}:{}", frame.name.file.substr(frame.name.file.rfind('/') + 1),
-                          frame.name.line);
+    if (!frame.name.file.empty()) {
+      place = frame.name.file.substr(frame.name.file.rfind('/') + 1);
+      if (frame.name.line != 0) place += fmt::format(":{}", frame.name.line);
+    }
     lines.push_back(frame.name.function.empty() ? place : place + " " + frame.name.function);
   }
   return lines;

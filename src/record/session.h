@@ -19,6 +19,7 @@
 #include "base/result.h"
 #include "model/ledger.h"
 #include "record/address_space.h"
+#include "record/perf_map.h"
 #include "record/recorder.h"
 #include "record/symbols.h"
 #include "store/recording_writer.h"
@@ -80,6 +81,7 @@ class Session final : public RecorderSink {
   using CopyId = std::tuple<uint32_t, uint8_t, bool, uint16_t>;
 
   uint32_t frameOf(const CodePlace& place);
+  uint32_t namedFrame(const CodeName& name, uint64_t address);
   uint32_t kernelOf(uint32_t process, uint64_t handle);
   void takeNames(std::vector<SymbolAnswer> answers);
   void writeLosses(const Losses& now);
@@ -91,11 +93,13 @@ class Session final : public RecorderSink {
   std::optional<base::Error> error_;
   model::Ledger ledger_;
   AddressSpaces spaces_;
+  PerfMaps perf_maps_;
   Symbols symbols_;
   std::vector<SessionProcess> processes_;
   std::vector<WatchedLibrary> libraries_;
   std::vector<Frame> frames_;
   std::map<CodePlace, uint32_t> frame_ids_;
+  std::map<CodeName, uint32_t> named_frames_;  // of code made at run time: by name, not by place
   size_t modules_written_ = 0;
   std::vector<std::vector<uint32_t>> stacks_;
   std::map<std::vector<uint32_t>, uint32_t> stack_ids_;

@@ -1,0 +1,208 @@
+// Whole call stacks of code without frame pointers: walked here, by rules that the recorder has
+// found in .eh_frame for the places that came up.
+//
+//   frame ── (code, place) ──► rules ──► CFA, return address, rbp ──► next frame …
+//     no rule: the rest of the stack is copied once into the ring; the recorder goes on there and
+//     adds rules for every place that it meets, so that the next walk gets through
+//
+// A place is one of the few thousand return addresses that a program really has on its stacks, so
+// the table is small, needs no preparation, and a look-up is one hash. A stack that was told before
+// is known by its hash (64 bits) and costs nothing but the walk. docs/decisions/0016
+#pragma once
+
+#include "common.bpf.h"
+
+// Of the recorder's: filled by it alone, from what it was asked for.
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, 1 << 20);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __type(key, struct unwind_key);
+  __type(value, struct unwind_rule);
+} rules SEC(".maps");
+TABLE(spaces, LRU_HASH, __u32, struct unwind_space, MAX_PROCESSES);
+TABLE(known_stacks, LRU_HASH, __u64, __u32, 131072);
+RING(stack_ring, 16 << 20);
+
+__u32 last_number = 0;  // of spaces and stacks
+
+static __always_inline __u32 nextNumber(void) {
+  return (__sync_fetch_and_add(&last_number, 1) + 1) & 0x7fffffff;
+}
+
+static __always_inline struct unwind_space spaceOf(__u32 tgid) {
+  struct unwind_space* known = bpf_map_lookup_elem(&spaces, &tgid);
+  if (known) return *known;
+  struct unwind_space fresh = {nextNumber(), nextNumber()};
+  bpf_map_update_elem(&spaces, &tgid, &fresh, BPF_NOEXIST);
+  known = bpf_map_lookup_elem(&spaces, &tgid);  // another thread may have been first
+  return known ? *known : fresh;
+}
+
+// A child has the same code at the same addresses, but its stacks are told as its own.
+static __always_inline void sharedSpace(__u32 from, __u32 to) {
+  struct unwind_space* known = bpf_map_lookup_elem(&spaces, &from);
+  if (!known) return;
+  struct unwind_space shared = {known->code, nextNumber()};
+  bpf_map_update_elem(&spaces, &to, &shared, BPF_ANY);
+}
+
+// Where a return is watched, the kernel has put the address of its trampoline, the start of a page,
+// and keeps what was there. A call that jumped to another one has two entries for one place.
+static __noinline __u64 returnAddressAt(__u64 slot) {
+  __u64 word = 0;
+  if (bpf_probe_read_user(&word, 8, (const void*)slot)) return 0;
+  if (word & 4095) return word;
+  struct task_struct* task = (struct task_struct*)bpf_get_current_task();
+  struct return_instance* aside = BPF_CORE_READ(task, utask, return_instances);
+  for (int i = 0; i < 16 && aside; ++i) {
+    if (BPF_CORE_READ(aside, stack) == slot) {
+      __u64 before = BPF_CORE_READ(aside, orig_ret_vaddr);
+      if (before & 4095) return before;
+    }
+    aside = BPF_CORE_READ(aside, next);
+  }
+  return word;
+}
+
+struct walk {
+  __u64 place, sp, bp, hash;
+  __u32 frames, end;
+};
+
+static __always_inline __u64 mixed(__u64 hash, __u64 word) {
+  hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+  return hash ^ (hash >> 29);
+}
+
+// Of struct rt_sigframe, at which rsp points in the kernel's signal trampoline: ucontext.uc_mcontext.
+#define SIGNAL_BP 120
+#define SIGNAL_SP 160
+#define SIGNAL_IP 168
+
+// One frame up. False: walk->end says why not.
+static __always_inline bool stepUp(struct walk* walk, const struct unwind_rule* rule) {
+  __u64 cfa = rule->cfa == UNWIND_SP || rule->cfa == UNWIND_AT_SP ? walk->sp : walk->bp;
+  cfa += (__s64)rule->cfa_offset;
+  walk->end = rule->cfa == UNWIND_END ? STACK_WHOLE : STACK_CUT;
+  if (rule->cfa <= UNWIND_CUT) return false;
+  if (rule->cfa == UNWIND_SIGNAL) {
+    __u64 ip = 0;
+    if (bpf_probe_read_user(&ip, 8, (const void*)(walk->sp + SIGNAL_IP)) ||
+        bpf_probe_read_user(&walk->bp, 8, (const void*)(walk->sp + SIGNAL_BP)) ||
+        bpf_probe_read_user(&walk->sp, 8, (const void*)(walk->sp + SIGNAL_SP)))
+      return false;
+    walk->place = ip + 1;
+    return true;
+  }
+  if (rule->cfa >= UNWIND_AT_SP) {
+    if (bpf_probe_read_user(&cfa, 8, (const void*)cfa)) return false;
+    cfa += (__s64)rule->cfa_more;
+  }
+  if (cfa <= walk->sp) return false;  // a stack grows down: this is no frame
+  __u64 place = returnAddressAt(cfa - 8);
+  if (!place) return false;
+  if (rule->bp != UNWIND_BP_SAME) {
+    __u64 at = (rule->bp == UNWIND_BP_AT_CFA ? cfa : walk->bp) + (__s64)rule->bp_offset;
+    if (bpf_probe_read_user(&walk->bp, 8, (const void*)at)) return false;
+  }
+  walk->place = place;
+  walk->sp = cfa;
+  return true;
+}
+
+// From where the thread is to the outermost frame, or to the first place without a rule. At the
+// entry of a function the return address lies at rsp, whatever is known of the function.
+static __always_inline void walkStack(struct walk* walk, struct pt_regs* ctx, bool at_entry,
+                                      struct unwind_space space, struct stack_record* into) {
+  struct unwind_key key = {.code = space.code};
+  struct unwind_rule entry = {.cfa_offset = 8, .cfa = UNWIND_SP};
+  walk->place = PT_REGS_IP(ctx) + 1;
+  walk->sp = PT_REGS_SP(ctx);
+  walk->bp = PT_REGS_FP(ctx);
+  walk->hash = space.process;
+  walk->end = STACK_DEEP;
+  walk->frames = STACK_FRAMES;
+  for (__u32 i = 0; i < STACK_FRAMES; ++i) {
+    if (into) into->frame[i] = walk->place;
+    walk->hash = mixed(walk->hash, walk->place);
+    const struct unwind_rule* rule = &entry;
+    if (i || !at_entry) {
+      key.place = walk->place;
+      rule = bpf_map_lookup_elem(&rules, &key);
+    }
+    if (!rule) walk->end = STACK_UNKNOWN;
+    if (!rule || !stepUp(walk, rule)) {
+      walk->frames = i + 1;
+      return;
+    }
+    walk->end = STACK_DEEP;
+  }
+}
+
+// Page by page: what lies above the stack may not be readable.
+static __always_inline __u32 copyStack(struct stack_copy_record* record, __u64 sp) {
+  __u32 bytes = 0;
+  for (int i = 0; i < STACK_COPY_BYTES / 4096; ++i) {
+    __u32 part = 4096 - ((sp + bytes) & 4095);
+    if (bytes > STACK_COPY_BYTES - 4096 || part > 4096) break;
+    if (bpf_probe_read_user(record->copy + bytes, part, (const void*)(sp + bytes))) break;
+    bytes += part;
+  }
+  return bytes;
+}
+
+static __always_inline void describe(struct stack_record* record, const struct walk* walk,
+                                     struct unwind_space space, __u32 tgid) {
+  record->hash = walk->end == STACK_UNKNOWN ? 0 : walk->hash;
+  record->sp = walk->sp;
+  record->bp = walk->bp;
+  record->id = nextNumber();
+  record->tgid = tgid;
+  record->code = space.code;
+  record->frames = walk->frames;
+  record->end = walk->end;
+  record->copied_bytes = 0;
+  record->reserved = 0;
+}
+
+// Not told before, or not walked to its end.
+static __noinline __s32 tellStack(struct pt_regs* ctx, bool at_entry, bool unknown, __u32 tgid) {
+  struct unwind_space space = spaceOf(tgid);
+  struct walk walk = {};
+  __s32 id = -1;
+  if (unknown) {
+    struct stack_copy_record* copy =
+        bpf_ringbuf_reserve(&stack_ring, sizeof(struct stack_copy_record), 0);
+    if (!copy) return -1;
+    walkStack(&walk, ctx, at_entry, space, &copy->known);
+    describe(&copy->known, &walk, space, tgid);
+    id = copy->known.id;
+    if (walk.end == STACK_UNKNOWN) copy->known.copied_bytes = copyStack(copy, walk.sp);
+    bpf_ringbuf_submit(copy, BPF_RB_NO_WAKEUP);
+  } else {
+    struct stack_record* record = bpf_ringbuf_reserve(&stack_ring, sizeof(*record), 0);
+    if (!record) return -1;
+    walkStack(&walk, ctx, at_entry, space, record);
+    describe(record, &walk, space, tgid);
+    id = record->id;
+    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+  }
+  __u32 word = id;
+  if (walk.end != STACK_UNKNOWN) bpf_map_update_elem(&known_stacks, &walk.hash, &word, BPF_ANY);
+  return id;
+}
+
+static __noinline __s32 takeStack(struct pt_regs* ctx, bool at_entry) {
+  if (!settings.take_stacks) return -1;
+  __u32 tgid = tgidNow();
+  struct walk walk = {};
+  walkStack(&walk, ctx, at_entry, spaceOf(tgid), 0);
+  if (walk.end != STACK_UNKNOWN) {
+    __u32* id = bpf_map_lookup_elem(&known_stacks, &walk.hash);
+    if (id) return *id;
+  }
+  __s32 id = tellStack(ctx, at_entry, walk.end == STACK_UNKNOWN, tgid);
+  if (id < 0) count(LOSS_STACK);
+  return id;
+}
