@@ -68,6 +68,9 @@ static __noinline __u64 returnAddressAt(__u64 slot) {
 struct walk {
   __u64 place, sp, bp, hash;
   __u32 frames, end;
+  struct stack_record* into;  // 0: only the hash is wanted
+  __u32 code;
+  bool at_entry;
 };
 
 static __always_inline __u64 mixed(__u64 hash, __u64 word) {
@@ -111,33 +114,39 @@ static __always_inline bool stepUp(struct walk* walk, const struct unwind_rule* 
   return true;
 }
 
-// From where the thread is to the outermost frame, or to the first place without a rule. At the
-// entry of a function the return address lies at rsp, whatever is known of the function.
+// One frame: 0 to go on, 1 at the last. At the entry of a function the return address lies at rsp,
+// whatever is known of the function.
+static int walkFrame(__u32 i, struct walk* walk) {
+  struct unwind_rule rule = {.cfa_offset = 8, .cfa = UNWIND_SP};
+  struct stack_record* into = walk->into;
+  if (into && i < STACK_FRAMES) into->frame[i] = walk->place;
+  walk->frames = i + 1;
+  walk->hash = mixed(walk->hash, walk->place);
+  if (i || !walk->at_entry) {
+    struct unwind_key key = {walk->place, walk->code, 0};
+    struct unwind_rule* found = bpf_map_lookup_elem(&rules, &key);
+    if (!found) {
+      walk->end = STACK_UNKNOWN;
+      return 1;
+    }
+    rule = *found;
+  }
+  if (!stepUp(walk, &rule)) return 1;
+  walk->end = STACK_DEEP;
+  return 0;
+}
+
+// From where the thread is to the outermost frame, or to the first place without a rule.
 static __always_inline void walkStack(struct walk* walk, struct pt_regs* ctx, bool at_entry,
                                       struct unwind_space space, struct stack_record* into) {
-  struct unwind_key key = {.code = space.code};
-  struct unwind_rule entry = {.cfa_offset = 8, .cfa = UNWIND_SP};
   walk->place = PT_REGS_IP(ctx) + 1;
   walk->sp = PT_REGS_SP(ctx);
   walk->bp = PT_REGS_FP(ctx);
   walk->hash = space.process;
-  walk->end = STACK_DEEP;
-  walk->frames = STACK_FRAMES;
-  for (__u32 i = 0; i < STACK_FRAMES; ++i) {
-    if (into) into->frame[i] = walk->place;
-    walk->hash = mixed(walk->hash, walk->place);
-    const struct unwind_rule* rule = &entry;
-    if (i || !at_entry) {
-      key.place = walk->place;
-      rule = bpf_map_lookup_elem(&rules, &key);
-    }
-    if (!rule) walk->end = STACK_UNKNOWN;
-    if (!rule || !stepUp(walk, rule)) {
-      walk->frames = i + 1;
-      return;
-    }
-    walk->end = STACK_DEEP;
-  }
+  walk->code = space.code;
+  walk->at_entry = at_entry;
+  walk->into = into;
+  bpf_loop(STACK_FRAMES, walkFrame, walk, 0);
 }
 
 // Page by page: what lies above the stack may not be readable.
