@@ -20,6 +20,12 @@ struct return_instance {
 struct uprobe_task {
   struct return_instance* return_instances;
 } CORE;
+struct mm_struct {
+  unsigned long start_stack;
+} CORE;
+struct thread_struct {
+  unsigned long fsbase;
+} CORE;
 struct task_struct {
   int pid;
   int tgid;
@@ -28,6 +34,8 @@ struct task_struct {
   struct task_struct* real_parent;
   struct signal_struct* signal;
   struct uprobe_task* utask;
+  struct mm_struct* mm;
+  struct thread_struct thread;
 } CORE;
 struct qstr {
   const unsigned char* name;

@@ -38,13 +38,13 @@ TIDEGAUGE_CHECK_SIZE(memory_record, 80);
 // How to get from a frame to its caller, at one place in the code: what .eh_frame says there, in the
 // few forms that compilers use. The return address is always at CFA − 8. See unwind.bpf.h.
 enum unwind_cfa {
-  UNWIND_END,      // nobody called it: _start, clone
-  UNWIND_CUT,      // the caller cannot be found
-  UNWIND_SP,       // CFA = rsp + cfa_offset
-  UNWIND_BP,       // CFA = rbp + cfa_offset
-  UNWIND_AT_SP,    // CFA = *(rsp + cfa_offset) + cfa_more
-  UNWIND_AT_BP,    // CFA = *(rbp + cfa_offset) + cfa_more: a stack that was aligned anew
-  UNWIND_SIGNAL,   // the kernel's frame: all registers lie above rsp
+  UNWIND_END,     // nobody called it: _start, clone
+  UNWIND_CUT,     // the caller cannot be found
+  UNWIND_SP,      // CFA = rsp + cfa_offset
+  UNWIND_BP,      // CFA = rbp + cfa_offset
+  UNWIND_AT_SP,   // CFA = *(rsp + cfa_offset) + cfa_more
+  UNWIND_AT_BP,   // CFA = *(rbp + cfa_offset) + cfa_more: a stack that was aligned anew
+  UNWIND_SIGNAL,  // the kernel's frame: all registers lie above rsp
 };
 enum unwind_bp {
   UNWIND_BP_SAME,    // the caller's rbp is still there
@@ -76,7 +76,6 @@ TIDEGAUGE_CHECK_SIZE(unwind_space, 8);
 
 // A stack that has not been told before, innermost frame first. Told once; then only its id.
 #define STACK_FRAMES 256
-#define STACK_COPY_BYTES 65536
 struct stack_record {
   __u64 hash;  // 0: told by this record alone
   __u64 sp;    // where there was no rule for frame[frames - 1]: the registers there
@@ -91,10 +90,9 @@ struct stack_record {
   __u64 frame[STACK_FRAMES];  // places: see unwind_key
 };
 TIDEGAUGE_CHECK_SIZE(stack_record, 2096);
-struct stack_copy_record {
-  struct stack_record known;
-  __u8 copy[STACK_COPY_BYTES];
-};
+// With the copy: as much as there is of the stack, in one of these sizes.
+#define STACK_COPY_SMALL 16384
+#define STACK_COPY_LARGE 65536
 enum stack_end {
   STACK_WHOLE,    // up to where nobody called
   STACK_CUT,      // UNWIND_CUT, or memory that is not readable

@@ -22,7 +22,7 @@ struct {
 } rules SEC(".maps");
 TABLE(spaces, LRU_HASH, __u32, struct unwind_space, MAX_PROCESSES);
 TABLE(known_stacks, LRU_HASH, __u64, __u32, 131072);
-RING(stack_ring, 16 << 20);
+RING(stack_ring, 32 << 20);
 
 __u32 last_number = 0;  // of spaces and stacks
 
@@ -149,13 +149,22 @@ static __always_inline void walkStack(struct walk* walk, struct pt_regs* ctx, bo
   bpf_loop(STACK_FRAMES, walkFrame, walk, 0);
 }
 
+// How much of the stack there is above sp. The first thread's begins where the kernel says; another
+// one's has the thread's own data (%fs) at its upper end, by all C libraries.
+static __always_inline __u64 stackBytes(__u64 sp) {
+  struct task_struct* task = (struct task_struct*)bpf_get_current_task();
+  __u64 end = BPF_CORE_READ(task, mm, start_stack), own = BPF_CORE_READ(task, thread.fsbase);
+  if (own > sp && (own < end || end < sp)) end = own;
+  return end > sp ? end - sp : STACK_COPY_LARGE;
+}
+
 // Page by page: what lies above the stack may not be readable.
-static __always_inline __u32 copyStack(struct stack_copy_record* record, __u64 sp) {
+static __always_inline __u32 copyStack(__u8* copy, __u32 most, __u64 sp) {
   __u32 bytes = 0;
-  for (int i = 0; i < STACK_COPY_BYTES / 4096; ++i) {
+  for (int i = 0; i < STACK_COPY_LARGE / 4096; ++i) {
     __u32 part = 4096 - ((sp + bytes) & 4095);
-    if (bytes > STACK_COPY_BYTES - 4096 || part > 4096) break;
-    if (bpf_probe_read_user(record->copy + bytes, part, (const void*)(sp + bytes))) break;
+    if (bytes > most - 4096 || part > 4096) break;
+    if (bpf_probe_read_user(copy + bytes, part, (const void*)(sp + bytes))) break;
     bytes += part;
   }
   return bytes;
@@ -175,43 +184,47 @@ static __always_inline void describe(struct stack_record* record, const struct w
   record->reserved = 0;
 }
 
-// Not told before, or not walked to its end.
-static __noinline __s32 tellStack(struct pt_regs* ctx, bool at_entry, bool unknown, __u32 tgid) {
+// One record of a stack, with room for `most` bytes of copy.
+static __always_inline __s32 sendStack(struct pt_regs* ctx, bool at_entry, __u32 tgid, __u32 most) {
   struct unwind_space space = spaceOf(tgid);
   struct walk walk = {};
-  __s32 id = -1;
-  if (unknown) {
-    struct stack_copy_record* copy =
-        bpf_ringbuf_reserve(&stack_ring, sizeof(struct stack_copy_record), 0);
-    if (!copy) return -1;
-    walkStack(&walk, ctx, at_entry, space, &copy->known);
-    describe(&copy->known, &walk, space, tgid);
-    id = copy->known.id;
-    if (walk.end == STACK_UNKNOWN) copy->known.copied_bytes = copyStack(copy, walk.sp);
-    bpf_ringbuf_submit(copy, BPF_RB_NO_WAKEUP);
-  } else {
-    struct stack_record* record = bpf_ringbuf_reserve(&stack_ring, sizeof(*record), 0);
-    if (!record) return -1;
-    walkStack(&walk, ctx, at_entry, space, record);
-    describe(record, &walk, space, tgid);
-    id = record->id;
-    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
-  }
-  __u32 word = id;
-  if (walk.end != STACK_UNKNOWN) bpf_map_update_elem(&known_stacks, &walk.hash, &word, BPF_ANY);
+  struct stack_record* record = bpf_ringbuf_reserve(&stack_ring, sizeof(*record) + most, 0);
+  if (!record) return -1;
+  walkStack(&walk, ctx, at_entry, space, record);
+  describe(record, &walk, space, tgid);
+  __u32 id = record->id;
+  if (most && walk.end == STACK_UNKNOWN)
+    record->copied_bytes = copyStack((__u8*)(record + 1), most, walk.sp);
+  bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+  if (walk.end != STACK_UNKNOWN) bpf_map_update_elem(&known_stacks, &walk.hash, &id, BPF_ANY);
   return id;
 }
+static __noinline __s32 sendWhole(struct pt_regs* ctx, bool at_entry, __u32 tgid) {
+  return sendStack(ctx, at_entry, tgid, 0);
+}
+static __noinline __s32 sendSmall(struct pt_regs* ctx, bool at_entry, __u32 tgid) {
+  return sendStack(ctx, at_entry, tgid, STACK_COPY_SMALL);
+}
+static __noinline __s32 sendLarge(struct pt_regs* ctx, bool at_entry, __u32 tgid) {
+  return sendStack(ctx, at_entry, tgid, STACK_COPY_LARGE);
+}
 
+// The stack of this thread, by its number; −1 if it could not be told.
 static __noinline __s32 takeStack(struct pt_regs* ctx, bool at_entry) {
   if (!settings.take_stacks) return -1;
   __u32 tgid = tgidNow();
   struct walk walk = {};
+  __s32 id = -1;
   walkStack(&walk, ctx, at_entry, spaceOf(tgid), 0);
   if (walk.end != STACK_UNKNOWN) {
-    __u32* id = bpf_map_lookup_elem(&known_stacks, &walk.hash);
-    if (id) return *id;
+    __u32* known = bpf_map_lookup_elem(&known_stacks, &walk.hash);
+    if (known) return *known;
+    id = sendWhole(ctx, at_entry, tgid);
+  } else {
+    // Pages are copied whole but for the first.
+    id = stackBytes(walk.sp) <= STACK_COPY_SMALL - 4096 ? sendSmall(ctx, at_entry, tgid)
+                                                        : sendLarge(ctx, at_entry, tgid);
   }
-  __s32 id = tellStack(ctx, at_entry, walk.end == STACK_UNKNOWN, tgid);
   if (id < 0) count(LOSS_STACK);
   return id;
 }

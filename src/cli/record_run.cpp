@@ -103,6 +103,23 @@ record::RecorderOptions recorderOptions(const RecordOptions& options) {
   return recorder;
 }
 
+// CPython 3.12 and newer name their functions for profilers if this is set. Else nothing happens.
+constexpr const char* kPythonVariable = "PYTHONPERFSUPPORT";
+
+bool switchesOnPython(const RecordOptions& options) {
+  return !options.no_python && options.stacks != "none" && std::getenv(kPythonVariable) == nullptr;
+}
+
+// The files of names that Python left behind because of it.
+void removePerfMaps(const record::Session& session) {
+  for (const record::SessionProcess& process : session.processes()) {
+    if (!process.ended_ns) continue;
+    std::string path = fmt::format("/tmp/perf-{}.map", process.seen.pid);
+    struct stat status {};
+    if (lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) unlink(path.c_str());
+  }
+}
+
 // Records until one of the reasons to end. The status of the command, if there is one.
 base::Result<std::optional<int>> loop(const RecordOptions& options, record::Recorder& recorder,
                                       record::Session& session, record::Child* child,
@@ -144,7 +161,9 @@ int recordTo(const std::string& path, const RecordOptions& options) {
     program = record::findProgram(options.command[0]);
     if (program.empty() || access(program.c_str(), X_OK) != 0)
       return usageError(fmt::format("{} cannot be run: no such program", options.command[0]));
-    auto started = record::Child::start(options.command);
+    std::vector<std::pair<std::string, std::string>> variables;
+    if (switchesOnPython(options)) variables.emplace_back(kPythonVariable, "1");
+    auto started = record::Child::start(options.command, variables);
     if (!started.ok()) return reportError(started.error());
     child.emplace(std::move(started.value()));
   }
@@ -177,6 +196,7 @@ int recordTo(const std::string& path, const RecordOptions& options) {
   it.finish();
   base::Status written = session.finish(it);
   sayLosses(session);
+  if (child && switchesOnPython(options)) removePerfMaps(session);
   int exit_code = 0;
   if (child && child->ended()) exit_code = exitCodeOf(*child->ended());
   if (!ended.ok() || !written.ok()) {

@@ -17,7 +17,9 @@
 
 namespace tidegauge::record {
 
-base::Result<Child> Child::start(const std::vector<std::string>& command) {
+base::Result<Child> Child::start(
+    const std::vector<std::string>& command,
+    const std::vector<std::pair<std::string, std::string>>& variables) {
   std::array<int, 2> gate{}, verdict{};
   if (pipe2(gate.data(), O_CLOEXEC) != 0 || pipe2(verdict.data(), O_CLOEXEC) != 0)
     return unreadable(fmt::format("cannot start {}: {}", command[0], std::strerror(errno)));
@@ -37,6 +39,7 @@ base::Result<Child> Child::start(const std::vector<std::string>& command) {
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
     signal(SIGPIPE, SIG_DFL);
+    for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 0);
     execvp(arguments[0], arguments.data());
     int why = errno;
     (void)!write(verdict[1], &why, sizeof(why));

@@ -10,6 +10,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -18,7 +19,10 @@ namespace tidegauge::record {
 
 class Child {
  public:
-  static base::Result<Child> start(const std::vector<std::string>& command);
+  // `variables`: NAME, value; where the command's environment has NAME already, that stays.
+  static base::Result<Child> start(
+      const std::vector<std::string>& command,
+      const std::vector<std::pair<std::string, std::string>>& variables = {});
   Child(Child&& other) noexcept;
   Child& operator=(Child&&) = delete;
   Child(const Child&) = delete;

@@ -106,7 +106,8 @@ void PerfMaps::readOn(uint32_t tgid, File& file) {
     std::string pid = ownPid(tgid);
     if (pid.empty()) return;
     file.descriptor = openInside(tgid, "/tmp/perf-" + pid + ".map");
-    struct stat map {}, process {};
+    struct stat map {
+    }, process{};
     bool trusted = file.descriptor >= 0 && fstat(file.descriptor, &map) == 0 &&
                    stat(fmt::format("/proc/{}", tgid).c_str(), &process) == 0 &&
                    S_ISREG(map.st_mode) && (map.st_uid == process.st_uid || map.st_uid == 0);
@@ -128,6 +129,7 @@ void PerfMaps::readOn(uint32_t tgid, File& file) {
 
 const CodeName* PerfMaps::find(uint32_t tgid, uint64_t address) {
   for (int i = 0; i < kMostParents && tgid != 0; ++i) {
+    if (i > 0 && !files_.contains(tgid)) break;  // it ended
     File& file = files_[tgid];
     const CodeName* name = file.names.find(address);
     if (name == nullptr) {
@@ -141,7 +143,7 @@ const CodeName* PerfMaps::find(uint32_t tgid, uint64_t address) {
 }
 
 void PerfMaps::inherit(uint32_t tgid, uint32_t parent) {
-  if (files_.contains(parent)) files_[tgid].parent = parent;
+  files_[tgid].parent = parent;
 }
 
 void PerfMaps::forget(uint32_t tgid) {

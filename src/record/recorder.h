@@ -133,7 +133,7 @@ class Recorder {
   struct Running {
     uint32_t index = 0;
     bool from_start = false;
-    bool left_out = false;  // by name_glob
+    bool left_out = false;     // by name_glob
     std::set<int32_t> stacks;  // that were told
   };
   void urgent(const system_record& record);   // must not wait: a process may be stopped for it

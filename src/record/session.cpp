@@ -157,8 +157,9 @@ void Session::stackSeen(uint32_t process, uint32_t stack, const std::vector<uint
   for (uint64_t address : addresses) {
     auto place = spaces_.place(processes_[process].seen.pid, address);
     if (!place) break;
-    const CodeName* name =
-        place->module == kNoModule ? perf_maps_.find(processes_[process].seen.pid, address - 1) : nullptr;
+    const CodeName* name = place->module == kNoModule
+                               ? perf_maps_.find(processes_[process].seen.pid, address - 1)
+                               : nullptr;
     frames.push_back(name != nullptr ? namedFrame(*name, address) : frameOf(*place));
   }
   if (frames.empty()) return;

@@ -231,8 +231,8 @@ bool setCfa(const Row& row, unwind_rule& rule) {
   }
   if ((number != kRsp && number != kRbp) || !fits(offset) || more < 0 || more > 0x7fff)
     return false;
-  rule.cfa = number == kRsp ? (behind ? UNWIND_AT_SP : UNWIND_SP)
-                            : (behind ? UNWIND_AT_BP : UNWIND_BP);
+  rule.cfa =
+      number == kRsp ? (behind ? UNWIND_AT_SP : UNWIND_SP) : (behind ? UNWIND_AT_BP : UNWIND_BP);
   rule.cfa_offset = static_cast<int32_t>(offset);
   rule.cfa_more = static_cast<int16_t>(more);
   return true;

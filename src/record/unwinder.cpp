@@ -177,8 +177,7 @@ uint16_t Unwinder::goOn(const stack_record& record, std::span<const uint8_t> cop
         told.frames.pop_back();
         return STACK_CUT;
       }
-      Rule found = range == nullptr ? Rule{kCut, false}
-                                    : ruleFor(record.tgid, *range, now.place);
+      Rule found = range == nullptr ? Rule{kCut, false} : ruleFor(record.tgid, *range, now.place);
       set(record.code, now.place, found);
       rule = known.find(now.place);
       if (rule == known.end()) return STACK_CUT;

@@ -45,7 +45,8 @@ class Unwinder {
 
   bool ok() const { return ring_ != nullptr; }
   void drain();  // everything that waits in the ring
-  void look(uint32_t tgid);  // what it has mapped is new: drain() before, the old stacks are by the old
+  void look(
+      uint32_t tgid);  // what it has mapped is new: drain() before, the old stacks are by the old
   void inherit(uint32_t tgid, uint32_t parent);
   void forget(uint32_t tgid);
   // Frames of a stack that was drained, as places (unwind_key), innermost first; once.
