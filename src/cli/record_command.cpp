@@ -56,6 +56,8 @@ void addRecordCommand(CLI::App& app, int& exit_code) {
   command->add_flag("--no-framework", options->no_framework, "Leave out PyTorch's own blocks");
   command->add_flag("--launch-events", options->launch_events,
                     "Every kernel launch with its stack, not only counts");
+  command->add_flag("--link-each", options->link_each,
+                    "A link per function, as Linux before 6.6 needs: slower to begin and to end");
   command
       ->add_option("--args", options->launch_arguments,
                    "With --launch-events: words of arguments, at most 16")

@@ -19,6 +19,7 @@ struct RecordOptions {
   double idle_timeout_s = 0;  // 0: no limit
   bool no_framework = false;
   bool launch_events = false;
+  bool link_each = false;
   std::string stacks = "user";
   bool no_python = false;  // leave CPython's perf trampoline as it is
   uint32_t launch_arguments = 0;  // words

@@ -98,6 +98,7 @@ record::RecorderOptions recorderOptions(const RecordOptions& options) {
   recorder.programs.take_stacks = options.stacks != "none";
   recorder.programs.take_block_stacks = options.stacks != "none";
   recorder.programs.launch_events = options.launch_events;
+  recorder.programs.link_each = options.link_each;
   recorder.programs.launch_arguments = options.launch_arguments;
   recorder.programs.ring_bytes = static_cast<uint32_t>(options.ring_bytes);
   return recorder;
@@ -180,6 +181,10 @@ int recordTo(const std::string& path, const RecordOptions& options) {
     return reportError(recorder.error());
   }
   record::Recorder& it = *recorder.value();
+  if (!it.linksMany())
+    complain(
+        "tidegauge: each function has a probe of its own: beginning and ending take seconds "
+        "(Linux 6.6 and newer do it at once)");
   base::Status status = base::okStatus();
   if (child) {
     status = it.watchCommand(*child, program);

@@ -35,19 +35,16 @@ std::pair<unsigned, unsigned> versionOf(std::string_view release) {
   return {major, minor};
 }
 
-bool attachesMany(const MachineFacts& facts) {
-  return facts.many_probes && facts.many_probes->works;
-}
+bool attaches(const MachineFacts& facts) { return facts.probes && facts.probes->works; }
 
 Finding kernel(const MachineFacts& facts) {
   Finding it{Verdict::kOk, "kernel", "Linux " + facts.kernel_release, {}, {}};
   auto version = versionOf(facts.kernel_release);
-  if (attachesMany(facts) || version >= std::pair{6U, 6U}) return it;
+  if (attaches(facts) || version >= std::pair{6U, 1U}) return it;
   it.verdict = Verdict::kMissing;
-  it.means = version < std::pair{5U, 8U}
-                 ? "it has neither ring buffers nor links for many functions"
-                 : "it has no link for many functions (uprobe_multi)";
-  it.remedy = "Use Linux 6.6 or newer";
+  it.means = version < std::pair{5U, 8U} ? "it has no ring buffers"
+                                         : "its probes lack what the recorder needs";
+  it.remedy = "Use Linux 6.1 or newer; 6.6 attaches and detaches at once";
   return it;
 }
 
@@ -109,6 +106,14 @@ Finding stackDepth(const MachineFacts& facts) {
   return it;
 }
 
+Finding links(const MachineFacts& facts) {
+  if (facts.links_many)
+    return {Verdict::kOk, "uprobe_multi", "one link for many functions", {}, {}};
+  return {Verdict::kLimited, "uprobe_multi", "not known to this kernel",
+          "each function needs a link of its own: a recording takes seconds to begin and to end",
+          "Use Linux 6.6 or newer"};
+}
+
 Finding semaphores(const MachineFacts& facts) {
   if (facts.has_semaphores)
     return {Verdict::kOk, "probes of PyTorch", "the kernel switches them on", {}, {}};
@@ -156,8 +161,9 @@ std::vector<Finding> judge(const MachineFacts& facts) {
   all.push_back(stackDepth(facts));
   all.push_back(trial("BPF programs", "loaded, and removed again", facts.programs,
                       "nothing can be recorded", "Mend what is missing above"));
-  all.push_back(trial("uprobe_multi", "attached, and removed again", facts.many_probes,
+  all.push_back(trial("probes", "attached, and removed again", facts.probes,
                       "functions of libraries cannot be watched", "Use Linux 6.6 or newer"));
+  all.push_back(links(facts));
   all.push_back(semaphores(facts));
   all.push_back(cgroup(facts));
   all.push_back(nvml(facts));
@@ -165,6 +171,6 @@ std::vector<Finding> judge(const MachineFacts& facts) {
   return all;
 }
 
-bool canRecord(const MachineFacts& facts) { return facts.programs.works && attachesMany(facts); }
+bool canRecord(const MachineFacts& facts) { return facts.programs.works && attaches(facts); }
 
 }  // namespace tidegauge::record

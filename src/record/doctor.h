@@ -31,7 +31,8 @@ struct MachineFacts {
   std::string lockdown;  // "none", "integrity", "confidentiality"; empty: the kernel does not tell
   uint64_t capabilities = 0;             // effective, as bits
   Trial programs;                        // all of bpf/ loaded, processes watched
-  std::optional<Trial> many_probes;      // one link for many functions (uprobe_multi)
+  std::optional<Trial> probes;           // one put onto a function of this program
+  bool links_many = false;               // one link for many functions (uprobe_multi)
   std::optional<bool> ring_buffers;      // asked of the kernel where the programs did not load
   std::optional<bool> kernel_tracing;    // tp_btf, same
   bool has_semaphores = false;           // of USDT probes: the kernel counts them up
@@ -71,8 +72,10 @@ struct ExaminedLibrary {
   std::string problem;     // "cannot be read: …"
 };
 
-// One file; nothing if it is of no kind that is watched, or a program without CUDA in it.
-std::optional<ExaminedLibrary> examineLibrary(const std::string& path, bool is_program = false);
+// One file, opened at `path` and told by the name `shown`; nothing if it is of no kind that is watched,
+// or a program without CUDA in it.
+std::optional<ExaminedLibrary> examineLibrary(const std::string& path, const std::string& shown,
+                                              bool is_program = false);
 // Those that the dynamic loader knows, in LD_LIBRARY_PATH, in running processes, and `more`. Each
 // file once, by kind and path.
 std::vector<ExaminedLibrary> findLibraries(const std::vector<std::string>& more);

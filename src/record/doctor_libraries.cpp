@@ -80,9 +80,8 @@ class Finder {
     FileId id{status.st_dev, status.st_ino};
     auto [found, is_new] = places_.try_emplace(id, kNone);
     if (is_new) {
-      auto library = examineLibrary(path, is_program);
+      auto library = examineLibrary(path, shown, is_program);
       if (!library) return;
-      library->path = shown;
       found->second = all_.size();
       all_.push_back(std::move(*library));
     }
@@ -130,12 +129,13 @@ std::vector<std::string> librariesOfLoader(std::string_view list) {
   return paths;
 }
 
-std::optional<ExaminedLibrary> examineLibrary(const std::string& path, bool is_program) {
-  std::optional<Library> kind = libraryKind(path);
+std::optional<ExaminedLibrary> examineLibrary(const std::string& path, const std::string& shown,
+                                              bool is_program) {
+  std::optional<Library> kind = libraryKind(shown);
   if (!kind && is_program) kind = Library::kRuntime;
   if (!kind) return std::nullopt;
   ExaminedLibrary it;
-  it.path = path;
+  it.path = shown;
   it.kind = *kind;
   auto opened = ElfFile::open(path);
   if (*kind == Library::kFramework) it.known = 2;

@@ -57,7 +57,7 @@ std::string mountOfCgroup2() {
 }
 
 // One probe onto our own function, entry and return, as a recorder attaches to a library.
-Trial tryManyProbes(const Programs& programs) {
+Trial tryProbes(const Programs& programs) {
   auto address = reinterpret_cast<uint64_t>(&tidegauge_probe_target);
   for (const Mapping& mapping : executableMappings(static_cast<uint32_t>(getpid()))) {
     if (address < mapping.start || address >= mapping.end) continue;
@@ -128,7 +128,8 @@ MachineFacts lookAtMachine() {
   auto programs = Programs::load({});
   if (programs.ok()) {
     facts.programs.works = true;
-    facts.many_probes = tryManyProbes(programs.value());
+    facts.probes = tryProbes(programs.value());
+    facts.links_many = programs.value().linksMany();
   } else {
     facts.programs.why_not = programs.error().what;
     // Without privilege the answer would be "no" whatever the kernel can do.

@@ -49,6 +49,11 @@ struct Places {
 void attachPlaces(const Programs& programs, const char* program, const std::string& path,
                   const Places& list, bool at_return, std::vector<int>& links,
                   WatchedLibrary& library) {
+  if (!programs.linksMany() && list.offsets.size() > 1) {
+    for (size_t i = 0; i < list.offsets.size(); ++i)
+      attachPlaces(programs, program, path, list.part(i, i + 1), at_return, links, library);
+    return;
+  }
   int link = programs.attachMany(program, path, list.offsets, list.cookies, at_return);
   if (link >= 0) {
     links.push_back(link);

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -64,9 +65,14 @@ std::vector<Mapping> executableMappings(uint32_t tgid) {
 }
 
 std::string pathFromHere(uint32_t tgid, const Mapping& mapping) {
-  if (mapping.deleted)
-    return fmt::format("/proc/{}/map_files/{:x}-{:x}", tgid, mapping.start, mapping.end);
-  return fmt::format("/proc/{}/root{}", tgid, mapping.path);
+  std::string by_mapping =
+      fmt::format("/proc/{}/map_files/{:x}-{:x}", tgid, mapping.start, mapping.end);
+  struct stat file {};
+  if (mapping.deleted || stat(by_mapping.c_str(), &file) == 0) return by_mapping;
+  std::string through_root = fmt::format("/proc/{}/root{}", tgid, mapping.path);
+  for (const std::string& path : {through_root, mapping.path})
+    if (stat(path.c_str(), &file) == 0 && file.st_ino == mapping.file.inode) return path;
+  return through_root;
 }
 
 }  // namespace tidegauge::record

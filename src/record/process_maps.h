@@ -23,19 +23,21 @@ struct Mapping {
   uint64_t end = 0;
   uint64_t offset = 0;
   FileId file;           // inode 0: of no file
-  std::string path;      // as the process sees it
+  std::string path;      // as its mount names it, or from our root if that leads there
   bool deleted = false;  // no longer at that path
 };
 
-// Executable mappings; of no file (inode 0) what was made at run time. Empty if the process is gone or may not be looked at.
+// Executable mappings; of no file (inode 0) what was made at run time. Empty if the process is gone
+// or may not be looked at.
 std::vector<Mapping> executableMappings(uint32_t tgid);
 std::vector<Mapping> parseMappings(std::string_view maps);  // of the text, for tests
 
 // As much of a file as can be read, at most 64 MiB: a process may end meanwhile.
 std::string readable(const std::string& path);
 
-// A path under which the recorder can open the file: through the process's root, or through
-// /proc/PID/map_files if the file is deleted.
+// A path under which the recorder can open the file: /proc/PID/map_files, which is always the file
+// but wants CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE; else through the process's root (a container's
+// mount), or as it is (of a process that has only changed its root).
 std::string pathFromHere(uint32_t tgid, const Mapping& mapping);
 
 }  // namespace tidegauge::record

@@ -4,7 +4,7 @@
 #include <bpf/libbpf.h>
 #include <fmt/format.h>
 #include <linux/bpf.h>
-#include <sys/syscall.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,6 +12,7 @@
 
 #include "record/errors.h"
 #include "record/functions.h"
+#include "record/links.h"
 
 // The object, as bytes (cmake/bpf.cmake).
 extern "C" const unsigned char tidegauge_bpf_object[];
@@ -21,7 +22,6 @@ namespace tidegauge::record {
 namespace {
 
 constexpr int kUprobeMulti = 48;  // BPF_TRACE_UPROBE_MULTI: newer than Debian's header
-constexpr uint32_t kUprobeMultiReturn = 1;
 
 // What libbpf has to say is kept for the message, not printed.
 thread_local std::string last_words;
@@ -46,6 +46,14 @@ base::Error whyNot(int code) {
                  "`tidegauge doctor` says what this machine allows");
 }
 
+// Each link is a file; a command was started before and keeps its own limit.
+void allowManyFiles() {
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);
+}
+
 uint16_t idOf(std::string_view name) {
   auto functions = watchedFunctions();
   for (size_t i = 0; i < functions.size(); ++i)
@@ -64,7 +72,8 @@ struct Programs::Handle {
   }
 };
 
-Programs::Programs(std::unique_ptr<Handle> handle) : handle_(std::move(handle)) {}
+Programs::Programs(std::unique_ptr<Handle> handle, bool links_many)
+    : handle_(std::move(handle)), links_many_(links_many) {}
 Programs::Programs(Programs&&) noexcept = default;
 Programs& Programs::operator=(Programs&&) noexcept = default;
 Programs::~Programs() = default;
@@ -107,9 +116,11 @@ base::Result<Programs> Programs::load(const ProgramSettings& wanted) {
     else if (!wanted.take_stacks && (name == "stack_ring" || name == "known_stacks"))
       bpf_map__set_max_entries(map, 4096);
   }
+  bool links_many = !wanted.link_each && kernelLinksMany();
+  if (!links_many) allowManyFiles();
   bpf_program* program = nullptr;
   bpf_object__for_each_program(program, handle->object) {
-    if (std::string_view(bpf_program__section_name(program)).starts_with("uprobe"))
+    if (links_many && std::string_view(bpf_program__section_name(program)).starts_with("uprobe"))
       bpf_program__set_expected_attach_type(program, static_cast<bpf_attach_type>(kUprobeMulti));
   }
   if (int code = bpf_object__load(handle->object); code != 0) return whyNot(-code);
@@ -119,7 +130,7 @@ base::Result<Programs> Programs::load(const ProgramSettings& wanted) {
     if (link == nullptr) return whyNot(errno);
     handle->links.push_back(link);
   }
-  return Programs(std::move(handle));
+  return Programs(std::move(handle), links_many);
 }
 
 bpf_program* Programs::program(const char* name) const {
@@ -133,21 +144,10 @@ int Programs::mapDescriptor(const char* name) const {
 int Programs::attachMany(const char* program_name, const std::string& path,
                          const std::vector<uint64_t>& offsets, const std::vector<uint64_t>& cookies,
                          bool at_return) const {
-  // The kernel's union bpf_attr, part link_create.uprobe_multi (Linux 6.6), by hand.
-  struct {
-    uint32_t program, target, attach_type, flags;
-    uint64_t path, offsets, reference_counters, cookies;
-    uint32_t count, multi_flags, pid, padding;
-  } attributes{};
-  attributes.program = static_cast<uint32_t>(bpf_program__fd(program(program_name)));
-  attributes.attach_type = kUprobeMulti;
-  attributes.path = reinterpret_cast<uint64_t>(path.c_str());
-  attributes.offsets = reinterpret_cast<uint64_t>(offsets.data());
-  attributes.cookies = reinterpret_cast<uint64_t>(cookies.data());
-  attributes.count = static_cast<uint32_t>(offsets.size());
-  attributes.multi_flags = at_return ? kUprobeMultiReturn : 0;
-  long descriptor = syscall(SYS_bpf, BPF_LINK_CREATE, &attributes, sizeof(attributes));
-  return descriptor < 0 ? -errno : static_cast<int>(descriptor);
+  int descriptor = bpf_program__fd(program(program_name));
+  if (links_many_) return linkMany(descriptor, path, offsets, cookies, at_return);
+  if (offsets.size() != 1) return -E2BIG;
+  return linkOne(descriptor, path, offsets[0], cookies[0], at_return);
 }
 
 base::Status Programs::watchProcess(uint32_t tgid, bool may_stop) {

@@ -30,6 +30,7 @@ struct ProgramSettings {
   uint32_t launch_arguments = 0;
   uint64_t cgroup = 0;
   uint32_t cgroup_level = 0;
+  bool link_each = false;          // a link per function, as on a kernel that has no other
   uint32_t ring_bytes = 8U << 20;  // of memory_ring: a power of two of pages
 };
 
@@ -46,8 +47,9 @@ class Programs {
 
   bpf_program* program(const char* name) const;  // nullptr: none of that name
   int mapDescriptor(const char* name) const;     // −1: same
-  // One link for many places of one file, entry or return: BPF_TRACE_UPROBE_MULTI. The descriptor, or
-  // −errno.
+  // Whether attachMany() takes more than one place at a time: see links.h.
+  bool linksMany() const { return links_many_; }
+  // Many places of one file, entry or return. The descriptor of the link, or −errno.
   int attachMany(const char* program, const std::string& path, const std::vector<uint64_t>& offsets,
                  const std::vector<uint64_t>& cookies, bool at_return) const;
   base::Status watchProcess(uint32_t tgid, bool may_stop);
@@ -55,8 +57,9 @@ class Programs {
 
  private:
   struct Handle;
-  explicit Programs(std::unique_ptr<Handle> handle);
+  Programs(std::unique_ptr<Handle> handle, bool links_many);
   std::unique_ptr<Handle> handle_;
+  bool links_many_;
 };
 
 }  // namespace tidegauge::record

@@ -119,6 +119,8 @@ class Recorder {
   std::vector<LaunchCount> launches(uint32_t tgid = 0, bool clear = false) const;
   std::vector<CopyCount> copies(uint32_t tgid = 0, bool clear = false) const;
   Losses losses() const { return programs_.losses(); }
+  // Whether one link holds the probes of a library; if not, its end takes seconds.
+  bool linksMany() const { return programs_.linksMany(); }
   const Probes& probes() const { return probes_; }
   const UnwindCounts& stackCounts() const { return unwinder_.counts(); }
   // One of those given to watch(), or a child of theirs.

@@ -14,6 +14,8 @@ namespace tidegauge::record {
 namespace {
 
 constexpr int64_t kCommitEvery_ns = 100'000'000;
+// What a full disk may cost when a slow machine drains a full ring at once: about 200 KiB.
+constexpr uint64_t kMostRowsOpen = 4096;
 constexpr int64_t kCountEvery_ns = 1'000'000'000;
 
 int64_t now() {
@@ -121,6 +123,9 @@ void Session::call(const model::MemoryCall& seen) {
   }
   ledger_.take(call);
   write([&](auto& file) { return file.addCall(call); });
+  write([](auto& file) {
+    return file.rowsInTransaction() < kMostRowsOpen ? base::okStatus() : file.commit();
+  });
 }
 
 uint32_t Session::frameOf(const CodePlace& place) {

@@ -88,6 +88,7 @@ class Killed(LiveTest):
 
 class Room(LiveTest):
     def test_a_full_disk_keeps_what_was_written(self):
+        """Even if far more comes at once than the disk can take: here the recorder was stopped."""
         folder = self.folder()
         disk = folder / "disk"
         disk.mkdir()
@@ -95,13 +96,18 @@ class Room(LiveTest):
                           capture_output=True, check=False).returncode != 0:
             self.skipTest("no tmpfs can be mounted here: run as root outside a restricted container")
         try:
-            done = subprocess.run(
+            recorder = subprocess.Popen(
                 [str(BINARY), "record", "-o", str(disk / "run.sqlite"), "--no-summary", "--",
-                 str(program("pairs")), "100000"],
-                env=self.environment(folder, FAKE_GPU_CALLS=""), capture_output=True, text=True,
-                timeout=LIMIT_S, check=False)
-            self.assertNotEqual(done.returncode, 0)
-            self.assertRegex(done.stderr, "(?i)no space|full")
+                 str(program("pairs")), "20000", "say"],
+                env=self.environment(folder, FAKE_GPU_CALLS=""), stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE, text=True)
+            self.assertEqual(recorder.stdout.readline(), "started\n")
+            recorder.send_signal(signal.SIGSTOP)
+            wait_until(lambda: (folder / "expected.json").exists(), "the end of the command")
+            recorder.send_signal(signal.SIGCONT)
+            _, err = recorder.communicate(timeout=LIMIT_S)
+            self.assertNotEqual(recorder.returncode, 0)
+            self.assertRegex(err, "(?i)no space|full")
             copy = folder / "copy.sqlite"
             for name in ("run.sqlite", "run.sqlite-wal"):
                 if (disk / name).exists():
@@ -172,6 +178,25 @@ class NotThere(LiveTest):
             done, _ = self.run_it("-p", child.pid)
             child.wait()
             self.assertIn(done.returncode, (0, 2), done.stderr)
+
+
+class NoTypeInformation(LiveTest):
+    def test_it_says_what_the_kernel_lacks(self):
+        """In a mount namespace where nothing is under /sys/kernel/btf, as in a kernel without BTF."""
+        folder = self.folder()
+        hide = "mount -t tmpfs none /sys/kernel/btf && exec \"$@\""
+        words = ["unshare", "--mount", "sh", "-c", hide, "sh"]
+        if subprocess.run([*words, "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("nothing can be mounted over /sys/kernel/btf here (run as root)")
+        done = subprocess.run([*words, *self.command(folder), "--", "true"], capture_output=True,
+                              text=True, timeout=LIMIT_S, check=False)
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertIn("no type information (/sys/kernel/btf/vmlinux)", done.stderr)
+        self.assertFalse((folder / "run.sqlite").exists())
+        told = subprocess.run([*words, str(BINARY), "doctor"], capture_output=True, text=True,
+                              timeout=LIMIT_S, check=False)
+        self.assertEqual(told.returncode, 4, told.stdout)
+        self.assertRegex(told.stdout, "missing +type information")
 
 
 class NoPrivilege(unittest.TestCase):

@@ -3,6 +3,7 @@
 requests (programs/expect.h), the stand-in's driver logs each call, and twin.py works the same numbers
 out of the recording: all three must be equal, byte for byte and call by call."""
 import os
+import re
 import shutil
 import signal
 import sqlite3
@@ -11,7 +12,7 @@ import time
 import unittest
 
 from live import LiveTest, Run, libraries, main, program
-from twin import Twin, driver_calls
+from twin import Twin, driver_calls, expectations
 
 FAILURES = "cuMemCreate@2=2;cuMemHostAlloc@1=999;cuDevicePrimaryCtxRetain@1=46"
 
@@ -94,6 +95,42 @@ class Libraries(LiveTest):
         copy = folder / "libcudart-0a1b2c3d.so.13.0.0"
         shutil.copy(libraries() / "libcudart.so.13", copy)
         self.assertAsExpected(self.record(program("late"), copy))
+
+    def test_in_containers_whose_paths_and_pids_are_their_own(self):
+        """The recorder reads through /proc/PID; pids are the host's. Once with a root changed by
+        chroot, once as containers have it, where even the mount is another."""
+        root = self.folder() / "root"
+        listed = subprocess.run(["ldd", program("plain")], capture_output=True, text=True, check=True,
+                                env={**os.environ, "LD_LIBRARY_PATH": str(libraries())}).stdout
+        driver = libraries() / "libcuda.so.1"  # which the runtime asks for when it runs
+        for path in [str(driver), *re.findall(r"(/\S+) \(0x", listed)]:
+            place = root / ("opt/gpu" if "libcuda" in path else "lib64")
+            place.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, place)
+        shutil.copy(program("plain"), root / "inside")
+        (root / "old").mkdir()
+        environment = {"LD_LIBRARY_PATH": "/opt/gpu:/lib64", "EXPECT": "/said", "FAKE_GPU_CALLS": ""}
+        spaces = ["unshare", "--mount", "--pid", "--fork"]
+        turn = (f"mount --bind {root} {root} && cd {root} && PATH=$PATH:/usr/sbin:/sbin && "
+                "pivot_root . old && exec /inside")
+        for words in ([*spaces, f"--root={root}", "--wd=/", "/inside"], [*spaces, "sh", "-c", turn]):
+            if subprocess.run(words, capture_output=True, check=False,
+                              env={**os.environ, **environment}).returncode != 0:
+                self.skipTest("no mount and pid namespaces can be made here (run as root)")
+            (root / "said").unlink()
+            with self.subTest(words):
+                run = self.record(*words, **environment)
+                wanted, = expectations(root / "said")
+                self.assertEqual(wanted["pid"], 1)
+                found = run.twin.process(name="inside")
+                self.assertNotEqual(found.row["pid"], 1)
+                self.assertProcess(run.twin, found, wanted)
+                self.assertEqual(run.twin.losses(), {})
+                frames = run.twin.rows("SELECT DISTINCT function FROM frames")
+                self.assertIn("main", {row["function"] for row in frames})
+
+    def test_a_link_for_each_function_as_on_older_kernels(self):
+        self.assertAsExpected(self.record(program("driver"), options=["--link-each"]))
 
     def test_a_runtime_linked_statically(self):
         path = program("static_runtime", "-Wl,--export-dynamic-symbol=none", "-l:libcudart_static.a",

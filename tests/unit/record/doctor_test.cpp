@@ -17,7 +17,8 @@ MachineFacts goodMachine() {
   facts.lockdown = "integrity";
   facts.capabilities = uint64_t{1} << 39 | uint64_t{1} << 38 | uint64_t{1} << 19;
   facts.programs.works = true;
-  facts.many_probes = Trial{true, {}};
+  facts.probes = Trial{true, {}};
+  facts.links_many = true;
   facts.has_semaphores = true;
   facts.cgroup_mount = "/sys/fs/cgroup";
   facts.most_frames = 127;
@@ -67,9 +68,12 @@ TEST(Doctor, TellsKernelsByVersionUnlessTheTrialWorked) {
   MachineFacts facts = goodMachine();
   facts.kernel_release = "5.14.0-570.el9";  // with the new links brought back
   EXPECT_EQ(of(judge(facts), "kernel").verdict, Verdict::kOk);
-  facts.many_probes = Trial{false, "Invalid argument"};
+  facts.links_many = false;
+  EXPECT_EQ(of(judge(facts), "uprobe_multi").verdict, Verdict::kLimited);
+  EXPECT_TRUE(canRecord(facts)) << "with a link for each function";
+  facts.probes = Trial{false, "Invalid argument"};
   EXPECT_EQ(of(judge(facts), "kernel").verdict, Verdict::kMissing);
-  EXPECT_EQ(of(judge(facts), "uprobe_multi").found, "Invalid argument");
+  EXPECT_EQ(of(judge(facts), "probes").found, "Invalid argument");
   EXPECT_FALSE(canRecord(facts));
   facts.kernel_release = "nonsense";
   EXPECT_EQ(of(judge(facts), "kernel").verdict, Verdict::kMissing);
@@ -112,9 +116,9 @@ TEST(Doctor, JudgesLibraries) {
 }
 
 TEST(Doctor, LooksAtFilesAsTheyAre) {
-  EXPECT_FALSE(examineLibrary("/bin/true"));
-  EXPECT_FALSE(examineLibrary("/bin/true", true)) << "a program without CUDA in it";
-  auto none = examineLibrary("/nowhere/libcuda.so.1");
+  EXPECT_FALSE(examineLibrary("/bin/true", "/bin/true"));
+  EXPECT_FALSE(examineLibrary("/bin/true", "/bin/true", true)) << "a program without CUDA in it";
+  auto none = examineLibrary("/nowhere/libcuda.so.1", "libcuda.so.1");
   ASSERT_TRUE(none);
   EXPECT_FALSE(none->problem.empty());
 }

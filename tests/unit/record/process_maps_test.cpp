@@ -1,6 +1,7 @@
 #include "record/process_maps.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace tidegauge::record {
@@ -17,6 +18,15 @@ TEST(ProcessMaps, FindsThisProgram) {
     found |= mapping.path.find("record_test") != std::string::npos;
   EXPECT_TRUE(found);
   EXPECT_TRUE(executableMappings(~uint32_t{0}).empty());
+}
+
+TEST(ProcessMaps, ThePathFromHereLeadsToTheFile) {
+  for (const Mapping& mapping : executableMappings(static_cast<uint32_t>(getpid()))) {
+    if (mapping.file.inode == 0) continue;
+    struct stat file {};
+    ASSERT_EQ(stat(pathFromHere(static_cast<uint32_t>(getpid()), mapping).c_str(), &file), 0);
+    EXPECT_EQ(file.st_ino, mapping.file.inode) << mapping.path;
+  }
 }
 
 }  // namespace

@@ -1,0 +1,23 @@
+// How a BPF program is put onto functions of a file, by system calls that libbpf 1.1 lacks:
+//
+//   linkMany(program, "/usr/lib/libcuda.so.1", {0x1c40, …}, cookies, false)   Linux 6.6: one for all
+//   linkOne (program, "/usr/lib/libcuda.so.1", 0x1c40, cookie, false)         before: perf's uprobe
+//
+// Each gives the descriptor of the link, or −errno; closing it takes the probes away. A link by perf
+// costs about as much when it is hit, but each waits some 10 ms to go, so 300 need seconds.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tidegauge::record {
+
+// Whether this kernel has links for many functions (BPF_TRACE_UPROBE_MULTI). Asks it once.
+bool kernelLinksMany();
+
+int linkMany(int program, const std::string& path, const std::vector<uint64_t>& offsets,
+             const std::vector<uint64_t>& cookies, bool at_return);
+int linkOne(int program, const std::string& path, uint64_t offset, uint64_t cookie, bool at_return);
+
+}  // namespace tidegauge::record

@@ -1,0 +1,119 @@
+"""A Debian kernel in QEMU, without a disk: what is to run there goes into an initramfs, what it made
+comes back over a second serial port.
+
+    with Guest(kernel("6.12", "build/dev/vm")) as guest:
+        guest.add_program("build/dev/tidegauge", "/bin/tidegauge")   # with the libraries it needs
+        files = guest.run("tidegauge doctor >/out/doctor.txt; echo $? >/out/code")
+    files["doctor.txt"]
+
+Kernels are Debian's cloud kernels, fetched by apt and unpacked, not installed. Without KVM (which is
+not asked for: a nested one often fails in odd ways) a boot takes about 10 s.
+"""
+import functools
+import io
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tarfile
+import tempfile
+
+LIMIT_S = 400  # emulated, on a loaded machine
+NEEDED = {"qemu-system-x86_64": "qemu-system-x86", "busybox": "busybox-static", "cpio": "cpio",
+          "apt-get": "apt", "dpkg-deb": "dpkg"}
+
+INIT = """#!/bin/busybox sh
+/bin/busybox --install -s /bin
+export PATH=/bin HOME=/
+mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev; mount -t tmpfs tmp /tmp
+mount -t tracefs trace /sys/kernel/tracing; mount -t cgroup2 cgroup /sys/fs/cgroup
+mkdir -p /out; ip link set lo up
+stty -F /dev/ttyS1 raw -echo
+sh /job >/out/console.txt 2>&1
+tar c -C /out . | cat >/dev/ttyS1
+sync; sleep 1; reboot -f
+"""
+
+
+def why_not():
+    """What is missing to start a guest here; empty if nothing is."""
+    missing = [package for program, package in NEEDED.items() if shutil.which(program) is None]
+    return f"needs {' '.join(missing)} (apt-get install)" if missing else ""
+
+
+@functools.cache
+def kernel(line, cache):
+    """The vmlinuz of Debian's newest cloud kernel of a line ("6.1", "6.12"), kept in `cache`."""
+    name = "linux-image-cloud-amd64" if line == "6.1" else f"linux-image-{line}-cloud-amd64"
+    depends = subprocess.run(["apt-cache", "depends", name], capture_output=True, text=True, check=True)
+    package = re.search(rf"Depends: (linux-image-{re.escape(line)}\.\S+)", depends.stdout)[1]
+    folder = pathlib.Path(cache) / package
+    if not folder.exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent) as work:
+            subprocess.run(["apt-get", "-qq", "download", package], cwd=work, check=True,
+                           capture_output=True)
+            part = pathlib.Path(work, "part")
+            subprocess.run(["dpkg-deb", "-x", next(pathlib.Path(work).glob("*.deb")), part], check=True)
+            shutil.move(part, folder)
+    return next((folder / "boot").glob("vmlinuz-*"))
+
+
+class Guest:
+    def __init__(self, kernel_file, memory_mib=1024):
+        self.kernel, self.memory_mib = kernel_file, memory_mib
+        self.folder = tempfile.TemporaryDirectory()
+        self.root = pathlib.Path(self.folder.name, "root")
+        for name in ("bin", "proc", "sys", "dev", "tmp", "out", "etc"):
+            (self.root / name).mkdir(parents=True)
+        self.add(shutil.which("busybox"), "/bin/busybox")
+        self.write("/init", INIT).chmod(0o755)
+
+    def write(self, path, text):
+        place = self.root / path.lstrip("/")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text)
+        return place
+
+    def add(self, source, path=None):
+        place = self.root / str(path or source).lstrip("/")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if not place.exists():
+            shutil.copy2(source, place)
+
+    def add_program(self, source, path=None):
+        """With every library that the loader says it needs, each at its own path."""
+        self.add(source, path)
+        listed = subprocess.run(["ldd", source], capture_output=True, text=True, check=False).stdout
+        for library in re.findall(r"(/\S+) \(0x", listed):
+            self.add(library)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.folder.cleanup()
+
+    def run(self, job):
+        """The shell script `job` as root in the guest. What it leaves under /out: name → bytes."""
+        self.write("/job", job)
+        back, image = (pathlib.Path(self.folder.name, name) for name in ("back.tar", "initrd"))
+        archive = subprocess.run(
+            f"find . | cpio -o -H newc --quiet | gzip -1 > '{image}'", shell=True, cwd=self.root,
+            check=False)
+        assert archive.returncode == 0
+        console = subprocess.run(
+            ["timeout", str(LIMIT_S), "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max",
+             "-smp", "2", "-m", str(self.memory_mib), "-display", "none", "-no-reboot", "-nic", "none",
+             "-serial", "stdio", "-serial", f"file:{back}", "-kernel", self.kernel, "-initrd", image,
+             "-append", "console=ttyS0 quiet panic=-1 no5lvl"],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False,
+            env={**os.environ, "LC_ALL": "C"})
+        try:
+            with tarfile.open(fileobj=io.BytesIO(back.read_bytes())) as tar:
+                return {entry.name.removeprefix("./"): tar.extractfile(entry).read()
+                        for entry in tar if entry.isfile()}
+        except (OSError, tarfile.TarError) as problem:
+            raise AssertionError(f"nothing came back ({problem}); the console said:\n"
+                                 f"{console.stdout[-4000:]}{console.stderr[-2000:]}") from problem
