@@ -86,7 +86,7 @@ struct stack_record {
   __u16 frames;
   __u16 end;           // enum stack_end
   __u32 copied_bytes;  // of the stack from sp on, behind this record
-  __u32 reserved;
+  __u32 copied_pages;  // of them: bit 0 is sp's; a page that was never written to is not there
   __u64 frame[STACK_FRAMES];  // places: see unwind_key
 };
 TIDEGAUGE_CHECK_SIZE(stack_record, 2096);

@@ -158,16 +158,18 @@ static __always_inline __u64 stackBytes(__u64 sp) {
   return end > sp ? end - sp : STACK_COPY_LARGE;
 }
 
-// Page by page: what lies above the stack may not be readable.
-static __always_inline __u32 copyStack(__u8* copy, __u32 most, __u64 sp) {
+// Page by page: large variables that the program has not written to have none yet.
+static __always_inline void copyStack(struct stack_record* record, __u32 most, __u64 sp) {
+  __u8* copy = (__u8*)(record + 1);
   __u32 bytes = 0;
   for (int i = 0; i < STACK_COPY_LARGE / 4096; ++i) {
     __u32 part = 4096 - ((sp + bytes) & 4095);
     if (bytes > most - 4096 || part > 4096) break;
-    if (bpf_probe_read_user(copy + bytes, part, (const void*)(sp + bytes))) break;
+    if (!bpf_probe_read_user(copy + bytes, part, (const void*)(sp + bytes)))
+      record->copied_pages |= 1U << i;
     bytes += part;
   }
-  return bytes;
+  record->copied_bytes = bytes;
 }
 
 static __always_inline void describe(struct stack_record* record, const struct walk* walk,
@@ -181,7 +183,7 @@ static __always_inline void describe(struct stack_record* record, const struct w
   record->frames = walk->frames;
   record->end = walk->end;
   record->copied_bytes = 0;
-  record->reserved = 0;
+  record->copied_pages = 0;
 }
 
 // One record of a stack, with room for `most` bytes of copy.
@@ -194,7 +196,7 @@ static __always_inline __s32 sendStack(struct pt_regs* ctx, bool at_entry, __u32
   describe(record, &walk, space, tgid);
   __u32 id = record->id;
   if (most && walk.end == STACK_UNKNOWN)
-    record->copied_bytes = copyStack((__u8*)(record + 1), most, walk.sp);
+    copyStack(record, most, walk.sp);
   bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
   if (walk.end != STACK_UNKNOWN) bpf_map_update_elem(&known_stacks, &walk.hash, &id, BPF_ANY);
   return id;

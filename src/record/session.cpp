@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include <array>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -312,6 +313,9 @@ base::Status Session::finish(const Recorder& recorder) {
   last_counts_ns_ = 0;  // whatever is left, now
   TG_RETURN_IF_ERROR(tick(recorder));
   takeNames(symbols_.finish());
+  const UnwindCounts& stacks = recorder.stackCounts();
+  write([&](auto& file) { return file.setMeta("stacks_cut", std::to_string(stacks.cut)); });
+  write([&](auto& file) { return file.setMeta("stacks_deep", std::to_string(stacks.deep)); });
   write([](auto& file) { return file.finish(); });
   if (error_) return *error_;
   return base::okStatus();

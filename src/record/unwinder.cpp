@@ -27,9 +27,11 @@ struct Registers {
 
 class Copy {
  public:
-  Copy(uint64_t at, std::span<const uint8_t> bytes) : at_(at), bytes_(bytes) {}
+  Copy(uint64_t at, std::span<const uint8_t> bytes, uint32_t pages)
+      : at_(at), bytes_(bytes), pages_(pages) {}
   std::optional<uint64_t> word(uint64_t address) const {
-    if (address < at_ || bytes_.size() < 8 || address - at_ > bytes_.size() - 8)
+    if (address < at_ || bytes_.size() < 8 || address - at_ > bytes_.size() - 8 ||
+        !hasPage(address) || !hasPage(address + 7))
       return std::nullopt;
     uint64_t word = 0;
     std::memcpy(&word, bytes_.data() + (address - at_), 8);
@@ -37,8 +39,13 @@ class Copy {
   }
 
  private:
+  bool hasPage(uint64_t address) const {
+    uint64_t page = (address >> 12) - (at_ >> 12);
+    return page < 32 && ((pages_ >> page) & 1) != 0;
+  }
   uint64_t at_;
   std::span<const uint8_t> bytes_;
+  uint32_t pages_;
 };
 
 // One frame up, as stepUp() of bpf/unwind.bpf.h.
@@ -165,7 +172,7 @@ uint16_t Unwinder::goOn(const stack_record& record, std::span<const uint8_t> cop
   Space& space = spaces_[record.tgid];
   if (space.codes.try_emplace(record.code, true).second) users_[record.code] += 1;
   Rules& known = rules_[record.code];
-  Copy stack(record.sp, copy);
+  Copy stack(record.sp, copy, record.copied_pages);
   Registers now{told.frames.back(), record.sp, record.bp};
   uint64_t guessed_at = 0;  // the place below, if how to leave it was a guess
   while (true) {
