@@ -19,6 +19,7 @@ constexpr size_t kMostBytes = size_t{64} << 20;
 constexpr size_t kMostNames = 500'000;
 constexpr size_t kLongestLine = 4096;
 constexpr uint32_t kMostTries = 1000;
+constexpr size_t kMostRoots = 256;  // open folders
 constexpr int kMostParents = 16;
 
 bool takeHex(std::string_view& text, uint64_t& value) {
@@ -42,15 +43,11 @@ std::string ownPid(uint32_t tgid) {
 }
 
 // Every link on the way is followed within the process's own root, as the process would.
-int openInside(uint32_t tgid, const std::string& path) {
-  int root = open(fmt::format("/proc/{}/root", tgid).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
-  if (root < 0) return -1;
+int openInside(int root, const std::string& path) {
   open_how how{};
   how.flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
   how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-  auto file = static_cast<int>(syscall(SYS_openat2, root, path.c_str(), &how, sizeof(how)));
-  close(root);
-  return file;
+  return static_cast<int>(syscall(SYS_openat2, root, path.c_str(), &how, sizeof(how)));
 }
 
 }  // namespace
@@ -96,26 +93,38 @@ const CodeName* PerfMap::find(uint64_t address) const {
 }
 
 PerfMaps::~PerfMaps() {
-  for (const auto& [tgid, file] : files_)
-    if (file.descriptor >= 0) close(file.descriptor);
+  for (const auto& [tgid, file] : files_) closeAll(file);
 }
 
-void PerfMaps::readOn(uint32_t tgid, File& file) {
+void PerfMaps::closeAll(const File& file) {
+  for (int descriptor : {file.root, file.descriptor})
+    if (descriptor >= 0) close(descriptor);
+}
+
+void PerfMaps::look(uint32_t tgid) {
+  File& file = files_[tgid];
+  if (file.root >= 0 || roots_ == kMostRoots) return;
+  struct stat process {};
+  std::string folder = fmt::format("/proc/{}", tgid);
+  if (stat(folder.c_str(), &process) != 0) return;
+  file.user = process.st_uid;
+  file.own_pid = ownPid(tgid);
+  file.root = open((folder + "/root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  roots_ += file.root >= 0;
+}
+
+void PerfMaps::readOn(File& file) {
   if (file.descriptor < 0) {
-    if (++file.tries > kMostTries) return;
-    std::string pid = ownPid(tgid);
-    if (pid.empty()) return;
-    file.descriptor = openInside(tgid, "/tmp/perf-" + pid + ".map");
-    struct stat map {
-    }, process{};
-    bool trusted = file.descriptor >= 0 && fstat(file.descriptor, &map) == 0 &&
-                   stat(fmt::format("/proc/{}", tgid).c_str(), &process) == 0 &&
-                   S_ISREG(map.st_mode) && (map.st_uid == process.st_uid || map.st_uid == 0);
-    if (!trusted && file.descriptor >= 0) {
-      close(file.descriptor);
-      file.descriptor = -1;
+    if (file.root < 0 || file.own_pid.empty() || ++file.tries > kMostTries) return;
+    int descriptor = openInside(file.root, "/tmp/perf-" + file.own_pid + ".map");
+    struct stat map {};
+    bool trusted = descriptor >= 0 && fstat(descriptor, &map) == 0 && S_ISREG(map.st_mode) &&
+                   (map.st_uid == file.user || map.st_uid == 0);
+    if (!trusted) {
+      if (descriptor >= 0) close(descriptor);
+      return;
     }
-    if (file.descriptor < 0) return;
+    file.descriptor = descriptor;
   }
   std::vector<char> part(size_t{64} << 10);
   while (file.read_bytes < kMostBytes) {
@@ -133,7 +142,8 @@ const CodeName* PerfMaps::find(uint32_t tgid, uint64_t address) {
     File& file = files_[tgid];
     const CodeName* name = file.names.find(address);
     if (name == nullptr) {
-      readOn(tgid, file);
+      look(tgid);
+      readOn(file);
       name = file.names.find(address);
     }
     if (name != nullptr) return name;
@@ -142,14 +152,13 @@ const CodeName* PerfMaps::find(uint32_t tgid, uint64_t address) {
   return nullptr;
 }
 
-void PerfMaps::inherit(uint32_t tgid, uint32_t parent) {
-  files_[tgid].parent = parent;
-}
+void PerfMaps::inherit(uint32_t tgid, uint32_t parent) { files_[tgid].parent = parent; }
 
 void PerfMaps::forget(uint32_t tgid) {
   auto file = files_.find(tgid);
   if (file == files_.end()) return;
-  if (file->second.descriptor >= 0) close(file->second.descriptor);
+  roots_ -= file->second.root >= 0;
+  closeAll(file->second);
   files_.erase(file);
 }
 

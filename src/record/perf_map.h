@@ -50,20 +50,26 @@ class PerfMaps {
   PerfMaps(const PerfMaps&) = delete;
   PerfMaps& operator=(const PerfMaps&) = delete;
 
+  void look(uint32_t tgid);  // while it runs: where its files are, for when it does no more
   const CodeName* find(uint32_t tgid, uint64_t address);
   void inherit(uint32_t tgid, uint32_t parent);
   void forget(uint32_t tgid);
 
  private:
   struct File {
+    int root = -1;        // of the process
+    std::string own_pid;  // as it knows itself
+    uint32_t user = 0;
     int descriptor = -1;
     uint64_t read_bytes = 0;
     uint32_t tries = 0;  // to open it, in vain
     PerfMap names;
     uint32_t parent = 0;
   };
-  void readOn(uint32_t tgid, File& file);
+  static void readOn(File& file);
+  static void closeAll(const File& file);
   std::map<uint32_t, File> files_;
+  size_t roots_ = 0;
 };
 
 }  // namespace tidegauge::record

@@ -86,6 +86,7 @@ void Session::processSeen(const SeenProcess& process) {
   processes_.push_back({process, {}, {}, 0, 0, {}, {}, {}});
   spaces_.inherit(process.pid, process.parent);
   perf_maps_.inherit(process.pid, process.parent);
+  perf_maps_.look(process.pid);
   store::ProcessRow row;
   row.pid = process.pid;
   if (process.parent != 0) row.parent_pid = process.parent;
@@ -102,7 +103,7 @@ void Session::processEnded(uint32_t process, int64_t time_ns, std::optional<int>
   it.ended_ns = time_ns;
   it.status = status;
   if (status) spaces_.forget(it.seen.pid);  // after exec the new program's is there already
-  perf_maps_.forget(it.seen.pid);
+  if (status) perf_maps_.forget(it.seen.pid);
   std::erase_if(stack_of_, [&](const auto& entry) { return entry.first.first == process; });
   auto reason = status ? store::EndReason::kExit : store::EndReason::kExec;
   write([&](auto& file) { return file.endProcess(process, time_ns, status.value_or(0), reason); });

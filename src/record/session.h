@@ -64,7 +64,10 @@ class Session final : public RecorderSink {
   void processSeen(const SeenProcess& process) override;
   void processEnded(uint32_t process, int64_t time_ns, std::optional<int> status) override;
   void libraryWatched(const WatchedLibrary& library) override;
-  void mappingsChanged(uint32_t pid) override { spaces_.look(pid); }
+  void mappingsChanged(uint32_t pid) override {
+    spaces_.look(pid);
+    perf_maps_.look(pid);
+  }
   void call(const model::MemoryCall& call) override;
   void stackSeen(uint32_t process, uint32_t stack, const std::vector<uint64_t>& frames) override;
   void kernelNamed(const KernelName& name) override;

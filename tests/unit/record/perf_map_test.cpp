@@ -15,7 +15,8 @@ namespace {
 
 TEST(PerfMap, NamesPythonByFunctionAndFile) {
   PerfMap map;
-  map.add("7f00 b py::Block.forward:/home/me/train.py\n7f10 b py::<module>:<string>\n7f20 40 foo\n");
+  map.add(
+      "7f00 b py::Block.forward:/home/me/train.py\n7f10 b py::<module>:<string>\n7f20 40 foo\n");
   ASSERT_NE(map.find(0x7f00), nullptr);
   EXPECT_EQ(*map.find(0x7f0a), (CodeName{"Block.forward", "/home/me/train.py"}));
   EXPECT_EQ(map.find(0x7f0b), nullptr);
@@ -29,7 +30,8 @@ TEST(PerfMap, TextMayComeInAnyPieces) {
   std::string text = "7f00 b py::a:/x.py\n7f10 b py::b:/y.py\n";
   for (size_t size = 1; size < text.size(); ++size) {
     PerfMap map;
-    for (size_t at = 0; at < text.size(); at += size) map.add(std::string_view(text).substr(at, size));
+    for (size_t at = 0; at < text.size(); at += size)
+      map.add(std::string_view(text).substr(at, size));
     ASSERT_EQ(map.size(), 2U) << size;
     EXPECT_EQ(map.find(0x7f10)->file, "/y.py");
   }
@@ -37,7 +39,8 @@ TEST(PerfMap, TextMayComeInAnyPieces) {
 
 TEST(PerfMap, DamagedLinesSayNothing) {
   PerfMap map;
-  map.add("\n\n7f00\n7f00 b\n7f00 b \nxyz 1 a\n7f00 zz a\n7f00 0 a\n-1 b a\nffffffffffffffff ff a\n");
+  map.add(
+      "\n\n7f00\n7f00 b\n7f00 b \nxyz 1 a\n7f00 zz a\n7f00 0 a\n-1 b a\nffffffffffffffff ff a\n");
   map.add("123456789abcdef01 1 a\n");
   EXPECT_EQ(map.size(), 0U);
   map.add("7f00 b " + std::string(10'000, 'x') + "\n7f10 b kept\n");
