@@ -195,8 +195,7 @@ static __always_inline __s32 sendStack(struct pt_regs* ctx, bool at_entry, __u32
   walkStack(&walk, ctx, at_entry, space, record);
   describe(record, &walk, space, tgid);
   __u32 id = record->id;
-  if (most && walk.end == STACK_UNKNOWN)
-    copyStack(record, most, walk.sp);
+  if (most && walk.end == STACK_UNKNOWN) copyStack(record, most, walk.sp);
   bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
   if (walk.end != STACK_UNKNOWN) bpf_map_update_elem(&known_stacks, &walk.hash, &id, BPF_ANY);
   return id;

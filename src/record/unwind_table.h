@@ -4,7 +4,7 @@
 //   ruleAt(0x1139) ─► .eh_frame_hdr: which function is that ─► its FDE and CIE ─► run the
 //                     instructions up to 0x1139 ─► CFA = rsp + 48, rbp saved at CFA − 16
 //
-// Nothing is prepared and nothing kept: an answer costs about 20 small reads (10 to 30 µs), and is
+// Nothing is prepared and nothing kept: an answer costs some small reads (under 10 µs), and is
 // asked for once per return address that comes up on a stack. The file is hostile: it is read, never
 // mapped (it could be cut short meanwhile), every length is bounded, nothing recurses.
 // Source: Linux Standard Base 5.0, chapter 10 (.eh_frame, .eh_frame_hdr); DWARF 5, section 6.4.

@@ -7,7 +7,7 @@
 //
 // Code without .eh_frame: at the start of an epilogue (`add $8,%rsp; ret`: CPython's trampolines and
 // other small stubs) the bytes say it all; else rbp is tried as a frame pointer, and never again at a
-// place where that led astray. One thread, that of Recorder::poll(). Cost: 10 to 30 µs per new return
+// place where that led astray. One thread, that of Recorder::poll(). Cost: under 10 µs per new return
 // address; nothing once they are known. docs/decisions/0016
 #pragma once
 
