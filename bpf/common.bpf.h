@@ -16,7 +16,6 @@
 
 #define MAX_THREADS 65536
 #define MAX_PROCESSES 16384
-#define MAX_FRAMES 127
 
 const volatile struct recorder_settings settings SEC(".rodata.settings") = {};
 
@@ -40,15 +39,6 @@ RING(name_ring, 4 << 20);
 TABLE(targets, HASH, __u32, __u32, MAX_PROCESSES);
 TABLE(seen, HASH, __u32, __u8, MAX_PROCESSES);
 TABLE(losses, PERCPU_ARRAY, __u32, __u64, COUNT_KINDS);
-// A row holds one stack, found by its hash: where another stack has the row, the next table is asked.
-// With 2,000 stacks one of 20 recordings loses one (one table of the same size: 120 in each).
-struct {
-  __uint(type, BPF_MAP_TYPE_STACK_TRACE);
-  __uint(max_entries, STACK_ROWS);
-  __uint(key_size, 4);
-  __uint(value_size, MAX_FRAMES * 8);
-} stacks_0 SEC(".maps"), stacks_1 SEC(".maps"), stacks_2 SEC(".maps"), stacks_3 SEC(".maps");
-
 // A call is *open* while its frame is on the thread's stack. If the program left it by longjmp or an
 // exception the return probe never runs; the stack pointer then shows that the frame is gone.
 struct open_call {
@@ -185,20 +175,4 @@ static __always_inline __u64 argument(struct pt_regs* ctx, __u32 place) {
     default:
       return userWord(PT_REGS_SP(ctx) + 8 * (place - 6));
   }
-}
-
-#define STACK_FROM(table)                                                                \
-  if (id == -17) { /* EEXIST: another stack has the row */                               \
-    id = bpf_get_stackid(ctx, &stacks_##table, BPF_F_USER_STACK | BPF_F_FAST_STACK_CMP); \
-    if (id >= 0) id += table * STACK_ROWS;                                               \
-  }
-static __always_inline __s32 takeStack(struct pt_regs* ctx) {
-  if (!settings.take_stacks) return -1;
-  __s32 id = -17;
-  STACK_FROM(0)
-  STACK_FROM(1)
-  STACK_FROM(2)
-  STACK_FROM(3)
-  if (id < 0) count(LOSS_STACK);
-  return id;
 }

@@ -4,7 +4,7 @@
 
 #include <bpf/usdt.bpf.h>
 
-#include "common.bpf.h"
+#include "unwind.bpf.h"
 
 static __always_inline int sendBlock(__u16 function, __u64 address, __u64 bytes, __s32 device,
                                      __u64 stream, __s32 stack) {
@@ -33,7 +33,7 @@ SEC("usdt")
 int BPF_USDT(pytorch_malloc, __u64 address, __u64 device, __u64 bytes, __u64 stream) {
   if (!isWatched(tgidNow())) return 0;
   return sendBlock(settings.function_pytorch_malloc, address, bytes, (__s32)(__s8)device, stream,
-                   settings.take_block_stacks ? takeStack(ctx) : -1);
+                   settings.take_block_stacks ? takeStack(ctx, false) : -1);
 }
 
 SEC("usdt")

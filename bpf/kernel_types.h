@@ -11,6 +11,21 @@ struct signal_struct {
     int counter;
   } live;
 } CORE;
+// What a return probe has put aside: the address that was at `stack` before.
+struct return_instance {
+  unsigned long stack;
+  unsigned long orig_ret_vaddr;
+  struct return_instance* next;
+} CORE;
+struct uprobe_task {
+  struct return_instance* return_instances;
+} CORE;
+struct mm_struct {
+  unsigned long start_stack;
+} CORE;
+struct thread_struct {
+  unsigned long fsbase;
+} CORE;
 struct task_struct {
   int pid;
   int tgid;
@@ -18,6 +33,9 @@ struct task_struct {
   char comm[16];
   struct task_struct* real_parent;
   struct signal_struct* signal;
+  struct uprobe_task* utask;
+  struct mm_struct* mm;
+  struct thread_struct thread;
 } CORE;
 struct qstr {
   const unsigned char* name;

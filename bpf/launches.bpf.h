@@ -8,7 +8,7 @@
 // A runtime launch that failed before it reached the driver stays open until its frame is gone.
 #pragma once
 
-#include "common.bpf.h"
+#include "unwind.bpf.h"
 
 RING(launch_ring, 4096);  // 8 MiB if asked for
 struct {
@@ -60,7 +60,7 @@ static __always_inline void sendLaunch(struct pt_regs* ctx, const struct launch_
   record->shared_bytes = place->shared_bytes;
   record->device = thread->device;
   record->function = key->function;
-  record->stack = takeStack(ctx);
+  record->stack = takeStack(ctx, true);
   // Arguments are pointers to values of unknown size: their first words, as far as they can be read.
   for (__u32 i = 0; i < 16; ++i) {
     if (i >= settings.launch_arguments || !place->arguments) break;

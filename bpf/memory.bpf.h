@@ -6,7 +6,7 @@
 // Who charges what is the ledger's business (src/model/ledger.h); here a call is only told.
 #pragma once
 
-#include "common.bpf.h"
+#include "unwind.bpf.h"
 
 struct flight_key {
   __u64 thread;
@@ -29,7 +29,7 @@ static __always_inline int memoryEnter(struct pt_regs* ctx, __u64 cookie) {
   flight->in_runtime = inside;
   flight->device = -1;
   flight->offset = 0;
-  flight->stack = inside ? thread->runtime.stack : takeStack(ctx);
+  flight->stack = inside ? thread->runtime.stack : takeStack(ctx, true);
   if (runtime) thread->inner = 0;
   flight->out = argument(ctx, COOKIE_PLACE(cookie, COOKIE_OUT));
   flight->address = argument(ctx, COOKIE_PLACE(cookie, COOKIE_ADDRESS));

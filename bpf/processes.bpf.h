@@ -1,7 +1,7 @@
 // Lives of processes, and libraries that arrive late.
 #pragma once
 
-#include "common.bpf.h"
+#include "unwind.bpf.h"
 
 static __always_inline struct system_record* systemRecord(__u32 event, __u32 tgid) {
   struct system_record* record = bpf_ringbuf_reserve(&system_ring, sizeof(*record), 0);
@@ -25,6 +25,7 @@ int BPF_PROG(process_fork, struct task_struct* parent, struct task_struct* child
   if (!flags) return 0;
   __u32 copy = *flags;
   bpf_map_update_elem(&targets, &to, &copy, BPF_ANY);
+  sharedSpace(from, to);
   struct system_record* record = systemRecord(SYSTEM_FORK, to);
   if (!record) return 0;
   record->parent = from;
@@ -38,6 +39,7 @@ int BPF_PROG(process_exec, struct task_struct* task) {
   __u32 tgid = task->tgid;
   __u64 thread_id = ((__u64)tgid << 32) | (__u32)task->pid;
   bpf_map_delete_elem(&threads, &thread_id);  // its device was that of the program before
+  bpf_map_delete_elem(&spaces, &tgid);
   __u32* flags = bpf_map_lookup_elem(&targets, &tgid);
   if (!settings.watch_all && !flags) return 0;
   struct system_record* record = systemRecord(SYSTEM_EXEC, tgid);
@@ -57,6 +59,7 @@ int BPF_PROG(process_exit, struct task_struct* task) {
   __u64 thread_id = ((__u64)tgid << 32) | (__u32)task->pid;
   bpf_map_delete_elem(&threads, &thread_id);
   if (task->signal->live.counter != 0) return 0;
+  bpf_map_delete_elem(&spaces, &tgid);
   bool known = bpf_map_delete_elem(&seen, &tgid) == 0;
   known |= bpf_map_delete_elem(&targets, &tgid) == 0;
   if (!known) return 0;
@@ -80,6 +83,8 @@ int libraries_changed(struct pt_regs* ctx) {
   __u32 state = 1;
   __u64 r_debug = PT_REGS_IP(ctx) + bpf_get_attach_cookie(ctx);
   bpf_probe_read_user(&state, 4, (const void*)(r_debug + 24));
+  // RT_DELETE: what comes to lie where a library goes is other code.
+  if (state == 2) bpf_map_delete_elem(&spaces, &tgid);
   if (state != 0) return 0;  // RT_ADD, RT_DELETE: about to change
   struct system_record* record = systemRecord(SYSTEM_LIBRARIES, tgid);
   if (!record) return 0;

@@ -7,5 +7,6 @@
 #include "memory.bpf.h"
 #include "names.bpf.h"
 #include "processes.bpf.h"
+#include "unwind.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -31,13 +31,74 @@ struct memory_record {
   __u16 function;
   __u8 inner;   // a runtime call: how many driver records were written inside it, 255 at most
   __u8 flags;   // enum memory_flag
-  __s32 stack;  // see STACK_ROWS; < 0: none
+  __s32 stack;  // stack_record::id; < 0: none
 };
 TIDEGAUGE_CHECK_SIZE(memory_record, 80);
 
-// memory_record::stack is a row of the tables `stacks_0` … `stacks_3`, counted through.
-#define STACK_ROWS 8192
-#define STACK_TABLES 4
+// How to get from a frame to its caller, at one place in the code: what .eh_frame says there, in the
+// few forms that compilers use. The return address is always at CFA − 8. See unwind.bpf.h.
+enum unwind_cfa {
+  UNWIND_END,     // nobody called it: _start, clone
+  UNWIND_CUT,     // the caller cannot be found
+  UNWIND_SP,      // CFA = rsp + cfa_offset
+  UNWIND_BP,      // CFA = rbp + cfa_offset
+  UNWIND_AT_SP,   // CFA = *(rsp + cfa_offset) + cfa_more
+  UNWIND_AT_BP,   // CFA = *(rbp + cfa_offset) + cfa_more: a stack that was aligned anew
+  UNWIND_SIGNAL,  // the kernel's frame: all registers lie above rsp
+};
+enum unwind_bp {
+  UNWIND_BP_SAME,    // the caller's rbp is still there
+  UNWIND_BP_AT_CFA,  // it was saved at CFA + bp_offset
+  UNWIND_BP_AT_BP,   // it was saved at rbp + bp_offset
+};
+struct unwind_rule {
+  __s32 cfa_offset;
+  __s32 bp_offset;
+  __s16 cfa_more;
+  __u8 cfa;  // enum unwind_cfa
+  __u8 bp;   // enum unwind_bp
+};
+TIDEGAUGE_CHECK_SIZE(unwind_rule, 12);
+// A place is a return address; of where a thread is (not to where it returns) the address + 1: so the
+// instruction before it is always the one that counts.
+struct unwind_key {
+  __u64 place;
+  __u32 code;  // unwind_space::code
+  __u32 reserved;
+};
+TIDEGAUGE_CHECK_SIZE(unwind_key, 16);
+// Numbers that are never used twice.
+struct unwind_space {
+  __u32 code;     // of what is mapped where: a fork shares it, exec and dlclose give a new one
+  __u32 process;  // of one process with that
+};
+TIDEGAUGE_CHECK_SIZE(unwind_space, 8);
+
+// A stack that has not been told before, innermost frame first. Told once; then only its id.
+#define STACK_FRAMES 256
+struct stack_record {
+  __u64 hash;  // 0: told by this record alone
+  __u64 sp;    // where there was no rule for frame[frames - 1]: the registers there
+  __u64 bp;
+  __u32 id;
+  __u32 tgid;
+  __u32 code;  // unwind_space::code
+  __u16 frames;
+  __u16 end;           // enum stack_end
+  __u32 copied_bytes;  // of the stack from sp on, behind this record
+  __u32 copied_pages;  // of them: bit 0 is sp's; a page that was never written to is not there
+  __u64 frame[STACK_FRAMES];  // places: see unwind_key
+};
+TIDEGAUGE_CHECK_SIZE(stack_record, 2096);
+// With the copy: as much as there is of the stack, in one of these sizes.
+#define STACK_COPY_SMALL 16384
+#define STACK_COPY_LARGE 65536
+enum stack_end {
+  STACK_WHOLE,    // up to where nobody called
+  STACK_CUT,      // UNWIND_CUT, or memory that is not readable
+  STACK_DEEP,     // STACK_FRAMES and more
+  STACK_UNKNOWN,  // a place without a rule: the recorder finds it
+};
 
 enum device_of_thread {
   DEVICE_NEVER_SET = -1,  // the thread chose none: the runtime takes device 0

@@ -14,11 +14,12 @@ if(TIDEGAUGE_RECORDER)
   set(bpf_object ${PROJECT_BINARY_DIR}/bpf/recorder.bpf.o)
   file(GLOB bpf_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bpf/*.h ${PROJECT_SOURCE_DIR}/bpf/*.c)
   file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/bpf)
-  # -g: the type information by which libbpf finds fields in the running kernel. The multiarch folder:
-  # clang for another target does not look there for asm/.
+  # -g: the type information by which libbpf finds fields in the running kernel. v3: additions that
+  # give the sum (Linux 5.12). The multiarch folder: clang for another target does not look there for
+  # asm/.
   add_custom_command(
     OUTPUT ${bpf_object}
-    COMMAND ${BPF_CLANG} -O2 -g -Wall -Werror -target bpf -D__TARGET_ARCH_x86
+    COMMAND ${BPF_CLANG} -O2 -g -Wall -Werror -target bpf -mcpu=v3 -D__TARGET_ARCH_x86
             -I/usr/include/${CMAKE_LIBRARY_ARCHITECTURE} -fdebug-prefix-map=${PROJECT_SOURCE_DIR}=.
             -c ${PROJECT_SOURCE_DIR}/bpf/recorder.bpf.c -o ${bpf_object}
     DEPENDS ${bpf_sources}

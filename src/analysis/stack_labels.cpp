@@ -9,7 +9,7 @@ namespace tidegauge::analysis {
 namespace {
 
 // Frames that say how Python and PyTorch got somewhere, never where; by substring.
-constexpr std::array<std::string_view, 24> kNoiseFunctions = {"unwind::unwind",
+constexpr std::array<std::string_view, 31> kNoiseFunctions = {"unwind::unwind",
                                                               "CapturedTraceback::gather",
                                                               "gather_with_cpp",
                                                               "_start",
@@ -32,6 +32,13 @@ constexpr std::array<std::string_view, 24> kNoiseFunctions = {"unwind::unwind",
                                                               "dynamo_custom_",
                                                               "CUDACachingAllocator",
                                                               "wrap_kernel_functor_unboxed",
+                                                              "py_trampoline_",
+                                                              "PyNumber_",
+                                                              "PyCFuncPtr_",
+                                                              "_ctypes_callproc",
+                                                              "slot_nb_",
+                                                              "vectorcall_maybe",
+                                                              "cfunction_vectorcall",
                                                               "__clone"};
 constexpr std::array<std::string_view, 14> kNoiseFiles = {"core/boxing",
                                                           "Register",

@@ -76,6 +76,9 @@ void addRecordCommand(CLI::App& app, int& exit_code) {
       ->check(oneOf({"user", "none"}))
       ->type_name("WHICH")
       ->capture_default_str();
+  command->add_flag(
+      "--no-python", options->no_python,
+      "Do not set PYTHONPERFSUPPORT=1 for the command: no Python functions in stacks");
   command->add_option("--ring", *ring, "Room for calls that wait to be read; a power of two")
       ->type_name("SIZE")
       ->capture_default_str();

@@ -22,6 +22,7 @@ struct RecordOptions {
   bool launch_events = false;
   bool link_each = false;
   std::string stacks = "user";
+  bool no_python = false;         // leave CPython's perf trampoline as it is
   uint32_t launch_arguments = 0;  // words
   uint64_t ring_bytes = uint64_t{8} << 20;
   bool no_summary = false;

@@ -107,6 +107,23 @@ record::RecorderOptions recorderOptions(const RecordOptions& options) {
   return recorder;
 }
 
+// CPython 3.12 and newer name their functions for profilers if this is set. Else nothing happens.
+constexpr const char* kPythonVariable = "PYTHONPERFSUPPORT";
+
+bool switchesOnPython(const RecordOptions& options) {
+  return !options.no_python && options.stacks != "none" && std::getenv(kPythonVariable) == nullptr;
+}
+
+// The files of names that Python left behind because of it.
+void removePerfMaps(const record::Session& session) {
+  for (const record::SessionProcess& process : session.processes()) {
+    if (!process.ended_ns || process.seen.pid == 0) continue;
+    std::string path = fmt::format("/tmp/perf-{}.map", process.seen.pid);
+    struct stat status {};
+    if (lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) unlink(path.c_str());
+  }
+}
+
 // Records until one of the reasons to end. The status of the command, if there is one.
 base::Result<std::optional<int>> loop(const RecordOptions& options, record::Source& recorder,
                                       record::Session& session, record::Child* child,
@@ -169,8 +186,10 @@ struct Recording {
       recorder_options.programs.cgroup_level = cgroup.value().level;
     }
     if (!options.command.empty()) watchdog.emplace();
+    std::vector<std::string> environment;
+    if (switchesOnPython(options)) environment.push_back(fmt::format("{}=1", kPythonVariable));
     if (!options.command.empty())
-      if (int code = startCommand(options, {}); code != 0) return code;
+      if (int code = startCommand(options, environment); code != 0) return code;
     if (int code = makeSession(path, options); code != 0) return code;
     auto recorder = record::Recorder::start(recorder_options, *session);
     if (!recorder.ok()) {
@@ -244,6 +263,7 @@ int recordTo(const std::string& path, const RecordOptions& options) {
   it.finish();
   base::Status written = session.finish(it);
   sayLosses(session);
+  if (child && switchesOnPython(options)) removePerfMaps(session);
   int exit_code = 0;
   if (child && child->ended()) exit_code = exitCodeOf(*child->ended());
   if (!ended.ok() || !written.ok()) {

@@ -12,7 +12,8 @@ std::string_view lastPart(std::string_view path) { return path.substr(path.rfind
 std::string frameLine(const FramePlace& frame) {
   std::string place = fmt::format("{:#x}", frame.offset);
   if (!frame.file.empty()) {
-    place = fmt::format("{}:{}", lastPart(frame.file), frame.line);
+    place = lastPart(frame.file);
+    if (frame.line != 0) place += fmt::format(":{}", frame.line);
   } else if (!frame.module.empty()) {
     place = fmt::format("{}+{}", lastPart(frame.module), place);
   }

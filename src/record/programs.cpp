@@ -115,6 +115,8 @@ base::Result<Programs> Programs::load(const ProgramSettings& wanted) {
       bpf_map__set_max_entries(map, wanted.ring_bytes);
     else if (name == "launch_ring" && wanted.launch_events)
       bpf_map__set_max_entries(map, 8U << 20);
+    else if (!wanted.take_stacks && (name == "stack_ring" || name == "known_stacks"))
+      bpf_map__set_max_entries(map, 4096);
   }
   bool links_many = !wanted.link_each && kernelLinksMany();
   if (!links_many) allowManyFiles();

@@ -31,7 +31,10 @@ namespace {
 
 constexpr std::chrono::milliseconds kDrainEvery{5};
 constexpr size_t kMostWaiting = size_t{2} << 20;  // 160 MiB: four seconds at 500,000 a second
-constexpr int kMaxFrames = 127;                   // MAX_FRAMES of bpf/common.bpf.h
+constexpr size_t kDrainStacksEvery = 256;         // calls
+// For a stack that another processor is about to send.
+constexpr int kMostWaits = 20;
+constexpr useconds_t kWait_us = 100;
 
 uint64_t clockNow(clockid_t clock) {
   timespec now{};
@@ -154,7 +157,8 @@ base::Result<std::unique_ptr<Recorder>> Recorder::start(const RecorderOptions& o
   if (options.programs.launch_events)
     rings.launches = ring_buffer__new(held.mapDescriptor("launch_ring"), keep<launch_record>,
                                       &rings.launch_records, nullptr);
-  if (rings.memory == nullptr || rings.system == nullptr || rings.names == nullptr)
+  if (rings.memory == nullptr || rings.system == nullptr || rings.names == nullptr ||
+      !recorder->unwinder_.ok())
     return limit(fmt::format("no memory for the rings: {}", std::strerror(errno)));
   rings.startDrainer();
   return recorder;
@@ -163,6 +167,7 @@ base::Result<std::unique_ptr<Recorder>> Recorder::start(const RecorderOptions& o
 Recorder::Recorder(Programs programs, const RecorderOptions& options, RecorderSink& sink)
     : programs_(std::move(programs)),
       probes_(programs_, options.framework),
+      unwinder_(programs_),
       sink_(sink),
       rings_(std::make_unique<Rings>()),
       epoch_offset_ns_(epochOffset()),
@@ -214,11 +219,14 @@ bool Recorder::anyTargetRuns() const {
 void Recorder::lookAtLibraries(uint32_t tgid) {
   for (const WatchedLibrary& library : probes_.watchLibrariesOf(tgid))
     sink_.libraryWatched(library);
+  unwinder_.look(tgid);
   sink_.mappingsChanged(tgid);
 }
 
 void Recorder::urgent(const system_record& record) {
+  if (record.event == SYSTEM_FORK) unwinder_.inherit(record.tgid, record.parent);
   if (record.event != SYSTEM_LIBRARIES && record.event != SYSTEM_EXEC) return;
+  unwinder_.drain();  // what was before is by what was mapped before
   lookAtLibraries(record.tgid);
   if (record.stopped != 0) kill(static_cast<pid_t>(record.tgid), SIGCONT);
 }
@@ -276,33 +284,21 @@ void Recorder::end(uint32_t tgid, uint64_t time_ns, std::optional<int> status) {
   sink_.launchesSeen(launches(tgid, true));
   sink_.copiesSeen(copies(tgid, true));
   sink_.processEnded(found->second.index, toEpoch(time_ns), status);
-  // Stacks that no running process uses make room in the kernel's table.
-  for (int32_t id : found->second.stacks) {
-    auto users = stack_users_.find(id);
-    if (users == stack_users_.end() || --users->second > 0) continue;
-    stack_users_.erase(users);
-    int32_t row = id % STACK_ROWS;
-    bpf_map_delete_elem(stackTable(id), &row);
-  }
+  if (status) unwinder_.forget(tgid);  // after exec the new program is there already
   running_.erase(found);
-}
-
-int Recorder::stackTable(int32_t id) const {
-  constexpr const char* kTables[STACK_TABLES] = {"stacks_0", "stacks_1", "stacks_2", "stacks_3"};
-  return programs_.mapDescriptor(kTables[std::clamp(id / STACK_ROWS, 0, STACK_TABLES - 1)]);
 }
 
 void Recorder::tellStack(Running& process, int32_t stack) {
   if (stack < 0 || !process.stacks.insert(stack).second) return;
-  stack_users_[stack] += 1;
-  std::vector<uint64_t> frames(kMaxFrames);
-  int32_t row = stack % STACK_ROWS;
-  if (bpf_map_lookup_elem(stackTable(stack), &row, frames.data()) != 0) return;
-  frames.erase(std::find(frames.begin(), frames.end(), 0U), frames.end());
-  // The first is where the thread is, the others are where calls return to: one rule for both, "the
-  // place before it".
-  if (!frames.empty()) frames[0] += 1;
-  sink_.stackSeen(process.index, static_cast<uint32_t>(stack), frames);
+  // Told before the call was; but the ring hands out nothing while an earlier place in it is still
+  // being written, on another processor.
+  auto frames = unwinder_.take(static_cast<uint32_t>(stack));
+  for (int i = 0; i < kMostWaits && !frames; ++i) {
+    if (i > 0) usleep(kWait_us);
+    unwinder_.drain();
+    frames = unwinder_.take(static_cast<uint32_t>(stack));
+  }
+  if (frames) sink_.stackSeen(process.index, static_cast<uint32_t>(stack), *frames);
 }
 
 void Recorder::memoryCall(const memory_record& record) {
@@ -359,6 +355,7 @@ size_t Recorder::poll(int timeout_ms) {
   if (rings.launches != nullptr) ring_buffer__consume(rings.launches);
   for (const launch_record& record : rings.launch_records) launched(record);
   rings.launch_records.clear();
+  unwinder_.drain();
   known = rings.system_records.size();
   ring_buffer__consume(rings.system);
   for (size_t i = known; i < rings.system_records.size(); ++i) urgent(rings.system_records[i]);
@@ -375,7 +372,10 @@ size_t Recorder::poll(int timeout_ms) {
     while (next < rings.system_records.size() && rings.system_records[next].time_ns <= time_ns)
       inOrder(rings.system_records[next++]);
   };
+  size_t done = 0;
   for (const memory_record& record : rings.memory_records) {
+    // A stack that is new waits for its rules: the sooner they come, the fewer copies are made.
+    if (++done % kDrainStacksEvery == 0) unwinder_.drain();
     events_until(std::min<uint64_t>(record.end_ns, drained_at));
     memoryCall(record);
   }

@@ -25,6 +25,7 @@
 #include "record/probes.h"
 #include "record/programs.h"
 #include "record/source.h"
+#include "record/unwinder.h"
 
 namespace tidegauge::record {
 
@@ -52,6 +53,9 @@ class Recorder final : public Source {
   // Whether one link holds the probes of a library; if not, its end takes seconds.
   bool linksMany() const { return programs_.linksMany(); }
   const Probes& probes() const { return probes_; }
+  StackCounts stackCounts() const override {
+    return {unwinder_.counts().cut, unwinder_.counts().deep};
+  }
   bool anyTargetRuns() const override;
   int64_t toEpoch(uint64_t monotonic_ns) const {
     return static_cast<int64_t>(monotonic_ns) + epoch_offset_ns_;
@@ -63,8 +67,8 @@ class Recorder final : public Source {
   struct Running {
     uint32_t index = 0;
     bool from_start = false;
-    bool left_out = false;  // by name_glob
-    std::set<int32_t> stacks;
+    bool left_out = false;     // by name_glob
+    std::set<int32_t> stacks;  // that were told
   };
   void urgent(const system_record& record);   // must not wait: a process may be stopped for it
   void inOrder(const system_record& record);  // takes its place among the calls
@@ -74,11 +78,11 @@ class Recorder final : public Source {
   Running& running(uint32_t tgid, const system_record* seen = nullptr);
   void end(uint32_t tgid, uint64_t time_ns, std::optional<int> status);
   void lookAtLibraries(uint32_t tgid);
-  int stackTable(int32_t id) const;
   void tellStack(Running& process, int32_t stack);
 
   Programs programs_;
   Probes probes_;
+  Unwinder unwinder_;
   RecorderSink& sink_;
   std::unique_ptr<Rings> rings_;
   int64_t epoch_offset_ns_ = 0;
@@ -87,7 +91,6 @@ class Recorder final : public Source {
   std::string name_glob_;
   bool watch_all_ = false;
   uint32_t next_index_ = 0;
-  std::map<int32_t, uint32_t> stack_users_;  // id → how many running processes use it
 };
 
 }  // namespace tidegauge::record

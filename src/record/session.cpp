@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include <array>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -91,6 +92,8 @@ void Session::processSeen(const SeenProcess& process) {
   if (book_ != nullptr)
     book_->addProcess(
         {process.index, process.pid, process.name, process.command, process.first_ns});
+  perf_maps_.inherit(process.pid, process.parent);
+  perf_maps_.look(process.pid);
   store::ProcessRow row;
   row.pid = process.pid;
   if (process.parent != 0) row.parent_pid = process.parent;
@@ -107,6 +110,7 @@ void Session::processEnded(uint32_t process, int64_t time_ns, std::optional<int>
   SessionProcess& it = processes_[process];
   it.ended_ns = time_ns;
   if (status) spaces_.forget(it.seen.pid);  // after exec the new program's is there already
+  if (status) perf_maps_.forget(it.seen.pid);
   std::erase_if(stack_of_, [&](const auto& entry) { return entry.first.first == process; });
   auto reason = status ? store::EndReason::kExit : store::EndReason::kExec;
   if (status == kUnknownStatus) status.reset();
@@ -154,13 +158,25 @@ uint32_t Session::frameOf(const CodePlace& place) {
   return found->second;
 }
 
+uint32_t Session::namedFrame(const CodeName& name, uint64_t address) {
+  auto [found, is_new] = named_frames_.try_emplace(name, static_cast<uint32_t>(frames_.size()));
+  if (!is_new) return found->second;
+  frames_.push_back({{kNoModule, address}, {found->second, name.function, name.file, 0}});
+  write([&](auto& file) { return file.addFrame(std::nullopt, address); });
+  write([&](auto& file) { return file.nameFrame(found->second, name.function, name.file, 0); });
+  return found->second;
+}
+
 void Session::stackSeen(uint32_t process, uint32_t stack, const std::vector<uint64_t>& addresses) {
   std::vector<uint32_t> frames;
   frames.reserve(addresses.size());
   for (uint64_t address : addresses) {
     auto place = spaces_.place(processes_[process].seen.pid, address);
     if (!place) break;
-    frames.push_back(frameOf(*place));
+    const CodeName* name = place->module == kNoModule
+                               ? perf_maps_.find(processes_[process].seen.pid, address - 1)
+                               : nullptr;
+    frames.push_back(name != nullptr ? namedFrame(*name, address) : frameOf(*place));
   }
   if (frames.empty()) return;
   auto [found, is_new] = stack_ids_.try_emplace(frames, static_cast<uint32_t>(stacks_.size()));
@@ -316,6 +332,9 @@ base::Status Session::finish(const Source& source) {
   finishing_ = true;
   TG_RETURN_IF_ERROR(tick(source));
   takeNames(symbols_.finish());
+  StackCounts stacks = source.stackCounts();
+  write([&](auto& file) { return file.setMeta("stacks_cut", std::to_string(stacks.cut)); });
+  write([&](auto& file) { return file.setMeta("stacks_deep", std::to_string(stacks.deep)); });
   write([](auto& file) { return file.finish(); });
   if (error_) return *error_;
   return base::okStatus();

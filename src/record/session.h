@@ -21,6 +21,7 @@
 #include "model/ledger.h"
 #include "model/live_book.h"
 #include "record/address_space.h"
+#include "record/perf_map.h"
 #include "record/recorder.h"
 #include "record/rows.h"
 #include "record/symbols.h"
@@ -82,7 +83,10 @@ class Session final : public RecorderSink {
   void processSeen(const SeenProcess& process) override;
   void processEnded(uint32_t process, int64_t time_ns, std::optional<int> status) override;
   void libraryWatched(const WatchedLibrary& library) override;
-  void mappingsChanged(uint32_t pid) override { spaces_.look(pid); }
+  void mappingsChanged(uint32_t pid) override {
+    spaces_.look(pid);
+    perf_maps_.look(pid);
+  }
   void call(const model::MemoryCall& call) override;
   void stackSeen(uint32_t process, uint32_t stack, const std::vector<uint64_t>& frames) override;
   void kernelNamed(const KernelName& name) override;
@@ -99,6 +103,7 @@ class Session final : public RecorderSink {
   using CopyId = std::tuple<uint32_t, uint8_t, bool, uint16_t>;
 
   uint32_t frameOf(const CodePlace& place);
+  uint32_t namedFrame(const CodeName& name, uint64_t address);
   uint32_t kernelOf(uint32_t process, uint64_t handle);
   void forgetEnded(int64_t now_ns);
   void forgetProcess(uint32_t process);
@@ -114,11 +119,13 @@ class Session final : public RecorderSink {
   std::optional<base::Error> error_;
   model::Ledger ledger_;
   AddressSpaces spaces_;
+  PerfMaps perf_maps_;
   Symbols symbols_;
   Rows<SessionProcess> processes_;
   std::vector<WatchedLibrary> libraries_;
   Rows<Frame> frames_;
   std::map<CodePlace, uint32_t> frame_ids_;
+  std::map<CodeName, uint32_t> named_frames_;  // of code made at run time: by name, not by place
   size_t modules_written_ = 0;
   Rows<std::vector<uint32_t>> stacks_;
   std::map<std::vector<uint32_t>, uint32_t> stack_ids_;

@@ -66,6 +66,7 @@ void Session::forgetStacks() {
     if (entry.first.module != kNoModule) modules.insert(entry.first.module);
     return false;
   });
+  std::erase_if(named_frames_, [&](const auto& entry) { return !frames.contains(entry.second); });
   frames_.forgetIf([&](uint32_t frame, const Frame&) { return !frames.contains(frame); });
   symbols_.forget(spaces_.forgetModules(modules, static_cast<uint32_t>(modules_written_)));
 }

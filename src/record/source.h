@@ -61,6 +61,12 @@ struct CopyCount {
   uint64_t calls = 0, bytes = 0, time_ns = 0, failures = 0;
 };
 
+// Stacks that are not whole.
+struct StackCounts {
+  uint64_t cut = 0;   // the caller of their last frame could not be found
+  uint64_t deep = 0;  // they have more frames than are kept: the outermost are not there
+};
+
 // It ended, and only its parent was told how.
 inline constexpr int kUnknownStatus = INT_MIN;
 
@@ -75,7 +81,8 @@ class RecorderSink {
   // What the process has mapped is new, and it may be over in a moment.
   virtual void mappingsChanged(uint32_t pid) { (void)pid; }
   virtual void call(const model::MemoryCall& call) = 0;
-  // Frames of a stack, innermost first, before the first call that names it.
+  // Frames of a stack, innermost first, before the first call that names it: return addresses, and of
+  // where the thread is the address + 1.
   virtual void stackSeen(uint32_t process, uint32_t stack, const std::vector<uint64_t>& frames) = 0;
   virtual void kernelNamed(const KernelName& name) = 0;
   // Totals of a process, before processEnded(). While it runs, ask Recorder::launches().
@@ -95,6 +102,7 @@ class Source {
   virtual std::vector<LaunchCount> launches(uint32_t tgid, bool clear) const = 0;
   virtual std::vector<CopyCount> copies(uint32_t tgid, bool clear) const = 0;
   virtual Losses losses() const = 0;
+  virtual StackCounts stackCounts() const { return {}; }
   // One of those that were to be recorded, or a child of theirs.
   virtual bool anyTargetRuns() const = 0;
 };

@@ -74,6 +74,42 @@ class PyTorch(live.LiveTest):
                 self.assertEqual(process.framework, blocks)
                 self.assertEqual(process.framework_allocations, stats["allocation.all.allocated"])
                 self.assert_segments(process, snapshot)
+                self.assert_stacks(twin, snapshot)
+
+    def assert_stacks(self, twin, snapshot):
+        """Each stack reaches the program's or the thread's start. Where CPython names its functions
+        (3.12 and newer), those of each block are what PyTorch's own snapshot says of it."""
+        frames = {}
+        for row in twin.rows("SELECT stack_id, function, file FROM stack_frames JOIN frames USING(frame_id) "
+                             "ORDER BY stack_id, place"):
+            frames.setdefault(row["stack_id"], []).append((row["function"], row["file"]))
+        calls = twin.rows("SELECT calls.*, name, verb FROM calls JOIN functions USING(function_id) ORDER BY call_id")
+        first = min(call["thread"] for call in calls)
+        for call in calls:
+            if call["verb"] == "allocate":
+                stack = frames[call["stack_id"]]
+                if call["thread"] == first:
+                    self.assertEqual(stack[-1][0], "_start")
+                    self.assertIn("Py_BytesMain", [function for function, _ in stack])
+                else:  # of autograd: threads begin in C++
+                    self.assertIn("thread_init", " ".join(function or "" for function, _ in stack))
+        version = subprocess.run([PYTHON, "-c", "import sys; print(sys.version_info >= (3, 12))"],
+                                 capture_output=True, text=True, check=True).stdout.strip()
+        if version != "True":
+            return
+        said = [entry for entry in snapshot["device_traces"][0] if entry["action"] == "alloc"]
+        ours = [call for call in calls if call["name"] == "pytorch_malloc"]
+        self.assertEqual(len(ours), len(said))
+        compared = 0
+        for call, entry in zip(ours, said):
+            self.assertEqual((call["address"], call["size_bytes"]), (entry["addr"], entry["size"]))
+            mine = [(function.rpartition(".")[2], file) for function, file in frames[call["stack_id"]]
+                    if file and file.endswith(".py")]
+            theirs = [(frame["name"], frame["filename"]) for frame in entry["frames"]
+                      if frame["filename"].endswith(".py")]
+            self.assertEqual(mine, theirs)
+            compared += bool(theirs)
+        self.assertGreater(compared, 500)
 
     def assert_segments(self, process, snapshot):
         """Each segment of the snapshot is memory that the recording knows at that place."""

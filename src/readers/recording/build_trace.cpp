@@ -110,7 +110,8 @@ class TraceBuilder {
       function = base.empty() ? fmt::format("{:#x}", frame.offset)
                               : fmt::format("{}+{:#x}", base, frame.offset);
     }
-    bool python = file.ends_with(".py");
+    // "<frozen importlib._bootstrap>", "<string>": Python code without a file.
+    bool python = file.ends_with(".py") || (file.starts_with('<') && file.ends_with('>'));
     id = model::FrameId(static_cast<uint32_t>(trace_.frames.size()));
     trace_.frames.function.push_back(trace_.strings.intern(function));
     trace_.frames.file.push_back(trace_.strings.intern(file.empty() ? module : file));

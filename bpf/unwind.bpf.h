@@ -1,0 +1,240 @@
+// Whole call stacks of code without frame pointers: walked here, by rules that the recorder has
+// found in .eh_frame for the places that came up.
+//
+//   frame ── (code, place) ──► rules ──► CFA, return address, rbp ──► next frame …
+//     no rule: the rest of the stack is copied once into the ring; the recorder goes on there and
+//     adds rules for every place that it meets, so that the next walk gets through
+//
+// A place is one of the few thousand return addresses that a program really has on its stacks, so
+// the table is small, needs no preparation, and a look-up is one hash. A stack that was told before
+// is known by its hash (64 bits) and costs nothing but the walk. docs/decisions/0017
+#pragma once
+
+#include "common.bpf.h"
+
+// Of the recorder's: filled by it alone, from what it was asked for.
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, 1 << 20);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __type(key, struct unwind_key);
+  __type(value, struct unwind_rule);
+} rules SEC(".maps");
+TABLE(spaces, LRU_HASH, __u32, struct unwind_space, MAX_PROCESSES);
+TABLE(known_stacks, LRU_HASH, __u64, __u32, 131072);
+#define STACK_RING_BYTES (32 << 20)
+RING(stack_ring, STACK_RING_BYTES);
+
+__u32 last_number = 0;  // of spaces and stacks
+
+static __always_inline __u32 nextNumber(void) {
+  return (__sync_fetch_and_add(&last_number, 1) + 1) & 0x7fffffff;
+}
+
+static __always_inline struct unwind_space spaceOf(__u32 tgid) {
+  struct unwind_space* known = bpf_map_lookup_elem(&spaces, &tgid);
+  if (known) return *known;
+  struct unwind_space fresh = {nextNumber(), nextNumber()};
+  bpf_map_update_elem(&spaces, &tgid, &fresh, BPF_NOEXIST);
+  known = bpf_map_lookup_elem(&spaces, &tgid);  // another thread may have been first
+  return known ? *known : fresh;
+}
+
+// A child has the same code at the same addresses, but its stacks are told as its own.
+static __always_inline void sharedSpace(__u32 from, __u32 to) {
+  struct unwind_space* known = bpf_map_lookup_elem(&spaces, &from);
+  if (!known) return;
+  struct unwind_space shared = {known->code, nextNumber()};
+  bpf_map_update_elem(&spaces, &to, &shared, BPF_ANY);
+}
+
+// Where a return is watched, the kernel has put the address of its trampoline, the start of a page,
+// and keeps what was there. A call that jumped to another one has two entries for one place.
+static __noinline __u64 returnAddressAt(__u64 slot) {
+  __u64 word = 0;
+  if (bpf_probe_read_user(&word, 8, (const void*)slot)) return 0;
+  if (word & 4095) return word;
+  struct task_struct* task = (struct task_struct*)bpf_get_current_task();
+  struct return_instance* aside = BPF_CORE_READ(task, utask, return_instances);
+  for (int i = 0; i < 16 && aside; ++i) {
+    if (BPF_CORE_READ(aside, stack) == slot) {
+      __u64 before = BPF_CORE_READ(aside, orig_ret_vaddr);
+      if (before & 4095) return before;
+    }
+    aside = BPF_CORE_READ(aside, next);
+  }
+  return word;
+}
+
+struct walk {
+  __u64 place, sp, bp, hash;
+  __u32 frames, end;
+  struct stack_record* into;  // 0: only the hash is wanted
+  __u32 code;
+  bool at_entry;
+};
+
+static __always_inline __u64 mixed(__u64 hash, __u64 word) {
+  hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+  return hash ^ (hash >> 29);
+}
+
+// Of struct rt_sigframe, at which rsp points in the kernel's signal trampoline: ucontext.uc_mcontext.
+#define SIGNAL_BP 120
+#define SIGNAL_SP 160
+#define SIGNAL_IP 168
+
+// One frame up. False: walk->end says why not.
+static __always_inline bool stepUp(struct walk* walk, const struct unwind_rule* rule) {
+  __u64 cfa = rule->cfa == UNWIND_SP || rule->cfa == UNWIND_AT_SP ? walk->sp : walk->bp;
+  cfa += (__s64)rule->cfa_offset;
+  walk->end = rule->cfa == UNWIND_END ? STACK_WHOLE : STACK_CUT;
+  if (rule->cfa <= UNWIND_CUT) return false;
+  if (rule->cfa == UNWIND_SIGNAL) {
+    __u64 ip = 0;
+    if (bpf_probe_read_user(&ip, 8, (const void*)(walk->sp + SIGNAL_IP)) ||
+        bpf_probe_read_user(&walk->bp, 8, (const void*)(walk->sp + SIGNAL_BP)) ||
+        bpf_probe_read_user(&walk->sp, 8, (const void*)(walk->sp + SIGNAL_SP)))
+      return false;
+    walk->place = ip + 1;
+    return true;
+  }
+  if (rule->cfa >= UNWIND_AT_SP) {
+    if (bpf_probe_read_user(&cfa, 8, (const void*)cfa)) return false;
+    cfa += (__s64)rule->cfa_more;
+  }
+  if (cfa <= walk->sp) return false;  // a stack grows down: this is no frame
+  __u64 place = returnAddressAt(cfa - 8);
+  if (!place) return false;
+  if (rule->bp != UNWIND_BP_SAME) {
+    __u64 at = (rule->bp == UNWIND_BP_AT_CFA ? cfa : walk->bp) + (__s64)rule->bp_offset;
+    if (bpf_probe_read_user(&walk->bp, 8, (const void*)at)) return false;
+  }
+  walk->place = place;
+  walk->sp = cfa;
+  return true;
+}
+
+// One frame: 0 to go on, 1 at the last. At the entry of a function the return address lies at rsp,
+// whatever is known of the function.
+static int walkFrame(__u32 i, struct walk* walk) {
+  struct unwind_rule rule = {.cfa_offset = 8, .cfa = UNWIND_SP};
+  struct stack_record* into = walk->into;
+  if (into && i < STACK_FRAMES) into->frame[i] = walk->place;
+  walk->frames = i + 1;
+  walk->hash = mixed(walk->hash, walk->place);
+  if (i || !walk->at_entry) {
+    struct unwind_key key = {walk->place, walk->code, 0};
+    struct unwind_rule* found = bpf_map_lookup_elem(&rules, &key);
+    if (!found) {
+      walk->end = STACK_UNKNOWN;
+      return 1;
+    }
+    rule = *found;
+  }
+  if (!stepUp(walk, &rule)) return 1;
+  walk->end = STACK_DEEP;
+  return 0;
+}
+
+// From where the thread is to the outermost frame, or to the first place without a rule.
+static __always_inline void walkStack(struct walk* walk, struct pt_regs* ctx, bool at_entry,
+                                      struct unwind_space space, struct stack_record* into) {
+  walk->place = PT_REGS_IP(ctx) + 1;
+  walk->sp = PT_REGS_SP(ctx);
+  walk->bp = PT_REGS_FP(ctx);
+  walk->hash = space.process;
+  walk->code = space.code;
+  walk->at_entry = at_entry;
+  walk->into = into;
+  bpf_loop(STACK_FRAMES, walkFrame, walk, 0);
+}
+
+// How much of the stack there is above sp. The first thread's begins where the kernel says; another
+// one's has the thread's own data (%fs) at its upper end, by all C libraries.
+static __always_inline __u64 stackBytes(__u64 sp) {
+  struct task_struct* task = (struct task_struct*)bpf_get_current_task();
+  __u64 end = BPF_CORE_READ(task, mm, start_stack), own = BPF_CORE_READ(task, thread.fsbase);
+  if (own > sp && (own < end || end < sp)) end = own;
+  return end > sp ? end - sp : STACK_COPY_LARGE;
+}
+
+// Page by page: large variables that the program has not written to have none yet.
+static __always_inline void copyStack(struct stack_record* record, __u32 most, __u64 sp) {
+  __u8* copy = (__u8*)(record + 1);
+  __u32 bytes = 0;
+  for (int i = 0; i < STACK_COPY_LARGE / 4096; ++i) {
+    __u32 part = 4096 - ((sp + bytes) & 4095);
+    if (bytes > most - 4096 || part > 4096) break;
+    if (!bpf_probe_read_user(copy + bytes, part, (const void*)(sp + bytes)))
+      record->copied_pages |= 1U << i;
+    bytes += part;
+  }
+  record->copied_bytes = bytes;
+}
+
+static __always_inline void describe(struct stack_record* record, const struct walk* walk,
+                                     struct unwind_space space, __u32 tgid) {
+  record->hash = walk->end == STACK_UNKNOWN ? 0 : walk->hash;
+  record->sp = walk->sp;
+  record->bp = walk->bp;
+  record->id = nextNumber();
+  record->tgid = tgid;
+  record->code = space.code;
+  record->frames = walk->frames;
+  record->end = walk->end;
+  record->copied_bytes = 0;
+  record->copied_pages = 0;
+}
+
+// One record of a stack, with room for `most` bytes of copy.
+static __always_inline __s32 sendStack(struct pt_regs* ctx, bool at_entry, __u32 tgid, __u32 most) {
+  struct unwind_space space = spaceOf(tgid);
+  struct walk walk = {};
+  struct stack_record* record = bpf_ringbuf_reserve(&stack_ring, sizeof(*record) + most, 0);
+  if (!record) return -1;
+  walkStack(&walk, ctx, at_entry, space, record);
+  describe(record, &walk, space, tgid);
+  __u32 id = record->id;
+  if (most && walk.end == STACK_UNKNOWN) copyStack(record, most, walk.sp);
+  bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+  if (walk.end != STACK_UNKNOWN) bpf_map_update_elem(&known_stacks, &walk.hash, &id, BPF_ANY);
+  return id;
+}
+static __noinline __s32 sendWhole(struct pt_regs* ctx, bool at_entry, __u32 tgid) {
+  return sendStack(ctx, at_entry, tgid, 0);
+}
+static __noinline __s32 sendSmall(struct pt_regs* ctx, bool at_entry, __u32 tgid) {
+  return sendStack(ctx, at_entry, tgid, STACK_COPY_SMALL);
+}
+static __noinline __s32 sendLarge(struct pt_regs* ctx, bool at_entry, __u32 tgid) {
+  return sendStack(ctx, at_entry, tgid, STACK_COPY_LARGE);
+}
+
+// When many threads come to a new place at once, their copies must not fill the ring: then the frames
+// so far are told alone, which is a stack that is cut, not one that is lost.
+static __always_inline bool hasRoomForCopies(void) {
+  return bpf_ringbuf_query(&stack_ring, BPF_RB_AVAIL_DATA) < STACK_RING_BYTES / 2;
+}
+
+// The stack of this thread, by its number; −1 if it could not be told.
+static __noinline __s32 takeStack(struct pt_regs* ctx, bool at_entry) {
+  if (!settings.take_stacks) return -1;
+  __u32 tgid = tgidNow();
+  struct walk walk = {};
+  __s32 id = -1;
+  walkStack(&walk, ctx, at_entry, spaceOf(tgid), 0);
+  if (walk.end != STACK_UNKNOWN) {
+    __u32* known = bpf_map_lookup_elem(&known_stacks, &walk.hash);
+    if (known) return *known;
+  }
+  if (walk.end != STACK_UNKNOWN || !hasRoomForCopies()) {
+    id = sendWhole(ctx, at_entry, tgid);
+  } else {
+    // Pages are copied whole but for the first.
+    id = stackBytes(walk.sp) <= STACK_COPY_SMALL - 4096 ? sendSmall(ctx, at_entry, tgid)
+                                                        : sendLarge(ctx, at_entry, tgid);
+  }
+  if (id < 0) count(LOSS_STACK);
+  return id;
+}
