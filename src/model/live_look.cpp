@@ -203,12 +203,14 @@ void LiveBook::addStacks(LiveSnapshot& snapshot, const Scope& scope) const {
       into.push_back(std::move(row.shown));
     }
   };
+  auto onDevices = [](std::vector<HeldBy> held) {
+    std::erase_if(held, [](const HeldBy& it) { return !isDeviceMemory(it.kind); });
+    return held;
+  };
   fill(snapshot.stacks, snapshot.more_stacks, snapshot.stacks_bytes,
-       [](const ProcessLedger& ledger) {
-         std::vector<HeldBy> held = ledger.heldByStack();
-         std::erase_if(held, [](const HeldBy& it) { return !isDeviceMemory(it.kind); });
-         return held;
-       });
+       [&](const ProcessLedger& ledger) { return onDevices(ledger.heldByStack()); });
+  fill(snapshot.unfreed, snapshot.more_unfreed, snapshot.unfreed_bytes,
+       [&](const ProcessLedger& ledger) { return onDevices(ledger.unfreedAtExit()); });
   fill(snapshot.blocks, snapshot.more_blocks, snapshot.blocks_bytes,
        [](const ProcessLedger& ledger) { return ledger.blocksByStack(); });
 }

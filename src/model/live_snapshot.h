@@ -99,8 +99,9 @@ struct LiveSnapshot {
   std::vector<LiveRow> processes;         // running ones first, most live bytes first
   uint64_t more_processes = 0;            // that are not among them
   std::vector<LiveStack> stacks, blocks;  // of the driver's memory; of the framework's blocks
-  uint64_t more_stacks = 0, more_blocks = 0;
-  uint64_t stacks_bytes = 0, blocks_bytes = 0;  // of all of them
+  std::vector<LiveStack> unfreed;         // driver's memory that ended processes had not given back
+  uint64_t more_stacks = 0, more_blocks = 0, more_unfreed = 0;
+  uint64_t stacks_bytes = 0, blocks_bytes = 0, unfreed_bytes = 0;  // of all of them
   std::vector<LiveKernel> kernels;
   uint64_t more_kernels = 0, launches = 0;
   double launches_per_s = 0;

@@ -167,6 +167,7 @@ json liveJson(const Session& session, const LiveSource& source, const LiveSnapsh
           {"more_processes", it.more_processes},
           {"stacks", stacksJson(it.stacks, it.stacks_bytes, it.more_stacks)},
           {"blocks", stacksJson(it.blocks, it.blocks_bytes, it.more_blocks)},
+          {"unfreed", stacksJson(it.unfreed, it.unfreed_bytes, it.more_unfreed)},
           {"kernels", kernelsJson(it)},
           {"copies", copiesJson(it)},
           {"failures", failuresJson(it)},

@@ -64,6 +64,7 @@ describe("live: a finished recording", { skip, timeout: 600_000 }, () => {
       assert.match(await ended.locator("td[title*='given back']").getAttribute("title"), /12\.0 MiB/);
       assert.match(await page.locator(".viewhead .sub").innerText(), /4 processes on 2 devices · finished.* 0 events lost/);
       assert.match(await page.locator("[aria-label='Who holds device memory now']").innerText(), /linear\.py:134 Linear\.forward/);
+      assert.match(await page.locator("[aria-label='Who holds device memory now']").innerText(), /Not given back when its process ended\s+12\.0 MiB[\s\S]*preprocess 60877/);
       assert.match(await page.locator("[aria-label=Launches]").innerText(), /flash_fwd_kernel/);
       assert.match(await page.locator("[aria-label=Copies]").innerText(), /host to device/);
       assert.match(await page.locator("[aria-label='Refused calls']").innerText(), /cuMemAlloc_v2\s+2 out of memory\s+3\s+3\.91 GiB/);

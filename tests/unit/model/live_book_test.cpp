@@ -189,6 +189,9 @@ TEST(LiveBook, AnEndedProcessShowsItsLifeAndWhatItKept) {
   EXPECT_EQ(row.live_bytes, 0U);
   EXPECT_EQ(row.unfreed_bytes, 20 * kMiB);
   EXPECT_EQ(row.frees, 0U) << "nobody freed it";
+  ASSERT_EQ(after.unfreed.size(), 1U);
+  EXPECT_EQ(after.unfreed[0].bytes, 20 * kMiB);
+  EXPECT_TRUE(after.stacks.empty());
   EXPECT_EQ(after.devices[0].live_bytes, 0U);
   // Eight parts of five seconds: it was there in the second, third and fourth one second of four.
   auto mib = static_cast<int64_t>(20 * kMiB);

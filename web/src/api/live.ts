@@ -126,6 +126,7 @@ export interface LiveAnswer {
   more_processes: number;
   stacks: LiveStacks;
   blocks: LiveStacks;
+  unfreed: LiveStacks;
   kernels: { rows: LiveKernel[]; more: number; launches: number; per_second: number };
   copies: LiveCopies[];
   failures: { rows: LiveFailure[]; more: number };

@@ -125,7 +125,7 @@ function Holders({ data, of, owner }: { data: LiveAnswer; of: LiveStacks; owner:
 }
 
 export function HoldersPanel({ data, all }: { data: LiveAnswer; all: boolean }) {
-  const { stacks, blocks } = data;
+  const { stacks, blocks, unfreed } = data;
   const nothing = stacks.rows.length === 0;
   return (
     <Panel
@@ -146,6 +146,15 @@ export function HoldersPanel({ data, all }: { data: LiveAnswer; all: boolean }) 
             <span class="note cut">{bytesText(blocks.bytes)}, as requested, by call site</span>
           </div>
           <Holders data={data} of={blocks} owner={all} />
+        </>
+      )}
+      {unfreed.rows.length > 0 && (
+        <>
+          <div class="phead">
+            <h3>Not given back when its process ended</h3>
+            <span class="note cut">{bytesText(unfreed.bytes)}, by call site</span>
+          </div>
+          <Holders data={data} of={unfreed} owner={all} />
         </>
       )}
     </Panel>
