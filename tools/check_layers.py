@@ -25,7 +25,8 @@ ALLOWED = {
     "store": {"base", "model"},
     "export": {"base", "model", "analysis", "view", "assets"},
     "bpf": set(),  # beside src/: what the BPF programs and the recorder say to each other
-    "record": {"base", "model", "store", "bpf"},
+    "preload": {"bpf"},  # beside src/ too: the library of `record --preload`
+    "record": {"base", "model", "store", "bpf", "preload"},
     "wss": {"base", "model", "store"},
     "server": {"base", "model", "readers", "analysis", "view", "query", "export", "assets"},
 }

@@ -23,6 +23,13 @@ int check(const RecordOptions& options) {
                       "Name a command after “--”, or processes: -p PID, --comm NAME, --cgroup "
                       "FOLDER, --all");
   if (ways > 1) return usageError("a command, -p, and --all (--comm, --cgroup) exclude each other");
+  if (options.preload && options.command.empty())
+    return usageError("--preload records programs that it starts",
+                      "Name a command after “--”; what runs already needs eBPF (root)");
+  if (options.preload && options.launch_arguments > 0)
+    return usageError(
+        "--args needs eBPF: how many arguments a kernel has is not known, and a "
+        "preloaded library must not read past the last");
   return 0;
 }
 
@@ -53,6 +60,8 @@ void addRecordCommand(CLI::App& app, int& exit_code) {
                    "End when no call came for so many seconds")
       ->check(number(0.001, 1e9))
       ->type_name("S");
+  command->add_flag("--preload", options->preload,
+                    "By a library in the programs (LD_PRELOAD): needs no privilege, sees less");
   command->add_flag("--no-framework", options->no_framework, "Leave out PyTorch's own blocks");
   command->add_flag("--launch-events", options->launch_events,
                     "Every kernel launch with its stack, not only counts");

@@ -17,6 +17,7 @@ struct RecordOptions {
   bool force = false;
   double duration_s = 0;      // 0: no limit
   double idle_timeout_s = 0;  // 0: no limit
+  bool preload = false;       // by a library in the programs, without privilege
   bool no_framework = false;
   bool launch_events = false;
   bool link_each = false;

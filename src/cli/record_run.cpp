@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <memory>
 #include <optional>
 
 #include "base/format.h"
@@ -19,8 +20,10 @@
 #include "cli/report_command.h"
 #include "cli/usage.h"
 #include "record/cgroup.h"
+#include "record/preload.h"
 #include "record/recorder.h"
 #include "record/session.h"
+#include "record/watchdog.h"
 
 namespace tidegauge::cli {
 namespace {
@@ -105,7 +108,7 @@ record::RecorderOptions recorderOptions(const RecordOptions& options) {
 }
 
 // Records until one of the reasons to end. The status of the command, if there is one.
-base::Result<std::optional<int>> loop(const RecordOptions& options, record::Recorder& recorder,
+base::Result<std::optional<int>> loop(const RecordOptions& options, record::Source& recorder,
                                       record::Session& session, record::Child* child,
                                       const Signals& signals) {
   Clock::time_point begin = Clock::now(), last_call = begin;
@@ -130,54 +133,113 @@ base::Result<std::optional<int>> loop(const RecordOptions& options, record::Reco
   }
 }
 
-int recordTo(const std::string& path, const RecordOptions& options) {
-  record::RecorderOptions recorder_options = recorderOptions(options);
-  if (!options.cgroup.empty()) {
-    auto cgroup = record::findCgroup(options.cgroup);
-    if (!cgroup.ok()) return reportError(cgroup.error());
-    recorder_options.programs.cgroup = cgroup.value().id;
-    recorder_options.programs.cgroup_level = cgroup.value().level;
-  }
-  Signals signals;
+// What was begun, and what it needs while it goes on. Where it cannot begin: an exit code.
+struct Recording {
+  std::optional<record::Watchdog> watchdog;  // a command may be stopped for a moment
   std::optional<record::Child> child;
-  std::string program;
-  if (!options.command.empty()) {
-    program = record::findProgram(options.command[0]);
+  std::optional<record::Session> session;
+  std::unique_ptr<record::Source> source;
+
+  // The file is made after the command was found, and taken away again if nothing can be recorded.
+  int makeSession(const std::string& path, const RecordOptions& options) {
+    store::WriterOptions writer_options;
+    writer_options.replace = options.force;
+    writer_options.recorder = "tidegauge";
+    auto writer = store::RecordingWriter::create(path, writer_options);
+    if (!writer.ok()) return reportError(writer.error());
+    session.emplace(std::move(writer.value()));
+    return 0;
+  }
+  int startCommand(const RecordOptions& options, const std::vector<std::string>& environment) {
+    std::string program = record::findProgram(options.command[0]);
     if (program.empty() || access(program.c_str(), X_OK) != 0)
       return usageError(fmt::format("{} cannot be run: no such program", options.command[0]));
-    auto started = record::Child::start(options.command);
+    auto started = record::Child::start(options.command, environment);
     if (!started.ok()) return reportError(started.error());
     child.emplace(std::move(started.value()));
+    return 0;
   }
-  store::WriterOptions writer_options;
-  writer_options.replace = options.force;
-  writer_options.recorder = "tidegauge";
-  auto writer = store::RecordingWriter::create(path, writer_options);
-  if (!writer.ok()) return reportError(writer.error());
-  record::Session session(std::move(writer.value()));
-  auto recorder = record::Recorder::start(recorder_options, session);
-  if (!recorder.ok()) {
-    unlink(path.c_str());
-    if (child) kill(child->pid(), SIGKILL);  // it has not begun
-    return reportError(recorder.error());
-  }
-  record::Recorder& it = *recorder.value();
-  if (!it.linksMany())
-    complain(
-        "tidegauge: each function has a probe of its own: beginning and ending take seconds "
-        "(Linux 6.6 and newer do it at once)");
-  base::Status status = base::okStatus();
-  if (child) {
-    status = it.watchCommand(*child, program);
-    if (status.ok()) status = child->go();
-  }
-  for (uint32_t pid : options.pids)
-    if (status.ok()) status = it.watch(pid);
-  if (recorder_options.programs.watch_all && status.ok()) status = it.watchAllRunning();
-  if (!status.ok()) {
+
+  int beginInKernel(const std::string& path, const RecordOptions& options) {
+    record::RecorderOptions recorder_options = recorderOptions(options);
+    if (!options.cgroup.empty()) {
+      auto cgroup = record::findCgroup(options.cgroup);
+      if (!cgroup.ok()) return reportError(cgroup.error());
+      recorder_options.programs.cgroup = cgroup.value().id;
+      recorder_options.programs.cgroup_level = cgroup.value().level;
+    }
+    if (!options.command.empty()) watchdog.emplace();
+    if (!options.command.empty())
+      if (int code = startCommand(options, {}); code != 0) return code;
+    if (int code = makeSession(path, options); code != 0) return code;
+    auto recorder = record::Recorder::start(recorder_options, *session);
+    if (!recorder.ok()) {
+      unlink(path.c_str());
+      if (child) kill(child->pid(), SIGKILL);  // it has not begun
+      return reportError(recorder.error());
+    }
+    record::Recorder& it = *recorder.value();
+    source = std::move(recorder.value());
+    if (!it.linksMany())
+      complain(
+          "tidegauge: each function has a probe of its own: beginning and ending take seconds "
+          "(Linux 6.6 and newer do it at once)");
+    base::Status status = base::okStatus();
+    if (child) {
+      status = it.watchCommand(*child, record::findProgram(options.command[0]));
+      if (status.ok()) status = child->go();
+    }
+    for (uint32_t pid : options.pids)
+      if (status.ok()) status = it.watch(pid);
+    if (recorder_options.programs.watch_all && status.ok()) status = it.watchAllRunning();
+    if (status.ok()) return 0;
     unlink(path.c_str());
     return reportError(status.error());
   }
+
+  int beginInPrograms(const std::string& path, const RecordOptions& options) {
+    record::PreloadOptions preload_options;
+    preload_options.take_stacks = options.stacks != "none";
+    preload_options.launch_events = options.launch_events;
+    preload_options.ring_bytes = options.ring_bytes;
+    auto area = record::PreloadArea::make(preload_options);
+    if (!area.ok()) return reportError(area.error());
+    if (int code = startCommand(options, area.value().environment()); code != 0) return code;
+    if (int code = makeSession(path, options); code != 0) return code;
+    auto recorder = std::make_unique<record::PreloadRecorder>(std::move(area.value()), *session);
+    recorder->watchCommand(*child);
+    source = std::move(recorder);
+    base::Status status = child->go();
+    if (status.ok()) return 0;
+    unlink(path.c_str());
+    return reportError(status.error());
+  }
+};
+
+std::string whyNothing(const RecordOptions& options, const Recording& recording) {
+  if (!options.preload)
+    return "No call of the CUDA driver, the runtime or PyTorch came by: the programs made none, or "
+           "have CUDA linked in without symbols (stripped), where nothing can be watched.";
+  if (recording.session->processes().size() == 0)
+    return fmt::format(
+        "The library was not loaded into {}: programs that are linked statically, or "
+        "run with other rights than who starts them (setuid), do not load it. eBPF "
+        "(as root, without --preload) needs no library.",
+        base::printable(options.command[0]));
+  return "No call of the CUDA driver or runtime came by: the programs made none, or have the "
+         "runtime "
+         "and the driver linked in. PyTorch's own blocks need eBPF (without --preload).";
+}
+
+int recordTo(const std::string& path, const RecordOptions& options) {
+  Signals signals;
+  Recording recording;
+  int begun = options.preload ? recording.beginInPrograms(path, options)
+                              : recording.beginInKernel(path, options);
+  if (begun != 0) return begun;
+  record::Session& session = *recording.session;
+  record::Source& it = *recording.source;
+  auto& child = recording.child;
   auto ended = loop(options, it, session, child ? &*child : nullptr, signals);
   it.finish();
   base::Status written = session.finish(it);
@@ -193,11 +255,7 @@ int recordTo(const std::string& path, const RecordOptions& options) {
                        session.processes().size() == 1 ? "process" : "processes",
                        base::printable(path), base::humanBytes(session.fileBytes()),
                        base::printable(path)));
-  if (session.calls() == 0)
-    complain(
-        "No call of the CUDA driver, the runtime or PyTorch came by: the programs made none, or "
-        "have "
-        "CUDA linked in without symbols (stripped), where nothing can be watched.");
+  if (session.calls() == 0) complain(whyNothing(options, recording));
   if (!options.no_summary && session.calls() > 0) {
     int code = reportFile(path);
     if (exit_code == 0) exit_code = code;

@@ -60,6 +60,25 @@ void AddressSpaces::look(uint32_t pid) {
   }
 }
 
+std::vector<uint32_t> AddressSpaces::forgetModules(const std::set<uint32_t>& wanted,
+                                                   uint32_t before) {
+  std::set<uint32_t> mapped;
+  for (const auto& [pid, space] : spaces_)
+    for (const Range& range : space.ranges) mapped.insert(range.module);
+  std::vector<uint32_t> gone;
+  modules_.forgetIf([&](uint32_t id, const Module& module) {
+    if (id >= before || wanted.contains(id) || mapped.contains(id)) return false;
+    if (module.descriptor >= 0) {
+      close(module.descriptor);
+      open_ -= 1;
+    }
+    ids_.erase(module.file);
+    gone.push_back(id);
+    return true;
+  });
+  return gone;
+}
+
 uint32_t AddressSpaces::moduleOf(uint32_t pid, const Mapping& mapping) {
   auto [found, is_new] = ids_.try_emplace(mapping.file, static_cast<uint32_t>(modules_.size()));
   if (!is_new) return found->second;

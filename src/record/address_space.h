@@ -11,10 +11,12 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "record/process_maps.h"
+#include "record/rows.h"
 
 namespace tidegauge::record {
 
@@ -45,8 +47,10 @@ class AddressSpaces {
   void look(uint32_t pid);                      // now: later it may be gone
   void inherit(uint32_t pid, uint32_t parent);  // after a fork
   void forget(uint32_t pid);                    // it ended
-  // By CodePlace::module; grows only.
-  const std::vector<Module>& modules() const { return modules_; }
+  // By CodePlace::module.
+  const Rows<Module>& modules() const { return modules_; }
+  // Those below `before` that neither `wanted` names nor a process has mapped: which they were.
+  std::vector<uint32_t> forgetModules(const std::set<uint32_t>& wanted, uint32_t before);
 
  private:
   struct Range {
@@ -63,7 +67,7 @@ class AddressSpaces {
   static constexpr size_t kMostOpen = 512;
   std::map<uint32_t, Space> spaces_;
   std::map<FileId, uint32_t> ids_;
-  std::vector<Module> modules_;
+  Rows<Module> modules_;
   size_t open_ = 0;
 };
 

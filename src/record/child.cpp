@@ -6,24 +6,46 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <string_view>
 #include <utility>
 
 #include "record/errors.h"
 
 namespace tidegauge::record {
+namespace {
 
-base::Result<Child> Child::start(const std::vector<std::string>& command) {
+// Of this process, but for those that are named anew. Points into both.
+std::vector<char*> variablesWith(const std::vector<std::string>& more) {
+  std::vector<char*> list;
+  for (char** it = environ; *it != nullptr; ++it) {
+    std::string_view old = *it;
+    bool is_replaced = std::any_of(more.begin(), more.end(), [&](std::string_view fresh) {
+      return old.starts_with(fresh.substr(0, fresh.find('=') + 1));
+    });
+    if (!is_replaced) list.push_back(*it);
+  }
+  for (const std::string& fresh : more) list.push_back(const_cast<char*>(fresh.c_str()));
+  list.push_back(nullptr);
+  return list;
+}
+
+}  // namespace
+
+base::Result<Child> Child::start(const std::vector<std::string>& command,
+                                 const std::vector<std::string>& environment) {
   std::array<int, 2> gate{}, verdict{};
   if (pipe2(gate.data(), O_CLOEXEC) != 0 || pipe2(verdict.data(), O_CLOEXEC) != 0)
     return unreadable(fmt::format("cannot start {}: {}", command[0], std::strerror(errno)));
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
+  std::vector<char*> variables = variablesWith(environment);
   pid_t pid = fork();
   if (pid < 0)
     return unreadable(fmt::format("cannot start {}: {}", command[0], std::strerror(errno)));
@@ -37,7 +59,7 @@ base::Result<Child> Child::start(const std::vector<std::string>& command) {
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
     signal(SIGPIPE, SIG_DFL);
-    execvp(arguments[0], arguments.data());
+    execvpe(arguments[0], arguments.data(), variables.data());
     int why = errno;
     (void)!write(verdict[1], &why, sizeof(why));
     _exit(why == ENOENT ? 127 : 126);

@@ -18,7 +18,9 @@ namespace tidegauge::record {
 
 class Child {
  public:
-  static base::Result<Child> start(const std::vector<std::string>& command);
+  // `environment`: "NAME=value", beside (or in place of) what this process has.
+  static base::Result<Child> start(const std::vector<std::string>& command,
+                                   const std::vector<std::string>& environment = {});
   Child(Child&& other) noexcept;
   Child& operator=(Child&&) = delete;
   Child(const Child&) = delete;

@@ -13,7 +13,6 @@ namespace {
 
 using model::MemoryKind;
 
-constexpr int64_t kKeepEnded_ns = 300'000'000'000;
 constexpr size_t kMostKernels = 50;
 constexpr size_t kMostCodes = 20;
 constexpr size_t kMostNames = 100;  // of unfreed_at_exit
@@ -180,7 +179,7 @@ uint64_t unfreedBytes(const model::ProcessLedger& ledger) {
 
 // By name alone, and from when a process of that name comes: so it rises when one ends, for good.
 void addUnfreed(Metric& metric, const Session& session) {
-  std::map<std::string, uint64_t> by_name;
+  std::map<std::string, uint64_t> by_name = session.forgottenUnfreed();
   for (const SessionProcess& process : session.processes()) {
     if (!hasCalled(session, process)) continue;
     std::string name = base::printable(process.seen.name);
@@ -220,12 +219,12 @@ std::vector<uint32_t> toldProcesses(const Session& session, int64_t now_ns) {
   std::set<std::pair<uint32_t, std::string>> taken;
   std::vector<uint32_t> told;
   const auto& processes = session.processes();
-  for (size_t i = processes.size(); i-- > 0;) {
-    const SessionProcess& process = processes[i];
+  for (auto it = processes.rbegin(); it != processes.rend(); ++it) {
+    const SessionProcess& process = *it;
     if (process.ended_ns && now_ns - *process.ended_ns > kKeepEnded_ns) continue;
     if (!hasCalled(session, process)) continue;
     if (taken.emplace(process.seen.pid, base::printable(process.seen.name)).second)
-      told.push_back(static_cast<uint32_t>(i));
+      told.push_back(process.seen.index);
   }
   std::reverse(told.begin(), told.end());
   return told;

@@ -98,6 +98,7 @@ void addCopies(Lines& lines, const SessionProcess& process) {
 std::vector<std::string> processLines(const Session& session, uint32_t process, size_t columns) {
   Lines lines(columns);
   if (process >= session.processes().size()) return {};
+  if (!session.processes().contains(process)) return {"This process ended, and was forgotten."};
   const SessionProcess& it = session.processes()[process];
   lines.add(fmt::format("{} {}{}", it.seen.pid, base::printable(it.seen.name),
                         it.ended_ns ? ", ended" : ""));

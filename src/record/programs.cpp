@@ -37,13 +37,15 @@ base::Error whyNot(int code) {
   if (code == EPERM || code == EACCES)
     return missing("the kernel does not let this user load BPF programs",
                    "run as root, or with CAP_BPF and CAP_PERFMON; `tidegauge doctor` says what is "
-                   "missing");
+                   "missing; `record --preload` needs no privilege");
   if (access("/sys/kernel/btf/vmlinux", R_OK) != 0)
     return missing("this kernel carries no type information (/sys/kernel/btf/vmlinux)",
                    "it must be built with CONFIG_DEBUG_INFO_BTF; `record --preload` needs none");
-  return missing(fmt::format("the kernel refuses the BPF programs ({}): {}", std::strerror(code),
-                             last_words.substr(0, 400)),
-                 "`tidegauge doctor` says what this machine allows");
+  return missing(
+      fmt::format("the kernel refuses the BPF programs ({}): {}", std::strerror(code),
+                  last_words.substr(0, 400)),
+      "`tidegauge doctor` says what this machine allows; `record --preload` needs none of "
+      "it");
 }
 
 // Each link is a file; a command was started before and keeps its own limit.

@@ -14,16 +14,24 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
+#include <condition_variable>
 #include <cstring>
 #include <fstream>
+#include <mutex>
+#include <thread>
 
+#include "record/decode.h"
 #include "record/elf_file.h"
 #include "record/errors.h"
+#include "record/running_process.h"
 
 namespace tidegauge::record {
 namespace {
 
-constexpr int kMaxFrames = 127;  // MAX_FRAMES of bpf/common.bpf.h
+constexpr std::chrono::milliseconds kDrainEvery{5};
+constexpr size_t kMostWaiting = size_t{2} << 20;  // 160 MiB: four seconds at 500,000 a second
+constexpr int kMaxFrames = 127;                   // MAX_FRAMES of bpf/common.bpf.h
 
 uint64_t clockNow(clockid_t clock) {
   timespec now{};
@@ -60,33 +68,6 @@ int64_t epochOffset() {
   return best;
 }
 
-std::string commandOf(uint32_t tgid) {
-  std::ifstream file(fmt::format("/proc/{}/cmdline", tgid), std::ios::binary);
-  std::string text(4096, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<size_t>(std::max<std::streamsize>(file.gcount(), 0)));
-  while (!text.empty() && text.back() == '\0') text.pop_back();
-  std::replace(text.begin(), text.end(), '\0', ' ');
-  return text;
-}
-
-std::string nameOf(uint32_t tgid) {
-  std::ifstream file(fmt::format("/proc/{}/comm", tgid));
-  std::string name;
-  std::getline(file, name);
-  return name;
-}
-
-// A process that has ended but was not waited for yet does not run.
-bool isRunning(uint32_t tgid) {
-  std::ifstream file(fmt::format("/proc/{}/stat", tgid), std::ios::binary);
-  std::string text;
-  std::getline(file, text);
-  size_t name = text.rfind(')');
-  if (name == std::string::npos || name + 2 >= text.size()) return false;
-  return text[name + 2] != 'Z' && text[name + 2] != 'X';
-}
-
 template <class Record>
 int keep(void* list, void* data, size_t size) {
   if (size < sizeof(Record)) return 0;
@@ -119,11 +100,38 @@ struct Recorder::Rings {
   ring_buffer* system = nullptr;
   ring_buffer* names = nullptr;
   std::vector<memory_record> memory_records;
+  // Who handles calls may be busy for longer than the ring lasts (a file that is committed, a disk that
+  // is slow): meanwhile a thread of its own empties the ring into `waiting`.
+  std::mutex mutex;
+  std::condition_variable ends;
+  std::vector<memory_record> waiting;
+  uint64_t drained_at = 0;  // what was written before then is in `waiting`
+  bool is_over = false;
+  std::thread drainer;
   std::vector<system_record> system_records;
   std::vector<name_record> name_records;
   ring_buffer* launches = nullptr;  // only if each launch is asked for
   std::vector<launch_record> launch_records;
+
+  // With the mutex held. A full `waiting` leaves the rest in the ring, where losses are counted.
+  void drain() {
+    if (waiting.size() >= kMostWaiting) return;
+    drained_at = kernelNow();
+    ring_buffer__consume(memory);
+  }
+  void startDrainer() {
+    drainer = std::thread([this] {
+      std::unique_lock lock(mutex);
+      while (!ends.wait_for(lock, kDrainEvery, [this] { return is_over; })) drain();
+    });
+  }
   ~Rings() {
+    {
+      std::lock_guard lock(mutex);
+      is_over = true;
+    }
+    ends.notify_all();
+    if (drainer.joinable()) drainer.join();
     ring_buffer__free(memory);
     ring_buffer__free(system);
     ring_buffer__free(names);
@@ -138,7 +146,7 @@ base::Result<std::unique_ptr<Recorder>> Recorder::start(const RecorderOptions& o
   Rings& rings = *recorder->rings_;
   const Programs& held = recorder->programs_;
   rings.memory = ring_buffer__new(held.mapDescriptor("memory_ring"), keep<memory_record>,
-                                  &rings.memory_records, nullptr);
+                                  &rings.waiting, nullptr);
   rings.system = ring_buffer__new(held.mapDescriptor("system_ring"), keep<system_record>,
                                   &rings.system_records, nullptr);
   rings.names = ring_buffer__new(held.mapDescriptor("name_ring"), keep<name_record>,
@@ -148,6 +156,7 @@ base::Result<std::unique_ptr<Recorder>> Recorder::start(const RecorderOptions& o
                                       &rings.launch_records, nullptr);
   if (rings.memory == nullptr || rings.system == nullptr || rings.names == nullptr)
     return limit(fmt::format("no memory for the rings: {}", std::strerror(errno)));
+  rings.startDrainer();
   return recorder;
 }
 
@@ -297,36 +306,14 @@ void Recorder::tellStack(Running& process, int32_t stack) {
 }
 
 void Recorder::memoryCall(const memory_record& record) {
-  auto functions = watchedFunctions();
-  if (record.function >= functions.size()) return;
-  const WatchedFunction& function = functions[record.function];
+  if (record.function >= watchedFunctions().size()) return;
   Running& process = running(record.tgid);
   if (process.left_out) return;
   tellStack(process, record.stack);
-  model::MemoryCall call;
+  model::MemoryCall call = decoded(record, process.from_start);
   call.start_ns = toEpoch(record.start_ns);
   call.end_ns = toEpoch(record.end_ns);
-  call.address = record.address;
-  call.size_bytes = record.size_bytes;
-  call.handle = record.handle;
-  call.stream = record.stream;
-  call.offset = record.offset;
   call.process = process.index;
-  call.thread = record.tid;
-  call.device = std::max(record.device, model::kUnknownDevice);
-  // What a thread uses that never chose a device, if all of its life was seen.
-  bool by_runtime = function.isRuntime() || (record.flags & FLAG_IN_RUNTIME) != 0;
-  if (record.device == DEVICE_NEVER_SET && by_runtime && process.from_start) call.device = 0;
-  call.code = record.code;
-  call.stack = record.stack < 0 ? model::kNoStackOfCall : static_cast<uint32_t>(record.stack);
-  call.function = record.function;
-  call.plane = function.library == Library::kDriver    ? model::Plane::kDriver
-               : function.library == Library::kRuntime ? model::Plane::kRuntime
-                                                       : model::Plane::kFramework;
-  call.verb = function.verb;
-  call.kind = function.kind;
-  call.inner = record.inner;
-  call.in_runtime = (record.flags & FLAG_IN_RUNTIME) != 0;
   sink_.call(call);
 }
 
@@ -345,21 +332,9 @@ void Recorder::launched(const launch_record& record) {
   Running& process = running(record.tgid);
   if (process.left_out) return;
   tellStack(process, record.stack);
-  Launch launch;
+  Launch launch = decoded(record);
   launch.what.process = process.index;
-  launch.what.kernel = record.kernel;
-  std::copy(std::begin(record.grid), std::end(record.grid), launch.what.grid);
-  std::copy(std::begin(record.block), std::end(record.block), launch.what.block);
-  launch.what.function = record.function;
-  launch.what.launches = 1;
   launch.time_ns = toEpoch(record.time_ns);
-  launch.thread = record.tid;
-  launch.shared_bytes = record.shared_bytes;
-  launch.stream = record.stream;
-  launch.device = std::max(record.device, model::kUnknownDevice);
-  if (record.stack >= 0) launch.stack = static_cast<uint32_t>(record.stack);
-  size_t words = std::min<size_t>(record.arguments, std::size(record.argument));
-  launch.arguments.assign(record.argument, record.argument + words);
   sink_.launched(launch);
 }
 
@@ -372,14 +347,18 @@ size_t Recorder::poll(int timeout_ms) {
   ring_buffer__consume(rings.system);
   for (size_t i = known; i < rings.system_records.size(); ++i) urgent(rings.system_records[i]);
 
-  uint64_t drained_at = kernelNow();
+  {
+    std::lock_guard lock(rings.mutex);
+    rings.drain();
+    rings.memory_records.swap(rings.waiting);
+  }
+  uint64_t drained_at = rings.drained_at;
   ring_buffer__consume(rings.names);
   for (const name_record& record : rings.name_records) named(record);
   rings.name_records.clear();
   if (rings.launches != nullptr) ring_buffer__consume(rings.launches);
   for (const launch_record& record : rings.launch_records) launched(record);
   rings.launch_records.clear();
-  ring_buffer__consume(rings.memory);
   known = rings.system_records.size();
   ring_buffer__consume(rings.system);
   for (size_t i = known; i < rings.system_records.size(); ++i) urgent(rings.system_records[i]);
@@ -420,12 +399,8 @@ std::vector<LaunchCount> Recorder::launches(uint32_t tgid, bool clear) const {
     auto process = running_.find(key.tgid);
     if (process == running_.end() || process->second.left_out || (tgid != 0 && key.tgid != tgid))
       return false;
-    LaunchCount count;
+    LaunchCount count = decoded(key);
     count.process = process->second.index;
-    count.kernel = key.kernel;
-    std::copy(std::begin(key.grid), std::end(key.grid), count.grid);
-    std::copy(std::begin(key.block), std::end(key.block), count.block);
-    count.function = key.function;
     for (uint64_t value : values) count.launches += value;
     counts.push_back(count);
     return clear;
@@ -440,17 +415,9 @@ std::vector<CopyCount> Recorder::copies(uint32_t tgid, bool clear) const {
     auto process = running_.find(key.tgid);
     if (process == running_.end() || process->second.left_out || (tgid != 0 && key.tgid != tgid))
       return false;
-    CopyCount count;
+    CopyCount count = decoded(key);
     count.process = process->second.index;
-    count.direction = key.direction;
-    count.submitted = key.submitted != 0;
-    count.function = key.function;
-    for (const copy_sum& value : values) {
-      count.calls += value.calls;
-      count.bytes += value.bytes;
-      count.time_ns += value.time_ns;
-      count.failures += value.failures;
-    }
+    for (const copy_sum& value : values) add(count, value);
     counts.push_back(count);
     return clear;
   });

@@ -106,11 +106,12 @@ void Session::processEnded(uint32_t process, int64_t time_ns, std::optional<int>
   if (book_ != nullptr) book_->endProcess(process, time_ns);
   SessionProcess& it = processes_[process];
   it.ended_ns = time_ns;
-  it.status = status;
   if (status) spaces_.forget(it.seen.pid);  // after exec the new program's is there already
   std::erase_if(stack_of_, [&](const auto& entry) { return entry.first.first == process; });
   auto reason = status ? store::EndReason::kExit : store::EndReason::kExec;
-  write([&](auto& file) { return file.endProcess(process, time_ns, status.value_or(0), reason); });
+  if (status == kUnknownStatus) status.reset();
+  it.status = status;
+  write([&](auto& file) { return file.endProcess(process, time_ns, status, reason); });
 }
 
 void Session::libraryWatched(const WatchedLibrary& library) { libraries_.push_back(library); }
@@ -137,7 +138,7 @@ void Session::call(const model::MemoryCall& seen) {
 uint32_t Session::frameOf(const CodePlace& place) {
   auto [found, is_new] = frame_ids_.try_emplace(place, static_cast<uint32_t>(frames_.size()));
   if (!is_new) return found->second;
-  const std::vector<Module>& modules = spaces_.modules();
+  const Rows<Module>& modules = spaces_.modules();
   for (; modules_written_ < modules.size(); ++modules_written_) {
     const Module& module = modules[modules_written_];
     auto elf = ElfFile::open(fmt::format("/proc/self/fd/{}", module.descriptor));
@@ -181,9 +182,9 @@ void Session::kernelNamed(const KernelName& name) {
 }
 
 uint32_t Session::kernelOf(uint32_t process, uint64_t handle) {
-  auto [found, is_new] =
-      kernels_.try_emplace({process, handle}, static_cast<uint32_t>(kernels_.size()));
+  auto [found, is_new] = kernels_.try_emplace({process, handle}, next_kernel_);
   if (!is_new) return found->second;
+  next_kernel_ += 1;
   const auto& names = processes_[process].kernel_names;
   auto name = names.find(handle);
   write([&](auto& file) {
@@ -290,15 +291,16 @@ bool Session::isIncomplete() const {
   return false;
 }
 
-base::Status Session::tick(const Recorder& recorder) {
+base::Status Session::tick(const Source& source) {
   int64_t time_ns = now();
   if (time_ns - last_counts_ns_ >= kCountEvery_ns) {
     for (const SessionProcess& process : processes_) {
       if (process.ended_ns) continue;
-      launchesSeen(recorder.launches(process.seen.pid));
-      copiesSeen(recorder.copies(process.seen.pid));
+      launchesSeen(source.launches(process.seen.pid, false));
+      copiesSeen(source.copies(process.seen.pid, false));
     }
-    writeLosses(recorder.losses());
+    writeLosses(source.losses());
+    forgetEnded(time_ns);
     last_counts_ns_ = time_ns;
   }
   if (time_ns - last_commit_ns_ >= kCommitEvery_ns) {
@@ -310,9 +312,9 @@ base::Status Session::tick(const Recorder& recorder) {
   return base::okStatus();
 }
 
-base::Status Session::finish(const Recorder& recorder) {
+base::Status Session::finish(const Source& source) {
   last_counts_ns_ = 0;  // whatever is left, now
-  TG_RETURN_IF_ERROR(tick(recorder));
+  TG_RETURN_IF_ERROR(tick(source));
   takeNames(symbols_.finish());
   write([](auto& file) { return file.finish(); });
   if (error_) return *error_;

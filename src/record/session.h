@@ -22,10 +22,13 @@
 #include "model/live_book.h"
 #include "record/address_space.h"
 #include "record/recorder.h"
+#include "record/rows.h"
 #include "record/symbols.h"
 #include "store/recording_writer.h"
 
 namespace tidegauge::record {
+
+inline constexpr int64_t kKeepEnded_ns = int64_t{300} * 1'000'000'000;
 
 struct SessionProcess {
   SeenProcess seen;
@@ -42,6 +45,11 @@ struct SessionProcess {
 std::string_view lossReason(size_t loss);
 std::string_view directionName(size_t direction);
 
+// How many rows are in memory now.
+struct SessionKeeps {
+  size_t processes = 0, stacks = 0, frames = 0, modules = 0, kernels = 0;
+};
+
 class Session final : public RecorderSink {
  public:
   // `book`, if there is one, is kept as well and must live longer.
@@ -49,15 +57,21 @@ class Session final : public RecorderSink {
   ~Session() override;
 
   // Every few milliseconds: counters every second, a transaction every 100 ms.
-  base::Status tick(const Recorder& recorder);
+  base::Status tick(const Source& source);
   // The end: everything that is left, names included. Then the file is complete.
-  base::Status finish(const Recorder& recorder);
+  base::Status finish(const Source& source);
 
   const model::Ledger& ledger() const { return ledger_; }
-  const std::vector<SessionProcess>& processes() const { return processes_; }
+  const Rows<SessionProcess>& processes() const { return processes_; }
   const std::vector<WatchedLibrary>& libraries() const { return libraries_; }
   const Losses& losses() const { return losses_; }
   bool isIncomplete() const;
+  // How long an ended process is kept; its stacks, frames, modules and kernels go with it. A file keeps
+  // all.
+  void forgetAfter(int64_t ns) { forget_after_ns_ = ns; }
+  // What processes that are forgotten had not freed, by name: at most 1,000, then "other".
+  const std::map<std::string, uint64_t>& forgottenUnfreed() const { return forgotten_unfreed_; }
+  SessionKeeps keeps() const;
   uint64_t calls() const { return calls_; }
   // Until when launches, copies and losses were counted.
   int64_t countedNs() const { return last_counts_ns_; }
@@ -86,6 +100,9 @@ class Session final : public RecorderSink {
 
   uint32_t frameOf(const CodePlace& place);
   uint32_t kernelOf(uint32_t process, uint64_t handle);
+  void forgetEnded(int64_t now_ns);
+  void forgetProcess(uint32_t process);
+  void forgetStacks();
   void takeNames(std::vector<SymbolAnswer> answers);
   void writeLosses(const Losses& now);
   // Runs on the file and keeps its first error.
@@ -98,17 +115,20 @@ class Session final : public RecorderSink {
   model::Ledger ledger_;
   AddressSpaces spaces_;
   Symbols symbols_;
-  std::vector<SessionProcess> processes_;
+  Rows<SessionProcess> processes_;
   std::vector<WatchedLibrary> libraries_;
-  std::vector<Frame> frames_;
+  Rows<Frame> frames_;
   std::map<CodePlace, uint32_t> frame_ids_;
   size_t modules_written_ = 0;
-  std::vector<std::vector<uint32_t>> stacks_;
+  Rows<std::vector<uint32_t>> stacks_;
   std::map<std::vector<uint32_t>, uint32_t> stack_ids_;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> stack_of_;  // (process, kernel's id) → ours
   std::map<std::pair<uint32_t, uint64_t>, uint32_t> kernels_;
+  uint32_t next_kernel_ = 0;
   std::map<LaunchId, uint64_t> launches_written_;
   std::map<CopyId, CopyCount> copies_written_;
+  std::map<std::string, uint64_t> forgotten_unfreed_;
+  int64_t forget_after_ns_ = kKeepEnded_ns;
   Losses losses_{};
   uint64_t calls_ = 0;
   int64_t last_commit_ns_ = 0;

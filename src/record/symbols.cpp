@@ -128,6 +128,20 @@ void Symbols::ask(SymbolQuestion question) {
   news_.notify_one();
 }
 
+bool Symbols::isIdle() {
+  std::lock_guard lock(mutex_);
+  return questions_.empty() && !busy_;
+}
+
+void Symbols::forget(const std::vector<uint32_t>& modules) {
+  if (modules.empty()) return;
+  {
+    std::lock_guard lock(mutex_);
+    forgotten_.insert(forgotten_.end(), modules.begin(), modules.end());
+  }
+  news_.notify_one();
+}
+
 std::vector<SymbolAnswer> Symbols::take() {
   std::lock_guard lock(mutex_);
   return std::exchange(answers_, {});
@@ -142,8 +156,10 @@ std::vector<SymbolAnswer> Symbols::finish() {
 void Symbols::work() {
   std::unique_lock lock(mutex_);
   while (true) {
-    news_.wait(lock, [this] { return stop_ || !questions_.empty(); });
+    news_.wait(lock, [this] { return stop_ || !questions_.empty() || !forgotten_.empty(); });
     if (stop_) return;
+    for (uint32_t module : std::exchange(forgotten_, {})) tables_->by_module.erase(module);
+    if (questions_.empty()) continue;
     SymbolQuestion question = questions_.front();
     questions_.pop_front();
     busy_ = true;

@@ -39,6 +39,9 @@ class Symbols {
   Symbols& operator=(const Symbols&) = delete;
 
   void ask(SymbolQuestion question);
+  bool isIdle();  // nothing is asked that was not answered
+  // Of these modules nothing will be asked again.
+  void forget(const std::vector<uint32_t>& modules);
   std::vector<SymbolAnswer> take();    // what has been found since
   std::vector<SymbolAnswer> finish();  // waits for the rest
 
@@ -50,6 +53,7 @@ class Symbols {
   std::condition_variable news_, idle_;
   std::deque<SymbolQuestion> questions_;
   std::vector<SymbolAnswer> answers_;
+  std::vector<uint32_t> forgotten_;
   bool stop_ = false;
   bool busy_ = false;
   std::unique_ptr<Tables> tables_;  // of the thread

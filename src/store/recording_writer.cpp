@@ -308,14 +308,13 @@ base::Result<uint32_t> RecordingWriter::addProcess(const ProcessRow& row) {
   return impl_->next.processes++;
 }
 
-base::Status RecordingWriter::endProcess(uint32_t process, int64_t time_ns, int32_t exit_status,
-                                         EndReason reason) {
-  std::optional<int32_t> status;
-  if (reason == EndReason::kExit) status = exit_status;
+base::Status RecordingWriter::endProcess(uint32_t process, int64_t time_ns,
+                                         std::optional<int32_t> exit_status, EndReason reason) {
   return impl_->insert(
       impl_->statements.process_end,
       "UPDATE processes SET ended_ns = ?, exit_status = ?, end_reason = ? WHERE process_id = ?",
-      time_ns, status, std::string_view(reason == EndReason::kExit ? "exit" : "exec"), process);
+      time_ns, exit_status, std::string_view(reason == EndReason::kExit ? "exit" : "exec"),
+      process);
 }
 
 base::Result<uint16_t> RecordingWriter::addFunction(const FunctionRow& row) {

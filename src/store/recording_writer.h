@@ -97,7 +97,9 @@ class RecordingWriter {
 
   base::Status setMeta(std::string_view key, std::string_view value);
   base::Result<uint32_t> addProcess(const ProcessRow& row);
-  base::Status endProcess(uint32_t process, int64_t time_ns, int32_t exit_status, EndReason reason);
+  // No status: it runs another program now, or nobody was told how it ended.
+  base::Status endProcess(uint32_t process, int64_t time_ns, std::optional<int32_t> exit_status,
+                          EndReason reason);
   base::Result<uint16_t> addFunction(const FunctionRow& row);
   base::Result<uint32_t> addModule(std::string_view path, std::string_view build_id);
   // A place in a module; its name may follow later.

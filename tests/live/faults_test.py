@@ -40,6 +40,23 @@ def probes_in_kernel():
     return sum(" memory_enter " in line for line in text.splitlines())
 
 
+def state_of(pid):
+    return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+
+
+def groups_of(group):
+    """Processes of a group that run."""
+    found = []
+    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            words = path.read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        if words[2] == str(group) and words[0] != "Z":
+            found.append(path.parent.name)
+    return found
+
+
 class Killed(LiveTest):
     def start(self, folder, *words):
         return subprocess.Popen([*self.command(folder), "--", *map(str, words)],
@@ -61,6 +78,26 @@ class Killed(LiveTest):
         self.assertLessEqual({"cudaMalloc", "cuMemFree_v2"}, names)
         if before is not None:
             wait_until(lambda: probes_in_kernel() <= before, "probes of the recorder to go")
+        recorder.stdout.close()
+        recorder.stderr.close()
+
+    def test_the_recorder_by_kill_9_while_the_command_is_stopped(self):
+        """Whoever of the recorder's group is stopped when it dies goes on."""
+        folder = self.folder()
+        recorder = subprocess.Popen([*self.command(folder), "--", str(program("killed")), "wait"],
+                                    env=self.environment(folder), start_new_session=True,
+                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        wait_until(lambda: (folder / "expected.json").exists(), "the program to hold its memory")
+        pid = live.twins.expectations(folder / "expected.json")[0]["pid"]
+        os.kill(pid, signal.SIGSTOP)
+        wait_until(lambda: state_of(pid) == "T", "the program to stop")
+        recorder.kill()
+        recorder.wait()
+        try:
+            wait_until(lambda: state_of(pid) in "SR", "the program to go on")
+        finally:
+            os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: not groups_of(recorder.pid), "the watchdog to go")
         recorder.stdout.close()
         recorder.stderr.close()
 

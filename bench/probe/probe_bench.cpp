@@ -1,0 +1,294 @@
+// What watching costs the watched, and the watcher: probe_bench STANDIN_FOLDER [ROUNDS]
+//
+//   this process: what watches, drains every 5 ms     Target: cuMemAlloc_v2, cudaLaunchKernel, …
+//     "measure 20,000 calls" ──────────────────────►   thread CPU time before and after
+//     ◄──────────────────────────────── ns a call
+//
+// One run measures all ways in turn, round by round, so that what else the machine does hits all of
+// them; figures are medians, less the bare call. Empty probes are two BPF instructions at the same
+// places. The folder is what tests/standin/build.py made. Needs root. docs/performance.md
+#include <fmt/format.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "other_probes.h"
+#include "record/preload.h"
+#include "record/recorder.h"
+#include "record/session.h"
+#include "target.h"
+
+namespace tidegauge::bench {
+namespace {
+
+// Takes everything and keeps nothing.
+struct Counter final : record::RecorderSink {
+  uint64_t calls = 0;
+  void processSeen(const record::SeenProcess&) override {}
+  void processEnded(uint32_t, int64_t, std::optional<int>) override {}
+  void libraryWatched(const record::WatchedLibrary&) override {}
+  void call(const model::MemoryCall&) override { calls += 1; }
+  void stackSeen(uint32_t, uint32_t, const std::vector<uint64_t>&) override {}
+  void kernelNamed(const record::KernelName&) override {}
+  void launchesSeen(const std::vector<record::LaunchCount>&) override {}
+  void launched(const record::Launch&) override {}
+  void copiesSeen(const std::vector<record::CopyCount>&) override {}
+};
+
+std::unique_ptr<record::Recorder> startRecorder(bool stacks, record::RecorderSink& sink,
+                                                uint32_t pid) {
+  record::RecorderOptions options;
+  options.programs.take_stacks = options.programs.take_block_stacks = stacks;
+  auto recorder = record::Recorder::start(options, sink);
+  if (!recorder.ok()) {
+    fmt::print(stderr, "{}\n", recorder.error().what);
+    exit(4);
+  }
+  if (auto status = recorder.value()->watch(pid); !status.ok()) exit(1);
+  return std::move(recorder.value());
+}
+
+double median(std::vector<double> list) {
+  std::sort(list.begin(), list.end());
+  return list[list.size() / 2];
+}
+
+// ---- what a call costs ------------------------------------------------------------------------------
+class Costs {
+ public:
+  Costs(const std::string& folder, int rounds) : rounds_(rounds), target_(folder) {
+    const std::string driver = folder + "/libcuda.so.1", runtime = folder + "/libcudart.so.13";
+    std::map<bool, std::unique_ptr<Preloaded>> preloaded;
+    for (bool stacks : {false, true})
+      preloaded[stacks] = std::make_unique<Preloaded>(folder, stacks);
+    for (int round = 0; round < rounds; ++round) {
+      auto nothing = [] {};
+      all("bare", target_, nothing);
+      {
+        EmptyProbes probes(driver, {"cuMemAlloc_v2", "cuMemFree_v2"}, true);
+        measure("empty", target_, kPairs, nothing);
+      }
+      {
+        EmptyProbes probes(driver, {"cuLaunchKernel"}, false);
+        measure("empty", target_, kLaunches, nothing);
+      }
+      for (bool stacks : {false, true}) {
+        Counter counter;
+        auto recorder = startRecorder(stacks, counter, target_.pid());
+        all(stacks ? "ours+stacks" : "ours", target_, [&] { recorder->poll(5); });
+      }
+      for (bool stacks : {false, true}) {  // no probes in its libraries now
+        Preloaded& other = *preloaded[stacks];
+        all(stacks ? "shim+stacks" : "shim", other.target, [&] { other.recorder.poll(5); });
+      }
+      {
+        PublishedProbes probes(runtime, {"cudaMalloc", "cudaFree", "cudaLaunchKernel"},
+                               target_.pid());
+        auto read = [&] { probes.read(5); };
+        measure("published", target_, kRuntimePairs, read);
+        measure("published", target_, kRuntimeLaunches, read);
+      }
+      {
+        PublishedProbes probes(driver, {"cuMemAlloc_v2", "cuMemFree_v2", "cuLaunchKernel"},
+                               target_.pid());
+        auto read = [&] { probes.read(5); };
+        measure("published", target_, kPairs, read);
+        measure("published", target_, kLaunches, read);
+      }
+    }
+  }
+
+  double of(const std::string& way, Task task) const {
+    return median(ns_.at({way, task})) - median(ns_.at({"bare", task}));
+  }
+
+  void print() const {
+    double pair = of("empty", kPairs), launch = of("empty", kLaunches);
+    fmt::print(
+        "thread CPU time a call, median of {} rounds of {} calls {} frames down, less the bare "
+        "call\n",
+        rounds_, kCalls, kDepth);
+    auto row = [](std::string_view what, double ns, const std::string& more = {}) {
+      fmt::print("  {:<58}{:7.0f} ns  {}\n", what, ns, more);
+    };
+    auto budget = [](double value, double most) {
+      return fmt::format("at most {:.0f}: {}", most, value <= most ? "met" : "not met");
+    };
+    auto times = [](double theirs, double ours, double wanted) {
+      return fmt::format("{:.1f} × ours, {} wanted: {}", theirs / ours, wanted,
+                         theirs >= wanted * ours ? "met" : "not met");
+    };
+    row("empty probe at entry and return of a driver call", pair);
+    row("driver allocation or free, ours", of("ours", kPairs),
+        budget(of("ours", kPairs), 1.2 * pair + 400));
+    row("  with its stack", of("ours+stacks", kPairs));
+    row("  published design, at the entry", of("published", kPairs),
+        times(of("published", kPairs), of("ours", kPairs), 3));
+    row("runtime allocation or free and its driver call, ours", of("ours", kRuntimePairs));
+    row("  with their stack", of("ours+stacks", kRuntimePairs));
+    row("  published design (runtime alone)", of("published", kRuntimePairs),
+        times(of("published", kRuntimePairs), of("ours", kRuntimePairs), 3));
+    row("empty probe at the entry of a launch", launch);
+    row("driver launch counted, ours", of("ours", kLaunches),
+        budget(of("ours", kLaunches), 1.2 * launch));
+    row("  published design, at the entry", of("published", kLaunches),
+        times(of("published", kLaunches), of("ours", kLaunches), 5));
+    row("runtime launch and its driver launch, counted once, ours", of("ours", kRuntimeLaunches));
+    row("  published design (runtime alone)", of("published", kRuntimeLaunches),
+        times(of("published", kRuntimeLaunches), of("ours", kRuntimeLaunches), 5));
+    row("PyTorch's block, USDT", of("ours", kBlocks));
+    row("  with its stack", of("ours+stacks", kBlocks));
+    row("preloaded: driver allocation or free", of("shim", kPairs));
+    row("  with its stack, by unwind tables", of("shim+stacks", kPairs));
+    row("preloaded: runtime allocation or free and its driver call", of("shim", kRuntimePairs));
+    row("  with their stack", of("shim+stacks", kRuntimePairs));
+    row("preloaded: driver launch counted", of("shim", kLaunches));
+    row("preloaded: runtime launch and its driver launch", of("shim", kRuntimeLaunches));
+  }
+  Target& target() { return target_; }
+
+ private:
+  struct Preloaded {
+    Preloaded(const std::string& folder, bool stacks)
+        : area(makeArea(stacks)),
+          target(folder, area.environment()),
+          recorder(std::move(area), counter) {}
+    static record::PreloadArea makeArea(bool stacks) {
+      record::PreloadOptions options;
+      options.take_stacks = stacks;
+      auto area = record::PreloadArea::make(options);
+      if (!area.ok()) exit(4);
+      return std::move(area.value());
+    }
+    Counter counter;
+    record::PreloadArea area;
+    Target target;
+    record::PreloadRecorder recorder;
+  };
+
+  template <class Drive>
+  void measure(const std::string& way, Target& target, Task task, const Drive& drive) {
+    target.ask({task, 0}, drive);  // warm
+    ns_[{way, task}].push_back(target.ask({task, 0}, drive).ns_per_call);
+  }
+  template <class Drive>
+  void all(const std::string& way, Target& target, const Drive& drive) {
+    for (Task task : {kPairs, kLaunches, kRuntimePairs, kRuntimeLaunches, kBlocks})
+      measure(way, target, task, drive);
+  }
+
+  int rounds_;
+  Target target_;
+  std::map<std::pair<std::string, Task>, std::vector<double>> ns_;
+};
+
+// ---- attaching ------------------------------------------------------------------------------------
+template <class Do>
+double secondsOf(const Do& action) {
+  double before = seconds(CLOCK_MONOTONIC);
+  action();
+  return seconds(CLOCK_MONOTONIC) - before;
+}
+
+void attaching(Target& target, int rounds) {
+  std::vector<double> attach, detach, whole;
+  std::vector<uint64_t> offsets, cookies(300);
+  for (int i = 0; i < 300; ++i)
+    offsets.push_back(offsetOf(TIDEGAUGE_BENCH_BLOCKS, "many_" + std::to_string(i)));
+  for (int round = 0; round < rounds; ++round) {
+    auto programs = record::Programs::load({});
+    if (!programs.ok()) exit(4);
+    std::vector<int> links;
+    attach.push_back(secondsOf([&] {
+      for (bool at_return : {true, false})
+        links.push_back(programs.value().attachMany(at_return ? "memory_exit" : "memory_enter",
+                                                    TIDEGAUGE_BENCH_BLOCKS, offsets, cookies,
+                                                    at_return));
+    }));
+    for (int link : links)
+      if (link < 0) exit(1);
+    detach.push_back(secondsOf([&] {
+      for (int link : links) close(link);
+    }));
+    Counter counter;
+    whole.push_back(secondsOf([&] { startRecorder(true, counter, target.pid()).reset(); }));
+  }
+  fmt::print("elapsed time, median of {}\n", rounds);
+  double both = median(attach) + median(detach);
+  fmt::print(
+      "  300 functions, entry and return: attach {:.0f} ms, detach {:.0f} ms; at most 500: {}\n",
+      median(attach) * 1e3, median(detach) * 1e3, both <= 0.5 ? "met" : "not met");
+  fmt::print("  recorder: load, attach to driver, runtime and blocks, detach: {:.0f} ms\n",
+             median(whole) * 1e3);
+  constexpr size_t kFew = 8;
+  std::vector<std::string> words;
+  for (size_t i = 0; i < kFew; ++i) words.push_back("many_" + std::to_string(i));
+  PublishedProbes probes(TIDEGAUGE_BENCH_BLOCKS, {words[0], words[1], words[2]}, target.pid());
+  probes.attachMore(TIDEGAUGE_BENCH_BLOCKS, {words.begin(), words.end()});
+  auto links = static_cast<double>(probes.links());
+  double spent = secondsOf([&] { probes.detach(); });
+  fmt::print(
+      "  published design: detaching {:.0f} perf links takes {:.1f} s, so 600 take {:.0f} s\n",
+      links, spent, spent / links * 600);
+}
+
+// ---- the recorder ---------------------------------------------------------------------------------
+void rates(Target& target, bool with_file) {
+  for (uint32_t rate : {10'000U, 100'000U, 500'000U, 5'000'000U}) {
+    std::string path = fmt::format("{}/probe_bench.{}.sqlite",
+                                   std::filesystem::temp_directory_path().string(), getpid());
+    std::optional<store::RecordingWriter> writer;
+    if (with_file) {
+      store::WriterOptions options;
+      options.replace = true;
+      auto created = store::RecordingWriter::create(path, options);
+      if (!created.ok()) exit(1);
+      writer.emplace(std::move(created.value()));
+    }
+    record::Session session(std::move(writer));
+    auto recorder = startRecorder(true, session, target.pid());
+    double before = seconds(CLOCK_PROCESS_CPUTIME_ID);
+    Answer answer = target.ask({kPaced, rate}, [&] {
+      recorder->poll(5);
+      if (!session.tick(*recorder).ok()) exit(1);
+    });
+    recorder->finish();
+    double spent = seconds(CLOCK_PROCESS_CPUTIME_ID) - before;
+    if (!session.finish(*recorder).ok()) exit(1);
+    fmt::print(
+        "  {:>9} calls/s asked, {:>7.0f} came: {} of {} lost in 8 MiB, recorder {:.1f} % of a "
+        "core{}\n",
+        rate, answer.calls_per_second, recorder->losses()[LOSS_MEMORY_RING], answer.calls,
+        spent / 2 * 100, with_file ? ", with a file" : "");
+    if (with_file) std::filesystem::remove(path);
+  }
+}
+
+}  // namespace
+}  // namespace tidegauge::bench
+
+int main(int count, char** words) {
+  using namespace tidegauge::bench;
+  if (count == 5 && std::string_view(words[1]) == "--serve")
+    serve(words[2], std::atoi(words[3]), std::atoi(words[4]));
+  if (count < 2) {
+    fmt::print(stderr, "probe_bench STANDIN_FOLDER [ROUNDS]   (tests/standin/build.py makes it)\n");
+    return 2;
+  }
+  setvbuf(stdout, nullptr, _IOLBF, 0);  // a run that is ended early has told what it knew
+  int rounds = count > 2 ? std::atoi(words[2]) : 9;
+  Costs costs(words[1], rounds);
+  costs.print();
+  attaching(costs.target(), std::min(rounds, 5));
+  fmt::print("calls with their stacks of two threads for two seconds\n");
+  rates(costs.target(), false);
+  rates(costs.target(), true);
+  return 0;
+}

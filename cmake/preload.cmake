@@ -1,0 +1,29 @@
+# The library of `record --preload`: wrappers of the watched functions, in C and assembly with nothing
+# but libc, carried in the binary as bytes.
+add_library(tidegauge_shim SHARED preload/calls.c preload/lookup.c preload/send.c preload/entries.S)
+set_target_properties(tidegauge_shim PROPERTIES C_STANDARD 17 C_VISIBILITY_PRESET hidden PREFIX ""
+                      LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/preload)
+target_include_directories(tidegauge_shim PRIVATE ${PROJECT_SOURCE_DIR})
+# Optimised in every build: it is a part of what the watched programs do. No sanitizers: the programs
+# have none. Variables of threads lie where the loader puts those of the program itself.
+target_compile_options(tidegauge_shim PRIVATE -O2 -fno-sanitize=all -ftls-model=initial-exec)
+target_link_options(tidegauge_shim PRIVATE -static-libgcc -fno-sanitize=all -Wl,-z,defs -Wl,-z,now
+                    -Wl,--no-undefined)
+target_link_libraries(tidegauge_shim PRIVATE ${CMAKE_DL_LIBS})
+set(shim_file ${PROJECT_BINARY_DIR}/preload/tidegauge_shim.so)
+set(shim_source ${PROJECT_BINARY_DIR}/preload/library.S)
+file(WRITE ${shim_source}.in
+"  .section .rodata
+  .balign 8
+  .global tidegauge_preload_library
+tidegauge_preload_library:
+  .incbin \"${shim_file}\"
+  .global tidegauge_preload_library_end
+tidegauge_preload_library_end:
+  .byte 0
+  .section .note.GNU-stack,\"\",@progbits
+")
+configure_file(${shim_source}.in ${shim_source} COPYONLY)
+set_source_files_properties(${shim_source} PROPERTIES OBJECT_DEPENDS ${shim_file})
+add_library(tidegauge_preload STATIC ${shim_source})
+add_dependencies(tidegauge_preload tidegauge_shim)

@@ -1,0 +1,305 @@
+// How records reach the recorder, and what is kept for the whole process: the area, stacks, ends.
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include <unwind.h>
+
+#include "preload/shim.h"
+
+__thread struct thread own;
+struct preload_area* area;
+uint32_t own_tgid, own_image;
+
+enum { NOT_TRIED, BEING_TRIED, READY, IMPOSSIBLE };
+static uint32_t state;
+static pthread_key_t at_thread_end;
+
+// Stacks of this process by their hash; a row is an id.
+enum { STACKS = 32768, STACK_TRIES = 16 };
+static uint64_t* stacks;
+static uint32_t stacks_sent;
+
+uint64_t monotonicNow(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void lose(uint32_t what) {
+  if (area != NULL) __atomic_fetch_add(&area->head.losses[what], 1, __ATOMIC_RELAXED);
+}
+
+// ---- chunks ---------------------------------------------------------------------------------------
+static void giveBack(struct preload_chunk* chunk) {
+  if (chunk != NULL) __atomic_store_n(&chunk->state, CHUNK_FULL, __ATOMIC_RELEASE);
+}
+static void threadEnds(void* thread) {
+  (void)thread;
+  giveBack(own.chunk);
+  own.chunk = NULL;
+}
+
+static void prepareThread(void) {
+  own.prepared = true;
+  own.tid = (uint32_t)syscall(SYS_gettid);
+  pthread_setspecific(at_thread_end, &own);  // so that threadEnds() runs
+}
+
+static struct preload_chunk* takeChunk(void) {
+  uint32_t chunks = area->head.chunks, tries = chunks < 256 ? chunks : 256;
+  for (uint32_t i = 0; i < tries; ++i) {
+    uint32_t at = __atomic_fetch_add(&area->head.next_chunk, 1, __ATOMIC_RELAXED) % chunks;
+    struct preload_chunk* chunk = &area->chunks[at];
+    uint32_t free = CHUNK_FREE;
+    if (__atomic_load_n(&chunk->state, __ATOMIC_RELAXED) != CHUNK_FREE ||
+        !__atomic_compare_exchange_n(&chunk->state, &free, CHUNK_TAKEN, false, __ATOMIC_ACQUIRE,
+                                     __ATOMIC_RELAXED))
+      continue;
+    chunk->tgid = own_tgid;
+    chunk->image = own_image;
+    uint32_t most = __atomic_load_n(&area->head.most_chunks, __ATOMIC_RELAXED);
+    while (most <= at && !__atomic_compare_exchange_n(&area->head.most_chunks, &most, at + 1, false,
+                                                      __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+      continue;
+    return chunk;
+  }
+  return NULL;
+}
+
+void* room(uint32_t type, uint32_t bytes) {
+  uint32_t whole = (uint32_t)sizeof(struct preload_entry) + ((bytes + 7) & ~7u);
+  if (!own.prepared) prepareThread();
+  if (own.chunk != NULL && own.chunk->written + whole > sizeof(own.chunk->bytes)) {
+    giveBack(own.chunk);
+    own.chunk = NULL;
+  }
+  if (own.chunk == NULL && (own.chunk = takeChunk()) == NULL) return NULL;
+  struct preload_entry* entry = (struct preload_entry*)(own.chunk->bytes + own.chunk->written);
+  *entry = (struct preload_entry){type, bytes};
+  return entry + 1;
+}
+
+void publish(void) {
+  struct preload_chunk* chunk = own.chunk;
+  const struct preload_entry* entry = (struct preload_entry*)(chunk->bytes + chunk->written);
+  __atomic_store_n(&chunk->written,
+                   chunk->written + (uint32_t)sizeof(*entry) + ((entry->bytes + 7) & ~7u),
+                   __ATOMIC_RELEASE);
+}
+
+// ---- tables ---------------------------------------------------------------------------------------
+static uint64_t mixed(const void* bytes, size_t words) {
+  uint64_t hash = words;
+  for (size_t i = 0; i < words; ++i) {
+    uint64_t word;
+    memcpy(&word, (const char*)bytes + 8 * i, 8);
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+    hash ^= hash >> 29;
+  }
+  return hash;
+}
+
+// A row that was left by a process that ended is taken as a free one. Two threads may make two rows
+// of one key: the recorder adds up.
+#define FIND_ROW(table, rows, key_of, wanted, found)                                  \
+  do {                                                                                \
+    uint64_t at = mixed(wanted, sizeof(*(wanted)) / 8);                               \
+    for (uint32_t i = 0; i < PRELOAD_PROBES && found == NULL; ++i) {                  \
+      __typeof__(&(table)[0]) row = &(table)[(at + i) % (rows)];                      \
+      uint32_t is = __atomic_load_n(&row->state, __ATOMIC_ACQUIRE);                   \
+      if (is == ROW_READY && memcmp(&row->key, wanted, sizeof(row->key)) == 0) {      \
+        found = row;                                                                  \
+      } else if ((is == ROW_FREE || is == ROW_LEFT) &&                                \
+                 __atomic_compare_exchange_n(&row->state, &is, ROW_BEING_MADE, false, \
+                                             __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {   \
+        row->key = *(wanted);                                                         \
+        __atomic_store_n(&row->state, ROW_READY, __ATOMIC_RELEASE);                   \
+        found = row;                                                                  \
+      }                                                                               \
+    }                                                                                 \
+  } while (0)
+
+void countLaunch(const struct launch_key* key) {
+  struct preload_launch* found = own.last_launch;
+  if (found != NULL && (__atomic_load_n(&found->state, __ATOMIC_RELAXED) != ROW_READY ||
+                        memcmp(&found->key, key, sizeof(*key)) != 0))
+    found = NULL;
+  if (found == NULL) FIND_ROW(area->launches, PRELOAD_LAUNCHES, key, key, found);
+  own.last_launch = found;
+  if (found != NULL)
+    __atomic_fetch_add(&found->calls, 1, __ATOMIC_RELAXED);
+  else
+    lose(LOSS_LAUNCH_TABLE);
+}
+
+struct copy_sum* copySum(const struct copy_key* key) {
+  struct preload_copy* found = NULL;
+  FIND_ROW(area->copies, PRELOAD_COPIES, key, key, found);
+  return found != NULL ? &found->sum : NULL;
+}
+
+// ---- stacks ---------------------------------------------------------------------------------------
+struct walk {
+  uint64_t from;  // the first frame that is told: who called the wrapper
+  uint32_t count;
+  uint64_t frames[PRELOAD_FRAMES];
+};
+static _Unwind_Reason_Code step(struct _Unwind_Context* context, void* data) {
+  struct walk* walk = data;
+  uint64_t place = _Unwind_GetIP(context);
+  if (walk->count == 1 && place != walk->from) return _URC_NO_REASON;  // of this library
+  if (place == 0 || walk->count == PRELOAD_FRAMES) return _URC_END_OF_STACK;
+  walk->frames[walk->count++] = place;
+  return _URC_NO_REASON;
+}
+
+int32_t takeStack(const struct frame* frame) {
+  if (!area->head.take_stacks || stacks == NULL) return -1;
+  if (!own.prepared) prepareThread();
+  struct walk walk;
+  walk.from = *callerSp(frame);
+  walk.frames[0] = (uint64_t)(uintptr_t)frame->real + 1;  // as a place that is returned to
+  walk.count = 1;
+  _Unwind_Backtrace(step, &walk);
+  if (walk.count == 1) walk.frames[walk.count++] = walk.from;
+  uint64_t hash = mixed(walk.frames, walk.count) | 1;
+  for (uint32_t i = 0; i < STACK_TRIES; ++i) {
+    uint64_t* row = &stacks[(hash + i) % STACKS];
+    uint64_t held = __atomic_load_n(row, __ATOMIC_ACQUIRE);
+    int32_t id = (int32_t)((hash + i) % STACKS);
+    if (held == hash) return id;
+    // Told before the row says so, and with the number of the row: bit 0 is unset until then. A
+    // thread that comes meanwhile tells the same once more.
+    bool mine = held == 0 && __atomic_compare_exchange_n(row, &held, hash & ~1ull, false,
+                                                         __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    if (!mine && held != (hash & ~1ull)) continue;
+    struct preload_stack* entry =
+        room(ENTRY_STACK, (uint32_t)(sizeof(struct preload_stack) + 8 * walk.count));
+    if (entry == NULL) break;
+    *entry = (struct preload_stack){own_tgid, walk.count, id, 0};
+    memcpy(entry + 1, walk.frames, 8 * walk.count);
+    publish();
+    __atomic_store_n(row, hash, __ATOMIC_RELEASE);
+    __atomic_fetch_add(&stacks_sent, 1, __ATOMIC_RELAXED);
+    return id;
+  }
+  lose(LOSS_STACK);
+  return -1;
+}
+
+// ---- the process ----------------------------------------------------------------------------------
+static void tellProcess(uint32_t event) {
+  struct system_record* record = room(ENTRY_SYSTEM, sizeof(*record));
+  if (record == NULL) {
+    lose(LOSS_SYSTEM_RING);
+    return;
+  }
+  memset(record, 0, sizeof(*record));
+  record->time_ns = monotonicNow();
+  record->event = event;
+  record->tgid = own_tgid;
+  record->parent = (uint32_t)getppid();
+  prctl(PR_GET_NAME, record->text);
+  publish();
+}
+
+static void inChild(void) {  // after fork(): one thread, and nothing of what the parent had begun
+  memset(&own, 0, sizeof(own));
+  own.device = -1;
+  own_tgid = (uint32_t)getpid();
+  if (area == NULL) return;
+  own_image = __atomic_fetch_add(&area->head.next_image, 1, __ATOMIC_RELAXED);
+  if (stacks != NULL) madvise(stacks, STACKS * sizeof(*stacks), MADV_DONTNEED);
+  stacks_sent = 0;
+  own.inside = true;
+  tellProcess(SYSTEM_FORK);
+  own.inside = false;
+}
+
+static bool isWhole(const struct preload_head* head, uint64_t bytes) {
+  return head->magic == PRELOAD_MAGIC && head->functions == functionCount() && head->chunks >= 1 &&
+         head->chunks <= PRELOAD_MOST_CHUNKS &&
+         bytes == sizeof(struct preload_area) + (uint64_t)head->chunks * PRELOAD_CHUNK_BYTES;
+}
+
+static bool openArea(void) {
+  const char* path = getenv("TIDEGAUGE_PRELOAD");
+  if (path == NULL) return false;
+  int file = open(path, O_RDWR | O_CLOEXEC);
+  if (file < 0) return false;  // the recorder is gone, or another user's
+  struct stat status;
+  void* mapped = MAP_FAILED;
+  if (fstat(file, &status) == 0 && (size_t)status.st_size > sizeof(struct preload_area))
+    mapped = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  close(file);
+  if (mapped == MAP_FAILED) return false;
+  if (!isWhole(mapped, (uint64_t)status.st_size)) {
+    munmap(mapped, (size_t)status.st_size);
+    return false;
+  }
+  area = mapped;
+  if (area->head.take_stacks) {
+    stacks = mmap(NULL, STACKS * sizeof(*stacks), PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (stacks == MAP_FAILED) stacks = NULL;
+  }
+  return true;
+}
+
+// Other libraries' constructors may call before this library's own has run.
+bool ready(void) {
+  uint32_t is = __atomic_load_n(&state, __ATOMIC_ACQUIRE);
+  if (is == READY && own.tid != 0) return true;
+  if (is == READY || is == IMPOSSIBLE) {
+    if (is == READY) {
+      own.device = -1;
+      prepareThread();
+    }
+    return is == READY;
+  }
+  uint32_t expected = NOT_TRIED;
+  if (!__atomic_compare_exchange_n(&state, &expected, BEING_TRIED, false, __ATOMIC_ACQUIRE,
+                                   __ATOMIC_RELAXED))
+    return false;
+  bool was_inside = own.inside;
+  own.inside = true;
+  own_tgid = (uint32_t)getpid();
+  bool done = openArea() && pthread_key_create(&at_thread_end, threadEnds) == 0;
+  if (done) {
+    own.device = -1;
+    own_image = __atomic_fetch_add(&area->head.next_image, 1, __ATOMIC_RELAXED);
+    pthread_atfork(NULL, NULL, inChild);
+    tellProcess(SYSTEM_EXEC);
+  }
+  __atomic_store_n(&state, done ? READY : IMPOSSIBLE, __ATOMIC_RELEASE);
+  own.inside = was_inside;
+  return done;
+}
+
+__attribute__((constructor)) static void begin(void) { (void)ready(); }
+
+// Where frames lead is read from /proc/PID/maps, which is gone with the process: a short one waits
+// until the recorder has read what it told, for some milliseconds, and 100 at most.
+__attribute__((destructor)) static void end(void) {
+  if (state != READY) return;
+  giveBack(own.chunk);
+  own.chunk = NULL;
+  if (stacks_sent == 0) return;
+  uint32_t rounds = __atomic_load_n(&area->head.rounds, __ATOMIC_ACQUIRE);
+  for (int i = 0; i < 100; ++i) {
+    if (__atomic_load_n(&area->head.rounds, __ATOMIC_ACQUIRE) - rounds >= 2) return;
+    if (i % 10 == 0 && kill((pid_t)area->head.recorder_tgid, 0) != 0) return;
+    struct timespec pause = {0, 1000000};
+    nanosleep(&pause, NULL);
+  }
+}

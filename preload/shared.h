@@ -1,0 +1,119 @@
+// What the preloaded library and the recorder share: one file in memory (memfd), mapped by both.
+//
+//   head       settings, counters of what was lost
+//   functions  the cookie of each watched function (bpf/records.h), written by the recorder
+//   launches   counted in place, by program, kernel and geometry
+//   copies     added up in place, by program, direction and function
+//   chunks     a thread takes one, fills it with entries, gives it back; the recorder reads behind it
+//
+//   chunk: │ entry: type, bytes │ memory_record │ entry │ … │◄ written      (the thread moves it on)
+//                                                   ▲ read                  (the recorder moves it on)
+//
+// A thread that is killed leaves what it had written: an entry counts once `written` is behind it.
+// Nobody waits for anybody. A program has a number of its own, its image: exec begins another one in
+// the same process, and a pid may come again. In the keys of both tables it stands in place of tgid. The file is sparse: what is not used takes no memory. The recorder trusts
+// nothing in here but what it wrote itself.
+#pragma once
+
+#include <linux/types.h>  // before records.h, which uses it
+
+#include "bpf/records.h"
+
+#define PRELOAD_MAGIC 0x74676731u
+#define PRELOAD_FUNCTIONS 512
+#define PRELOAD_LAUNCHES 65536
+#define PRELOAD_COPIES 4096
+#define PRELOAD_PROBES 32  // rows that are tried for one key
+#define PRELOAD_CHUNK_BYTES 4096
+#define PRELOAD_MOST_CHUNKS 262144  // 1 GiB
+#define PRELOAD_FRAMES 127
+
+enum preload_group {  // record::FunctionGroup
+  PRELOAD_MEMORY,
+  PRELOAD_CONTEXT,
+  PRELOAD_COPY,
+  PRELOAD_LAUNCH,
+  PRELOAD_NAME,
+};
+struct preload_function {
+  __u64 cookie;
+  __u8 group;
+  __u8 at_entry;
+  __u8 reserved[6];
+};
+
+enum preload_entry_type {
+  ENTRY_MEMORY = 1,  // memory_record; its stack is an id of the process
+  ENTRY_SYSTEM,      // system_record: SYSTEM_EXEC (it begins), SYSTEM_FORK
+  ENTRY_NAME,        // preload_name, then the text
+  ENTRY_LAUNCH,      // launch_record
+  ENTRY_STACK,       // preload_stack, then the frames, innermost first
+};
+struct preload_entry {
+  __u32 type;
+  __u32 bytes;  // of what follows; the next entry begins at the next multiple of 8
+};
+struct preload_name {
+  __u64 handle, of;
+  __u32 tgid, length;
+};
+struct preload_stack {
+  __u32 tgid;
+  __u32 frames;
+  __s32 id;
+  __u32 reserved;
+};
+
+enum preload_row_state { ROW_FREE, ROW_BEING_MADE, ROW_READY, ROW_LEFT };
+struct preload_launch {
+  __u32 state;
+  __u32 reserved;
+  struct launch_key key;
+  __u64 calls;
+  __u64 padding;
+};
+TIDEGAUGE_CHECK_SIZE(preload_launch, 64);
+struct preload_copy {
+  __u32 state;
+  __u32 reserved;
+  struct copy_key key;
+  struct copy_sum sum;
+  __u64 padding[2];
+};
+TIDEGAUGE_CHECK_SIZE(preload_copy, 64);
+
+enum preload_chunk_state { CHUNK_FREE, CHUNK_TAKEN, CHUNK_FULL };
+struct preload_chunk {
+  __u32 state;
+  __u32 tgid;
+  __u32 image;    // which program of the process
+  __u32 written;  // bytes, by the thread
+  __u32 read;     // bytes, by the recorder
+  __u32 padding[11];
+  __u8 bytes[PRELOAD_CHUNK_BYTES - 64];
+};
+TIDEGAUGE_CHECK_SIZE(preload_chunk, PRELOAD_CHUNK_BYTES);
+
+struct preload_head {
+  __u32 magic;
+  __u32 recorder_tgid;
+  __u32 functions;
+  __u32 chunks;
+  __u32 launch_arguments;
+  __u8 take_stacks;
+  __u8 launch_events;
+  __u8 reserved[2];
+  __u32 next_image;   // counts programs
+  __u32 next_chunk;   // where the next search begins
+  __u32 rounds;       // how often the recorder has read everything
+  __u32 most_chunks;  // beyond, none was ever taken
+  __u64 losses[COUNT_KINDS];
+};
+
+struct preload_area {
+  struct preload_head head;
+  struct preload_function functions[PRELOAD_FUNCTIONS];
+  struct preload_launch launches[PRELOAD_LAUNCHES];
+  struct preload_copy copies[PRELOAD_COPIES];
+  struct preload_chunk chunks[];  // head.chunks of them
+};

@@ -1,0 +1,113 @@
+// Inside the preloaded library: one wrapper for each watched function, whoever asks for it.
+//
+//   program ─ cudaMalloc ─► entries.S ─► before() ─► the real one ─► after() ─► program
+//                            frame: registers, what is called, what is known of the call
+//
+// Wrappers know no signature: registers and as many words of the stack as a function takes are handed
+// on as they came. There are several banks of wrappers, one for each copy of a library that a process
+// has loaded: a wrapper leads to one real function only, but for bank 0, which is exported, where it
+// depends on who calls (lookup.c).
+#pragma once
+
+#ifndef __ASSEMBLER__
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "preload/shared.h"
+
+// Not watched themselves: they hand out pointers to functions that are.
+#define TIDEGAUGE_POINTERS(X)         \
+  X(cuGetProcAddress)                 \
+  X(cuGetProcAddress_v2)              \
+  X(cudaGetDriverEntryPoint)          \
+  X(cudaGetDriverEntryPoint_ptsz)     \
+  X(cudaGetDriverEntryPointByVersion) \
+  X(cudaGetDriverEntryPointByVersion_ptsz)
+
+struct flight {
+  uint64_t whole;  // intact() while the call is on the stack
+  uint64_t start_ns, out, address, bytes, times, handle, stream, offset;
+  uint64_t cookie;
+  struct frame* outer;
+  int32_t stack, device;
+  uint32_t inner;
+  uint8_t kind, nested, in_runtime, reserved;
+};
+enum flight_kind {
+  FLIGHT_NOTHING,
+  FLIGHT_MEMORY,
+  FLIGHT_CONTEXT,
+  FLIGHT_COPY,
+  FLIGHT_LAUNCH,
+  FLIGHT_NAME,
+  FLIGHT_POINTER
+};
+
+// On the stack of the wrapper; the first ten words are known to entries.S.
+struct frame {
+  uint64_t registers[6];  // rdi, rsi, rdx, rcx, r8, r9
+  uint64_t id;            // bank << 16 | function
+  void* real;
+  uint64_t result;
+  uint64_t words;  // of the stack that the function takes
+  struct flight flight;
+};
+#define FRAME_BYTES 256  // the saved rbp is behind it, then the return address, then the words
+_Static_assert(sizeof(struct frame) <= FRAME_BYTES, "frame");
+_Static_assert(offsetof(struct frame, real) == 56 && offsetof(struct frame, result) == 64 &&
+                   offsetof(struct frame, words) == 72,
+               "entries.S");
+
+struct thread {
+  struct frame *runtime, *driver, *copy, *launch;  // calls in flight, outermost first
+  struct preload_chunk* chunk;
+  struct preload_launch* last_launch;
+  uint32_t tid;
+  int32_t device;
+  int32_t pushed[4];
+  uint32_t pushes;
+  uint32_t copy_kind;
+  bool inside;  // this library is at work: what it calls itself is not watched
+  bool prepared;
+};
+extern __thread struct thread own;
+extern struct preload_area* area;  // NULL: nothing is recorded
+extern uint32_t own_tgid, own_image;
+
+// ---- calls.c
+void tidegauge_before(struct frame* frame);
+void tidegauge_after(struct frame* frame);
+
+// ---- lookup.c
+void* realFunction(struct frame* frame);  // NULL: there is none
+void* handOut(void* real);                // a wrapper of it if it is watched, else itself
+uint32_t stackWords(uint32_t function);
+uint32_t functionCount(void);  // watched ones; those of TIDEGAUGE_POINTERS follow
+
+// ---- send.c
+bool ready(void);                           // maps the area once
+void* room(uint32_t type, uint32_t bytes);  // NULL: none, and counted as lost by the caller
+void publish(void);                         // what was put into room() last
+void lose(uint32_t what);
+int32_t takeStack(const struct frame* frame);  // −1: none
+void countLaunch(const struct launch_key* key);
+struct copy_sum* copySum(const struct copy_key* key);  // NULL: no room
+uint64_t monotonicNow(void);
+
+static inline uint64_t* callerSp(const struct frame* frame) {  // of the return address
+  return (uint64_t*)((char*)(uintptr_t)frame + FRAME_BYTES + 8);
+}
+// A place of a cookie (bpf/records.h).
+static inline uint64_t argument(const struct frame* frame, uint32_t place) {
+  if (place == 0) return 0;
+  return place <= 6 ? frame->registers[place - 1] : callerSp(frame)[place - 6];
+}
+static inline uint64_t intact(const struct frame* frame) { return ~(uint64_t)(uintptr_t)frame; }
+// Is the call that `outer` is the frame of still on the stack? It may have been left by longjmp.
+static inline bool isOpen(const struct frame* outer, const struct frame* now) {
+  return outer != NULL && now < outer && outer->flight.whole == intact(outer);
+}
+
+#endif

@@ -1,0 +1,99 @@
+// PreloadRecorder: the way that needs no privilege. A library is loaded into the programs (LD_PRELOAD),
+// whose wrappers of the watched functions write the same records that the BPF programs write, into
+// memory that both share (preload/shared.h).
+//
+//   PreloadArea area = PreloadArea::make(options)           // two files in memory: library, records
+//   Child::start(command, area.environment())               // LD_PRELOAD=/proc/RECORDER/fd/7
+//   PreloadRecorder recorder(std::move(area), session);  recorder.watchCommand(child);
+//
+// Seen: programs that are linked dynamically and are not setuid, which the recorder starts, and what
+// they start. Not seen: PyTorch's own blocks, a runtime linked in statically (its driver calls are).
+// Nothing is left behind by either side's death: the files in memory go with the recorder, a program
+// whose recorder is gone goes on. One thread, as Recorder. Cost: docs/performance.md.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "preload/shared.h"
+#include "record/child.h"
+#include "record/source.h"
+
+namespace tidegauge::record {
+
+struct PreloadOptions {
+  bool take_stacks = true;
+  bool launch_events = false;
+  uint64_t ring_bytes = uint64_t{8} << 20;
+};
+
+class PreloadArea {
+ public:
+  static base::Result<PreloadArea> make(const PreloadOptions& options);
+  PreloadArea(PreloadArea&& other) noexcept;
+  PreloadArea& operator=(PreloadArea&&) = delete;
+  ~PreloadArea();
+
+  // What a program's environment must say. LD_PRELOAD keeps what stands there.
+  std::vector<std::string> environment() const;
+  preload_area& operator*() const { return *area_; }
+  preload_area* operator->() const { return area_; }
+  uint32_t chunks() const { return chunks_; }
+
+ private:
+  PreloadArea(int library, int records, preload_area* area, uint64_t bytes, uint32_t chunks)
+      : library_(library), records_(records), area_(area), bytes_(bytes), chunks_(chunks) {}
+  int library_ = -1, records_ = -1;
+  preload_area* area_ = nullptr;
+  uint64_t bytes_ = 0;
+  uint32_t chunks_ = 0;
+};
+
+class PreloadRecorder final : public Source {
+ public:
+  PreloadRecorder(PreloadArea area, RecorderSink& sink);
+  ~PreloadRecorder() override;
+
+  void watchCommand(Child& child) { child_ = &child; }
+  size_t poll(int timeout_ms) override;
+  void finish() override;
+  std::vector<LaunchCount> launches(uint32_t tgid = 0, bool clear = false) const override;
+  std::vector<CopyCount> copies(uint32_t tgid = 0, bool clear = false) const override;
+  Losses losses() const override;
+  bool anyTargetRuns() const override;
+  // Some program has loaded the library; the command itself may have refused it (static, setuid).
+  bool wasLoaded() const { return next_index_ > 0; }
+
+ private:
+  struct Program;
+  struct Batch;
+  Program& program(uint32_t image, uint32_t tgid, const system_record* seen);
+  void readChunk(preload_chunk& chunk, Batch& batch);
+  void readEntry(uint32_t type, const uint8_t* bytes, uint32_t size, uint32_t image, Batch& batch);
+  void tellStack(const Program& program, uint32_t image, int32_t id);
+  void end(uint32_t image, uint64_t time_ns, std::optional<int> status);
+  void endThese(const std::vector<uint32_t>& images);
+  void takeNames(Batch& batch);
+  int64_t toEpoch(uint64_t monotonic_ns) const {
+    return static_cast<int64_t>(monotonic_ns) + epoch_offset_ns_;
+  }
+
+  PreloadArea area_;
+  RecorderSink& sink_;
+  Child* child_ = nullptr;
+  int epoll_ = -1;
+  int64_t epoch_offset_ns_ = 0;
+  std::map<uint32_t, Program> programs_;  // by image
+  // By image and the library's id; empty: told.
+  std::map<uint32_t, std::map<int32_t, std::vector<uint64_t>>> stacks_;
+  std::map<uint32_t, uint32_t> image_of_;  // tgid → the program that it runs
+  std::vector<uint32_t> gone_;             // images: gone, but not all was read yet
+  std::unique_ptr<Batch> waiting_;         // read too early to be in order
+  uint64_t damaged_ = 0;                   // entries that no library of ours wrote
+  uint32_t next_index_ = 0;
+};
+
+}  // namespace tidegauge::record
