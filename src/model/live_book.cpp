@@ -47,6 +47,8 @@ void LiveBook::endProcess(uint32_t process, int64_t time_ns) {
   newest_ns_ = std::max(newest_ns_, time_ns);
 }
 
+void LiveBook::forgetProcess(uint32_t process) { untold_ += accounts_.erase(process); }
+
 void LiveBook::move(Account& account, int32_t device, int64_t time_ns, uint64_t bytes, bool comes) {
   Level& level = devices_[device];
   if (comes) {

@@ -58,6 +58,8 @@ class LiveBook {
 
   void addProcess(const LiveProcess& process);
   void endProcess(uint32_t process, int64_t time_ns);
+  // It ended long ago, and whoever keeps the ledger lets go of it.
+  void forgetProcess(uint32_t process);
   // What the ledger says. Processes that were never added are "unknown process".
   void take(const Effect& effect);
   void addLaunches(uint32_t process, const std::string& kernel, uint64_t count, int64_t begin_ns,

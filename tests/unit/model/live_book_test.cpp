@@ -199,6 +199,19 @@ TEST(LiveBook, AnEndedProcessShowsItsLifeAndWhatItKept) {
   EXPECT_EQ(row.line, (std::vector<int64_t>{-1, 0, 0, mib, mib, -1, -1, -1}));
 }
 
+TEST(LiveBook, AForgottenProcessIsCountedAndNothingElse) {
+  Books books;
+  books.add(0);
+  books.book.addLaunches(0, "gemm", 5, kSecond, kSecond);
+  books.book.endProcess(0, kSecond);
+  books.book.forgetProcess(0);
+  books.book.forgetProcess(7);
+  LiveSnapshot now = books.look();
+  EXPECT_TRUE(now.processes.empty());
+  EXPECT_EQ(now.more_processes, 1U);
+  EXPECT_EQ(now.launches, 0U);
+}
+
 TEST(LiveBook, ALearnedDeviceTakesItsBytesAlong) {
   Books books;
   books.add(0);
