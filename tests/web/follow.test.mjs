@@ -314,13 +314,14 @@ describe("the real recorder", { skip: whyNotLive(), timeout: 300_000 }, () => {
     assert.equal(made.status, 0, `${made.stderr}`);
     const path = join(folder, "run.sqlite");
     const binary = process.env.TIDEGAUGE_BINARY ?? process.env.TIDEGAUGE_BIN;
-    const recorder = spawn(binary, ["record", "-o", path, "--", `${made.stdout}`.trim(), "12"], {
+    // Far longer than this takes on any machine: it is ended once it was seen to grow.
+    const recorder = spawn(binary, ["record", "-o", path, "--", `${made.stdout}`.trim(), "280"], {
       stdio: "ignore",
     });
     let server;
     let browser;
     try {
-      const deadline = Date.now() + 30_000;
+      const deadline = Date.now() + 60_000;
       while (run(["query", path, "SELECT 1"]).status !== 0 && Date.now() < deadline);
       server = await startServer([path]);
       browser = await startBrowser();
@@ -329,6 +330,7 @@ describe("the real recorder", { skip: whyNotLive(), timeout: 300_000 }, () => {
       const first = await grownTo(page, 0);
       const second = await grownTo(page, first);
       assert.ok(second > first);
+      recorder.kill("SIGTERM");
       await page.waitForSelector(".recording.still:has-text('Recording ended')", { timeout: 60_000 });
       const query = run(["query", path, "SELECT count(*) AS n FROM events", "--format", "csv"]);
       const all = Number(query.stdout.split(/\r?\n/)[1]);
@@ -337,7 +339,10 @@ describe("the real recorder", { skip: whyNotLive(), timeout: 300_000 }, () => {
         all,
       );
       await page.goto(`${server.address}#tables?table=kernels`);
-      await page.waitForSelector('.grid tbody tr:has-text("120")');
+      const launches = run(["query", path, "SELECT sum(count) AS n FROM launches", "--format", "csv"]);
+      const wanted = launches.stdout.split(/\r?\n/)[1];
+      assert.ok(Number(wanted) > 0, launches.stderr);
+      await page.waitForSelector(`.grid tbody tr:has-text("${wanted}")`);
       assert.deepEqual(page.complaints, []);
     } finally {
       await browser?.close();
