@@ -1,9 +1,6 @@
 #include "readers/recording/follow_recording.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -15,8 +12,8 @@
 
 #include "model/frame_line.h"
 #include "model/live_book.h"
-#include "model/recording_format.h"
 #include "readers/recording/call_row.h"
+#include "readers/recording/held_file.h"
 
 namespace tidegauge::readers::recording {
 namespace {
@@ -31,38 +28,6 @@ int64_t wallClock_ns() {
   auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
 }
-
-// Kept open as long as the file is followed: closing a descriptor of a file would drop the locks that
-// SQLite has on it elsewhere in this process.
-class OpenInode {
- public:
-  explicit OpenInode(const std::string& path)
-      : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
-  ~OpenInode() {
-    if (file_ >= 0) ::close(file_);
-  }
-  OpenInode(const OpenInode&) = delete;
-  OpenInode& operator=(const OpenInode&) = delete;
-
-  bool ok() const { return file_ >= 0; }
-  bool isAt(const std::string& path) const {
-    struct stat ours {
-    }, there{};
-    return ::fstat(file_, &ours) == 0 && ::stat(path.c_str(), &there) == 0 &&
-           ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
-  }
-  bool hasWriter() const {
-    struct flock lock {};
-    lock.l_type = F_RDLCK;
-    lock.l_whence = SEEK_SET;
-    lock.l_start = model::kWriterLockByte;
-    lock.l_len = 1;
-    return ::fcntl(file_, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_WRLCK;
-  }
-
- private:
-  int file_;
-};
 
 base::Status requireTables(SqliteFile& file) {
   TG_RETURN_IF_ERROR(file.require("meta", {"key", "value"}));
@@ -94,9 +59,9 @@ std::string cut(std::string text) {
 
 class RecordingFollower::Books {
  public:
-  explicit Books(const std::string& path) : inode_(path) {}
+  explicit Books(std::shared_ptr<const HeldFile> of) : of_(std::move(of)) {}
 
-  const OpenInode& inode() const { return inode_; }
+  const HeldFile& of() const { return *of_; }
   base::Status read(SqliteFile& file);
   model::LiveSnapshot look(SqliteFile& file, const model::LiveWish& wish, bool has_writer) const;
 
@@ -120,7 +85,7 @@ class RecordingFollower::Books {
   double readShare() const;
   static std::vector<std::string> framesOf(SqliteFile& file, uint32_t stack);
 
-  OpenInode inode_;
+  std::shared_ptr<const HeldFile> of_;
   model::LiveBook book_;
   model::Ledger ledger_{[this](const model::Effect& effect) { book_.take(effect); }};
   Functions functions_;
@@ -382,14 +347,14 @@ RecordingFollower::RecordingFollower(std::string path) : path_(std::move(path)) 
 RecordingFollower::~RecordingFollower() = default;
 
 base::Status RecordingFollower::findFile() {
-  if (books_ != nullptr && books_->inode().isAt(path_)) return base::okStatus();
-  auto fresh = std::make_unique<Books>(path_);
-  if (!fresh->inode().ok()) {
+  if (books_ != nullptr && books_->of().isAt(path_)) return base::okStatus();
+  auto file = heldFile(path_);
+  if (file == nullptr) {
     return base::Error{base::ErrorKind::kUnreadable,
                        fmt::format("{} cannot be read: {}", path_, std::strerror(errno)),
                        std::nullopt, "Was it moved or deleted? The other views still show it."};
   }
-  books_ = std::move(fresh);
+  books_ = std::make_unique<Books>(std::move(file));
   return base::okStatus();
 }
 
@@ -397,7 +362,7 @@ base::Result<model::LiveSnapshot> RecordingFollower::look(const model::LiveWish&
   std::lock_guard lock(mutex_);
   TG_RETURN_IF_ERROR(findFile());
   // Before the file is read: an end that is written in between is seen by the next look.
-  bool has_writer = books_->inode().hasWriter();
+  bool has_writer = books_->of().hasWriter();
   TG_ASSIGN_OR_RETURN(SqliteFile file, SqliteFile::open(path_));
   TG_RETURN_IF_ERROR(books_->read(file));
   return books_->look(file, wish, has_writer);

@@ -1,10 +1,9 @@
 #include "readers/recording/growth.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "model/recording_format.h"
+#include "readers/recording/held_file.h"
 
 namespace tidegauge::readers::recording {
 namespace {
@@ -17,29 +16,26 @@ Stamp::One stampOfOne(const std::string& path) {
 
 }  // namespace
 
-Stamp stampOf(const std::string& path) { return {stampOfOne(path), stampOfOne(path + "-wal")}; }
+Stamp stampOf(const std::string& path) {
+  Stamp stamp{stampOfOne(path), stampOfOne(path + "-wal"), {}};
+  auto index = heldFile(path + "-shm");
+  if (index == nullptr || ::pread(index->descriptor(), stamp.commit.data(), stamp.commit.size(),
+                                  0) != static_cast<ssize_t>(stamp.commit.size()))
+    stamp.commit.fill(0);
+  return stamp;
+}
 
 bool hasWriter(const std::string& path) {
-  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file < 0) return false;
-  struct flock lock {};
-  lock.l_type = F_RDLCK;
-  lock.l_whence = SEEK_SET;
-  lock.l_start = model::kWriterLockByte;
-  lock.l_len = 1;
-  bool held = ::fcntl(file, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_WRLCK;
-  ::close(file);
-  return held;
+  auto file = heldFile(path);
+  return file != nullptr && file->hasWriter();
 }
 
 bool isOpen(const std::string& path) {
   if (stampOfOne(path + "-wal").bytes >= 0) return true;
-  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file < 0) return false;
+  auto file = heldFile(path);
   unsigned char write_version = 0;  // 2: with a journal of what is to come (WAL)
-  bool read = ::pread(file, &write_version, 1, 18) == 1;
-  ::close(file);
-  return read && write_version == 2;
+  return file != nullptr && ::pread(file->descriptor(), &write_version, 1, 18) == 1 &&
+         write_version == 2;
 }
 
 }  // namespace tidegauge::readers::recording

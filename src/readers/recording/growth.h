@@ -4,10 +4,15 @@
 //   … stampOf("run.sqlite") != read  →  there is more
 //   hasWriter("run.sqlite")          →  the recorder lives (it holds a lock on the file)
 //
-// Cost: two stat() and one lock asked for. Not while this process reads the file: closing any
-// descriptor of a file drops the locks that SQLite holds on it.
+// What is committed is not there yet when the journal has it: SQLite tells readers by the first bytes
+// of the index beside it (FILE-shm, written through memory: no time of a file changes). A stamp has them:
+// else a reading between the two would count as one of the new state, and the growth stay unseen.
+//
+// Cost: two stat(), three open() and one lock asked for, also while this process reads the file
+// (held_file.h). Format of the index: https://www.sqlite.org/walformat.html, section 2.
 #pragma once
 
+#include <array>
 #include <compare>
 #include <cstdint>
 #include <string>
@@ -22,6 +27,8 @@ struct Stamp {
     auto operator<=>(const One&) const = default;
   };
   One file, journal;  // the journal gets what is committed first
+  // Which commit is the last: a counter, how many frames, two salts. Zeros: there is no index.
+  std::array<unsigned char, 48> commit{};
   bool operator==(const Stamp&) const = default;
   bool exists() const { return file.bytes >= 0; }
 };

@@ -6,12 +6,14 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstring>
 
 #include "model/lives.h"
 #include "model/recording_format.h"
 #include "readers/recording/build_trace.h"
 #include "readers/recording/growth.h"
+#include "readers/recording/held_file.h"
 #include "readers/recording/sqlite_file.h"
 
 namespace tidegauge::readers::recording {
@@ -19,16 +21,11 @@ namespace {
 
 constexpr size_t kHeadBytes = 100;
 
-// Empty if it is no regular file or too short.
-std::array<unsigned char, kHeadBytes> headOf(const std::string& path) {
+// Zeros if it is too short.
+std::array<unsigned char, kHeadBytes> headOf(int file) {
   std::array<unsigned char, kHeadBytes> head{};
-  struct stat status {};
-  // A pipe must not lose its first bytes here.
-  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return head;
-  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return head;
-  if (::read(file, head.data(), head.size()) != static_cast<ssize_t>(head.size())) head.fill(0);
-  ::close(file);
+  auto read = ::pread(file, head.data(), head.size(), 0);
+  if (read != static_cast<ssize_t>(head.size())) head.fill(0);
   return head;
 }
 
@@ -48,12 +45,23 @@ std::string formatOf(const model::RecordedRun& run, bool has_writer, bool is_ope
 }  // namespace
 
 bool isSqliteFile(const std::string& path) {
-  return std::memcmp(headOf(path).data(), "SQLite format 3", 16) == 0;
+  struct stat status {};
+  // A pipe must not lose its first bytes here.
+  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  bool is_sqlite = std::memcmp(headOf(file).data(), "SQLite format 3", 16) == 0;
+  ::close(file);
+  return is_sqlite;
 }
 
 base::Result<std::vector<model::Trace>> openRecording(const std::string& path,
                                                       const ReadOptions& options) {
-  auto head = headOf(path);
+  auto held = heldFile(path);
+  if (held == nullptr) {
+    return base::Error{base::ErrorKind::kUnreadable, std::strerror(errno), std::nullopt, ""};
+  }
+  auto head = headOf(held->descriptor());
   if (bigEndian(head, 68) != model::kRecordingApplication) {
     return base::Error{base::ErrorKind::kUnreadable,
                        "an SQLite database, but no recording of Tidegauge", 68,
@@ -66,7 +74,7 @@ base::Result<std::vector<model::Trace>> openRecording(const std::string& path,
                                    version, model::kRecordingVersion),
                        60, "Use a newer tidegauge."};
   }
-  bool has_writer = hasWriter(path);  // before it is open: see growth.h
+  bool has_writer = hasWriter(path);
   bool is_open = isOpen(path);
   TG_ASSIGN_OR_RETURN(SqliteFile file, SqliteFile::open(path));
   TG_ASSIGN_OR_RETURN(RecordedTables tables, readTables(file, options.progress));

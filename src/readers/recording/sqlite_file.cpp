@@ -82,7 +82,7 @@ base::Result<SqliteFile> SqliteFile::openWith(const std::string& path, const cha
   sqlite3* db = nullptr;
   int rc = sqlite3_open_v2(uriOf(path, options).c_str(), &db,
                            SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
-  SqliteFile file(db, file_bytes);
+  SqliteFile file(path, db, file_bytes);
   if (rc != SQLITE_OK) return Error{ErrorKind::kUnreadable, sqlite3_errstr(rc), std::nullopt, ""};
   bound(db);
   sqlite3_busy_timeout(db, 3000);
@@ -90,6 +90,7 @@ base::Result<SqliteFile> SqliteFile::openWith(const std::string& path, const cha
   if (alone) begin += "PRAGMA locking_mode = EXCLUSIVE;";
   begin += "BEGIN; SELECT count(*) FROM sqlite_schema;";
   if (sqlite3_exec(db, begin.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) return file.error();
+  if (file.index_ == nullptr) file.index_ = heldFile(path + "-shm");  // it may be new
   return file;
 }
 

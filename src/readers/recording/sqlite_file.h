@@ -20,6 +20,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "readers/recording/held_file.h"
 
 namespace tidegauge::readers::recording {
 
@@ -65,11 +66,13 @@ class SqliteFile {
   struct Close {
     void operator()(sqlite3* db) const { sqlite3_close(db); }
   };
-  SqliteFile(sqlite3* db, uint64_t file_bytes) : db_(db), file_bytes_(file_bytes) {}
+  SqliteFile(const std::string& path, sqlite3* db, uint64_t file_bytes)
+      : file_(heldFile(path)), index_(heldFile(path + "-shm")), db_(db), file_bytes_(file_bytes) {}
   static base::Result<SqliteFile> openWith(const std::string& path, const char* options, bool alone,
                                            uint64_t file_bytes);
   base::Error error() const;
 
+  std::shared_ptr<const HeldFile> file_, index_;  // outlive the locks
   std::unique_ptr<sqlite3, Close> db_;
   uint64_t file_bytes_;
 };

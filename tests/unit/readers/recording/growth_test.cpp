@@ -1,7 +1,9 @@
 // Recordings that grow: when there is more, whether more may come, and that numbers stay.
 #include "readers/recording/growth.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,6 +12,7 @@
 
 #include "model/recorded_work.h"
 #include "readers/recording/open_recording.h"
+#include "readers/recording/sqlite_file.h"
 #include "support/call_stream.h"
 #include "support/recording_file.h"
 #include "support/worked_recording.h"
@@ -39,6 +42,28 @@ TEST(Growth, IsSeenInTheStampAtEveryCommit) {
   EXPECT_FALSE(stampOf(file.path() + " not there").exists());
 }
 
+// Readers see a commit when the journal's index says it, which no time or size of a file shows. Here
+// the journal begins again from its start, so that it has its size already, and gets its old time.
+TEST(Growth, IsSeenWhereSizesAndTimesAreTheSame) {
+  RecordingFile file;
+  CallStream calls;
+  calls.allocate(MemoryKind::kDevice, 0x1000, 512).device(0);
+  for (int i = 0; i < 50; ++i) file.write(calls.all());
+  sqlite3* db = nullptr;
+  ASSERT_EQ(sqlite3_open(file.path().c_str(), &db), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(db, "PRAGMA wal_checkpoint(RESTART)", nullptr, nullptr, nullptr),
+            SQLITE_OK);
+  sqlite3_close(db);
+  Stamp before = stampOf(file.path());
+  file.write(calls.all());
+  timespec times[2] = {{0, UTIME_OMIT}, {before.journal.seconds, before.journal.nanoseconds}};
+  ASSERT_EQ(::utimensat(AT_FDCWD, (file.path() + "-wal").c_str(), times, 0), 0);
+  Stamp after = stampOf(file.path());
+  EXPECT_EQ(after.file, before.file);
+  EXPECT_EQ(after.journal, before.journal);
+  EXPECT_NE(after, before);
+}
+
 TEST(Growth, TheWritersLockTellsThatItLives) {
   RecordingFile file;
   CallStream calls;
@@ -56,6 +81,34 @@ TEST(Growth, TheWritersLockTellsThatItLives) {
   EXPECT_EQ(trace.source.format, "recording of GPU memory calls");
   EXPECT_TRUE(trace.work->run->ended_ns);
   EXPECT_FALSE(hasWriter(file.path() + " not there"));
+}
+
+// A descriptor that is closed takes all locks of its process along: readers on other threads have some.
+TEST(Growth, AskingLeavesTheLocksOfReaders) {
+  constexpr off_t kSharedByte =
+      0x40000002;  // where SQLite says that it reads: 510 bytes from there
+  RecordingFile file;
+  CallStream calls;
+  calls.allocate(MemoryKind::kDevice, 0x1000, 512).device(0);
+  file.write(calls.all());
+  auto reader = SqliteFile::open(file.path());
+  ASSERT_TRUE(reader.ok());
+  EXPECT_TRUE(hasWriter(file.path()));
+  EXPECT_TRUE(isOpen(file.path()));
+  (void)readFirst(file.path());
+  pid_t child = ::fork();  // a process does not see its own locks
+  if (child == 0) {
+    int seen = ::open(file.path().c_str(), O_RDWR);
+    struct flock lock {};
+    lock.l_type = F_WRLCK;
+    lock.l_start = kSharedByte;
+    lock.l_len = 510;
+    if (::fcntl(seen, F_GETLK, &lock) != 0) ::_exit(2);
+    ::_exit(lock.l_type == F_RDLCK && lock.l_pid == ::getppid() ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(Growth, AKilledWriterLeavesNoLock) {
@@ -79,6 +132,9 @@ TEST(Growth, AKilledWriterLeavesNoLock) {
   EXPECT_FALSE(hasWriter(path));
   EXPECT_EQ(readFirst(path).source.format,
             "recording of GPU memory calls, without the recorder's end");
+  Stamp stamp = stampOf(path);
+  (void)readFirst(path);
+  EXPECT_EQ(stampOf(path), stamp);  // reading it is no growth
   for (const char* suffix : {"", "-wal", "-shm"}) ::unlink((path + suffix).c_str());
   ::rmdir(folder.c_str());
   ::close(ready[0]);
