@@ -91,6 +91,7 @@ struct stack_record {
 };
 TIDEGAUGE_CHECK_SIZE(stack_record, 2096);
 // With the copy: as much as there is of the stack, in one of these sizes.
+#define STACK_COPY_TINY 8192
 #define STACK_COPY_SMALL 16384
 #define STACK_COPY_LARGE 65536
 enum stack_end {

@@ -197,12 +197,17 @@ static __always_inline __s32 sendStack(struct pt_regs* ctx, bool at_entry, __u32
   describe(record, &walk, space, tgid);
   __u32 id = record->id;
   if (most && walk.end == STACK_UNKNOWN) copyStack(record, most, walk.sp);
-  bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
-  if (walk.end != STACK_UNKNOWN) bpf_map_update_elem(&known_stacks, &walk.hash, &id, BPF_ANY);
+  // Until the rule is there, every thread that comes here sends a copy.
+  bool is_new = walk.end == STACK_UNKNOWN;
+  bpf_ringbuf_submit(record, is_new ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+  if (!is_new) bpf_map_update_elem(&known_stacks, &walk.hash, &id, BPF_ANY);
   return id;
 }
 static __noinline __s32 sendWhole(struct pt_regs* ctx, bool at_entry, __u32 tgid) {
   return sendStack(ctx, at_entry, tgid, 0);
+}
+static __noinline __s32 sendTiny(struct pt_regs* ctx, bool at_entry, __u32 tgid) {
+  return sendStack(ctx, at_entry, tgid, STACK_COPY_TINY);
 }
 static __noinline __s32 sendSmall(struct pt_regs* ctx, bool at_entry, __u32 tgid) {
   return sendStack(ctx, at_entry, tgid, STACK_COPY_SMALL);
@@ -214,7 +219,15 @@ static __noinline __s32 sendLarge(struct pt_regs* ctx, bool at_entry, __u32 tgid
 // When many threads come to a new place at once, their copies must not fill the ring: then the frames
 // so far are told alone, which is a stack that is cut, not one that is lost.
 static __always_inline bool hasRoomForCopies(void) {
-  return bpf_ringbuf_query(&stack_ring, BPF_RB_AVAIL_DATA) < STACK_RING_BYTES / 2;
+  return bpf_ringbuf_query(&stack_ring, BPF_RB_AVAIL_DATA) < STACK_RING_BYTES / 4 * 3;
+}
+
+// Pages are copied whole but for the first.
+static __always_inline __s32 sendWithCopy(struct pt_regs* ctx, bool at_entry, __u32 tgid,
+                                          __u64 bytes) {
+  if (bytes <= STACK_COPY_TINY - 4096) return sendTiny(ctx, at_entry, tgid);
+  if (bytes <= STACK_COPY_SMALL - 4096) return sendSmall(ctx, at_entry, tgid);
+  return sendLarge(ctx, at_entry, tgid);
 }
 
 // The stack of this thread, by its number; −1 if it could not be told.
@@ -228,13 +241,10 @@ static __noinline __s32 takeStack(struct pt_regs* ctx, bool at_entry) {
     __u32* known = bpf_map_lookup_elem(&known_stacks, &walk.hash);
     if (known) return *known;
   }
-  if (walk.end != STACK_UNKNOWN || !hasRoomForCopies()) {
+  if (walk.end != STACK_UNKNOWN || !hasRoomForCopies())
     id = sendWhole(ctx, at_entry, tgid);
-  } else {
-    // Pages are copied whole but for the first.
-    id = stackBytes(walk.sp) <= STACK_COPY_SMALL - 4096 ? sendSmall(ctx, at_entry, tgid)
-                                                        : sendLarge(ctx, at_entry, tgid);
-  }
+  else
+    id = sendWithCopy(ctx, at_entry, tgid, stackBytes(walk.sp));
   if (id < 0) count(LOSS_STACK);
   return id;
 }
