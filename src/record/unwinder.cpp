@@ -72,7 +72,7 @@ std::optional<Registers> stepUp(const Registers& now, const unwind_rule& rule, c
   auto place = copy.word(cfa - 8);
   if (!place || *place == 0) return std::nullopt;
   if (rule.bp != UNWIND_BP_SAME) {
-    uint64_t base = rule.bp == UNWIND_BP_AT_CFA ? cfa : now.bp;
+    uint64_t base = rule.bp == UNWIND_BP_AT_BP ? now.bp : cfa;
     auto bp = copy.word(base + static_cast<uint64_t>(int64_t{rule.bp_offset}));
     if (!bp) return std::nullopt;
     next.bp = *bp;
@@ -194,6 +194,7 @@ void Unwinder::add(const stack_record& record, std::span<const uint8_t> copy) {
   told.frames.assign(record.frame, record.frame + frames);
   uint16_t end = record.end;
   if (end == STACK_UNKNOWN && frames > 0) end = goOn(record, copy, told);
+  if (record.id == 0) return;
   counts_.stacks += 1;
   counts_.cut += end == STACK_CUT;
   counts_.deep += end == STACK_DEEP;
@@ -203,7 +204,7 @@ void Unwinder::add(const stack_record& record, std::span<const uint8_t> copy) {
 }
 
 uint16_t Unwinder::goOn(const stack_record& record, std::span<const uint8_t> copy, Told& told) {
-  counts_.completed += 1;
+  counts_.completed += record.id != 0;
   Space& space = spaces_[record.tgid];
   if (space.codes.try_emplace(record.code, true).second) users_[record.code] += 1;
   Rules& known = rules_[record.code];
@@ -257,7 +258,9 @@ Unwinder::Rule Unwinder::ruleFor(uint32_t tgid, const Range& range, uint64_t pla
     if (found->second) return {*found->second, false};
   }
   if (auto rule = ruleOfEpilogue(codeAt(tgid, place))) return {*rule, false};
-  return {kFramePointer, true};
+  Rule guess{kFramePointer, true};
+  guess.rule.bp = UNWIND_BP_GUESSED;
+  return guess;
 }
 
 const Unwinder::Range* Unwinder::rangeOf(uint32_t tgid, uint64_t address) {
