@@ -39,20 +39,27 @@ RING(name_ring, 4 << 20);
 TABLE(targets, HASH, __u32, __u32, MAX_PROCESSES);
 TABLE(seen, HASH, __u32, __u8, MAX_PROCESSES);
 TABLE(losses, PERCPU_ARRAY, __u32, __u64, COUNT_KINDS);
-// A call is *open* while its frame is on the thread's stack. If the program left it by longjmp or an
-// exception the return probe never runs; the stack pointer then shows that the frame is gone.
+// A call is *open* while its frame is on the thread's stack: open_calls.bpf.h.
 struct open_call {
-  __u64 sp;  // 0: none
+  __u64 sp;     // 0: none
+  __u64 entry;  // where its probe is
   __u64 return_address;
 };
 // A memory call between its entry and its return.
 struct flight {
-  __u64 sp;  // 0: none
+  __u64 sp;     // 0: none
+  __u64 entry;  // where its probe is
   __u64 start_ns, out, address, bytes, times, handle, stream, offset;
   __s32 stack, device;
   __u16 function;
   __u8 in_runtime;
   __u8 reserved[5];
+};
+// From where a call was once found to be a part of the open one, and how far up its frame is.
+#define NESTED_CALLS 4
+struct nested_call {
+  __u64 caller;  // 0: none
+  __u64 distance;
 };
 struct thread_state {
   struct flight runtime;  // the outermost call of the runtime
@@ -66,6 +73,7 @@ struct thread_state {
   __s32 pushed[4];
   __u32 pushes;
   __u32 copy_kind;  // of the runtime's copy: for the driver's that does not say it
+  struct nested_call nested[NESTED_CALLS];
 };
 TABLE(threads, HASH, __u64, struct thread_state, MAX_THREADS);
 
@@ -131,28 +139,6 @@ static __always_inline __u64 userWord(__u64 address) {
     return 0;
   }
   return word;
-}
-
-static __always_inline void openCall(struct open_call* call, __u64 sp) {
-  call->sp = sp;
-  call->return_address = userWord(sp);
-}
-
-// Is `call` still on the stack of a thread whose stack pointer is `sp` now? The stack grows down: a
-// frame above sp is alive if its return address is still in its place. Where its return is watched
-// too, the kernel has put the address of its own trampoline there once the entry was told: the start
-// of a page.
-static __always_inline bool isInFlight(const struct flight* flight, __u64 sp) {
-  __u64 word = 0;
-  if (!flight->sp || sp >= flight->sp) return false;
-  if (bpf_probe_read_user(&word, 8, (const void*)flight->sp)) return false;
-  return word && !(word & 4095);
-}
-static __always_inline bool isOpen(const struct open_call* call, __u64 sp) {
-  __u64 word = 0;
-  if (!call->sp || sp >= call->sp) return false;
-  if (bpf_probe_read_user(&word, 8, (const void*)call->sp)) return false;
-  return word == call->return_address || (word && !(word & 4095));
 }
 
 // The word or register that a cookie's place names (records.h).

@@ -4,7 +4,7 @@
 //                         └ at its return: counted itself only if no driver copy was seen inside
 #pragma once
 
-#include "common.bpf.h"
+#include "open_calls.bpf.h"
 
 struct copy_flight {
   __u64 start_ns;
@@ -24,7 +24,6 @@ int copy_enter(struct pt_regs* ctx) {
   __u64 thread_id = bpf_get_current_pid_tgid(), cookie = bpf_get_attach_cookie(ctx);
   struct thread_state* thread = watchedThread(thread_id);
   if (!thread) return 0;
-  __u64 sp = PT_REGS_SP(ctx);
   struct copy_flight flight = {.start_ns = bpf_ktime_get_ns()};
   __u32 kind_place = COOKIE_PLACE(cookie, COOKIE_HANDLE);
   flight.direction = COOKIE_PLACE(cookie, COOKIE_DIRECTION);
@@ -32,11 +31,11 @@ int copy_enter(struct pt_regs* ctx) {
     __u32 kind = (__u32)argument(ctx, kind_place);
     flight.direction = kind < COPY_UNKNOWN ? kind : COPY_UNKNOWN;
   }
-  bool inside = isOpen(&thread->copy, sp);
+  bool inside = isOpen(ctx, thread, &thread->copy);
   if (COOKIE_PLACE(cookie, COOKIE_RUNTIME)) {
     flight.nested = inside;
     if (!inside) {
-      openCall(&thread->copy, sp);
+      openCall(ctx, &thread->copy);
       thread->inner_copies = 0;
       thread->copy_kind = flight.direction;
     }

@@ -8,7 +8,7 @@
 // A runtime launch that failed before it reached the driver stays open until its frame is gone.
 #pragma once
 
-#include "unwind.bpf.h"
+#include "open_calls.bpf.h"
 
 RING(launch_ring, 4096);  // 8 MiB if asked for
 struct {
@@ -79,12 +79,12 @@ int launch_enter(struct pt_regs* ctx) {
   if (!thread) return 0;
   __u64 sp = PT_REGS_SP(ctx);
   bool runtime = COOKIE_PLACE(cookie, COOKIE_RUNTIME);
-  if (isOpen(&thread->launch, sp)) {
+  if (isOpen(ctx, thread, &thread->launch)) {
     if (!runtime) thread->launch.sp = 0;  // found its driver launch
     count(COUNT_NESTED);
     return 0;
   }
-  if (runtime) openCall(&thread->launch, sp);
+  if (runtime) openCall(ctx, &thread->launch);
   struct launch_key key = {
       .kernel = PT_REGS_PARM1(ctx), .tgid = thread_id >> 32, .function = cookie & 0xffff};
   struct launch_place place = {};

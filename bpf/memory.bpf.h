@@ -6,7 +6,7 @@
 // Who charges what is the ledger's business (src/model/ledger.h); here a call is only told.
 #pragma once
 
-#include "unwind.bpf.h"
+#include "open_calls.bpf.h"
 
 struct flight_key {
   __u64 thread;
@@ -21,10 +21,12 @@ static __always_inline int memoryEnter(struct pt_regs* ctx, __u64 cookie) {
   struct thread_state* thread = watchedThread(thread_id);
   if (!thread) return 0;
   __u64 sp = PT_REGS_SP(ctx);
-  bool inside = isInFlight(&thread->runtime, sp), runtime = COOKIE_PLACE(cookie, COOKIE_RUNTIME);
-  if (runtime ? inside : isInFlight(&thread->driver, sp)) return 0;
+  bool inside = isInFlight(ctx, thread, &thread->runtime);
+  bool runtime = COOKIE_PLACE(cookie, COOKIE_RUNTIME);
+  if (runtime ? inside : isInFlight(ctx, thread, &thread->driver)) return 0;
   struct flight* flight = runtime ? &thread->runtime : &thread->driver;
   flight->sp = sp;
+  flight->entry = PT_REGS_IP(ctx);
   flight->function = cookie & 0xffff;
   flight->in_runtime = inside;
   flight->device = -1;

@@ -6,6 +6,7 @@
 #include "launches.bpf.h"
 #include "memory.bpf.h"
 #include "names.bpf.h"
+#include "open_calls.bpf.h"
 #include "processes.bpf.h"
 #include "unwind.bpf.h"
 

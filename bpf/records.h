@@ -47,9 +47,10 @@ enum unwind_cfa {
   UNWIND_SIGNAL,  // the kernel's frame: all registers lie above rsp
 };
 enum unwind_bp {
-  UNWIND_BP_SAME,    // the caller's rbp is still there
-  UNWIND_BP_AT_CFA,  // it was saved at CFA + bp_offset
-  UNWIND_BP_AT_BP,   // it was saved at rbp + bp_offset
+  UNWIND_BP_SAME,     // the caller's rbp is still there
+  UNWIND_BP_AT_CFA,   // it was saved at CFA + bp_offset
+  UNWIND_BP_AT_BP,    // it was saved at rbp + bp_offset
+  UNWIND_BP_GUESSED,  // as UNWIND_BP_AT_CFA, and the whole rule is a guess: rbp as frame pointer
 };
 struct unwind_rule {
   __s32 cfa_offset;
@@ -80,7 +81,7 @@ struct stack_record {
   __u64 hash;  // 0: told by this record alone
   __u64 sp;    // where there was no rule for frame[frames - 1]: the registers there
   __u64 bp;
-  __u32 id;
+  __u32 id;  // 0: only the rules are wanted, and no more is copied than they need
   __u32 tgid;
   __u32 code;  // unwind_space::code
   __u16 frames;
@@ -91,6 +92,7 @@ struct stack_record {
 };
 TIDEGAUGE_CHECK_SIZE(stack_record, 2096);
 // With the copy: as much as there is of the stack, in one of these sizes.
+#define STACK_COPY_TINY 8192
 #define STACK_COPY_SMALL 16384
 #define STACK_COPY_LARGE 65536
 enum stack_end {

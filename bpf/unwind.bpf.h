@@ -107,7 +107,7 @@ static __always_inline bool stepUp(struct walk* walk, const struct unwind_rule* 
   __u64 place = returnAddressAt(cfa - 8);
   if (!place) return false;
   if (rule->bp != UNWIND_BP_SAME) {
-    __u64 at = (rule->bp == UNWIND_BP_AT_CFA ? cfa : walk->bp) + (__s64)rule->bp_offset;
+    __u64 at = (rule->bp == UNWIND_BP_AT_BP ? walk->bp : cfa) + (__s64)rule->bp_offset;
     if (bpf_probe_read_user(&walk->bp, 8, (const void*)at)) return false;
   }
   walk->place = place;
@@ -115,30 +115,35 @@ static __always_inline bool stepUp(struct walk* walk, const struct unwind_rule* 
   return true;
 }
 
-// One frame: 0 to go on, 1 at the last. At the entry of a function the return address lies at rsp,
-// whatever is known of the function.
+// At the entry of a function the return address lies at rsp, whatever is known of the function.
+static __always_inline bool ruleOfFrame(__u32 i, struct walk* walk, struct unwind_rule* rule) {
+  if (!i && walk->at_entry) {
+    *rule = (struct unwind_rule){.cfa_offset = 8, .cfa = UNWIND_SP};
+    return true;
+  }
+  struct unwind_key key = {walk->place, walk->code, 0};
+  struct unwind_rule* found = bpf_map_lookup_elem(&rules, &key);
+  if (!found) {
+    walk->end = STACK_UNKNOWN;
+    return false;
+  }
+  *rule = *found;
+  return true;
+}
+
+// One frame: 0 to go on, 1 at the last.
 static int walkFrame(__u32 i, struct walk* walk) {
-  struct unwind_rule rule = {.cfa_offset = 8, .cfa = UNWIND_SP};
+  struct unwind_rule rule;
   struct stack_record* into = walk->into;
   if (into && i < STACK_FRAMES) into->frame[i] = walk->place;
   walk->frames = i + 1;
   walk->hash = mixed(walk->hash, walk->place);
-  if (i || !walk->at_entry) {
-    struct unwind_key key = {walk->place, walk->code, 0};
-    struct unwind_rule* found = bpf_map_lookup_elem(&rules, &key);
-    if (!found) {
-      walk->end = STACK_UNKNOWN;
-      return 1;
-    }
-    rule = *found;
-  }
-  if (!stepUp(walk, &rule)) return 1;
+  if (!ruleOfFrame(i, walk, &rule) || !stepUp(walk, &rule)) return 1;
   walk->end = STACK_DEEP;
   return 0;
 }
 
-// From where the thread is to the outermost frame, or to the first place without a rule.
-static __always_inline void walkStack(struct walk* walk, struct pt_regs* ctx, bool at_entry,
+static __always_inline void startWalk(struct walk* walk, struct pt_regs* ctx, bool at_entry,
                                       struct unwind_space space, struct stack_record* into) {
   walk->place = PT_REGS_IP(ctx) + 1;
   walk->sp = PT_REGS_SP(ctx);
@@ -147,6 +152,12 @@ static __always_inline void walkStack(struct walk* walk, struct pt_regs* ctx, bo
   walk->code = space.code;
   walk->at_entry = at_entry;
   walk->into = into;
+}
+
+// From where the thread is to the outermost frame, or to the first place without a rule.
+static __always_inline void walkStack(struct walk* walk, struct pt_regs* ctx, bool at_entry,
+                                      struct unwind_space space, struct stack_record* into) {
+  startWalk(walk, ctx, at_entry, space, into);
   bpf_loop(STACK_FRAMES, walkFrame, walk, 0);
 }
 
@@ -187,40 +198,59 @@ static __always_inline void describe(struct stack_record* record, const struct w
   record->copied_pages = 0;
 }
 
+enum walk_flag {
+  WALK_AT_ENTRY = 1,   // of a function
+  WALK_FOR_RULES = 2,  // nobody asks for the stack itself
+};
+
 // One record of a stack, with room for `most` bytes of copy.
-static __always_inline __s32 sendStack(struct pt_regs* ctx, bool at_entry, __u32 tgid, __u32 most) {
+static __always_inline __s32 sendStack(struct pt_regs* ctx, __u32 flags, __u32 tgid, __u32 most) {
   struct unwind_space space = spaceOf(tgid);
   struct walk walk = {};
   struct stack_record* record = bpf_ringbuf_reserve(&stack_ring, sizeof(*record) + most, 0);
   if (!record) return -1;
-  walkStack(&walk, ctx, at_entry, space, record);
+  walkStack(&walk, ctx, flags & WALK_AT_ENTRY, space, record);
   describe(record, &walk, space, tgid);
+  if (flags & WALK_FOR_RULES) record->id = 0;
   __u32 id = record->id;
   if (most && walk.end == STACK_UNKNOWN) copyStack(record, most, walk.sp);
-  bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
-  if (walk.end != STACK_UNKNOWN) bpf_map_update_elem(&known_stacks, &walk.hash, &id, BPF_ANY);
+  // Until the rule is there, every thread that comes here sends a copy.
+  bool is_new = walk.end == STACK_UNKNOWN;
+  bpf_ringbuf_submit(record, is_new ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+  if (!is_new && id) bpf_map_update_elem(&known_stacks, &walk.hash, &id, BPF_ANY);
   return id;
 }
-static __noinline __s32 sendWhole(struct pt_regs* ctx, bool at_entry, __u32 tgid) {
-  return sendStack(ctx, at_entry, tgid, 0);
+static __noinline __s32 sendWhole(struct pt_regs* ctx, __u32 flags, __u32 tgid) {
+  return sendStack(ctx, flags, tgid, 0);
 }
-static __noinline __s32 sendSmall(struct pt_regs* ctx, bool at_entry, __u32 tgid) {
-  return sendStack(ctx, at_entry, tgid, STACK_COPY_SMALL);
+static __noinline __s32 sendTiny(struct pt_regs* ctx, __u32 flags, __u32 tgid) {
+  return sendStack(ctx, flags, tgid, STACK_COPY_TINY);
 }
-static __noinline __s32 sendLarge(struct pt_regs* ctx, bool at_entry, __u32 tgid) {
-  return sendStack(ctx, at_entry, tgid, STACK_COPY_LARGE);
+static __noinline __s32 sendSmall(struct pt_regs* ctx, __u32 flags, __u32 tgid) {
+  return sendStack(ctx, flags, tgid, STACK_COPY_SMALL);
+}
+static __noinline __s32 sendLarge(struct pt_regs* ctx, __u32 flags, __u32 tgid) {
+  return sendStack(ctx, flags, tgid, STACK_COPY_LARGE);
 }
 
 // When many threads come to a new place at once, their copies must not fill the ring: then the frames
 // so far are told alone, which is a stack that is cut, not one that is lost.
 static __always_inline bool hasRoomForCopies(void) {
-  return bpf_ringbuf_query(&stack_ring, BPF_RB_AVAIL_DATA) < STACK_RING_BYTES / 2;
+  return bpf_ringbuf_query(&stack_ring, BPF_RB_AVAIL_DATA) < STACK_RING_BYTES / 4 * 3;
+}
+
+// Pages are copied whole but for the first.
+static __always_inline __s32 sendWithCopy(struct pt_regs* ctx, __u32 flags, __u32 tgid,
+                                          __u64 bytes) {
+  if (bytes <= STACK_COPY_TINY - 4096) return sendTiny(ctx, flags, tgid);
+  if (bytes <= STACK_COPY_SMALL - 4096) return sendSmall(ctx, flags, tgid);
+  return sendLarge(ctx, flags, tgid);
 }
 
 // The stack of this thread, by its number; −1 if it could not be told.
 static __noinline __s32 takeStack(struct pt_regs* ctx, bool at_entry) {
   if (!settings.take_stacks) return -1;
-  __u32 tgid = tgidNow();
+  __u32 tgid = tgidNow(), flags = at_entry ? WALK_AT_ENTRY : 0;
   struct walk walk = {};
   __s32 id = -1;
   walkStack(&walk, ctx, at_entry, spaceOf(tgid), 0);
@@ -228,13 +258,10 @@ static __noinline __s32 takeStack(struct pt_regs* ctx, bool at_entry) {
     __u32* known = bpf_map_lookup_elem(&known_stacks, &walk.hash);
     if (known) return *known;
   }
-  if (walk.end != STACK_UNKNOWN || !hasRoomForCopies()) {
-    id = sendWhole(ctx, at_entry, tgid);
-  } else {
-    // Pages are copied whole but for the first.
-    id = stackBytes(walk.sp) <= STACK_COPY_SMALL - 4096 ? sendSmall(ctx, at_entry, tgid)
-                                                        : sendLarge(ctx, at_entry, tgid);
-  }
+  if (walk.end != STACK_UNKNOWN || !hasRoomForCopies())
+    id = sendWhole(ctx, flags, tgid);
+  else
+    id = sendWithCopy(ctx, flags, tgid, stackBytes(walk.sp));
   if (id < 0) count(LOSS_STACK);
   return id;
 }

@@ -10,40 +10,24 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "record/errors.h"
-#include "record/unwind_program.h"
+#include "record/unwind_entry.h"
 
 namespace tidegauge::record {
 namespace {
 
 constexpr size_t kMostParts = 128;
+constexpr size_t kMostSections = 4096;
+constexpr size_t kLongestSection = size_t{64} << 20;
 constexpr size_t kMostRows = 50'000'000;
 constexpr size_t kLongestEntry = size_t{1} << 20;
 constexpr size_t kRowsAtOnce = 256;
 
-// Encodings of addresses in .eh_frame: low four bits the form, the next three what it counts from.
-constexpr uint8_t kForm = 0x0f, kFrom = 0x70, kFromHere = 0x10, kIndirect = 0x80, kOmitted = 0xff;
 constexpr uint8_t kTableEncoding = 0x3b;  // signed 4 bytes, from the start of .eh_frame_hdr
 constexpr uint8_t kCountEncoding = 0x03;  // unsigned 4 bytes
-
-size_t bytesOf(uint8_t encoding) {
-  switch (encoding & kForm) {
-    case 0x00:
-    case 0x04:
-    case 0x0c:
-      return 8;
-    case 0x02:
-    case 0x0a:
-      return 2;
-    case 0x03:
-    case 0x0b:
-      return 4;
-    default:  // LEB128: written by no linker
-      return 0;
-  }
-}
 
 bool readAll(int descriptor, uint64_t offset, void* into, size_t bytes) {
   auto* at = static_cast<char*>(into);
@@ -58,50 +42,6 @@ bool readAll(int descriptor, uint64_t offset, void* into, size_t bytes) {
   return true;
 }
 
-struct Cie {
-  UnwindProgram program;
-  uint8_t address_encoding = 0;
-  bool has_augmentation = false;
-};
-
-std::optional<Cie> readCie(std::span<const uint8_t> bytes) {
-  ByteReader reader(bytes);
-  if (reader.number(4) != 0) return std::nullopt;
-  uint64_t version = reader.number(1);
-  if (version != 1 && version != 3) return std::nullopt;
-  std::string augmentation;
-  while (char c = static_cast<char>(reader.number(1))) {
-    if (augmentation.size() == 8) return std::nullopt;
-    augmentation += c;
-  }
-  Cie cie;
-  cie.program.code_step = reader.uleb();
-  cie.program.data_step = reader.sleb();
-  uint64_t return_register = version == 1 ? reader.number(1) : reader.uleb();
-  if (!reader.ok() || return_register != 16) return std::nullopt;
-  if (!augmentation.empty()) {
-    if (augmentation[0] != 'z') return std::nullopt;
-    cie.has_augmentation = true;
-    ByteReader extra(reader.take(reader.uleb()));
-    for (char c : augmentation.substr(1)) {
-      if (c == 'R') {
-        cie.address_encoding = static_cast<uint8_t>(extra.number(1));
-      } else if (c == 'P') {
-        extra.take(bytesOf(static_cast<uint8_t>(extra.number(1))));
-      } else if (c == 'L') {
-        extra.number(1);
-      } else if (c == 'S') {
-        cie.program.of_signal = true;
-      } else {
-        return std::nullopt;
-      }
-    }
-    if (!extra.ok()) return std::nullopt;
-  }
-  cie.program.of_cie = bytes.subspan(reader.at());
-  return reader.ok() ? std::optional(cie) : std::nullopt;
-}
-
 }  // namespace
 
 UnwindTable::UnwindTable(UnwindTable&& other) noexcept
@@ -109,7 +49,8 @@ UnwindTable::UnwindTable(UnwindTable&& other) noexcept
       parts_(std::move(other.parts_)),
       header_(other.header_),
       rows_at_(other.rows_at_),
-      rows_(other.rows_) {}
+      rows_(other.rows_),
+      index_(std::move(other.index_)) {}
 
 UnwindTable& UnwindTable::operator=(UnwindTable&& other) noexcept {
   std::swap(descriptor_, other.descriptor_);
@@ -117,6 +58,7 @@ UnwindTable& UnwindTable::operator=(UnwindTable&& other) noexcept {
   header_ = other.header_;
   rows_at_ = other.rows_at_;
   rows_ = other.rows_;
+  index_ = std::move(other.index_);
   return *this;
 }
 
@@ -151,16 +93,49 @@ base::Status UnwindTable::readHeader(const std::string& path) {
           {header.p_offset, header.p_vaddr, header.p_filesz, (header.p_flags & PF_X) != 0});
     if (header.p_type == PT_GNU_EH_FRAME) header_ = header.p_vaddr;
   }
+  if (readIndexOfLinker()) return base::okStatus();
+  return makeIndex(file, path);
+}
+
+bool UnwindTable::readIndexOfLinker() {
   std::array<uint8_t, 16> head{};
-  if (header_ == 0 || !read(header_, head.data(), head.size()))
-    return unreadable(path + ": no .eh_frame_hdr");
+  if (header_ == 0 || !read(header_, head.data(), head.size())) return false;
   size_t pointer = bytesOf(head[1]);
   if (head[0] != 1 || pointer < 4 || head[2] != kCountEncoding || head[3] != kTableEncoding)
-    return unreadable(path + ": .eh_frame_hdr in a form that is not known");
+    return false;
   std::memcpy(&rows_, head.data() + 4 + pointer, 4);  // at most 16: 4 + 8 + 4
   rows_ = std::min<uint64_t>(rows_ & 0xffffffffU, kMostRows);
   rows_at_ = header_ + 4 + pointer + 4;
-  return base::okStatus();
+  return true;
+}
+
+// GCC leaves .eh_frame_hdr out of programs linked with -static. Only section headers say then where
+// .eh_frame is; `strip` leaves them.
+base::Status UnwindTable::makeIndex(const Elf64_Ehdr& file, const std::string& path) {
+  std::vector<Elf64_Shdr> sections(std::min<size_t>(file.e_shnum, kMostSections));
+  if (sections.empty() || file.e_shentsize != sizeof(Elf64_Shdr) ||
+      file.e_shstrndx >= sections.size() ||
+      !readAll(descriptor_, file.e_shoff, sections.data(), sections.size() * sizeof(Elf64_Shdr)))
+    return unreadable(path +
+                      ": no .eh_frame_hdr, and no section headers that would say where "
+                      ".eh_frame is");
+  uint64_t names = sections[file.e_shstrndx].sh_offset;
+  constexpr std::string_view kName{".eh_frame", 10};  // with its end
+  for (const Elf64_Shdr& section : sections) {
+    std::array<char, kName.size()> name{};
+    if ((section.sh_flags & SHF_ALLOC) == 0 || section.sh_size > kLongestSection ||
+        !readAll(descriptor_, names + section.sh_name, name.data(), name.size()) ||
+        std::string_view(name.data(), name.size()) != kName)
+      continue;
+    struct stat status {};
+    if (fstat(descriptor_, &status) != 0 || section.sh_size > static_cast<uint64_t>(status.st_size))
+      break;
+    std::vector<uint8_t> bytes(section.sh_size);
+    if (!read(section.sh_addr, bytes.data(), bytes.size())) break;
+    index_ = indexOf(bytes, section.sh_addr);
+    return base::okStatus();
+  }
+  return unreadable(path + ": neither .eh_frame_hdr nor .eh_frame");
 }
 
 bool UnwindTable::read(uint64_t address, void* into, size_t bytes) const {
@@ -180,6 +155,12 @@ std::optional<uint64_t> UnwindTable::addressOfOffset(uint64_t offset) const {
 
 // Rows are {function, its FDE}, both from header_ on, by function.
 std::optional<uint64_t> UnwindTable::findFde(uint64_t address) const {
+  if (rows_at_ == 0) {
+    auto after =
+        std::upper_bound(index_.begin(), index_.end(), address,
+                         [](uint64_t at, const UnwindRow& row) { return at < row.function; });
+    return after == index_.begin() ? std::nullopt : std::optional(std::prev(after)->fde);
+  }
   auto wanted = static_cast<int64_t>(address - header_);
   struct Pair {
     int32_t function, fde;
@@ -221,19 +202,12 @@ std::optional<unwind_rule> UnwindTable::ruleAt(uint64_t address) const {
   if (!cie_bytes) return std::nullopt;
   std::optional<Cie> cie = readCie(*cie_bytes);
   if (!cie) return std::nullopt;
-  uint8_t encoding = cie->address_encoding;
-  size_t size = bytesOf(encoding);
-  uint8_t from = encoding & kFrom;
-  if (size == 0 || encoding == kOmitted || (encoding & kIndirect) != 0 ||
-      (from != 0 && from != kFromHere))
+  auto range = readRange(fde, cie->address_encoding, *at + 8);
+  if (!range || address < range->begin || address - range->begin >= range->length)
     return std::nullopt;
-  bool is_signed = (encoding & 0x08) != 0;
-  uint64_t begin = is_signed ? static_cast<uint64_t>(fde.signedNumber(size)) : fde.number(size);
-  if (from == kFromHere) begin += *at + 8;
-  uint64_t length = fde.number(size);
   if (cie->has_augmentation) fde.take(fde.uleb());
-  if (!fde.ok() || address < begin || address - begin >= length) return std::nullopt;
-  cie->program.begin = begin;
+  if (!fde.ok()) return std::nullopt;
+  cie->program.begin = range->begin;
   cie->program.of_fde = std::span(*bytes).subspan(fde.at());
   return ruleOf(cie->program, address);
 }

@@ -4,11 +4,14 @@
 //   ruleAt(0x1139) ─► .eh_frame_hdr: which function is that ─► its FDE and CIE ─► run the
 //                     instructions up to 0x1139 ─► CFA = rsp + 48, rbp saved at CFA − 16
 //
-// Nothing is prepared and nothing kept: an answer costs some small reads (under 10 µs), and is
-// asked for once per return address that comes up on a stack. The file is hostile: it is read, never
+// Nothing is prepared and nothing kept, but for a file without that index (linked with -static), of
+// which one is made when it is opened: an answer costs some small reads (under 10 µs), and is asked
+// for once per return address that comes up on a stack. The file is hostile: it is read, never
 // mapped (it could be cut short meanwhile), every length is bounded, nothing recurses.
 // Source: Linux Standard Base 5.0, chapter 10 (.eh_frame, .eh_frame_hdr); DWARF 5, section 6.4.
 #pragma once
+
+#include <elf.h>
 
 #include <cstdint>
 #include <optional>
@@ -17,6 +20,7 @@
 
 #include "base/result.h"
 #include "bpf/records.h"
+#include "record/unwind_entry.h"
 
 namespace tidegauge::record {
 
@@ -41,6 +45,8 @@ class UnwindTable {
   struct Bytes;
   UnwindTable() = default;
   base::Status readHeader(const std::string& path);
+  bool readIndexOfLinker();
+  base::Status makeIndex(const Elf64_Ehdr& file, const std::string& path);
   bool read(uint64_t address, void* into, size_t bytes) const;
   std::optional<uint64_t> findFde(uint64_t address) const;
   // The entry at an address without its length word.
@@ -48,9 +54,10 @@ class UnwindTable {
 
   int descriptor_ = -1;
   std::vector<Part> parts_;
-  uint64_t header_ = 0;  // address of .eh_frame_hdr, from which its table counts
-  uint64_t rows_at_ = 0;
+  uint64_t header_ = 0;   // address of .eh_frame_hdr, from which its table counts
+  uint64_t rows_at_ = 0;  // 0: index_ is instead
   uint64_t rows_ = 0;
+  std::vector<UnwindRow> index_;
 };
 
 }  // namespace tidegauge::record

@@ -4,6 +4,10 @@
 #include <bpf/libbpf.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -68,7 +72,7 @@ std::optional<Registers> stepUp(const Registers& now, const unwind_rule& rule, c
   auto place = copy.word(cfa - 8);
   if (!place || *place == 0) return std::nullopt;
   if (rule.bp != UNWIND_BP_SAME) {
-    uint64_t base = rule.bp == UNWIND_BP_AT_CFA ? cfa : now.bp;
+    uint64_t base = rule.bp == UNWIND_BP_AT_BP ? now.bp : cfa;
     auto bp = copy.word(base + static_cast<uint64_t>(int64_t{rule.bp_offset}));
     if (!bp) return std::nullopt;
     next.bp = *bp;
@@ -129,9 +133,31 @@ std::optional<unwind_rule> ruleOfEpilogue(std::span<const uint8_t> code) {
 
 Unwinder::Unwinder(const Programs& programs) : rules_map_(programs.mapDescriptor("rules")) {
   ring_ = ring_buffer__new(programs.mapDescriptor("stack_ring"), onRecord, this, nullptr);
+  end_ = eventfd(0, EFD_CLOEXEC);
+  if (ring_ != nullptr && end_ >= 0) thread_ = std::thread([this] { learnAsItComes(); });
 }
 
-Unwinder::~Unwinder() { ring_buffer__free(ring_); }
+Unwinder::~Unwinder() {
+  if (thread_.joinable()) {
+    (void)eventfd_write(end_, 1);
+    thread_.join();
+  }
+  if (end_ >= 0) close(end_);
+  ring_buffer__free(ring_);
+}
+
+void Unwinder::learnAsItComes() {
+  sigset_t all;  // signals are for the thread that waits for them
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);
+  // It hardly ever runs, but a program's thousand threads that do must not keep it waiting. Linux
+  // means this thread alone by 0; without the right to it things go on as they are.
+  (void)setpriority(PRIO_PROCESS, 0, -20);
+  std::array<pollfd, 2> news{{{ring_buffer__epoll_fd(ring_), POLLIN, 0}, {end_, POLLIN, 0}}};
+  while (news[1].revents == 0) {
+    if (poll(news.data(), news.size(), -1) > 0 && news[0].revents != 0) drain();
+  }
+}
 
 int Unwinder::onRecord(void* self, void* data, size_t bytes) {
   if (bytes < sizeof(stack_record)) return 0;
@@ -142,9 +168,18 @@ int Unwinder::onRecord(void* self, void* data, size_t bytes) {
   return 0;
 }
 
-void Unwinder::drain() { ring_buffer__consume(ring_); }
+void Unwinder::drain() {
+  std::lock_guard lock(mutex_);
+  ring_buffer__consume(ring_);
+}
+
+UnwindCounts Unwinder::counts() const {
+  std::lock_guard lock(mutex_);
+  return counts_;
+}
 
 std::optional<std::vector<uint64_t>> Unwinder::take(uint32_t id) {
+  std::lock_guard lock(mutex_);
   auto found = told_.find(id);
   if (found == told_.end()) return std::nullopt;
   std::vector<uint64_t> frames = std::move(found->second.frames);
@@ -159,6 +194,7 @@ void Unwinder::add(const stack_record& record, std::span<const uint8_t> copy) {
   told.frames.assign(record.frame, record.frame + frames);
   uint16_t end = record.end;
   if (end == STACK_UNKNOWN && frames > 0) end = goOn(record, copy, told);
+  if (record.id == 0) return;
   counts_.stacks += 1;
   counts_.cut += end == STACK_CUT;
   counts_.deep += end == STACK_DEEP;
@@ -168,7 +204,7 @@ void Unwinder::add(const stack_record& record, std::span<const uint8_t> copy) {
 }
 
 uint16_t Unwinder::goOn(const stack_record& record, std::span<const uint8_t> copy, Told& told) {
-  counts_.completed += 1;
+  counts_.completed += record.id != 0;
   Space& space = spaces_[record.tgid];
   if (space.codes.try_emplace(record.code, true).second) users_[record.code] += 1;
   Rules& known = rules_[record.code];
@@ -222,7 +258,9 @@ Unwinder::Rule Unwinder::ruleFor(uint32_t tgid, const Range& range, uint64_t pla
     if (found->second) return {*found->second, false};
   }
   if (auto rule = ruleOfEpilogue(codeAt(tgid, place))) return {*rule, false};
-  return {kFramePointer, true};
+  Rule guess{kFramePointer, true};
+  guess.rule.bp = UNWIND_BP_GUESSED;
+  return guess;
 }
 
 const Unwinder::Range* Unwinder::rangeOf(uint32_t tgid, uint64_t address) {
@@ -230,7 +268,7 @@ const Unwinder::Range* Unwinder::rangeOf(uint32_t tgid, uint64_t address) {
   for (bool again : {false, true}) {
     if (again) {
       if (++space.looks > kMostLooks) break;
-      look(tgid);
+      readMappings(tgid);
     }
     auto after = std::upper_bound(space.ranges.begin(), space.ranges.end(), address,
                                   [](uint64_t at, const Range& range) { return at < range.start; });
@@ -240,6 +278,11 @@ const Unwinder::Range* Unwinder::rangeOf(uint32_t tgid, uint64_t address) {
 }
 
 void Unwinder::look(uint32_t tgid) {
+  std::lock_guard lock(mutex_);
+  readMappings(tgid);
+}
+
+void Unwinder::readMappings(uint32_t tgid) {
   std::vector<Mapping> mappings = executableMappings(tgid);
   if (mappings.empty()) return;  // it is gone: what was known stays
   Space& space = spaces_[tgid];
@@ -262,16 +305,19 @@ Unwinder::Module* Unwinder::moduleOf(uint32_t tgid, const Mapping& mapping) {
   return module.get();
 }
 
+// The child may have been here already: its stacks do not wait for the news that it was born.
 void Unwinder::inherit(uint32_t tgid, uint32_t parent) {
+  std::lock_guard lock(mutex_);
   auto from = spaces_.find(parent);
   if (from == spaces_.end()) return;
-  Space child = from->second;
-  for (const auto& [code, unused] : child.codes) users_[code] += 1;
-  forget(tgid);
-  spaces_[tgid] = std::move(child);
+  Space& child = spaces_[tgid];
+  for (const auto& [code, unused] : from->second.codes)
+    if (child.codes.try_emplace(code, true).second) users_[code] += 1;
+  if (child.ranges.empty()) child.ranges = from->second.ranges;
 }
 
 void Unwinder::forget(uint32_t tgid) {
+  std::lock_guard lock(mutex_);
   auto space = spaces_.find(tgid);
   if (space == spaces_.end()) return;
   for (const auto& [code, unused] : space->second.codes) {

@@ -7,15 +7,19 @@
 //
 // Code without .eh_frame: at the start of an epilogue (`add $8,%rsp; ret`: CPython's trampolines and
 // other small stubs) the bytes say it all; else rbp is tried as a frame pointer, and never again at a
-// place where that led astray. One thread, that of Recorder::poll(). Cost: under 10 µs per new return
-// address; nothing once they are known. docs/decisions/0017
+// place where that led astray. A thread of its own, which the kernel wakes for each copy: until the
+// rules are there every other thread that comes to the same place sends one too. All functions may be
+// called meanwhile; they wait for it. Cost: under 10 µs per new return address; nothing once they are
+// known. docs/decisions/0017
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
+#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -43,7 +47,7 @@ class Unwinder {
   Unwinder(const Unwinder&) = delete;
   Unwinder& operator=(const Unwinder&) = delete;
 
-  bool ok() const { return ring_ != nullptr; }
+  bool ok() const { return thread_.joinable(); }
   void drain();  // everything that waits in the ring
   void look(
       uint32_t tgid);  // what it has mapped is new: drain() before, the old stacks are by the old
@@ -51,7 +55,7 @@ class Unwinder {
   void forget(uint32_t tgid);
   // Frames of a stack that was drained, as places (unwind_key), innermost first; once.
   std::optional<std::vector<uint64_t>> take(uint32_t id);
-  const UnwindCounts& counts() const { return counts_; }
+  UnwindCounts counts() const;
 
  private:
   struct Module {
@@ -78,6 +82,9 @@ class Unwinder {
   using Rules = std::unordered_map<uint64_t, Rule>;  // by place
 
   static int onRecord(void* self, void* data, size_t bytes);
+  void learnAsItComes();
+  // From here on with the mutex held.
+  void readMappings(uint32_t tgid);
   void add(const stack_record& record, std::span<const uint8_t> copy);
   uint16_t goOn(const stack_record& record, std::span<const uint8_t> copy, Told& told);
   const Range* rangeOf(uint32_t tgid, uint64_t address);
@@ -95,6 +102,9 @@ class Unwinder {
   std::unordered_map<uint32_t, Told> told_;
   size_t open_tables_ = 0;
   UnwindCounts counts_;
+  mutable std::mutex mutex_;  // of all above
+  int end_ = -1;              // an event: the thread shall end
+  std::thread thread_;
 };
 
 // The rule for a return address whose next bytes leave the function: [add to rsp] [pops] ret. Nothing

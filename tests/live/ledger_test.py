@@ -61,6 +61,23 @@ class Ledgers(LiveTest):
         self.assertEqual(sum(len(c) for c in driver_calls(run.twin).values()),
                          sum(len(c) for c in run.logged.values()))
 
+    def test_calls_after_frames_that_were_left_and_not_overwritten(self):
+        """The frame of the call that was left lies untouched in a hole of a later one: what is called
+        from there is no part of it. Without rules (no stacks, or none yet) the caller's place says so, unless the
+        runtime is in the same file."""
+        times = 4
+        # Each plan counts the calls that no plan before it has taken.
+        jumps = lambda first: ";".join(f"cuMemAlloc_v2@{first + 3 * i}=-10" for i in range(times))
+        static = program("left_static_runtime", "-Wl,--export-dynamic-symbol=none", "-l:libcudart_static.a",
+                         "-l:libcuda.so.1", "-lstdc++", source="left")
+        for how, made, words, first, options in (("rules", program("left"), ["learn"], 5, []),
+                                                 ("far away", program("left"), [], 2, ["--stacks", "none"]),
+                                                 ("static", static, ["learn"], 5, [])):
+            with self.subTest(how):
+                run = self.record(made, times, *words, options=options, FAKE_GPU_FAIL=jumps(first))
+                self.assertAsExpected(run, calls=False)
+                self.assertEqual(run.expected[0]["allocations"]["device"], first - 1 + 3 * times)
+
     def test_contexts_and_resets_take_their_memory_with_them(self):
         run = self.record(program("contexts"), FAKE_GPU_COUNT="2")
         self.assertAsExpected(run)

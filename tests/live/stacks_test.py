@@ -59,18 +59,22 @@ class Stacks(live.LiveTest):
                 for stack in self.stacks(self.record(program, "x", 3)):
                     self.assert_whole(stack, "main")
 
+    def cut(self, run):
+        return int(run.twin.rows("SELECT value FROM meta WHERE key = 'stacks_cut'")[0]["value"])
+
     def test_a_static_program(self):
         """GCC leaves the index of the tables (.eh_frame_hdr) out of static programs unless it is told:
-        without it a stack ends early, and the recording says so."""
+        then the recorder makes one."""
         for index in (True, False):
             with self.subTest(index=index):
                 words = ["-Wl,--eh-frame-hdr"] if index else []
                 program = self.build(self.folder(), "-static", *words, "-L", live.libraries(),
                                      "-l:libgpu_static.a", "-lstdc++", libraries=False)
+                headers = subprocess.run(["readelf", "-lW", program], check=True, capture_output=True, text=True)
+                self.assertEqual("GNU_EH_FRAME" in headers.stdout, index)
                 run = self.record(program, "x", 3)
-                cut = int(run.twin.rows("SELECT value FROM meta WHERE key = 'stacks_cut'")[0]["value"])
-                self.assertEqual(cut > 0, not index)
-                for stack in self.stacks(run) if index else ():
+                self.assertEqual(self.cut(run), 0)
+                for stack in self.stacks(run):
                     self.assertEqual(stack[:len(DEEP) + 1], [*DEEP, "main"])
                     self.assertEqual(stack[-1], "_start")
 
@@ -107,6 +111,15 @@ class Stacks(live.LiveTest):
             self.assert_whole(stack, *["recurse"] * (depth + 1), "main")
         deep = self.stacks(self.record(program, "recursion", 1000))[0]
         self.assertEqual(deep, DEEP + ["recurse"] * (256 - len(DEEP)))
+
+    def test_a_thousand_threads_at_new_places(self):
+        """All come to the same new places at once, before there are rules for them."""
+        run = self.record(live.program("threads"), 1000, 4)
+        self.assertEqual(self.cut(run), 0)
+        for function, times in (("cudaMalloc", 1000), ("cudaMallocAsync", 4000)):
+            stacks = self.stacks(run, function)
+            self.assertEqual(len(stacks), times)
+            self.assertEqual({stack[:2] for stack in map(tuple, stacks)}, {(function, "work")})
 
     def test_the_same_stack_is_told_once(self):
         run = self.record(self.build(self.folder()), "x", 4000)

@@ -3,6 +3,7 @@
 #include "record/unwind_table.h"
 
 #include <dwarf.h>
+#include <elf.h>
 #include <elfutils/libdw.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -18,6 +20,7 @@
 
 #include "record/elf_file.h"
 #include "record/process_maps.h"
+#include "record/unwind_entry.h"
 #include "record/unwinder.h"
 
 namespace tidegauge::record {
@@ -223,6 +226,115 @@ TEST_F(DamagedTable, NeverReadsPastTheEndOrForEver) {
   }
   EXPECT_GT(opened, 10U);
   EXPECT_GT(differ, 0U);
+}
+
+// As a program that is linked with -static: no program header names .eh_frame_hdr.
+std::string withoutIndex(std::string bytes) {
+  Elf64_Ehdr file;
+  std::memcpy(&file, bytes.data(), sizeof(file));
+  for (size_t i = 0; i < file.e_phnum; ++i) {
+    char* at = bytes.data() + file.e_phoff + i * sizeof(Elf64_Phdr);
+    Elf64_Phdr header;
+    std::memcpy(&header, at, sizeof(header));
+    if (header.p_type != PT_GNU_EH_FRAME) continue;
+    header.p_type = PT_NULL;
+    std::memcpy(at, &header, sizeof(header));
+  }
+  return bytes;
+}
+
+TEST_F(DamagedTable, AnIndexOfOurOwnSaysTheSame) {
+  write(withoutIndex(bytes_));
+  auto whole = UnwindTable::open(whole_), own = UnwindTable::open(path_);
+  ASSERT_TRUE(whole.ok());
+  ASSERT_TRUE(own.ok()) << own.error().what;
+  size_t known = 0;
+  for (const FunctionSymbol& function : ElfFile::open(whole_).value().allFunctions())
+    for (uint64_t part : {uint64_t{0}, uint64_t{5}, function.size_bytes / 2, function.size_bytes}) {
+      auto wanted = whole.value().ruleAt(function.address + part);
+      auto got = own.value().ruleAt(function.address + part);
+      EXPECT_EQ(got.has_value(), wanted.has_value());
+      EXPECT_EQ(byRule(got), byRule(wanted)) << function.name << " + " << part;
+      known += got.has_value();
+    }
+  EXPECT_GT(known, 100U);
+}
+
+TEST_F(DamagedTable, AnIndexOfOurOwnNeverReadsPastTheEndOrForEver) {
+  auto functions = ElfFile::open(whole_).value().allFunctions();
+  auto whole = UnwindTable::open(whole_);
+  ASSERT_TRUE(whole.ok());
+  Elf64_Ehdr file;
+  std::memcpy(&file, bytes_.data(), sizeof(file));
+  std::mt19937 random(2);
+  size_t opened = 0, same = 0, differ = 0;
+  for (int round = 0; round < 60; ++round) {
+    std::string damaged = withoutIndex(bytes_);
+    // The section headers at the end stay in half of the rounds, or hardly one would be opened.
+    size_t end = round % 2 == 0 ? file.e_shoff : damaged.size();
+    for (int i = 0; i < 500; ++i)
+      damaged[1024 + random() % (end - 1024)] ^= static_cast<char>(random());
+    write(damaged);
+    auto table = UnwindTable::open(path_);
+    if (!table.ok()) continue;
+    opened += 1;
+    for (size_t i = 0; i < 100; ++i) {
+      uint64_t address = functions[random() % functions.size()].address;
+      bool is_same = byRule(table.value().ruleAt(address)) == byRule(whole.value().ruleAt(address));
+      (is_same ? same : differ) += 1;
+    }
+  }
+  EXPECT_GT(opened, 10U);
+  EXPECT_GT(same, 0U);
+  EXPECT_GT(differ, 0U);
+}
+
+TEST_F(DamagedTable, WithoutSectionHeadersNothingSaysWhereTheFramesAre) {
+  std::string bytes = withoutIndex(bytes_);
+  Elf64_Ehdr file;
+  std::memcpy(&file, bytes.data(), sizeof(file));
+  file.e_shnum = file.e_shstrndx = 0;
+  file.e_shoff = 0;
+  std::memcpy(bytes.data(), &file, sizeof(file));
+  write(bytes);
+  auto table = UnwindTable::open(path_);
+  ASSERT_FALSE(table.ok());
+  EXPECT_NE(table.error().what.find("no section headers"), std::string::npos) << table.error().what;
+}
+
+// Lengths and distances that lead out of the section, back to themselves, or nowhere.
+TEST(IndexOfFrames, OfMadeUpSections) {
+  auto words = [](std::vector<uint32_t> list) {
+    std::vector<uint8_t> bytes(list.size() * 4);
+    std::memcpy(bytes.data(), list.data(), bytes.size());
+    return bytes;
+  };
+  EXPECT_TRUE(indexOf({}, 0).empty());
+  for (uint32_t length : {0U, 1U, 3U, 4U, 8U, 0x7fffffffU, 0xfffffffcU, 0xffffffffU})
+    for (uint32_t back : {0U, 1U, 4U, 8U, 12U, 16U, 0x80000000U, 0xffffffffU})
+      EXPECT_TRUE(indexOf(words({length, back, length, back, 0, length, back}), 0x1000).empty());
+  // A CIE without augmentation (version 1, addresses of 8 bytes), then two functions, the later first.
+  std::vector<uint8_t> section = {12, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0x78, 16, 0, 0, 0};
+  auto add = [&](uint32_t back, uint64_t begin, uint64_t length) {
+    std::vector<uint8_t> fde(4 + 20);
+    uint32_t bytes = 20;
+    std::memcpy(fde.data(), &bytes, 4);
+    std::memcpy(fde.data() + 4, &back, 4);
+    std::memcpy(fde.data() + 8, &begin, 8);
+    std::memcpy(fde.data() + 16, &length, 8);
+    section.insert(section.end(), fde.begin(), fde.end());
+  };
+  add(20, 0x5000, 16);
+  add(44, 0x4000, 32);
+  add(68, 0x6000, 0);  // of no bytes
+  auto rows = indexOf(section, 0x1000);
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].function, 0x4000U);
+  EXPECT_EQ(rows[0].fde, 0x1000U + 16 + 24);
+  EXPECT_EQ(rows[1].function, 0x5000U);
+  EXPECT_EQ(rows[1].fde, 0x1000U + 16);
+  for (size_t end = 0; end < section.size(); ++end)
+    EXPECT_LE(indexOf(std::span(section).first(end), 0x1000).size(), 2U);
 }
 
 TEST_F(DamagedTable, AFileThatIsCutShortMeanwhileSaysNothing) {

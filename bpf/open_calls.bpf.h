@@ -1,0 +1,93 @@
+// Which calls of a thread are going on: what is called from inside one is a part of it.
+//
+//   thread ─ cudaMalloc [open: its return address lies at S] ─ … ─ cuMemAlloc_v2 → a part of it
+//
+// Nobody says that a call was left by longjmp() or an exception: its return probe never runs, and its
+// frame may lie untouched in a hole of a later one. So the place S must still hold the return address,
+// and the new call's own stack, walked by the rules of unwind.bpf.h, must come by there. The walk is
+// done once for each caller and distance; then it is known. Until there are rules, the caller's place
+// says it: code of the program itself, far from that of the library whose call is open, is no part of it.
+#pragma once
+
+#include "unwind.bpf.h"
+
+static __always_inline void openCall(struct pt_regs* ctx, struct open_call* call) {
+  call->sp = PT_REGS_SP(ctx);
+  call->entry = PT_REGS_IP(ctx);
+  call->return_address = userWord(call->sp);
+}
+
+enum answer { ANSWER_UNKNOWN, ANSWER_YES, ANSWER_NO };
+struct climb {
+  struct walk walk;
+  __u64 slot;
+  __u32 answer;
+  bool guessed;
+};
+
+// One frame up, to the frame whose return address lies at `slot`: 0 to go on.
+static int climbFrame(__u32 i, struct climb* climb) {
+  struct walk* walk = &climb->walk;
+  struct unwind_rule rule;
+  if (!ruleOfFrame(i, walk, &rule)) return 1;
+  climb->guessed |= rule.bp == UNWIND_BP_GUESSED;
+  if (stepUp(walk, &rule)) {
+    if (rule.cfa == UNWIND_SIGNAL || walk->sp <= climb->slot) return 0;
+    if (walk->sp == climb->slot + 8) {
+      climb->answer = ANSWER_YES;
+      return 1;
+    }
+  } else if (walk->end != STACK_WHOLE) {
+    return 1;
+  }
+  if (!climb->guessed) climb->answer = ANSWER_NO;
+  return 1;
+}
+
+// Within: a library has no more, and it is less than from the program to the libraries.
+#define FAR_AWAY (1ULL << 40)
+#define MOST_FRAMES_INSIDE 64
+
+static __noinline enum answer comesFrom(struct pt_regs* ctx, struct thread_state* thread,
+                                        __u64 slot, __u64 entry) {
+  __u64 sp = PT_REGS_SP(ctx), distance = slot - sp, caller = returnAddressAt(sp);
+  struct nested_call* known = &thread->nested[(caller ^ (distance >> 3)) & (NESTED_CALLS - 1)];
+  if (known->caller == caller && known->distance == distance) return ANSWER_YES;
+  __u32 tgid = tgidNow();
+  struct climb climb = {.slot = slot};
+  startWalk(&climb.walk, ctx, true, spaceOf(tgid), 0);
+  bpf_loop(MOST_FRAMES_INSIDE, climbFrame, &climb, 0);
+  if (climb.answer == ANSWER_YES) {
+    known->caller = caller;
+    known->distance = distance;
+  }
+  if (climb.answer != ANSWER_UNKNOWN) return climb.answer;
+  if (climb.walk.end == STACK_UNKNOWN && settings.take_stacks && hasRoomForCopies())
+    sendWithCopy(ctx, WALK_AT_ENTRY | WALK_FOR_RULES, tgid, slot + 8 - climb.walk.sp);
+  bool near = caller - entry < FAR_AWAY || entry - caller < FAR_AWAY;
+  return near ? ANSWER_YES : ANSWER_UNKNOWN;
+}
+
+// The stack grows down: a frame above sp may be alive if its return address is still in its place.
+// Where its return is watched, the kernel has put the address of its own trampoline there once the
+// entry was told: the start of a page.
+static __always_inline bool isInFlight(struct pt_regs* ctx, struct thread_state* thread,
+                                       struct flight* flight) {
+  __u64 word = 0;
+  if (!flight->sp || PT_REGS_SP(ctx) >= flight->sp) return false;
+  if (bpf_probe_read_user(&word, 8, (const void*)flight->sp)) return false;
+  if (!word || (word & 4095)) return false;
+  enum answer answer = comesFrom(ctx, thread, flight->sp, flight->entry);
+  if (answer == ANSWER_NO) flight->sp = 0;
+  return answer == ANSWER_YES;
+}
+static __always_inline bool isOpen(struct pt_regs* ctx, struct thread_state* thread,
+                                   struct open_call* call) {
+  __u64 word = 0;
+  if (!call->sp || PT_REGS_SP(ctx) >= call->sp) return false;
+  if (bpf_probe_read_user(&word, 8, (const void*)call->sp)) return false;
+  if (word != call->return_address && (!word || (word & 4095))) return false;
+  enum answer answer = comesFrom(ctx, thread, call->sp, call->entry);
+  if (answer == ANSWER_NO) call->sp = 0;
+  return answer == ANSWER_YES;
+}
