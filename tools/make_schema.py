@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Rewrites docs/schema/report.schema.json: keys and words from docs/json.md, types from what the
+"""Rewrites docs/schema/report.schema.json: keys and words from docs/json.md and
+docs/json-recording.md, types from what the
 program prints for many files. Review the diff, as of a golden file.
 
     tools/make_schema.py --binary build/dev/tidegauge FILE…
@@ -29,15 +30,16 @@ WORDS = {  # closed lists
     "wall.rows[].what": ["active", "reserved"],
     "identities[].name": ["drawn", "live", "reserved", "segments", "checksums"],
 }
-RANGE_KEYS = ("device", "label", "range", "initial", "final", "peak", "holders_at_peak", "ooms")
+RANGE_KEYS = ("device", "label", "at_least", "range", "initial", "final", "peak", "holders_at_peak", "ooms")
 
 
 def documented():
     rows = {}
-    for line in (ROOT / "docs" / "json.md").read_text(encoding="utf-8").splitlines():
-        row = re.fullmatch(r"\| `([^`]+)` \| (.*) \|", line)
-        if row:
-            rows[row[1]] = row[2]
+    for page in ("json.md", "json-recording.md"):
+        for line in (ROOT / "docs" / page).read_text(encoding="utf-8").splitlines():
+            row = re.fullmatch(r"\| `([^`]+)` \| (.*) \|", line)
+            if row:
+                rows[row[1]] = row[2]
     return rows
 
 

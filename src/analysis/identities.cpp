@@ -6,6 +6,7 @@
 
 #include "analysis/layout.h"
 #include "base/format.h"
+#include "model/recorded_work.h"
 #include "model/stated_sums.h"
 
 namespace tidegauge::analysis {
@@ -112,7 +113,9 @@ Identity reserved(const AnalysedTrace& analysed, const DeviceAnalysis& device,
   }
   Totals last = device.totals.last();
   identity.difference_bytes = difference(last.reserved_bytes, final_bytes);
-  uint64_t over = every_step.over_bytes;
+  // Memory older than the recording: what is reserved is a lower bound, so no contradiction.
+  uint64_t over =
+      model::isAtLeast(analysed.trace, device.device.ordinal) ? 0 : every_step.over_bytes;
   Step end = device.totals.steps() == 0 ? 0 : device.totals.steps() - 1;
   for (Step step : {device.totals.peakActive().step, device.totals.peakReserved().step, end}) {
     LaidOut laid_out = laidOut(analysed, device, step);
@@ -123,9 +126,11 @@ Identity reserved(const AnalysedTrace& analysed, const DeviceAnalysis& device,
   identity.holds = identity.difference_bytes == 0 && over == 0;
   base::ByteUnit unit = base::unitFor(last.reserved_bytes);
   LaidOut at_end = laidOut(analysed, device, end);
-  identity.text = fmt::format("Reserved {} at the end = live {} + free {}{}",
-                              humanBytes(last.reserved_bytes, unit), humanBytes(at_end.live, unit),
-                              humanBytes(at_end.free, unit), verdict(identity.difference_bytes));
+  identity.text =
+      fmt::format("Reserved {}{} at the end = live {} + free {}{}",
+                  model::isAtLeast(analysed.trace, device.device.ordinal) ? "at least " : "",
+                  humanBytes(last.reserved_bytes, unit), humanBytes(at_end.live, unit),
+                  humanBytes(at_end.free, unit), verdict(identity.difference_bytes));
   if (last.reserved_bytes != final_bytes) {
     identity.text += fmt::format("; the final segments hold {}", humanBytes(final_bytes, unit));
   }

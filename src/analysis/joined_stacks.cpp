@@ -3,6 +3,8 @@
 #include <array>
 #include <map>
 
+#include "model/recorded_work.h"
+
 namespace tidegauge::analysis {
 namespace {
 
@@ -19,6 +21,7 @@ class StackJoiner {
     return StackId(static_cast<uint32_t>(to_.stacks.size() - 1));
   }
   std::unique_ptr<const AnalysedTrace> take() {
+    to_.work = work_;
     return std::make_unique<const AnalysedTrace>(std::move(to_));
   }
 
@@ -31,8 +34,11 @@ class StackJoiner {
     model::StringId function = copied(from.frames.function[f]);
     model::StringId file = copied(from.frames.file[f]);
     model::StringId note = copied(from.frames.note[f]);
+    model::StringId module = from.work && f < from.work->frame_modules.size()
+                                 ? copied(from.work->frame_modules[f])
+                                 : model::StringId();
     Key key{function.value, file.value, from.frames.line[f],
-            static_cast<uint64_t>(from.frames.kind[f]) << 32 | note.value};
+            static_cast<uint64_t>(from.frames.kind[f]) << 32 | note.value, module.value};
     auto [found, fresh] = frame_of_.try_emplace(key, static_cast<uint32_t>(to_.frames.size()));
     if (fresh) {
       to_.frames.function.push_back(function);
@@ -40,12 +46,14 @@ class StackJoiner {
       to_.frames.line.push_back(from.frames.line[f]);
       to_.frames.kind.push_back(from.frames.kind[f]);
       to_.frames.note.push_back(note);
+      work_->frame_modules.push_back(module);
     }
     return FrameId(found->second);
   }
 
-  using Key = std::array<uint64_t, 4>;
+  using Key = std::array<uint64_t, 5>;
   model::Trace to_;
+  std::shared_ptr<model::RecordedWork> work_ = std::make_shared<model::RecordedWork>();
   std::map<Key, uint32_t> frame_of_;
 };
 

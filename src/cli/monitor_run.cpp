@@ -102,7 +102,7 @@ model::LiveSnapshot snapshotOf(const LiveSession& live, const model::LiveBook& b
                                const model::LiveWish& wish) {
   const record::Session& session = live.session();
   model::LiveNames names;
-  names.frames = [&](uint32_t stack) { return session.describeStack(stack); };
+  names.stack = [&](uint32_t stack) { return session.describeStack(stack); };
   names.function = [](uint16_t function) {
     const auto& all = record::watchedFunctions();
     return function < all.size() ? std::string(all[function].name) : std::string();

@@ -12,6 +12,7 @@
 #include "cli/category_options.h"
 #include "cli/open_trace.h"
 #include "cli/output.h"
+#include "cli/pick_process.h"
 #include "cli/query_output.h"
 #include "cli/selection_options.h"
 #include "cli/terminal.h"
@@ -31,6 +32,7 @@ struct QueryOptions {
   std::optional<uint64_t> limit;
   double timeout_s = 60;
   std::optional<size_t> pick;
+  std::optional<uint32_t> pid{};
   exporting::Selection selection;
   std::string categories;
   bool print_docs = false;
@@ -137,7 +139,8 @@ const analysis::AnalysedTrace* pickTrace(const Traces& traces, const QueryOption
   }
   usageError(
       fmt::format("{} holds {} {}{}", file, traces.size(), one, traces[0]->trace.work ? "es" : "s"),
-      fmt::format("Choose one with --pick, 1 to {}", traces.size()));
+      fmt::format("Choose one with {}--pick, 1 to {}", traces[0]->trace.work ? "--pid, or " : "",
+                  traces.size()));
   for (size_t i = 0; i < traces.size(); ++i) {
     complain(fmt::format("  {} {}", i + 1, base::printable(traces[i]->trace.source.name)));
   }
@@ -168,6 +171,10 @@ int run(QueryOptions options) {
   if (!rules.ok()) return reportError(rules.error());
   Opened opened = openTraces({options.file}, rules.value());
   if (opened.traces.empty()) return opened.exit_code;
+  if (options.pid) {
+    base::Status kept = keepProcess(opened.traces, *options.pid);
+    if (!kept.ok()) return reportError(kept.error());
+  }
   const analysis::AnalysedTrace* trace = pickTrace(opened.traces, options);
   return trace == nullptr ? 2 : ask(*trace, options);
 }
@@ -203,6 +210,7 @@ void addQueryCommand(CLI::App& app, int& exit_code) {
           "Which of a file that holds several: snapshots of an archive, processes of a recording")
       ->check(wholeNumber(1, UINT32_MAX))
       ->type_name("N");
+  addPidOption(*command, options->pid);
   addSelectionOptions(*command, options->selection);
   addCategoriesOption(*command, options->categories);
   command->add_flag("--print-docs", options->print_docs)->group("");  // writes docs/sql.md

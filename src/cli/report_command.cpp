@@ -7,10 +7,12 @@
 #include "base/sizes.h"
 #include "cli/open_trace.h"
 #include "cli/output.h"
+#include "cli/pick_process.h"
 #include "cli/selection_options.h"
 #include "cli/terminal.h"
 #include "cli/usage.h"
 #include "export/file_names.h"
+#include "export/process_table.h"
 #include "export/report_json.h"
 #include "export/report_text.h"
 
@@ -25,6 +27,7 @@ constexpr char kWords[] =
     "  pinned     free inside a segment that cannot go back to the driver: a live block is in it\n"
     "  churn      allocations that were freed soon after\n"
     "  a ‹ b      memory of line a; b tells it from other stacks of that line, mostly its caller\n"
+    "  ≥          at least: the program had memory before it was watched, known in part only\n"
     "Width: the terminal's; elsewhere COLUMNS (40 to 400), else 100. Sentences end at 100.";
 
 struct ReportOptions {
@@ -37,7 +40,10 @@ struct ReportOptions {
     return capacity.empty() ? std::nullopt : base::parseSize(capacity);
   }
   size_t top = 12;
+  std::optional<uint32_t> pid{};
 };
+
+constexpr size_t kMostProcesses = 20;  // of a recording, one by one
 
 struct Part {
   const analysis::AnalysedTrace* trace;
@@ -55,10 +61,24 @@ int writeJson(const std::vector<Part>& parts, const ReportOptions& options, bool
   return out.finish(exit_code);
 }
 
-int writeText(const std::vector<Part>& parts, const ReportOptions& options, int exit_code) {
-  std::vector<std::string> paths;
-  for (const Part& part : parts) paths.push_back(part.trace->trace.source.name);
-  std::vector<std::string> names = exporting::distinctNames(paths);
+// The parts of one recording with several processes: a table of them, then the biggest.
+void startWithProcesses(std::vector<Part>& parts, const exporting::TextOptions& text, Output& out) {
+  std::vector<const analysis::AnalysedTrace*> traces;
+  for (const Part& part : parts) traces.push_back(part.trace);
+  out.write(exporting::processesText(traces, kMostProcesses, text.columns, text.colour));
+  out.write(
+      parts.size() > kMostProcesses
+          ? fmt::format("  The {} with the highest peaks follow; --pid PID shows another.\n\n\n",
+                        kMostProcesses)
+          : "\n\n");
+  std::vector<Part> order;
+  for (const exporting::ProcessSums& sums : exporting::processSums(traces)) {
+    if (order.size() < kMostProcesses) order.push_back(parts[sums.trace]);
+  }
+  parts = std::move(order);
+}
+
+int writeText(std::vector<Part> parts, const ReportOptions& options, int exit_code) {
   exporting::TextOptions text;
   text.colour = usesColours();
   text.columns = pageColumns();
@@ -66,6 +86,12 @@ int writeText(const std::vector<Part>& parts, const ReportOptions& options, int 
   text.evidence = !options.no_sql;
   text.capacity_bytes = options.capacityBytes();
   Output out;
+  if (options.files.size() == 1 && parts.size() > 1 && parts[0].trace->trace.work) {
+    startWithProcesses(parts, text, out);
+  }
+  std::vector<std::string> paths;
+  for (const Part& part : parts) paths.push_back(part.trace->trace.source.name);
+  std::vector<std::string> names = exporting::distinctNames(paths);
   for (size_t i = 0; i < parts.size() && !out.failed(); ++i) {
     text.name = names[i];
     out.write(i == 0 ? "" : "\n\n");
@@ -78,6 +104,10 @@ int run(const ReportOptions& options) {
   Opened opened = openTraces(options.files);
   std::vector<Part> parts;
   int exit_code = opened.exit_code;
+  if (options.pid && !opened.traces.empty()) {
+    base::Status kept = keepProcess(opened.traces, *options.pid);
+    if (!kept.ok()) return reportError(kept.error());
+  }
   for (const auto& trace : opened.traces) {
     auto choice = exporting::choose(*trace, options.selection);
     if (choice.ok()) {
@@ -125,6 +155,7 @@ void addReportCommand(CLI::App& app, int& exit_code) {
       ->check(wholeNumber(1, 100'000))
       ->type_name("N")
       ->capture_default_str();
+  addPidOption(*command, options->pid);
   addSelectionOptions(*command, options->selection);
   command->footer(kWords);
   command->callback([options, &exit_code] { exit_code = run(*options); });

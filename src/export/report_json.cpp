@@ -7,9 +7,11 @@
 #include "base/format.h"
 #include "export/holder_names.h"
 #include "export/oom_json.h"
+#include "export/recording_report.h"
 #include "export/report_parts.h"
 #include "export/story.h"
 #include "export/story_json.h"
+#include "model/recorded_work.h"
 
 namespace tidegauge::exporting {
 namespace {
@@ -238,6 +240,7 @@ json deviceJson(const AnalysedTrace& analysed, const DeviceSummary& summary,
   json all = {
       {"device", device.ordinal},
       {"label", analysis::deviceLabel(device)},
+      {"at_least", model::isAtLeast(analysed.trace, device.ordinal)},
       {"events", device.steps()},
       {"allocations", device.allocation_end - device.allocation_begin},
       {"allocations_by_provenance", by_provenance},
@@ -261,7 +264,7 @@ json deviceJson(const AnalysedTrace& analysed, const DeviceSummary& summary,
       {"identities", identitiesJson(summary)},
       {"identities_sql", fmt::format("SELECT * FROM identities({})", device.ordinal)},
       {"story", storyJson(story)},
-      {"sql", fmt::format("SELECT device, name AS label, events, allocations, segments, "
+      {"sql", fmt::format("SELECT device, name AS label, at_least, events, allocations, segments, "
                           "(SELECT count(*) FROM events WHERE device = {0} AND action IN "
                           "('segment_alloc', 'segment_map')) AS device_allocations, "
                           "(SELECT count(*) FROM events WHERE device = {0} AND action IN "
@@ -306,6 +309,7 @@ json rangeJson(const AnalysedTrace& analysed, const analysis::DeviceAnalysis& de
   }
   return {{"device", device.device.ordinal},
           {"label", analysis::deviceLabel(device.device)},
+          {"at_least", model::isAtLeast(analysed.trace, device.device.ordinal)},
           {"range",
            {{"first_step", range.first},
             {"last_step", range.last},
@@ -381,6 +385,7 @@ json reportJson(const AnalysedTrace& analysed, const std::vector<Chosen>& chosen
   for (const auto& [key, value] : analysed.trace.settings.items)
     settings[clean(key)] = clean(value);
   return {{"file", withSql(fileJson(analysed), "SELECT * FROM file")},
+          {"recording", recordingJson(analysed)},
           {"devices", devices},
           {"issues", issuesJson(analysed)},
           {"issues_sql", "SELECT * FROM issues"},

@@ -10,9 +10,11 @@
 #include "export/file_names.h"
 #include "export/holder_names.h"
 #include "export/oom_story.h"
+#include "export/recording_report.h"
 #include "export/report_parts.h"
 #include "export/story.h"
 #include "export/text_page.h"
+#include "model/recorded_work.h"
 
 namespace tidegauge::exporting {
 namespace {
@@ -36,6 +38,7 @@ class Report {
 
   std::string write(const std::vector<Chosen>& devices) {
     header();
+    for (const Section& each : recordingSections(analysed_, options_.holders)) section(each);
     for (const Chosen& chosen : devices) {
       page_.blank();
       chosen.range ? rangeSection(*chosen.device, *chosen.range)
@@ -84,7 +87,8 @@ class Report {
     sentences(story.sentences);
     bool has_steps = summary.device->totals.steps() > 0;
     int device = ordinalOf(*summary.device);
-    totals(summary.initial, summary.final, summary.peak, "start", has_steps);
+    totals(summary.initial, summary.final, summary.peak, "start", has_steps,
+           model::isAtLeast(analysed_.trace, device));
     evidence(fmt::format("SELECT * FROM devices WHERE device = {}", device), {});
     holders(summary.at_oom ? *summary.at_oom : summary.peak.holders,
             summary.at_oom ? "out of memory"
@@ -179,7 +183,8 @@ class Report {
           {}, 4);
     }
     for (const std::string& note : range.notes) page_.bullet(note);
-    totals(summary.before, summary.after, summary.peak, "before", true);
+    totals(summary.before, summary.after, summary.peak, "before", true,
+           model::isAtLeast(analysed_.trace, ordinalOf(device)));
     evidence(fmt::format("SELECT * FROM range_totals({}, {}, {})", ordinalOf(device), range.first,
                          range.last),
              {});
@@ -200,7 +205,9 @@ class Report {
 
   // The peak is one of states after steps: of a range, it may be lower than what was `before` it.
   void totals(const analysis::Totals& start, const analysis::Totals& end,
-              const analysis::PeakReport& peaks, const char* before, bool has_steps) {
+              const analysis::PeakReport& peaks, const char* before, bool has_steps,
+              bool at_least) {
+    auto size = [&](uint64_t bytes) { return (at_least ? "≥ " : "") + sizeOrZero(bytes); };
     page_.blank();
     if (!page_.isNarrow()) {
       page_.line(
@@ -210,15 +217,14 @@ class Report {
                    const analysis::Peak& peak) {
       std::string step = has_steps ? withCommas(peak.step) : "–";
       if (page_.isNarrow()) {
-        page_.paragraph(fmt::format("{}: peak {}{}", name, sizeOrZero(peak.bytes),
+        page_.paragraph(fmt::format("{}: peak {}{}", name, size(peak.bytes),
                                     has_steps ? fmt::format(" at step {}", step) : std::string()),
                         2, 2);
-        page_.paragraph(
-            fmt::format("{} {}, end {}", before, sizeOrZero(at_start), sizeOrZero(at_end)), 4);
+        page_.paragraph(fmt::format("{} {}, end {}", before, size(at_start), size(at_end)), 4);
         return;
       }
-      page_.line(fmt::format("  {:<12}{:>14}{:>14}{:>14}   {}", name, sizeOrZero(at_start),
-                             sizeOrZero(at_end), sizeOrZero(peak.bytes), step));
+      page_.line(fmt::format("  {:<12}{:>14}{:>14}{:>14}   {}", name, size(at_start), size(at_end),
+                             size(peak.bytes), step));
     };
     row("requested", start.requested_bytes, end.requested_bytes, peaks.requested);
     row("allocated", start.allocated_bytes, end.allocated_bytes, peaks.allocated);
@@ -229,6 +235,9 @@ class Report {
           "requested: asked for by the program; allocated: in whole blocks; active: also what "
           "another stream still uses; reserved: taken from the driver, in segments",
           2, 2);
+    }
+    if (at_least) {
+      page_.faint("≥: at least, since memory older than the recording is known in part only", 2, 2);
     }
     if (peaks.uncertain_bytes > 0) {
       page_.paragraph(fmt::format("Active and allocated peaks may be higher by at most {}.",

@@ -10,6 +10,7 @@
 #include "export/holder_names.h"
 #include "export/oom_story.h"
 #include "export/report_parts.h"
+#include "model/recorded_work.h"
 
 namespace tidegauge::exporting {
 namespace {
@@ -27,6 +28,17 @@ using base::pieces;
 using base::sharedUnit;
 using base::withCommas;
 using Severity = Finding::Severity;
+
+void tellLowerBound(const AnalysedTrace& analysed, const DeviceSummary& summary, Story& story) {
+  if (!model::isAtLeast(analysed.trace, summary.device->device.ordinal)) return;
+  story.sentences.push_back(
+      {{plain("The program had memory before it was watched. Of that only what its calls showed is "
+              "counted: figures here are "),
+        strong("lower bounds"), plain(".")},
+       {},
+       fmt::format("SELECT at_least FROM devices WHERE device = {}",
+                   summary.device->device.ordinal)});
+}
 
 // A window of the timeline around a step: the last twentieth before it, a little after.
 Link timelineAround(const DeviceSummary& summary, Step step) {
@@ -127,7 +139,7 @@ void tellOom(const AnalysedTrace& analysed, const DeviceSummary& summary,
   }
 }
 
-void tellPeak(const DeviceSummary& summary, Story& story) {
+void tellPeak(const AnalysedTrace& analysed, const DeviceSummary& summary, Story& story) {
   const analysis::PeakReport& peak = summary.peak;
   story.step = peak.active.step;
   story.eyebrow = "High water";
@@ -135,11 +147,14 @@ void tellPeak(const DeviceSummary& summary, Story& story) {
   // As the tables have them: here nothing is added up.
   std::vector<std::string> sizes = {humanBytes(peak.active.bytes), humanBytes(peak.reserved.bytes),
                                     humanBytes(reserved_then)};
-  story.headline = fmt::format("{} were live at the peak, {} reserved.", sizes[0], sizes[1]);
+  bool at_least = model::isAtLeast(analysed.trace, ordinalOf(summary));
+  story.headline =
+      fmt::format("{}{} were live at the peak, {}{} reserved.", at_least ? "At least " : "",
+                  sizes[0], at_least ? "at least " : "", sizes[1]);
   Sentence sentence{
-      {plain("The program held "), strong(sizes[0]), plain(" at step "),
-       strong(withCommas(peak.active.step)), plain("; "), strong(sizes[2]),
-       plain(" were reserved then.")},
+      {plain(at_least ? "The program held at least " : "The program held "), strong(sizes[0]),
+       plain(" at step "), strong(withCommas(peak.active.step)),
+       plain(at_least ? "; at least " : "; "), strong(sizes[2]), plain(" were reserved then.")},
       timelineAround(summary, peak.active.step),
       fmt::format("SELECT step, active_bytes, reserved_bytes FROM totals WHERE device "
                   "= {} AND step = {}",
@@ -346,8 +361,9 @@ Story tellStory(const AnalysedTrace& analysed, const DeviceSummary& summary,
   if (judgement.verdict) {
     tellOom(analysed, summary, *judgement.verdict, story);
   } else {
-    tellPeak(summary, story);
+    tellPeak(analysed, summary, story);
   }
+  tellLowerBound(analysed, summary, story);
   tellHolders(analysed, summary, story);
   tellUnused(summary, story);
   tellOlder(summary, story);

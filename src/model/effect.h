@@ -20,8 +20,9 @@ enum class What : uint8_t {
   kUnmapped,
   kBlock,  // handed out by the framework
   kBlockFreed,
-  kFailure,  // size_bytes was asked for, `code` was the answer
-  kPlaced,   // `device` of a place that was not known until now; size_bytes: charged there now
+  kFailure,     // size_bytes was asked for, `code` was the answer
+  kPlaced,      // `device` of a place that was not known until now; size_bytes: charged there now
+  kOlderFreed,  // at `address`, handed out before the recording: how much is not known
 };
 
 enum class Cause : uint8_t {

@@ -75,7 +75,8 @@ constexpr Text kTexts[] = {
      "The recorder lost something: every figure of this recording may be wrong by what is "
      "missing."},
     {IssueKind::kOlderThanRecording, "older_than_recording",
-     "Freed in the recording but handed out before it: its size is not known, so no total has it."},
+     "Handed out before the recording. What only a free shows is in no total, for its size is not "
+     "known; what blocks in it show is counted as far as they reach: totals are lower bounds."},
     {IssueKind::kDeviceNotTold, "unknown_device",
      "Memory of which nothing tells the device: counted on the device that is named here."},
     {IssueKind::kNoAddress, "no_address",

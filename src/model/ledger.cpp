@@ -148,7 +148,15 @@ void ProcessLedger::freeAddress(const MemoryCall& call) {
     promises_.erase(promise);
     return;
   }
-  ++(freed_.contains(call.address) ? counts_.frees_again : counts_.frees_of_older);
+  if (freed_.contains(call.address)) {
+    ++counts_.frees_again;
+    return;
+  }
+  ++counts_.frees_of_older;
+  Effect effect;
+  effect.address = call.address;
+  effect.kind = call.kind;
+  tell(What::kOlderFreed, Cause::kCall, call, effect);
 }
 
 void ProcessLedger::onBlock(const MemoryCall& call) {
@@ -165,9 +173,10 @@ void ProcessLedger::onBlock(const MemoryCall& call) {
   }
   if (call.verb != Verb::kAllocate || call.size_bytes == 0) return;
   endBlocks(call.address, call.address + call.size_bytes, call, Cause::kMissed);
-  Block block{call.size_bytes, call.stream, 0, contexts_.where(call).device,
+  Block block{call.size_bytes, call.stream, 0, call.end_ns, contexts_.where(call).device,
               call.stack,      call.thread};
   block.place = placeOf(call.address, block.device, call);
+  counts_.outside_blocks += block.place == 0;
   auto at = by_address_.upper_bound(call.address);
   if (block.place != 0 && at != by_address_.begin()) {
     Holding& around = holdings_[std::prev(at)->second];
@@ -426,9 +435,10 @@ namespace {
 
 class StackSums {
  public:
-  void add(uint32_t stack, int32_t device, MemoryKind kind, uint64_t bytes) {
+  void add(uint32_t stack, int32_t device, MemoryKind kind, uint64_t bytes, int64_t since_ns) {
     HeldBy& row =
         held_.try_emplace({stack, device, kind}, HeldBy{stack, device, kind}).first->second;
+    row.oldest_ns = row.count == 0 ? since_ns : std::min(row.oldest_ns, since_ns);
     row.bytes += bytes;
     ++row.count;
   }
@@ -449,15 +459,21 @@ class StackSums {
 std::vector<HeldBy> ProcessLedger::heldByStack() const {
   StackSums sums;
   for (const Holding& it : holdings_)
-    if (it.place != 0) sums.add(it.stack, it.device, it.kind, it.size_bytes);
+    if (it.place != 0) sums.add(it.stack, it.device, it.kind, it.size_bytes, it.since_ns);
   return sums.rows();
 }
 
 std::vector<HeldBy> ProcessLedger::blocksByStack() const {
   StackSums sums;
   for (const auto& [address, block] : blocks_)
-    sums.add(block.stack, block.device, MemoryKind::kBlock, block.size_bytes);
+    sums.add(block.stack, block.device, MemoryKind::kBlock, block.size_bytes, block.since_ns);
   return sums.rows();
+}
+
+uint64_t ProcessLedger::outsideBytes() const {
+  uint64_t bytes = 0;
+  for (const auto& [address, block] : blocks_) bytes += block.place == 0 ? block.size_bytes : 0;
+  return bytes;
 }
 
 uint64_t ProcessLedger::unmappedBytes() const {

@@ -65,6 +65,7 @@ struct LedgerCounts {
   uint64_t impossible = 0;             // sizes or addresses that no device has
   uint64_t charged_at_runtime = 0;     // the driver was not seen
   uint64_t aliases = 0;                // opened or imported
+  uint64_t outside_blocks = 0;         // of the framework, in memory that is older
 };
 
 struct HeldBy {  // what one stack holds
@@ -73,6 +74,7 @@ struct HeldBy {  // what one stack holds
   MemoryKind kind = MemoryKind::kDevice;
   uint64_t bytes = 0;
   uint64_t count = 0;
+  int64_t oldest_ns = 0;  // when the first of them came
 };
 
 // What the driver handed out and is live.
@@ -131,6 +133,8 @@ class ProcessLedger {
   // By address, what has one; pieces of an expandable segment that touch are one range. O(live).
   std::vector<LiveRange> liveRanges() const;
   std::vector<LiveRange> liveBlocks() const;  // of the framework, by address
+  // The framework's live blocks in memory that was handed out before the first call. O(live).
+  uint64_t outsideBytes() const;
   // Physical memory that no address leads to.
   uint64_t unmappedBytes() const;
 
@@ -147,6 +151,7 @@ class ProcessLedger {
     uint64_t size_bytes = 0;
     uint64_t stream = 0;
     uint64_t place = 0;
+    int64_t since_ns = 0;
     int32_t device = kUnknownDevice;
     uint32_t stack = kNoStackOfCall;
     uint32_t thread = 0;

@@ -39,7 +39,7 @@ struct LiveCopyCount {  // over a time
 
 // Of what the book knows only by number.
 struct LiveNames {
-  std::function<std::vector<std::string>(uint32_t stack)> frames;
+  std::function<StackWords(uint32_t stack)> stack;
   std::function<std::string(uint16_t function)> function;
 };
 

@@ -173,11 +173,15 @@ void LiveBook::addRows(LiveSnapshot& snapshot, const Scope& scope) const {
     }
     for (const HeldBy& held : ledger->unfreedAtExit())
       if (isDeviceMemory(held.kind)) row.unfreed_bytes += held.bytes;
+    const LedgerCounts& counts = ledger->counts();
+    row.at_least = counts.frees_of_older + counts.block_frees_of_older + counts.outside_blocks > 0;
     if (blocks == 0) continue;
     row.framework_used_bytes = used;
     row.framework_reserved_bytes = 0;
     for (const LiveRange& range : ledger->liveRanges())
       if (range.of_framework) *row.framework_reserved_bytes += range.size_bytes;
+    // Blocks in memory that is older than the watch: that much of it at least.
+    *row.framework_reserved_bytes += ledger->outsideBytes();
   }
 }
 
@@ -199,7 +203,7 @@ void LiveBook::addStacks(LiveSnapshot& snapshot, const Scope& scope) const {
     more = keepFirst(rows, kMostStacks,
                      [](const Row& a, const Row& b) { return a.shown.bytes > b.shown.bytes; });
     for (Row& row : rows) {
-      if (row.stack != kNoStackOfCall) row.shown.frames = scope.names.frames(row.stack);
+      if (row.stack != kNoStackOfCall) row.shown.stack = scope.names.stack(row.stack);
       into.push_back(std::move(row.shown));
     }
   };
@@ -268,7 +272,7 @@ void LiveBook::addFailures(LiveSnapshot& snapshot, const Scope& scope) const {
                   [](const Row& a, const Row& b) { return a.shown.last_ns > b.shown.last_ns; });
   for (Row& row : rows) {
     row.shown.function = scope.names.function(row.function);
-    if (row.stack != kNoStackOfCall) row.shown.frames = scope.names.frames(row.stack);
+    if (row.stack != kNoStackOfCall) row.shown.stack = scope.names.stack(row.stack);
     shown += row.shown.count;
     snapshot.failures.push_back(std::move(row.shown));
   }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model/call_site.h"
 #include "model/memory_call.h"
 
 namespace tidegauge::model {
@@ -45,6 +46,7 @@ struct LiveRow {  // one process
   std::optional<int64_t> ended_ns;
   uint64_t live_bytes = 0, peak_bytes = 0, host_bytes = 0, unfreed_bytes = 0;
   std::optional<uint64_t> framework_reserved_bytes, framework_used_bytes;  // none: none was seen
+  bool at_least = false;  // it had memory before it was watched: bytes are lower bounds
   uint64_t allocations = 0, frees = 0, launches = 0, failures = 0;
   uint64_t copies = 0, copied_to_device_bytes = 0, copied_to_host_bytes = 0;
   double allocations_per_s = 0, launches_per_s = 0;
@@ -59,7 +61,7 @@ struct LiveStack {
   int32_t device = kUnknownDevice;
   MemoryKind kind = MemoryKind::kDevice;
   uint64_t bytes = 0, blocks = 0;
-  std::vector<std::string> frames;  // innermost first; empty: no stack was recorded
+  StackWords stack;  // no frames: none was recorded
 };
 struct LiveKernel {
   uint32_t process = 0;
@@ -79,7 +81,7 @@ struct LiveFailure {
   int32_t code = 0, device = kUnknownDevice;
   uint64_t count = 0, last_bytes = 0;
   int64_t last_ns = 0;
-  std::vector<std::string> frames;
+  StackWords stack;
 };
 struct LiveLoss {
   std::string reason;

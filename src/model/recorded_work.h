@@ -9,6 +9,7 @@
 // row of launches, 68 per row of copies.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
@@ -17,6 +18,8 @@
 #include <vector>
 
 #include "base/string_pool.h"
+#include "model/memory_call.h"
+#include "model/trace.h"
 
 namespace tidegauge::model {
 
@@ -85,12 +88,50 @@ struct RecordedCopies {
   size_t size() const { return count.size(); }
 };
 
+// Calls that were refused, by function, code, size and stack. Texts and stacks are of the trace.
+struct RecordedRefusals {
+  std::vector<base::StringId> function;
+  std::vector<int32_t> code;
+  std::vector<MemoryKind> kind;
+  std::vector<int32_t> device;  // kUnknownDevice: not known
+  std::vector<uint64_t> size_bytes;
+  std::vector<StackId> stack;
+  std::vector<int64_t> first_ns;
+  std::vector<uint64_t> count;
+
+  size_t size() const { return code.size(); }
+};
+
+// What was live when the process ended, or after the last call if it ran on: memory of the driver and
+// (kBlock) blocks of the framework inside it, by stack. Most bytes first.
+struct RecordedHoldings {
+  std::vector<MemoryKind> kind;
+  std::vector<int32_t> device;
+  std::vector<uint64_t> bytes, count;
+  std::vector<StackId> stack;
+  std::vector<int64_t> oldest_ns;
+
+  size_t size() const { return bytes.size(); }
+};
+
 struct RecordedWork {
   std::shared_ptr<const RecordedRun> run;
   int64_t process_id = 0;
   RecordedKernels kernels;
   RecordedLaunches launches;
   RecordedCopies copies;
+  RecordedRefusals refused{};
+  RecordedHoldings held{};
+  std::vector<base::StringId> frame_modules{};  // by FrameId: the file it is code of; of the trace
+  std::vector<int32_t> at_least{};              // devices, see isAtLeast()
 };
+
+// The process had memory on the device before it was watched. Of that only what its calls showed is
+// known, so totals are lower bounds.
+inline bool isAtLeast(const Trace& trace, int32_t device) {
+  if (!trace.work) return false;
+  const std::vector<int32_t>& devices = trace.work->at_least;
+  return std::find(devices.begin(), devices.end(), device) != devices.end();
+}
 
 }  // namespace tidegauge::model

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "model/recorded_work.h"
+
 namespace tidegauge::model {
 namespace {
 
@@ -130,6 +132,10 @@ class SegmentRows {
     SegmentKind kind = head.expandable ? SegmentKind::kExpandable
                        : small         ? SegmentKind::kSmall
                                        : SegmentKind::kLarge;
+    if (isAtLeast(trace_, device_.ordinal) && final_row != UINT32_MAX &&
+        trace_.final_segments.kind[final_row] == SegmentKind::kUnknown) {
+      kind = SegmentKind::kUnknown;  // an older one that only its blocks show
+    }
     Provenance provenance = lost                 ? Provenance::kLost
                             : head.born_in_trace ? Provenance::kTraced
                             : in_final           ? Provenance::kGhost

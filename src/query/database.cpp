@@ -5,6 +5,7 @@
 #include "query/connection.h"
 #include "query/explain_error.h"
 #include "query/functions.h"
+#include "query/held_tables.h"
 
 namespace tidegauge::query {
 namespace {
@@ -34,6 +35,8 @@ std::vector<Table> allTables(const AnalysedTrace& trace) {
   tables.push_back(kernelsTable(trace));
   tables.push_back(launchesTable(trace));
   tables.push_back(copiesTable(trace));
+  tables.push_back(refusedTable(trace));
+  tables.push_back(heldAtEndTable(trace));
   tables.push_back(lossesTable(trace));
   return tables;
 }

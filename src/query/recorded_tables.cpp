@@ -12,8 +12,11 @@ static_assert(model::kNotRecorded == kNull, "what is not known is NULL as it is"
 
 // What snapshots have: nothing.
 const model::RecordedWork& workOf(const AnalysedTrace& analysed) {
-  static const model::RecordedWork kNothing{
-      std::make_shared<const model::RecordedRun>(), 0, {}, {}, {}};
+  static const model::RecordedWork kNothing = [] {
+    model::RecordedWork nothing;
+    nothing.run = std::make_shared<const model::RecordedRun>();
+    return nothing;
+  }();
   const model::RecordedWork* work = analysed.trace.work.get();
   return work == nullptr ? kNothing : *work;
 }

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "analysis/summary.h"
+#include "model/recorded_work.h"
 #include "query/columns.h"
 #include "query/tables.h"
 
@@ -67,6 +68,11 @@ Table devicesTable(const AnalysedTrace& analysed) {
              [&trace](size_t row) { return analysis::deviceLabel(trace.devices[row]); });
   add(table, ColumnKind::kBytes, "total_bytes", "memory of the device; snapshots do not say it",
       nulls());
+  add(table, ColumnKind::kInteger, "at_least",
+      "1: memory older than the recording is known in part only, so its bytes are lower bounds",
+      eachRow([&trace](Row row) {
+        return int64_t{model::isAtLeast(trace, trace.devices[row].ordinal)};
+      }));
   auto count = [&](std::string name, std::string doc, uint64_t Device::*begin,
                    uint64_t Device::*end) {
     add(table, ColumnKind::kInteger, std::move(name), std::move(doc),

@@ -81,11 +81,21 @@ Finding capability(const MachineFacts& facts, const Capability& wanted) {
   return it;
 }
 
-Finding trial(std::string what, std::string found, const std::optional<Trial>& trial,
+// What could not be tried: what is known, and what would tell. `since` is the first Linux that has it.
+Finding untried(const MachineFacts& facts, std::string what, std::pair<unsigned, unsigned> since) {
+  bool expected = versionOf(facts.kernel_release) >= since;
+  return {Verdict::kLimited, std::move(what),
+          fmt::format("not tried; Linux has it from {}.{} on, this is {}", since.first,
+                      since.second, facts.kernel_release),
+          expected ? "it should work, and a trial would tell" : "it is not to be expected",
+          "A trial needs BPF programs that load: run tidegauge doctor as root, or mend what is "
+          "missing"};
+}
+
+Finding trial(const MachineFacts& facts, std::string what, std::string found,
+              const std::optional<Trial>& trial, std::pair<unsigned, unsigned> since,
               std::string means, std::string remedy) {
-  if (!trial)
-    return {Verdict::kLimited, std::move(what), "not tried", "that needs BPF programs that load",
-            "Mend what is missing"};
+  if (!trial) return untried(facts, std::move(what), since);
   if (trial->works) return {Verdict::kOk, std::move(what), std::move(found), {}, {}};
   return {Verdict::kMissing, std::move(what), trial->why_not, std::move(means), std::move(remedy)};
 }
@@ -107,8 +117,9 @@ Finding stackDepth(const MachineFacts& facts) {
 }
 
 Finding links(const MachineFacts& facts) {
-  if (facts.links_many)
+  if (facts.links_many.value_or(false))
     return {Verdict::kOk, "uprobe_multi", "one link for many functions", {}, {}};
+  if (!facts.links_many) return untried(facts, "uprobe_multi", {6, 6});
   return {Verdict::kLimited, "uprobe_multi", "not known to this kernel",
           "each function needs a link of its own: a recording takes seconds to begin and to end",
           "Use Linux 6.6 or newer"};
@@ -153,15 +164,15 @@ std::string_view name(Verdict verdict) {
 std::vector<Finding> judge(const MachineFacts& facts) {
   std::vector<Finding> all = {kernel(facts), typeInformation(facts), lockdown(facts)};
   for (const Capability& wanted : kCapabilities) all.push_back(capability(facts, wanted));
-  all.push_back(trial("ring buffers", "work", asked(facts, facts.ring_buffers),
+  all.push_back(trial(facts, "ring buffers", "work", asked(facts, facts.ring_buffers), {5, 8},
                       "calls cannot be handed over", "Use Linux 5.8 or newer"));
-  all.push_back(trial("tp_btf", "works", asked(facts, facts.kernel_tracing),
+  all.push_back(trial(facts, "tp_btf", "works", asked(facts, facts.kernel_tracing), {5, 5},
                       "starts and ends of processes stay unseen",
                       "Use Linux 5.5 or newer, built with CONFIG_DEBUG_INFO_BTF"));
   all.push_back(stackDepth(facts));
-  all.push_back(trial("BPF programs", "loaded, and removed again", facts.programs,
+  all.push_back(trial(facts, "BPF programs", "loaded, and removed again", facts.programs, {6, 1},
                       "nothing can be recorded", "Mend what is missing above"));
-  all.push_back(trial("probes", "attached, and removed again", facts.probes,
+  all.push_back(trial(facts, "probes", "attached, and removed again", facts.probes, {6, 1},
                       "functions of libraries cannot be watched", "Use Linux 6.6 or newer"));
   all.push_back(links(facts));
   all.push_back(semaphores(facts));

@@ -29,11 +29,11 @@ struct MachineFacts {
   std::string kernel_release;         // "6.18.44"
   bool has_type_information = false;  // /sys/kernel/btf/vmlinux
   std::string lockdown;  // "none", "integrity", "confidentiality"; empty: the kernel does not tell
-  uint64_t capabilities = 0;             // effective, as bits
-  Trial programs;                        // all of bpf/ loaded, processes watched
-  std::optional<Trial> probes;           // one put onto a function of this program
-  bool links_many = false;               // one link for many functions (uprobe_multi)
-  std::optional<bool> ring_buffers;      // asked of the kernel where the programs did not load
+  uint64_t capabilities = 0;         // effective, as bits
+  Trial programs;                    // all of bpf/ loaded, processes watched
+  std::optional<Trial> probes;       // one put onto a function of this program
+  std::optional<bool> links_many;    // one link for many functions (uprobe_multi); none: not tried
+  std::optional<bool> ring_buffers;  // asked of the kernel where the programs did not load
   std::optional<bool> kernel_tracing;    // tp_btf, same
   bool has_semaphores = false;           // of USDT probes: the kernel counts them up
   std::string cgroup_mount;              // of cgroup v2; empty: none

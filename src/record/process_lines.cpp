@@ -52,12 +52,13 @@ void addStacks(Lines& lines, const Session& session, const model::ProcessLedger&
   if (held.empty()) return;
   lines.head("What holds device memory");
   for (size_t i = 0; i < std::min(held.size(), kMostStacks); ++i) {
-    lines.add(fmt::format("  {} in {}, {}", base::humanBytes(held[i].bytes),
-                          base::counted(held[i].count, "block"), model::name(held[i].kind)));
-    std::vector<std::string> frames = session.describeStack(held[i].stack);
-    if (frames.empty()) lines.add("      no stack was recorded");
-    for (size_t j = 0; j < std::min(frames.size(), kMostFrames); ++j)
-      lines.add("      " + base::printable(frames[j]));
+    model::StackWords stack = session.describeStack(held[i].stack);
+    lines.add(
+        fmt::format("  {} in {}, {}: {}", base::humanBytes(held[i].bytes),
+                    base::counted(held[i].count, "block"), model::name(held[i].kind),
+                    stack.frames.empty() ? "no stack was recorded" : base::printable(stack.site)));
+    for (size_t j = 0; j < std::min(stack.frames.size(), kMostFrames); ++j)
+      lines.add("      " + base::printable(stack.frames[j]));
   }
 }
 

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "model/frame_line.h"
+#include "model/call_site.h"
 #include "record/elf_file.h"
 #include "record/metrics.h"
 
@@ -340,17 +340,16 @@ base::Status Session::finish(const Source& source) {
   return base::okStatus();
 }
 
-std::vector<std::string> Session::describeStack(uint32_t stack) const {
-  std::vector<std::string> lines;
-  if (stack >= stacks_.size()) return lines;
+model::StackWords Session::describeStack(uint32_t stack) const {
+  model::StackWords words;
+  if (stack >= stacks_.size()) return words;
   for (uint32_t id : stacks_[stack]) {
     const Frame& frame = frames_[id];
     std::string_view module;
     if (frame.place.module != kNoModule) module = spaces_.modules()[frame.place.module].path;
-    lines.push_back(model::frameLine(
-        {frame.name.function, frame.name.file, frame.name.line, module, frame.place.offset}));
+    words.add({frame.name.function, frame.name.file, frame.name.line, module, frame.place.offset});
   }
-  return lines;
+  return words;
 }
 
 }  // namespace tidegauge::record

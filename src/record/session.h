@@ -78,7 +78,7 @@ class Session final : public RecorderSink {
   int64_t countedNs() const { return last_counts_ns_; }
   uint64_t fileBytes() const { return writer_ ? writer_->fileBytes() : 0; }
   // "loss.py:30 log_softmax" for each frame of a stack, innermost first; "libfoo.so+0x12" unnamed.
-  std::vector<std::string> describeStack(uint32_t stack) const;
+  model::StackWords describeStack(uint32_t stack) const;
 
   void processSeen(const SeenProcess& process) override;
   void processEnded(uint32_t process, int64_t time_ns, std::optional<int> status) override;

@@ -26,6 +26,11 @@ json framesJson(const std::vector<std::string>& frames) {
   return list;
 }
 
+// Of the call site; null: no stack was recorded.
+json siteJson(const model::StackWords& stack) {
+  return stack.frames.empty() ? json() : json(shownText(stack.site));
+}
+
 json lineJson(const std::vector<int64_t>& line) {
   json list = json::array();
   for (int64_t bytes : line) list.push_back(bytes < 0 ? json() : json(bytes));
@@ -66,6 +71,7 @@ json rowJson(const Session& session, const LiveSource& source, const LiveRow& ro
              {"peak_bytes", row.peak_bytes},
              {"host_bytes", row.host_bytes},
              {"unfreed_bytes", row.unfreed_bytes},
+             {"at_least", row.at_least},
              {"framework_reserved_bytes", maybe(row.framework_reserved_bytes)},
              {"framework_used_bytes", maybe(row.framework_used_bytes)},
              {"allocations", row.allocations},
@@ -94,7 +100,8 @@ json stacksJson(const std::vector<LiveStack>& stacks, uint64_t bytes, uint64_t m
                     {"kind", name(stack.kind)},
                     {"bytes", stack.bytes},
                     {"blocks", stack.blocks},
-                    {"frames", framesJson(stack.frames)}});
+                    {"site", siteJson(stack.stack)},
+                    {"frames", framesJson(stack.stack.frames)}});
   return {{"rows", std::move(rows)}, {"bytes", bytes}, {"more", more}};
 }
 
@@ -135,7 +142,8 @@ json failuresJson(const LiveSnapshot& it) {
                     {"count", failure.count},
                     {"last_bytes", failure.last_bytes},
                     {"last_us", microseconds(failure.last_ns)},
-                    {"frames", framesJson(failure.frames)}});
+                    {"site", siteJson(failure.stack)},
+                    {"frames", framesJson(failure.stack.frames)}});
   return {{"rows", std::move(rows)}, {"more", it.more_failures}};
 }
 

@@ -44,13 +44,14 @@ def run(*arguments):
 
 
 class Database:
-    def __init__(self, path):
-        self.path, self.kept = path, {}
+    def __init__(self, path, *more):
+        """`more` options choose the process of a recording: --pid 41."""
+        self.path, self.more, self.kept = path, more, {}
 
     def __call__(self, sql):
         """(columns, rows)"""
         if sql not in self.kept:
-            rows = json.loads(run("query", self.path, sql, "--format", "json"))
+            rows = json.loads(run("query", self.path, sql, "--format", "json", *self.more))
             columns = list(rows[0]) if rows else []
             self.kept[sql] = (columns, [list(row.values()) for row in rows])
         return self.kept[sql]
@@ -106,7 +107,7 @@ def without_names(line):
     """Numbers of file names, stacks, phases and versions are no numbers of the report."""
     line = re.sub(r"\S*…\S*", "", line)  # names are cut in their middle, numbers never
     line = re.sub(r"\S+:\d+ \S+( \([^)]*\))?", "", line)
-    return re.sub(r"\S*#\S*|cuda:\d+|PyTorch \d+\.\d+|\(90 % sure: |\bwithin 1 later", "", line)
+    return re.sub(r"\S*#\S*|cuda:\d+|^pid \d+|PyTorch \d+\.\d+|\(90 % sure: |\bwithin 1 later", "", line)
 
 
 def numbers(line):
@@ -136,7 +137,7 @@ class Report(unittest.TestCase):
     maxDiff = None
 
     def check_text(self, database, *options):
-        text = run("report", database.path, *options)
+        text = run("report", database.path, *database.more, *options)
         found, rest = statements(text)
         self.assertGreater(len(found), 0)
         for lines, sql in found:
@@ -188,10 +189,10 @@ class Report(unittest.TestCase):
                 count += 1
         return count
 
-    def check(self, path):
-        database = Database(path)
+    def check(self, path, *more):
+        database = Database(path, *more)
         self.check_text(database)
-        report = json.loads(run("report", path, "--json"))
+        report = json.loads(run("report", path, "--json", *more))
         self.assertGreater(self.check_json(database, report), 0)
         for device in report.get("devices", []):
             if device["events"] < 10:
@@ -199,7 +200,7 @@ class Report(unittest.TestCase):
             ends = ["--device", device["device"], "--from", device["events"] // 3, "--to",
                     device["events"] // 2]
             self.check_text(database, *ends)
-            self.check_json(database, json.loads(run("report", path, "--json", *ends)))
+            self.check_json(database, json.loads(run("report", path, "--json", *more, *ends)))
 
     def test_examples(self):
         for path in sorted((ROOT / "examples").glob("*.zst")):

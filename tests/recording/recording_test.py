@@ -16,6 +16,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "real"))
+import report_sql_test  # noqa: E402  # found beside this folder
+
 BINARY = pathlib.Path(os.environ.get("TIDEGAUGE_BINARY", "build/dev/tidegauge")).resolve()
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MAKE = None
@@ -64,6 +67,70 @@ class Recording(unittest.TestCase):
                     self.assertEqual(len(found["ooms"]), min(books["ooms"], len(found["ooms"])))
                     self.assertTrue(all(i["holds"] for i in found["identities"]), found)
                 self.assertEqual(report["issues"], [])
+
+    def worked(self):
+        """A recording in which the first process also launched, copied and was killed."""
+        path = pathlib.Path(self.folder.name, "worked")
+        subprocess.run([MAKE, path, "1", "2000"], check=True, capture_output=True)
+        db = sqlite3.connect(path)
+        process, began = db.execute("SELECT process_id, began_ns FROM processes WHERE pid = 101").fetchone()
+        db.execute("UPDATE processes SET ended_ns = ?, exit_status = 9, end_reason = 'exit', command = "
+                   "'python train.py --steps 12345 it''s', parent_pid = 77 WHERE process_id = ?",
+                   (began + 12_345_678_901, process))
+        function = db.execute("SELECT max(function_id) FROM functions").fetchone()[0] + 1
+        db.execute("INSERT INTO functions(function_id, name, plane) VALUES (?, 'cuLaunchKernel', 'driver')",
+                   (function,))
+        for kernel, name in ((900, "sgemm"), (901, None)):
+            db.execute("INSERT INTO kernels(kernel_id, process_id, handle, name) VALUES (?, ?, ?, ?)",
+                       (kernel, process, kernel, name))
+        for kernel, x, count in ((900, 64, 9000), (900, 64, 345), (901, 8, 12), (902, 1, 7),
+                                 *((900, 100 + i, 5) for i in range(20))):
+            db.execute("INSERT INTO launches VALUES (1, 2, ?, ?, ?, ?, 8, 1, 256, 1, 1, ?)",
+                       (process, kernel, function, x, count))
+        for direction, submitted, count, size, host, failures in (
+                ("host to device", 0, 4, 5 << 30, 1_234_567_890, 1),
+                ("device to host", 1, 300, 7 << 20, 55_000, 0), ("set", 0, 2, 4096, 0, 0)):
+            db.execute("INSERT INTO copies VALUES (1, 2, ?, ?, ?, ?, ?, ?, ?, ?)",
+                       (process, direction, function, submitted, count, size, host, failures))
+        db.commit()
+        db.close()
+        return path
+
+    def test_every_number_of_the_report_has_its_sql(self):
+        path = self.worked()
+        check = report_sql_test.Report()
+        for pid in (101, *(r["recording"]["process"]["pid"]
+                           for r in json.loads(tidegauge("report", path, "--json"))[1:])):
+            with self.subTest(pid=pid):
+                check.check(path, "--pid", pid)
+
+    def test_report_tells_of_the_process_its_launches_and_copies(self):
+        path = self.worked()
+        text = tidegauge("report", path, "--pid", 101, "--no-sql")
+        for words in ("it was killed by SIGKILL (9)", "seen for 12.3 s", "9,345", "sgemm", "name not known",
+                      "device to host, submitted", "Not given back when it ended", "out of memory"):
+            self.assertIn(words, text)
+        report = json.loads(tidegauge("report", path, "--pid", 101, "--json"))["recording"]
+        self.assertEqual(report["kernels"]["launches"], 9000 + 345 + 12 + 7 + 100)
+        self.assertEqual(report["copies"]["failures"], 1)
+        self.assertIsNone(report["copies"]["rows"][1]["bytes_per_second"])
+        self.assertEqual(report["process"]["exit_status"], 9)
+        books = {t["name"]: t for t in self.files[0][1]}
+        self.assertEqual(len(books), 3)
+
+    def test_several_processes_are_summed_up_first(self):
+        path, truth = self.files[0]
+        text = tidegauge("report", path)
+        head, _, rest = text.partition("\n\n")
+        self.assertIn("3 processes", head)
+        for trace in truth:
+            self.assertIn(trace["name"].removeprefix("pid "), head)
+        one = tidegauge("report", path, "--pid", 101)
+        self.assertNotIn("processes called", one)
+        done = subprocess.run([BINARY, "report", path, "--pid", "7"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("no process 7", done.stderr)
+        self.assertIn("101", done.stderr)
 
     def test_query_counts_the_same(self):
         for path, number, trace in self.each():

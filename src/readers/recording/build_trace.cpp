@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <queue>
+#include <tuple>
 
+#include "model/call_site.h"
 #include "model/ledger.h"
 #include "readers/recording/event_rows.h"
 
@@ -23,9 +26,11 @@ constexpr int64_t kMostMicroseconds = int64_t{1} << 53;
 
 class TraceBuilder {
  public:
-  TraceBuilder(const RecordedTables& tables, const RecordedProcess& process)
+  TraceBuilder(const RecordedTables& tables, const RecordedProcess& process,
+               model::RecordedWork& work)
       : tables_(tables),
         process_(process),
+        work_(work),
         rows_(trace_.issues),
         stack_ids_(tables.stack_begin.size() - 1),
         frame_ids_(tables.frames.size()) {
@@ -34,13 +39,22 @@ class TraceBuilder {
   }
 
   Trace run() {
-    model::Ledger ledger([&](const model::Effect& effect) { rows_.take(effect); });
+    model::Ledger ledger([&](const model::Effect& effect) {
+      rows_.take(effect);
+      stackOf(effect.stack);  // numbered by time: a number stays when more is recorded
+      if (effect.what == model::What::kFailure) addRefusal(effect);
+    });
     for (const model::MemoryCall& call : process_.calls) ledger.take(call);
     rows_.finish();
     noteLosses();
-    if (!process_.calls.empty()) noteGaps(*ledger.find(process_.calls.front().process));
+    if (!process_.calls.empty()) {
+      const model::ProcessLedger& own = *ledger.find(process_.calls.front().process);
+      noteGaps(own);
+      addHoldings(own);
+    }
     writeEvents();
     writeFinalState();
+    markLowerBounds();
     writeSource();
     return std::move(trace_);
   }
@@ -49,6 +63,41 @@ class TraceBuilder {
   void note(IssueKind kind, uint64_t count, uint64_t bytes, std::string detail = "") {
     if (count == 0 && bytes == 0) return;
     trace_.issues.add({.kind = kind, .count = count, .bytes = bytes, .detail = std::move(detail)});
+  }
+
+  void addRefusal(const model::Effect& effect) {
+    model::RecordedRefusals& rows = work_.refused;
+    auto key = std::tuple(effect.function, effect.code, effect.size_bytes, effect.stack,
+                          effect.device, effect.kind);
+    auto [at, is_new] = refusals_.try_emplace(key, rows.size());
+    if (!is_new) {
+      ++rows.count[at->second];
+      return;
+    }
+    bool known = effect.function < tables_.functions.size();
+    rows.function.push_back(
+        trace_.strings.intern(known ? std::string_view(tables_.functions[effect.function]) : "?"));
+    rows.code.push_back(effect.code);
+    rows.kind.push_back(effect.kind);
+    rows.device.push_back(effect.device);
+    rows.size_bytes.push_back(effect.size_bytes);
+    rows.stack.push_back(stackOf(effect.stack));
+    rows.first_ns.push_back(effect.time_ns);
+    rows.count.push_back(1);
+  }
+
+  void addHoldings(const model::ProcessLedger& ledger) {
+    model::RecordedHoldings& rows = work_.held;
+    for (const auto& list : {ledger.heldByStack(), ledger.blocksByStack()}) {
+      for (const model::HeldBy& held : list) {
+        rows.kind.push_back(held.kind);
+        rows.device.push_back(held.device);
+        rows.bytes.push_back(held.bytes);
+        rows.count.push_back(held.count);
+        rows.stack.push_back(stackOf(held.stack));
+        rows.oldest_ns.push_back(held.oldest_ns);
+      }
+    }
   }
 
   void noteLosses() {
@@ -62,6 +111,9 @@ class TraceBuilder {
     const model::LedgerCounts& counts = ledger.counts();
     note(IssueKind::kOlderThanRecording, counts.frees_of_older, 0, "memory of the driver");
     note(IssueKind::kOlderThanRecording, counts.block_frees_of_older, 0, "blocks of the framework");
+    note(IssueKind::kOlderThanRecording, rows_.olderSegments(), rows_.olderBytes(),
+         "segments that blocks show");
+    blocks_are_older_ = counts.block_frees_of_older > 0;
     note(IssueKind::kFreeAgain, counts.frees_again, 0, "memory of the driver");
     note(IssueKind::kFreeAgain, counts.block_frees_again, 0, "blocks of the framework");
     note(IssueKind::kNoAddress, counts.without_address, counts.bytes_without_address);
@@ -110,14 +162,15 @@ class TraceBuilder {
       function = base.empty() ? fmt::format("{:#x}", frame.offset)
                               : fmt::format("{}+{:#x}", base, frame.offset);
     }
-    // "<frozen importlib._bootstrap>", "<string>": Python code without a file.
-    bool python = file.ends_with(".py") || (file.starts_with('<') && file.ends_with('>'));
+    bool python = model::isPythonFile(file);
     id = model::FrameId(static_cast<uint32_t>(trace_.frames.size()));
     trace_.frames.function.push_back(trace_.strings.intern(function));
     trace_.frames.file.push_back(trace_.strings.intern(file.empty() ? module : file));
     trace_.frames.line.push_back(frame.line);
     trace_.frames.kind.push_back(python ? model::FrameKind::kPython : model::FrameKind::kCpp);
     trace_.frames.note.push_back(model::StringId());
+    work_.frame_modules.push_back(module.empty() ? model::StringId()
+                                                 : trace_.strings.intern(module));
     return id;
   }
 
@@ -237,22 +290,32 @@ class TraceBuilder {
   void openSegment(int32_t ordinal, uint64_t begin, const LiveSegment& segment, bool has_blocks) {
     model::FinalSegments& finals = trace_.final_segments;
     uint64_t bytes = segment.end - begin;
-    bool small = has_blocks && bytes <= kSmallSegmentBytes;
+    bool small = has_blocks && !segment.is_older && bytes <= kSmallSegmentBytes;
     finals.device.push_back(ordinal);
     finals.address.push_back(begin);
     finals.total_bytes.push_back(bytes);
     finals.allocated_bytes.push_back(model::kUnknownBytes);
     finals.active_bytes.push_back(model::kUnknownBytes);
     finals.requested_bytes.push_back(model::kUnknownBytes);
-    finals.kind.push_back(segment.is_expandable ? SegmentKind::kExpandable
-                          : small               ? SegmentKind::kSmall
-                                                : SegmentKind::kLarge);
+    finals.kind.push_back(segment.is_older        ? SegmentKind::kUnknown
+                          : segment.is_expandable ? SegmentKind::kExpandable
+                          : small                 ? SegmentKind::kSmall
+                                                  : SegmentKind::kLarge);
     finals.small_pool.push_back(small);
     finals.stream.push_back(streamOf(rows_.streamOf(segment)));
     finals.pool.push_back(model::PoolId(0));
     finals.stack.push_back(stackOf(segment.stack));
     finals.block_begin.push_back(trace_.final_blocks.size());
     finals.block_end.push_back(trace_.final_blocks.size());
+  }
+
+  // What shows one piece of older memory shows that there may be more.
+  void markLowerBounds() {
+    for (const model::Device& device : trace_.devices) {
+      bool of_host = device.kind == model::DeviceKind::kPinnedHost;
+      bool at_least = of_host ? rows_.sawOlderOfHost() : rows_.sawOlder() || blocks_are_older_;
+      if (at_least) work_.at_least.push_back(device.ordinal);
+    }
   }
 
   // The framework's blocks and the free parts between them.
@@ -294,6 +357,7 @@ class TraceBuilder {
 
   const RecordedTables& tables_;
   const RecordedProcess& process_;
+  model::RecordedWork& work_;
   Trace trace_;
   EventRows rows_;
   std::vector<model::StackId> stack_ids_;
@@ -301,12 +365,17 @@ class TraceBuilder {
   boost::unordered_flat_map<uint64_t, model::StreamId> stream_ids_;
   uint64_t last_place_ = 0;
   bool last_has_blocks_ = false;
+  bool blocks_are_older_ = false;
+  // Function, code, size, stack, device, kind.
+  using RefusalKey = std::tuple<uint16_t, int32_t, uint64_t, uint32_t, int32_t, model::MemoryKind>;
+  std::map<RefusalKey, size_t> refusals_;
 };
 
 }  // namespace
 
-Trace buildTrace(const RecordedTables& tables, const RecordedProcess& process) {
-  return TraceBuilder(tables, process).run();
+Trace buildTrace(const RecordedTables& tables, const RecordedProcess& process,
+                 model::RecordedWork& work) {
+  return TraceBuilder(tables, process, work).run();
 }
 
 void setDriverBlockSizes(Trace& trace) {

@@ -16,7 +16,9 @@
 namespace tidegauge::readers::recording {
 
 // Lives are not built yet.
-model::Trace buildTrace(const RecordedTables& tables, const RecordedProcess& process);
+// `work` gets what the ledger tells beside the trace: what was refused, what is held.
+model::Trace buildTrace(const RecordedTables& tables, const RecordedProcess& process,
+                        model::RecordedWork& work);
 
 // To be called once the lives are built: a block of the driver is as large as was asked for, not
 // rounded as a framework's.

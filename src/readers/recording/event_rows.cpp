@@ -4,6 +4,7 @@
 
 #include "model/block_size.h"
 #include "model/ledger.h"
+#include "readers/recording/older_segments.h"
 
 namespace tidegauge::readers::recording {
 namespace {
@@ -86,11 +87,17 @@ void EventRows::take(const Effect& effect) {
     case What::kPlaced:
       placeOf(effect.place).device = effect.device;
       return;
+    case What::kOlderFreed:
+      onOlderFreed(effect);
+      return;
   }
 }
 
 void EventRows::onReserved(const Effect& effect) {
-  if (effect.kind == MemoryKind::kPhysical) return;  // it is seen where it is mapped
+  if (effect.kind == MemoryKind::kPhysical) {  // it is seen where it is mapped
+    saw_older_ |= effect.cause == model::Cause::kMissed;
+    return;
+  }
   EventRow row = rowOf(effect, Action::kSegmentAlloc);
   placeOf(effect.place).device = row.device;
   add(row, Action::kSegmentAlloc, false);
@@ -129,6 +136,7 @@ void EventRows::onUnmapped(const Effect& effect) {
   auto at = segments_.upper_bound(effect.address);
   bool known = at != segments_.begin() && std::prev(at)->second.end > effect.address;
   if (!known) {
+    saw_older_ = true;
     add(row, Action::kSegmentUnmap, false);
     return;
   }
@@ -163,6 +171,8 @@ void EventRows::onBlock(const Effect& effect) {
     Place& place = placeOf(effect.place);
     if (!place.has_blocks) place.stream = effect.stream;
     place.has_blocks = true;
+  } else {
+    has_outside_blocks_ = true;
   }
   // As PyTorch cuts: a rest of up to 1 MiB in a large segment stays with the block.
   LiveBlock block{effect.size_bytes, model::roundedBytes(effect.size_bytes, {}), effect.stack};
@@ -188,6 +198,43 @@ void EventRows::onFailure(const Effect& effect) {
   EventRow row = rowOf(effect, Action::kOom);
   row.address = model::kUnknownBytes;  // nobody asked the driver how much was free
   add(row, Action::kOom, false);
+}
+
+void EventRows::onOlderFreed(const Effect& effect) {
+  if (model::isHostMemory(effect.kind)) {
+    saw_older_of_host_ = true;
+    return;
+  }
+  saw_older_ = true;
+  EventRow row = rowOf(effect, Action::kSegmentFree);
+  row.is_older_free = true;
+  add(row, Action::kSegmentFree, false);
+}
+
+// What blocks show of segments that are older than the recording.
+void EventRows::takeOlderSegments() {
+  if (!has_outside_blocks_) {
+    std::erase_if(rows_, [](const EventRow& row) { return row.is_older_free; });
+    return;
+  }
+  OlderSegments all = settleOlderSegments(rows_);
+  older_segments_ = all.ended;
+  older_bytes_ = all.ended_bytes;
+  for (const OlderSegment& older : all.to_the_end) {
+    auto next = segments_.lower_bound(older.begin);
+    bool taken = (next != segments_.end() && next->first < older.end) ||
+                 (next != segments_.begin() && std::prev(next)->second.end > older.begin);
+    if (taken) continue;
+    uint64_t place = std::max<uint64_t>(1, places_.size());  // 0 is no place
+    places_.resize(place);
+    places_.push_back({older.device, true, older.stream});
+    LiveSegment segment{older.end, place, older.stream, model::kNoStackOfCall, older.device, false};
+    segment.is_older = true;
+    segments_[older.begin] = segment;
+    ++older_segments_;
+    older_bytes_ += older.end - older.begin;
+  }
+  saw_older_ |= older_segments_ > 0;
 }
 
 bool EventRows::hasBlocks(uint64_t place) const {
@@ -233,6 +280,7 @@ void EventRows::finish() {
       row.stream = places_[row.place].stream;
     }
   }
+  takeOlderSegments();
   auto before = [](const EventRow& a, const EventRow& b) {  // the host comes last
     return static_cast<uint32_t>(a.device) < static_cast<uint32_t>(b.device);
   };

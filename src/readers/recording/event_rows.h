@@ -30,6 +30,7 @@ struct EventRow {
   int32_t device = kNotKnown;
   model::Action action{};
   bool is_provisional = false;
+  bool is_older_free = false;  // of memory older than the recording: how much is not known
 };
 
 struct LiveSegment {
@@ -39,6 +40,7 @@ struct LiveSegment {
   uint32_t stack = model::kNoStackOfCall;
   int32_t device = kNotKnown;
   bool is_expandable = false;
+  bool is_older = false;  // than the recording: at least this large
 };
 
 struct LiveBlock {
@@ -62,6 +64,11 @@ class EventRows {
   bool hasBlocks(uint64_t place) const;
   int32_t deviceOf(const LiveSegment& segment) const;
   uint64_t streamOf(const LiveSegment& segment) const;
+  // Something shows memory that is older than the recording: totals are lower bounds.
+  bool sawOlder() const { return saw_older_; }
+  bool sawOlderOfHost() const { return saw_older_of_host_; }
+  uint64_t olderBytes() const { return older_bytes_; }  // of segments that blocks show
+  uint64_t olderSegments() const { return older_segments_; }
 
  private:
   struct Place {
@@ -78,6 +85,8 @@ class EventRows {
   void onUnmapped(const model::Effect& effect);
   void onBlock(const model::Effect& effect);
   void onFailure(const model::Effect& effect);
+  void onOlderFreed(const model::Effect& effect);
+  void takeOlderSegments();
   Place& placeOf(uint64_t place);
 
   model::Issues& issues_;
@@ -86,6 +95,8 @@ class EventRows {
   std::map<uint64_t, LiveSegment> segments_;
   std::map<uint64_t, LiveBlock> blocks_;
   int32_t fallback_ = 0;  // the device of what is on no known one
+  bool saw_older_ = false, saw_older_of_host_ = false, has_outside_blocks_ = false;
+  uint64_t older_bytes_ = 0, older_segments_ = 0;
 };
 
 }  // namespace tidegauge::readers::recording

@@ -10,7 +10,7 @@
 #include <map>
 #include <set>
 
-#include "model/frame_line.h"
+#include "model/call_site.h"
 #include "model/live_book.h"
 #include "readers/recording/call_row.h"
 #include "readers/recording/held_file.h"
@@ -83,7 +83,7 @@ class RecordingFollower::Books {
   base::Status readCounts(SqliteFile& file);
   void endProcesses();
   double readShare() const;
-  static std::vector<std::string> framesOf(SqliteFile& file, uint32_t stack);
+  static model::StackWords wordsOf(SqliteFile& file, uint32_t stack);
 
   std::shared_ptr<const HeldFile> of_;
   model::LiveBook book_;
@@ -295,8 +295,8 @@ double RecordingFollower::Books::readShare() const {
   return behind && all > 0 ? std::min(read / all, 0.999) : 1;
 }
 
-std::vector<std::string> RecordingFollower::Books::framesOf(SqliteFile& file, uint32_t stack) {
-  std::vector<std::string> frames;
+model::StackWords RecordingFollower::Books::wordsOf(SqliteFile& file, uint32_t stack) {
+  model::StackWords words;
   // What cannot be read is not there: the figures stand without it.
   (void)file.forEachRow(
       fmt::format("SELECT f.function, f.file, f.line, m.path, f.\"offset\" FROM stack_frames s "
@@ -309,11 +309,13 @@ std::vector<std::string> RecordingFollower::Books::framesOf(SqliteFile& file, ui
         std::string function = row.text(0), source = row.text(1), module = row.text(3);
         int64_t line = std::max<int64_t>(0, row.maybeInteger(2).value_or(0));
         int64_t offset = row.maybeInteger(4).value_or(0);
-        frames.push_back(cut(model::frameLine({function, source, static_cast<uint64_t>(line),
-                                               module, static_cast<uint64_t>(offset)})));
+        words.add(
+            {function, source, static_cast<uint64_t>(line), module, static_cast<uint64_t>(offset)});
+        words.frames.back() = cut(words.frames.back());
         return true;
       });
-  return frames;
+  words.site = cut(words.site);
+  return words;
 }
 
 model::LiveSnapshot RecordingFollower::Books::look(SqliteFile& file, const model::LiveWish& wish,
@@ -332,7 +334,7 @@ model::LiveSnapshot RecordingFollower::Books::look(SqliteFile& file, const model
     moment.counted_ns = moment.now_ns - kCountedLate_ns;
   }
   model::LiveNames names;
-  names.frames = [&](uint32_t stack) { return framesOf(file, stack); };
+  names.stack = [&](uint32_t stack) { return wordsOf(file, stack); };
   names.function = [&](uint16_t function) {
     return function < function_names_.size() ? function_names_[function] : std::string();
   };

@@ -31,7 +31,6 @@ class TableReader {
     TG_RETURN_IF_ERROR(readFrames());
     TG_RETURN_IF_ERROR(readStacks());
     addUpLosses();
-    takeProcesses();
     TG_RETURN_IF_ERROR(readCalls());
     TG_RETURN_IF_ERROR(readWork(file_, run_.strings, tables_.issues, [&](int64_t process_id) {
       RecordedProcess* process = processOf(process_id);
@@ -167,17 +166,6 @@ class TableReader {
     for (auto& [reason, count] : sums) tables_.losses.emplace_back(reason, count);
   }
 
-  void takeProcesses() {
-    const model::RecordedProcesses& rows = run_.processes;
-    for (size_t i = 0; i < rows.size(); ++i) {
-      RecordedProcess process;
-      process.id = rows.process_id[i];
-      process.pid = rows.pid[i];
-      process.name = textOf(rows.name[i]);
-      known_.emplace(process.id, std::move(process));
-    }
-  }
-
   // The process of a call, listed at its first call; nullptr beyond the limit.
   RecordedProcess* processOf(int64_t id) {
     auto [at, is_new] = rows_.try_emplace(id, tables_.processes.size());
@@ -186,12 +174,14 @@ class TableReader {
       rows_.erase(at);
       return nullptr;
     }
-    auto known = known_.find(id);
-    if (known == known_.end()) {
+    const model::RecordedProcesses& known = run_.processes;  // by process_id
+    auto row = std::lower_bound(known.process_id.begin(), known.process_id.end(), id);
+    if (row == known.process_id.end() || *row != id) {
       badRow("processes");
       tables_.processes.push_back({id, 0, "unknown process", {}, {}});
     } else {
-      tables_.processes.push_back(known->second);
+      auto i = static_cast<size_t>(row - known.process_id.begin());
+      tables_.processes.push_back({id, known.pid[i], std::string(textOf(known.name[i])), {}, {}});
     }
     return &tables_.processes.back();
   }
@@ -251,7 +241,6 @@ class TableReader {
   RecordedTables tables_;
   model::RecordedRun run_;
   Functions functions_;
-  std::map<int64_t, RecordedProcess> known_;
   boost::unordered_flat_map<int64_t, size_t> rows_;
 };
 

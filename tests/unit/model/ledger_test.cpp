@@ -103,7 +103,9 @@ TEST(Ledger, AFreeOfAnUnknownAddressIsOlderThanTheRecording) {
   Ran ran(calls);
   EXPECT_EQ(ran.of().counts().frees_of_older, 2U);
   EXPECT_EQ(ran.of().counts().block_frees_of_older, 1U);
-  EXPECT_TRUE(ran.effects.empty());
+  ASSERT_EQ(ran.effects.size(), 1U);  // where it was, so that more follows from it
+  EXPECT_EQ(ran.effects[0].what, What::kOlderFreed);
+  EXPECT_EQ(ran.effects[0].address, 0x5000U);
 }
 
 TEST(Ledger, ASecondFreeIsCountedAndTakesNothing) {

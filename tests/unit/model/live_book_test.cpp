@@ -19,7 +19,11 @@ constexpr int64_t kSecond = 1'000'000'000;
 struct Books {
   LiveBook book;
   Ledger ledger{[this](const Effect& effect) { book.take(effect); }};
-  LiveNames names{[](uint32_t stack) { return std::vector{"frame " + std::to_string(stack)}; },
+  LiveNames names{[](uint32_t stack) {
+                    StackWords words;
+                    words.frames = {"frame " + std::to_string(stack)};
+                    return words;
+                  },
                   [](uint16_t function) { return "function " + std::to_string(function); }};
   LiveMoment moment{LiveState::kMonitor, 2 * kSecond, 2 * kSecond};
 
@@ -146,7 +150,7 @@ TEST(LiveBook, ARowTellsOfItsProcess) {
   EXPECT_EQ(all.devices[0].processes, 2U);
   EXPECT_EQ(all.devices[1].processes, 0U);
   ASSERT_EQ(all.stacks.size(), 2U) << "host memory is none of the device's";
-  EXPECT_EQ(all.stacks[0].frames, (std::vector<std::string>{"frame 3"}));
+  EXPECT_EQ(all.stacks[0].stack.frames, (std::vector<std::string>{"frame 3"}));
   ASSERT_EQ(all.blocks.size(), 1U);
   EXPECT_EQ(all.blocks[0].bytes, 3 * kMiB);
   ASSERT_EQ(all.kernels.size(), 2U);
@@ -158,7 +162,7 @@ TEST(LiveBook, ARowTellsOfItsProcess) {
   ASSERT_EQ(all.failures.size(), 1U);
   EXPECT_EQ(all.failures[0].code, 2);
   EXPECT_EQ(all.failures[0].last_bytes, 80 * kMiB);
-  EXPECT_EQ(all.failures[0].frames, (std::vector<std::string>{"frame 9"}));
+  EXPECT_EQ(all.failures[0].stack.frames, (std::vector<std::string>{"frame 9"}));
 
   LiveWish one;
   one.process = 1;

@@ -58,10 +58,27 @@ TEST(Doctor, SaysWhatEachLackMeansAndHowToMendIt) {
     EXPECT_FALSE(it.means.empty()) << it.what;
     EXPECT_FALSE(it.remedy.empty()) << it.what;
   }
-  EXPECT_EQ(of(judge(facts), "tp_btf").found, "not tried");
+  EXPECT_EQ(of(judge(facts), "tp_btf").found,
+            "not tried; Linux has it from 5.5 on, this is 5.4.0-100-generic");
   EXPECT_EQ(of(judge(facts), "tp_btf").verdict, Verdict::kLimited);
   EXPECT_EQ(of(judge(facts), "ring buffers").verdict, Verdict::kMissing);
   EXPECT_EQ(of(judge(facts), "stack depth").remedy, "sysctl -w kernel.perf_event_max_stack=127");
+}
+
+TEST(Doctor, SaysOfWhatWasNotTriedWhatIsKnownAndWhatWouldTell) {
+  MachineFacts facts = goodMachine();
+  facts.programs = {false, "Operation not permitted"};
+  facts.probes.reset();
+  facts.links_many.reset();
+  for (const char* what : {"uprobe_multi", "probes", "ring buffers", "tp_btf"}) {
+    Finding it = of(judge(facts), what);
+    EXPECT_EQ(it.verdict, Verdict::kLimited) << what;
+    EXPECT_NE(it.found.find("not tried; Linux has it from"), std::string::npos) << it.found;
+    EXPECT_EQ(it.means, "it should work, and a trial would tell");
+    EXPECT_NE(it.remedy.find("as root"), std::string::npos);
+  }
+  facts.kernel_release = "6.1.0-18-amd64";
+  EXPECT_EQ(of(judge(facts), "uprobe_multi").means, "it is not to be expected");
 }
 
 TEST(Doctor, TellsKernelsByVersionUnlessTheTrialWorked) {

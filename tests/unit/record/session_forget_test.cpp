@@ -74,8 +74,8 @@ TEST(SessionForget, TheEndedGoWithAllThatWasTheirs) {
   EXPECT_EQ(keeps.kernels, 1U);
   EXPECT_EQ(session.processes().size(), 101U);  // numbers are not used again
   EXPECT_EQ(session.ledger().processes(), std::vector<uint32_t>{0});
-  EXPECT_EQ(session.describeStack(0).size(), 3U);
-  EXPECT_EQ(session.describeStack(150).size(), 0U);
+  EXPECT_EQ(session.describeStack(0).frames.size(), 3U);
+  EXPECT_EQ(session.describeStack(150).frames.size(), 0U);
   EXPECT_EQ(session.forgottenUnfreed().at("short"), 100U * 4096);
 }
 

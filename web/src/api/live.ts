@@ -36,6 +36,8 @@ export interface LiveProcess {
   peak_bytes: number;
   host_bytes: number;
   unfreed_bytes: number;
+  /** it had memory before it was watched: its bytes are lower bounds */
+  at_least: boolean;
   framework_reserved_bytes: number | null;
   framework_used_bytes: number | null;
   allocations: number;
@@ -63,6 +65,8 @@ export interface LiveStack {
   kind: string;
   bytes: number;
   blocks: number;
+  /** the call site, as everywhere; null: no stack was recorded */
+  site: string | null;
   /** innermost first; empty: none was recorded */
   frames: string[];
 }
@@ -99,6 +103,7 @@ export interface LiveFailure {
   count: number;
   last_bytes: number;
   last_us: number;
+  site: string | null;
   frames: string[];
 }
 

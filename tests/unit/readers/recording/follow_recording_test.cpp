@@ -67,9 +67,9 @@ TEST(FollowRecording, ManyLooksSeeWhatOneLookSees) {
     ASSERT_EQ(now.failures.size(), 1U);
     EXPECT_EQ(now.failures[0].count, 6U);
     EXPECT_EQ(now.failures[0].function, "driver_allocate_device");
-    EXPECT_EQ(now.failures[0].frames,
+    EXPECT_EQ(now.failures[0].stack.frames,
               (std::vector<std::string>{"model.py:9 f9", "train.py:3 main"}));
-    EXPECT_EQ(now.stacks[0].frames.size(), 2U);
+    EXPECT_EQ(now.stacks[0].stack.frames.size(), 2U);
     EXPECT_EQ(now.bad_rows, 0U);
     EXPECT_EQ(now.read_share, 1);
   }
@@ -108,7 +108,7 @@ TEST(FollowRecording, LaunchesCopiesNamesLossesAndEndsArriveLate) {
   EXPECT_EQ(now.copies.at(0).bytes, 4096U);
   ASSERT_EQ(now.losses.size(), 1U);
   EXPECT_EQ(now.losses[0].count, 5U);
-  EXPECT_EQ(now.stacks.at(0).frames.at(1), "train.py:99 renamed") << "names may follow";
+  EXPECT_EQ(now.stacks.at(0).stack.frames.at(1), "train.py:99 renamed") << "names may follow";
 
   ASSERT_TRUE(writer.endProcess(0, 3 * kSecond, 0, store::EndReason::kExit).ok());
   ASSERT_TRUE(writer.commit().ok());
@@ -198,7 +198,7 @@ TEST(FollowRecording, RowsThatCannotBeAreCountedAndPassedOver) {
   EXPECT_EQ(now.bad_rows, 4U);
   EXPECT_EQ(now.calls, 1U);
   EXPECT_TRUE(now.losses.empty());
-  EXPECT_EQ(now.stacks.at(0).frames.size(), 2U);
+  EXPECT_EQ(now.stacks.at(0).stack.frames.size(), 2U);
 
   file.change(
       "ALTER TABLE calls RENAME TO old_calls; CREATE VIEW calls AS SELECT * FROM old_calls");

@@ -5,7 +5,7 @@ import type { LiveAnswer, LiveStacks } from "../../api/live";
 import { Bytes, FrameText, Name } from "../../ui/text";
 import { bytesText, counted, integer, percent } from "../../ui/units";
 import { visible } from "../../ui/visible";
-import { ageText, deviceText, mebibytesText, rateText, tellingFrame } from "./words";
+import { ageText, deviceText, mebibytesText, rateText } from "./words";
 
 export function Incomplete({ of }: { of: LiveAnswer }) {
   if (!of.incomplete) return null;
@@ -54,21 +54,20 @@ function More({ count, of }: { count: number; of: string }) {
   ) : null;
 }
 
-/** The frame that tells, in sight; all of them, innermost first, on demand. */
-function Frames({ frames }: { frames: readonly string[] }) {
-  const first = frames[tellingFrame(frames)];
-  if (first === undefined) return <span class="faint">no stack was recorded</span>;
+/** The call site, in sight; all frames, innermost first, on demand. */
+function Frames({ site, frames }: { site: string | null; frames: readonly string[] }) {
+  if (site === null) return <span class="faint">no stack was recorded</span>;
   if (frames.length === 1) {
     return (
       <span class="fn">
-        <FrameText label={first} />
+        <FrameText label={site} />
       </span>
     );
   }
   return (
     <details class="frames">
       <summary class="fn" title={visible(frames.join("\n"))}>
-        <FrameText label={first} /> <span class="faint">+{frames.length - 1}</span>
+        <FrameText label={site} /> <span class="faint">+{frames.length - 1}</span>
       </summary>
       <ol>
         {frames.map((frame, at) => (
@@ -105,7 +104,7 @@ function Holders({ data, of, owner }: { data: LiveAnswer; of: LiveStacks; owner:
               <td class="r num dim">{percent(row.bytes / Math.max(1, of.bytes))}</td>
               <td class="r num">{integer(row.blocks)}</td>
               <td class="wide">
-                <Frames frames={row.frames} />
+                <Frames site={row.site} frames={row.frames} />
               </td>
               <td class="dim" title={deviceText(row.device)}>
                 {row.kind === "block" ? "tensor block" : row.kind}
@@ -298,7 +297,7 @@ export function FailuresPanel({ data, all }: { data: LiveAnswer; all: boolean })
                 </td>
                 <td class="dim">{deviceText(row.device)}</td>
                 <td class="wide">
-                  <Frames frames={row.frames} />
+                  <Frames site={row.site} frames={row.frames} />
                 </td>
                 {all && (
                   <td class="dim">

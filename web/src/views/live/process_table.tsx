@@ -119,7 +119,11 @@ function Row({ row, data, most }: RowProps) {
         </button>
       </td>
       <td class="mono">{devicesText(row.devices)}</td>
-      <td class="r num" title={`${integer(row.live_bytes)} B`}>
+      <td
+        class="r num"
+        title={`${row.at_least ? "at least " : ""}${integer(row.live_bytes)} B${row.at_least ? ": it had memory before it was watched" : ""}`}
+      >
+        {row.at_least && "≥ "}
         {row.live_bytes === 0 ? <span class="faint">0</span> : <Bytes value={row.live_bytes} />}
       </td>
       <td class="hide-m">

@@ -9,7 +9,6 @@ import {
   ratesText,
   rateText,
   sorted,
-  tellingFrame,
 } from "./words";
 
 function row(of: Partial<LiveProcess>): LiveProcess {
@@ -19,6 +18,7 @@ function row(of: Partial<LiveProcess>): LiveProcess {
     ended_us: null,
     began_us: 0,
     live_bytes: 0,
+    at_least: false,
     peak_bytes: 0,
     unfreed_bytes: 0,
     average: false,
@@ -89,14 +89,6 @@ describe("words of the Live view", () => {
     expect(ratesText(ANSWER)).toMatch(/last 5 s; of what has ended/);
     expect(ratesText({ ...ANSWER, state: "finished" })).toMatch(/whole life/);
     expect(ratesText({ ...ANSWER, processes: [row({})] })).toBe("rates of the last 5 s");
-  });
-
-  it("the frame that tells is not the function of CUDA that was called", () => {
-    const stack = ["runtime.cpp:136 cudaMalloc", "libcuda.so.1+0x20", "holds.c:22 main"];
-    expect(tellingFrame(stack)).toBe(2);
-    expect(tellingFrame(["cuMemAlloc_v2"])).toBe(0);
-    expect(tellingFrame(["loss.py:30 customLoss"])).toBe(0);
-    expect(tellingFrame([])).toBe(0);
   });
 
   it("sorts what runs before what has ended, largest first, pids from the smallest", () => {

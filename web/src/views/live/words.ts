@@ -40,19 +40,6 @@ export function deviceText(device: number | null): string {
   return device === null ? "device not told" : `cuda:${device}`;
 }
 
-/** Functions of CUDA and of PyTorch's allocator: they say what was called, not by whom. */
-const CALLED = [
-  /(^| )(cu|cuda)[A-Z_]\w*$/,
-  /^lib(cuda|cudart|c10_cuda|c10)\.so/,
-  /CUDACachingAllocator|c10::cuda|c10::Allocator/,
-];
-
-/** The frame that says who asked: the innermost that is not of CUDA or an allocator. */
-export function tellingFrame(frames: readonly string[]): number {
-  const at = frames.findIndex((frame) => !CALLED.some((one) => one.test(frame)));
-  return Math.max(0, at);
-}
-
 export function lostEvents(of: LiveAnswer): number {
   return of.losses.reduce((sum, { count }) => sum + count, 0);
 }
