@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/string_pool.h"
+#include "model/driver_memory.h"
 
 namespace tidegauge::model {
 
@@ -91,6 +92,7 @@ struct RecordedWork {
   RecordedKernels kernels;
   RecordedLaunches launches;
   RecordedCopies copies;
+  DriverMemory driver{};  // only where it was asked for
 };
 
 }  // namespace tidegauge::model

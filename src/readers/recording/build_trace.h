@@ -15,8 +15,10 @@
 
 namespace tidegauge::readers::recording {
 
-// Lives are not built yet.
-model::Trace buildTrace(const RecordedTables& tables, const RecordedProcess& process);
+// Lives are not built yet. `driver` gets what the driver handed out, with stacks of the trace; null:
+// it is not wanted.
+model::Trace buildTrace(const RecordedTables& tables, const RecordedProcess& process,
+                        model::DriverMemory* driver = nullptr);
 
 // To be called once the lives are built: a block of the driver is as large as was asked for, not
 // rounded as a framework's.

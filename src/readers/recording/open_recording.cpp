@@ -74,7 +74,8 @@ base::Result<std::vector<model::Trace>> openRecording(const std::string& path,
   std::vector<model::Trace> traces;
   traces.reserve(tables.processes.size());
   for (RecordedProcess& process : tables.processes) {
-    model::Trace trace = buildTrace(tables, process);
+    model::Trace trace =
+        buildTrace(tables, process, options.driver_memory ? &process.work.driver : nullptr);
     process.calls = {};
     process.work.run = tables.run;
     process.work.process_id = process.id;
