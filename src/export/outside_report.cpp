@@ -32,9 +32,11 @@ constexpr int64_t kClocksAgreeNs = 1'000'000;
 
 constexpr const char* kKeys[] = {"peak", "oom", "end"};
 constexpr const char* kHeads[] = {"at the peak", "out of memory", "at the end"};
+constexpr const char* kPlaces[] = {"at the peak", "at the out of memory", "at the end"};
 
 const char* keyOf(const OutsideMoment& moment) { return kKeys[static_cast<size_t>(moment.at)]; }
 const char* headOf(const OutsideMoment& moment) { return kHeads[static_cast<size_t>(moment.at)]; }
+const char* placeOf(const OutsideMoment& moment) { return kPlaces[static_cast<size_t>(moment.at)]; }
 
 std::string duration(int64_t ns) {
   uint64_t us = (static_cast<uint64_t>(std::llabs(ns)) + 500) / 1000;
@@ -45,7 +47,7 @@ std::string duration(int64_t ns) {
 
 // "12 µs later in the snapshot"
 std::string apart(int64_t ns) {
-  if (std::llabs(ns) < 500) return "0 µs apart";
+  if (std::llabs(ns) < 500) return "at the same µs";
   return fmt::format("{} {} in the snapshot", duration(ns), ns > 0 ? "later" : "earlier");
 }
 
@@ -72,7 +74,7 @@ std::string clockWords(const analysis::SegmentMatch& match) {
     return "No segment began in both files: whether their clocks agree is not known.";
   }
   std::string times =
-      fmt::format("segments begin {} (median), at most {}", apart(*match.median_difference_ns),
+      fmt::format("segments begin {}, the farthest {}", apart(*match.median_difference_ns),
                   apart(*match.largest_difference_ns));
   bool agree = std::llabs(*match.median_difference_ns) <= kClocksAgreeNs;
   if (agree) return "The clocks agree: " + times + ".";
@@ -177,8 +179,7 @@ class OutsideText {
       if (moment.difference_bytes == 0) continue;
       uint64_t apart = static_cast<uint64_t>(std::llabs(moment.difference_bytes));
       page_.bullet(fmt::format(
-          "{}: the driver held {} {} than reserved and outside together: {}.",
-          moment.at == OutsideAt::kOom ? "Out of memory" : std::string("A") + (headOf(moment) + 1),
+          "A{}, the driver held {} {} than reserved and outside together: {}.", placeOf(moment) + 1,
           humanBytes(apart), moment.difference_bytes > 0 ? "more" : "less",
           moment.difference_bytes > 0 ? "segments that PyTorch had given back, or not noted yet"
                                       : "segments that the recording does not know"));
