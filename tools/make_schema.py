@@ -3,7 +3,7 @@
 docs/json-recording.md, types from what the
 program prints for many files. Review the diff, as of a golden file.
 
-    tools/make_schema.py --binary build/dev/tidegauge FILE…
+    tools/make_schema.py --binary build/dev/tidegauge FILE… --with SNAPSHOT RECORDING
 
 A key that no file shows is an error: give one that does.
 """
@@ -16,7 +16,7 @@ import subprocess
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 TARGET = ROOT / "docs" / "schema" / "report.schema.json"
 SIGNED = re.compile(r"(^|\.)device$|grew_bytes|time_us|per_event_bytes|per_step_bytes|\.p$|rises|share"
-                    r"|turnover|seconds|score|skill|slope|difference_bytes")
+                    r"|turnover|seconds|score|skill|slope|difference_(bytes|ns)")
 WORDS = {  # closed lists
     "holders_at_peak.at": ["peak", "oom"], "holders_at_oom.at": ["peak", "oom"],
     "ooms[].verdict.rows[].verdict": ["fragmentation", "other_pool", "capacity", "internal_waste",
@@ -28,8 +28,12 @@ WORDS = {  # closed lists
     "growth.verdict": ["told", "too_few_points", "too_little_turnover"],
     "growth.rows[].kind": ["accumulates", "replaced"],
     "wall.rows[].what": ["active", "reserved"],
+    "outside.devices[].moments[].at": ["peak", "oom", "end"],
+    "outside.devices[].rows[].moments[].at": ["peak", "oom", "end"],
+    "outside.devices[].rows[].kind": ["device", "managed", "pool", "physical", "array"],
     "identities[].name": ["drawn", "live", "reserved", "segments", "checksums"],
 }
+OPTIONAL = ("devices[].range", "outside")  # with --from or --to; with --with
 RANGE_KEYS = ("device", "label", "at_least", "range", "initial", "final", "peak", "holders_at_peak", "ooms")
 
 
@@ -77,7 +81,7 @@ def schema_of(path, types, words, root=False):
         keys = [key for key in words if key.rpartition(".")[0] == path and "[]" not in key[len(path) + 1:]]
         keys = [key for key in keys if "." not in key[len(path) + (1 if path else 0):]]
         schema["properties"] = {key.rpartition(".")[2]: schema_of(key, types, words) for key in keys}
-        schema["required"] = [key.rpartition(".")[2] for key in keys if key != "devices[].range"]
+        schema["required"] = [key.rpartition(".")[2] for key in keys if key not in OPTIONAL]
         schema["additionalProperties"] = False
     elif path == "settings":
         schema["additionalProperties"] = {"type": "string"}
@@ -112,14 +116,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--binary", required=True)
     parser.add_argument("files", nargs="+")
+    parser.add_argument("--with", nargs=2, action="append", default=[], dest="pairs",
+                        metavar=("SNAPSHOT", "RECORDING"), help="a pair as of tests/support/joined_pair.py")
     options = parser.parse_args()
     words, types = documented(), {}
-    for file in options.files:
-        for more in ([], ["--from", "1", "--to", "5"]):
-            done = subprocess.run([options.binary, "report", "--json", file, *more],
-                                  capture_output=True, text=True, check=False)
-            if done.returncode == 0:
-                collect(json.loads(done.stdout), "", types)
+    asked = [[file, *more] for file in options.files for more in ([], ["--from", "1", "--to", "5"])]
+    asked += [[snapshot, "--with", recording] for snapshot, recording in options.pairs]
+    for words_of in asked:
+        done = subprocess.run([options.binary, "report", "--json", *words_of],
+                              capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            collect(json.loads(done.stdout), "", types)
     missing = sorted(key for key in words if key not in types)
     if missing:
         raise SystemExit("no file shows: " + ", ".join(missing))

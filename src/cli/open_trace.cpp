@@ -63,8 +63,8 @@ double threadSeconds() {
 
 // Told by content: a recording is an SQLite file, everything else is PyTorch's or unknown.
 base::Result<std::vector<model::Trace>> readFile(const std::string& path, bool is_recording,
-                                                 const Progress& progress) {
-  if (is_recording) return readers::recording::openRecording(path, {progress});
+                                                 bool driver_memory, const Progress& progress) {
+  if (is_recording) return readers::recording::openRecording(path, {progress, driver_memory});
   readers::torch::ReadOptions options;
   options.progress = progress;
   return readers::torch::openSnapshots(path, options);
@@ -73,7 +73,7 @@ base::Result<std::vector<model::Trace>> readFile(const std::string& path, bool i
 }  // namespace
 
 Opened openTraces(const std::vector<std::string>& paths,
-                  const std::shared_ptr<const analysis::CategoryRules>& rules) {
+                  const std::shared_ptr<const analysis::CategoryRules>& rules, bool driver_memory) {
   Opened opened;
   for (const std::string& path : paths) {
     ProgressBar bar(path.substr(path.find_last_of('/') + 1));
@@ -81,8 +81,8 @@ Opened openTraces(const std::vector<std::string>& paths,
     bool is_recording = path != "-" && readers::recording::isSqliteFile(path);
     OpenedRecording recording{path, {}, 0, opened.traces.size(), 0};
     if (is_recording) recording.stamp = readers::recording::stampOf(path);
-    auto read =
-        readFile(path, is_recording, [&](uint64_t done, uint64_t total) { bar.show(done, total); });
+    auto read = readFile(path, is_recording, driver_memory,
+                         [&](uint64_t done, uint64_t total) { bar.show(done, total); });
     if (!read.ok()) {
       bar.clear();
       base::Error error = read.error();

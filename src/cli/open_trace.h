@@ -36,9 +36,11 @@ struct Opened {
       0;  // of the first file that could not be read: the others are opened all the same
 };
 // Files that cannot be read are named on standard error, one line each.
-// `rules` for what memory is for; null: the built-in ones.
+// `rules` for what memory is for; null: the built-in ones. `driver_memory` of recordings, too
+// (RecordedWork::driver).
 Opened openTraces(const std::vector<std::string>& paths,
-                  const std::shared_ptr<const analysis::CategoryRules>& rules = {});
+                  const std::shared_ptr<const analysis::CategoryRules>& rules = {},
+                  bool driver_memory = false);
 
 // "tidegauge: FILE: what (at byte N). hint" on stderr; returns the exit code for the kind of error.
 int reportError(const base::Error& error);

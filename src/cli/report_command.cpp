@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analysis/outside.h"
 #include "base/sizes.h"
 #include "cli/open_trace.h"
 #include "cli/output.h"
@@ -12,9 +13,11 @@
 #include "cli/terminal.h"
 #include "cli/usage.h"
 #include "export/file_names.h"
+#include "export/outside_report.h"
 #include "export/process_table.h"
 #include "export/report_json.h"
 #include "export/report_text.h"
+#include "readers/recording/open_recording.h"
 
 namespace tidegauge::cli {
 namespace {
@@ -40,6 +43,7 @@ struct ReportOptions {
     return capacity.empty() ? std::nullopt : base::parseSize(capacity);
   }
   size_t top = 12;
+  std::string with{};  // a recording of the same process
   std::optional<uint32_t> pid{};
 };
 
@@ -48,6 +52,7 @@ constexpr size_t kMostProcesses = 20;  // of a recording, one by one
 struct Part {
   const analysis::AnalysedTrace* trace;
   std::vector<exporting::Chosen> devices;
+  std::optional<analysis::Outside> outside{};
 };
 
 int writeJson(const std::vector<Part>& parts, const ReportOptions& options, bool as_list,
@@ -55,6 +60,7 @@ int writeJson(const std::vector<Part>& parts, const ReportOptions& options, bool
   nlohmann::json all = nlohmann::json::array();
   for (const Part& part : parts) {
     all.push_back(exporting::reportJson(*part.trace, part.devices, options.capacityBytes()));
+    if (part.outside) all.back()["outside"] = exporting::outsideJson(*part.outside);
   }
   Output out;
   out.print("{}\n", (as_list ? all : all[0]).dump(2));
@@ -96,26 +102,56 @@ int writeText(std::vector<Part> parts, const ReportOptions& options, int exit_co
     text.name = names[i];
     out.write(i == 0 ? "" : "\n\n");
     out.write(exporting::reportText(*parts[i].trace, parts[i].devices, text));
+    if (!parts[i].outside) continue;
+    out.write("\n");
+    out.write(exporting::outsideText(*parts[i].outside, text));
   }
   return out.finish(exit_code);
 }
 
+// What one file says, with what lies outside of it if a recording is there.
+base::Result<Part> partOf(const analysis::AnalysedTrace& trace, const ReportOptions& options,
+                          const Traces& recorded) {
+  TG_ASSIGN_OR_RETURN(exporting::Choice choice, exporting::choose(trace, options.selection));
+  sayLeftOut(choice);
+  Part part{&trace, std::move(choice.devices)};
+  if (options.with.empty()) return part;
+  if (trace.trace.work != nullptr) {
+    return base::Error{base::ErrorKind::kUsage, "--with joins a snapshot with a recording",
+                       std::nullopt, "This file is a recording itself: leave --with out."};
+  }
+  std::vector<const analysis::AnalysedTrace*> processes;
+  for (const auto& process : recorded) processes.push_back(process.get());
+  TG_ASSIGN_OR_RETURN(part.outside, analysis::outsideOf(trace, processes, options.pid));
+  return part;
+}
+
 int run(const ReportOptions& options) {
+  Traces recorded;
+  if (!options.with.empty()) {
+    if (!readers::recording::isSqliteFile(options.with)) {
+      return reportError({base::ErrorKind::kUsage, "--with " + options.with + ": no recording",
+                          std::nullopt, "Name a file that `tidegauge record` wrote."});
+    }
+    Opened with = openTraces({options.with}, {}, true);  // it says what is wrong
+    if (with.exit_code != 0) return with.exit_code;
+    recorded = std::move(with.traces);
+  }
   Opened opened = openTraces(options.files);
   std::vector<Part> parts;
   int exit_code = opened.exit_code;
-  if (options.pid && !opened.traces.empty()) {
+  // With --with it is a process of that recording.
+  if (options.pid && options.with.empty() && !opened.traces.empty()) {
     base::Status kept = keepProcess(opened.traces, *options.pid);
     if (!kept.ok()) return reportError(kept.error());
   }
   for (const auto& trace : opened.traces) {
-    auto choice = exporting::choose(*trace, options.selection);
-    if (choice.ok()) {
-      sayLeftOut(choice.value());
-      parts.push_back({trace.get(), std::move(choice.value().devices)});
+    auto part = partOf(*trace, options, recorded);
+    if (part.ok()) {
+      parts.push_back(std::move(part).value());
       continue;
     }
-    base::Error error = choice.error();
+    base::Error error = part.error();
     if (options.files.size() > 1) error.what = trace->trace.source.name + ": " + error.what;
     int code = reportError(error);
     if (exit_code == 0) exit_code = code;
@@ -151,6 +187,10 @@ void addReportCommand(CLI::App& app, int& exit_code) {
                    "Memory of the device, 1 byte to 1 PiB, as in 80GiB; units are binary")
       ->check(size(1, base::kMostSizeBytes, "1 byte to 1 PiB, as in 80GiB"))
       ->type_name("BYTES");
+  command
+      ->add_option("--with", options->with,
+                   "A recording of the same process: what the driver held outside PyTorch")
+      ->type_name("RECORDING");
   command->add_option("--top", options->top, "Rows per table, 1 to 100,000")
       ->check(wholeNumber(1, 100'000))
       ->type_name("N")

@@ -39,6 +39,8 @@ struct Effect {
   uint64_t pool = 0;   // handle of the pool; 0: none, or the device's default pool
   uint64_t place = 0;  // what the driver gave as a whole: a block, or a reservation of addresses;
                        // 0: not known
+  uint64_t physical =
+      0;  // mapped, unmapped: the place of the memory behind it; 0: an alias, or older
   uint32_t process = 0;
   uint32_t thread = 0;
   uint32_t stack = kNoStackOfCall;  // of what comes: its own; of what goes: of the call

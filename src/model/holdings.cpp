@@ -218,6 +218,7 @@ uint64_t ProcessLedger::unmap(uint64_t begin, uint64_t end, const MemoryCall& ca
     effect.size_bytes = to - from;
     effect.device = mapping.device;
     effect.place = mapping.place;
+    if (!mapping.is_alias) effect.physical = holdings_[mapping.holding].place;
     effect.is_alias = mapping.is_alias;
     tell(What::kUnmapped, cause, call, effect);
     bytes += to - from;

@@ -282,6 +282,7 @@ void ProcessLedger::onPhysical(const MemoryCall& call) {
       effect.size_bytes = call.size_bytes;
       effect.device = mapping.device;
       effect.place = mapping.place;
+      if (!mapping.is_alias) effect.physical = holdings_[mapping.holding].place;
       effect.is_alias = mapping.is_alias;
       tell(What::kMapped, Cause::kCall, call, effect);
       return;

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/string_pool.h"
+#include "model/driver_memory.h"
 #include "model/memory_call.h"
 #include "model/trace.h"
 
@@ -124,6 +125,7 @@ struct RecordedWork {
   RecordedHoldings held{};
   std::vector<base::StringId> frame_modules{};  // by FrameId: the file it is code of; of the trace
   std::vector<int32_t> at_least{};              // devices, see isAtLeast()
+  DriverMemory driver{};  // only where it was asked for
 };
 
 // The process had memory on the device before it was watched. Of that only what its calls showed is

@@ -26,7 +26,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SHARED = pathlib.Path(os.environ.get("TIDEGAUGE_SHARED", ROOT.parent / "shared")) / "data"
 BINARY = pathlib.Path(os.environ.get("TIDEGAUGE_BINARY", "build/dev/tidegauge")).resolve()
 sys.path.insert(0, str(ROOT / "tests" / "golden"))
+sys.path.insert(0, str(ROOT / "tests" / "support"))
 import run as golden  # noqa: E402
+import joined_pair  # noqa: E402
 
 GENERATED = (["--workload", "train", "--leak", "1MiB", "--events", "4000", "--annotations"],
              ["--oom", "2", "--events", "2000", "--annotations", "--capacity", "2GiB"],
@@ -110,6 +112,21 @@ class Schemas(unittest.TestCase):
         self.check("report", printed(["report", "--json", path, "--from", 10, "--to", 200]), "a range")
         self.check("report", printed(["report", "--json", path, path]), "two files")
         self.check("report", printed(["report", "--json", path, "--capacity", "80GiB"]), "a capacity")
+
+    def test_a_snapshot_joined_with_a_recording(self):
+        with tempfile.TemporaryDirectory() as folder:
+            snapshot, recording = joined_pair.write(folder)
+            answer = printed(["report", "--json", snapshot, "--with", recording])
+            self.check("report", answer, "a snapshot with a recording")
+            told = answer["outside"]["devices"][0]
+            self.assertEqual([(m["at"], m["reserved_bytes"], m["outside_bytes"], m["difference_bytes"])
+                              for m in told["moments"]],
+                             [("peak", 60 << 20, 1000, 0), ("oom", 20 << 20, 6000, 0),
+                              ("end", 20 << 20, 6000, 0)])
+            for spoil in (lambda o: o.pop("match"), lambda o: o["devices"][0].update(more=1)):
+                copy = json.loads(json.dumps(answer))
+                spoil(copy["outside"])
+                self.assertFalse(schema_of("report").is_valid(copy))
 
     def test_doctor_of_this_machine(self):
         done = subprocess.run([BINARY, "doctor", "--json"], capture_output=True, text=True,

@@ -10,6 +10,7 @@
 
 #include "model/call_site.h"
 #include "model/ledger.h"
+#include "readers/recording/driver_rows.h"
 #include "readers/recording/event_rows.h"
 
 namespace tidegauge::readers::recording {
@@ -38,10 +39,12 @@ class TraceBuilder {
     trace_.pools.push_back({});
   }
 
-  Trace run() {
+  Trace run(model::DriverMemory* driver) {
+    DriverRows of_driver;
     model::Ledger ledger([&](const model::Effect& effect) {
       rows_.take(effect);
       stackOf(effect.stack);  // numbered by time: a number stays when more is recorded
+      if (driver != nullptr) of_driver.take(effect);
       if (effect.what == model::What::kFailure) addRefusal(effect);
     });
     for (const model::MemoryCall& call : process_.calls) ledger.take(call);
@@ -56,6 +59,11 @@ class TraceBuilder {
     writeFinalState();
     markLowerBounds();
     writeSource();
+    if (driver != nullptr) {
+      *driver = std::move(of_driver.memory());
+      for (uint32_t stack : of_driver.stacks()) driver->blocks.stack.push_back(stackOf(stack));
+      noteBounds(ledger, *driver);
+    }
     return std::move(trace_);
   }
 
@@ -122,6 +130,22 @@ class TraceBuilder {
     for (int32_t device : ledger.devices()) {
       const model::MemorySum& promised = ledger.sum(device, model::MemoryKind::kGraph);
       note(IssueKind::kPromisedMemory, promised.live, promised.bytes);
+    }
+  }
+
+  // What the calls leave open about the driver's memory.
+  void noteBounds(const model::Ledger& ledger, model::DriverMemory& driver) const {
+    if (process_.calls.empty()) return;
+    driver.first_call_ns = process_.calls.front().end_ns;
+    driver.last_call_ns = process_.calls.back().end_ns;
+    const model::LedgerCounts& counts = ledger.find(process_.calls.front().process)->counts();
+    driver.frees_of_older = counts.frees_of_older;
+    driver.bytes_without_address = counts.bytes_without_address;
+    for (const model::MemoryCall& call : process_.calls) {
+      if (call.code != 0 || call.plane != model::Plane::kDriver) continue;
+      bool makes = call.verb == model::Verb::kCreate || call.verb == model::Verb::kRetain;
+      driver.is_from_start = call.kind == model::MemoryKind::kContext && makes;
+      break;  // the first that succeeded tells
     }
   }
 
@@ -374,8 +398,8 @@ class TraceBuilder {
 }  // namespace
 
 Trace buildTrace(const RecordedTables& tables, const RecordedProcess& process,
-                 model::RecordedWork& work) {
-  return TraceBuilder(tables, process, work).run();
+                 model::RecordedWork& work, bool with_driver) {
+  return TraceBuilder(tables, process, work).run(with_driver ? &work.driver : nullptr);
 }
 
 void setDriverBlockSizes(Trace& trace) {

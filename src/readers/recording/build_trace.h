@@ -15,10 +15,10 @@
 
 namespace tidegauge::readers::recording {
 
-// Lives are not built yet.
-// `work` gets what the ledger tells beside the trace: what was refused, what is held.
+// Lives are not built yet. `work` gets what the ledger tells beside the trace: what was refused, what is
+// held; and, if it is wanted, what the driver handed out, with stacks of the trace.
 model::Trace buildTrace(const RecordedTables& tables, const RecordedProcess& process,
-                        model::RecordedWork& work);
+                        model::RecordedWork& work, bool with_driver = false);
 
 // To be called once the lives are built: a block of the driver is as large as was asked for, not
 // rounded as a framework's.

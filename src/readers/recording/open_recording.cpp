@@ -82,7 +82,7 @@ base::Result<std::vector<model::Trace>> openRecording(const std::string& path,
   std::vector<model::Trace> traces;
   traces.reserve(tables.processes.size());
   for (RecordedProcess& process : tables.processes) {
-    model::Trace trace = buildTrace(tables, process, process.work);
+    model::Trace trace = buildTrace(tables, process, process.work, options.driver_memory);
     process.calls = {};
     process.work.run = tables.run;
     process.work.process_id = process.id;

@@ -22,6 +22,7 @@ inline constexpr int64_t kNoProcess = -1;
 
 struct ReadOptions {
   Progress progress;
+  bool driver_memory = false;  // RecordedWork::driver, too
 };
 
 // Told by the first 100 bytes, never by the name. Any SQLite file counts: that another program

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <set>
 
+#include "export/outside_report.h"
 #include "support/messy_trace.h"
 #include "support/trace_builder.h"
 
@@ -44,6 +45,28 @@ model::Trace leakingSteps() {
     b.stack({"keep@a.py:2"}).alloc(2 * kA + step * kMiB, 512);
   }
   return b.build();
+}
+
+// Memory beside PyTorch, with a row at a moment; its recording lives as long as the program.
+analysis::Outside everyKindOfOutside() {
+  TraceBuilder b;
+  b.stack({"take@lib.c:1"}).segmentAlloc(kA, kMiB);
+  static const AnalysedTrace kRecording(b.build());
+  analysis::Outside outside;
+  outside.recording = &kRecording;
+  outside.lost = 1;
+  outside.match.pieces = outside.match.matched = 1;
+  outside.devices.push_back({});
+  analysis::OutsideMoment end;
+  end.at = analysis::OutsideAt::kEnd;
+  end.outside_bytes = 5;
+  outside.devices[0].moments.push_back(end);
+  analysis::OutsideRow row;
+  row.stack = model::StackId(0);
+  row.bytes = {5};
+  row.blocks = {1};
+  outside.devices[0].rows.push_back(row);
+  return outside;
 }
 
 void collectKeys(const json& value, const std::string& path, std::set<std::string>& keys) {
@@ -123,6 +146,7 @@ TEST(ReportJson, TheDocumentNamesEveryKey) {
   collectKeys(grown, "", written);
   auto part = choose(analysed, {.device = {}, .from = "0", .to = "1"});
   collectKeys(reportJson(analysed, part.value().devices), "", written);
+  collectKeys({{"outside", outsideJson(everyKindOfOutside())}}, "", written);
   EXPECT_EQ(documented, written);
 }
 

@@ -96,6 +96,47 @@ TEST(OpenRecording, ADriverBlockWithoutAFrameworkIsSegmentAndAllocation) {
   EXPECT_EQ(trace.source.name, "pid 41 python");
 }
 
+TEST(OpenRecording, DriverMemoryIsReadWhereItIsAskedFor) {
+  CallStream calls;  // a call ends each 10 ns
+  calls.add(model::Verb::kRetain, MemoryKind::kContext).handle(9).device(0);
+  calls.allocate(MemoryKind::kDevice, 0x10000000, 5000).device(0).stack(7);
+  calls.allocate(MemoryKind::kPinnedHost, 0x50000000, 99).device(0);
+  calls.create(0x900, 4 * kMiB).device(0).stack(8);
+  calls.map(0x20000000, 4 * kMiB, 0x900);
+  calls.free(MemoryKind::kDevice, 0x10000000);
+  calls.unmap(0x20000000 + kMiB, kMiB);
+  calls.release(0x900);
+  calls.unmap(0x20000000, kMiB);
+  calls.unmap(0x20000000 + 2 * kMiB, 2 * kMiB);
+  RecordingFile file;
+  file.write(calls.all());
+  auto traces = openRecording(file.path(), {{}, true});
+  ASSERT_TRUE(traces.ok());
+  const Trace& trace = traces.value().at(0);
+  const model::DriverMemory& driver = trace.work->driver;
+  auto at = [](int call) { return 1'000'000'000 + 10 * (call + 1); };
+  EXPECT_TRUE(driver.is_from_start);
+  EXPECT_EQ(driver.first_call_ns, at(0));
+  EXPECT_EQ(driver.last_call_ns, at(9));
+  ASSERT_EQ(driver.blocks.size(), 2U);  // no host memory
+  EXPECT_EQ(driver.blocks.address, (std::vector<uint64_t>{0x10000000, 0}));
+  EXPECT_EQ(driver.blocks.size_bytes, (std::vector<uint64_t>{5000, 4 * kMiB}));
+  EXPECT_EQ(driver.blocks.begin_ns, (std::vector<int64_t>{at(1), at(3)}));
+  EXPECT_EQ(driver.blocks.end_ns, (std::vector<int64_t>{at(5), at(9)}));  // its last page
+  EXPECT_EQ(driver.blocks.device, (std::vector<int32_t>{0, 0}));
+  EXPECT_EQ(frameOf(trace, driver.blocks.stack[0], 0), "f7");
+  EXPECT_EQ(frameOf(trace, driver.blocks.stack[1], 0), "f8");
+  const model::DriverMappings& mappings = driver.mappings;
+  ASSERT_EQ(mappings.size(), 3U);  // cut where a part went
+  EXPECT_EQ(mappings.address,
+            (std::vector<uint64_t>{0x20000000 + kMiB, 0x20000000, 0x20000000 + 2 * kMiB}));
+  EXPECT_EQ(mappings.size_bytes, (std::vector<uint64_t>{kMiB, kMiB, 2 * kMiB}));
+  EXPECT_EQ(mappings.begin_ns, (std::vector<int64_t>{at(4), at(4), at(4)}));
+  EXPECT_EQ(mappings.end_ns, (std::vector<int64_t>{at(6), at(8), at(9)}));
+  EXPECT_EQ(mappings.block, (std::vector<uint32_t>{1, 1, 1}));
+  EXPECT_EQ(open(file.path()).at(0).work->driver.blocks.size(), 0U);
+}
+
 TEST(OpenRecording, ASegmentOfTheFrameworkHoldsItsBlocksAlone) {
   CallStream calls;
   calls.allocate(MemoryKind::kDevice, 0x10000000, 2 * kMiB).device(0);

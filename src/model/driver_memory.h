@@ -1,0 +1,56 @@
+// DriverMemory: what the driver handed out to one process, one row per life, and where physical
+// memory was mapped. It comes from a recording's calls through the ledger:
+//
+//   blocks     0x7f00…   2 MiB  device    10 ns … 90 ns       cudaMalloc, cudaFree
+//              –        20 MiB  physical  20 ns … the end     cuMemCreate: charged, no address yet
+//   mappings   0x7e00…  20 MiB  of row 1  25 ns … the end     cuMemMap
+//
+// Device memory only: no host memory, no aliases, no promises. Cost: 45 bytes a block, 36 a mapping.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "model/memory_call.h"
+#include "model/trace.h"
+
+namespace tidegauge::model {
+
+inline constexpr int64_t kLiveAtEnd = std::numeric_limits<int64_t>::max();
+
+struct DriverBlocks {
+  std::vector<uint64_t> address;  // of an array its handle; 0: physical memory
+  std::vector<uint64_t> size_bytes;
+  std::vector<int64_t> begin_ns;  // when the call had returned
+  std::vector<int64_t> end_ns;    // kLiveAtEnd: after the last call it was still there
+  std::vector<int32_t> device;    // kUnknownDevice: nothing tells
+  std::vector<MemoryKind> kind;
+  std::vector<StackId> stack;  // of the trace that this belongs to
+
+  size_t size() const { return address.size(); }
+};
+
+struct DriverMappings {
+  std::vector<uint32_t> block;  // row of blocks
+  std::vector<uint64_t> address;
+  std::vector<uint64_t> size_bytes;
+  std::vector<int64_t> begin_ns;
+  std::vector<int64_t> end_ns;
+
+  size_t size() const { return block.size(); }
+};
+
+struct DriverMemory {
+  DriverBlocks blocks;  // by begin_ns
+  DriverMappings mappings;
+  int64_t first_call_ns = 0;  // both 0: there was none
+  int64_t last_call_ns = 0;
+  // What the calls do not show: frees of memory that is older than the recording, and memory that was
+  // handed out at an address that was not recorded.
+  uint64_t frees_of_older = 0;
+  uint64_t bytes_without_address = 0;
+  bool is_from_start = false;  // a context was made in it before any memory: nothing is older
+};
+
+}  // namespace tidegauge::model
