@@ -35,6 +35,8 @@ std::vector<Table> allTables(const AnalysedTrace& trace) {
   tables.push_back(launchesTable(trace));
   tables.push_back(copiesTable(trace));
   tables.push_back(lossesTable(trace));
+  tables.push_back(unwatchedTable(trace));
+  tables.push_back(incompleteTable(trace));
   return tables;
 }
 

@@ -6,6 +6,7 @@
 #include <limits>
 #include <queue>
 
+#include "model/incomplete.h"
 #include "model/ledger.h"
 #include "readers/recording/event_rows.h"
 
@@ -55,6 +56,11 @@ class TraceBuilder {
     for (const auto& [reason, count] : tables_.losses) {
       note(IssueKind::kIncompleteRecording, count, 0, "lost: " + reason);
     }
+    model::RecordedWork work;
+    work.run = tables_.run;
+    work.process_id = process_.id;
+    for (const model::Unwatched& unwatched : model::unwatchedOf(work))
+      note(IssueKind::kIncompleteRecording, 1, 0, "not watched: " + wordsOf(unwatched));
     for (const model::Issue& issue : tables_.issues.all()) trace_.issues.add(issue);
   }
 
