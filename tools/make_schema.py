@@ -8,6 +8,7 @@ program prints for many files. Review the diff, as of a golden file.
 A key that no file shows is an error: give one that does.
 """
 import argparse
+import copy
 import json
 import pathlib
 import re
@@ -98,6 +99,34 @@ def schema_of(path, types, words, root=False):
     return schema
 
 
+FIGURES = ["memory", "blocks", "launches", "copies", "call sites", "kernel names", "launch events"]
+ROW = {"type": "object",
+       "properties": {"figures": {"type": "array", "description": "which it touches",
+                                  "items": {"enum": FIGURES}},
+                      "reason": {"type": "string",
+                                 "description": "for example `lost: 3 × memory ring full`"}},
+       "required": ["figures", "reason"], "additionalProperties": False}
+WHY = {"type": "array", "items": {"type": "string"},
+       "description": "why the figures beside it are not the whole truth; not there: they are"}
+
+
+def may_be_incomplete(device):
+    """No snapshot at hand shows it: every object of figures may have the list `incomplete`."""
+    def mark(schema):
+        if schema and "properties" in schema:
+            schema["properties"] = {"incomplete": {"$ref": "#/$defs/incomplete"}, **schema["properties"]}
+    for key, schema in device["properties"].items():
+        if key == "range":
+            continue
+        mark(schema)
+        if key == "peak":
+            for part in schema["properties"].values():
+                mark(part)
+        if key == "ooms":
+            mark(schema["items"])
+    mark(device)
+
+
 def compact(value, indent=0):
     """JSON with what fits on one line of 100 columns on one."""
     line = json.dumps(value, ensure_ascii=False)
@@ -138,6 +167,10 @@ def main():
     part["properties"] = dict(part["properties"])
     peak = part["properties"]["peak"] = dict(properties["peak"])
     peak["required"] = [key for key in peak["required"] if key != "sql"]
+    whole, part = copy.deepcopy(whole), copy.deepcopy(part)
+    for each in (whole, part):
+        may_be_incomplete(each)
+    report["properties"]["incomplete"]["items"] = ROW
     report["properties"]["devices"]["items"] = {
         "if": {"required": ["range"]}, "then": {"$ref": "#/$defs/range"}, "else": {"$ref": "#/$defs/device"}}
     schema = {
@@ -145,7 +178,7 @@ def main():
         "title": "tidegauge report --json",
         "description": "One report, or a list of them for several files. See docs/json.md.",
         "oneOf": [{"$ref": "#/$defs/report"}, {"type": "array", "items": {"$ref": "#/$defs/report"}}],
-        "$defs": {"report": report, "device": whole, "range": part},
+        "$defs": {"incomplete": WHY, "report": report, "device": whole, "range": part},
     }
     TARGET.parent.mkdir(exist_ok=True)
     TARGET.write_text(compact(schema) + "\n", encoding="utf-8")

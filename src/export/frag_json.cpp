@@ -3,6 +3,7 @@
 #include "base/format.h"
 #include "export/frag_report.h"
 #include "export/free_json.h"
+#include "export/incomplete_words.h"
 #include "export/story_json.h"
 
 namespace tidegauge::exporting {
@@ -151,6 +152,7 @@ json fragJson(const AnalysedTrace& analysed, const FragReport& report) {
         {"first_step", report.range->first}, {"last_step", report.range->last}, {"notes", notes}};
   }
   json j = detailsJson(analysed, report.now);
+  j["incomplete"] = incompleteList(incompleteOf(analysed), kOfMemory);
   j["device"] = device.device.ordinal;
   j["label"] = analysis::deviceLabel(device.device);
   j["events"] = device.device.steps();

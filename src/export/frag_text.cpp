@@ -11,6 +11,7 @@
 #include "base/sizes.h"
 #include "export/frag_report.h"
 #include "export/holder_names.h"
+#include "export/incomplete_words.h"
 #include "export/pool_names.h"
 #include "export/text_table.h"
 
@@ -92,8 +93,13 @@ class Writer {
   void heading() {
     std::string place =
         timeless() ? "final state" : "after step " + withCommas(report_.now.sample.step);
-    page_.heading(
-        fmt::format("{}: Fragmentation, {}", analysis::deviceLabel(report_.device->device), place));
+    model::Incomplete incomplete = incompleteOf(analysed_);
+    page_.heading(fmt::format("{}: Fragmentation, {}{}",
+                              analysis::deviceLabel(report_.device->device), place,
+                              markOf(incomplete, kOfMemory)));
+    if (incomplete.touches(kOfMemory))
+      page_.paragraph("Incomplete: figures may be too low or too high. " +
+                      whyIncomplete(incomplete, kOfMemory));
     if (report_.range) {
       for (const std::string& note : report_.range->notes) page_.paragraph(note);
     }

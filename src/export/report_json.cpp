@@ -6,6 +6,7 @@
 
 #include "base/format.h"
 #include "export/holder_names.h"
+#include "export/incomplete_words.h"
 #include "export/oom_json.h"
 #include "export/recording_report.h"
 #include "export/report_parts.h"
@@ -296,6 +297,19 @@ json brimJson(const DeviceSummary& summary) {
           {"ceiling_bytes", *oom.ceilingBytes()}};
 }
 
+// Beside each figure why it is not the whole truth; nothing where it is.
+void markIncomplete(const model::Incomplete& incomplete, json& device) {
+  auto mark = [&](json& section, model::FigureSet figures) {
+    if (section.is_object() && incomplete.touches(figures))
+      section["incomplete"] = incompleteList(incomplete, figures);
+  };
+  for (auto& [key, section] : device.items())
+    if (key != "range") mark(section, key == "initial" || key == "final" ? kOfMemory : kOfHolders);
+  for (json& section : device["peak"]) mark(section, kOfMemory);
+  for (json& oom : device["ooms"]) mark(oom, kOfMemory);
+  mark(device, model::FigureSet::all());
+}
+
 json rangeJson(const AnalysedTrace& analysed, const analysis::DeviceAnalysis& device,
                const analysis::StepRange& range, std::optional<uint64_t> capacity_bytes) {
   RangeSummary summary = summariseRange(analysed, device, range);
@@ -376,16 +390,20 @@ json reportJson(const AnalysedTrace& analysed) {
 json reportJson(const AnalysedTrace& analysed, const std::vector<Chosen>& chosen_devices,
                 std::optional<uint64_t> capacity_bytes) {
   json devices = json::array();
+  model::Incomplete incomplete = incompleteOf(analysed);
   for (const Chosen& chosen : chosen_devices) {
     devices.push_back(
         chosen.range ? rangeJson(analysed, *chosen.device, *chosen.range, capacity_bytes)
                      : deviceJson(analysed, summarise(analysed, *chosen.device), capacity_bytes));
+    markIncomplete(incomplete, devices.back());
   }
   json settings = json::object();
   for (const auto& [key, value] : analysed.trace.settings.items)
     settings[clean(key)] = clean(value);
   return {{"file", withSql(fileJson(analysed), "SELECT * FROM file")},
           {"recording", recordingJson(analysed)},
+          {"incomplete", incompleteRows(incomplete)},
+          {"incomplete_sql", "SELECT figures, reason FROM incomplete"},
           {"devices", devices},
           {"issues", issuesJson(analysed)},
           {"issues_sql", "SELECT * FROM issues"},
@@ -433,6 +451,7 @@ json sessionFileJson(const AnalysedTrace& analysed, size_t file_id, const std::s
                        {"ooms", ooms}});
   }
   file["devices"] = devices;
+  file["incomplete"] = incompleteRows(incompleteOf(analysed));
   return file;
 }
 
@@ -472,6 +491,7 @@ json overviewJson(const AnalysedTrace& analysed, int32_t device_ordinal) {
           {"phases_total", summary.phases_total},
           {"identities", identitiesJson(summary)},
           {"issues", issuesJson(analysed)},
+          {"incomplete", incompleteRows(incompleteOf(analysed))},
           {"settings", settingsJson(analysed)}};
 }
 

@@ -9,6 +9,7 @@
 #include "base/sizes.h"
 #include "export/file_names.h"
 #include "export/holder_names.h"
+#include "export/incomplete_words.h"
 #include "export/oom_story.h"
 #include "export/recording_report.h"
 #include "export/report_parts.h"
@@ -34,7 +35,10 @@ double percent(uint64_t part, uint64_t whole) {
 class Report {
  public:
   Report(const AnalysedTrace& analysed, const TextOptions& options)
-      : analysed_(analysed), options_(options), page_(options.columns, options.colour) {}
+      : analysed_(analysed),
+        options_(options),
+        incomplete_(incompleteOf(analysed)),
+        page_(options.columns, options.colour) {}
 
   std::string write(const std::vector<Chosen>& devices) {
     header();
@@ -113,7 +117,7 @@ class Report {
   void section(const Section& section) {
     if (section.sentences.empty() && !section.grid) return;
     page_.blank();
-    page_.heading(section.title, 2);
+    page_.heading(section.title + markOf(incomplete_, kOfHolders), 2);
     sentences(section.sentences);
     if (section.grid) grid(*section.grid);
   }
@@ -216,9 +220,11 @@ class Report {
     auto row = [&](const char* name, uint64_t at_start, uint64_t at_end,
                    const analysis::Peak& peak) {
       std::string step = has_steps ? withCommas(peak.step) : "–";
+      step += markOf(incomplete_, kOfMemory);
       if (page_.isNarrow()) {
         page_.paragraph(fmt::format("{}: peak {}{}", name, size(peak.bytes),
-                                    has_steps ? fmt::format(" at step {}", step) : std::string()),
+                                    has_steps ? fmt::format(" at step {}", step)
+                                              : markOf(incomplete_, kOfMemory)),
                         2, 2);
         page_.paragraph(fmt::format("{} {}, end {}", before, size(at_start), size(at_end)), 4);
         return;
@@ -239,6 +245,11 @@ class Report {
     if (at_least) {
       page_.faint("≥: at least, since memory older than the recording is known in part only", 2, 2);
     }
+    if (incomplete_.touches(kOfMemory)) {
+      page_.paragraph("Incomplete: these may be too low or too high. " +
+                      whyIncomplete(incomplete_, kOfMemory));
+      evidence("SELECT figures, reason FROM incomplete", {});
+    }
     if (peaks.uncertain_bytes > 0) {
       page_.paragraph(fmt::format("Active and allocated peaks may be higher by at most {}.",
                                   humanBytes(peaks.uncertain_bytes)));
@@ -250,8 +261,9 @@ class Report {
     if (holders.groups.empty()) return;
     page_.blank();
     page_.heading(
-        fmt::format("Who holds {} at the {}: {}, {}", humanBytes(holders.block_bytes), at,
-                    counted(holders.blocks, "block"), counted(holders.groups.size(), "stack")),
+        fmt::format("Who holds {} at the {}: {}, {}{}", humanBytes(holders.block_bytes), at,
+                    counted(holders.blocks, "block"), counted(holders.groups.size(), "stack"),
+                    markOf(incomplete_, kOfHolders)),
         2);
     std::vector<analysis::StackGroup> groups = holders.groups;
     if (!has_steps) {  // there is no recording that anything could be older than
@@ -390,6 +402,7 @@ class Report {
 
   const AnalysedTrace& analysed_;
   const TextOptions& options_;
+  model::Incomplete incomplete_;
   TextPage page_;
   bool told_totals_ = false;  // words are explained once
   bool told_checks_ = false;

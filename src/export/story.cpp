@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "base/sizes.h"
 #include "export/holder_names.h"
+#include "export/incomplete_words.h"
 #include "export/oom_story.h"
 #include "export/report_parts.h"
 #include "model/recorded_work.h"
@@ -382,6 +383,13 @@ Story tellStory(const AnalysedTrace& analysed, const DeviceSummary& summary,
           code("torch.cuda.memory._record_memory_history()"),
           plain(" before the part you want to see.")},
          {}});
+  }
+  model::Incomplete incomplete = incompleteOf(analysed);
+  if (incomplete.any())
+    story.findings.insert(story.findings.begin(), incompleteFinding(incomplete));
+  if (incomplete.touches(kOfMemory) && story.headline.ends_with('.')) {
+    story.headline.pop_back();
+    story.headline += markOf(incomplete, kOfMemory) + ".";
   }
   std::stable_sort(story.findings.begin(), story.findings.end(),
                    [](const Finding& a, const Finding& b) { return a.severity < b.severity; });

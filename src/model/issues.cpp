@@ -72,7 +72,7 @@ constexpr Text kTexts[] = {
      "A snapshot event's total of active bytes differs from ours by more than inferred block "
      "sizes explain."},
     {IssueKind::kIncompleteRecording, "incomplete_recording",
-     "The recorder lost something: every figure of this recording may be wrong by what is "
+     "Something was lost, or was not watched: figures of this recording may be wrong by what is "
      "missing."},
     {IssueKind::kOlderThanRecording, "older_than_recording",
      "Handed out before the recording. What only a free shows is in no total, for its size is not "

@@ -142,6 +142,20 @@ void LiveBook::addLoss(const std::string& reason, uint64_t count) {
   if (count == 0) return;
   bool full = losses_.size() >= kMostReasons && !losses_.contains(reason);
   losses_[full ? std::string(kOther) : reason] += count;
+  of_all_.add(figuresOfLoss(reason));
+}
+
+void LiveBook::addUnwatched(std::optional<uint32_t> process, const Unwatched& what) {
+  if (!process) {
+    of_all_.add(what.figures);
+  } else if (Account* account = accountOf(*process)) {
+    account->unwatched.add(what.figures);
+  }
+  if (unwatched_.size() < kMostUnwatched) {
+    unwatched_.push_back({process, what});
+  } else {
+    ++more_unwatched_;
+  }
 }
 
 }  // namespace tidegauge::model

@@ -55,6 +55,7 @@ class LiveBook {
   static constexpr size_t kMostKernels = 200;
   static constexpr size_t kMostFailures = 100;
   static constexpr size_t kMostReasons = 100;
+  static constexpr size_t kMostUnwatched = 200;
 
   void addProcess(const LiveProcess& process);
   void endProcess(uint32_t process, int64_t time_ns);
@@ -66,6 +67,8 @@ class LiveBook {
                    int64_t end_ns);
   void addCopies(uint32_t process, const LiveCopyCount& count);
   void addLoss(const std::string& reason, uint64_t count);
+  // No process: of all of them.
+  void addUnwatched(std::optional<uint32_t> process, const Unwatched& what);
 
   int64_t newestNs() const { return newest_ns_; }  // of all that came
   LiveSnapshot look(const Ledger& ledger, const LiveWish& wish, const LiveMoment& moment,
@@ -88,6 +91,7 @@ class LiveBook {
   struct Account {
     LiveProcess is;
     std::optional<int64_t> ended_ns;
+    FigureSet unwatched;
     uint64_t live_bytes = 0, peak_bytes = 0, allocations = 0, frees = 0;
     uint64_t launches = 0, failures = 0, copies = 0;
     LevelHistory minute{100'000'000, LevelHistory::Keeps::kRecent};
@@ -109,10 +113,14 @@ class LiveBook {
   void addStacks(LiveSnapshot& snapshot, const Scope& scope) const;
   void addWork(LiveSnapshot& snapshot, const Scope& scope) const;
   void addFailures(LiveSnapshot& snapshot, const Scope& scope) const;
+  void addIncomplete(LiveSnapshot& snapshot, const Scope& scope) const;
 
   std::map<uint32_t, Account> accounts_;
   std::map<int32_t, Level> devices_;
   std::map<std::string, uint64_t> losses_;
+  std::vector<LiveUnwatched> unwatched_;
+  uint64_t more_unwatched_ = 0;
+  FigureSet of_all_;     // what losses, and what is of no one process, touch
   uint64_t untold_ = 0;  // processes that found no room, or had to go
   int64_t first_ns_ = 0, newest_ns_ = 0;
 };

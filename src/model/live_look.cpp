@@ -87,10 +87,20 @@ LiveSnapshot LiveBook::look(const Ledger& ledger, const LiveWish& wish, const Li
   addStacks(snapshot, scope);
   addWork(snapshot, scope);
   addFailures(snapshot, scope);
+  addIncomplete(snapshot, scope);
   for (const auto& [reason, count] : losses_) snapshot.losses.push_back({reason, count});
   std::stable_sort(snapshot.losses.begin(), snapshot.losses.end(),
                    [](const auto& a, const auto& b) { return a.count > b.count; });
   return snapshot;
+}
+
+void LiveBook::addIncomplete(LiveSnapshot& snapshot, const Scope& scope) const {
+  snapshot.incomplete = of_all_;
+  for (const auto& [process, account] : accounts_)
+    if (scope.holds(process)) snapshot.incomplete.add(account.unwatched);
+  for (const LiveUnwatched& it : unwatched_)
+    if (!it.process || scope.holds(*it.process)) snapshot.unwatched.push_back(it);
+  snapshot.more_unwatched = more_unwatched_;
 }
 
 void LiveBook::addDevices(LiveSnapshot& snapshot, const Scope& scope) const {
@@ -126,6 +136,8 @@ void LiveBook::addRows(LiveSnapshot& snapshot, const Scope& scope) const {
     row.failures = account.failures;
     row.copies = account.copies;
     row.is_average = scope.averages(account);
+    row.incomplete = of_all_;
+    row.incomplete.add(account.unwatched);
     int64_t counted_ns = scope.moment.counted_ns;
     row.allocations_per_s =
         scope.rate(account, account.allocated, account.allocations, scope.moment.now_ns);

@@ -14,6 +14,7 @@
 
 #include "base/result.h"
 #include "model/call_site.h"
+#include "model/incomplete.h"
 #include "model/memory_call.h"
 
 namespace tidegauge::model {
@@ -53,6 +54,7 @@ struct LiveRow {  // one process
   double to_device_bytes_per_s = 0, to_host_bytes_per_s = 0;
   bool is_average = false;  // the rates are those of its whole life: it has ended
   std::vector<LiveDevice> devices;
+  FigureSet incomplete;
   std::vector<int64_t> spark, line;  // most live bytes in equal parts of the window; −1: not there
 };
 
@@ -88,6 +90,11 @@ struct LiveLoss {
   uint64_t count = 0;
 };
 
+struct LiveUnwatched {
+  std::optional<uint32_t> process;  // none: of all
+  Unwatched what;
+};
+
 struct LiveSnapshot {
   LiveState state = LiveState::kRecording;
   int64_t now_ns = 0;              // the time that it tells of
@@ -110,7 +117,10 @@ struct LiveSnapshot {
   std::vector<LiveCopies> copies;
   std::vector<LiveFailure> failures;  // newest first
   uint64_t more_failures = 0;         // calls that are not among them
-  std::vector<LiveLoss> losses;       // most first; any: every figure is incomplete
+  std::vector<LiveLoss> losses;       // most first
+  std::vector<LiveUnwatched> unwatched;
+  uint64_t more_unwatched = 0;
+  FigureSet incomplete;  // of the sums, of one process if one was wished for
 };
 
 class LiveSource {

@@ -15,6 +15,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/string_pool.h"
@@ -54,11 +55,29 @@ struct RecordedLosses {
   size_t size() const { return time_ns.size(); }
 };
 
+// What was there and not watched: see model/incomplete.h.
+struct RecordedUnwatched {
+  std::vector<int64_t> begin_ns, end_ns;  // maybe kNotRecorded: from its beginning, to its end
+  std::vector<int64_t> process_id;        // kNotRecorded: made no call that was seen
+  std::vector<int64_t> pid;               // kNotRecorded, and so process_id: of every process
+  std::vector<base::StringId> library, function;  // invalid: all of it
+  std::vector<base::StringId> figures, reason;
+
+  size_t size() const { return reason.size(); }
+};
+
+// A table that is damaged or missing: what is behind the damage is not there.
+struct UnreadTable {
+  std::string table, why;
+};
+
 struct RecordedRun {
   base::StringPool strings;  // of these tables and of every RecordedWork
   RecordedProcesses processes;
   RecordedFunctions functions;  // by function_id
   RecordedLosses losses;
+  RecordedUnwatched unwatched;
+  std::vector<UnreadTable> unread;
   std::optional<int64_t> ended_ns;  // the recorder's own last word; none: it runs, or was killed
 };
 
@@ -125,7 +144,7 @@ struct RecordedWork {
   RecordedHoldings held{};
   std::vector<base::StringId> frame_modules{};  // by FrameId: the file it is code of; of the trace
   std::vector<int32_t> at_least{};              // devices, see isAtLeast()
-  DriverMemory driver{};  // only where it was asked for
+  DriverMemory driver{};                        // only where it was asked for
 };
 
 // The process had memory on the device before it was watched. Of that only what its calls showed is

@@ -38,6 +38,8 @@ std::vector<Table> allTables(const AnalysedTrace& trace) {
   tables.push_back(refusedTable(trace));
   tables.push_back(heldAtEndTable(trace));
   tables.push_back(lossesTable(trace));
+  tables.push_back(unwatchedTable(trace));
+  tables.push_back(incompleteTable(trace));
   return tables;
 }
 

@@ -37,21 +37,23 @@ views on the opened file; the SQL is SQLite's.
   `sum(block_bytes) AS held_bytes` to keep that.
 
 The tables of recordings (`processes`, `functions`, `kernels`, `launches`, `copies`, `refused`,
-`held_at_end`, `losses`) have a page of their own: [sql-recordings.md](sql-recordings.md).
+`held_at_end`, `losses`, `unwatched`, `incomplete`) have a page of their own:
+[sql-recordings.md](sql-recordings.md).
 
 )";
 
 constexpr std::string_view kRecordings = R"(# SQL: tables of recordings
 
 Filled for what `tidegauge record` wrote, empty for snapshots. They have the names and units of the
-file's own tables ([formats/recording.md](formats/recording.md)): times in ns since the epoch. A recording
-has a trace per process: `kernels`, `launches`, `copies`, `refused` and `held_at_end` are those of its
-process, the other three of all. Everything else is in [sql.md](sql.md).
+file's own tables ([formats/recording.md](formats/recording.md); `incomplete` is derived): times in ns since
+the epoch. A recording has a trace per process: `kernels`, `launches`, `copies`, `refused`, `held_at_end`
+and `incomplete` are those of its process, the others of all. Everything else is in [sql.md](sql.md).
 )";
 
 bool isOfRecordings(std::string_view table) {
   constexpr std::string_view kTables[] = {"processes", "functions", "kernels",     "launches",
-                                          "copies",    "refused",   "held_at_end", "losses"};
+                                          "copies",    "refused",   "held_at_end", "losses",
+                                          "unwatched", "incomplete"};
   return std::find(std::begin(kTables), std::end(kTables), table) != std::end(kTables);
 }
 

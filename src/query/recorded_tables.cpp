@@ -1,5 +1,8 @@
-// kernels, launches, copies, processes, functions, losses: what a recording says beside memory, with
+// kernels, launches, copies, processes, functions, losses, unwatched, incomplete: what a recording says beside memory, with
 // the names and units of its own tables. Of a snapshot they are empty.
+#include <memory>
+
+#include "model/incomplete.h"
 #include "model/recorded_work.h"
 #include "query/columns.h"
 #include "query/tables.h"
@@ -96,6 +99,41 @@ Table lossesTable(const AnalysedTrace& analysed) {
   addNumbers(table, "time_ns", "when it was noticed, ns since the epoch", l.time_ns);
   addTexts(table, "reason", "\"memory ring full\", …", l.reason, *work.run);
   addNumbers(table, "count", "how many", l.count);
+  return table;
+}
+
+Table unwatchedTable(const AnalysedTrace& analysed) {
+  const model::RecordedWork& work = workOf(analysed);
+  const model::RecordedUnwatched& u = work.run->unwatched;
+  Table table = tableNamed("unwatched",
+                           "What was there and not watched: functions, libraries, processes for a "
+                           "time. Of all processes.",
+                           u.size());
+  addNumbers(table, "begin_ns", "ns since the epoch; NULL: from its beginning", u.begin_ns);
+  addNumbers(table, "end_ns", "NULL: to its end", u.end_ns);
+  addNumbers(table, "process_id", "row of processes; NULL: it made no call that was seen",
+             u.process_id);
+  addNumbers(table, "pid", "NULL, and so process_id: of every process", u.pid);
+  addTexts(table, "library", "path; NULL: all of the process", u.library, *work.run);
+  addTexts(table, "function", "NULL: all of the library", u.function, *work.run);
+  addTexts(table, "figures", "which are incomplete for it: \"memory,launches\"", u.figures,
+           *work.run);
+  addTexts(table, "reason", "why", u.reason, *work.run);
+  return table;
+}
+
+Table incompleteTable(const AnalysedTrace& analysed) {
+  auto all = std::make_shared<const model::Incomplete>(model::incompleteOf(workOf(analysed)));
+  Table table = tableNamed(
+      "incomplete",
+      "Which figures of this process are not the whole truth, and why: what was lost, not watched, "
+      "or cannot be read.",
+      all->missing().size());
+  addMadeText(table, "figures", "\"memory,blocks\"", rowNumber(), [all](int64_t row) {
+    return listOf(all->missing()[static_cast<size_t>(row)].figures);
+  });
+  addMadeText(table, "reason", "\"lost: 3 × memory ring full\"", rowNumber(),
+              [all](int64_t row) { return all->missing()[static_cast<size_t>(row)].words; });
   return table;
 }
 

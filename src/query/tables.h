@@ -37,6 +37,8 @@ Table kernelsTable(const AnalysedTrace& trace);
 Table launchesTable(const AnalysedTrace& trace);
 Table copiesTable(const AnalysedTrace& trace);
 Table lossesTable(const AnalysedTrace& trace);
+Table unwatchedTable(const AnalysedTrace& trace);
+Table incompleteTable(const AnalysedTrace& trace);
 
 // Blocks and free parts of segments: the file's final state, or any list of them.
 struct DeviceBlocks {

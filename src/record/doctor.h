@@ -70,6 +70,7 @@ struct ExaminedLibrary {
   size_t behind_stub = 0;  // start with the stub that probes go behind (elf_file.h)
   size_t processes = 0;    // that have it mapped now
   std::string problem;     // "cannot be read: …"
+  size_t locked = 0;  // functions where the kernel puts no probe: they begin with a lock prefix
 };
 
 // One file, opened at `path` and told by the name `shown`; nothing if it is of no kind that is watched,

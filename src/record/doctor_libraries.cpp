@@ -19,6 +19,8 @@
 namespace tidegauge::record {
 namespace {
 
+constexpr uint8_t kLockPrefix = 0xf0;
+
 constexpr size_t kMostListBytes = size_t{16} << 20;
 
 std::string_view nameOf(Library kind) {
@@ -159,6 +161,8 @@ std::optional<ExaminedLibrary> examineLibrary(const std::string& path, const std
     if (*kind == Library::kDriver)
       for (const auto& [symbol, offset] : found)
         it.behind_stub += probeSkip(file.bytesAt(offset, 16)) > 0;
+    for (const auto& [symbol, offset] : found)
+      it.locked += file.bytesAt(offset, 1) == std::vector<uint8_t>{kLockPrefix};
   }
   if (is_program && it.functions == 0) return std::nullopt;
   return it;
@@ -199,6 +203,12 @@ std::vector<Finding> judge(const std::vector<ExaminedLibrary>& libraries) {
                                    : "none of the watched functions: it is stripped, or of another "
                                      "kind";
       finding.remedy = is_framework ? "Use PyTorch's own builds, 2.2 or newer, for Linux" : "";
+    } else if (it.locked > 0) {
+      finding.verdict = Verdict::kLimited;
+      finding.means = fmt::format(
+          "the kernel cannot probe {} of them (a lock prefix at the start): figures that need them "
+          "are marked as incomplete",
+          it.locked);
     } else if (it.kind == Library::kDriver && it.behind_stub == 0) {
       finding.verdict = Verdict::kLimited;
       finding.means =

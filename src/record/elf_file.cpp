@@ -184,6 +184,27 @@ std::string ElfFile::interpreter() const {
   return {};
 }
 
+bool ElfFile::hasSection(std::string_view wanted) const {
+  size_t names = 0;
+  if (elf_getshdrstrndx(handle_->elf, &names) != 0) return false;
+  for (Elf_Scn* section = nullptr; (section = elf_nextscn(handle_->elf, section)) != nullptr;) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) == nullptr) continue;
+    const char* name = elf_strptr(handle_->elf, names, header.sh_name);
+    if (name != nullptr && wanted == name) return true;
+  }
+  return false;
+}
+
+bool ElfFile::mentions(std::string_view wanted) const {
+  bool found = false;
+  eachSymbol(handle_->elf, [&](std::string_view name, const GElf_Sym&) {
+    found = name == wanted;
+    return !found;
+  });
+  return found;
+}
+
 bool ElfFile::hasNote(std::string_view section_name, std::string_view owner) const {
   size_t names = 0;
   if (elf_getshdrstrndx(handle_->elf, &names) != 0) return false;

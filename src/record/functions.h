@@ -8,6 +8,7 @@
 #include <span>
 #include <string_view>
 
+#include "model/incomplete.h"
 #include "model/memory_call.h"
 
 namespace tidegauge::record {
@@ -28,6 +29,19 @@ struct WatchedFunction {
   uint64_t cookie = 0;
 
   bool isRuntime() const { return library == Library::kRuntime; }
+  // What would be wrong if it were not watched.
+  model::Figures figures() const {
+    switch (group) {
+      case FunctionGroup::kCopy:
+        return model::Figures::kCopies;
+      case FunctionGroup::kLaunch:
+        return model::Figures::kLaunches;
+      case FunctionGroup::kName:
+        return model::Figures::kKernelNames;
+      default:
+        return library == Library::kFramework ? model::Figures::kBlocks : model::Figures::kMemory;
+    }
+  }
 };
 
 // All of them; the place in the list is the id in cookies and records.

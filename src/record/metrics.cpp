@@ -16,6 +16,7 @@ using model::MemoryKind;
 constexpr size_t kMostKernels = 50;
 constexpr size_t kMostCodes = 20;
 constexpr size_t kMostNames = 100;  // of unfreed_at_exit
+constexpr size_t kMostLibraries = 50;
 constexpr std::string_view kOther = "other";
 
 Metric gauge(std::string name, std::string help, std::string unit = "By") {
@@ -87,6 +88,14 @@ struct All {
   Metric lost = counter("events_lost",
                         "Events that the recorder lost: above 0 all figures are "
                         "incomplete");
+  Metric incomplete = gauge("incomplete",
+                            "1: what these figures are about was not all seen (lost, not watched, "
+                            "or older than the recorder)",
+                            "1");
+  Metric unwatched = gauge("unwatched_functions",
+                           "Functions of a library that could not be watched; 1 for a library of "
+                           "which none could",
+                           "1");
   Metric cpu = counter("recorder_cpu_seconds", "CPU time of the recorder itself", "s");
   Metric processes = gauge("processes", "Processes that run and have called CUDA", "1");
 };
@@ -192,6 +201,19 @@ void addUnfreed(Metric& metric, const Session& session) {
     metric.samples.push_back({{{"comm", name}}, static_cast<double>(bytes)});
 }
 
+// By the name of the file: the rarest share a label.
+void addUnwatched(Metric& metric, const Session& session) {
+  std::map<std::string, uint64_t> by_name;
+  for (const WatchedLibrary& library : session.libraries()) {
+    if (library.unwatched.empty()) continue;
+    std::string name = base::printable(library.path.substr(library.path.rfind('/') + 1));
+    if (!by_name.contains(name) && by_name.size() >= kMostLibraries) name = kOther;
+    by_name[name] += library.unwatched.size();
+  }
+  for (const auto& [name, count] : by_name)
+    metric.samples.push_back({{{"library", name}}, static_cast<double>(count)});
+}
+
 }  // namespace
 
 std::string kernelName(const SessionProcess& process, uint64_t handle) {
@@ -275,6 +297,8 @@ std::vector<Metric> MetricsMaker::make(const MetricInputs& inputs) {
     if (const model::ProcessLedger* ledger = session.ledger().find(index))
       addMemory(all, labels, *ledger);
     addCopies(all, labels, process);
+    for (std::string_view figures : session.incompleteOf(process).names())
+      all.incomplete.samples.push_back({with(labels, "figures", labelWord(figures)), 1});
     if (auto arenas = inputs.arenas.find(index); arenas != inputs.arenas.end())
       addArenas(all, labels, arenas->second);
     for (const auto& [kernel, count] : launchesOf(index, process))
@@ -284,6 +308,7 @@ std::vector<Metric> MetricsMaker::make(const MetricInputs& inputs) {
     return !std::binary_search(told.begin(), told.end(), entry.first);
   });
   addUnfreed(all.unfreed, session);
+  addUnwatched(all.unwatched, session);
   for (size_t i = 0; i < LOSS_KINDS; ++i)
     all.lost.samples.push_back(
         {{{"reason", labelWord(lossReason(i))}}, static_cast<double>(inputs.losses[i])});
@@ -293,9 +318,11 @@ std::vector<Metric> MetricsMaker::make(const MetricInputs& inputs) {
     metric->is_whole = false;
   std::vector<Metric> metrics;
   for (Metric* metric :
-       {&all.memory, &all.host, &all.peak, &all.allocations, &all.frees, &all.failures, &all.active,
-        &all.unused, &all.score, &all.stranded, &all.forecast, &all.growth, &all.launches,
-        &all.copied, &all.copy_time, &all.unfreed, &all.lost, &all.cpu, &all.processes})
+       {&all.memory,   &all.host,   &all.peak,       &all.allocations, &all.frees,
+        &all.failures, &all.active, &all.unused,     &all.score,       &all.stranded,
+        &all.forecast, &all.growth, &all.launches,   &all.copied,      &all.copy_time,
+        &all.unfreed,  &all.lost,   &all.incomplete, &all.unwatched,   &all.cpu,
+        &all.processes})
     if (!metric->samples.empty()) metrics.push_back(std::move(*metric));
   return metrics;
 }

@@ -7,9 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <set>
 
 #include "record/elf_file.h"
 #include "record/errors.h"
@@ -31,6 +33,11 @@ constexpr std::array<Pair, 5> kPairs = {{
     {FunctionGroup::kName, "name_enter", "name_exit"},
 }};
 
+// Every program that nvcc made has its kernels there; with the runtime in a library of its own it also
+// has the name of the function that registers them, as one that it wants.
+constexpr const char* kKernelsSection = ".nv_fatbin";
+constexpr const char* kRegisters = "__cudaRegisterFatBinary";
+
 struct Places {
   std::vector<uint64_t> offsets, cookies;
   std::vector<std::string_view> names;
@@ -43,6 +50,26 @@ struct Places {
     return {cut(offsets), cut(cookies), cut(names)};
   }
 };
+
+// A function has two probes, which fail alike: told once.
+void noteUnwatched(std::string_view name, const std::string& why, WatchedLibrary& library) {
+  for (const model::Unwatched& known : library.unwatched)
+    if (known.function == name) return;
+  model::Unwatched unwatched;
+  unwatched.library = library.path;
+  unwatched.function = name;
+  unwatched.reason = why;
+  for (const WatchedFunction& function : watchedFunctions())
+    if (function.library == library.kind && function.name == name)
+      unwatched.figures.add(function.figures());
+  library.unwatched.push_back(std::move(unwatched));
+}
+
+void noteUnwatchedLibrary(const std::string& why, model::FigureSet figures,
+                          WatchedLibrary& library) {
+  library.problems.push_back(why);
+  library.unwatched.push_back({{}, {}, 0, library.path, {}, figures, why});
+}
 
 // One link for all; where the kernel refuses (it cannot probe some instructions, for example those
 // with a lock prefix) the list is halved until only the functions at fault are left out.
@@ -63,6 +90,7 @@ void attachPlaces(const Programs& programs, const char* program, const std::stri
   } else {
     std::string why = link == -524 ? "its first instruction cannot be probed"  // ENOTSUPP
                                    : std::strerror(-link);
+    for (std::string_view name : list.names) noteUnwatched(name, why, library);
     std::string problem = fmt::format("{} is not watched: {}", list.names[0], why);
     if (count > 1) problem = fmt::format("{} functions are not watched: {}", count, why);
     if (library.problems.empty() || library.problems.back() != problem)
@@ -95,14 +123,33 @@ Probes::~Probes() {
   for (int link : links_) close(link);
 }
 
-std::vector<WatchedLibrary> Probes::watchLibrariesOf(uint32_t tgid) {
-  std::vector<WatchedLibrary> added;
+model::FigureSet figuresOf(Library library) {
+  model::FigureSet figures;
+  for (const WatchedFunction& function : watchedFunctions())
+    if (function.library == library) figures.add(function.figures());
+  return figures;
+}
+
+LibrariesOf Probes::watchLibrariesOf(uint32_t tgid) {
+  LibrariesOf found;
   std::vector<Mapping> mappings = executableMappings(tgid);
   std::string program(4096, '\0');
   ssize_t length = readlink(fmt::format("/proc/{}/exe", tgid).c_str(), program.data(), 4096);
   program.resize(length > 0 ? static_cast<size_t>(length) : 0);
+  std::set<FileId> seen;
+  auto tell = [&](const Mapping& mapping) {
+    if (!seen.insert(mapping.file).second) return;
+    if (auto gaps = unwatched_.find(mapping.file); gaps != unwatched_.end())
+      found.unwatched.insert(found.unwatched.end(), gaps->second.begin(), gaps->second.end());
+    if (auto watched = watched_.find(mapping.file); watched != watched_.end())
+      found.kinds.push_back(watched->second);
+  };
   for (const Mapping& mapping : mappings) {
-    if (mapping.file.inode == 0 || known_.contains(mapping.file)) continue;
+    if (mapping.file.inode == 0) continue;
+    if (known_.contains(mapping.file)) {
+      tell(mapping);
+      continue;
+    }
     std::optional<Library> kind = libraryKind(mapping.path);
     // The runtime is usually linked statically into programs.
     if (!kind && mapping.path == program) kind = Library::kRuntime;
@@ -115,12 +162,23 @@ std::vector<WatchedLibrary> Probes::watchLibrariesOf(uint32_t tgid) {
     WatchedLibrary& library = *watched;
     bool is_program = mapping.path == program && !libraryKind(mapping.path);
     known_[mapping.file] = library.functions > 0;
-    if (is_program && library.functions == 0) continue;  // no CUDA in it: nothing to tell
+    // A program without CUDA in it: nothing to tell.
+    if (is_program && library.functions == 0 && library.unwatched.empty()) continue;
+    if (library.functions > 0) watched_[mapping.file] = *kind;
+    if (!library.unwatched.empty()) unwatched_[mapping.file] = library.unwatched;
+    tell(mapping);
     libraries_.push_back(library);
-    added.push_back(std::move(library));
+    found.added.push_back(std::move(library));
   }
   watchLoaderOf(tgid);
-  return added;
+  return found;
+}
+
+bool Probes::mapsLibraries(uint32_t tgid) const {
+  std::vector<Mapping> mappings = executableMappings(tgid);
+  return std::any_of(mappings.begin(), mappings.end(), [&](const Mapping& mapping) {
+    return watched_.contains(mapping.file) || libraryKind(mapping.path);
+  });
 }
 
 std::optional<WatchedLibrary> Probes::watch(uint32_t tgid, const Mapping& mapping, Library kind) {
@@ -133,7 +191,12 @@ std::optional<WatchedLibrary> Probes::watch(uint32_t tgid, const Mapping& mappin
   if (descriptor < 0) {
     int why = errno;
     if (kill(static_cast<pid_t>(tgid), 0) != 0 && errno == ESRCH) return std::nullopt;
-    library.problems.push_back(fmt::format("cannot be read: {}", std::strerror(why)));
+    bool is_program = !libraryKind(mapping.path);  // of which nothing is known: hardly CUDA
+    std::string words = fmt::format("cannot be read: {}", std::strerror(why));
+    if (is_program)
+      library.problems.push_back(words);
+    else
+      noteUnwatchedLibrary(words, figuresOf(kind), library);
     return library;
   }
   std::string path = fmt::format("/proc/self/fd/{}", descriptor);
@@ -147,8 +210,12 @@ std::optional<WatchedLibrary> Probes::watch(uint32_t tgid, const Mapping& mappin
 
 void Probes::attachFunctions(const std::string& path, WatchedLibrary& library) {
   auto opened = ElfFile::open(path);
+  bool is_program = !libraryKind(library.path);
   if (!opened.ok()) {
-    library.problems.push_back(opened.error().what);
+    if (is_program)
+      library.problems.push_back(opened.error().what);
+    else
+      noteUnwatchedLibrary(opened.error().what, figuresOf(library.kind), library);
     return;
   }
   const ElfFile& file = opened.value();
@@ -158,7 +225,14 @@ void Probes::attachFunctions(const std::string& path, WatchedLibrary& library) {
     if (function.library == library.kind) wanted.push_back(function.name);
   auto offsets = file.functions(wanted);
   if (offsets.empty()) {
-    library.problems.push_back("none of the watched functions: it is stripped, or of another kind");
+    if (!is_program) {
+      noteUnwatchedLibrary("none of the watched functions: it is stripped, or of another kind",
+                           figuresOf(library.kind), library);
+    } else if (file.hasSection(kKernelsSection) && !file.mentions(kRegisters)) {
+      // The driver's functions show what it does all the same, but not by which name.
+      noteUnwatchedLibrary("the CUDA runtime is linked in and has no symbols: it is stripped",
+                           {model::Figures::kKernelNames}, library);
+    }
     return;
   }
   std::map<std::pair<const char*, bool>, Places> places;  // program, at return
@@ -192,6 +266,7 @@ void Probes::attachFunctions(const std::string& path, WatchedLibrary& library) {
       if (key.second == at_return)
         attachPlaces(programs_, key.first, path, list, at_return, links_, library);
   }
+  library.functions -= std::min(library.functions, library.unwatched.size());
 }
 
 void Probes::attachFramework(const std::string& path, WatchedLibrary& library) {
@@ -200,8 +275,8 @@ void Probes::attachFramework(const std::string& path, WatchedLibrary& library) {
     bpf_link* link = bpf_program__attach_usdt(programs_.program(program), -1, path.c_str(),
                                               "pytorch", probe, nullptr);
     if (link == nullptr) {
-      library.problems.push_back(
-          fmt::format("no probe pytorch:{} ({})", probe, std::strerror(errno)));
+      noteUnwatchedLibrary(fmt::format("no probe pytorch:{} ({})", probe, std::strerror(errno)),
+                           {model::Figures::kBlocks}, library);
     } else {
       framework_links_.push_back(link);
       library.functions += 1;

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "model/incomplete.h"
 #include "record/functions.h"
 #include "record/process_maps.h"
 #include "record/programs.h"
@@ -29,6 +30,15 @@ struct WatchedLibrary {
   size_t functions = 0;               // found and watched
   size_t behind_stub = 0;             // of them, probed behind the stub (see probeSkip)
   std::vector<std::string> problems;  // "no symbols: it is stripped"
+  // What of it is not watched, the same for every process that maps it.
+  std::vector<model::Unwatched> unwatched;
+};
+
+// What is there of what a process has mapped.
+struct LibrariesOf {
+  std::vector<WatchedLibrary> added;        // watched from now on
+  std::vector<model::Unwatched> unwatched;  // of all that it maps, whenever that was found
+  std::vector<Library> kinds;               // that are watched
 };
 
 class Probes {
@@ -38,8 +48,11 @@ class Probes {
   Probes(const Probes&) = delete;
   Probes& operator=(const Probes&) = delete;
 
-  // Looks at what the process has mapped and watches what is new. The libraries that were added.
-  std::vector<WatchedLibrary> watchLibrariesOf(uint32_t tgid);
+  // Looks at what the process has mapped and watches what is new.
+  LibrariesOf watchLibrariesOf(uint32_t tgid);
+  // Whether it has a library of CUDA mapped, watched or not yet. Programs with the runtime inside count
+  // once they are watched.
+  bool mapsLibraries(uint32_t tgid) const;
   // The loader of a program that is about to run: so that it says when it maps libraries.
   base::Status watchLoader(const std::string& path);
   const std::vector<WatchedLibrary>& libraries() const { return libraries_; }
@@ -54,10 +67,16 @@ class Probes {
   Programs& programs_;
   bool framework_;
   std::map<FileId, bool> known_;  // true: it carries something watched
+  // Of libraries, not of loaders.
+  std::map<FileId, Library> watched_;
+  std::map<FileId, std::vector<model::Unwatched>> unwatched_;
   std::vector<int> links_;
   std::vector<bpf_link*> framework_links_;
   std::vector<WatchedLibrary> libraries_;
 };
+
+// Which figures need the functions of a library.
+model::FigureSet figuresOf(Library library);
 
 // By the name of the file: "libcudart.so.13", "libcudart-a1b2c3.so.12", "libcuda.so.1"; nullopt for
 // any other, which is watched only if it is the program itself and has the runtime linked in.

@@ -32,6 +32,8 @@ namespace {
 constexpr std::chrono::milliseconds kDrainEvery{5};
 constexpr size_t kMostWaiting = size_t{2} << 20;  // 160 MiB: four seconds at 500,000 a second
 constexpr size_t kDrainStacksEvery = 256;         // calls
+constexpr const char* kUsedBefore = "it was in use before it was watched";
+constexpr const char* kRanBefore = "it ran before it was watched, and may hold memory from then";
 // For a stack that another processor is about to send.
 constexpr int kMostWaits = 20;
 constexpr useconds_t kWait_us = 100;
@@ -183,7 +185,7 @@ base::Status Recorder::watch(uint32_t pid) {
     bpf_map_delete_elem(programs_.mapDescriptor("targets"), &pid);
     return base::Error{base::ErrorKind::kUsage, fmt::format("there is no process {}", pid), {}, {}};
   }
-  lookAtLibraries(pid);
+  watchRunning(pid);
   return base::okStatus();
 }
 
@@ -205,7 +207,7 @@ base::Status Recorder::watchAllRunning() {
     std::string_view name = entry->d_name;
     auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
     if (error != std::errc() || end != name.data() + name.size()) continue;
-    if (pid != static_cast<uint32_t>(getpid())) (void)probes_.watchLibrariesOf(pid);
+    if (pid != static_cast<uint32_t>(getpid())) watchRunning(pid);
   }
   closedir(folder);
   return base::okStatus();
@@ -216,18 +218,49 @@ bool Recorder::anyTargetRuns() const {
   return bpf_map_get_next_key(programs_.mapDescriptor("targets"), nullptr, &tgid) == 0;
 }
 
-void Recorder::lookAtLibraries(uint32_t tgid) {
-  for (const WatchedLibrary& library : probes_.watchLibrariesOf(tgid))
-    sink_.libraryWatched(library);
+// What it maps is learnt before its functions are watched, so that their first calls have stacks; and
+// again, for it may have gone on meanwhile.
+void Recorder::lookAtLibraries(uint32_t tgid, std::optional<int64_t> since_ns) {
   unwinder_.look(tgid);
   sink_.mappingsChanged(tgid);
+  LibrariesOf found = probes_.watchLibrariesOf(tgid);
+  if (!found.added.empty()) {
+    unwinder_.look(tgid);
+    sink_.mappingsChanged(tgid);
+  }
+  int64_t now_ns = toEpoch(kernelNow());
+  int64_t at_ns = since_ns.value_or(now_ns);
+  for (const WatchedLibrary& library : found.added) {
+    sink_.libraryWatched(library);
+    if (since_ns && library.functions > 0)
+      sink_.unwatched(
+          {since_ns, now_ns, tgid, library.path, {}, figuresOf(library.kind), kUsedBefore}, at_ns);
+  }
+  for (model::Unwatched& unwatched : found.unwatched) {
+    unwatched.pid = tgid;
+    sink_.unwatched(unwatched, at_ns);
+  }
+}
+
+// What it held by then is not known.
+void Recorder::watchRunning(uint32_t tgid) {
+  // Of all processes of a machine only those that have CUDA are of interest.
+  bool is_chosen = !watch_all_ || probes_.mapsLibraries(tgid);
+  if (!is_chosen && probes_.watchLibrariesOf(tgid).kinds.empty()) return;
+  lookAtLibraries(tgid, std::nullopt);
+  model::FigureSet older;
+  for (Library kind : probes_.watchLibrariesOf(tgid).kinds)
+    older.add(kind == Library::kFramework ? model::Figures::kBlocks : model::Figures::kMemory);
+  int64_t now_ns = toEpoch(kernelNow());
+  if (!older.empty()) sink_.unwatched({{}, now_ns, tgid, {}, {}, older, kRanBefore}, now_ns);
 }
 
 void Recorder::urgent(const system_record& record) {
   if (record.event == SYSTEM_FORK) unwinder_.inherit(record.tgid, record.parent);
   if (record.event != SYSTEM_LIBRARIES && record.event != SYSTEM_EXEC) return;
   unwinder_.drain();  // what was before is by what was mapped before
-  lookAtLibraries(record.tgid);
+  lookAtLibraries(record.tgid,
+                  record.stopped != 0 ? std::nullopt : std::optional(toEpoch(record.time_ns)));
   if (record.stopped != 0) kill(static_cast<pid_t>(record.tgid), SIGCONT);
 }
 

@@ -77,7 +77,9 @@ class Recorder final : public Source {
   void launched(const launch_record& record);
   Running& running(uint32_t tgid, const system_record* seen = nullptr);
   void end(uint32_t tgid, uint64_t time_ns, std::optional<int> status);
-  void lookAtLibraries(uint32_t tgid);
+  // `since_ns`: it has been going on since then; none: it waits.
+  void lookAtLibraries(uint32_t tgid, std::optional<int64_t> since_ns);
+  void watchRunning(uint32_t tgid);
   void tellStack(Running& process, int32_t stack);
 
   Programs programs_;

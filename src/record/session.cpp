@@ -58,13 +58,6 @@ std::string_view directionName(size_t direction) {
   return direction < COPY_DIRECTIONS ? kDirections[direction] : "other";
 }
 
-// Ids are given out in order from 0 by both sides, so no answer is needed.
-template <class Do>
-void Session::write(const Do& action) {
-  if (!writer_ || error_) return;
-  if (auto result = action(*writer_); !result.ok()) error_ = std::move(result.error());
-}
-
 Session::Session(std::optional<store::RecordingWriter> writer, model::LiveBook* book)
     : writer_(std::move(writer)), book_(book), ledger_([book](const model::Effect& effect) {
         if (book != nullptr) book->take(effect);
@@ -87,7 +80,7 @@ Session::Session(std::optional<store::RecordingWriter> writer, model::LiveBook* 
 Session::~Session() = default;
 
 void Session::processSeen(const SeenProcess& process) {
-  processes_.push_back({process, {}, {}, 0, 0, {}, {}, {}});
+  processes_.push_back({process, {}, {}, 0, 0, {}, {}, {}, {}, {}});
   spaces_.inherit(process.pid, process.parent);
   if (book_ != nullptr)
     book_->addProcess(
@@ -301,12 +294,6 @@ void Session::writeLosses(const Losses& seen) {
   losses_ = seen;
 }
 
-bool Session::isIncomplete() const {
-  for (size_t i = 0; i < LOSS_KINDS; ++i)
-    if (losses_[i] != 0) return true;
-  return false;
-}
-
 base::Status Session::tick(const Source& source) {
   int64_t time_ns = now();
   if (finishing_ || time_ns - last_counts_ns_ >= kCountEvery_ns) {
@@ -316,6 +303,7 @@ base::Status Session::tick(const Source& source) {
       copiesSeen(source.copies(process.seen.pid, false));
     }
     writeLosses(source.losses());
+    assignUnwatched(time_ns);
     forgetEnded(time_ns);
     last_counts_ns_ = time_ns;
   }

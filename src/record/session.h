@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -40,6 +41,8 @@ struct SessionProcess {
   std::map<uint64_t, std::string> kernel_names;  // by handle
   std::vector<LaunchCount> launches;             // totals, as last asked for
   std::vector<CopyCount> copies;
+  model::FigureSet unwatched;  // what is incomplete because something of it was not watched
+  std::set<std::string> unwatched_told;
 };
 
 // "memory ring full", "host to device": of enum loss and enum copy_direction.
@@ -66,7 +69,8 @@ class Session final : public RecorderSink {
   const Rows<SessionProcess>& processes() const { return processes_; }
   const std::vector<WatchedLibrary>& libraries() const { return libraries_; }
   const Losses& losses() const { return losses_; }
-  bool isIncomplete() const;
+  // Which figures of a process are incomplete, by losses of all and by what of it was not watched.
+  model::FigureSet incompleteOf(const SessionProcess& process) const;
   // How long an ended process is kept; its stacks, frames, modules and kernels go with it. A file keeps
   // all.
   void forgetAfter(int64_t ns) { forget_after_ns_ = ns; }
@@ -87,6 +91,7 @@ class Session final : public RecorderSink {
     spaces_.look(pid);
     perf_maps_.look(pid);
   }
+  void unwatched(const model::Unwatched& what, int64_t at_ns) override;
   void call(const model::MemoryCall& call) override;
   void stackSeen(uint32_t process, uint32_t stack, const std::vector<uint64_t>& frames) override;
   void kernelNamed(const KernelName& name) override;
@@ -110,9 +115,14 @@ class Session final : public RecorderSink {
   void forgetStacks();
   void takeNames(std::vector<SymbolAnswer> answers);
   void writeLosses(const Losses& now);
+  void assignUnwatched(int64_t now_ns);
   // Runs on the file and keeps its first error.
+  // Ids are given out in order from 0 by both sides, so no answer is needed.
   template <class Do>
-  void write(const Do& action);
+  void write(const Do& action) {
+    if (!writer_ || error_) return;
+    if (auto result = action(*writer_); !result.ok()) error_ = std::move(result.error());
+  }
 
   std::optional<store::RecordingWriter> writer_;
   model::LiveBook* book_;
@@ -137,6 +147,12 @@ class Session final : public RecorderSink {
   std::map<std::string, uint64_t> forgotten_unfreed_;
   int64_t forget_after_ns_ = kKeepEnded_ns;
   Losses losses_{};
+  struct WaitingUnwatched {
+    model::Unwatched what;
+    int64_t at_ns = 0;
+  };
+  std::map<std::string, WaitingUnwatched> unwatched_;  // by pid and what: not assigned yet
+  bool more_unwatched_ = false;
   uint64_t calls_ = 0;
   int64_t last_commit_ns_ = 0;
   int64_t last_counts_ns_ = 0;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "model/incomplete.h"
 #include "model/memory_call.h"
 #include "record/programs.h"
 
@@ -78,6 +79,12 @@ class RecorderSink {
   // is as wait() gives it, or kUnknownStatus.
   virtual void processEnded(uint32_t process, int64_t time_ns, std::optional<int> status) = 0;
   virtual void libraryWatched(const WatchedLibrary& library) = 0;
+  // Something of a process that is not watched, found at `at_ns`; may be told again and again, and
+  // before the process is seen.
+  virtual void unwatched(const model::Unwatched& what, int64_t at_ns) {
+    (void)what;
+    (void)at_ns;
+  }
   // What the process has mapped is new, and it may be over in a moment.
   virtual void mappingsChanged(uint32_t pid) { (void)pid; }
   virtual void call(const model::MemoryCall& call) = 0;

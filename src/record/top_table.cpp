@@ -37,8 +37,9 @@ struct Column {
   std::string (*text)(const TopRow&);
 };
 std::string ofProcess(const TopRow& row, std::string text) { return row.is_first ? text : ""; }
-const std::array<Column, 11>& columnsOfTable() {
-  static const std::array<Column, 11> kColumns = {{
+const std::array<Column, 12>& columnsOfTable() {
+  static const std::array<Column, 12> kColumns = {{
+      {"!", 1, 0, {}, [](const TopRow& r) { return std::string(r.incomplete.empty() ? "" : "!"); }},
       {"DEV",
        3,
        4,
@@ -135,6 +136,7 @@ std::vector<TopRow> TopMeter::read(const Session& session, int64_t now_ns) {
       row.name = base::printable(process.seen.name);
       row.device = devices[i];
       row.is_first = i == 0;
+      row.incomplete = session.incompleteOf(process);
       Counts& now = counts[{index, devices[i]}];
       if (ledger != nullptr) {
         const model::MemorySum& sum = ledger->deviceSum(row.device);
@@ -234,9 +236,12 @@ std::string topSummary(const std::vector<TopRow>& rows, const Losses& losses) {
     processes.insert(row.process);
   }
   for (size_t i = 0; i < LOSS_KINDS; ++i) lost += losses[i];
+  bool incomplete = lost > 0 || std::any_of(rows.begin(), rows.end(), [](const TopRow& row) {
+                      return !row.incomplete.empty();
+                    });
   return fmt::format("{} {} · {} live · lost {}{}", processes.size(),
                      processes.size() == 1 ? "process" : "processes", base::humanBytes(live),
-                     base::withCommas(lost), lost > 0 ? " (all figures are incomplete)" : "");
+                     base::withCommas(lost), incomplete ? " · !: figures are incomplete" : "");
 }
 
 nlohmann::json topJson(const std::vector<TopRow>& rows, const Losses& losses) {
@@ -246,7 +251,9 @@ nlohmann::json topJson(const std::vector<TopRow>& rows, const Losses& losses) {
     lost[std::string(lossReason(i))] = losses[i];
     lost_events += losses[i];
   }
+  bool incomplete = lost_events > 0;
   for (const TopRow& row : rows) {
+    incomplete |= !row.incomplete.empty();
     nlohmann::json it = {{"pid", row.pid},
                          {"comm", row.name},
                          {"device", nullptr},
@@ -258,7 +265,8 @@ nlohmann::json topJson(const std::vector<TopRow>& rows, const Losses& losses) {
                          {"launches_per_second", nullptr},
                          {"host_to_device_bytes_per_second", nullptr},
                          {"device_to_host_bytes_per_second", nullptr},
-                         {"failures", nullptr}};
+                         {"failures", nullptr},
+                         {"incomplete", row.incomplete.names()}};
     if (row.device >= 0) it["device"] = row.device;
     if (row.used_bytes) it["used_bytes"] = *row.used_bytes;
     if (row.is_first) {
@@ -269,8 +277,7 @@ nlohmann::json topJson(const std::vector<TopRow>& rows, const Losses& losses) {
     }
     list.push_back(std::move(it));
   }
-  return {
-      {"incomplete", lost_events > 0}, {"lost", std::move(lost)}, {"processes", std::move(list)}};
+  return {{"incomplete", incomplete}, {"lost", std::move(lost)}, {"processes", std::move(list)}};
 }
 
 }  // namespace tidegauge::record

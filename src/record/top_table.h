@@ -32,6 +32,7 @@ struct TopRow {
   double allocations_per_s = 0, frees_per_s = 0;
   double launches_per_s = 0, to_device_bytes_per_s = 0, to_host_bytes_per_s = 0;
   uint64_t failures = 0;
+  model::FigureSet incomplete;  // which of them something is missing from
 };
 
 enum class TopOrder : uint8_t { kLive, kPeak, kAllocations, kLaunches, kCopies, kFailures, kPid };

@@ -86,6 +86,7 @@ json rowJson(const Session& session, const LiveSource& source, const LiveRow& ro
              {"to_device_bytes_per_second", row.to_device_bytes_per_s},
              {"to_host_bytes_per_second", row.to_host_bytes_per_s},
              {"average", row.is_average},
+             {"incomplete", row.incomplete.names()},
              {"devices", devicesJson(row.devices, false)},
              {"spark", lineJson(row.spark)},
              {"line", row.line.empty() ? json() : lineJson(row.line)}};
@@ -156,11 +157,23 @@ json lossesJson(const LiveSnapshot& it) {
   return rows;
 }
 
+json unwatchedJson(const LiveSnapshot& it) {
+  json rows = json::array();
+  for (const LiveUnwatched& row : it.unwatched)
+    rows.push_back({{"process", row.process ? json(*row.process) : json()},
+                    {"library", shownText(row.what.library)},
+                    {"function", shownText(row.what.function)},
+                    {"figures", row.what.figures.names()},
+                    {"reason", shownText(row.what.reason)}});
+  return {{"rows", std::move(rows)}, {"more", it.more_unwatched}};
+}
+
 json liveJson(const Session& session, const LiveSource& source, const LiveSnapshot& it) {
   json processes = json::array();
   for (const LiveRow& row : it.processes) processes.push_back(rowJson(session, source, row));
   return {{"state", kStates[static_cast<size_t>(it.state)]},
-          {"incomplete", !it.losses.empty()},
+          {"incomplete", !it.incomplete.empty()},
+          {"incomplete_figures", it.incomplete.names()},
           {"now_us", microseconds(it.now_ns)},
           {"first_us", microseconds(it.first_ns)},
           {"newest_us", microseconds(it.newest_ns)},
@@ -179,7 +192,8 @@ json liveJson(const Session& session, const LiveSource& source, const LiveSnapsh
           {"kernels", kernelsJson(it)},
           {"copies", copiesJson(it)},
           {"failures", failuresJson(it)},
-          {"losses", lossesJson(it)}};
+          {"losses", lossesJson(it)},
+          {"unwatched", unwatchedJson(it)}};
 }
 
 }  // namespace

@@ -54,6 +54,9 @@ CREATE TABLE copies(
   count INTEGER NOT NULL, size_bytes INTEGER NOT NULL, host_ns INTEGER NOT NULL,
   failures INTEGER NOT NULL) STRICT;
 CREATE TABLE losses(time_ns INTEGER NOT NULL, reason TEXT NOT NULL, count INTEGER NOT NULL) STRICT;
+CREATE TABLE unwatched(
+  begin_ns INTEGER, end_ns INTEGER, process_id INTEGER, pid INTEGER, library TEXT, function TEXT,
+  figures TEXT NOT NULL, reason TEXT NOT NULL) STRICT;
 )sql";
 
 inline constexpr std::string_view kRecordingViews = R"sql(

@@ -84,7 +84,7 @@ class RecordingWriter::Impl {
 
   struct {
     Statement meta, process, process_end, function, module, frame, frame_name, stack, stack_frame,
-        kernel, call, launches, launch_event, copies, loss, device, device_memory;
+        kernel, call, launches, launch_event, copies, loss, unwatched, device, device_memory;
   } statements;
   struct {
     uint32_t processes = 0, functions = 0, modules = 0, frames = 0, stacks = 0, kernels = 0;
@@ -423,6 +423,19 @@ base::Status RecordingWriter::addCopies(const CopyRow& row) {
 base::Status RecordingWriter::addLoss(int64_t time_ns, std::string_view reason, uint64_t count) {
   return impl_->insert(impl_->statements.loss, "INSERT INTO losses VALUES (?, ?, ?)", time_ns,
                        reason, count);
+}
+
+base::Status RecordingWriter::addUnwatched(const model::Unwatched& row,
+                                           std::optional<uint32_t> process) {
+  std::optional<uint32_t> pid;
+  std::optional<std::string_view> library, function;
+  if (row.pid != 0) pid = row.pid;
+  if (!row.library.empty()) library = row.library;
+  if (!row.function.empty()) function = row.function;
+  return impl_->insert(impl_->statements.unwatched,
+                       "INSERT INTO unwatched VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row.begin_ns,
+                       row.end_ns, process, pid, library, function,
+                       std::string_view(listOf(row.figures)), std::string_view(row.reason));
 }
 
 base::Status RecordingWriter::addDevice(const DeviceRow& row) {

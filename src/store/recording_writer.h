@@ -21,6 +21,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "model/incomplete.h"
 #include "model/memory_call.h"
 
 namespace tidegauge::store {
@@ -116,6 +117,8 @@ class RecordingWriter {
   base::Status addLaunchEvent(const LaunchEventRow& row);
   base::Status addCopies(const CopyRow& row);
   base::Status addLoss(int64_t time_ns, std::string_view reason, uint64_t count);
+  // No process: it made no call that was seen.
+  base::Status addUnwatched(const model::Unwatched& row, std::optional<uint32_t> process);
   base::Status addDevice(const DeviceRow& row);
   base::Status addDeviceMemory(const DeviceMemoryRow& row);
 

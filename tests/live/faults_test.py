@@ -2,6 +2,7 @@
 """Faults of the recorder: killed, disk full, no privilege, a ring that overflows, commands and
 processes that are not there. Whatever was written stays valid, the target goes on, the message says
 what is missing and what to do."""
+import json
 import os
 import pathlib
 import shutil
@@ -170,6 +171,14 @@ class Room(LiveTest):
         twin = Twin(folder / "run.sqlite")
         lost = twin.losses()["memory ring full"]
         self.assertEqual(len([c for c in twin.calls if c["kind"] == "device"]) + lost, 4 * 20000)
+        why = f"lost: {lost:,} × memory ring full"
+        done = subprocess.run([BINARY, "report", "--json", folder / "run.sqlite"],
+                              capture_output=True, text=True, timeout=LIMIT_S, check=True)
+        said = json.loads(done.stdout)
+        self.assertIn(why, [row["reason"] for row in said["incomplete"]])
+        for device in said["devices"]:
+            for figures in ("initial", "final", "holders_at_peak"):
+                self.assertIn(why, device[figures]["incomplete"])
 
 
 class Clocks(LiveTest):

@@ -102,6 +102,7 @@ class LiveTest(unittest.TestCase):
         """Every process: the recording's ledger is what the program counted, and the driver's calls
         are those that the stand-in did, call by call in each thread."""
         self.assertEqual(run.twin.losses(), {})
+        self.assertEqual(run.twin.unwatched(), [])
         self.assertGreater(len(run.expected), 0, "the program said nothing")
         for wanted in run.expected:
             with self.subTest(pid=wanted["pid"]):

@@ -52,6 +52,7 @@ class PyTorch(live.LiveTest):
                 folder, run = self.train(setting)
                 twin = run.twin
                 self.assertEqual(twin.losses(), {})
+                self.assertEqual(twin.unwatched(), [])
                 process = next(p for p in twin.processes.values() if p.framework_allocations)
                 said = json.loads((folder / "stats.json").read_text())
                 stats, others = said["stats"], said["others"]

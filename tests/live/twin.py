@@ -154,6 +154,11 @@ class Twin:
         return {row["reason"]: row["count"] for row in
                 self.rows("SELECT reason, sum(count) AS count FROM losses GROUP BY reason") if row["count"]}
 
+    def unwatched(self, **wanted):
+        """What the recorder says that it did not watch: rows with these values."""
+        return [row for row in self.rows("SELECT * FROM unwatched")
+                if all(row[key] == value for key, value in wanted.items())]
+
     def process(self, **wanted):
         """The only process whose row has these values and that did not become another program."""
         found = [p for p in self.processes.values() if p.row["end_reason"] != "exec"

@@ -3,6 +3,7 @@
 
   OUT/libcuda.so.1          every export begins as in the real library: cmpl, je, jmp *slot
   OUT/plain/libcuda.so.1    the same functions without that shape: push, mov, pop, jmp
+  OUT/locked/libcuda.so.1   cuMemAlloc_v2 begins with a lock prefix, where the kernel puts no probe
   OUT/libcudart.so.13       the runtime; loads libcuda.so.1 when it is first used
   OUT/libcudart_static.a    the runtime as nvcc links it by default; needs -ldl -lstdc++
   OUT/libgpu_static.a       runtime and driver, for programs without any shared library
@@ -24,8 +25,11 @@ NO_CPP_NEEDED = ["-static-libstdc++", "-static-libgcc", "-Wl,--exclude-libs,ALL"
 # slot of the function: 81 3D <flag> <number>, 74 <where>, jmp *slot.
 SHAPES = {
     "real": "  cmpl $0x321cba00, fake_gpu_flag(%rip)\n  je 1f\n  jmp *slot_{0}(%rip)\n1: ud2\n",
+    "locked": "  lock orl $0, fake_gpu_flag(%rip)\n  jmp *slot_{0}(%rip)\n",
     "plain": "  push %rbp\n  mov %rsp, %rbp\n  pop %rbp\n  jmp *slot_{0}(%rip)\n",
 }
+
+LOCKED = {"cuMemAlloc_v2"}
 
 
 def run(*words):
@@ -40,7 +44,8 @@ def stubs(names, shape):
     text = [".text"]
     for name in names:
         text += [".p2align 5", f".globl {name}", f".type {name}, @function", f"{name}:",
-                 SHAPES[shape].format(name).rstrip("\n"), f".size {name}, . - {name}"]
+                 SHAPES[shape if shape != "locked" or name in LOCKED else "plain"].format(name)
+                 .rstrip("\n"), f".size {name}, . - {name}"]
     text += [".data", ".p2align 3", "fake_gpu_flag: .quad 0"]
     text += [f"slot_{name}: .quad do_{name}" for name in names]
     text += [".section .rodata"] + [f'text_{name}: .string "{name}"' for name in names]
@@ -56,13 +61,14 @@ def build(out):
     stamp = out / "built"
     if stamp.exists() and stamp.stat().st_mtime >= newest:
         return out
-    (out / "plain").mkdir(parents=True, exist_ok=True)
+    for folder in ("plain", "locked"):
+        (out / folder).mkdir(parents=True, exist_ok=True)
     objects = []
     for source in DRIVER:
         objects.append(out / (source + ".o"))
         run("g++", *COMMON, "-c", HERE / source, "-o", objects[-1])
     names = sorted(set(re.findall(r" T do_(\w+)", run("nm", *objects))))
-    for shape, folder in (("real", out), ("plain", out / "plain")):
+    for shape, folder in (("real", out), ("plain", out / "plain"), ("locked", out / "locked")):
         (out / f"stubs_{shape}.s").write_text(stubs(names, shape))
         run("gcc", "-c", out / f"stubs_{shape}.s", "-o", out / f"stubs_{shape}.o")
         run("g++", "-shared", "-o", folder / "libcuda.so.1", "-Wl,-soname,libcuda.so.1",

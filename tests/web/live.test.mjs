@@ -127,9 +127,15 @@ describe("live: a finished recording", { skip, timeout: 600_000 }, () => {
   it("every figure says that it is incomplete once an event was lost, and why", () =>
     use(here.browser, at(`#live?file=${LOST}`), async (page) => {
       await ready(page);
-      const tags = await page.getByText("incomplete", { exact: true }).count();
-      const panels = await page.locator(".livepanel, .livedev, .viewhead, .livelines").count();
-      assert.equal(tags, panels);
+      const marked = (where) => page.locator(where).getByText("incomplete", { exact: true }).count();
+      // Lost were memory calls and stacks.
+      for (const where of [".viewhead", ".livelines", "[aria-label='Who holds device memory now']"])
+        assert.equal(await marked(where), 1, where);
+      const devices = await page.locator(".livedev").count();
+      assert.equal(await marked(".livedev"), devices);
+      assert.equal(await marked(".picks"), await page.locator(".picks").count());
+      for (const where of ["[aria-label='Launches']", "[aria-label='Copies']"])
+        assert.equal(await marked(where), 0, where);
       assert.match(await page.locator(".livenote").innerText(), /1,207 events were lost/);
       assert.match(await page.locator("[aria-label='Lost events']").innerText(), /memory ring full\s+1,204\s+Memory calls came faster/);
     }));

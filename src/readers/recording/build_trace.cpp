@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "model/call_site.h"
+#include "model/incomplete.h"
 #include "model/ledger.h"
 #include "readers/recording/driver_rows.h"
 #include "readers/recording/event_rows.h"
@@ -112,6 +113,11 @@ class TraceBuilder {
     for (const auto& [reason, count] : tables_.losses) {
       note(IssueKind::kIncompleteRecording, count, 0, "lost: " + reason);
     }
+    model::RecordedWork work;
+    work.run = tables_.run;
+    work.process_id = process_.id;
+    for (const model::Unwatched& unwatched : model::unwatchedOf(work))
+      note(IssueKind::kIncompleteRecording, 1, 0, "not watched: " + wordsOf(unwatched));
     for (const model::Issue& issue : tables_.issues.all()) trace_.issues.add(issue);
   }
 

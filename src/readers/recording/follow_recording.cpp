@@ -29,22 +29,9 @@ int64_t wallClock_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
 }
 
-base::Status requireTables(SqliteFile& file) {
-  TG_RETURN_IF_ERROR(file.require("meta", {"key", "value"}));
+// Without these nothing can be said of memory; any other table costs only itself.
+base::Status requireCalls(SqliteFile& file) {
   TG_RETURN_IF_ERROR(file.require("functions", {"function_id", "name", "plane", "verb", "kind"}));
-  TG_RETURN_IF_ERROR(
-      file.require("processes", {"process_id", "pid", "name", "command", "began_ns", "ended_ns"}));
-  TG_RETURN_IF_ERROR(file.require("modules", {"module_id", "path"}));
-  TG_RETURN_IF_ERROR(
-      file.require("frames", {"frame_id", "module_id", "offset", "function", "file", "line"}));
-  TG_RETURN_IF_ERROR(file.require("stack_frames", {"stack_id", "place", "frame_id"}));
-  TG_RETURN_IF_ERROR(file.require("kernels", {"kernel_id", "handle", "name"}));
-  TG_RETURN_IF_ERROR(
-      file.require("launches", {"begin_ns", "end_ns", "process_id", "kernel_id", "count"}));
-  TG_RETURN_IF_ERROR(
-      file.require("copies", {"begin_ns", "end_ns", "process_id", "direction", "submitted", "count",
-                              "size_bytes", "host_ns", "failures"}));
-  TG_RETURN_IF_ERROR(file.require("losses", {"time_ns", "reason", "count"}));
   return file.require("calls", {"call_id", "start_ns", "end_ns", "process_id", "thread",
                                 "function_id", "address", "size_bytes", "handle", "stream",
                                 "offset", "device", "code", "stack_id", "inner", "in_runtime"});
@@ -53,6 +40,11 @@ base::Status requireTables(SqliteFile& file) {
 std::string cut(std::string text) {
   if (text.size() > kMostText) text.resize(kMostText);
   return text;
+}
+
+// At most 2^60, so that sums stay sums.
+uint64_t bounded(Row& row, int column) {
+  return static_cast<uint64_t>(row.integer(column, 0, int64_t{1} << 60));
 }
 
 }  // namespace
@@ -80,7 +72,14 @@ class RecordingFollower::Books {
   base::Status readProcesses(SqliteFile& file);
   base::Status readKernels(SqliteFile& file);
   base::Status readCalls(SqliteFile& file);
-  base::Status readCounts(SqliteFile& file);
+  base::Status readLaunches(SqliteFile& file);
+  base::Status readCopies(SqliteFile& file);
+  base::Status readLosses(SqliteFile& file);
+  base::Status readUnwatched(SqliteFile& file);
+  // What `read` cannot read is told once, and left alone from then on.
+  template <class Read>
+  void tolerate(SqliteFile& file, const char* table,
+                std::initializer_list<std::string_view> columns, const Read& read);
   void endProcesses();
   double readShare() const;
   static model::StackWords wordsOf(SqliteFile& file, uint32_t stack);
@@ -93,7 +92,8 @@ class RecordingFollower::Books {
   std::map<int64_t, std::string> kernels_;
   std::map<uint32_t, std::optional<int64_t>> running_;  // when it ended, as soon as that is known
   Tail function_tail_, process_tail_, kernel_tail_, call_tail_, launch_tail_, copy_tail_,
-      loss_tail_;
+      loss_tail_, unwatched_tail_;
+  std::set<std::string_view> unread_;
   uint64_t room_ = 0;
   uint64_t calls_ = 0, bad_rows_ = 0;
   std::optional<int64_t> ended_ns_;
@@ -126,15 +126,40 @@ base::Status RecordingFollower::Books::readTail(SqliteFile& file, Tail& tail,
   return status;
 }
 
+template <class Read>
+void RecordingFollower::Books::tolerate(SqliteFile& file, const char* table,
+                                        std::initializer_list<std::string_view> columns,
+                                        const Read& read) {
+  if (unread_.contains(table)) return;
+  base::Status status = file.require(table, columns);
+  if (status.ok()) status = (this->*read)(file);
+  if (status.ok()) return;
+  unread_.insert(table);
+  model::Unwatched unread;
+  unread.figures = model::figuresOfTable(table);
+  unread.reason = fmt::format("table {} cannot be read: {}", table, status.error().what);
+  book_.addUnwatched(std::nullopt, unread);
+}
+
 base::Status RecordingFollower::Books::read(SqliteFile& file) {
-  TG_RETURN_IF_ERROR(requireTables(file));
+  TG_RETURN_IF_ERROR(requireCalls(file));
   room_ = kMostRowsPerLook;
-  TG_RETURN_IF_ERROR(readMeta(file));
+  tolerate(file, "meta", {"key", "value"}, &Books::readMeta);
   TG_RETURN_IF_ERROR(readFunctions(file));
-  TG_RETURN_IF_ERROR(readProcesses(file));
-  TG_RETURN_IF_ERROR(readKernels(file));
+  tolerate(file, "processes", {"process_id", "pid", "name", "command", "began_ns", "ended_ns"},
+           &Books::readProcesses);
+  tolerate(file, "kernels", {"kernel_id", "handle", "name"}, &Books::readKernels);
   TG_RETURN_IF_ERROR(readCalls(file));
-  TG_RETURN_IF_ERROR(readCounts(file));
+  tolerate(file, "launches", {"begin_ns", "end_ns", "process_id", "kernel_id", "count"},
+           &Books::readLaunches);
+  tolerate(file, "copies",
+           {"begin_ns", "end_ns", "process_id", "direction", "submitted", "count", "size_bytes",
+            "host_ns", "failures"},
+           &Books::readCopies);
+  tolerate(file, "losses", {"time_ns", "reason", "count"}, &Books::readLosses);
+  if (file.has("unwatched"))
+    tolerate(file, "unwatched", {"process_id", "pid", "library", "function", "figures", "reason"},
+             &Books::readUnwatched);
   if (!call_tail_.isBehind()) endProcesses();
   return base::okStatus();
 }
@@ -235,25 +260,24 @@ base::Status RecordingFollower::Books::readCalls(SqliteFile& file) {
   });
 }
 
-base::Status RecordingFollower::Books::readCounts(SqliteFile& file) {
-  auto bounded = [](Row& row, int column) {
-    return static_cast<uint64_t>(row.integer(column, 0, int64_t{1} << 60));
-  };
-  TG_RETURN_IF_ERROR(readTail(file, launch_tail_, "launches", "rowid",
-                              "begin_ns, end_ns, process_id, kernel_id, count", [&](Row& row) {
-                                int64_t begin_ns = row.integer(0, 0, INT64_MAX),
-                                        end_ns = row.integer(1, 0, INT64_MAX);
-                                auto process =
-                                    static_cast<uint32_t>(row.integer(2, 0, kMost32 - 1));
-                                auto kernel = kernels_.find(row.integer(3));
-                                uint64_t count = bounded(row, 4);
-                                if (row.isBad() || kernel == kernels_.end()) {
-                                  ++bad_rows_;
-                                  return;
-                                }
-                                book_.addLaunches(process, kernel->second, count, begin_ns, end_ns);
-                              }));
-  TG_RETURN_IF_ERROR(readTail(
+base::Status RecordingFollower::Books::readLaunches(SqliteFile& file) {
+  return readTail(file, launch_tail_, "launches", "rowid",
+                  "begin_ns, end_ns, process_id, kernel_id, count", [&](Row& row) {
+                    int64_t begin_ns = row.integer(0, 0, INT64_MAX),
+                            end_ns = row.integer(1, 0, INT64_MAX);
+                    auto process = static_cast<uint32_t>(row.integer(2, 0, kMost32 - 1));
+                    auto kernel = kernels_.find(row.integer(3));
+                    uint64_t count = bounded(row, 4);
+                    if (row.isBad() || kernel == kernels_.end()) {
+                      ++bad_rows_;
+                      return;
+                    }
+                    book_.addLaunches(process, kernel->second, count, begin_ns, end_ns);
+                  });
+}
+
+base::Status RecordingFollower::Books::readCopies(SqliteFile& file) {
+  return readTail(
       file, copy_tail_, "copies", "rowid",
       "begin_ns, end_ns, process_id, direction, submitted, count, size_bytes, host_ns, failures",
       [&](Row& row) {
@@ -272,7 +296,30 @@ base::Status RecordingFollower::Books::readCounts(SqliteFile& file) {
           return;
         }
         book_.addCopies(process, copies);
-      }));
+      });
+}
+
+base::Status RecordingFollower::Books::readUnwatched(SqliteFile& file) {
+  return readTail(file, unwatched_tail_, "unwatched", "rowid",
+                  "process_id, pid, library, function, figures, reason", [&](Row& row) {
+                    auto process = row.maybeInteger(0);
+                    auto pid = row.maybeInteger(1);
+                    model::Unwatched what;
+                    what.library = cut(row.text(2));
+                    what.function = cut(row.text(3));
+                    what.figures = model::figuresNamed(row.text(4));
+                    what.reason = cut(row.text(5));
+                    if (row.isBad() || (process && (*process < 0 || *process >= kMost32))) {
+                      ++bad_rows_;
+                    } else if (process) {
+                      book_.addUnwatched(static_cast<uint32_t>(*process), what);
+                    } else if (!pid) {
+                      book_.addUnwatched(std::nullopt, what);
+                    }
+                  });
+}
+
+base::Status RecordingFollower::Books::readLosses(SqliteFile& file) {
   return readTail(file, loss_tail_, "losses", "rowid", "reason, count", [&](Row& row) {
     std::string reason = cut(row.text(0));
     uint64_t count = bounded(row, 1);

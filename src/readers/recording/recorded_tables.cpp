@@ -25,14 +25,14 @@ class TableReader {
   TableReader(SqliteFile& file, const Progress& progress) : file_(file), progress_(progress) {}
 
   base::Result<RecordedTables> run() {
-    TG_RETURN_IF_ERROR(checkTables());
+    TG_RETURN_IF_ERROR(checkCalls());
     TG_ASSIGN_OR_RETURN(run_, readRun(file_, tables_.issues));
     takeFunctions();
-    TG_RETURN_IF_ERROR(readFrames());
-    TG_RETURN_IF_ERROR(readStacks());
+    readFrames();
+    readStacks();
     addUpLosses();
     TG_RETURN_IF_ERROR(readCalls());
-    TG_RETURN_IF_ERROR(readWork(file_, run_.strings, tables_.issues, [&](int64_t process_id) {
+    TG_RETURN_IF_ERROR(readWork(file_, run_, tables_.issues, [&](int64_t process_id) {
       RecordedProcess* process = processOf(process_id);
       return process == nullptr ? nullptr : &process->work;
     }));
@@ -41,18 +41,21 @@ class TableReader {
   }
 
  private:
-  base::Status checkTables() {
+  // Without these two nothing can be said of memory; any other table costs only itself.
+  base::Status checkCalls() {
     TG_RETURN_IF_ERROR(
         file_.require("functions", {"function_id", "name", "plane", "verb", "kind"}));
-    TG_RETURN_IF_ERROR(file_.require("processes", {"process_id", "pid", "name", "began_ns"}));
-    TG_RETURN_IF_ERROR(file_.require("modules", {"module_id", "path"}));
-    TG_RETURN_IF_ERROR(
-        file_.require("frames", {"frame_id", "module_id", "offset", "function", "file", "line"}));
-    TG_RETURN_IF_ERROR(file_.require("stack_frames", {"stack_id", "place", "frame_id"}));
-    TG_RETURN_IF_ERROR(file_.require("losses", {"reason", "count"}));
     return file_.require("calls", {"call_id", "start_ns", "end_ns", "process_id", "thread",
                                    "function_id", "address", "size_bytes", "handle", "stream",
                                    "offset", "device", "code", "stack_id", "inner", "in_runtime"});
+  }
+
+  // What comes before the damage is good.
+  void read(const char* table, std::initializer_list<std::string_view> columns, const char* sql,
+            const std::function<bool(Row&)>& visit) {
+    base::Status status = file_.require(table, columns);
+    if (status.ok()) status = file_.forEachRow(sql, visit);
+    if (!status.ok()) noteUnread(table, status.error().what, run_, tables_.issues);
   }
 
   void badRow(std::string_view table) {
@@ -79,78 +82,79 @@ class TableReader {
     }
   }
 
-  base::Status readFrames() {
+  void readFrames() {
     boost::unordered_flat_map<int64_t, base::StringId> modules;
-    TG_RETURN_IF_ERROR(
-        file_.forEachRow("SELECT module_id, path FROM modules NOT INDEXED", [&](Row& row) {
-          int64_t id = row.integer(0);
-          base::StringId path = tables_.texts.intern(row.text(1));
-          if (row.isBad()) {
-            badRow("modules");
-          } else {
-            modules[id] = path;
-          }
-          return true;
-        }));
-    return file_.forEachRow(
-        "SELECT frame_id, module_id, \"offset\", function, file, line FROM frames NOT INDEXED",
-        [&](Row& row) {
-          int64_t id = row.integer(0);
-          RecordedFrame frame;
-          auto module = row.maybeInteger(1);
-          frame.offset = static_cast<uint64_t>(row.maybeInteger(2).value_or(0));
-          if (std::string text = row.text(3); !text.empty()) {
-            frame.function = tables_.texts.intern(text);
-          }
-          if (std::string text = row.text(4); !text.empty()) {
-            frame.file = tables_.texts.intern(text);
-          }
-          frame.line = static_cast<uint64_t>(std::max<int64_t>(0, row.maybeInteger(5).value_or(0)));
-          auto path = module ? modules.find(*module) : modules.end();
-          if (path != modules.end()) frame.module = path->second;
-          bool lost_module = module && path == modules.end();
-          if (row.isBad() || lost_module || tables_.frame_rows.contains(id)) {
-            badRow("frames");
-            return true;
-          }
-          tables_.frame_rows[id] = static_cast<uint32_t>(tables_.frames.size());
-          tables_.frames.push_back(frame);
-          return true;
-        });
+    read("modules", {"module_id", "path"}, "SELECT module_id, path FROM modules NOT INDEXED",
+         [&](Row& row) {
+           int64_t id = row.integer(0);
+           base::StringId path = tables_.texts.intern(row.text(1));
+           if (row.isBad()) {
+             badRow("modules");
+           } else {
+             modules[id] = path;
+           }
+           return true;
+         });
+    read("frames", {"frame_id", "module_id", "offset", "function", "file", "line"},
+         "SELECT frame_id, module_id, \"offset\", function, file, line FROM frames NOT INDEXED",
+         [&](Row& row) {
+           int64_t id = row.integer(0);
+           RecordedFrame frame;
+           auto module = row.maybeInteger(1);
+           frame.offset = static_cast<uint64_t>(row.maybeInteger(2).value_or(0));
+           if (std::string text = row.text(3); !text.empty()) {
+             frame.function = tables_.texts.intern(text);
+           }
+           if (std::string text = row.text(4); !text.empty()) {
+             frame.file = tables_.texts.intern(text);
+           }
+           frame.line =
+               static_cast<uint64_t>(std::max<int64_t>(0, row.maybeInteger(5).value_or(0)));
+           auto path = module ? modules.find(*module) : modules.end();
+           if (path != modules.end()) frame.module = path->second;
+           bool lost_module = module && path == modules.end();
+           if (row.isBad() || tables_.frame_rows.contains(id)) {
+             badRow("frames");
+             return true;
+           }
+           if (lost_module) badRow("frames.module_id");
+           tables_.frame_rows[id] = static_cast<uint32_t>(tables_.frames.size());
+           tables_.frames.push_back(frame);
+           return true;
+         });
   }
 
-  base::Status readStacks() {
+  void readStacks() {
     std::optional<int64_t> current;
     auto close = [&] {
       if (current) tables_.stack_begin.push_back(tables_.stack_frames.size());
     };
-    TG_RETURN_IF_ERROR(file_.forEachRow(
-        "SELECT stack_id, frame_id FROM stack_frames NOT INDEXED ORDER BY stack_id, place",
-        [&](Row& row) {
-          int64_t stack = row.integer(0, 0, kMost32 - 1);
-          auto frame = tables_.frame_rows.find(row.integer(1));
-          if (row.isBad() || frame == tables_.frame_rows.end()) {
-            badRow("stack_frames");
-            return true;
-          }
-          if (stack != current) {
-            if (tables_.stack_rows.contains(stack)) {
-              badRow("stack_frames");
-              return true;
-            }
-            close();
-            current = stack;
-            tables_.stack_rows[stack] = static_cast<uint32_t>(tables_.stack_begin.size() - 1);
-          }
-          if (tables_.stack_frames.size() - tables_.stack_begin.back() < kMostDepth) {
-            tables_.stack_frames.push_back(frame->second);
-          } else {
-            tables_.issues.add({.kind = IssueKind::kCutText, .detail = "stack"});
-          }
-          return true;
-        }));
+    read("stack_frames", {"stack_id", "place", "frame_id"},
+         "SELECT stack_id, frame_id FROM stack_frames NOT INDEXED ORDER BY stack_id, place",
+         [&](Row& row) {
+           int64_t stack = row.integer(0, 0, kMost32 - 1);
+           auto frame = tables_.frame_rows.find(row.integer(1));
+           if (row.isBad() || frame == tables_.frame_rows.end()) {
+             badRow("stack_frames");
+             return true;
+           }
+           if (stack != current) {
+             if (tables_.stack_rows.contains(stack)) {
+               badRow("stack_frames");
+               return true;
+             }
+             close();
+             current = stack;
+             tables_.stack_rows[stack] = static_cast<uint32_t>(tables_.stack_begin.size() - 1);
+           }
+           if (tables_.stack_frames.size() - tables_.stack_begin.back() < kMostDepth) {
+             tables_.stack_frames.push_back(frame->second);
+           } else {
+             tables_.issues.add({.kind = IssueKind::kCutText, .detail = "stack"});
+           }
+           return true;
+         });
     close();
-    return base::okStatus();
   }
 
   void addUpLosses() {
@@ -200,6 +204,7 @@ class TableReader {
     if (!status.ok()) {
       // What comes before the damage is good.
       if (rows == 0 || status.error().kind != base::ErrorKind::kUnreadable) return status;
+      run_.unread.push_back({"calls", status.error().what});
       tables_.issues.add({.kind = IssueKind::kIncompleteRecording,
                           .detail = "calls after the " + std::to_string(rows) +
                                     "th cannot be read: " + status.error().what});

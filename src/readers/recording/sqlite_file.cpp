@@ -132,6 +132,17 @@ base::Status SqliteFile::require(std::string_view table,
   return base::okStatus();
 }
 
+bool SqliteFile::has(std::string_view table) {
+  bool found = false;
+  (void)forEachRow(
+      fmt::format("SELECT 1 FROM pragma_table_list('{}') WHERE schema = 'main'", table).c_str(),
+      [&](Row&) {
+        found = true;
+        return false;
+      });
+  return found;
+}
+
 base::Status SqliteFile::forEachRow(const char* sql, const std::function<bool(Row&)>& visit) {
   sqlite3_stmt* made = nullptr;
   if (sqlite3_prepare_v2(db_.get(), sql, -1, &made, nullptr) != SQLITE_OK) return error();

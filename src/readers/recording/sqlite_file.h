@@ -58,6 +58,7 @@ class SqliteFile {
 
   // Is there a plain table with at least these columns? An error if not.
   base::Status require(std::string_view table, std::initializer_list<std::string_view> columns);
+  bool has(std::string_view table);  // of any kind, by name
   // `visit` returns false to stop.
   base::Status forEachRow(const char* sql, const std::function<bool(Row&)>& visit);
   uint64_t fileBytes() const { return file_bytes_; }  // with the journal beside it

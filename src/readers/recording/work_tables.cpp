@@ -1,5 +1,7 @@
 #include "readers/recording/work_tables.h"
 
+#include <fmt/format.h>
+
 #include <string>
 #include <string_view>
 
@@ -13,8 +15,8 @@ constexpr int64_t kMost32 = UINT32_MAX;
 
 class WorkReader {
  public:
-  WorkReader(SqliteFile& file, base::StringPool& strings, model::Issues& issues)
-      : file_(file), strings_(strings), issues_(issues) {}
+  WorkReader(SqliteFile& file, model::RecordedRun& run, model::Issues& issues)
+      : file_(file), run_(run), strings_(run.strings), issues_(issues) {}
 
   base::Status readProcesses(model::RecordedProcesses& out) {
     // Columns may be missing in files that other programs wrote: only these must be there.
@@ -73,6 +75,32 @@ class WorkReader {
                   out.count.push_back(count);
                   return true;
                 });
+  }
+
+  // A recorder of before has no such table.
+  base::Status readUnwatched(model::RecordedUnwatched& out) {
+    if (!file_.has("unwatched")) return base::okStatus();
+    return rows(
+        "unwatched",
+        {"begin_ns", "end_ns", "process_id", "pid", "library", "function", "figures", "reason"},
+        "SELECT begin_ns, end_ns, process_id, pid, library, function, figures, reason FROM "
+        "unwatched NOT INDEXED",
+        [&](Row& row) {
+          int64_t begin = maybe(row, 0), end = maybe(row, 1), process = maybe(row, 2),
+                  pid = maybe(row, 3);
+          StringId library = text(row, 4), function = text(row, 5);
+          StringId figures = text(row, 6), reason = text(row, 7);
+          if (row.isBad()) return false;
+          out.begin_ns.push_back(begin);
+          out.end_ns.push_back(end);
+          out.process_id.push_back(process);
+          out.pid.push_back(pid);
+          out.library.push_back(library);
+          out.function.push_back(function);
+          out.figures.push_back(figures);
+          out.reason.push_back(reason);
+          return true;
+        });
   }
 
   base::Status readEnd(std::optional<int64_t>& out) {
@@ -177,9 +205,8 @@ class WorkReader {
     return row.maybeInteger(column).value_or(kNotRecorded);
   }
 
-  void bad(const char* table, std::string_view why = "") {
-    issues_.add({.kind = model::IssueKind::kContradictoryRow,
-                 .detail = std::string(table) + std::string(why)});
+  void bad(const char* table) {
+    issues_.add({.kind = model::IssueKind::kContradictoryRow, .detail = table});
   }
 
   // `take` returns false for a row that cannot be. What comes before damage is good.
@@ -187,37 +214,46 @@ class WorkReader {
   base::Status rows(const char* table, std::initializer_list<std::string_view> columns,
                     const char* sql, const Take& take) {
     if (base::Status there = file_.require(table, columns); !there.ok()) {
-      bad(table, ": " + there.error().what);
+      noteUnread(table, there.error().what, run_, issues_);
       return base::okStatus();
     }
     base::Status status = file_.forEachRow(sql, [&](Row& row) {
       if (!take(row)) bad(table);
       return true;
     });
-    if (!status.ok()) bad(table, ": " + status.error().what);
+    if (!status.ok()) noteUnread(table, status.error().what, run_, issues_);
     return base::okStatus();
   }
 
   SqliteFile& file_;
+  model::RecordedRun& run_;
   base::StringPool& strings_;
   model::Issues& issues_;
 };
 
 }  // namespace
 
+void noteUnread(const char* table, const std::string& why, model::RecordedRun& run,
+                model::Issues& issues) {
+  run.unread.push_back({table, why});
+  issues.add({.kind = model::IssueKind::kIncompleteRecording,
+              .detail = fmt::format("table {} cannot be read: {}", table, why)});
+}
+
 base::Result<model::RecordedRun> readRun(SqliteFile& file, model::Issues& issues) {
   model::RecordedRun run;
-  WorkReader reader(file, run.strings, issues);
+  WorkReader reader(file, run, issues);
   TG_RETURN_IF_ERROR(reader.readProcesses(run.processes));
   TG_RETURN_IF_ERROR(reader.readFunctions(run.functions));
   TG_RETURN_IF_ERROR(reader.readLosses(run.losses));
+  TG_RETURN_IF_ERROR(reader.readUnwatched(run.unwatched));
   TG_RETURN_IF_ERROR(reader.readEnd(run.ended_ns));
   return run;
 }
 
-base::Status readWork(SqliteFile& file, base::StringPool& strings, model::Issues& issues,
+base::Status readWork(SqliteFile& file, model::RecordedRun& run, model::Issues& issues,
                       const WorkOf& work_of) {
-  WorkReader reader(file, strings, issues);
+  WorkReader reader(file, run, issues);
   TG_RETURN_IF_ERROR(reader.readKernels(work_of));
   TG_RETURN_IF_ERROR(reader.readLaunches(work_of));
   return reader.readCopies(work_of);

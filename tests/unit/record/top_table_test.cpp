@@ -110,7 +110,7 @@ TEST(TopTable, JsonHasExactNumbersAndSaysWhatIsLost) {
   EXPECT_EQ(json["processes"][0]["live_bytes"], 20 * kMiB);
   EXPECT_EQ(json["processes"][0]["used_bytes"], 5 * kMiB);
   EXPECT_TRUE(json["processes"][1]["failures"].is_null());
-  EXPECT_EQ(topSummary({}, losses), "0 processes · 0 B live · lost 3 (all figures are incomplete)");
+  EXPECT_EQ(topSummary({}, losses), "0 processes · 0 B live · lost 3 · !: figures are incomplete");
 }
 
 TEST(TopTable, OpensAProcess) {

@@ -1,5 +1,6 @@
 // The shapes that the server answers with: docs/formats/page-api.md, word by word.
 
+import type { Missing } from "../ui/incomplete";
 import type { LiveSourceInfo } from "./live";
 
 /** Of bytes, as they are printed. */
@@ -61,6 +62,8 @@ export interface FileInfo {
   gen?: number;
   /** index in Session.recordings, of what is a process of one */
   recording?: number | null;
+  /** of a recording: what was lost or not watched */
+  incomplete?: Missing[];
 }
 
 /** How a recording stands that may still be written. */
@@ -212,6 +215,7 @@ export interface Overview {
   advice: Advice[];
   identities: Identity[];
   issues: Issue[];
+  incomplete?: Missing[];
   settings: [string, string][];
 }
 

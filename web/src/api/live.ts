@@ -1,4 +1,5 @@
 // What goes on now: `api/live`, see docs/formats/page-api.md.
+import type { FigureName } from "../ui/incomplete";
 
 export type LiveState = "recording" | "finished" | "abandoned" | "monitor";
 export const LIVE_WINDOWS = ["minute", "ten_minutes", "whole"] as const;
@@ -53,6 +54,7 @@ export interface LiveProcess {
   to_host_bytes_per_second: number;
   /** the rates are those of its whole life */
   average: boolean;
+  incomplete: FigureName[];
   devices: LiveDevice[];
   spark: LiveLine;
   /** null: of the largest and the chosen one only */
@@ -113,9 +115,19 @@ export interface LiveLoss {
   meaning: string;
 }
 
+/** Something that is there and was not watched; of all processes where `process` is null. */
+export interface LiveUnwatched {
+  process: number | null;
+  library: string;
+  function: string;
+  figures: FigureName[];
+  reason: string;
+}
+
 export interface LiveAnswer {
   state: LiveState;
   incomplete: boolean;
+  incomplete_figures: FigureName[];
   now_us: number;
   first_us: number;
   newest_us: number;
@@ -136,4 +148,5 @@ export interface LiveAnswer {
   copies: LiveCopies[];
   failures: { rows: LiveFailure[]; more: number };
   losses: LiveLoss[];
+  unwatched: { rows: LiveUnwatched[]; more: number };
 }

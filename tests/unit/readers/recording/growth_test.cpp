@@ -197,7 +197,7 @@ TEST(WorkTables, ATableThatIsNotThereIsAnIssue) {
   file.finish();
   file.change("DROP VIEW launch_counts; DROP TABLE launches; DROP TABLE meta;");
   model::Trace trace = readFirst(file.path());
-  EXPECT_EQ(trace.issues.count(model::IssueKind::kContradictoryRow), 2U);
+  EXPECT_EQ(trace.issues.count(model::IssueKind::kIncompleteRecording), 2U);
   EXPECT_EQ(trace.work->launches.size(), 0U);
   EXPECT_EQ(trace.work->copies.size(), 4U);
 }

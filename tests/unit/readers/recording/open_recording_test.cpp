@@ -9,7 +9,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "model/incomplete.h"
 #include "model/ledger.h"
+#include "model/recorded_work.h"
 #include "support/call_stream.h"
 #include "support/recording_file.h"
 
@@ -253,6 +255,46 @@ TEST(OpenRecording, LossesMakeEveryTraceIncomplete) {
   EXPECT_EQ(traces[0].issues.count(IssueKind::kIncompleteRecording), 7U);
 }
 
+TEST(OpenRecording, WhatWasNotWatchedMarksTheProcessThatHasItOnly) {
+  RecordingFile file;
+  CallStream calls;
+  calls.allocate(MemoryKind::kDevice, 0x10000000, kMiB).device(0);
+  calls.allocate(MemoryKind::kDevice, 0x20000000, kMiB).device(0).process(1);
+  file.write(calls.all());
+  model::Unwatched locked;
+  locked.pid = 42;
+  locked.library = "/opt/libcuda.so.1";
+  locked.function = "cuMemAlloc_v2";
+  locked.figures = {model::Figures::kMemory};
+  locked.reason = "cannot be probed";
+  EXPECT_TRUE(file.writer().addUnwatched(locked, 1).ok());
+  EXPECT_TRUE(
+      file.writer().addUnwatched(locked, std::nullopt).ok());  // of one never seen: nobody's
+  file.finish();
+  std::vector<Trace> traces = open(file.path());
+  ASSERT_EQ(traces.size(), 2U);
+  EXPECT_FALSE(model::incompleteOf(*traces[0].work).any());
+  EXPECT_EQ(traces[0].issues.count(IssueKind::kIncompleteRecording), 0U);
+  model::Incomplete second = model::incompleteOf(*traces[1].work);
+  EXPECT_EQ(second.figures(), model::FigureSet({model::Figures::kMemory}));
+  ASSERT_EQ(second.missing().size(), 1U);
+  EXPECT_EQ(second.missing()[0].words,
+            "not watched: cuMemAlloc_v2 of libcuda.so.1: cannot be probed");
+  EXPECT_EQ(traces[1].issues.count(IssueKind::kIncompleteRecording), 1U);
+}
+
+TEST(OpenRecording, AFileWithoutTheTableOfTheUnwatchedIsWhole) {
+  RecordingFile file;
+  CallStream calls;
+  calls.allocate(MemoryKind::kDevice, 0x10000000, kMiB).device(0);
+  file.write(calls.all());
+  file.finish();
+  file.change("DROP TABLE unwatched");
+  std::vector<Trace> traces = open(file.path());
+  ASSERT_EQ(traces.size(), 1U);
+  EXPECT_FALSE(model::incompleteOf(*traces[0].work).any());
+}
+
 TEST(OpenRecording, WhatIsOlderUnknownOrWithoutAddressIsNamed) {
   CallStream calls;
   calls.free(MemoryKind::kDevice, 0x77000000);
@@ -346,19 +388,57 @@ TEST(HostileRecording, OtherDatabasesAndVersionsAreRefused) {
 }
 
 TEST(HostileRecording, OnlyPlainTablesAreRead) {
-  for (const char* sql :
-       {"DROP TABLE calls", "ALTER TABLE calls RENAME TO c; CREATE VIEW calls AS SELECT * FROM c",
-        "ALTER TABLE losses RENAME TO l; CREATE VIRTUAL TABLE losses USING fts5(reason, count)",
-        "ALTER TABLE losses DROP COLUMN count; "
-        "ALTER TABLE losses ADD COLUMN count INTEGER AS (length(reason))"}) {
+  for (const char* sql : {"DROP TABLE calls",
+                          "ALTER TABLE calls RENAME TO c; CREATE VIEW calls AS SELECT * FROM c"}) {
     RecordingFile file;
     file.write(aFew().all());
     file.finish();
-    if (std::string_view(sql).find("ALTER") == 0)
-      file.change("DROP VIEW call_log; DROP VIEW failed_calls; DROP VIEW driver_blocks");
-    if (std::string_view(sql).find("DROP TABLE") == 0) file.change("DROP VIEW call_log");
+    file.change("DROP VIEW call_log; DROP VIEW failed_calls; DROP VIEW driver_blocks");
     file.change(sql);
     EXPECT_NE(errorOf(file.path()).find("plain"), std::string::npos) << sql << errorOf(file.path());
+  }
+}
+
+TEST(HostileRecording, ATableThatIsNotPlainCostsOnlyItself) {
+  using model::Figures;
+  struct {
+    const char* table;
+    const char* sql;
+    model::FigureSet touched;
+  } const kCases[] = {
+      {"losses",
+       "ALTER TABLE losses RENAME TO l; CREATE VIRTUAL TABLE losses USING fts5(reason, count)",
+       model::FigureSet::all()},
+      {"losses",
+       "ALTER TABLE losses DROP COLUMN count; "
+       "ALTER TABLE losses ADD COLUMN count INTEGER AS (length(reason))",
+       model::FigureSet::all()},
+      {"copies", "DROP TABLE copies", {Figures::kCopies}},
+      {"launches", "DROP TABLE launches", {Figures::kLaunches}},
+      {"kernels", "DROP TABLE kernels", {Figures::kKernelNames}},
+      {"frames", "DROP TABLE frames", {Figures::kCallSites}},
+      {"stack_frames", "DROP TABLE stack_frames", {Figures::kCallSites}},
+      {"modules", "DROP TABLE modules", {Figures::kCallSites}},
+      {"unwatched", "ALTER TABLE unwatched DROP COLUMN reason", model::FigureSet::all()},
+  };
+  for (const auto& it : kCases) {
+    RecordingFile file;
+    file.write(aFew().all());
+    file.finish();
+    file.change(
+        "DROP VIEW call_log; DROP VIEW failed_calls; DROP VIEW stack_lines; DROP VIEW "
+        "driver_blocks; DROP VIEW launch_counts; DROP VIEW copy_sums");
+    file.change(it.sql);
+    std::vector<Trace> traces = open(file.path());
+    ASSERT_EQ(traces.size(), 1U) << it.sql;
+    EXPECT_EQ(traces[0].events.size(), 10U) << it.sql;
+    model::Incomplete incomplete = model::incompleteOf(*traces[0].work);
+    EXPECT_EQ(incomplete.figures(), it.touched) << it.sql << ": " << listOf(incomplete.figures());
+    bool named = false;
+    for (const model::Issue& issue : traces[0].issues.all())
+      named |= issue.kind == IssueKind::kIncompleteRecording &&
+               issue.detail.find(std::string("table ") + it.table) != std::string::npos;
+    EXPECT_TRUE(named) << it.sql;
   }
 }
 

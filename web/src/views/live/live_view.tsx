@@ -9,6 +9,7 @@ import { go, page, pictured } from "../../state/store";
 import { formatHash } from "../../state/url";
 import { Canvas } from "../../ui/canvas";
 import { Icon } from "../../ui/icons";
+import { OF_MEMORY } from "../../ui/incomplete";
 import { ErrorNotice, Notice } from "../../ui/notice";
 import type { Surface } from "../../ui/plot";
 import { Bytes } from "../../ui/text";
@@ -20,10 +21,11 @@ import {
   Incomplete,
   LaunchesPanel,
   LossesPanel,
+  UnwatchedPanel,
 } from "./panels";
 import { drawLive, nameOf, partAt, plotText } from "./plot";
 import { ProcessTable } from "./process_table";
-import { ageText, deviceText, headText, lostEvents, ratesText } from "./words";
+import { ageText, deviceText, headText, missedText, ratesText } from "./words";
 
 const RECORD_COMMANDS = `tidegauge record -o run.sqlite -- python train.py     # a program, from its start
 tidegauge record -o run.sqlite -p 41207               # one that runs already
@@ -77,7 +79,7 @@ function Devices({ data }: { data: LiveAnswer }) {
         <div class="livedev" key={one.device}>
           <div class="k">
             <b>{deviceText(one.device)}</b> {counted(one.processes, "process", "processes")}{" "}
-            <Incomplete of={data} />
+            <Incomplete of={data} figures={OF_MEMORY} />
           </div>
           <div class="v num">
             <Bytes value={one.live_bytes} />
@@ -111,8 +113,8 @@ function Notes({ data }: { data: LiveAnswer }) {
         <p class="livenote">
           <Icon name="alert" />
           <span>
-            <b>Incomplete:</b> {counted(lostEvents(data), "event")} were lost, so every figure here
-            may be too high or too low. Why, and what it means, stands at the end of this page.
+            <b>Incomplete:</b> {missedText(data)}. What is marked may be too high or too low. Why,
+            and what it means, stands at the end of this page.
           </span>
         </p>
       )}
@@ -167,7 +169,7 @@ function Lines({ data }: { data: LiveAnswer }) {
             : `the most in each moment, ${counted(shown, "process", "processes")}`}
         </span>
         <span class="end">
-          <Incomplete of={data} />
+          <Incomplete of={data} figures={OF_MEMORY} />
           {row && row.file !== null && (
             <>
               {["overview", "timeline", "flame"].map((view) => (
@@ -269,6 +271,7 @@ function Body({ data }: { data: LiveAnswer }) {
         <CopiesPanel data={data} />
         <FailuresPanel data={data} all={all} />
         <LossesPanel data={data} />
+        <UnwatchedPanel data={data} all={all} />
       </div>
     </>
   );

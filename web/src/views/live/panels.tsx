@@ -2,20 +2,20 @@
 // recorder missed. Of the chosen process, else of all.
 import type { ComponentChildren } from "preact";
 import type { LiveAnswer, LiveStacks } from "../../api/live";
+import { type FigureName, MarkTag, OF_COPIES, OF_HOLDERS, OF_LAUNCHES } from "../../ui/incomplete";
 import { Bytes, FrameText, Name } from "../../ui/text";
 import { bytesText, counted, integer, percent } from "../../ui/units";
 import { visible } from "../../ui/visible";
 import { ageText, deviceText, mebibytesText, rateText } from "./words";
 
-export function Incomplete({ of }: { of: LiveAnswer }) {
-  if (!of.incomplete) return null;
+/** Beside figures of these kinds; without any, of all that the page shows. */
+export function Incomplete({ of, figures }: { of: LiveAnswer; figures?: readonly FigureName[] }) {
+  const touched = of.incomplete_figures.filter((one) => figures?.includes(one) ?? true);
   return (
-    <span
-      class="tag"
-      title="Events were lost: figures may be too high or too low. See Lost events."
-    >
-      incomplete
-    </span>
+    <MarkTag
+      touched={touched}
+      why={`Not all was seen: ${touched.join(", ")}. See Lost events and Not watched.`}
+    />
   );
 }
 
@@ -23,18 +23,19 @@ interface PanelProps {
   title: string;
   note?: string;
   data: LiveAnswer;
+  figures: readonly FigureName[];
   children: ComponentChildren;
   wide?: boolean;
 }
 
-function Panel({ title, note, data, children, wide = false }: PanelProps) {
+function Panel({ title, note, data, figures, children, wide = false }: PanelProps) {
   return (
     <section class={`livepanel${wide ? " whole" : ""}`} aria-label={title}>
       <div class="phead">
         <h2>{title}</h2>
         {note !== undefined && <span class="note cut">{note}</span>}
         <span class="end">
-          <Incomplete of={data} />
+          <Incomplete of={data} figures={figures} />
         </span>
       </div>
       {children}
@@ -131,6 +132,7 @@ export function HoldersPanel({ data, all }: { data: LiveAnswer; all: boolean }) 
       title="Who holds device memory now"
       note={nothing ? "" : `${bytesText(stacks.bytes)} from the driver, by call site`}
       data={data}
+      figures={OF_HOLDERS}
       wide
     >
       {nothing ? (
@@ -168,6 +170,7 @@ export function LaunchesPanel({ data, all }: { data: LiveAnswer; all: boolean })
       title="Launches"
       note={`${integer(kernels.launches)} so far, ${rateText(kernels.per_second)} a second`}
       data={data}
+      figures={OF_LAUNCHES}
     >
       {kernels.rows.length === 0 ? (
         <p class="livenone">No kernel was launched.</p>
@@ -214,7 +217,7 @@ function bandwidth(bytes: number, us: number): string {
 export function CopiesPanel({ data }: { data: LiveAnswer }) {
   const calls = data.copies.reduce((sum, row) => sum + row.calls, 0);
   return (
-    <Panel title="Copies" note={counted(calls, "call")} data={data}>
+    <Panel title="Copies" note={counted(calls, "call")} data={data} figures={OF_COPIES}>
       {data.copies.length === 0 ? (
         <p class="livenone">Nothing was copied.</p>
       ) : (
@@ -264,7 +267,13 @@ export function FailuresPanel({ data, all }: { data: LiveAnswer; all: boolean })
   const { rows, more } = data.failures;
   const name = ownerOf(data);
   return (
-    <Panel title="Refused calls" note="memory calls that failed, newest first" data={data} wide>
+    <Panel
+      title="Refused calls"
+      note="memory calls that failed, newest first"
+      data={data}
+      figures={OF_HOLDERS}
+      wide
+    >
       {rows.length === 0 ? (
         <p class="livenone">No memory call was refused.</p>
       ) : (
@@ -316,9 +325,15 @@ export function FailuresPanel({ data, all }: { data: LiveAnswer; all: boolean })
 
 export function LossesPanel({ data }: { data: LiveAnswer }) {
   return (
-    <Panel title="Lost events" note="of all processes: they share the recorder" data={data} wide>
+    <Panel
+      title="Lost events"
+      note="of all processes: they share the recorder"
+      data={data}
+      figures={[]}
+      wide
+    >
       {data.losses.length === 0 ? (
-        <p class="livenone">None: every figure is complete.</p>
+        <p class="livenone">{data.incomplete ? "None." : "None: every figure is complete."}</p>
       ) : (
         <table class="table">
           <thead>
@@ -341,6 +356,44 @@ export function LossesPanel({ data }: { data: LiveAnswer }) {
           </tbody>
         </table>
       )}
+    </Panel>
+  );
+}
+
+/** Functions, libraries, processes for a time: what is there and was not watched. */
+export function UnwatchedPanel({ data, all }: { data: LiveAnswer; all: boolean }) {
+  const { rows, more } = data.unwatched;
+  const name = ownerOf(data);
+  if (rows.length === 0) return null;
+  return (
+    <Panel title="Not watched" data={data} figures={[]} wide>
+      <table class="table">
+        <thead>
+          <tr>
+            <th>What</th>
+            <th>Figures</th>
+            <th class="wide">Why</th>
+            {all && <th>Process</th>}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, at) => (
+            <tr key={`${at}`}>
+              <td class="fn" title={visible(row.library)}>
+                <Name text={row.function || row.library.replace(/^.*\//, "") || "the process"} />
+              </td>
+              <td class="dim">{row.figures.join(", ")}</td>
+              <td class="wide meaning">{visible(row.reason)}</td>
+              {all && (
+                <td class="dim">
+                  <Name text={row.process === null ? "all" : name(row.process)} />
+                </td>
+              )}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {more > 0 && <p class="livemore faint">and {counted(more, "other")}</p>}
     </Panel>
   );
 }

@@ -4,6 +4,7 @@ import type { LiveSort } from "../../state/page_state";
 import { go, page } from "../../state/store";
 import { formatHash } from "../../state/url";
 import { Icon } from "../../ui/icons";
+import { MarkTag } from "../../ui/incomplete";
 import { Amount, Bytes, Name } from "../../ui/text";
 import { bytesIn, integer, unitFor } from "../../ui/units";
 import { visible } from "../../ui/visible";
@@ -117,6 +118,10 @@ function Row({ row, data, most }: RowProps) {
             <Name text={row.command} />
           </span>
         </button>
+        <MarkTag
+          touched={row.incomplete}
+          why={`Not all of this process was seen: ${row.incomplete.join(", ")}`}
+        />
       </td>
       <td class="mono">{devicesText(row.devices)}</td>
       <td

@@ -37,6 +37,8 @@ const ANSWER = {
   processes: [row({}), row({ process: 1, ended_us: 5e6, average: true })],
   more_processes: 0,
   losses: [],
+  incomplete_figures: [],
+  unwatched: { rows: [], more: 0 },
 } as unknown as LiveAnswer;
 
 describe("words of the Live view", () => {

@@ -44,6 +44,20 @@ export function lostEvents(of: LiveAnswer): number {
   return of.losses.reduce((sum, { count }) => sum + count, 0);
 }
 
+/** "1,204 events were lost, 2 things were not watched" */
+export function missedText(of: LiveAnswer): string {
+  const lost = lostEvents(of);
+  const unwatched = of.unwatched.rows.length + of.unwatched.more;
+  return [
+    lost > 0 ? `${counted(lost, "event")} ${lost === 1 ? "was" : "were"} lost` : "",
+    unwatched > 0
+      ? `${counted(unwatched, "thing")} ${unwatched === 1 ? "was" : "were"} not watched`
+      : "",
+  ]
+    .filter((text) => text !== "")
+    .join(", ");
+}
+
 /** "2 processes on 1 device · being written · 1,204 calls · 0 events lost" */
 export function headText(of: LiveAnswer): string {
   const running = of.processes.filter(({ ended_us }) => ended_us === null).length;

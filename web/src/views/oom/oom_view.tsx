@@ -6,7 +6,7 @@ import type { OomStory } from "../../api/oom";
 import { onKey } from "../../state/keys";
 import { hrefOf } from "../../state/links";
 import { goOom, OOM_VIEW, oomStory, shownOom } from "../../state/oom";
-import { device, file, go, page, pictured } from "../../state/store";
+import { device, file, go, overview, page, pictured } from "../../state/store";
 import { formatHash } from "../../state/url";
 import { AdviceList } from "../../ui/advice";
 import { Icon } from "../../ui/icons";
@@ -234,7 +234,7 @@ export function OomView() {
             <FitTable of={shown} />
             <PieceTable of={shown} />
             <PinTable of={shown} />
-            <Holders of={shown.holders} />
+            <Holders of={shown.holders} incomplete={overview.value.data?.incomplete} />
           </div>
         )}
       </div>

@@ -7,6 +7,7 @@ import { isView, page } from "../../state/store";
 import { formatHash } from "../../state/url";
 import { sumsOfAlike, tellingCallers } from "../../ui/callers";
 import { Icon } from "../../ui/icons";
+import { IncompleteTag, OF_HOLDERS } from "../../ui/incomplete";
 import { Amount, Bytes, FrameLabel, Name, Parts } from "../../ui/text";
 import { bytesIn, counted, formatBytes, integer, percent } from "../../ui/units";
 import { visible } from "../../ui/visible";
@@ -122,7 +123,12 @@ function HolderRow({ of, at, largest, telling, alike }: HolderRowProps) {
   );
 }
 
-export function Holders({ of }: { of: Overview["holders"] }) {
+interface HoldersProps {
+  of: Overview["holders"];
+  incomplete: Overview["incomplete"];
+}
+
+export function Holders({ of, incomplete }: HoldersProps) {
   const all = useSignal(false);
   const largest = Math.max(1, ...of.rows.map((row) => row.bytes));
   const rows = all.value ? of.rows : of.rows.slice(0, FIRST_HOLDERS);
@@ -136,6 +142,7 @@ export function Holders({ of }: { of: Overview["holders"] }) {
         <span class="note">
           {WHEN[of.at]}, step {integer(of.step)}, <Bytes value={of.total_bytes} /> live
         </span>
+        <IncompleteTag rows={incomplete} figures={OF_HOLDERS} />
       </div>
       <div class="tablebox">
         <table class="table">

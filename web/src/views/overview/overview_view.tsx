@@ -8,6 +8,7 @@ import { device, file, isView, overview, page, pictured } from "../../state/stor
 import { formatHash } from "../../state/url";
 import { AdviceList } from "../../ui/advice";
 import { Icon } from "../../ui/icons";
+import { IncompleteTag, OF_MEMORY } from "../../ui/incomplete";
 import { ErrorNotice, Notice, RECORD_CODE } from "../../ui/notice";
 import { Parts } from "../../ui/text";
 import { counted, integer, seconds } from "../../ui/units";
@@ -18,7 +19,13 @@ import { DeviceCards } from "./device_card";
 import { LinesPlot } from "./lines_plot";
 import { Findings, Holders, Issues, Phases, Settings } from "./lists";
 
-function Eyebrow({ of, issues }: { of: Overview["eyebrow"]; issues: number }) {
+interface EyebrowProps {
+  of: Overview["eyebrow"];
+  issues: number;
+  incomplete: Overview["incomplete"];
+}
+
+function Eyebrow({ of, issues, incomplete }: EyebrowProps) {
   const start = device.value?.first_time_us ?? null;
   const facts = [
     of.step === null || device.value?.events === 0 ? "" : `step ${integer(of.step)}`,
@@ -30,6 +37,7 @@ function Eyebrow({ of, issues }: { of: Overview["eyebrow"]; issues: number }) {
       <Icon name={of.kind === "oom" ? "alert" : "overview"} />
       {of.text}
       <span class="faint">{facts.join(" · ")}</span>
+      <IncompleteTag rows={incomplete} figures={OF_MEMORY} />
       {issues > 0 && (
         <button
           type="button"
@@ -91,6 +99,7 @@ function LinesBlock() {
     <div class="block">
       <div class="phead">
         <h2>Allocated and reserved</h2>
+        <IncompleteTag rows={overview.value.data?.incomplete} figures={OF_MEMORY} />
         <span class="end legend">
           <span>
             <i class="lk k-acc" />
@@ -148,7 +157,11 @@ export function OverviewView() {
             <>
               <div class={data.brim ? "ov-top" : ""}>
                 <div>
-                  <Eyebrow of={data.eyebrow} issues={data.issues.length} />
+                  <Eyebrow
+                    of={data.eyebrow}
+                    issues={data.issues.length}
+                    incomplete={data.incomplete}
+                  />
                   <h1 class="headline">
                     {sentencesOf(data.headline).map((one) => (
                       <span key={one}>{visible(one)} </span>
@@ -165,13 +178,14 @@ export function OverviewView() {
                   <div class="phead">
                     <h2>Devices</h2>
                     <span class="note">at the end of the recording</span>
+                    <IncompleteTag rows={data.incomplete} figures={OF_MEMORY} />
                   </div>
                   <DeviceCards />
                 </div>
                 <Findings list={data.findings} />
               </div>
               <AdviceList list={data.advice} />
-              <Holders of={data.holders} />
+              <Holders of={data.holders} incomplete={data.incomplete} />
               <Phases list={data.phases} total={data.phases_total} />
               <Issues list={data.issues} />
               <Settings list={data.settings} conf={file.value?.conf ?? ""} />

@@ -5,6 +5,14 @@ import { onKey } from "../../state/keys";
 import { device, file, go, page } from "../../state/store";
 import { TABLES, type TableName } from "../../state/url";
 import { Icon } from "../../ui/icons";
+import {
+  type FigureName,
+  IncompleteTag,
+  OF_COPIES,
+  OF_HOLDERS,
+  OF_LAUNCHES,
+  OF_MEMORY,
+} from "../../ui/incomplete";
 import { ErrorNotice, Notice } from "../../ui/notice";
 import { Name } from "../../ui/text";
 import { counted, integer } from "../../ui/units";
@@ -22,6 +30,13 @@ const NAMES: Record<TableName, string> = {
   streams: "Streams",
   kernels: "Kernels",
   copies: "Copies",
+};
+
+/** What else than memory and who holds it the rows tell of. */
+const FIGURES: Partial<Record<TableName, readonly FigureName[]>> = {
+  kernels: OF_LAUNCHES,
+  copies: OF_COPIES,
+  phases: OF_MEMORY,
 };
 
 const NOUNS: Record<TableName, string> = {
@@ -58,6 +73,7 @@ function Count() {
 
 function Actions() {
   const { first } = held.value;
+  const table = page.value.table;
   const at = chosen.value?.at ?? null;
   const row = at === null ? null : rowAt(held.value, at);
   const several = chosen.value !== null && chosen.value.anchor !== chosen.value.at;
@@ -80,6 +96,7 @@ function Actions() {
         <span class="faint cut">Choose a row to see where it is in the pictures</span>
       )}
       <span class="spacer" />
+      <IncompleteTag rows={file.value?.incomplete} figures={FIGURES[table] ?? OF_HOLDERS} />
       <button
         type="button"
         class="btn"

@@ -1,0 +1,157 @@
+#include "model/incomplete.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/format.h"
+#include "model/recorded_work.h"
+
+namespace tidegauge::model {
+namespace {
+
+using F = Figures;
+
+constexpr std::array<std::string_view, kFigures> kNames = {
+    "memory", "blocks", "launches", "copies", "call sites", "kernel names", "launch events"};
+
+constexpr std::pair<std::string_view, FigureSet> kLosses[] = {
+    {"memory ring full", {F::kMemory, F::kBlocks}},
+    // Ends of processes, and libraries that were not watched for it.
+    {"system ring full", {F::kMemory, F::kBlocks, F::kLaunches, F::kCopies, F::kCallSites}},
+    {"name ring full", {F::kKernelNames}},
+    {"launch ring full", {F::kLaunchEvents}},
+    {"no stack", {F::kCallSites}},
+    {"return without entry", {F::kMemory, F::kCopies, F::kKernelNames}},
+    {"no room in flight", {F::kMemory, F::kCopies, F::kKernelNames}},
+    {"no room for a thread", {F::kMemory, F::kLaunches, F::kCopies, F::kKernelNames}},
+    {"memory not readable", {F::kMemory, F::kLaunches, F::kKernelNames}},
+    {"no room for a launch", {F::kLaunches}},
+    {"no room for a copy", {F::kCopies}},
+};
+
+constexpr std::pair<std::string_view, FigureSet> kTables[] = {
+    {"calls", {F::kMemory, F::kBlocks}},
+    {"launches", {F::kLaunches}},
+    {"copies", {F::kCopies}},
+    {"kernels", {F::kKernelNames}},
+    {"launch_events", {F::kLaunchEvents}},
+    {"modules", {F::kCallSites}},
+    {"frames", {F::kCallSites}},
+    {"stack_frames", {F::kCallSites}},
+    {"processes", {}},
+    {"meta", {}},
+    {"devices", {}},
+    {"device_memory", {}},
+};
+
+template <size_t N>
+FigureSet find(const std::pair<std::string_view, FigureSet> (&table)[N], std::string_view key) {
+  const auto* found = std::find_if(std::begin(table), std::end(table),
+                                   [&](const auto& entry) { return entry.first == key; });
+  return found == std::end(table) ? FigureSet::all() : found->second;
+}
+
+}  // namespace
+
+std::string_view name(Figures figures) { return kNames[static_cast<size_t>(figures)]; }
+
+std::vector<std::string_view> FigureSet::names() const {
+  std::vector<std::string_view> list;
+  for (size_t i = 0; i < kFigures; ++i)
+    if (has(static_cast<Figures>(i))) list.push_back(kNames[i]);
+  return list;
+}
+
+std::string listOf(FigureSet figures) { return fmt::format("{}", fmt::join(figures.names(), ",")); }
+
+FigureSet figuresNamed(std::string_view list) {
+  FigureSet set;
+  while (!list.empty()) {
+    size_t end = std::min(list.find(','), list.size());
+    const auto* found = std::find(kNames.begin(), kNames.end(), list.substr(0, end));
+    if (found == kNames.end()) return FigureSet::all();
+    set.add(static_cast<Figures>(found - kNames.begin()));
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return set.empty() ? FigureSet::all() : set;
+}
+
+FigureSet figuresOfLoss(std::string_view reason) { return find(kLosses, reason); }
+FigureSet figuresOfTable(std::string_view table) { return find(kTables, table); }
+
+std::string wordsOf(const Unwatched& it) {
+  std::string library = it.library.substr(it.library.rfind('/') + 1);
+  std::string where = it.function.empty() ? library
+                      : library.empty()   ? it.function
+                                          : it.function + " of " + library;
+  return where.empty() ? it.reason : where + ": " + it.reason;
+}
+
+void Incomplete::add(FigureSet figures, std::string words) {
+  if (figures.empty()) return;
+  figures_.add(figures);
+  if (missing_.size() < kMostMissing) {
+    missing_.push_back({figures, std::move(words)});
+    return;
+  }
+  if (missing_.size() == kMostMissing) missing_.push_back({{}, "and more"});
+  missing_.back().figures.add(figures);
+}
+
+std::vector<std::string> Incomplete::words(FigureSet figures) const {
+  std::vector<std::string> list;
+  for (const Missing& it : missing_)
+    if (it.figures.touches(figures)) list.push_back(it.words);
+  return list;
+}
+
+std::vector<Unwatched> unwatchedOf(const RecordedWork& work) {
+  std::vector<Unwatched> list;
+  if (work.run == nullptr) return list;
+  const RecordedRun& run = *work.run;
+  const RecordedUnwatched& rows = run.unwatched;
+  auto maybe = [](int64_t value) {
+    return value == kNotRecorded ? std::nullopt : std::optional(value);
+  };
+  for (size_t i = 0; i < rows.size(); ++i) {
+    // Of a process that made no call that was seen: it has no figures.
+    bool of_nobody = rows.process_id[i] == kNotRecorded && rows.pid[i] != kNotRecorded;
+    bool of_other = rows.process_id[i] != kNotRecorded && rows.process_id[i] != work.process_id;
+    if (of_nobody || of_other) continue;
+    Unwatched it;
+    it.begin_ns = maybe(rows.begin_ns[i]);
+    it.end_ns = maybe(rows.end_ns[i]);
+    it.library = run.strings.text(rows.library[i]);
+    it.function = run.strings.text(rows.function[i]);
+    it.figures = figuresNamed(run.strings.text(rows.figures[i]));
+    it.reason = run.strings.text(rows.reason[i]);
+    list.push_back(std::move(it));
+  }
+  return list;
+}
+
+Incomplete incompleteOf(const RecordedWork& work) {
+  Incomplete incomplete;
+  if (work.run == nullptr) return incomplete;
+  const RecordedRun& run = *work.run;
+  std::map<std::string_view, uint64_t> lost;
+  for (size_t i = 0; i < run.losses.size(); ++i) {
+    if (run.losses.count[i] <= 0) continue;
+    uint64_t& sum = lost[run.strings.text(run.losses.reason[i])];
+    sum = std::min<uint64_t>(sum + static_cast<uint64_t>(run.losses.count[i]), INT64_MAX);
+  }
+  for (const auto& [reason, count] : lost)
+    incomplete.add(figuresOfLoss(reason),
+                   fmt::format("lost: {} × {}", base::withCommas(count), reason));
+  for (const Unwatched& it : unwatchedOf(work))
+    incomplete.add(it.figures, "not watched: " + wordsOf(it));
+  for (const UnreadTable& table : run.unread)
+    incomplete.add(figuresOfTable(table.table),
+                   fmt::format("not read: table {}: {}", table.table, table.why));
+  return incomplete;
+}
+
+}  // namespace tidegauge::model

@@ -1,0 +1,104 @@
+// What a recording could not see, and which figures that touches. One notion for losses, functions
+// that could not be watched, times before a process was watched, and damaged tables:
+//
+//   incompleteOf(work).touches(Figures::kMemory)    live, peak, who holds it: not the whole truth
+//   incompleteOf(work).words(Figures::kLaunches)    {"3 × no room for a launch"}
+//
+// Counts of launches and copies, and sums of them, can then only be too low ("at least"). Memory may
+// be too low or too high (a free that was not seen): "incomplete". Cost: O(losses + unwatched).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tidegauge::model {
+
+struct RecordedWork;
+
+enum class Figures : uint8_t {
+  kMemory,        // live, peak, allocations, who holds it
+  kBlocks,        // of the framework
+  kLaunches,      // counts
+  kCopies,        // counts, bytes, times
+  kCallSites,     // whose it is
+  kKernelNames,   //
+  kLaunchEvents,  // single launches, if each was asked for
+};
+inline constexpr size_t kFigures = static_cast<size_t>(Figures::kLaunchEvents) + 1;
+
+std::string_view name(Figures figures);  // "memory", …, as in the file and in JSON
+
+class FigureSet {
+ public:
+  constexpr FigureSet() = default;
+  constexpr FigureSet(std::initializer_list<Figures> all) {
+    for (Figures it : all) add(it);
+  }
+  static constexpr FigureSet all() {
+    FigureSet set;
+    set.bits_ = (1U << kFigures) - 1;
+    return set;
+  }
+  constexpr void add(Figures it) { bits_ |= 1U << static_cast<unsigned>(it); }
+  constexpr void add(FigureSet more) { bits_ |= more.bits_; }
+  constexpr bool has(Figures it) const { return (bits_ >> static_cast<unsigned>(it) & 1U) != 0; }
+  constexpr bool touches(FigureSet other) const { return (bits_ & other.bits_) != 0; }
+  constexpr bool empty() const { return bits_ == 0; }
+  constexpr bool operator==(const FigureSet&) const = default;
+  std::vector<std::string_view> names() const;
+
+ private:
+  uint32_t bits_ = 0;
+};
+
+// "memory,launches"; what is not known, or nothing at all, is everything.
+FigureSet figuresNamed(std::string_view list);
+std::string listOf(FigureSet figures);
+
+// Which figures a loss of this reason touches; of an unknown reason: all.
+FigureSet figuresOfLoss(std::string_view reason);
+// Which figures a table of the recording is needed for.
+FigureSet figuresOfTable(std::string_view table);
+
+// Something that is there and was not watched: a function, a library, a process for a time.
+struct Unwatched {
+  std::optional<int64_t> begin_ns, end_ns;  // none: from its beginning, to its end
+  uint32_t pid = 0;
+  std::string library;   // path; empty: all of the process
+  std::string function;  // empty: all of the library
+  FigureSet figures;
+  std::string reason;
+};
+// "cuMemAlloc_v2 of libcuda.so.1: its first instruction cannot be probed"
+std::string wordsOf(const Unwatched& unwatched);
+
+struct Missing {
+  FigureSet figures;
+  std::string words;
+};
+
+class Incomplete {
+ public:
+  void add(FigureSet figures, std::string words);
+  bool any() const { return !figures_.empty(); }
+  FigureSet figures() const { return figures_; }
+  bool touches(FigureSet figures) const { return figures_.touches(figures); }
+  const std::vector<Missing>& missing() const { return missing_; }
+  std::vector<std::string> words(FigureSet figures) const;  // why these are not the whole truth
+
+  static constexpr size_t kMostMissing = 50;  // kept; then "and more"
+
+ private:
+  FigureSet figures_;
+  std::vector<Missing> missing_;
+};
+
+// Of one process of a recording.
+std::vector<Unwatched> unwatchedOf(const RecordedWork& work);
+Incomplete incompleteOf(const RecordedWork& work);
+
+}  // namespace tidegauge::model

@@ -1,0 +1,87 @@
+// What of a process is not watched, as a session keeps it. It is found when a process maps a library, often
+// before the process makes its first call (and so has a number), and near an exec before that exec has taken
+// its place among the calls: so it waits a moment, and goes to the program that ran at that time.
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <cerrno>
+
+#include "record/session.h"
+
+namespace tidegauge::record {
+namespace {
+
+constexpr int64_t kSettled_ns = 500'000'000;
+constexpr int64_t kNeverSeen_ns = 5'000'000'000;
+constexpr size_t kMostWaiting = 4096;
+constexpr size_t kMostOfAProcess = 500;
+constexpr const char* kMore = "more was not watched than is kept";
+
+std::string keyOf(const model::Unwatched& it) {
+  return fmt::format("{}\n{}\n{}", it.library, it.function, it.reason);
+}
+
+bool isGone(uint32_t pid) { return kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH; }
+
+}  // namespace
+
+void Session::unwatched(const model::Unwatched& what, int64_t at_ns) {
+  std::string key = fmt::format("{}\n{}", what.pid, keyOf(what));
+  if (unwatched_.size() >= kMostWaiting && !unwatched_.contains(key)) {
+    if (more_unwatched_) return;
+    more_unwatched_ = true;
+    model::Unwatched more;
+    more.figures = model::FigureSet::all();
+    more.reason = kMore;
+    if (book_ != nullptr) book_->addUnwatched(std::nullopt, more);
+    write([&](auto& file) { return file.addUnwatched(more, std::nullopt); });
+    return;
+  }
+  unwatched_.try_emplace(std::move(key), WaitingUnwatched{what, at_ns});
+}
+
+void Session::assignUnwatched(int64_t now_ns) {
+  if (unwatched_.empty()) return;
+  std::map<uint32_t, std::vector<uint32_t>> by_pid;  // programs one after the other
+  for (const SessionProcess& process : processes_)
+    by_pid[process.seen.pid].push_back(process.seen.index);
+  std::erase_if(unwatched_, [&](const auto& entry) {
+    const auto& [what, at_ns] = entry.second;
+    if (!finishing_ && now_ns - at_ns < kSettled_ns) return false;
+    SessionProcess* owner = nullptr;
+    for (uint32_t process : by_pid[what.pid]) {
+      SessionProcess& it = processes_[process];
+      if (it.ended_ns && *it.ended_ns <= at_ns) continue;
+      owner = &it;
+      break;
+    }
+    if (owner == nullptr) {
+      bool never = finishing_ || (now_ns - at_ns > kNeverSeen_ns && isGone(what.pid));
+      if (never) write([&](auto& file) { return file.addUnwatched(what, std::nullopt); });
+      return never;
+    }
+    if (!owner->unwatched_told.insert(keyOf(what)).second) return true;
+    model::Unwatched told = what;
+    if (owner->unwatched_told.size() > kMostOfAProcess) {
+      if (owner->unwatched_told.contains(kMore)) return true;
+      owner->unwatched_told.insert(kMore);
+      told.library = told.function = "";
+      told.figures = model::FigureSet::all();
+      told.reason = kMore;
+    }
+    owner->unwatched.add(told.figures);
+    if (book_ != nullptr) book_->addUnwatched(owner->seen.index, told);
+    write([&](auto& file) { return file.addUnwatched(told, owner->seen.index); });
+    return true;
+  });
+}
+
+model::FigureSet Session::incompleteOf(const SessionProcess& process) const {
+  model::FigureSet figures = process.unwatched;
+  if (more_unwatched_) figures = model::FigureSet::all();
+  for (size_t i = 0; i < LOSS_KINDS; ++i)
+    if (losses_[i] != 0) figures.add(model::figuresOfLoss(lossReason(i)));
+  return figures;
+}
+
+}  // namespace tidegauge::record

@@ -1,0 +1,64 @@
+// The mark beside figures that are not the whole truth: something was lost, or not watched.
+import { visible } from "./visible";
+
+export type FigureName =
+  | "memory"
+  | "blocks"
+  | "launches"
+  | "copies"
+  | "call sites"
+  | "kernel names"
+  | "launch events";
+
+export interface Missing {
+  figures: FigureName[];
+  reason: string;
+}
+
+/** Live, peak, reserved. */
+export const OF_MEMORY: readonly FigureName[] = ["memory", "blocks"];
+export const OF_HOLDERS: readonly FigureName[] = ["memory", "blocks", "call sites"];
+export const OF_LAUNCHES: readonly FigureName[] = ["launches", "kernel names"];
+export const OF_COPIES: readonly FigureName[] = ["copies"];
+
+const MOST_REASONS = 4;
+
+/** Counts can only be too low; memory may be too high as well, where a free was missed. */
+export function markText(touched: readonly FigureName[]): string {
+  const counts = touched.every((one) => one === "launches" || one === "copies");
+  return counts ? "at least" : "incomplete";
+}
+
+export function touchedBy(
+  rows: readonly Missing[],
+  figures: readonly FigureName[],
+): readonly FigureName[] {
+  return figures.filter((one) => rows.some((row) => row.figures.includes(one)));
+}
+
+export function whyText(rows: readonly Missing[], figures: readonly FigureName[]): string {
+  const why = rows.filter((row) => row.figures.some((one) => figures.includes(one)));
+  const lines = why.slice(0, MOST_REASONS).map((row) => visible(row.reason));
+  if (why.length > MOST_REASONS) lines.push(`and ${why.length - MOST_REASONS} more`);
+  return lines.join("\n");
+}
+
+export function MarkTag({ touched, why }: { touched: readonly FigureName[]; why: string }) {
+  if (touched.length === 0) return null;
+  return (
+    <span class="tag" title={why}>
+      {markText(touched)}
+    </span>
+  );
+}
+
+export function IncompleteTag({
+  rows,
+  figures,
+}: {
+  rows: readonly Missing[] | undefined;
+  figures: readonly FigureName[];
+}) {
+  const touched = touchedBy(rows ?? [], figures);
+  return <MarkTag touched={touched} why={whyText(rows ?? [], touched)} />;
+}
