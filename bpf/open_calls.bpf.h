@@ -50,7 +50,7 @@ static int climbFrame(__u32 i, struct climb* climb) {
 
 static __noinline enum answer comesFrom(struct pt_regs* ctx, struct thread_state* thread,
                                         __u64 slot, __u64 entry) {
-  __u64 sp = PT_REGS_SP(ctx), distance = slot - sp, caller = returnAddressAt(sp);
+  __u64 sp = PT_REGS_SP(ctx), distance = slot - sp, caller = returnAddress(sp, userWord(sp));
   struct nested_call* known = &thread->nested[(caller ^ (distance >> 3)) & (NESTED_CALLS - 1)];
   if (known->caller == caller && known->distance == distance) return ANSWER_YES;
   __u32 tgid = tgidNow();

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "common.bpf.h"
+#include "quick_rules.h"
 
 // Of the recorder's: filled by it alone, from what it was asked for.
 struct {
@@ -20,6 +21,13 @@ struct {
   __type(key, struct unwind_key);
   __type(value, struct unwind_rule);
 } rules SEC(".maps");
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, 1 << QUICK_BITS);
+  __uint(map_flags, BPF_F_MMAPABLE);
+  __type(key, __u32);
+  __type(value, struct quick_rule);
+} quick_rules SEC(".maps");
 TABLE(spaces, LRU_HASH, __u32, struct unwind_space, MAX_PROCESSES);
 TABLE(known_stacks, LRU_HASH, __u64, __u32, 131072);
 #define STACK_RING_BYTES (32 << 20)
@@ -50,10 +58,7 @@ static __always_inline void sharedSpace(__u32 from, __u32 to) {
 
 // Where a return is watched, the kernel has put the address of its trampoline, the start of a page,
 // and keeps what was there. A call that jumped to another one has two entries for one place.
-static __noinline __u64 returnAddressAt(__u64 slot) {
-  __u64 word = 0;
-  if (bpf_probe_read_user(&word, 8, (const void*)slot)) return 0;
-  if (word & 4095) return word;
+static __noinline __u64 putAside(__u64 slot, __u64 word) {
   struct task_struct* task = (struct task_struct*)bpf_get_current_task();
   struct return_instance* aside = BPF_CORE_READ(task, utask, return_instances);
   for (int i = 0; i < 16 && aside; ++i) {
@@ -65,11 +70,15 @@ static __noinline __u64 returnAddressAt(__u64 slot) {
   }
   return word;
 }
+static __always_inline __u64 returnAddress(__u64 slot, __u64 word) {
+  return word & 4095 ? word : putAside(slot, word);
+}
 
 struct walk {
   __u64 place, sp, bp, hash;
   __u32 frames, end;
   struct stack_record* into;  // 0: only the hash is wanted
+  __u64 salt;                 // quickSalt(code)
   __u32 code;
   bool at_entry;
 };
@@ -83,6 +92,30 @@ static __always_inline __u64 mixed(__u64 hash, __u64 word) {
 #define SIGNAL_BP 120
 #define SIGNAL_SP 160
 #define SIGNAL_IP 168
+
+// The return address and rbp, of the frame that ends at `cfa`. Most functions save rbp with the other
+// registers, just below: one read gets both.
+#define NEAR_WORDS 8
+static __always_inline bool readFrame(struct walk* walk, const struct unwind_rule* rule,
+                                      __u64 cfa) {
+  __u64 word[NEAR_WORDS];
+  __s64 back = (__s64)rule->bp_offset + 8 * NEAR_WORDS;
+  bool in_frame = rule->bp == UNWIND_BP_AT_CFA || rule->bp == UNWIND_BP_GUESSED;
+  if (in_frame && back >= 0 && back < 8 * NEAR_WORDS && !(back & 7) &&
+      !bpf_probe_read_user(word, sizeof(word), (const void*)(cfa - sizeof(word)))) {
+    walk->bp = word[(back >> 3) & (NEAR_WORDS - 1)];
+    walk->place = returnAddress(cfa - 8, word[NEAR_WORDS - 1]);
+  } else {
+    if (bpf_probe_read_user(word, 8, (const void*)(cfa - 8))) return false;
+    if (rule->bp != UNWIND_BP_SAME) {
+      __u64 at = (rule->bp == UNWIND_BP_AT_BP ? walk->bp : cfa) + (__s64)rule->bp_offset;
+      if (bpf_probe_read_user(&walk->bp, 8, (const void*)at)) return false;
+    }
+    walk->place = returnAddress(cfa - 8, word[0]);
+  }
+  walk->sp = cfa;
+  return walk->place;
+}
 
 // One frame up. False: walk->end says why not.
 static __always_inline bool stepUp(struct walk* walk, const struct unwind_rule* rule) {
@@ -104,15 +137,7 @@ static __always_inline bool stepUp(struct walk* walk, const struct unwind_rule* 
     cfa += (__s64)rule->cfa_more;
   }
   if (cfa <= walk->sp) return false;  // a stack grows down: this is no frame
-  __u64 place = returnAddressAt(cfa - 8);
-  if (!place) return false;
-  if (rule->bp != UNWIND_BP_SAME) {
-    __u64 at = (rule->bp == UNWIND_BP_AT_BP ? walk->bp : cfa) + (__s64)rule->bp_offset;
-    if (bpf_probe_read_user(&walk->bp, 8, (const void*)at)) return false;
-  }
-  walk->place = place;
-  walk->sp = cfa;
-  return true;
+  return readFrame(walk, rule, cfa);
 }
 
 // At the entry of a function the return address lies at rsp, whatever is known of the function.
@@ -120,6 +145,16 @@ static __always_inline bool ruleOfFrame(__u32 i, struct walk* walk, struct unwin
   if (!i && walk->at_entry) {
     *rule = (struct unwind_rule){.cfa_offset = 8, .cfa = UNWIND_SP};
     return true;
+  }
+  __u64 wanted = walk->place ^ walk->salt;
+  __u32 slot = quickSlot(wanted);
+  volatile struct quick_rule* quick = bpf_map_lookup_elem(&quick_rules, &slot);
+  if (quick && quick->key == wanted) {
+    __u64 packed = quick->rule;
+    if (quick->key == wanted) {
+      unpackRule(packed, rule);
+      return true;
+    }
   }
   struct unwind_key key = {walk->place, walk->code, 0};
   struct unwind_rule* found = bpf_map_lookup_elem(&rules, &key);
@@ -150,6 +185,7 @@ static __always_inline void startWalk(struct walk* walk, struct pt_regs* ctx, bo
   walk->bp = PT_REGS_FP(ctx);
   walk->hash = space.process;
   walk->code = space.code;
+  walk->salt = quickSalt(space.code);
   walk->at_entry = at_entry;
   walk->into = into;
 }

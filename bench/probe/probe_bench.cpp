@@ -1,4 +1,4 @@
-// What watching costs the watched, and the watcher: probe_bench STANDIN_FOLDER [ROUNDS]
+// What watching costs the watched, and the watcher: probe_bench STANDIN_FOLDER [ROUNDS [--walks]]
 //
 //   this process: what watches, drains every 5 ms     Target: cuMemAlloc_v2, cudaLaunchKernel, …
 //     "measure 20,000 calls" ──────────────────────►   thread CPU time before and after
@@ -189,6 +189,31 @@ class Costs {
   std::map<std::pair<std::string, Task>, std::vector<double>> ns_;
 };
 
+// ---- walks ----------------------------------------------------------------------------------------
+// What a frame costs: a block of PyTorch's from frames further and further down. Half of the calls (the
+// frees) take no stack.
+void walks(const std::string& folder, int rounds) {
+  Target target(folder);
+  std::map<uint32_t, std::vector<double>> ns;
+  for (int round = 0; round < rounds; ++round) {
+    Counter counter;
+    auto recorder = startRecorder(true, counter, target.pid());
+    for (uint32_t depth : {10U, 20U, 40U}) {
+      auto drive = [&] { recorder->poll(5); };
+      target.ask({kBlocks, 0, depth}, drive);  // learns the rules
+      ns[depth].push_back(target.ask({kBlocks, 0, depth}, drive).ns_per_call * 2);
+    }
+  }
+  fmt::print("a block taken and given with its stack, median (least) of {} rounds\n", rounds);
+  auto least = [](const std::vector<double>& list) {
+    return *std::min_element(list.begin(), list.end());
+  };
+  for (const auto& [depth, list] : ns)
+    fmt::print("  {} frames down: {:.0f} ns ({:.0f})\n", depth, median(list), least(list));
+  fmt::print("  a frame: {:.0f} ns ({:.0f})\n", (median(ns[40]) - median(ns[10])) / 30,
+             (least(ns[40]) - least(ns[10])) / 30);
+}
+
 // ---- attaching ------------------------------------------------------------------------------------
 template <class Do>
 double secondsOf(const Do& action) {
@@ -279,11 +304,17 @@ int main(int count, char** words) {
   if (count == 5 && std::string_view(words[1]) == "--serve")
     serve(words[2], std::atoi(words[3]), std::atoi(words[4]));
   if (count < 2) {
-    fmt::print(stderr, "probe_bench STANDIN_FOLDER [ROUNDS]   (tests/standin/build.py makes it)\n");
+    fmt::print(
+        stderr,
+        "probe_bench STANDIN_FOLDER [ROUNDS [--walks]]   (tests/standin/build.py makes it)\n");
     return 2;
   }
   setvbuf(stdout, nullptr, _IOLBF, 0);  // a run that is ended early has told what it knew
   int rounds = count > 2 ? std::atoi(words[2]) : 9;
+  if (count > 3 && std::string_view(words[3]) == "--walks") {
+    walks(words[1], rounds);
+    return 0;
+  }
   Costs costs(words[1], rounds);
   costs.print();
   attaching(costs.target(), std::min(rounds, 5));

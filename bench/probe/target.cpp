@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <thread>
+#include <utility>
 
 namespace tidegauge::bench {
 
@@ -128,14 +129,23 @@ void once(const Gpu& gpu, Task task) {
   }
 }
 
-// kDepth frames, each with its frame pointer (this file is compiled so).
-__attribute__((noinline)) void atDepth(const Gpu& gpu, Task task, int depth) {
-  if (depth > 0)
-    atDepth(gpu, task, depth - 1);
+// Each frame of another function and size, with its frame pointer (this file is compiled so).
+template <int kLeft>
+__attribute__((noinline)) void down(const Gpu& gpu, Task task) {
+  char room[16 + kLeft * 56 % 208];
+  asm volatile("" ::"r"(room) : "memory");  // is used
+  if constexpr (kLeft > 0)
+    down<kLeft - 1>(gpu, task);
   else
     once(gpu, task);
   asm volatile("" ::: "memory");  // no tail call
 }
+using Down = void (*)(const Gpu&, Task);
+template <int... kDepths>
+constexpr std::array<Down, sizeof...(kDepths)> allDepths(std::integer_sequence<int, kDepths...>) {
+  return {down<kDepths>...};
+}
+constexpr auto kDown = allDepths(std::make_integer_sequence<int, kMostDepth + 1>{});
 
 }  // namespace
 
@@ -151,7 +161,7 @@ void serve(const std::string& folder, int orders, int answers) {
     if (order.task == kPaced)
       answer = paced(gpu, order.per_second);
     else
-      atDepth(gpu, order.task, kDepth);
+      kDown.at(order.depth)(gpu, order.task);
     answer.ns_per_call = (seconds(CLOCK_THREAD_CPUTIME_ID) - before) * 1e9 / kCalls;
     (void)!write(answers, &answer, sizeof(answer));
   }

@@ -1,5 +1,5 @@
 // The watched process of probe_bench: the same program once more, with a pipe for orders and one for
-// answers. It calls the stand-in GPU from twenty frames down, as real programs do, and says what a call
+// answers. It calls the stand-in GPU from twenty functions down, as real programs do, and says what a call
 // cost its thread.
 #pragma once
 
@@ -15,12 +15,14 @@
 namespace tidegauge::bench {
 
 inline constexpr int kCalls = 20'000;
-inline constexpr int kDepth = 20;  // frames between main() and the calls
+inline constexpr int kDepth = 20;  // frames between main() and the calls, if nothing else is said
+inline constexpr int kMostDepth = 40;
 
 enum Task : uint32_t { kPairs, kLaunches, kRuntimePairs, kRuntimeLaunches, kBlocks, kPaced };
 struct Order {
   Task task = kPairs;
   uint32_t per_second = 0;  // kPaced: calls of all threads
+  uint32_t depth = kDepth;  // kMostDepth at most
 };
 struct Answer {
   double ns_per_call = 0;

@@ -4,7 +4,7 @@
 //   CIE {data step −8, addresses relative, 4 bytes} ◄── FDE {0x1130, 0x40 bytes, program}
 //   indexOf(section) → {0x1130, where its FDE is}, … by address
 //
-// Hostile input: bounded lengths, nothing recurses. Cost: 20 ns an entry.
+// Hostile input: bounded lengths, nothing recurses. Cost: one pass over the section, when asked.
 // Source: Linux Standard Base 5.0, chapter 10.6.
 #pragma once
 

@@ -131,7 +131,8 @@ std::optional<unwind_rule> ruleOfEpilogue(std::span<const uint8_t> code) {
   return rule;
 }
 
-Unwinder::Unwinder(const Programs& programs) : rules_map_(programs.mapDescriptor("rules")) {
+Unwinder::Unwinder(const Programs& programs)
+    : rules_map_(programs.mapDescriptor("rules")), quick_(programs.mapDescriptor("quick_rules")) {
   ring_ = ring_buffer__new(programs.mapDescriptor("stack_ring"), onRecord, this, nullptr);
   end_ = eventfd(0, EFD_CLOEXEC);
   if (ring_ != nullptr && end_ >= 0) thread_ = std::thread([this] { learnAsItComes(); });
@@ -245,6 +246,7 @@ void Unwinder::set(uint32_t code, uint64_t place, const Rule& rule) {
     while (!rules_.empty() && rules_.rbegin()->first != code) dropCode(rules_.rbegin()->first);
     (void)bpf_map_update_elem(rules_map_, &key, &rule.rule, BPF_ANY);
   }
+  quick_.set(key, rule.rule);
   counts_.rules += known.insert_or_assign(place, rule).second;
 }
 
@@ -336,6 +338,7 @@ void Unwinder::dropCode(uint32_t code) {
   for (const auto& [place, unused] : rules->second) {
     unwind_key key{place, code, 0};
     (void)bpf_map_delete_elem(rules_map_, &key);
+    quick_.drop(key);
   }
   rules_.erase(rules);
 }

@@ -26,6 +26,7 @@
 #include "bpf/records.h"
 #include "record/process_maps.h"
 #include "record/programs.h"
+#include "record/quick_rules.h"
 #include "record/unwind_table.h"
 
 struct ring_buffer;
@@ -94,6 +95,7 @@ class Unwinder {
   void dropCode(uint32_t code);
 
   int rules_map_;
+  QuickRules quick_;
   ring_buffer* ring_ = nullptr;
   std::map<uint32_t, Space> spaces_;  // by tgid
   std::map<FileId, std::unique_ptr<Module>> modules_;
