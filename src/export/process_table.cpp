@@ -44,13 +44,13 @@ std::vector<std::string> numbersOf(const ProcessSums& sums) {
           withCommas(sums.launches), base::sizeOrZero(sums.copied_bytes), withCommas(sums.refused)};
 }
 
-// "4711 python: it ended well, exit status 0"
+// "4711 python, exit 0"
 std::string nameOf(const AnalysedTrace& analysed) {
   std::string_view source = analysed.trace.source.name;
   std::string name(source.substr(source.find_last_of('/') + 1));
   if (name.starts_with("pid ")) name.erase(0, 4);
-  std::string ending = processEnding(analysed);
-  return ending.empty() ? name : name + ": " + ending;
+  std::string ending = shortEnding(analysed);
+  return ending.empty() ? name : name + ", " + ending;
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 //
 //   3 processes called for memory, launched or copied
 //           peak        live   launches   copied   refused  process
-//     4,008 MiB   3,842 MiB     12,345  1.2 GiB         1  4711 python: exit status 0
+//     4,008 MiB   3,842 MiB     12,345  1.2 GiB         1  4711 python, exit 0
 #pragma once
 
 #include <string>

@@ -28,9 +28,6 @@ using nlohmann::json;
 
 constexpr size_t kMostCommand = 200;  // columns
 constexpr size_t kMostJsonRows = 50;
-constexpr const char* kHeldKinds =
-    "'device', 'managed', 'pool', 'physical', 'array'";  // model::isDeviceMemory
-
 json orNull(int64_t value) { return value == model::kNotRecorded ? json() : json(value); }
 
 // The row of processes that is this trace's; none: nobody called for anything yet.
@@ -59,9 +56,9 @@ Section processSection(const RecordedWork& work, size_t row) {
   Section section{
       .key = "process", .title = fmt::format("Process {} {}", p.pid[row], name), .json = {}};
   std::string sql =
-      "SELECT pid, parent_pid, name, command, began_ns, ended_ns, exit_status, end_reason, "
-      "datetime(began_ns / 1000000000, 'unixepoch') AS began, (ended_ns - began_ns) / 1e9 AS "
-      "seconds, exit_status >> 8 AS code, exit_status & 127 AS signal FROM processes WHERE is_this";
+      "SELECT *, (ended_ns - began_ns) / 1e9 AS seconds, exit_status >> 8 AS code, exit_status & "
+      "127 "
+      "AS signal FROM processes WHERE is_this";
   Sentence sentence{{}, sqlLink(sql), sql};
   std::string words;
   if (p.parent_pid[row] != model::kNotRecorded)
@@ -69,7 +66,7 @@ Section processSection(const RecordedWork& work, size_t row) {
   if (p.ended_ns[row] != model::kNotRecorded) {
     double seconds =
         (static_cast<double>(p.ended_ns[row]) - static_cast<double>(p.began_ns[row])) / 1e9;
-    words += fmt::format("seen for {:.1f} s; ", seconds);
+    words += fmt::format("seen for {:.{}f} s; ", seconds, seconds < 10 ? 3 : 1);
   }
   words += howItEnded(work, row) + ".";
   if (command.empty()) {
@@ -120,23 +117,26 @@ Section heldSection(const AnalysedTrace& analysed, size_t rows, std::optional<si
                   .title = ended ? "Not given back when it ended" : "Held at the end",
                   .json = {}};
   HeldSums sums = sumsOf(held);
-  auto sum = [](std::string_view column, std::string_view where, std::string_view name) {
-    return fmt::format("coalesce(sum({}) FILTER (WHERE {}), 0) AS {}", column, where, name);
-  };
-  std::string device = fmt::format("kind IN ({})", kHeldKinds);
-  constexpr std::string_view kHost = "kind IN ('pinned host', 'registered host')";
-  std::string sql = fmt::format(
-      "SELECT {}, {}, {}, {}, {}, {} FROM held_at_end", sum("bytes", device, "device_bytes"),
-      sum("count", device, "device_count"), sum("bytes", kHost, "host_bytes"),
-      sum("count", kHost, "host_count"), sum("bytes", "kind = 'block'", "block_bytes"),
-      sum("count", "kind = 'block'", "block_count"));
+  constexpr std::string_view kSum =
+      "coalesce(sum({0}) FILTER (WHERE memory = '{1}'), 0) AS {2}_{0}";
+  std::string columns;
+  for (auto [memory, key] :
+       {std::pair{"device", "device"}, {"host", "host"}, {"framework", "block"}}) {
+    for (const char* what : {"bytes", "count"}) {
+      columns += columns.empty() ? "" : ", ";
+      columns += fmt::format(fmt::runtime(kSum), what, memory, key);
+    }
+  }
+  std::string sql = fmt::format("SELECT {} FROM held_at_end", columns);
+  std::string text_sql =
+      "SELECT memory, sum(bytes) AS bytes, sum(count) AS count FROM held_at_end GROUP BY memory";
   bool blocks = sums.block_count > 0;
   std::string list_sql = fmt::format(
-      "SELECT device, kind, bytes, count, stack_id, label, oldest_ns FROM held_at_end WHERE kind "
-      "{} 'block'",
+      "SELECT device, kind, bytes, count, stack_id, label, oldest_ns FROM held_at_end WHERE "
+      "memory {} 'framework'",
       blocks ? "=" : "<>");
   if (!analysed.trace.events.action.empty()) {
-    Sentence sentence{{}, sqlLink(sql), sql};
+    Sentence sentence{{}, sqlLink(text_sql), text_sql};
     auto part = [&](uint64_t bytes, uint64_t count, const char* of) {
       sentence.parts.insert(sentence.parts.end(),
                             {strong(humanBytes(bytes)),
@@ -276,6 +276,8 @@ Section refusedSection(const AnalysedTrace& analysed, size_t rows) {
                   {"rows_sql", list_sql + fmt::format(" LIMIT {}", kMostJsonRows)}};
   if (times == 0) return section;
   std::string_view function = analysed.trace.strings.text(r.function[first]);
+  std::string_view what = model::codeWords(r.code[first]);
+  if (what.empty()) what = "an error";
   section.json["first_function"] = clean(function);
   section.json["first_code"] = r.code[first];
   section.json["first_bytes"] = r.size_bytes[first];
@@ -291,7 +293,7 @@ Section refusedSection(const AnalysedTrace& analysed, size_t rows) {
                           {plain(" for "), strong(humanBytes(r.size_bytes[first]))});
   }
   sentence.parts.insert(sentence.parts.end(),
-                        {plain(fmt::format(" gave {}, asked by ", codeText(r.code[first]))),
+                        {plain(fmt::format(": {} ({}), asked by ", what, r.code[first])),
                          code(asked(first)), plain(".")});
   section.sentences.push_back(std::move(sentence));
   if (order.size() > 1) section.grid = std::move(grid);
@@ -312,10 +314,21 @@ std::string endingText(int64_t exit_status) {
                    : fmt::format("it ended with exit status {}", code);
 }
 
-std::string processEnding(const AnalysedTrace& analysed) {
+std::string shortEnding(const AnalysedTrace& analysed) {
   if (!analysed.trace.work || !analysed.trace.work->run) return {};
+  const model::RecordedProcesses& p = analysed.trace.work->run->processes;
   std::optional<size_t> row = ownRow(*analysed.trace.work);
-  return row ? howItEnded(*analysed.trace.work, *row) : std::string();
+  if (!row) return {};
+  if (p.ended_ns[*row] == model::kNotRecorded) return "ran on";
+  if (p.exit_status[*row] == model::kNotRecorded) {
+    return std::string(analysed.trace.work->run->strings.text(p.end_reason[*row]));
+  }
+  int status = static_cast<int>(p.exit_status[*row] & 0xffff);
+  if (int signal = WTERMSIG(status); signal != 0) {
+    const char* name = sigabbrev_np(signal);
+    return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
+  }
+  return fmt::format("exit {}", WEXITSTATUS(status));
 }
 
 std::vector<Section> recordingSections(const AnalysedTrace& analysed, size_t rows) {

@@ -22,8 +22,8 @@ std::vector<Section> recordingSections(const analysis::AnalysedTrace& analysed, 
 // Keys are those of the sections: "process", "held_at_end", … Null for snapshots.
 nlohmann::json recordingJson(const analysis::AnalysedTrace& analysed);
 
-// How this trace's process ended: "it ended well, exit status 0"; empty if it is not known.
-std::string processEnding(const analysis::AnalysedTrace& analysed);
+// How this trace's process ended, in a word: "exit 3", "SIGKILL", "ran on"; empty: not known.
+std::string shortEnding(const analysis::AnalysedTrace& analysed);
 
 // "ended with exit status 3", "was killed by SIGKILL (9)", as wait() gives the status.
 std::string endingText(int64_t exit_status);

@@ -31,8 +31,9 @@ struct Launched {
   uint64_t launches = 0;
 };
 
-// "64×8", "256": what is 1 at the end is left out.
+// "64×8", "256": what is 1 at the end is left out. A graph has none.
 std::string extent(const int64_t* of) {
+  if (of[0] == 0) return "–";
   size_t shown = of[2] != 1 ? 3 : of[1] != 1 ? 2 : 1;
   std::string text;
   for (size_t i = 0; i < shown; ++i) text += fmt::format("{}{}", i > 0 ? "×" : "", of[i]);
@@ -71,21 +72,20 @@ Section kernelsSection(const RecordedWork& work, size_t rows) {
     launches += it.launches;
     names.insert(it.name);
   }
-  // A kernel that has no row, or no name, is one of no name.
-  constexpr const char* kFrom =
-      "(SELECT coalesce(k.name, '') AS name, grid_x, grid_y, grid_z, block_x, block_y, block_z, "
-      "sum(count) AS launches FROM launches l LEFT JOIN kernels k ON k.kernel_id = l.kernel_id "
-      "GROUP BY 1, 2, 3, 4, 5, 6, 7)";
+  constexpr const char* kGeometry = "grid_x, grid_y, grid_z, block_x, block_y, block_z";
   std::string sql = fmt::format(
-      "SELECT coalesce(sum(launches), 0) AS launches, count(DISTINCT name) AS kernels, count(*) AS "
-      "geometries FROM {}",
-      kFrom);
+      "SELECT coalesce(sum(launches), 0) AS launches, count(DISTINCT coalesce(kernel, '')) AS "
+      "kernels, "
+      "count(*) AS geometries FROM (SELECT kernel, sum(count) AS launches FROM launches GROUP BY "
+      "kernel, {})",
+      kGeometry);
   std::string list_sql = fmt::format(
-      "SELECT launches, 1.0 * launches / sum(launches) OVER () AS share, grid_x, grid_y, grid_z, "
-      "block_x, block_y, block_z, name FROM {} ORDER BY launches DESC, name, grid_x, grid_y, "
-      "grid_z, "
-      "block_x, block_y, block_z",
-      kFrom);
+      "SELECT sum(count) AS launches, 1.0 * sum(count) / (SELECT sum(count) FROM launches) AS "
+      "share, "
+      "{0}, coalesce(kernel, '') AS name FROM launches GROUP BY name, {0} ORDER BY launches DESC, "
+      "name, "
+      "{0}",
+      kGeometry);
   json list = json::array();
   if (launches > 0) {
     Sentence sentence{
@@ -183,6 +183,7 @@ Section copiesSection(const RecordedWork& work) {
     for (const auto& [key, sum] : order) {
       auto [direction, submitted] = key;
       bool timed = !submitted && sum.host_ns > 0;
+      double host_ms = static_cast<double>(sum.host_ns) / 1e6;
       auto per_second = static_cast<int64_t>(
           timed ? 1e9 * static_cast<double>(sum.bytes) / static_cast<double>(sum.host_ns) : 0);
       if (list.size() == kMostJsonRows) {
@@ -191,7 +192,7 @@ Section copiesSection(const RecordedWork& work) {
       }
       grid.rows.push_back({humanBytes(static_cast<uint64_t>(sum.bytes)),
                            withCommas(static_cast<uint64_t>(sum.calls)),
-                           fmt::format("{:.1f}", static_cast<double>(sum.host_ns) / 1e6),
+                           fmt::format("{:.{}f}", host_ms, host_ms < 10 ? 3 : 1),
                            timed ? humanBytes(static_cast<uint64_t>(per_second)) : "–",
                            withCommas(static_cast<uint64_t>(sum.failures)),
                            std::string(direction) + (submitted ? ", submitted" : "")});

@@ -3,6 +3,7 @@
 #include "query/held_tables.h"
 
 #include "model/call_words.h"
+#include "model/ledger.h"
 #include "model/recorded_work.h"
 #include "query/columns.h"
 
@@ -85,6 +86,12 @@ Table heldAtEndTable(const AnalysedTrace& analysed) {
   add(table, ColumnKind::kInteger, "device", "NULL: not known, or memory of the host",
       devices(h.device));
   addKind(table, h.kind);
+  addEnum(table, "memory", "device, host, framework: of which kinds add up",
+          stored(h.kind,
+                 [](model::MemoryKind kind) -> int64_t {
+                   return kind == model::MemoryKind::kBlock ? 2 : model::isHostMemory(kind) ? 1 : 0;
+                 }),
+          {"device", "host", "framework"});
   add(table, ColumnKind::kBytes, "bytes", "as asked for", storedBytes(h.bytes));
   add(table, ColumnKind::kInteger, "count", "allocations", storedBytes(h.count));
   addStack(table, analysed, h.stack);

@@ -1,6 +1,7 @@
 // kernels, launches, copies, processes, functions, losses, unwatched, incomplete: what a recording says beside memory, with
 // the names and units of its own tables. Of a snapshot they are empty.
 #include <memory>
+#include <unordered_map>
 
 #include "model/incomplete.h"
 #include "model/recorded_work.h"
@@ -164,6 +165,17 @@ Table launchesTable(const AnalysedTrace& analysed) {
   for (size_t i = 0; i < 3; ++i) addNumbers(table, kGrid[i], "blocks", l.grid[i]);
   for (size_t i = 0; i < 3; ++i) addNumbers(table, kBlock[i], "threads of a block", l.block[i]);
   addNumbers(table, "count", "launches", l.count);
+  std::unordered_map<int64_t, base::StringId> name_of;
+  for (size_t i = 0; i < work.kernels.size(); ++i) {
+    name_of.try_emplace(work.kernels.kernel_id[i], work.kernels.name[i]);
+  }
+  std::vector<base::StringId> names(l.size());
+  for (size_t i = 0; i < l.size(); ++i) {
+    if (auto name = name_of.find(l.kernel_id[i]); name != name_of.end()) names[i] = name->second;
+  }
+  addPoolText(table, "kernel", "its name; NULL: not known",
+              eachRow([names = std::move(names)](Row row) { return keyOf(names[row]); }),
+              work.run->strings);
   return table;
 }
 

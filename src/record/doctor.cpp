@@ -85,11 +85,10 @@ Finding capability(const MachineFacts& facts, const Capability& wanted) {
 Finding untried(const MachineFacts& facts, std::string what, std::pair<unsigned, unsigned> since) {
   bool expected = versionOf(facts.kernel_release) >= since;
   return {Verdict::kLimited, std::move(what),
-          fmt::format("not tried; Linux has it from {}.{} on, this is {}", since.first,
-                      since.second, facts.kernel_release),
-          expected ? "it should work, and a trial would tell" : "it is not to be expected",
-          "A trial needs BPF programs that load: run tidegauge doctor as root, or mend what is "
-          "missing"};
+          fmt::format("not tried; Linux {}.{} and newer have it", since.first, since.second),
+          fmt::format("on {} it {}", facts.kernel_release,
+                      expected ? "should work" : "is not to be expected"),
+          "Run tidegauge doctor as root to know"};
 }
 
 Finding trial(const MachineFacts& facts, std::string what, std::string found,
@@ -151,8 +150,9 @@ Finding python(const MachineFacts& facts) {
   if (facts.names_python_frames)
     return {Verdict::kOk, "Python frames", "PYTHONPERFSUPPORT is set", {}, {}};
   return {Verdict::kLimited, "Python frames", "PYTHONPERFSUPPORT is not set",
-          "stacks of programs that are started from here show the interpreter, not the Python code",
-          "Python 3.12 or newer: PYTHONPERFSUPPORT=1 tidegauge record -- python …"};
+          "a command after record -- gets it; stacks of programs that were started without it show "
+          "the interpreter, not the Python code",
+          "Start them with PYTHONPERFSUPPORT=1 or python -X perf (CPython 3.12 or newer)"};
 }
 
 }  // namespace

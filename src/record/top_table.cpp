@@ -156,10 +156,12 @@ std::vector<TopRow> TopMeter::read(const Session& session, int64_t now_ns) {
         if (ledger != nullptr)
           for (const auto& [code, failed] : ledger->failuresByCode()) row.failures += failed;
       }
-      auto before = before_.find({index, row.device});
-      if (before != before_.end() && seconds > 0) {
+      if (seconds > 0) {
+        // What was not there at the last look has called for the first time since.
+        auto found = before_.find({index, row.device});
+        Counts before = found == before_.end() ? Counts{} : found->second;
         auto per_s = [&](uint64_t Counts::*count) {
-          uint64_t more = now.*count - std::min(now.*count, before->second.*count);
+          uint64_t more = now.*count - std::min(now.*count, before.*count);
           return static_cast<double>(more) / seconds;
         };
         row.allocations_per_s = per_s(&Counts::allocations);

@@ -71,6 +71,8 @@ class Recording(unittest.TestCase):
     def worked(self):
         """A recording in which the first process also launched, copied and was killed."""
         path = pathlib.Path(self.folder.name, "worked")
+        if path.exists():
+            return path
         subprocess.run([MAKE, path, "1", "2000"], check=True, capture_output=True)
         db = sqlite3.connect(path)
         process, began = db.execute("SELECT process_id, began_ns FROM processes WHERE pid = 101").fetchone()
@@ -106,7 +108,7 @@ class Recording(unittest.TestCase):
 
     def test_report_tells_of_the_process_its_launches_and_copies(self):
         path = self.worked()
-        text = tidegauge("report", path, "--pid", 101, "--no-sql")
+        text = " ".join(tidegauge("report", path, "--pid", 101, "--no-sql").split())
         for words in ("it was killed by SIGKILL (9)", "seen for 12.3 s", "9,345", "sgemm", "name not known",
                       "device to host, submitted", "Not given back when it ended", "out of memory"):
             self.assertIn(words, text)
@@ -117,6 +119,18 @@ class Recording(unittest.TestCase):
         self.assertEqual(report["process"]["exit_status"], 9)
         books = {t["name"]: t for t in self.files[0][1]}
         self.assertEqual(len(books), 3)
+
+    def test_json_is_what_the_schema_says(self):
+        try:
+            import jsonschema
+        except ImportError:
+            self.skipTest("no jsonschema: pip install jsonschema")
+        schema = json.loads((ROOT / "docs" / "schema" / "report.schema.json").read_text(encoding="utf-8"))
+        for path in (self.worked(), *(path for path, _ in self.files)):
+            report = json.loads(tidegauge("report", path, "--json"))
+            errors = [f"{error.json_path}: {error.message[:200]}"
+                      for error in jsonschema.Draft202012Validator(schema).iter_errors(report)]
+            self.assertEqual(errors, [], path.name)
 
     def test_several_processes_are_summed_up_first(self):
         path, truth = self.files[0]

@@ -79,7 +79,11 @@ TEST_F(RecordedTables, AreThoseOfTheFile) {
     Database database(*trace);
     std::string mine = std::to_string(trace->trace.work->process_id);
     for (std::string table : {"kernels", "launches", "copies"}) {
-      std::string sql = "SELECT * FROM " + table + " WHERE process_id = " + mine;
+      std::string name =
+          ", (SELECT name FROM kernels k WHERE k.kernel_id = launches.kernel_id AND "
+          "k.process_id = launches.process_id) AS kernel";
+      std::string sql = "SELECT *" + (table == "launches" ? name : "") + " FROM " + table +
+                        " WHERE process_id = " + mine;
       EXPECT_EQ(byQuery(database, "SELECT * FROM " + table), bySqlite(file_.path(), sql)) << sql;
     }
     for (std::string table : {"functions", "losses"}) {
@@ -93,6 +97,29 @@ TEST_F(RecordedTables, AreThoseOfTheFile) {
         byQuery(database, "SELECT * FROM processes"),
         bySqlite(file_.path(), columns + ", process_id = " + mine + " AS is_this FROM processes"));
   }
+}
+
+TEST_F(RecordedTables, TellWhatIsHeldAndWhatWasRefused) {
+  Database database(*traces_[0]);
+  EXPECT_EQ(byQuery(database, "SELECT kind, memory, device, bytes, count, label FROM held_at_end"),
+            (Rows{{"kind", "memory", "device", "bytes", "count", "label"},
+                  {"device", "device", "0", "1048576", "1", "model.py:3 f3"}}));
+  EXPECT_EQ(byQuery(database, "SELECT count(*) AS n FROM refused")[1][0], "0");
+  RecordingFile file;
+  testing::CallStream calls;
+  for (int i = 0; i < 3; ++i)
+    calls.allocate(model::MemoryKind::kDevice, 0, 5000).device(1).stack(2).code(2);
+  calls.free(model::MemoryKind::kDevice, 0x10).code(77);
+  file.write(calls.all());
+  auto refused = readers::recording::openRecording(file.path(), {});
+  ASSERT_TRUE(refused.ok());
+  analysis::AnalysedTrace trace(std::move(refused.value()[0]));
+  Database second(trace);
+  EXPECT_EQ(
+      byQuery(second, "SELECT function, code, meaning, size_bytes, label, count FROM refused"),
+      (Rows{{"function", "code", "meaning", "size_bytes", "label", "count"},
+            {"driver_allocate_device", "2", "out of memory", "5000", "model.py:2 f2", "3"},
+            {"driver_free_device", "77", "-", "0", "-", "1"}}));
 }
 
 TEST_F(RecordedTables, AnswerJoinsAndFiltersAsSqliteDoes) {

@@ -59,8 +59,14 @@ TEST(TopTable, ReadsLiveMemoryAndRatesBetweenTwoLooks) {
   EXPECT_EQ(rows[2].frees_per_s, 0.5);
   EXPECT_EQ(rows[2].launches_per_s, 50);
   EXPECT_EQ(rows[2].to_device_bytes_per_s, 2.0 * kMiB);
+  uint32_t fresh = made.process(44, "fresh");
+  for (uint64_t i = 0; i < 6; ++i)
+    made.allocate(fresh, MemoryKind::kDevice, 0x50000000 + i * kMiB, kMiB);
+  rows = meter.read(made.session, 6'000'000'000);
+  EXPECT_EQ(rows.back().pid, 44U);
+  EXPECT_EQ(rows.back().allocations_per_s, 2) << "its first calls count, too";
   made.end(made.python);
-  EXPECT_EQ(meter.read(made.session, 4'000'000'000).size(), 1U);
+  EXPECT_EQ(meter.read(made.session, 7'000'000'000).size(), 2U);
 }
 
 TEST(TopTable, SortsAndFilters) {
