@@ -52,8 +52,8 @@ Finding incompleteFinding(const model::Incomplete& incomplete) {
     figures += (figures.empty() ? "" : ", ") + std::string(name);
   Finding finding;
   finding.severity = Finding::Severity::kHigh;
-  finding.parts = {plain("Incomplete, so figures of it may be too low or too high: "),
-                   strong(figures), plain(" ("),
+  finding.parts = {plain("Incomplete: figures of "), strong(figures),
+                   plain(" may be too low or too high ("),
                    plain(whyIncomplete(incomplete, model::FigureSet::all())), plain(")")};
   finding.link = sqlLink(kSql);
   finding.sql = kSql;

@@ -387,7 +387,9 @@ Story tellStory(const AnalysedTrace& analysed, const DeviceSummary& summary,
   model::Incomplete incomplete = incompleteOf(analysed);
   if (incomplete.any())
     story.findings.insert(story.findings.begin(), incompleteFinding(incomplete));
-  if (incomplete.touches(kOfMemory) && story.headline.ends_with('.')) {
+  // What was asked for when memory ran out is one call's word.
+  if (story.kind != Story::Kind::kOom && incomplete.touches(kOfMemory) &&
+      story.headline.ends_with('.')) {
     story.headline.pop_back();
     story.headline += markOf(incomplete, kOfMemory) + ".";
   }

@@ -303,12 +303,13 @@ base::Status Session::tick(const Source& source) {
       copiesSeen(source.copies(process.seen.pid, false));
     }
     writeLosses(source.losses());
-    assignUnwatched(time_ns);
+    assignUnwatched(time_ns, true);
     forgetEnded(time_ns);
     last_counts_ns_ = time_ns;
   }
   if (time_ns - last_commit_ns_ >= kCommitEvery_ns) {
     takeNames(symbols_.take());
+    assignUnwatched(time_ns, false);
     write([](auto& file) { return file.commit(); });
     last_commit_ns_ = time_ns;
   }

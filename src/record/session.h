@@ -115,7 +115,7 @@ class Session final : public RecorderSink {
   void forgetStacks();
   void takeNames(std::vector<SymbolAnswer> answers);
   void writeLosses(const Losses& now);
-  void assignUnwatched(int64_t now_ns);
+  void assignUnwatched(int64_t now_ns, bool again);  // or only what was not tried yet
   // Runs on the file and keeps its first error.
   // Ids are given out in order from 0 by both sides, so no answer is needed.
   template <class Do>
@@ -150,6 +150,7 @@ class Session final : public RecorderSink {
   struct WaitingUnwatched {
     model::Unwatched what;
     int64_t at_ns = 0;
+    bool was_tried = false;  // its process had not been seen
   };
   std::map<std::string, WaitingUnwatched> unwatched_;  // by pid and what: not assigned yet
   bool more_unwatched_ = false;

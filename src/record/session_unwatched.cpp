@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "record/session.h"
@@ -11,7 +12,7 @@
 namespace tidegauge::record {
 namespace {
 
-constexpr int64_t kSettled_ns = 500'000'000;
+constexpr int64_t kSettled_ns = 200'000'000;
 constexpr int64_t kNeverSeen_ns = 5'000'000'000;
 constexpr size_t kMostWaiting = 4096;
 constexpr size_t kMostOfAProcess = 500;
@@ -37,22 +38,28 @@ void Session::unwatched(const model::Unwatched& what, int64_t at_ns) {
     write([&](auto& file) { return file.addUnwatched(more, std::nullopt); });
     return;
   }
-  unwatched_.try_emplace(std::move(key), WaitingUnwatched{what, at_ns});
+  unwatched_.try_emplace(std::move(key), WaitingUnwatched{what, at_ns, false});
 }
 
-void Session::assignUnwatched(int64_t now_ns) {
-  if (unwatched_.empty()) return;
+void Session::assignUnwatched(int64_t now_ns, bool again) {
+  auto is_due = [&](const auto& entry) {
+    const WaitingUnwatched& it = entry.second;
+    return finishing_ || ((again || !it.was_tried) && now_ns - it.at_ns >= kSettled_ns);
+  };
+  if (std::none_of(unwatched_.begin(), unwatched_.end(), is_due)) return;
   std::map<uint32_t, std::vector<uint32_t>> by_pid;  // programs one after the other
   for (const SessionProcess& process : processes_)
     by_pid[process.seen.pid].push_back(process.seen.index);
-  std::erase_if(unwatched_, [&](const auto& entry) {
-    const auto& [what, at_ns] = entry.second;
-    if (!finishing_ && now_ns - at_ns < kSettled_ns) return false;
+  // True: it has found its place.
+  auto settle = [&](WaitingUnwatched& it) {
+    const model::Unwatched& what = it.what;
+    int64_t at_ns = it.at_ns;
+    it.was_tried = true;
     SessionProcess* owner = nullptr;
     for (uint32_t process : by_pid[what.pid]) {
-      SessionProcess& it = processes_[process];
-      if (it.ended_ns && *it.ended_ns <= at_ns) continue;
-      owner = &it;
+      SessionProcess& program = processes_[process];
+      if (program.ended_ns && *program.ended_ns <= at_ns) continue;
+      owner = &program;
       break;
     }
     if (owner == nullptr) {
@@ -60,11 +67,11 @@ void Session::assignUnwatched(int64_t now_ns) {
       if (never) write([&](auto& file) { return file.addUnwatched(what, std::nullopt); });
       return never;
     }
-    if (!owner->unwatched_told.insert(keyOf(what)).second) return true;
+    std::set<std::string>& known = owner->unwatched_told;
+    if (known.contains(keyOf(what)) || known.contains(kMore)) return true;
     model::Unwatched told = what;
-    if (owner->unwatched_told.size() > kMostOfAProcess) {
-      if (owner->unwatched_told.contains(kMore)) return true;
-      owner->unwatched_told.insert(kMore);
+    known.insert(known.size() < kMostOfAProcess ? keyOf(what) : kMore);
+    if (known.contains(kMore)) {
       told.library = told.function = "";
       told.figures = model::FigureSet::all();
       told.reason = kMore;
@@ -73,7 +80,9 @@ void Session::assignUnwatched(int64_t now_ns) {
     if (book_ != nullptr) book_->addUnwatched(owner->seen.index, told);
     write([&](auto& file) { return file.addUnwatched(told, owner->seen.index); });
     return true;
-  });
+  };
+  for (auto at = unwatched_.begin(); at != unwatched_.end();)
+    at = is_due(*at) && settle(at->second) ? unwatched_.erase(at) : std::next(at);
 }
 
 model::FigureSet Session::incompleteOf(const SessionProcess& process) const {

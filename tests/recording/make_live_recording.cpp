@@ -220,6 +220,13 @@ int main(int argc, char** argv) {
     must(writer.addLoss(kBegin + 300 * kSecond, "memory ring full",
                         std::strtoull(argv[2], nullptr, 10)));
     must(writer.addLoss(kBegin + 300 * kSecond, "no stack", 3));
+    tidegauge::model::Unwatched locked;
+    locked.pid = all[2].pid;
+    locked.library = "/usr/lib/x86_64-linux-gnu/libcuda.so.1";
+    locked.function = "cuLaunchKernelEx";
+    locked.figures = {tidegauge::model::Figures::kLaunches};
+    locked.reason = "its first instruction cannot be probed";
+    must(writer.addUnwatched(locked, 2));
   }
   must(writer.finish());
   std::string rows;

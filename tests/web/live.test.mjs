@@ -133,9 +133,14 @@ describe("live: a finished recording", { skip, timeout: 600_000 }, () => {
         assert.equal(await marked(where), 1, where);
       const devices = await page.locator(".livedev").count();
       assert.equal(await marked(".livedev"), devices);
-      assert.equal(await marked(".picks"), await page.locator(".picks").count());
+      assert.equal(await page.locator(".picks [aria-label='incomplete']").count(), await page.locator(".picks").count());
       for (const where of ["[aria-label='Launches']", "[aria-label='Copies']"])
         assert.equal(await marked(where), 0, where);
+      // One process launches by a function that was not watched.
+      const launches = page.locator("[aria-label='Launches']");
+      assert.equal(await launches.getByText("at least", { exact: true }).count(), 1);
+      assert.match(await page.locator("[aria-label='Not watched']").innerText(), /cuLaunchKernelEx\s+launches\s+its first instruction/);
+      assert.equal(await page.locator("[aria-label='Copies']").getByText("at least").count(), 0);
       assert.match(await page.locator(".livenote").innerText(), /1,207 events were lost/);
       assert.match(await page.locator("[aria-label='Lost events']").innerText(), /memory ring full\s+1,204\s+Memory calls came faster/);
     }));

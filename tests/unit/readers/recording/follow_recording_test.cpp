@@ -75,6 +75,47 @@ TEST(FollowRecording, ManyLooksSeeWhatOneLookSees) {
   }
 }
 
+TEST(FollowRecording, ATableThatIsMissingCostsOnlyItself) {
+  RecordingFile file;
+  CallStream calls;
+  calls.allocate(MemoryKind::kDevice, 0x10000000, 8 * kMiB).device(0);
+  file.write(calls.all());
+  file.finish();
+  file.change("DROP VIEW copy_sums; DROP TABLE copies");
+  RecordingFollower follower(file.path());
+  for (int i = 0; i < 2; ++i) {
+    LiveSnapshot now = look(follower);
+    EXPECT_EQ(now.processes.at(0).live_bytes, 8 * kMiB);
+    EXPECT_EQ(now.incomplete, model::FigureSet({model::Figures::kCopies}));
+    ASSERT_EQ(now.unwatched.size(), 1U) << "told once";
+    EXPECT_NE(now.unwatched[0].what.reason.find("table copies"), std::string::npos);
+  }
+}
+
+TEST(FollowRecording, WhatIsNotWatchedIsOfItsProcess) {
+  RecordingFile file;
+  RecordingFollower follower(file.path());
+  CallStream calls;
+  calls.allocate(MemoryKind::kDevice, 0x10000000, kMiB).device(0);
+  calls.allocate(MemoryKind::kDevice, 0x20000000, kMiB).device(0).process(1);
+  file.write(calls.all());
+  EXPECT_TRUE(look(follower).incomplete.empty());
+  model::Unwatched locked;
+  locked.pid = 42;
+  locked.function = "cuLaunchKernel";
+  locked.figures = {model::Figures::kLaunches};
+  locked.reason = "cannot be probed";
+  ASSERT_TRUE(file.writer().addUnwatched(locked, 1).ok());
+  ASSERT_TRUE(file.writer().commit().ok());
+  LiveSnapshot now = look(follower);
+  EXPECT_EQ(now.incomplete, model::FigureSet({model::Figures::kLaunches}));
+  for (const model::LiveRow& row : now.processes)
+    EXPECT_EQ(row.incomplete.empty(), row.process != 1) << row.process;
+  model::LiveWish other;
+  other.process = 0;
+  EXPECT_TRUE(follower.look(other).value().incomplete.empty());
+}
+
 TEST(FollowRecording, LaunchesCopiesNamesLossesAndEndsArriveLate) {
   RecordingFile file;
   RecordingFollower follower(file.path());

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 
 #include "model/recorded_work.h"
@@ -197,7 +198,13 @@ TEST(WorkTables, ATableThatIsNotThereIsAnIssue) {
   file.finish();
   file.change("DROP VIEW launch_counts; DROP TABLE launches; DROP TABLE meta;");
   model::Trace trace = readFirst(file.path());
-  EXPECT_EQ(trace.issues.count(model::IssueKind::kIncompleteRecording), 2U);
+  auto unread = std::count_if(trace.issues.all().begin(), trace.issues.all().end(),
+                              [](const model::Issue& issue) {
+                                return issue.kind == model::IssueKind::kIncompleteRecording &&
+                                       (issue.detail.starts_with("table launches") ||
+                                        issue.detail.starts_with("table meta"));
+                              });
+  EXPECT_EQ(unread, 2);
   EXPECT_EQ(trace.work->launches.size(), 0U);
   EXPECT_EQ(trace.work->copies.size(), 4U);
 }

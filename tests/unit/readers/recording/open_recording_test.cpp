@@ -1,6 +1,7 @@
 #include "readers/recording/open_recording.h"
 
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include "model/recorded_work.h"
 #include "support/call_stream.h"
 #include "support/recording_file.h"
+#include "support/worked_recording.h"
 
 namespace tidegauge::readers::recording {
 namespace {
@@ -439,6 +441,41 @@ TEST(HostileRecording, ATableThatIsNotPlainCostsOnlyItself) {
       named |= issue.kind == IssueKind::kIncompleteRecording &&
                issue.detail.find(std::string("table ") + it.table) != std::string::npos;
     EXPECT_TRUE(named) << it.sql;
+  }
+}
+
+// Bytes of its pages overwritten, as a disk does it.
+TEST(HostileRecording, ATableThatIsDamagedCostsOnlyItself) {
+  for (const char* table : {"copies", "launches", "kernels", "losses", "frames", "unwatched"}) {
+    RecordingFile file;
+    testing::addWork(file);
+    file.finish();
+    int page = 0;
+    sqlite3* db = nullptr;
+    ASSERT_EQ(sqlite3_open(file.path().c_str(), &db), SQLITE_OK);
+    std::string sql =
+        std::string("SELECT rootpage FROM sqlite_schema WHERE name = '") + table + "'";
+    sqlite3_exec(
+        db, sql.c_str(),
+        [](void* out, int, char** values, char**) {
+          *static_cast<int*>(out) = std::atoi(values[0]);
+          return 0;
+        },
+        &page, nullptr);
+    sqlite3_close(db);
+    ASSERT_GT(page, 1);
+    std::fstream bytes(file.path(), std::ios::in | std::ios::out | std::ios::binary);
+    bytes.seekp(static_cast<std::streamoff>(page - 1) * 16384);
+    bytes << std::string(16384, '\x5a');
+    bytes.close();
+    std::vector<Trace> traces = open(file.path());
+    ASSERT_FALSE(traces.empty()) << table;
+    model::Incomplete incomplete = model::incompleteOf(*traces[0].work);
+    bool told = false;
+    for (const model::Missing& it : incomplete.missing())
+      told |= it.words.starts_with(std::string("not read: table ") + table) &&
+              it.figures == model::figuresOfTable(table);
+    EXPECT_TRUE(told) << table;
   }
 }
 

@@ -4,7 +4,7 @@ import type { LiveSort } from "../../state/page_state";
 import { go, page } from "../../state/store";
 import { formatHash } from "../../state/url";
 import { Icon } from "../../ui/icons";
-import { MarkTag } from "../../ui/incomplete";
+import type { FigureName } from "../../ui/incomplete";
 import { Amount, Bytes, Name } from "../../ui/text";
 import { bytesIn, integer, unitFor } from "../../ui/units";
 import { visible } from "../../ui/visible";
@@ -95,6 +95,20 @@ function InPytorch({ row }: { row: LiveProcess }) {
   );
 }
 
+/** A row has no room for the word. */
+function Sign({ of }: { of: readonly FigureName[] }) {
+  return (
+    <span
+      class="tag"
+      role="img"
+      aria-label="incomplete"
+      title={`Incomplete, for not all of this process was seen: ${of.join(", ")}`}
+    >
+      !
+    </span>
+  );
+}
+
 interface RowProps {
   row: LiveProcess;
   data: LiveAnswer;
@@ -108,7 +122,10 @@ function Row({ row, data, most }: RowProps) {
   const ended = row.ended_us !== null;
   return (
     <tr class={`picks${ended ? " gone" : ""}`} aria-selected={chosen} onClick={choose}>
-      <td class="r num mono">{row.pid}</td>
+      <td class="r num mono">
+        {row.incomplete.length > 0 && <Sign of={row.incomplete} />}
+        {row.pid}
+      </td>
       <td class="wide" title={visible(row.command === "" ? row.name : row.command)}>
         <button type="button" class="rowbtn cut" aria-pressed={chosen}>
           <span class="fn">
@@ -118,10 +135,6 @@ function Row({ row, data, most }: RowProps) {
             <Name text={row.command} />
           </span>
         </button>
-        <MarkTag
-          touched={row.incomplete}
-          why={`Not all of this process was seen: ${row.incomplete.join(", ")}`}
-        />
       </td>
       <td class="mono">{devicesText(row.devices)}</td>
       <td
