@@ -90,9 +90,13 @@ std::optional<Library> libraryKind(std::string_view path) {
 
 Probes::Probes(Programs& programs, bool framework) : programs_(programs), framework_(framework) {}
 
-Probes::~Probes() {
+Probes::~Probes() { letGo(); }
+
+void Probes::letGo() {
   for (bpf_link* link : framework_links_) bpf_link__destroy(link);
   for (int link : links_) close(link);
+  framework_links_.clear();
+  links_.clear();
 }
 
 std::vector<WatchedLibrary> Probes::watchLibrariesOf(uint32_t tgid) {
