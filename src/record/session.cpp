@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "model/frame_line.h"
+#include "record/demangle.h"
 #include "record/elf_file.h"
 #include "record/even_clock.h"
 #include "record/metrics.h"
@@ -190,7 +191,7 @@ void Session::kernelNamed(const KernelName& name) {
     auto kernel = names.find(name.made_from);
     if (kernel != names.end()) names[name.handle] = kernel->second;
   } else {
-    names[name.handle] = name.name;
+    names[name.handle] = demangled(name.name);
   }
 }
 
