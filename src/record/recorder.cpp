@@ -24,6 +24,8 @@ namespace tidegauge::record {
 namespace {
 
 constexpr size_t kDrainStacksEvery = 256;  // calls
+constexpr int64_t kLookEvery_ns = 20'000'000'000;
+constexpr int64_t kUnused_ns = 60'000'000'000;
 // For a stack that another processor is about to send.
 constexpr int kMostWaits = 20;
 constexpr useconds_t kWait_us = 100;
@@ -344,6 +346,10 @@ void Recorder::tellCounts() {
   });
   sink_.launchesSeen(launches);
   sink_.copiesSeen(copies);
+  if (watch_all_ && evenClock().now_ns() - looked_ns_ >= kLookEvery_ns) {
+    looked_ns_ = evenClock().now_ns();
+    (void)probes_.letGoOfUnused(looked_ns_, kUnused_ns);
+  }
   // Those had ended before the tables changed places: that was their last.
   for (uint32_t program : ended_programs_) {
     index_of_.erase(program);

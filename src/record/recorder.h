@@ -102,6 +102,7 @@ class Recorder final : public Source {
   std::set<uint32_t> from_start_;
   std::string name_glob_;
   bool watch_all_ = false;
+  int64_t looked_ns_ = 0;  // for libraries that nobody uses any more
   uint32_t next_index_ = 0;
 };
 
