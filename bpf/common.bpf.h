@@ -37,7 +37,7 @@ RING(system_ring, 1 << 20);
 RING(name_ring, 4 << 20);
 
 TABLE(targets, HASH, __u32, __u32, MAX_PROCESSES);
-TABLE(seen, HASH, __u32, __u8, MAX_PROCESSES);
+TABLE(seen, HASH, __u32, __u32, MAX_PROCESSES);  // its program's number
 TABLE(losses, PERCPU_ARRAY, __u32, __u64, COUNT_KINDS);
 // A call is *open* while its frame is on the thread's stack: open_calls.bpf.h.
 struct open_call {
@@ -73,6 +73,7 @@ struct thread_state {
   __s32 pushed[4];
   __u32 pushes;
   __u32 copy_kind;  // of the runtime's copy: for the driver's that does not say it
+  __u32 program;    // see struct launch_key
   struct nested_call nested[NESTED_CALLS];
 };
 TABLE(threads, HASH, __u64, struct thread_state, MAX_THREADS);
@@ -82,40 +83,59 @@ static __always_inline void count(__u32 what) {
   if (value) *value += 1;  // per processor, and programs do not interrupt each other there
 }
 
+// Rows that were added to the tables that are in use: the recorder takes them before they are full.
+TABLE(rows_added, ARRAY, __u32, __u64, COUNTED_KINDS);
+static __always_inline void addedRow(__u32 what) {
+  __u64* rows = bpf_map_lookup_elem(&rows_added, &what);
+  if (rows) __sync_fetch_and_add(rows, 1);
+}
+
 static __always_inline __u32 tgidNow(void) { return bpf_get_current_pid_tgid() >> 32; }
 
-static __always_inline void tellFirstSeen(__u32 tgid) {
-  __u8 one = 1;
-  if (bpf_map_lookup_elem(&seen, &tgid)) return;
-  if (bpf_map_update_elem(&seen, &tgid, &one, BPF_NOEXIST)) return;
+__u32 last_program = 0;
+
+// The number of the program that the process runs; it is told before anything bears it. 0: there was
+// no room to tell it, which the next call tries again.
+static __always_inline __u32 programOf(__u32 tgid) {
+  __u32* known = bpf_map_lookup_elem(&seen, &tgid);
+  if (known) return *known;
   struct system_record* record = bpf_ringbuf_reserve(&system_ring, sizeof(*record), 0);
   if (!record) {
     count(LOSS_SYSTEM_RING);
-    bpf_map_delete_elem(&seen, &tgid);  // told at the next call
-    return;
+    return 0;
+  }
+  __u32 number = __sync_fetch_and_add(&last_program, 1) + 1;
+  if (bpf_map_update_elem(&seen, &tgid, &number, BPF_NOEXIST)) {
+    bpf_ringbuf_discard(record, BPF_RB_NO_WAKEUP);
+    known = bpf_map_lookup_elem(&seen, &tgid);  // another thread was first
+    if (known) return *known;
+    count(LOSS_THREAD);
+    return 0;
   }
   __builtin_memset(record, 0, sizeof(*record));
   record->time_ns = bpf_ktime_get_ns();
   record->cgroup = bpf_get_current_cgroup_id();
   record->event = SYSTEM_FIRST_SEEN;
   record->tgid = tgid;
+  record->program = number;
   struct task_struct* task = (struct task_struct*)bpf_get_current_task();
   record->parent = BPF_CORE_READ(task, real_parent, tgid);
   bpf_get_current_comm(record->text, 16);
   bpf_ringbuf_submit(record, BPF_RB_FORCE_WAKEUP);
+  return number;
 }
 
-static __always_inline bool isWatched(__u32 tgid) {
-  if (tgid == settings.recorder_tgid) return false;
+// 0: no; else the number of its program.
+static __always_inline __u32 isWatched(__u32 tgid) {
+  if (tgid == settings.recorder_tgid) return 0;
   if (!settings.watch_all) {
     __u32* flags = bpf_map_lookup_elem(&targets, &tgid);
-    if (!flags || !(*flags & TARGET_WATCHED)) return false;
+    if (!flags || !(*flags & TARGET_WATCHED)) return 0;
   }
   if (settings.watched_cgroup &&
       bpf_get_current_ancestor_cgroup_id(settings.watched_cgroup_level) != settings.watched_cgroup)
-    return false;
-  tellFirstSeen(tgid);
-  return true;
+    return 0;
+  return programOf(tgid);
 }
 
 // What is known of this thread if its process is watched; 0 if it is not. One look-up, but for the
@@ -124,12 +144,15 @@ static __always_inline struct thread_state* watchedThread(__u64 pid_tgid) {
   static const struct thread_state kFresh = {.device = -1};
   struct thread_state* state = bpf_map_lookup_elem(&threads, &pid_tgid);
   if (state) return state;
-  if (!isWatched(pid_tgid >> 32)) return 0;
+  __u32 program = isWatched(pid_tgid >> 32);
+  if (!program) return 0;
   if (bpf_map_update_elem(&threads, &pid_tgid, &kFresh, BPF_ANY)) {
     count(LOSS_THREAD);
     return 0;
   }
-  return bpf_map_lookup_elem(&threads, &pid_tgid);
+  state = bpf_map_lookup_elem(&threads, &pid_tgid);
+  if (state) state->program = program;
+  return state;
 }
 
 static __always_inline __u64 userWord(__u64 address) {

@@ -17,7 +17,31 @@ struct copy_flight_key {
   __u64 function;
 };
 TABLE(copies_in_flight, LRU_HASH, struct copy_flight_key, struct copy_flight, MAX_THREADS);
-TABLE(copies, PERCPU_HASH, struct copy_key, struct copy_sum, 8192);
+
+// Two that change places, as those of launches.
+struct copy_table {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, COPY_ROWS);
+  __type(key, struct copy_key);
+  __type(value, struct copy_sum);
+} copies_a SEC(".maps"), copies_b SEC(".maps");
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+  __uint(max_entries, 1);
+  __type(key, __u32);
+  __array(values, struct copy_table);
+} copies SEC(".maps") = {.values = {&copies_a}};
+
+static __always_inline struct copy_sum* copySum(const struct copy_key* key) {
+  __u32 first = 0;
+  void* table = bpf_map_lookup_elem(&copies, &first);
+  if (!table) return 0;
+  struct copy_sum* sum = bpf_map_lookup_elem(table, key);
+  if (sum) return sum;
+  struct copy_sum zero = {};
+  if (!bpf_map_update_elem(table, key, &zero, BPF_NOEXIST)) addedRow(COUNTED_COPIES);
+  return bpf_map_lookup_elem(table, key);
+}
 
 SEC("uprobe")
 int copy_enter(struct pt_regs* ctx) {
@@ -77,26 +101,21 @@ int copy_exit(struct pt_regs* ctx) {
   } else if (thread->copy.sp) {
     thread->inner_copies += 1;
   }
-  struct copy_key sum_key = {.tgid = thread_id >> 32,
+  struct copy_key sum_key = {.program = thread->program,
                              .direction = flight.direction,
                              .submitted = COOKIE_PLACE(cookie, COOKIE_SUBMITTED),
                              .function = cookie & 0xffff};
-  struct copy_sum* sum = bpf_map_lookup_elem(&copies, &sum_key);
+  struct copy_sum* sum = copySum(&sum_key);
   if (!sum) {
-    struct copy_sum zero = {};
-    bpf_map_update_elem(&copies, &sum_key, &zero, BPF_NOEXIST);
-    sum = bpf_map_lookup_elem(&copies, &sum_key);
-    if (!sum) {
-      count(LOSS_COPY_TABLE);
-      return 0;
-    }
-  }
-  if ((__s32)PT_REGS_RC(ctx) != 0) {
-    sum->failures += 1;
+    count(LOSS_COPY_TABLE);
     return 0;
   }
-  sum->calls += 1;
-  sum->bytes += flight.bytes;
-  sum->time_ns += bpf_ktime_get_ns() - flight.start_ns;
+  if ((__s32)PT_REGS_RC(ctx) != 0) {
+    __sync_fetch_and_add(&sum->failures, 1);
+    return 0;
+  }
+  __sync_fetch_and_add(&sum->calls, 1);
+  __sync_fetch_and_add(&sum->bytes, flight.bytes);
+  __sync_fetch_and_add(&sum->time_ns, bpf_ktime_get_ns() - flight.start_ns);
   return 0;
 }

@@ -11,13 +11,23 @@
 #include "open_calls.bpf.h"
 
 RING(launch_ring, 4096);  // 8 MiB if asked for
-struct {
-  __uint(type, BPF_MAP_TYPE_PERCPU_HASH);
-  __uint(max_entries, 65536);
+
+// Two tables that change places: what is counted goes into the one that `launches` holds, while the
+// recorder reads and empties the other. A row takes memory only while it is there (100 bytes).
+struct launch_table {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, LAUNCH_ROWS);
   __uint(map_flags, BPF_F_NO_PREALLOC);
   __type(key, struct launch_key);
   __type(value, __u64);
-} launches SEC(".maps");
+} launches_a SEC(".maps"), launches_b SEC(".maps");
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+  __uint(max_entries, 1);
+  __type(key, __u32);
+  __array(values, struct launch_table);
+} launches SEC(".maps") = {.values = {&launches_a}};
+TABLE(launches_beyond, HASH, struct beyond_key, __u64, MAX_PROCESSES);
 
 struct launch_place {
   __u64 stream, arguments;
@@ -53,7 +63,7 @@ static __always_inline void sendLaunch(struct pt_regs* ctx, const struct launch_
   record->time_ns = bpf_ktime_get_ns();
   record->kernel = key->kernel;
   record->stream = place->stream;
-  record->tgid = key->tgid;
+  record->tgid = thread_id >> 32;
   record->tid = (__u32)thread_id;
   __builtin_memcpy(record->grid, key->grid, sizeof(record->grid));
   __builtin_memcpy(record->block, key->block, sizeof(record->block));
@@ -72,6 +82,34 @@ static __always_inline void sendLaunch(struct pt_regs* ctx, const struct launch_
   bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
+static __always_inline void countBeyond(const struct launch_key* launch) {
+  struct beyond_key key = {.program = launch->program, .function = launch->function};
+  __u64 zero = 0;
+  count(LOSS_LAUNCH_TABLE);
+  __u64* calls = bpf_map_lookup_elem(&launches_beyond, &key);
+  if (!calls) {
+    bpf_map_update_elem(&launches_beyond, &key, &zero, BPF_NOEXIST);
+    calls = bpf_map_lookup_elem(&launches_beyond, &key);
+  }
+  if (calls) __sync_fetch_and_add(calls, 1);
+}
+
+static __always_inline void countLaunch(const struct launch_key* key) {
+  __u32 first = 0;
+  void* table = bpf_map_lookup_elem(&launches, &first);
+  if (!table) return;
+  __u64* calls = bpf_map_lookup_elem(table, key);
+  if (!calls) {
+    __u64 zero = 0;
+    if (!bpf_map_update_elem(table, key, &zero, BPF_NOEXIST)) addedRow(COUNTED_LAUNCHES);
+    calls = bpf_map_lookup_elem(table, key);
+  }
+  if (calls)
+    __sync_fetch_and_add(calls, 1);
+  else
+    countBeyond(key);
+}
+
 SEC("uprobe")
 int launch_enter(struct pt_regs* ctx) {
   __u64 thread_id = bpf_get_current_pid_tgid(), cookie = bpf_get_attach_cookie(ctx);
@@ -86,7 +124,7 @@ int launch_enter(struct pt_regs* ctx) {
   }
   if (runtime) openCall(ctx, &thread->launch);
   struct launch_key key = {
-      .kernel = PT_REGS_PARM1(ctx), .tgid = thread_id >> 32, .function = cookie & 0xffff};
+      .kernel = PT_REGS_PARM1(ctx), .program = thread->program, .function = cookie & 0xffff};
   struct launch_place place = {};
   switch (COOKIE_PLACE(cookie, COOKIE_SHAPE)) {
     case LAUNCH_SIX_WORDS:
@@ -123,18 +161,7 @@ int launch_enter(struct pt_regs* ctx) {
     default:  // a graph: the launches inside are not seen
       place.stream = PT_REGS_PARM2(ctx);
   }
-  __u64* calls = bpf_map_lookup_elem(&launches, &key);
-  if (calls) {
-    *calls += 1;
-  } else {
-    __u64 zero = 0;
-    bpf_map_update_elem(&launches, &key, &zero, BPF_NOEXIST);
-    calls = bpf_map_lookup_elem(&launches, &key);
-    if (calls)
-      *calls += 1;
-    else
-      count(LOSS_LAUNCH_TABLE);
-  }
+  countLaunch(&key);
   if (settings.launch_events) sendLaunch(ctx, &key, &place, thread_id, thread);
   return 0;
 }

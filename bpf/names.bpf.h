@@ -31,7 +31,7 @@ static __always_inline void readText(struct name_record* record, __u64 text) {
   record->name[sizeof(record->name) - 1] = 0;
 }
 
-static __always_inline void sendName(__u64 handle, __u64 of, __u64 text, __u32 tgid) {
+static __always_inline void sendName(__u64 handle, __u64 of, __u64 text, __u32 program) {
   struct name_record* record = bpf_ringbuf_reserve(&name_ring, sizeof(*record), 0);
   if (!record) {
     count(LOSS_NAME_RING);
@@ -39,7 +39,7 @@ static __always_inline void sendName(__u64 handle, __u64 of, __u64 text, __u32 t
   }
   record->handle = handle;
   record->of = of;
-  record->tgid = tgid;
+  record->program = program;
   record->length = 0;
   readText(record, text);
   bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
@@ -48,10 +48,10 @@ static __always_inline void sendName(__u64 handle, __u64 of, __u64 text, __u32 t
 SEC("uprobe.s")
 int name_given(struct pt_regs* ctx) {
   __u64 cookie = bpf_get_attach_cookie(ctx);
-  __u32 tgid = tgidNow();
-  if (!isWatched(tgid)) return 0;
+  __u32 program = isWatched(tgidNow());
+  if (!program) return 0;
   sendName(argument(ctx, COOKIE_PLACE(cookie, COOKIE_HANDLE)), 0,
-           argument(ctx, COOKIE_PLACE(cookie, COOKIE_ADDRESS)), tgid);
+           argument(ctx, COOKIE_PLACE(cookie, COOKIE_ADDRESS)), program);
   return 0;
 }
 
@@ -71,7 +71,8 @@ int name_enter(struct pt_regs* ctx) {
 SEC("uprobe.s")
 int name_exit(struct pt_regs* ctx) {
   __u64 thread_id = bpf_get_current_pid_tgid(), cookie = bpf_get_attach_cookie(ctx);
-  if (!isWatched(thread_id >> 32)) return 0;
+  __u32 program = isWatched(thread_id >> 32);
+  if (!program) return 0;
   struct flight_key key = {thread_id, cookie & 0xffff};
   struct flight* flight = bpf_map_lookup_elem(&in_flight, &key);
   if (!flight) {
@@ -79,7 +80,7 @@ int name_exit(struct pt_regs* ctx) {
     return 0;
   }
   if ((__s32)PT_REGS_RC(ctx) == 0)
-    sendName(userWord(flight->out), flight->handle, flight->address, thread_id >> 32);
+    sendName(userWord(flight->out), flight->handle, flight->address, program);
   bpf_map_delete_elem(&in_flight, &key);
   return 0;
 }

@@ -35,10 +35,13 @@ int BPF_PROG(process_fork, struct task_struct* parent, struct task_struct* child
 }
 
 SEC("tp_btf/sched_process_exec")
-int BPF_PROG(process_exec, struct task_struct* task) {
+int BPF_PROG(process_exec, struct task_struct* task, __s32 old_pid) {
   __u32 tgid = task->tgid;
   __u64 thread_id = ((__u64)tgid << 32) | (__u32)task->pid;
-  bpf_map_delete_elem(&threads, &thread_id);  // its device was that of the program before
+  bpf_map_delete_elem(&threads, &thread_id);         // its device was that of the program before
+  thread_id = ((__u64)tgid << 32) | (__u32)old_pid;  // a thread takes the first one's number
+  bpf_map_delete_elem(&threads, &thread_id);
+  bpf_map_delete_elem(&seen, &tgid);  // another program
   bpf_map_delete_elem(&spaces, &tgid);
   __u32* flags = bpf_map_lookup_elem(&targets, &tgid);
   if (!settings.watch_all && !flags) return 0;

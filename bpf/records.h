@@ -2,7 +2,7 @@
 //
 //   program ──memory_ring (80 bytes a call, nobody is woken)──► recorder, drained every 5 ms
 //           ──system_ring (processes, libraries; wakes it)────►
-//           ──copies, launches (added up in the kernel)───────► read when asked
+//           ──copies, launches (added up in the kernel)───────► taken every second, or when they fill
 //           ──losses (one counter per reason and processor)──►
 //
 // Both sides include this file: no pointers, no types but fixed ones, every struct without holes.
@@ -130,16 +130,17 @@ struct system_record {
   __u32 parent;
   __s32 code;    // SYSTEM_EXIT: as wait() gives it
   __u8 stopped;  // SYSTEM_LIBRARIES, SYSTEM_EXEC: the process waits for SIGCONT
-  __u8 reserved[7];
+  __u8 reserved[3];
+  __u32 program;  // SYSTEM_FIRST_SEEN: its number; see launch_key
   char text[64];  // name of the process
 };
 TIDEGAUGE_CHECK_SIZE(system_record, 104);
 
 // How a kernel is called: __cudaRegisterFunction, cuModuleGetFunction, cuLibraryGetKernel.
 struct name_record {
-  __u64 handle;  // CUfunction, CUkernel or the host's stub
-  __u64 of;      // cuKernelGetFunction: the kernel it is made from; then name is empty
-  __u32 tgid;
+  __u64 handle;    // CUfunction, CUkernel or the host's stub
+  __u64 of;        // cuKernelGetFunction: the kernel it is made from; then name is empty
+  __u32 program;   // see launch_key
   __u32 length;    // 0: no name or an empty one
   char name[240];  // ends with a 0
 };
@@ -163,15 +164,24 @@ struct launch_record {
 };
 TIDEGAUGE_CHECK_SIZE(launch_record, 200);
 
+// `program` is the number of one run of one program, told with SYSTEM_FIRST_SEEN and never used twice:
+// what was counted belongs to it even if its process runs another one by the time that it is read.
 struct launch_key {
   __u64 kernel;
-  __u32 tgid;
+  __u32 program;
   __u32 grid[3];
   __u32 block[3];
   __u16 function;
   __u16 reserved;
 };
 TIDEGAUGE_CHECK_SIZE(launch_key, 40);
+// Launches that found no room for their geometry, counted all the same.
+struct beyond_key {
+  __u32 program;
+  __u16 function;
+  __u16 reserved;
+};
+TIDEGAUGE_CHECK_SIZE(beyond_key, 8);
 
 enum copy_direction {
   COPY_HOST_TO_HOST,  // 0 … 4 as cudaMemcpyKind
@@ -184,7 +194,7 @@ enum copy_direction {
   COPY_DIRECTIONS,
 };
 struct copy_key {
-  __u32 tgid;
+  __u32 program;  // see launch_key
   __u8 direction;
   __u8 submitted;  // the call returns before the bytes are there: its time is no transfer time
   __u16 function;
@@ -208,7 +218,7 @@ enum loss {
   LOSS_IN_FLIGHT,     // an entry found no room
   LOSS_THREAD,        // no room for the state of a thread
   LOSS_READ_FAULT,    // memory of the program could not be read
-  LOSS_LAUNCH_TABLE,  // a launch found no room in the table
+  LOSS_LAUNCH_TABLE,  // a launch found no room in the table: its geometry is lost
   LOSS_COPY_TABLE,    //
   LOSS_KINDS,
   // Not losses, but counted in the same place:
@@ -216,6 +226,11 @@ enum loss {
   COUNT_MEMORY_RECORDS,
   COUNT_KINDS,
 };
+
+// Rows of the tables that are added up in the kernel; they change places when they are taken.
+#define LAUNCH_ROWS 262144
+#define COPY_ROWS 16384
+enum counted { COUNTED_LAUNCHES, COUNTED_COPIES, COUNTED_KINDS };
 
 // Fixed before the programs are loaded: the verifier drops what is switched off.
 struct recorder_settings {

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <csignal>
 
 #include "base/text_layout.h"
 #include "cli/output.h"
 #include "record/cgroup.h"
+#include "record/even_clock.h"
 
 namespace tidegauge::cli {
 namespace {
@@ -18,10 +18,7 @@ void stop(int) { was_stopped = 1; }
 
 }  // namespace
 
-int64_t nowSinceEpoch_ns() {
-  auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
-}
+int64_t nowSinceEpoch_ns() { return record::evenClock().now_ns(); }
 
 bool LiveSession::stopped() { return was_stopped != 0; }
 

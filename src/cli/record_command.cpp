@@ -1,7 +1,9 @@
 #include "cli/record_command.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "base/ascii.h"
@@ -15,6 +17,16 @@ namespace {
 constexpr uint64_t kLeastRing = uint64_t{64} << 10;
 constexpr uint64_t kMostRing = uint64_t{1} << 30;
 
+int checkPids(std::vector<uint32_t> pids) {
+  std::sort(pids.begin(), pids.end());
+  if (!pids.empty() && pids.front() == 0) return usageError("there is no process 0");
+  auto twice = std::adjacent_find(pids.begin(), pids.end());
+  if (twice != pids.end()) return usageError(fmt::format("-p {} is there twice", *twice));
+  if (std::binary_search(pids.begin(), pids.end(), static_cast<uint32_t>(getpid())))
+    return usageError(fmt::format("process {} is this recorder itself", getpid()));
+  return 0;
+}
+
 int check(const RecordOptions& options) {
   int ways = !options.command.empty() + !options.pids.empty() +
              (options.all || !options.name_glob.empty() || !options.cgroup.empty());
@@ -23,6 +35,15 @@ int check(const RecordOptions& options) {
                       "Name a command after “--”, or processes: -p PID, --comm NAME, --cgroup "
                       "FOLDER, --all");
   if (ways > 1) return usageError("a command, -p, and --all (--comm, --cgroup) exclude each other");
+  if (int code = checkPids(options.pids); code != 0) return code;
+  if (options.launch_arguments > 0 && !options.launch_events)
+    return usageError("--args is about single launches, which are not recorded",
+                      "Add --launch-events, or leave --args away");
+  if (options.no_python && options.command.empty())
+    return usageError("--no-python is about a command that record starts",
+                      "Processes that run already are left as they are anyway");
+  if (options.preload && options.link_each)
+    return usageError("--link-each is about eBPF, --preload uses none");
   if (options.preload && options.command.empty())
     return usageError("--preload records programs that it starts",
                       "Name a command after “--”; what runs already needs eBPF (root)");

@@ -75,6 +75,12 @@ int exitCodeOf(int status) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+// What is said of the recording's file: it could not be written.
+int reportWriting(const base::Error& error) {
+  int code = reportError(error);
+  return error.kind == base::ErrorKind::kUnreadable ? kNotWritten : code;
+}
+
 void sayLibraries(const record::Session& session, size_t& said) {
   for (; said < session.libraries().size(); ++said) {
     const record::WatchedLibrary& library = session.libraries()[said];
@@ -163,7 +169,7 @@ struct Recording {
     writer_options.replace = options.force;
     writer_options.recorder = "tidegauge";
     auto writer = store::RecordingWriter::create(path, writer_options);
-    if (!writer.ok()) return reportError(writer.error());
+    if (!writer.ok()) return reportWriting(writer.error());
     session.emplace(std::move(writer.value()));
     return 0;
   }
@@ -267,7 +273,7 @@ int recordTo(const std::string& path, const RecordOptions& options) {
   int exit_code = 0;
   if (child && child->ended()) exit_code = exitCodeOf(*child->ended());
   if (!ended.ok() || !written.ok()) {
-    int code = reportError(ended.ok() ? written.error() : ended.error());
+    int code = reportWriting(ended.ok() ? written.error() : ended.error());
     return exit_code != 0 ? exit_code : code;
   }
   complain(fmt::format("tidegauge: {} calls of {} {} in {} ({}). See them with: tidegauge view {}",

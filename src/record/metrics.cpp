@@ -217,6 +217,7 @@ void addUnwatched(Metric& metric, const Session& session) {
 }  // namespace
 
 std::string kernelName(const SessionProcess& process, uint64_t handle) {
+  if (handle == 0) return kNotToldApart;
   auto found = process.kernel_names.find(handle);
   if (found != process.kernel_names.end() && !found->second.empty())
     return base::printable(found->second);
@@ -255,8 +256,7 @@ std::vector<uint32_t> toldProcesses(const Session& session, int64_t now_ns) {
 MetricsMaker::Launches MetricsMaker::launchesOf(uint32_t process, const SessionProcess& seen) {
   if (seen.launches.empty() && !kernels_.contains(process)) return {};
   std::map<std::string, uint64_t> now;
-  for (const LaunchCount& launch : seen.launches)
-    now[kernelName(seen, launch.kernel)] += launch.launches;
+  for (const auto& [kernel, launches] : seen.launches) now[kernelName(seen, kernel)] += launches;
   std::vector<std::pair<uint64_t, std::string>> order;
   for (const auto& [name, count] : now) order.emplace_back(count, name);
   size_t named = std::min(order.size(), kMostKernels);

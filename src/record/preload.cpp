@@ -20,6 +20,7 @@
 
 #include "record/decode.h"
 #include "record/errors.h"
+#include "record/even_clock.h"
 #include "record/functions.h"
 #include "record/running_process.h"
 
@@ -32,25 +33,8 @@ namespace {
 
 constexpr size_t kMostPrograms = 100'000;  // numbers come from the programs: bounded
 
-uint64_t clockNow(clockid_t clock) {
-  timespec now{};
-  clock_gettime(clock, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000U + static_cast<uint64_t>(now.tv_nsec);
-}
-
-// By the closest pair of several readings; programs read the same clock as this process.
-int64_t epochOffset() {
-  int64_t best = 0;
-  uint64_t closest = ~uint64_t{0};
-  for (int i = 0; i < 5; ++i) {
-    uint64_t before = clockNow(CLOCK_MONOTONIC), epoch = clockNow(CLOCK_REALTIME);
-    uint64_t after = clockNow(CLOCK_MONOTONIC);
-    if (after - before >= closest) continue;
-    closest = after - before;
-    best = static_cast<int64_t>(epoch) - static_cast<int64_t>(before + (after - before) / 2);
-  }
-  return best;
-}
+uint64_t monotonicNow() { return EvenClock::ofSystem_ns(CLOCK_MONOTONIC); }
+int64_t toEpoch(uint64_t monotonic_ns) { return evenClock().of_ns(monotonic_ns); }
 
 template <class T>
 T loaded(const T& shared) {
@@ -170,7 +154,6 @@ PreloadRecorder::PreloadRecorder(PreloadArea area, RecorderSink& sink)
     : area_(std::move(area)),
       sink_(sink),
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
-      epoch_offset_ns_(epochOffset()),
       waiting_(std::make_unique<Batch>()) {}
 
 PreloadRecorder::~PreloadRecorder() {
@@ -183,7 +166,7 @@ PreloadRecorder::Program& PreloadRecorder::program(uint32_t image, uint32_t tgid
                                                    const system_record* seen) {
   auto found = programs_.find(image);
   if (found != programs_.end()) return found->second;
-  uint64_t time_ns = seen != nullptr ? seen->time_ns : clockNow(CLOCK_MONOTONIC);
+  uint64_t time_ns = seen != nullptr ? seen->time_ns : monotonicNow();
   // The same process begins another program.
   if (auto before = image_of_.find(tgid); before != image_of_.end())
     end(before->second, time_ns, std::nullopt);
@@ -221,8 +204,7 @@ void PreloadRecorder::end(uint32_t image, uint64_t time_ns, std::optional<int> s
   auto found = programs_.find(image);
   if (found == programs_.end()) return;
   uint32_t tgid = found->second.tgid;
-  sink_.launchesSeen(launches(tgid, true));
-  sink_.copiesSeen(copies(tgid, true));
+  takeCounts(image);
   sink_.processEnded(found->second.index, toEpoch(time_ns), status);
   if (found->second.pidfd >= 0) close(found->second.pidfd);
   if (auto it = image_of_.find(tgid); it != image_of_.end() && it->second == image)
@@ -316,7 +298,7 @@ size_t PreloadRecorder::poll(int timeout_ms) {
     gone.push_back(image);
   }
   // What was written from here on may be read without what came before it: it waits for next time.
-  uint64_t until_ns = clockNow(CLOCK_MONOTONIC);
+  uint64_t until_ns = monotonicNow();
   Batch batch = std::move(*waiting_);
   *waiting_ = {};
   uint32_t chunks = std::min(loaded(area_->head.most_chunks), area_.chunks());
@@ -379,7 +361,7 @@ void PreloadRecorder::takeNames(Batch& batch) {
 }
 
 void PreloadRecorder::endThese(const std::vector<uint32_t>& gone) {
-  uint64_t time_ns = clockNow(CLOCK_MONOTONIC);
+  uint64_t time_ns = monotonicNow();
   for (uint32_t image : gone) {
     auto found = programs_.find(image);
     if (found == programs_.end()) continue;
@@ -397,51 +379,39 @@ void PreloadRecorder::finish() {
   poll(0);  // and who was found to be gone meanwhile
 }
 
-std::vector<LaunchCount> PreloadRecorder::launches(uint32_t tgid, bool clear) const {
-  // Two threads that began at once made two rows of one key.
-  std::map<std::tuple<uint32_t, uint64_t, uint16_t, std::array<uint32_t, 6>>, LaunchCount> sums;
+void PreloadRecorder::tellCounts() { takeCounts(0); }
+
+// Of one program, whose rows are free then, or of all (0). What a program adds meanwhile stays.
+void PreloadRecorder::takeCounts(uint32_t image) {
+  std::vector<LaunchCount> launches;
   for (preload_launch& row : area_->launches) {
     if (loaded(row.state) != ROW_READY) continue;
-    auto from = programs_.find(row.key.tgid);
-    if (from == programs_.end() || (tgid != 0 && from->second.tgid != tgid)) continue;
+    auto from = programs_.find(row.key.program);
+    if (from == programs_.end() || (image != 0 && from->first != image)) continue;
     LaunchCount count = decoded(row.key);
     count.process = from->second.index;
-    count.launches = loaded(row.calls);
-    if (count.function >= watchedFunctions().size()) continue;
-    std::array<uint32_t, 6> shape{};
-    std::copy(std::begin(count.grid), std::end(count.grid), shape.begin());
-    std::copy(std::begin(count.block), std::end(count.block), shape.begin() + 3);
-    auto [sum, is_new] =
-        sums.try_emplace({count.process, count.kernel, count.function, shape}, count);
-    if (!is_new) sum->second.launches += count.launches;
-    if (!clear) continue;
-    row.calls = 0;
-    stored(row.state, static_cast<uint32_t>(ROW_LEFT));
+    count.launches = __atomic_exchange_n(&row.calls, uint64_t{0}, __ATOMIC_RELAXED);
+    if (count.launches > 0 && count.function < watchedFunctions().size()) launches.push_back(count);
+    if (image != 0) stored(row.state, static_cast<uint32_t>(ROW_LEFT));
   }
-  std::vector<LaunchCount> counts;
-  for (const auto& [key, count] : sums) counts.push_back(count);
-  return counts;
-}
-
-std::vector<CopyCount> PreloadRecorder::copies(uint32_t tgid, bool clear) const {
-  std::vector<CopyCount> counts;
+  std::vector<CopyCount> copies;
   for (preload_copy& row : area_->copies) {
     if (loaded(row.state) != ROW_READY) continue;
-    auto from = programs_.find(row.key.tgid);
-    if (from == programs_.end() || (tgid != 0 && from->second.tgid != tgid)) continue;
+    auto from = programs_.find(row.key.program);
+    if (from == programs_.end() || (image != 0 && from->first != image)) continue;
     CopyCount count = decoded(row.key);
     count.process = from->second.index;
-    if (count.function >= watchedFunctions().size() || count.direction >= COPY_DIRECTIONS) continue;
-    auto same = std::find_if(counts.begin(), counts.end(), [&](const CopyCount& other) {
-      return other.process == count.process && other.direction == count.direction &&
-             other.submitted == count.submitted && other.function == count.function;
-    });
-    add(same != counts.end() ? *same : counts.emplace_back(count), row.sum);
-    if (!clear) continue;
-    row.sum = {};
-    stored(row.state, static_cast<uint32_t>(ROW_LEFT));
+    copy_sum taken{};
+    for (auto part : {&copy_sum::calls, &copy_sum::bytes, &copy_sum::time_ns, &copy_sum::failures})
+      taken.*part = __atomic_exchange_n(&(row.sum.*part), uint64_t{0}, __ATOMIC_RELAXED);
+    add(count, taken);
+    if (count.function < watchedFunctions().size() && count.direction < COPY_DIRECTIONS &&
+        count.calls + count.failures > 0)
+      copies.push_back(count);
+    if (image != 0) stored(row.state, static_cast<uint32_t>(ROW_LEFT));
   }
-  return counts;
+  sink_.launchesSeen(launches);
+  sink_.copiesSeen(copies);
 }
 
 Losses PreloadRecorder::losses() const {

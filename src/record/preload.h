@@ -60,8 +60,7 @@ class PreloadRecorder final : public Source {
   void watchCommand(Child& child) { child_ = &child; }
   size_t poll(int timeout_ms) override;
   void finish() override;
-  std::vector<LaunchCount> launches(uint32_t tgid = 0, bool clear = false) const override;
-  std::vector<CopyCount> copies(uint32_t tgid = 0, bool clear = false) const override;
+  void tellCounts() override;
   Losses losses() const override;
   bool anyTargetRuns() const override;
   // Some program has loaded the library; the command itself may have refused it (static, setuid).
@@ -77,15 +76,12 @@ class PreloadRecorder final : public Source {
   void end(uint32_t image, uint64_t time_ns, std::optional<int> status);
   void endThese(const std::vector<uint32_t>& images);
   void takeNames(Batch& batch);
-  int64_t toEpoch(uint64_t monotonic_ns) const {
-    return static_cast<int64_t>(monotonic_ns) + epoch_offset_ns_;
-  }
+  void takeCounts(uint32_t image);
 
   PreloadArea area_;
   RecorderSink& sink_;
   Child* child_ = nullptr;
   int epoll_ = -1;
-  int64_t epoch_offset_ns_ = 0;
   std::map<uint32_t, Program> programs_;  // by image
   // By image and the library's id; empty: told.
   std::map<uint32_t, std::map<int32_t, std::vector<uint64_t>>> stacks_;

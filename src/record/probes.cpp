@@ -1,6 +1,7 @@
 #include "record/probes.h"
 
 #include <bpf/libbpf.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <set>
 
@@ -98,6 +100,27 @@ void attachPlaces(const Programs& programs, const char* program, const std::stri
   }
 }
 
+std::set<uint32_t> allProcesses() {
+  std::set<uint32_t> all;
+  DIR* folder = opendir("/proc");
+  if (folder == nullptr) return all;
+  while (dirent* entry = readdir(folder)) {
+    uint32_t pid = 0;
+    std::string_view name = entry->d_name;
+    auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (error == std::errc() && end == name.data() + name.size()) all.insert(pid);
+  }
+  closedir(folder);
+  return all;
+}
+
+std::map<FileId, std::set<uint32_t>> mappedBy(const std::set<uint32_t>& processes) {
+  std::map<FileId, std::set<uint32_t>> users;
+  for (uint32_t pid : processes)
+    for (const Mapping& mapping : executableMappings(pid)) users[mapping.file].insert(pid);
+  return users;
+}
+
 bool sameFile(const std::string& path, FileId& id) {
   struct stat status {};
   if (stat(path.c_str(), &status) != 0) return false;
@@ -118,9 +141,61 @@ std::optional<Library> libraryKind(std::string_view path) {
 
 Probes::Probes(Programs& programs, bool framework) : programs_(programs), framework_(framework) {}
 
-Probes::~Probes() {
-  for (bpf_link* link : framework_links_) bpf_link__destroy(link);
-  for (int link : links_) close(link);
+Probes::~Probes() { letGo(); }
+
+void Probes::Attached::letGo() {
+  for (bpf_link* link : framework_links) bpf_link__destroy(link);
+  for (int link : links) close(link);
+  framework_links.clear();
+  links.clear();
+}
+
+void Probes::letGo() {
+  for (auto& [file, attached] : attached_) attached.letGo();
+  attached_.clear();
+  for (int link : loader_links_) close(link);
+  loader_links_.clear();
+}
+
+std::vector<std::string> Probes::letGoOfUnused(int64_t now_ns, int64_t unused_ns) {
+  std::set<uint32_t> asked;
+  for (auto& [file, attached] : attached_)
+    asked.insert(attached.users.begin(), attached.users.end());
+  std::map<FileId, std::set<uint32_t>> users = mappedBy(asked);
+  bool is_any_due = false;
+  for (auto& [file, attached] : attached_) {
+    attached.users = users[file];
+    if (!attached.users.empty())
+      attached.unused_since_ns.reset();
+    else if (!attached.unused_since_ns)
+      attached.unused_since_ns = now_ns;
+    is_any_due |= attached.unused_since_ns && now_ns - *attached.unused_since_ns >= unused_ns;
+  }
+  std::vector<std::string> gone;
+  if (!is_any_due) return gone;
+  users = mappedBy(allProcesses());  // a child has what its parent mapped, and nobody told
+  for (auto at = attached_.begin(); at != attached_.end();) {
+    Attached& attached = at->second;
+    bool is_due = attached.unused_since_ns && now_ns - *attached.unused_since_ns >= unused_ns;
+    if (is_due && users[at->first].empty()) {
+      gone.push_back(attached.path);
+      attached.letGo();
+      known_.erase(at->first);
+      watched_.erase(at->first);
+      unwatched_.erase(at->first);
+      std::erase_if(libraries_, [&](const auto& library) { return library.file == at->first; });
+      at = attached_.erase(at);
+      continue;
+    }
+    if (is_due) {
+      attached.users = users[at->first];
+      attached.unused_since_ns.reset();
+    }
+    ++at;
+  }
+  // Numbers of files that carry nothing may be those of other files by now.
+  if (!gone.empty()) std::erase_if(known_, [](const auto& entry) { return !entry.second; });
+  return gone;
 }
 
 model::FigureSet figuresOf(Library library) {
@@ -145,6 +220,8 @@ LibrariesOf Probes::watchLibrariesOf(uint32_t tgid) {
       found.kinds.push_back(watched->second);
   };
   for (const Mapping& mapping : mappings) {
+    if (auto attached = attached_.find(mapping.file); attached != attached_.end())
+      attached->second.users.insert(tgid);
     if (mapping.file.inode == 0) continue;
     if (known_.contains(mapping.file)) {
       tell(mapping);
@@ -200,15 +277,19 @@ std::optional<WatchedLibrary> Probes::watch(uint32_t tgid, const Mapping& mappin
     return library;
   }
   std::string path = fmt::format("/proc/self/fd/{}", descriptor);
+  Attached attached;
+  attached.path = mapping.path;
+  attached.users.insert(tgid);
   if (kind == Library::kFramework)
-    attachFramework(path, library);
+    attachFramework(path, library, attached);
   else
-    attachFunctions(path, library);
+    attachFunctions(path, library, attached);
   close(descriptor);
+  if (library.functions > 0) attached_[mapping.file] = std::move(attached);
   return library;
 }
 
-void Probes::attachFunctions(const std::string& path, WatchedLibrary& library) {
+void Probes::attachFunctions(const std::string& path, WatchedLibrary& library, Attached& attached) {
   auto opened = ElfFile::open(path);
   bool is_program = !libraryKind(library.path);
   if (!opened.ok()) {
@@ -264,12 +345,12 @@ void Probes::attachFunctions(const std::string& path, WatchedLibrary& library) {
   for (bool at_return : {true, false}) {
     for (const auto& [key, list] : places)
       if (key.second == at_return)
-        attachPlaces(programs_, key.first, path, list, at_return, links_, library);
+        attachPlaces(programs_, key.first, path, list, at_return, attached.links, library);
   }
   library.functions -= std::min(library.functions, library.unwatched.size());
 }
 
-void Probes::attachFramework(const std::string& path, WatchedLibrary& library) {
+void Probes::attachFramework(const std::string& path, WatchedLibrary& library, Attached& attached) {
   if (auto opened = ElfFile::open(path); opened.ok()) library.build_id = opened.value().buildId();
   for (auto [program, probe] : {std::pair{"pytorch_malloc", "malloc"}, {"pytorch_free", "free"}}) {
     bpf_link* link = bpf_program__attach_usdt(programs_.program(program), -1, path.c_str(),
@@ -278,7 +359,7 @@ void Probes::attachFramework(const std::string& path, WatchedLibrary& library) {
       noteUnwatchedLibrary(fmt::format("no probe pytorch:{} ({})", probe, std::strerror(errno)),
                            {model::Figures::kBlocks}, library);
     } else {
-      framework_links_.push_back(link);
+      attached.framework_links.push_back(link);
       library.functions += 1;
     }
   }
@@ -304,7 +385,7 @@ base::Status Probes::watchLoader(const std::string& path) {
   int link =
       programs_.attachMany("libraries_changed", path, {*offset}, {*debug - *function}, false);
   if (link < 0) return unreadable(fmt::format("{}: {}", path, std::strerror(-link)));
-  links_.push_back(link);
+  loader_links_.push_back(link);
   known_[id] = true;
   return base::okStatus();
 }

@@ -1,6 +1,9 @@
 // Probes: puts the programs onto the functions of each library that a watched process maps, once per
 // file (device and inode), however many processes share it.
 //
+// A recorder that lives for weeks must not collect them: what no process maps any more is let go, and
+// watched again when it comes again.
+//
 //   libcuda.so.1, 61 functions ─► memory_enter, memory_exit, context_…, copy_…, launch_enter: one
 //   uprobe_multi link each, about 10 ms for all; a link per function would take minutes to detach.
 #pragma once
@@ -9,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -45,6 +49,7 @@ class Probes {
  public:
   explicit Probes(Programs& programs, bool framework = true);
   ~Probes();
+  void letGo();  // all probes: nothing comes any more
   Probes(const Probes&) = delete;
   Probes& operator=(const Probes&) = delete;
 
@@ -56,12 +61,25 @@ class Probes {
   // The loader of a program that is about to run: so that it says when it maps libraries.
   base::Status watchLoader(const std::string& path);
   const std::vector<WatchedLibrary>& libraries() const { return libraries_; }
+  // Lets go of the files that none of the processes maps which did, nor any other of the machine, for
+  // `unused_ns` by now. Their paths. Call it now and then: one look at each process known to map one.
+  std::vector<std::string> letGoOfUnused(int64_t now_ns, int64_t unused_ns);
+  size_t attachedFiles() const { return attached_.size(); }
 
  private:
+  // What of a file is in the kernel, and who was seen to map it.
+  struct Attached {
+    std::string path;
+    std::vector<int> links;
+    std::vector<bpf_link*> framework_links;
+    std::set<uint32_t> users;
+    std::optional<int64_t> unused_since_ns;
+    void letGo();
+  };
   // Nothing if the process is gone.
   std::optional<WatchedLibrary> watch(uint32_t tgid, const Mapping& mapping, Library kind);
-  void attachFunctions(const std::string& path, WatchedLibrary& library);
-  void attachFramework(const std::string& path, WatchedLibrary& library);
+  void attachFunctions(const std::string& path, WatchedLibrary& library, Attached& attached);
+  void attachFramework(const std::string& path, WatchedLibrary& library, Attached& attached);
   void watchLoaderOf(uint32_t tgid);
 
   Programs& programs_;
@@ -70,8 +88,9 @@ class Probes {
   // Of libraries, not of loaders.
   std::map<FileId, Library> watched_;
   std::map<FileId, std::vector<model::Unwatched>> unwatched_;
-  std::vector<int> links_;
-  std::vector<bpf_link*> framework_links_;
+  std::map<FileId, Attached> attached_;
+  // They stay: without them nobody tells that libraries come. One per C library, not per program.
+  std::vector<int> loader_links_;
   std::vector<WatchedLibrary> libraries_;
 };
 

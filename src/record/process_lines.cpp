@@ -64,8 +64,8 @@ void addStacks(Lines& lines, const Session& session, const model::ProcessLedger&
 
 void addKernels(Lines& lines, const SessionProcess& process) {
   std::map<std::string, uint64_t> by_name;
-  for (const LaunchCount& launch : process.launches)
-    by_name[kernelName(process, launch.kernel)] += launch.launches;
+  for (const auto& [kernel, launches] : process.launches)
+    by_name[kernelName(process, kernel)] += launches;
   if (by_name.empty()) return;
   std::vector<std::pair<std::string, uint64_t>> order(by_name.begin(), by_name.end());
   std::stable_sort(order.begin(), order.end(),

@@ -68,8 +68,12 @@ uint16_t idOf(std::string_view name) {
 struct Programs::Handle {
   bpf_object* object = nullptr;
   std::vector<bpf_link*> links;
-  ~Handle() {
+  void letGo() {
     for (bpf_link* link : links) bpf_link__destroy(link);
+    links.clear();
+  }
+  ~Handle() {
+    letGo();
     if (object != nullptr) bpf_object__close(object);
   }
 };
@@ -134,6 +138,8 @@ base::Result<Programs> Programs::load(const ProgramSettings& wanted) {
   }
   return Programs(std::move(handle), links_many);
 }
+
+void Programs::letGo() { handle_->letGo(); }
 
 bpf_program* Programs::program(const char* name) const {
   return bpf_object__find_program_by_name(handle_->object, name);

@@ -54,6 +54,7 @@ class Programs {
                  const std::vector<uint64_t>& cookies, bool at_return) const;
   base::Status watchProcess(uint32_t tgid, bool may_stop);
   Losses losses() const;
+  void letGo();  // of what belongs to no library: processes are told no more
 
  private:
   struct Handle;

@@ -6,163 +6,55 @@
 #include <fmt/format.h>
 #include <fnmatch.h>
 #include <signal.h>
-#include <sys/epoll.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <chrono>
-#include <condition_variable>
 #include <cstring>
-#include <fstream>
-#include <mutex>
-#include <thread>
 
 #include "record/decode.h"
 #include "record/elf_file.h"
 #include "record/errors.h"
+#include "record/functions.h"
 #include "record/running_process.h"
 
 namespace tidegauge::record {
 namespace {
 
-constexpr std::chrono::milliseconds kDrainEvery{5};
-constexpr size_t kMostWaiting = size_t{2} << 20;  // 160 MiB: four seconds at 500,000 a second
-constexpr size_t kDrainStacksEvery = 256;         // calls
+constexpr size_t kDrainStacksEvery = 256;  // calls
+constexpr int64_t kLookEvery_ns = 20'000'000'000;
+constexpr int64_t kUnused_ns = 60'000'000'000;
 constexpr const char* kUsedBefore = "it was in use before it was watched";
 constexpr const char* kRanBefore = "it ran before it was watched, and may hold memory from then";
 // For a stack that another processor is about to send.
 constexpr int kMostWaits = 20;
 constexpr useconds_t kWait_us = 100;
 
-uint64_t clockNow(clockid_t clock) {
-  timespec now{};
-  clock_gettime(clock, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000U + static_cast<uint64_t>(now.tv_nsec);
-}
+int64_t toEpoch(uint64_t kernel_ns) { return evenClock().ofKernel_ns(kernel_ns); }
 
-// CLOCK_MONOTONIC as the kernel's programs read it: in a time namespace this process sees another.
-// The file says by how much: "monotonic  100000  0", seconds and ns.
-uint64_t kernelNow() {
-  static const int64_t offset_ns = [] {
-    std::ifstream file("/proc/self/timens_offsets");
-    std::string clock;
-    int64_t whole = 0, ns = 0;
-    while (file >> clock >> whole >> ns)
-      if (clock == "monotonic") return whole * 1'000'000'000 + ns;
-    return int64_t{0};
-  }();
-  return clockNow(CLOCK_MONOTONIC) - static_cast<uint64_t>(offset_ns);
-}
-
-// The step between the two clocks, by the closest pair of several readings.
-int64_t epochOffset() {
-  int64_t best = 0;
-  uint64_t closest = ~uint64_t{0};
-  for (int i = 0; i < 5; ++i) {
-    uint64_t before = kernelNow();
-    uint64_t epoch = clockNow(CLOCK_REALTIME);
-    uint64_t after = kernelNow();
-    if (after - before >= closest) continue;
-    closest = after - before;
-    best = static_cast<int64_t>(epoch) - static_cast<int64_t>(before + (after - before) / 2);
-  }
-  return best;
+template <class Record, class Time>
+void sortBy(std::vector<Record>& records, Time Record::*time) {
+  std::stable_sort(records.begin(), records.end(),
+                   [&](const Record& a, const Record& b) { return a.*time < b.*time; });
 }
 
 template <class Record>
-int keep(void* list, void* data, size_t size) {
-  if (size < sizeof(Record)) return 0;
-  Record record;
-  std::memcpy(&record, data, sizeof(record));
-  static_cast<std::vector<Record>*>(list)->push_back(record);
-  return 0;
-}
-
-// Calls visit(key, one Value per processor) for each row of a per-processor table; a row that visit()
-// says is done with is deleted.
-template <class Key, class Value, class Visit>
-void eachRow(int map, const Visit& visit) {
-  std::vector<Value> values(static_cast<size_t>(std::max(libbpf_num_possible_cpus(), 1)));
-  std::vector<Key> keys;
-  Key key{}, next{};
-  for (void* from = nullptr; bpf_map_get_next_key(map, from, &next) == 0; from = &key) {
-    key = next;
-    keys.push_back(key);
-  }
-  for (const Key& row : keys)
-    if (bpf_map_lookup_elem(map, &row, values.data()) == 0 && visit(row, values))
-      bpf_map_delete_elem(map, &row);
+void dropFirst(std::vector<Record>& records, size_t count) {
+  records.erase(records.begin(), records.begin() + static_cast<std::ptrdiff_t>(count));
 }
 
 }  // namespace
-
-struct Recorder::Rings {
-  ring_buffer* memory = nullptr;
-  ring_buffer* system = nullptr;
-  ring_buffer* names = nullptr;
-  std::vector<memory_record> memory_records;
-  // Who handles calls may be busy for longer than the ring lasts (a file that is committed, a disk that
-  // is slow): meanwhile a thread of its own empties the ring into `waiting`.
-  std::mutex mutex;
-  std::condition_variable ends;
-  std::vector<memory_record> waiting;
-  uint64_t drained_at = 0;  // what was written before then is in `waiting`
-  bool is_over = false;
-  std::thread drainer;
-  std::vector<system_record> system_records;
-  std::vector<name_record> name_records;
-  ring_buffer* launches = nullptr;  // only if each launch is asked for
-  std::vector<launch_record> launch_records;
-
-  // With the mutex held. A full `waiting` leaves the rest in the ring, where losses are counted.
-  void drain() {
-    if (waiting.size() >= kMostWaiting) return;
-    drained_at = kernelNow();
-    ring_buffer__consume(memory);
-  }
-  void startDrainer() {
-    drainer = std::thread([this] {
-      std::unique_lock lock(mutex);
-      while (!ends.wait_for(lock, kDrainEvery, [this] { return is_over; })) drain();
-    });
-  }
-  ~Rings() {
-    {
-      std::lock_guard lock(mutex);
-      is_over = true;
-    }
-    ends.notify_all();
-    if (drainer.joinable()) drainer.join();
-    ring_buffer__free(memory);
-    ring_buffer__free(system);
-    ring_buffer__free(names);
-    ring_buffer__free(launches);
-  }
-};
 
 base::Result<std::unique_ptr<Recorder>> Recorder::start(const RecorderOptions& options,
                                                         RecorderSink& sink) {
   TG_ASSIGN_OR_RETURN(Programs programs, Programs::load(options.programs));
   std::unique_ptr<Recorder> recorder(new Recorder(std::move(programs), options, sink));
-  Rings& rings = *recorder->rings_;
-  const Programs& held = recorder->programs_;
-  rings.memory = ring_buffer__new(held.mapDescriptor("memory_ring"), keep<memory_record>,
-                                  &rings.waiting, nullptr);
-  rings.system = ring_buffer__new(held.mapDescriptor("system_ring"), keep<system_record>,
-                                  &rings.system_records, nullptr);
-  rings.names = ring_buffer__new(held.mapDescriptor("name_ring"), keep<name_record>,
-                                 &rings.name_records, nullptr);
-  if (options.programs.launch_events)
-    rings.launches = ring_buffer__new(held.mapDescriptor("launch_ring"), keep<launch_record>,
-                                      &rings.launch_records, nullptr);
-  if (rings.memory == nullptr || rings.system == nullptr || rings.names == nullptr ||
+  if (!recorder->rings_.open(recorder->programs_, options.programs.launch_events) ||
       !recorder->unwinder_.ok())
     return limit(fmt::format("no memory for the rings: {}", std::strerror(errno)));
-  rings.startDrainer();
+  recorder->counts_.start();
   return recorder;
 }
 
@@ -171,12 +63,19 @@ Recorder::Recorder(Programs programs, const RecorderOptions& options, RecorderSi
       probes_(programs_, options.framework),
       unwinder_(programs_),
       sink_(sink),
-      rings_(std::make_unique<Rings>()),
-      epoch_offset_ns_(epochOffset()),
+      counts_(programs_),
       name_glob_(options.name_glob),
       watch_all_(options.programs.watch_all) {}
 
-Recorder::~Recorder() = default;
+// Nobody may be left waiting: first no more are stopped, then all that were go on.
+Recorder::~Recorder() {
+  probes_.letGo();
+  programs_.letGo();
+  std::vector<system_record> last;
+  rings_.takeSystem(last);
+  for (const system_record& record : last)
+    if (record.stopped != 0) kill(static_cast<pid_t>(record.tgid), SIGCONT);
+}
 
 base::Status Recorder::watch(uint32_t pid) {
   TG_RETURN_IF_ERROR(programs_.watchProcess(pid, false));
@@ -228,7 +127,7 @@ void Recorder::lookAtLibraries(uint32_t tgid, std::optional<int64_t> since_ns) {
     unwinder_.look(tgid);
     sink_.mappingsChanged(tgid);
   }
-  int64_t now_ns = toEpoch(kernelNow());
+  int64_t now_ns = evenClock().now_ns();
   int64_t at_ns = since_ns.value_or(now_ns);
   for (const WatchedLibrary& library : found.added) {
     sink_.libraryWatched(library);
@@ -251,7 +150,7 @@ void Recorder::watchRunning(uint32_t tgid) {
   model::FigureSet older;
   for (Library kind : probes_.watchLibrariesOf(tgid).kinds)
     older.add(kind == Library::kFramework ? model::Figures::kBlocks : model::Figures::kMemory);
-  int64_t now_ns = toEpoch(kernelNow());
+  int64_t now_ns = evenClock().now_ns();
   if (!older.empty()) sink_.unwatched({{}, now_ns, tgid, {}, {}, older, kRanBefore}, now_ns);
 }
 
@@ -266,7 +165,17 @@ void Recorder::urgent(const system_record& record) {
 
 void Recorder::inOrder(const system_record& record) {
   switch (record.event) {
-    case SYSTEM_FIRST_SEEN:
+    case SYSTEM_FIRST_SEEN: {
+      Running& it = running(record.tgid, &record);
+      it.program = record.program;
+      if (it.left_out)
+        index_of_[record.program] = std::nullopt;
+      else
+        index_of_[record.program] = it.index;
+      if (auto early = early_names_.extract(record.program); !early.empty())
+        for (const name_record& name : early.mapped()) named(name);
+      break;
+    }
     case SYSTEM_FORK:
       (void)running(record.tgid, &record);
       break;
@@ -294,7 +203,7 @@ Recorder::Running& Recorder::running(uint32_t tgid, const system_record* seen) {
   process.from_start =
       from_start_.contains(tgid) || (seen != nullptr && seen->event == SYSTEM_FORK);
   fresh.from_start = process.from_start;
-  process.first_ns = toEpoch(seen != nullptr ? seen->time_ns : kernelNow());
+  process.first_ns = toEpoch(seen != nullptr ? seen->time_ns : evenClock().kernelNow_ns());
   if (seen != nullptr) {
     process.parent = seen->parent;
     process.cgroup = seen->cgroup;
@@ -310,12 +219,11 @@ Recorder::Running& Recorder::running(uint32_t tgid, const system_record* seen) {
 void Recorder::end(uint32_t tgid, uint64_t time_ns, std::optional<int> status) {
   auto found = running_.find(tgid);
   if (found == running_.end()) return;
+  if (found->second.program != 0) ended_programs_.push_back(found->second.program);
   if (found->second.left_out) {
     running_.erase(found);
     return;
   }
-  sink_.launchesSeen(launches(tgid, true));
-  sink_.copiesSeen(copies(tgid, true));
   sink_.processEnded(found->second.index, toEpoch(time_ns), status);
   if (status) unwinder_.forget(tgid);  // after exec the new program is there already
   running_.erase(found);
@@ -347,14 +255,26 @@ void Recorder::memoryCall(const memory_record& record) {
 }
 
 void Recorder::named(const name_record& record) {
-  const Running& process = running(record.tgid);
-  if (process.left_out) return;
+  auto index = index_of_.find(record.program);
+  if (index == index_of_.end() || !index->second) return;
   KernelName name;
-  name.process = process.index;
+  name.process = *index->second;
   name.handle = record.handle;
   name.made_from = record.of;
   name.name.assign(record.name, strnlen(record.name, sizeof(record.name)));
   sink_.kernelNamed(name);
+}
+
+// A name may come before its program was told in order; after its end it is of no use.
+void Recorder::takeNames() {
+  std::vector<name_record> names;
+  rings_.takeNames(names);
+  for (const name_record& record : names) {
+    if (index_of_.contains(record.program))
+      named(record);
+    else
+      early_names_[record.program].push_back(record);
+  }
 }
 
 void Recorder::launched(const launch_record& record) {
@@ -367,55 +287,51 @@ void Recorder::launched(const launch_record& record) {
   sink_.launched(launch);
 }
 
-size_t Recorder::poll(int timeout_ms) {
-  Rings& rings = *rings_;
-  // A process may be stopped for an event: those are handled as soon as they come.
-  epoll_event event{};
-  (void)epoll_wait(ring_buffer__epoll_fd(rings.system), &event, 1, timeout_ms);
-  size_t known = rings.system_records.size();
-  ring_buffer__consume(rings.system);
-  for (size_t i = known; i < rings.system_records.size(); ++i) urgent(rings.system_records[i]);
+void Recorder::takeUrgent() {
+  size_t known = system_records_.size();
+  rings_.takeSystem(system_records_);
+  for (size_t i = known; i < system_records_.size(); ++i) urgent(system_records_[i]);
+}
 
-  {
-    std::lock_guard lock(rings.mutex);
-    rings.drain();
-    rings.memory_records.swap(rings.waiting);
-  }
-  uint64_t drained_at = rings.drained_at;
-  ring_buffer__consume(rings.names);
-  for (const name_record& record : rings.name_records) named(record);
-  rings.name_records.clear();
-  if (rings.launches != nullptr) ring_buffer__consume(rings.launches);
-  for (const launch_record& record : rings.launch_records) launched(record);
-  rings.launch_records.clear();
-  unwinder_.drain();
-  known = rings.system_records.size();
-  ring_buffer__consume(rings.system);
-  for (size_t i = known; i < rings.system_records.size(); ++i) urgent(rings.system_records[i]);
-
-  // Merge by time. An event after the calls were drained waits: calls before it may still come.
-  auto by_end = [](const memory_record& a, const memory_record& b) { return a.end_ns < b.end_ns; };
-  std::stable_sort(rings.memory_records.begin(), rings.memory_records.end(), by_end);
-  auto by_time = [](const system_record& a, const system_record& b) {
-    return a.time_ns < b.time_ns;
-  };
-  std::stable_sort(rings.system_records.begin(), rings.system_records.end(), by_time);
-  size_t next = 0, calls = rings.memory_records.size();
-  auto events_until = [&](uint64_t time_ns) {
-    while (next < rings.system_records.size() && rings.system_records[next].time_ns <= time_ns)
-      inOrder(rings.system_records[next++]);
-  };
+void Recorder::inOrderUntil(uint64_t time_ns) {
   size_t done = 0;
-  for (const memory_record& record : rings.memory_records) {
+  while (done < system_records_.size() && system_records_[done].time_ns <= time_ns)
+    inOrder(system_records_[done++]);
+  dropFirst(system_records_, done);
+}
+
+size_t Recorder::poll(int timeout_ms) {
+  // A process may be stopped for an event: those are handled as soon as they come.
+  rings_.wait(timeout_ms);
+  takeUrgent();
+  uint64_t until_ns = rings_.takeCalls(memory_records_, launch_records_);
+  takeNames();
+  unwinder_.drain();
+  takeUrgent();
+
+  // Merge by time. What is newer than `until_ns` waits: something before it may still come.
+  sortBy(memory_records_, &memory_record::end_ns);
+  sortBy(launch_records_, &launch_record::time_ns);
+  sortBy(system_records_, &system_record::time_ns);
+  size_t calls = 0, launches = 0;
+  for (size_t done = 0;;) {
+    uint64_t call_ns = calls < memory_records_.size() ? memory_records_[calls].end_ns : UINT64_MAX;
+    uint64_t launch_ns =
+        launches < launch_records_.size() ? launch_records_[launches].time_ns : UINT64_MAX;
+    uint64_t next_ns = std::min(call_ns, launch_ns);
+    if (next_ns > until_ns) break;
     // A stack that is new waits for its rules: the sooner they come, the fewer copies are made.
     if (++done % kDrainStacksEvery == 0) unwinder_.drain();
-    events_until(std::min<uint64_t>(record.end_ns, drained_at));
-    memoryCall(record);
+    if (!system_records_.empty() && system_records_.front().time_ns <= next_ns)
+      inOrderUntil(next_ns);
+    if (launch_ns < call_ns)
+      launched(launch_records_[launches++]);
+    else
+      memoryCall(memory_records_[calls++]);
   }
-  events_until(drained_at);
-  rings.memory_records.clear();
-  rings.system_records.erase(rings.system_records.begin(),
-                             rings.system_records.begin() + static_cast<std::ptrdiff_t>(next));
+  inOrderUntil(until_ns);
+  dropFirst(memory_records_, calls);
+  dropFirst(launch_records_, launches);
   return calls;
 }
 
@@ -425,36 +341,55 @@ void Recorder::finish() {
   (void)poll(0);
 }
 
-std::vector<LaunchCount> Recorder::launches(uint32_t tgid, bool clear) const {
-  std::vector<LaunchCount> counts;
-  eachRow<launch_key, uint64_t>(programs_.mapDescriptor("launches"), [&](const launch_key& key,
-                                                                         const auto& values) {
-    auto process = running_.find(key.tgid);
-    if (process == running_.end() || process->second.left_out || (tgid != 0 && key.tgid != tgid))
-      return false;
-    LaunchCount count = decoded(key);
-    count.process = process->second.index;
-    for (uint64_t value : values) count.launches += value;
-    counts.push_back(count);
-    return clear;
+// Hands out those rows whose program was told; true keeps a row for the next time.
+template <class Key, class Value, class Tell>
+void Recorder::tellRows(std::vector<std::pair<Key, Value>>& rows, const Tell& tell) {
+  std::erase_if(rows, [&](const auto& row) {
+    auto index = index_of_.find(row.first.program);
+    if (index == index_of_.end()) return false;
+    if (index->second) tell(*index->second, row.first, row.second);
+    return true;
   });
-  return counts;
 }
 
-std::vector<CopyCount> Recorder::copies(uint32_t tgid, bool clear) const {
-  std::vector<CopyCount> counts;
-  eachRow<copy_key, copy_sum>(programs_.mapDescriptor("copies"), [&](const copy_key& key,
-                                                                     const auto& values) {
-    auto process = running_.find(key.tgid);
-    if (process == running_.end() || process->second.left_out || (tgid != 0 && key.tgid != tgid))
-      return false;
-    CopyCount count = decoded(key);
-    count.process = process->second.index;
-    for (const copy_sum& value : values) add(count, value);
-    counts.push_back(count);
-    return clear;
+void Recorder::tellCounts() {
+  TakenCounts taken = counts_.take();
+  auto add = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
+  add(untold_.launches, taken.launches);
+  add(untold_.beyond, taken.beyond);
+  add(untold_.copies, taken.copies);
+  std::vector<LaunchCount> launches;
+  std::vector<CopyCount> copies;
+  tellRows(untold_.launches, [&](uint32_t process, const launch_key& key, uint64_t calls) {
+    if (key.function >= watchedFunctions().size()) return;
+    LaunchCount& count = launches.emplace_back(decoded(key));
+    count.process = process;
+    count.launches = calls;
   });
-  return counts;
+  tellRows(untold_.beyond, [&](uint32_t process, const beyond_key& key, uint64_t calls) {
+    LaunchCount& count = launches.emplace_back();
+    count.process = process;
+    count.function = key.function;
+    count.launches = calls;
+  });
+  tellRows(untold_.copies, [&](uint32_t process, const copy_key& key, const copy_sum& sum) {
+    CopyCount& count = copies.emplace_back(decoded(key));
+    count.process = process;
+    record::add(count, sum);
+  });
+  sink_.launchesSeen(launches);
+  sink_.copiesSeen(copies);
+  if (watch_all_ && evenClock().now_ns() - looked_ns_ >= kLookEvery_ns) {
+    looked_ns_ = evenClock().now_ns();
+    (void)probes_.letGoOfUnused(looked_ns_, kUnused_ns);
+  }
+  // Those had ended before the tables changed places: that was their last.
+  for (uint32_t program : ended_programs_) {
+    index_of_.erase(program);
+    early_names_.erase(program);
+    counts_.forget(program);
+  }
+  ended_programs_.clear();
 }
 
 }  // namespace tidegauge::record

@@ -22,8 +22,11 @@
 #include "base/result.h"
 #include "model/memory_call.h"
 #include "record/child.h"
+#include "record/even_clock.h"
+#include "record/kernel_counts.h"
 #include "record/probes.h"
 #include "record/programs.h"
+#include "record/rings.h"
 #include "record/source.h"
 #include "record/unwinder.h"
 
@@ -47,8 +50,7 @@ class Recorder final : public Source {
 
   size_t poll(int timeout_ms) override;
   void finish() override;
-  std::vector<LaunchCount> launches(uint32_t tgid = 0, bool clear = false) const override;
-  std::vector<CopyCount> copies(uint32_t tgid = 0, bool clear = false) const override;
+  void tellCounts() override;
   Losses losses() const override { return programs_.losses(); }
   // Whether one link holds the probes of a library; if not, its end takes seconds.
   bool linksMany() const { return programs_.linksMany(); }
@@ -57,19 +59,17 @@ class Recorder final : public Source {
     return {unwinder_.counts().cut, unwinder_.counts().deep};
   }
   bool anyTargetRuns() const override;
-  int64_t toEpoch(uint64_t monotonic_ns) const {
-    return static_cast<int64_t>(monotonic_ns) + epoch_offset_ns_;
-  }
 
  private:
   Recorder(Programs programs, const RecorderOptions& options, RecorderSink& sink);
-  struct Rings;
   struct Running {
     uint32_t index = 0;
+    uint32_t program = 0;  // its number in the kernel; 0: it has made no call yet
     bool from_start = false;
     bool left_out = false;     // by name_glob
     std::set<int32_t> stacks;  // that were told
   };
+  void takeUrgent();
   void urgent(const system_record& record);   // must not wait: a process may be stopped for it
   void inOrder(const system_record& record);  // takes its place among the calls
   void memoryCall(const memory_record& record);
@@ -81,17 +81,30 @@ class Recorder final : public Source {
   void lookAtLibraries(uint32_t tgid, std::optional<int64_t> since_ns);
   void watchRunning(uint32_t tgid);
   void tellStack(Running& process, int32_t stack);
+  void takeNames();
+  void inOrderUntil(uint64_t time_ns);
+  template <class Key, class Value, class Tell>
+  void tellRows(std::vector<std::pair<Key, Value>>& rows, const Tell& tell);
 
   Programs programs_;
   Probes probes_;
   Unwinder unwinder_;
   RecorderSink& sink_;
-  std::unique_ptr<Rings> rings_;
-  int64_t epoch_offset_ns_ = 0;
+  Rings rings_;
+  KernelCounts counts_;
+  std::vector<system_record> system_records_;  // in order of time, up to where all calls are known
+  std::vector<memory_record> memory_records_;
+  std::vector<launch_record> launch_records_;
   std::map<uint32_t, Running> running_;
+  // By program, as the kernel numbers them; no value: left out by name.
+  std::map<uint32_t, std::optional<uint32_t>> index_of_;
+  std::vector<uint32_t> ended_programs_;  // their last counts are still to be taken
+  std::map<uint32_t, std::vector<name_record>> early_names_;  // of programs not told yet
+  TakenCounts untold_;
   std::set<uint32_t> from_start_;
   std::string name_glob_;
   bool watch_all_ = false;
+  int64_t looked_ns_ = 0;  // for libraries that nobody uses any more
   uint32_t next_index_ = 0;
 };
 

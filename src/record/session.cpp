@@ -1,8 +1,8 @@
 #include "record/session.h"
 
 #include <fmt/format.h>
-#include <time.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
@@ -10,7 +10,9 @@
 #include <utility>
 
 #include "model/call_site.h"
+#include "record/demangle.h"
 #include "record/elf_file.h"
+#include "record/even_clock.h"
 #include "record/metrics.h"
 
 namespace tidegauge::record {
@@ -21,11 +23,7 @@ constexpr int64_t kCommitEvery_ns = 100'000'000;
 constexpr uint64_t kMostRowsOpen = 4096;
 constexpr int64_t kCountEvery_ns = 1'000'000'000;
 
-int64_t now() {
-  timespec time{};
-  clock_gettime(CLOCK_REALTIME, &time);
-  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-}
+int64_t now() { return evenClock().now_ns(); }
 
 constexpr std::array<std::string_view, LOSS_KINDS> kReasons = {
     "memory ring full",
@@ -186,7 +184,7 @@ void Session::kernelNamed(const KernelName& name) {
     auto kernel = names.find(name.made_from);
     if (kernel != names.end()) names[name.handle] = kernel->second;
   } else {
-    names[name.handle] = name.name;
+    names[name.handle] = demangled(name.name);
   }
 }
 
@@ -196,36 +194,42 @@ uint32_t Session::kernelOf(uint32_t process, uint64_t handle) {
   next_kernel_ += 1;
   const auto& names = processes_[process].kernel_names;
   auto name = names.find(handle);
-  write([&](auto& file) {
-    return file.addKernel(process, handle, name == names.end() ? std::string_view() : name->second);
-  });
+  std::string_view known = handle == 0           ? kNotToldApart
+                           : name == names.end() ? std::string_view()
+                                                 : std::string_view(name->second);
+  write([&](auto& file) { return file.addKernel(process, handle, known); });
   return found->second;
 }
 
+Session::Window Session::windowOf(const SessionProcess& process) const {
+  Window window{last_counts_ns_, now()};
+  window.begin_ns = std::max(window.begin_ns, process.seen.first_ns);
+  if (process.ended_ns) window.end_ns = std::min(window.end_ns, *process.ended_ns);
+  // It ended before the window began: what it did last is told late.
+  window.begin_ns = std::min(window.begin_ns, window.end_ns);
+  return window;
+}
+
 void Session::launchesSeen(const std::vector<LaunchCount>& launches) {
-  int64_t time_ns = now();
   for (const LaunchCount& seen : launches) {
-    std::array<uint32_t, 6> shape{};
-    std::copy(std::begin(seen.grid), std::end(seen.grid), shape.begin());
-    std::copy(std::begin(seen.block), std::end(seen.block), shape.begin() + 3);
-    uint64_t& written = launches_written_[{seen.process, seen.kernel, seen.function, shape}];
-    if (seen.launches <= written) continue;
+    if (!processes_.contains(seen.process)) continue;  // ended long ago
+    SessionProcess& process = processes_[seen.process];
+    Window window = windowOf(process);
     store::LaunchRow row;
-    row.begin_ns = last_counts_ns_;
-    row.end_ns = time_ns;
+    row.begin_ns = window.begin_ns;
+    row.end_ns = window.end_ns;
     row.process = seen.process;
     row.kernel = kernelOf(seen.process, seen.kernel);
     row.function = seen.function;
-    row.grid = {shape[0], shape[1], shape[2]};
-    row.block = {shape[3], shape[4], shape[5]};
-    row.count = seen.launches - written;
-    written = seen.launches;
+    std::copy(std::begin(seen.grid), std::end(seen.grid), row.grid.begin());
+    std::copy(std::begin(seen.block), std::end(seen.block), row.block.begin());
+    row.count = seen.launches;
+    process.launches[seen.kernel] += seen.launches;
     if (book_ != nullptr)
-      book_->addLaunches(seen.process, kernelName(processes_[seen.process], seen.kernel), row.count,
-                         row.begin_ns, row.end_ns);
+      book_->addLaunches(seen.process, kernelName(process, seen.kernel), row.count, row.begin_ns,
+                         row.end_ns);
     write([&](auto& file) { return file.addLaunches(row); });
   }
-  if (!launches.empty()) processes_[launches.front().process].launches = launches;
 }
 
 void Session::launched(const Launch& seen) {
@@ -248,30 +252,39 @@ void Session::launched(const Launch& seen) {
 }
 
 void Session::copiesSeen(const std::vector<CopyCount>& copies) {
-  int64_t time_ns = now();
   for (const CopyCount& seen : copies) {
-    CopyCount& written =
-        copies_written_[{seen.process, seen.direction, seen.submitted, seen.function}];
-    if (seen.calls == written.calls && seen.failures == written.failures) continue;
+    if (!processes_.contains(seen.process)) continue;
+    SessionProcess& process = processes_[seen.process];
+    auto same = std::find_if(process.copies.begin(), process.copies.end(), [&](const auto& it) {
+      return it.direction == seen.direction && it.submitted == seen.submitted &&
+             it.function == seen.function;
+    });
+    if (same == process.copies.end()) {
+      process.copies.push_back(seen);
+    } else {
+      same->calls += seen.calls;
+      same->bytes += seen.bytes;
+      same->time_ns += seen.time_ns;
+      same->failures += seen.failures;
+    }
+    Window window = windowOf(process);
     store::CopyRow row;
-    row.begin_ns = last_counts_ns_;
-    row.end_ns = time_ns;
+    row.begin_ns = window.begin_ns;
+    row.end_ns = window.end_ns;
     row.process = seen.process;
     row.direction = directionName(seen.direction);
     row.function = seen.function;
     row.submitted = seen.submitted;
-    row.count = seen.calls - written.calls;
-    row.size_bytes = seen.bytes - written.bytes;
-    row.host_ns = seen.time_ns - written.time_ns;
-    row.failures = seen.failures - written.failures;
-    written = seen;
+    row.count = seen.calls;
+    row.size_bytes = seen.bytes;
+    row.host_ns = seen.time_ns;
+    row.failures = seen.failures;
     if (book_ != nullptr)
       book_->addCopies(seen.process,
                        {row.begin_ns, row.end_ns, std::string(row.direction), row.submitted,
                         row.count, row.size_bytes, row.host_ns, row.failures});
     write([&](auto& file) { return file.addCopies(row); });
   }
-  if (!copies.empty()) processes_[copies.front().process].copies = copies;
 }
 
 void Session::takeNames(std::vector<SymbolAnswer> answers) {
@@ -294,14 +307,10 @@ void Session::writeLosses(const Losses& seen) {
   losses_ = seen;
 }
 
-base::Status Session::tick(const Source& source) {
+base::Status Session::tick(Source& source) {
   int64_t time_ns = now();
   if (finishing_ || time_ns - last_counts_ns_ >= kCountEvery_ns) {
-    for (const SessionProcess& process : processes_) {
-      if (process.ended_ns) continue;
-      launchesSeen(source.launches(process.seen.pid, false));
-      copiesSeen(source.copies(process.seen.pid, false));
-    }
+    source.tellCounts();
     writeLosses(source.losses());
     assignUnwatched(time_ns, true);
     forgetEnded(time_ns);
@@ -317,14 +326,14 @@ base::Status Session::tick(const Source& source) {
   return base::okStatus();
 }
 
-base::Status Session::finish(const Source& source) {
+base::Status Session::finish(Source& source) {
   finishing_ = true;
   TG_RETURN_IF_ERROR(tick(source));
   takeNames(symbols_.finish());
   StackCounts stacks = source.stackCounts();
   write([&](auto& file) { return file.setMeta("stacks_cut", std::to_string(stacks.cut)); });
   write([&](auto& file) { return file.setMeta("stacks_deep", std::to_string(stacks.deep)); });
-  write([](auto& file) { return file.finish(); });
+  write([](auto& file) { return file.finish(now()); });
   if (error_) return *error_;
   return base::okStatus();
 }

@@ -39,8 +39,8 @@ struct SessionProcess {
   uint64_t framework_allocations = 0;
   uint64_t framework_frees = 0;
   std::map<uint64_t, std::string> kernel_names;  // by handle
-  std::vector<LaunchCount> launches;             // totals, as last asked for
-  std::vector<CopyCount> copies;
+  std::map<uint64_t, uint64_t> launches;         // totals, by kernel
+  std::vector<CopyCount> copies;                 // totals, by direction and function
   model::FigureSet unwatched;  // what is incomplete because something of it was not watched
   std::set<std::string> unwatched_told;
 };
@@ -61,9 +61,9 @@ class Session final : public RecorderSink {
   ~Session() override;
 
   // Every few milliseconds: counters every second, a transaction every 100 ms.
-  base::Status tick(const Source& source);
+  base::Status tick(Source& source);
   // The end: everything that is left, names included. Then the file is complete.
-  base::Status finish(const Source& source);
+  base::Status finish(Source& source);
 
   const model::Ledger& ledger() const { return ledger_; }
   const Rows<SessionProcess>& processes() const { return processes_; }
@@ -104,9 +104,11 @@ class Session final : public RecorderSink {
     CodePlace place;
     SymbolAnswer name;
   };
-  using LaunchId = std::tuple<uint32_t, uint64_t, uint16_t, std::array<uint32_t, 6>>;
-  using CopyId = std::tuple<uint32_t, uint8_t, bool, uint16_t>;
-
+  // Counts of the last second, as far as the process was there then.
+  struct Window {
+    int64_t begin_ns = 0, end_ns = 0;
+  };
+  Window windowOf(const SessionProcess& process) const;
   uint32_t frameOf(const CodePlace& place);
   uint32_t namedFrame(const CodeName& name, uint64_t address);
   uint32_t kernelOf(uint32_t process, uint64_t handle);
@@ -142,8 +144,6 @@ class Session final : public RecorderSink {
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> stack_of_;  // (process, kernel's id) → ours
   std::map<std::pair<uint32_t, uint64_t>, uint32_t> kernels_;
   uint32_t next_kernel_ = 0;
-  std::map<LaunchId, uint64_t> launches_written_;
-  std::map<CopyId, CopyCount> copies_written_;
   std::map<std::string, uint64_t> forgotten_unfreed_;
   int64_t forget_after_ns_ = kKeepEnded_ns;
   Losses losses_{};

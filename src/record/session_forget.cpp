@@ -29,10 +29,6 @@ void Session::forgetProcess(uint32_t process) {
   ledger_.forget(process);
   if (book_ != nullptr) book_->forgetProcess(process);
   std::erase_if(kernels_, [&](const auto& entry) { return entry.first.first == process; });
-  std::erase_if(launches_written_,
-                [&](const auto& entry) { return std::get<0>(entry.first) == process; });
-  std::erase_if(copies_written_,
-                [&](const auto& entry) { return std::get<0>(entry.first) == process; });
   processes_.forget(process);
 }
 

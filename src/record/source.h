@@ -35,6 +35,8 @@ struct KernelName {
   std::string name;
 };
 
+// Over a time, of one kernel and geometry. Kernel 0, no geometry: which ones they were is not known.
+inline constexpr const char* kNotToldApart = "(kernels not told apart)";
 struct LaunchCount {
   uint32_t process = 0;
   uint64_t kernel = 0;
@@ -92,7 +94,7 @@ class RecorderSink {
   // where the thread is the address + 1.
   virtual void stackSeen(uint32_t process, uint32_t stack, const std::vector<uint64_t>& frames) = 0;
   virtual void kernelNamed(const KernelName& name) = 0;
-  // Totals of a process, before processEnded(). While it runs, ask Recorder::launches().
+  // What was counted since the last time; of a process that ended it may come a little later.
   virtual void launchesSeen(const std::vector<LaunchCount>& launches) = 0;
   virtual void launched(const Launch& launch) = 0;
   virtual void copiesSeen(const std::vector<CopyCount>& copies) = 0;
@@ -105,9 +107,8 @@ class Source {
   virtual size_t poll(int timeout_ms) = 0;
   // Everything that is still on its way; then nothing more comes.
   virtual void finish() = 0;
-  // Totals since a process was first seen, of one that runs or (0) of all. `clear` forgets them.
-  virtual std::vector<LaunchCount> launches(uint32_t tgid, bool clear) const = 0;
-  virtual std::vector<CopyCount> copies(uint32_t tgid, bool clear) const = 0;
+  // Hands to the sink what was counted since the last time: launchesSeen(), copiesSeen().
+  virtual void tellCounts() = 0;
   virtual Losses losses() const = 0;
   virtual StackCounts stackCounts() const { return {}; }
   // One of those that were to be recorded, or a child of theirs.

@@ -148,7 +148,7 @@ std::vector<TopRow> TopMeter::read(const Session& session, int64_t now_ns) {
         if (blocks.allocations > 0) row.used_bytes = blocks.bytes;
       }
       if (row.is_first) {
-        for (const LaunchCount& launch : process.launches) now.launches += launch.launches;
+        for (const auto& [kernel, launches] : process.launches) now.launches += launches;
         for (const CopyCount& copy : process.copies) {
           if (copy.direction == COPY_HOST_TO_DEVICE) now.to_device += copy.bytes;
           if (copy.direction == COPY_DEVICE_TO_HOST) now.to_host += copy.bytes;

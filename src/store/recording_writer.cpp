@@ -39,6 +39,33 @@ base::Error systemError(const std::string& what, int code) {
           std::nullopt, ""};
 }
 
+// Somebody writes the recording of this name: see lockAsWriter().
+bool isBeingWritten(const std::string& path) {
+  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+  if (file < 0) return false;
+  struct flock lock {};
+  lock.l_type = F_RDLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = model::kWriterLockByte;
+  lock.l_len = 1;
+  bool held = ::fcntl(file, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_WRLCK;
+  ::close(file);
+  return held;
+}
+
+// What --force may take away: plain files (of a symbolic link the link) that nobody records to.
+base::Status mayReplace(const std::string& path) {
+  struct stat file {};
+  if (::lstat(path.c_str(), &file) != 0) return base::okStatus();
+  if (!S_ISREG(file.st_mode) && !S_ISLNK(file.st_mode))
+    return base::Error{base::ErrorKind::kUsage, path + " is no plain file", std::nullopt,
+                       "A recording needs a plain file: name another."};
+  if (isBeingWritten(path))
+    return base::Error{base::ErrorKind::kUsage, path + " is being recorded to by another tidegauge",
+                       std::nullopt, "End that recording first, or give another name."};
+  return base::okStatus();
+}
+
 // On a file system without locks a reader tells by the file's growth alone.
 void lockAsWriter(int file) {
   struct flock lock {};
@@ -64,7 +91,7 @@ class RecordingWriter::Impl {
   base::Status prepareFile(const WriterOptions& options);
   base::Status execute(const char* sql);
   base::Status commit();
-  base::Status finish();
+  base::Status finish(std::optional<int64_t> ended_ns);
   uint64_t fileBytes() const;
 
   // One row into a table: values are bound in order.
@@ -144,6 +171,7 @@ class RecordingWriter::Impl {
     return base::okStatus();
   }
   base::Error fail();
+  base::Status stillThere();
   void close() {
     statements = {};
     sqlite3_close(db_);
@@ -215,15 +243,33 @@ base::Status RecordingWriter::Impl::commit() {
   TG_RETURN_IF_ERROR(execute("COMMIT"));
   open_ = false;
   rows_ = 0;
-  return base::okStatus();
+  return stillThere();
 }
 
-base::Status RecordingWriter::Impl::finish() {
+// A file that was removed takes rows for as long as it is open, and nobody will ever see them.
+base::Status RecordingWriter::Impl::stillThere() {
+  struct stat mine {
+  }, named{};
+  if (::fstat(lock_, &mine) != 0) return base::okStatus();
+  bool is_there = ::stat(path_.c_str(), &named) == 0;
+  if (is_there && mine.st_dev == named.st_dev && mine.st_ino == named.st_ino)
+    return base::okStatus();
+  failure_ = base::Error{base::ErrorKind::kUnreadable,
+                         fmt::format("{}: the file was {} while it was recorded", path_,
+                                     is_there ? "replaced by another one" : "moved or removed"),
+                         std::nullopt,
+                         mine.st_nlink == 0
+                             ? "What was recorded is gone with it."
+                             : "What was written before is in the file under its new name."};
+  return *failure_;
+}
+
+base::Status RecordingWriter::Impl::finish(std::optional<int64_t> ended_ns) {
   auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
   int64_t now_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(since_epoch).count();
   TG_RETURN_IF_ERROR(insert(statements.meta, "INSERT OR REPLACE INTO meta VALUES (?, ?)",
                             std::string_view("ended_ns"),
-                            std::string_view(std::to_string(now_ns))));
+                            std::string_view(std::to_string(ended_ns.value_or(now_ns)))));
   TG_RETURN_IF_ERROR(commit());
   // While somebody reads, the journal stays beside the file, which is as good.
   sqlite3_exec(db_, "PRAGMA wal_checkpoint(TRUNCATE)", nullptr, nullptr, nullptr);
@@ -246,6 +292,7 @@ uint64_t RecordingWriter::Impl::fileBytes() const {
 base::Result<RecordingWriter> RecordingWriter::create(const std::string& path,
                                                       const WriterOptions& options) {
   if (options.replace) {
+    TG_RETURN_IF_ERROR(mayReplace(path));
     for (const char* suffix : {"", "-wal", "-shm", "-journal"}) {
       if (::unlink((path + suffix).c_str()) != 0 && errno != ENOENT) {
         return systemError("cannot replace " + path + suffix, errno);
@@ -455,6 +502,8 @@ base::Status RecordingWriter::addDeviceMemory(const DeviceMemoryRow& row) {
 base::Status RecordingWriter::commit() { return impl_->commit(); }
 uint64_t RecordingWriter::rowsInTransaction() const { return impl_->rows(); }
 uint64_t RecordingWriter::fileBytes() const { return impl_->fileBytes(); }
-base::Status RecordingWriter::finish() { return impl_->finish(); }
+base::Status RecordingWriter::finish(std::optional<int64_t> ended_ns) {
+  return impl_->finish(ended_ns);
+}
 
 }  // namespace tidegauge::store

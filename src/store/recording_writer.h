@@ -127,7 +127,8 @@ class RecordingWriter {
   // Of the file and what is beside it, after the last commit.
   uint64_t fileBytes() const;
   // The end: commits, folds everything into one file. Readers that are at it keep the file beside it.
-  base::Status finish();
+  // `ended_ns`: none: the wall clock's now.
+  base::Status finish(std::optional<int64_t> ended_ns = std::nullopt);
 
  private:
   class Impl;

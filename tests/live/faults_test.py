@@ -144,7 +144,7 @@ class Room(LiveTest):
             wait_until(lambda: (folder / "expected.json").exists(), "the end of the command")
             recorder.send_signal(signal.SIGCONT)
             _, err = recorder.communicate(timeout=LIMIT_S)
-            self.assertNotEqual(recorder.returncode, 0)
+            self.assertEqual(recorder.returncode, 5, err)
             self.assertRegex(err, "(?i)no space|full")
             copy = folder / "copy.sqlite"
             for name in ("run.sqlite", "run.sqlite-wal"):

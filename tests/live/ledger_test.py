@@ -91,10 +91,10 @@ class Ledgers(LiveTest):
                              "JOIN functions f USING(function_id) GROUP BY 1, 2, 3, 4, 5, 6, 7, 8")
         found = {(r["name"], r["function"]): (r["count"], r["grid_x"], r["grid_y"], r["grid_z"],
                                               r["block_x"], r["block_y"], r["block_z"]) for r in rows}
-        self.assertEqual(found["_Z3onePf", "cudaLaunchKernel"], (100, 2, 3, 4, 32, 2, 1))
-        self.assertEqual(found["_Z3twoPf", "cudaLaunchKernel"], (100, 2, 3, 4, 32, 2, 1))
-        self.assertEqual(found["_Z3onePf", "cudaLaunchKernelExC"], (1, 2, 3, 4, 32, 2, 1))
-        self.assertEqual(found["_Z3twoPf", "cuLaunchKernel"], (1, 1, 2, 3, 4, 5, 6))
+        self.assertEqual(found["one(float*)", "cudaLaunchKernel"], (100, 2, 3, 4, 32, 2, 1))
+        self.assertEqual(found["two(float*)", "cudaLaunchKernel"], (100, 2, 3, 4, 32, 2, 1))
+        self.assertEqual(found["one(float*)", "cudaLaunchKernelExC"], (1, 2, 3, 4, 32, 2, 1))
+        self.assertEqual(found["two(float*)", "cuLaunchKernel"], (1, 1, 2, 3, 4, 5, 6))
 
     def test_stacks_lead_to_the_program(self):
         run = self.record(program("plain"))
@@ -258,7 +258,7 @@ class Processes(LiveTest):
                              "FROM launch_events l JOIN kernels k USING(kernel_id)")
         self.assertEqual(len(rows), run.expected[0]["launches"])
         rows = [tuple(row.values()) for row in rows]
-        one = [row for row in rows if row[0] == "_Z3onePf"]
+        one = [row for row in rows if row[0] == "one(float*)"]
         self.assertEqual(len(one), 102)  # 100 + by configuration + cooperative
         self.assertEqual({row[1:5] for row in one}, {(2, 3, 4, 32)})
         self.assertEqual(sorted({row[6] for row in one}), [0, 128])

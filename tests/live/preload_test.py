@@ -91,15 +91,15 @@ class Ledgers(PreloadTest):
                              "FROM launches JOIN kernels k USING(kernel_id) JOIN functions f USING(function_id) "
                              "GROUP BY 1, 2, 3, 4, 5, 6")
         found = {(row["name"], row["function"]): tuple(row.values())[2:] for row in rows}
-        self.assertEqual(found["_Z3onePf", "cudaLaunchKernel"], (2, 3, 4, 32, 100))
-        self.assertEqual(found["_Z3onePf", "cudaLaunchKernelExC"], (2, 3, 4, 32, 1))
-        self.assertEqual(found["_Z3twoPf", "cuLaunchKernel"], (1, 2, 3, 4, 1))
+        self.assertEqual(found["one(float*)", "cudaLaunchKernel"], (2, 3, 4, 32, 100))
+        self.assertEqual(found["one(float*)", "cudaLaunchKernelExC"], (2, 3, 4, 32, 1))
+        self.assertEqual(found["two(float*)", "cuLaunchKernel"], (1, 2, 3, 4, 1))
 
     def test_every_launch_if_asked_for(self):
         run = self.record(program("launches"), options=("--launch-events",))
         self.assertAsExpected(run)
         rows = run.twin.rows("SELECT grid_x, shared_bytes, stack_id FROM launch_events JOIN kernels USING(kernel_id) "
-                             "WHERE name = '_Z3onePf'")
+                             "WHERE name = 'one(float*)'")
         self.assertEqual(len(rows), 102)
         self.assertEqual(sorted({row["shared_bytes"] for row in rows}), [0, 128])
         self.assertNotIn(None, [row["stack_id"] for row in rows])

@@ -40,7 +40,7 @@ struct MadeSession {
   }
   void end(uint32_t process) { session.processEnded(process, now_ns, 0); }
 
-  // Totals of one process, for session.launchesSeen().
+  // Since the last time, for session.launchesSeen().
   std::vector<record::LaunchCount> launches;
 
  private:

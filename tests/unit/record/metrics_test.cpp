@@ -109,14 +109,16 @@ TEST(Metrics, NamesFiftyKernelsAndNoCounterGoesBack) {
   EXPECT_TRUE(has(text, name + R"(other"} 5500)"));  // k1 … k10
   EXPECT_EQ(count(text, "\"k10\""), 0U);
   // k1 comes up, k11 goes: what k1 had stays with "other", which keeps what it has.
-  made.launches[0].launches += 50'000;
+  made.launches = {};
+  made.launch(it, 1, 50'000);
   made.session.launchesSeen(made.launches);
   text = textOf(made, maker);
   EXPECT_TRUE(has(text, name + R"(k1"} 50000)"));
   EXPECT_TRUE(has(text, name + R"(other"} 5500)"));
   EXPECT_EQ(count(text, "\"k11\""), 0U);
   // … and comes back with what it had and what is new.
-  made.launches[10].launches += 60'000;
+  made.launches = {};
+  made.launch(it, 11, 60'000);
   made.session.launchesSeen(made.launches);
   text = textOf(made, maker);
   EXPECT_TRUE(has(text, name + R"(k11"} 61100)"));

@@ -17,8 +17,7 @@ class NoSource final : public Source {
  public:
   size_t poll(int) override { return 0; }
   void finish() override {}
-  std::vector<LaunchCount> launches(uint32_t, bool) const override { return {}; }
-  std::vector<CopyCount> copies(uint32_t, bool) const override { return {}; }
+  void tellCounts() override {}
   Losses losses() const override { return {}; }
   bool anyTargetRuns() const override { return false; }
 };

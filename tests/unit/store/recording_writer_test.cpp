@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -118,6 +119,60 @@ TEST(RecordingWriter, KillLeavesEverythingThatWasCommitted) {
   ASSERT_TRUE(WIFSIGNALED(status));
   EXPECT_EQ(ask(path, "SELECT count(*) FROM calls"), "70001");
   EXPECT_EQ(ask(path, "PRAGMA integrity_check"), "ok");
+}
+
+TEST(RecordingWriter, AFileThatIsBeingWrittenIsNotReplaced) {
+  RecordingFile file;
+  std::string path = file.folder() + "/busy.tgr";
+  WriterOptions force;
+  force.replace = true;
+  {
+    auto first = RecordingWriter::create(path, {});
+    ASSERT_TRUE(first.ok());
+    auto second = RecordingWriter::create(path, force);
+    ASSERT_FALSE(second.ok());
+    EXPECT_EQ(second.error().kind, base::ErrorKind::kUsage);
+    EXPECT_NE(second.error().what.find("is being recorded to"), std::string::npos);
+    EXPECT_TRUE(first.value().addCall({}).ok());
+    EXPECT_TRUE(first.value().finish().ok());
+  }
+  EXPECT_EQ(ask(path, "SELECT count(*) FROM calls"), "1");
+  ASSERT_TRUE(RecordingWriter::create(path, force).ok());  // nobody writes it any more
+}
+
+TEST(RecordingWriter, OnlyPlainFilesAreReplaced) {
+  RecordingFile file;
+  std::string path = file.folder() + "/pipe";
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  WriterOptions force;
+  force.replace = true;
+  EXPECT_FALSE(RecordingWriter::create(path, force).ok());
+  EXPECT_TRUE(std::filesystem::is_fifo(path));
+}
+
+TEST(RecordingWriter, AFileThatVanishesEndsIt) {
+  RecordingFile file;
+  std::string path = file.folder() + "/gone.tgr", elsewhere = file.folder() + "/moved.tgr";
+  for (bool is_moved : {false, true}) {
+    auto writer = RecordingWriter::create(path, {});
+    ASSERT_TRUE(writer.ok());
+    EXPECT_TRUE(writer.value().addCall({}).ok());
+    EXPECT_TRUE(writer.value().commit().ok());
+    if (is_moved) {
+      std::filesystem::rename(path, elsewhere);
+      std::ofstream(path) << "another file";
+    } else {
+      std::filesystem::remove(path);
+      std::filesystem::remove(path + "-wal");
+      std::filesystem::remove(path + "-shm");
+    }
+    (void)writer.value().addCall({});
+    base::Status status = writer.value().commit();
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(status.error().kind, base::ErrorKind::kUnreadable);
+    EXPECT_NE(status.error().what.find(is_moved ? "replaced" : "removed"), std::string::npos);
+  }
+  EXPECT_EQ(std::filesystem::file_size(path), 12U);
 }
 
 // A limit on the size of files does what a full disk does: a write that fails.

@@ -1,0 +1,101 @@
+// Libraries whose processes have ended are let go, and watched again. Needs root, the kernel and gcc.
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "record/probes.h"
+
+namespace tidegauge::record {
+namespace {
+
+constexpr int64_t kSecond_ns = 1'000'000'000;
+
+// A process that has mapped the library, and with `child` one of its own that has it from it.
+class User {
+ public:
+  User(const std::string& library, bool child) {
+    int ready[2];
+    if (pipe(ready) != 0) return;
+    pid_ = fork();
+    if (pid_ == 0) {
+      setpgid(0, 0);
+      char is_there = dlopen(library.c_str(), RTLD_NOW) != nullptr ? 'y' : 'n';
+      if (child && fork() != 0) {
+        (void)!write(ready[1], &is_there, 1);
+        _exit(0);  // only the child is left
+      }
+      if (!child) (void)!write(ready[1], &is_there, 1);
+      for (;;) pause();
+    }
+    setpgid(pid_, pid_);
+    char is_there = 'n';
+    (void)!read(ready[0], &is_there, 1);
+    is_there_ = is_there == 'y';
+    close(ready[0]);
+    close(ready[1]);
+  }
+  ~User() {
+    kill(-pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  bool isThere() const { return is_there_; }
+  uint32_t pid() const { return static_cast<uint32_t>(pid_); }
+
+ private:
+  pid_t pid_ = -1;
+  bool is_there_ = false;
+};
+
+TEST(ProbesLetGo, OfWhatNobodyMapsAnyMore) {
+  auto programs = Programs::load({.watch_all = true});
+  if (!programs.ok()) GTEST_SKIP() << programs.error().what << " (run as root)";
+  std::string folder = (std::filesystem::temp_directory_path() / "tidegauge-XXXXXX").string();
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  std::string library = folder + "/libcudart.so.13";
+  std::string build = fmt::format(
+      "echo 'int cudaMalloc(void) {{ return 0; }} int cudaFree(void) {{ return 0; }}' | "
+      "gcc -shared -fPIC -o {} -x c -",
+      library);
+  if (std::system(build.c_str()) != 0) GTEST_SKIP() << "no gcc";
+  Probes probes(programs.value());
+  auto paths = [&] {
+    std::vector<std::string> list;
+    for (const WatchedLibrary& it : probes.libraries()) list.push_back(it.path);
+    return list;
+  };
+  const std::vector<std::string> one = {library}, none;
+  {
+    User user(library, false);
+    ASSERT_TRUE(user.isThere());
+    ASSERT_EQ(probes.watchLibrariesOf(user.pid()).size(), 1U);
+    EXPECT_EQ(probes.letGoOfUnused(0, 60 * kSecond_ns), none);
+    EXPECT_EQ(probes.letGoOfUnused(100 * kSecond_ns, 60 * kSecond_ns), none);
+  }
+  EXPECT_EQ(probes.letGoOfUnused(200 * kSecond_ns, 60 * kSecond_ns), none);
+  EXPECT_EQ(probes.letGoOfUnused(259 * kSecond_ns, 60 * kSecond_ns), none);
+  {
+    // Nobody told of this one: it has the library from a parent that has ended.
+    User user(library, true);
+    ASSERT_TRUE(user.isThere());
+    EXPECT_EQ(probes.letGoOfUnused(261 * kSecond_ns, 60 * kSecond_ns), none);
+    EXPECT_EQ(paths(), one);
+    EXPECT_EQ(probes.attachedFiles(), 1U);
+  }
+  EXPECT_EQ(probes.letGoOfUnused(300 * kSecond_ns, 60 * kSecond_ns), none);
+  EXPECT_EQ(probes.letGoOfUnused(361 * kSecond_ns, 60 * kSecond_ns), one);
+  EXPECT_EQ(paths(), none);
+  EXPECT_EQ(probes.attachedFiles(), 0U);
+  User user(library, false);
+  ASSERT_EQ(probes.watchLibrariesOf(user.pid()).size(), 1U);
+  EXPECT_EQ(paths(), one);
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace tidegauge::record
