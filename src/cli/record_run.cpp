@@ -169,7 +169,10 @@ struct Recording {
     writer_options.replace = options.force;
     writer_options.recorder = "tidegauge";
     auto writer = store::RecordingWriter::create(path, writer_options);
-    if (!writer.ok()) return reportWriting(writer.error());
+    if (!writer.ok()) {
+      if (child) kill(child->pid(), SIGKILL);  // it has not begun
+      return reportWriting(writer.error());
+    }
     session.emplace(std::move(writer.value()));
     return 0;
   }

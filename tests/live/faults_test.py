@@ -154,6 +154,35 @@ class Room(LiveTest):
         finally:
             subprocess.run(["umount", disk], check=True)
 
+    def test_a_recording_that_is_being_written_is_not_replaced(self):
+        """Nor is the command run that nobody would record."""
+        folder = self.folder()
+        recorder = subprocess.Popen([*self.command(folder), "--", "sh", "-c", "echo started; read line"],
+                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                    text=True)
+        self.assertEqual(recorder.stdout.readline(), "started\n")
+        again = subprocess.run([*self.command(folder, "--force"), "--", "touch", folder / "ran"],
+                               capture_output=True, text=True, timeout=LIMIT_S, check=False)
+        self.assertEqual(again.returncode, 2, again.stderr)
+        self.assertIn("is being recorded to", again.stderr)
+        self.assertFalse((folder / "ran").exists())
+        _, err = recorder.communicate("go\n", timeout=LIMIT_S)
+        self.assertEqual(recorder.returncode, 0, err)
+        self.assertEqual(len(Twin(folder / "run.sqlite").losses()), 0)
+
+    def test_a_file_that_is_removed_ends_the_recording(self):
+        folder = self.folder()
+        recorder = subprocess.Popen(
+            [*self.command(folder), "--", str(program("pairs")), "20000", "say"],
+            env=self.environment(folder, FAKE_GPU_CALLS=""), stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True)
+        self.assertEqual(recorder.stdout.readline(), "started\n")
+        for file in folder.glob("run.sqlite*"):
+            file.unlink()
+        _, err = recorder.communicate(timeout=LIMIT_S)
+        self.assertEqual(recorder.returncode, 5, err)
+        self.assertIn("removed while it was recorded", err)
+
     def test_a_ring_that_overflows_says_so(self):
         """Stopped for a moment, the recorder cannot read; what found no room is counted and told."""
         folder = self.folder()
