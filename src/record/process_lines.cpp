@@ -104,6 +104,9 @@ std::vector<std::string> processLines(const Session& session, uint32_t process, 
   lines.add(fmt::format("{} {}{}", it.seen.pid, base::printable(it.seen.name),
                         it.ended_ns ? ", ended" : ""));
   lines.add(base::printable(it.seen.command));
+  if (model::FigureSet incomplete = session.incompleteOf(it); !incomplete.empty())
+    lines.add(
+        fmt::format("incomplete, for not all was seen: {}", fmt::join(incomplete.names(), ", ")));
   if (const model::ProcessLedger* ledger = session.ledger().find(process)) {
     addMemory(lines, *ledger);
     addStacks(lines, session, *ledger);

@@ -155,7 +155,8 @@ TEST(RecordedTablesOfSnapshots, AreThereAndEmpty) {
   b.segmentAlloc(0x7f0000000000, 1 << 20);
   analysis::AnalysedTrace trace(b.build());
   Database database(trace);
-  for (const char* table : {"kernels", "launches", "copies", "processes", "functions", "losses"}) {
+  for (const char* table : {"kernels", "launches", "copies", "processes", "functions", "losses",
+                            "unwatched", "incomplete"}) {
     EXPECT_EQ(byQuery(database, std::string("SELECT * FROM ") + table).size(), 1U) << table;
   }
 }
