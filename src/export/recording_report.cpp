@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <numeric>
 #include <tuple>
 
 #include "base/format.h"
 #include "base/sizes.h"
 #include "base/text_layout.h"
+#include "export/holder_names.h"
 #include "export/recording_work.h"
 #include "model/call_words.h"
 #include "model/ledger.h"
@@ -131,10 +133,10 @@ Section heldSection(const AnalysedTrace& analysed, size_t rows, std::optional<si
   std::string text_sql =
       "SELECT memory, sum(bytes) AS bytes, sum(count) AS count FROM held_at_end GROUP BY memory";
   bool blocks = sums.block_count > 0;
-  std::string list_sql = fmt::format(
-      "SELECT device, kind, bytes, count, stack_id, label, oldest_ns FROM held_at_end WHERE "
-      "memory {} 'framework'",
-      blocks ? "=" : "<>");
+  std::string list_sql =
+      "SELECT device, kind, bytes, count, stack_id, label, oldest_ns FROM held_at_end ORDER BY "
+      "bytes "
+      "DESC, kind, stack_id, device";
   if (!analysed.trace.events.action.empty()) {
     Sentence sentence{{}, sqlLink(text_sql), text_sql};
     auto part = [&](uint64_t bytes, uint64_t count, const char* of) {
@@ -163,13 +165,27 @@ Section heldSection(const AnalysedTrace& analysed, size_t rows, std::optional<si
   Grid grid{.heads = {"bytes", "allocations", "kind", "asked for by"},
             .sql = list_sql,
             .link = sqlLink(list_sql)};
+  std::vector<size_t> order(held.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  auto key = [&](size_t i) {  // as the SQL sorts: what is not known comes first
+    int64_t stack = held.stack[i].valid() ? int64_t{held.stack[i].value} : -1;
+    return std::tuple(model::name(held.kind[i]), stack, std::max(held.device[i], -1));
+  };
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return held.bytes[a] != held.bytes[b] ? held.bytes[a] > held.bytes[b] : key(a) < key(b);
+  });
+  std::vector<analysis::StackGroup> groups;
+  for (size_t i : order) {
+    if (groups.size() == rows) break;
+    groups.push_back({.stack = held.stack[i]});
+  }
+  std::vector<HolderName> names = holderNames(analysed, groups, rows);
   json list = json::array();
-  for (size_t i = 0; i < held.size(); ++i) {
-    if ((held.kind[i] == model::MemoryKind::kBlock) != blocks) continue;
-    std::string label = analysed.labels.label(held.stack[i]);
+  for (size_t i : order) {
     if (grid.rows.size() < rows) {
       grid.rows.push_back({humanBytes(held.bytes[i]), withCommas(held.count[i]),
-                           std::string(model::name(held.kind[i])), label});
+                           std::string(model::name(held.kind[i])),
+                           oneName(names[grid.rows.size()])});
     } else {
       ++grid.more;
     }
@@ -179,7 +195,7 @@ Section heldSection(const AnalysedTrace& analysed, size_t rows, std::optional<si
                     {"bytes", held.bytes[i]},
                     {"count", held.count[i]},
                     {"stack_id", held.stack[i].valid() ? json(held.stack[i].value) : json()},
-                    {"label", clean(label)},
+                    {"label", clean(analysed.labels.label(held.stack[i]))},
                     {"oldest_ns", held.oldest_ns[i]}});
   }
   if (!grid.rows.empty()) section.grid = std::move(grid);

@@ -188,7 +188,8 @@ std::string siteName(const CallFrame& frame) {
   if (frame.function.empty() && file.empty()) return "unnamed frame";
   if (!frame.is_python && !frame.function.empty()) {
     std::string_view function = withoutArguments(frame.function);
-    if (frame.line == 0 || frame.module.empty() || isOfFramework(function)) {
+    if (frame.line == 0 || frame.module.empty() || isOfFramework(function) ||
+        isCudaFunction(function)) {
       return std::string(function);
     }
     return fmt::format("{}:{} {}", file, frame.line, function);

@@ -58,6 +58,8 @@ TEST(CallSite, IsTheProgramsInnermostFrame) {
       // Nothing of the program: what was called says more than the interpreter.
       {"cuMemAlloc_v2", {kDriver, kFfi, kCtypes, kEval, kStart}},
       {"cuMemAlloc_v2", {kDriver}},
+      {"cudaMalloc",
+       {{"cudaMalloc", "/src/runtime.cpp", 136, "/x/libcudart.so.13", 0}, kFfi, kEval}},
   };
   for (const Case& it : cases) EXPECT_EQ(wordsOf(it.stack).site, it.site);
 }
