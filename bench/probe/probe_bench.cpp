@@ -7,6 +7,7 @@
 // One run measures all ways in turn, round by round, so that what else the machine does hits all of
 // them; figures are medians, less the bare call. Empty probes are two BPF instructions at the same
 // places. The folder is what tests/standin/build.py made. Needs root. docs/performance.md
+#include <bpf/libbpf.h>
 #include <fmt/format.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,6 +21,8 @@
 #include <string>
 
 #include "other_probes.h"
+#include "record/elf_file.h"
+#include "record/functions.h"
 #include "record/preload.h"
 #include "record/recorder.h"
 #include "record/session.h"
@@ -55,6 +58,56 @@ std::unique_ptr<record::Recorder> startRecorder(bool stacks, record::RecorderSin
   return std::move(recorder.value());
 }
 
+// Ours on three functions of the driver alone, without stacks: as much as the published design watches
+// where it sits at the runtime.
+class DriverAlone {
+ public:
+  DriverAlone(const std::string& driver, uint32_t pid) : programs_(load()) {
+    if (!programs_.watchProcess(pid, false).ok()) exit(1);
+    auto file = record::ElfFile::open(driver);
+    for (const record::WatchedFunction& function : record::watchedFunctions()) {
+      bool is_launch = function.name == "cuLaunchKernel";
+      if (!is_launch && function.name != "cuMemAlloc_v2" && function.name != "cuMemFree_v2")
+        continue;
+      uint64_t offset = offsetOf(driver, function.name);
+      offset += record::probeSkip(file.value().bytesAt(offset, 16));
+      auto attach = [&](const char* program, bool at_return) {
+        links_.push_back(
+            programs_.attachMany(program, driver, {offset}, {function.cookie}, at_return));
+        if (links_.back() < 0) exit(1);
+      };
+      if (!is_launch) attach("memory_exit", true);
+      attach(is_launch ? "launch_enter" : "memory_enter", false);
+    }
+    ring_ = ring_buffer__new(
+        programs_.mapDescriptor("memory_ring"), [](void*, void*, size_t) { return 0; }, nullptr,
+        nullptr);
+    if (ring_ == nullptr) exit(1);
+  }
+  ~DriverAlone() {
+    ring_buffer__free(ring_);
+    for (int link : links_) close(link);
+  }
+  DriverAlone(const DriverAlone&) = delete;
+  DriverAlone& operator=(const DriverAlone&) = delete;
+  void poll() {
+    usleep(5000);
+    ring_buffer__consume(ring_);
+  }
+
+ private:
+  static record::Programs load() {
+    record::ProgramSettings settings;
+    settings.take_stacks = false;
+    auto programs = record::Programs::load(settings);
+    if (!programs.ok()) exit(4);
+    return std::move(programs.value());
+  }
+  record::Programs programs_;
+  std::vector<int> links_;
+  ring_buffer* ring_ = nullptr;
+};
+
 double median(std::vector<double> list) {
   std::sort(list.begin(), list.end());
   return list[list.size() / 2];
@@ -83,6 +136,12 @@ class Costs {
         Counter counter;
         auto recorder = startRecorder(stacks, counter, target_.pid());
         all(stacks ? "ours+stacks" : "ours", target_, [&] { recorder->poll(5); });
+      }
+      {
+        DriverAlone probes(driver, target_.pid());
+        auto read = [&] { probes.poll(); };
+        measure("driver alone", target_, kRuntimePairs, read);
+        measure("driver alone", target_, kRuntimeLaunches, read);
       }
       for (bool stacks : {false, true}) {  // no probes in its libraries now
         Preloaded& other = *preloaded[stacks];
@@ -129,20 +188,26 @@ class Costs {
     row("driver allocation or free, ours", of("ours", kPairs),
         budget(of("ours", kPairs), 1.2 * pair + 400));
     row("  with its stack", of("ours+stacks", kPairs));
-    row("  published design, at the entry", of("published", kPairs),
+    row("  published design, at the driver's entry", of("published", kPairs),
         times(of("published", kPairs), of("ours", kPairs), 3));
     row("runtime allocation or free and its driver call, ours", of("ours", kRuntimePairs));
     row("  with their stack", of("ours+stacks", kRuntimePairs));
-    row("  published design (runtime alone)", of("published", kRuntimePairs),
+    row("  ours at the driver's functions alone", of("driver alone", kRuntimePairs));
+    row("  published design, at the runtime's functions", of("published", kRuntimePairs),
         times(of("published", kRuntimePairs), of("ours", kRuntimePairs), 3));
+    row("    against ours at the driver alone", of("published", kRuntimePairs),
+        times(of("published", kRuntimePairs), of("driver alone", kRuntimePairs), 3));
     row("empty probe at the entry of a launch", launch);
     row("driver launch counted, ours", of("ours", kLaunches),
         budget(of("ours", kLaunches), 1.2 * launch));
-    row("  published design, at the entry", of("published", kLaunches),
+    row("  published design, at the driver's entry", of("published", kLaunches),
         times(of("published", kLaunches), of("ours", kLaunches), 5));
     row("runtime launch and its driver launch, counted once, ours", of("ours", kRuntimeLaunches));
-    row("  published design (runtime alone)", of("published", kRuntimeLaunches),
+    row("  ours at the driver's functions alone", of("driver alone", kRuntimeLaunches));
+    row("  published design, at the runtime's functions", of("published", kRuntimeLaunches),
         times(of("published", kRuntimeLaunches), of("ours", kRuntimeLaunches), 5));
+    row("    against ours at the driver alone", of("published", kRuntimeLaunches),
+        times(of("published", kRuntimeLaunches), of("driver alone", kRuntimeLaunches), 5));
     row("PyTorch's block, USDT", of("ours", kBlocks));
     row("  with its stack", of("ours+stacks", kBlocks));
     row("preloaded: driver allocation or free", of("shim", kPairs));
