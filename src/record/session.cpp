@@ -80,6 +80,8 @@ Session::~Session() = default;
 void Session::processSeen(const SeenProcess& process) {
   processes_.push_back({process, {}, {}, 0, 0, {}, {}, {}, {}, {}});
   spaces_.inherit(process.pid, process.parent);
+  for (auto& [key, waiting] : unwatched_)
+    if (waiting.what.pid == process.pid) waiting.was_tried = false;
   if (book_ != nullptr)
     book_->addProcess(
         {process.index, process.pid, process.name, process.command, process.first_ns});
