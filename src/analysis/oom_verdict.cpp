@@ -255,9 +255,12 @@ uint64_t OomVerdict::lackingBytes() const {
   return minusOrZero(*request_bytes, plus(free_bytes, *driver_bytes));
 }
 
-VerdictOptions verdictOptions(const std::vector<OomReport>& ooms,
+VerdictOptions verdictOptions(const DeviceAnalysis& device, const std::vector<OomReport>& ooms,
                               std::optional<uint64_t> total_bytes) {
   VerdictOptions options{.total_bytes = total_bytes};
+  if (!total_bytes && device.device.total_bytes != model::kUnknownBytes) {
+    options.total_bytes = device.device.total_bytes;
+  }
   for (const OomReport& oom : ooms) {
     options.seen_ceiling_bytes =
         std::max(options.seen_ceiling_bytes, oom.ceilingBytes().value_or(0));

@@ -125,8 +125,8 @@ struct VerdictOptions {
   // The largest ceiling of the device's other events: the device is at least that large.
   uint64_t seen_ceiling_bytes = 0;
 };
-// For all out-of-memory events of a device, and its size where somebody told it.
-VerdictOptions verdictOptions(const std::vector<OomReport>& ooms,
+// For all out-of-memory events of a device; its size where somebody told it, else as recorded.
+VerdictOptions verdictOptions(const DeviceAnalysis& device, const std::vector<OomReport>& ooms,
                               std::optional<uint64_t> total_bytes = {});
 
 OomVerdict verdictOf(const AnalysedTrace& analysed, const DeviceAnalysis& device,

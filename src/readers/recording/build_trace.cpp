@@ -59,6 +59,10 @@ class TraceBuilder {
     writeEvents();
     writeFinalState();
     markLowerBounds();
+    for (model::Device& device : trace_.devices) {
+      if (uint64_t bytes = rows_.totalBytesOf(device.ordinal); bytes > 0)
+        device.total_bytes = bytes;
+    }
     writeSource();
     if (driver != nullptr) {
       *driver = std::move(of_driver.memory());

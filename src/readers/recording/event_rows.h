@@ -69,6 +69,8 @@ class EventRows {
   bool sawOlderOfHost() const { return saw_older_of_host_; }
   uint64_t olderBytes() const { return older_bytes_; }  // of segments that blocks show
   uint64_t olderSegments() const { return older_segments_; }
+  // As the driver last said it; 0: it was not asked.
+  uint64_t totalBytesOf(int32_t device) const;
 
  private:
   struct Place {
@@ -87,6 +89,7 @@ class EventRows {
   void onFailure(const model::Effect& effect);
   void onOlderFreed(const model::Effect& effect);
   void takeOlderSegments();
+  void onAnswered(const model::Effect& effect);
   Place& placeOf(uint64_t place);
 
   model::Issues& issues_;
@@ -94,6 +97,8 @@ class EventRows {
   std::vector<Place> places_;
   std::map<uint64_t, LiveSegment> segments_;
   std::map<uint64_t, LiveBlock> blocks_;
+  std::vector<size_t> unanswered_;  // rows of kOom since which no memory came or went
+  std::map<int32_t, uint64_t> total_bytes_;
   int32_t fallback_ = 0;  // the device of what is on no known one
   bool saw_older_ = false, saw_older_of_host_ = false, has_outside_blocks_ = false;
   uint64_t older_bytes_ = 0, older_segments_ = 0;

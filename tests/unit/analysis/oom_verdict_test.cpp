@@ -24,7 +24,7 @@ struct Judged {
       : analysed(b.build()),
         ooms(oomsOf(analysed, *analysed.devices[0])),
         verdict(verdictOf(analysed, *analysed.devices[0], ooms.back(),
-                          verdictOptions(ooms, total_bytes))) {}
+                          verdictOptions(*analysed.devices[0], ooms, total_bytes))) {}
 
   std::vector<std::string> rows() const {
     std::vector<std::string> names;
