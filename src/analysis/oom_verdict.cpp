@@ -5,6 +5,8 @@
 
 #include "model/block_layout.h"
 #include "model/block_size.h"
+#include "model/incomplete.h"
+#include "model/recorded_work.h"
 
 namespace tidegauge::analysis {
 namespace {
@@ -30,7 +32,8 @@ class Judge {
  public:
   Judge(const AnalysedTrace& analysed, const DeviceAnalysis& device, const OomReport& oom,
         const VerdictOptions& options)
-      : trace_(analysed.trace),
+      : analysed_(analysed),
+        trace_(analysed.trace),
         device_(device),
         oom_(oom),
         layout_(blocksAt(analysed.trace, device.device, device.live, oom_.step)),
@@ -71,6 +74,16 @@ class Judge {
     }
     v_.pinned = pinnedBy(trace_, layout_);
     v_.free_bytes = v_.free.bytes;
+    if (!v_.driver_bytes && holdsAllOfReserved()) {
+      v_.most_driver_bytes = minusOrZero(*v_.total_bytes, v_.reserved_bytes);
+    }
+  }
+
+  // What is reserved lies on the device, all of it, and so nobody else can have it.
+  bool holdsAllOfReserved() const {
+    const auto& work = analysed_.trace.work;
+    bool sure = work == nullptr || !model::incompleteOf(*work).touches({model::Figures::kMemory});
+    return sure && v_.total_bytes && *v_.total_bytes >= v_.reserved_bytes;
   }
 
   void findKey() {
@@ -203,6 +216,7 @@ class Judge {
     v_.rows.push_back({verdict, bytes, certain});
   }
 
+  const AnalysedTrace& analysed_;
   const model::Trace& trace_;
   const DeviceAnalysis& device_;
   const OomReport& oom_;

@@ -86,11 +86,13 @@ struct OomVerdict {
   std::optional<uint64_t> request_bytes{};  // R
   std::optional<uint64_t> wanted_bytes{};   // A
   std::optional<uint64_t> driver_bytes{};   // D
-  uint64_t reserved_bytes = 0;              // S
-  uint64_t live_bytes = 0;                  // L, inside segments
-  uint64_t free_bytes = 0;                  // F
-  uint64_t outside_bytes = 0;               // live outside every known segment
-  std::optional<uint64_t> total_bytes{};    // T, as told by the caller
+  // D is not known, but cannot be more than this: T − S. Absent too if T is not known.
+  std::optional<uint64_t> most_driver_bytes{};
+  uint64_t reserved_bytes = 0;            // S
+  uint64_t live_bytes = 0;                // L, inside segments
+  uint64_t free_bytes = 0;                // F
+  uint64_t outside_bytes = 0;             // live outside every known segment
+  std::optional<uint64_t> total_bytes{};  // T, as told by the caller
   // The most that this process is known to have had or could have had: T is at least that.
   uint64_t least_total_bytes = 0;
   uint64_t uncertain_bytes = 0;  // by which L may be higher, and F lower

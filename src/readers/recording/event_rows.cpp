@@ -16,8 +16,8 @@ using model::MemoryKind;
 using model::What;
 
 constexpr int32_t kOutOfMemory = 2;  // CUDA_ERROR_OUT_OF_MEMORY, cudaErrorMemoryAllocation
-constexpr int64_t kLatestAnswerNs =
-    1'000'000'000;  // after a refusal; others may take memory meanwhile
+// After a refusal; later, others may have taken memory.
+constexpr int64_t kLatestAnswerNs = 1'000'000'000;
 constexpr size_t kMostUnanswered = 100;
 constexpr uint64_t kSmallSegmentBytes = uint64_t{2} << 20;
 
@@ -106,6 +106,7 @@ void EventRows::onReserved(const Effect& effect) {
     saw_older_ |= effect.cause == model::Cause::kMissed;
     return;
   }
+  has_managed_ |= effect.kind == MemoryKind::kManaged;
   EventRow row = rowOf(effect, Action::kSegmentAlloc);
   placeOf(effect.place).device = row.device;
   add(row, Action::kSegmentAlloc, false);
@@ -227,7 +228,7 @@ uint64_t EventRows::totalBytesOf(int32_t device) const {
 
 void EventRows::onOlderFreed(const Effect& effect) {
   if (model::isHostMemory(effect.kind)) {
-    saw_older_of_host_ = true;
+    ++older_host_frees_;
     return;
   }
   saw_older_ = true;

@@ -163,6 +163,13 @@ TEST(OpenRecording, AnOutOfMemoryHasTheFreeBytesThatTheDriverSaidNext) {
   EXPECT_TRUE(trace.issues.all().empty()) << name(trace.issues.all()[0].kind);
 }
 
+TEST(OpenRecording, ManagedMemoryNeedNotLieOnTheDevice) {
+  CallStream calls;
+  calls.allocate(MemoryKind::kManaged, 0x10000000, 100 * kMiB).device(0);
+  calls.answer(60 * kMiB, 80 * kMiB).device(0);
+  EXPECT_EQ(openOne(calls).findDevice(0)->total_bytes, model::kUnknownBytes);
+}
+
 TEST(OpenRecording, ASegmentOfTheFrameworkHoldsItsBlocksAlone) {
   CallStream calls;
   calls.allocate(MemoryKind::kDevice, 0x10000000, 2 * kMiB).device(0);
