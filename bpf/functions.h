@@ -50,7 +50,8 @@
   X(cuExternalMemoryGetMappedBuffer, Allocate, Alias, 1, 0, 0, 0, 2, 0, PLAIN)   \
   X(cuDestroyExternalMemory, Free, Alias, 0, 0, 0, 0, 1, 0, PLAIN)               \
   X(cuGraphAddMemAllocNode, Allocate, Graph, 0, 5, 0, 0, 2, 0, GRAPH_NODE)       \
-  X(cuDeviceGraphMemTrim, Trim, Graph, 0, 0, 0, 0, 1, 0, PLAIN)
+  X(cuDeviceGraphMemTrim, Trim, Graph, 0, 0, 0, 0, 1, 0, PLAIN)                  \
+  X(cuMemGetInfo_v2, Ask, Answer, 1, 2, 0, 0, 0, 0, MEM_INFO)
 
 // ---- driver: which device a thread is on, and what ends all at once ------------------------------
 //   handle: the context or device given; bytes: the device of a new context

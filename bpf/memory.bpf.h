@@ -139,6 +139,10 @@ static __always_inline void whatCameOut(const struct flight* flight, __u32 shape
       record->size_bytes = userWord(flight->address + 104);
       record->address = userWord(flight->address + 112);
       break;
+    case SHAPE_MEM_INFO:
+      record->size_bytes = userWord(flight->address);
+      record->address = word;
+      break;
     default:
       if (flight->out) record->address = word;
   }

@@ -285,4 +285,5 @@ enum shape {
   SHAPE_GRAPH_NODE,   // CUDA_MEM_ALLOC_NODE_PARAMS behind ADDRESS
   SHAPE_MAP,          // cuMemMap: OFFSET in TIMES
   SHAPE_POOL_CREATE,  // a pool comes out; device in the properties (argument 2)
+  SHAPE_MEM_INFO,     // free bytes come out as the address, all bytes behind ADDRESS as the size
 };

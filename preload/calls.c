@@ -141,6 +141,10 @@ static void whatCameOut(const struct flight* flight, struct memory_record* recor
       record->size_bytes = wordAt(flight->address + 104);
       record->address = wordAt(flight->address + 112);
       break;
+    case SHAPE_MEM_INFO:
+      record->size_bytes = wordAt(flight->address);
+      record->address = word;
+      break;
     default:
       if (flight->out) record->address = word;
   }

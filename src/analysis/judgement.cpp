@@ -7,7 +7,7 @@ Judgement judge(const AnalysedTrace& analysed, const DeviceSummary& summary,
   const DeviceAnalysis& device = *summary.device;
   if (summary.ooms.empty()) return {std::nullopt, adviceOn(analysed, device)};
   OomVerdict verdict = verdictOf(analysed, device, summary.ooms[summary.worst_oom],
-                                 verdictOptions(summary.ooms, total_bytes));
+                                 verdictOptions(*summary.device, summary.ooms, total_bytes));
   std::vector<Advice> advice = adviceOn(analysed, device, verdict);
   return {std::move(verdict), std::move(advice)};
 }

@@ -5,6 +5,8 @@
 
 #include "model/block_layout.h"
 #include "model/block_size.h"
+#include "model/incomplete.h"
+#include "model/recorded_work.h"
 
 namespace tidegauge::analysis {
 namespace {
@@ -30,7 +32,8 @@ class Judge {
  public:
   Judge(const AnalysedTrace& analysed, const DeviceAnalysis& device, const OomReport& oom,
         const VerdictOptions& options)
-      : trace_(analysed.trace),
+      : analysed_(analysed),
+        trace_(analysed.trace),
         device_(device),
         oom_(oom),
         layout_(blocksAt(analysed.trace, device.device, device.live, oom_.step)),
@@ -71,6 +74,16 @@ class Judge {
     }
     v_.pinned = pinnedBy(trace_, layout_);
     v_.free_bytes = v_.free.bytes;
+    if (!v_.driver_bytes && holdsAllOfReserved()) {
+      v_.most_driver_bytes = minusOrZero(*v_.total_bytes, v_.reserved_bytes);
+    }
+  }
+
+  // What is reserved lies on the device, all of it, and so nobody else can have it.
+  bool holdsAllOfReserved() const {
+    const auto& work = analysed_.trace.work;
+    bool sure = work == nullptr || !model::incompleteOf(*work).touches({model::Figures::kMemory});
+    return sure && v_.total_bytes && *v_.total_bytes >= v_.reserved_bytes;
   }
 
   void findKey() {
@@ -203,6 +216,7 @@ class Judge {
     v_.rows.push_back({verdict, bytes, certain});
   }
 
+  const AnalysedTrace& analysed_;
   const model::Trace& trace_;
   const DeviceAnalysis& device_;
   const OomReport& oom_;
@@ -255,9 +269,12 @@ uint64_t OomVerdict::lackingBytes() const {
   return minusOrZero(*request_bytes, plus(free_bytes, *driver_bytes));
 }
 
-VerdictOptions verdictOptions(const std::vector<OomReport>& ooms,
+VerdictOptions verdictOptions(const DeviceAnalysis& device, const std::vector<OomReport>& ooms,
                               std::optional<uint64_t> total_bytes) {
   VerdictOptions options{.total_bytes = total_bytes};
+  if (!total_bytes && device.device.total_bytes != model::kUnknownBytes) {
+    options.total_bytes = device.device.total_bytes;
+  }
   for (const OomReport& oom : ooms) {
     options.seen_ceiling_bytes =
         std::max(options.seen_ceiling_bytes, oom.ceilingBytes().value_or(0));

@@ -86,11 +86,13 @@ struct OomVerdict {
   std::optional<uint64_t> request_bytes{};  // R
   std::optional<uint64_t> wanted_bytes{};   // A
   std::optional<uint64_t> driver_bytes{};   // D
-  uint64_t reserved_bytes = 0;              // S
-  uint64_t live_bytes = 0;                  // L, inside segments
-  uint64_t free_bytes = 0;                  // F
-  uint64_t outside_bytes = 0;               // live outside every known segment
-  std::optional<uint64_t> total_bytes{};    // T, as told by the caller
+  // D is not known, but cannot be more than this: T − S. Absent too if T is not known.
+  std::optional<uint64_t> most_driver_bytes{};
+  uint64_t reserved_bytes = 0;            // S
+  uint64_t live_bytes = 0;                // L, inside segments
+  uint64_t free_bytes = 0;                // F
+  uint64_t outside_bytes = 0;             // live outside every known segment
+  std::optional<uint64_t> total_bytes{};  // T, as told by the caller
   // The most that this process is known to have had or could have had: T is at least that.
   uint64_t least_total_bytes = 0;
   uint64_t uncertain_bytes = 0;  // by which L may be higher, and F lower
@@ -125,8 +127,8 @@ struct VerdictOptions {
   // The largest ceiling of the device's other events: the device is at least that large.
   uint64_t seen_ceiling_bytes = 0;
 };
-// For all out-of-memory events of a device, and its size where somebody told it.
-VerdictOptions verdictOptions(const std::vector<OomReport>& ooms,
+// For all out-of-memory events of a device; its size where somebody told it, else as recorded.
+VerdictOptions verdictOptions(const DeviceAnalysis& device, const std::vector<OomReport>& ooms,
                               std::optional<uint64_t> total_bytes = {});
 
 OomVerdict verdictOf(const AnalysedTrace& analysed, const DeviceAnalysis& device,

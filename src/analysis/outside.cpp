@@ -8,6 +8,7 @@
 
 #include "analysis/oom.h"
 #include "base/format.h"
+#include "model/incomplete.h"
 #include "model/recorded_work.h"
 
 namespace tidegauge::analysis {
@@ -198,6 +199,18 @@ std::string noneFits(const std::vector<Candidate>& candidates) {
   return words;
 }
 
+// Only what is said of memory counts: a launch that was lost changes no figure here.
+void markBounds(Outside& outside) {
+  const model::RecordedWork& work = *outside.recording->trace.work;
+  outside.missing = model::gapsOf(work).words({model::Figures::kMemory});
+  outside.has_older = std::any_of(work.at_least.begin(), work.at_least.end(),
+                                  [](int32_t device) { return device >= 0; });
+  for (const model::Unwatched& unwatched : model::unwatchedOf(work)) {
+    bool of_memory = unwatched.figures.has(model::Figures::kMemory);
+    if (of_memory && model::isOlder(unwatched)) outside.is_from_start = false;
+  }
+}
+
 }  // namespace
 
 base::Result<Outside> outsideOf(const AnalysedTrace& snapshot,
@@ -260,7 +273,7 @@ base::Result<Outside> outsideOf(const AnalysedTrace& snapshot,
   outside.is_from_start = driver.is_from_start;
   outside.frees_of_older = driver.frees_of_older;
   outside.bytes_without_address = driver.bytes_without_address;
-  outside.lost = outside.recording->trace.issues.count(model::IssueKind::kIncompleteRecording);
+  markBounds(outside);
   Sums(snapshot, *outside.recording, outside).run();
   return outside;
 }

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "analysis/analysed_trace.h"
@@ -56,17 +57,17 @@ struct Outside {
   SegmentMatch match;
   std::vector<OutsideOfDevice> devices;  // GPUs of the snapshot
   uint64_t unknown_device_bytes = 0;     // held at the end, on no device that is known
-  uint64_t lost = 0;                     // records that the recorder knows it lost
+  std::vector<std::string> missing;      // what the recorder lost, or did not watch, of memory
+  bool has_older = false;                // calls show memory that is older than the recording
   bool is_from_start = false;            // see DriverMemory
   uint64_t frees_of_older = 0;           // …
   uint64_t bytes_without_address = 0;    // …
 
-  bool isIncomplete() const { return lost > 0; }
+  bool isIncomplete() const { return !missing.empty(); }
+  bool hasOlder() const { return has_older || frees_of_older > 0 || match.older > 0; }
+  bool mayHaveOlder() const { return hasOlder() || !is_from_start; }
   // More may have been held than the recording saw begin.
-  bool isAtLeast() const {
-    return isIncomplete() || !is_from_start || frees_of_older > 0 || bytes_without_address > 0 ||
-           match.older > 0;
-  }
+  bool isAtLeast() const { return isIncomplete() || mayHaveOlder() || bytes_without_address > 0; }
 };
 
 // `processes`: all of one recording, read with their driver memory. `pid` chooses among them. Errors

@@ -27,6 +27,7 @@ json sumJson(const OomVerdict& v) {
   return {{"live_bytes", v.live_bytes},
           {"free_bytes", v.free_bytes},
           {"driver_bytes", orNull(v.driver_bytes)},
+          {"most_driver_bytes", orNull(v.most_driver_bytes)},
           {"other_bytes", orNull(v.otherBytes())},
           {"reserved_bytes", v.reserved_bytes},
           {"ceiling_bytes", orNull(v.ceilingBytes())},

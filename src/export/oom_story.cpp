@@ -123,6 +123,17 @@ Parts onRow(const OomVerdict& v, const analysis::VerdictRow& row) {
 
 std::string whyUnknown(const OomVerdict& v) {
   if (!v.request_bytes) return "the file does not say how much was asked for.";
+  if (v.most_driver_bytes) {
+    std::string words = fmt::format(
+        "the file does not say how much the driver had left. It was {} at most: the device has {}, "
+        "and this process held {}.",
+        base::sizeOrZero(*v.most_driver_bytes), humanBytes(*v.total_bytes),
+        base::sizeOrZero(v.reserved_bytes));
+    if (*v.request_bytes - std::min(v.free_bytes, *v.request_bytes) > *v.most_driver_bytes) {
+      words += " Even with all that lay free inside segments, that is less than was asked for.";
+    }
+    return words;
+  }
   if (!v.driver_bytes) return "the file does not say how much the driver had left.";
   return "the rules of this allocator are not known.";
 }

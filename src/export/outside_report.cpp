@@ -28,6 +28,7 @@ using base::withCommas;
 using nlohmann::json;
 
 constexpr size_t kMostJsonRows = 1000;
+constexpr size_t kMostMissing = 5;  // told in words
 constexpr int64_t kClocksAgreeNs = 1'000'000;
 
 constexpr const char* kKeys[] = {"peak", "oom", "end"};
@@ -85,17 +86,18 @@ std::string clockWords(const analysis::SegmentMatch& match) {
 // What makes the figures less than exact, a sentence each.
 std::vector<std::string> boundWords(const Outside& outside) {
   std::vector<std::string> words;
-  if (outside.isIncomplete()) {
-    words.push_back(fmt::format(
-        "Incomplete: {} lost by the recorder. What is outside may be more, or less.",
-        outside.lost == 1 ? "one record was" : withCommas(outside.lost) + " records were"));
+  for (size_t i = 0; i < outside.missing.size() && i < kMostMissing; ++i) {
+    words.push_back("Incomplete: " + clean(outside.missing[i]) + ".");
   }
-  if (!outside.is_from_start || outside.match.older > 0 || outside.frees_of_older > 0) {
-    std::string why = "the process may have held memory before it was recorded";
-    if (outside.match.older > 0 || outside.frees_of_older > 0) {
-      why = "the process held memory before it was recorded";
-    }
-    words.push_back("At least: " + why + ", and that is not in here.");
+  if (outside.missing.size() > kMostMissing) {
+    words.push_back(
+        fmt::format("Incomplete: {} more.", withCommas(outside.missing.size() - kMostMissing)));
+  }
+  if (outside.isIncomplete()) words.push_back("So what is outside may be more, or less.");
+  if (outside.mayHaveOlder()) {
+    words.push_back(fmt::format(
+        "At least: the process {} memory before it was recorded, and that is not in here.",
+        outside.hasOlder() ? "held" : "may have held"));
   }
   if (outside.bytes_without_address > 0) {
     words.push_back(fmt::format("At least: {} more came at addresses that were not recorded.",

@@ -226,7 +226,8 @@ json deviceJson(const AnalysedTrace& analysed, const DeviceSummary& summary,
   const model::Device& device = summary.device->device;
   TotalsSql sql(device.ordinal, "");
   json ooms = json::array();
-  analysis::VerdictOptions options = analysis::verdictOptions(summary.ooms, capacity_bytes);
+  analysis::VerdictOptions options =
+      analysis::verdictOptions(*summary.device, summary.ooms, capacity_bytes);
   for (const analysis::OomReport& oom : summary.ooms) {
     ooms.push_back(oomJson(analysed, *summary.device, oom, options));
   }
@@ -317,7 +318,7 @@ json rangeJson(const AnalysedTrace& analysed, const analysis::DeviceAnalysis& de
                                                    device.device.ordinal, range.first, range.last));
   json ooms = json::array();
   analysis::VerdictOptions options =
-      analysis::verdictOptions(analysis::oomsOf(analysed, device, 0), capacity_bytes);
+      analysis::verdictOptions(device, analysis::oomsOf(analysed, device, 0), capacity_bytes);
   for (const analysis::OomReport& oom : summary.ooms) {
     ooms.push_back(oomJson(analysed, device, oom, options));
   }

@@ -62,6 +62,12 @@ std::string oomSql(const DeviceSummary& summary, std::string_view what) {
                      summary.ooms[summary.worst_oom].step);
 }
 
+std::string leftUnknown(const analysis::OomVerdict& verdict) {
+  std::string words = "how much was left is unknown";
+  if (!verdict.most_driver_bytes) return words;
+  return words + fmt::format(", {} at most", base::sizeOrZero(*verdict.most_driver_bytes));
+}
+
 void tellOom(const AnalysedTrace& analysed, const DeviceSummary& summary,
              const analysis::OomVerdict& verdict, Story& story) {
   const OomReport& oom = summary.ooms[summary.worst_oom];
@@ -75,7 +81,7 @@ void tellOom(const AnalysedTrace& analysed, const DeviceSummary& summary,
   std::vector<std::string> sizes = inOneUnit(compared);
   story.headline = fmt::format("{} asked for, {}.",
                                oom.requested_bytes ? sizes[0] + " were" : "An unknown size was",
-                               !oom.device_free_bytes        ? "how much was left is unknown"
+                               !oom.device_free_bytes        ? leftUnknown(verdict)
                                : *oom.device_free_bytes == 0 ? "nothing was left"
                                                              : sizes[1] + " were left");
   if (free.bytes > 0) story.headline += fmt::format(" {} lay free inside segments.", sizes[2]);

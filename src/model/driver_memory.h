@@ -46,8 +46,8 @@ struct DriverMemory {
   DriverMappings mappings;
   int64_t first_call_ns = 0;  // both 0: there was none
   int64_t last_call_ns = 0;
-  // What the calls do not show: frees of memory that is older than the recording, and memory that was
-  // handed out at an address that was not recorded.
+  // What the calls do not show: frees of device memory that is older than the recording, and memory
+  // that was handed out at an address that was not recorded.
   uint64_t frees_of_older = 0;
   uint64_t bytes_without_address = 0;
   bool is_from_start = false;  // a context was made in it before any memory: nothing is older

@@ -23,6 +23,7 @@ enum class What : uint8_t {
   kFailure,     // size_bytes was asked for, `code` was the answer
   kPlaced,      // `device` of a place that was not known until now; size_bytes: charged there now
   kOlderFreed,  // at `address`, handed out before the recording: how much is not known
+  kAnswered,    // by the driver: `address` bytes of the device's `size_bytes` are free
 };
 
 enum class Cause : uint8_t {

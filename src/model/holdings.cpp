@@ -33,6 +33,7 @@ void ProcessLedger::tell(What what, Cause cause, const MemoryCall& call, const E
   effect.process = process_;
   if (what == What::kMapped || what == What::kUnmapped) effect.kind = MemoryKind::kPhysical;
   if (what == What::kBlock || what == What::kBlockFreed) effect.kind = MemoryKind::kBlock;
+  if (what == What::kAnswered) effect.kind = MemoryKind::kAnswer;
   if (what == What::kFailure) {
     effect.kind = call.kind;
     effect.code = call.code;

@@ -139,7 +139,9 @@ std::vector<Unwatched> unwatchedOf(const RecordedWork& work) {
   return list;
 }
 
-Incomplete incompleteOf(const RecordedWork& work) {
+namespace {
+
+Incomplete missingOf(const RecordedWork& work, bool with_older) {
   Incomplete incomplete;
   if (work.run == nullptr) return incomplete;
   const RecordedRun& run = *work.run;
@@ -153,12 +155,21 @@ Incomplete incompleteOf(const RecordedWork& work) {
     incomplete.add(figuresOfLoss(reason),
                    fmt::format("lost: {} × {}", base::withCommas(count), reason));
   for (const Unwatched& it : unwatchedOf(work))
-    incomplete.add(it.figures, "not watched: " + wordsOf(it),
-                   !it.begin_ns && it.library.empty() && it.function.empty());
+    if (with_older || !isOlder(it))
+      incomplete.add(it.figures, "not watched: " + wordsOf(it), isOlder(it));
   for (const UnreadTable& table : run.unread)
     incomplete.add(figuresOfTable(table.table),
                    fmt::format("not read: table {}: {}", table.table, table.why));
   return incomplete;
 }
+
+}  // namespace
+
+bool isOlder(const Unwatched& it) {
+  return !it.begin_ns && it.end_ns && it.library.empty() && it.function.empty();
+}
+
+Incomplete incompleteOf(const RecordedWork& work) { return missingOf(work, true); }
+Incomplete gapsOf(const RecordedWork& work) { return missingOf(work, false); }
 
 }  // namespace tidegauge::model

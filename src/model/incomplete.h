@@ -103,5 +103,10 @@ class Incomplete {
 // Of one process of a recording.
 std::vector<Unwatched> unwatchedOf(const RecordedWork& work);
 Incomplete incompleteOf(const RecordedWork& work);
+// The same without the time before the process was watched, which is not a gap in what was: what is
+// known of it is a lower bound, see isOlder().
+Incomplete gapsOf(const RecordedWork& work);
+// The time from the beginning of the whole process until it was watched.
+bool isOlder(const Unwatched& unwatched);
 
 }  // namespace tidegauge::model

@@ -30,7 +30,9 @@ bool isHostMemory(MemoryKind kind) {
 }
 
 void ProcessLedger::take(const MemoryCall& call) {
-  if (call.plane == Plane::kRuntime) {
+  if (call.kind == MemoryKind::kAnswer) {
+    tellAnswer(call);
+  } else if (call.plane == Plane::kRuntime) {
     takeRuntime(call);
   } else {
     apply(call);
@@ -109,6 +111,15 @@ void ProcessLedger::fail(const MemoryCall& call) {
   effect.size_bytes = call.size_bytes;
   effect.device = device;
   tell(What::kFailure, Cause::kCall, call, effect);
+}
+
+void ProcessLedger::tellAnswer(const MemoryCall& call) {
+  if (call.code != 0 || call.address > call.size_bytes || call.size_bytes > kMostBytes) return;
+  Effect effect;
+  effect.address = call.address;
+  effect.size_bytes = call.size_bytes;
+  effect.device = contexts_.where(call).device;
+  tell(What::kAnswered, Cause::kCall, call, effect);
 }
 
 void ProcessLedger::onMemory(const MemoryCall& call) {

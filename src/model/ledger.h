@@ -176,6 +176,7 @@ class ProcessLedger {
   void takeRuntime(const MemoryCall& call);
   void apply(const MemoryCall& call);
   void fail(const MemoryCall& call);
+  void tellAnswer(const MemoryCall& call);
   // One per kind.
   void onMemory(const MemoryCall& call);
   void onBlock(const MemoryCall& call);

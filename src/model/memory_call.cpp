@@ -6,14 +6,14 @@ namespace tidegauge::model {
 namespace {
 
 constexpr std::array<std::string_view, 3> kPlanes = {"driver", "runtime", "framework"};
-constexpr std::array<std::string_view, 13> kVerbs = {
+constexpr std::array<std::string_view, 14> kVerbs = {
     "allocate", "free",  "map",  "unmap", "retain", "create", "destroy",
-    "release",  "reset", "trim", "set",   "push",   "pop"};
-constexpr std::array<std::string_view, 13> kKinds = {
+    "release",  "reset", "trim", "set",   "push",   "pop",    "ask"};
+constexpr std::array<std::string_view, 14> kKinds = {
     "device",      "managed",  "pinned host",   "registered host", "pool",
     "pool itself", "physical", "address range", "array",           "alias",
-    "graph",       "context",  "block"};
-static_assert(kVerbs.size() == static_cast<size_t>(Verb::kPop) + 1);
+    "graph",       "context",  "block",         "answer"};
+static_assert(kVerbs.size() == static_cast<size_t>(Verb::kAsk) + 1);
 static_assert(kKinds.size() == kMemoryKinds);
 static_assert(sizeof(MemoryCall) == 88);
 

@@ -31,6 +31,7 @@ enum class Verb : uint8_t {
   kSet,  // the thread's device or context
   kPush,
   kPop,
+  kAsk,  // nothing moves: the driver says what is free
 };
 
 enum class MemoryKind : uint8_t {
@@ -46,9 +47,10 @@ enum class MemoryKind : uint8_t {
   kAlias,  // memory that something else is charged for: IPC, imports, multicast
   kGraph,
   kContext,
-  kBlock,  // of the framework's allocator, inside driver memory
+  kBlock,   // of the framework's allocator, inside driver memory
+  kAnswer,  // of the driver: `address` bytes of the device's `size_bytes` are free
 };
-inline constexpr size_t kMemoryKinds = static_cast<size_t>(MemoryKind::kBlock) + 1;
+inline constexpr size_t kMemoryKinds = static_cast<size_t>(MemoryKind::kAnswer) + 1;
 
 inline constexpr uint32_t kNoStackOfCall = ~uint32_t{0};
 inline constexpr int32_t kUnknownDevice = -1;

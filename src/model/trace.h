@@ -224,6 +224,7 @@ enum class DeviceKind : uint8_t { kGpu, kPinnedHost };
 struct Device {
   int32_t ordinal = 0;  // −1 for pinned host memory
   DeviceKind kind = DeviceKind::kGpu;
+  uint64_t total_bytes = kUnknownBytes;  // as the driver said it
   uint64_t event_begin = 0, event_end = 0;
   uint64_t allocation_begin = 0, allocation_end = 0;
   uint64_t segment_begin = 0, segment_end = 0;

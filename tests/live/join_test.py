@@ -91,6 +91,22 @@ class Join(live.LiveTest):
                 for row in told["devices"][0]["rows"]:
                     self.assertIn(f"{row['label']}", text)
 
+    def test_the_recording_knows_what_was_free_when_memory_ran_out(self):
+        """As the driver said it to PyTorch, and so to PyTorch's snapshot."""
+        recording, (folder,) = self.record("default")
+        ooms = []
+        for path in (folder / "snapshot.pickle", recording):
+            done = subprocess.run([live.BINARY, "report", path, "--json"], capture_output=True, text=True,
+                                  timeout=live.LIMIT_S, check=True)
+            told = json.loads(done.stdout)
+            devices = [device for one in (told if isinstance(told, list) else [told])
+                       for device in one["devices"] if device["device"] == 0 and device["ooms"]]
+            self.assertEqual(len(devices), 1)
+            ooms.append(devices[0]["ooms"][-1])
+        self.assertEqual(ooms[0]["device_free_bytes"], ooms[1]["device_free_bytes"])
+        self.assertEqual(ooms[1]["verdict"]["total_bytes"], 80 << 30)
+        self.assertEqual(ooms[1]["requested_bytes"], 1 << 50)
+
     def test_each_rank_finds_its_own_process(self):
         recording, folders = self.record("default", ranks=2)
         found = {self.check(folder, recording)["process"] for folder in folders}

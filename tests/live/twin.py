@@ -72,6 +72,8 @@ class Process:
     def take(self, call):
         name, plane, verb, kind = call["name"], call["plane"], call["verb"], call["kind"]
         address, size, handle = call["address"] & MASK, call["size_bytes"], call["handle"] & MASK
+        if kind == "answer":
+            return  # nothing moves
         if call["code"] != 0:
             self.failures += 1
         elif plane == "framework":
@@ -183,7 +185,7 @@ def driver_calls(twin):
     the order of each thread."""
     calls = collections.defaultdict(list)
     for call in twin.calls:
-        if call["plane"] == "driver":
+        if call["plane"] == "driver" and call["kind"] != "answer":
             pid = twin.processes[call["process_id"]].row["pid"]
             calls[pid, call["thread"]].append(what(
                 call["name"], call["code"], call["address"] & MASK, call["size_bytes"],

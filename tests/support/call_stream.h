@@ -84,6 +84,13 @@ class CallStream {
     return last;
   }
 
+  // cuMemGetInfo: the driver's own figures.
+  Last answer(uint64_t free_bytes, uint64_t total_bytes) {
+    Last last = add(model::Verb::kAsk, model::MemoryKind::kAnswer).bytes(total_bytes);
+    calls_.back().address = free_bytes;
+    return last;
+  }
+
   const std::vector<model::MemoryCall>& all() const { return calls_; }
   int64_t nowNs() const { return now_ns_; }
 

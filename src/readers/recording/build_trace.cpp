@@ -59,6 +59,7 @@ class TraceBuilder {
     writeEvents();
     writeFinalState();
     markLowerBounds();
+    writeDriversWords();
     writeSource();
     if (driver != nullptr) {
       *driver = std::move(of_driver.memory());
@@ -145,7 +146,8 @@ class TraceBuilder {
     driver.first_call_ns = process_.calls.front().end_ns;
     driver.last_call_ns = process_.calls.back().end_ns;
     const model::LedgerCounts& counts = ledger.find(process_.calls.front().process)->counts();
-    driver.frees_of_older = counts.frees_of_older;
+    driver.frees_of_older =
+        counts.frees_of_older - std::min(counts.frees_of_older, rows_.olderHostFrees());
     driver.bytes_without_address = counts.bytes_without_address;
     for (const model::MemoryCall& call : process_.calls) {
       if (call.code != 0 || call.plane != model::Plane::kDriver) continue;
@@ -345,6 +347,14 @@ class TraceBuilder {
       bool of_host = device.kind == model::DeviceKind::kPinnedHost;
       bool at_least = of_host ? rows_.sawOlderOfHost() : rows_.sawOlder() || blocks_are_older_;
       if (at_least) work_.at_least.push_back(device.ordinal);
+    }
+  }
+
+  void writeDriversWords() {
+    if (rows_.hasManaged()) return;  // it need not lie on the device: no sum with its total holds
+    for (model::Device& device : trace_.devices) {
+      uint64_t total_bytes = rows_.totalBytesOf(device.ordinal);
+      if (total_bytes > 0) device.total_bytes = total_bytes;
     }
   }
 

@@ -16,6 +16,9 @@ using model::MemoryKind;
 using model::What;
 
 constexpr int32_t kOutOfMemory = 2;  // CUDA_ERROR_OUT_OF_MEMORY, cudaErrorMemoryAllocation
+// After a refusal; later, others may have taken memory.
+constexpr int64_t kLatestAnswerNs = 1'000'000'000;
+constexpr size_t kMostUnanswered = 100;
 constexpr uint64_t kSmallSegmentBytes = uint64_t{2} << 20;
 
 int32_t deviceOf(const Effect& effect) {
@@ -60,6 +63,8 @@ void EventRows::take(const Effect& effect) {
       (effect.what == What::kReturned || effect.what == What::kBlockFreed)) {
     issues_.add({.kind = IssueKind::kAllocOverLive, .bytes = effect.size_bytes});
   }
+  bool moves = effect.what == What::kReserved || effect.what == What::kReturned;
+  if (moves && model::isDeviceMemory(effect.kind)) unanswered_.clear();
   switch (effect.what) {
     case What::kReserved:
       onReserved(effect);
@@ -84,6 +89,9 @@ void EventRows::take(const Effect& effect) {
     case What::kFailure:
       onFailure(effect);
       return;
+    case What::kAnswered:
+      onAnswered(effect);
+      return;
     case What::kPlaced:
       placeOf(effect.place).device = effect.device;
       return;
@@ -98,6 +106,7 @@ void EventRows::onReserved(const Effect& effect) {
     saw_older_ |= effect.cause == model::Cause::kMissed;
     return;
   }
+  has_managed_ |= effect.kind == MemoryKind::kManaged;
   EventRow row = rowOf(effect, Action::kSegmentAlloc);
   placeOf(effect.place).device = row.device;
   add(row, Action::kSegmentAlloc, false);
@@ -196,13 +205,30 @@ void EventRows::onFailure(const Effect& effect) {
   bool of_memory = model::isDeviceMemory(effect.kind) || effect.kind == MemoryKind::kPinnedHost;
   if (!of_memory || effect.size_bytes == 0 || effect.code != kOutOfMemory) return;
   EventRow row = rowOf(effect, Action::kOom);
-  row.address = model::kUnknownBytes;  // nobody asked the driver how much was free
+  row.address = model::kUnknownBytes;  // unless the program asks the driver now
   add(row, Action::kOom, false);
+  if (unanswered_.size() < kMostUnanswered) unanswered_.push_back(rows_.size() - 1);
+}
+
+// PyTorch asks how much is free right after it was refused: then that is what was free.
+void EventRows::onAnswered(const Effect& effect) {
+  if (effect.device >= 0) total_bytes_[effect.device] = effect.size_bytes;
+  for (size_t row : unanswered_) {
+    EventRow& oom = rows_[row];
+    bool same = oom.device == effect.device && effect.device >= 0;
+    if (same && effect.time_ns - oom.time_ns <= kLatestAnswerNs) oom.address = effect.address;
+  }
+  std::erase_if(unanswered_, [&](size_t row) { return rows_[row].device == effect.device; });
+}
+
+uint64_t EventRows::totalBytesOf(int32_t device) const {
+  auto at = total_bytes_.find(device);
+  return at == total_bytes_.end() ? 0 : at->second;
 }
 
 void EventRows::onOlderFreed(const Effect& effect) {
   if (model::isHostMemory(effect.kind)) {
-    saw_older_of_host_ = true;
+    ++older_host_frees_;
     return;
   }
   saw_older_ = true;

@@ -66,9 +66,13 @@ class EventRows {
   uint64_t streamOf(const LiveSegment& segment) const;
   // Something shows memory that is older than the recording: totals are lower bounds.
   bool sawOlder() const { return saw_older_; }
-  bool sawOlderOfHost() const { return saw_older_of_host_; }
+  bool sawOlderOfHost() const { return older_host_frees_ > 0; }
+  uint64_t olderHostFrees() const { return older_host_frees_; }
   uint64_t olderBytes() const { return older_bytes_; }  // of segments that blocks show
   uint64_t olderSegments() const { return older_segments_; }
+  // As the driver last said it; 0: it was not asked.
+  uint64_t totalBytesOf(int32_t device) const;
+  bool hasManaged() const { return has_managed_; }
 
  private:
   struct Place {
@@ -87,6 +91,7 @@ class EventRows {
   void onFailure(const model::Effect& effect);
   void onOlderFreed(const model::Effect& effect);
   void takeOlderSegments();
+  void onAnswered(const model::Effect& effect);
   Place& placeOf(uint64_t place);
 
   model::Issues& issues_;
@@ -94,9 +99,12 @@ class EventRows {
   std::vector<Place> places_;
   std::map<uint64_t, LiveSegment> segments_;
   std::map<uint64_t, LiveBlock> blocks_;
+  std::vector<size_t> unanswered_;  // rows of kOom since which no memory came or went
+  std::map<int32_t, uint64_t> total_bytes_;
   int32_t fallback_ = 0;  // the device of what is on no known one
-  bool saw_older_ = false, saw_older_of_host_ = false, has_outside_blocks_ = false;
-  uint64_t older_bytes_ = 0, older_segments_ = 0;
+  bool saw_older_ = false, has_outside_blocks_ = false;
+  bool has_managed_ = false;
+  uint64_t older_bytes_ = 0, older_segments_ = 0, older_host_frees_ = 0;
 };
 
 }  // namespace tidegauge::readers::recording

@@ -24,7 +24,7 @@ struct Judged {
       : analysed(b.build()),
         ooms(oomsOf(analysed, *analysed.devices[0])),
         verdict(verdictOf(analysed, *analysed.devices[0], ooms.back(),
-                          verdictOptions(ooms, total_bytes))) {}
+                          verdictOptions(*analysed.devices[0], ooms, total_bytes))) {}
 
   std::vector<std::string> rows() const {
     std::vector<std::string> names;
@@ -44,6 +44,25 @@ void pieces(TraceBuilder& b, uint64_t count) {
     uint64_t a = kA + i * 32 * kMiB;
     b.segmentAlloc(a, 20 * kMiB).alloc(a, 8 * kMiB);
   }
+}
+
+TEST(OomVerdict, TheDeviceBoundsWhatTheDriverHadLeft) {
+  auto most = [](std::optional<uint64_t> total_bytes, uint64_t free_bytes) {
+    TraceBuilder b;
+    pieces(b, 5);  // 100 reserved
+    b.oom(free_bytes, 45 * kMiB);
+    model::Trace trace = b.build();
+    trace.devices[0].total_bytes = total_bytes.value_or(model::kUnknownBytes);
+    AnalysedTrace analysed(std::move(trace));
+    const DeviceAnalysis& device = *analysed.devices[0];
+    std::vector<OomReport> ooms = oomsOf(analysed, device);
+    return verdictOf(analysed, device, ooms.back(), verdictOptions(device, ooms)).most_driver_bytes;
+  };
+  EXPECT_EQ(most(120 * kMiB, model::kUnknownBytes), 20 * kMiB);
+  EXPECT_EQ(most(100 * kMiB, model::kUnknownBytes), 0U);
+  EXPECT_EQ(most(120 * kMiB, 5 * kMiB), std::nullopt);             // it is known
+  EXPECT_EQ(most(99 * kMiB, model::kUnknownBytes), std::nullopt);  // the file errs
+  EXPECT_EQ(most(std::nullopt, model::kUnknownBytes), std::nullopt);
 }
 
 TEST(OomVerdict, Fragmentation) {

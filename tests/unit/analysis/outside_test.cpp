@@ -48,12 +48,27 @@ class Process {
     auto run = std::make_shared<model::RecordedRun>();
     run->processes.process_id.push_back(pid);
     run->processes.pid.push_back(pid);
+    for (const char* reason : losses) {
+      run->losses.time_ns.push_back(1);
+      run->losses.reason.push_back(run->strings.intern(reason));
+      run->losses.count.push_back(3);
+    }
+    if (unwatched_figures != nullptr) {
+      run->unwatched.begin_ns.push_back(unwatched_begin_ns);
+      run->unwatched.end_ns.push_back(5);
+      run->unwatched.process_id.push_back(pid);
+      run->unwatched.pid.push_back(pid);
+      run->unwatched.library.emplace_back();
+      run->unwatched.function.emplace_back();
+      run->unwatched.figures.push_back(run->strings.intern(unwatched_figures));
+      run->unwatched.reason.push_back(run->strings.intern("it ran before"));
+    }
     auto work = std::make_shared<model::RecordedWork>();
     work->run = run;
+    work->at_least = at_least;
     work->process_id = pid;
     work->driver = driver;
     model::Trace trace;
-    trace.issues = issues;
     trace.source.name = "run.sqlite/pid " + std::to_string(pid) + " python";
     trace.work = work;
     return std::make_unique<AnalysedTrace>(std::move(trace));
@@ -66,7 +81,10 @@ class Process {
     made.is_from_start = true;
     return made;
   }();
-  model::Issues issues;
+  std::vector<const char*> losses;  // reasons; 3 of each
+  const char* unwatched_figures = nullptr;
+  int64_t unwatched_begin_ns = model::kNotRecorded;
+  std::vector<int32_t> at_least;
   int64_t shift_ns = 0;  // of this recording's clock
 };
 
@@ -210,14 +228,41 @@ TEST(Outside, SegmentsThatTheRecordingDoesNotKnowAreADifference) {
   Process process;
   process.block(kA, 20 * kMiB, 1000);
   process.block(kB, 40 * kMiB, 1001);
-  process.issues.add({.kind = model::IssueKind::kIncompleteRecording, .count = 3});
+  process.losses = {"memory ring full", "no room for a launch"};
   Outside outside = joined(snapshot, process);
   EXPECT_TRUE(outside.isIncomplete());
-  EXPECT_EQ(outside.lost, 3U);
+  EXPECT_EQ(outside.missing, std::vector<std::string>{"lost: 3 × memory ring full"});
   EXPECT_EQ(outside.match.matched, 2U);
   EXPECT_EQ(outside.match.pieces, 3U);
   EXPECT_EQ(outside.devices[0].moments[0].difference_bytes, -static_cast<int64_t>(2 * kMiB));
   EXPECT_EQ(outside.devices[0].moments[0].outside_bytes, 0U);
+}
+
+TEST(Outside, OnlyWhatIsMissingOfMemoryMarksItsFigures) {
+  AnalysedTrace snapshot(twoSegments());
+  auto marks = [&](auto&& change) {
+    Process process;
+    process.block(kA, 20 * kMiB, 1000);
+    process.block(kB, 40 * kMiB, 1001, 1003);
+    change(process);
+    Outside outside = joined(snapshot, process);
+    return std::pair(outside.isIncomplete(), outside.isAtLeast());
+  };
+  EXPECT_EQ(marks([](Process&) {}), std::pair(false, false));
+  EXPECT_EQ(marks([](Process& p) {
+              p.losses = {"no room for a launch", "no stack"};
+            }),
+            std::pair(false, false));
+  EXPECT_EQ(marks([](Process& p) { p.unwatched_figures = "blocks,launches"; }),
+            std::pair(false, false));
+  EXPECT_EQ(marks([](Process& p) { p.unwatched_figures = "memory"; }), std::pair(false, true));
+  EXPECT_EQ(marks([](Process& p) {
+              p.unwatched_figures = "memory";
+              p.unwatched_begin_ns = 3;  // in its middle: calls of memory that is known, too
+            }),
+            std::pair(true, true));
+  EXPECT_EQ(marks([](Process& p) { p.at_least = {-1}; }), std::pair(false, false));  // of the host
+  EXPECT_EQ(marks([](Process& p) { p.at_least = {0}; }), std::pair(false, true));
 }
 
 TEST(Outside, TheProcessIsFoundByItsSegments) {

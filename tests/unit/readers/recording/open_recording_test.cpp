@@ -141,6 +141,35 @@ TEST(OpenRecording, DriverMemoryIsReadWhereItIsAskedFor) {
   EXPECT_EQ(open(file.path()).at(0).work->driver.blocks.size(), 0U);
 }
 
+TEST(OpenRecording, AnOutOfMemoryHasTheFreeBytesThatTheDriverSaidNext) {
+  CallStream calls;
+  calls.allocate(MemoryKind::kDevice, 0x10000000, 10 * kMiB).device(0);
+  calls.allocate(MemoryKind::kDevice, 0, 70 * kMiB).device(0).code(2);  // then a cache is flushed:
+  calls.free(MemoryKind::kDevice, 0x10000000);  // no figure is of that moment
+  calls.allocate(MemoryKind::kDevice, 0, 71 * kMiB).device(0).code(2);
+  calls.answer(9, 80 * kMiB).device(1);  // of another device
+  calls.answer(64 * kMiB, 80 * kMiB).device(0).code(201);
+  calls.answer(90 * kMiB, 80 * kMiB).device(0);  // more than there is
+  calls.answer(60 * kMiB, 80 * kMiB).device(0);
+  calls.answer(61 * kMiB, 80 * kMiB).device(0);  // later
+  Trace trace = openOne(calls);
+  std::vector<uint64_t> free_bytes;
+  for (size_t i = 0; i < trace.events.size(); ++i) {
+    if (trace.events.action[i] == Action::kOom) free_bytes.push_back(trace.events.address[i]);
+  }
+  EXPECT_EQ(free_bytes, (std::vector<uint64_t>{model::kUnknownBytes, 60 * kMiB}));
+  EXPECT_EQ(trace.findDevice(0)->total_bytes, 80 * kMiB);
+  EXPECT_EQ(trace.findDevice(1), nullptr);  // nothing is held there
+  EXPECT_TRUE(trace.issues.all().empty()) << name(trace.issues.all()[0].kind);
+}
+
+TEST(OpenRecording, ManagedMemoryNeedNotLieOnTheDevice) {
+  CallStream calls;
+  calls.allocate(MemoryKind::kManaged, 0x10000000, 100 * kMiB).device(0);
+  calls.answer(60 * kMiB, 80 * kMiB).device(0);
+  EXPECT_EQ(openOne(calls).findDevice(0)->total_bytes, model::kUnknownBytes);
+}
+
 TEST(OpenRecording, ASegmentOfTheFrameworkHoldsItsBlocksAlone) {
   CallStream calls;
   calls.allocate(MemoryKind::kDevice, 0x10000000, 2 * kMiB).device(0);
