@@ -44,6 +44,7 @@ base::Result<std::unique_ptr<LiveSession>> LiveSession::start(const LiveTargets&
   TG_ASSIGN_OR_RETURN(live->recorder_, record::Recorder::start(options, live->session_));
   for (uint32_t pid : targets.pids) TG_RETURN_IF_ERROR(live->recorder_->watch(pid));
   if (targets.pids.empty()) TG_RETURN_IF_ERROR(live->recorder_->watchAllRunning());
+  live->session_.askDevices();
   return live;
 }
 

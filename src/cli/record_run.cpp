@@ -267,6 +267,7 @@ int recordTo(const std::string& path, const RecordOptions& options) {
   if (begun != 0) return begun;
   record::Session& session = *recording.session;
   record::Source& it = *recording.source;
+  session.askDevices();
   auto& child = recording.child;
   auto ended = loop(options, it, session, child ? &*child : nullptr, signals);
   it.finish();

@@ -93,6 +93,42 @@ Section processSection(const RecordedWork& work, size_t row) {
   return section;
 }
 
+// What the driver itself says, and what of it no call tells.
+void addDriversFigure(const AnalysedTrace& analysed, size_t row, Section& section) {
+  const RecordedWork& work = *analysed.trace.work;
+  section.json["drivers_figure"] = nullptr;
+  if (!work.drivers_figure) return;
+  const model::DriversFigure& it = *work.drivers_figure;
+  bool is_more = it.used_bytes >= it.recorded_bytes && !it.has_managed;
+  std::string words = fmt::format(
+      " at most, {:.1f} s after it was first seen; {} of that time were handed out by calls",
+      (static_cast<double>(it.time_ns) - static_cast<double>(work.run->processes.began_ns[row])) /
+          1e9,
+      base::sizeOrZero(it.recorded_bytes));
+  Sentence sentence{{plain("The driver says that it used "), strong(humanBytes(it.used_bytes)),
+                     plain(std::move(words))},
+                    {},
+                    {}};
+  if (is_more) {
+    sentence.parts.push_back(plain(", and "));
+    sentence.parts.push_back(strong(base::sizeOrZero(it.used_bytes - it.recorded_bytes)));
+    sentence.parts.push_back(
+        plain(work.at_least.empty()
+                  ? " are its contexts, modules and what no call tells."
+                  : " are its contexts, modules, and what is older than the recording."));
+  } else {
+    sentence.parts.push_back(plain(it.has_managed
+                                       ? ", managed memory with them, which may lie elsewhere."
+                                       : ". The two were not read at the same moment."));
+  }
+  section.sentences.push_back(std::move(sentence));
+  section.json["drivers_figure"] = {
+      {"time_ns", it.time_ns},
+      {"used_bytes", it.used_bytes},
+      {"recorded_bytes", it.recorded_bytes},
+      {"untracked_bytes", is_more ? json(it.used_bytes - it.recorded_bytes) : json()}};
+}
+
 // ---- what it did not give back -------------------------------------------------------------------
 
 struct HeldSums {
@@ -352,7 +388,10 @@ std::vector<Section> recordingSections(const AnalysedTrace& analysed, size_t row
   if (!analysed.trace.work || !analysed.trace.work->run) return sections;
   const RecordedWork& work = *analysed.trace.work;
   std::optional<size_t> process = ownRow(work);
-  if (process) sections.push_back(processSection(work, *process));
+  if (process) {
+    sections.push_back(processSection(work, *process));
+    addDriversFigure(analysed, *process, sections.back());
+  }
   sections.push_back(heldSection(analysed, rows, process));
   sections.push_back(refusedSection(analysed, rows));
   sections.push_back(kernelsSection(work, std::min<size_t>(rows, 10)));

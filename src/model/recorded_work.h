@@ -66,6 +66,16 @@ struct RecordedUnwatched {
   size_t size() const { return reason.size(); }
 };
 
+// What the driver itself said is used of a device. A row stands until the next of its device and pid.
+struct RecordedDeviceMemory {
+  std::vector<int64_t> time_ns;
+  std::vector<int32_t> device;  // as NVML numbers them
+  std::vector<int64_t> pid;     // kNotRecorded: all of the device
+  std::vector<uint64_t> used_bytes;
+
+  size_t size() const { return time_ns.size(); }
+};
+
 // A table that is damaged or missing: what is behind the damage is not there.
 struct UnreadTable {
   std::string table, why;
@@ -77,6 +87,7 @@ struct RecordedRun {
   RecordedFunctions functions;  // by function_id
   RecordedLosses losses;
   RecordedUnwatched unwatched;
+  RecordedDeviceMemory device_memory;
   std::vector<UnreadTable> unread;
   std::optional<int64_t> ended_ns;  // the recorder's own last word; none: it runs, or was killed
 };
@@ -134,6 +145,15 @@ struct RecordedHoldings {
   size_t size() const { return bytes.size(); }
 };
 
+// What the driver said that a process used on all devices when that was most, and what calls had handed
+// out to it by then: the rest are its contexts, modules and what no call tells.
+struct DriversFigure {
+  int64_t time_ns = 0;
+  uint64_t used_bytes = 0;
+  uint64_t recorded_bytes = 0;
+  bool has_managed = false;  // recorded_bytes need not lie on a device
+};
+
 struct RecordedWork {
   std::shared_ptr<const RecordedRun> run;
   int64_t process_id = 0;
@@ -143,8 +163,9 @@ struct RecordedWork {
   RecordedRefusals refused{};
   RecordedHoldings held{};
   std::vector<base::StringId> frame_modules{};  // by FrameId: the file it is code of; of the trace
-  std::vector<int32_t> at_least{};              // devices, see isAtLeast()
-  DriverMemory driver{};                        // only where it was asked for
+  std::optional<DriversFigure> drivers_figure{};
+  std::vector<int32_t> at_least{};  // devices, see isAtLeast()
+  DriverMemory driver{};            // only where it was asked for
 };
 
 // The process had memory on the device before it was watched. Of that only what its calls showed is

@@ -61,6 +61,14 @@ struct All {
   Metric allocations = counter("allocations", "Allocations of device memory that succeeded");
   Metric frees = counter("frees", "Frees of device memory by a call");
   Metric failures = counter("failures", "Memory calls that failed, by the code they returned");
+  Metric device_used =
+      gauge("device_used_bytes",
+            "Used of a device as the driver says it (NVML), by all processes and by "
+            "the driver itself; devices as NVML numbers them");
+  Metric device_total = gauge("device_total_bytes", "Memory of a device (NVML)");
+  Metric untracked = gauge("device_untracked_bytes",
+                           "What the driver says a process uses on all devices (NVML), less what "
+                           "was handed out by calls: contexts, modules, and what no call tells");
   Metric active =
       gauge("framework_active_bytes", "Live blocks of PyTorch's allocator, as requested");
   Metric unused = gauge("reserved_unused_bytes",
@@ -142,6 +150,30 @@ void addMemory(All& all, const Labels& labels, const model::ProcessLedger& ledge
   if (others > 0)
     all.failures.samples.push_back(
         {with(labels, "code", std::string(kOther)), static_cast<double>(others)});
+}
+
+// Managed memory need not lie on a device: then the difference says nothing.
+void addUntracked(All& all, const Labels& labels, const Session& session, uint32_t pid,
+                  const model::ProcessLedger& ledger) {
+  std::optional<uint64_t> used_bytes = session.driversFigureOf(pid);
+  if (!used_bytes) return;
+  uint64_t recorded_bytes = 0;
+  for (int32_t device : ledger.devices()) {
+    if (ledger.sum(device, MemoryKind::kManaged).bytes > 0) return;
+    recorded_bytes += ledger.deviceSum(device).bytes;
+  }
+  uint64_t bytes = *used_bytes - std::min(*used_bytes, recorded_bytes);
+  all.untracked.samples.push_back({labels, static_cast<double>(bytes)});
+}
+
+void addDevices(All& all, const Session& session) {
+  if (!session.devices()) return;
+  for (const DeviceUse& use : session.devices()->devices) {
+    Labels labels = {{"device", std::to_string(use.device)}};
+    if (!use.used_bytes) continue;
+    all.device_used.samples.push_back({labels, static_cast<double>(*use.used_bytes)});
+    all.device_total.samples.push_back({labels, static_cast<double>(use.total_bytes)});
+  }
 }
 
 void addCopies(All& all, const Labels& labels, const SessionProcess& process) {
@@ -294,8 +326,10 @@ std::vector<Metric> MetricsMaker::make(const MetricInputs& inputs) {
     running += process.ended_ns ? 0 : 1;
     Labels labels = {{"pid", std::to_string(process.seen.pid)},
                      {"comm", base::printable(process.seen.name)}};
-    if (const model::ProcessLedger* ledger = session.ledger().find(index))
+    if (const model::ProcessLedger* ledger = session.ledger().find(index)) {
       addMemory(all, labels, *ledger);
+      if (!process.ended_ns) addUntracked(all, labels, session, process.seen.pid, *ledger);
+    }
     addCopies(all, labels, process);
     for (std::string_view figures : session.incompleteOf(process).names())
       all.incomplete.samples.push_back({with(labels, "figures", labelWord(figures)), 1});
@@ -307,6 +341,7 @@ std::vector<Metric> MetricsMaker::make(const MetricInputs& inputs) {
   std::erase_if(kernels_, [&](const auto& entry) {
     return !std::binary_search(told.begin(), told.end(), entry.first);
   });
+  addDevices(all, session);
   addUnfreed(all.unfreed, session);
   addUnwatched(all.unwatched, session);
   for (size_t i = 0; i < LOSS_KINDS; ++i)
@@ -318,11 +353,11 @@ std::vector<Metric> MetricsMaker::make(const MetricInputs& inputs) {
     metric->is_whole = false;
   std::vector<Metric> metrics;
   for (Metric* metric :
-       {&all.memory,   &all.host,   &all.peak,       &all.allocations, &all.frees,
-        &all.failures, &all.active, &all.unused,     &all.score,       &all.stranded,
-        &all.forecast, &all.growth, &all.launches,   &all.copied,      &all.copy_time,
-        &all.unfreed,  &all.lost,   &all.incomplete, &all.unwatched,   &all.cpu,
-        &all.processes})
+       {&all.device_used, &all.device_total, &all.untracked, &all.memory,   &all.host,
+        &all.peak,        &all.allocations,  &all.frees,     &all.failures, &all.active,
+        &all.unused,      &all.score,        &all.stranded,  &all.forecast, &all.growth,
+        &all.launches,    &all.copied,       &all.copy_time, &all.unfreed,  &all.lost,
+        &all.incomplete,  &all.unwatched,    &all.cpu,       &all.processes})
     if (!metric->samples.empty()) metrics.push_back(std::move(*metric));
   return metrics;
 }

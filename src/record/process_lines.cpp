@@ -107,6 +107,12 @@ std::vector<std::string> processLines(const Session& session, uint32_t process, 
   if (model::FigureSet incomplete = session.incompleteOf(it); !incomplete.empty())
     lines.add(
         fmt::format("incomplete, for not all was seen: {}", fmt::join(incomplete.names(), ", ")));
+  std::optional<uint64_t> by_driver;
+  if (!it.ended_ns) by_driver = session.driversFigureOf(it.seen.pid);
+  if (by_driver)
+    lines.add(
+        fmt::format("the driver says (NVML): {} on all devices, contexts and modules included",
+                    base::humanBytes(*by_driver)));
   if (const model::ProcessLedger* ledger = session.ledger().find(process)) {
     addMemory(lines, *ledger);
     addStacks(lines, session, *ledger);

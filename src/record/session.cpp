@@ -319,6 +319,7 @@ base::Status Session::tick(Source& source) {
     last_counts_ns_ = time_ns;
   }
   if (time_ns - last_commit_ns_ >= kCommitEvery_ns) {
+    takeDevices();
     takeNames(symbols_.take());
     assignUnwatched(time_ns, false);
     write([](auto& file) { return file.commit(); });

@@ -22,6 +22,7 @@
 #include "model/ledger.h"
 #include "model/live_book.h"
 #include "record/address_space.h"
+#include "record/nvml.h"
 #include "record/perf_map.h"
 #include "record/recorder.h"
 #include "record/rows.h"
@@ -59,6 +60,13 @@ class Session final : public RecorderSink {
   // `book`, if there is one, is kept as well and must live longer.
   explicit Session(std::optional<store::RecordingWriter> writer, model::LiveBook* book = nullptr);
   ~Session() override;
+
+  // Asks NVIDIA's library, if there is one, what the devices say is used, from now on.
+  void askDevices();
+  void devicesSeen(DeviceSample sample);  // as NVML does
+  const std::optional<DeviceSample>& devices() const { return devices_; }
+  // Of all devices together; none: it is not known.
+  std::optional<uint64_t> driversFigureOf(uint32_t pid) const;
 
   // Every few milliseconds: counters every second, a transaction every 100 ms.
   base::Status tick(Source& source);
@@ -117,6 +125,7 @@ class Session final : public RecorderSink {
   void forgetStacks();
   void takeNames(std::vector<SymbolAnswer> answers);
   void writeLosses(const Losses& now);
+  void takeDevices();
   void assignUnwatched(int64_t now_ns, bool again);  // or only what was not tried yet
   // Runs on the file and keeps its first error.
   // Ids are given out in order from 0 by both sides, so no answer is needed.
@@ -154,6 +163,15 @@ class Session final : public RecorderSink {
   };
   std::map<std::string, WaitingUnwatched> unwatched_;  // by pid and what: not assigned yet
   bool more_unwatched_ = false;
+  struct WrittenDevice {
+    bool is_told = false;
+    uint64_t total_bytes = 0;
+    std::optional<uint64_t> used_bytes;
+    std::map<uint32_t, uint64_t> by_pid;
+  };
+  std::map<int32_t, WrittenDevice> written_devices_;
+  std::optional<DeviceSample> devices_;  // the newest
+  std::optional<Nvml> nvml_;
   uint64_t calls_ = 0;
   int64_t last_commit_ns_ = 0;
   int64_t last_counts_ns_ = 0;

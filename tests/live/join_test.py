@@ -104,7 +104,8 @@ class Join(live.LiveTest):
             self.assertEqual(len(devices), 1)
             ooms.append(devices[0]["ooms"][-1])
         self.assertEqual(ooms[0]["device_free_bytes"], ooms[1]["device_free_bytes"])
-        self.assertEqual(ooms[1]["verdict"]["total_bytes"], 80 << 30)
+        # The library beside takes managed memory, which need not lie on the device: no sum with its total.
+        self.assertIsNone(ooms[1]["verdict"]["sum"]["total_bytes"])
         self.assertEqual(ooms[1]["requested_bytes"], 1 << 50)
 
     def test_each_rank_finds_its_own_process(self):

@@ -12,6 +12,7 @@
 #include "model/incomplete.h"
 #include "model/ledger.h"
 #include "readers/recording/driver_rows.h"
+#include "readers/recording/drivers_figure.h"
 #include "readers/recording/event_rows.h"
 
 namespace tidegauge::readers::recording {
@@ -48,7 +49,13 @@ class TraceBuilder {
       if (driver != nullptr) of_driver.take(effect);
       if (effect.what == model::What::kFailure) addRefusal(effect);
     });
-    for (const model::MemoryCall& call : process_.calls) ledger.take(call);
+    DriversFigures figures(*tables_.run, process_.id);
+    for (const model::MemoryCall& call : process_.calls) {
+      if (figures.isDue(call.end_ns)) figures.upTo(call.end_ns, ledger.find(call.process));
+      ledger.take(call);
+    }
+    if (!process_.calls.empty())
+      work_.drivers_figure = figures.most(ledger.find(process_.calls.front().process));
     rows_.finish();
     noteLosses();
     if (!process_.calls.empty()) {

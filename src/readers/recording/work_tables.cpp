@@ -12,6 +12,7 @@ using base::StringId;
 using model::kNotRecorded;
 
 constexpr int64_t kMost32 = UINT32_MAX;
+constexpr int64_t kMostDeviceBytes = int64_t{1} << 50;
 
 class WorkReader {
  public:
@@ -73,6 +74,23 @@ class WorkReader {
                   out.time_ns.push_back(time);
                   out.reason.push_back(reason);
                   out.count.push_back(count);
+                  return true;
+                });
+  }
+
+  // Nobody but NVML tells: where that is not, both tables are empty or not there.
+  base::Status readDeviceMemory(model::RecordedDeviceMemory& out) {
+    if (!file_.has("device_memory")) return base::okStatus();
+    return rows("device_memory", {"time_ns", "device", "pid", "used_bytes"},
+                "SELECT time_ns, device, pid, used_bytes FROM device_memory NOT INDEXED",
+                [&](Row& row) {
+                  int64_t time = row.integer(0), device = row.integer(1, 0, INT32_MAX);
+                  int64_t pid = maybe(row, 2), used = row.integer(3, 0, kMostDeviceBytes);
+                  if (row.isBad()) return false;
+                  out.time_ns.push_back(time);
+                  out.device.push_back(static_cast<int32_t>(device));
+                  out.pid.push_back(pid);
+                  out.used_bytes.push_back(static_cast<uint64_t>(used));
                   return true;
                 });
   }
@@ -247,6 +265,7 @@ base::Result<model::RecordedRun> readRun(SqliteFile& file, model::Issues& issues
   TG_RETURN_IF_ERROR(reader.readFunctions(run.functions));
   TG_RETURN_IF_ERROR(reader.readLosses(run.losses));
   TG_RETURN_IF_ERROR(reader.readUnwatched(run.unwatched));
+  TG_RETURN_IF_ERROR(reader.readDeviceMemory(run.device_memory));
   TG_RETURN_IF_ERROR(reader.readEnd(run.ended_ns));
   return run;
 }

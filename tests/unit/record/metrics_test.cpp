@@ -33,6 +33,24 @@ size_t count(const std::string& text, const std::string& part) {
   return times;
 }
 
+TEST(Metrics, TellWhatTheDriverSaysAndWhatOfItNoCallTells) {
+  MadeSession made;
+  uint32_t python = made.process(42, "python"), managed = made.process(43, "managed");
+  made.allocate(python, MemoryKind::kDevice, 0x1000000, 2 * kMiB);
+  made.allocate(managed, MemoryKind::kManaged, 0x1000000, 2 * kMiB);
+  MetricsMaker maker;
+  EXPECT_EQ(count(textOf(made, maker), "tidegauge_device_used_bytes"), 0U);
+  DeviceUse first{0, "A", "GPU-A", 80 * kMiB, 9 * kMiB, {{{42, 5 * kMiB}, {43, 3 * kMiB}}}};
+  DeviceUse second{1, "B", "GPU-B", 80 * kMiB, std::nullopt, {{{42, kMiB}}}};
+  made.session.devicesSeen({made.now_ns, {first, second}});
+  std::string text = textOf(made, maker);
+  EXPECT_TRUE(has(text, R"(tidegauge_device_used_bytes{device="0"} 9437184)"));
+  EXPECT_TRUE(has(text, R"(tidegauge_device_total_bytes{device="0"} 83886080)"));
+  EXPECT_TRUE(has(text, R"(tidegauge_device_untracked_bytes{pid="42",comm="python"} 4194304)"));
+  EXPECT_EQ(count(text, "tidegauge_device_used_bytes{"), 1U);
+  EXPECT_EQ(count(text, "tidegauge_device_untracked_bytes{"), 1U);
+}
+
 TEST(Metrics, TellMemoryByProcessDeviceAndKind) {
   MadeSession made;
   uint32_t it = made.process(42, "python");

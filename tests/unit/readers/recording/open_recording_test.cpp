@@ -163,6 +163,34 @@ TEST(OpenRecording, AnOutOfMemoryHasTheFreeBytesThatTheDriverSaidNext) {
   EXPECT_TRUE(trace.issues.all().empty()) << name(trace.issues.all()[0].kind);
 }
 
+TEST(OpenRecording, TheDriversFigureIsToldBesideWhatCallsHadHandedOutByThen) {
+  CallStream calls;
+  calls.allocate(MemoryKind::kDevice, 0x10000000, 10 * kMiB).device(0);
+  int64_t first_ns = calls.nowNs();
+  calls.allocate(MemoryKind::kDevice, 0x20000000, 30 * kMiB).device(1);
+  int64_t second_ns = calls.nowNs();
+  calls.free(MemoryKind::kDevice, 0x20000000);
+  RecordingFile file;
+  file.write(calls.all());
+  auto tell = [&](int64_t time_ns, int32_t device, std::optional<uint32_t> pid, uint64_t bytes) {
+    ASSERT_TRUE(file.writer().addDeviceMemory({time_ns, device, pid, bytes}).ok());
+  };
+  tell(first_ns, 0, 41, 15 * kMiB);
+  tell(second_ns, 1, 41, 33 * kMiB);  // 15 on device 0 stand
+  tell(second_ns, 0, 42, 900 * kMiB);
+  tell(second_ns, 0, std::nullopt, 2000 * kMiB);
+  tell(second_ns + 5, 0, 41, 0);
+  file.finish();
+  std::vector<Trace> traces = open(file.path());
+  ASSERT_EQ(traces.size(), 1U);
+  const std::optional<model::DriversFigure>& figure = traces[0].work->drivers_figure;
+  ASSERT_TRUE(figure.has_value());
+  EXPECT_EQ(figure->time_ns, second_ns);
+  EXPECT_EQ(figure->used_bytes, 48 * kMiB);
+  EXPECT_EQ(figure->recorded_bytes, 40 * kMiB);
+  EXPECT_FALSE(figure->has_managed);
+}
+
 TEST(OpenRecording, ManagedMemoryNeedNotLieOnTheDevice) {
   CallStream calls;
   calls.allocate(MemoryKind::kManaged, 0x10000000, 100 * kMiB).device(0);

@@ -1,0 +1,59 @@
+#include "readers/recording/drivers_figure.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+namespace tidegauge::readers::recording {
+
+DriversFigures::DriversFigures(const model::RecordedRun& run, int64_t process_id) {
+  const model::RecordedProcesses& processes = run.processes;
+  auto own = std::find(processes.process_id.begin(), processes.process_id.end(), process_id);
+  if (own == processes.process_id.end()) return;
+  auto row = static_cast<size_t>(own - processes.process_id.begin());
+  int64_t ended_ns = processes.ended_ns[row];
+  if (ended_ns == model::kNotRecorded) ended_ns = std::numeric_limits<int64_t>::max();
+  const model::RecordedDeviceMemory& memory = run.device_memory;
+  std::vector<size_t> rows;
+  for (size_t i = 0; i < memory.size(); ++i) {
+    bool in_its_life =
+        memory.time_ns[i] >= processes.began_ns[row] && memory.time_ns[i] <= ended_ns;
+    if (memory.pid[i] == processes.pid[row] && in_its_life) rows.push_back(i);
+  }
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](size_t a, size_t b) { return memory.time_ns[a] < memory.time_ns[b]; });
+  // A row is written where the figure of one device is new: the others stand.
+  std::map<int32_t, uint64_t> of_devices;
+  uint64_t sum = 0;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    uint64_t& of_device = of_devices[memory.device[rows[i]]];
+    sum += memory.used_bytes[rows[i]] - of_device;
+    of_device = memory.used_bytes[rows[i]];
+    bool is_last = i + 1 == rows.size() || memory.time_ns[rows[i + 1]] != memory.time_ns[rows[i]];
+    if (is_last) sums_.emplace_back(memory.time_ns[rows[i]], sum);
+  }
+}
+
+void DriversFigures::compare(const model::ProcessLedger* ledger) {
+  const auto& [time_ns, used_bytes] = sums_[next_++];
+  if (used_bytes == 0 || (most_ && used_bytes <= most_->used_bytes)) return;
+  model::DriversFigure figure{time_ns, used_bytes, 0, false};
+  if (ledger != nullptr) {
+    for (int32_t device : ledger->devices()) {
+      figure.recorded_bytes += ledger->deviceSum(device).bytes;
+      figure.has_managed |= ledger->sum(device, model::MemoryKind::kManaged).bytes > 0;
+    }
+  }
+  most_ = figure;
+}
+
+void DriversFigures::upTo(int64_t time_ns, const model::ProcessLedger* ledger) {
+  while (isDue(time_ns)) compare(ledger);
+}
+
+std::optional<model::DriversFigure> DriversFigures::most(const model::ProcessLedger* ledger) {
+  while (next_ < sums_.size()) compare(ledger);
+  return most_;
+}
+
+}  // namespace tidegauge::readers::recording
