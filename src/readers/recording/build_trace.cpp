@@ -29,10 +29,11 @@ constexpr int64_t kMostMicroseconds = int64_t{1} << 53;
 class TraceBuilder {
  public:
   TraceBuilder(const RecordedTables& tables, const RecordedProcess& process,
-               model::RecordedWork& work)
+               model::RecordedWork& work, model::CarriedAllocations& carried)
       : tables_(tables),
         process_(process),
         work_(work),
+        carried_(carried),
         rows_(trace_.issues),
         stack_ids_(tables.stack_begin.size() - 1),
         frame_ids_(tables.frames.size()) {
@@ -48,7 +49,9 @@ class TraceBuilder {
       if (driver != nullptr) of_driver.take(effect);
       if (effect.what == model::What::kFailure) addRefusal(effect);
     });
-    for (const model::MemoryCall& call : process_.calls) ledger.take(call);
+    size_t taken = 0;
+    for (const model::MemoryCall& call : process_.calls)
+      taken++ < process_.carried ? ledger.takeCarried(call) : ledger.take(call);
     rows_.finish();
     noteLosses();
     if (!process_.calls.empty()) {
@@ -57,6 +60,7 @@ class TraceBuilder {
       addHoldings(own);
     }
     writeEvents();
+    writeCarried();
     writeFinalState();
     markLowerBounds();
     writeSource();
@@ -147,6 +151,7 @@ class TraceBuilder {
     const model::LedgerCounts& counts = ledger.find(process_.calls.front().process)->counts();
     driver.frees_of_older = counts.frees_of_older;
     driver.bytes_without_address = counts.bytes_without_address;
+    if (process_.carried > 0) return;  // what was before is not here
     for (const model::MemoryCall& call : process_.calls) {
       if (call.code != 0 || call.plane != model::Plane::kDriver) continue;
       bool makes = call.verb == model::Verb::kCreate || call.verb == model::Verb::kRetain;
@@ -269,6 +274,12 @@ class TraceBuilder {
     events.time_us.push_back(time_us <= kMostMicroseconds ? time_us : model::kNoTime);
   }
 
+  void writeCarried() {
+    for (const EventRow& row : rows_.carried())
+      carried_.push_back({row.device, row.address, stackOf(row.stack)});
+    std::sort(carried_.begin(), carried_.end());
+  }
+
   static void reserve(model::Events& events, size_t count) {
     events.action.reserve(count);
     events.address.reserve(count);
@@ -389,6 +400,7 @@ class TraceBuilder {
   const RecordedProcess& process_;
   model::RecordedWork& work_;
   Trace trace_;
+  model::CarriedAllocations& carried_;
   EventRows rows_;
   std::vector<model::StackId> stack_ids_;
   std::vector<model::FrameId> frame_ids_;
@@ -404,8 +416,8 @@ class TraceBuilder {
 }  // namespace
 
 Trace buildTrace(const RecordedTables& tables, const RecordedProcess& process,
-                 model::RecordedWork& work, bool with_driver) {
-  return TraceBuilder(tables, process, work).run(with_driver ? &work.driver : nullptr);
+                 model::RecordedWork& work, model::CarriedAllocations& carried, bool with_driver) {
+  return TraceBuilder(tables, process, work, carried).run(with_driver ? &work.driver : nullptr);
 }
 
 void setDriverBlockSizes(Trace& trace) {
@@ -413,7 +425,9 @@ void setDriverBlockSizes(Trace& trace) {
   for (const model::Device& device : trace.devices) {
     for (uint64_t row = device.allocation_begin; row < device.allocation_end; ++row) {
       model::SegmentId segment = a.segment[row];
-      if (!segment.valid() || !a.has(row, model::kAllocSeen)) continue;
+      bool begins = a.has(row, model::kAllocSeen) ||
+                    a.provenance[row] == model::Provenance::kBeforeRecording;
+      if (!segment.valid() || !begins) continue;
       bool whole = trace.segments.address[segment.index()] == a.address[row] &&
                    trace.segments.total_bytes[segment.index()] == a.requested_bytes[row];
       if (!whole) continue;
