@@ -7,7 +7,7 @@
 // A carried call has the verb, kind and plane of the call that makes such a thing, and beside it:
 //
 //   start_ns  when it came                      inner   memory, mapping: 1 = the framework has placed
-//   offset    memory: its context; physical             blocks in it; pool: 1 = destroyed
+//   offset    memory: its context; physical             blocks in it; pool: 1 = destroyed; block: 1 = outside
 //             memory: handles that lead to it;  address physical memory: a key, by which a mapping
 //             alias: how often it is open               (its handle) and another handle (retain) name it
 //   size      primary context: references; pool: the most that was used; a mapping with handle 0: an alias
@@ -156,6 +156,7 @@ std::vector<MemoryCall> ProcessLedger::carried() const {
     call.device = block.device;
     call.stack = block.stack;
     call.thread = block.thread;
+    call.inner = block.place == 0 ? 1 : 0;
     calls.push_back(call);
   }
   for (MemoryCall& call : calls) call.process = process_;

@@ -185,7 +185,8 @@ void ProcessLedger::onBlock(const MemoryCall& call) {
   endBlocks(call.address, call.address + call.size_bytes, call, Cause::kMissed);
   Block block{call.size_bytes, call.stream, 0, call.end_ns, contexts_.where(call).device,
               call.stack,      call.thread};
-  block.place = placeOf(call.address, block.device, call);
+  bool is_outside = is_carrying_ && call.inner == 1;
+  block.place = is_outside ? 0 : placeOf(call.address, block.device, call);
   counts_.outside_blocks += block.place == 0;
   auto at = by_address_.upper_bound(call.address);
   if (block.place != 0 && at != by_address_.begin()) {

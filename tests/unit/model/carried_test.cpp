@@ -146,7 +146,7 @@ TEST(Carried, NothingCountsAsHandedOutAndEverythingIsMarked) {
   calls.free(MemoryKind::kBlock, 0x10000);
   calls.allocate(MemoryKind::kPinnedHost, 0x90000, 0x1000).stack(5);
   for (const MemoryCall& call : calls.all()) both.whole.take(call);
-  both.carry(1000);
+  both.carry(2'000'000'000);
   const ProcessLedger& part = *both.part.find(0);
   EXPECT_EQ(part.sum(0, MemoryKind::kDevice).allocations, 0U);
   EXPECT_EQ(part.deviceSum(0).allocations, 0U);
@@ -154,11 +154,11 @@ TEST(Carried, NothingCountsAsHandedOutAndEverythingIsMarked) {
   ASSERT_EQ(both.effects.size(), 2U);
   for (const Effect& effect : both.effects) {
     EXPECT_TRUE(effect.is_carried);
-    EXPECT_EQ(effect.time_ns, 1000);
+    EXPECT_EQ(effect.time_ns, 2'000'000'000);
   }
   EXPECT_TRUE(both.effects[0].of_framework);  // an empty segment of the framework stays its own
   EXPECT_EQ(both.effects[0].stream, 9U);
-  EXPECT_EQ(part.heldByStack()[0].oldest_ns, 10);
+  EXPECT_EQ(part.heldByStack()[0].oldest_ns, 1'000'000'010);
 }
 
 // What no recorder writes does no harm.
