@@ -78,7 +78,6 @@ struct walk {
   __u64 place, sp, bp, hash;
   __u32 frames, end;
   struct stack_record* into;  // 0: only the hash is wanted
-  __u64 salt;                 // quickSalt(code)
   __u32 code;
   bool at_entry;
 };
@@ -95,7 +94,7 @@ static __always_inline __u64 mixed(__u64 hash, __u64 word) {
 
 // The return address and rbp, of the frame that ends at `cfa`. Most functions save rbp with the other
 // registers, just below: one read gets both.
-#define NEAR_WORDS 8
+#define NEAR_WORDS 4  // 512 bytes of stack are all that the programs have, one inside another
 static __always_inline bool readFrame(struct walk* walk, const struct unwind_rule* rule,
                                       __u64 cfa) {
   __u64 word[NEAR_WORDS];
@@ -146,7 +145,7 @@ static __always_inline bool ruleOfFrame(__u32 i, struct walk* walk, struct unwin
     *rule = (struct unwind_rule){.cfa_offset = 8, .cfa = UNWIND_SP};
     return true;
   }
-  __u64 wanted = walk->place ^ walk->salt;
+  __u64 wanted = walk->place ^ quickSalt(walk->code);
   __u32 slot = quickSlot(wanted);
   volatile struct quick_rule* quick = bpf_map_lookup_elem(&quick_rules, &slot);
   if (quick && quick->key == wanted) {
@@ -185,7 +184,6 @@ static __always_inline void startWalk(struct walk* walk, struct pt_regs* ctx, bo
   walk->bp = PT_REGS_FP(ctx);
   walk->hash = space.process;
   walk->code = space.code;
-  walk->salt = quickSalt(space.code);
   walk->at_entry = at_entry;
   walk->into = into;
 }

@@ -97,9 +97,7 @@ class Writer {
     page_.heading(fmt::format("{}: Fragmentation, {}{}",
                               analysis::deviceLabel(report_.device->device), place,
                               markOf(incomplete, kOfMemory)));
-    if (incomplete.touches(kOfMemory))
-      page_.paragraph("Incomplete: figures may be too low or too high. " +
-                      whyIncomplete(incomplete, kOfMemory));
+    if (incomplete.touches(kOfMemory)) page_.paragraph(howIncomplete(incomplete, kOfMemory));
     if (report_.range) {
       for (const std::string& note : report_.range->notes) page_.paragraph(note);
     }

@@ -20,7 +20,8 @@ model::Incomplete incompleteOf(const analysis::AnalysedTrace& analysed) {
 }
 
 std::string markOf(const model::Incomplete& incomplete, model::FigureSet figures) {
-  return incomplete.touches(figures) ? " (incomplete)" : "";
+  if (!incomplete.touches(figures)) return "";
+  return incomplete.isAtLeast(figures) ? " (at least)" : " (incomplete)";
 }
 
 std::string whyIncomplete(const model::Incomplete& incomplete, model::FigureSet figures) {
@@ -31,6 +32,12 @@ std::string whyIncomplete(const model::Incomplete& incomplete, model::FigureSet 
   if (words.size() > kMostReasons)
     text += fmt::format("; and {} more", words.size() - kMostReasons);
   return text;
+}
+
+std::string howIncomplete(const model::Incomplete& incomplete, model::FigureSet figures) {
+  return (incomplete.isAtLeast(figures) ? "At least: these may be too low. "
+                                        : "Incomplete: these may be too low or too high. ") +
+         whyIncomplete(incomplete, figures);
 }
 
 nlohmann::json incompleteList(const model::Incomplete& incomplete, model::FigureSet figures) {
@@ -52,8 +59,10 @@ Finding incompleteFinding(const model::Incomplete& incomplete) {
     figures += (figures.empty() ? "" : ", ") + std::string(name);
   Finding finding;
   finding.severity = Finding::Severity::kHigh;
-  finding.parts = {plain("Incomplete: figures of "), strong(figures),
-                   plain(" may be too low or too high ("),
+  bool at_least = incomplete.isAtLeast(incomplete.figures());
+  finding.parts = {plain(at_least ? "At least: figures of " : "Incomplete: figures of "),
+                   strong(figures),
+                   plain(at_least ? " may be too low (" : " may be too low or too high ("),
                    plain(whyIncomplete(incomplete, model::FigureSet::all())), plain(")")};
   finding.link = sqlLink(kSql);
   finding.sql = kSql;

@@ -27,6 +27,8 @@ model::Incomplete incompleteOf(const analysis::AnalysedTrace& analysed);
 std::string markOf(const model::Incomplete& incomplete, model::FigureSet figures);
 // "lost: 3 × memory ring full; not watched: …; and 4 more"
 std::string whyIncomplete(const model::Incomplete& incomplete, model::FigureSet figures);
+// A sentence, then why: "Incomplete: these may be too low or too high. lost: …"
+std::string howIncomplete(const model::Incomplete& incomplete, model::FigureSet figures);
 nlohmann::json incompleteList(const model::Incomplete& incomplete, model::FigureSet figures);
 // [{"figures": ["memory", "blocks"], "reason": "lost: …"}]
 nlohmann::json incompleteRows(const model::Incomplete& incomplete);

@@ -246,8 +246,7 @@ class Report {
       page_.faint("≥: at least, since memory older than the recording is known in part only", 2, 2);
     }
     if (incomplete_.touches(kOfMemory)) {
-      page_.paragraph("Incomplete: these may be too low or too high. " +
-                      whyIncomplete(incomplete_, kOfMemory));
+      page_.paragraph(howIncomplete(incomplete_, kOfMemory));
       evidence("SELECT figures, reason FROM incomplete", {});
     }
     if (peaks.uncertain_bytes > 0) {

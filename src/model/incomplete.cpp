@@ -90,15 +90,21 @@ std::string wordsOf(const Unwatched& it) {
   return where.empty() ? it.reason : where + ": " + it.reason;
 }
 
-void Incomplete::add(FigureSet figures, std::string words) {
+void Incomplete::add(FigureSet figures, std::string words, bool is_older) {
   if (figures.empty()) return;
   figures_.add(figures);
   if (missing_.size() < kMostMissing) {
-    missing_.push_back({figures, std::move(words)});
+    missing_.push_back({figures, std::move(words), is_older});
     return;
   }
   if (missing_.size() == kMostMissing) missing_.push_back({{}, "and more"});
   missing_.back().figures.add(figures);
+}
+
+bool Incomplete::isAtLeast(FigureSet figures) const {
+  return touches(figures) && std::all_of(missing_.begin(), missing_.end(), [&](const Missing& it) {
+           return it.is_older || !it.figures.touches(figures);
+         });
 }
 
 std::vector<std::string> Incomplete::words(FigureSet figures) const {
@@ -147,7 +153,8 @@ Incomplete incompleteOf(const RecordedWork& work) {
     incomplete.add(figuresOfLoss(reason),
                    fmt::format("lost: {} × {}", base::withCommas(count), reason));
   for (const Unwatched& it : unwatchedOf(work))
-    incomplete.add(it.figures, "not watched: " + wordsOf(it));
+    incomplete.add(it.figures, "not watched: " + wordsOf(it),
+                   !it.begin_ns && it.library.empty() && it.function.empty());
   for (const UnreadTable& table : run.unread)
     incomplete.add(figuresOfTable(table.table),
                    fmt::format("not read: table {}: {}", table.table, table.why));

@@ -79,15 +79,18 @@ std::string wordsOf(const Unwatched& unwatched);
 struct Missing {
   FigureSet figures;
   std::string words;
+  bool is_older = false;  // what there was before it was watched: figures can only be too low
 };
 
 class Incomplete {
  public:
-  void add(FigureSet figures, std::string words);
+  void add(FigureSet figures, std::string words, bool is_older = false);
   bool any() const { return !figures_.empty(); }
   FigureSet figures() const { return figures_; }
   bool touches(FigureSet figures) const { return figures_.touches(figures); }
   const std::vector<Missing>& missing() const { return missing_; }
+  // These are lower bounds: nothing is missing but what was there before.
+  bool isAtLeast(FigureSet figures) const;
   std::vector<std::string> words(FigureSet figures) const;  // why these are not the whole truth
 
   static constexpr size_t kMostMissing = 50;  // kept; then "and more"

@@ -81,6 +81,8 @@ void Session::processSeen(const SeenProcess& process) {
   fresh.seen = process;
   processes_.push_back(std::move(fresh));
   spaces_.inherit(process.pid, process.parent);
+  for (auto& [key, waiting] : unwatched_)
+    if (waiting.what.pid == process.pid) waiting.was_tried = false;
   if (book_ != nullptr)
     book_->addProcess(
         {process.index, process.pid, process.name, process.command, process.first_ns});

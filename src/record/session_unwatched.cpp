@@ -94,6 +94,10 @@ void Session::writeUnwatchedOfNone(const model::Unwatched& what) {
 
 model::FigureSet Session::incompleteOf(const SessionProcess& process) const {
   model::FigureSet figures = process.unwatched;
+  for (const auto& [key, waiting] : unwatched_)  // at most a moment longer
+    if (waiting.what.pid == process.seen.pid &&
+        !(process.ended_ns && *process.ended_ns <= waiting.at_ns))
+      figures.add(waiting.what.figures);
   if (more_unwatched_) figures = model::FigureSet::all();
   for (size_t i = 0; i < LOSS_KINDS; ++i)
     if (losses_[i] != 0) figures.add(model::figuresOfLoss(lossReason(i)));

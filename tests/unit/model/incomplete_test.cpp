@@ -50,6 +50,16 @@ TEST(Incomplete, LossesAreAddedUpByReason) {
   EXPECT_TRUE(incomplete.words({F::kMemory}).empty());
 }
 
+TEST(Incomplete, WhatWasThereBeforeMakesLowerBounds) {
+  Incomplete incomplete;
+  incomplete.add({Figures::kMemory}, "it ran before", true);
+  EXPECT_TRUE(incomplete.isAtLeast({Figures::kMemory}));
+  EXPECT_FALSE(incomplete.isAtLeast({Figures::kLaunches}));  // nothing is missing of them
+  incomplete.add({Figures::kMemory}, "a free was lost");
+  EXPECT_FALSE(incomplete.isAtLeast({Figures::kMemory}));
+  EXPECT_TRUE(incomplete.touches({Figures::kMemory}));
+}
+
 TEST(Incomplete, OfManyThingsTheRestIsOne) {
   Incomplete incomplete;
   for (size_t i = 0; i < 10'000; ++i) incomplete.add({F::kMemory}, std::to_string(i));

@@ -73,7 +73,7 @@ TEST(ProbesLetGo, OfWhatNobodyMapsAnyMore) {
   {
     User user(library, false);
     ASSERT_TRUE(user.isThere());
-    ASSERT_EQ(probes.watchLibrariesOf(user.pid()).size(), 1U);
+    ASSERT_EQ(probes.watchLibrariesOf(user.pid()).added.size(), 1U);
     EXPECT_EQ(probes.letGoOfUnused(0, 60 * kSecond_ns), none);
     EXPECT_EQ(probes.letGoOfUnused(100 * kSecond_ns, 60 * kSecond_ns), none);
   }
@@ -92,7 +92,7 @@ TEST(ProbesLetGo, OfWhatNobodyMapsAnyMore) {
   EXPECT_EQ(paths(), none);
   EXPECT_EQ(probes.attachedFiles(), 0U);
   User user(library, false);
-  ASSERT_EQ(probes.watchLibrariesOf(user.pid()).size(), 1U);
+  ASSERT_EQ(probes.watchLibrariesOf(user.pid()).added.size(), 1U);
   EXPECT_EQ(paths(), one);
   std::filesystem::remove_all(folder);
 }

@@ -14,8 +14,7 @@ class Source0 final : public Source {
   Losses lost{};
   size_t poll(int) override { return 0; }
   void finish() override {}
-  std::vector<LaunchCount> launches(uint32_t, bool) const override { return {}; }
-  std::vector<CopyCount> copies(uint32_t, bool) const override { return {}; }
+  void tellCounts() override {}
   Losses losses() const override { return lost; }
   bool anyTargetRuns() const override { return false; }
 };
@@ -46,7 +45,8 @@ TEST(SessionUnwatched, IsOfTheProcessThatMapsItOnly) {
   begin(session, 0, kPid, kLongAgo_ns);
   begin(session, 1, kPid + 1, kLongAgo_ns);
   session.unwatched(locked(kPid), kLongAgo_ns + 1);
-  ASSERT_TRUE(session.finish(Source0()).ok());
+  Source0 source;
+  ASSERT_TRUE(session.finish(source).ok());
   EXPECT_EQ(session.incompleteOf(session.processes()[0]), kMemory);
   EXPECT_EQ(session.incompleteOf(session.processes()[1]), kNone);
 }
@@ -55,7 +55,8 @@ TEST(SessionUnwatched, OfAProcessThatIsSeenLater) {
   Session session(std::nullopt);
   session.unwatched(locked(kPid), kLongAgo_ns);
   begin(session, 0, kPid, kLongAgo_ns + 5);
-  ASSERT_TRUE(session.finish(Source0()).ok());
+  Source0 source;
+  ASSERT_TRUE(session.finish(source).ok());
   EXPECT_EQ(session.incompleteOf(session.processes()[0]), kMemory);
 }
 
@@ -65,7 +66,8 @@ TEST(SessionUnwatched, AfterAnExecItIsOfTheNewProgram) {
   session.unwatched(locked(kPid), kLongAgo_ns + 7);  // told before the exec takes its place
   session.processEnded(0, kLongAgo_ns + 7, std::nullopt);
   begin(session, 1, kPid, kLongAgo_ns + 8);
-  ASSERT_TRUE(session.finish(Source0()).ok());
+  Source0 source;
+  ASSERT_TRUE(session.finish(source).ok());
   EXPECT_EQ(session.incompleteOf(session.processes()[0]), kNone);
   EXPECT_EQ(session.incompleteOf(session.processes()[1]), kMemory);
 }
