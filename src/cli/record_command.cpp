@@ -16,6 +16,8 @@ namespace {
 
 constexpr uint64_t kLeastRing = uint64_t{64} << 10;
 constexpr uint64_t kMostRing = uint64_t{1} << 30;
+constexpr uint64_t kLeastSize = uint64_t{16} << 20;
+constexpr uint64_t kMostSize = uint64_t{1} << 50;
 
 int checkPids(std::vector<uint32_t> pids) {
   std::sort(pids.begin(), pids.end());
@@ -59,6 +61,7 @@ int check(const RecordOptions& options) {
 void addRecordCommand(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<RecordOptions>();
   auto ring = std::make_shared<std::string>("8MiB");
+  auto max_size = std::make_shared<std::string>();
   CLI::App* command = app.add_subcommand(
       "record", "Record what programs do with device memory: CUDA driver, runtime, PyTorch");
   command->add_option("COMMAND", options->command,
@@ -66,6 +69,10 @@ void addRecordCommand(CLI::App& app, int& exit_code) {
   command->add_option("-o,--output", options->output, "The recording, an SQLite file")
       ->type_name("FILE");
   command->add_flag("--force", options->force, "Write over FILE if it exists");
+  command
+      ->add_option("--max-size", *max_size,
+                   "Keep the newest: parts of a quarter of SIZE each, FILE the last; from 16MiB on")
+      ->type_name("SIZE");
   command->add_option("-p,--pid", options->pids, "Processes that run already, and their children")
       ->type_name("PID");
   command->add_flag("--all", options->all, "Every process of the machine");
@@ -104,7 +111,16 @@ void addRecordCommand(CLI::App& app, int& exit_code) {
       ->type_name("SIZE")
       ->capture_default_str();
   command->add_flag("--no-summary", options->no_summary, "Print no report at the end");
-  command->callback([options, ring, &exit_code] {
+  command->callback([options, ring, max_size, &exit_code] {
+    if (!max_size->empty()) {
+      std::optional<uint64_t> most = view::bytesOf(base::lowerAscii(*max_size));
+      if (!most || *most < kLeastSize || *most > kMostSize) {
+        exit_code = usageError(
+            fmt::format("--max-size must be at least 16MiB, as in 2GiB, not “{}”", *max_size));
+        return;
+      }
+      options->max_bytes = *most;
+    }
     std::optional<uint64_t> bytes = view::bytesOf(base::lowerAscii(*ring));
     if (!bytes || *bytes < kLeastRing || *bytes > kMostRing || (*bytes & (*bytes - 1)) != 0) {
       exit_code = usageError(

@@ -25,6 +25,7 @@ struct RecordOptions {
   bool no_python = false;         // leave CPython's perf trampoline as it is
   uint32_t launch_arguments = 0;  // words
   uint64_t ring_bytes = uint64_t{8} << 20;
+  uint64_t max_bytes = 0;  // of the recording's files together; 0: one file without a limit
   bool no_summary = false;
 };
 

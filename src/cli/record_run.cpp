@@ -168,12 +168,25 @@ struct Recording {
     store::WriterOptions writer_options;
     writer_options.replace = options.force;
     writer_options.recorder = "tidegauge";
-    auto writer = store::RecordingWriter::create(path, writer_options);
-    if (!writer.ok()) {
+    auto refuse = [&](const base::Error& error) {
       if (child) kill(child->pid(), SIGKILL);  // it has not begun
-      return reportWriting(writer.error());
+      return reportWriting(error);
+    };
+    std::vector<std::string> older;
+    if (options.max_bytes > 0) {
+      auto found = record::PartRing::older(path, options.force);
+      if (!found.ok()) return refuse(found.error());
+      older = std::move(found.value());
     }
-    session.emplace(std::move(writer.value()));
+    auto writer = store::RecordingWriter::create(path, writer_options);
+    if (!writer.ok()) return refuse(writer.error());
+    if (auto removed = record::PartRing::remove(older); !removed.ok()) {
+      unlink(path.c_str());
+      return refuse(removed.error());
+    }
+    std::optional<record::PartRing> ring;
+    if (options.max_bytes > 0) ring.emplace(path, options.max_bytes);
+    session.emplace(std::move(writer.value()), nullptr, std::move(ring));
     return 0;
   }
   int startCommand(const RecordOptions& options, const std::vector<std::string>& environment) {
@@ -259,6 +272,21 @@ std::string whyNothing(const RecordOptions& options, const Recording& recording)
          "and the driver linked in. PyTorch's own blocks need eBPF (without --preload).";
 }
 
+void sayParts(const record::PartRing& ring) {
+  std::vector<std::string> kept = ring.kept();
+  if (ring.number() > 1)
+    complain(fmt::format(
+        "tidegauge: it is the last of {} parts; {}{}", ring.number(),
+        kept.empty() ? "no other is kept"
+        : kept.size() == 1
+            ? fmt::format("{} is kept, too", base::printable(kept.front()))
+            : fmt::format("{} to {} are kept, too", base::printable(kept.front()),
+                          base::printable(kept.back())),
+        kept.empty() ? "" : fmt::format(" ({})", base::humanBytes(ring.keptBytes()))));
+  if (ring.isTooSmall())
+    complain("tidegauge: what is live takes so much of a part that --max-size could not be kept");
+}
+
 int recordTo(const std::string& path, const RecordOptions& options) {
   Signals signals;
   Recording recording;
@@ -285,6 +313,7 @@ int recordTo(const std::string& path, const RecordOptions& options) {
                        session.processes().size() == 1 ? "process" : "processes",
                        base::printable(path), base::humanBytes(session.fileBytes()),
                        base::printable(path)));
+  if (const record::PartRing* ring = session.ring()) sayParts(*ring);
   if (session.calls() == 0) complain(whyNothing(options, recording));
   if (!options.no_summary && session.calls() > 0) {
     int code = reportFile(path);

@@ -35,6 +35,9 @@ class Contexts {
   // A successful call of kind kContext, or kDevice with kSet or kReset.
   Ended take(const MemoryCall& call);
   Where where(const MemoryCall& call) const;
+  // What a part of a recording begins with, and the way back: see carried.cpp.
+  std::vector<MemoryCall> carried() const;
+  void carry(const MemoryCall& call);
   void clear();
 
  private:

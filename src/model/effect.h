@@ -53,6 +53,8 @@ struct Effect {
   MemoryKind kind = MemoryKind::kDevice;
   Plane plane = Plane::kDriver;  // kRuntime: charged there, since the driver was not seen
   bool is_alias = false;         // mapped, unmapped: of memory that something else is charged for
+  bool is_carried = false;       // it was there when this part of a recording began
+  bool of_framework = false;     // …, and the framework had placed blocks in it
 };
 
 }  // namespace tidegauge::model

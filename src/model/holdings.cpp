@@ -42,6 +42,7 @@ void ProcessLedger::tell(What what, Cause cause, const MemoryCall& call, const E
   effect.thread = call.thread;
   effect.stack = call.stack;
   effect.function = call.function;
+  effect.is_carried = is_carrying_;
   sink_(effect);
 }
 
@@ -83,6 +84,8 @@ uint32_t ProcessLedger::addHolding(const MemoryCall& call, uint64_t address, Cau
     free_rows_.pop_back();
   }
   Where where = contexts_.where(call);
+  bool outlives = call.kind == MemoryKind::kPhysical || call.kind == MemoryKind::kPool;
+  if (is_carrying_) where = {call.device, outlives ? 0 : call.offset};
   Holding& holding = holdings_[row];
   holding = {};
   holding.address = address;
@@ -91,7 +94,7 @@ uint32_t ProcessLedger::addHolding(const MemoryCall& call, uint64_t address, Cau
   holding.pool = call.kind == MemoryKind::kPool ? call.handle : 0;
   holding.context = where.context;
   holding.place = next_place_++;
-  holding.since_ns = call.end_ns;
+  holding.since_ns = is_carrying_ ? call.start_ns : call.end_ns;
   holding.thread = call.thread;
   holding.stack = call.stack;
   holding.device = where.device;
@@ -99,8 +102,13 @@ uint32_t ProcessLedger::addHolding(const MemoryCall& call, uint64_t address, Cau
   holding.kind = call.kind;
   holding.plane = call.plane;
   by_owner_.insert(ownerOf(row));
-  if (call.plane == Plane::kRuntime) ++counts_.charged_at_runtime;
+  if (call.plane == Plane::kRuntime && !is_carrying_) ++counts_.charged_at_runtime;
   addTo(where.device, call.kind, call.size_bytes);
+  if (is_carrying_) {
+    holding.of_framework = call.inner == 1;
+    holding.block_stream = call.stream;
+    forSums(where.device, call.kind, [](MemorySum& sum) { --sum.allocations; });
+  }
   if (call.kind == MemoryKind::kPool) {
     PoolSum& pool =
         pools_.try_emplace({holding.pool, where.device}, PoolSum{where.device, 0, 0}).first->second;
@@ -115,6 +123,7 @@ uint32_t ProcessLedger::addHolding(const MemoryCall& call, uint64_t address, Cau
   effect.place = holding.place;
   effect.device = where.device;
   effect.kind = call.kind;
+  effect.of_framework = holding.of_framework;
   tell(What::kReserved, cause, call, effect);
   return row;
 }
@@ -286,6 +295,7 @@ uint64_t ProcessLedger::placeOf(uint64_t address, int32_t device, const MemoryCa
     effect.kind = MemoryKind::kPhysical;
     tell(What::kPlaced, Cause::kCall, call, effect);
   }
+  framework_places_.try_emplace(mapping.place, call.stream);
   return mapping.place;
 }
 

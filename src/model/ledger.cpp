@@ -62,6 +62,16 @@ void ProcessLedger::takeRuntime(const MemoryCall& call) {
   apply(call);
 }
 
+void ProcessLedger::takeCarried(const MemoryCall& call) {
+  if (call.code != 0 || !isPossible(call)) {
+    ++counts_.impossible;
+    return;
+  }
+  is_carrying_ = true;
+  carry(call);
+  is_carrying_ = false;
+}
+
 void ProcessLedger::apply(const MemoryCall& call) {
   if (call.code != 0) {
     fail(call);
@@ -186,13 +196,17 @@ void ProcessLedger::onBlock(const MemoryCall& call) {
   endBlocks(call.address, call.address + call.size_bytes, call, Cause::kMissed);
   Block block{call.size_bytes, call.stream, 0, call.end_ns, contexts_.where(call).device,
               call.stack,      call.thread};
-  block.place = placeOf(call.address, block.device, call);
+  bool is_outside = is_carrying_ && call.inner == 1;
+  block.place = is_outside ? 0 : placeOf(call.address, block.device, call);
   counts_.outside_blocks += block.place == 0;
   auto at = by_address_.upper_bound(call.address);
   if (block.place != 0 && at != by_address_.begin()) {
     Holding& around = holdings_[std::prev(at)->second];
     if (block.device < 0) block.device = around.device;
-    if (call.address - around.address < around.size_bytes) around.of_framework = true;
+    if (call.address - around.address < around.size_bytes && !around.of_framework) {
+      around.of_framework = true;
+      around.block_stream = call.stream;
+    }
   }
   blocks_.emplace(call.address, block);
   addTo(block.device, MemoryKind::kBlock, block.size_bytes);
@@ -349,7 +363,10 @@ void ProcessLedger::onAddressRange(const MemoryCall& call) {
   if (call.verb == Verb::kAllocate && call.size_bytes > 0) {
     reservations_[call.address] = {call.address + call.size_bytes, next_place_++};
   } else if (call.verb == Verb::kFree) {
-    reservations_.erase(call.address);
+    auto at = reservations_.find(call.address);
+    if (at == reservations_.end()) return;
+    if (mappings_.empty()) framework_places_.erase(at->second.place);
+    reservations_.erase(at);
   }
 }
 
@@ -418,6 +435,8 @@ void ProcessLedger::end(int64_t time_ns) {
   promises_.clear();
   physical_.clear();
   aliases_.clear();
+  framework_places_.clear();
+  carried_physical_.clear();
   reservations_.clear();
   freed_.clear();
   freed_blocks_.clear();
@@ -501,6 +520,12 @@ void Ledger::take(const MemoryCall& call) {
   std::unique_ptr<ProcessLedger>& ledger = ledgers_[call.process];
   if (!ledger) ledger = std::make_unique<ProcessLedger>(call.process, sink_);
   ledger->take(call);
+}
+
+void Ledger::takeCarried(const MemoryCall& call) {
+  std::unique_ptr<ProcessLedger>& ledger = ledgers_[call.process];
+  if (!ledger) ledger = std::make_unique<ProcessLedger>(call.process, sink_);
+  ledger->takeCarried(call);
 }
 
 void Ledger::endProcess(uint32_t process, int64_t time_ns) {

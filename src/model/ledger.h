@@ -88,6 +88,7 @@ struct Holding {
   int64_t since_ns = 0;
   uint64_t references = 0;  // physical memory: handles
   uint64_t mappings = 0;    // …
+  uint64_t block_stream = 0;  // of the framework's first block
   uint32_t thread = 0;
   uint32_t stack = kNoStackOfCall;
   int32_t device = kUnknownDevice;
@@ -114,8 +115,13 @@ class ProcessLedger {
   ProcessLedger(uint32_t process, const EffectSink& sink) : process_(process), sink_(sink) {}
 
   void take(const MemoryCall& call);
+  // One of carried(): nothing is counted as handed out.
+  void takeCarried(const MemoryCall& call);
   // Everything goes: the process ended or became another program.
   void end(int64_t time_ns);
+  // Calls that give a new ledger what this one has live (model/carried.cpp). `end_ns` and, where it does
+  // not fit, `function` are the caller's. O(live).
+  std::vector<MemoryCall> carried() const;
 
   // ---- what is known now
   const MemorySum& sum(int32_t device, MemoryKind kind) const;
@@ -188,6 +194,14 @@ class ProcessLedger {
   void onGraph(const MemoryCall& call);
   void endContext(const MemoryCall& call, const Ended& ended);
 
+  // src/model/carried.cpp: what an earlier part of the recording has left.
+  void carry(const MemoryCall& call);
+  void carryPhysical(const MemoryCall& call);
+  void carryMapping(const MemoryCall& call);
+  void carryBlock(const MemoryCall& call);
+  void addCarriedHoldings(std::vector<MemoryCall>& calls) const;
+  void addCarriedMappings(std::vector<MemoryCall>& calls) const;
+
   // src/model/holdings.cpp: keeps the rows, sums and pools right and tells the sink.
   Owner ownerOf(uint32_t row) const;
   void dropPhysical(uint32_t row, const MemoryCall& call);
@@ -228,11 +242,15 @@ class ProcessLedger {
   std::vector<Holding> holdings_;
   std::vector<uint32_t> free_rows_;
   uint64_t next_place_ = 1;
+  bool is_carrying_ = false;  // what is taken was there before
   std::map<uint64_t, uint32_t> by_address_;
   boost::unordered_flat_map<uint64_t, uint32_t> arrays_;   // by handle
   boost::unordered_flat_map<uint64_t, Handle> physical_;   // by handle
   boost::unordered_flat_map<uint64_t, uint64_t> aliases_;  // by address or handle: how often open
   boost::unordered_flat_map<uint64_t, Promise> promises_;
+  boost::unordered_flat_map<uint64_t, Handle> carried_physical_;  // by key
+  // Mapped places in which the framework has placed blocks: stream of the first.
+  boost::unordered_flat_map<uint64_t, uint64_t> framework_places_;
   std::map<uint64_t, Reservation> reservations_;
   Mappings mappings_;
   Blocks blocks_;
@@ -255,6 +273,7 @@ class Ledger {
   Ledger& operator=(const Ledger&) = delete;
 
   void take(const MemoryCall& call);
+  void takeCarried(const MemoryCall& call);  // before all others
   void endProcess(uint32_t process, int64_t time_ns);
   // nullptr: it has made no call.
   const ProcessLedger* find(uint32_t process) const;

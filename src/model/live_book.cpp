@@ -72,8 +72,10 @@ void LiveBook::take(const Effect& effect) {
   switch (effect.what) {
     case What::kReserved:
       if (!of_device) return;
-      ++account->allocations;
-      account->allocated.add(effect.time_ns, effect.time_ns, 1);
+      if (!effect.is_carried) {
+        ++account->allocations;
+        account->allocated.add(effect.time_ns, effect.time_ns, 1);
+      }
       move(*account, effect.device, effect.time_ns, effect.size_bytes, true);
       return;
     case What::kReturned:

@@ -22,8 +22,8 @@ struct Place {
 
 class LifeBuilder {
  public:
-  LifeBuilder(Trace& trace, Device& device)
-      : trace_(trace), device_(device), owned_(trace, device), base_(trace.allocations.size()) {
+  LifeBuilder(Trace& trace, Device& device, const CarriedAllocations& carried)
+      : trace_(trace), device_(device), carried_(carried), owned_(trace, device), base_(trace.allocations.size()) {
     device_.allocation_begin = base_;
   }
 
@@ -205,7 +205,12 @@ class LifeBuilder {
     older.pool = poolOf(event, older.segment);
     older.flags = kBlockInferred | kStackIsOfFree;
     if (!events.category.empty()) older.category = events.category[event];
-    if (place.last_end != kNoStep) {
+    const CarriedAllocation* carried = place.last_end == kNoStep ? findCarried(older.address)
+                                                                 : nullptr;
+    if (carried != nullptr) {
+      older.stack = carried->stack;
+      older.flags = kBlockInferred;
+    } else if (place.last_end != kNoStep) {
       older.first_step = place.last_end;
       older.provenance = Provenance::kLost;
       note(IssueKind::kFreeAgain, step, older.block_bytes);
@@ -214,6 +219,13 @@ class LifeBuilder {
     }
     place.block = kOlderBit | static_cast<uint32_t>(older_.size());
     older_.push_back(older);
+  }
+
+  const CarriedAllocation* findCarried(uint64_t address) const {
+    CarriedAllocation key{device_.ordinal, address, {}};
+    auto at = std::lower_bound(carried_.begin(), carried_.end(), key);
+    bool found = at != carried_.end() && at->device == key.device && at->address == address;
+    return found ? &*at : nullptr;
   }
 
   // The final state's active blocks: the end of traced lives, or ghosts.
@@ -327,6 +339,7 @@ class LifeBuilder {
 
   Trace& trace_;
   Device& device_;
+  const CarriedAllocations& carried_;
   OwnedRanges owned_;
   size_t base_;
   boost::unordered_flat_map<uint64_t, Place> places_;
@@ -352,13 +365,13 @@ void noteRecordingGaps(Trace& trace) {
 
 }  // namespace
 
-void buildLives(Trace& trace) {
+void buildLives(Trace& trace, const CarriedAllocations& carried) {
   trace.events.subject.assign(trace.events.size(), kNoBlock);
   trace.final_segments.segment.assign(trace.final_segments.size(), SegmentId());
   trace.final_blocks.allocation.assign(trace.final_blocks.size(), AllocationId());
   for (Device& device : trace.devices) {
     buildPieceLives(trace, device);
-    LifeBuilder(trace, device).run();
+    LifeBuilder(trace, device, carried).run();
     inferBlocks(trace, device);
     noteContradictions(trace, device);
   }

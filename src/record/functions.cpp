@@ -98,4 +98,10 @@ constexpr auto kFunctions = withIds(std::to_array<WatchedFunction>({
 
 std::span<const WatchedFunction> watchedFunctions() { return kFunctions; }
 
+model::Plane planeOf(const WatchedFunction& function) {
+  return function.library == Library::kDriver    ? model::Plane::kDriver
+         : function.library == Library::kRuntime ? model::Plane::kRuntime
+                                                 : model::Plane::kFramework;
+}
+
 }  // namespace tidegauge::record

@@ -46,5 +46,6 @@ struct WatchedFunction {
 
 // All of them; the place in the list is the id in cookies and records.
 std::span<const WatchedFunction> watchedFunctions();
+model::Plane planeOf(const WatchedFunction& function);
 
 }  // namespace tidegauge::record

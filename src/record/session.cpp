@@ -56,29 +56,30 @@ std::string_view directionName(size_t direction) {
   return direction < COPY_DIRECTIONS ? kDirections[direction] : "other";
 }
 
-Session::Session(std::optional<store::RecordingWriter> writer, model::LiveBook* book)
-    : writer_(std::move(writer)), book_(book), ledger_([book](const model::Effect& effect) {
+Session::Session(std::optional<store::RecordingWriter> writer, model::LiveBook* book,
+                 std::optional<PartRing> ring)
+    : writer_(std::move(writer)),
+      book_(book),
+      ledger_([book](const model::Effect& effect) {
         if (book != nullptr) book->take(effect);
-      }) {
-  for (const WatchedFunction& function : watchedFunctions()) {
-    store::FunctionRow row;
-    row.name = function.name;
-    row.plane = function.library == Library::kDriver    ? model::Plane::kDriver
-                : function.library == Library::kRuntime ? model::Plane::kRuntime
-                                                        : model::Plane::kFramework;
-    if (function.group == FunctionGroup::kMemory || function.group == FunctionGroup::kContext) {
-      row.verb = function.verb;
-      row.kind = function.kind;
-    }
-    write([&](auto& file) { return file.addFunction(row); });
+      }),
+      ring_(std::move(ring)) {
+  if (ring_) {
+    continueInParts();
+    write([&](auto& file) { return file.setMeta("part", std::to_string(ring_->number())); });
   }
+  writeFunctions();
   last_commit_ns_ = last_counts_ns_ = now();
 }
+
+int64_t Session::now_() { return now(); }
 
 Session::~Session() = default;
 
 void Session::processSeen(const SeenProcess& process) {
-  processes_.push_back({process, {}, {}, 0, 0, {}, {}, {}, {}, {}});
+  SessionProcess fresh;
+  fresh.seen = process;
+  processes_.push_back(std::move(fresh));
   spaces_.inherit(process.pid, process.parent);
   for (auto& [key, waiting] : unwatched_)
     if (waiting.what.pid == process.pid) waiting.was_tried = false;
@@ -87,7 +88,13 @@ void Session::processSeen(const SeenProcess& process) {
         {process.index, process.pid, process.name, process.command, process.first_ns});
   perf_maps_.inherit(process.pid, process.parent);
   perf_maps_.look(process.pid);
+  writeProcess(process);
+  (void)process_ids_.add(process.index);
+}
+
+void Session::writeProcess(const SeenProcess& process) {
   store::ProcessRow row;
+  if (ring_) row.id = process.index;  // the same in each part
   row.pid = process.pid;
   if (process.parent != 0) row.parent_pid = process.parent;
   row.name = process.name;
@@ -108,7 +115,9 @@ void Session::processEnded(uint32_t process, int64_t time_ns, std::optional<int>
   auto reason = status ? store::EndReason::kExit : store::EndReason::kExec;
   if (status == kUnknownStatus) status.reset();
   it.status = status;
-  write([&](auto& file) { return file.endProcess(process, time_ns, status, reason); });
+  it.end_reason = reason;
+  if (process_ids_.find(process))
+    write([&](auto& file) { return file.endProcess(process, time_ns, status, reason); });
 }
 
 void Session::libraryWatched(const WatchedLibrary& library) { libraries_.push_back(library); }
@@ -126,26 +135,26 @@ void Session::call(const model::MemoryCall& seen) {
                                          : process.framework_frees) += 1;
   }
   ledger_.take(call);
+  newest_call_ns_ = std::max(newest_call_ns_, call.end_ns);
+  if (!writer_) return;
+  call.process = fileProcess(call.process);
+  call.stack = fileStack(call.stack);
   write([&](auto& file) { return file.addCall(call); });
-  write([](auto& file) {
-    return file.rowsInTransaction() < kMostRowsOpen ? base::okStatus() : file.commit();
-  });
+  if (error_ || writer_->rowsInTransaction() < kMostRowsOpen) return;
+  write([](auto& file) { return file.commit(); });
+  lookAtSize();
 }
 
 uint32_t Session::frameOf(const CodePlace& place) {
   auto [found, is_new] = frame_ids_.try_emplace(place, static_cast<uint32_t>(frames_.size()));
   if (!is_new) return found->second;
   const Rows<Module>& modules = spaces_.modules();
-  for (; modules_written_ < modules.size(); ++modules_written_) {
-    const Module& module = modules[modules_written_];
-    auto elf = ElfFile::open(fmt::format("/proc/self/fd/{}", module.descriptor));
-    std::string build_id = elf.ok() ? elf.value().buildId() : std::string();
-    write([&](auto& file) { return file.addModule(module.path, build_id); });
-  }
+  for (; modules_written_ < modules.size(); ++modules_written_)
+    if (!ring_) writeModule(static_cast<uint32_t>(modules_written_));
   frames_.push_back({place, {}});
   std::optional<uint32_t> module;
   if (place.module != kNoModule) module = place.module;
-  write([&](auto& file) { return file.addFrame(module, place.offset); });
+  if (!ring_) write([&](auto& file) { return file.addFrame(module, place.offset); });
   if (module && modules[*module].descriptor >= 0)
     symbols_.ask({found->second, modules[*module].descriptor, *module, place.offset});
   return found->second;
@@ -155,6 +164,7 @@ uint32_t Session::namedFrame(const CodeName& name, uint64_t address) {
   auto [found, is_new] = named_frames_.try_emplace(name, static_cast<uint32_t>(frames_.size()));
   if (!is_new) return found->second;
   frames_.push_back({{kNoModule, address}, {found->second, name.function, name.file, 0}});
+  if (ring_) return found->second;  // a part has it once a row names it
   write([&](auto& file) { return file.addFrame(std::nullopt, address); });
   write([&](auto& file) { return file.nameFrame(found->second, name.function, name.file, 0); });
   return found->second;
@@ -175,7 +185,7 @@ void Session::stackSeen(uint32_t process, uint32_t stack, const std::vector<uint
   auto [found, is_new] = stack_ids_.try_emplace(frames, static_cast<uint32_t>(stacks_.size()));
   if (is_new) {
     stacks_.push_back(frames);
-    write([&](auto& file) { return file.addStack(frames); });
+    if (!ring_) write([&](auto& file) { return file.addStack(frames); });
   }
   stack_of_[{process, stack}] = found->second;
 }
@@ -192,15 +202,17 @@ void Session::kernelNamed(const KernelName& name) {
 
 uint32_t Session::kernelOf(uint32_t process, uint64_t handle) {
   auto [found, is_new] = kernels_.try_emplace({process, handle}, next_kernel_);
-  if (!is_new) return found->second;
-  next_kernel_ += 1;
+  if (is_new) next_kernel_ += 1;
+  if (ring_ ? kernel_ids_.find(found->second).has_value() : !is_new)
+    return *kernel_ids_.find(found->second);
   const auto& names = processes_[process].kernel_names;
   auto name = names.find(handle);
   std::string_view known = handle == 0           ? kNotToldApart
                            : name == names.end() ? std::string_view()
                                                  : std::string_view(name->second);
-  write([&](auto& file) { return file.addKernel(process, handle, known); });
-  return found->second;
+  uint32_t owner = fileProcess(process);
+  write([&](auto& file) { return file.addKernel(owner, handle, known); });
+  return kernel_ids_.add(found->second);
 }
 
 Session::Window Session::windowOf(const SessionProcess& process) const {
@@ -220,7 +232,7 @@ void Session::launchesSeen(const std::vector<LaunchCount>& launches) {
     store::LaunchRow row;
     row.begin_ns = window.begin_ns;
     row.end_ns = window.end_ns;
-    row.process = seen.process;
+    row.process = fileProcess(seen.process);
     row.kernel = kernelOf(seen.process, seen.kernel);
     row.function = seen.function;
     std::copy(std::begin(seen.grid), std::end(seen.grid), row.grid.begin());
@@ -237,7 +249,7 @@ void Session::launchesSeen(const std::vector<LaunchCount>& launches) {
 void Session::launched(const Launch& seen) {
   store::LaunchEventRow row;
   row.launch.begin_ns = row.launch.end_ns = seen.time_ns;
-  row.launch.process = seen.what.process;
+  row.launch.process = fileProcess(seen.what.process);
   row.launch.kernel = kernelOf(seen.what.process, seen.what.kernel);
   row.launch.function = seen.what.function;
   std::copy(std::begin(seen.what.grid), std::end(seen.what.grid), row.launch.grid.begin());
@@ -248,7 +260,7 @@ void Session::launched(const Launch& seen) {
   row.stream = seen.stream;
   row.device = seen.device;
   auto stack = stack_of_.find({seen.what.process, seen.stack});
-  if (stack != stack_of_.end()) row.stack = stack->second;
+  if (stack != stack_of_.end()) row.stack = fileStack(stack->second);
   row.arguments = seen.arguments;
   write([&](auto& file) { return file.addLaunchEvent(row); });
 }
@@ -273,7 +285,7 @@ void Session::copiesSeen(const std::vector<CopyCount>& copies) {
     store::CopyRow row;
     row.begin_ns = window.begin_ns;
     row.end_ns = window.end_ns;
-    row.process = seen.process;
+    row.process = fileProcess(seen.process);
     row.direction = directionName(seen.direction);
     row.function = seen.function;
     row.submitted = seen.submitted;
@@ -291,9 +303,10 @@ void Session::copiesSeen(const std::vector<CopyCount>& copies) {
 
 void Session::takeNames(std::vector<SymbolAnswer> answers) {
   for (SymbolAnswer& answer : answers) {
-    if (!answer.function.empty() || !answer.file.empty())
+    auto row = frame_ids_of_file_.find(answer.frame);
+    if (row && (!answer.function.empty() || !answer.file.empty()))
       write([&](auto& file) {
-        return file.nameFrame(answer.frame, answer.function, answer.file, answer.line);
+        return file.nameFrame(*row, answer.function, answer.file, answer.line);
       });
     frames_[answer.frame].name = std::move(answer);
   }
@@ -313,6 +326,7 @@ base::Status Session::tick(Source& source) {
   int64_t time_ns = now();
   if (finishing_ || time_ns - last_counts_ns_ >= kCountEvery_ns) {
     source.tellCounts();
+    stack_counts_ = source.stackCounts();
     writeLosses(source.losses());
     assignUnwatched(time_ns, true);
     forgetEnded(time_ns);
@@ -323,6 +337,7 @@ base::Status Session::tick(Source& source) {
     takeNames(symbols_.take());
     assignUnwatched(time_ns, false);
     write([](auto& file) { return file.commit(); });
+    lookAtSize();
     last_commit_ns_ = time_ns;
   }
   if (error_) return *error_;

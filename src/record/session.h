@@ -22,7 +22,9 @@
 #include "model/ledger.h"
 #include "model/live_book.h"
 #include "record/address_space.h"
+#include "record/file_ids.h"
 #include "record/nvml.h"
+#include "record/part_ring.h"
 #include "record/perf_map.h"
 #include "record/recorder.h"
 #include "record/rows.h"
@@ -37,6 +39,7 @@ struct SessionProcess {
   SeenProcess seen;
   std::optional<int64_t> ended_ns;
   std::optional<int> status;  // of wait(); none: it ran another program
+  store::EndReason end_reason = store::EndReason::kExit;
   uint64_t framework_allocations = 0;
   uint64_t framework_frees = 0;
   std::map<uint64_t, std::string> kernel_names;  // by handle
@@ -44,6 +47,7 @@ struct SessionProcess {
   std::vector<CopyCount> copies;                 // totals, by direction and function
   model::FigureSet unwatched;  // what is incomplete because something of it was not watched
   std::set<std::string> unwatched_told;
+  std::vector<model::Unwatched> unwatched_rows;  // only where there are parts to come
 };
 
 // "memory ring full", "host to device": of enum loss and enum copy_direction.
@@ -58,7 +62,9 @@ struct SessionKeeps {
 class Session final : public RecorderSink {
  public:
   // `book`, if there is one, is kept as well and must live longer.
-  explicit Session(std::optional<store::RecordingWriter> writer, model::LiveBook* book = nullptr);
+  // With a ring the writer's file is its first part; others follow.
+  explicit Session(std::optional<store::RecordingWriter> writer, model::LiveBook* book = nullptr,
+                   std::optional<PartRing> ring = std::nullopt);
   ~Session() override;
 
   // Asks NVIDIA's library, if there is one, what the devices say is used, from now on.
@@ -89,6 +95,7 @@ class Session final : public RecorderSink {
   // Until when launches, copies and losses were counted.
   int64_t countedNs() const { return last_counts_ns_; }
   uint64_t fileBytes() const { return writer_ ? writer_->fileBytes() : 0; }
+  const PartRing* ring() const { return ring_ ? &*ring_ : nullptr; }
   // "loss.py:30 log_softmax" for each frame of a stack, innermost first; "libfoo.so+0x12" unnamed.
   model::StackWords describeStack(uint32_t stack) const;
 
@@ -127,6 +134,21 @@ class Session final : public RecorderSink {
   void writeLosses(const Losses& now);
   void takeDevices();
   void assignUnwatched(int64_t now_ns, bool again);  // or only what was not tried yet
+  void writeUnwatchedOfNone(const model::Unwatched& what);
+  void writeFunctions();
+  void writeProcess(const SeenProcess& process);
+  // The row's number in the file; it is written if a part does not have it yet (session_parts.cpp).
+  uint32_t fileProcess(uint32_t process);
+  uint32_t fileModule(uint32_t module);
+  uint32_t fileFrame(uint32_t frame);
+  uint32_t fileStack(uint32_t stack);
+  void writeModule(uint32_t module);
+  void continueInParts();
+  void lookAtSize();
+  void beginPart();
+  void writeCarried();
+  void writeOldGaps();
+  static int64_t now_();
   // Runs on the file and keeps its first error.
   // Ids are given out in order from 0 by both sides, so no answer is needed.
   template <class Do>
@@ -175,6 +197,12 @@ class Session final : public RecorderSink {
   uint64_t calls_ = 0;
   int64_t last_commit_ns_ = 0;
   int64_t last_counts_ns_ = 0;
+  std::optional<PartRing> ring_;
+  FileIds process_ids_, module_ids_, frame_ids_of_file_, stack_ids_of_file_, kernel_ids_;
+  std::vector<model::Unwatched> unwatched_of_none_;
+  StackCounts stack_counts_;
+  int64_t newest_call_ns_ = 0;
+  int64_t next_part_ns_ = 0;  // not before
   bool finishing_ = false;  // whatever is left is written now
 };
 

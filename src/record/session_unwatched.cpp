@@ -35,7 +35,7 @@ void Session::unwatched(const model::Unwatched& what, int64_t at_ns) {
     more.figures = model::FigureSet::all();
     more.reason = kMore;
     if (book_ != nullptr) book_->addUnwatched(std::nullopt, more);
-    write([&](auto& file) { return file.addUnwatched(more, std::nullopt); });
+    writeUnwatchedOfNone(more);
     return;
   }
   unwatched_.try_emplace(std::move(key), WaitingUnwatched{what, at_ns, false});
@@ -64,7 +64,7 @@ void Session::assignUnwatched(int64_t now_ns, bool again) {
     }
     if (owner == nullptr) {
       bool never = finishing_ || (now_ns - at_ns > kNeverSeen_ns && isGone(what.pid));
-      if (never) write([&](auto& file) { return file.addUnwatched(what, std::nullopt); });
+      if (never) writeUnwatchedOfNone(what);
       return never;
     }
     std::set<std::string>& known = owner->unwatched_told;
@@ -78,11 +78,18 @@ void Session::assignUnwatched(int64_t now_ns, bool again) {
     }
     owner->unwatched.add(told.figures);
     if (book_ != nullptr) book_->addUnwatched(owner->seen.index, told);
-    write([&](auto& file) { return file.addUnwatched(told, owner->seen.index); });
+    if (ring_) owner->unwatched_rows.push_back(told);
+    uint32_t row = fileProcess(owner->seen.index);
+    write([&](auto& file) { return file.addUnwatched(told, row); });
     return true;
   };
   for (auto at = unwatched_.begin(); at != unwatched_.end();)
     at = is_due(*at) && settle(at->second) ? unwatched_.erase(at) : std::next(at);
+}
+
+void Session::writeUnwatchedOfNone(const model::Unwatched& what) {
+  if (ring_ && unwatched_of_none_.size() <= kMostWaiting) unwatched_of_none_.push_back(what);
+  write([&](auto& file) { return file.addUnwatched(what, std::nullopt); });
 }
 
 model::FigureSet Session::incompleteOf(const SessionProcess& process) const {

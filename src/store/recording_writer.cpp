@@ -39,20 +39,6 @@ base::Error systemError(const std::string& what, int code) {
           std::nullopt, ""};
 }
 
-// Somebody writes the recording of this name: see lockAsWriter().
-bool isBeingWritten(const std::string& path) {
-  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-  if (file < 0) return false;
-  struct flock lock {};
-  lock.l_type = F_RDLCK;
-  lock.l_whence = SEEK_SET;
-  lock.l_start = model::kWriterLockByte;
-  lock.l_len = 1;
-  bool held = ::fcntl(file, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_WRLCK;
-  ::close(file);
-  return held;
-}
-
 // What --force may take away: plain files (of a symbolic link the link) that nobody records to.
 base::Status mayReplace(const std::string& path) {
   struct stat file {};
@@ -78,6 +64,36 @@ void lockAsWriter(int file) {
 
 }  // namespace
 
+// Somebody writes the recording of this name: see lockAsWriter().
+bool isBeingWritten(const std::string& path) {
+  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+  if (file < 0) return false;
+  struct flock lock {};
+  lock.l_type = F_RDLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = model::kWriterLockByte;
+  lock.l_len = 1;
+  bool held = ::fcntl(file, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_WRLCK;
+  ::close(file);
+  return held;
+}
+
+bool isRecording(const std::string& path) {
+  constexpr std::string_view kMagic("SQLite format 3\0", 16);
+  constexpr size_t kApplicationAt = 68;
+  unsigned char head[kApplicationAt + 4] = {};
+  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+  if (file < 0) return false;
+  struct stat status {};
+  bool read = ::fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
+              ::pread(file, head, sizeof(head), 0) == static_cast<ssize_t>(sizeof(head));
+  ::close(file);
+  if (!read || std::memcmp(head, kMagic.data(), kMagic.size()) != 0) return false;
+  uint32_t application = 0;
+  for (size_t i = 0; i < 4; ++i) application = application << 8 | head[kApplicationAt + i];
+  return application == static_cast<uint32_t>(model::kRecordingApplication);
+}
+
 class RecordingWriter::Impl {
  public:
   Impl(sqlite3* db, std::string path, int lock) : db_(db), path_(std::move(path)), lock_(lock) {}
@@ -92,7 +108,12 @@ class RecordingWriter::Impl {
   base::Status execute(const char* sql);
   base::Status commit();
   base::Status finish(std::optional<int64_t> ended_ns);
+  base::Result<bool> finishAlone(int64_t ended_ns);
   uint64_t fileBytes() const;
+  void fold() {
+    if (!failure_ && !open_)
+      sqlite3_exec(db_, "PRAGMA wal_checkpoint(TRUNCATE)", nullptr, nullptr, nullptr);
+  }
 
   // One row into a table: values are bound in order.
   template <class... Values>
@@ -280,6 +301,33 @@ base::Status RecordingWriter::Impl::finish(std::optional<int64_t> ended_ns) {
   return base::okStatus();
 }
 
+// Once nobody else has the file open in WAL mode it is ours alone until it is closed: so its last word is
+// never there while it may still go on.
+base::Result<bool> RecordingWriter::Impl::finishAlone(int64_t ended_ns) {
+  TG_RETURN_IF_ERROR(commit());
+  bool is_alone = false;
+  auto took = [](void* answer, int, char** values, char**) {
+    *static_cast<bool*>(answer) = values[0] != nullptr && std::string_view(values[0]) == "delete";
+    return 0;
+  };
+  sqlite3_exec(db_, "PRAGMA locking_mode = EXCLUSIVE", nullptr, nullptr, nullptr);
+  statements = {};
+  sqlite3_exec(db_, "PRAGMA journal_mode = DELETE", took, &is_alone, nullptr);
+  if (!is_alone) {
+    sqlite3_exec(db_, "PRAGMA locking_mode = NORMAL", nullptr, nullptr, nullptr);
+    // Takes effect with the next look at the file.
+    sqlite3_exec(db_, "SELECT count(*) FROM meta", nullptr, nullptr, nullptr);
+    return false;
+  }
+  TG_RETURN_IF_ERROR(insert(statements.meta, "INSERT OR REPLACE INTO meta VALUES (?, ?)",
+                            std::string_view("ended_ns"),
+                            std::string_view(std::to_string(ended_ns))));
+  TG_RETURN_IF_ERROR(commit());
+  close();
+  failure_ = base::Error{base::ErrorKind::kUsage, path_ + ": the recording has ended", {}, ""};
+  return true;
+}
+
 uint64_t RecordingWriter::Impl::fileBytes() const {
   uint64_t bytes = 0;
   for (const char* suffix : {"", "-wal"}) {
@@ -347,12 +395,14 @@ base::Result<uint32_t> RecordingWriter::addProcess(const ProcessRow& row) {
   if (!row.command.empty()) command = row.command;
   std::optional<uint64_t> cgroup;
   if (row.cgroup != 0) cgroup = row.cgroup;
+  uint32_t id = row.id.value_or(impl_->next.processes);
   TG_RETURN_IF_ERROR(impl_->insert(
       impl_->statements.process,
       "INSERT INTO processes(process_id, pid, parent_pid, name, command, cgroup, began_ns) "
       "VALUES (?, ?, ?, ?, ?, ?, ?)",
-      impl_->next.processes, row.pid, row.parent_pid, row.name, command, cgroup, row.began_ns));
-  return impl_->next.processes++;
+      id, row.pid, row.parent_pid, row.name, command, cgroup, row.began_ns));
+  impl_->next.processes = std::max(impl_->next.processes, id + 1);
+  return id;
 }
 
 base::Status RecordingWriter::endProcess(uint32_t process, int64_t time_ns,
@@ -500,8 +550,12 @@ base::Status RecordingWriter::addDeviceMemory(const DeviceMemoryRow& row) {
 }
 
 base::Status RecordingWriter::commit() { return impl_->commit(); }
+void RecordingWriter::fold() { impl_->fold(); }
 uint64_t RecordingWriter::rowsInTransaction() const { return impl_->rows(); }
 uint64_t RecordingWriter::fileBytes() const { return impl_->fileBytes(); }
+base::Result<bool> RecordingWriter::finishAlone(int64_t ended_ns) {
+  return impl_->finishAlone(ended_ns);
+}
 base::Status RecordingWriter::finish(std::optional<int64_t> ended_ns) {
   return impl_->finish(ended_ns);
 }

@@ -33,6 +33,7 @@ struct WriterOptions {
 
 // A program that ran: exec ends one row and begins another, and so does a pid that is used again.
 struct ProcessRow {
+  std::optional<uint32_t> id;  // one that no row has; none: the next
   uint32_t pid = 0;
   std::optional<uint32_t> parent_pid;
   std::string_view name;
@@ -88,6 +89,11 @@ struct DeviceMemoryRow {
   uint64_t used_bytes = 0;
 };
 
+// Told by its first bytes; a plain file.
+bool isRecording(const std::string& path);
+// Somebody writes the recording of this name.
+bool isBeingWritten(const std::string& path);
+
 class RecordingWriter {
  public:
   static base::Result<RecordingWriter> create(const std::string& path,
@@ -123,12 +129,17 @@ class RecordingWriter {
   base::Status addDeviceMemory(const DeviceMemoryRow& row);
 
   base::Status commit();
+  // What is in the journal goes into the file, as far as nobody reads: then it is as small as it can be.
+  void fold();
   uint64_t rowsInTransaction() const;
   // Of the file and what is beside it, after the last commit.
   uint64_t fileBytes() const;
   // The end: commits, folds everything into one file. Readers that are at it keep the file beside it.
   // `ended_ns`: none: the wall clock's now.
   base::Status finish(std::optional<int64_t> ended_ns = std::nullopt);
+  // The end as well, but only if nobody reads: then there is one file that can be renamed. False: somebody
+  // does, and it goes on.
+  base::Result<bool> finishAlone(int64_t ended_ns);
 
  private:
   class Impl;

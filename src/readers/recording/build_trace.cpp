@@ -30,10 +30,11 @@ constexpr int64_t kMostMicroseconds = int64_t{1} << 53;
 class TraceBuilder {
  public:
   TraceBuilder(const RecordedTables& tables, const RecordedProcess& process,
-               model::RecordedWork& work)
+               model::RecordedWork& work, model::CarriedAllocations& carried)
       : tables_(tables),
         process_(process),
         work_(work),
+        carried_(carried),
         rows_(trace_.issues),
         stack_ids_(tables.stack_begin.size() - 1),
         frame_ids_(tables.frames.size()) {
@@ -50,9 +51,10 @@ class TraceBuilder {
       if (effect.what == model::What::kFailure) addRefusal(effect);
     });
     DriversFigures figures(*tables_.run, process_.id);
+    size_t taken = 0;
     for (const model::MemoryCall& call : process_.calls) {
       if (figures.isDue(call.end_ns)) figures.upTo(call.end_ns, ledger.find(call.process));
-      ledger.take(call);
+      taken++ < process_.carried ? ledger.takeCarried(call) : ledger.take(call);
     }
     if (!process_.calls.empty())
       work_.drivers_figure = figures.most(ledger.find(process_.calls.front().process));
@@ -64,6 +66,7 @@ class TraceBuilder {
       addHoldings(own);
     }
     writeEvents();
+    writeCarried();
     writeFinalState();
     markLowerBounds();
     writeDriversWords();
@@ -156,6 +159,7 @@ class TraceBuilder {
     driver.frees_of_older =
         counts.frees_of_older - std::min(counts.frees_of_older, rows_.olderHostFrees());
     driver.bytes_without_address = counts.bytes_without_address;
+    if (process_.carried > 0) return;  // what was before is not here
     for (const model::MemoryCall& call : process_.calls) {
       if (call.code != 0 || call.plane != model::Plane::kDriver) continue;
       bool makes = call.verb == model::Verb::kCreate || call.verb == model::Verb::kRetain;
@@ -276,6 +280,12 @@ class TraceBuilder {
     events.stack.push_back(stackOf(row.stack));
     events.stream.push_back(streamOf(row.stream));
     events.time_us.push_back(time_us <= kMostMicroseconds ? time_us : model::kNoTime);
+  }
+
+  void writeCarried() {
+    for (const EventRow& row : rows_.carried())
+      carried_.push_back({row.device, row.address, stackOf(row.stack)});
+    std::sort(carried_.begin(), carried_.end());
   }
 
   static void reserve(model::Events& events, size_t count) {
@@ -406,6 +416,7 @@ class TraceBuilder {
   const RecordedProcess& process_;
   model::RecordedWork& work_;
   Trace trace_;
+  model::CarriedAllocations& carried_;
   EventRows rows_;
   std::vector<model::StackId> stack_ids_;
   std::vector<model::FrameId> frame_ids_;
@@ -421,8 +432,8 @@ class TraceBuilder {
 }  // namespace
 
 Trace buildTrace(const RecordedTables& tables, const RecordedProcess& process,
-                 model::RecordedWork& work, bool with_driver) {
-  return TraceBuilder(tables, process, work).run(with_driver ? &work.driver : nullptr);
+                 model::RecordedWork& work, model::CarriedAllocations& carried, bool with_driver) {
+  return TraceBuilder(tables, process, work, carried).run(with_driver ? &work.driver : nullptr);
 }
 
 void setDriverBlockSizes(Trace& trace) {
@@ -430,7 +441,9 @@ void setDriverBlockSizes(Trace& trace) {
   for (const model::Device& device : trace.devices) {
     for (uint64_t row = device.allocation_begin; row < device.allocation_end; ++row) {
       model::SegmentId segment = a.segment[row];
-      if (!segment.valid() || !a.has(row, model::kAllocSeen)) continue;
+      bool begins = a.has(row, model::kAllocSeen) ||
+                    a.provenance[row] == model::Provenance::kBeforeRecording;
+      if (!segment.valid() || !begins) continue;
       bool whole = trace.segments.address[segment.index()] == a.address[row] &&
                    trace.segments.total_bytes[segment.index()] == a.requested_bytes[row];
       if (!whole) continue;

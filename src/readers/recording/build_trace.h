@@ -10,15 +10,17 @@
 // Cost: O(calls × log live); about 60 bytes per event while it is built.
 #pragma once
 
+#include "model/lives.h"
 #include "model/trace.h"
 #include "readers/recording/recorded_tables.h"
 
 namespace tidegauge::readers::recording {
 
-// Lives are not built yet. `work` gets what the ledger tells beside the trace: what was refused, what is
+// Lives are not built yet: they want `carried`. `work` gets what the ledger tells beside the trace: what was refused, what is
 // held; and, if it is wanted, what the driver handed out, with stacks of the trace.
 model::Trace buildTrace(const RecordedTables& tables, const RecordedProcess& process,
-                        model::RecordedWork& work, bool with_driver = false);
+                        model::RecordedWork& work, model::CarriedAllocations& carried,
+                        bool with_driver = false);
 
 // To be called once the lives are built: a block of the driver is as large as was asked for, not
 // rounded as a framework's.

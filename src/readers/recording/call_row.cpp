@@ -1,5 +1,8 @@
 #include "readers/recording/call_row.h"
 
+#include <charconv>
+#include <string>
+
 #include "model/contexts.h"
 
 namespace tidegauge::readers::recording {
@@ -32,6 +35,21 @@ std::optional<CallRow> readCall(Row& row, const Functions& functions) {
   call.verb = function->second.verb;
   call.kind = function->second.kind;
   return it;
+}
+
+int64_t carriedCalls(SqliteFile& file) {
+  int64_t calls = 0;
+  // Without that table nothing says so.
+  (void)file.forEachRow("SELECT value FROM meta NOT INDEXED WHERE key = 'carried_calls'",
+                        [&](Row& row) {
+                          std::string text = row.text(0);
+                          int64_t value = 0;
+                          const char* last = text.data() + text.size();
+                          auto [end, error] = std::from_chars(text.data(), last, value);
+                          if (error == std::errc() && end == last && value > 0) calls = value;
+                          return true;
+                        });
+  return calls;
 }
 
 }  // namespace tidegauge::readers::recording

@@ -24,6 +24,8 @@ inline constexpr std::string_view kCallColumns =
     "start_ns, end_ns, process_id, thread, function_id, address, size_bytes, handle, stream, "
     "\"offset\", device, code, stack_id, inner, in_runtime";
 
+inline constexpr int kCallColumnCount = 15;
+
 struct CallRow {
   model::MemoryCall call;  // without process and stack
   int64_t process_id = 0;
@@ -31,5 +33,8 @@ struct CallRow {
 };
 // Nothing: the row holds what no recorder writes.
 std::optional<CallRow> readCall(Row& row, const Functions& functions);
+
+// Rows up to this call_id were carried over from the part before (model/carried.cpp). 0: none.
+int64_t carriedCalls(SqliteFile& file);
 
 }  // namespace tidegauge::readers::recording

@@ -43,6 +43,7 @@ EventRow EventRows::rowOf(const Effect& effect, Action action) const {
   row.stack = effect.stack;
   row.device = recording::deviceOf(effect);
   row.action = action;
+  row.is_carried = effect.is_carried;
   return row;
 }
 
@@ -108,7 +109,12 @@ void EventRows::onReserved(const Effect& effect) {
   }
   has_managed_ |= effect.kind == MemoryKind::kManaged;
   EventRow row = rowOf(effect, Action::kSegmentAlloc);
-  placeOf(effect.place).device = row.device;
+  Place& place = placeOf(effect.place);
+  place.device = row.device;
+  if (effect.of_framework && !place.has_blocks) {
+    place.has_blocks = true;
+    place.stream = effect.stream;
+  }
   add(row, Action::kSegmentAlloc, false);
   add(row, Action::kAlloc, true);
   segments_[effect.address] = {effect.address + effect.size_bytes,
@@ -132,6 +138,10 @@ void EventRows::onMapped(const Effect& effect) {
   EventRow row = rowOf(effect, Action::kSegmentMap);
   Place& place = placeOf(effect.place);
   if (place.device == kNotKnown) place.device = row.device;
+  if (effect.of_framework && !place.has_blocks) {
+    place.has_blocks = true;
+    place.stream = effect.stream;
+  }
   add(row, Action::kSegmentMap, false);
   add(row, Action::kAlloc, true);
   segments_[effect.address] = {
@@ -263,6 +273,12 @@ void EventRows::takeOlderSegments() {
   saw_older_ |= older_segments_ > 0;
 }
 
+void EventRows::takeCarried() {
+  for (const EventRow& row : rows_)
+    if (row.is_carried && row.action == Action::kAlloc) carried_.push_back(row);
+  std::erase_if(rows_, [](const EventRow& row) { return row.is_carried; });
+}
+
 bool EventRows::hasBlocks(uint64_t place) const {
   return place < places_.size() && places_[place].has_blocks;
 }
@@ -307,6 +323,7 @@ void EventRows::finish() {
     }
   }
   takeOlderSegments();
+  takeCarried();
   auto before = [](const EventRow& a, const EventRow& b) {  // the host comes last
     return static_cast<uint32_t>(a.device) < static_cast<uint32_t>(b.device);
   };

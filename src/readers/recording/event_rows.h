@@ -30,6 +30,7 @@ struct EventRow {
   int32_t device = kNotKnown;
   model::Action action{};
   bool is_provisional = false;
+  bool is_carried = false;     // it was there when this part of a recording began
   bool is_older_free = false;  // of memory older than the recording: how much is not known
 };
 
@@ -59,6 +60,8 @@ class EventRows {
   void finish();
 
   const std::vector<EventRow>& rows() const { return rows_; }
+  // Allocations that were there before the first row: no rows themselves.
+  const std::vector<EventRow>& carried() const { return carried_; }
   const std::map<uint64_t, LiveSegment>& segments() const { return segments_; }
   const std::map<uint64_t, LiveBlock>& blocks() const { return blocks_; }
   bool hasBlocks(uint64_t place) const;
@@ -92,10 +95,11 @@ class EventRows {
   void onOlderFreed(const model::Effect& effect);
   void takeOlderSegments();
   void onAnswered(const model::Effect& effect);
+  void takeCarried();
   Place& placeOf(uint64_t place);
 
   model::Issues& issues_;
-  std::vector<EventRow> rows_;
+  std::vector<EventRow> rows_, carried_;
   std::vector<Place> places_;
   std::map<uint64_t, LiveSegment> segments_;
   std::map<uint64_t, LiveBlock> blocks_;

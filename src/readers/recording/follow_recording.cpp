@@ -96,6 +96,7 @@ class RecordingFollower::Books {
   std::set<std::string_view> unread_;
   uint64_t room_ = 0;
   uint64_t calls_ = 0, bad_rows_ = 0;
+  int64_t carried_calls_ = 0;
   std::optional<int64_t> ended_ns_;
 };
 
@@ -165,6 +166,7 @@ base::Status RecordingFollower::Books::read(SqliteFile& file) {
 }
 
 base::Status RecordingFollower::Books::readMeta(SqliteFile& file) {
+  carried_calls_ = carriedCalls(file);
   return file.forEachRow("SELECT value FROM meta WHERE key = 'ended_ns'", [&](Row& row) {
     std::string text = row.text(0);
     int64_t value = 0;
@@ -255,6 +257,10 @@ base::Status RecordingFollower::Books::readCalls(SqliteFile& file) {
     call.process = static_cast<uint32_t>(read->process_id);
     if (read->stack_id && *read->stack_id >= 0 && *read->stack_id < kMost32)
       call.stack = static_cast<uint32_t>(*read->stack_id);
+    if (call_tail_.last <= carried_calls_) {
+      ledger_.takeCarried(call);
+      return;
+    }
     ++calls_;
     ledger_.take(call);
   });

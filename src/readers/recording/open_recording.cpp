@@ -82,14 +82,16 @@ base::Result<std::vector<model::Trace>> openRecording(const std::string& path,
   std::vector<model::Trace> traces;
   traces.reserve(tables.processes.size());
   for (RecordedProcess& process : tables.processes) {
-    model::Trace trace = buildTrace(tables, process, process.work, options.driver_memory);
+    model::CarriedAllocations carried;
+    model::Trace trace =
+        buildTrace(tables, process, process.work, carried, options.driver_memory);
     process.calls = {};
     process.work.run = tables.run;
     process.work.process_id = process.id;
     trace.work = std::make_shared<const model::RecordedWork>(std::move(process.work));
     trace.source.format = formatOf(*tables.run, has_writer, is_open);
     trace.source.file_bytes = trace.source.data_bytes = file.fileBytes();
-    model::buildLives(trace);
+    model::buildLives(trace, carried);
     setDriverBlockSizes(trace);
     traces.push_back(std::move(trace));
   }

@@ -192,8 +192,10 @@ class TableReader {
 
   base::Status readCalls() {
     uint64_t rows = 0;
+    carried_calls_ = carriedCalls(file_);
     base::Status status = file_.forEachRow(
-        fmt::format("SELECT {} FROM calls NOT INDEXED ORDER BY call_id", kCallColumns).c_str(),
+        fmt::format("SELECT {}, call_id FROM calls NOT INDEXED ORDER BY call_id", kCallColumns)
+            .c_str(),
         [&](Row& row) {
           if (++rows % 65536 == 0 && progress_) {
             progress_(std::min(file_.fileBytes(), rows * 60), file_.fileBytes());
@@ -211,8 +213,9 @@ class TableReader {
     }
     for (RecordedProcess& process : tables_.processes) {
       auto before = [](const MemoryCall& a, const MemoryCall& b) { return a.end_ns < b.end_ns; };
-      if (!std::is_sorted(process.calls.begin(), process.calls.end(), before)) {
-        std::stable_sort(process.calls.begin(), process.calls.end(), before);
+      auto first = process.calls.begin() + static_cast<std::ptrdiff_t>(process.carried);
+      if (!std::is_sorted(first, process.calls.end(), before)) {
+        std::stable_sort(first, process.calls.end(), before);
       }
     }
     return base::okStatus();
@@ -225,6 +228,7 @@ class TableReader {
       return;
     }
     MemoryCall& call = read->call;
+    bool is_carried = row.integer(kCallColumnCount) <= carried_calls_;
     if (read->stack_id) {
       auto known = tables_.stack_rows.find(*read->stack_id);
       if (known == tables_.stack_rows.end()) {
@@ -239,6 +243,7 @@ class TableReader {
       return;
     }
     process->calls.push_back(call);
+    if (is_carried) ++process->carried;  // rows are in order: the first ones
   }
 
   SqliteFile& file_;
@@ -246,6 +251,7 @@ class TableReader {
   RecordedTables tables_;
   model::RecordedRun run_;
   Functions functions_;
+  int64_t carried_calls_ = 0;  // the first so many
   boost::unordered_flat_map<int64_t, size_t> rows_;
 };
 

@@ -30,7 +30,8 @@ struct RecordedProcess {
   int64_t pid = 0;
   std::string name;
   std::vector<model::MemoryCall> calls;  // by end_ns
-  model::RecordedWork work;              // without its run
+  model::RecordedWork work{};            // without its run
+  size_t carried = 0;                    // of the calls: the first so many were live before
 };
 
 struct RecordedFrame {
