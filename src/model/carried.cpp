@@ -10,7 +10,8 @@
 //   offset    memory: its context; physical             blocks in it; pool: 1 = destroyed; block: 1 = outside
 //             memory: handles that lead to it;  address physical memory: a key, by which a mapping
 //             alias: how often it is open               (its handle) and another handle (retain) name it
-//   size      primary context: references; pool: the most that was used; a mapping with handle 0: an alias
+//   size      primary context: references. A mapping with handle 0 is an alias. A pool comes after its
+//             memory: offset = used, stream = the most that was used
 //
 // Addresses that were freed are not carried: a second free of one is of older memory in the next part.
 // Cost: O(live).
@@ -124,15 +125,16 @@ void ProcessLedger::addCarriedMappings(std::vector<MemoryCall>& calls) const {
 
 std::vector<MemoryCall> ProcessLedger::carried() const {
   std::vector<MemoryCall> calls = contexts_.carried();
+  addCarriedHoldings(calls);
   for (const auto& [key, pool] : pools_) {
     MemoryCall call = carriedCall(Plane::kDriver, Verb::kCreate, MemoryKind::kPoolItself);
     call.handle = key.first;
     call.device = key.second;
-    call.size_bytes = pool.most_used_bytes;
+    call.offset = pool.used_bytes;
+    call.stream = pool.most_used_bytes;
     call.inner = pool.is_destroyed ? 1 : 0;
     calls.push_back(call);
   }
-  addCarriedHoldings(calls);
   addCarriedMappings(calls);
   for (const auto& [key, count] : aliases_) {
     MemoryCall call = carriedCall(Plane::kDriver, Verb::kAllocate, MemoryKind::kAlias);
@@ -197,7 +199,7 @@ void ProcessLedger::carry(const MemoryCall& call) {
   }
   switch (call.kind) {
     case MemoryKind::kPoolItself:
-      pools_[{call.handle, call.device}] = {call.device, 0, call.size_bytes, call.inner == 1};
+      pools_[{call.handle, call.device}] = {call.device, call.offset, call.stream, call.inner == 1};
       return;
     case MemoryKind::kAddressRange:
       onAddressRange(call);

@@ -196,13 +196,14 @@ void ProcessLedger::onBlock(const MemoryCall& call) {
   endBlocks(call.address, call.address + call.size_bytes, call, Cause::kMissed);
   Block block{call.size_bytes, call.stream, 0, call.end_ns, contexts_.where(call).device,
               call.stack,      call.thread};
+  if (is_carrying_) block.device = call.device;
   bool is_outside = is_carrying_ && call.inner == 1;
   block.place = is_outside ? 0 : placeOf(call.address, block.device, call);
   counts_.outside_blocks += block.place == 0;
   auto at = by_address_.upper_bound(call.address);
   if (block.place != 0 && at != by_address_.begin()) {
     Holding& around = holdings_[std::prev(at)->second];
-    if (block.device < 0) block.device = around.device;
+    if (block.device < 0 && !is_carrying_) block.device = around.device;
     if (call.address - around.address < around.size_bytes && !around.of_framework) {
       around.of_framework = true;
       around.block_stream = call.stream;
