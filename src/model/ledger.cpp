@@ -155,6 +155,8 @@ void ProcessLedger::freeAddress(const MemoryCall& call) {
   bool registered = call.kind == MemoryKind::kRegisteredHost;
   if (at != by_address_.end() &&
       (holdings_[at->second].kind == MemoryKind::kRegisteredHost) == registered) {
+    // Of what was there before: it was handed out again while this call was under way.
+    if (holdings_[at->second].since_ns > call.start_ns) return;
     endHolding(at->second, call, Cause::kCall);
     return;
   }

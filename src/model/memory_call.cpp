@@ -27,6 +27,12 @@ std::optional<T> valueOf(const std::array<std::string_view, kSize>& names, std::
 
 }  // namespace
 
+bool countsFromItsStart(const MemoryCall& call) {
+  if (call.code != 0 || (call.plane == Plane::kRuntime && call.inner > 0)) return false;
+  return call.verb == Verb::kFree || call.verb == Verb::kUnmap ||
+         (call.verb == Verb::kRelease && call.kind == MemoryKind::kPhysical);
+}
+
 std::string_view name(Plane plane) { return kPlanes[static_cast<size_t>(plane)]; }
 std::string_view name(Verb verb) { return kVerbs[static_cast<size_t>(verb)]; }
 std::string_view name(MemoryKind kind) { return kKinds[static_cast<size_t>(kind)]; }

@@ -76,6 +76,15 @@ struct MemoryCall {
   bool in_runtime = false;  // kDriver: made by a runtime call
 };
 
+// Memory is there when the call that brings it returns. What a call gives back may belong to another
+// thread before that call has returned: so it is gone when the call begins.
+//
+//   thread 1   |--- free 0x7f00 ----------|
+//   thread 2          |- allocate → 0x7f00 -|      by their ends alone: handed out twice, freed once
+//
+// A call of the runtime that the driver's was seen in counts when it returns, after that one.
+bool countsFromItsStart(const MemoryCall& call);
+
 std::string_view name(Plane plane);      // "driver", "runtime", "framework"
 std::string_view name(Verb verb);        // "allocate", "free", …
 std::string_view name(MemoryKind kind);  // "device", "managed", "pinned host", …
