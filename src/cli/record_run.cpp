@@ -277,11 +277,10 @@ void sayParts(const record::PartRing& ring) {
   if (ring.number() > 1)
     complain(fmt::format(
         "tidegauge: it is the last of {} parts; {}{}", ring.number(),
-        kept.empty() ? "no other is kept"
-        : kept.size() == 1
-            ? fmt::format("{} is kept, too", base::printable(kept.front()))
-            : fmt::format("{} to {} are kept, too", base::printable(kept.front()),
-                          base::printable(kept.back())),
+        kept.empty()       ? "no other is kept"
+        : kept.size() == 1 ? fmt::format("{} is kept, too", base::printable(kept.front()))
+                           : fmt::format("{} to {} are kept, too", base::printable(kept.front()),
+                                         base::printable(kept.back())),
         kept.empty() ? "" : fmt::format(" ({})", base::humanBytes(ring.keptBytes()))));
   if (ring.isTooSmall())
     complain("tidegauge: what is live takes so much of a part that --max-size could not be kept");

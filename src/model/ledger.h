@@ -86,8 +86,8 @@ struct Holding {
   uint64_t context = 0;
   uint64_t place = 0;  // 0: the row is free
   int64_t since_ns = 0;
-  uint64_t references = 0;  // physical memory: handles
-  uint64_t mappings = 0;    // …
+  uint64_t references = 0;    // physical memory: handles
+  uint64_t mappings = 0;      // …
   uint64_t block_stream = 0;  // of the framework's first block
   uint32_t thread = 0;
   uint32_t stack = kNoStackOfCall;

@@ -23,7 +23,11 @@ struct Place {
 class LifeBuilder {
  public:
   LifeBuilder(Trace& trace, Device& device, const CarriedAllocations& carried)
-      : trace_(trace), device_(device), carried_(carried), owned_(trace, device), base_(trace.allocations.size()) {
+      : trace_(trace),
+        device_(device),
+        carried_(carried),
+        owned_(trace, device),
+        base_(trace.allocations.size()) {
     device_.allocation_begin = base_;
   }
 
@@ -205,8 +209,8 @@ class LifeBuilder {
     older.pool = poolOf(event, older.segment);
     older.flags = kBlockInferred | kStackIsOfFree;
     if (!events.category.empty()) older.category = events.category[event];
-    const CarriedAllocation* carried = place.last_end == kNoStep ? findCarried(older.address)
-                                                                 : nullptr;
+    const CarriedAllocation* carried =
+        place.last_end == kNoStep ? findCarried(older.address) : nullptr;
     if (carried != nullptr) {
       older.stack = carried->stack;
       older.flags = kBlockInferred;

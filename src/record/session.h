@@ -203,7 +203,7 @@ class Session final : public RecorderSink {
   StackCounts stack_counts_;
   int64_t newest_call_ns_ = 0;
   int64_t next_part_ns_ = 0;  // not before
-  bool finishing_ = false;  // whatever is left is written now
+  bool finishing_ = false;    // whatever is left is written now
 };
 
 }  // namespace tidegauge::record

@@ -441,8 +441,8 @@ void setDriverBlockSizes(Trace& trace) {
   for (const model::Device& device : trace.devices) {
     for (uint64_t row = device.allocation_begin; row < device.allocation_end; ++row) {
       model::SegmentId segment = a.segment[row];
-      bool begins = a.has(row, model::kAllocSeen) ||
-                    a.provenance[row] == model::Provenance::kBeforeRecording;
+      bool begins =
+          a.has(row, model::kAllocSeen) || a.provenance[row] == model::Provenance::kBeforeRecording;
       if (!segment.valid() || !begins) continue;
       bool whole = trace.segments.address[segment.index()] == a.address[row] &&
                    trace.segments.total_bytes[segment.index()] == a.requested_bytes[row];

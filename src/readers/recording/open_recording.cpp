@@ -83,8 +83,7 @@ base::Result<std::vector<model::Trace>> openRecording(const std::string& path,
   traces.reserve(tables.processes.size());
   for (RecordedProcess& process : tables.processes) {
     model::CarriedAllocations carried;
-    model::Trace trace =
-        buildTrace(tables, process, process.work, carried, options.driver_memory);
+    model::Trace trace = buildTrace(tables, process, process.work, carried, options.driver_memory);
     process.calls = {};
     process.work.run = tables.run;
     process.work.process_id = process.id;
