@@ -39,7 +39,8 @@ DeviceSummary summarise(const AnalysedTrace& analysed, const DeviceAnalysis& dev
   summary.ooms = oomsOf(analysed, device, kMostOomLayouts);
   for (size_t i = 0; i < summary.ooms.size(); ++i) {
     const OomReport& oom = summary.ooms[i];
-    if (oom.overBytes() > summary.ooms[summary.worst_oom].overBytes()) summary.worst_oom = i;
+    // Among equals, as where nobody knows what was free, the last: what came after it was no more.
+    if (oom.overBytes() >= summary.ooms[summary.worst_oom].overBytes()) summary.worst_oom = i;
     summary.ceiling_bytes = std::max(summary.ceiling_bytes, oom.ceilingBytes());  // absent = least
   }
   if (!summary.ooms.empty()) {

@@ -7,7 +7,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <memory>
 #include <optional>
 
@@ -181,7 +183,7 @@ struct Recording {
     auto writer = store::RecordingWriter::create(path, writer_options);
     if (!writer.ok()) return refuse(writer.error());
     if (auto removed = record::PartRing::remove(older); !removed.ok()) {
-      unlink(path.c_str());
+      store::removeRecording(path);
       return refuse(removed.error());
     }
     std::optional<record::PartRing> ring;
@@ -191,8 +193,11 @@ struct Recording {
   }
   int startCommand(const RecordOptions& options, const std::vector<std::string>& environment) {
     std::string program = record::findProgram(options.command[0]);
-    if (program.empty() || access(program.c_str(), X_OK) != 0)
+    if (program.empty())
       return usageError(fmt::format("{} cannot be run: no such program", options.command[0]));
+    if (access(program.c_str(), X_OK) != 0)
+      return usageError(fmt::format("{} cannot be run: {}", options.command[0],
+                                    errno == ENOENT ? "no such program" : std::strerror(errno)));
     auto started = record::Child::start(options.command, environment);
     if (!started.ok()) return reportError(started.error());
     child.emplace(std::move(started.value()));
@@ -215,7 +220,7 @@ struct Recording {
     if (int code = makeSession(path, options); code != 0) return code;
     auto recorder = record::Recorder::start(recorder_options, *session);
     if (!recorder.ok()) {
-      unlink(path.c_str());
+      store::removeRecording(path);
       if (child) kill(child->pid(), SIGKILL);  // it has not begun
       return reportError(recorder.error());
     }
@@ -234,7 +239,7 @@ struct Recording {
       if (status.ok()) status = it.watch(pid);
     if (recorder_options.programs.watch_all && status.ok()) status = it.watchAllRunning();
     if (status.ok()) return 0;
-    unlink(path.c_str());
+    store::removeRecording(path);
     return reportError(status.error());
   }
 
@@ -252,7 +257,7 @@ struct Recording {
     source = std::move(recorder);
     base::Status status = child->go();
     if (status.ok()) return 0;
-    unlink(path.c_str());
+    store::removeRecording(path);
     return reportError(status.error());
   }
 };
@@ -326,6 +331,10 @@ int recordTo(const std::string& path, const RecordOptions& options) {
 int runRecord(const RecordOptions& options) {
   std::string path = options.output.empty() ? nameWithTime() : options.output;
   if (path == "-") return usageError("a recording cannot go to standard output", "Name a file: -o");
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
+    return usageError(path + " is no plain file, and a recording is an SQLite file",
+                      "Name a new file: -o");
   NewFile file(path, options.force);
   if (int code = file.refuse({}); code != 0) return code;
   return recordTo(path, options);

@@ -47,7 +47,9 @@ struct ReportOptions {
   std::optional<uint32_t> pid{};
 };
 
-constexpr size_t kMostProcesses = 20;  // of a recording, one by one
+// Of a recording: rows of the table, and then told one by one.
+constexpr size_t kMostProcesses = 20;
+constexpr size_t kMostTold = 3;
 
 struct Part {
   const analysis::AnalysedTrace* trace;
@@ -73,13 +75,13 @@ void startWithProcesses(std::vector<Part>& parts, const exporting::TextOptions& 
   for (const Part& part : parts) traces.push_back(part.trace);
   out.write(exporting::processesText(traces, kMostProcesses, text.columns, text.colour));
   out.write(
-      parts.size() > kMostProcesses
+      parts.size() > kMostTold
           ? fmt::format("  The {} with the highest peaks follow; --pid PID shows another.\n\n\n",
-                        kMostProcesses)
+                        kMostTold)
           : "\n\n");
   std::vector<Part> order;
   for (const exporting::ProcessSums& sums : exporting::processSums(traces)) {
-    if (order.size() < kMostProcesses) order.push_back(parts[sums.trace]);
+    if (order.size() < kMostTold) order.push_back(parts[sums.trace]);
   }
   parts = std::move(order);
 }

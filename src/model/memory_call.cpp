@@ -29,8 +29,7 @@ std::optional<T> valueOf(const std::array<std::string_view, kSize>& names, std::
 
 bool countsFromItsStart(const MemoryCall& call) {
   if (call.code != 0 || (call.plane == Plane::kRuntime && call.inner > 0)) return false;
-  return call.verb == Verb::kFree || call.verb == Verb::kUnmap ||
-         (call.verb == Verb::kRelease && call.kind == MemoryKind::kPhysical);
+  return call.verb == Verb::kFree || call.verb == Verb::kUnmap;
 }
 
 std::string_view name(Plane plane) { return kPlanes[static_cast<size_t>(plane)]; }

@@ -50,8 +50,11 @@ nlohmann::json asJson(const std::vector<Finding>& findings) {
 }  // namespace
 
 std::string diagnosisText(const Diagnosis& diagnosis, size_t columns) {
-  std::string text = canRecord(diagnosis.facts) ? "This machine can record.\n\n"
-                                                : "This machine cannot record as it is.\n\n";
+  std::string text = canRecord(diagnosis.facts)
+                         ? "This machine can record.\n\n"
+                         : "This machine cannot record as it is, but by a library in the "
+                           "programs:\n"
+                           "tidegauge record --preload -- COMMAND\n\n";
   add(text, judge(diagnosis.facts), columns);
   text += "\nCUDA libraries\n";
   add(text, judge(diagnosis.libraries), columns);

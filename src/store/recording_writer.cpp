@@ -20,6 +20,8 @@ namespace tidegauge::store {
 namespace {
 
 constexpr size_t kMostTextBytes = size_t{1} << 16;
+// Of the file, and of what SQLite has beside it.
+constexpr const char* kSuffixes[] = {"", "-wal", "-shm", "-journal"};
 
 // Names come from other processes: what is no UTF-8 would make the whole column unreadable for
 // other tools, and so would a NUL.
@@ -337,11 +339,15 @@ uint64_t RecordingWriter::Impl::fileBytes() const {
   return bytes;
 }
 
+void removeRecording(const std::string& path) {
+  for (const char* suffix : kSuffixes) ::unlink((path + suffix).c_str());
+}
+
 base::Result<RecordingWriter> RecordingWriter::create(const std::string& path,
                                                       const WriterOptions& options) {
   if (options.replace) {
     TG_RETURN_IF_ERROR(mayReplace(path));
-    for (const char* suffix : {"", "-wal", "-shm", "-journal"}) {
+    for (const char* suffix : kSuffixes) {
       if (::unlink((path + suffix).c_str()) != 0 && errno != ENOENT) {
         return systemError("cannot replace " + path + suffix, errno);
       }
@@ -368,13 +374,13 @@ base::Result<RecordingWriter> RecordingWriter::create(const std::string& path,
       sqlite3_open_v2(plain.c_str(), &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
   auto impl = std::make_unique<Impl>(db, path, file);
   if (rc != SQLITE_OK) {
-    ::unlink(path.c_str());
+    removeRecording(path);
     return base::Error{base::ErrorKind::kUnreadable,
                        fmt::format("{}: {}", path, sqlite3_errstr(rc)), std::nullopt, ""};
   }
   base::Status prepared = impl->prepareFile(options);
   if (!prepared.ok()) {
-    ::unlink(path.c_str());
+    removeRecording(path);
     return std::move(prepared.error());
   }
   return RecordingWriter(std::move(impl));

@@ -94,6 +94,10 @@ bool isRecording(const std::string& path);
 // Somebody writes the recording of this name.
 bool isBeingWritten(const std::string& path);
 
+// A recording that did not come about, with what SQLite has beside it. Nobody may have it open but to
+// close it.
+void removeRecording(const std::string& path);
+
 class RecordingWriter {
  public:
   static base::Result<RecordingWriter> create(const std::string& path,

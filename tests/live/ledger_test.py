@@ -2,6 +2,7 @@
 """Step 1 of the ladder: programs on the stand-in GPU, exact ledgers. Each program counts its own
 requests (programs/expect.h), the stand-in's driver logs each call, and twin.py works the same numbers
 out of the recording: all three must be equal, byte for byte and call by call."""
+import json
 import os
 import re
 import shutil
@@ -11,7 +12,7 @@ import subprocess
 import time
 import unittest
 
-from live import LiveTest, Run, libraries, main, program
+from live import BINARY, LiveTest, Run, libraries, main, program
 from twin import Twin, driver_calls, expectations
 
 FAILURES = "cuMemCreate@2=2;cuMemHostAlloc@1=999;cuDevicePrimaryCtxRetain@1=46"
@@ -263,6 +264,17 @@ class Processes(LiveTest):
         self.assertEqual({row[1:5] for row in one}, {(2, 3, 4, 32)})
         self.assertEqual(sorted({row[6] for row in one}), [0, 128])
         self.assertNotIn(None, [row[5] for row in rows])
+
+    def test_an_address_that_many_threads_have_one_after_the_other(self):
+        """One size for all, so that the driver hands out what another thread is still giving back."""
+        run = self.record(program("hot", source="hot"), 16, 2000, code=0)
+        self.assertEqual(run.twin.losses(), {})
+        report = json.loads(subprocess.run([BINARY, "report", "--json", run.path], capture_output=True,
+                                           check=True).stdout)
+        kinds = {issue["kind"] for issue in report["issues"]}
+        self.assertFalse(kinds & {"alloc_over_live", "free_again"}, report["issues"])
+        self.assertEqual(report["devices"][0]["final"]["active_bytes"], 16 * 20 * 4096)
+        self.assertLessEqual(report["devices"][0]["peak"]["active"]["bytes"], 16 * 21 * 4096)
 
     def test_of_the_whole_machine_only_those_that_call(self):
         folder = self.folder()

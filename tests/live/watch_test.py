@@ -113,7 +113,7 @@ class Watch(LiveTest):
         run = subprocess.run(["setpriv", "--bounding-set=-all", "--inh-caps=-all", BINARY, "doctor"],
                              capture_output=True, text=True, check=False)
         self.assertEqual(run.returncode, 4, run.stdout + run.stderr)
-        self.assertIn("This machine cannot record as it is.", run.stdout)
+        self.assertIn("This machine cannot record as it is, but by a library", run.stdout)
         self.assertRegex(run.stdout, r"missing +CAP_BPF +not held")
         self.assertRegex(run.stdout, r"missing +CAP_PERFMON +not held")
         self.assertRegex(run.stdout, r"limited +CAP_SYS_PTRACE +not held")

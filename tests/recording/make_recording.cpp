@@ -58,7 +58,7 @@ class Maker {
   }
 
   void startProcess(uint32_t pid, std::string_view name) {
-    process_ = must(writer_.addProcess({pid, std::nullopt, name, "", 0, now_ns_}));
+    process_ = must(writer_.addProcess({{}, pid, std::nullopt, name, "", 0, now_ns_}));
     books_.clear();
   }
 

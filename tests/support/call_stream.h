@@ -29,6 +29,10 @@ class CallStream {
     Last& process(uint32_t process) { return set(call_.process, process); }
     Last& bytes(uint64_t size_bytes) { return set(call_.size_bytes, size_bytes); }
     Last& plane(model::Plane plane) { return set(call_.plane, plane); }
+    Last& began(int64_t ns_before_its_end) {
+      call_.start_ns = call_.end_ns - ns_before_its_end;
+      return *this;
+    }
     // A runtime call around the `inner` calls before it.
     Last& around(uint8_t inner) {
       call_.start_ns -= 10 * inner;

@@ -19,6 +19,7 @@ constexpr int32_t kOutOfMemory = 2;  // CUDA_ERROR_OUT_OF_MEMORY, cudaErrorMemor
 // After a refusal; later, others may have taken memory.
 constexpr int64_t kLatestAnswerNs = 1'000'000'000;
 constexpr size_t kMostUnanswered = 100;
+constexpr int64_t kLatestRetryNs = 1'000'000'000;
 constexpr uint64_t kSmallSegmentBytes = uint64_t{2} << 20;
 
 int32_t deviceOf(const Effect& effect) {
@@ -66,6 +67,7 @@ void EventRows::take(const Effect& effect) {
   }
   bool moves = effect.what == What::kReserved || effect.what == What::kReturned;
   if (moves && model::isDeviceMemory(effect.kind)) unanswered_.clear();
+  if (effect.what == What::kReserved && effect.cause == model::Cause::kCall) settleRefusal(effect);
   switch (effect.what) {
     case What::kReserved:
       onReserved(effect);
@@ -211,12 +213,25 @@ void EventRows::onBlock(const Effect& effect) {
   blocks_[effect.address] = block;
 }
 
+// An allocator that is refused gives back what it has cached and asks again, twice if need be: only the
+// last refusal is an out of memory, and none is if the memory came in the end.
+void EventRows::settleRefusal(const Effect& effect) {
+  auto last = last_refusal_.find(effect.thread);
+  if (last == last_refusal_.end()) return;
+  EventRow& oom = rows_[last->second];
+  if (oom.size_bytes == effect.size_bytes && effect.time_ns - oom.time_ns <= kLatestRetryNs)
+    oom.is_retried = true;
+  last_refusal_.erase(last);
+}
+
 void EventRows::onFailure(const Effect& effect) {
   bool of_memory = model::isDeviceMemory(effect.kind) || effect.kind == MemoryKind::kPinnedHost;
   if (!of_memory || effect.size_bytes == 0 || effect.code != kOutOfMemory) return;
   EventRow row = rowOf(effect, Action::kOom);
   row.address = model::kUnknownBytes;  // unless the program asks the driver now
   add(row, Action::kOom, false);
+  settleRefusal(effect);
+  last_refusal_[effect.thread] = rows_.size() - 1;
   if (unanswered_.size() < kMostUnanswered) unanswered_.push_back(rows_.size() - 1);
 }
 
@@ -306,8 +321,9 @@ void EventRows::finish() {
     if (device >= 0 && (fallback_ == kNotKnown || device < fallback_)) fallback_ = device;
   }
   if (fallback_ == kNotKnown) fallback_ = 0;
-  std::erase_if(rows_,
-                [&](const EventRow& row) { return row.is_provisional && hasBlocks(row.place); });
+  std::erase_if(rows_, [&](const EventRow& row) {
+    return row.is_retried || (row.is_provisional && hasBlocks(row.place));
+  });
   for (EventRow& row : rows_) {
     row.device = deviceOfRow(row);
     if (row.device == kNotKnown) {

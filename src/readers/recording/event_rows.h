@@ -31,6 +31,7 @@ struct EventRow {
   model::Action action{};
   bool is_provisional = false;
   bool is_carried = false;     // it was there when this part of a recording began
+  bool is_retried = false;     // a refusal that was no end: the thread asked again at once
   bool is_older_free = false;  // of memory older than the recording: how much is not known
 };
 
@@ -95,6 +96,7 @@ class EventRows {
   void onOlderFreed(const model::Effect& effect);
   void takeOlderSegments();
   void onAnswered(const model::Effect& effect);
+  void settleRefusal(const model::Effect& effect);
   void takeCarried();
   Place& placeOf(uint64_t place);
 
@@ -103,7 +105,8 @@ class EventRows {
   std::vector<Place> places_;
   std::map<uint64_t, LiveSegment> segments_;
   std::map<uint64_t, LiveBlock> blocks_;
-  std::vector<size_t> unanswered_;  // rows of kOom since which no memory came or went
+  std::vector<size_t> unanswered_;           // rows of kOom since which no memory came or went
+  std::map<uint32_t, size_t> last_refusal_;  // by thread: its row of kOom
   std::map<int32_t, uint64_t> total_bytes_;
   int32_t fallback_ = 0;  // the device of what is on no known one
   bool saw_older_ = false, has_outside_blocks_ = false;

@@ -54,7 +54,7 @@ analysis::Outside everyKindOfOutside() {
   static const AnalysedTrace kRecording(b.build());
   analysis::Outside outside;
   outside.recording = &kRecording;
-  outside.lost = 1;
+  outside.missing = {"a free was lost"};
   outside.match.pieces = outside.match.matched = 1;
   outside.devices.push_back({});
   analysis::OutsideMoment end;

@@ -146,6 +146,17 @@ TEST(Ledger, WhatIsHandedOutOverLiveMemoryEndsIt) {
   EXPECT_EQ(ran.count(What::kReturned, Cause::kMissed), 1U);
 }
 
+// The other thread's call returned first.
+TEST(Ledger, AFreeThatBeganBeforeIsOfTheBlockBefore) {
+  CallStream calls;
+  calls.allocate(kDevice, 0x1000, kMiB).device(0).thread(1);
+  calls.allocate(kDevice, 0x1000, 2 * kMiB).device(0).thread(2);
+  calls.free(kDevice, 0x1000).thread(1).began(15);
+  Ran ran(calls);
+  EXPECT_EQ(ran.of().sum(0, kDevice).bytes, 2 * kMiB);
+  EXPECT_EQ(ran.of().counts().frees_again, 0U);
+}
+
 TEST(Ledger, AnAddressInTwoProcessesIsTwoBlocks) {
   CallStream calls;
   calls.allocate(kDevice, 0x1000, kMiB).device(0);

@@ -285,6 +285,30 @@ TEST(OpenRecording, AnOutOfMemoryIsAnEventWithItsRequest) {
   EXPECT_EQ(frameOf(trace, trace.events.stack[0], 0), "f9");
 }
 
+// As PyTorch does: it gives back what it has cached, and asks again.
+TEST(OpenRecording, ARefusalIsAnOutOfMemoryOnlyIfAskingAgainDidNotHelp) {
+  CallStream calls;
+  auto refuse = [&](uint64_t bytes) {
+    calls.allocate(MemoryKind::kDevice, 0, bytes).device(0).code(2);
+  };
+  calls.allocate(MemoryKind::kDevice, 0x10000000, 4 * kMiB).device(0);
+  refuse(8 * kMiB);
+  calls.free(MemoryKind::kDevice, 0x10000000);
+  calls.allocate(MemoryKind::kDevice, 0x20000000, 8 * kMiB).device(0);
+  for (int i = 0; i < 3; ++i) refuse(16 * kMiB);
+  refuse(32 * kMiB);
+  calls.allocate(MemoryKind::kDevice, 0x40000000, kMiB).device(0);
+  Trace trace = openOne(calls);
+  std::vector<uint64_t> refused;
+  for (size_t i = 0; i < trace.events.size(); ++i) {
+    if (trace.events.action[i] == Action::kOom) refused.push_back(trace.events.size_bytes[i]);
+  }
+  EXPECT_EQ(refused, (std::vector<uint64_t>{16 * kMiB, 32 * kMiB}));
+  uint64_t told = 0;  // all are, beside
+  for (uint64_t count : trace.work->refused.count) told += count;
+  EXPECT_EQ(told, 5U);
+}
+
 TEST(OpenRecording, EveryProcessIsATraceAndItsEndIsNotDrawn) {
   RecordingFile file;
   CallStream calls;
@@ -382,6 +406,18 @@ TEST(OpenRecording, CallsAreTakenInOrderOfTheirEndWhateverTheFilesOrder) {
   ASSERT_EQ(traces.size(), 1U);
   EXPECT_TRUE(traces[0].issues.all().empty());
   EXPECT_EQ(liveBytes(traces[0], 0, traces[0].devices[0].steps() - 1), 2 * kMiB);
+}
+
+// Two threads: the second has the address before the first one's free returns.
+TEST(OpenRecording, WhatIsGivenBackIsGoneWhenTheCallBegins) {
+  CallStream calls;
+  calls.allocate(MemoryKind::kDevice, 0x10000, 3 * kMiB).device(0).thread(1);
+  calls.allocate(MemoryKind::kDevice, 0x10000, 2 * kMiB).device(0).thread(2);
+  calls.free(MemoryKind::kDevice, 0x10000).thread(1).began(15);
+  Trace trace = openOne(calls);
+  EXPECT_TRUE(trace.issues.all().empty());
+  ASSERT_EQ(trace.devices.size(), 1U);
+  EXPECT_EQ(liveBytes(trace, 0, trace.devices[0].steps() - 1), 2 * kMiB);
 }
 
 TEST(OpenRecording, ReadsWhatIsBeingWrittenAndWhatAKilledWriterLeft) {
