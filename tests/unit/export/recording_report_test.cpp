@@ -138,6 +138,8 @@ TEST(RecordingReport, TheDocumentNamesEveryKey) {
     if (line.starts_with("| `")) documented.insert(line.substr(3, line.find('`', 3) - 3));
   RecordingFile file;
   addEverything(file);
+  ASSERT_TRUE(file.writer().addDeviceMemory({1'000'000'010, 0, 41, 5 * kMiB}).ok());
+  ASSERT_TRUE(file.writer().commit().ok());
   std::set<std::string> written;
   auto traces = opened(file);
   collectKeys(recordingJson(*traces[0]), "recording", written);

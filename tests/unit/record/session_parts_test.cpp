@@ -143,8 +143,9 @@ TEST(SessionParts, TheLastPartAloneSaysWhatIsLive) {
   EXPECT_EQ(kept.back(), partName(path, last - 1));
 
   // By hand: what was carried and not freed since, and what came since.
-  std::string carried = rowsOf(path, "SELECT value FROM meta WHERE key = 'carried_calls'")[0][0];
-  EXPECT_EQ(carried, "101");
+  // The one of the beginning and a hundred, or one less if it begins between a free and what follows.
+  int carried = std::stoi(rowsOf(path, "SELECT value FROM meta WHERE key = 'carried_calls'")[0][0]);
+  EXPECT_TRUE(carried == 100 || carried == 101) << carried;
   auto live =
       rowsOf(path, "SELECT count(*), sum(size_bytes) FROM driver_blocks WHERE freed_ns IS NULL");
   const model::ProcessLedger& ledger = *churn.session().ledger().find(1);
@@ -157,7 +158,7 @@ TEST(SessionParts, TheLastPartAloneSaysWhatIsLive) {
              "stack_frames s WHERE s.stack_id = c.stack_id) FROM calls c WHERE size_bytes = "
              "12345");
   ASSERT_EQ(held.size(), 1U);
-  EXPECT_LE(std::stoi(held[0][0]), 101);
+  EXPECT_LE(std::stoi(held[0][0]), carried);
   EXPECT_EQ(held[0][1], std::to_string(kBegin_ns + 1000));
   EXPECT_EQ(held[0][2], "1");
   EXPECT_EQ(held[0][3], "1");
