@@ -43,6 +43,8 @@ class User {
   ~User() {
     kill(-pid_, SIGKILL);
     waitpid(pid_, nullptr, 0);
+    // Its child is another's to wait for: until the group is empty.
+    for (int i = 0; i < 2000 && kill(-pid_, 0) == 0; ++i) usleep(1000);
   }
   bool isThere() const { return is_there_; }
   uint32_t pid() const { return static_cast<uint32_t>(pid_); }
