@@ -158,7 +158,8 @@ void Maker::trainer(size_t calls) {
     }
     if (free_slots.empty()) {
       if (pick(10) == 0) {
-        driver(Verb::kAllocate, MemoryKind::kDevice, 0, kSegment, 0, 2);
+        // More than what comes next: a refusal that the same request survives is no out of memory.
+        driver(Verb::kAllocate, MemoryKind::kDevice, 0, 8 * kSegment, 0, 2);
         ++books_[0].ooms;
       }
       driver(Verb::kAllocate, MemoryKind::kDevice, next, kSegment, 0);
