@@ -308,7 +308,7 @@ describe("live: a recorder at work", { skip: unrecorded, timeout: 600_000 }, () 
         await program.step(5);
         await sees(page, 0, 7);
         assert.match(await page.locator("[aria-label='Who holds device memory now']").innerText(), /holds\.c:\d+ main/);
-        assert.match(await page.locator("[aria-label=Launches]").innerText(), /_Z3onePf[\s\S]*70/);
+        assert.match(await page.locator("[aria-label=Launches]").innerText(), /one\(float\*\)[\s\S]*70/);
         // paused: what comes is not shown until it goes on
         await page.keyboard.press("p");
         await page.getByRole("button", { name: "Go on" }).waitFor();

@@ -53,8 +53,7 @@ void expectSame(const ProcessLedger& a, const ProcessLedger& b) {
   auto pages = [](const std::vector<LiveRange>& all) {
     std::vector<std::pair<uint64_t, int32_t>> rows;
     for (const LiveRange& it : all)
-      for (uint64_t at = 0; at < it.size_bytes; at += 0x100)
-        rows.emplace_back(it.address + at, 0);
+      for (uint64_t at = 0; at < it.size_bytes; at += 0x100) rows.emplace_back(it.address + at, 0);
     std::sort(rows.begin(), rows.end());
     return rows;
   };
