@@ -15,6 +15,7 @@
 #include "export/holder_names.h"
 #include "export/recording_work.h"
 #include "model/call_words.h"
+#include "model/incomplete.h"
 #include "model/ledger.h"
 #include "model/recorded_work.h"
 
@@ -180,9 +181,15 @@ Section heldSection(const AnalysedTrace& analysed, size_t rows, std::optional<si
                             {strong(humanBytes(bytes)),
                              plain(fmt::format(" of {} in {}", of, counted(count, "allocation")))});
     };
+    // Then a framework's blocks may be in memory that nobody saw it take.
+    bool has_older =
+        !work.at_least.empty() || model::incompleteOf(work).touches({model::Figures::kMemory});
     if (sums.device_count + sums.host_count == 0) {
-      sentence.parts.push_back(plain(ended ? "It gave everything back." : "Nothing is held."));
+      const char* none = has_older ? "Of what was seen nothing is held." : "Nothing is held.";
+      const char* all = has_older ? "It gave back all that was seen." : "It gave everything back.";
+      sentence.parts.push_back(plain(ended ? all : none));
     } else {
+      if (has_older) sentence.parts.push_back(plain("At least "));
       if (sums.device_count > 0) part(sums.device_bytes, sums.device_count, "device memory");
       if (sums.host_count > 0) {
         if (sums.device_count > 0) sentence.parts.push_back(plain(", "));
@@ -191,7 +198,8 @@ Section heldSection(const AnalysedTrace& analysed, size_t rows, std::optional<si
       if (blocks) {
         sentence.parts.insert(
             sentence.parts.end(),
-            {plain("; inside it "), strong(humanBytes(sums.block_bytes)),
+            {plain(has_older ? "; in it and in older memory " : "; inside it "),
+             strong(humanBytes(sums.block_bytes)),
              plain(fmt::format(" in {} of the framework", base::blocks(sums.block_count)))});
       }
       sentence.parts.push_back(plain("."));

@@ -86,6 +86,7 @@ class Older(live.LiveTest):
         self.assertNotIn("contradicts itself", text)
         self.assertIn("lower bounds", text)
         self.assertIn("may be too low", text)
+        self.assertRegex(text, r"At least [0-9.]+ MiB of device memory in \d+ allocation")
         self.assertNotIn("too high", text)
         self.assertIn("≥", text)
         return device
