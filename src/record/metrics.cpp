@@ -94,8 +94,8 @@ struct All {
       counter("unfreed_at_exit_bytes",
               "Device memory that processes of a name had not freed when they ended", "By");
   Metric lost = counter("events_lost",
-                        "Events that the recorder lost: above 0 all figures are "
-                        "incomplete");
+                        "Events that the recorder lost: above 0 some figures are "
+                        "incomplete, see tidegauge_incomplete");
   Metric incomplete = gauge("incomplete",
                             "1: what these figures are about was not all seen (lost, not watched, "
                             "or older than the recorder)",

@@ -72,8 +72,6 @@ Session::Session(std::optional<store::RecordingWriter> writer, model::LiveBook* 
   last_commit_ns_ = last_counts_ns_ = now();
 }
 
-int64_t Session::now_() { return now(); }
-
 Session::~Session() = default;
 
 void Session::processSeen(const SeenProcess& process) {

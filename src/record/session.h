@@ -148,7 +148,6 @@ class Session final : public RecorderSink {
   void beginPart();
   void writeCarried();
   void writeOldGaps();
-  static int64_t now_();
   // Runs on the file and keeps its first error.
   // Ids are given out in order from 0 by both sides, so no answer is needed.
   template <class Do>

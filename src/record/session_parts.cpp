@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "record/elf_file.h"
+#include "record/even_clock.h"
 #include "record/session.h"
 
 namespace tidegauge::record {
@@ -98,20 +99,20 @@ void Session::continueInParts() {
 
 void Session::lookAtSize() {
   if (!ring_ || !writer_ || error_ || finishing_) return;
-  if (writer_->fileBytes() < ring_->lookBytes() || now_() < next_part_ns_) return;
+  if (writer_->fileBytes() < ring_->lookBytes() || evenClock().now_ns() < next_part_ns_) return;
   writer_->fold();
   if (writer_->fileBytes() < ring_->lookBytes() / 2) return;
   write([&](auto& file) { return file.setMeta("stacks_cut", std::to_string(stack_counts_.cut)); });
   write(
       [&](auto& file) { return file.setMeta("stacks_deep", std::to_string(stack_counts_.deep)); });
   if (error_) return;
-  auto is_alone = writer_->finishAlone(now_());
+  auto is_alone = writer_->finishAlone(evenClock().now_ns());
   if (!is_alone.ok()) {
     error_ = std::move(is_alone.error());
   } else if (is_alone.value()) {
     beginPart();
   } else {
-    next_part_ns_ = now_() + kTryAgain_ns;
+    next_part_ns_ = evenClock().now_ns() + kTryAgain_ns;
   }
 }
 
@@ -166,7 +167,9 @@ void Session::writeCarried() {
 void Session::writeOldGaps() {
   for (size_t i = 0; i < LOSS_KINDS; ++i)
     if (losses_[i] != 0)
-      write([&](auto& file) { return file.addLoss(now_(), lossReason(i), losses_[i]); });
+      write([&](auto& file) {
+        return file.addLoss(evenClock().now_ns(), lossReason(i), losses_[i]);
+      });
   for (const model::Unwatched& what : unwatched_of_none_)
     write([&](auto& file) { return file.addUnwatched(what, std::nullopt); });
   for (const SessionProcess& process : processes_) {
