@@ -73,8 +73,8 @@ static __noinline enum answer comesFrom(struct pt_regs* ctx, struct thread_state
     known->distance = distance;
   }
   if (climb.answer != ANSWER_UNKNOWN) return climb.answer;
-  if (climb.walk.end == STACK_UNKNOWN && settings.take_stacks &&
-      hasRoomForCopies() && isToBeAsked(&climb.walk))
+  if (climb.walk.end == STACK_UNKNOWN && settings.take_stacks && hasRoomForCopies() &&
+      isToBeAsked(&climb.walk))
     sendWithCopy(ctx, WALK_AT_ENTRY | WALK_FOR_RULES, tgid, &climb.walk, slot + 8);
   bool near = caller - entry < FAR_AWAY || entry - caller < FAR_AWAY;
   return near ? ANSWER_YES : ANSWER_UNKNOWN;
