@@ -16,6 +16,7 @@
 #include "cli/top_command.h"
 #include "cli/usage.h"
 #include "cli/view_command.h"
+#include "cli/wss_command.h"
 
 int main(int argc, char** argv) {
   using namespace tidegauge::cli;
@@ -36,6 +37,7 @@ int main(int argc, char** argv) {
   addDoctorCommand(app, exit_code);
   addCategoriesCommand(app, exit_code);
   addExportCommand(app, exit_code);
+  addWssCommand(app, exit_code);
   try {
     return runCommandLine(app, argc, argv, exit_code);
   } catch (const std::bad_alloc&) {
