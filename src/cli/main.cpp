@@ -34,10 +34,10 @@ int main(int argc, char** argv) {
   addRecordCommand(app, exit_code);
   addTopCommand(app, exit_code);
   addMonitorCommand(app, exit_code);
+  addWssCommand(app, exit_code);
   addDoctorCommand(app, exit_code);
   addCategoriesCommand(app, exit_code);
   addExportCommand(app, exit_code);
-  addWssCommand(app, exit_code);
   try {
     return runCommandLine(app, argc, argv, exit_code);
   } catch (const std::bad_alloc&) {

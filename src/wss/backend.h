@@ -44,7 +44,7 @@ class Backend {
   virtual std::string how() const = 0;
   // What its figures leave out or take in on this machine; empty: nothing.
   virtual std::vector<std::string> limits() const = 0;
-  // Whether it fills pss and shared. If not, what it tells of is this process's alone.
+  // Whether it fills pss, shared and locked. If not, what it tells of is this process's alone.
   virtual bool knowsSharing() const { return true; }
   virtual base::Result<Clearing> clear(const Process& process, Clock& clock) = 0;
   virtual base::Result<Reading> read(const Process& process, Clock& clock) = 0;

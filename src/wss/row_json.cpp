@@ -21,14 +21,14 @@ constexpr std::array<std::pair<const char*, uint64_t MappingSums::*>, 9> kSums{
      {"swap", &MappingSums::swap},
      {"locked", &MappingSums::locked}}};
 
-bool isOfSharing(uint64_t MappingSums::*sum) {
-  return sum == &MappingSums::pss || sum == &MappingSums::shared;
+bool isOfSmaps(uint64_t MappingSums::*sum) {
+  return sum == &MappingSums::pss || sum == &MappingSums::shared || sum == &MappingSums::locked;
 }
 
 nlohmann::json bytesJson(const MappingSums& sums, bool knows_sharing) {
   nlohmann::json bytes;
   for (const auto& [name, sum] : kSums) {
-    if (knows_sharing || !isOfSharing(sum))
+    if (knows_sharing || !isOfSmaps(sum))
       bytes[name] = sums.*sum;
     else
       bytes[name] = nullptr;
@@ -82,7 +82,7 @@ std::string csvRow(const Row& row, double unix_s, bool knows_sharing) {
   std::string text = fmt::format("{:.6f},{:.6f},{:.6f},{:.6f}", unix_s, seconds(row.window.mean_ns),
                                  seconds(row.window.least_ns), seconds(row.window.most_ns));
   for (const auto& [name, sum] : kSums)
-    text += knows_sharing || !isOfSharing(sum) ? fmt::format(",{}", row.sums.*sum) : ",";
+    text += knows_sharing || !isOfSmaps(sum) ? fmt::format(",{}", row.sums.*sum) : ",";
   return text + fmt::format(",{:.6f},{:.6f},{:.6f},{:.6f}\n", seconds(row.cost.cpu_ns),
                             seconds(row.cost.stall_ns), seconds(row.clear.duration_ns()),
                             seconds(row.read.duration_ns()));

@@ -15,7 +15,7 @@ nlohmann::json rowJson(const Row& row, const Plan& plan, double unix_s,
                        const std::vector<Group>& groups, bool knows_sharing);
 
 std::string csvHeader();
-// Without `knows_sharing` (Backend::knowsSharing) pss and shared are null, in CSV empty.
+// Without `knows_sharing` (Backend::knowsSharing) pss, shared and locked are null, in CSV empty.
 std::string csvRow(const Row& row, double unix_s, bool knows_sharing);
 
 }  // namespace tidegauge::wss
