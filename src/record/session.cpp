@@ -190,12 +190,17 @@ void Session::stackSeen(uint32_t process, uint32_t stack, const std::vector<uint
 
 void Session::kernelNamed(const KernelName& name) {
   auto& names = processes_[name.process].kernel_names;
-  if (name.made_from != 0) {
-    auto kernel = names.find(name.made_from);
-    if (kernel != names.end()) names[name.handle] = kernel->second;
-  } else {
-    names[name.handle] = demangled(name.name);
+  std::string fresh;
+  if (name.made_from == 0) {
+    fresh = demangled(name.name);
+  } else if (auto kernel = names.find(name.made_from); kernel != names.end()) {
+    fresh = kernel->second;
   }
+  auto [known, is_new] = names.try_emplace(name.handle, fresh);
+  if (!is_new && known->second == fresh) return;
+  known->second = std::move(fresh);
+  // The handle was that of a kernel that is gone, or had no name: its launches stay those of that one.
+  kernels_.erase({name.process, name.handle});
 }
 
 uint32_t Session::kernelOf(uint32_t process, uint64_t handle) {
@@ -236,10 +241,10 @@ void Session::launchesSeen(const std::vector<LaunchCount>& launches) {
     std::copy(std::begin(seen.grid), std::end(seen.grid), row.grid.begin());
     std::copy(std::begin(seen.block), std::end(seen.block), row.block.begin());
     row.count = seen.launches;
-    process.launches[seen.kernel] += seen.launches;
+    std::string name = kernelName(process, seen.kernel);
     if (book_ != nullptr)
-      book_->addLaunches(seen.process, kernelName(process, seen.kernel), row.count, row.begin_ns,
-                         row.end_ns);
+      book_->addLaunches(seen.process, name, row.count, row.begin_ns, row.end_ns);
+    process.launches[std::move(name)] += seen.launches;
     write([&](auto& file) { return file.addLaunches(row); });
   }
 }

@@ -42,8 +42,8 @@ struct SessionProcess {
   store::EndReason end_reason = store::EndReason::kExit;
   uint64_t framework_allocations = 0;
   uint64_t framework_frees = 0;
-  std::map<uint64_t, std::string> kernel_names;  // by handle
-  std::map<uint64_t, uint64_t> launches;         // totals, by kernel
+  std::map<uint64_t, std::string> kernel_names;  // by handle, which the driver may give out again
+  std::map<std::string, uint64_t> launches;      // totals, by kernelName() at that time
   std::vector<CopyCount> copies;                 // totals, by direction and function
   model::FigureSet unwatched;  // what is incomplete because something of it was not watched
   std::set<std::string> unwatched_told;

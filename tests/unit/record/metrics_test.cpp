@@ -151,6 +151,30 @@ TEST(Metrics, UnnamedKernelsAndFunctionsOfKernelsHaveNames) {
   EXPECT_EQ(kernelName(made.session.processes()[it], 0x7f1), "0x7f1");
 }
 
+// A module that is unloaded takes its kernels with it, and what is loaded next may get their handles.
+TEST(Metrics, AHandleThatIsGivenOutAgainIsAnotherKernel) {
+  MadeSession made;
+  uint32_t it = made.process(42, "python");
+  auto launch = [&](uint64_t times) {
+    made.launches = {};
+    made.launch(it, 1, times);
+    made.session.launchesSeen(made.launches);
+  };
+  made.session.kernelNamed({it, 1, 0, "gemm"});
+  launch(700);
+  made.session.kernelNamed({it, 1, 0, "relu"});
+  launch(30);
+  made.session.kernelNamed({it, 1, 99, ""});  // made from a kernel that nobody has named
+  launch(4);
+  MetricsMaker maker;
+  std::string text = textOf(made, maker);
+  std::string name = R"(tidegauge_kernel_launches_total{pid="42",comm="python",kernel=")";
+  EXPECT_TRUE(has(text, name + R"(gemm"} 700)"));
+  EXPECT_TRUE(has(text, name + R"(relu"} 30)"));
+  EXPECT_TRUE(has(text, name + R"(0x1"} 4)"));
+  EXPECT_EQ(made.session.keeps().kernels, 1U);
+}
+
 TEST(Metrics, CopiesAreTimedWhereTheTimeIsTheirs) {
   MadeSession made;
   uint32_t it = made.process(42, "python");
