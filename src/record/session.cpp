@@ -315,14 +315,15 @@ void Session::takeNames(std::vector<SymbolAnswer> answers) {
   }
 }
 
+// They only grow; what programs share with the recorder (--preload) may say anything.
 void Session::writeLosses(const Losses& seen) {
   for (size_t i = 0; i < LOSS_KINDS; ++i) {
-    if (seen[i] == losses_[i]) continue;
+    if (seen[i] <= losses_[i]) continue;
     uint64_t more = seen[i] - losses_[i];
     if (book_ != nullptr) book_->addLoss(std::string(kReasons[i]), more);
     write([&](auto& file) { return file.addLoss(now(), kReasons[i], more); });
+    losses_[i] = seen[i];
   }
-  losses_ = seen;
 }
 
 base::Status Session::tick(Source& source) {

@@ -92,5 +92,19 @@ TEST(Session, AHandleThatIsGivenOutAgainIsAnotherKernelOfTheFile) {
   std::filesystem::remove_all(folder);
 }
 
+// The counters of --preload lie in memory that programs can write to.
+TEST(Session, LossesThatShrinkAreStillThere) {
+  Session session(std::nullopt);
+  QuietSource source;
+  source.losses_[LOSS_MEMORY_RING] = 5;
+  ASSERT_TRUE(session.finish(source).ok());
+  EXPECT_EQ(session.losses()[LOSS_MEMORY_RING], 5U);
+  source.losses_[LOSS_MEMORY_RING] = 2;
+  source.losses_[LOSS_STACK] = 1;
+  ASSERT_TRUE(session.finish(source).ok());
+  EXPECT_EQ(session.losses()[LOSS_MEMORY_RING], 5U);
+  EXPECT_EQ(session.losses()[LOSS_STACK], 1U);
+}
+
 }  // namespace
 }  // namespace tidegauge::record
