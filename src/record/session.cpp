@@ -118,7 +118,16 @@ void Session::processEnded(uint32_t process, int64_t time_ns, std::optional<int>
     write([&](auto& file) { return file.endProcess(process, time_ns, status, reason); });
 }
 
-void Session::libraryWatched(const WatchedLibrary& library) { libraries_.push_back(library); }
+// One that was let go and is watched again is the same: what is told of it must not grow.
+void Session::libraryWatched(const WatchedLibrary& library) {
+  auto known = std::find_if(libraries_.begin(), libraries_.end(), [&](const WatchedLibrary& it) {
+    return it.file == library.file && it.path == library.path;
+  });
+  if (known != libraries_.end())
+    *known = library;
+  else
+    libraries_.push_back(library);
+}
 
 void Session::call(const model::MemoryCall& seen) {
   model::MemoryCall call = seen;

@@ -81,6 +81,7 @@ class Session final : public RecorderSink {
 
   const model::Ledger& ledger() const { return ledger_; }
   const Rows<SessionProcess>& processes() const { return processes_; }
+  // Each once, in the order in which they came first.
   const std::vector<WatchedLibrary>& libraries() const { return libraries_; }
   const Losses& losses() const { return losses_; }
   // Which figures of a process are incomplete, by losses of all and by what of it was not watched.

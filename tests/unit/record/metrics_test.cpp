@@ -175,6 +175,21 @@ TEST(Metrics, AHandleThatIsGivenOutAgainIsAnotherKernel) {
   EXPECT_EQ(made.session.keeps().kernels, 1U);
 }
 
+TEST(Metrics, ALibraryThatIsWatchedAgainIsCountedOnce) {
+  MadeSession made;
+  WatchedLibrary library;
+  library.path = "/usr/lib/libcuda.so.1";
+  library.file = {8, 15};
+  library.unwatched.resize(3);
+  for (int i = 0; i < 5; ++i) made.session.libraryWatched(library);
+  library.file = {8, 16};  // another container's
+  made.session.libraryWatched(library);
+  MetricsMaker maker;
+  EXPECT_TRUE(
+      has(textOf(made, maker), R"(tidegauge_unwatched_functions{library="libcuda.so.1"} 6)"));
+  EXPECT_EQ(made.session.libraries().size(), 2U);
+}
+
 TEST(Metrics, CopiesAreTimedWhereTheTimeIsTheirs) {
   MadeSession made;
   uint32_t it = made.process(42, "python");
