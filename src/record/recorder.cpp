@@ -49,6 +49,12 @@ void dropFirst(std::vector<Record>& records, size_t count) {
 
 base::Result<std::unique_ptr<Recorder>> Recorder::start(const RecorderOptions& options,
                                                         RecorderSink& sink) {
+  if (isInOwnPidNamespace())
+    return missing(
+        "in a pid namespace of its own (a container) processes have other numbers than in "
+        "the kernel",
+        "run it outside, or in a container with --pid=host (Kubernetes: hostPID: true); "
+        "`record --preload` needs neither");
   TG_ASSIGN_OR_RETURN(Programs programs, Programs::load(options.programs));
   std::unique_ptr<Recorder> recorder(new Recorder(std::move(programs), options, sink));
   if (!recorder->rings_.open(recorder->programs_, options.programs.launch_events) ||

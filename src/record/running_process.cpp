@@ -1,6 +1,7 @@
 #include "record/running_process.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <fstream>
@@ -22,6 +23,12 @@ std::string nameOf(uint32_t tgid) {
   std::string name;
   std::getline(file, name);
   return name;
+}
+
+bool isInOwnPidNamespace() {
+  constexpr ino_t kFirst = 0xEFFFFFFC;  // PROC_PID_INIT_INO: the kernel's own, always
+  struct stat own {};
+  return stat("/proc/self/ns/pid", &own) == 0 && own.st_ino != kFirst;
 }
 
 bool isRunning(uint32_t tgid) {
