@@ -1,7 +1,6 @@
 #include "record/probes.h"
 
 #include <bpf/libbpf.h>
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
@@ -11,12 +10,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <set>
 
 #include "record/elf_file.h"
 #include "record/errors.h"
+#include "record/running_process.h"
 
 namespace tidegauge::record {
 namespace {
@@ -100,21 +99,7 @@ void attachPlaces(const Programs& programs, const char* program, const std::stri
   }
 }
 
-std::set<uint32_t> allProcesses() {
-  std::set<uint32_t> all;
-  DIR* folder = opendir("/proc");
-  if (folder == nullptr) return all;
-  while (dirent* entry = readdir(folder)) {
-    uint32_t pid = 0;
-    std::string_view name = entry->d_name;
-    auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
-    if (error == std::errc() && end == name.data() + name.size()) all.insert(pid);
-  }
-  closedir(folder);
-  return all;
-}
-
-std::map<FileId, std::set<uint32_t>> mappedBy(const std::set<uint32_t>& processes) {
+std::map<FileId, std::set<uint32_t>> mappedBy(const auto& processes) {
   std::map<FileId, std::set<uint32_t>> users;
   for (uint32_t pid : processes)
     for (const Mapping& mapping : executableMappings(pid)) users[mapping.file].insert(pid);
@@ -173,7 +158,7 @@ std::vector<std::string> Probes::letGoOfUnused(int64_t now_ns, int64_t unused_ns
   }
   std::vector<std::string> gone;
   if (!is_any_due) return gone;
-  users = mappedBy(allProcesses());  // a child has what its parent mapped, and nobody told
+  users = mappedBy(runningProcesses());  // a child has what its parent mapped, and nobody told
   for (auto at = attached_.begin(); at != attached_.end();) {
     Attached& attached = at->second;
     bool is_due = attached.unused_since_ns && now_ns - *attached.unused_since_ns >= unused_ns;
@@ -208,9 +193,7 @@ model::FigureSet figuresOf(Library library) {
 LibrariesOf Probes::watchLibrariesOf(uint32_t tgid) {
   LibrariesOf found;
   std::vector<Mapping> mappings = executableMappings(tgid);
-  std::string program(4096, '\0');
-  ssize_t length = readlink(fmt::format("/proc/{}/exe", tgid).c_str(), program.data(), 4096);
-  program.resize(length > 0 ? static_cast<size_t>(length) : 0);
+  std::string program = programOf(tgid);
   std::set<FileId> seen;
   auto tell = [&](const Mapping& mapping) {
     if (!seen.insert(mapping.file).second) return;

@@ -2,7 +2,6 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <dirent.h>
 #include <fmt/format.h>
 #include <fnmatch.h>
 #include <signal.h>
@@ -11,7 +10,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 
 #include "record/decode.h"
@@ -105,16 +103,10 @@ base::Status Recorder::watchCommand(const Child& child, const std::string& progr
 }
 
 base::Status Recorder::watchAllRunning() {
-  DIR* folder = opendir("/proc");
-  if (folder == nullptr) return unreadable("/proc cannot be read");
-  while (dirent* entry = readdir(folder)) {
-    uint32_t pid = 0;
-    std::string_view name = entry->d_name;
-    auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
-    if (error != std::errc() || end != name.data() + name.size()) continue;
+  std::vector<uint32_t> all = runningProcesses();
+  if (all.empty()) return unreadable("/proc cannot be read");
+  for (uint32_t pid : all)
     if (pid != static_cast<uint32_t>(getpid())) watchRunning(pid);
-  }
-  closedir(folder);
   return base::okStatus();
 }
 
