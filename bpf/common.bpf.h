@@ -61,6 +61,7 @@ struct nested_call {
   __u64 caller;  // 0: none
   __u64 distance;
 };
+#define PUSHED_DEVICES 8  // a power of two
 struct thread_state {
   struct flight runtime;  // the outermost call of the runtime
   struct flight driver;
@@ -69,8 +70,8 @@ struct thread_state {
   struct open_call launch;  // of the runtime, not yet seen at the driver
   __u32 inner;              // driver records inside the runtime call
   __u32 inner_copies;
-  __s32 device;  // −1: not known
-  __s32 pushed[4];
+  __s32 device;  // enum device_of_thread, or its number
+  __s32 pushed[PUSHED_DEVICES];
   __u32 pushes;
   __u32 copy_kind;  // of the runtime's copy: for the driver's that does not say it
   __u32 program;    // see struct launch_key
