@@ -164,6 +164,11 @@ void Recorder::urgent(const system_record& record) {
 void Recorder::inOrder(const system_record& record) {
   switch (record.event) {
     case SYSTEM_FIRST_SEEN: {
+      // Another program of this number: that the one before had ended was lost (system ring full).
+      if (auto before = running_.find(record.tgid); before != running_.end() &&
+                                                    before->second.program != 0 &&
+                                                    before->second.program != record.program)
+        end(record.tgid, record.time_ns, kUnknownStatus);
       Running& it = running(record.tgid, &record);
       it.program = record.program;
       if (it.left_out)
