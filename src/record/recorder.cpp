@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "record/decode.h"
 #include "record/elf_file.h"
@@ -118,13 +119,13 @@ bool Recorder::anyTargetRuns() const {
 // What it maps is learnt before its functions are watched, so that their first calls have stacks; and
 // again, for it may have gone on meanwhile.
 void Recorder::lookAtLibraries(uint32_t tgid, std::optional<int64_t> since_ns) {
-  unwinder_.look(tgid);
-  sink_.mappingsChanged(tgid);
+  // Of all processes of a machine only those that have CUDA are of interest.
+  bool has_cuda = !watch_all_ || running_.contains(tgid) || probes_.mapsLibraries(tgid);
+  if (has_cuda) learnCode(tgid);
   LibrariesOf found = probes_.watchLibrariesOf(tgid);
-  if (!found.added.empty()) {
-    unwinder_.look(tgid);
-    sink_.mappingsChanged(tgid);
-  }
+  bool is_new = !found.added.empty();
+  if (!has_cuda && !is_new && found.unwatched.empty()) return;
+  if (!has_cuda || is_new) learnCode(tgid);
   int64_t now_ns = evenClock().now_ns();
   int64_t at_ns = since_ns.value_or(now_ns);
   for (const WatchedLibrary& library : found.added) {
@@ -139,11 +140,29 @@ void Recorder::lookAtLibraries(uint32_t tgid, std::optional<int64_t> since_ns) {
   }
 }
 
+void Recorder::learnCode(uint32_t tgid) {
+  unwinder_.look(tgid);
+  sink_.mappingsChanged(tgid);
+  if (watch_all_) learnt_[tgid] = false;
+}
+
+void Recorder::forgetGone() {
+  for (auto at = learnt_.begin(); at != learnt_.end();) {
+    auto& [tgid, was_gone] = *at;
+    bool is_gone = !running_.contains(tgid) && !isRunning(tgid);
+    if (!is_gone || !std::exchange(was_gone, true)) {  // its last calls may be on their way
+      was_gone = is_gone;
+      ++at;
+      continue;
+    }
+    unwinder_.forget(tgid);
+    sink_.mappingsForgotten(tgid);
+    at = learnt_.erase(at);
+  }
+}
+
 // What it held by then is not known.
 void Recorder::watchRunning(uint32_t tgid) {
-  // Of all processes of a machine only those that have CUDA are of interest.
-  bool is_chosen = !watch_all_ || probes_.mapsLibraries(tgid);
-  if (!is_chosen && probes_.watchLibrariesOf(tgid).kinds.empty()) return;
   lookAtLibraries(tgid, std::nullopt);
   model::FigureSet older;
   for (Library kind : probes_.watchLibrariesOf(tgid).kinds)
@@ -228,7 +247,10 @@ void Recorder::end(uint32_t tgid, uint64_t time_ns, std::optional<int> status) {
     return;
   }
   sink_.processEnded(found->second.index, toEpoch(time_ns), status);
-  if (status) unwinder_.forget(tgid);  // after exec the new program is there already
+  if (status) {  // after exec the new program is there already
+    unwinder_.forget(tgid);
+    learnt_.erase(tgid);
+  }
   running_.erase(found);
 }
 
@@ -385,6 +407,7 @@ void Recorder::tellCounts() {
   if (watch_all_ && evenClock().now_ns() - looked_ns_ >= kLookEvery_ns) {
     looked_ns_ = evenClock().now_ns();
     (void)probes_.letGoOfUnused(looked_ns_, kUnused_ns);
+    forgetGone();
   }
   // Those had ended before the tables changed places: that was their last.
   for (uint32_t program : ended_programs_) {

@@ -79,6 +79,8 @@ class Recorder final : public Source {
   void end(uint32_t tgid, uint64_t time_ns, std::optional<int> status);
   // `since_ns`: it has been going on since then; none: it waits.
   void lookAtLibraries(uint32_t tgid, std::optional<int64_t> since_ns);
+  void learnCode(uint32_t tgid);
+  void forgetGone();
   void watchRunning(uint32_t tgid);
   void tellStack(Running& process, int32_t stack);
   void takeNames();
@@ -104,6 +106,9 @@ class Recorder final : public Source {
   std::set<uint32_t> from_start_;
   std::string name_glob_;
   bool watch_all_ = false;
+  // With watch_all_: whose code was learnt; true: it was gone at the last look. Nobody tells of the end of
+  // a process that made no call.
+  std::map<uint32_t, bool> learnt_;
   int64_t looked_ns_ = 0;  // for libraries that nobody uses any more
   uint32_t next_index_ = 0;
 };

@@ -107,6 +107,10 @@ class Session final : public RecorderSink {
     spaces_.look(pid);
     perf_maps_.look(pid);
   }
+  void mappingsForgotten(uint32_t pid) override {
+    spaces_.forget(pid);
+    perf_maps_.forget(pid);
+  }
   void unwatched(const model::Unwatched& what, int64_t at_ns) override;
   void call(const model::MemoryCall& call) override;
   void stackSeen(uint32_t process, uint32_t stack, const std::vector<uint64_t>& frames) override;
