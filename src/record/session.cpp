@@ -250,6 +250,7 @@ void Session::launchesSeen(const std::vector<LaunchCount>& launches) {
     std::copy(std::begin(seen.grid), std::end(seen.grid), row.grid.begin());
     std::copy(std::begin(seen.block), std::end(seen.block), row.block.begin());
     row.count = seen.launches;
+    counted_ += seen.launches;
     std::string name = kernelName(process, seen.kernel);
     if (book_ != nullptr)
       book_->addLaunches(seen.process, name, row.count, row.begin_ns, row.end_ns);
@@ -302,6 +303,7 @@ void Session::copiesSeen(const std::vector<CopyCount>& copies) {
     row.function = seen.function;
     row.submitted = seen.submitted;
     row.count = seen.calls;
+    counted_ += seen.calls + seen.failures;
     row.size_bytes = seen.bytes;
     row.host_ns = seen.time_ns;
     row.failures = seen.failures;

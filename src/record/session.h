@@ -93,6 +93,7 @@ class Session final : public RecorderSink {
   const std::map<std::string, uint64_t>& forgottenUnfreed() const { return forgotten_unfreed_; }
   SessionKeeps keeps() const;
   uint64_t calls() const { return calls_; }
+  uint64_t counted() const { return counted_; }  // launches and copies
   // Until when launches, copies and losses were counted.
   int64_t countedNs() const { return last_counts_ns_; }
   uint64_t fileBytes() const { return writer_ ? writer_->fileBytes() : 0; }
@@ -199,6 +200,7 @@ class Session final : public RecorderSink {
   std::optional<DeviceSample> devices_;  // the newest
   std::optional<Nvml> nvml_;
   uint64_t calls_ = 0;
+  uint64_t counted_ = 0;
   int64_t last_commit_ns_ = 0;
   int64_t last_counts_ns_ = 0;
   std::optional<PartRing> ring_;
