@@ -84,13 +84,6 @@ static __always_inline void count(__u32 what) {
   if (value) *value += 1;  // per processor, and programs do not interrupt each other there
 }
 
-// Rows that were added to the tables that are in use: the recorder takes them before they are full.
-TABLE(rows_added, ARRAY, __u32, __u64, COUNTED_KINDS);
-static __always_inline void addedRow(__u32 what) {
-  __u64* rows = bpf_map_lookup_elem(&rows_added, &what);
-  if (rows) __sync_fetch_and_add(rows, 1);
-}
-
 static __always_inline __u32 tgidNow(void) { return bpf_get_current_pid_tgid() >> 32; }
 
 __u32 last_program = 0;
