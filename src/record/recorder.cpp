@@ -222,8 +222,9 @@ Recorder::Running& Recorder::running(uint32_t tgid, const system_record* seen) {
   process.pid = tgid;
   process.command = commandOf(tgid);
   process.name = nameOf(tgid);
-  process.from_start =
-      from_start_.contains(tgid) || (seen != nullptr && seen->event == SYSTEM_FORK);
+  // A program that waited at its beginning until its libraries were watched is seen from there on.
+  process.from_start = from_start_.contains(tgid) ||
+                       (seen != nullptr && (seen->event == SYSTEM_FORK || seen->stopped != 0));
   fresh.from_start = process.from_start;
   process.first_ns = toEpoch(seen != nullptr ? seen->time_ns : evenClock().kernelNow_ns());
   if (seen != nullptr) {

@@ -207,6 +207,12 @@ class Processes(LiveTest):
         self.assertEqual((first.live["device"], second.live["device"]), (111111, 222))
         self.assertLessEqual(first.row["ended_ns"], second.row["began_ns"])
 
+    def test_a_program_that_a_shell_runs_is_seen_from_its_beginning(self):
+        """A thread that never chose a device is on device 0, if all of its life was seen."""
+        for words in ([program("holds")], ["sh", "-c", f"{program('holds')}; true"]):
+            run = self.record(*words, FAKE_GPU_COUNT="0", code=None)
+            self.assertEqual([(c["name"], c["device"]) for c in run.twin.calls], [("cudaFree", 0)])
+
     def test_killed_with_memory_in_hand(self):
         run = self.record(program("killed"), code=128 + 9)
         self.assertAsExpected(run)
