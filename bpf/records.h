@@ -219,7 +219,7 @@ enum loss {
   LOSS_SYSTEM_RING,   //
   LOSS_NAME_RING,     //
   LOSS_LAUNCH_RING,   //
-  LOSS_STACK,         // no stack: the map is full or the walk failed
+  LOSS_STACK,         // no stack: it found no room in its ring
   LOSS_UNPAIRED,      // a return without its entry
   LOSS_IN_FLIGHT,     // an entry found no room
   LOSS_THREAD,        // no room for the state of a thread or process: its calls are not seen

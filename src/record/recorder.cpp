@@ -1,20 +1,15 @@
 #include "record/recorder.h"
 
-#include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 #include <fmt/format.h>
 #include <fnmatch.h>
 #include <signal.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <utility>
 
 #include "record/decode.h"
-#include "record/elf_file.h"
 #include "record/errors.h"
 #include "record/functions.h"
 #include "record/running_process.h"
@@ -23,10 +18,6 @@ namespace tidegauge::record {
 namespace {
 
 constexpr size_t kDrainStacksEvery = 256;  // calls
-constexpr int64_t kLookEvery_ns = 20'000'000'000;
-constexpr int64_t kUnused_ns = 60'000'000'000;
-constexpr const char* kUsedBefore = "it was in use before it was watched";
-constexpr const char* kRanBefore = "it ran before it was watched, and may hold memory from then";
 // For a stack that another processor is about to send.
 constexpr int kMostWaits = 20;
 constexpr useconds_t kWait_us = 100;
@@ -80,104 +71,6 @@ Recorder::~Recorder() {
   rings_.takeSystem(last);
   for (const system_record& record : last)
     if (record.stopped != 0) kill(static_cast<pid_t>(record.tgid), SIGCONT);
-}
-
-base::Status Recorder::watch(uint32_t pid) {
-  TG_RETURN_IF_ERROR(programs_.watchProcess(pid, false));
-  // Asked now: had it ended before, its end would never be told; if it ends later, it is.
-  if (!isRunning(pid)) {
-    bpf_map_delete_elem(programs_.mapDescriptor("targets"), &pid);
-    return base::Error{base::ErrorKind::kUsage, fmt::format("there is no process {}", pid), {}, {}};
-  }
-  watchRunning(pid);
-  return base::okStatus();
-}
-
-base::Status Recorder::watchCommand(const Child& child, const std::string& program) {
-  auto pid = static_cast<uint32_t>(child.pid());
-  TG_RETURN_IF_ERROR(programs_.watchProcess(pid, true));
-  from_start_.insert(pid);
-  auto file = ElfFile::open(interpreterOfScript(program));
-  if (file.ok() && !file.value().interpreter().empty())
-    (void)probes_.watchLoader(file.value().interpreter());
-  return base::okStatus();
-}
-
-base::Status Recorder::watchAllRunning() {
-  std::vector<uint32_t> all = runningProcesses();
-  if (all.empty()) return unreadable("/proc cannot be read");
-  for (uint32_t pid : all)
-    if (pid != static_cast<uint32_t>(getpid())) watchRunning(pid);
-  return base::okStatus();
-}
-
-bool Recorder::anyTargetRuns() const {
-  uint32_t tgid = 0;
-  return bpf_map_get_next_key(programs_.mapDescriptor("targets"), nullptr, &tgid) == 0;
-}
-
-// What it maps is learnt before its functions are watched, so that their first calls have stacks; and
-// again, for it may have gone on meanwhile.
-void Recorder::lookAtLibraries(uint32_t tgid, std::optional<int64_t> since_ns) {
-  // Of all processes of a machine only those that have CUDA are of interest.
-  bool has_cuda = !watch_all_ || running_.contains(tgid) || probes_.mapsLibraries(tgid);
-  if (has_cuda) learnCode(tgid);
-  LibrariesOf found = probes_.watchLibrariesOf(tgid);
-  bool is_new = !found.added.empty();
-  if (!has_cuda && !is_new && found.unwatched.empty()) return;
-  if (!has_cuda || is_new) learnCode(tgid);
-  int64_t now_ns = evenClock().now_ns();
-  int64_t at_ns = since_ns.value_or(now_ns);
-  for (const WatchedLibrary& library : found.added) {
-    sink_.libraryWatched(library);
-    if (since_ns && library.functions > 0)
-      sink_.unwatched(
-          {since_ns, now_ns, tgid, library.path, {}, figuresOf(library.kind), kUsedBefore}, at_ns);
-  }
-  for (model::Unwatched& unwatched : found.unwatched) {
-    unwatched.pid = tgid;
-    sink_.unwatched(unwatched, at_ns);
-  }
-}
-
-void Recorder::learnCode(uint32_t tgid) {
-  unwinder_.look(tgid);
-  sink_.mappingsChanged(tgid);
-  if (watch_all_) learnt_[tgid] = false;
-}
-
-void Recorder::forgetGone() {
-  for (auto at = learnt_.begin(); at != learnt_.end();) {
-    auto& [tgid, was_gone] = *at;
-    bool is_gone = !running_.contains(tgid) && !isRunning(tgid);
-    if (!is_gone || !std::exchange(was_gone, true)) {  // its last calls may be on their way
-      was_gone = is_gone;
-      ++at;
-      continue;
-    }
-    unwinder_.forget(tgid);
-    sink_.mappingsForgotten(tgid);
-    at = learnt_.erase(at);
-  }
-}
-
-// What it held by then is not known.
-void Recorder::watchRunning(uint32_t tgid) {
-  lookAtLibraries(tgid, std::nullopt);
-  model::FigureSet older;
-  for (Library kind : probes_.watchLibrariesOf(tgid).kinds)
-    older.add(kind == Library::kFramework ? model::Figures::kBlocks : model::Figures::kMemory);
-  int64_t now_ns = evenClock().now_ns();
-  if (!older.empty()) sink_.unwatched({{}, now_ns, tgid, {}, {}, older, kRanBefore}, now_ns);
-}
-
-void Recorder::urgent(const system_record& record) {
-  if (record.event == SYSTEM_FORK) unwinder_.inherit(record.tgid, record.parent);
-  if (record.event != SYSTEM_LIBRARIES && record.event != SYSTEM_EXEC) return;
-  unwinder_.drain();  // what was before is by what was mapped before
-  lookAtLibraries(record.tgid,
-                  record.stopped != 0 ? std::nullopt : std::optional(toEpoch(record.time_ns)));
-  if (record.stopped != 0) kill(static_cast<pid_t>(record.tgid), SIGCONT);
 }
 
 void Recorder::inOrder(const system_record& record) {
@@ -313,12 +206,6 @@ void Recorder::launched(const launch_record& record) {
   sink_.launched(launch);
 }
 
-void Recorder::takeUrgent() {
-  size_t known = system_records_.size();
-  rings_.takeSystem(system_records_);
-  for (size_t i = known; i < system_records_.size(); ++i) urgent(system_records_[i]);
-}
-
 void Recorder::inOrderUntil(uint64_t time_ns) {
   size_t done = 0;
   while (done < system_records_.size() && system_records_[done].time_ns <= time_ns)
@@ -405,11 +292,7 @@ void Recorder::tellCounts() {
   });
   sink_.launchesSeen(launches);
   sink_.copiesSeen(copies);
-  if (watch_all_ && evenClock().now_ns() - looked_ns_ >= kLookEvery_ns) {
-    looked_ns_ = evenClock().now_ns();
-    (void)probes_.letGoOfUnused(looked_ns_, kUnused_ns);
-    forgetGone();
-  }
+  letGoOfUnused();
   // Those had ended before the tables changed places: that was their last.
   for (uint32_t program : ended_programs_) {
     index_of_.erase(program);
