@@ -11,6 +11,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "record/cgroup.h"
 #include "record/doctor.h"
 #include "record/programs.h"
 #include "record/running_process.h"
@@ -47,14 +48,6 @@ uint64_t effectiveCapabilities() {
     if (line.starts_with(kKey))
       std::from_chars(line.data() + kKey.size(), line.data() + line.size(), bits, 16);
   return bits;
-}
-
-std::string mountOfCgroup2() {
-  std::ifstream file("/proc/self/mounts");
-  std::string device, place, type, rest;
-  while (file >> device >> place >> type && std::getline(file, rest))
-    if (type == "cgroup2") return place;
-  return {};
 }
 
 // One probe onto our own function, entry and return, as a recorder attaches to a library.

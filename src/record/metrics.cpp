@@ -211,13 +211,6 @@ void addArenas(All& all, const Labels& labels, const std::vector<ArenaFigures>& 
   }
 }
 
-uint64_t unfreedBytes(const model::ProcessLedger& ledger) {
-  uint64_t bytes = 0;
-  for (const model::HeldBy& held : ledger.unfreedAtExit())
-    if (model::isDeviceMemory(held.kind)) bytes += held.bytes;
-  return bytes;
-}
-
 // By name alone, and from when a process of that name comes: so it rises when one ends, for good.
 void addUnfreed(Metric& metric, const Session& session) {
   std::map<std::string, uint64_t> by_name = session.forgottenUnfreed();
