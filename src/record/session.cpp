@@ -22,6 +22,7 @@ constexpr int64_t kCommitEvery_ns = 100'000'000;
 // What a full disk may cost when a slow machine drains a full ring at once: about 200 KiB.
 constexpr uint64_t kMostRowsOpen = 4096;
 constexpr int64_t kCountEvery_ns = 1'000'000'000;
+constexpr size_t kMostKernelNames = 1'000'000;  // of a process; PyTorch has 24,000
 
 int64_t now() { return evenClock().now_ns(); }
 
@@ -205,6 +206,7 @@ void Session::kernelNamed(const KernelName& name) {
   } else if (auto kernel = names.find(name.made_from); kernel != names.end()) {
     fresh = kernel->second;
   }
+  if (names.size() >= kMostKernelNames && !names.contains(name.handle)) return;
   auto [known, is_new] = names.try_emplace(name.handle, fresh);
   if (!is_new && known->second == fresh) return;
   known->second = std::move(fresh);
