@@ -219,10 +219,10 @@ enum loss {
   LOSS_SYSTEM_RING,   //
   LOSS_NAME_RING,     //
   LOSS_LAUNCH_RING,   //
-  LOSS_STACK,         // no stack: the map is full or the walk failed
+  LOSS_STACK,         // no stack: it found no room in its ring
   LOSS_UNPAIRED,      // a return without its entry
   LOSS_IN_FLIGHT,     // an entry found no room
-  LOSS_THREAD,        // no room for the state of a thread
+  LOSS_THREAD,        // no room for the state of a thread or process: its calls are not seen
   LOSS_READ_FAULT,    // memory of the program could not be read
   LOSS_LAUNCH_TABLE,  // a launch found no room in the table: its geometry is lost
   LOSS_COPY_TABLE,    //
