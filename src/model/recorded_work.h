@@ -66,7 +66,7 @@ struct RecordedUnwatched {
   size_t size() const { return reason.size(); }
 };
 
-// What the driver itself said is used of a device. A row stands until the next of its device and pid.
+// What the driver itself said is used, by pid and time. A row stands until the next of its device and pid.
 struct RecordedDeviceMemory {
   std::vector<int64_t> time_ns;
   std::vector<int32_t> device;  // as NVML numbers them
