@@ -168,6 +168,14 @@ struct RecordedWork {
   DriverMemory driver{};            // only where it was asked for
 };
 
+// The row of the run's processes that this work is of; none: that program is not among them.
+inline std::optional<size_t> ownRow(const RecordedWork& work) {
+  const std::vector<int64_t>& ids = work.run->processes.process_id;
+  auto at = std::lower_bound(ids.begin(), ids.end(), work.process_id);
+  if (at == ids.end() || *at != work.process_id) return std::nullopt;
+  return static_cast<size_t>(at - ids.begin());
+}
+
 // The process had memory on the device before it was watched. Of that only what its calls showed is
 // known, so totals are lower bounds.
 inline bool isAtLeast(const Trace& trace, int32_t device) {
