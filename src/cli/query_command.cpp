@@ -94,10 +94,11 @@ base::Result<query::Scope> scopeOf(const analysis::AnalysedTrace& trace,
   return scope;
 }
 
-int ask(const analysis::AnalysedTrace& trace, const QueryOptions& options) {
+int ask(const analysis::AnalysedTrace& trace, const query::Whole& whole,
+        const QueryOptions& options) {
   base::Result<query::Scope> scope = scopeOf(trace, options.selection);
   if (!scope.ok()) return reportError(scope.error());
-  query::Database database(trace, scope.value());
+  query::Database database(trace, scope.value(), whole);
   Output out;
   if (options.sql.empty()) {
     printSchema(database.schema(), terminalColumns(), out);
@@ -127,8 +128,15 @@ int ask(const analysis::AnalysedTrace& trace, const QueryOptions& options) {
 }
 
 // A zip or a page may hold several snapshots, a recording several processes.
-const analysis::AnalysedTrace* pickTrace(const Traces& traces, const QueryOptions& options) {
+const analysis::AnalysedTrace* pickTrace(const Traces& traces,
+                                         const analysis::WholeRecordings& wholes,
+                                         const QueryOptions& options) {
   size_t pick = options.pick.value_or(1);
+  // What is the same from each process needs no choice.
+  if (!options.pick && traces.size() > 1 && traces[0]->trace.work && !options.sql.empty()) {
+    query::Database any(*traces[0], {}, analysis::wholeOf(wholes, *traces[0]));
+    if (any.asksWholeRecording(options.sql)) return traces[0].get();
+  }
   bool is_clear = options.pick || traces.size() == 1;
   if (is_clear && pick <= traces.size()) return traces[pick - 1].get();
   std::string file = shownPath(options.file);
@@ -171,12 +179,15 @@ int run(QueryOptions options) {
   if (!rules.ok()) return reportError(rules.error());
   Opened opened = openTraces({options.file}, rules.value());
   if (opened.traces.empty()) return opened.exit_code;
+  std::vector<const analysis::AnalysedTrace*> all;
+  for (const auto& trace : opened.traces) all.push_back(trace.get());
+  analysis::WholeRecordings wholes = analysis::wholeRecordings(all);
   if (options.pid) {
     base::Status kept = keepProcess(opened.traces, *options.pid);
     if (!kept.ok()) return reportError(kept.error());
   }
-  const analysis::AnalysedTrace* trace = pickTrace(opened.traces, options);
-  return trace == nullptr ? 2 : ask(*trace, options);
+  const analysis::AnalysedTrace* trace = pickTrace(opened.traces, wholes, options);
+  return trace == nullptr ? 2 : ask(*trace, analysis::wholeOf(wholes, *trace), options);
 }
 
 }  // namespace

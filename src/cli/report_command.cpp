@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "analysis/outside.h"
+#include "analysis/whole_recording.h"
 #include "base/sizes.h"
 #include "cli/open_trace.h"
 #include "cli/output.h"
@@ -69,19 +71,51 @@ int writeJson(const std::vector<Part>& parts, const ReportOptions& options, bool
   return out.finish(exit_code);
 }
 
-// The parts of one recording with several processes: a table of them, then the biggest.
-void startWithProcesses(std::vector<Part>& parts, const exporting::TextOptions& text, Output& out) {
-  std::vector<const analysis::AnalysedTrace*> traces;
-  for (const Part& part : parts) traces.push_back(part.trace);
-  out.write(exporting::processesText(traces, kMostProcesses, text.columns, text.colour));
+// Names of the parts before it that are still beside this one, oldest first.
+std::vector<std::string> partsBeside(const std::string& path, const model::RecordedPart& part) {
+  constexpr int64_t kMostLooked = 4096;
+  std::vector<std::string> names;
+  std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  // "run.4.sqlite" is the part before the fifth.
+  std::string before = fmt::format(".{}.", part.number - 1);
+  size_t at = part.continues.rfind(before);
+  if (part.number < 2 || at == std::string::npos || part.continues.find('/') != std::string::npos) {
+    return names;
+  }
+  for (int64_t number = std::max<int64_t>(1, part.number - kMostLooked); number < part.number;
+       ++number) {
+    std::string name = part.continues;
+    name.replace(at, before.size(), fmt::format(".{}.", number));
+    std::error_code error;
+    if (std::filesystem::exists(folder / name, error)) names.push_back(std::move(name));
+  }
+  return names;
+}
+
+// What is said of the whole recording, before its processes.
+void startWithWhole(const analysis::WholeRecording& whole, const std::string& path,
+                    const exporting::TextOptions& text, Output& out) {
+  if (whole.run) {
+    std::string said = exporting::partText(whole, partsBeside(path, whole.run->part), text);
+    if (!said.empty()) out.write(said + "\n");
+  }
+  if (whole.processes.size() > 1) out.write(exporting::processesText(whole, kMostProcesses, text));
+  std::string gpus = exporting::gpusText(whole, text);
+  if (gpus.empty()) return;
+  out.write(whole.processes.size() > 1 ? gpus : gpus.substr(1));  // without its blank line
+  out.write("\n");
+}
+
+// The biggest of a recording with several processes.
+void keepBiggest(const analysis::WholeRecording& whole, std::vector<Part>& parts, Output& out) {
   out.write(
       parts.size() > kMostTold
           ? fmt::format("  The {} with the highest peaks follow; --pid PID shows another.\n\n\n",
                         kMostTold)
           : "\n\n");
   std::vector<Part> order;
-  for (const exporting::ProcessSums& sums : exporting::processSums(traces)) {
-    if (order.size() < kMostTold) order.push_back(parts[sums.trace]);
+  for (size_t row : exporting::biggestFirst(whole)) {
+    if (order.size() < kMostTold) order.push_back(parts[whole.processes[row].trace]);
   }
   parts = std::move(order);
 }
@@ -94,8 +128,13 @@ int writeText(std::vector<Part> parts, const ReportOptions& options, int exit_co
   text.evidence = !options.no_sql;
   text.capacity_bytes = options.capacityBytes();
   Output out;
-  if (options.files.size() == 1 && parts.size() > 1 && parts[0].trace->trace.work) {
-    startWithProcesses(parts, text, out);
+  bool is_recording = options.files.size() == 1 && parts[0].trace->trace.work != nullptr;
+  if (is_recording && !options.pid) {
+    std::vector<const analysis::AnalysedTrace*> traces;
+    for (const Part& part : parts) traces.push_back(part.trace);
+    analysis::WholeRecording whole = analysis::wholeRecording(traces);
+    startWithWhole(whole, options.files[0], text, out);
+    if (whole.processes.size() > 1) keepBiggest(whole, parts, out);
   }
   std::vector<std::string> paths;
   for (const Part& part : parts) paths.push_back(part.trace->trace.source.name);

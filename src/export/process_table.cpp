@@ -3,94 +3,261 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ctime>
+#include <numeric>
 
 #include "base/format.h"
 #include "base/sizes.h"
 #include "export/recording_report.h"
+#include "export/section_text.h"
 #include "export/text_table.h"
-#include "model/recorded_work.h"
 
 namespace tidegauge::exporting {
 namespace {
 
-using analysis::AnalysedTrace;
+using analysis::GpuSum;
+using analysis::GpuUse;
+using analysis::ProcessSum;
+using analysis::WholeRecording;
+using base::counted;
 using base::humanBytes;
+using base::sizeOrZero;
 using base::withCommas;
 
-void addTo(uint64_t& sum, int64_t more) {
-  if (more > 0 && __builtin_add_overflow(sum, static_cast<uint64_t>(more), &sum)) sum = UINT64_MAX;
-}
-
-ProcessSums sumsOf(const AnalysedTrace& analysed, size_t index) {
-  ProcessSums sums;
-  sums.trace = index;
-  for (const auto& device : analysed.devices) {
-    if (device->device.kind != model::DeviceKind::kGpu) continue;
-    sums.peak_bytes += device->totals.peakReserved().bytes;
-    sums.live_bytes += device->totals.last().reserved_bytes;
-    sums.at_least |= model::isAtLeast(analysed.trace, device->device.ordinal);
-  }
-  if (!analysed.trace.work) return sums;
-  const model::RecordedWork& work = *analysed.trace.work;
-  for (int64_t count : work.launches.count) addTo(sums.launches, count);
-  for (int64_t bytes : work.copies.size_bytes) addTo(sums.copied_bytes, bytes);
-  for (uint64_t count : work.refused.count) sums.refused += count;
-  return sums;
-}
-
-std::vector<std::string> numbersOf(const ProcessSums& sums) {
-  std::string mark = sums.at_least ? "≥ " : "";
-  return {mark + base::sizeOrZero(sums.peak_bytes), mark + base::sizeOrZero(sums.live_bytes),
-          withCommas(sums.launches), base::sizeOrZero(sums.copied_bytes), withCommas(sums.refused)};
+std::vector<std::string> numbersOf(const ProcessSum& sum) {
+  std::string mark = sum.at_least ? "≥ " : "";
+  return {mark + sizeOrZero(sum.peak_bytes), mark + sizeOrZero(sum.live_bytes),
+          withCommas(sum.launches), sizeOrZero(sum.copied_bytes), withCommas(sum.refused)};
 }
 
 // "4711 python, exit 0"
-std::string nameOf(const AnalysedTrace& analysed) {
-  std::string_view source = analysed.trace.source.name;
-  std::string name(source.substr(source.find_last_of('/') + 1));
-  if (name.starts_with("pid ")) name.erase(0, 4);
-  std::string ending = shortEnding(analysed);
+std::string nameOf(const ProcessSum& sum) {
+  std::string name = fmt::format("{} {}", sum.pid, sum.name);
+  std::string ending = endingInAWord(sum.ended_ns, sum.exit_status, sum.end_reason);
   return ending.empty() ? name : name + ", " + ending;
+}
+
+// What of a GPU's most used bytes is whose.
+struct Shares {
+  uint64_t recorded = 0, untracked = 0, unrecorded = 0;  // bytes
+  size_t uses = 0, unrecorded_uses = 0, told = 0;        // processes
+};
+
+Shares sharesOf(const WholeRecording& whole, int32_t device) {
+  Shares shares;
+  for (const GpuUse& use : whole.gpu_uses) {
+    if (use.device != device) continue;
+    ++shares.uses;
+    if (use.process_id == model::kNotRecorded) {
+      ++shares.unrecorded_uses;
+      shares.unrecorded += use.used_bytes;
+    }
+    if (!use.recorded_bytes || use.used_bytes < *use.recorded_bytes) continue;
+    ++shares.told;
+    shares.recorded += *use.recorded_bytes;
+    shares.untracked += use.used_bytes - *use.recorded_bytes;
+  }
+  return shares;
+}
+
+Sentence usedSentence(const GpuSum& gpu, const Shares& shares) {
+  std::string sql = fmt::format(
+      "SELECT total_bytes, peak_used_bytes, peak_by_processes_bytes, peak_used_bytes - "
+      "peak_by_processes_bytes AS of_nobody_bytes, (SELECT count(*) FROM gpu_processes AS p WHERE "
+      "p.device = gpus.device) AS processes, last_used_bytes FROM gpus WHERE device = {}",
+      gpu.device);
+  Sentence sentence{{strong(humanBytes(*gpu.peak_used_bytes))}, sqlLink(sql), sql};
+  auto say = [&](std::string words) { sentence.parts.push_back(plain(std::move(words))); };
+  if (gpu.total_bytes) say(fmt::format(" of {}", humanBytes(*gpu.total_bytes)));
+  say(" were used at most");
+  if (shares.uses == 0) {
+    say("; the driver named no process");
+  } else {
+    say(fmt::format(
+        ": {} by {}", humanBytes(gpu.by_processes_bytes),
+        shares.uses == 1 ? "one process" : fmt::format("{} processes", withCommas(shares.uses))));
+    if (*gpu.peak_used_bytes > gpu.by_processes_bytes)
+      say(fmt::format(", {} by no process that it named",
+                      humanBytes(*gpu.peak_used_bytes - gpu.by_processes_bytes)));
+  }
+  say(fmt::format("; {} when it was last asked.", sizeOrZero(*gpu.last_used_bytes)));
+  return sentence;
+}
+
+Sentence untrackedSentence(const GpuSum& gpu, const Shares& shares) {
+  std::string sql = fmt::format(
+      "SELECT sum(recorded_bytes) FILTER (WHERE untracked_bytes IS NOT NULL) AS recorded_bytes, "
+      "sum(untracked_bytes) AS untracked_bytes, sum(used_bytes) FILTER (WHERE process_id IS NULL) "
+      "AS unrecorded_bytes, count(*) FILTER (WHERE process_id IS NULL) AS unrecorded FROM "
+      "gpu_processes WHERE device = {}",
+      gpu.device);
+  Sentence sentence{{}, sqlLink(sql), sql};
+  if (shares.told > 0) {
+    sentence.parts = {plain("Of that, calls had handed out "), strong(sizeOrZero(shares.recorded)),
+                      plain("; "), strong(sizeOrZero(shares.untracked)),
+                      plain(" of the same processes no call that was seen: contexts, modules, and "
+                            "what is older than the recording.")};
+  }
+  if (shares.unrecorded_uses > 0) {
+    sentence.parts.push_back(
+        plain(fmt::format("{}{} are of {} that {} not recorded.", shares.told > 0 ? " " : "",
+                          humanBytes(shares.unrecorded),
+                          shares.unrecorded_uses == 1
+                              ? "one process"
+                              : fmt::format("{} processes", withCommas(shares.unrecorded_uses)),
+                          shares.unrecorded_uses == 1 ? "was" : "were")));
+  }
+  return sentence;
+}
+
+// "2026-11-22 15:08:03 UTC"
+std::string utcText(int64_t time_ns) {
+  auto seconds = static_cast<std::time_t>(time_ns / 1'000'000'000);
+  std::tm utc{};
+  if (gmtime_r(&seconds, &utc) == nullptr) return "an unknown time";
+  return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02} UTC", utc.tm_year + 1900, utc.tm_mon + 1,
+                     utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec);
+}
+
+constexpr size_t kMostGpuRows = 12;
+
+Section gpuSection(const WholeRecording& whole, const GpuSum& gpu) {
+  Section section{
+      .key = "gpus",
+      .title = fmt::format("GPU {} {}, as the driver says (NVML)", gpu.device, gpu.name)};
+  if (!gpu.peak_used_bytes) return section;
+  Shares shares = sharesOf(whole, gpu.device);
+  section.sentences.push_back(usedSentence(gpu, shares));
+  if (Sentence more = untrackedSentence(gpu, shares); !more.parts.empty())
+    section.sentences.push_back(std::move(more));
+  if (shares.uses == 0) return section;
+  std::string sql = fmt::format(
+      "SELECT used_bytes, recorded_bytes, untracked_bytes, pid, name FROM gpu_processes WHERE "
+      "device = {}",
+      gpu.device);
+  Grid grid{
+      .heads = {"used", "by calls", "by no call", "process"}, .sql = sql, .link = sqlLink(sql)};
+  for (const GpuUse& use : whole.gpu_uses) {
+    if (use.device != gpu.device) continue;
+    if (grid.rows.size() == kMostGpuRows) {
+      ++grid.more;
+      continue;
+    }
+    bool is_recorded = use.process_id != model::kNotRecorded;
+    bool is_more = use.recorded_bytes && use.used_bytes >= *use.recorded_bytes;
+    grid.rows.push_back({humanBytes(use.used_bytes),
+                         use.recorded_bytes ? sizeOrZero(*use.recorded_bytes) : "–",
+                         is_more ? sizeOrZero(use.used_bytes - *use.recorded_bytes) : "–",
+                         is_recorded ? fmt::format("{} {}", use.pid, use.name)
+                                     : fmt::format("{}, not recorded", use.pid)});
+  }
+  section.grid = std::move(grid);
+  return section;
 }
 
 }  // namespace
 
-std::vector<ProcessSums> processSums(const std::vector<const AnalysedTrace*>& traces) {
-  std::vector<ProcessSums> all;
-  for (size_t i = 0; i < traces.size(); ++i) all.push_back(sumsOf(*traces[i], i));
-  std::stable_sort(all.begin(), all.end(), [](const ProcessSums& a, const ProcessSums& b) {
-    return a.peak_bytes > b.peak_bytes;
+std::vector<size_t> biggestFirst(const WholeRecording& whole) {
+  std::vector<size_t> order(whole.processes.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return whole.processes[a].peak_bytes > whole.processes[b].peak_bytes;
   });
-  return all;
+  return order;
 }
 
-std::string processesText(const std::vector<const AnalysedTrace*>& traces, size_t rows,
-                          size_t columns, bool colour) {
-  TextPage page(columns, colour);
-  page.heading(fmt::format("{} {} called for memory, launched or copied", withCommas(traces.size()),
-                           traces.size() == 1 ? "process" : "processes"));
-  std::vector<ProcessSums> all = processSums(traces);
+std::string processesText(const WholeRecording& whole, size_t rows, const TextOptions& options) {
+  TextPage page(options.columns, options.colour);
+  size_t count = whole.processes.size();
+  page.heading(fmt::format("{} {} called for memory, launched or copied", withCommas(count),
+                           count == 1 ? "process" : "processes"));
   std::vector<TextRow> table = {
       {{"peak", "at the end", "launches", "copied", "refused"}, "process"}};
-  ProcessSums rest;
-  for (size_t i = 0; i < all.size(); ++i) {
-    if (i < rows) {
-      table.push_back({numbersOf(all[i]), nameOf(*traces[all[i].trace])});
+  ProcessSum rest;
+  size_t row = 0;
+  for (size_t index : biggestFirst(whole)) {
+    const ProcessSum& sum = whole.processes[index];
+    if (row++ < rows) {
+      table.push_back({numbersOf(sum), nameOf(sum)});
       continue;
     }
-    rest.peak_bytes = std::max(rest.peak_bytes, all[i].peak_bytes);
-    rest.live_bytes += all[i].live_bytes;
-    rest.launches += all[i].launches;
-    rest.copied_bytes += all[i].copied_bytes;
-    rest.refused += all[i].refused;
-    rest.at_least |= all[i].at_least;
+    rest.peak_bytes = std::max(rest.peak_bytes, sum.peak_bytes);
+    rest.live_bytes += sum.live_bytes;
+    rest.launches += sum.launches;
+    rest.copied_bytes += sum.copied_bytes;
+    rest.refused += sum.refused;
+    rest.at_least |= sum.at_least;
   }
-  if (all.size() > rows) {
+  if (count > rows) {
     std::vector<std::string> numbers = numbersOf(rest);
-    numbers[0] = "≤ " + base::sizeOrZero(rest.peak_bytes);
-    table.push_back({numbers, fmt::format("{} more", withCommas(all.size() - rows))});
+    numbers[0] = "≤ " + sizeOrZero(rest.peak_bytes);
+    table.push_back({numbers, fmt::format("{} more", withCommas(count - rows))});
   }
   printTable(page, table);
+  std::string sql =
+      "SELECT peak_bytes, live_bytes, launches, copied_bytes, refused, pid, name, exit_status >> 8 "
+      "AS code, exit_status & 127 AS signal FROM all_processes ORDER BY peak_bytes DESC";
+  SectionText(page, options.evidence).evidence(sql, sqlLink(sql));
+  return page.take();
+}
+
+std::string gpusText(const WholeRecording& whole, const TextOptions& options) {
+  TextPage page(options.columns, options.colour);
+  SectionText text(page, options.evidence);
+  for (const GpuSum& gpu : whole.gpus) text.section(gpuSection(whole, gpu));
+  return page.take();
+}
+
+std::string partText(const WholeRecording& whole, const std::vector<std::string>& beside,
+                     const TextOptions& options) {
+  if (!whole.run || whole.run->part.number <= 0) return {};
+  const model::RecordedPart& part = whole.run->part;
+  std::string sql =
+      "SELECT number, number - 1 AS before, strftime('%Y-%m-%d %H:%M:%S', began_ns / 1000000000, "
+      "'unixepoch') AS began, continues, carried_calls, (SELECT sum(initial_bytes) FROM "
+      "all_processes) AS initial_bytes, (SELECT count(*) FROM all_processes WHERE initial_bytes > "
+      "0) AS processes FROM part";
+  Section section{
+      .key = "part",
+      .title = fmt::format("Part {} of a recording that is kept below a size (--max-size)",
+                           withCommas(static_cast<uint64_t>(part.number)))};
+  Sentence sentence{{}, sqlLink(sql), sql};
+  auto say = [&](std::string words) { sentence.parts.push_back(plain(std::move(words))); };
+  if (part.number == 1) {
+    say("It is the first: nothing is before it. Counts are of this file alone.");
+  } else {
+    uint64_t initial = 0, holders = 0;
+    for (const ProcessSum& sum : whole.processes) {
+      initial += sum.initial_bytes;
+      holders += sum.initial_bytes > 0 ? 1 : 0;
+    }
+    say(fmt::format("It goes on from {}",
+                    part.continues.empty() ? "another file" : part.continues));
+    if (part.began_ns) say(fmt::format(" at {}", utcText(*part.began_ns)));
+    say(", and began with ");
+    sentence.parts.push_back(strong(sizeOrZero(initial)));
+    say(
+        fmt::format(" of device memory that {} held ({} carried in). Allocations, launches, copies "
+                    "and refusals are counted from there on, and processes that had ended are not "
+                    "in it.",
+                    holders == 1 ? "one process" : fmt::format("{} processes", withCommas(holders)),
+                    counted(static_cast<uint64_t>(part.carried_calls), "row")));
+    auto before = static_cast<uint64_t>(part.number) - 1;
+    uint64_t here = std::min<uint64_t>(beside.size(), before);
+    std::string names = beside.empty()       ? ""
+                        : beside.size() == 1 ? " (" + beside[0] + ")"
+                                             : " (" + beside.front() + " to " + beside.back() + ")";
+    say(before == here
+            ? fmt::format(" All {} before it are beside it{}.", counted(before, "part"), names)
+            : fmt::format(
+                  " Of {} before it {} beside it{}, {} gone.", counted(before, "part"),
+                  here == 1 ? "1 is" : fmt::format("{} are", withCommas(here)), names,
+                  before - here == 1 ? "1 is" : fmt::format("{} are", withCommas(before - here))));
+  }
+  section.sentences.push_back(std::move(sentence));
+  TextPage page(options.columns, options.colour);
+  page.heading(section.title);
+  SectionText(page, options.evidence).sentences(section.sentences);
   return page.take();
 }
 

@@ -372,11 +372,14 @@ std::string shortEnding(const AnalysedTrace& analysed) {
   const model::RecordedProcesses& p = analysed.trace.work->run->processes;
   std::optional<size_t> row = ownRow(*analysed.trace.work);
   if (!row) return {};
-  if (p.ended_ns[*row] == model::kNotRecorded) return "ran on";
-  if (p.exit_status[*row] == model::kNotRecorded) {
-    return std::string(analysed.trace.work->run->strings.text(p.end_reason[*row]));
-  }
-  int status = static_cast<int>(p.exit_status[*row] & 0xffff);
+  return endingInAWord(p.ended_ns[*row], p.exit_status[*row],
+                       analysed.trace.work->run->strings.text(p.end_reason[*row]));
+}
+
+std::string endingInAWord(int64_t ended_ns, int64_t exit_status, std::string_view end_reason) {
+  if (ended_ns == model::kNotRecorded) return "ran on";
+  if (exit_status == model::kNotRecorded) return std::string(end_reason);
+  int status = static_cast<int>(exit_status & 0xffff);
   if (int signal = WTERMSIG(status); signal != 0) {
     const char* name = sigabbrev_np(signal);
     return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);

@@ -25,6 +25,9 @@ nlohmann::json recordingJson(const analysis::AnalysedTrace& analysed);
 // How this trace's process ended, in a word: "exit 3", "SIGKILL", "ran on"; empty: not known.
 std::string shortEnding(const analysis::AnalysedTrace& analysed);
 
+// The same of any row of processes.
+std::string endingInAWord(int64_t ended_ns, int64_t exit_status, std::string_view end_reason);
+
 // "ended with exit status 3", "was killed by SIGKILL (9)", as wait() gives the status.
 std::string endingText(int64_t exit_status);
 

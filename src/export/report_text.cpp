@@ -13,6 +13,7 @@
 #include "export/oom_story.h"
 #include "export/recording_report.h"
 #include "export/report_parts.h"
+#include "export/section_text.h"
 #include "export/story.h"
 #include "export/text_page.h"
 #include "model/recorded_work.h"
@@ -71,7 +72,7 @@ class Report {
   }
 
   void evidence(const std::string& sql, const std::optional<Link>& link, size_t indent = 2) {
-    if (options_.evidence && !sql.empty()) page_.faint(evidenceText(sql, link), indent, 2);
+    SectionText(page_, options_.evidence).evidence(sql, link, indent);
   }
   static int ordinalOf(const analysis::DeviceAnalysis& device) { return device.device.ordinal; }
 
@@ -108,49 +109,11 @@ class Report {
   }
 
   void sentences(const std::vector<Sentence>& all) {
-    for (const Sentence& sentence : all) {
-      page_.bullet(plainText(sentence.parts));
-      evidence(sentence.sql, sentence.link, 4);
-    }
+    SectionText(page_, options_.evidence).sentences(all);
   }
 
   void section(const Section& section) {
-    if (section.sentences.empty() && !section.grid) return;
-    page_.blank();
-    page_.heading(section.title + markOf(incomplete_, kOfHolders), 2);
-    sentences(section.sentences);
-    if (section.grid) grid(*section.grid);
-  }
-
-  void grid(const Grid& grid) {
-    std::vector<size_t> widths;
-    for (size_t column = 0; column + 1 < grid.heads.size(); ++column) {
-      size_t width = base::displayWidth(grid.heads[column]);
-      for (const auto& row : grid.rows) width = std::max(width, base::displayWidth(row[column]));
-      widths.push_back(width);
-    }
-    auto line = [&](const std::vector<std::string>& row) {
-      std::string text = " ";
-      for (size_t column = 0; column < widths.size(); ++column) {
-        text += " " + padLeft(row[column], widths[column] + (column > 0 ? 1 : 0));
-      }
-      return text;
-    };
-    if (!page_.isNarrow()) page_.row(line(grid.heads), grid.heads.back());
-    for (const auto& row : grid.rows) {
-      if (!page_.isNarrow()) {
-        page_.row(line(row), row.back());
-        continue;
-      }
-      page_.paragraph(row.back(), 2, 2);
-      std::string numbers;
-      for (size_t column = 0; column < widths.size(); ++column) {
-        numbers += fmt::format("{}{} {}", column > 0 ? ", " : "", grid.heads[column], row[column]);
-      }
-      page_.paragraph(numbers, 4);
-    }
-    if (grid.more > 0) page_.line(fmt::format("  {} more", withCommas(grid.more)));
-    evidence(grid.sql, grid.link);
+    SectionText(page_, options_.evidence).section(section, markOf(incomplete_, kOfHolders));
   }
 
   void rangeSection(const analysis::DeviceAnalysis& device, const analysis::StepRange& range) {

@@ -76,6 +76,23 @@ struct RecordedDeviceMemory {
   size_t size() const { return time_ns.size(); }
 };
 
+// A GPU that the driver told of.
+struct RecordedDevices {
+  std::vector<int32_t> device;  // as NVML numbers them: by bus
+  std::vector<base::StringId> name, uuid;
+  std::vector<uint64_t> total_bytes;
+
+  size_t size() const { return device.size(); }
+};
+
+// A recording with --max-size: one of several files.
+struct RecordedPart {
+  int64_t number = 0;     // from 1; 0: it is not known to be a part
+  std::string continues;  // name of the file that the part before was renamed to
+  int64_t carried_calls = 0;
+  std::optional<int64_t> began_ns;  // time of the last call of the part before
+};
+
 // A table that is damaged or missing: what is behind the damage is not there.
 struct UnreadTable {
   std::string table, why;
@@ -87,7 +104,9 @@ struct RecordedRun {
   RecordedFunctions functions;  // by function_id
   RecordedLosses losses;
   RecordedUnwatched unwatched;
+  RecordedDevices devices;
   RecordedDeviceMemory device_memory;
+  RecordedPart part;
   std::vector<UnreadTable> unread;
   std::optional<int64_t> ended_ns;  // the recorder's own last word; none: it runs, or was killed
 };

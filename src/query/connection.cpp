@@ -13,10 +13,13 @@ bool isForbiddenFunction(std::string_view name) {
          name == "readfile" || name == "edit";
 }
 
+// Of scalar functions: its answer is one process's own.
+bool readsTrace(std::string_view name) { return name == "stack_text"; }
+
 int authorize(void* data, int action, const char* first, const char* second, const char*,
               const char*) {
   auto text = [](const char* s) { return s == nullptr ? std::string_view() : std::string_view(s); };
-  const Access& access = *static_cast<const Access*>(data);
+  Access& access = *static_cast<Access*>(data);
   // A table's declaration is a CREATE TABLE of ours that is never carried out.
   if (access.context->declaring) return SQLITE_OK;
   switch (action) {
@@ -26,9 +29,12 @@ int authorize(void* data, int action, const char* first, const char* second, con
     case SQLITE_READ: {
       // Without a column it is a common table expression, or a table that is only counted.
       bool known = access.readable.contains(text(first));
+      if (known) access.read.emplace(text(first));
+      if (text(second) == "is_this") access.read.emplace(text(second));
       return known || text(second).empty() ? SQLITE_OK : SQLITE_DENY;
     }
     case SQLITE_FUNCTION:
+      if (readsTrace(text(second))) access.read.emplace(text(second));
       return isForbiddenFunction(text(second)) ? SQLITE_DENY : SQLITE_OK;
     default:
       return SQLITE_DENY;

@@ -31,6 +31,8 @@ using Statement = std::unique_ptr<sqlite3_stmt, FinalizeStatement>;
 struct Access {
   std::set<std::string, std::less<>> readable{"json_each", "json_tree"};
   const ScanContext* context = nullptr;
+  // What the statements read: tables, and columns and functions whose answer is one process's own.
+  std::set<std::string> read{};
 };
 
 class Connection {
@@ -42,6 +44,7 @@ class Connection {
   // Exactly one statement that reads.
   base::Result<Statement> prepare(std::string_view sql, const Schema& schema);
   sqlite3* get() const { return db_.get(); }
+  const std::set<std::string>& tablesRead() const { return access_->read; }
 
  private:
   explicit Connection(sqlite3* db) : db_(db) {}

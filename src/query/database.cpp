@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "query/connection.h"
 #include "query/explain_error.h"
 #include "query/functions.h"
@@ -12,7 +14,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-std::vector<Table> allTables(const AnalysedTrace& trace) {
+std::vector<Table> allTables(const AnalysedTrace& trace, const Whole& whole) {
   std::vector<Table> tables;
   tables.push_back(fileTable(trace));
   tables.push_back(devicesTable(trace));
@@ -30,6 +32,8 @@ std::vector<Table> allTables(const AnalysedTrace& trace) {
   tables.push_back(poolsTable(trace));
   tables.push_back(settingsTable(trace));
   tables.push_back(issuesTable(trace));
+  tables.push_back(allProcessesTable(whole));
+  tables.push_back(allHeldTable(whole));
   tables.push_back(processesTable(trace));
   tables.push_back(functionsTable(trace));
   tables.push_back(kernelsTable(trace));
@@ -40,6 +44,10 @@ std::vector<Table> allTables(const AnalysedTrace& trace) {
   tables.push_back(lossesTable(trace));
   tables.push_back(unwatchedTable(trace));
   tables.push_back(incompleteTable(trace));
+  tables.push_back(partTable(whole));
+  tables.push_back(gpusTable(whole));
+  tables.push_back(gpuProcessesTable(whole));
+  tables.push_back(deviceMemoryTable(whole));
   return tables;
 }
 
@@ -60,7 +68,9 @@ void restrict(Table& table, const Scope& scope) {
     if (scope.first_step) keep(end, *scope.first_step + 1, std::nullopt);
   };
   // Streams, pools and issues may belong to several devices or to none.
-  bool shared = table.name == "streams" || table.name == "pools" || table.name == "issues";
+  // The driver numbers its devices otherwise.
+  bool shared = table.name == "streams" || table.name == "pools" || table.name == "issues" ||
+                table.of_recording;
   if (!shared) keep("device", scope.device, scope.device);
   keep("step", scope.first_step, scope.last_step);
   keepTouching("first_step", "last_step");
@@ -151,8 +161,8 @@ class Collector : public RowSink {
 
 }  // namespace
 
-Database::Database(const AnalysedTrace& trace, const Scope& scope)
-    : trace_(trace), tables_(allTables(trace)) {
+Database::Database(const AnalysedTrace& trace, const Scope& scope, Whole whole)
+    : trace_(trace), tables_(allTables(trace, whole)) {
   for (Table& table : tables_) restrict(table, scope);
   functions_ = tableFunctions(trace, tables_);
   for (const Table& table : tables_) schema_.tables.push_back(table.describe());
@@ -165,18 +175,37 @@ Database::Database(const AnalysedTrace& trace, const Scope& scope)
   schema_.questions = workedQuestions();
 }
 
-base::Result<QuerySummary> Database::stream(const std::string& sql, const QueryLimits& limits,
-                                            RowSink& sink) const {
-  Clock::time_point start = Clock::now();
-  Deadline deadline{start + std::chrono::milliseconds(limits.milliseconds), limits.stop};
-  ScanContext context{*orders_, deadline};
+std::vector<VirtualTableSource> Database::sources(ScanContext& context) const {
   std::vector<VirtualTableSource> sources;
   sources.reserve(tables_.size() + functions_.size());
   for (const Table& table : tables_) sources.push_back({&context, &table, nullptr});
   for (const TableFunction& function : functions_) {
     sources.push_back({&context, function.shape, &function});
   }
-  TG_ASSIGN_OR_RETURN(Connection connection, Connection::open(sources, trace_, context));
+  return sources;
+}
+
+bool Database::asksWholeRecording(const std::string& sql) const {
+  Deadline deadline{Clock::now() + std::chrono::seconds(1), {}};
+  ScanContext context{*orders_, deadline};
+  std::vector<VirtualTableSource> known = sources(context);  // outlives the connection
+  auto connection = Connection::open(known, trace_, context);
+  if (!connection.ok() || !connection.value().prepare(sql, schema_).ok()) return false;
+  const std::set<std::string>& read = connection.value().tablesRead();
+  return !read.empty() && std::all_of(read.begin(), read.end(), [&](const std::string& name) {
+    return std::any_of(tables_.begin(), tables_.end(), [&](const Table& table) {
+      return table.of_recording && table.name == name;
+    });
+  });
+}
+
+base::Result<QuerySummary> Database::stream(const std::string& sql, const QueryLimits& limits,
+                                            RowSink& sink) const {
+  Clock::time_point start = Clock::now();
+  Deadline deadline{start + std::chrono::milliseconds(limits.milliseconds), limits.stop};
+  ScanContext context{*orders_, deadline};
+  std::vector<VirtualTableSource> known = sources(context);  // outlives the connection
+  TG_ASSIGN_OR_RETURN(Connection connection, Connection::open(known, trace_, context));
   TG_ASSIGN_OR_RETURN(Statement statement, connection.prepare(sql, schema_));
 
   QuerySummary summary;

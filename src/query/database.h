@@ -22,8 +22,12 @@
 #include "query/order_index.h"
 #include "query/schema.h"
 #include "query/tables.h"
+#include "query/whole_tables.h"
 
 namespace tidegauge::query {
+
+struct ScanContext;         // virtual_table.h
+struct VirtualTableSource;  // …
 
 struct QueryLimits {
   uint64_t rows = 100'000;
@@ -73,7 +77,9 @@ struct QueryResult {
 
 class Database {
  public:
-  explicit Database(const analysis::AnalysedTrace& trace, const Scope& scope = {});
+  // `whole`: of the recording that the trace is a process of; null: its tables are empty.
+  explicit Database(const analysis::AnalysedTrace& trace, const Scope& scope = {},
+                    Whole whole = nullptr);
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
@@ -83,9 +89,14 @@ class Database {
   base::Result<QuerySummary> stream(const std::string& sql, const QueryLimits& limits,
                                     RowSink& sink) const;
 
+  // Does it ask only what is the same from each process of a recording? Not if it cannot run.
+  bool asksWholeRecording(const std::string& sql) const;
+
   const Schema& schema() const { return schema_; }
 
  private:
+  std::vector<VirtualTableSource> sources(ScanContext& context) const;
+
   const analysis::AnalysedTrace& trace_;
   std::vector<Table> tables_;
   std::vector<TableFunction> functions_;

@@ -36,24 +36,28 @@ views on the opened file; the SQL is SQLite's.
 * A column whose name ends in `bytes`, `step` or `time_us` is shown as one by the page; write
   `sum(block_bytes) AS held_bytes` to keep that.
 
-The tables of recordings (`processes`, `functions`, `kernels`, `launches`, `copies`, `refused`,
-`held_at_end`, `losses`, `unwatched`, `incomplete`) have a page of their own:
-[sql-recordings.md](sql-recordings.md).
+The tables of recordings (`all_processes`, `all_held`, `processes`, `functions`, `kernels`, `launches`,
+`copies`, `refused`, `held_at_end`, `losses`, `unwatched`, `incomplete`, `part`, `gpus`, `gpu_processes`,
+`device_memory`) have a page of their own: [sql-recordings.md](sql-recordings.md).
 
 )";
 
 constexpr std::string_view kRecordings = R"(# SQL: tables of recordings
 
 Filled for what `tidegauge record` wrote, empty for snapshots. They have the names and units of the
-file's own tables ([formats/recording.md](formats/recording.md); `incomplete` is derived): times in ns since
+file's own tables ([formats/recording.md](formats/recording.md)), where they are in it; times in ns since
 the epoch. A recording has a trace per process: `kernels`, `launches`, `copies`, `refused`, `held_at_end`
-and `incomplete` are those of its process, the others of all. Everything else is in [sql.md](sql.md).
+and `incomplete` are those of its process, the others of all. SQL that asks only the others needs no
+`--pid`: `tidegauge query run.sqlite "SELECT pid, name, human_bytes(peak_bytes) FROM all_processes"`.
+What the driver calls a device (`gpus`) need not be CUDA's device of that number. Everything else is in
+[sql.md](sql.md).
 )";
 
 bool isOfRecordings(std::string_view table) {
-  constexpr std::string_view kTables[] = {"processes", "functions", "kernels",     "launches",
-                                          "copies",    "refused",   "held_at_end", "losses",
-                                          "unwatched", "incomplete"};
+  constexpr std::string_view kTables[] = {
+      "processes",   "functions", "kernels",       "launches",     "copies",        "refused",
+      "held_at_end", "losses",    "unwatched",     "incomplete",   "all_processes", "all_held",
+      "part",        "gpus",      "gpu_processes", "device_memory"};
   return std::find(std::begin(kTables), std::end(kTables), table) != std::end(kTables);
 }
 

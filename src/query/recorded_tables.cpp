@@ -25,8 +25,9 @@ const model::RecordedWork& workOf(const AnalysedTrace& analysed) {
   return work == nullptr ? kNothing : *work;
 }
 
-Table tableNamed(const char* name, const std::string& doc, size_t rows) {
+Table tableNamed(const char* name, const std::string& doc, size_t rows, bool of_recording = false) {
   Table table;
+  table.of_recording = of_recording;
   table.name = name;
   table.doc = doc + kOnlyRecordings;
   setRows(table, rows);
@@ -62,7 +63,7 @@ Table processesTable(const AnalysedTrace& analysed) {
   Table table = tableNamed(
       "processes",
       "Programs that ran while it was recorded, all of them; exec ends one row and begins another.",
-      p.size());
+      p.size(), true);
   addNumbers(table, "process_id", "", p.process_id);
   addNumbers(table, "pid", "", p.pid);
   addNumbers(table, "parent_pid", "NULL: not known", p.parent_pid);
@@ -83,7 +84,7 @@ Table processesTable(const AnalysedTrace& analysed) {
 Table functionsTable(const AnalysedTrace& analysed) {
   const model::RecordedWork& work = workOf(analysed);
   const model::RecordedFunctions& f = work.run->functions;
-  Table table = tableNamed("functions", "Functions that were watched.", f.size());
+  Table table = tableNamed("functions", "Functions that were watched.", f.size(), true);
   addNumbers(table, "function_id", "", f.function_id);
   addTexts(table, "name", "\"cuMemAlloc_v2\"", f.name, *work.run);
   addTexts(table, "plane", "driver, runtime, framework", f.plane, *work.run);
@@ -96,7 +97,7 @@ Table lossesTable(const AnalysedTrace& analysed) {
   const model::RecordedWork& work = workOf(analysed);
   const model::RecordedLosses& l = work.run->losses;
   Table table = tableNamed(
-      "losses", "What the recorder knows it missed, of all processes together.", l.size());
+      "losses", "What the recorder knows it missed, of all processes together.", l.size(), true);
   addNumbers(table, "time_ns", "when it was noticed, ns since the epoch", l.time_ns);
   addTexts(table, "reason", "\"memory ring full\", …", l.reason, *work.run);
   addNumbers(table, "count", "how many", l.count);
@@ -109,7 +110,7 @@ Table unwatchedTable(const AnalysedTrace& analysed) {
   Table table = tableNamed("unwatched",
                            "What was there and not watched: functions, libraries, processes for a "
                            "time. Of all processes.",
-                           u.size());
+                           u.size(), true);
   addNumbers(table, "begin_ns", "ns since the epoch; NULL: from its beginning", u.begin_ns);
   addNumbers(table, "end_ns", "NULL: to its end", u.end_ns);
   addNumbers(table, "process_id", "row of processes; NULL: it made no call that was seen",

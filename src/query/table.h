@@ -86,6 +86,7 @@ struct Table {
   std::vector<DeviceRows> devices;   // cover all rows, in row order; one entry if no device column
   std::vector<int> natural_order{};  // columns by which the rows lie in order
   std::vector<KeyRange> within{};    // a scan shows only rows with all of these
+  bool of_recording = false;         // the same from each process of a recording
 
   int findColumn(std::string_view column_name) const;  // −1 if there is none
   int64_t key(int column, Row row) const;

@@ -228,7 +228,16 @@ bool Follower::readAgain(Followed& followed) {
       next.files[id] = file;
       made.push_back(std::move(file));
     }
+    // Processes that did nothing stay as they are, and know of the others.
+    std::vector<const analysis::AnalysedTrace*> all;
+    for (const auto& file : next.files) {
+      if (file->recording == path) all.push_back(file->analysed.get());
+    }
     if (!made.empty()) {
+      auto whole = std::make_shared<const analysis::WholeRecording>(analysis::wholeRecording(all));
+      for (const auto& file : next.files) {
+        if (file->recording == path) file->tell(whole);
+      }
       ++generation_;
       warm(next, made);
       if (auto old = application_.replace(std::move(next))) retired_.push_back(std::move(old));

@@ -37,12 +37,22 @@ std::string TextCache::get(const std::string& key, const std::function<std::stri
 }
 
 OpenFile::OpenFile(size_t file_id, std::string short_name,
-                   std::unique_ptr<const analysis::AnalysedTrace> trace)
-    : id(file_id),
-      name(std::move(short_name)),
-      analysed(std::move(trace)),
-      database(*analysed),
-      marks(file_id) {}
+                   std::unique_ptr<const analysis::AnalysedTrace> trace, query::Whole whole)
+    : id(file_id), name(std::move(short_name)), analysed(std::move(trace)), marks(file_id) {
+  tell(std::move(whole));
+}
+
+std::shared_ptr<const query::Database> OpenFile::database() const {
+  std::lock_guard lock(database_mutex_);
+  return database_;
+}
+
+void OpenFile::tell(query::Whole whole) {
+  auto database =
+      std::make_shared<const query::Database>(*analysed, query::Scope{}, std::move(whole));
+  std::lock_guard lock(database_mutex_);
+  database_.swap(database);
+}
 
 const view::Siblings& OpenFile::siblings() {
   std::call_once(siblings_once_,
@@ -55,10 +65,15 @@ Session openSession(std::vector<std::unique_ptr<analysis::AnalysedTrace>> traces
   std::vector<std::string> paths;
   for (const auto& trace : traces) paths.push_back(trace->trace.source.name);
   std::vector<std::string> names = exporting::distinctNames(paths);
+  std::vector<const analysis::AnalysedTrace*> all;
+  for (const auto& trace : traces) all.push_back(trace.get());
+  analysis::WholeRecordings wholes = analysis::wholeRecordings(all);
   Session session;
   session.failed = std::move(failed);
   for (size_t i = 0; i < traces.size(); ++i) {
-    session.files.push_back(std::make_shared<OpenFile>(i, names[i], std::move(traces[i])));
+    query::Whole whole = analysis::wholeOf(wholes, *traces[i]);
+    session.files.push_back(
+        std::make_shared<OpenFile>(i, names[i], std::move(traces[i]), std::move(whole)));
   }
   warm(session, session.files);
   return session;

@@ -76,7 +76,6 @@ struct OpenFile {
   uint64_t generation = 0;  // 0: as it was opened
   std::string recording{};  // path of the recording that it is a process of; empty: of a snapshot
   std::unique_ptr<const analysis::AnalysedTrace> analysed;
-  query::Database database;
   MarkStore marks;
   TextCache texts;
   Kept<std::string> frag_texts{4};  // by device and samples: of any number of them
@@ -90,12 +89,18 @@ struct OpenFile {
   Kept<view::AddressMap> maps{16};                // by device and kind of axis
   Kept<view::MapGrid> map_grids{2};               // … and filter; up to 64 MiB each
 
+  // `whole` of the recording that it is a process of; null: of a snapshot.
   OpenFile(size_t file_id, std::string short_name,
-           std::unique_ptr<const analysis::AnalysedTrace> trace);
+           std::unique_ptr<const analysis::AnalysedTrace> trace, query::Whole whole = nullptr);
+  std::shared_ptr<const query::Database> database() const;
+  // What its recording says of all processes by now, while nothing of this one is new.
+  void tell(query::Whole whole);
   // Counted when first asked for.
   const view::Siblings& siblings();
 
  private:
+  mutable std::mutex database_mutex_;
+  std::shared_ptr<const query::Database> database_;
   std::once_flag siblings_once_;
   std::unique_ptr<const view::Siblings> siblings_;
 };

@@ -108,7 +108,7 @@ base::Result<Response> answerSql(const Question& question) {
   size_t total = asked.file->analysed->trace.allocations.size();
   JsonRows rows(total);
   TG_ASSIGN_OR_RETURN(query::QuerySummary summary,
-                      asked.file->database.stream(asked.sql, asked.limits, rows));
+                      asked.file->database()->stream(asked.sql, asked.limits, rows));
   json mark;
   size_t marked = 0;
   if (rows.namesAllocations()) {
@@ -126,7 +126,8 @@ base::Result<Response> answerSql(const Question& question) {
 
 base::Result<Response> answerSchema(const Question& question) {
   TG_ASSIGN_OR_RETURN(OpenFile * file, fileOf(question));
-  const query::Schema& schema = file->database.schema();
+  auto database = file->database();
+  const query::Schema& schema = database->schema();
   json tables = json::array();
   for (const query::TableDoc& table : schema.tables) {
     json columns = json::array();

@@ -87,6 +87,23 @@ class WorkReader {
   }
 
   // Nobody but NVML tells: where that is not, both tables are empty or not there.
+  base::Status readDevices(model::RecordedDevices& out) {
+    if (!file_.has("devices")) return base::okStatus();
+    return rows("devices", {"device", "name", "uuid", "total_bytes"},
+                "SELECT device, name, uuid, total_bytes FROM devices NOT INDEXED ORDER BY device",
+                [&](Row& row) {
+                  int64_t device = row.integer(0, 0, INT32_MAX);
+                  StringId name = text(row, 1), uuid = text(row, 2);
+                  int64_t total = row.integer(3, 0, kMostDeviceBytes);
+                  if (row.isBad()) return false;
+                  out.device.push_back(static_cast<int32_t>(device));
+                  out.name.push_back(name);
+                  out.uuid.push_back(uuid);
+                  out.total_bytes.push_back(static_cast<uint64_t>(total));
+                  return true;
+                });
+  }
+
   base::Status readDeviceMemory(model::RecordedDeviceMemory& out) {
     if (!file_.has("device_memory")) return base::okStatus();
     struct Said {
@@ -142,14 +159,30 @@ class WorkReader {
         });
   }
 
-  base::Status readEnd(std::optional<int64_t>& out) {
-    return rows("meta", {"key", "value"},
-                "SELECT value FROM meta NOT INDEXED WHERE key = 'ended_ns'", [&](Row& row) {
-                  int64_t value = row.decimal(0);
-                  if (row.isBad()) return false;
-                  out = value;
-                  return true;
-                });
+  // What it says of itself: its end, and which part of several files it is.
+  base::Status readMeta(model::RecordedRun& run) {
+    TG_RETURN_IF_ERROR(rows("meta", {"key", "value"},
+                            "SELECT key, value FROM meta NOT INDEXED WHERE key IN ('ended_ns', "
+                            "'part', 'continues', 'carried_calls')",
+                            [&](Row& row) {
+                              std::string key = row.text(0);
+                              std::string file = key == "continues" ? row.text(1) : "";
+                              int64_t number = key == "continues" ? 0 : row.decimal(1);
+                              if (row.isBad()) return false;
+                              if (key == "continues") run.part.continues = file;
+                              if (key == "ended_ns") run.ended_ns = number;
+                              if (key == "part") run.part.number = number;
+                              if (key == "carried_calls") run.part.carried_calls = number;
+                              return true;
+                            }));
+    if (run.part.carried_calls == 0) return base::okStatus();
+    // All of them bear the time at which the part before ended; damage is said where calls are read.
+    (void)file_.forEachRow("SELECT end_ns FROM calls NOT INDEXED WHERE call_id = 1", [&](Row& row) {
+      int64_t time = row.integer(0);
+      if (!row.isBad()) run.part.began_ns = time;
+      return false;
+    });
+    return base::okStatus();
   }
 
   base::Status readKernels(const WorkOf& work_of) {
@@ -290,8 +323,9 @@ base::Result<model::RecordedRun> readRun(SqliteFile& file, model::Issues& issues
   TG_RETURN_IF_ERROR(reader.readFunctions(run.functions));
   TG_RETURN_IF_ERROR(reader.readLosses(run.losses));
   TG_RETURN_IF_ERROR(reader.readUnwatched(run.unwatched));
+  TG_RETURN_IF_ERROR(reader.readDevices(run.devices));
   TG_RETURN_IF_ERROR(reader.readDeviceMemory(run.device_memory));
-  TG_RETURN_IF_ERROR(reader.readEnd(run.ended_ns));
+  TG_RETURN_IF_ERROR(reader.readMeta(run));
   return run;
 }
 

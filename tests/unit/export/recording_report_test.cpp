@@ -108,13 +108,109 @@ TEST(RecordingReport, ProcessesComeBiggestFirstAndTheRestIsSummed) {
   auto traces = opened(file);
   std::vector<const AnalysedTrace*> all;
   for (const auto& trace : traces) all.push_back(trace.get());
-  std::string text = processesText(all, 20, 100, false);
+  analysis::WholeRecording whole = analysis::wholeRecording(all);
+  TextOptions options;
+  options.columns = 100;
+  std::string text = processesText(whole, 20, options);
   EXPECT_EQ(text.find("3 processes"), 0U);
   EXPECT_LT(text.find("42 python"), text.find("41 python")) << text;
   EXPECT_NE(text.find("43 it's, exit 1"), std::string::npos) << text;
-  std::string cut = processesText(all, 1, 100, false);
+  EXPECT_NE(text.find("FROM all_processes"), std::string::npos) << text;
+  options.evidence = false;
+  std::string cut = processesText(whole, 1, options);
   EXPECT_NE(cut.find("2 more"), std::string::npos) << cut;
   EXPECT_EQ(cut.find("41 python"), std::string::npos) << cut;
+}
+
+// The figures of a device are those of the moment at which most of it was used.
+TEST(RecordingReport, TellsOfEachGpuWhoUsedItAndWhatNoCallHandedOut) {
+  RecordingFile file;
+  addEverything(file);  // pid 41 holds 1 MiB, pid 42 2 MiB
+  store::RecordingWriter& writer = file.writer();
+  ASSERT_TRUE(writer.addDevice({0, "H100", "GPU-1", 80 * kMiB}).ok());
+  ASSERT_TRUE(writer.addDevice({1, "Other", "GPU-2", 80 * kMiB}).ok());
+  auto used = [&](int64_t second, int32_t device, std::optional<uint32_t> pid, uint64_t bytes) {
+    ASSERT_TRUE(writer.addDeviceMemory({second * testing::kSecond_ns, device, pid, bytes}).ok());
+  };
+  used(100, 0, 41, 30 * kMiB);
+  used(100, 0, 7, 10 * kMiB);
+  used(100, 0, {}, 45 * kMiB);
+  used(101, 0, 41, 5 * kMiB);
+  used(101, 0, {}, 20 * kMiB);
+  ASSERT_TRUE(writer.commit().ok());
+  auto traces = opened(file);
+  std::vector<const AnalysedTrace*> all;
+  for (const auto& trace : traces) all.push_back(trace.get());
+  analysis::WholeRecording whole = analysis::wholeRecording(all);
+  ASSERT_EQ(whole.gpus.size(), 2U);
+  EXPECT_EQ(whole.gpus[0].peak_used_bytes, 45 * kMiB);
+  EXPECT_EQ(whole.gpus[0].last_used_bytes, 20 * kMiB);
+  EXPECT_EQ(whole.gpus[0].by_processes_bytes, 40 * kMiB);
+  EXPECT_FALSE(whole.gpus[1].peak_used_bytes);
+  ASSERT_EQ(whole.gpu_uses.size(), 2U);
+  EXPECT_EQ(whole.gpu_uses[0].pid, 41);
+  EXPECT_EQ(whole.gpu_uses[0].recorded_bytes, kMiB);
+  EXPECT_EQ(whole.gpu_uses[1].process_id, model::kNotRecorded);
+  EXPECT_FALSE(whole.gpu_uses[1].recorded_bytes);
+  TextOptions options;
+  options.evidence = false;
+  std::string text = gpusText(whole, options);
+  for (const char* words :
+       {"GPU 0 H100",
+        "45.0 MiB of 80.0 MiB were used at most: 40.0 MiB by 2 processes, 5.0 MiB by no",
+        "calls had handed out 1.0 MiB; 29.0 MiB of", "10.0 MiB are of one process that was",
+        "41 python", "7, not recorded"})
+    EXPECT_NE(text.find(words), std::string::npos) << words << " in\n" << text;
+  EXPECT_EQ(text.find("GPU 1"), std::string::npos) << text;
+}
+
+// On two GPUs at once nobody knows which memory of the calls lies where.
+TEST(RecordingReport, DoesNotDivideWhatCallsHandedOutAmongGpus) {
+  RecordingFile file;
+  addEverything(file);
+  store::RecordingWriter& writer = file.writer();
+  for (int32_t device : {0, 1}) {
+    ASSERT_TRUE(writer.addDeviceMemory({100 * testing::kSecond_ns, device, 41, 30 * kMiB}).ok());
+    ASSERT_TRUE(writer.addDeviceMemory({100 * testing::kSecond_ns, device, {}, 30 * kMiB}).ok());
+  }
+  ASSERT_TRUE(writer.commit().ok());
+  auto traces = opened(file);
+  std::vector<const AnalysedTrace*> all;
+  for (const auto& trace : traces) all.push_back(trace.get());
+  for (const analysis::GpuUse& use : analysis::wholeRecording(all).gpu_uses)
+    EXPECT_FALSE(use.recorded_bytes) << use.device;
+}
+
+TEST(RecordingReport, SaysWhichPartItIs) {
+  RecordingFile file;
+  testing::CallStream calls;
+  calls.allocate(MemoryKind::kDevice, 0x1000, 3 * kMiB).device(0).stack(1).process(0);
+  calls.allocate(MemoryKind::kDevice, 0x900000, 5 * kMiB).device(0).stack(2).process(0);
+  file.write(calls.all());
+  for (auto [key, value] :
+       {std::pair{"part", "5"}, {"continues", "run.4.sqlite"}, {"carried_calls", "1"}})
+    ASSERT_TRUE(file.writer().setMeta(key, value).ok());
+  ASSERT_TRUE(file.writer().commit().ok());
+  auto traces = opened(file);
+  std::vector<const AnalysedTrace*> all;
+  for (const auto& trace : traces) all.push_back(trace.get());
+  analysis::WholeRecording whole = analysis::wholeRecording(all);
+  TextOptions options;
+  options.evidence = false;
+  std::string text = partText(whole, {"run.3.sqlite", "run.4.sqlite"}, options);
+  for (const char* words :
+       {"Part 5 of a recording", "goes on from run.4.sqlite at ",
+        "began with 3.0 MiB of device memory that one process held (1 row carried in)",
+        "Of 4 parts before it 2 are beside it (run.3.sqlite to run.4.sqlite), 2 are gone."}) {
+    std::string flat = text;
+    for (size_t at; (at = flat.find("\n    ")) != std::string::npos;) flat.replace(at, 5, " ");
+    EXPECT_NE(flat.find(words), std::string::npos) << words << " in\n" << flat;
+  }
+  RecordingFile alone;
+  addEverything(alone);
+  auto its = opened(alone);
+  std::vector<const AnalysedTrace*> one{its[0].get()};
+  EXPECT_EQ(partText(analysis::wholeRecording(one), {}, options), "");
 }
 
 void collectKeys(const json& value, const std::string& path, std::set<std::string>& keys) {

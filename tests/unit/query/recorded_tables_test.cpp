@@ -150,13 +150,104 @@ TEST_F(RecordedTables, WorkedQuestionsAnswer) {
   EXPECT_EQ(asked, 2U);
 }
 
+analysis::WholeRecordings wholesOf(
+    const std::vector<std::unique_ptr<analysis::AnalysedTrace>>& traces) {
+  std::vector<const analysis::AnalysedTrace*> all;
+  for (const auto& trace : traces) all.push_back(trace.get());
+  return analysis::wholeRecordings(all);
+}
+
+// What each process says of itself alone, and what plain SQL says of the file.
+TEST_F(RecordedTables, TellOfAllProcessesFromEachOfThem) {
+  analysis::WholeRecordings wholes = wholesOf(traces_);
+  ASSERT_EQ(wholes.size(), 1U);
+  const std::string kSums =
+      "SELECT p.process_id, p.pid, p.name, p.command, p.began_ns, p.ended_ns, p.exit_status, "
+      "p.end_reason, "
+      "coalesce((SELECT sum(count) FROM launches l WHERE l.process_id = p.process_id), 0) AS "
+      "launches, "
+      "coalesce((SELECT sum(count) FROM copies c WHERE c.process_id = p.process_id), 0) AS copies, "
+      "coalesce((SELECT sum(size_bytes) FROM copies c WHERE c.process_id = p.process_id), 0) AS "
+      "copied_bytes, "
+      "coalesce((SELECT sum(failures) FROM copies c WHERE c.process_id = p.process_id), 0) AS "
+      "copy_failures "
+      "FROM processes p ORDER BY p.process_id";
+  for (const auto& trace : traces_) {
+    Database database(*trace, {}, analysis::wholeOf(wholes, *trace));
+    EXPECT_EQ(
+        byQuery(
+            database,
+            "SELECT process_id, pid, name, command, began_ns, ended_ns, exit_status, end_reason, "
+            "launches, copies, copied_bytes, copy_failures FROM all_processes ORDER BY process_id"),
+        bySqlite(file_.path(), kSums));
+    EXPECT_EQ(
+        byQuery(database, "SELECT pid, kind, memory, bytes, count FROM all_held ORDER BY pid"),
+        (Rows{{"pid", "kind", "memory", "bytes", "count"},
+              {"41", "device", "device", "1048576", "1"},
+              {"42", "device", "device", "2097152", "1"}}));
+    std::string own = "(SELECT pid FROM processes WHERE is_this)";
+    EXPECT_EQ(
+        byQuery(database, "SELECT peak_bytes, live_bytes FROM all_processes WHERE pid = " + own)[1],
+        byQuery(
+            database,
+            "SELECT coalesce(sum(peak_reserved_bytes), 0), coalesce(sum(final_reserved_bytes), 0) "
+            "FROM devices WHERE device >= 0")[1]);
+    EXPECT_EQ(byQuery(database, "SELECT incomplete FROM all_processes WHERE pid = 41")[1][0],
+              "memory,blocks,call sites");
+  }
+}
+
+TEST_F(RecordedTables, KnowWhatNeedsNoChoiceOfAProcess) {
+  analysis::WholeRecordings wholes = wholesOf(traces_);
+  Database database(*traces_[0], {}, analysis::wholeOf(wholes, *traces_[0]));
+  for (const char* sql :
+       {"SELECT * FROM all_processes", "SELECT count(*) FROM device_memory",
+        "WITH a AS (SELECT pid FROM processes) SELECT count(*) FROM a JOIN all_held USING (pid)"}) {
+    EXPECT_TRUE(database.asksWholeRecording(sql)) << sql;
+  }
+  for (const char* sql :
+       {"SELECT * FROM events", "SELECT * FROM processes WHERE is_this", "SELECT 1", "SELECT",
+        "SELECT pid, (SELECT count(*) FROM launches) FROM all_processes",
+        "SELECT stack_text(pid) FROM all_processes",
+        "SELECT * FROM all_processes JOIN holders(0, 0)"}) {
+    EXPECT_FALSE(database.asksWholeRecording(sql)) << sql;
+  }
+}
+
+TEST_F(RecordedTables, TellWhatTheDriverSaid) {
+  store::RecordingWriter& writer = file_.writer();
+  ASSERT_TRUE(writer.addDevice({0, "H100", "GPU-1", uint64_t{80} << 30}).ok());
+  ASSERT_TRUE(writer.addDeviceMemory({5 * testing::kSecond_ns, 0, 41, 9 << 20}).ok());
+  ASSERT_TRUE(writer.addDeviceMemory({5 * testing::kSecond_ns, 0, {}, 10 << 20}).ok());
+  ASSERT_TRUE(writer.commit().ok());
+  std::vector<std::unique_ptr<analysis::AnalysedTrace>> traces;
+  auto read = readers::recording::openRecording(file_.path(), {});
+  ASSERT_TRUE(read.ok());
+  for (model::Trace& trace : read.value())
+    traces.push_back(std::make_unique<analysis::AnalysedTrace>(std::move(trace)));
+  analysis::WholeRecordings wholes = wholesOf(traces);
+  // --device is CUDA's number: it leaves the driver's own devices alone.
+  Scope scope;
+  scope.device = 7;
+  Database database(*traces[0], scope, analysis::wholeOf(wholes, *traces[0]));
+  EXPECT_EQ(byQuery(database, "SELECT * FROM device_memory"),
+            bySqlite(file_.path(), "SELECT * FROM device_memory"));
+  EXPECT_EQ(byQuery(database, "SELECT device, name, uuid, total_bytes FROM gpus"),
+            bySqlite(file_.path(), "SELECT * FROM devices"));
+  EXPECT_EQ(byQuery(database,
+                    "SELECT pid, used_bytes, recorded_bytes, untracked_bytes FROM gpu_processes"),
+            (Rows{{"pid", "used_bytes", "recorded_bytes", "untracked_bytes"},
+                  {"41", "9437184", "1048576", "8388608"}}));
+}
+
 TEST(RecordedTablesOfSnapshots, AreThereAndEmpty) {
   testing::TraceBuilder b;
   b.segmentAlloc(0x7f0000000000, 1 << 20);
   analysis::AnalysedTrace trace(b.build());
   Database database(trace);
   for (const char* table : {"kernels", "launches", "copies", "processes", "functions", "losses",
-                            "unwatched", "incomplete"}) {
+                            "unwatched", "incomplete", "all_processes", "all_held", "part", "gpus",
+                            "gpu_processes", "device_memory"}) {
     EXPECT_EQ(byQuery(database, std::string("SELECT * FROM ") + table).size(), 1U) << table;
   }
 }

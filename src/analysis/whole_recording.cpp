@@ -1,0 +1,224 @@
+#include "analysis/whole_recording.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "model/incomplete.h"
+#include "model/ledger.h"
+
+namespace tidegauge::analysis {
+namespace {
+
+using model::kNotRecorded;
+
+// Counts of a hostile file may be anything.
+template <class Number>
+void addTo(uint64_t& sum, Number more) {
+  if (more > 0 && __builtin_add_overflow(sum, static_cast<uint64_t>(more), &sum)) sum = UINT64_MAX;
+}
+
+std::optional<size_t> rowOf(const model::RecordedProcesses& all, int64_t process_id) {
+  auto at = std::lower_bound(all.process_id.begin(), all.process_id.end(), process_id);
+  if (at == all.process_id.end() || *at != process_id) return std::nullopt;
+  return static_cast<size_t>(at - all.process_id.begin());
+}
+
+ProcessSum sumOf(const AnalysedTrace& analysed, size_t index) {
+  const model::RecordedWork& work = *analysed.trace.work;
+  ProcessSum sum;
+  sum.trace = index;
+  sum.process_id = work.process_id;
+  if (work.run) {
+    const model::RecordedProcesses& p = work.run->processes;
+    if (auto row = rowOf(p, work.process_id)) {
+      auto text = [&](base::StringId id) { return std::string(work.run->strings.text(id)); };
+      sum.pid = p.pid[*row];
+      sum.name = text(p.name[*row]);
+      sum.command = text(p.command[*row]);
+      sum.began_ns = p.began_ns[*row];
+      sum.ended_ns = p.ended_ns[*row];
+      sum.exit_status = p.exit_status[*row];
+      sum.end_reason = text(p.end_reason[*row]);
+    }
+    model::Incomplete incomplete = model::incompleteOf(work);
+    if (incomplete.any()) sum.incomplete = listOf(incomplete.figures());
+  }
+  for (const auto& device : analysed.devices) {
+    bool is_gpu = device->device.kind == model::DeviceKind::kGpu;
+    addTo(is_gpu ? sum.peak_bytes : sum.host_peak_bytes, device->totals.peakReserved().bytes);
+    addTo(is_gpu ? sum.live_bytes : sum.host_live_bytes, device->totals.last().reserved_bytes);
+    if (!is_gpu) continue;
+    addTo(sum.initial_bytes, device->totals.initial().reserved_bytes);
+    sum.at_least |= model::isAtLeast(analysed.trace, device->device.ordinal);
+  }
+  for (size_t i = 0; i < work.held.size(); ++i) {
+    if (work.held.kind[i] == model::MemoryKind::kBlock)
+      addTo(sum.block_live_bytes, work.held.bytes[i]);
+  }
+  for (int64_t count : work.launches.count) addTo(sum.launches, count);
+  for (int64_t count : work.copies.count) addTo(sum.copies, count);
+  for (int64_t bytes : work.copies.size_bytes) addTo(sum.copied_bytes, bytes);
+  for (int64_t count : work.copies.failures) addTo(sum.copy_failures, count);
+  for (uint64_t count : work.refused.count) addTo(sum.refused, count);
+  return sum;
+}
+
+void addHeld(const model::RecordedWork& work, int64_t pid, std::vector<HeldSum>& all) {
+  std::map<std::pair<int32_t, model::MemoryKind>, HeldSum> sums;
+  for (size_t i = 0; i < work.held.size(); ++i) {
+    HeldSum& sum = sums[{work.held.device[i], work.held.kind[i]}];
+    addTo(sum.bytes, work.held.bytes[i]);
+    addTo(sum.count, work.held.count[i]);
+  }
+  for (auto& [key, sum] : sums) {
+    sum.process_id = work.process_id;
+    sum.pid = pid;
+    std::tie(sum.device, sum.kind) = key;
+    all.push_back(sum);
+  }
+}
+
+bool hasManaged(const model::RecordedWork& work) {
+  return (work.drivers_figure && work.drivers_figure->has_managed) ||
+         std::find(work.held.kind.begin(), work.held.kind.end(), model::MemoryKind::kManaged) !=
+             work.held.kind.end();
+}
+
+// What its calls had handed out on GPUs, live at that time.
+uint64_t liveAt(const AnalysedTrace& analysed, int64_t time_ns) {
+  uint64_t sum = 0;
+  for (const auto& device : analysed.devices) {
+    if (device->device.kind != model::DeviceKind::kGpu || !device->time.present()) continue;
+    model::Step after = device->time.stepAfter(time_ns / 1000);
+    addTo(sum,
+          (after == 0 ? device->totals.initial() : device->totals.at(after - 1)).reserved_bytes);
+  }
+  return sum;
+}
+
+class Gpus {
+ public:
+  Gpus(std::span<const AnalysedTrace* const> traces, WholeRecording& whole)
+      : traces_(traces), whole_(whole), memory_(whole.run->device_memory) {}
+
+  void tell() {
+    const model::RecordedDevices& devices = whole_.run->devices;
+    std::map<int32_t, GpuSum> gpus;
+    for (size_t i = 0; i < devices.size(); ++i) {
+      GpuSum& gpu = gpus[devices.device[i]];
+      gpu.name = whole_.run->strings.text(devices.name[i]);
+      gpu.uuid = whole_.run->strings.text(devices.uuid[i]);
+      gpu.total_bytes = devices.total_bytes[i];
+    }
+    std::vector<size_t> order(memory_.size());
+    for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::stable_sort(order.begin(), order.end(),
+                     [&](size_t a, size_t b) { return memory_.time_ns[a] < memory_.time_ns[b]; });
+    for (size_t row : order) {
+      GpuSum& gpu = gpus[memory_.device[row]];
+      if (memory_.pid[row] != kNotRecorded) {
+        if (memory_.used_bytes[row] > 0) devices_of_[memory_.pid[row]].insert(memory_.device[row]);
+        continue;
+      }
+      gpu.last_used_bytes = memory_.used_bytes[row];
+      if (gpu.peak_used_bytes && *gpu.peak_used_bytes >= memory_.used_bytes[row]) continue;
+      gpu.peak_used_bytes = memory_.used_bytes[row];
+      gpu.peak_ns = memory_.time_ns[row];
+    }
+    for (auto& [device, gpu] : gpus) {
+      gpu.device = device;
+      if (gpu.peak_used_bytes) addUses(gpu, order);
+      whole_.gpus.push_back(std::move(gpu));
+    }
+  }
+
+ private:
+  void addUses(GpuSum& gpu, const std::vector<size_t>& order) {
+    std::map<int64_t, uint64_t> used;  // a row stands until the next of its pid
+    for (size_t row : order) {
+      if (memory_.time_ns[row] > gpu.peak_ns) break;
+      if (memory_.device[row] == gpu.device && memory_.pid[row] != kNotRecorded)
+        used[memory_.pid[row]] = memory_.used_bytes[row];
+    }
+    size_t begin = whole_.gpu_uses.size();
+    for (auto [pid, bytes] : used) {
+      if (bytes == 0) continue;
+      GpuUse use{
+          .device = gpu.device, .pid = pid, .name = {}, .used_bytes = bytes, .recorded_bytes = {}};
+      nameIt(use, gpu.peak_ns);
+      addTo(gpu.by_processes_bytes, bytes);
+      whole_.gpu_uses.push_back(std::move(use));
+    }
+    std::stable_sort(whole_.gpu_uses.begin() + static_cast<std::ptrdiff_t>(begin),
+                     whole_.gpu_uses.end(),
+                     [](const GpuUse& a, const GpuUse& b) { return a.used_bytes > b.used_bytes; });
+  }
+
+  // The program that had this pid then, and what calls had handed out to it.
+  void nameIt(GpuUse& use, int64_t time_ns) const {
+    const model::RecordedProcesses& p = whole_.run->processes;
+    for (size_t i = 0; i < p.size(); ++i) {
+      bool ran =
+          p.began_ns[i] <= time_ns && (p.ended_ns[i] == kNotRecorded || p.ended_ns[i] >= time_ns);
+      if (p.pid[i] != use.pid || !ran) continue;
+      use.process_id = p.process_id[i];
+      use.name = whole_.run->strings.text(p.name[i]);
+    }
+    if (use.process_id == kNotRecorded) return;
+    auto devices = devices_of_.find(use.pid);
+    if (devices == devices_of_.end() || devices->second.size() != 1) return;
+    for (const ProcessSum& sum : whole_.processes) {
+      if (sum.process_id != use.process_id) continue;
+      const AnalysedTrace& analysed = *traces_[sum.trace];
+      if (!hasManaged(*analysed.trace.work)) use.recorded_bytes = liveAt(analysed, time_ns);
+    }
+  }
+
+  std::span<const AnalysedTrace* const> traces_;
+  WholeRecording& whole_;
+  const model::RecordedDeviceMemory& memory_;
+  std::map<int64_t, std::set<int32_t>> devices_of_;  // by pid: where it ever was
+};
+
+}  // namespace
+
+WholeRecording wholeRecording(std::span<const AnalysedTrace* const> traces) {
+  WholeRecording whole;
+  for (size_t i = 0; i < traces.size(); ++i) {
+    const auto& work = traces[i]->trace.work;
+    if (!work || work->process_id < 0) continue;  // of a recording in which nobody called
+    whole.processes.push_back(sumOf(*traces[i], i));
+    addHeld(*work, whole.processes.back().pid, whole.held);
+  }
+  // The newest reading: processes that did nothing keep the traces of an older one (server/follower.h).
+  for (const AnalysedTrace* trace : traces) {
+    const auto& work = trace->trace.work;
+    if (!work || !work->run) continue;
+    if (!whole.run || work->run->device_memory.size() > whole.run->device_memory.size())
+      whole.run = work->run;
+  }
+  if (whole.run) Gpus(traces, whole).tell();
+  return whole;
+}
+
+WholeRecordings wholeRecordings(std::span<const AnalysedTrace* const> traces) {
+  std::map<const model::RecordedRun*, std::vector<const AnalysedTrace*>> by_run;
+  for (const AnalysedTrace* trace : traces) {
+    if (trace->trace.work && trace->trace.work->run)
+      by_run[trace->trace.work->run.get()].push_back(trace);
+  }
+  WholeRecordings all;
+  for (const auto& [run, its] : by_run)
+    all[run] = std::make_shared<const WholeRecording>(wholeRecording(its));
+  return all;
+}
+
+std::shared_ptr<const WholeRecording> wholeOf(const WholeRecordings& all,
+                                              const AnalysedTrace& trace) {
+  if (!trace.trace.work) return nullptr;
+  auto found = all.find(trace.trace.work->run.get());
+  return found == all.end() ? nullptr : found->second;
+}
+
+}  // namespace tidegauge::analysis
