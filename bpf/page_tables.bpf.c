@@ -45,7 +45,7 @@ ARRAY(tables, struct page_table, PAGE_TABLES_BATCH);
 
 struct walk {
   __u64 top, direct_map;
-  __u32 levels;
+  __u32 levels, kinds_only;
 };
 
 // The entry for `address` in the table at `table`; 0: none.
@@ -79,6 +79,10 @@ static long lookAt(__u32 i, struct walk* walk) {
     *kind = PAGE_TABLE_HUGE;
     return 0;
   }
+  if (walk->kinds_only) {
+    *kind = PAGE_TABLE_OF_PAGES;
+    return 0;
+  }
   void* from = (void*)(walk->direct_map + (entry & PHYSICAL));
   *kind = bpf_probe_read_kernel(table, sizeof(*table), from) ? PAGE_TABLE_FAILED
                                                              : PAGE_TABLE_OF_PAGES;
@@ -93,7 +97,8 @@ int readPageTables(struct bpf_iter__task* context) {
   if (!asked || !task || (__u32)task->pid != asked->pid) return 0;
   struct mm_struct* memory = task->mm;
   if (!memory) return 0;
-  struct walk walk = {(__u64)BPF_CORE_READ(memory, pgd), asked->direct_map, asked->levels};
+  struct walk walk = {(__u64)BPF_CORE_READ(memory, pgd), asked->direct_map, asked->levels,
+                      asked->kinds_only};
   asked->top = walk.top;
   __u32 count = asked->count;
   if (count > PAGE_TABLES_BATCH) count = PAGE_TABLES_BATCH;

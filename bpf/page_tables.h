@@ -27,7 +27,8 @@ struct page_tables_request {
   __u64 direct_map;  // where the kernel has all memory mapped, by physical address
   __u32 pid;         // of a first thread
   __u32 count;       // of `wanted`
-  __u32 levels;      // 4 or 5
+  __u16 levels;      // 4 or 5
+  __u16 kinds_only;  // 1: the entries of pages are not wanted
   __u32 done;        // the program's answer: how many it looked at
   __u64 top;         // and where the tables begin
 };

@@ -22,6 +22,10 @@ int checked(const WssOptions& options) {
   if (options.compat && options.backend == "pte")
     return usageError("--compat prints the PSS, which --backend pte does not know",
                       "Take --backend smaps, or leave it to choose");
+  bool must_sample = options.sample != "auto" && options.sample != "exact";
+  if (must_sample && (options.compat || options.backend == "smaps"))
+    return usageError("--sample is for --backend pte, without --compat",
+                      "smaps goes through all pages");
   if (options.total_s > 0 && !options.cumulative && options.pause.empty() && options.steps.empty())
     return usageError("-d limits a run of several windows", "Take -C, -s or -P beside it");
   return 0;
@@ -61,6 +65,20 @@ void addWssCommand(CLI::App& app, int& exit_code) {
   command->add_option("--backend", options->backend, "How it is measured: auto, pte or smaps")
       ->check(oneOf({"auto", "pte", "smaps"}))
       ->type_name("NAME")
+      ->capture_default_str();
+  command
+      ->add_option(
+          "--sample", options->sample,
+          "Of private memory look at all pages, or one in 32, 128 or 512: auto, exact, 1/32, "
+          "1/128, 1/512")
+      ->check(oneOf({"auto", "exact", "1/32", "1/128", "1/512"}))
+      ->type_name("PART")
+      ->capture_default_str();
+  command
+      ->add_option("--max-stall-ms", options->most_stall_ms,
+                   "--sample auto: the longest that the process's mmap and munmap may wait")
+      ->check(number(0.001, 1e6))
+      ->type_name("MS")
       ->capture_default_str();
   command->add_option("--by", options->by, "List what was touched, by vma (mapping), file or kind")
       ->check(oneOf({"vma", "file", "kind"}))

@@ -17,7 +17,8 @@ struct WssOptions {
   double total_s = 0;        // 0: no limit
   bool more_times = false;
   bool compat = false, json = false, jsonl = false, csv = false;
-  std::string backend = "auto";
+  std::string backend = "auto", sample = "auto";
+  double most_stall_ms = 5;
   std::string by;  // empty: no list
   size_t top = 20;
 };

@@ -91,9 +91,10 @@ wss::Plan planOf(const WssOptions& options) {
 class Writer {
  public:
   Writer(const WssOptions& options, const wss::Plan& plan, const wss::Process& process,
-         const wss::Backend& backend, Output& out)
+         const wss::Choice& choice, Output& out)
       : options_(options), plan_(plan), out_(out) {
-    text_ = {options.more_times, backend.knowsSharing(), pageColumns()};
+    const wss::Backend& backend = *choice.backend;
+    text_ = {options.more_times, backend.knowsSharing(), choice.is_sampled, pageColumns()};
     std::string pid = fmt::format("{}", options.pid);
     if (options.compat)
       out_.write(wss::compatHeader(plan, {pid, options.seconds, options.pause, options.steps},
@@ -101,12 +102,9 @@ class Writer {
     else if (options.csv)
       out_.write(wss::csvHeader());
     else if (!options.json && !options.jsonl)
-      writeHead(process, backend);
-    head_ = {{"pid", options.pid},
-             {"process", process.name()},
-             {"backend", backend.name()},
-             {"how", backend.how()},
-             {"limits", backend.limits()}};
+      writeHead(process, choice);
+    head_ = {{"pid", options.pid},   {"process", process.name()}, {"backend", backend.name()},
+             {"how", backend.how()}, {"why", choice.why},         {"limits", backend.limits()}};
     std::fflush(stdout);  // who waits for the first row sees what it waits for
   }
 
@@ -155,11 +153,14 @@ class Writer {
     return options_.by == "file" ? wss::Grouping::kFile : wss::Grouping::kKind;
   }
 
-  void writeHead(const wss::Process& process, const wss::Backend& backend) {
+  void writeHead(const wss::Process& process, const wss::Choice& choice) {
+    const wss::Backend& backend = *choice.backend;
     out_.write(base::wrapped(
         fmt::format("Touched by {} (process {}), by {}: {}.", base::printable(process.name()),
                     process.pid(), backend.name(), backend.how()),
         text_.columns, 0));
+    if (!choice.why.empty())
+      out_.write(base::wrapped("Because " + choice.why + ".", text_.columns, 0, 2));
     for (const std::string& limit : backend.limits())
       out_.write(base::wrapped("Careful: " + limit + ".", text_.columns, 0, 2));
     out_.write(wss::rowHeader(text_));
@@ -189,11 +190,13 @@ int runWss(const WssOptions& options) {
   RealClock clock;
   auto process = wss::Process::open(options.pid);
   if (!process.ok()) return reportError(process.error());
-  auto choice = wss::chooseBackend(options.backend, options.compat);
+  auto choice =
+      wss::chooseBackend({options.backend, options.sample, options.compat, options.most_stall_ms},
+                         process.value().residentBytes());
   if (!choice.ok()) return reportError(choice.error());
   wss::Backend& backend = *choice.value().backend;
   Output out;
-  Writer writer(options, plan, process.value(), backend, out);
+  Writer writer(options, plan, process.value(), choice.value(), out);
   auto status = wss::measure(process.value(), backend, plan, clock,
                              [&](const wss::Row& row) { return writer.row(row); });
   writer.end();

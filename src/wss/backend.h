@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,9 @@ struct Reading {
   Pass pass;
   Cost cost;
   std::vector<MappingUse> uses;  // in the order of addresses
+  // Of a sample: what was touched is so much more or less, with 95 %; how much is there, from elsewhere.
+  std::optional<double> error_bytes = std::nullopt;
+  std::optional<uint64_t> rss_bytes = std::nullopt;
 };
 
 class Backend {

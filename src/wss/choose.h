@@ -13,10 +13,17 @@ namespace tidegauge::wss {
 
 struct Choice {
   std::unique_ptr<Backend> backend;
-  std::string why_not_first;  // why it is not the first choice; empty: it is, or was asked for
+  bool is_sampled = false;
+  std::string why;  // it is not the first choice, or why it samples; empty: nothing to say
 };
 
-// `name`: auto, pte or smaps. `needs_sharing`: PSS is wanted.
-base::Result<Choice> chooseBackend(const std::string& name, bool needs_sharing);
+struct Wish {
+  std::string backend = "auto";  // or pte, smaps
+  std::string sample = "auto";   // or exact, 1/32, 1/128, 1/512
+  bool needs_sharing = false;    // PSS is wanted
+  double most_stall_ms = 5;      // what auto may cost the process
+};
+// `rss_bytes`: of the process, for what it would cost.
+base::Result<Choice> chooseBackend(const Wish& wish, uint64_t rss_bytes);
 
 }  // namespace tidegauge::wss

@@ -17,21 +17,30 @@ base::Status writeWord(const Process& process, int file, std::string_view word) 
   return base::okStatus();
 }
 
-}  // namespace
-
-base::Result<Clearing> clearReferences(const Process& process, Flush flush, Clock& clock) {
+base::Result<Clearing> clear(const Process& process, std::string_view which, bool flush,
+                             Clock& clock) {
   TG_ASSIGN_OR_RETURN(int file, process.openFile("clear_refs", O_WRONLY));
   Clearing done;
   int64_t cpu_ns = clock.cpu_ns();
   done.pass.begin_ns = clock.now_ns();
-  base::Status status = writeWord(process, file, "1");
+  base::Status status = writeWord(process, file, which);
   // Only after this is every touch seen, by whatever the processors have cached.
-  if (status.ok() && flush == Flush::kFree) status = writeWord(process, file, "4");
+  if (status.ok() && flush) status = writeWord(process, file, "4");
   done.pass.end_ns = clock.now_ns();
   close(file);
   if (!status.ok()) return std::move(status.error());
   done.cost = {clock.cpu_ns() - cpu_ns, done.pass.duration_ns()};
   return done;
+}
+
+}  // namespace
+
+base::Result<Clearing> clearReferences(const Process& process, Flush flush, Clock& clock) {
+  return clear(process, "1", flush == Flush::kFree, clock);
+}
+
+base::Result<Clearing> clearFiles(const Process& process, bool flush, Clock& clock) {
+  return clear(process, "3", flush, clock);
 }
 
 std::vector<std::string> limitsOfFlush(Flush flush) {

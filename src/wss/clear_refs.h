@@ -11,6 +11,9 @@ namespace tidegauge::wss {
 
 base::Result<Clearing> clearReferences(const Process& process, Flush flush, Clock& clock);
 
+// The same of files and shared memory alone.
+base::Result<Clearing> clearFiles(const Process& process, bool flush, Clock& clock);
+
 // What is missed if it cannot flush; empty if it can.
 std::vector<std::string> limitsOfFlush(Flush flush);
 

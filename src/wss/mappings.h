@@ -52,7 +52,7 @@ struct MappingUse {
   MappingSums sums;
 };
 
-// Of the text of smaps. Lines of no known form are passed over; numbers that overflow are taken as
+// Of the text of smaps, or of maps, which has the heads alone. Lines of no known form are passed over; numbers that overflow are taken as
 // the largest. Cost: 10 ns per line.
 std::vector<MappingUse> parseSmaps(std::string_view text);
 

@@ -32,6 +32,8 @@ Row rowOf(const Clearing& clearing, Reading reading, int64_t slept_ns) {
         static_cast<double>(row.windows.back().mean_ns) * static_cast<double>(use.sums.referenced);
     before = after;
   }
+  if (reading.rss_bytes) row.sums.rss = *reading.rss_bytes;
+  row.error_bytes = reading.error_bytes;
   row.window = windowOf(row.clear, row.read, 0, 1);
   if (row.sums.referenced > 0)
     row.window.mean_ns =

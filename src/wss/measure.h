@@ -33,6 +33,7 @@ struct Row {
       0;          // as wss.pl has it: from the middle of the clearing to that of the reading
   Window window;  // what really was: of the memory in the mean, and of its ends
   MappingSums sums;
+  std::optional<double> error_bytes = std::nullopt;  // of sums.referenced, of a sample: 95 %
   std::vector<MappingUse> uses;
   std::vector<Window> windows;  // of each of `uses`
   Cost cost;  // of the reading, and of the clearing if this row has one of its own

@@ -5,6 +5,7 @@
 // Cost: under 1 ns per entry. Source: Intel SDM volume 3, 4.5; Linux arch/x86/include/asm/pgtable*.h.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -29,6 +30,37 @@ using Entries = std::span<const __u64, PAGE_TABLE_ENTRIES>;
 void addEntries(MappingSums& sums, Entries entries, size_t first, size_t last);
 // The same of one large page, of which `bytes` are the mapping's.
 void addLarge(MappingSums& sums, uint64_t entry, uint64_t bytes, MappingKind kind);
+
+// Goes through tables in the order of addresses, and with them through the mappings that lie in them.
+class MappingWalk {
+ public:
+  using Wanted = bool (*)(const Mapping&);
+  MappingWalk(std::vector<MappingUse>& uses, Wanted wanted) : uses_(uses), wanted_(wanted) {}
+  // Calls `add(use, sums)` for each wanted mapping with what the entries [first, last) say of it.
+  template <class Add>
+  void visit(uint64_t table, page_table_kind kind, Entries entries, size_t first, size_t last,
+             const Add& add) {
+    uint64_t begin = table + first * kPage, end = table + last * kPage;
+    while (from_ < uses_.size() && uses_[from_].mapping.end <= begin) ++from_;
+    if (kind == PAGE_TABLE_NONE || kind == PAGE_TABLE_FAILED) return;
+    for (size_t i = from_; i < uses_.size() && uses_[i].mapping.start < end; ++i) {
+      MappingUse& use = uses_[i];
+      if (!wanted_(use.mapping)) continue;
+      uint64_t from = std::max(use.mapping.start, begin), to = std::min(use.mapping.end, end);
+      MappingSums sums;
+      if (kind == PAGE_TABLE_OF_PAGES)
+        addEntries(sums, entries, (from - table) / kPage, (to - table) / kPage);
+      else
+        addLarge(sums, entries[0], to - from, use.mapping.kind);
+      add(use, sums);
+    }
+  }
+
+ private:
+  std::vector<MappingUse>& uses_;
+  Wanted wanted_;
+  size_t from_ = 0;  // the first that does not end before the table
+};
 
 // The 2 MiB that must be looked at, in order, each once.
 std::vector<uint64_t> tablesOf(const std::vector<MappingUse>& uses);

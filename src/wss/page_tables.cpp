@@ -152,7 +152,7 @@ struct PageTables::Handle {
     if (!run(getpid(), 0)) return false;
     uint64_t top = request[0].top & ~(kGiant - 1);
     for (uint64_t gib = 0; gib < kMostGiB; ++gib) {
-      for (uint32_t levels : {4U, 5U}) {
+      for (uint16_t levels : {uint16_t{4}, uint16_t{5}}) {
         request[0].levels = levels;
         request[0].direct_map = top - gib * kGiant;
         kinds[0] = PAGE_TABLE_NONE;
@@ -220,6 +220,16 @@ base::Result<bool> PageTables::read(pid_t pid, std::span<const uint64_t> address
     addresses = addresses.subspan(count);
   }
   return true;
+}
+
+base::Result<bool> PageTables::readKinds(pid_t pid, std::span<const uint64_t> addresses,
+                                         std::vector<page_table_kind>& kinds) {
+  kinds.clear();
+  handle_->request[0].kinds_only = 1;
+  auto status =
+      read(pid, addresses, [&](uint64_t, page_table_kind kind, Entries) { kinds.push_back(kind); });
+  handle_->request[0].kinds_only = 0;
+  return status;
 }
 
 }  // namespace tidegauge::wss

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -123,6 +124,17 @@ base::Error Process::whyNothing(const char* name, int error_number) const {
             "would work"};
   return error(fmt::format("/proc/{}/{} cannot be read: {}", pid_, name,
                            error_number == 0 ? "it is empty" : std::strerror(error_number)));
+}
+
+uint64_t Process::residentBytes() const {
+  int file = openat(folder_, "statm", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  int unused = 0;
+  std::string text = readAll(file, kMostStat, unused);
+  close(file);
+  unsigned long long all = 0, resident = 0;
+  if (std::sscanf(text.c_str(), "%llu %llu", &all, &resident) != 2) return 0;
+  return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
 base::Error Process::ended() const {

@@ -35,6 +35,7 @@ class Process {
   base::Error whyNothing(const char* name, int error_number) const;
   // It runs, and has the memory that it had when it was opened.
   base::Status check() const;
+  uint64_t residentBytes() const;  // by /proc/PID/statm; 0: not known
 
  private:
   Process(pid_t pid, int folder) : pid_(pid), folder_(folder) {}

@@ -57,6 +57,9 @@ nlohmann::json rowJson(const Row& row, const Plan& plan, double unix_s,
                            {"stall_s", seconds(row.cost.stall_ns)},
                            {"clear_s", seconds(row.clear.duration_ns())},
                            {"read_s", seconds(row.read.duration_ns())}}}};
+  // Half of the interval that holds what was touched with 95 %; 0: all pages were looked at.
+  json["error"] = {{"referenced_ci95", row.error_bytes.value_or(0)},
+                   {"method", row.error_bytes ? "sample" : "exact"}};
   json["window_s"]["asked"] = seconds(plan.duration_ns);
   nlohmann::json list = nlohmann::json::array();
   for (const Group& group : groups) {
@@ -75,7 +78,7 @@ nlohmann::json rowJson(const Row& row, const Plan& plan, double unix_s,
 std::string csvHeader() {
   std::string text = "time,window_s,window_least_s,window_most_s";
   for (const auto& [name, sum] : kSums) text += fmt::format(",{}_bytes", name);
-  return text + ",cpu_s,stall_s,clear_s,read_s\n";
+  return text + ",referenced_ci95_bytes,cpu_s,stall_s,clear_s,read_s\n";
 }
 
 std::string csvRow(const Row& row, double unix_s, bool knows_sharing) {
@@ -83,9 +86,9 @@ std::string csvRow(const Row& row, double unix_s, bool knows_sharing) {
                                  seconds(row.window.least_ns), seconds(row.window.most_ns));
   for (const auto& [name, sum] : kSums)
     text += knows_sharing || !isOfSmaps(sum) ? fmt::format(",{}", row.sums.*sum) : ",";
-  return text + fmt::format(",{:.6f},{:.6f},{:.6f},{:.6f}\n", seconds(row.cost.cpu_ns),
-                            seconds(row.cost.stall_ns), seconds(row.clear.duration_ns()),
-                            seconds(row.read.duration_ns()));
+  return text + fmt::format(",{:.0f},{:.6f},{:.6f},{:.6f},{:.6f}\n", row.error_bytes.value_or(0),
+                            seconds(row.cost.cpu_ns), seconds(row.cost.stall_ns),
+                            seconds(row.clear.duration_ns()), seconds(row.read.duration_ns()));
 }
 
 }  // namespace tidegauge::wss

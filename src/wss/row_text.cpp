@@ -25,7 +25,8 @@ uint64_t maybeOfOthers(const MappingUse& use) {
 std::string rowHeader(const TextOptions& options) {
   std::string text = options.more_times ? fmt::format("{:<7} {:<7} ", "Slp(s)", "Dur(s)") : "";
   return text + fmt::format("{:<7} {:>10} {:>10} {:>10} {:>5} {:>8} {:>5} {:>7} {:>9}\n", "Est(s)",
-                            "RSS(MB)", "PSS(MB)", "Ref(MB)", "Ref%", "Shr(MB)", "Huge%", "CPU(ms)",
+                            "RSS(MB)", "PSS(MB)", "Ref(MB)", "Ref%",
+                            options.is_sampled ? "+-(MB)" : "Shr(MB)", "Huge%", "CPU(ms)",
                             "Stall(ms)");
 }
 
@@ -41,7 +42,8 @@ std::string rowText(const Row& row, const TextOptions& options) {
                     "{:>9.1f}\n",
                     seconds(row.window.mean_ns), mib(sums.rss),
                     options.knows_sharing ? fmt::format("{:.2f}", mib(sums.pss)) : "-",
-                    mib(sums.referenced), percent(sums.referenced, sums.rss), mib(of_others),
+                    mib(sums.referenced), percent(sums.referenced, sums.rss),
+                    row.error_bytes ? *row.error_bytes / (1 << 20) : mib(of_others),
                     percent(sums.huge, sums.rss), milliseconds(row.cost.cpu_ns),
                     milliseconds(row.cost.stall_ns));
 }
@@ -59,6 +61,9 @@ std::string rowNotes(const Row& row, const TextOptions& options) {
                     "--by vma says which had which.",
                     seconds(row.window.least_ns), seconds(row.window.most_ns),
                     milliseconds(row.clear.duration_ns()), milliseconds(row.read.duration_ns())));
+  if (row.error_bytes && *row.error_bytes > 0.25 * static_cast<double>(sums.referenced))
+    note(
+        "So little was touched that a sample tells it badly: take --sample exact, or a finer one.");
   if (sums.huge > 0)
     note(
         fmt::format("{} is in huge pages, which count as a whole when any byte of them is touched.",

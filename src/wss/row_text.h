@@ -17,6 +17,7 @@ namespace tidegauge::wss {
 struct TextOptions {
   bool more_times = false;    // Slp(s), Dur(s)
   bool knows_sharing = true;  // Backend::knowsSharing
+  bool is_sampled = false;    // a column says how wrong Ref may be
   size_t columns = 80;
 };
 

@@ -94,6 +94,34 @@ class Truth(unittest.TestCase):
                     self.assertEqual(group["bytes"][name], other[start]["bytes"][name])
                 self.assertLessEqual(group["bytes"]["referenced"], other[start]["bytes"]["referenced"])
 
+    def test_a_sample_is_right_within_what_it_says(self):
+        if "pte" not in list(self.backends()):
+            return
+        for way in ((), ("scattered",)):
+            with self.subTest(way=way), self.touching(2048, 256, *way) as (pid, address, size):
+                rows = json.loads(wss("--json", "--by", "vma", "--sample", "1/32", "-s", 0, "-d", 1.5, pid, 0.1)
+                                  .stdout)["rows"]
+                off = []
+                for row in rows:
+                    mine = next(group["bytes"] for group in row["groups"] if group.get("start") == address)
+                    self.assertEqual(row["error"]["method"], "sample")
+                    self.assertEqual(mine["rss"], size)  # all of it is there: so is each part
+                    off.append(abs(mine["referenced"] - 256 * MIB) / row["error"]["referenced_ci95"])
+                self.assertLess(sorted(off)[len(off) // 2], 1)  # of 95 in 100 it holds; of the median surely
+                self.assertLess(max(off), 3)
+
+    def test_a_sample_splits_no_huge_page(self):
+        if "pte" not in list(self.backends()):
+            return
+        with self.touching(1024, 64, "huge") as (pid, address, size):
+            before, _ = self.touched(address, "--sample", "exact", pid, 0.1)
+            if before["huge"] < size:
+                self.skipTest("no huge pages were free for the program: free some memory")
+            mine, _ = self.touched(address, "--sample", "1/128", pid, 0.1)
+            after, _ = self.touched(address, "--sample", "exact", pid, 0.1)
+            self.assertEqual(after["huge"], size)
+            self.assertEqual(mine["huge"], size)
+
     def test_huge_pages_count_as_a_whole(self):
         state = pathlib.Path("/sys/kernel/mm/transparent_hugepage/enabled")
         if not state.exists() or "[never]" in state.read_text():

@@ -1,0 +1,48 @@
+// Which pages a sampled measurement looks at, and what they say of all.
+//
+//   2 MiB │··▓▓·············│···········▓▓····│▓▓···············│   64 KiB somewhere in each (1/32),
+//         └─ table 0 ───────┴─ table 1 ───────┴─ table 2 …          in each 4th (1/128), 16th (1/512)
+//
+// Every page has the same chance, so touched ÷ chance is right in the mean (Horvitz-Thompson). How wrong
+// it may be is told by how much neighbours differ: sets that are touched are mostly contiguous, and then
+// neighbours are alike (the successive-difference estimator for systematic samples: Wolter, Introduction
+// to Variance Estimation, chapter 8). A page of 2 MiB is taken whole, or clearing a part would split it.
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <span>
+#include <vector>
+
+#include "wss/page_sums.h"
+
+namespace tidegauge::wss {
+
+inline constexpr size_t kSamplePages = 16;
+
+// A part of one table.
+struct SamplePart {
+  uint64_t table = 0;  // its address
+  uint32_t first = 0;  // pages in it
+  uint32_t pages = 0;
+};
+
+struct Sample {
+  uint32_t every = 1;  // of so many tables one
+  size_t tables = 0;   // there are
+  std::vector<SamplePart> parts;
+};
+
+// One part in each `every`th of `tables`, beginning anywhere.
+Sample chooseSample(std::span<const uint64_t> tables, uint32_t every, std::mt19937_64& random);
+
+struct Estimate {
+  double total = 0;
+  double standard_error = 0;
+};
+// Of values that each stand for their whole table, of which `most` is the largest possible: `every`
+// tables each. `chance`: of a page to be looked at. The error is never told as less than half of what one
+// value can stand for: a set as small as that lies between two parts, or all in one.
+Estimate estimateOf(std::span<const double> values, double most, uint32_t every, double chance);
+
+}  // namespace tidegauge::wss

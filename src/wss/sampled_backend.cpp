@@ -1,0 +1,195 @@
+#include "wss/sampled_backend.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "wss/clear_refs.h"
+#include "wss/read_maps.h"
+
+namespace tidegauge::wss {
+namespace {
+
+constexpr int kPidfdOpen = 434, kProcessMadvise = 440, kMadvCold = 20;  // newer than some headers
+// Ranges in one call: the process may map and unmap between two.
+constexpr size_t kRangesOfACall = 64;
+// Above 33 pages x86 flushes the whole TLB, and with it what it holds of files.
+constexpr uint64_t kWide = 64 * kPage;
+
+bool isSampled(const Mapping& mapping) {
+  return !mapping.shared &&
+         (mapping.kind == MappingKind::kAnonymous || mapping.kind == MappingKind::kHeap ||
+          mapping.kind == MappingKind::kStack);
+}
+
+// The tables of what is sampled, or of the rest. One that has both is looked at for both.
+std::vector<uint64_t> tablesOfPart(const std::vector<MappingUse>& uses, bool sampled) {
+  std::vector<MappingUse> some;
+  for (const MappingUse& use : uses)
+    if (isSampled(use.mapping) == sampled) some.push_back({use.mapping, {}});
+  return tablesOf(some);
+}
+
+struct Range {
+  uint64_t begin = 0, end = 0;
+};
+
+// What of the sample lies in mappings that are sampled, in order.
+std::vector<Range> rangesOf(const Sample& sample, const std::vector<MappingUse>& uses) {
+  std::vector<Range> ranges;
+  size_t from = 0;
+  for (const SamplePart& part : sample.parts) {
+    uint64_t begin = part.table + part.first * kPage, end = begin + part.pages * kPage;
+    while (from < uses.size() && uses[from].mapping.end <= begin) ++from;
+    for (size_t i = from; i < uses.size() && uses[i].mapping.start < end; ++i)
+      if (isSampled(uses[i].mapping))
+        ranges.push_back(
+            {std::max(begin, uses[i].mapping.start), std::min(end, uses[i].mapping.end)});
+  }
+  return ranges;
+}
+
+class PidDescriptor {
+ public:
+  explicit PidDescriptor(pid_t pid) : file_(static_cast<int>(syscall(kPidfdOpen, pid, 0))) {}
+  ~PidDescriptor() {
+    if (file_ >= 0) close(file_);
+  }
+  PidDescriptor(const PidDescriptor&) = delete;
+  PidDescriptor& operator=(const PidDescriptor&) = delete;
+  int get() const { return file_; }
+
+ private:
+  int file_;
+};
+
+// The longest call, or an errno below 0.
+base::Result<int64_t> makeCold(const Process& process, const std::vector<Range>& ranges,
+                               Clock& clock) {
+  PidDescriptor target(process.pid());
+  int64_t longest_ns = 0;
+  std::vector<iovec> call;
+  for (size_t i = 0; i < ranges.size(); i += kRangesOfACall) {
+    call.clear();
+    size_t bytes = 0;
+    for (size_t j = i; j < std::min(ranges.size(), i + kRangesOfACall); ++j) {
+      // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of another process
+      call.push_back({reinterpret_cast<void*>(ranges[j].begin), ranges[j].end - ranges[j].begin});
+      bytes += call.back().iov_len;
+    }
+    int64_t began_ns = clock.now_ns();
+    long done = syscall(kProcessMadvise, target.get(), call.data(), call.size(), kMadvCold, 0);
+    longest_ns = std::max(longest_ns, clock.now_ns() - began_ns);
+    // What was unmapped meanwhile is no matter: nothing of it will be read.
+    if (done == static_cast<long>(bytes) || (done >= 0 || errno == ENOMEM)) continue;
+    if (errno == EINVAL)
+      return base::Error{
+          base::ErrorKind::kMissingFeature,
+          fmt::format("process {} has locked memory, which cannot be sampled", process.pid()),
+          std::nullopt, "Take --sample exact"};
+    return process.whyNothing("clear_refs", errno);
+  }
+  return longest_ns;
+}
+
+void addScaled(MappingSums& sums, const MappingSums& part, double scale) {
+  for (auto sum : {&MappingSums::rss, &MappingSums::referenced, &MappingSums::dirty,
+                   &MappingSums::huge, &MappingSums::hugetlb, &MappingSums::swap})
+    sums.*sum += static_cast<uint64_t>(static_cast<double>(part.*sum) * scale);
+}
+
+}  // namespace
+
+std::string SampledBackend::how() const {
+  return fmt::format(
+      "a page in {} of private memory, all of files and shared memory; MADV_COLD, clear_refs, "
+      "accessed "
+      "bits of the page tables",
+      PAGE_TABLE_ENTRIES / kSamplePages * every_);
+}
+
+base::Result<Clearing> SampledBackend::clear(const Process& process, Clock& clock) {
+  Clearing done;
+  int64_t cpu_ns = clock.cpu_ns();
+  TG_ASSIGN_OR_RETURN(std::vector<MappingUse> uses, readMaps(process));
+  std::vector<uint64_t> tables = tablesOfPart(uses, true);
+  sample_ = chooseSample(tables, every_, random_);
+  std::vector<uint64_t> chosen;
+  for (const SamplePart& part : sample_.parts) chosen.push_back(part.table);
+  std::vector<page_table_kind> kinds;
+  TG_ASSIGN_OR_RETURN(bool is_there, tables_.readKinds(process.pid(), chosen, kinds));
+  if (!is_there) return process.whyNothing("maps", 0);
+  Sample to_clear{every_, tables.size(), {}};
+  bool is_wide = false;
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    SamplePart& part = sample_.parts[i];
+    if (kinds[i] == PAGE_TABLE_HUGE || kinds[i] == PAGE_TABLE_GIANT) {
+      part.first = 0;
+      part.pages = PAGE_TABLE_ENTRIES;
+    }
+    if (kinds[i] == PAGE_TABLE_NONE) continue;
+    to_clear.parts.push_back(part);
+  }
+  std::vector<Range> ranges = rangesOf(to_clear, uses);
+  // The last is made wide, for the flush that the files want.
+  for (const MappingUse& use : uses) {
+    if (is_wide || ranges.empty() || !isSampled(use.mapping)) continue;
+    Range& last = ranges.back();
+    if (last.begin < use.mapping.start || last.end > use.mapping.end) continue;
+    last.end = std::max(last.end, std::min(use.mapping.end, last.begin + kWide));
+    is_wide = last.end - last.begin >= kWide;
+  }
+  done.pass.begin_ns = clock.now_ns();
+  TG_ASSIGN_OR_RETURN(Clearing files, clearFiles(process, !is_wide, clock));
+  TG_ASSIGN_OR_RETURN(int64_t longest_ns, makeCold(process, ranges, clock));
+  done.pass.end_ns = clock.now_ns();
+  done.cost = {clock.cpu_ns() - cpu_ns, std::max(files.cost.stall_ns, longest_ns)};
+  return done;
+}
+
+base::Result<Reading> SampledBackend::read(const Process& process, Clock& clock) {
+  Reading done;
+  int64_t cpu_ns = clock.cpu_ns();
+  done.pass.begin_ns = clock.now_ns();
+  TG_ASSIGN_OR_RETURN(done.uses, readMaps(process));
+  std::vector<uint64_t> chosen;
+  for (const SamplePart& part : sample_.parts) chosen.push_back(part.table);
+  std::vector<double> touched(sample_.parts.size());
+  size_t at = 0;
+  MappingWalk sampled(done.uses, isSampled);
+  auto visit = [&](uint64_t address, page_table_kind kind, Entries entries) {
+    const SamplePart& part = sample_.parts[at];
+    bool is_whole = kind == PAGE_TABLE_HUGE || kind == PAGE_TABLE_GIANT;
+    uint32_t first = is_whole ? 0 : part.first, pages = is_whole ? PAGE_TABLE_ENTRIES : part.pages;
+    double of_table = static_cast<double>(PAGE_TABLE_ENTRIES) / pages;
+    sampled.visit(address, kind, entries, first, first + pages,
+                  [&](MappingUse& use, const MappingSums& sums) {
+                    addScaled(use.sums, sums, of_table * every_);
+                    touched[at] += static_cast<double>(sums.referenced) * of_table;
+                  });
+    ++at;
+  };
+  TG_ASSIGN_OR_RETURN(bool is_there, tables_.read(process.pid(), chosen, visit));
+  MappingWalk rest(done.uses, [](const Mapping& mapping) { return !isSampled(mapping); });
+  auto visitRest = [&](uint64_t address, page_table_kind kind, Entries entries) {
+    rest.visit(address, kind, entries, 0, PAGE_TABLE_ENTRIES,
+               [](MappingUse& use, const MappingSums& sums) { use.sums.add(sums); });
+  };
+  TG_ASSIGN_OR_RETURN(bool is_still_there,
+                      tables_.read(process.pid(), tablesOfPart(done.uses, false), visitRest));
+  done.pass.end_ns = clock.now_ns();
+  if (auto status = process.check(); !status.ok()) return std::move(status.error());
+  if (!is_there || !is_still_there) return process.whyNothing("maps", 0);
+  double chance = static_cast<double>(kSamplePages) / PAGE_TABLE_ENTRIES / every_;
+  done.error_bytes = 1.96 * estimateOf(touched, kTable, every_, chance).standard_error;
+  done.rss_bytes = process.residentBytes();
+  done.cost.cpu_ns = clock.cpu_ns() - cpu_ns;
+  return done;
+}
+
+}  // namespace tidegauge::wss
