@@ -81,7 +81,8 @@ TABLE(threads, HASH, __u64, struct thread_state, MAX_THREADS);
 
 static __always_inline void count(__u32 what) {
   __u64* value = bpf_map_lookup_elem(&losses, &what);
-  if (value) *value += 1;  // per processor, and programs do not interrupt each other there
+  // One for each processor, and yet at once: where the kernel may preempt a program, another one counts.
+  if (value) __sync_fetch_and_add(value, 1);
 }
 
 static __always_inline __u32 tgidNow(void) { return bpf_get_current_pid_tgid() >> 32; }

@@ -221,6 +221,7 @@ size_t Recorder::poll(int timeout_ms) {
   takeNames();
   unwinder_.drain();
   takeUrgent();
+  until_ns = std::min(until_ns, rings_.systemReadAt());
 
   // Merge by time. What is newer than `until_ns` waits: something before it may still come.
   sortBy(memory_records_, &memory_record::end_ns);

@@ -163,7 +163,7 @@ class Watch(LiveTest):
         self.assertEqual(monitor.wait(LIMIT_S), 0)
 
     def test_of_all_processes_it_keeps_only_what_those_with_cuda_need(self):
-        monitor, port = self.monitor("--all")
+        monitor, port = self.monitor("--all")  # which sees what else runs on this machine, too
         descriptors = lambda: len(os.listdir(f"/proc/{monitor.pid}/fd"))
 
         def seen():
@@ -181,17 +181,17 @@ class Watch(LiveTest):
 
         seen()
         before = descriptors()
-        for _ in range(40):  # their starts and ends come in the same ring: before what is seen next
+        for _ in range(250):  # their starts and ends come in the same ring: before what is seen next
             subprocess.run(["true"], check=True)
         seen()
-        self.assertLess(descriptors(), before + 10)
+        self.assertLess(descriptors(), before + 125)
         # With CUDA, but without a call of it: nobody tells of their ends.
         environment = {**os.environ, "LD_PRELOAD": str(libraries() / "libcudart.so.13")}
-        for _ in range(40):
+        for _ in range(250):
             run = subprocess.run(["true"], check=True, env=environment, capture_output=True, text=True)
             self.assertEqual(run.stderr, "", "the library was not loaded")
         seen()
-        until(lambda: descriptors() < before + 10, "what was kept of them to go")
+        until(lambda: descriptors() < before + 125, "what was kept of them to go")
 
     def test_a_real_prometheus_scrapes_monitor(self):
         if not shutil.which("prometheus"):
