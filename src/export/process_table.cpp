@@ -53,6 +53,15 @@ std::string nameOf(const AnalysedTrace& analysed) {
   return ending.empty() ? name : name + ", " + ending;
 }
 
+// Since when, and for how long; where that is not known: nothing.
+std::string recordedFor(const model::RecordedRun& run) {
+  if (!run.began_ns) return {};
+  std::string from = base::utcTime(*run.began_ns);
+  if (!run.ended_ns) return fmt::format("recorded from {} on", from);
+  double seconds = (static_cast<double>(*run.ended_ns) - static_cast<double>(*run.began_ns)) / 1e9;
+  return fmt::format("recorded for {:.{}f} s, from {}", seconds, seconds < 10 ? 3 : 1, from);
+}
+
 }  // namespace
 
 std::vector<ProcessSums> processSums(const std::vector<const AnalysedTrace*>& traces) {
@@ -69,6 +78,8 @@ std::string processesText(const std::vector<const AnalysedTrace*>& traces, size_
   TextPage page(columns, colour);
   page.heading(fmt::format("{} {} called for memory, launched or copied", withCommas(traces.size()),
                            traces.size() == 1 ? "process" : "processes"));
+  if (!traces.empty() && traces.front()->trace.work && traces.front()->trace.work->run)
+    page.paragraph(recordedFor(*traces.front()->trace.work->run));
   std::vector<ProcessSums> all = processSums(traces);
   std::vector<TextRow> table = {
       {{"peak", "at the end", "launches", "copied", "refused"}, "process"}};

@@ -5,6 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include "model/call_words.h"
+#include "model/watched.h"
+
 namespace tidegauge::readers::recording {
 namespace {
 
@@ -121,15 +124,17 @@ class WorkReader {
         });
   }
 
-  base::Status readEnd(std::optional<int64_t>& out) {
+  base::Status readEnds(model::RecordedRun& out) {
     return rows("meta", {"key", "value"},
-                "SELECT value FROM meta NOT INDEXED WHERE key = 'ended_ns'", [&](Row& row) {
-                  std::string text = row.text(0);
+                "SELECT key, value FROM meta NOT INDEXED WHERE key IN ('began_ns', 'ended_ns')",
+                [&](Row& row) {
+                  std::string key = row.text(0), text = row.text(1);
                   if (row.isBad() || text.empty() || text.size() > 19 ||
                       text.find_first_not_of("0123456789") != std::string::npos) {
                     return false;
                   }
-                  out = static_cast<int64_t>(std::strtoull(text.c_str(), nullptr, 10));
+                  (key == "began_ns" ? out.began_ns : out.ended_ns) =
+                      static_cast<int64_t>(std::strtoull(text.c_str(), nullptr, 10));
                   return true;
                 });
   }
@@ -145,6 +150,9 @@ class WorkReader {
                   if (row.isBad()) return false;
                   model::RecordedWork* work = work_of(process);
                   if (work == nullptr) return false;
+                  if (!name.valid()) {
+                    name = strings_.intern(model::namelessKernel(static_cast<uint64_t>(handle)));
+                  }
                   work->kernels.kernel_id.push_back(id);
                   work->kernels.handle.push_back(handle);
                   work->kernels.name.push_back(name);
@@ -266,7 +274,8 @@ base::Result<model::RecordedRun> readRun(SqliteFile& file, model::Issues& issues
   TG_RETURN_IF_ERROR(reader.readLosses(run.losses));
   TG_RETURN_IF_ERROR(reader.readUnwatched(run.unwatched));
   TG_RETURN_IF_ERROR(reader.readDeviceMemory(run.device_memory));
-  TG_RETURN_IF_ERROR(reader.readEnd(run.ended_ns));
+  TG_RETURN_IF_ERROR(reader.readEnds(run));
+  model::fillWatched(run);
   return run;
 }
 
