@@ -150,7 +150,8 @@ Table kernelsTable(const AnalysedTrace& analysed) {
   addNumbers(table, "kernel_id", "", k.kernel_id);
   addProcessId(table, work);
   addNumbers(table, "handle", "as the program has it", k.handle);
-  addTexts(table, "name", "as people write it; of one without a name: kernel at 0x… (no name)", k.name, *work.run);
+  addTexts(table, "name", "as people write it; of one without a name: kernel at 0x… (no name)",
+           k.name, *work.run);
   return table;
 }
 
