@@ -65,7 +65,9 @@ DeviceSummary summarise(const AnalysedTrace& analysed, const DeviceAnalysis& dev
 
 std::string deviceLabel(const model::Device& device) {
   if (device.kind == model::DeviceKind::kPinnedHost) return "pinned host memory";
-  return fmt::format("cuda:{}", device.ordinal);
+  if (device.told == model::Told::kNothing) return "device not known";
+  bool in_part = device.told == model::Told::kInPart;
+  return fmt::format("cuda:{}{}", device.ordinal, in_part ? " and device not known" : "");
 }
 
 }  // namespace tidegauge::analysis

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ctime>
 
 namespace tidegauge::base {
 namespace {
@@ -60,6 +61,14 @@ std::string withCommas(uint64_t number) { return commasInside(fmt::format("{}", 
 
 std::string counted(uint64_t number, std::string_view noun) {
   return fmt::format("{} {}{}", withCommas(number), noun, number == 1 ? "" : "s");
+}
+
+std::string utcTime(int64_t time_ns) {
+  std::time_t seconds = time_ns / 1'000'000'000;
+  std::tm utc{};
+  gmtime_r(&seconds, &utc);
+  return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02} UTC", utc.tm_year + 1900, utc.tm_mon + 1,
+                     utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec);
 }
 
 std::string hexAddress(uint64_t address) { return fmt::format("0x{:x}", address); }

@@ -26,6 +26,8 @@ std::string withCommas(uint64_t number);
 std::string counted(uint64_t number, std::string_view noun);
 // "0x7f0586000000"
 std::string hexAddress(uint64_t address);
+// "2026-11-22 15:03:12 UTC", of ns since the epoch.
+std::string utcTime(int64_t time_ns);
 // PyTorch's name of a block life: "b7f0586000000_1".
 std::string addressId(uint64_t address, uint32_t version, char prefix = 'b');
 

@@ -21,7 +21,6 @@ constexpr uint64_t kMostSize = uint64_t{1} << 50;
 
 int checkPids(std::vector<uint32_t> pids) {
   std::sort(pids.begin(), pids.end());
-  if (!pids.empty() && pids.front() == 0) return usageError("there is no process 0");
   auto twice = std::adjacent_find(pids.begin(), pids.end());
   if (twice != pids.end()) return usageError(fmt::format("-p {} is there twice", *twice));
   if (std::binary_search(pids.begin(), pids.end(), static_cast<uint32_t>(getpid())))
@@ -74,6 +73,7 @@ void addRecordCommand(CLI::App& app, int& exit_code) {
                    "Keep the newest: parts of a quarter of SIZE each, FILE the last; from 16MiB on")
       ->type_name("SIZE");
   command->add_option("-p,--pid", options->pids, "Processes that run already, and their children")
+      ->check(wholeNumber(1, kMostPid))
       ->type_name("PID");
   command->add_flag("--all", options->all, "Every process of the machine");
   command->add_option("--comm", options->name_glob, "Processes by name, as in 'python*'")

@@ -122,6 +122,15 @@ bool switchesOnPython(const RecordOptions& options) {
   return !options.no_python && options.stacks != "none" && std::getenv(kPythonVariable) == nullptr;
 }
 
+void sayPython(const record::Session& session) {
+  for (const std::string& version : session.olderPythons())
+    complain(
+        fmt::format("tidegauge: Python {} tells nobody the names of its functions (3.12 and newer "
+                    "do): its call "
+                    "sites are named by the libraries that it called",
+                    version));
+}
+
 // The files of names that Python left behind because of it.
 void removePerfMaps(const record::Session& session) {
   for (const record::SessionProcess& process : session.processes()) {
@@ -324,6 +333,7 @@ int recordTo(const std::string& path, const RecordOptions& options) {
                        base::printable(path), base::humanBytes(session.fileBytes()),
                        base::printable(path)));
   if (const record::PartRing* ring = session.ring()) sayParts(*ring);
+  if (options.stacks != "none" && session.calls() > 0) sayPython(session);
   if (session.calls() == 0) complain(whyNothing(options, recording));
   if (!options.no_summary && session.calls() > 0) {
     int code = reportFile(path);

@@ -155,6 +155,15 @@ Section gpuSection(const WholeRecording& whole, const GpuSum& gpu) {
   return section;
 }
 
+// Since when, and for how long; where that is not known: nothing.
+std::string recordedFor(const model::RecordedRun& run) {
+  if (!run.began_ns) return {};
+  std::string from = base::utcTime(*run.began_ns);
+  if (!run.ended_ns) return fmt::format("recorded from {} on", from);
+  double seconds = (static_cast<double>(*run.ended_ns) - static_cast<double>(*run.began_ns)) / 1e9;
+  return fmt::format("recorded for {:.{}f} s, from {}", seconds, seconds < 10 ? 3 : 1, from);
+}
+
 }  // namespace
 
 std::vector<size_t> biggestFirst(const WholeRecording& whole) {
@@ -171,6 +180,7 @@ std::string processesText(const WholeRecording& whole, size_t rows, const TextOp
   size_t count = whole.processes.size();
   page.heading(fmt::format("{} {} called for memory, launched or copied", withCommas(count),
                            count == 1 ? "process" : "processes"));
+  if (whole.run) page.paragraph(recordedFor(*whole.run));
   std::vector<TextRow> table = {
       {{"peak", "at the end", "launches", "copied", "refused"}, "process"}};
   ProcessSum rest;

@@ -32,7 +32,23 @@ using nlohmann::json;
 
 constexpr size_t kMostCommand = 200;  // columns
 constexpr size_t kMostJsonRows = 50;
+constexpr uint64_t kMostSize = uint64_t{1} << 50;
+
 json orNull(int64_t value) { return value == model::kNotRecorded ? json() : json(value); }
+
+// "watched for 60.0 s, from 2026-11-22 15:03:12 UTC on, when it ran already"
+std::string watchedText(const model::RecordedProcesses& p, size_t row) {
+  bool ran_before = p.ran_before[row] != 0;
+  std::string words = ran_before ? "watched" : "seen";
+  if (p.watched_to_ns[row] != model::kNotRecorded) {
+    double seconds = std::max(0.0, (static_cast<double>(p.watched_to_ns[row]) -
+                                    static_cast<double>(p.watched_from_ns[row])) /
+                                       1e9);
+    words += fmt::format(" for {:.{}f} s,", seconds, seconds < 10 ? 3 : 1);
+  }
+  words += " from " + base::utcTime(p.watched_from_ns[row]);
+  return words + (ran_before ? " on, when it ran already" : "");
+}
 
 std::string howItEnded(const RecordedWork& work, size_t row) {
   const model::RecordedProcesses& p = work.run->processes;
@@ -52,18 +68,14 @@ Section processSection(const RecordedWork& work, size_t row) {
   Section section{
       .key = "process", .title = fmt::format("Process {} {}", p.pid[row], name), .json = {}};
   std::string sql =
-      "SELECT *, (ended_ns - began_ns) / 1e9 AS seconds, exit_status >> 8 AS code, exit_status & "
-      "127 "
-      "AS signal FROM processes WHERE is_this";
+      "SELECT *, (watched_to_ns - watched_from_ns) / 1e9 AS seconds, datetime(watched_from_ns / "
+      "1000000000, 'unixepoch') AS watched_from, exit_status >> 8 AS code, exit_status & 127 AS "
+      "signal FROM processes WHERE is_this";
   Sentence sentence{{}, sqlLink(sql), sql};
   std::string words;
   if (p.parent_pid[row] != model::kNotRecorded)
     words += fmt::format("started by {}; ", p.parent_pid[row]);
-  if (p.ended_ns[row] != model::kNotRecorded) {
-    double seconds =
-        (static_cast<double>(p.ended_ns[row]) - static_cast<double>(p.began_ns[row])) / 1e9;
-    words += fmt::format("seen for {:.{}f} s; ", seconds, seconds < 10 ? 3 : 1);
-  }
+  words += watchedText(p, row) + "; ";
   words += howItEnded(work, row) + ".";
   if (command.empty()) {
     words[0] = static_cast<char>(words[0] - 'a' + 'A');  // each of them begins with a small letter
@@ -79,6 +91,9 @@ Section processSection(const RecordedWork& work, size_t row) {
       {"command", p.command[row].valid() ? json(clean(command)) : json()},
       {"began_ns", p.began_ns[row]},
       {"ended_ns", orNull(p.ended_ns[row])},
+      {"watched_from_ns", p.watched_from_ns[row]},
+      {"watched_to_ns", orNull(p.watched_to_ns[row])},
+      {"ran_before", p.ran_before[row] != 0},
       {"exit_status", orNull(p.exit_status[row])},
       {"end_reason",
        p.end_reason[row].valid() ? json(clean(strings.text(p.end_reason[row]))) : json()},
@@ -255,6 +270,11 @@ std::string codeText(int32_t code) {
   return words.empty() ? std::to_string(code) : fmt::format("{} {}", code, words);
 }
 
+// No machine has so much: −1, say, was taken for a size.
+std::string askedText(uint64_t bytes) {
+  return bytes > kMostSize ? "more than 1,024 TiB" : humanBytes(bytes);
+}
+
 Section refusedSection(const AnalysedTrace& analysed, size_t rows) {
   const model::RecordedRefusals& r = analysed.trace.work->refused;
   struct Group {
@@ -300,7 +320,7 @@ Section refusedSection(const AnalysedTrace& analysed, size_t rows) {
   for (const Group& group : order) {
     size_t i = group.first;
     std::string_view function = analysed.trace.strings.text(r.function[i]);
-    std::string size = r.size_bytes[i] == 0 ? "–" : humanBytes(r.size_bytes[i]);
+    std::string size = r.size_bytes[i] == 0 ? "–" : askedText(r.size_bytes[i]);
     if (grid.rows.size() < rows) {
       grid.rows.push_back({withCommas(group.times), size, codeText(r.code[i]),
                            fmt::format("{} ‹ {}", function, asked(i))});
@@ -343,7 +363,7 @@ Section refusedSection(const AnalysedTrace& analysed, size_t rows) {
                     sql};
   if (r.size_bytes[first] > 0) {
     sentence.parts.insert(sentence.parts.end(),
-                          {plain(" for "), strong(humanBytes(r.size_bytes[first]))});
+                          {plain(" for "), strong(askedText(r.size_bytes[first]))});
   }
   sentence.parts.insert(sentence.parts.end(),
                         {plain(fmt::format(": {} ({}), asked by ", what, r.code[first])),

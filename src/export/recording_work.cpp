@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "base/cut_mangled.h"
 #include "base/format.h"
 #include "base/text_layout.h"
 
@@ -105,7 +106,7 @@ Section kernelsSection(const RecordedWork& work, size_t rows) {
       if (i < rows) {
         grid.rows.push_back({withCommas(it.launches), fmt::format("{:.1f} %", 100 * share),
                              extent(it.geometry.data()), extent(it.geometry.data() + 3),
-                             it.name.empty() ? "name not known" : std::string(it.name)});
+                             it.name.empty() ? "name not known" : base::readableName(it.name)});
       }
       if (i >= kMostJsonRows) continue;
       list.push_back({{"launches", it.launches},

@@ -200,10 +200,13 @@ class Report {
     row("active", start.active_bytes, end.active_bytes, peaks.active);
     row("reserved", start.reserved_bytes, end.reserved_bytes, peaks.reserved);
     if (!std::exchange(told_totals_, true)) {
-      page_.faint(
-          "requested: asked for by the program; allocated: in whole blocks; active: also what "
-          "another stream still uses; reserved: taken from the driver, in segments",
-          2, 2);
+      page_.faint(seesOnlySegments(analysed_.trace)
+                      ? "requested, allocated, active: segments that PyTorch asked for, since what "
+                        "its tensors take of them was not seen; reserved: taken from the driver"
+                      : "requested: asked for by the program; allocated: in whole blocks; active: "
+                        "also what another stream still uses; reserved: taken from the driver, in "
+                        "segments",
+                  2, 2);
     }
     if (at_least) {
       page_.faint("≥: at least, since memory older than the recording is known in part only", 2, 2);

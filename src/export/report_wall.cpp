@@ -7,6 +7,9 @@
 #include "base/format.h"
 #include "export/frag_report.h"
 #include "export/report_parts.h"
+#include "model/call_words.h"
+#include "model/ledger.h"
+#include "model/recorded_work.h"
 
 namespace tidegauge::exporting {
 namespace {
@@ -66,6 +69,20 @@ json lineJson(const Wall& wall, const WallLine& line, const char* what) {
           {"seconds_per_event", wall.seconds_per_event ? json(*wall.seconds_per_event) : json()}};
 }
 
+// Then it would be odd to see no wall.
+bool wasRefused(const SectionContext& context) {
+  if (!context.summary.ooms.empty()) return true;
+  if (!context.analysed.trace.work) return false;
+  const model::RecordedRefusals& refused = context.analysed.trace.work->refused;
+  for (size_t i = 0; i < refused.size(); ++i) {
+    bool is_here = refused.device[i] == context.summary.device->device.ordinal ||
+                   refused.device[i] == model::kUnknownDevice;
+    bool is_full = refused.code[i] == model::kOutOfMemoryCode;
+    if (is_here && is_full && model::isDeviceMemory(refused.kind[i])) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 json wallRowsJson(const Wall& wall) {
@@ -89,7 +106,11 @@ Section wallSection(const SectionContext& context) {
     }
     if (section.sentences.empty()) {
       section.sentences.push_back(
-          {{plain("Neither active nor reserved bytes rise over the recording: no wall ahead.")},
+          {{plain("Neither active nor reserved bytes rise over the recording"),
+            plain(wasRefused(context)
+                      ? ", so none comes nearer; yet memory was refused: the device "
+                        "was full, or too much was asked for at once."
+                      : ": no wall ahead.")},
            {},
            fmt::format("SELECT what, grows FROM {}", from)});
     }

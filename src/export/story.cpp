@@ -30,6 +30,17 @@ using base::sharedUnit;
 using base::withCommas;
 using Severity = Finding::Severity;
 
+void tellUnseenBlocks(const AnalysedTrace& analysed, Story& story) {
+  if (!seesOnlySegments(analysed.trace)) return;
+  story.sentences.push_back(
+      {{plain(
+            "PyTorch's own blocks were not watched (--preload and --no-framework leave them out): "
+            "what counts as live are the "),
+        strong("segments"), plain(" that it took from the driver, used or not.")},
+       {},
+       {}});
+}
+
 void tellLowerBound(const AnalysedTrace& analysed, const DeviceSummary& summary, Story& story) {
   if (!model::isAtLeast(analysed.trace, summary.device->device.ordinal)) return;
   story.sentences.push_back(
@@ -344,6 +355,16 @@ void tellChecks(const AnalysedTrace& analysed, const DeviceSummary& summary, Sto
 
 }  // namespace
 
+bool seesOnlySegments(const model::Trace& trace) {
+  if (!trace.work || trace.work->has_blocks) return false;
+  const std::vector<base::StringId>& modules = trace.work->frame_modules;
+  return std::any_of(modules.begin(), modules.end(), [&](base::StringId module) {
+    if (!module.valid()) return false;
+    std::string_view path = trace.strings.text(module);
+    return path.substr(path.find_last_of('/') + 1).starts_with("libc10_cuda.");
+  });
+}
+
 std::string plainText(const std::vector<Part>& parts) {
   std::string text;
   for (const Part& part : parts) text += part.text;
@@ -371,6 +392,7 @@ Story tellStory(const AnalysedTrace& analysed, const DeviceSummary& summary,
     tellPeak(analysed, summary, story);
   }
   tellLowerBound(analysed, summary, story);
+  tellUnseenBlocks(analysed, story);
   tellHolders(analysed, summary, story);
   tellUnused(summary, story);
   tellOlder(summary, story);

@@ -65,6 +65,9 @@ Story tellStory(const analysis::AnalysedTrace& analysed, const analysis::DeviceS
 std::optional<uint64_t> firstStep(const analysis::AnalysedTrace& analysed,
                                   const model::Issue& issue);
 
+// PyTorch's code was seen, but none of its blocks: what counts as requested and live are its segments.
+bool seesOnlySegments(const model::Trace& trace);
+
 std::string plainText(const std::vector<Part>& parts);
 
 }  // namespace tidegauge::exporting

@@ -1,5 +1,7 @@
 #include "model/call_words.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -78,6 +80,10 @@ std::string_view lossMeaning(std::string_view reason) {
                                    [&](const auto& known) { return known.first == reason; });
   return found == std::end(kLosses) ? "Something was missed: figures may be too high or too low."
                                     : found->second;
+}
+
+std::string namelessKernel(uint64_t handle) {
+  return fmt::format("kernel at {:#x} (no name)", handle);
 }
 
 }  // namespace tidegauge::model

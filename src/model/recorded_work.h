@@ -35,6 +35,10 @@ struct RecordedProcesses {
   std::vector<int64_t> cgroup;
   std::vector<int64_t> began_ns, ended_ns, exit_status;
   std::vector<base::StringId> end_reason;  // invalid: it runs
+  // Filled by fillWatched(): since when it was watched, till when (kNotRecorded: that is to come), and
+  // whether it ran before.
+  std::vector<int64_t> watched_from_ns, watched_to_ns;
+  std::vector<uint8_t> ran_before;
 
   size_t size() const { return process_id.size(); }
 };
@@ -108,6 +112,7 @@ struct RecordedRun {
   RecordedDeviceMemory device_memory;
   RecordedPart part;
   std::vector<UnreadTable> unread;
+  std::optional<int64_t> began_ns;  // none: a recorder of before did not say
   std::optional<int64_t> ended_ns;  // the recorder's own last word; none: it runs, or was killed
 };
 
@@ -184,6 +189,7 @@ struct RecordedWork {
   std::vector<base::StringId> frame_modules{};  // by FrameId: the file it is code of; of the trace
   std::optional<DriversFigure> drivers_figure{};
   std::vector<int32_t> at_least{};  // devices, see isAtLeast()
+  bool has_blocks = false;          // a framework's, inside memory of the driver, were seen
   DriverMemory driver{};            // only where it was asked for
 };
 

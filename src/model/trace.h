@@ -220,10 +220,15 @@ struct FinalBlocks {
 
 enum class DeviceKind : uint8_t { kGpu, kPinnedHost };
 
+// Of a recording: do its calls tell that what is drawn on a device is there? A thread that chose its
+// device before it was watched does not: its memory is drawn on the first device that is known.
+enum class Told : uint8_t { kAll, kInPart, kNothing };
+
 // One device's share of the columns: half-open ranges of rows.
 struct Device {
   int32_t ordinal = 0;  // −1 for pinned host memory
   DeviceKind kind = DeviceKind::kGpu;
+  Told told = Told::kAll;                // kNothing: the ordinal is a number, no more
   uint64_t total_bytes = kUnknownBytes;  // as the driver said it
   uint64_t event_begin = 0, event_end = 0;
   uint64_t allocation_begin = 0, allocation_end = 0;

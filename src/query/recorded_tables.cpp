@@ -75,6 +75,11 @@ Table processesTable(const AnalysedTrace& analysed) {
   addNumbers(table, "exit_status", "as wait() gives it; NULL: it ran on, or ran another program",
              p.exit_status);
   addTexts(table, "end_reason", "exit, exec; NULL: it ran on", p.end_reason, *work.run);
+  addNumbers(table, "watched_from_ns", "from here on its calls were seen", p.watched_from_ns);
+  addNumbers(table, "watched_to_ns", "its end, or that of the recording; NULL: both are to come",
+             p.watched_to_ns);
+  add(table, ColumnKind::kInteger, "ran_before", "1: it ran already when it was watched first",
+      stored(p.ran_before, [](uint8_t before) { return int64_t{before}; }));
   add(table, ColumnKind::kInteger, "is_this",
       "1: the process of this trace, whose memory the other tables are about",
       stored(p.process_id, [id = work.process_id](int64_t of) { return int64_t{of == id}; }));
@@ -146,7 +151,8 @@ Table kernelsTable(const AnalysedTrace& analysed) {
   addNumbers(table, "kernel_id", "", k.kernel_id);
   addProcessId(table, work);
   addNumbers(table, "handle", "as the program has it", k.handle);
-  addTexts(table, "name", "as the compiler mangled it; NULL: not known", k.name, *work.run);
+  addTexts(table, "name", "as people write it; of one without a name: kernel at 0x… (no name)",
+           k.name, *work.run);
   return table;
 }
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/text_layout.h"
+#include "model/call_words.h"
 
 namespace tidegauge::record {
 namespace {
@@ -246,7 +247,7 @@ std::string kernelName(const SessionProcess& process, uint64_t handle) {
   auto found = process.kernel_names.find(handle);
   if (found != process.kernel_names.end() && !found->second.empty())
     return base::printable(found->second);
-  return fmt::format("{:#x}", handle);
+  return model::namelessKernel(handle);
 }
 
 double cpuSecondsOfRecorder() {

@@ -14,6 +14,7 @@
 #include "record/elf_file.h"
 #include "record/even_clock.h"
 #include "record/metrics.h"
+#include "record/older_python.h"
 
 namespace tidegauge::record {
 namespace {
@@ -71,6 +72,7 @@ Session::Session(std::optional<store::RecordingWriter> writer, model::LiveBook* 
   }
   writeFunctions();
   last_commit_ns_ = last_counts_ns_ = now();
+  write([&](auto& file) { return file.setMeta("began_ns", std::to_string(last_commit_ns_)); });
 }
 
 Session::~Session() = default;
@@ -134,6 +136,8 @@ void Session::call(const model::MemoryCall& seen) {
   model::MemoryCall call = seen;
   if (call.stack != model::kNoStackOfCall) {
     auto stack = stack_of_.find({call.process, call.stack});
+    // The program became another one, say, before anybody looked at where its code lay.
+    if (stack == stack_of_.end()) stacks_lost_ += 1;
     call.stack = stack == stack_of_.end() ? model::kNoStackOfCall : stack->second;
   }
   calls_ += 1;
@@ -344,7 +348,9 @@ base::Status Session::tick(Source& source) {
   if (finishing_ || time_ns - last_counts_ns_ >= kCountEvery_ns) {
     source.tellCounts();
     stack_counts_ = source.stackCounts();
-    writeLosses(source.losses());
+    Losses losses = source.losses();
+    losses[LOSS_STACK] += stacks_lost_;
+    writeLosses(losses);
     assignUnwatched(time_ns, true);
     forgetEnded(time_ns);
     last_counts_ns_ = time_ns;
@@ -371,6 +377,13 @@ base::Status Session::finish(Source& source) {
   write([](auto& file) { return file.finish(now()); });
   if (error_) return *error_;
   return base::okStatus();
+}
+
+std::set<std::string> Session::olderPythons() const {
+  std::set<std::string> versions;
+  for (const Module& module : spaces_.modules())
+    if (std::string version = olderPython(module.path); !version.empty()) versions.insert(version);
+  return versions;
 }
 
 model::StackWords Session::describeStack(uint32_t stack) const {

@@ -86,6 +86,8 @@ class Session final : public RecorderSink {
   // Each once, in the order in which they came first.
   const std::vector<WatchedLibrary>& libraries() const { return libraries_; }
   const Losses& losses() const { return losses_; }
+  // Versions of Python in whose stacks no function of Python can have a name: "3.8", "3.11".
+  std::set<std::string> olderPythons() const;
   // Which figures of a process are incomplete, by losses of all and by what of it was not watched.
   model::FigureSet incompleteOf(const SessionProcess& process) const;
   // How long an ended process is kept; its stacks, frames, modules and kernels go with it. A file keeps
@@ -185,6 +187,8 @@ class Session final : public RecorderSink {
   std::map<std::string, uint64_t> forgotten_unfreed_;
   int64_t forget_after_ns_ = kKeepEnded_ns;
   Losses losses_{};
+  uint64_t stacks_lost_ =
+      0;  // of calls: the stack was told, and what it was made of could not be had
   struct WaitingUnwatched {
     model::Unwatched what;
     int64_t at_ns = 0;

@@ -131,6 +131,7 @@ void Session::beginPart() {
   writer_ = std::move(next.value());
   continueInParts();
   write([&](auto& file) { return file.setMeta("part", std::to_string(ring_->number())); });
+  write([](auto& file) { return file.setMeta("began_ns", std::to_string(evenClock().now_ns())); });
   write([&](auto& file) {
     return file.setMeta("continues", before.substr(before.find_last_of('/') + 1));
   });

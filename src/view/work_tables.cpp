@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "model/call_words.h"
 #include "model/recorded_work.h"
 #include "view/table_columns.h"
 
@@ -81,7 +82,7 @@ std::vector<KernelRow> kernelRows(const RecordedWork& work) {
     if (row == rows.size()) {
       rows.emplace_back();
       rows[row].name = named ? std::string(work.run->strings.text(k.name[i]))
-                             : fmt::format("{:#x}", static_cast<uint64_t>(k.handle[i]));
+                             : model::namelessKernel(static_cast<uint64_t>(k.handle[i]));
     }
     row_of[k.kernel_id[i]] = row;
   }

@@ -100,6 +100,13 @@ class Older(live.LiveTest):
         self.assertRegex(report["recording"]["refused"]["first_label"], r"older\.c:\d+ main")
         kinds = {issue["kind"] for issue in report["issues"]}  # of a thread that chose its device before
         self.assertEqual(kinds, {"older_than_recording", "unknown_device", "incomplete_recording"})
+        self.assertEqual(device["label"], "device not known")
+        self.assertNotIn("cuda:", text)
+        process = report["recording"]["process"]
+        self.assertTrue(process["ran_before"])
+        self.assertLess(process["watched_from_ns"], process["watched_to_ns"])
+        self.assertRegex(" ".join(text.split()),
+                         r"watched for [\d.]+ s, from [\d-]+ [\d:]+ UTC on, when it ran already; it ended well")
 
     def test_blocks_in_segments_that_are_older(self):
         for path in (PYTHON, HEADERS / "cuda_runtime_api.h"):

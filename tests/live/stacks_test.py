@@ -157,6 +157,18 @@ train()
                 return path
         self.skipTest("no CPython 3.12 or newer with the perf trampoline: install one, or set TIDEGAUGE_PYTHON")
 
+    def test_a_python_that_names_no_functions_is_told(self):
+        older = next((path for path in (sys.executable, *map(shutil.which, ("python3.11", "python3.10", "python3.9")))
+                      if path and subprocess.run([path, "-c", "import sys; sys.exit(sys.version_info >= (3, 12))"],
+                                                 check=False).returncode == 0), None)
+        if older is None:
+            self.skipTest("no CPython before 3.12")
+        version = subprocess.run([older, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"],
+                                 capture_output=True, text=True, check=True).stdout.strip()
+        words = f"Python {version} tells nobody the names of its functions"
+        self.assertIn(words, self.record(older, "-c", self.CODE).err)
+        self.assertNotIn(words, self.record(older, "-c", self.CODE, options=["--stacks", "none"]).err)
+
     def functions(self, run):
         rows = run.twin.rows("SELECT stack_id, f.function, f.file FROM stack_frames JOIN frames f USING(frame_id) "
                              "WHERE stack_id = (SELECT stack_id FROM calls JOIN functions USING(function_id) "

@@ -110,6 +110,7 @@ class Recording(unittest.TestCase):
         path = self.worked()
         text = " ".join(tidegauge("report", path, "--pid", 101, "--no-sql").split())
         for words in ("it was killed by SIGKILL (9)", "seen for 12.3 s", "9,345", "sgemm", "name not known",
+                      "kernel at 0x385 (no name)",
                       "device to host, submitted", "Not given back when it ended", "out of memory"):
             self.assertIn(words, text)
         report = json.loads(tidegauge("report", path, "--pid", 101, "--json"))["recording"]
@@ -131,6 +132,14 @@ class Recording(unittest.TestCase):
             errors = [f"{error.json_path}: {error.message[:200]}"
                       for error in jsonschema.Draft202012Validator(schema).iter_errors(report)]
             self.assertEqual(errors, [], path.name)
+
+    def test_from_standard_input_it_is_refused_in_clear_words(self):
+        path, _ = self.files[0]
+        with open(path, "rb") as file:
+            done = subprocess.run([BINARY, "report", "-"], stdin=file, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("standard input: an SQLite file, which is read by its name alone", done.stderr)
+        self.assertIn("name its file", done.stderr)
 
     def test_several_processes_are_summed_up_first(self):
         path, truth = self.files[0]

@@ -49,6 +49,7 @@ class TraceBuilder {
       stackOf(effect.stack);  // numbered by time: a number stays when more is recorded
       if (driver != nullptr) of_driver.take(effect);
       if (effect.what == model::What::kFailure) addRefusal(effect);
+      work_.has_blocks |= effect.what == model::What::kBlock;
     });
     DriversFigures figures(*tables_.run, process_.id);
     size_t taken = 0;
@@ -68,6 +69,7 @@ class TraceBuilder {
     writeEvents();
     writeCarried();
     writeFinalState();
+    for (model::Device& device : trace_.devices) device.told = rows_.toldOf(device.ordinal);
     markLowerBounds();
     writeDriversWords();
     writeSource();

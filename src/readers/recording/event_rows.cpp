@@ -301,6 +301,11 @@ int32_t EventRows::deviceOf(const LiveSegment& segment) const {
   return device == kNotKnown ? fallback_ : device;
 }
 
+model::Told EventRows::toldOf(int32_t device) const {
+  if (device != fallback_ || !has_guesses_) return model::Told::kAll;
+  return fallback_is_known_ ? model::Told::kInPart : model::Told::kNothing;
+}
+
 uint64_t EventRows::streamOf(const LiveSegment& segment) const {
   return hasBlocks(segment.place) ? places_[segment.place].stream : segment.stream;
 }
@@ -317,7 +322,8 @@ void EventRows::finish() {
     int32_t device = deviceOfRow(row);
     if (device >= 0 && (fallback_ == kNotKnown || device < fallback_)) fallback_ = device;
   }
-  if (fallback_ == kNotKnown) fallback_ = 0;
+  fallback_is_known_ = fallback_ != kNotKnown;
+  if (!fallback_is_known_) fallback_ = 0;
   std::erase_if(rows_, [&](const EventRow& row) {
     return row.is_retried || (row.is_provisional && hasBlocks(row.place));
   });
@@ -326,6 +332,8 @@ void EventRows::finish() {
     if (row.device == kNotKnown) {
       row.device = fallback_;
       bool gives = row.action == Action::kSegmentAlloc || row.action == Action::kSegmentMap;
+      // What only goes is in no figure of a device that has others.
+      has_guesses_ |= gives || row.action == Action::kOom || !fallback_is_known_;
       if (gives) {
         issues_.add(
             {.kind = IssueKind::kDeviceNotTold, .device = fallback_, .bytes = row.size_bytes});

@@ -67,6 +67,7 @@ class EventRows {
   const std::map<uint64_t, LiveBlock>& blocks() const { return blocks_; }
   bool hasBlocks(uint64_t place) const;
   int32_t deviceOf(const LiveSegment& segment) const;
+  model::Told toldOf(int32_t device) const;
   uint64_t streamOf(const LiveSegment& segment) const;
   // Something shows memory that is older than the recording: totals are lower bounds.
   bool sawOlder() const { return saw_older_; }
@@ -107,6 +108,7 @@ class EventRows {
   std::map<uint32_t, size_t> last_refusal_;  // by thread: its row of kOom
   std::map<int32_t, uint64_t> total_bytes_;
   int32_t fallback_ = 0;  // the device of what is on no known one
+  bool fallback_is_known_ = false, has_guesses_ = false;
   bool saw_older_ = false, has_outside_blocks_ = false;
   bool has_managed_ = false;
   uint64_t older_bytes_ = 0, older_segments_ = 0;

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "model/call_site.h"
+#include "model/call_words.h"
 #include "model/live_book.h"
 #include "readers/recording/call_row.h"
 #include "readers/recording/held_file.h"
@@ -239,7 +240,7 @@ base::Status RecordingFollower::Books::readKernels(SqliteFile& file) {
                     int64_t id = row.integer(0);
                     uint64_t handle = row.word(1);
                     std::string name = row.text(2);
-                    if (name.empty()) name = fmt::format("{:#x}", handle);
+                    if (name.empty()) name = model::namelessKernel(handle);
                     kernels_[id] = cut(std::move(name));
                   });
 }

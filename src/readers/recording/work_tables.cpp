@@ -9,7 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "model/call_words.h"
 #include "model/contexts.h"
+#include "model/watched.h"
 #include "readers/recording/sum_limit.h"
 
 namespace tidegauge::readers::recording {
@@ -159,17 +161,18 @@ class WorkReader {
         });
   }
 
-  // What it says of itself: its end, and which part of several files it is.
+  // What it says of itself: its beginning and end, and which part of several files it is.
   base::Status readMeta(model::RecordedRun& run) {
     TG_RETURN_IF_ERROR(rows("meta", {"key", "value"},
-                            "SELECT key, value FROM meta NOT INDEXED WHERE key IN ('ended_ns', "
-                            "'part', 'continues', 'carried_calls')",
+                            "SELECT key, value FROM meta NOT INDEXED WHERE key IN ('began_ns', "
+                            "'ended_ns', 'part', 'continues', 'carried_calls')",
                             [&](Row& row) {
                               std::string key = row.text(0);
                               std::string file = key == "continues" ? row.text(1) : "";
                               int64_t number = key == "continues" ? 0 : row.decimal(1);
                               if (row.isBad()) return false;
                               if (key == "continues") run.part.continues = file;
+                              if (key == "began_ns") run.began_ns = number;
                               if (key == "ended_ns") run.ended_ns = number;
                               if (key == "part") run.part.number = number;
                               if (key == "carried_calls") run.part.carried_calls = number;
@@ -196,6 +199,9 @@ class WorkReader {
                   if (row.isBad()) return false;
                   model::RecordedWork* work = work_of(process);
                   if (work == nullptr) return false;
+                  if (!name.valid()) {
+                    name = strings_.intern(model::namelessKernel(static_cast<uint64_t>(handle)));
+                  }
                   work->kernels.kernel_id.push_back(id);
                   work->kernels.handle.push_back(handle);
                   work->kernels.name.push_back(name);
@@ -326,6 +332,7 @@ base::Result<model::RecordedRun> readRun(SqliteFile& file, model::Issues& issues
   TG_RETURN_IF_ERROR(reader.readDevices(run.devices));
   TG_RETURN_IF_ERROR(reader.readDeviceMemory(run.device_memory));
   TG_RETURN_IF_ERROR(reader.readMeta(run));
+  model::fillWatched(run);
   return run;
 }
 

@@ -58,6 +58,12 @@ Error unknownFormat(std::span<const uint8_t> input) {
     return {ErrorKind::kUnreadable, fmt::format("packed with {}", packed), 0,
             "Unpack it first; gzip, zstd and zip are read as they are."};
   }
+  constexpr std::string_view kSqlite = "SQLite format 3";
+  if (input.size() > kSqlite.size() &&
+      std::memcmp(input.data(), kSqlite.data(), kSqlite.size()) == 0) {
+    return {ErrorKind::kUnreadable, "an SQLite file, which is read by its name alone", 0,
+            "A recording has its place on a disk: name its file, not “-” or a pipe."};
+  }
   return {ErrorKind::kUnreadable, "neither a pickle nor a list or object of JSON", 0,
           "Expected a PyTorch memory snapshot."};
 }

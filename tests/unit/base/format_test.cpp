@@ -56,5 +56,10 @@ TEST(Format, AddressesAsPyTorchNamesThem) {
   EXPECT_EQ(addressId(UINT64_MAX, 0, 's'), "sffffffffffffffff_0");
 }
 
+TEST(Format, TimesAreOfUtc) {
+  EXPECT_EQ(utcTime(0), "1970-01-01 00:00:00 UTC");
+  EXPECT_EQ(utcTime(1'795'360'992'999'999'999), "2026-11-22 15:23:12 UTC");
+}
+
 }  // namespace
 }  // namespace tidegauge::base

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <set>
@@ -10,6 +11,7 @@
 #include "export/process_table.h"
 #include "export/report_json.h"
 #include "export/report_text.h"
+#include "export/story.h"
 #include "readers/recording/open_recording.h"
 #include "support/trace_builder.h"
 #include "support/worked_recording.h"
@@ -52,6 +54,16 @@ std::string textOf(const AnalysedTrace& analysed, size_t columns = 100) {
   return reportText(analysed, options);
 }
 
+// Without the line ends that wrapping puts between words.
+std::string flat(const std::string& text) {
+  std::string words;
+  for (char c : text) {
+    bool is_space = c == ' ' || c == '\n';
+    if (!is_space || (!words.empty() && words.back() != ' ')) words += is_space ? ' ' : c;
+  }
+  return words;
+}
+
 TEST(RecordingReport, SaysHowAProcessEnded) {
   EXPECT_EQ(endingText(0), "it ended well, exit status 0");
   EXPECT_EQ(endingText(3 << 8), "it ended with exit status 3");
@@ -84,7 +96,7 @@ TEST(RecordingReport, TellsWhatWasRefusedHeldLaunchedAndCopied) {
   std::string text = textOf(*traces[0]);
   for (const char* words :
        {"Process 41 python", "3 calls were refused; the first", "2 out of memory",
-        "1,003 launches of 2 kernels", "device to host, submitted", "2.00 GiB"})
+        "1,003 launches of 3 kernels", "device to host, submitted", "2.00 GiB"})
     EXPECT_NE(text.find(words), std::string::npos) << words << " in\n" << text;
   for (size_t columns : {60U, 80U, 100U}) {
     std::string page = textOf(*traces[0], columns);
@@ -92,6 +104,120 @@ TEST(RecordingReport, TellsWhatWasRefusedHeldLaunchedAndCopied) {
       EXPECT_LE(base::displayWidth(page.substr(at, end - at)), columns)
           << page.substr(at, end - at);
   }
+}
+
+TEST(RecordingReport, NoWallAheadIsNotSaidWhereMemoryWasRefused) {
+  for (bool refused : {true, false}) {
+    RecordingFile file;
+    CallStream calls;
+    for (int i = 0; i < 60; ++i) {
+      calls.allocate(MemoryKind::kDevice, 0x1000, kMiB).device(0).stack(1);
+      calls.free(MemoryKind::kDevice, 0x1000);
+    }
+    if (refused) calls.allocate(MemoryKind::kDevice, 0, 1 << 30).device(0).stack(2).code(2);
+    for (int i = 0; i < 60; ++i) {
+      calls.allocate(MemoryKind::kDevice, 0x1000, kMiB).device(0).stack(1);
+      calls.free(MemoryKind::kDevice, 0x1000);
+    }
+    file.write(calls.all());
+    std::string text = flat(textOf(*opened(file)[0]));
+    EXPECT_NE(text.find("Neither active nor reserved bytes rise"), std::string::npos) << text;
+    EXPECT_EQ(text.find("no wall ahead") == std::string::npos, refused) << text;
+    EXPECT_EQ(text.find("yet memory was refused") != std::string::npos, refused) << text;
+  }
+}
+
+TEST(RecordingReport, ASizeThatNoMachineHasIsNotToldAsOne) {
+  RecordingFile file;
+  CallStream calls;
+  calls.allocate(MemoryKind::kDevice, 0, UINT64_MAX).device(0).stack(7).code(2);
+  calls.allocate(MemoryKind::kDevice, 0, uint64_t{1} << 60).device(0).stack(7).code(1);
+  file.write(calls.all());
+  std::vector<Section> sections = recordingSections(*opened(file)[0], 10);
+  auto refused = std::find_if(sections.begin(), sections.end(),
+                              [](const Section& it) { return it.key == "refused"; });
+  ASSERT_NE(refused, sections.end());
+  EXPECT_NE(plainText(refused->sentences[0].parts).find("for more than 1,024 TiB"),
+            std::string::npos);
+  ASSERT_TRUE(refused->grid);
+  for (const auto& row : refused->grid->rows) EXPECT_EQ(row[1], "more than 1,024 TiB");
+  EXPECT_EQ(refused->json["first_bytes"], UINT64_MAX);  // exact
+}
+
+TEST(RecordingReport, SaysSinceWhenAndHowLongItWasWatched) {
+  RecordingFile file;
+  CallStream calls;
+  calls.allocate(MemoryKind::kDevice, 0x1000, kMiB).device(0);
+  calls.allocate(MemoryKind::kDevice, 0x1000, kMiB).device(0).process(1);
+  file.add(calls.all());
+  constexpr int64_t kFrom_ns = 1'795'360'992 * testing::kSecond_ns;
+  model::Unwatched before;
+  before.end_ns = kFrom_ns;
+  before.pid = 42;
+  before.reason = "it ran before it was watched";
+  EXPECT_TRUE(file.writer().addUnwatched(before, 1).ok());
+  EXPECT_TRUE(
+      file.writer().setMeta("began_ns", std::to_string(kFrom_ns - testing::kSecond_ns)).ok());
+  EXPECT_TRUE(file.writer()
+                  .endProcess(1, kFrom_ns + 61 * testing::kSecond_ns, 0, store::EndReason::kExit)
+                  .ok());
+  file.write({});
+  auto traces = opened(file);
+  std::string text = flat(textOf(*traces[1]));
+  EXPECT_NE(text.find("atched for 61.0 s, from 2026-11-22 15:23:12 UTC on, when it ran already; it "
+                      "ended well"),
+            std::string::npos)
+      << text;
+  text = flat(textOf(*traces[0]));
+  EXPECT_NE(text.find("een from 1970-01-01 00:00:01 UTC; it was still running"), std::string::npos)
+      << text;
+  std::vector<const AnalysedTrace*> all = {traces[0].get(), traces[1].get()};
+  EXPECT_NE(processesText(analysis::wholeRecording(all), 20, TextOptions{})
+                .find("recorded from 2026-11-22 15:23:11 UTC on"),
+            std::string::npos);
+  json process = recordingJson(*traces[1])["process"];
+  EXPECT_EQ(process["watched_from_ns"], kFrom_ns);
+  EXPECT_EQ(process["ran_before"], true);
+}
+
+TEST(RecordingReport, SegmentsOfPyTorchAreNotToldAsWhatTensorsUse) {
+  for (bool has_blocks : {true, false}) {
+    testing::TraceBuilder b;
+    b.time(100).segmentAlloc(0x7f0000000000, 20 * kMiB).alloc(0x7f0000000000, 20 * kMiB);
+    model::Trace trace = b.build();
+    auto work = std::make_shared<model::RecordedWork>();
+    work->run = std::make_shared<model::RecordedRun>();
+    work->has_blocks = has_blocks;
+    work->frame_modules = {{}, trace.strings.intern("/venv/torch/lib/libc10_cuda.so")};
+    trace.work = work;
+    std::string text = flat(textOf(AnalysedTrace(std::move(trace))));
+    EXPECT_EQ(text.find("PyTorch's own blocks were not watched") != std::string::npos, !has_blocks);
+    EXPECT_EQ(text.find("requested: asked for by the program") != std::string::npos, has_blocks);
+  }
+}
+
+TEST(RecordingReport, KernelsWithoutANameHaveARowEachAndLongNamesAreReadable) {
+  RecordingFile file;
+  CallStream calls;
+  calls.allocate(MemoryKind::kDevice, 0x1000, kMiB).device(0);
+  file.add(calls.all());
+  store::RecordingWriter& writer = file.writer();
+  uint16_t by = writer.addFunction({"cuLaunchKernel", model::Plane::kDriver, {}, {}}).value();
+  for (const char* name : {"", "", "_ZN2at6native18elementwise_kernelILi128ELi4EZNS0_22gpu_kern"}) {
+    store::LaunchRow row;
+    static uint64_t handle = 0x7f00;
+    row.kernel = writer.addKernel(0, handle++, name).value();
+    row.function = by;
+    row.grid = row.block = {1, 1, 1};
+    row.count = 3;
+    EXPECT_TRUE(writer.addLaunches(row).ok());
+  }
+  file.write({});
+  auto traces = opened(file);
+  std::string text = textOf(*traces[0], 100);
+  for (const char* words : {"9 launches of 3 kernels", "kernel at 0x7f00 (no name)",
+                            "kernel at 0x7f01 (no name)", "at::native::elementwise_kernel<…>"})
+    EXPECT_NE(text.find(words), std::string::npos) << words << " in\n" << text;
 }
 
 TEST(RecordingReport, OfASnapshotSaysNothing) {

@@ -148,7 +148,7 @@ TEST(Metrics, UnnamedKernelsAndFunctionsOfKernelsHaveNames) {
   made.session.kernelNamed({it, 1, 0, "gemm"});
   made.session.kernelNamed({it, 2, 1, ""});
   EXPECT_EQ(kernelName(made.session.processes()[it], 2), "gemm");
-  EXPECT_EQ(kernelName(made.session.processes()[it], 0x7f1), "0x7f1");
+  EXPECT_EQ(kernelName(made.session.processes()[it], 0x7f1), "kernel at 0x7f1 (no name)");
 }
 
 // A module that is unloaded takes its kernels with it, and what is loaded next may get their handles.

@@ -394,6 +394,70 @@ TEST(OpenRecording, WhatIsOlderUnknownOrWithoutAddressIsNamed) {
   EXPECT_EQ(reservedBytes(trace, 0, 0), 3 * kMiB);  // the older 2 MiB are drawn from the start
 }
 
+TEST(OpenRecording, ADeviceThatNoCallNamesIsNotClaimed) {
+  CallStream both, none, whole, freed;
+  both.allocate(MemoryKind::kDevice, 0x10000000, kMiB).device(2);
+  both.allocate(MemoryKind::kDevice, 0x20000000,
+                kMiB);  // by a thread that chose before it was watched
+  none.allocate(MemoryKind::kDevice, 0x20000000, kMiB);
+  none.free(MemoryKind::kDevice, 0x20000000);
+  whole.allocate(MemoryKind::kDevice, 0x10000000, kMiB).device(1);
+  whole.allocate(MemoryKind::kPinnedHost, 0x50000000, kMiB);
+  freed.allocate(MemoryKind::kBlock, 0x10000000, kMiB).device(1);  // older memory came and went
+  freed.free(MemoryKind::kDevice, 0x70000000);
+  Trace trace = openOne(both);
+  EXPECT_EQ(trace.findDevice(2)->told, model::Told::kInPart);
+  trace = openOne(none);
+  ASSERT_EQ(trace.devices.size(), 1U);
+  EXPECT_EQ(trace.devices[0].told, model::Told::kNothing);
+  trace = openOne(whole);
+  EXPECT_EQ(trace.findDevice(1)->told, model::Told::kAll);
+  EXPECT_EQ(trace.findDevice(-1)->told, model::Told::kAll);
+  trace = openOne(freed);
+  EXPECT_EQ(trace.findDevice(1)->told, model::Told::kAll);
+}
+
+TEST(OpenRecording, KernelsWithoutANameAreToldApart) {
+  RecordingFile file;
+  testing::addWork(file);
+  file.finish();
+  std::vector<Trace> traces = open(file.path());
+  const model::RecordedWork& work = *traces.at(0).work;
+  ASSERT_EQ(work.kernels.size(), 2U);
+  EXPECT_EQ(work.run->strings.text(work.kernels.name[0]), "sgemm");
+  EXPECT_EQ(work.run->strings.text(work.kernels.name[1]), "kernel at 0xdef (no name)");
+}
+
+TEST(OpenRecording, SinceWhenAProcessWasWatched) {
+  RecordingFile file;
+  CallStream calls;
+  calls.allocate(MemoryKind::kDevice, 0x10000000, kMiB).device(0).process(0);
+  calls.allocate(MemoryKind::kDevice, 0x10000000, kMiB).device(0).process(1);
+  file.add(calls.all());
+  model::Unwatched before;
+  before.end_ns = 3;
+  before.pid = 42;
+  before.reason = "it ran before it was watched";
+  EXPECT_TRUE(file.writer().addUnwatched(before, 1).ok());
+  before.library = "/usr/lib/libcuda.so.1";  // of a library alone: it was watched
+  before.end_ns = 7;
+  EXPECT_TRUE(file.writer().addUnwatched(before, 1).ok());
+  EXPECT_TRUE(file.writer().setMeta("began_ns", "2").ok());
+  EXPECT_TRUE(file.writer().endProcess(0, 50, 0, store::EndReason::kExit).ok());
+  file.finish();
+  std::vector<Trace> traces = open(file.path());
+  const model::RecordedRun& run = *traces.at(0).work->run;
+  EXPECT_EQ(run.began_ns, 2);
+  const model::RecordedProcesses& p = run.processes;
+  ASSERT_EQ(p.size(), 2U);
+  EXPECT_EQ(p.watched_from_ns[0], p.began_ns[0]);
+  EXPECT_EQ(p.watched_to_ns[0], 50);
+  EXPECT_EQ(p.ran_before[0], 0);
+  EXPECT_EQ(p.watched_from_ns[1], 3);
+  EXPECT_EQ(p.watched_to_ns[1], run.ended_ns);
+  EXPECT_EQ(p.ran_before[1], 1);
+}
+
 TEST(OpenRecording, CallsAreTakenInOrderOfTheirEndWhateverTheFilesOrder) {
   CallStream calls;
   calls.allocate(MemoryKind::kDevice, 0x10000000, kMiB).device(0);

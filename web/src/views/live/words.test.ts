@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { LiveAnswer, LiveProcess } from "../../api/live";
 import {
   ageText,
+  deviceText,
   devicesText,
   endTitle,
   headText,
@@ -75,6 +76,7 @@ describe("words of the Live view", () => {
       "?",
       "cuda:0, ?",
     ]);
+    expect([deviceText(2), deviceText(null)]).toEqual(["cuda:2", "device not known"]);
   });
 
   it("the head counts what runs, and does not count the unknown device", () => {

@@ -37,7 +37,7 @@ export function devicesText(devices: readonly LiveDevice[]): string {
 }
 
 export function deviceText(device: number | null): string {
-  return device === null ? "device not told" : `cuda:${device}`;
+  return device === null ? "device not known" : `cuda:${device}`;
 }
 
 export function lostEvents(of: LiveAnswer): number {

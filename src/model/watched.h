@@ -1,0 +1,16 @@
+// Since when, and until when, each process was watched.
+//
+//   record -p 4711   process  ──────────┬────────────────┬──►   watched_from_ns: when the recorder came
+//                              ran_before                        watched_to_ns: its end, or the recording's
+//
+// Cost: O(rows of unwatched + processes · log).
+#pragma once
+
+#include "model/recorded_work.h"
+
+namespace tidegauge::model {
+
+// Fills the columns of run.processes, from them, unwatched and ended_ns.
+void fillWatched(RecordedRun& run);
+
+}  // namespace tidegauge::model

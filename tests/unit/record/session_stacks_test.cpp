@@ -1,0 +1,68 @@
+// A call whose stack was told, and whose code nobody can find any more, is counted.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "record/session.h"
+
+namespace tidegauge::record {
+namespace {
+
+class NoSource final : public Source {
+ public:
+  Losses lost{};
+  size_t poll(int) override { return 0; }
+  void finish() override {}
+  void tellCounts() override {}
+  Losses losses() const override { return lost; }
+  bool anyTargetRuns() const override { return false; }
+};
+
+// A session of this very process, so that its code has a place.
+struct Ours {
+  Session session{std::nullopt};
+  Ours() {
+    SeenProcess process;
+    process.pid = static_cast<uint32_t>(getpid());
+    process.name = "this";
+    process.first_ns = 1'000'000'000'000'000'000;
+    session.processSeen(process);
+  }
+  void call(uint32_t stack) {
+    model::MemoryCall call;
+    call.kind = model::MemoryKind::kDevice;
+    call.verb = model::Verb::kAllocate;
+    call.address = 0x1000;
+    call.size_bytes = 1;
+    call.stack = stack;
+    session.call(call);
+  }
+};
+
+TEST(SessionStacks, ACallWhoseStackCannotBePlacedIsCountedAsLost) {
+  Ours ours;
+  ours.session.stackSeen(0, 7, {reinterpret_cast<uint64_t>(&getpid)});
+  ours.session.stackSeen(0, 8, {0x10});  // of the program that this process was before, say
+  ours.call(7);
+  ours.call(8);
+  ours.call(8);
+  ours.call(9);                      // was never told
+  ours.call(model::kNoStackOfCall);  // none was taken: counted where it was not
+  NoSource source;
+  source.lost[LOSS_STACK] = 10;
+  ASSERT_TRUE(ours.session.finish(source).ok());
+  EXPECT_EQ(ours.session.losses()[LOSS_STACK], 13U);
+  EXPECT_TRUE(
+      ours.session.incompleteOf(ours.session.processes()[0]).has(model::Figures::kCallSites));
+}
+
+TEST(SessionStacks, NothingIsLostWhereEachHasItsPlace) {
+  Ours ours;
+  ours.session.stackSeen(0, 7, {reinterpret_cast<uint64_t>(&getpid)});
+  ours.call(7);
+  NoSource source;
+  ASSERT_TRUE(ours.session.finish(source).ok());
+  EXPECT_EQ(ours.session.losses()[LOSS_STACK], 0U);
+}
+
+}  // namespace
+}  // namespace tidegauge::record
