@@ -65,7 +65,8 @@ Recorder::Recorder(Programs programs, const RecorderOptions& options, RecorderSi
       sink_(sink),
       counts_(programs_),
       name_glob_(options.name_glob),
-      watch_all_(options.programs.watch_all) {}
+      watch_all_(options.programs.watch_all),
+      let_go_unused_(options.programs.watch_all || options.let_go_unused) {}
 
 // Nobody may be left waiting: first no more are stopped, then all that were go on.
 Recorder::~Recorder() {
@@ -379,7 +380,7 @@ void Recorder::tellCounts() {
   });
   sink_.launchesSeen(launches);
   sink_.copiesSeen(copies);
-  if (watch_all_ && evenClock().now_ns() - looked_ns_ >= kLookEvery_ns) {
+  if (let_go_unused_ && evenClock().now_ns() - looked_ns_ >= kLookEvery_ns) {
     looked_ns_ = evenClock().now_ns();
     (void)probes_.letGoOfUnused(looked_ns_, kUnused_ns);
   }

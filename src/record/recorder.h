@@ -36,6 +36,9 @@ struct RecorderOptions {
   ProgramSettings programs;
   bool framework = true;
   std::string name_glob;  // only processes of this name; empty: all
+  // What goes on for weeks: also of chosen processes a library that none maps any more is let go after a
+  // minute, as it always is where all of the machine are watched.
+  bool let_go_unused = false;
 };
 
 class Recorder final : public Source {
@@ -104,6 +107,7 @@ class Recorder final : public Source {
   std::set<uint32_t> from_start_;
   std::string name_glob_;
   bool watch_all_ = false;
+  bool let_go_unused_ = false;
   int64_t looked_ns_ = 0;  // for libraries that nobody uses any more
   uint32_t next_index_ = 0;
 };
