@@ -61,6 +61,7 @@ struct nested_call {
   __u64 caller;  // 0: none
   __u64 distance;
 };
+#define PUSHED_DEVICES 8  // a power of two
 struct thread_state {
   struct flight runtime;  // the outermost call of the runtime
   struct flight driver;
@@ -69,8 +70,8 @@ struct thread_state {
   struct open_call launch;  // of the runtime, not yet seen at the driver
   __u32 inner;              // driver records inside the runtime call
   __u32 inner_copies;
-  __s32 device;  // −1: not known
-  __s32 pushed[4];
+  __s32 device;  // enum device_of_thread, or its number
+  __s32 pushed[PUSHED_DEVICES];
   __u32 pushes;
   __u32 copy_kind;  // of the runtime's copy: for the driver's that does not say it
   __u32 program;    // see struct launch_key
@@ -81,13 +82,6 @@ TABLE(threads, HASH, __u64, struct thread_state, MAX_THREADS);
 static __always_inline void count(__u32 what) {
   __u64* value = bpf_map_lookup_elem(&losses, &what);
   if (value) *value += 1;  // per processor, and programs do not interrupt each other there
-}
-
-// Rows that were added to the tables that are in use: the recorder takes them before they are full.
-TABLE(rows_added, ARRAY, __u32, __u64, COUNTED_KINDS);
-static __always_inline void addedRow(__u32 what) {
-  __u64* rows = bpf_map_lookup_elem(&rows_added, &what);
-  if (rows) __sync_fetch_and_add(rows, 1);
 }
 
 static __always_inline __u32 tgidNow(void) { return bpf_get_current_pid_tgid() >> 32; }

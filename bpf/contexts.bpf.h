@@ -70,7 +70,8 @@ int context_exit(struct pt_regs* ctx) {
     thread->device = runtime ? (__s32)given : deviceOf(given, tgid);
     return 0;
   } else if (verb == VERB_PUSH) {
-    thread->pushed[thread->pushes & 3] = thread->device;
+    if (thread->pushes < PUSHED_DEVICES)
+      thread->pushed[thread->pushes & (PUSHED_DEVICES - 1)] = thread->device;
     thread->pushes += 1;
     thread->device = deviceOf(given, tgid);
     return 0;
@@ -80,7 +81,9 @@ int context_exit(struct pt_regs* ctx) {
       return 0;
     }
     thread->pushes -= 1;
-    thread->device = thread->pushed[thread->pushes & 3];
+    thread->device = thread->pushes < PUSHED_DEVICES
+                         ? thread->pushed[thread->pushes & (PUSHED_DEVICES - 1)]
+                         : DEVICE_UNKNOWN;
     return 0;
   } else if (verb == VERB_DESTROY) {
     device = deviceOf(given, tgid);

@@ -4,6 +4,7 @@
 //                         └ at its return: counted itself only if no driver copy was seen inside
 #pragma once
 
+#include "counted.bpf.h"
 #include "open_calls.bpf.h"
 
 struct copy_flight {
@@ -18,30 +19,7 @@ struct copy_flight_key {
 };
 TABLE(copies_in_flight, LRU_HASH, struct copy_flight_key, struct copy_flight, MAX_THREADS);
 
-// Two that change places, as those of launches.
-struct copy_table {
-  __uint(type, BPF_MAP_TYPE_HASH);
-  __uint(max_entries, COPY_ROWS);
-  __type(key, struct copy_key);
-  __type(value, struct copy_sum);
-} copies_a SEC(".maps"), copies_b SEC(".maps");
-struct {
-  __uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-  __uint(max_entries, 1);
-  __type(key, __u32);
-  __array(values, struct copy_table);
-} copies SEC(".maps") = {.values = {&copies_a}};
-
-static __always_inline struct copy_sum* copySum(const struct copy_key* key) {
-  __u32 first = 0;
-  void* table = bpf_map_lookup_elem(&copies, &first);
-  if (!table) return 0;
-  struct copy_sum* sum = bpf_map_lookup_elem(table, key);
-  if (sum) return sum;
-  struct copy_sum zero = {};
-  if (!bpf_map_update_elem(table, key, &zero, BPF_NOEXIST)) addedRow(COUNTED_COPIES);
-  return bpf_map_lookup_elem(table, key);
-}
+COUNTED_TABLE(copies, struct copy_key, struct copy_sum, COPY_ROWS, 0);
 
 SEC("uprobe")
 int copy_enter(struct pt_regs* ctx) {
@@ -105,7 +83,8 @@ int copy_exit(struct pt_regs* ctx) {
                              .direction = flight.direction,
                              .submitted = COOKIE_PLACE(cookie, COOKIE_SUBMITTED),
                              .function = cookie & 0xffff};
-  struct copy_sum* sum = copySum(&sum_key);
+  struct copy_sum zero = {};
+  struct copy_sum* sum = countedRow(&copies, &sum_key, &zero, COUNTED_COPIES);
   if (!sum) {
     count(LOSS_COPY_TABLE);
     return 0;

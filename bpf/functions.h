@@ -54,7 +54,7 @@
   X(cuMemGetInfo_v2, Ask, Answer, 1, 2, 0, 0, 0, 0, MEM_INFO)
 
 // ---- driver: which device a thread is on, and what ends all at once ------------------------------
-//   handle: the context or device given; bytes: the device of a new context
+//   handle: the context or device given; of what makes a context, its device
 #define TIDEGAUGE_DRIVER_CONTEXT(X)                                          \
   X(cuCtxCreate_v2, Create, Context, 1, 0, 0, 0, 3, 0, HANDLE_OUT)           \
   X(cuCtxCreate_v3, Create, Context, 1, 0, 0, 0, 5, 0, HANDLE_OUT)           \

@@ -8,25 +8,13 @@
 // A runtime launch that failed before it reached the driver stays open until its frame is gone.
 #pragma once
 
+#include "counted.bpf.h"
 #include "open_calls.bpf.h"
 
 RING(launch_ring, 4096);  // 8 MiB if asked for
 
-// Two tables that change places: what is counted goes into the one that `launches` holds, while the
-// recorder reads and empties the other. A row takes memory only while it is there (100 bytes).
-struct launch_table {
-  __uint(type, BPF_MAP_TYPE_HASH);
-  __uint(max_entries, LAUNCH_ROWS);
-  __uint(map_flags, BPF_F_NO_PREALLOC);
-  __type(key, struct launch_key);
-  __type(value, __u64);
-} launches_a SEC(".maps"), launches_b SEC(".maps");
-struct {
-  __uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-  __uint(max_entries, 1);
-  __type(key, __u32);
-  __array(values, struct launch_table);
-} launches SEC(".maps") = {.values = {&launches_a}};
+// A row takes memory only while it is there (100 bytes).
+COUNTED_TABLE(launches, struct launch_key, __u64, LAUNCH_ROWS, BPF_F_NO_PREALLOC);
 TABLE(launches_beyond, HASH, struct beyond_key, __u64, MAX_PROCESSES);
 
 struct launch_place {
@@ -95,15 +83,8 @@ static __always_inline void countBeyond(const struct launch_key* launch) {
 }
 
 static __always_inline void countLaunch(const struct launch_key* key) {
-  __u32 first = 0;
-  void* table = bpf_map_lookup_elem(&launches, &first);
-  if (!table) return;
-  __u64* calls = bpf_map_lookup_elem(table, key);
-  if (!calls) {
-    __u64 zero = 0;
-    if (!bpf_map_update_elem(table, key, &zero, BPF_NOEXIST)) addedRow(COUNTED_LAUNCHES);
-    calls = bpf_map_lookup_elem(table, key);
-  }
+  __u64 zero = 0;
+  __u64* calls = countedRow(&launches, key, &zero, COUNTED_LAUNCHES);
   if (calls)
     __sync_fetch_and_add(calls, 1);
   else

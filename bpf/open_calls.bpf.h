@@ -44,6 +44,17 @@ static int climbFrame(__u32 i, struct climb* climb) {
   return 1;
 }
 
+// Whether the rule of the place where a climb ended has still to be asked for: one thread's copy is
+// enough for all, and is asked for again after a second if it came to nothing.
+static __always_inline bool isToBeAsked(const struct walk* walk) {
+  __u64 key = mixed(walk->place, walk->code | 1ULL << 63);
+  __u32 second = bpf_ktime_get_ns() >> 30;
+  __u32* asked = bpf_map_lookup_elem(&known_stacks, &key);
+  if (asked && *asked == second) return false;
+  bpf_map_update_elem(&known_stacks, &key, &second, BPF_ANY);
+  return true;
+}
+
 // Within: a library has no more, and it is less than from the program to the libraries.
 #define FAR_AWAY (1ULL << 40)
 #define MOST_FRAMES_INSIDE 64
@@ -62,8 +73,9 @@ static __noinline enum answer comesFrom(struct pt_regs* ctx, struct thread_state
     known->distance = distance;
   }
   if (climb.answer != ANSWER_UNKNOWN) return climb.answer;
-  if (climb.walk.end == STACK_UNKNOWN && settings.take_stacks && hasRoomForCopies())
-    sendWithCopy(ctx, WALK_AT_ENTRY | WALK_FOR_RULES, tgid, slot + 8 - climb.walk.sp);
+  if (climb.walk.end == STACK_UNKNOWN && settings.take_stacks && hasRoomForCopies() &&
+      isToBeAsked(&climb.walk))
+    sendWithCopy(ctx, WALK_AT_ENTRY | WALK_FOR_RULES, tgid, &climb.walk, slot + 8);
   bool near = caller - entry < FAR_AWAY || entry - caller < FAR_AWAY;
   return near ? ANSWER_YES : ANSWER_UNKNOWN;
 }

@@ -24,7 +24,10 @@ int BPF_PROG(process_fork, struct task_struct* parent, struct task_struct* child
   __u32* flags = bpf_map_lookup_elem(&targets, &from);
   if (!flags) return 0;
   __u32 copy = *flags;
-  bpf_map_update_elem(&targets, &to, &copy, BPF_ANY);
+  if (bpf_map_update_elem(&targets, &to, &copy, BPF_ANY)) {
+    count(LOSS_THREAD);  // none of its calls will be seen
+    return 0;
+  }
   sharedSpace(from, to);
   struct system_record* record = systemRecord(SYSTEM_FORK, to);
   if (!record) return 0;

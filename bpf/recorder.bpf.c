@@ -2,6 +2,7 @@
 #include "common.bpf.h"
 #include "contexts.bpf.h"
 #include "copies.bpf.h"
+#include "counted.bpf.h"
 #include "framework.bpf.h"
 #include "launches.bpf.h"
 #include "memory.bpf.h"

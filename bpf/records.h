@@ -86,12 +86,18 @@ struct stack_record {
   __u32 code;  // unwind_space::code
   __u16 frames;
   __u16 end;           // enum stack_end
-  __u32 copied_bytes;  // of the stack from sp on, behind this record
+  __u32 room;          // frames that there is room for: behind them begins the copy
+  __u32 copied_bytes;  // of the stack from sp on
   __u32 copied_pages;  // of them: bit 0 is sp's; a page that was never written to is not there
+  __u32 unused;
   __u64 frame[STACK_FRAMES];  // places: see unwind_key
 };
-TIDEGAUGE_CHECK_SIZE(stack_record, 2096);
-// With the copy: as much as there is of the stack, in one of these sizes.
+TIDEGAUGE_CHECK_SIZE(stack_record, 2104);
+// With the copy: as much as there is of the stack, in one of these sizes. The least one is for threads
+// that do next to nothing (2 KiB of it are the C library's), with room for few frames: ten thousand
+// calls from new places fit into the ring, however long the recorder waits for a processor.
+#define STACK_COPY_LEAST 2560
+#define STACK_FRAMES_FEW 16
 #define STACK_COPY_TINY 8192
 #define STACK_COPY_SMALL 16384
 #define STACK_COPY_LARGE 65536
@@ -213,10 +219,10 @@ enum loss {
   LOSS_SYSTEM_RING,   //
   LOSS_NAME_RING,     //
   LOSS_LAUNCH_RING,   //
-  LOSS_STACK,         // no stack: the map is full or the walk failed
+  LOSS_STACK,         // no stack: it found no room in its ring
   LOSS_UNPAIRED,      // a return without its entry
   LOSS_IN_FLIGHT,     // an entry found no room
-  LOSS_THREAD,        // no room for the state of a thread
+  LOSS_THREAD,        // no room for the state of a thread or process: its calls are not seen
   LOSS_READ_FAULT,    // memory of the program could not be read
   LOSS_LAUNCH_TABLE,  // a launch found no room in the table: its geometry is lost
   LOSS_COPY_TABLE,    //

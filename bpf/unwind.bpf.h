@@ -29,6 +29,7 @@ struct {
   __type(value, struct quick_rule);
 } quick_rules SEC(".maps");
 TABLE(spaces, LRU_HASH, __u32, struct unwind_space, MAX_PROCESSES);
+// By hash: the number of a stack, or the second in which a rule was asked for (open_calls.bpf.h).
 TABLE(known_stacks, LRU_HASH, __u64, __u32, 131072);
 #define STACK_RING_BYTES (32 << 20)
 RING(stack_ring, STACK_RING_BYTES);
@@ -166,16 +167,18 @@ static __always_inline bool ruleOfFrame(__u32 i, struct walk* walk, struct unwin
 }
 
 // One frame: 0 to go on, 1 at the last.
-static int walkFrame(__u32 i, struct walk* walk) {
+static __always_inline int walkFrameInto(__u32 i, struct walk* walk, __u32 room) {
   struct unwind_rule rule;
   struct stack_record* into = walk->into;
-  if (into && i < STACK_FRAMES) into->frame[i] = walk->place;
+  if (into && i < room) into->frame[i] = walk->place;
   walk->frames = i + 1;
   walk->hash = mixed(walk->hash, walk->place);
   if (!ruleOfFrame(i, walk, &rule) || !stepUp(walk, &rule)) return 1;
   walk->end = STACK_DEEP;
   return 0;
 }
+static int walkFrame(__u32 i, struct walk* walk) { return walkFrameInto(i, walk, STACK_FRAMES); }
+static int walkFew(__u32 i, struct walk* walk) { return walkFrameInto(i, walk, STACK_FRAMES_FEW); }
 
 static __always_inline void startWalk(struct walk* walk, struct pt_regs* ctx, bool at_entry,
                                       struct unwind_space space, struct stack_record* into) {
@@ -193,6 +196,11 @@ static __always_inline void walkStack(struct walk* walk, struct pt_regs* ctx, bo
                                       struct unwind_space space, struct stack_record* into) {
   startWalk(walk, ctx, at_entry, space, into);
   bpf_loop(STACK_FRAMES, walkFrame, walk, 0);
+}
+static __always_inline void walkAFew(struct walk* walk, struct pt_regs* ctx, bool at_entry,
+                                     struct unwind_space space, struct stack_record* into) {
+  startWalk(walk, ctx, at_entry, space, into);
+  bpf_loop(STACK_FRAMES_FEW, walkFew, walk, 0);
 }
 
 // How much of the stack there is above sp. The first thread's begins where the kernel says; another
@@ -228,8 +236,10 @@ static __always_inline void describe(struct stack_record* record, const struct w
   record->code = space.code;
   record->frames = walk->frames;
   record->end = walk->end;
+  record->room = STACK_FRAMES;
   record->copied_bytes = 0;
   record->copied_pages = 0;
+  record->unused = 0;
 }
 
 enum walk_flag {
@@ -248,7 +258,6 @@ static __always_inline __s32 sendStack(struct pt_regs* ctx, __u32 flags, __u32 t
   if (flags & WALK_FOR_RULES) record->id = 0;
   __u32 id = record->id;
   if (most && walk.end == STACK_UNKNOWN) copyStack(record, most, walk.sp);
-  // Until the rule is there, every thread that comes here sends a copy.
   bool is_new = walk.end == STACK_UNKNOWN;
   bpf_ringbuf_submit(record, is_new ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
   if (!is_new && id) bpf_map_update_elem(&known_stacks, &walk.hash, &id, BPF_ANY);
@@ -267,15 +276,46 @@ static __noinline __s32 sendLarge(struct pt_regs* ctx, __u32 flags, __u32 tgid) 
   return sendStack(ctx, flags, tgid, STACK_COPY_LARGE);
 }
 
+// A stack of a few frames up to `end`. SEND_MORE: by now it is no such one.
+#define SEND_MORE (-2)
+static __noinline __s32 sendLeast(struct pt_regs* ctx, __u32 flags, __u32 tgid, __u64 end) {
+  const __u32 head = offsetof(struct stack_record, frame) + 8 * STACK_FRAMES_FEW;
+  struct unwind_space space = spaceOf(tgid);
+  struct walk walk = {};
+  struct stack_record* record = bpf_ringbuf_reserve(&stack_ring, head + STACK_COPY_LEAST, 0);
+  if (!record) return -1;
+  walkAFew(&walk, ctx, flags & WALK_AT_ENTRY, space, record);
+  __u64 bytes = end - walk.sp;
+  if (walk.end != STACK_UNKNOWN || bytes == 0 || bytes > STACK_COPY_LEAST ||
+      bpf_probe_read_user((__u8*)record + head, bytes, (const void*)walk.sp)) {
+    bpf_ringbuf_discard(record, BPF_RB_NO_WAKEUP);
+    return SEND_MORE;
+  }
+  describe(record, &walk, space, tgid);
+  if (flags & WALK_FOR_RULES) record->id = 0;
+  __u32 id = record->id;
+  record->room = STACK_FRAMES_FEW;
+  record->copied_bytes = bytes;
+  record->copied_pages = 3;  // it may reach into the next one
+  bpf_ringbuf_submit(record, BPF_RB_FORCE_WAKEUP);
+  return id;
+}
+
 // When many threads come to a new place at once, their copies must not fill the ring: then the frames
 // so far are told alone, which is a stack that is cut, not one that is lost.
 static __always_inline bool hasRoomForCopies(void) {
-  return bpf_ringbuf_query(&stack_ring, BPF_RB_AVAIL_DATA) < STACK_RING_BYTES / 4 * 3;
+  return bpf_ringbuf_query(&stack_ring, BPF_RB_AVAIL_DATA) < STACK_RING_BYTES / 8 * 7;
 }
 
-// Pages are copied whole but for the first.
+// Of the stack from where `walk` found no rule up to `end`. Until there is one, every thread that comes
+// here sends its own. Pages are copied whole but for the first.
 static __always_inline __s32 sendWithCopy(struct pt_regs* ctx, __u32 flags, __u32 tgid,
-                                          __u64 bytes) {
+                                          const struct walk* walk, __u64 end) {
+  __u64 bytes = end - walk->sp;
+  if (bytes <= STACK_COPY_LEAST && walk->frames <= STACK_FRAMES_FEW) {
+    __s32 id = sendLeast(ctx, flags, tgid, end);
+    if (id != SEND_MORE) return id;
+  }
   if (bytes <= STACK_COPY_TINY - 4096) return sendTiny(ctx, flags, tgid);
   if (bytes <= STACK_COPY_SMALL - 4096) return sendSmall(ctx, flags, tgid);
   return sendLarge(ctx, flags, tgid);
@@ -295,7 +335,7 @@ static __noinline __s32 takeStack(struct pt_regs* ctx, bool at_entry) {
   if (walk.end != STACK_UNKNOWN || !hasRoomForCopies())
     id = sendWhole(ctx, flags, tgid);
   else
-    id = sendWithCopy(ctx, flags, tgid, stackBytes(walk.sp));
+    id = sendWithCopy(ctx, flags, tgid, &walk, walk.sp + stackBytes(walk.sp));
   if (id < 0) count(LOSS_STACK);
   return id;
 }

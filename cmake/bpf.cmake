@@ -11,31 +11,38 @@ endif()
 
 if(TIDEGAUGE_RECORDER)
   enable_language(ASM)
-  set(bpf_object ${PROJECT_BINARY_DIR}/bpf/recorder.bpf.o)
   file(GLOB bpf_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bpf/*.h ${PROJECT_SOURCE_DIR}/bpf/*.c)
   file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/bpf)
+  # tidegauge_bpf_object(SOURCE SYMBOL): SOURCE.bpf.c as the bytes from SYMBOL to SYMBOL_end.
+  #
   # -g: the type information by which libbpf finds fields in the running kernel. v3: additions that
   # give the sum (Linux 5.12). The multiarch folder: clang for another target does not look there for
   # asm/.
-  add_custom_command(
-    OUTPUT ${bpf_object}
-    COMMAND ${BPF_CLANG} -O2 -g -Wall -Werror -target bpf -mcpu=v3 -D__TARGET_ARCH_x86
-            -I/usr/include/${CMAKE_LIBRARY_ARCHITECTURE} -fdebug-prefix-map=${PROJECT_SOURCE_DIR}=.
-            -c ${PROJECT_SOURCE_DIR}/bpf/recorder.bpf.c -o ${bpf_object}
-    DEPENDS ${bpf_sources}
-    COMMENT "Compiling the BPF programs" VERBATIM)
-  file(WRITE ${PROJECT_BINARY_DIR}/bpf/object.S.in
+  function(tidegauge_bpf_object source symbol)
+    set(object ${PROJECT_BINARY_DIR}/bpf/${source}.bpf.o)
+    set(assembly ${PROJECT_BINARY_DIR}/bpf/${source}.S)
+    add_custom_command(
+      OUTPUT ${object}
+      COMMAND ${BPF_CLANG} -O2 -g -Wall -Werror -target bpf -mcpu=v3 -D__TARGET_ARCH_x86
+              -I/usr/include/${CMAKE_LIBRARY_ARCHITECTURE} -fdebug-prefix-map=${PROJECT_SOURCE_DIR}=.
+              -c ${PROJECT_SOURCE_DIR}/bpf/${source}.bpf.c -o ${object}
+      DEPENDS ${bpf_sources}
+      COMMENT "Compiling the BPF programs of ${source}" VERBATIM)
+    file(CONFIGURE OUTPUT ${assembly} @ONLY CONTENT
 "  .section .rodata
   .balign 8
-  .global tidegauge_bpf_object
-tidegauge_bpf_object:
-  .incbin \"${bpf_object}\"
-  .global tidegauge_bpf_object_end
-tidegauge_bpf_object_end:
+  .global @symbol@
+@symbol@:
+  .incbin \"@object@\"
+  .global @symbol@_end
+@symbol@_end:
   .byte 0
   .section .note.GNU-stack,\"\",@progbits
 ")
-  configure_file(${PROJECT_BINARY_DIR}/bpf/object.S.in ${PROJECT_BINARY_DIR}/bpf/object.S COPYONLY)
-  set_source_files_properties(${PROJECT_BINARY_DIR}/bpf/object.S PROPERTIES OBJECT_DEPENDS ${bpf_object})
-  add_library(tidegauge_bpf STATIC ${PROJECT_BINARY_DIR}/bpf/object.S)
+    set_source_files_properties(${assembly} PROPERTIES OBJECT_DEPENDS ${object})
+    target_sources(tidegauge_bpf PRIVATE ${assembly})
+  endfunction()
+  add_library(tidegauge_bpf STATIC)
+  tidegauge_bpf_object(recorder tidegauge_bpf_object)
+  tidegauge_bpf_object(page_tables tidegauge_page_tables_object)
 endif()

@@ -27,7 +27,7 @@ ALLOWED = {
     "bpf": set(),  # beside src/: what the BPF programs and the recorder say to each other
     "preload": {"bpf"},  # beside src/ too: the library of `record --preload`
     "record": {"base", "model", "store", "bpf", "preload"},
-    "wss": {"base", "model", "store"},
+    "wss": {"base", "model", "store", "bpf"},
     "server": {"base", "model", "readers", "analysis", "view", "query", "export", "assets"},
 }
 ALLOWED["cli"] = set(ALLOWED)

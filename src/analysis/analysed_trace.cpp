@@ -1,5 +1,7 @@
 #include "analysis/analysed_trace.h"
 
+#include "analysis/clean_up.h"
+
 namespace tidegauge::analysis {
 
 DeviceAnalysis::DeviceAnalysis(const model::Trace& trace, const model::Device& of_device)
@@ -7,7 +9,8 @@ DeviceAnalysis::DeviceAnalysis(const model::Trace& trace, const model::Device& o
       totals(trace, of_device),
       live(trace, of_device),
       time(trace, of_device),
-      phases(phasesOf(trace, time)) {}
+      phases(phasesOf(trace, time)),
+      clean_up_step(cleanUpStep(trace, of_device)) {}
 
 AnalysedTrace::AnalysedTrace(model::Trace&& read, std::shared_ptr<const CategoryRules> rules)
     : trace(std::move(read)), labels(trace) {

@@ -20,6 +20,7 @@ struct DeviceAnalysis {
   LiveIndex live;
   TimeAxis time;
   std::vector<Phase> phases;
+  Step clean_up_step;  // clean_up.h; the number of steps: none
 
   DeviceAnalysis(const model::Trace& trace, const model::Device& of_device);
 };

@@ -12,14 +12,13 @@ namespace {
 constexpr size_t kLeastWarmPoints = 6;     // what p < 0.01 takes
 constexpr size_t kLeastCoarsePoints = 12;  // with the warm-up
 
-// Rows of the device whose life ends in the recording, by the step of their end.
+// Rows of the device whose life ends before step `steps`, by the step of their end.
 struct Deaths {
   std::vector<uint32_t> begin;  // by step
   std::vector<uint32_t> rows;
 };
-Deaths deathsOf(const model::Allocations& a, const model::Device& device) {
+Deaths deathsOf(const model::Allocations& a, const model::Device& device, Step steps) {
   Deaths deaths;
-  Step steps = device.steps();
   deaths.begin.assign(uint64_t{steps} + 2, 0);
   auto ends = [&](uint64_t row) {
     return a.first_step[row] < a.last_step[row] && a.last_step[row] < steps;
@@ -61,8 +60,13 @@ struct Floor {
 // Walks back through the recording and keeps, per stack, what is outstanding and its least so far.
 class Floors {
  public:
-  Floors(const model::Trace& trace, const model::Device& device, const std::vector<Step>& points)
-      : trace_(trace), device_(device), points_(points), stacks_(trace.stacks.size() + 1) {
+  Floors(const model::Trace& trace, const model::Device& device, const std::vector<Step>& points,
+         Step end)
+      : trace_(trace),
+        device_(device),
+        points_(points),
+        end_(end),
+        stacks_(trace.stacks.size() + 1) {
     floors_.resize(stacks_);
     out_.resize(stacks_);
     least_.resize(stacks_);
@@ -94,19 +98,18 @@ class Floors {
 
   void walk() {
     const model::Allocations& a = trace_.allocations;
-    Step steps = device_.steps();
     for (uint64_t row = device_.allocation_begin; row < device_.allocation_end; ++row) {
-      if (a.last_step[row] < steps || a.first_step[row] >= a.last_step[row]) continue;
+      if (a.last_step[row] < end_ || a.first_step[row] >= a.last_step[row]) continue;
       out_[indexOf(row)] += a.block_bytes[row];
     }
     least_ = out_;
     for (uint32_t stack = 0; stack < stacks_; ++stack) {
       if (out_[stack] > 0) touch(stack);
     }
-    Deaths deaths = deathsOf(a, device_);
+    Deaths deaths = deathsOf(a, device_, end_);
     uint64_t born = device_.allocation_end;  // rows before this one are not yet undone
     size_t point = points_.size();
-    for (Step step = steps; step-- > 0;) {
+    for (Step step = end_; step-- > 0;) {
       if (point > 0 && points_[point - 1] == step) writePoint(--point);
       if (point == 0) break;
       // The state after the step before it. Both kinds first: it is one state, not several.
@@ -133,6 +136,7 @@ class Floors {
   const model::Trace& trace_;
   const model::Device& device_;
   const std::vector<Step>& points_;
+  Step end_;  // the states before this step
   size_t stacks_;
   std::vector<Floor> floors_;
   std::vector<uint64_t> out_, least_, written_;
@@ -191,7 +195,7 @@ double turnoverOf(const AnalysedTrace& analysed, const DeviceAnalysis& device, S
   for (uint64_t row = begin; row < end; ++row) {
     if (a.has(row, model::kAllocSeen)) allocated += static_cast<double>(a.block_bytes[row]);
   }
-  Span span = device.totals.span(from, device.device.steps());
+  Span span = device.totals.span(from, device.clean_up_step);
   return allocated / std::max(1.0, static_cast<double>(span.active_max - span.active_min));
 }
 
@@ -221,8 +225,9 @@ void describe(const AnalysedTrace& analysed, const DeviceAnalysis& device, Growt
     };
     stack.outstanding_bytes[pointAt(a.first_step[row])] += a.block_bytes[row];
     stack.outstanding_bytes[pointAt(a.last_step[row])] -= a.block_bytes[row];
-    if (a.last_step[row] < device.device.steps()) continue;
+    if (a.last_step[row] < growth.points.end) continue;
     stack.retained_bytes += a.block_bytes[row];
+    if (a.last_step[row] < device.device.steps()) stack.given_back_bytes += a.block_bytes[row];
     stack.retained_blocks++;
     if (largest[i] == kNone || a.block_bytes[row] > a.block_bytes[largest[i]]) largest[i] = row;
     if (a.first_step[row] <= stack.since_step) continue;
@@ -254,7 +259,7 @@ std::string_view name(Growth::Verdict verdict) {
 std::vector<std::vector<double>> floorsOf(const AnalysedTrace& analysed,
                                           const DeviceAnalysis& device,
                                           const std::vector<Step>& points) {
-  Floors floors(analysed.trace, device.device, points);
+  Floors floors(analysed.trace, device.device, points, device.clean_up_step);
   std::vector<std::vector<double>> dense;
   for (size_t stack = 0; stack < floors.size(); ++stack) {
     dense.push_back(floors.of(stack).dense(points.size()));
@@ -275,8 +280,8 @@ Growth findGrowth(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
     }
   }
   growth.verdict = Growth::Verdict::kTold;
-  Floors floors(analysed.trace, device.device, points.steps);
-  double steps_per_point = points.stepsPerPoint(device.device);
+  Floors floors(analysed.trace, device.device, points.steps, points.end);
+  double steps_per_point = points.stepsPerPoint();
   for (size_t stack = 0; stack < floors.size(); ++stack) {
     std::optional<GrowingStack> found = testFloor(floors.of(stack), points);
     if (!found) continue;

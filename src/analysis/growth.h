@@ -16,6 +16,9 @@
 // five times (bytes allocated ÷ the range of active bytes, after warm-up): in a part of one forward
 // pass everything grows.
 //
+// What an ended program gave back in its last clean-up (clean_up.h) counts as held: exit handlers and an
+// interpreter's end empty every list, and a leak would be gone with them.
+//
 // Segments that the allocator keeps are no allocations, and weights do not grow: neither is here.
 // Cost: one pass over the lives backwards, O(lives + steps); about 5 bytes per life while it runs.
 #pragma once
@@ -45,11 +48,13 @@ struct GrowingStack {
   double bytes_per_step = 0;  // of the program; without marked steps: per 1,000 events
   double low = 0, high = 0;   // 90 %
   double p = 1;
-  double rises = 0;             // share of the intervals
-  uint64_t grown_bytes = 0;     // the floor at the last point less that at the first
-  uint64_t retained_bytes = 0;  // outstanding at the end of the recording
+  double rises = 0;          // share of the intervals
+  uint64_t grown_bytes = 0;  // the floor at the last point less that at the first
+  // Outstanding at the end of the recording; of a program that cleaned up at its end, before that.
+  uint64_t retained_bytes = 0;
   uint64_t retained_blocks = 0;
-  Step since_step = 0;       // the floor has risen ever since
+  uint64_t given_back_bytes = 0;  // of retained_bytes: in that clean-up
+  Step since_step = 0;            // the floor has risen ever since
   uint32_t example_row = 0;  // of trace.allocations: its first block that stayed, or its largest
   std::vector<uint64_t> outstanding_bytes;  // at each point
 };

@@ -30,7 +30,7 @@ double irregularityOf(const std::vector<Step>& begins) {
 std::optional<Candidate> bestSteps(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
   std::map<std::pair<uint16_t, std::string_view>, std::vector<Step>> begins_of;
   for (const Phase& phase : device.phases) {  // by begin_step
-    if (phase.begin_step == phase.end_step) continue;
+    if (phase.begin_step == phase.end_step || phase.begin_step >= device.clean_up_step) continue;
     std::string_view name = withoutCounter(
         analysed.trace.strings.text(analysed.trace.annotations.name[phase.annotation]));
     std::vector<Step>& begins = begins_of[{phase.depth, name}];
@@ -41,7 +41,7 @@ std::optional<Candidate> bestSteps(const AnalysedTrace& analysed, const DeviceAn
     if (begins.size() < kLeastStepPoints) continue;
     // They may begin late, after weights were loaded, but then they go on.
     Step span = begins.back() - begins.front();
-    Step events = device.device.steps();
+    Step events = device.clean_up_step;
     if (span < events / 10 || span < (events - begins.front()) / 2) continue;
     Candidate candidate{key.first, irregularityOf(begins), key.second, {}};
     auto rank = [](const Candidate& c) { return std::tie(c.depth, c.irregularity, c.name); };
@@ -62,15 +62,15 @@ std::string_view withoutCounter(std::string_view name) {
   return end == 0 ? name : name.substr(0, end);
 }
 
-double SamplePoints::stepsPerPoint(const model::Device& device) const {
+double SamplePoints::stepsPerPoint() const {
   if (basis == Basis::kSteps) return static_cast<double>(stride);
-  return static_cast<double>(device.steps()) / 1000 /
-         static_cast<double>(std::max<size_t>(1, size()));
+  return static_cast<double>(end) / 1000 / static_cast<double>(std::max<size_t>(1, size()));
 }
 
 SamplePoints samplePointsOf(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
   SamplePoints points;
-  uint64_t events = device.device.steps();
+  uint64_t events = device.clean_up_step;
+  points.end = device.clean_up_step;
   if (std::optional<Candidate> best = bestSteps(analysed, device)) {
     points.basis = SamplePoints::Basis::kSteps;
     points.name = best->name;

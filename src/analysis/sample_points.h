@@ -5,7 +5,8 @@
 //
 // Without five such annotations: equal numbers of events. Among several names the outermost, then the
 // most regular one (least relative deviation of the events between its points) is taken, if its
-// points span a tenth of the recording and half of what follows the first. Cost: O(annotations log annotations).
+// points span a tenth of the recording and half of what follows the first. What a program gives back in
+// its last clean-up (clean_up.h) is left out. Cost: O(annotations log annotations).
 #pragma once
 
 #include <string>
@@ -24,6 +25,7 @@ struct SamplePoints {
   Basis basis = Basis::kEvents;
   std::string name{};         // of the annotations, without a counter; empty for kEvents
   std::vector<Step> steps{};  // the states after these; ascending, no two alike
+  Step end = 0;  // what comes from this step on, the clean-up at the end, is not looked at
   // Of the program's steps (or of the event slices) these are every `stride`-th.
   uint64_t stride = 1;
   uint64_t program_steps =
@@ -33,7 +35,7 @@ struct SamplePoints {
   // The first fifth is warm-up: points from this one on are looked at.
   size_t firstWarm() const { return (steps.size() + 4) / 5; }
   // Program steps between two points; of kEvents: thousands of events.
-  double stepsPerPoint(const model::Device& device) const;
+  double stepsPerPoint() const;
 };
 
 SamplePoints samplePointsOf(const AnalysedTrace& analysed, const DeviceAnalysis& device);

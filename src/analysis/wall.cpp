@@ -42,7 +42,7 @@ Wall wallOf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
         wall.capacity_bytes ? CapacitySource::kOutOfMemory : CapacitySource::kUnknown;
   }
   const TotalsIndex& totals = device.totals;
-  uint64_t steps = totals.steps();
+  uint64_t steps = device.clean_up_step;  // what is given back at the end is no trend
   uint64_t slices = std::min<uint64_t>(kMostWallSlices, steps / 4);
   uint64_t first = (slices + 4) / 5;
   if (slices - first < kLeastWallSlices) return wall;
@@ -63,7 +63,8 @@ Wall wallOf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
   wall.reserved = lineOf(x, reserved, wall.capacity_bytes);
   auto begin = static_cast<Step>(first * steps / slices);
   int64_t from_us = device.time.timeOf(begin);
-  int64_t to_us = device.time.lastUs();
+  int64_t to_us =
+      steps == totals.steps() ? device.time.lastUs() : device.time.timeOf(device.clean_up_step - 1);
   if (device.time.present() && from_us != model::kNoTime && to_us > from_us) {
     wall.seconds_per_event = (static_cast<double>(to_us) - static_cast<double>(from_us)) / 1e6 /
                              static_cast<double>(steps - 1 - begin);

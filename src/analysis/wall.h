@@ -7,7 +7,8 @@
 //
 // The recording is cut into 200 slices of equal numbers of events (fewer if it is short). What counts
 // of a slice is its highest state: that is what meets the wall. A straight line is all this knows: it
-// says nothing about what has not happened yet. Cost: O(slices² + slices · 256 events).
+// says nothing about what has not happened yet. What a program
+// that ended gave back in its last clean-up (clean_up.h) is left out. Cost: O(slices² + slices · 256 events).
 #pragma once
 
 #include <optional>

@@ -16,6 +16,7 @@
 #include "cli/top_command.h"
 #include "cli/usage.h"
 #include "cli/view_command.h"
+#include "cli/wss_command.h"
 
 int main(int argc, char** argv) {
   using namespace tidegauge::cli;
@@ -33,6 +34,7 @@ int main(int argc, char** argv) {
   addRecordCommand(app, exit_code);
   addTopCommand(app, exit_code);
   addMonitorCommand(app, exit_code);
+  addWssCommand(app, exit_code);
   addDoctorCommand(app, exit_code);
   addCategoriesCommand(app, exit_code);
   addExportCommand(app, exit_code);

@@ -85,7 +85,7 @@ void addRecordCommand(CLI::App& app, int& exit_code) {
       ->type_name("S");
   command
       ->add_option("--idle-timeout", options->idle_timeout_s,
-                   "End when no call came for so many seconds")
+                   "End when no call, launch or copy came for so many seconds")
       ->check(number(0.001, 1e9))
       ->type_name("S");
   command->add_flag("--preload", options->preload,

@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "base/format.h"
 #include "base/text_layout.h"
@@ -22,6 +22,7 @@
 #include "cli/report_command.h"
 #include "cli/usage.h"
 #include "record/cgroup.h"
+#include "record/even_clock.h"
 #include "record/preload.h"
 #include "record/recorder.h"
 #include "record/session.h"
@@ -30,7 +31,6 @@
 namespace tidegauge::cli {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 constexpr int kDrainEvery_ms = 5;
 
 std::string nameWithTime() {
@@ -136,14 +136,15 @@ void removePerfMaps(const record::Session& session) {
 base::Result<std::optional<int>> loop(const RecordOptions& options, record::Source& recorder,
                                       record::Session& session, record::Child* child,
                                       const Signals& signals) {
-  Clock::time_point begin = Clock::now(), last_call = begin;
+  auto now = [] { return record::evenClock().now_ns(); };
+  int64_t begin_ns = now(), last_ns = begin_ns;  // something happened
+  auto ns = [](double seconds) { return static_cast<int64_t>(seconds * 1e9); };
+  uint64_t counted = 0;
   size_t said = 0;
-  auto passed = [](Clock::time_point since) {
-    return std::chrono::duration<double>(Clock::now() - since).count();
-  };
   while (true) {
-    if (recorder.poll(kDrainEvery_ms) > 0) last_call = Clock::now();
+    if (recorder.poll(kDrainEvery_ms) > 0) last_ns = now();
     TG_RETURN_IF_ERROR(session.tick(recorder));
+    if (std::exchange(counted, session.counted()) != session.counted()) last_ns = now();
     sayLibraries(session, said);
     while (auto signal = signals.take()) {
       if (child == nullptr) return std::optional<int>();
@@ -152,8 +153,10 @@ base::Result<std::optional<int>> loop(const RecordOptions& options, record::Sour
     if (child != nullptr && child->ended()) return child->ended();
     if (child == nullptr && !options.pids.empty() && !recorder.anyTargetRuns())
       return std::optional<int>();
-    if (options.duration_s > 0 && passed(begin) >= options.duration_s) return std::optional<int>();
-    if (options.idle_timeout_s > 0 && passed(last_call) >= options.idle_timeout_s)
+    if (options.duration_s > 0 && now() - begin_ns >= ns(options.duration_s))
+      return std::optional<int>();
+    // Launches and copies are known up to when they were counted.
+    if (options.idle_timeout_s > 0 && session.countedNs() - last_ns >= ns(options.idle_timeout_s))
       return std::optional<int>();
   }
 }
@@ -233,7 +236,10 @@ struct Recording {
     base::Status status = base::okStatus();
     if (child) {
       status = it.watchCommand(*child, record::findProgram(options.command[0]));
-      if (status.ok()) status = child->go();
+      if (status.ok())
+        status = child->go();
+      else
+        kill(child->pid(), SIGKILL);  // it has not begun
     }
     for (uint32_t pid : options.pids)
       if (status.ok()) status = it.watch(pid);

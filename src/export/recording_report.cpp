@@ -26,20 +26,13 @@ using analysis::AnalysedTrace;
 using base::counted;
 using base::humanBytes;
 using base::withCommas;
+using model::ownRow;
 using model::RecordedWork;
 using nlohmann::json;
 
 constexpr size_t kMostCommand = 200;  // columns
 constexpr size_t kMostJsonRows = 50;
 json orNull(int64_t value) { return value == model::kNotRecorded ? json() : json(value); }
-
-// The row of processes that is this trace's; none: nobody called for anything yet.
-std::optional<size_t> ownRow(const RecordedWork& work) {
-  const std::vector<int64_t>& ids = work.run->processes.process_id;
-  auto at = std::lower_bound(ids.begin(), ids.end(), work.process_id);
-  if (at == ids.end() || *at != work.process_id) return std::nullopt;
-  return static_cast<size_t>(at - ids.begin());
-}
 
 std::string howItEnded(const RecordedWork& work, size_t row) {
   const model::RecordedProcesses& p = work.run->processes;

@@ -1,6 +1,7 @@
 // The sections "growth" and "never_freed".
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "analysis/outstanding.h"
@@ -52,17 +53,24 @@ Sentence sentenceOf(const SectionContext& context, const GrowingStack& stack,
       {code(name.label), plain(" held "), strong(humanBytes(whole(stack.bytes_per_step))),
        plain(" more after " + eachOf(growth.points) + ": "),
        strong(humanBytes(stack.retained_bytes)),
-       plain(fmt::format(" in {} at the end, rising since step {}",
-                         base::counted(stack.retained_blocks, "block"),
-                         withCommas(stack.since_step)))},
+       plain(fmt::format(
+           " in {}{}, rising since step {}", base::counted(stack.retained_blocks, "block"),
+           stack.given_back_bytes > 0 ? "" : " at the end", withCommas(stack.since_step)))},
       {},
       {}};
+  if (stack.given_back_bytes > 0) {
+    bool all = stack.given_back_bytes == stack.retained_bytes;
+    sentence.parts.push_back(plain(", and "));
+    if (!all) sentence.parts.push_back(strong(humanBytes(stack.given_back_bytes) + " of them "));
+    sentence.parts.push_back(plain("given back only in the clean-up at the program's end"));
+  }
   sentence.parts.push_back(plain(stack.kind == GrowingStack::Kind::kReplaced
                                      ? "; others take the place of those that are freed."
                                      : "."));
   std::string where = stack.stack.valid() ? fmt::format("= {}", stack.stack.value) : "IS NULL";
   sentence.sql = fmt::format(
-      "SELECT {}per_step_bytes, retained_bytes, blocks, since_step FROM growth({}) WHERE stack_id "
+      "SELECT {}per_step_bytes, retained_bytes, blocks, since_step, given_back_bytes FROM "
+      "growth({}) WHERE stack_id "
       "{}",
       by_events ? "1000 AS events, " : "", device, where);
   sentence.link = growthLink("growing");
@@ -95,7 +103,19 @@ std::vector<Sentence> sentencesOf(const SectionContext& context,
   for (size_t i = 0; i < shown; ++i) {
     sentences.push_back(sentenceOf(context, growth.stacks[i], names[i]));
   }
-  if (!growth.stacks.empty()) return sentences;
+  if (!growth.stacks.empty()) {
+    bool is_cleaned = std::any_of(growth.stacks.begin(), growth.stacks.end(),
+                                  [](const GrowingStack& it) { return it.given_back_bytes > 0; });
+    if (is_cleaned) {
+      sentences.push_back(
+          {{plain("From step "), strong(withCommas(growth.points.end)),
+            plain(
+                " on the program only gave back, until it ended; this is about the time before.")},
+           {},
+           basis("clean_up_step")});
+    }
+    return sentences;
+  }
   bool by_events = growth.points.basis == SamplePoints::Basis::kEvents;
   std::string over =
       by_events
@@ -105,6 +125,10 @@ std::vector<Sentence> sentencesOf(const SectionContext& context,
                        {},
                        basis(by_events ? "points" : "program_steps, name")});
   return sentences;
+}
+
+json cleanUpJson(const SamplePoints& points, const analysis::DeviceAnalysis& device) {
+  return points.end == device.device.steps() ? json() : json(points.end);
 }
 
 json rowJson(const SectionContext& context, const GrowingStack& stack) {
@@ -118,6 +142,7 @@ json rowJson(const SectionContext& context, const GrowingStack& stack) {
           {"grown_bytes", stack.grown_bytes},
           {"retained_bytes", stack.retained_bytes},
           {"blocks", stack.retained_blocks},
+          {"given_back_bytes", stack.given_back_bytes},
           {"since_step", stack.since_step},
           {"p", stack.p},
           {"rises", stack.rises},
@@ -135,7 +160,7 @@ Section growthSection(const SectionContext& context) {
               [](const GrowingStack& stack) { return analysis::StackGroup{.stack = stack.stack}; });
   section.sentences = sentencesOf(context, names);
   std::string rows_sql = fmt::format("SELECT * FROM growth({})", device);
-  if (growth.stacks.size() > section.sentences.size()) {
+  if (growth.stacks.size() > 3) {
     Grid grid{.heads = {"per step", "retained", "blocks", "since step", "stack"},
               .more = growth.stacks.size() - std::min(context.rows, names.size()),
               .sql = rows_sql,
@@ -158,6 +183,7 @@ Section growthSection(const SectionContext& context) {
                   {"verdict", name(growth.verdict)},
                   {"turnover", growth.turnover},
                   {"growing", growth.growing},
+                  {"clean_up_step", cleanUpJson(growth.points, *context.summary.device)},
                   {"sql", fmt::format("SELECT * FROM growth_basis({})", device)},
                   {"point_steps", growth.points.steps},
                   {"rows", rows},

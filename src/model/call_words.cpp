@@ -54,7 +54,8 @@ constexpr std::pair<std::string_view, std::string_view> kLosses[] = {
      "Calls that had begun before they were watched: what they did is missing."},
     {"no room in flight",
      "More calls at once than the recorder can follow: what these did is missing."},
-    {"no room for a thread", "More threads than the recorder can follow: their calls are missing."},
+    {"no room for a thread",
+     "More threads or processes than the recorder can follow: their calls are missing."},
     {"memory not readable",
      "Something could not be read from the program's memory: what a call handed out, the size of "
      "an "

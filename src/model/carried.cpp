@@ -33,6 +33,7 @@ MemoryCall carriedCall(Plane plane, Verb verb, MemoryKind kind) {
 
 constexpr size_t kMostCarriedContexts = 64;
 constexpr uint64_t kMostReferences = uint64_t{1} << 32;
+constexpr uint64_t kMostPoolBytes = uint64_t{1} << 60;
 
 uint64_t referencesOf(uint64_t value) { return std::clamp<uint64_t>(value, 1, kMostReferences); }
 
@@ -198,9 +199,24 @@ void ProcessLedger::carry(const MemoryCall& call) {
     return;
   }
   switch (call.kind) {
-    case MemoryKind::kPoolItself:
-      pools_[{call.handle, call.device}] = {call.device, call.offset, call.stream, call.inner == 1};
+    case MemoryKind::kPoolItself: {  // what is used of it came before, block by block
+      PoolSum& pool =
+          pools_.try_emplace({call.handle, call.device}, PoolSum{call.device}).first->second;
+      pool.most_used_bytes = std::max(pool.used_bytes, std::min(call.stream, kMostPoolBytes));
+      pool.is_destroyed = call.inner == 1;
       return;
+    }
+    case MemoryKind::kPhysical:
+      carryPhysical(call);
+      return;
+    default:
+      break;
+  }
+  if (call.verb != Verb::kAllocate) {
+    ++counts_.impossible;
+    return;
+  }
+  switch (call.kind) {
     case MemoryKind::kAddressRange:
       onAddressRange(call);
       return;
@@ -213,16 +229,13 @@ void ProcessLedger::carry(const MemoryCall& call) {
       addTo(call.device, MemoryKind::kGraph, call.size_bytes);
       forSums(call.device, MemoryKind::kGraph, [](MemorySum& sum) { --sum.allocations; });
       return;
-    case MemoryKind::kPhysical:
-      carryPhysical(call);
-      return;
     case MemoryKind::kBlock:
       carryBlock(call);
       return;
     default:
       break;
   }
-  if (call.address == 0 || call.size_bytes == 0) {
+  if (call.address == 0 || call.size_bytes == 0 || call.kind == MemoryKind::kAnswer) {
     ++counts_.impossible;
   } else if (call.kind == MemoryKind::kArray) {
     if (auto known = arrays_.find(call.address); known != arrays_.end())
@@ -277,6 +290,7 @@ void ProcessLedger::carryMapping(const MemoryCall& call) {
   }
   if (call.inner == 1) framework_places_.try_emplace(mapping.place, call.stream);
   mappings_.emplace(call.address, mapping);
+  mapped_bytes_ += call.size_bytes;
   Effect effect;
   effect.address = call.address;
   effect.size_bytes = call.size_bytes;

@@ -6,6 +6,7 @@
 namespace tidegauge::model {
 
 void ProcessLedger::addTo(int32_t device, MemoryKind kind, uint64_t bytes) {
+  live_bytes_ += bytes;
   forSums(device, kind, [&](MemorySum& sum) {
     sum.bytes += bytes;
     sum.peak_bytes = std::max(sum.peak_bytes, sum.bytes);
@@ -15,6 +16,7 @@ void ProcessLedger::addTo(int32_t device, MemoryKind kind, uint64_t bytes) {
 }
 
 void ProcessLedger::takeFrom(int32_t device, MemoryKind kind, uint64_t bytes, Cause cause) {
+  live_bytes_ -= bytes;
   forSums(device, kind, [&](MemorySum& sum) {
     sum.bytes -= bytes;
     --sum.live;
@@ -231,6 +233,7 @@ uint64_t ProcessLedger::unmap(uint64_t begin, uint64_t end, const MemoryCall& ca
     if (!mapping.is_alias) effect.physical = holdings_[mapping.holding].place;
     effect.is_alias = mapping.is_alias;
     tell(What::kUnmapped, cause, call, effect);
+    mapped_bytes_ -= to - from;
     bytes += to - from;
     if (!mapping.is_alias) {
       holdings_[mapping.holding].mappings += rests;
@@ -301,6 +304,7 @@ uint64_t ProcessLedger::placeOf(uint64_t address, int32_t device, const MemoryCa
 
 void ProcessLedger::learnDevice(uint32_t row, int32_t device, const MemoryCall& call) {
   Holding& holding = holdings_[row];
+  live_bytes_ -= holding.size_bytes;
   forSums(holding.device, holding.kind, [&](MemorySum& sum) {
     sum.bytes -= holding.size_bytes;
     --sum.live;

@@ -19,15 +19,17 @@ constexpr std::array<std::string_view, kFigures> kNames = {
 
 constexpr std::pair<std::string_view, FigureSet> kLosses[] = {
     {"memory ring full", {F::kMemory, F::kBlocks}},
-    // Ends of processes, and libraries that were not watched for it.
-    {"system ring full", {F::kMemory, F::kBlocks, F::kLaunches, F::kCopies, F::kCallSites}},
+    // Ends of processes, libraries that were not watched for it, and all calls of a process that could
+    // not be told.
+    {"system ring full",
+     {F::kMemory, F::kBlocks, F::kLaunches, F::kCopies, F::kCallSites, F::kKernelNames}},
     {"name ring full", {F::kKernelNames}},
     {"launch ring full", {F::kLaunchEvents}},
     {"no stack", {F::kCallSites}},
     {"return without entry", {F::kMemory, F::kCopies, F::kKernelNames}},
     {"no room in flight", {F::kMemory, F::kCopies, F::kKernelNames}},
-    {"no room for a thread", {F::kMemory, F::kLaunches, F::kCopies, F::kKernelNames}},
-    {"memory not readable", {F::kMemory, F::kLaunches, F::kKernelNames}},
+    {"no room for a thread", {F::kMemory, F::kBlocks, F::kLaunches, F::kCopies, F::kKernelNames}},
+    {"memory not readable", {F::kMemory, F::kLaunches, F::kCopies, F::kKernelNames}},
     {"no room for a launch", {F::kLaunches}},
     {"no room for a copy", {F::kCopies}},
 };

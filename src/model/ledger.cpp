@@ -5,12 +5,8 @@
 namespace tidegauge::model {
 namespace {
 
-constexpr uint64_t kMostBytes = uint64_t{1} << 50;
-
-bool isPossible(const MemoryCall& call) {
-  if (call.verb == Verb::kTrim) return true;  // "keep everything" is a size, too
-  return call.size_bytes <= kMostBytes && call.address <= UINT64_MAX - call.size_bytes;
-}
+constexpr uint64_t kMostBytes = uint64_t{1} << 50;      // of one call
+constexpr uint64_t kMostLiveBytes = uint64_t{1} << 60;  // of one process: sums stay sums
 
 // Found again by address, so a runtime call and the driver call inside it can be told to be one.
 bool hasAddress(MemoryKind kind) {
@@ -27,6 +23,19 @@ bool isDeviceMemory(MemoryKind kind) {
 }
 bool isHostMemory(MemoryKind kind) {
   return kind == MemoryKind::kPinnedHost || kind == MemoryKind::kRegisteredHost;
+}
+
+bool ProcessLedger::isPossible(const MemoryCall& call) const {
+  if (call.verb == Verb::kTrim) return true;  // "keep everything" is a size, too
+  if (call.size_bytes > kMostBytes || call.address > UINT64_MAX - call.size_bytes) return false;
+  if (call.verb == Verb::kMap) return call.size_bytes <= kMostLiveBytes - mapped_bytes_;
+  return call.verb != Verb::kAllocate || call.size_bytes <= kMostLiveBytes - live_bytes_;
+}
+
+void ProcessLedger::addWithoutAddress(uint64_t size_bytes) {
+  ++counts_.without_address;
+  counts_.bytes_without_address =
+      std::min(kMostLiveBytes, counts_.bytes_without_address + size_bytes);
 }
 
 void ProcessLedger::take(const MemoryCall& call) {
@@ -138,12 +147,15 @@ void ProcessLedger::onMemory(const MemoryCall& call) {
   } else if (call.verb == Verb::kAllocate) {
     if (call.size_bytes == 0) return;  // legal, and nothing is handed out
     if (call.address == 0) {
-      ++counts_.without_address;
-      counts_.bytes_without_address += call.size_bytes;
+      addWithoutAddress(call.size_bytes);
       return;
     }
+    bool took_over = isLiveAt(call.address);
     endOverlapping(call.address, call.address + call.size_bytes, call);
-    by_address_[call.address] = addHolding(call, call.address, Cause::kCall);
+    unmap(call.address, call.address + call.size_bytes, call, Cause::kMissed);
+    uint32_t row = addHolding(call, call.address, Cause::kCall);
+    holdings_[row].took_over = took_over;
+    by_address_[call.address] = row;
   } else if (call.verb == Verb::kFree) {
     freeAddress(call);
   }
@@ -155,9 +167,7 @@ void ProcessLedger::freeAddress(const MemoryCall& call) {
   bool registered = call.kind == MemoryKind::kRegisteredHost;
   if (at != by_address_.end() &&
       (holdings_[at->second].kind == MemoryKind::kRegisteredHost) == registered) {
-    // Of what was there before: it was handed out again while this call was under way.
-    if (holdings_[at->second].since_ns > call.start_ns) return;
-    endHolding(at->second, call, Cause::kCall);
+    if (!isOfBefore(at->second, call)) endHolding(at->second, call, Cause::kCall);
     return;
   }
   auto alias = aliases_.find(call.address);
@@ -175,7 +185,22 @@ void ProcessLedger::freeAddress(const MemoryCall& call) {
     ++counts_.frees_again;
     return;
   }
-  ++counts_.frees_of_older;
+  countOlderFree(call);
+}
+
+// A call that began before what is here now came gives back what was here before: of that it is the end, or,
+// if nothing was here, the end of something older.
+bool ProcessLedger::isOfBefore(uint32_t row, const MemoryCall& call) {
+  Holding& holding = holdings_[row];
+  if (holding.since_ns <= call.start_ns) return false;
+  if (!holding.took_over && !freed_.contains(call.address)) countOlderFree(call);
+  holding.took_over = false;
+  return true;
+}
+
+void ProcessLedger::countOlderFree(const MemoryCall& call) {
+  ++(isHostMemory(call.kind) ? counts_.host_frees_of_older : counts_.frees_of_older);
+  if (call.kind == MemoryKind::kPhysical || call.kind == MemoryKind::kArray) return;
   Effect effect;
   effect.address = call.address;
   effect.kind = call.kind;
@@ -224,14 +249,14 @@ void ProcessLedger::onBlock(const MemoryCall& call) {
 
 void ProcessLedger::onPhysical(const MemoryCall& call) {
   if (call.handle == 0 && call.verb != Verb::kUnmap) {
-    ++counts_.without_address;
-    if (call.verb == Verb::kAllocate) counts_.bytes_without_address += call.size_bytes;
+    addWithoutAddress(call.verb == Verb::kAllocate ? call.size_bytes : 0);
     return;
   }
   const Handle* held = findPhysical(call.handle);
   switch (call.verb) {
     case Verb::kAllocate: {
-      if (held != nullptr) {  // given out again: its release was not recorded
+      bool took_over = held != nullptr;
+      if (took_over) {  // given out again: its release was not recorded, or is under way
         uint32_t row = held->row;
         holdings_[row].references = 0;
         dropIfUnused(row, call, Cause::kMissed);
@@ -239,12 +264,14 @@ void ProcessLedger::onPhysical(const MemoryCall& call) {
       if (call.size_bytes == 0) return;
       uint32_t row = addHolding(call, 0, Cause::kCall);
       holdings_[row].references = 1;
+      holdings_[row].took_over = took_over;
       physical_[call.handle] = {row, holdings_[row].place};
       return;
     }
     case Verb::kFree: {
       if (held != nullptr) {
         uint32_t row = held->row;
+        if (isOfBefore(row, call)) return;
         if (--holdings_[row].references > 0) return;
         physical_.erase(call.handle);
         dropIfUnused(row, call, Cause::kCall);
@@ -278,6 +305,8 @@ void ProcessLedger::onPhysical(const MemoryCall& call) {
       if (call.size_bytes == 0) return;
       uint64_t end = call.address + call.size_bytes;
       unmap(call.address, end, call, Cause::kMissed);
+      endOverlapping(call.address, end, call);
+      held = findPhysical(call.handle);  // it may have gone with what was mapped there
       Mapping mapping;
       mapping.end = end;
       mapping.stack = call.stack;
@@ -290,6 +319,7 @@ void ProcessLedger::onPhysical(const MemoryCall& call) {
         mapping.device = contexts_.where(call).device;
       } else {
         if (held == nullptr) {  // made before the recording: as large as we see
+          ++counts_.older_physical;
           MemoryCall older = call;
           older.size_bytes =
               std::min(kMostBytes, call.size_bytes + std::min(kMostBytes, call.offset));
@@ -305,6 +335,7 @@ void ProcessLedger::onPhysical(const MemoryCall& call) {
         mapped_of_.emplace(held->row, call.address);
       }
       mappings_.emplace(call.address, mapping);
+      mapped_bytes_ += call.size_bytes;
       Effect effect;
       effect.address = call.address;
       effect.size_bytes = call.size_bytes;
@@ -346,16 +377,18 @@ void ProcessLedger::onAlias(const MemoryCall& call) {
 void ProcessLedger::onArray(const MemoryCall& call) {
   auto known = arrays_.find(call.handle);
   if (call.verb == Verb::kAllocate) {
-    if (known != arrays_.end()) endHolding(known->second, call, Cause::kMissed);
+    bool took_over = known != arrays_.end();
+    if (took_over) endHolding(known->second, call, Cause::kMissed);
     if (call.handle == 0 || call.size_bytes == 0) {
-      ++counts_.without_address;
-      counts_.bytes_without_address += call.size_bytes;
+      addWithoutAddress(call.size_bytes);
       return;
     }
-    arrays_[call.handle] = addHolding(call, call.handle, Cause::kCall);
+    uint32_t row = addHolding(call, call.handle, Cause::kCall);
+    holdings_[row].took_over = took_over;
+    arrays_[call.handle] = row;
   } else if (call.verb == Verb::kFree && call.handle != 0) {
     if (known != arrays_.end()) {
-      endHolding(known->second, call, Cause::kCall);
+      if (!isOfBefore(known->second, call)) endHolding(known->second, call, Cause::kCall);
     } else {
       ++counts_.frees_of_older;
     }
@@ -376,7 +409,10 @@ void ProcessLedger::onAddressRange(const MemoryCall& call) {
 void ProcessLedger::onPool(const MemoryCall& call) {
   int32_t device = contexts_.where(call).device;
   if (call.verb == Verb::kCreate) {
-    pools_[{call.handle, device}] = {device, 0, 0, false};
+    // What was handed out from a pool that had this handle before stays until it is freed.
+    PoolSum& pool = pools_.try_emplace({call.handle, device}, PoolSum{device}).first->second;
+    pool.most_used_bytes = pool.used_bytes;
+    pool.is_destroyed = false;
     return;
   }
   for (auto at = pools_.lower_bound({call.handle, INT32_MIN});

@@ -56,7 +56,8 @@ struct PoolSum {
 
 // What the stream shows about its own gaps.
 struct LedgerCounts {
-  uint64_t frees_of_older = 0;         // of an address that was never handed out: older
+  uint64_t frees_of_older = 0;         // of device memory that was never handed out: older
+  uint64_t host_frees_of_older = 0;    // of host memory, likewise
   uint64_t frees_again = 0;            // of an address that was freed already
   uint64_t block_frees_of_older = 0;   // the same of the framework's blocks
   uint64_t block_frees_again = 0;      //
@@ -66,6 +67,12 @@ struct LedgerCounts {
   uint64_t charged_at_runtime = 0;     // the driver was not seen
   uint64_t aliases = 0;                // opened or imported
   uint64_t outside_blocks = 0;         // of the framework, in memory that is older
+  uint64_t older_physical = 0;         // mapped, and made before
+
+  // Device memory that is older than the recording: what is known of it is a lower bound.
+  bool showOlder() const {
+    return frees_of_older + block_frees_of_older + outside_blocks + older_physical > 0;
+  }
 };
 
 struct HeldBy {  // what one stack holds
@@ -96,6 +103,7 @@ struct Holding {
   MemoryKind kind = MemoryKind::kDevice;
   Plane plane = Plane::kDriver;
   bool of_framework = false;  // it has placed blocks here
+  bool took_over = false;     // something was live here when it came
 };
 
 // A place that is taken now: what the driver handed out, or a block of the framework.
@@ -179,6 +187,8 @@ class ProcessLedger {
   using Mappings = std::map<uint64_t, Mapping>;
   using Blocks = std::map<uint64_t, Block>;
 
+  bool isPossible(const MemoryCall& call) const;
+  void addWithoutAddress(uint64_t size_bytes);
   void takeRuntime(const MemoryCall& call);
   void apply(const MemoryCall& call);
   void fail(const MemoryCall& call);
@@ -211,6 +221,8 @@ class ProcessLedger {
   bool isLiveAt(uint64_t address) const { return by_address_.contains(address); }
   void endOverlapping(uint64_t begin, uint64_t end, const MemoryCall& call);
   void freeAddress(const MemoryCall& call);
+  bool isOfBefore(uint32_t row, const MemoryCall& call);
+  void countOlderFree(const MemoryCall& call);
   void endBlocks(uint64_t begin, uint64_t end, const MemoryCall& call, Cause cause);
   Blocks::iterator endBlock(Blocks::iterator at, const MemoryCall& call, Cause cause);
   // Takes away what is mapped in [begin, end); returns the bytes that were.
@@ -242,7 +254,9 @@ class ProcessLedger {
   std::vector<Holding> holdings_;
   std::vector<uint32_t> free_rows_;
   uint64_t next_place_ = 1;
-  bool is_carrying_ = false;  // what is taken was there before
+  bool is_carrying_ = false;   // what is taken was there before
+  uint64_t live_bytes_ = 0;    // of all kinds and devices, so that no sum overflows
+  uint64_t mapped_bytes_ = 0;  // likewise
   std::map<uint64_t, uint32_t> by_address_;
   boost::unordered_flat_map<uint64_t, uint32_t> arrays_;   // by handle
   boost::unordered_flat_map<uint64_t, Handle> physical_;   // by handle

@@ -57,8 +57,10 @@ void LiveBook::move(Account& account, int32_t device, int64_t time_ns, uint64_t 
     level.live_bytes += bytes;
     raise(level.peak_bytes, level.live_bytes);
   } else {
+    // There may have been no room for the process when it took this.
+    bytes = std::min(bytes, account.live_bytes);
     account.live_bytes -= bytes;
-    level.live_bytes -= bytes;
+    level.live_bytes -= std::min(bytes, level.live_bytes);
   }
   for (LevelHistory* history : {&account.minute, &account.ten_minutes, &account.whole})
     history->set(time_ns, account.live_bytes);
@@ -85,9 +87,11 @@ void LiveBook::take(const Effect& effect) {
       return;
     case What::kPlaced: {  // it was charged to no known device until now
       if (!of_device || effect.size_bytes == 0) return;
-      devices_[kUnknownDevice].live_bytes -= effect.size_bytes;
+      Level& unknown = devices_[kUnknownDevice];
+      uint64_t bytes = std::min(effect.size_bytes, unknown.live_bytes);
+      unknown.live_bytes -= bytes;
       Level& level = devices_[effect.device];
-      level.live_bytes += effect.size_bytes;
+      level.live_bytes += bytes;
       raise(level.peak_bytes, level.live_bytes);
       return;
     }
@@ -152,6 +156,7 @@ void LiveBook::addUnwatched(std::optional<uint32_t> process, const Unwatched& wh
     of_all_.add(what.figures);
   } else if (Account* account = accountOf(*process)) {
     account->unwatched.add(what.figures);
+    account->is_older |= isOlder(what) && what.figures.has(Figures::kMemory);
   }
   if (unwatched_.size() < kMostUnwatched) {
     unwatched_.push_back({process, what});

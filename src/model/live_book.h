@@ -92,6 +92,7 @@ class LiveBook {
     LiveProcess is;
     std::optional<int64_t> ended_ns;
     FigureSet unwatched;
+    bool is_older = false;  // it ran before it was watched
     uint64_t live_bytes = 0, peak_bytes = 0, allocations = 0, frees = 0;
     uint64_t launches = 0, failures = 0, copies = 0;
     LevelHistory minute{100'000'000, LevelHistory::Keeps::kRecent};

@@ -171,6 +171,7 @@ void LiveBook::addRows(LiveSnapshot& snapshot, const Scope& scope) const {
       row.line = scope.line(account, columns);
       ++lines;
     }
+    row.at_least = account.is_older;
     const ProcessLedger* ledger = scope.ledger.find(row.process);
     if (ledger == nullptr) continue;
     uint64_t blocks = 0, used = 0;
@@ -185,8 +186,7 @@ void LiveBook::addRows(LiveSnapshot& snapshot, const Scope& scope) const {
     }
     for (const HeldBy& held : ledger->unfreedAtExit())
       if (isDeviceMemory(held.kind)) row.unfreed_bytes += held.bytes;
-    const LedgerCounts& counts = ledger->counts();
-    row.at_least = counts.frees_of_older + counts.block_frees_of_older + counts.outside_blocks > 0;
+    row.at_least |= ledger->counts().showOlder();
     if (blocks == 0) continue;
     row.framework_used_bytes = used;
     row.framework_reserved_bytes = 0;

@@ -66,7 +66,7 @@ struct RecordedUnwatched {
   size_t size() const { return reason.size(); }
 };
 
-// What the driver itself said is used of a device. A row stands until the next of its device and pid.
+// What the driver itself said is used, by pid and time. A row stands until the next of its device and pid.
 struct RecordedDeviceMemory {
   std::vector<int64_t> time_ns;
   std::vector<int32_t> device;  // as NVML numbers them
@@ -186,6 +186,14 @@ struct RecordedWork {
   std::vector<int32_t> at_least{};  // devices, see isAtLeast()
   DriverMemory driver{};            // only where it was asked for
 };
+
+// The row of the run's processes that this work is of; none: that program is not among them.
+inline std::optional<size_t> ownRow(const RecordedWork& work) {
+  const std::vector<int64_t>& ids = work.run->processes.process_id;
+  auto at = std::lower_bound(ids.begin(), ids.end(), work.process_id);
+  if (at == ids.end() || *at != work.process_id) return std::nullopt;
+  return static_cast<size_t>(at - ids.begin());
+}
 
 // The process had memory on the device before it was watched. Of that only what its calls showed is
 // known, so totals are lower bounds.

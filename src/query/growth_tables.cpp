@@ -58,9 +58,10 @@ TableFunction growthFunction(const AnalysedTrace& trace) {
   bytes("least_per_step_bytes", "90 % interval of it", [](const G& g) { return whole(g.row.low); });
   bytes("most_per_step_bytes", "90 % interval of it", [](const G& g) { return whole(g.row.high); });
   bytes("grown_bytes", "after warm-up", [](const G& g) { return keyOfBytes(g.row.grown_bytes); });
-  bytes("retained_bytes", "outstanding at the end",
+  bytes("retained_bytes",
+        "outstanding at the end; of a program that cleaned up at its end: before that",
         [](const G& g) { return keyOfBytes(g.row.retained_bytes); });
-  columns.push_back({Kind::kInteger, "blocks", "outstanding at the end",
+  columns.push_back({Kind::kInteger, "blocks", "of retained_bytes",
                      [](const G& g) { return keyOfBytes(g.row.retained_blocks); }});
   columns.push_back({Kind::kStep, "since_step", "it has grown ever since",
                      [](const G& g) { return keyOfStep(g.row.since_step); }});
@@ -78,6 +79,8 @@ TableFunction growthFunction(const AnalysedTrace& trace) {
                      }});
   columns.push_back({Kind::kInteger, "example_allocation_id", "→ allocations.id",
                      [](const G& g) { return int64_t{g.row.example_row}; }});
+  bytes("given_back_bytes", "of retained_bytes: in the clean-up at the program's end",
+        [](const G& g) { return keyOfBytes(g.row.given_back_bytes); });
   return deviceAnswer<G>(trace, "growth",
                          "table: stacks that hold more and more, fastest first; see docs/growth.md",
                          columns, [](const AnalysedTrace& t, const DeviceAnalysis& d) {
@@ -110,7 +113,13 @@ TableFunction growthBasisFunction(const AnalysedTrace& trace) {
       {Kind::kReal, "turnover", "bytes allocated ÷ range of active bytes, after warm-up; 0: steps",
        [](const B& b) { return keyOfReal(b.row.turnover); }},
       {Kind::kInteger, "growing", "stacks that grow",
-       [](const B& b) { return keyOfBytes(b.row.growing); }}};
+       [](const B& b) { return keyOfBytes(b.row.growing); }},
+      {Kind::kStep, "clean_up_step",
+       "from here on the program only gave back, until it ended: not looked at; NULL: no such end",
+       [](const B& b) {
+         bool is_cleaned = b.device->clean_up_step < b.device->device.steps();
+         return is_cleaned ? keyOfStep(b.device->clean_up_step) : kNull;
+       }}};
   return deviceAnswer<B>(trace, "growth_basis", "table: one row: what growth(device) rests on",
                          columns, [](const AnalysedTrace& t, const DeviceAnalysis& d) {
                            return rowsOf(t, d, std::vector{analysis::findGrowth(t, d)});

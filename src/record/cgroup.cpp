@@ -11,7 +11,6 @@
 #include "record/errors.h"
 
 namespace tidegauge::record {
-namespace {
 
 std::string mountOfCgroup2() {
   std::ifstream file("/proc/self/mounts");
@@ -20,6 +19,8 @@ std::string mountOfCgroup2() {
     if (type == "cgroup2") return place;
   return {};
 }
+
+namespace {
 
 bool isCgroup2(const std::string& path) {
   struct statfs status {};

@@ -15,5 +15,6 @@ struct Cgroup {
 
 // "/sys/fs/cgroup/system.slice/x.service", or from the root of the hierarchy: "/system.slice/x…".
 base::Result<Cgroup> findCgroup(const std::string& folder);
+std::string mountOfCgroup2();  // empty: there is none
 
 }  // namespace tidegauge::record

@@ -10,8 +10,6 @@
 namespace tidegauge::record {
 namespace {
 
-constexpr uint64_t kFramesOfStacks = 127;  // MAX_FRAMES of bpf/common.bpf.h
-
 struct Capability {
   unsigned bit;
   std::string_view name, means;
@@ -105,14 +103,12 @@ std::optional<Trial> asked(const MachineFacts& facts, const std::optional<bool>&
   return Trial{*answer, "the kernel refuses it"};
 }
 
-Finding stackDepth(const MachineFacts& facts) {
-  Finding it{Verdict::kOk, "stack depth", {}, {}, {}};
-  it.found = facts.most_frames ? fmt::format("{} frames", *facts.most_frames) : "not known";
-  if (!facts.most_frames || *facts.most_frames >= kFramesOfStacks) return it;
-  it.verdict = Verdict::kMissing;
-  it.means = fmt::format("the kernel gives no room for stacks of {} frames", kFramesOfStacks);
-  it.remedy = fmt::format("sysctl -w kernel.perf_event_max_stack={}", kFramesOfStacks);
-  return it;
+Finding processNumbers(const MachineFacts& facts) {
+  if (!facts.own_pid_namespace)
+    return {Verdict::kOk, "process numbers", "those of the kernel", {}, {}};
+  return {Verdict::kMissing, "process numbers", "a pid namespace of its own, as in a container",
+          "processes have other numbers than in the kernel, and cannot be told apart",
+          "Run it outside, or in a container with --pid=host (Kubernetes: hostPID: true)"};
 }
 
 Finding links(const MachineFacts& facts) {
@@ -169,7 +165,7 @@ std::vector<Finding> judge(const MachineFacts& facts) {
   all.push_back(trial(facts, "tp_btf", "works", asked(facts, facts.kernel_tracing), {5, 5},
                       "starts and ends of processes stay unseen",
                       "Use Linux 5.5 or newer, built with CONFIG_DEBUG_INFO_BTF"));
-  all.push_back(stackDepth(facts));
+  all.push_back(processNumbers(facts));
   all.push_back(trial(facts, "BPF programs", "loaded, and removed again", facts.programs, {6, 1},
                       "nothing can be recorded", "Mend what is missing above"));
   all.push_back(trial(facts, "probes", "attached, and removed again", facts.probes, {6, 1},
@@ -182,6 +178,8 @@ std::vector<Finding> judge(const MachineFacts& facts) {
   return all;
 }
 
-bool canRecord(const MachineFacts& facts) { return facts.programs.works && attaches(facts); }
+bool canRecord(const MachineFacts& facts) {
+  return facts.programs.works && attaches(facts) && !facts.own_pid_namespace;
+}
 
 }  // namespace tidegauge::record

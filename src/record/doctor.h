@@ -37,7 +37,7 @@ struct MachineFacts {
   std::optional<bool> kernel_tracing;    // tp_btf, same
   bool has_semaphores = false;           // of USDT probes: the kernel counts them up
   std::string cgroup_mount;              // of cgroup v2; empty: none
-  std::optional<uint64_t> most_frames;   // kernel.perf_event_max_stack
+  bool own_pid_namespace = false;        // processes have other numbers than in the kernel
   std::optional<uint32_t> nvml_devices;  // none: no NVML
   std::string nvml_problem;              // "NVML is there and says: Driver Not Loaded"
   bool names_python_frames = false;      // PYTHONPERFSUPPORT is set here

@@ -2,10 +2,8 @@
 #include <dirent.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -15,6 +13,7 @@
 #include "record/doctor.h"
 #include "record/elf_file.h"
 #include "record/probes.h"
+#include "record/running_process.h"
 
 namespace tidegauge::record {
 namespace {
@@ -59,20 +58,6 @@ std::vector<std::string> librariesOfFolders(std::string_view folders) {
   return paths;
 }
 
-std::vector<uint32_t> runningProcesses() {
-  std::vector<uint32_t> pids;
-  DIR* folder = opendir("/proc");
-  if (folder == nullptr) return pids;
-  while (dirent* entry = readdir(folder)) {
-    uint32_t pid = 0;
-    std::string_view name = entry->d_name;
-    auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
-    if (error == std::errc() && end == name.data() + name.size()) pids.push_back(pid);
-  }
-  closedir(folder);
-  return pids;
-}
-
 class Finder {
  public:
   // The file behind `path`, known to users as `shown`.
@@ -91,9 +76,7 @@ class Finder {
   }
 
   void addProcess(uint32_t pid) {
-    std::string program(4096, '\0');
-    ssize_t length = readlink(fmt::format("/proc/{}/exe", pid).c_str(), program.data(), 4096);
-    program.resize(length > 0 ? static_cast<size_t>(length) : 0);
+    std::string program = programOf(pid);
     std::set<FileId> seen;
     for (const Mapping& mapping : executableMappings(pid)) {
       bool is_program = mapping.path == program;

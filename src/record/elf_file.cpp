@@ -16,7 +16,8 @@
 namespace tidegauge::record {
 namespace {
 
-constexpr uint64_t kMaxSymbols = 20'000'000;
+constexpr uint64_t kMaxSymbols = 20'000'000;  // of all tables
+constexpr size_t kLongestName = 16384;  // what is longer is no name: nobody reads it to its end
 
 bool isFunction(const GElf_Sym& symbol) {
   int type = GELF_ST_TYPE(symbol.st_info);
@@ -28,6 +29,7 @@ bool isFunction(const GElf_Sym& symbol) {
 // it returns false.
 template <class Visit>
 void eachSymbol(Elf* elf, const Visit& visit) {
+  uint64_t left = kMaxSymbols;
   for (uint32_t wanted : {SHT_DYNSYM, SHT_SYMTAB}) {
     for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
       GElf_Shdr header;
@@ -36,12 +38,15 @@ void eachSymbol(Elf* elf, const Visit& visit) {
         continue;
       Elf_Data* data = elf_getdata(section, nullptr);
       if (data == nullptr) continue;
-      uint64_t count = std::min<uint64_t>(data->d_size / header.sh_entsize, kMaxSymbols);
+      uint64_t count = std::min<uint64_t>(data->d_size / header.sh_entsize, left);
+      left -= count;
       for (uint64_t i = 0; i < count; ++i) {
         GElf_Sym symbol;
         if (gelf_getsym(data, static_cast<int>(i), &symbol) == nullptr) break;
         const char* name = elf_strptr(elf, header.sh_link, symbol.st_name);
-        if (name != nullptr && !visit(std::string_view(name), symbol)) return;
+        if (name == nullptr) continue;
+        size_t length = strnlen(name, kLongestName);
+        if (length < kLongestName && !visit(std::string_view(name, length), symbol)) return;
       }
     }
   }
@@ -71,7 +76,8 @@ base::Result<ElfFile> ElfFile::open(const std::string& path) {
   if (handle->descriptor < 0 || fstat(handle->descriptor, &status) != 0)
     return unreadable(fmt::format("{}: {}", path, std::strerror(errno)));
   if (!S_ISREG(status.st_mode)) return unreadable(path + ": not a file");
-  handle->elf = elf_begin(handle->descriptor, ELF_C_READ_MMAP, nullptr);
+  // Read, not mapped: whoever may write to the file can cut it short at any moment.
+  handle->elf = elf_begin(handle->descriptor, ELF_C_READ, nullptr);
   if (handle->elf == nullptr || elf_kind(handle->elf) != ELF_K_ELF)
     return unreadable(path + ": not an ELF program or library");
   GElf_Ehdr header;

@@ -4,7 +4,7 @@
 //   ElfFile::open("/proc/42/root/usr/lib/libcuda.so.1") → offsetOf("cuMemAlloc_v2") = 0x1c3f0
 //
 // Undefined (imported) symbols are skipped; of several tables the dynamic one comes first. Reads the
-// file as hostile input through libelf. Cost: one pass over the symbols, about 1 ms for libcudart.
+// file as hostile input through libelf; it may be cut short or written to meanwhile. Cost: one pass over the symbols, about 1 ms for libcudart.
 #pragma once
 
 #include <cstdint>

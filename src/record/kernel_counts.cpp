@@ -14,7 +14,7 @@ constexpr std::chrono::milliseconds kLookEvery{5};
 constexpr uint32_t kBatchRows = 4096;
 constexpr uint32_t kMostBatchRows = 1U << 20;
 
-// A batch that ends early (no room, a signal, the end) has told `count` rows all the same.
+// A batch that ends early (no room, the end) has told `count` rows all the same.
 template <class Key, class Value>
 void emptyByBatches(int map, std::vector<std::pair<Key, Value>>& rows) {
   std::vector<Key> keys(kBatchRows);

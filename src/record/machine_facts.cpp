@@ -11,8 +11,10 @@
 #include <fstream>
 #include <iterator>
 
+#include "record/cgroup.h"
 #include "record/doctor.h"
 #include "record/programs.h"
+#include "record/running_process.h"
 
 // A function of this program to put a probe onto; nobody calls it.
 extern "C" __attribute__((noinline, used, visibility("default"))) int tidegauge_probe_target(
@@ -46,14 +48,6 @@ uint64_t effectiveCapabilities() {
     if (line.starts_with(kKey))
       std::from_chars(line.data() + kKey.size(), line.data() + line.size(), bits, 16);
   return bits;
-}
-
-std::string mountOfCgroup2() {
-  std::ifstream file("/proc/self/mounts");
-  std::string device, place, type, rest;
-  while (file >> device >> place >> type && std::getline(file, rest))
-    if (type == "cgroup2") return place;
-  return {};
 }
 
 // One probe onto our own function, entry and return, as a recorder attaches to a library.
@@ -117,10 +111,7 @@ MachineFacts lookAtMachine() {
   facts.cgroup_mount = mountOfCgroup2();
   facts.has_semaphores =
       access("/sys/bus/event_source/devices/uprobe/format/ref_ctr_offset", R_OK) == 0;
-  std::string frames = lineOf("/proc/sys/kernel/perf_event_max_stack");
-  uint64_t most = 0;
-  if (std::from_chars(frames.data(), frames.data() + frames.size(), most).ec == std::errc())
-    facts.most_frames = most;
+  facts.own_pid_namespace = isInOwnPidNamespace();
   const char* perf_support = std::getenv("PYTHONPERFSUPPORT");
   facts.names_python_frames =
       perf_support != nullptr && std::string_view(perf_support) != "0" && *perf_support != '\0';

@@ -211,13 +211,6 @@ void addArenas(All& all, const Labels& labels, const std::vector<ArenaFigures>& 
   }
 }
 
-uint64_t unfreedBytes(const model::ProcessLedger& ledger) {
-  uint64_t bytes = 0;
-  for (const model::HeldBy& held : ledger.unfreedAtExit())
-    if (model::isDeviceMemory(held.kind)) bytes += held.bytes;
-  return bytes;
-}
-
 // By name alone, and from when a process of that name comes: so it rises when one ends, for good.
 void addUnfreed(Metric& metric, const Session& session) {
   std::map<std::string, uint64_t> by_name = session.forgottenUnfreed();
@@ -287,10 +280,8 @@ std::vector<uint32_t> toldProcesses(const Session& session, int64_t now_ns) {
 
 MetricsMaker::Launches MetricsMaker::launchesOf(uint32_t process, const SessionProcess& seen) {
   if (seen.launches.empty() && !kernels_.contains(process)) return {};
-  std::map<std::string, uint64_t> now;
-  for (const auto& [kernel, launches] : seen.launches) now[kernelName(seen, kernel)] += launches;
   std::vector<std::pair<uint64_t, std::string>> order;
-  for (const auto& [name, count] : now) order.emplace_back(count, name);
+  for (const auto& [name, count] : seen.launches) order.emplace_back(count, name);
   size_t named = std::min(order.size(), kMostKernels);
   std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(named), order.end(),
                     [](const auto& a, const auto& b) {
@@ -301,9 +292,8 @@ MetricsMaker::Launches MetricsMaker::launchesOf(uint32_t process, const SessionP
   for (size_t i = 0; i < order.size(); ++i) {
     const auto& [count, name] = order[i];
     uint64_t& before = counts.total[name];
-    uint64_t more =
-        count > before ? count - before : 0;  // a name that is learned late moves counts
-    before = std::max(before, count);
+    uint64_t more = count - before;
+    before = count;
     if (i >= named || name == kOther) {
       counts.other += more;
     } else {

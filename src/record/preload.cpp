@@ -1,11 +1,7 @@
 #include "record/preload.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
-#include <signal.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -13,25 +9,21 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
-#include <tuple>
 #include <utility>
 
 #include "record/decode.h"
-#include "record/errors.h"
 #include "record/even_clock.h"
 #include "record/functions.h"
 #include "record/running_process.h"
 
-// The library, as bytes (cmake/preload.cmake).
-extern "C" const unsigned char tidegauge_preload_library[];
-extern "C" const unsigned char tidegauge_preload_library_end[];
-
 namespace tidegauge::record {
 namespace {
 
-constexpr size_t kMostPrograms = 100'000;  // numbers come from the programs: bounded
+// What comes from the programs is bounded.
+constexpr size_t kMostPrograms = 100'000;
+constexpr size_t kMostStacks = 1'000'000;  // of one program
+constexpr size_t kMostNames = 1'000'000;   // of programs that were not told yet
 
 uint64_t monotonicNow() { return EvenClock::ofSystem_ns(CLOCK_MONOTONIC); }
 int64_t toEpoch(uint64_t monotonic_ns) { return evenClock().of_ns(monotonic_ns); }
@@ -45,78 +37,8 @@ void stored(T& shared, T value) {
   __atomic_store_n(&shared, value, __ATOMIC_RELEASE);
 }
 
-bool writeAll(int file, const unsigned char* bytes, size_t size) {
-  while (size > 0) {
-    ssize_t written = write(file, bytes, size);
-    if (written <= 0) return false;
-    bytes += written;
-    size -= static_cast<size_t>(written);
-  }
-  return true;
-}
-
 }  // namespace
 
-// ---- the area -------------------------------------------------------------------------------------
-base::Result<PreloadArea> PreloadArea::make(const PreloadOptions& options) {
-  static_assert(static_cast<int>(FunctionGroup::kName) == PRELOAD_NAME);
-  int library = memfd_create("tidegauge-preload", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  int records = memfd_create("tidegauge-records", MFD_CLOEXEC);
-  auto chunks = static_cast<uint32_t>(options.ring_bytes / PRELOAD_CHUNK_BYTES);
-  uint64_t bytes = sizeof(preload_area) + uint64_t{chunks} * PRELOAD_CHUNK_BYTES;
-  void* mapped = MAP_FAILED;
-  if (library >= 0 && records >= 0 &&
-      writeAll(library, tidegauge_preload_library,
-               static_cast<size_t>(tidegauge_preload_library_end - tidegauge_preload_library)) &&
-      ftruncate(records, static_cast<off_t>(bytes)) == 0)
-    mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, records, 0);
-  if (mapped == MAP_FAILED) {
-    int why = errno;
-    if (library >= 0) close(library);
-    if (records >= 0) close(records);
-    return unreadable(fmt::format("no memory to share with programs: {}", std::strerror(why)));
-  }
-  (void)fcntl(library, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
-  (void)prctl(PR_SET_DUMPABLE, 1);  // else programs of the same user may not open what is ours
-  PreloadArea area(library, records, static_cast<preload_area*>(mapped), bytes, chunks);
-  preload_head& head = area->head;
-  head.magic = PRELOAD_MAGIC;
-  head.recorder_tgid = static_cast<uint32_t>(getpid());
-  head.chunks = chunks;
-  head.take_stacks = options.take_stacks;
-  head.launch_events = options.launch_events;
-  head.next_image = 1;
-  for (const WatchedFunction& function : watchedFunctions()) {
-    if (function.library == Library::kFramework || head.functions == PRELOAD_FUNCTIONS) break;
-    preload_function& it = area->functions[head.functions++];
-    it.cookie = function.cookie;
-    it.group = static_cast<uint8_t>(function.group);
-    it.at_entry = function.at_entry;
-  }
-  return area;
-}
-
-PreloadArea::PreloadArea(PreloadArea&& other) noexcept
-    : library_(std::exchange(other.library_, -1)),
-      records_(std::exchange(other.records_, -1)),
-      area_(std::exchange(other.area_, nullptr)),
-      bytes_(other.bytes_),
-      chunks_(other.chunks_) {}
-
-PreloadArea::~PreloadArea() {
-  if (area_ != nullptr) munmap(area_, bytes_);
-  if (library_ >= 0) close(library_);
-  if (records_ >= 0) close(records_);
-}
-
-std::vector<std::string> PreloadArea::environment() const {
-  const char* before = std::getenv("LD_PRELOAD");
-  std::string list = fmt::format("LD_PRELOAD=/proc/{}/fd/{}", getpid(), library_);
-  if (before != nullptr && *before != '\0') list += fmt::format(":{}", before);
-  return {list, fmt::format("TIDEGAUGE_PRELOAD=/proc/{}/fd/{}", getpid(), records_)};
-}
-
-// ---- the recorder ---------------------------------------------------------------------------------
 struct PreloadRecorder::Program {
   uint32_t index = 0;
   uint32_t tgid = 0;
@@ -246,7 +168,8 @@ void PreloadRecorder::readEntry(uint32_t type, const uint8_t* bytes, uint32_t si
              size - sizeof(stack) >= 8 * uint64_t{stack.frames}) {
     std::vector<uint64_t> frames(stack.frames);
     std::memcpy(frames.data(), bytes + sizeof(stack), 8 * frames.size());
-    stacks_[image].try_emplace(stack.id, std::move(frames));
+    auto& stacks = stacks_[image];
+    if (stacks.size() < kMostStacks) stacks.try_emplace(stack.id, std::move(frames));
   } else {
     damaged_ += 1;
   }
@@ -266,7 +189,8 @@ void PreloadRecorder::readChunk(preload_chunk& chunk, Batch& batch) {
     std::memcpy(&entry, bytes.data() + at, sizeof(entry));
     at += sizeof(entry);
     if (entry.bytes > written - at) break;
-    if (programs_.size() < kMostPrograms || programs_.contains(image))
+    bool has_room = programs_.size() < kMostPrograms && stacks_.size() < kMostPrograms;
+    if (has_room || programs_.contains(image))
       readEntry(entry.type, bytes.data() + at, entry.bytes, image, batch);
     at += (entry.bytes + 7) & ~7U;
   }
@@ -351,7 +275,10 @@ void PreloadRecorder::takeNames(Batch& batch) {
   for (Batch::Name& it : batch.names) {
     auto from = programs_.find(it.image);
     if (from == programs_.end()) {
-      waiting_->names.push_back(std::move(it));
+      if (waiting_->names.size() < kMostNames)
+        waiting_->names.push_back(std::move(it));
+      else
+        damaged_ += 1;
       continue;
     }
     it.name.process = from->second.index;

@@ -9,48 +9,18 @@
 // Seen: programs that are linked dynamically and are not setuid, which the recorder starts, and what
 // they start. Not seen: PyTorch's own blocks, a runtime linked in statically (its driver calls are).
 // Nothing is left behind by either side's death: the files in memory go with the recorder, a program
-// whose recorder is gone goes on. One thread, as Recorder. Cost: docs/performance.md.
+// whose recorder is gone goes on. One thread. Cost: docs/performance.md.
 #pragma once
 
 #include <map>
 #include <memory>
-#include <string>
 #include <vector>
 
-#include "base/result.h"
-#include "preload/shared.h"
 #include "record/child.h"
+#include "record/preload_area.h"
 #include "record/source.h"
 
 namespace tidegauge::record {
-
-struct PreloadOptions {
-  bool take_stacks = true;
-  bool launch_events = false;
-  uint64_t ring_bytes = uint64_t{8} << 20;
-};
-
-class PreloadArea {
- public:
-  static base::Result<PreloadArea> make(const PreloadOptions& options);
-  PreloadArea(PreloadArea&& other) noexcept;
-  PreloadArea& operator=(PreloadArea&&) = delete;
-  ~PreloadArea();
-
-  // What a program's environment must say. LD_PRELOAD keeps what stands there.
-  std::vector<std::string> environment() const;
-  preload_area& operator*() const { return *area_; }
-  preload_area* operator->() const { return area_; }
-  uint32_t chunks() const { return chunks_; }
-
- private:
-  PreloadArea(int library, int records, preload_area* area, uint64_t bytes, uint32_t chunks)
-      : library_(library), records_(records), area_(area), bytes_(bytes), chunks_(chunks) {}
-  int library_ = -1, records_ = -1;
-  preload_area* area_ = nullptr;
-  uint64_t bytes_ = 0;
-  uint32_t chunks_ = 0;
-};
 
 class PreloadRecorder final : public Source {
  public:

@@ -1,7 +1,6 @@
 #include "record/probes.h"
 
 #include <bpf/libbpf.h>
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
@@ -11,12 +10,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <set>
 
 #include "record/elf_file.h"
 #include "record/errors.h"
+#include "record/running_process.h"
 
 namespace tidegauge::record {
 namespace {
@@ -100,21 +99,7 @@ void attachPlaces(const Programs& programs, const char* program, const std::stri
   }
 }
 
-std::set<uint32_t> allProcesses() {
-  std::set<uint32_t> all;
-  DIR* folder = opendir("/proc");
-  if (folder == nullptr) return all;
-  while (dirent* entry = readdir(folder)) {
-    uint32_t pid = 0;
-    std::string_view name = entry->d_name;
-    auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
-    if (error == std::errc() && end == name.data() + name.size()) all.insert(pid);
-  }
-  closedir(folder);
-  return all;
-}
-
-std::map<FileId, std::set<uint32_t>> mappedBy(const std::set<uint32_t>& processes) {
+std::map<FileId, std::set<uint32_t>> mappedBy(const auto& processes) {
   std::map<FileId, std::set<uint32_t>> users;
   for (uint32_t pid : processes)
     for (const Mapping& mapping : executableMappings(pid)) users[mapping.file].insert(pid);
@@ -173,18 +158,13 @@ std::vector<std::string> Probes::letGoOfUnused(int64_t now_ns, int64_t unused_ns
   }
   std::vector<std::string> gone;
   if (!is_any_due) return gone;
-  users = mappedBy(allProcesses());  // a child has what its parent mapped, and nobody told
+  users = mappedBy(runningProcesses());  // a child has what its parent mapped, and nobody told
   for (auto at = attached_.begin(); at != attached_.end();) {
     Attached& attached = at->second;
     bool is_due = attached.unused_since_ns && now_ns - *attached.unused_since_ns >= unused_ns;
     if (is_due && users[at->first].empty()) {
       gone.push_back(attached.path);
-      attached.letGo();
-      known_.erase(at->first);
-      watched_.erase(at->first);
-      unwatched_.erase(at->first);
-      std::erase_if(libraries_, [&](const auto& library) { return library.file == at->first; });
-      at = attached_.erase(at);
+      letGo((at++)->first);
       continue;
     }
     if (is_due) {
@@ -193,9 +173,37 @@ std::vector<std::string> Probes::letGoOfUnused(int64_t now_ns, int64_t unused_ns
     }
     ++at;
   }
-  // Numbers of files that carry nothing may be those of other files by now.
-  if (!gone.empty()) std::erase_if(known_, [](const auto& entry) { return !entry.second; });
+  // Of files that carry nothing most are gone for good.
+  if (!gone.empty()) std::erase_if(known_, [](const auto& entry) { return !entry.second.carries; });
   return gone;
+}
+
+void Probes::letGo(FileId file) {
+  if (auto attached = attached_.find(file); attached != attached_.end()) {
+    attached->second.letGo();
+    attached_.erase(attached);
+  }
+  known_.erase(file);
+  watched_.erase(file);
+  unwatched_.erase(file);
+  std::erase_if(libraries_, [&](const auto& library) { return library.file == file; });
+}
+
+Probes::Stamp Probes::stampOf(uint32_t tgid, const Mapping& mapping) {
+  auto ns = [](const timespec& time) {
+    return time.tv_sec * int64_t{1'000'000'000} + time.tv_nsec;
+  };
+  struct stat file {};
+  if (stat(pathFromHere(tgid, mapping).c_str(), &file) != 0) return {};
+  return {ns(file.st_ctim), ns(file.st_mtim), file.st_size};
+}
+
+// A link or another mode changes what is watched not at all; in what is not, everything counts.
+bool Probes::isAsBefore(const Examined& examined, uint32_t tgid, const Mapping& mapping) const {
+  Stamp now = stampOf(tgid, mapping);
+  if (now.modified_ns == 0) return true;  // it is gone: nothing can be learnt
+  return now.modified_ns == examined.stamp.modified_ns && now.bytes == examined.stamp.bytes &&
+         (examined.carries || now.changed_ns == examined.stamp.changed_ns);
 }
 
 model::FigureSet figuresOf(Library library) {
@@ -208,9 +216,7 @@ model::FigureSet figuresOf(Library library) {
 LibrariesOf Probes::watchLibrariesOf(uint32_t tgid) {
   LibrariesOf found;
   std::vector<Mapping> mappings = executableMappings(tgid);
-  std::string program(4096, '\0');
-  ssize_t length = readlink(fmt::format("/proc/{}/exe", tgid).c_str(), program.data(), 4096);
-  program.resize(length > 0 ? static_cast<size_t>(length) : 0);
+  std::string program = programOf(tgid);
   std::set<FileId> seen;
   auto tell = [&](const Mapping& mapping) {
     if (!seen.insert(mapping.file).second) return;
@@ -223,22 +229,23 @@ LibrariesOf Probes::watchLibrariesOf(uint32_t tgid) {
     if (auto attached = attached_.find(mapping.file); attached != attached_.end())
       attached->second.users.insert(tgid);
     if (mapping.file.inode == 0) continue;
-    if (known_.contains(mapping.file)) {
-      tell(mapping);
-      continue;
+    if (auto known = known_.find(mapping.file); known != known_.end()) {
+      if (seen.contains(mapping.file) || isAsBefore(known->second, tgid, mapping)) {
+        tell(mapping);
+        continue;
+      }
+      letGo(mapping.file);
     }
     std::optional<Library> kind = libraryKind(mapping.path);
     // The runtime is usually linked statically into programs.
     if (!kind && mapping.path == program) kind = Library::kRuntime;
-    if (!kind || (*kind == Library::kFramework && !framework_)) {
-      known_[mapping.file] = false;
-      continue;
-    }
+    if (!kind || (*kind == Library::kFramework && !framework_)) continue;
+    Stamp stamp = stampOf(tgid, mapping);
     std::optional<WatchedLibrary> watched = watch(tgid, mapping, *kind);
     if (!watched) continue;  // the process is gone: another one may have the same library
     WatchedLibrary& library = *watched;
     bool is_program = mapping.path == program && !libraryKind(mapping.path);
-    known_[mapping.file] = library.functions > 0;
+    known_[mapping.file] = {library.functions > 0, stamp};
     // A program without CUDA in it: nothing to tell.
     if (is_program && library.functions == 0 && library.unwatched.empty()) continue;
     if (library.functions > 0) watched_[mapping.file] = *kind;
@@ -375,7 +382,7 @@ void Probes::watchLoaderOf(uint32_t tgid) {
 base::Status Probes::watchLoader(const std::string& path) {
   FileId id;
   if (!sameFile(path, id)) return unreadable(path + ": not there");
-  if (known_.contains(id) && known_[id]) return base::okStatus();
+  if (loaders_.contains(id)) return base::okStatus();
   TG_ASSIGN_OR_RETURN(ElfFile file, ElfFile::open(path));
   auto function = file.addressOf("_dl_debug_state");
   auto debug = file.addressOf("_r_debug");
@@ -386,7 +393,7 @@ base::Status Probes::watchLoader(const std::string& path) {
       programs_.attachMany("libraries_changed", path, {*offset}, {*debug - *function}, false);
   if (link < 0) return unreadable(fmt::format("{}: {}", path, std::strerror(-link)));
   loader_links_.push_back(link);
-  known_[id] = true;
+  loaders_.insert(id);
   return base::okStatus();
 }
 

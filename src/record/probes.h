@@ -2,7 +2,8 @@
 // file (device and inode), however many processes share it.
 //
 // A recorder that lives for weeks must not collect them: what no process maps any more is let go, and
-// watched again when it comes again.
+// watched again when it comes again. A file that is written anew, or that has the number of one that is
+// gone, is looked at again.
 //
 //   libcuda.so.1, 61 functions ─► memory_enter, memory_exit, context_…, copy_…, launch_enter: one
 //   uprobe_multi link each, about 10 ms for all; a link per function would take minutes to detach.
@@ -76,6 +77,17 @@ class Probes {
     std::optional<int64_t> unused_since_ns;
     void letGo();
   };
+  // By which content is told from what was there before.
+  struct Stamp {
+    int64_t changed_ns = 0, modified_ns = 0, bytes = 0;  // 0: it cannot be looked at
+  };
+  struct Examined {
+    bool carries = false;  // something that is watched
+    Stamp stamp;
+  };
+  static Stamp stampOf(uint32_t tgid, const Mapping& mapping);
+  bool isAsBefore(const Examined& examined, uint32_t tgid, const Mapping& mapping) const;
+  void letGo(FileId file);
   // Nothing if the process is gone.
   std::optional<WatchedLibrary> watch(uint32_t tgid, const Mapping& mapping, Library kind);
   void attachFunctions(const std::string& path, WatchedLibrary& library, Attached& attached);
@@ -84,7 +96,8 @@ class Probes {
 
   Programs& programs_;
   bool framework_;
-  std::map<FileId, bool> known_;  // true: it carries something watched
+  std::map<FileId, Examined> known_;  // of those that may carry something: by name, or programs
+  std::set<FileId> loaders_;
   // Of libraries, not of loaders.
   std::map<FileId, Library> watched_;
   std::map<FileId, std::vector<model::Unwatched>> unwatched_;

@@ -63,11 +63,9 @@ void addStacks(Lines& lines, const Session& session, const model::ProcessLedger&
 }
 
 void addKernels(Lines& lines, const SessionProcess& process) {
-  std::map<std::string, uint64_t> by_name;
-  for (const auto& [kernel, launches] : process.launches)
-    by_name[kernelName(process, kernel)] += launches;
-  if (by_name.empty()) return;
-  std::vector<std::pair<std::string, uint64_t>> order(by_name.begin(), by_name.end());
+  if (process.launches.empty()) return;
+  std::vector<std::pair<std::string, uint64_t>> order(process.launches.begin(),
+                                                      process.launches.end());
   std::stable_sort(order.begin(), order.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
   lines.head(fmt::format("Kernels ({})", order.size()));

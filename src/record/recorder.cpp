@@ -1,21 +1,15 @@
 #include "record/recorder.h"
 
-#include <bpf/bpf.h>
-#include <bpf/libbpf.h>
-#include <dirent.h>
 #include <fmt/format.h>
 #include <fnmatch.h>
 #include <signal.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 
 #include "record/decode.h"
-#include "record/elf_file.h"
 #include "record/errors.h"
 #include "record/functions.h"
 #include "record/running_process.h"
@@ -24,10 +18,6 @@ namespace tidegauge::record {
 namespace {
 
 constexpr size_t kDrainStacksEvery = 256;  // calls
-constexpr int64_t kLookEvery_ns = 20'000'000'000;
-constexpr int64_t kUnused_ns = 60'000'000'000;
-constexpr const char* kUsedBefore = "it was in use before it was watched";
-constexpr const char* kRanBefore = "it ran before it was watched, and may hold memory from then";
 // For a stack that another processor is about to send.
 constexpr int kMostWaits = 20;
 constexpr useconds_t kWait_us = 100;
@@ -49,6 +39,12 @@ void dropFirst(std::vector<Record>& records, size_t count) {
 
 base::Result<std::unique_ptr<Recorder>> Recorder::start(const RecorderOptions& options,
                                                         RecorderSink& sink) {
+  if (isInOwnPidNamespace())
+    return missing(
+        "in a pid namespace of its own (a container) processes have other numbers than in "
+        "the kernel",
+        "run it outside, or in a container with --pid=host (Kubernetes: hostPID: true); "
+        "`record --preload` needs neither");
   TG_ASSIGN_OR_RETURN(Programs programs, Programs::load(options.programs));
   std::unique_ptr<Recorder> recorder(new Recorder(std::move(programs), options, sink));
   if (!recorder->rings_.open(recorder->programs_, options.programs.launch_events) ||
@@ -78,95 +74,14 @@ Recorder::~Recorder() {
     if (record.stopped != 0) kill(static_cast<pid_t>(record.tgid), SIGCONT);
 }
 
-base::Status Recorder::watch(uint32_t pid) {
-  TG_RETURN_IF_ERROR(programs_.watchProcess(pid, false));
-  // Asked now: had it ended before, its end would never be told; if it ends later, it is.
-  if (!isRunning(pid)) {
-    bpf_map_delete_elem(programs_.mapDescriptor("targets"), &pid);
-    return base::Error{base::ErrorKind::kUsage, fmt::format("there is no process {}", pid), {}, {}};
-  }
-  watchRunning(pid);
-  return base::okStatus();
-}
-
-base::Status Recorder::watchCommand(const Child& child, const std::string& program) {
-  auto pid = static_cast<uint32_t>(child.pid());
-  TG_RETURN_IF_ERROR(programs_.watchProcess(pid, true));
-  from_start_.insert(pid);
-  auto file = ElfFile::open(interpreterOfScript(program));
-  if (file.ok() && !file.value().interpreter().empty())
-    (void)probes_.watchLoader(file.value().interpreter());
-  return base::okStatus();
-}
-
-base::Status Recorder::watchAllRunning() {
-  DIR* folder = opendir("/proc");
-  if (folder == nullptr) return unreadable("/proc cannot be read");
-  while (dirent* entry = readdir(folder)) {
-    uint32_t pid = 0;
-    std::string_view name = entry->d_name;
-    auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
-    if (error != std::errc() || end != name.data() + name.size()) continue;
-    if (pid != static_cast<uint32_t>(getpid())) watchRunning(pid);
-  }
-  closedir(folder);
-  return base::okStatus();
-}
-
-bool Recorder::anyTargetRuns() const {
-  uint32_t tgid = 0;
-  return bpf_map_get_next_key(programs_.mapDescriptor("targets"), nullptr, &tgid) == 0;
-}
-
-// What it maps is learnt before its functions are watched, so that their first calls have stacks; and
-// again, for it may have gone on meanwhile.
-void Recorder::lookAtLibraries(uint32_t tgid, std::optional<int64_t> since_ns) {
-  unwinder_.look(tgid);
-  sink_.mappingsChanged(tgid);
-  LibrariesOf found = probes_.watchLibrariesOf(tgid);
-  if (!found.added.empty()) {
-    unwinder_.look(tgid);
-    sink_.mappingsChanged(tgid);
-  }
-  int64_t now_ns = evenClock().now_ns();
-  int64_t at_ns = since_ns.value_or(now_ns);
-  for (const WatchedLibrary& library : found.added) {
-    sink_.libraryWatched(library);
-    if (since_ns && library.functions > 0)
-      sink_.unwatched(
-          {since_ns, now_ns, tgid, library.path, {}, figuresOf(library.kind), kUsedBefore}, at_ns);
-  }
-  for (model::Unwatched& unwatched : found.unwatched) {
-    unwatched.pid = tgid;
-    sink_.unwatched(unwatched, at_ns);
-  }
-}
-
-// What it held by then is not known.
-void Recorder::watchRunning(uint32_t tgid) {
-  // Of all processes of a machine only those that have CUDA are of interest.
-  bool is_chosen = !watch_all_ || probes_.mapsLibraries(tgid);
-  if (!is_chosen && probes_.watchLibrariesOf(tgid).kinds.empty()) return;
-  lookAtLibraries(tgid, std::nullopt);
-  model::FigureSet older;
-  for (Library kind : probes_.watchLibrariesOf(tgid).kinds)
-    older.add(kind == Library::kFramework ? model::Figures::kBlocks : model::Figures::kMemory);
-  int64_t now_ns = evenClock().now_ns();
-  if (!older.empty()) sink_.unwatched({{}, now_ns, tgid, {}, {}, older, kRanBefore}, now_ns);
-}
-
-void Recorder::urgent(const system_record& record) {
-  if (record.event == SYSTEM_FORK) unwinder_.inherit(record.tgid, record.parent);
-  if (record.event != SYSTEM_LIBRARIES && record.event != SYSTEM_EXEC) return;
-  unwinder_.drain();  // what was before is by what was mapped before
-  lookAtLibraries(record.tgid,
-                  record.stopped != 0 ? std::nullopt : std::optional(toEpoch(record.time_ns)));
-  if (record.stopped != 0) kill(static_cast<pid_t>(record.tgid), SIGCONT);
-}
-
 void Recorder::inOrder(const system_record& record) {
   switch (record.event) {
     case SYSTEM_FIRST_SEEN: {
+      // Another program of this number: that the one before had ended was lost (system ring full).
+      if (auto before = running_.find(record.tgid); before != running_.end() &&
+                                                    before->second.program != 0 &&
+                                                    before->second.program != record.program)
+        end(record.tgid, record.time_ns, kUnknownStatus);
       Running& it = running(record.tgid, &record);
       it.program = record.program;
       if (it.left_out)
@@ -201,8 +116,9 @@ Recorder::Running& Recorder::running(uint32_t tgid, const system_record* seen) {
   process.pid = tgid;
   process.command = commandOf(tgid);
   process.name = nameOf(tgid);
-  process.from_start =
-      from_start_.contains(tgid) || (seen != nullptr && seen->event == SYSTEM_FORK);
+  // A program that waited at its beginning until its libraries were watched is seen from there on.
+  process.from_start = from_start_.contains(tgid) ||
+                       (seen != nullptr && (seen->event == SYSTEM_FORK || seen->stopped != 0));
   fresh.from_start = process.from_start;
   process.first_ns = toEpoch(seen != nullptr ? seen->time_ns : evenClock().kernelNow_ns());
   if (seen != nullptr) {
@@ -226,7 +142,10 @@ void Recorder::end(uint32_t tgid, uint64_t time_ns, std::optional<int> status) {
     return;
   }
   sink_.processEnded(found->second.index, toEpoch(time_ns), status);
-  if (status) unwinder_.forget(tgid);  // after exec the new program is there already
+  if (status) {  // after exec the new program is there already
+    unwinder_.forget(tgid);
+    learnt_.erase(tgid);
+  }
   running_.erase(found);
 }
 
@@ -286,12 +205,6 @@ void Recorder::launched(const launch_record& record) {
   launch.what.process = process.index;
   launch.time_ns = toEpoch(record.time_ns);
   sink_.launched(launch);
-}
-
-void Recorder::takeUrgent() {
-  size_t known = system_records_.size();
-  rings_.takeSystem(system_records_);
-  for (size_t i = known; i < system_records_.size(); ++i) urgent(system_records_[i]);
 }
 
 void Recorder::inOrderUntil(uint64_t time_ns) {
@@ -380,10 +293,7 @@ void Recorder::tellCounts() {
   });
   sink_.launchesSeen(launches);
   sink_.copiesSeen(copies);
-  if (let_go_unused_ && evenClock().now_ns() - looked_ns_ >= kLookEvery_ns) {
-    looked_ns_ = evenClock().now_ns();
-    (void)probes_.letGoOfUnused(looked_ns_, kUnused_ns);
-  }
+  letGoOfUnused();
   // Those had ended before the tables changed places: that was their last.
   for (uint32_t program : ended_programs_) {
     index_of_.erase(program);

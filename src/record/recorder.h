@@ -4,9 +4,10 @@
 //   system_ring ─┴─► merge ─────┼─► processes that came, changed program, ended
 //   name_ring ──────────────────┴─► names of kernels
 //
-// What arrives goes to a RecorderSink on the thread that calls poll(). One thread, no locks; a
-// sink must return within about 1 µs per call on average, or the ring fills (spec: losses are counted
-// and told).
+// What arrives goes to a RecorderSink on the thread that calls poll(). Three more threads empty the ring
+// of calls (rings.h), learn how to walk stacks (unwinder.h) and empty tables of counts before they are
+// full (kernel_counts.h); each has its own lock and calls nobody. A sink that needs more than some µs a
+// call for long makes calls wait, at most 160 MiB of them; then the ring fills, and losses are told.
 #pragma once
 
 #include <sys/types.h>
@@ -82,6 +83,9 @@ class Recorder final : public Source {
   void end(uint32_t tgid, uint64_t time_ns, std::optional<int> status);
   // `since_ns`: it has been going on since then; none: it waits.
   void lookAtLibraries(uint32_t tgid, std::optional<int64_t> since_ns);
+  void learnCode(uint32_t tgid);
+  void letGoOfUnused();
+  void forgetGone();
   void watchRunning(uint32_t tgid);
   void tellStack(Running& process, int32_t stack);
   void takeNames();
@@ -108,6 +112,9 @@ class Recorder final : public Source {
   std::string name_glob_;
   bool watch_all_ = false;
   bool let_go_unused_ = false;
+  // With watch_all_: whose code was learnt; true: it was gone at the last look. Nobody tells of the end of
+  // a process that made no call.
+  std::map<uint32_t, bool> learnt_;
   int64_t looked_ns_ = 0;  // for libraries that nobody uses any more
   uint32_t next_index_ = 0;
 };

@@ -1,9 +1,14 @@
 #include "record/running_process.h"
 
+#include <dirent.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <fstream>
+#include <string_view>
 
 namespace tidegauge::record {
 
@@ -22,6 +27,35 @@ std::string nameOf(uint32_t tgid) {
   std::string name;
   std::getline(file, name);
   return name;
+}
+
+std::string programOf(uint32_t tgid) {
+  constexpr std::string_view kDeleted = " (deleted)";
+  std::string path(4096, '\0');
+  ssize_t length = readlink(fmt::format("/proc/{}/exe", tgid).c_str(), path.data(), path.size());
+  path.resize(length > 0 ? static_cast<size_t>(length) : 0);
+  if (path.ends_with(kDeleted)) path.resize(path.size() - kDeleted.size());
+  return path;
+}
+
+std::vector<uint32_t> runningProcesses() {
+  std::vector<uint32_t> pids;
+  DIR* folder = opendir("/proc");
+  if (folder == nullptr) return pids;
+  while (dirent* entry = readdir(folder)) {
+    uint32_t pid = 0;
+    std::string_view name = entry->d_name;
+    auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (error == std::errc() && end == name.data() + name.size()) pids.push_back(pid);
+  }
+  closedir(folder);
+  return pids;
+}
+
+bool isInOwnPidNamespace() {
+  constexpr ino_t kFirst = 0xEFFFFFFC;  // PROC_PID_INIT_INO: the kernel's own, always
+  struct stat own {};
+  return stat("/proc/self/ns/pid", &own) == 0 && own.st_ino != kFirst;
 }
 
 bool isRunning(uint32_t tgid) {

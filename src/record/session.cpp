@@ -22,6 +22,7 @@ constexpr int64_t kCommitEvery_ns = 100'000'000;
 // What a full disk may cost when a slow machine drains a full ring at once: about 200 KiB.
 constexpr uint64_t kMostRowsOpen = 4096;
 constexpr int64_t kCountEvery_ns = 1'000'000'000;
+constexpr size_t kMostKernelNames = 1'000'000;  // of a process; PyTorch has 24,000
 
 int64_t now() { return evenClock().now_ns(); }
 
@@ -118,7 +119,16 @@ void Session::processEnded(uint32_t process, int64_t time_ns, std::optional<int>
     write([&](auto& file) { return file.endProcess(process, time_ns, status, reason); });
 }
 
-void Session::libraryWatched(const WatchedLibrary& library) { libraries_.push_back(library); }
+// One that was let go and is watched again is the same: what is told of it must not grow.
+void Session::libraryWatched(const WatchedLibrary& library) {
+  auto known = std::find_if(libraries_.begin(), libraries_.end(), [&](const WatchedLibrary& it) {
+    return it.file == library.file && it.path == library.path;
+  });
+  if (known != libraries_.end())
+    *known = library;
+  else
+    libraries_.push_back(library);
+}
 
 void Session::call(const model::MemoryCall& seen) {
   model::MemoryCall call = seen;
@@ -190,12 +200,18 @@ void Session::stackSeen(uint32_t process, uint32_t stack, const std::vector<uint
 
 void Session::kernelNamed(const KernelName& name) {
   auto& names = processes_[name.process].kernel_names;
-  if (name.made_from != 0) {
-    auto kernel = names.find(name.made_from);
-    if (kernel != names.end()) names[name.handle] = kernel->second;
-  } else {
-    names[name.handle] = demangled(name.name);
+  std::string fresh;
+  if (name.made_from == 0) {
+    fresh = demangled(name.name);
+  } else if (auto kernel = names.find(name.made_from); kernel != names.end()) {
+    fresh = kernel->second;
   }
+  if (names.size() >= kMostKernelNames && !names.contains(name.handle)) return;
+  auto [known, is_new] = names.try_emplace(name.handle, fresh);
+  if (!is_new && known->second == fresh) return;
+  known->second = std::move(fresh);
+  // The handle was that of a kernel that is gone, or had no name: its launches stay those of that one.
+  kernels_.erase({name.process, name.handle});
 }
 
 uint32_t Session::kernelOf(uint32_t process, uint64_t handle) {
@@ -236,10 +252,11 @@ void Session::launchesSeen(const std::vector<LaunchCount>& launches) {
     std::copy(std::begin(seen.grid), std::end(seen.grid), row.grid.begin());
     std::copy(std::begin(seen.block), std::end(seen.block), row.block.begin());
     row.count = seen.launches;
-    process.launches[seen.kernel] += seen.launches;
+    counted_ += seen.launches;
+    std::string name = kernelName(process, seen.kernel);
     if (book_ != nullptr)
-      book_->addLaunches(seen.process, kernelName(process, seen.kernel), row.count, row.begin_ns,
-                         row.end_ns);
+      book_->addLaunches(seen.process, name, row.count, row.begin_ns, row.end_ns);
+    process.launches[std::move(name)] += seen.launches;
     write([&](auto& file) { return file.addLaunches(row); });
   }
 }
@@ -288,6 +305,7 @@ void Session::copiesSeen(const std::vector<CopyCount>& copies) {
     row.function = seen.function;
     row.submitted = seen.submitted;
     row.count = seen.calls;
+    counted_ += seen.calls + seen.failures;
     row.size_bytes = seen.bytes;
     row.host_ns = seen.time_ns;
     row.failures = seen.failures;
@@ -310,14 +328,15 @@ void Session::takeNames(std::vector<SymbolAnswer> answers) {
   }
 }
 
+// They only grow; what programs share with the recorder (--preload) may say anything.
 void Session::writeLosses(const Losses& seen) {
   for (size_t i = 0; i < LOSS_KINDS; ++i) {
-    if (seen[i] == losses_[i]) continue;
+    if (seen[i] <= losses_[i]) continue;
     uint64_t more = seen[i] - losses_[i];
     if (book_ != nullptr) book_->addLoss(std::string(kReasons[i]), more);
     write([&](auto& file) { return file.addLoss(now(), kReasons[i], more); });
+    losses_[i] = seen[i];
   }
-  losses_ = seen;
 }
 
 base::Status Session::tick(Source& source) {

@@ -42,8 +42,8 @@ struct SessionProcess {
   store::EndReason end_reason = store::EndReason::kExit;
   uint64_t framework_allocations = 0;
   uint64_t framework_frees = 0;
-  std::map<uint64_t, std::string> kernel_names;  // by handle
-  std::map<uint64_t, uint64_t> launches;         // totals, by kernel
+  std::map<uint64_t, std::string> kernel_names;  // by handle, which the driver may give out again
+  std::map<std::string, uint64_t> launches;      // totals, by kernelName() at that time
   std::vector<CopyCount> copies;                 // totals, by direction and function
   model::FigureSet unwatched;  // what is incomplete because something of it was not watched
   std::set<std::string> unwatched_told;
@@ -53,6 +53,8 @@ struct SessionProcess {
 // "memory ring full", "host to device": of enum loss and enum copy_direction.
 std::string_view lossReason(size_t loss);
 std::string_view directionName(size_t direction);
+// Device memory that an ended process had not given back.
+uint64_t unfreedBytes(const model::ProcessLedger& ledger);
 
 // How many rows are in memory now.
 struct SessionKeeps {
@@ -81,6 +83,7 @@ class Session final : public RecorderSink {
 
   const model::Ledger& ledger() const { return ledger_; }
   const Rows<SessionProcess>& processes() const { return processes_; }
+  // Each once, in the order in which they came first.
   const std::vector<WatchedLibrary>& libraries() const { return libraries_; }
   const Losses& losses() const { return losses_; }
   // Which figures of a process are incomplete, by losses of all and by what of it was not watched.
@@ -92,6 +95,7 @@ class Session final : public RecorderSink {
   const std::map<std::string, uint64_t>& forgottenUnfreed() const { return forgotten_unfreed_; }
   SessionKeeps keeps() const;
   uint64_t calls() const { return calls_; }
+  uint64_t counted() const { return counted_; }  // launches and copies
   // Until when launches, copies and losses were counted.
   int64_t countedNs() const { return last_counts_ns_; }
   uint64_t fileBytes() const { return writer_ ? writer_->fileBytes() : 0; }
@@ -105,6 +109,10 @@ class Session final : public RecorderSink {
   void mappingsChanged(uint32_t pid) override {
     spaces_.look(pid);
     perf_maps_.look(pid);
+  }
+  void mappingsForgotten(uint32_t pid) override {
+    spaces_.forget(pid);
+    perf_maps_.forget(pid);
   }
   void unwatched(const model::Unwatched& what, int64_t at_ns) override;
   void call(const model::MemoryCall& call) override;
@@ -194,6 +202,7 @@ class Session final : public RecorderSink {
   std::optional<DeviceSample> devices_;  // the newest
   std::optional<Nvml> nvml_;
   uint64_t calls_ = 0;
+  uint64_t counted_ = 0;
   int64_t last_commit_ns_ = 0;
   int64_t last_counts_ns_ = 0;
   std::optional<PartRing> ring_;

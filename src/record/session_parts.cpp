@@ -139,6 +139,8 @@ void Session::beginPart() {
     if (!process.ended_ns) (void)fileProcess(process.seen.index);
   writeCarried();
   writeOldGaps();
+  written_devices_.clear();
+  if (devices_) devicesSeen(*devices_);
   // One transaction: nobody sees a part that has begun by half.
   write([](auto& file) { return file.commit(); });
   if (error_) return;

@@ -89,6 +89,8 @@ class RecorderSink {
   }
   // What the process has mapped is new, and it may be over in a moment.
   virtual void mappingsChanged(uint32_t pid) { (void)pid; }
+  // The process is gone, and processSeen() was never told of it.
+  virtual void mappingsForgotten(uint32_t pid) { (void)pid; }
   virtual void call(const model::MemoryCall& call) = 0;
   // Frames of a stack, innermost first, before the first call that names it: return addresses, and of
   // where the thread is the address + 1.

@@ -1,30 +1,18 @@
 #include "record/symbols.h"
 
-#include <cxxabi.h>
 #include <elfutils/libdwfl.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 
+#include "record/demangle.h"
 #include "record/elf_file.h"
 
 namespace tidegauge::record {
 namespace {
-
-constexpr size_t kLongestName = 4096;
-
-std::string demangled(const std::string& name) {
-  int status = 0;
-  std::unique_ptr<char, void (*)(void*)> text(
-      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
-  std::string plain = status == 0 && text != nullptr ? text.get() : name;
-  if (plain.size() > kLongestName) plain.resize(kLongestName);
-  return plain;
-}
 
 // Lines of one module, through elfutils: it finds separate debug information by build id.
 class Lines {

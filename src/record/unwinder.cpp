@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstring>
 
 namespace tidegauge::record {
@@ -23,6 +24,7 @@ constexpr size_t kMostTold = 100'000;     // waiting for the call that names the
 // An address that is not known is looked for again; a walk that went astray must not cost a reading
 // of all mappings each time.
 constexpr uint32_t kMostLooks = 1000;
+constexpr size_t kStackHeadBytes = offsetof(stack_record, frame);
 
 // What a walk needs of a thread that was elsewhere in the meantime.
 struct Registers {
@@ -161,10 +163,12 @@ void Unwinder::learnAsItComes() {
 }
 
 int Unwinder::onRecord(void* self, void* data, size_t bytes) {
-  if (bytes < sizeof(stack_record)) return 0;
+  if (bytes < kStackHeadBytes) return 0;
   const auto& record = *static_cast<const stack_record*>(data);
-  size_t copied = std::min<size_t>(record.copied_bytes, bytes - sizeof(stack_record));
-  const auto* copy = static_cast<const uint8_t*>(data) + sizeof(stack_record);
+  size_t before_copy = kStackHeadBytes + size_t{record.room} * sizeof(uint64_t);
+  if (record.room > STACK_FRAMES || before_copy > bytes) return 0;
+  size_t copied = std::min<size_t>(record.copied_bytes, bytes - before_copy);
+  const auto* copy = static_cast<const uint8_t*>(data) + before_copy;
   static_cast<Unwinder*>(self)->add(record, {copy, copied});
   return 0;
 }
@@ -191,7 +195,7 @@ std::optional<std::vector<uint64_t>> Unwinder::take(uint32_t id) {
 void Unwinder::add(const stack_record& record, std::span<const uint8_t> copy) {
   Told told;
   told.tgid = record.tgid;
-  size_t frames = std::min<size_t>(record.frames, STACK_FRAMES);
+  size_t frames = std::min<size_t>(record.frames, record.room);
   told.frames.assign(record.frame, record.frame + frames);
   uint16_t end = record.end;
   if (end == STACK_UNKNOWN && frames > 0) end = goOn(record, copy, told);

@@ -45,6 +45,11 @@ class Counts(LiveTest):
         run = self.record(program("launches"))
         self.assertAsExpected(run, calls=False)
 
+    def test_a_program_that_only_launches_is_not_idle(self):
+        run = self.record(program("paced"), 120, 50, options=["--idle-timeout", "3"])
+        self.assertAsExpected(run)
+        self.assertEqual(run.expected[0]["launches"], 120)
+
     def test_each_program_of_a_process_has_its_own(self):
         """One process runs twenty programs, one after the other, sixteen such at a time; each launches
         at once."""

@@ -255,6 +255,25 @@ class NotThere(LiveTest):
             self.assertIn(done.returncode, (0, 2), done.stderr)
 
 
+class OwnPidNamespace(LiveTest):
+    def test_it_does_not_record_the_processes_of_others(self):
+        words = ["unshare", "--pid", "--fork", "--mount-proc"]
+        if subprocess.run([*words, "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("no pid namespace can be made here (run as root)")
+        folder = self.folder()
+        done = subprocess.run([*words, *self.command(folder), "--", str(program("plain"))],
+                              env=self.environment(folder), capture_output=True, text=True,
+                              timeout=LIMIT_S, check=False)
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertIn("--pid=host", done.stderr)
+        self.assertFalse((folder / "run.sqlite").exists())
+        self.assertFalse((folder / "expected.json").exists(), "the command ran")
+        told = subprocess.run([*words, str(BINARY), "doctor"], capture_output=True, text=True,
+                              timeout=LIMIT_S, check=False)
+        self.assertEqual(told.returncode, 4, told.stdout)
+        self.assertRegex(told.stdout, "missing +process numbers")
+
+
 class NoTypeInformation(LiveTest):
     def test_it_says_what_the_kernel_lacks(self):
         """In a mount namespace where nothing is under /sys/kernel/btf, as in a kernel without BTF."""

@@ -85,6 +85,13 @@ class Ledgers(LiveTest):
         process = run.twin.process(pid=run.expected[0]["pid"])
         self.assertEqual(sorted((b[2], b[1]) for b in process.blocks.values()), [(0, 1000), (1, 6000)])
 
+    def test_contexts_that_are_pushed_deep_come_back_with_their_devices(self):
+        run = self.record(program("pushes"), FAKE_GPU_COUNT="2")
+        self.assertAsExpected(run)
+        process = run.twin.process(pid=run.expected[0]["pid"])
+        self.assertEqual(sorted((b[2], b[1]) for b in process.blocks.values()),
+                         sorted((int(level % 3 == 0), 1000 * (level + 1)) for level in range(7)))
+
     def test_kernels_have_names_and_geometry(self):
         run = self.record(program("launches"))
         rows = run.twin.rows("SELECT k.name, f.name AS function, grid_x, grid_y, grid_z, block_x, block_y, "
@@ -199,6 +206,12 @@ class Processes(LiveTest):
         self.assertEqual(first.row["pid"], second.row["pid"])
         self.assertEqual((first.live["device"], second.live["device"]), (111111, 222))
         self.assertLessEqual(first.row["ended_ns"], second.row["began_ns"])
+
+    def test_a_program_that_a_shell_runs_is_seen_from_its_beginning(self):
+        """A thread that never chose a device is on device 0, if all of its life was seen."""
+        for words in ([program("holds")], ["sh", "-c", f"{program('holds')}; true"]):
+            run = self.record(*words, FAKE_GPU_COUNT="0", code=None)
+            self.assertEqual([(c["name"], c["device"]) for c in run.twin.calls], [("cudaFree", 0)])
 
     def test_killed_with_memory_in_hand(self):
         run = self.record(program("killed"), code=128 + 9)

@@ -162,6 +162,37 @@ class Watch(LiveTest):
         monitor.send_signal(signal.SIGTERM)
         self.assertEqual(monitor.wait(LIMIT_S), 0)
 
+    def test_of_all_processes_it_keeps_only_what_those_with_cuda_need(self):
+        monitor, port = self.monitor("--all")
+        descriptors = lambda: len(os.listdir(f"/proc/{monitor.pid}/fd"))
+
+        def seen():
+            holder = self.holder()
+
+            def step():  # the first may come before its libraries are watched
+                self.step(holder)
+                return self.value(port, "tidegauge_allocations_total", pid=str(holder.pid))
+
+            until(step, "a process with CUDA")
+            holder.stdin.close()
+            holder.wait()
+            until(lambda: self.value(port, "tidegauge_device_memory_bytes", pid=str(holder.pid)) == 0,
+                  "its end")
+
+        seen()
+        before = descriptors()
+        for _ in range(40):  # their starts and ends come in the same ring: before what is seen next
+            subprocess.run(["true"], check=True)
+        seen()
+        self.assertLess(descriptors(), before + 10)
+        # With CUDA, but without a call of it: nobody tells of their ends.
+        environment = {**os.environ, "LD_PRELOAD": str(libraries() / "libcudart.so.13")}
+        for _ in range(40):
+            run = subprocess.run(["true"], check=True, env=environment, capture_output=True, text=True)
+            self.assertEqual(run.stderr, "", "the library was not loaded")
+        seen()
+        until(lambda: descriptors() < before + 10, "what was kept of them to go")
+
     def test_a_real_prometheus_scrapes_monitor(self):
         if not shutil.which("prometheus"):
             self.skipTest("no prometheus (apt-get install prometheus)")

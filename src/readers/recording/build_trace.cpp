@@ -134,11 +134,13 @@ class TraceBuilder {
 
   void noteGaps(const model::ProcessLedger& ledger) {
     const model::LedgerCounts& counts = ledger.counts();
-    note(IssueKind::kOlderThanRecording, counts.frees_of_older, 0, "memory of the driver");
+    note(IssueKind::kOlderThanRecording, counts.frees_of_older + counts.host_frees_of_older, 0,
+         "memory of the driver");
     note(IssueKind::kOlderThanRecording, counts.block_frees_of_older, 0, "blocks of the framework");
     note(IssueKind::kOlderThanRecording, rows_.olderSegments(), rows_.olderBytes(),
          "segments that blocks show");
-    blocks_are_older_ = counts.block_frees_of_older > 0;
+    is_older_ = counts.frees_of_older + counts.block_frees_of_older + counts.older_physical > 0;
+    host_is_older_ = counts.host_frees_of_older > 0;
     note(IssueKind::kFreeAgain, counts.frees_again, 0, "memory of the driver");
     note(IssueKind::kFreeAgain, counts.block_frees_again, 0, "blocks of the framework");
     note(IssueKind::kNoAddress, counts.without_address, counts.bytes_without_address);
@@ -156,8 +158,7 @@ class TraceBuilder {
     driver.first_call_ns = process_.calls.front().end_ns;
     driver.last_call_ns = process_.calls.back().end_ns;
     const model::LedgerCounts& counts = ledger.find(process_.calls.front().process)->counts();
-    driver.frees_of_older =
-        counts.frees_of_older - std::min(counts.frees_of_older, rows_.olderHostFrees());
+    driver.frees_of_older = counts.frees_of_older;
     driver.bytes_without_address = counts.bytes_without_address;
     if (process_.carried > 0) return;  // what was before is not here
     for (const model::MemoryCall& call : process_.calls) {
@@ -362,7 +363,7 @@ class TraceBuilder {
   void markLowerBounds() {
     for (const model::Device& device : trace_.devices) {
       bool of_host = device.kind == model::DeviceKind::kPinnedHost;
-      bool at_least = of_host ? rows_.sawOlderOfHost() : rows_.sawOlder() || blocks_are_older_;
+      bool at_least = of_host ? host_is_older_ : rows_.sawOlder() || is_older_;
       if (at_least) work_.at_least.push_back(device.ordinal);
     }
   }
@@ -423,7 +424,7 @@ class TraceBuilder {
   boost::unordered_flat_map<uint64_t, model::StreamId> stream_ids_;
   uint64_t last_place_ = 0;
   bool last_has_blocks_ = false;
-  bool blocks_are_older_ = false;
+  bool is_older_ = false, host_is_older_ = false;  // frees show it
   // Function, code, size, stack, device, kind.
   using RefusalKey = std::tuple<uint16_t, int32_t, uint64_t, uint32_t, int32_t, model::MemoryKind>;
   std::map<RefusalKey, size_t> refusals_;

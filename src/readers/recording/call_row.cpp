@@ -1,8 +1,5 @@
 #include "readers/recording/call_row.h"
 
-#include <charconv>
-#include <string>
-
 #include "model/contexts.h"
 
 namespace tidegauge::readers::recording {
@@ -42,11 +39,8 @@ int64_t carriedCalls(SqliteFile& file) {
   // Without that table nothing says so.
   (void)file.forEachRow("SELECT value FROM meta NOT INDEXED WHERE key = 'carried_calls'",
                         [&](Row& row) {
-                          std::string text = row.text(0);
-                          int64_t value = 0;
-                          const char* last = text.data() + text.size();
-                          auto [end, error] = std::from_chars(text.data(), last, value);
-                          if (error == std::errc() && end == last && value > 0) calls = value;
+                          int64_t value = row.decimal(0);
+                          if (!row.isBad()) calls = value;
                           return true;
                         });
   return calls;

@@ -8,20 +8,21 @@ namespace tidegauge::readers::recording {
 
 DriversFigures::DriversFigures(const model::RecordedRun& run, int64_t process_id) {
   const model::RecordedProcesses& processes = run.processes;
-  auto own = std::find(processes.process_id.begin(), processes.process_id.end(), process_id);
-  if (own == processes.process_id.end()) return;
-  auto row = static_cast<size_t>(own - processes.process_id.begin());
+  const std::vector<int64_t>& ids = processes.process_id;  // ascending
+  auto own = std::lower_bound(ids.begin(), ids.end(), process_id);
+  if (own == ids.end() || *own != process_id) return;
+  auto row = static_cast<size_t>(own - ids.begin());
   int64_t ended_ns = processes.ended_ns[row];
   if (ended_ns == model::kNotRecorded) ended_ns = std::numeric_limits<int64_t>::max();
   const model::RecordedDeviceMemory& memory = run.device_memory;
+  auto [first, last] = std::equal_range(memory.pid.begin(), memory.pid.end(), processes.pid[row]);
   std::vector<size_t> rows;
-  for (size_t i = 0; i < memory.size(); ++i) {
+  for (auto at = first; at != last; ++at) {
+    auto i = static_cast<size_t>(at - memory.pid.begin());
     bool in_its_life =
         memory.time_ns[i] >= processes.began_ns[row] && memory.time_ns[i] <= ended_ns;
-    if (memory.pid[i] == processes.pid[row] && in_its_life) rows.push_back(i);
+    if (in_its_life) rows.push_back(i);
   }
-  std::stable_sort(rows.begin(), rows.end(),
-                   [&](size_t a, size_t b) { return memory.time_ns[a] < memory.time_ns[b]; });
   // A row is written where the figure of one device is new: the others stand.
   std::map<int32_t, uint64_t> of_devices;
   uint64_t sum = 0;

@@ -252,10 +252,7 @@ uint64_t EventRows::totalBytesOf(int32_t device) const {
 }
 
 void EventRows::onOlderFreed(const Effect& effect) {
-  if (model::isHostMemory(effect.kind)) {
-    ++older_host_frees_;
-    return;
-  }
+  if (model::isHostMemory(effect.kind)) return;
   saw_older_ = true;
   EventRow row = rowOf(effect, Action::kSegmentFree);
   row.is_older_free = true;

@@ -70,8 +70,6 @@ class EventRows {
   uint64_t streamOf(const LiveSegment& segment) const;
   // Something shows memory that is older than the recording: totals are lower bounds.
   bool sawOlder() const { return saw_older_; }
-  bool sawOlderOfHost() const { return older_host_frees_ > 0; }
-  uint64_t olderHostFrees() const { return older_host_frees_; }
   uint64_t olderBytes() const { return older_bytes_; }  // of segments that blocks show
   uint64_t olderSegments() const { return older_segments_; }
   // As the driver last said it; 0: it was not asked.
@@ -111,7 +109,7 @@ class EventRows {
   int32_t fallback_ = 0;  // the device of what is on no known one
   bool saw_older_ = false, has_outside_blocks_ = false;
   bool has_managed_ = false;
-  uint64_t older_bytes_ = 0, older_segments_ = 0, older_host_frees_ = 0;
+  uint64_t older_bytes_ = 0, older_segments_ = 0;
 };
 
 }  // namespace tidegauge::readers::recording

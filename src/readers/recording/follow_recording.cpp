@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cstring>
 #include <map>
@@ -15,6 +15,7 @@
 #include "model/live_book.h"
 #include "readers/recording/call_row.h"
 #include "readers/recording/held_file.h"
+#include "readers/recording/sum_limit.h"
 
 namespace tidegauge::readers::recording {
 namespace {
@@ -42,11 +43,6 @@ base::Status requireCalls(SqliteFile& file) {
 std::string cut(std::string text) {
   if (text.size() > kMostText) text.resize(kMostText);
   return text;
-}
-
-// At most 2^60, so that sums stay sums.
-uint64_t bounded(Row& row, int column) {
-  return static_cast<uint64_t>(row.integer(column, 0, int64_t{1} << 60));
 }
 
 }  // namespace
@@ -95,6 +91,8 @@ class RecordingFollower::Books {
   std::map<uint32_t, std::optional<int64_t>> running_;  // when it ended, as soon as that is known
   Tail function_tail_, process_tail_, kernel_tail_, call_tail_, launch_tail_, copy_tail_,
       loss_tail_, unwatched_tail_;
+  SumLimit launches_, losses_;
+  std::array<SumLimit, 4> copies_;  // calls, bytes, time, failures
   std::set<std::string_view> unread_;
   uint64_t room_ = 0;
   uint64_t calls_ = 0, bad_rows_ = 0;
@@ -161,8 +159,10 @@ base::Status RecordingFollower::Books::read(SqliteFile& file) {
            &Books::readCopies);
   tolerate(file, "losses", {"time_ns", "reason", "count"}, &Books::readLosses);
   if (file.has("unwatched"))
-    tolerate(file, "unwatched", {"process_id", "pid", "library", "function", "figures", "reason"},
-             &Books::readUnwatched);
+    tolerate(
+        file, "unwatched",
+        {"begin_ns", "end_ns", "process_id", "pid", "library", "function", "figures", "reason"},
+        &Books::readUnwatched);
   if (!call_tail_.isBehind()) endProcesses();
   return base::okStatus();
 }
@@ -170,10 +170,8 @@ base::Status RecordingFollower::Books::read(SqliteFile& file) {
 base::Status RecordingFollower::Books::readMeta(SqliteFile& file) {
   carried_calls_ = carriedCalls(file);
   return file.forEachRow("SELECT value FROM meta WHERE key = 'ended_ns'", [&](Row& row) {
-    std::string text = row.text(0);
-    int64_t value = 0;
-    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error == std::errc() && end == text.data() + text.size() && value >= 0) ended_ns_ = value;
+    int64_t value = row.decimal(0);
+    if (!row.isBad()) ended_ns_ = value;
     return true;
   });
 }
@@ -269,19 +267,20 @@ base::Status RecordingFollower::Books::readCalls(SqliteFile& file) {
 }
 
 base::Status RecordingFollower::Books::readLaunches(SqliteFile& file) {
-  return readTail(file, launch_tail_, "launches", "rowid",
-                  "begin_ns, end_ns, process_id, kernel_id, count", [&](Row& row) {
-                    int64_t begin_ns = row.integer(0, 0, INT64_MAX),
-                            end_ns = row.integer(1, 0, INT64_MAX);
-                    auto process = static_cast<uint32_t>(row.integer(2, 0, kMost32 - 1));
-                    auto kernel = kernels_.find(row.integer(3));
-                    uint64_t count = bounded(row, 4);
-                    if (row.isBad() || kernel == kernels_.end()) {
-                      ++bad_rows_;
-                      return;
-                    }
-                    book_.addLaunches(process, kernel->second, count, begin_ns, end_ns);
-                  });
+  return readTail(
+      file, launch_tail_, "launches", "rowid", "begin_ns, end_ns, process_id, kernel_id, count",
+      [&](Row& row) {
+        int64_t begin_ns = row.integer(0, 0, INT64_MAX), end_ns = row.integer(1, 0, INT64_MAX);
+        auto process = static_cast<uint32_t>(row.integer(2, 0, kMost32 - 1));
+        auto kernel = kernels_.find(row.integer(3));
+        int64_t count = row.integer(4, 0, INT64_MAX);
+        if (row.isBad() || kernel == kernels_.end() || !launches_.fits(count)) {
+          ++bad_rows_;
+          return;
+        }
+        launches_.add(count);
+        book_.addLaunches(process, kernel->second, static_cast<uint64_t>(count), begin_ns, end_ns);
+      });
 }
 
 base::Status RecordingFollower::Books::readCopies(SqliteFile& file) {
@@ -295,21 +294,29 @@ base::Status RecordingFollower::Books::readCopies(SqliteFile& file) {
         auto process = static_cast<uint32_t>(row.integer(2, 0, kMost32 - 1));
         copies.direction = cut(row.text(3));
         copies.submitted = row.integer(4) != 0;
-        copies.calls = bounded(row, 5);
-        copies.bytes = bounded(row, 6);
-        copies.host_ns = bounded(row, 7);
-        copies.failures = bounded(row, 8);
-        if (row.isBad()) {
+        std::array<int64_t, 4> sums{};
+        bool fit = true;
+        for (size_t i = 0; i < sums.size(); ++i) {
+          sums[i] = row.integer(5 + static_cast<int>(i), 0, INT64_MAX);
+          fit &= copies_[i].fits(sums[i]);
+        }
+        if (row.isBad() || !fit) {
           ++bad_rows_;
           return;
         }
+        for (size_t i = 0; i < sums.size(); ++i) copies_[i].add(sums[i]);
+        copies.calls = static_cast<uint64_t>(sums[0]);
+        copies.bytes = static_cast<uint64_t>(sums[1]);
+        copies.host_ns = static_cast<uint64_t>(sums[2]);
+        copies.failures = static_cast<uint64_t>(sums[3]);
         book_.addCopies(process, copies);
       });
 }
 
 base::Status RecordingFollower::Books::readUnwatched(SqliteFile& file) {
   return readTail(file, unwatched_tail_, "unwatched", "rowid",
-                  "process_id, pid, library, function, figures, reason", [&](Row& row) {
+                  "process_id, pid, library, function, figures, reason, begin_ns, end_ns",
+                  [&](Row& row) {
                     auto process = row.maybeInteger(0);
                     auto pid = row.maybeInteger(1);
                     model::Unwatched what;
@@ -317,6 +324,8 @@ base::Status RecordingFollower::Books::readUnwatched(SqliteFile& file) {
                     what.function = cut(row.text(3));
                     what.figures = model::figuresNamed(row.text(4));
                     what.reason = cut(row.text(5));
+                    what.begin_ns = row.maybeInteger(6);
+                    what.end_ns = row.maybeInteger(7);
                     if (row.isBad() || (process && (*process < 0 || *process >= kMost32))) {
                       ++bad_rows_;
                     } else if (process) {
@@ -330,12 +339,13 @@ base::Status RecordingFollower::Books::readUnwatched(SqliteFile& file) {
 base::Status RecordingFollower::Books::readLosses(SqliteFile& file) {
   return readTail(file, loss_tail_, "losses", "rowid", "reason, count", [&](Row& row) {
     std::string reason = cut(row.text(0));
-    uint64_t count = bounded(row, 1);
-    if (row.isBad()) {
+    int64_t count = row.integer(1, 0, INT64_MAX);
+    if (row.isBad() || !losses_.fits(count)) {
       ++bad_rows_;
-    } else {
-      book_.addLoss(reason, count);
+      return;
     }
+    losses_.add(count);
+    book_.addLoss(reason, static_cast<uint64_t>(count));
   });
 }
 

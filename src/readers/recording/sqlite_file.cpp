@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <charconv>
 #include <set>
 
 #include "base/utf8.h"
@@ -64,6 +65,16 @@ std::string Row::text(int column) {
   const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
   if (text == nullptr) return {};
   return base::repairedUtf8({text, static_cast<size_t>(sqlite3_column_bytes(statement_, column))});
+}
+
+int64_t Row::decimal(int column) {
+  std::string digits = text(column);
+  int64_t value = 0;
+  const char* last = digits.data() + digits.size();
+  auto [end, error] = std::from_chars(digits.data(), last, value);
+  if (error == std::errc() && end == last && value >= 0) return value;
+  is_bad_ = true;
+  return 0;
 }
 
 base::Result<SqliteFile> SqliteFile::open(const std::string& path) {

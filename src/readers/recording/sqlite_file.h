@@ -44,6 +44,8 @@ class Row {
     if (sqlite3_column_type(statement_, column) == SQLITE_NULL) return std::nullopt;
     return integer(column);
   }
+  // A number that is not negative, as text; anything else makes the row bad.
+  int64_t decimal(int column);
   std::string text(int column);  // valid UTF-8, whatever the file has; NULL is empty
   bool isBad() const { return is_bad_; }
 

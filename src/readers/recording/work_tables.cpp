@@ -2,8 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
+
+#include "model/contexts.h"
+#include "readers/recording/sum_limit.h"
 
 namespace tidegauge::readers::recording {
 namespace {
@@ -70,7 +77,8 @@ class WorkReader {
                   int64_t time = row.integer(0);
                   StringId reason = text(row, 1);
                   int64_t count = row.integer(2, 0, INT64_MAX);
-                  if (row.isBad()) return false;
+                  if (row.isBad() || !losses_.fits(count)) return false;
+                  losses_.add(count);
                   out.time_ns.push_back(time);
                   out.reason.push_back(reason);
                   out.count.push_back(count);
@@ -98,18 +106,31 @@ class WorkReader {
 
   base::Status readDeviceMemory(model::RecordedDeviceMemory& out) {
     if (!file_.has("device_memory")) return base::okStatus();
-    return rows("device_memory", {"time_ns", "device", "pid", "used_bytes"},
-                "SELECT time_ns, device, pid, used_bytes FROM device_memory NOT INDEXED",
-                [&](Row& row) {
-                  int64_t time = row.integer(0), device = row.integer(1, 0, INT32_MAX);
-                  int64_t pid = maybe(row, 2), used = row.integer(3, 0, kMostDeviceBytes);
-                  if (row.isBad()) return false;
-                  out.time_ns.push_back(time);
-                  out.device.push_back(static_cast<int32_t>(device));
-                  out.pid.push_back(pid);
-                  out.used_bytes.push_back(static_cast<uint64_t>(used));
-                  return true;
-                });
+    struct Said {
+      int64_t pid, time_ns;
+      int32_t device;
+      uint64_t used_bytes;
+    };
+    std::vector<Said> all;
+    base::Status status = rows(
+        "device_memory", {"time_ns", "device", "pid", "used_bytes"},
+        "SELECT time_ns, device, pid, used_bytes FROM device_memory NOT INDEXED", [&](Row& row) {
+          int64_t time = row.integer(0), device = row.integer(1, 0, model::kMostDevices - 1);
+          int64_t pid = maybe(row, 2), used = row.integer(3, 0, kMostDeviceBytes);
+          if (row.isBad()) return false;
+          all.push_back({pid, time, static_cast<int32_t>(device), static_cast<uint64_t>(used)});
+          return true;
+        });
+    std::stable_sort(all.begin(), all.end(), [](const Said& a, const Said& b) {
+      return std::pair(a.pid, a.time_ns) < std::pair(b.pid, b.time_ns);
+    });
+    for (const Said& it : all) {
+      out.time_ns.push_back(it.time_ns);
+      out.device.push_back(it.device);
+      out.pid.push_back(it.pid);
+      out.used_bytes.push_back(it.used_bytes);
+    }
+    return status;
   }
 
   // A recorder of before has no such table.
@@ -144,17 +165,16 @@ class WorkReader {
                             "SELECT key, value FROM meta NOT INDEXED WHERE key IN ('ended_ns', "
                             "'part', 'continues', 'carried_calls')",
                             [&](Row& row) {
-                              std::string key = row.text(0), value = row.text(1);
-                              if (row.isBad()) return false;
+                              std::string key = row.text(0);
                               if (key == "continues") {
-                                run.part.continues = value;
-                                return true;
+                                run.part.continues = row.text(1);
+                                return !row.isBad();
                               }
-                              std::optional<int64_t> number = numberIn(value);
-                              if (!number) return false;
+                              int64_t number = row.decimal(1);
+                              if (row.isBad()) return false;
                               if (key == "ended_ns") run.ended_ns = number;
-                              if (key == "part") run.part.number = *number;
-                              if (key == "carried_calls") run.part.carried_calls = *number;
+                              if (key == "part") run.part.number = number;
+                              if (key == "carried_calls") run.part.carried_calls = number;
                               return true;
                             }));
     if (run.part.carried_calls == 0) return base::okStatus();
@@ -198,9 +218,10 @@ class WorkReader {
                   std::array<int64_t, 6> shape{};
                   for (int i = 0; i < 6; ++i) shape[i] = row.integer(5 + i, 0, kMost32);
                   int64_t count = row.integer(11, 0, INT64_MAX);
-                  if (row.isBad() || end < begin) return false;
+                  if (row.isBad() || end < begin || !launches_.fits(count)) return false;
                   model::RecordedWork* work = work_of(process);
                   if (work == nullptr) return false;
+                  launches_.add(count);
                   model::RecordedLaunches& out = work->launches;
                   out.begin_ns.push_back(begin);
                   out.end_ns.push_back(end);
@@ -227,22 +248,26 @@ class WorkReader {
                   StringId direction = text(row, 3);
                   int64_t function = row.integer(4);
                   bool submitted = row.integer(5, 0, 1) == 1;
-                  int64_t count = row.integer(6, 0, INT64_MAX), size = row.integer(7, 0, INT64_MAX);
-                  int64_t host = row.integer(8, 0, INT64_MAX);
-                  int64_t failures = row.integer(9, 0, INT64_MAX);
-                  if (row.isBad() || end < begin || !direction.valid()) return false;
+                  std::array<int64_t, 4> sums{};
+                  bool fit = true;
+                  for (size_t i = 0; i < sums.size(); ++i) {
+                    sums[i] = row.integer(6 + static_cast<int>(i), 0, INT64_MAX);
+                    fit &= copies_[i].fits(sums[i]);
+                  }
+                  if (row.isBad() || end < begin || !direction.valid() || !fit) return false;
                   model::RecordedWork* work = work_of(process);
                   if (work == nullptr) return false;
+                  for (size_t i = 0; i < sums.size(); ++i) copies_[i].add(sums[i]);
                   model::RecordedCopies& out = work->copies;
                   out.begin_ns.push_back(begin);
                   out.end_ns.push_back(end);
                   out.direction.push_back(direction);
                   out.function_id.push_back(function);
                   out.submitted.push_back(submitted);
-                  out.count.push_back(count);
-                  out.size_bytes.push_back(size);
-                  out.host_ns.push_back(host);
-                  out.failures.push_back(failures);
+                  out.count.push_back(sums[0]);
+                  out.size_bytes.push_back(sums[1]);
+                  out.host_ns.push_back(sums[2]);
+                  out.failures.push_back(sums[3]);
                   return true;
                 });
   }
@@ -251,12 +276,6 @@ class WorkReader {
   StringId text(Row& row, int column) {
     std::string text = row.text(column);
     return text.empty() ? StringId() : strings_.intern(text);
-  }
-  static std::optional<int64_t> numberIn(const std::string& text) {
-    bool is_number = !text.empty() && text.size() <= 19 &&
-                     text.find_first_not_of("0123456789") == std::string::npos;
-    return is_number ? std::optional<int64_t>(std::strtoll(text.c_str(), nullptr, 10))
-                     : std::nullopt;
   }
   static int64_t maybe(Row& row, int column) {
     return row.maybeInteger(column).value_or(kNotRecorded);
@@ -286,6 +305,8 @@ class WorkReader {
   model::RecordedRun& run_;
   base::StringPool& strings_;
   model::Issues& issues_;
+  SumLimit launches_, losses_;
+  std::array<SumLimit, 4> copies_;  // calls, bytes, time, failures
 };
 
 }  // namespace

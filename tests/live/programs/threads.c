@@ -1,5 +1,8 @@
-// threads N M: N threads at once, each with M pairs and one block that it holds until all have one.
+// threads N M [stopped]: N threads at once, each with M pairs and one block that it holds until all
+// have one; "stopped": the parent process (the recorder) gets no processor until the last has ended.
 #include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include "expect.h"
 
@@ -23,13 +26,21 @@ static void* work(void* number) {
 int main(int count, char** words) {
   int threads = count > 1 ? atoi(words[1]) : 8;
   pairs = count > 2 ? atoi(words[2]) : 4;
+  pid_t stopped = count > 3 ? getppid() : 0;
   pthread_barrier_init(&all_hold, NULL, (unsigned)threads);
   pthread_t* ids = calloc((size_t)threads, sizeof(*ids));
   pthread_attr_t small;
   pthread_attr_init(&small);
   pthread_attr_setstacksize(&small, 128 << 10);
+  if (stopped) {  // once the driver is loaded: for that a program waits for the recorder
+    void* first;
+    must(cudaMalloc(&first, 512), 0), took(DEVICE, 512);
+    must(cudaFree(first), 0), gave(DEVICE, 512);
+    kill(stopped, SIGSTOP);
+  }
   for (intptr_t i = 0; i < threads; ++i) must(pthread_create(&ids[i], &small, work, (void*)i), 0);
   for (int i = 0; i < threads; ++i) pthread_join(ids[i], NULL);
+  if (stopped) kill(stopped, SIGCONT);
   expected.peak = 0;  // depends on the order of the threads: not told
   return finish();
 }

@@ -157,6 +157,53 @@ TEST(Ledger, AFreeThatBeganBeforeIsOfTheBlockBefore) {
   EXPECT_EQ(ran.of().counts().frees_again, 0U);
 }
 
+// A handle is given out again before the call that gave it back has returned.
+TEST(Ledger, AReleaseThatBeganBeforeIsOfTheHandleBefore) {
+  CallStream calls;
+  calls.create(7, 2 * kMiB).device(0);
+  calls.create(7, 4 * kMiB).device(0);
+  calls.release(7).began(18);
+  calls.allocate(MemoryKind::kArray, 0, kMiB).handle(0x70).device(0);
+  calls.allocate(MemoryKind::kArray, 0, 3 * kMiB).handle(0x70).device(0);
+  calls.free(MemoryKind::kArray, 0).handle(0x70).began(18);
+  Ran ran(calls);
+  EXPECT_EQ(ran.of().sum(0, MemoryKind::kPhysical).bytes, 4 * kMiB);
+  EXPECT_EQ(ran.of().sum(0, MemoryKind::kArray).bytes, 3 * kMiB);
+  calls.release(7);
+  calls.free(MemoryKind::kArray, 0).handle(0x70);
+  EXPECT_EQ(Ran(calls).of().deviceSum(0).bytes, 0U);
+  EXPECT_EQ(Ran(calls).of().counts().frees_of_older, 0U);
+}
+
+// … and if nothing had it before, that is older than the recording.
+TEST(Ledger, AFreeThatBeganBeforeAndOfNothingIsOfOlderMemory) {
+  CallStream calls;
+  calls.allocate(kDevice, 0x1000000, kMiB).device(0);
+  calls.free(kDevice, 0x1000000).began(18);
+  calls.create(7, 2 * kMiB).device(0);
+  calls.release(7).began(18);
+  Ran ran(calls);
+  EXPECT_EQ(ran.of().deviceSum(0).bytes, 3 * kMiB);
+  EXPECT_EQ(ran.of().counts().frees_of_older, 2U);
+}
+
+// An address is one thing at a time, whichever way the driver handed it out.
+TEST(Ledger, MemoryAndMappingsEndEachOther) {
+  CallStream calls;
+  calls.allocate(kDevice, 0x1000000, 2 * kMiB).device(0);
+  calls.create(7, 2 * kMiB).device(0);
+  calls.map(0x1000000, 2 * kMiB, 7);  // its cuMemFree was not seen
+  calls.release(7);
+  Ran mapped(calls);
+  EXPECT_EQ(mapped.of().deviceSum(0).bytes, 2 * kMiB);
+  EXPECT_EQ(mapped.of().sum(0, kDevice).missed_frees, 1U);
+  calls.allocate(kDevice, 0x1000000, kMiB).device(0);  // its cuMemUnmap was not seen
+  Ran again(calls);
+  EXPECT_EQ(again.of().deviceSum(0).bytes, 3 * kMiB) << "half of the mapping holds all of it";
+  EXPECT_EQ(again.of().sum(0, kDevice).bytes, kMiB);
+  EXPECT_EQ(again.of().liveRanges().size(), 2U);
+}
+
 TEST(Ledger, AnAddressInTwoProcessesIsTwoBlocks) {
   CallStream calls;
   calls.allocate(kDevice, 0x1000, kMiB).device(0);
@@ -304,7 +351,9 @@ TEST(Ledger, ARetainedHandleHoldsPhysicalMemory) {
   EXPECT_EQ(ran.of().unmappedBytes(), 2 * kMiB);
   CallStream last;
   last.release(9);
-  ran.ledger.take(last.all()[0]);
+  MemoryCall release = last.all()[0];
+  release.start_ns = release.end_ns = retained.nowNs() + 100;
+  ran.ledger.take(release);
   EXPECT_EQ(ran.of().sum(0, MemoryKind::kPhysical).bytes, 0U);
 }
 
@@ -392,6 +441,40 @@ TEST(Ledger, APoolShowsWhatIsUsedAndTheMostSinceItWasTrimmed) {
   EXPECT_TRUE(trimmed.of().pools().at({0x9, 0}).is_destroyed);
 }
 
+TEST(Ledger, APoolWithAHandleFromBeforeKeepsWhatTheOldOneHandedOut) {
+  CallStream calls;
+  auto pool = [&](Verb verb) { calls.add(verb, MemoryKind::kPoolItself).handle(5).device(0); };
+  pool(Verb::kCreate);
+  calls.allocate(MemoryKind::kPool, 0x1000000, 3 * kMiB).handle(5).device(0);
+  pool(Verb::kDestroy);
+  pool(Verb::kCreate);
+  EXPECT_EQ(Ran(calls).of().pools().at({5, 0}).used_bytes, 3 * kMiB);
+  calls.free(MemoryKind::kPool, 0x1000000);
+  Ran ran(calls);
+  EXPECT_EQ(ran.of().pools().at({5, 0}).used_bytes, 0U);
+  EXPECT_EQ(ran.of().pools().at({5, 0}).most_used_bytes, 3 * kMiB);
+  EXPECT_FALSE(ran.of().pools().at({5, 0}).is_destroyed);
+}
+
+// Of a hostile file: sums stay sums, what goes beyond is counted as what cannot be.
+TEST(Ledger, NoSumOverflows) {
+  CallStream calls;
+  constexpr uint64_t kMost = uint64_t{1} << 50;
+  constexpr uint64_t kTimes = 5000;
+  for (uint64_t i = 1; i <= kTimes; ++i) calls.allocate(kDevice, 0, kMost);  // without an address
+  for (uint64_t i = 1; i <= kTimes; ++i) {
+    calls.create(i, kMost).device(0);
+    calls.map(i * kMost, kMost, 1);
+  }
+  Ran ran(calls);
+  EXPECT_EQ(ran.of().deviceSum(0).bytes, uint64_t{1} << 60);
+  EXPECT_EQ(ran.of().counts().bytes_without_address, uint64_t{1} << 60);
+  EXPECT_EQ(ran.of().counts().impossible, 2 * (kTimes - 1024));
+  uint64_t mapped = 0;
+  for (const LiveRange& range : ran.of().liveRanges()) mapped += range.size_bytes;
+  EXPECT_EQ(mapped, uint64_t{1} << 60);
+}
+
 TEST(Ledger, HostMemoryIsASumOfItsOwn) {
   CallStream calls;
   calls.allocate(MemoryKind::kPinnedHost, 0x1000000, 8 * kMiB).device(0);
@@ -402,6 +485,9 @@ TEST(Ledger, HostMemoryIsASumOfItsOwn) {
   EXPECT_EQ(ran.of().sum(0, MemoryKind::kPinnedHost).bytes, 8 * kMiB);
   EXPECT_EQ(ran.of().sum(0, MemoryKind::kRegisteredHost).bytes, 3 * kMiB);
   EXPECT_EQ(ran.of().counts().frees_of_older, 1U);
+  calls.free(MemoryKind::kPinnedHost, 0x9000000);  // older, but nothing of a device
+  EXPECT_EQ(Ran(calls).of().counts().frees_of_older, 1U);
+  EXPECT_EQ(Ran(calls).of().counts().host_frees_of_older, 1U);
   calls.free(MemoryKind::kRegisteredHost, 0x5000000);
   calls.free(MemoryKind::kPinnedHost, 0x1000000);
   Ran freed(calls);

@@ -272,6 +272,50 @@ TEST(LiveBook, EverythingIsBounded) {
   EXPECT_LE(now.losses.size(), LiveBook::kMostReasons + 1);
 }
 
+// What a process took while there was no room for it is not known when it goes.
+TEST(LiveBook, WhatWasTakenBeforeThereWasRoomTakesNothingAway) {
+  Books books;
+  for (uint32_t process = 0; process < LiveBook::kMostProcesses; ++process) books.add(process);
+  constexpr uint32_t kLate = LiveBook::kMostProcesses;
+  CallStream calls;
+  calls.allocate(MemoryKind::kDevice, 0x1000000, 20 * kMiB).device(0).process(kLate);
+  calls.allocate(MemoryKind::kDevice, 0x1000000, 3 * kMiB).device(0).process(1);
+  calls.allocate(MemoryKind::kDevice, 0x9000000, 7 * kMiB).process(kLate);
+  books.take(calls);
+  books.book.endProcess(0, kSecond);
+  CallStream more;
+  more.free(MemoryKind::kDevice, 0x1000000).process(kLate);
+  more.allocate(MemoryKind::kBlock, 0x9000000, kMiB).device(0).process(kLate);
+  more.allocate(MemoryKind::kDevice, 0x1000000, kMiB).device(0).process(kLate);
+  books.take(more);
+  LiveSnapshot now = books.look();
+  ASSERT_EQ(now.devices.size(), 1U);
+  EXPECT_EQ(now.devices[0].live_bytes, 4 * kMiB);
+  EXPECT_EQ(now.devices[0].peak_bytes, 4 * kMiB);
+  EXPECT_EQ(rowOf(now, kLate).live_bytes, kMiB);
+  EXPECT_EQ(rowOf(now, kLate).peak_bytes, kMiB);
+}
+
+TEST(LiveBook, AProcessThatRanBeforeItWasWatchedSaysAtLeast) {
+  Books books;
+  for (uint32_t process : {0, 1}) books.add(process);
+  CallStream calls;
+  for (uint32_t process : {0U, 1U})
+    calls.allocate(MemoryKind::kDevice, 0x1000000, kMiB).device(0).process(process);
+  calls.free(MemoryKind::kPinnedHost, 0x77).process(1);  // older, but nothing of a device
+  books.take(calls);
+  Unwatched before;
+  before.end_ns = kSecond;
+  before.figures = {Figures::kMemory};
+  books.book.addUnwatched(0, before);
+  EXPECT_TRUE(rowOf(books.look(), 0).at_least);
+  EXPECT_FALSE(rowOf(books.look(), 1).at_least);
+  CallStream more;
+  more.map(0x7000000, kMiB, 9).process(1);  // physical memory that nobody saw made
+  books.take(more);
+  EXPECT_TRUE(rowOf(books.look(), 1).at_least);
+}
+
 TEST(LiveBook, AProcessThatNeverCalledIsNotShown) {
   Books books;
   books.add(0);

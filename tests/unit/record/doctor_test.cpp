@@ -21,7 +21,6 @@ MachineFacts goodMachine() {
   facts.links_many = true;
   facts.has_semaphores = true;
   facts.cgroup_mount = "/sys/fs/cgroup";
-  facts.most_frames = 127;
   facts.nvml_devices = 1;
   facts.names_python_frames = true;
   return facts;
@@ -50,7 +49,7 @@ TEST(Doctor, SaysWhatEachLackMeansAndHowToMendIt) {
   facts.lockdown = "confidentiality";
   facts.programs.why_not = "the kernel does not let this user load BPF programs";
   facts.ring_buffers = false;
-  facts.most_frames = 16;
+  facts.own_pid_namespace = true;
   facts.nvml_problem = "no libnvidia-ml.so.1";
   EXPECT_FALSE(canRecord(facts));
   for (const Finding& it : judge(facts)) {
@@ -61,7 +60,10 @@ TEST(Doctor, SaysWhatEachLackMeansAndHowToMendIt) {
   EXPECT_EQ(of(judge(facts), "tp_btf").found, "not tried; Linux 5.5 and newer have it");
   EXPECT_EQ(of(judge(facts), "tp_btf").verdict, Verdict::kLimited);
   EXPECT_EQ(of(judge(facts), "ring buffers").verdict, Verdict::kMissing);
-  EXPECT_EQ(of(judge(facts), "stack depth").remedy, "sysctl -w kernel.perf_event_max_stack=127");
+  MachineFacts container = goodMachine();
+  container.own_pid_namespace = true;
+  EXPECT_FALSE(canRecord(container));
+  EXPECT_EQ(of(judge(container), "process numbers").verdict, Verdict::kMissing);
 }
 
 TEST(Doctor, SaysOfWhatWasNotTriedWhatIsKnownAndWhatWouldTell) {

@@ -151,6 +151,45 @@ TEST(Metrics, UnnamedKernelsAndFunctionsOfKernelsHaveNames) {
   EXPECT_EQ(kernelName(made.session.processes()[it], 0x7f1), "0x7f1");
 }
 
+// A module that is unloaded takes its kernels with it, and what is loaded next may get their handles.
+TEST(Metrics, AHandleThatIsGivenOutAgainIsAnotherKernel) {
+  MadeSession made;
+  uint32_t it = made.process(42, "python");
+  auto launch = [&](uint64_t times) {
+    made.launches = {};
+    made.launch(it, 1, times);
+    made.session.launchesSeen(made.launches);
+  };
+  made.session.kernelNamed({it, 1, 0, "gemm"});
+  launch(700);
+  made.session.kernelNamed({it, 1, 0, "relu"});
+  launch(30);
+  made.session.kernelNamed({it, 1, 99, ""});  // made from a kernel that nobody has named
+  launch(4);
+  MetricsMaker maker;
+  std::string text = textOf(made, maker);
+  std::string name = R"(tidegauge_kernel_launches_total{pid="42",comm="python",kernel=")";
+  EXPECT_TRUE(has(text, name + R"(gemm"} 700)"));
+  EXPECT_TRUE(has(text, name + R"(relu"} 30)"));
+  EXPECT_TRUE(has(text, name + R"(0x1"} 4)"));
+  EXPECT_EQ(made.session.keeps().kernels, 1U);
+}
+
+TEST(Metrics, ALibraryThatIsWatchedAgainIsCountedOnce) {
+  MadeSession made;
+  WatchedLibrary library;
+  library.path = "/usr/lib/libcuda.so.1";
+  library.file = {8, 15};
+  library.unwatched.resize(3);
+  for (int i = 0; i < 5; ++i) made.session.libraryWatched(library);
+  library.file = {8, 16};  // another container's
+  made.session.libraryWatched(library);
+  MetricsMaker maker;
+  EXPECT_TRUE(
+      has(textOf(made, maker), R"(tidegauge_unwatched_functions{library="libcuda.so.1"} 6)"));
+  EXPECT_EQ(made.session.libraries().size(), 2U);
+}
+
 TEST(Metrics, CopiesAreTimedWhereTheTimeIsTheirs) {
   MadeSession made;
   uint32_t it = made.process(42, "python");

@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "record/probes.h"
+#include "record/running_process.h"
 
 namespace tidegauge::record {
 namespace {
@@ -53,6 +54,69 @@ class User {
   pid_t pid_ = -1;
   bool is_there_ = false;
 };
+
+// A process that runs a program and nothing else.
+class Runner {
+ public:
+  explicit Runner(const std::string& path) {
+    pid_ = fork();
+    if (pid_ == 0) {
+      execl(path.c_str(), path.c_str(), nullptr);
+      _exit(127);
+    }
+    for (int i = 0; i < 2000 && programOf(pid()) != path; ++i) usleep(1000);
+  }
+  ~Runner() {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  uint32_t pid() const { return static_cast<uint32_t>(pid_); }
+
+ private:
+  pid_t pid_ = -1;
+};
+
+TEST(Probes, AProgramThatIsWrittenAnewIsLookedAtAgain) {
+  auto programs = Programs::load({.watch_all = true});
+  if (!programs.ok()) GTEST_SKIP() << programs.error().what << " (run as root)";
+  std::string folder = (std::filesystem::temp_directory_path() / "tidegauge-XXXXXX").string();
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  std::string program = folder + "/a.out";
+  // Into the same file, as `cp` does; what the runtime is to a program stands in it or does not.
+  auto write = [&](const std::string& code) {
+    std::string build = fmt::format(
+        "echo '{} int pause(void); int main(void) {{ return pause(); }}' | gcc -o {}/new -x c - && "
+        "cat {}/new > {} && chmod +x {}",
+        code, folder, folder, program, program);
+    return std::system(build.c_str()) == 0;
+  };
+  Probes probes(programs.value());
+  if (!write("")) GTEST_SKIP() << "no gcc";
+  {
+    Runner run(program);
+    EXPECT_TRUE(probes.watchLibrariesOf(run.pid()).added.empty());
+  }
+  ASSERT_TRUE(write("int cudaMalloc(void) { return 0; }"));
+  {
+    Runner run(program);
+    LibrariesOf found = probes.watchLibrariesOf(run.pid());
+    ASSERT_EQ(found.added.size(), 1U);
+    EXPECT_EQ(found.added[0].functions, 1U);
+    EXPECT_TRUE(probes.watchLibrariesOf(run.pid()).added.empty());
+  }
+  ASSERT_TRUE(write("int cudaFree(void) { return 0; } int cudaMalloc(void) { return 0; }"));
+  Runner run(program);
+  LibrariesOf found = probes.watchLibrariesOf(run.pid());
+  ASSERT_EQ(found.added.size(), 1U);
+  EXPECT_EQ(found.added[0].functions, 2U);
+  EXPECT_EQ(probes.attachedFiles(), 1U);
+  EXPECT_EQ(probes.libraries().size(), 1U);
+  // One that was removed while it runs is a program all the same.
+  std::filesystem::remove(program);
+  Probes late(programs.value());
+  EXPECT_EQ(late.watchLibrariesOf(run.pid()).added.size(), 1U);
+  std::filesystem::remove_all(folder);
+}
 
 TEST(ProbesLetGo, OfWhatNobodyMapsAnyMore) {
   auto programs = Programs::load({.watch_all = true});

@@ -1,14 +1,24 @@
 // What the recorder reads of libraries and processes: names, maps, symbols, cookies.
 #include "record/probes.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <set>
 
 #include "bpf/records.h"
 #include "record/elf_file.h"
 #include "record/functions.h"
 #include "record/process_maps.h"
+#include "record/symbols.h"
+
+extern "C" __attribute__((noinline, used)) int d(int x) {
+  asm volatile("" : "+r"(x));
+  return x + 1;
+}
 
 namespace tidegauge::record {
 namespace {
@@ -103,6 +113,37 @@ TEST(ElfFile, KnowsItsOwnProgram) {
   EXPECT_FALSE(file.value().interpreter().empty());
   EXPECT_TRUE(file.value().functions({"main", "no_such_function"}).contains("main"));
   EXPECT_EQ(file.value().functions({"cuMemAlloc_v2"}).size(), 0U);
+}
+
+// As a program may do with its own library. Were it mapped, reading it would kill the reader (SIGBUS).
+TEST(ElfFile, AFileThatIsCutShortMeanwhileSaysNothing) {
+  std::string path = (std::filesystem::temp_directory_path() / "tidegauge-XXXXXX").string();
+  int made = mkstemp(path.data());
+  ASSERT_GE(made, 0);
+  close(made);
+  std::filesystem::copy_file("/proc/self/exe", path,
+                             std::filesystem::copy_options::overwrite_existing);
+  auto file = ElfFile::open(path);
+  ASSERT_TRUE(file.ok());
+  ASSERT_EQ(truncate(path.c_str(), 4096), 0);
+  EXPECT_EQ(file.value().functions({"main"}).size(), 0U);
+  EXPECT_TRUE(file.value().allFunctions().empty());
+  EXPECT_EQ(file.value().buildId(), "");
+  std::filesystem::remove(path);
+}
+
+// A C function may be called `d`, which as a type is "double".
+TEST(Symbols, NamesThatAreNotMangledStay) {
+  auto file = ElfFile::open("/proc/self/exe");
+  ASSERT_TRUE(file.ok());
+  auto offset = file.value().functions({"d"}).at("d");
+  int descriptor = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+  Symbols symbols;
+  symbols.ask({7, descriptor, 0, offset + 1});
+  auto answers = symbols.finish();
+  close(descriptor);
+  ASSERT_EQ(answers.size(), 1U);
+  EXPECT_EQ(answers[0].function, "d");
 }
 
 }  // namespace

@@ -128,6 +128,7 @@ TEST(SessionParts, TheLastPartAloneSaysWhatIsLive) {
   NoSource source;
   Churn churn(path, 8 * kMiB, kMiB);
   ASSERT_TRUE(churn.session().tick(source).ok());
+  churn.session().devicesSeen({kBegin_ns, {{0, "A", "GPU-A", kMiB, 7, {{{4'000'000'000U, 5}}}}}});
   uint64_t most = 0;
   for (int i = 0; i < 60; ++i) {
     churn.rounds(2000);
@@ -142,6 +143,12 @@ TEST(SessionParts, TheLastPartAloneSaysWhatIsLive) {
   EXPECT_FALSE(fs::exists(partName(path, 1)));
   EXPECT_EQ(kept.back(), partName(path, last - 1));
 
+  // What does not change is in each part.
+  using Rows = std::vector<std::vector<std::string>>;
+  EXPECT_EQ(rowsOf(path, "SELECT device, name, total_bytes FROM devices"),
+            (Rows{{"0", "A", "1048576"}}));
+  EXPECT_EQ(rowsOf(path, "SELECT device, pid, used_bytes FROM device_memory ORDER BY pid"),
+            (Rows{{"0", "NULL", "7"}, {"0", "4000000000", "5"}}));
   // By hand: what was carried and not freed since, and what came since.
   // The one of the beginning and a hundred, or one less if it begins between a free and what follows.
   int carried = std::stoi(rowsOf(path, "SELECT value FROM meta WHERE key = 'carried_calls'")[0][0]);

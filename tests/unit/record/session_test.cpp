@@ -12,12 +12,11 @@
 namespace tidegauge::record {
 namespace {
 
-int64_t callsIn(const std::string& path) {
+int64_t numberIn(const std::string& path, const char* sql) {
   sqlite3* db = nullptr;
   EXPECT_EQ(sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READONLY, nullptr), SQLITE_OK);
   sqlite3_stmt* statement = nullptr;
-  EXPECT_EQ(sqlite3_prepare_v2(db, "SELECT count(*) FROM calls", -1, &statement, nullptr),
-            SQLITE_OK);
+  EXPECT_EQ(sqlite3_prepare_v2(db, sql, -1, &statement, nullptr), SQLITE_OK);
   EXPECT_EQ(sqlite3_step(statement), SQLITE_ROW);
   int64_t count = sqlite3_column_int64(statement, 0);
   sqlite3_finalize(statement);
@@ -46,9 +45,65 @@ TEST(Session, CallsThatComeAtOnceAreSafeBeforeTheNextTick) {
       call.address = 0x7f0000000000 + i * 4096;
       session.call(call);
     }
-    EXPECT_GE(callsIn(path), 5000);
+    EXPECT_GE(numberIn(path, "SELECT count(*) FROM calls"), 5000);
   }
   std::filesystem::remove_all(folder);
+}
+
+class QuietSource final : public Source {
+ public:
+  size_t poll(int) override { return 0; }
+  void finish() override {}
+  void tellCounts() override {}
+  Losses losses() const override { return losses_; }
+  bool anyTargetRuns() const override { return false; }
+  Losses losses_{};
+};
+
+TEST(Session, AHandleThatIsGivenOutAgainIsAnotherKernelOfTheFile) {
+  std::string folder = (std::filesystem::temp_directory_path() / "tidegauge-XXXXXX").string();
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  std::string path = folder + "/run.sqlite";
+  Session session(std::move(store::RecordingWriter::create(path, {}).value()));
+  SeenProcess process;
+  process.pid = static_cast<uint32_t>(getpid());
+  session.processSeen(process);
+  LaunchCount count;
+  count.kernel = 0x10;
+  count.launches = 700;
+  session.kernelNamed({0, 0x10, 0, "gemm"});
+  session.launchesSeen({count});
+  session.kernelNamed({0, 0x10, 0, "gemm"});  // the same one, asked for again
+  session.launchesSeen({count});
+  session.kernelNamed({0, 0x10, 0, "relu"});
+  count.launches = 30;
+  session.launchesSeen({count});
+  QuietSource source;
+  ASSERT_TRUE(session.finish(source).ok());
+  EXPECT_EQ(numberIn(path, "SELECT count(*) FROM kernels"), 2);
+  EXPECT_EQ(numberIn(path,
+                     "SELECT sum(count) FROM launches WHERE kernel_id = "
+                     "(SELECT kernel_id FROM kernels WHERE name = 'gemm')"),
+            1400);
+  EXPECT_EQ(numberIn(path,
+                     "SELECT sum(count) FROM launches WHERE kernel_id = "
+                     "(SELECT kernel_id FROM kernels WHERE name = 'relu')"),
+            30);
+  std::filesystem::remove_all(folder);
+}
+
+// The counters of --preload lie in memory that programs can write to.
+TEST(Session, LossesThatShrinkAreStillThere) {
+  Session session(std::nullopt);
+  QuietSource source;
+  source.losses_[LOSS_MEMORY_RING] = 5;
+  ASSERT_TRUE(session.finish(source).ok());
+  EXPECT_EQ(session.losses()[LOSS_MEMORY_RING], 5U);
+  source.losses_[LOSS_MEMORY_RING] = 2;
+  source.losses_[LOSS_STACK] = 1;
+  ASSERT_TRUE(session.finish(source).ok());
+  EXPECT_EQ(session.losses()[LOSS_MEMORY_RING], 5U);
+  EXPECT_EQ(session.losses()[LOSS_STACK], 1U);
 }
 
 }  // namespace

@@ -24,6 +24,8 @@ export interface GrowingRow extends StackRow {
   p: number;
   rises: number;
   kind: "accumulates" | "replaced";
+  /** of retained_bytes: in the clean-up at the program's end */
+  given_back_bytes: number;
   example_allocation_id: number;
   /** at each of the points */
   outstanding_bytes: number[];
@@ -68,6 +70,8 @@ export interface GrowthAnswer {
     program_steps: number;
     points: number;
     growing: number;
+    /** from here on an ended program only gave back; null: no such end */
+    clean_up_step: number | null;
     verdict: "told" | "too_few_points" | "too_little_turnover";
   };
   never_freed: Part<NeverFreedRow> & { bytes: number; blocks: number; stacks: number };

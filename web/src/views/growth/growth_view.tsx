@@ -185,6 +185,7 @@ export function GrowthView() {
   }, [data, error]);
   const shown = data ? shownOf(data, list) : null;
   const row = shown?.rows.find((one) => one.key === chosen.value) ?? null;
+  const cleanUp = (list === "growing" && data?.growth.clean_up_step) || null;
   const told = data ? [...data[list === "growing" ? "growth" : list].sentences] : [];
   if (data && list === "growing") told.push(...data.wall.sentences);
   return (
@@ -204,7 +205,12 @@ export function GrowthView() {
         <>
           <div class="strip">
             {row ? (
-              actionsOf(row, list, (device.value?.events ?? 1) - 1).map((action) => (
+              actionsOf(
+                row,
+                list,
+                (cleanUp ?? device.value?.events ?? 1) - 1,
+                cleanUp !== null,
+              ).map((action) => (
                 <a
                   class="btn"
                   key={action.name}

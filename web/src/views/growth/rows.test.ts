@@ -10,6 +10,7 @@ const answer: GrowthAnswer = {
     program_steps: 20,
     points: 20,
     growing: 1,
+    clean_up_step: null,
     verdict: "told",
     sentences: [],
     rows_sql: "",
@@ -26,6 +27,7 @@ const answer: GrowthAnswer = {
         p: 0.001,
         rises: 1,
         kind: "accumulates",
+        given_back_bytes: 0,
         example_allocation_id: 99,
         outstanding_bytes: [0, 10, 20],
       },
@@ -88,6 +90,15 @@ describe("growth rows", () => {
       flame: "growth",
       span: [5, 100],
     });
+  });
+
+  it("lead to what was held before the last clean-up of a program that ended", () => {
+    const [row] = shownOf(answer, "growing").rows;
+    if (!row) throw new Error("no row");
+    const sql = actionsOf(row, "growing", 80, true).at(-1)?.patch.sql;
+    expect(sql).toContain("stack_id = 7 AND last_step > 80");
+    const growth = { ...answer.growth, clean_up_step: 81 };
+    expect(shownOf({ ...answer, growth }, "growing").heads[1]?.title).toContain("at step 81");
   });
 });
 

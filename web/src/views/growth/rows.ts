@@ -96,11 +96,15 @@ function churn(of: ChurnRow): Row {
 
 export function shownOf(answer: GrowthAnswer, list: GrowthList): Shown {
   if (list === "growing") {
+    const whenHeld =
+      answer.growth.clean_up_step === null
+        ? "Outstanding when the recording ended"
+        : `Outstanding at step ${integer(answer.growth.clean_up_step)}, before the program's last clean-up`;
     return {
       heads: [
         { text: per(answer), title: "Theil–Sen slope of what stays" },
-        { text: "At the end", title: "Outstanding when the recording ended" },
-        { text: "Blocks", title: "Outstanding when the recording ended", hide: true },
+        { text: "At the end", title: whenHeld },
+        { text: "Blocks", title: whenHeld, hide: true },
         { text: "Since step", title: "It has risen ever since", hide: true },
       ],
       spark: "Outstanding",
@@ -148,10 +152,12 @@ export interface Action {
   patch: Partial<PageState>;
 }
 
-/** Where a row can be seen. `last`: the last step of the recording. */
-export function actionsOf(row: Row, list: GrowthList, last: number): Action[] {
+/** Where a row can be seen. `last`: the last step that was looked at; `cleaned`: the program's last
+ *  clean-up comes after it. */
+export function actionsOf(row: Row, list: GrowthList, last: number, cleaned = false): Action[] {
   const which = row.stack === null ? "IS NULL" : `= ${row.stack}`;
-  const left = list === "churn" ? "" : " AND free_requested_step IS NULL";
+  const held = cleaned ? ` AND last_step > ${last}` : " AND free_requested_step IS NULL";
+  const left = list === "churn" ? "" : held;
   const sql = `SELECT id\nFROM allocations\nWHERE stack_id ${which}${left}`;
   const actions: Action[] = [
     {

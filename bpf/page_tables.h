@@ -1,0 +1,33 @@
+// What the reader of page tables and the program that reads them say to each other.
+//
+//   wanted[i] ── program ──► kinds[i], tables[i]
+//   an address, of which the 2 MiB around it are meant      the 512 entries of their page table
+#pragma once
+
+#ifndef __bpf__
+#include <linux/types.h>
+#endif
+
+#define PAGE_TABLES_BATCH 1024
+#define PAGE_TABLE_ENTRIES 512
+
+struct page_table {
+  __u64 entry[PAGE_TABLE_ENTRIES];
+};
+
+enum page_table_kind {
+  PAGE_TABLE_NONE,      // nothing is mapped there
+  PAGE_TABLE_OF_PAGES,  // 512 entries of 4 KiB
+  PAGE_TABLE_HUGE,      // one page of 2 MiB: its entry is the first of the table
+  PAGE_TABLE_GIANT,     // a part of one of 1 GiB: likewise
+  PAGE_TABLE_FAILED,    // could not be read
+};
+
+struct page_tables_request {
+  __u64 direct_map;  // where the kernel has all memory mapped, by physical address
+  __u32 pid;         // of a first thread
+  __u32 count;       // of `wanted`
+  __u32 levels;      // 4 or 5
+  __u32 done;        // the program's answer: how many it looked at
+  __u64 top;         // and where the tables begin
+};

@@ -1,0 +1,82 @@
+#include "cli/wss_command.h"
+
+#include <limits>
+#include <memory>
+
+#include "cli/usage.h"
+
+namespace tidegauge::cli {
+namespace {
+
+// No clock of ours counts further.
+constexpr double kMostSeconds = 1e9;
+
+int checked(const WssOptions& options) {
+  if (options.cumulative + !options.pause.empty() + !options.steps.empty() > 1)
+    return usageError("-C, -s and -P do not go together", "Take one of them");
+  if (options.compat + options.json + options.jsonl + options.csv > 1)
+    return usageError("--compat, --json, --jsonl and --csv do not go together", "Take one of them");
+  if (!options.by.empty() && (options.compat || options.csv))
+    return usageError("--by lists mappings, which --compat and --csv have no place for",
+                      "Take --json or --jsonl for programs");
+  if (options.compat && options.backend == "pte")
+    return usageError("--compat prints the PSS, which --backend pte does not know",
+                      "Take --backend smaps, or leave it to choose");
+  if (options.total_s > 0 && !options.cumulative && options.pause.empty() && options.steps.empty())
+    return usageError("-d limits a run of several windows", "Take -C, -s or -P beside it");
+  return 0;
+}
+
+}  // namespace
+
+void addWssCommand(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<WssOptions>();
+  CLI::App* command = app.add_subcommand(
+      "wss", "Measure a process's working set: how many bytes it touches in a time");
+  command->add_option("PID", options->pid, "The process")
+      ->required()
+      ->check(integer(1, std::numeric_limits<int>::max()))
+      ->type_name("");
+  command->add_option("SECONDS", options->seconds, "How long a window is, as in 0.1")
+      ->required()
+      ->check(number(0.001, kMostSeconds))
+      ->type_name("");
+  command->add_flag("-C,--cumulative", options->cumulative,
+                    "A row every SECONDS of what was touched since the beginning");
+  command
+      ->add_option("-s,--snapshot", options->pause,
+                   "A window of SECONDS again and again, with a pause of S seconds between")
+      ->check(number(0, kMostSeconds))
+      ->type_name("S");
+  command
+      ->add_option("-P,--profile", options->steps,
+                   "N windows, each twice as long as the one before, beginning with SECONDS")
+      ->check(wholeNumber(1, 40))
+      ->type_name("N");
+  command->add_option("-d,--duration", options->total_s, "End after S seconds, with -C, -s or -P")
+      ->check(number(0.001, kMostSeconds))
+      ->type_name("S");
+  command->add_flag("-t,--moretimes", options->more_times,
+                    "Say too how long it slept, and how long all took");
+  command->add_option("--backend", options->backend, "How it is measured: auto, pte or smaps")
+      ->check(oneOf({"auto", "pte", "smaps"}))
+      ->type_name("NAME")
+      ->capture_default_str();
+  command->add_option("--by", options->by, "List what was touched, by vma (mapping), file or kind")
+      ->check(oneOf({"vma", "file", "kind"}))
+      ->type_name("WHAT");
+  command->add_option("--top", options->top, "Rows of that list")
+      ->check(wholeNumber(1, 1'000'000))
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_flag("--compat", options->compat, "The text of wss.pl, byte for byte");
+  command->add_flag("--json", options->json, "One JSON document, when all is measured");
+  command->add_flag("--jsonl", options->jsonl, "A line of JSON for each row, as it comes");
+  command->add_flag("--csv", options->csv, "Comma-separated rows, as they come");
+  command->callback([options, &exit_code] {
+    exit_code = checked(*options);
+    if (exit_code == 0) exit_code = runWss(*options);
+  });
+}
+
+}  // namespace tidegauge::cli

@@ -1,0 +1,29 @@
+// tidegauge wss [options] PID SECONDS: how many bytes a process really touches in that time.
+//
+//   tidegauge wss 4711 0.1           one window
+//   tidegauge wss -P 10 4711 0.01    windows of 10 ms, 20 ms, 40 ms … 5.12 s
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+namespace tidegauge::cli {
+
+struct WssOptions {
+  int pid = 0;
+  std::string seconds;  // as written: --compat repeats the words
+  bool cumulative = false;
+  std::string pause, steps;  // empty: not wanted
+  double total_s = 0;        // 0: no limit
+  bool more_times = false;
+  bool compat = false, json = false, jsonl = false, csv = false;
+  std::string backend = "auto";
+  std::string by;  // empty: no list
+  size_t top = 20;
+};
+
+int runWss(const WssOptions& options);
+
+void addWssCommand(CLI::App& app, int& exit_code);
+
+}  // namespace tidegauge::cli

@@ -1,0 +1,139 @@
+// Which processes and libraries a recorder watches: those that were asked for, what they map from then on,
+// and what is let go when they are gone.
+#include <bpf/bpf.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "record/elf_file.h"
+#include "record/errors.h"
+#include "record/recorder.h"
+#include "record/running_process.h"
+
+namespace tidegauge::record {
+namespace {
+
+constexpr int64_t kLookEvery_ns = 20'000'000'000;
+constexpr int64_t kUnused_ns = 60'000'000'000;
+constexpr const char* kUsedBefore = "it was in use before it was watched";
+constexpr const char* kRanBefore = "it ran before it was watched, and may hold memory from then";
+
+}  // namespace
+
+base::Status Recorder::watch(uint32_t pid) {
+  TG_RETURN_IF_ERROR(programs_.watchProcess(pid, false));
+  // Asked now: had it ended before, its end would never be told; if it ends later, it is.
+  if (!isRunning(pid)) {
+    bpf_map_delete_elem(programs_.mapDescriptor("targets"), &pid);
+    return base::Error{base::ErrorKind::kUsage, fmt::format("there is no process {}", pid), {}, {}};
+  }
+  watchRunning(pid);
+  return base::okStatus();
+}
+
+base::Status Recorder::watchCommand(const Child& child, const std::string& program) {
+  auto pid = static_cast<uint32_t>(child.pid());
+  TG_RETURN_IF_ERROR(programs_.watchProcess(pid, true));
+  from_start_.insert(pid);
+  auto file = ElfFile::open(interpreterOfScript(program));
+  if (file.ok() && !file.value().interpreter().empty())
+    (void)probes_.watchLoader(file.value().interpreter());
+  return base::okStatus();
+}
+
+base::Status Recorder::watchAllRunning() {
+  std::vector<uint32_t> all = runningProcesses();
+  if (all.empty()) return unreadable("/proc cannot be read");
+  for (uint32_t pid : all)
+    if (pid != static_cast<uint32_t>(getpid())) watchRunning(pid);
+  return base::okStatus();
+}
+
+bool Recorder::anyTargetRuns() const {
+  uint32_t tgid = 0;
+  return bpf_map_get_next_key(programs_.mapDescriptor("targets"), nullptr, &tgid) == 0;
+}
+
+// What it maps is learnt before its functions are watched, so that their first calls have stacks; and
+// again, for it may have gone on meanwhile.
+void Recorder::lookAtLibraries(uint32_t tgid, std::optional<int64_t> since_ns) {
+  // Of all processes of a machine only those that have CUDA are of interest.
+  bool has_cuda = !watch_all_ || running_.contains(tgid) || probes_.mapsLibraries(tgid);
+  if (has_cuda) learnCode(tgid);
+  LibrariesOf found = probes_.watchLibrariesOf(tgid);
+  bool is_new = !found.added.empty();
+  if (!has_cuda && !is_new && found.unwatched.empty()) return;
+  if (!has_cuda || is_new) learnCode(tgid);
+  int64_t now_ns = evenClock().now_ns();
+  int64_t at_ns = since_ns.value_or(now_ns);
+  for (const WatchedLibrary& library : found.added) {
+    sink_.libraryWatched(library);
+    if (since_ns && library.functions > 0)
+      sink_.unwatched(
+          {since_ns, now_ns, tgid, library.path, {}, figuresOf(library.kind), kUsedBefore}, at_ns);
+  }
+  for (model::Unwatched& unwatched : found.unwatched) {
+    unwatched.pid = tgid;
+    sink_.unwatched(unwatched, at_ns);
+  }
+}
+
+void Recorder::learnCode(uint32_t tgid) {
+  unwinder_.look(tgid);
+  sink_.mappingsChanged(tgid);
+  if (watch_all_) learnt_[tgid] = false;
+}
+
+// Now and then; what was asked for by name stays.
+void Recorder::letGoOfUnused() {
+  int64_t now_ns = evenClock().now_ns();
+  if (!let_go_unused_ || now_ns - looked_ns_ < kLookEvery_ns) return;
+  looked_ns_ = now_ns;
+  (void)probes_.letGoOfUnused(now_ns, kUnused_ns);
+  if (watch_all_) forgetGone();
+}
+
+void Recorder::forgetGone() {
+  for (auto at = learnt_.begin(); at != learnt_.end();) {
+    auto& [tgid, was_gone] = *at;
+    bool is_gone = !running_.contains(tgid) && !isRunning(tgid);
+    if (!is_gone || !std::exchange(was_gone, true)) {  // its last calls may be on their way
+      was_gone = is_gone;
+      ++at;
+      continue;
+    }
+    unwinder_.forget(tgid);
+    sink_.mappingsForgotten(tgid);
+    at = learnt_.erase(at);
+  }
+}
+
+// What it held by then is not known.
+void Recorder::watchRunning(uint32_t tgid) {
+  lookAtLibraries(tgid, std::nullopt);
+  model::FigureSet older;
+  for (Library kind : probes_.watchLibrariesOf(tgid).kinds)
+    older.add(kind == Library::kFramework ? model::Figures::kBlocks : model::Figures::kMemory);
+  int64_t now_ns = evenClock().now_ns();
+  if (!older.empty()) sink_.unwatched({{}, now_ns, tgid, {}, {}, older, kRanBefore}, now_ns);
+}
+
+void Recorder::urgent(const system_record& record) {
+  if (record.event == SYSTEM_FORK) unwinder_.inherit(record.tgid, record.parent);
+  if (record.event != SYSTEM_LIBRARIES && record.event != SYSTEM_EXEC) return;
+  unwinder_.drain();  // what was before is by what was mapped before
+  lookAtLibraries(record.tgid, record.stopped != 0
+                                   ? std::nullopt
+                                   : std::optional(evenClock().ofKernel_ns(record.time_ns)));
+  if (record.stopped != 0) kill(static_cast<pid_t>(record.tgid), SIGCONT);
+}
+
+void Recorder::takeUrgent() {
+  size_t known = system_records_.size();
+  rings_.takeSystem(system_records_);
+  for (size_t i = known; i < system_records_.size(); ++i) urgent(system_records_[i]);
+}
+
+}  // namespace tidegauge::record

@@ -1,0 +1,53 @@
+// Backend: one way to learn which pages of a process were touched.
+//
+//   clear() ──── the process runs ────► read()
+//      marks all as untouched             sums per mapping, touched since
+//
+// Neither is a moment: both walk through the address space from its beginning to its end, and each
+// page's own window lies between when they came by (window.h).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wss/mappings.h"
+#include "wss/process.h"
+#include "wss/window.h"
+
+namespace tidegauge::wss {
+
+// What a measurement asks of the machine and of the process.
+struct Cost {
+  int64_t cpu_ns = 0;    // of the one who measures
+  int64_t stall_ns = 0;  // how long at the most the process's mmap, munmap and brk had to wait
+};
+
+struct Clearing {
+  Pass pass;
+  Cost cost;
+};
+
+struct Reading {
+  Pass pass;
+  Cost cost;
+  std::vector<MappingUse> uses;  // in the order of addresses
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual std::string_view name() const = 0;
+  // What stands beside its figures: "clear_refs, flush of the TLB, smaps".
+  virtual std::string how() const = 0;
+  // What its figures leave out or take in on this machine; empty: nothing.
+  virtual std::vector<std::string> limits() const = 0;
+  // Whether it fills pss, shared and locked. If not, what it tells of is this process's alone.
+  virtual bool knowsSharing() const { return true; }
+  virtual base::Result<Clearing> clear(const Process& process, Clock& clock) = 0;
+  virtual base::Result<Reading> read(const Process& process, Clock& clock) = 0;
+};
+
+}  // namespace tidegauge::wss

@@ -1,0 +1,27 @@
+// A row's mappings, added up: by themselves, by file, or by kind; what was touched most first.
+//
+//   by file    /usr/lib/libc.so.6   4 mappings   rss 1.9 MiB   touched 0.4 MiB
+//   by kind    heap                 1            812 MiB       28 MiB
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "wss/measure.h"
+
+namespace tidegauge::wss {
+
+enum class Grouping : uint8_t { kMapping, kFile, kKind };
+
+struct Group {
+  std::string name;  // as the kernel has it: any bytes
+  MappingKind kind = MappingKind::kAnonymous;
+  uint64_t start = 0, end = 0;  // of one mapping; of several the lowest, and 0
+  uint64_t mappings = 0;
+  MappingSums sums;
+  Window window;  // from the least to the most of all; the mean by what was touched
+};
+
+std::vector<Group> groupsOf(const Row& row, Grouping grouping);
+
+}  // namespace tidegauge::wss

@@ -1,0 +1,147 @@
+#include "wss/mappings.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+#include <optional>
+
+namespace tidegauge::wss {
+namespace {
+
+// Takes a number off the front of `text`, and the character behind it, which must be `end`.
+bool take(std::string_view& text, int base, char end, uint64_t& value) {
+  auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (error != std::errc() || rest == text.data() + text.size() || *rest != end) return false;
+  text.remove_prefix(static_cast<size_t>(rest - text.data()) + 1);
+  return true;
+}
+
+MappingKind kindOf(const Mapping& mapping, uint64_t inode) {
+  std::string_view path = mapping.path;
+  if (path == "[heap]") return MappingKind::kHeap;
+  if (path.starts_with("[stack")) return MappingKind::kStack;
+  if (path.starts_with("[v")) return MappingKind::kKernel;
+  if (inode == 0) return MappingKind::kAnonymous;  // with a name given by prctl() too: [anon:name]
+  // The text of smaps says the next two better (VmFlags); that of maps has no more than the name.
+  if (path.starts_with("/anon_hugepage") || path.starts_with("/dev/hugepages/"))
+    return MappingKind::kHugetlb;
+  if (path.starts_with("/dev/nvidia") || path.starts_with("/dev/dri/")) return MappingKind::kDevice;
+  if (path.starts_with("/dev/shm/") || path.starts_with("/memfd:") || path.starts_with("/SYSV") ||
+      path.starts_with("/dev/zero"))
+    return MappingKind::kShared;
+  return MappingKind::kFile;
+}
+
+// "7f12a000-7f13b000 rw-p 00012000 fd:01 131   /usr/lib/libx.so"
+std::optional<Mapping> parseHead(std::string_view line) {
+  Mapping mapping;
+  uint64_t unused = 0, inode = 0;
+  if (!take(line, 16, '-', mapping.start) || !take(line, 16, ' ', mapping.end)) return std::nullopt;
+  if (line.size() < 5 || line[4] != ' ' || mapping.end <= mapping.start) return std::nullopt;
+  mapping.writable = line[1] == 'w';
+  mapping.executable = line[2] == 'x';
+  mapping.shared = line[3] == 's';
+  line.remove_prefix(5);
+  if (!take(line, 16, ' ', unused) || !take(line, 16, ':', unused) || !take(line, 16, ' ', unused))
+    return std::nullopt;
+  auto [rest, error] = std::from_chars(line.data(), line.data() + line.size(), inode);
+  if (error != std::errc()) return std::nullopt;
+  line.remove_prefix(static_cast<size_t>(rest - line.data()));
+  line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+  mapping.path = line;
+  mapping.kind = kindOf(mapping, inode);
+  return mapping;
+}
+
+struct Field {
+  std::string_view name;
+  uint64_t MappingSums::*sum;
+};
+constexpr std::array<Field, 13> kFields{{{"Rss", &MappingSums::rss},
+                                         {"Pss", &MappingSums::pss},
+                                         {"Referenced", &MappingSums::referenced},
+                                         {"Shared_Clean", &MappingSums::shared},
+                                         {"Shared_Dirty", &MappingSums::shared},
+                                         {"Private_Dirty", &MappingSums::dirty},
+                                         {"AnonHugePages", &MappingSums::huge},
+                                         {"ShmemPmdMapped", &MappingSums::huge},
+                                         {"FilePmdMapped", &MappingSums::huge},
+                                         {"Shared_Hugetlb", &MappingSums::hugetlb},
+                                         {"Private_Hugetlb", &MappingSums::hugetlb},
+                                         {"Swap", &MappingSums::swap},
+                                         {"Locked", &MappingSums::locked}}};
+
+// "VmFlags: rd wr sh mr mw me ms ht sd": what a name cannot say.
+void addFlags(Mapping& mapping, std::string_view flags) {
+  for (; flags.size() >= 2; flags.remove_prefix(std::min<size_t>(3, flags.size()))) {
+    std::string_view flag = flags.substr(0, 2);
+    if (flag == "ht") mapping.kind = MappingKind::kHugetlb;
+    if (flag == "pf" || flag == "io") mapping.kind = MappingKind::kDevice;
+  }
+}
+
+uint64_t bytesOf(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  uint64_t kib = 0;
+  auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), kib);
+  constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();
+  if (error == std::errc::result_out_of_range || kib > kMost / 1024) return kMost;
+  return error == std::errc() ? kib * 1024 : 0;
+}
+
+uint64_t sumOf(uint64_t one, uint64_t other) {
+  uint64_t sum = 0;
+  return __builtin_add_overflow(one, other, &sum) ? std::numeric_limits<uint64_t>::max() : sum;
+}
+
+void addField(MappingSums& sums, std::string_view line) {
+  size_t colon = line.find(':');
+  if (colon == std::string_view::npos) return;
+  std::string_view wanted = line.substr(0, colon);
+  for (const Field& field : kFields) {
+    if (field.name != wanted) continue;
+    sums.*field.sum = sumOf(sums.*field.sum, bytesOf(line.substr(colon + 1)));
+    if (wanted == "Shared_Dirty") sums.dirty = sumOf(sums.dirty, bytesOf(line.substr(colon + 1)));
+    return;
+  }
+}
+
+}  // namespace
+
+std::string_view name(MappingKind kind) {
+  constexpr std::array<std::string_view, 8> kNames{"heap",   "stack",   "anonymous", "file",
+                                                   "shared", "hugetlb", "device",    "kernel"};
+  return kNames[static_cast<size_t>(kind)];
+}
+
+void MappingSums::add(const MappingSums& other) {
+  for (auto sum : {&MappingSums::rss, &MappingSums::pss, &MappingSums::referenced,
+                   &MappingSums::shared, &MappingSums::dirty, &MappingSums::huge,
+                   &MappingSums::hugetlb, &MappingSums::swap, &MappingSums::locked})
+    this->*sum = sumOf(this->*sum, other.*sum);
+}
+
+std::vector<MappingUse> parseSmaps(std::string_view text) {
+  std::vector<MappingUse> uses;
+  while (!text.empty()) {
+    size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.empty()) continue;
+    bool is_field = line[0] >= 'A' && line[0] <= 'Z';  // addresses are written in small letters
+    if (!is_field) {
+      if (auto mapping = parseHead(line)) uses.push_back({std::move(*mapping), {}});
+    } else if (uses.empty()) {
+      continue;
+    } else if (constexpr std::string_view kFlags = "VmFlags: "; line.starts_with(kFlags)) {
+      if (uses.back().mapping.kind != MappingKind::kKernel)
+        addFlags(uses.back().mapping, line.substr(kFlags.size()));
+    } else {
+      addField(uses.back().sums, line);
+    }
+  }
+  return uses;
+}
+
+}  // namespace tidegauge::wss

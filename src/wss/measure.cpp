@@ -1,0 +1,70 @@
+#include "wss/measure.h"
+
+#include <algorithm>
+
+namespace tidegauge::wss {
+namespace {
+
+// Windows of d, 2d, 4d, 8d …: so long are the pauses between their ends.
+int64_t pauseBefore(const Plan& plan, int step) {
+  if (plan.course != Course::kProfile || step == 0) return plan.duration_ns;
+  return plan.duration_ns << std::min(step - 1, 40);
+}
+
+}  // namespace
+
+Row rowOf(const Clearing& clearing, Reading reading, int64_t slept_ns) {
+  Row row;
+  row.slept_ns = slept_ns;
+  row.clear = clearing.pass;
+  row.read = reading.pass;
+  row.taken_ns = reading.pass.end_ns - clearing.pass.begin_ns;
+  row.estimate_ns = row.taken_ns - clearing.pass.duration_ns() / 2 - reading.pass.duration_ns() / 2;
+  row.cost = reading.cost;
+  for (const MappingUse& use : reading.uses) row.sums.add(use.sums);
+  // Both walks take their time by the pages that are there.
+  auto all = static_cast<double>(std::max<uint64_t>(1, row.sums.rss));
+  double before = 0, weighted_ns = 0;
+  for (const MappingUse& use : reading.uses) {
+    double after = before + static_cast<double>(use.sums.rss);
+    row.windows.push_back(windowOf(row.clear, row.read, before / all, after / all));
+    weighted_ns +=
+        static_cast<double>(row.windows.back().mean_ns) * static_cast<double>(use.sums.referenced);
+    before = after;
+  }
+  row.window = windowOf(row.clear, row.read, 0, 1);
+  if (row.sums.referenced > 0)
+    row.window.mean_ns =
+        static_cast<int64_t>(weighted_ns / static_cast<double>(row.sums.referenced));
+  row.uses = std::move(reading.uses);
+  return row;
+}
+
+base::Status measure(const Process& process, Backend& backend, const Plan& plan, Clock& clock,
+                     const std::function<bool(const Row&)>& onRow) {
+  int64_t began_ns = clock.now_ns(), slept_ns = 0;
+  std::optional<Clearing> clearing;
+  for (int step = 0; plan.course != Course::kProfile || step < plan.steps; ++step) {
+    bool clears = !clearing || plan.course == Course::kSnapshots;
+    if (clears) {
+      TG_ASSIGN_OR_RETURN(clearing, backend.clear(process, clock));
+      slept_ns = 0;
+    }
+    int64_t sleep_began_ns = clock.now_ns();
+    clock.sleep(pauseBefore(plan, step));
+    slept_ns += clock.now_ns() - sleep_began_ns;
+    if (clock.isEnding()) break;
+    TG_ASSIGN_OR_RETURN(Reading reading, backend.read(process, clock));
+    Row row = rowOf(*clearing, std::move(reading), slept_ns);
+    if (clears) {
+      row.cost.cpu_ns += clearing->cost.cpu_ns;
+      row.cost.stall_ns = std::max(row.cost.stall_ns, clearing->cost.stall_ns);
+    }
+    if (!onRow(row) || plan.course == Course::kSingle) break;
+    if (plan.course == Course::kSnapshots) clock.sleep(plan.pause_ns);
+    if (clock.isEnding() || (plan.total_ns && row.read.end_ns - began_ns >= *plan.total_ns)) break;
+  }
+  return base::okStatus();
+}
+
+}  // namespace tidegauge::wss

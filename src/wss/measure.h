@@ -1,0 +1,50 @@
+// The four courses of a measurement, as wss.pl has them:
+//
+//   single      clear ── d ── read
+//   cumulative  clear ── d ── read ── d ── read ── d ── read …          what is touched grows
+//   snapshots   clear ── d ── read ── pause ── clear ── d ── read …     each by itself
+//   profile     clear ─ d ─ read ─ d ─ read ── 2d ── read ──── 4d ──── read …   windows d, 2d, 4d, 8d
+//
+// A profile clears once, so that each of its windows costs one read.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "wss/backend.h"
+
+namespace tidegauge::wss {
+
+enum class Course : uint8_t { kSingle, kCumulative, kSnapshots, kProfile };
+
+struct Plan {
+  Course course = Course::kSingle;
+  int64_t duration_ns = 0;                         // of one window
+  int64_t pause_ns = 0;                            // between snapshots
+  std::optional<int64_t> total_ns = std::nullopt;  // ends after the row in which this has passed
+  int steps = 0;                                   // of a profile
+};
+
+// One row of the answer.
+struct Row {
+  int64_t slept_ns = 0;  // since it was cleared; of a snapshot its own
+  int64_t taken_ns = 0;  // from the beginning of the clearing to the end of the reading
+  int64_t estimate_ns =
+      0;          // as wss.pl has it: from the middle of the clearing to that of the reading
+  Window window;  // what really was: of the memory in the mean, and of its ends
+  MappingSums sums;
+  std::vector<MappingUse> uses;
+  std::vector<Window> windows;  // of each of `uses`
+  Cost cost;  // of the reading, and of the clearing if this row has one of its own
+  Pass clear, read;
+};
+
+// What lies in the middle of the memory that was touched says what window the sum has.
+Row rowOf(const Clearing& clearing, Reading reading, int64_t slept_ns);
+
+// Calls `onRow` for each; false ends it. Ends early, without an error, when the clock says so: then the
+// last window is not told.
+base::Status measure(const Process& process, Backend& backend, const Plan& plan, Clock& clock,
+                     const std::function<bool(const Row&)>& onRow);
+
+}  // namespace tidegauge::wss

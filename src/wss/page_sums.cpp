@@ -1,0 +1,55 @@
+#include "wss/page_sums.h"
+
+namespace tidegauge::wss {
+namespace {
+
+// Entries that are not there but not empty: five bits on top say of which swap file, the last of them
+// that it is something else (pages that move, broken memory, marks).
+constexpr uint64_t kSwapFiles = 23;
+
+bool isThere(uint64_t entry) {
+  return (entry & (kEntryPresent | kEntryHidden)) != 0 && (entry & kEntrySpecial) == 0;
+}
+
+}  // namespace
+
+void addEntries(MappingSums& sums, Entries entries, size_t first, size_t last) {
+  uint64_t there = 0, touched = 0, written = 0, swapped = 0;
+  for (size_t i = first; i < last; ++i) {
+    uint64_t entry = entries[i];
+    bool is_there = isThere(entry);
+    there += is_there;
+    touched += is_there && (entry & kEntryAccessed) != 0;
+    written += is_there && (entry & kEntryDirty) != 0;
+    swapped +=
+        (entry & (kEntryPresent | kEntryHidden)) == 0 && entry != 0 && entry >> 59 < kSwapFiles;
+  }
+  sums.rss += there * kPage;
+  sums.referenced += touched * kPage;
+  sums.dirty += written * kPage;
+  sums.swap += swapped * kPage;
+}
+
+void addLarge(MappingSums& sums, uint64_t entry, uint64_t bytes, MappingKind kind) {
+  if (!isThere(entry)) return;
+  if (kind == MappingKind::kHugetlb) {
+    sums.hugetlb += bytes;
+    return;
+  }
+  sums.rss += bytes;
+  sums.huge += bytes;
+  if ((entry & kEntryAccessed) != 0) sums.referenced += bytes;
+  if ((entry & kEntryDirty) != 0) sums.dirty += bytes;
+}
+
+std::vector<uint64_t> tablesOf(const std::vector<MappingUse>& uses) {
+  std::vector<uint64_t> tables;
+  for (const MappingUse& use : uses) {
+    uint64_t at = use.mapping.start / kTable * kTable;
+    if (!tables.empty() && at <= tables.back()) at = tables.back() + kTable;
+    for (; at < use.mapping.end; at += kTable) tables.push_back(at);
+  }
+  return tables;
+}
+
+}  // namespace tidegauge::wss

@@ -1,0 +1,36 @@
+// What the entries of page tables say, added up.
+//
+//   0x8000000012345867 → there, touched, written: 4 KiB of rss, referenced and dirty
+//
+// Cost: under 1 ns per entry. Source: Intel SDM volume 3, 4.5; Linux arch/x86/include/asm/pgtable*.h.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "bpf/page_tables.h"
+#include "wss/mappings.h"
+
+namespace tidegauge::wss {
+
+inline constexpr uint64_t kPage = 4096;
+inline constexpr uint64_t kTable = kPage * PAGE_TABLE_ENTRIES;  // that one table tells of
+
+// Of an entry (Intel SDM volume 3, 4.5; Linux: a bit that the processor ignores says "no page of RSS",
+// as the shared page of zeros is; a page that NUMA balancing hides keeps its place without bit 0).
+inline constexpr uint64_t kEntryPresent = 1, kEntryHidden = 0x100, kEntryAccessed = 0x20,
+                          kEntryDirty = 0x40, kEntrySpecial = 0x200;
+
+using Entries = std::span<const __u64, PAGE_TABLE_ENTRIES>;
+
+// What the entries of one table say of the part of a mapping that lies in it. `first` and `last`: the
+// entries of the mapping. Public for tests.
+void addEntries(MappingSums& sums, Entries entries, size_t first, size_t last);
+// The same of one large page, of which `bytes` are the mapping's.
+void addLarge(MappingSums& sums, uint64_t entry, uint64_t bytes, MappingKind kind);
+
+// The 2 MiB that must be looked at, in order, each once.
+std::vector<uint64_t> tablesOf(const std::vector<MappingUse>& uses);
+
+}  // namespace tidegauge::wss

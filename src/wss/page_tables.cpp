@@ -1,0 +1,225 @@
+#include "wss/page_tables.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+
+// The object, as bytes (cmake/bpf.cmake).
+extern "C" const unsigned char tidegauge_page_tables_object[];
+extern "C" const unsigned char tidegauge_page_tables_object_end[];
+
+namespace tidegauge::wss {
+namespace {
+
+constexpr uint64_t kSmallPage = 4096;
+constexpr uint64_t kFrameBits = (uint64_t{1} << 55) - 1;  // of an entry of pagemap
+constexpr uint64_t kPhysical = 0x000ffffffffff000;
+constexpr uint64_t kGiant = uint64_t{1} << 30;
+// The tables of our own lie somewhere in memory: so far below them, at the most, it begins.
+constexpr uint64_t kMostGiB = 65536;
+
+base::Error missing(std::string what, std::string hint) {
+  return {base::ErrorKind::kMissingFeature, std::move(what), std::nullopt, std::move(hint)};
+}
+
+int keepQuiet(libbpf_print_level, const char*, va_list) { return 0; }
+
+// Memory of a map, shared with the program.
+template <class Value>
+class Shared {
+ public:
+  Shared() = default;
+  Shared(const Shared&) = delete;
+  Shared& operator=(const Shared&) = delete;
+  ~Shared() {
+    if (values_ != nullptr) munmap(values_, bytes_);
+  }
+  bool open(bpf_object* object, const char* name, size_t count) {
+    bpf_map* map = bpf_object__find_map_by_name(object, name);
+    if (map == nullptr) return false;
+    auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    bytes_ = (count * sizeof(Value) + page - 1) / page * page;
+    void* at = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+    if (at != MAP_FAILED) values_ = static_cast<Value*>(at);
+    return values_ != nullptr;
+  }
+  Value& operator[](size_t i) { return values_[i]; }
+
+ private:
+  Value* values_ = nullptr;
+  size_t bytes_ = 0;
+};
+
+// A page of our own whose place in memory is known.
+class KnownPage {
+ public:
+  KnownPage() {
+    void* at =
+        mmap(nullptr, kSmallPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) return;
+    address_ = reinterpret_cast<uint64_t>(at);
+    *static_cast<volatile char*>(at) = 1;
+    int file = ::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    uint64_t entry = 0;
+    if (file >= 0 &&
+        pread(file, &entry, sizeof(entry),
+              static_cast<off_t>(address_ / kSmallPage * sizeof(entry))) == sizeof(entry))
+      frame_ = entry & kFrameBits;
+    if (file >= 0) close(file);
+  }
+  ~KnownPage() {
+    if (address_ != 0) munmap(reinterpret_cast<void*>(address_), kSmallPage);
+  }
+  KnownPage(const KnownPage&) = delete;
+  KnownPage& operator=(const KnownPage&) = delete;
+  uint64_t address() const { return address_; }
+  uint64_t frame() const { return frame_; }  // 0: it is not told to who lacks CAP_SYS_ADMIN
+
+ private:
+  uint64_t address_ = 0, frame_ = 0;
+};
+
+}  // namespace
+
+struct PageTables::Handle {
+  bpf_object* object = nullptr;
+  bpf_link* link = nullptr;
+  pid_t link_pid = 0;
+  Shared<page_tables_request> request;
+  Shared<uint64_t> wanted, kinds;
+  Shared<page_table> tables;
+
+  Handle() = default;
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+  ~Handle() {
+    bpf_link__destroy(link);
+    bpf_object__close(object);
+  }
+
+  // Of this process alone, where the kernel can choose (6.1); else it goes through all.
+  bool linkTo(pid_t pid) {
+    if (link != nullptr && link_pid == pid) return true;
+    bpf_link__destroy(std::exchange(link, nullptr));
+    bpf_program* program = bpf_object__find_program_by_name(object, "readPageTables");
+    bpf_iter_link_info info{};
+    info.task.tid = static_cast<uint32_t>(pid);
+    bpf_iter_attach_opts options{};
+    options.sz = sizeof(options);
+    options.link_info = &info;
+    options.link_info_len = sizeof(info);
+    link = bpf_program__attach_iter(program, &options);
+    if (link == nullptr) link = bpf_program__attach_iter(program, nullptr);
+    link_pid = pid;
+    return link != nullptr;
+  }
+
+  // One run of the program over what is wanted; how many it looked at.
+  std::optional<uint32_t> run(pid_t pid, uint32_t count) {
+    if (!linkTo(pid)) return std::nullopt;
+    request[0].pid = static_cast<uint32_t>(pid);
+    request[0].count = count;
+    request[0].done = 0;
+    int iterator = bpf_iter_create(bpf_link__fd(link));
+    if (iterator < 0) return std::nullopt;
+    std::array<char, 64> unused{};
+    while (::read(iterator, unused.data(), unused.size()) > 0) {
+    }
+    close(iterator);
+    return request[0].done;
+  }
+
+  bool leadsTo(const KnownPage& page) {
+    auto done = run(getpid(), 1);
+    if (!done || *done != 1 || kinds[0] != PAGE_TABLE_OF_PAGES) return false;
+    uint64_t entry = tables[0].entry[page.address() / kSmallPage % PAGE_TABLE_ENTRIES];
+    return (entry & kEntryPresent) != 0 && (entry & kPhysical) / kSmallPage == page.frame();
+  }
+
+  bool findDirectMap(const KnownPage& page) {
+    wanted[0] = page.address();
+    request[0].direct_map = 0;
+    request[0].levels = 4;
+    if (!run(getpid(), 0)) return false;
+    uint64_t top = request[0].top & ~(kGiant - 1);
+    for (uint64_t gib = 0; gib < kMostGiB; ++gib) {
+      for (uint32_t levels : {4U, 5U}) {
+        request[0].levels = levels;
+        request[0].direct_map = top - gib * kGiant;
+        kinds[0] = PAGE_TABLE_NONE;
+        if (leadsTo(page)) return true;
+      }
+    }
+    return false;
+  }
+};
+
+PageTables::PageTables(std::unique_ptr<Handle> handle) : handle_(std::move(handle)) {}
+PageTables::PageTables(PageTables&&) noexcept = default;
+PageTables& PageTables::operator=(PageTables&&) noexcept = default;
+PageTables::~PageTables() = default;
+
+base::Result<PageTables> PageTables::open() {
+  libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
+  libbpf_print_fn_t before = libbpf_set_print(keepQuiet);
+  auto handle = std::make_unique<Handle>();
+  bpf_object_open_opts options{};
+  options.sz = sizeof(options);
+  options.object_name = "tidegauge_wss";
+  handle->object = bpf_object__open_mem(
+      tidegauge_page_tables_object,
+      static_cast<size_t>(tidegauge_page_tables_object_end - tidegauge_page_tables_object),
+      &options);
+  int code = handle->object == nullptr ? -errno : bpf_object__load(handle->object);
+  libbpf_set_print(before);
+  if (code == -EPERM || code == -EACCES)
+    return missing("this user may not load BPF programs, which read page tables",
+                   "Run as root, or with CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN");
+  if (code != 0)
+    return missing(fmt::format("the kernel refuses the BPF program that reads page tables ({})",
+                               std::strerror(-code)),
+                   "It needs Linux 5.17 with BTF (/sys/kernel/btf/vmlinux)");
+  Handle& maps = *handle;
+  if (!maps.request.open(maps.object, "request", 1) ||
+      !maps.wanted.open(maps.object, "wanted", PAGE_TABLES_BATCH) ||
+      !maps.kinds.open(maps.object, "kinds", PAGE_TABLES_BATCH) ||
+      !maps.tables.open(maps.object, "tables", PAGE_TABLES_BATCH))
+    return missing("the maps of the BPF program cannot be shared", "Is memory short?");
+  KnownPage page;
+  if (page.frame() == 0)
+    return missing("/proc/self/pagemap does not tell where a page lies",
+                   "Run as root, or with CAP_SYS_ADMIN");
+  if (!maps.findDirectMap(page))
+    return missing("where the kernel has its memory mapped was not found",
+                   "Memory encryption (SEV, TDX) and other machines than x86-64 are not known yet");
+  return PageTables(std::move(handle));
+}
+
+base::Result<bool> PageTables::read(pid_t pid, std::span<const uint64_t> addresses,
+                                    const Visit& visit) {
+  Handle& maps = *handle_;
+  while (!addresses.empty()) {
+    size_t count = std::min<size_t>(addresses.size(), PAGE_TABLES_BATCH);
+    for (size_t i = 0; i < count; ++i) maps.wanted[i] = addresses[i];
+    auto done = maps.run(pid, static_cast<uint32_t>(count));
+    if (!done)
+      return missing(fmt::format("the BPF iterator cannot be run: {}", std::strerror(errno)), {});
+    if (*done != count) return false;
+    for (size_t i = 0; i < count; ++i)
+      visit(addresses[i], static_cast<page_table_kind>(maps.kinds[i]),
+            Entries(maps.tables[i].entry));
+    addresses = addresses.subspan(count);
+  }
+  return true;
+}
+
+}  // namespace tidegauge::wss

@@ -1,0 +1,39 @@
+// The page tables of a process, read by a BPF program (bpf/page_tables.bpf.c): for every page whether
+// the processor has touched it, and written to it, since that was cleared.
+//
+//   read(4711, {0x7f0000000000, 0x7f0000200000}, …)
+//     → 0x7f0000000000: 512 entries, one per 4 KiB      0x7f0000200000: one of 2 MiB
+//
+// The tables hold physical addresses; where the kernel has all memory mapped is found by walking our own
+// tables to a page whose number /proc/self/pagemap tells. Needs CAP_BPF, CAP_PERFMON, CAP_SYS_ADMIN (for
+// that number), BTF, Linux 5.17, x86-64. Cost, measured: 0.6 µs per 2 MiB; 30 ms once.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "base/result.h"
+#include "wss/page_sums.h"
+
+namespace tidegauge::wss {
+
+class PageTables {
+ public:
+  static base::Result<PageTables> open();
+  PageTables(PageTables&&) noexcept;
+  PageTables& operator=(PageTables&&) noexcept;
+  ~PageTables();
+
+  // Calls `visit` for each of `addresses`, in order. False: the process is gone, or has no memory.
+  using Visit = std::function<void(uint64_t address, page_table_kind kind, Entries entries)>;
+  base::Result<bool> read(pid_t pid, std::span<const uint64_t> addresses, const Visit& visit);
+
+ private:
+  struct Handle;
+  explicit PageTables(std::unique_ptr<Handle> handle);
+  std::unique_ptr<Handle> handle_;
+};
+
+}  // namespace tidegauge::wss

@@ -1,0 +1,146 @@
+#include "wss/process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+namespace tidegauge::wss {
+namespace {
+
+constexpr size_t kMostStat = 4096;
+
+base::Error error(std::string what, std::string hint = {}) {
+  return {base::ErrorKind::kUnreadable, std::move(what), std::nullopt, std::move(hint)};
+}
+
+bool hasText(int file) {
+  char first = 0;
+  return pread(file, &first, 1, 0) != 0;
+}
+
+}  // namespace
+
+std::string readAll(int file, size_t most, int& error_number) {
+  std::string text;
+  std::vector<char> part(size_t{256} << 10);
+  off_t at = 0;
+  error_number = 0;
+  while (text.size() < most) {
+    ssize_t got = pread(file, part.data(), std::min(part.size(), most - text.size()), at);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) error_number = errno;
+    if (got <= 0) break;
+    text.append(part.data(), static_cast<size_t>(got));
+    at += got;
+  }
+  return text;
+}
+
+base::Result<Process> Process::open(pid_t pid, const std::string& proc) {
+  std::string path = fmt::format("{}/{}", proc, pid);
+  Process process(pid, ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (process.folder_ < 0) {
+    if (errno == ENOENT || errno == ESRCH)
+      return error(fmt::format("there is no process {}", pid),
+                   "`ps -e` lists those that run; one in a container has another number there");
+    return error(fmt::format("{} cannot be opened: {}", path, std::strerror(errno)));
+  }
+  process.name_ = process.readName();
+  char state = process.state();
+  if (state == 0 || state == 'X') return error(fmt::format("process {} ended just now", pid));
+  if (state == 'Z')
+    return error(fmt::format("process {} ({}) has ended and only waits for its parent (a zombie)",
+                             pid, process.name_),
+                 "it has no memory any more");
+  process.memory_ = openat(process.folder_, "maps", O_RDONLY | O_CLOEXEC);
+  if (process.memory_ < 0) return process.whyNothing("maps", errno);
+  char first = 0;
+  ssize_t got = pread(process.memory_, &first, 1, 0);
+  if (got < 0) return process.whyNothing("maps", errno);
+  if (got == 0)
+    return error(fmt::format("process {} ({}) is a thread of the kernel, without memory of its own",
+                             pid, process.name_));
+  return process;
+}
+
+Process::Process(Process&& other) noexcept
+    : pid_(other.pid_),
+      folder_(std::exchange(other.folder_, -1)),
+      memory_(std::exchange(other.memory_, -1)),
+      name_(std::move(other.name_)) {}
+
+Process::~Process() {
+  if (folder_ >= 0) close(folder_);
+  if (memory_ >= 0) close(memory_);
+}
+
+std::string Process::readName() const {
+  int file = openat(folder_, "comm", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return {};
+  int unused = 0;
+  std::string text = readAll(file, 64, unused);
+  close(file);
+  if (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
+// "4711 (na)me (x) S 1 …": the name ends at the last parenthesis.
+char Process::state() const {
+  int file = openat(folder_, "stat", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  int unused = 0;
+  std::string text = readAll(file, kMostStat, unused);
+  close(file);
+  size_t end = text.rfind(')');
+  return end == std::string::npos || end + 2 >= text.size() ? '\0' : text[end + 2];
+}
+
+base::Result<int> Process::openFile(const char* name, int flags) const {
+  int file = openat(folder_, name, flags | O_CLOEXEC);
+  if (file < 0) return whyNothing(name, errno);
+  return file;
+}
+
+base::Error Process::whyNothing(const char* name, int error_number) const {
+  if (auto status = check(); !status.ok()) return std::move(status.error());
+  if (error_number == EACCES || error_number == EPERM)
+    return {
+        base::ErrorKind::kMissingFeature,
+        fmt::format("process {} ({}) may not be looked into: /proc/{}/{}: {}", pid_, name_, pid_,
+                    name, std::strerror(error_number)),
+        std::nullopt,
+        "Run as its user, or as root with CAP_SYS_PTRACE; a process that dropped rights (setuid) "
+        "wants root too"};
+  if (error_number == ENOENT)
+    return {base::ErrorKind::kMissingFeature,
+            fmt::format("this kernel has no /proc/{}/{}", pid_, name), std::nullopt,
+            "It was built without CONFIG_PROC_PAGE_MONITOR; `tidegauge wss --probe` says what else "
+            "would work"};
+  return error(fmt::format("/proc/{}/{} cannot be read: {}", pid_, name,
+                           error_number == 0 ? "it is empty" : std::strerror(error_number)));
+}
+
+base::Error Process::ended() const {
+  return error(fmt::format("process {} ({}) ended while it was measured", pid_, name_));
+}
+
+base::Status Process::check() const {
+  char now = state();
+  if (now == 0 || now == 'X' || now == 'Z') return ended();
+  if (memory_ < 0 || hasText(memory_)) return base::okStatus();
+  // Its memory is gone: it has another, or is about to end.
+  int other = openat(folder_, "maps", O_RDONLY | O_CLOEXEC);
+  bool has_other = other >= 0 && hasText(other);
+  if (other >= 0) close(other);
+  if (!has_other) return ended();
+  return error(fmt::format("process {} ({}) began another program (exec) while it was measured",
+                           pid_, name_),
+               "What it touched before is not known any more; measure again");
+}
+
+}  // namespace tidegauge::wss

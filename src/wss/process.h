@@ -1,0 +1,55 @@
+// The process that is measured, held so that it cannot be mistaken for another one.
+//
+//   /proc/4711 opened as a folder ──► openat(folder, "smaps") …
+//
+// What is opened through that folder is of this process or fails: a number that is given to a new
+// process later leads nowhere. A text of its mappings that is kept open tells an exec: the kernel
+// reads nothing more from it once that memory is gone.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+
+namespace tidegauge::wss {
+
+class Process {
+ public:
+  // `proc`: where procfs is mounted. Errors say why such a process has no working set: gone, a zombie,
+  // a thread of the kernel, another user's.
+  static base::Result<Process> open(pid_t pid, const std::string& proc = "/proc");
+  Process(Process&& other) noexcept;
+  Process& operator=(Process&&) = delete;
+  Process(const Process&) = delete;
+  ~Process();
+
+  pid_t pid() const { return pid_; }
+  const std::string& name() const { return name_; }  // as the kernel has it: 15 bytes of anything
+
+  // A file of it; an error that says what became of the process if that is why.
+  base::Result<int> openFile(const char* name, int flags) const;
+  // The error that a failed or empty read of such a file means.
+  base::Error whyNothing(const char* name, int error_number) const;
+  // It runs, and has the memory that it had when it was opened.
+  base::Status check() const;
+
+ private:
+  Process(pid_t pid, int folder) : pid_(pid), folder_(folder) {}
+  base::Error ended() const;
+  std::string readName() const;
+  char state() const;  // as in ps(1); 0: gone
+
+  pid_t pid_;
+  int folder_ = -1;
+  int memory_ = -1;  // its mappings, as they were opened at first
+  std::string name_;
+};
+
+// As much as there is of a file that is open, from its beginning; at most `most` bytes. Negative errno
+// in `error_number` if it cannot be read.
+std::string readAll(int file, size_t most, int& error_number);
+
+}  // namespace tidegauge::wss

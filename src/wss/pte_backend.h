@@ -1,0 +1,29 @@
+// pte: the back-end for root. The accessed bits themselves, page by page, out of the page tables.
+//
+// What smaps adds up, it reads 18 times faster (16 GiB: 9 ms instead of 164), and only what this process
+// touched counts: the accessed bit is its own, where smaps also counts what others did to a shared page.
+// It knows no PSS: how many map a page stands elsewhere.
+#pragma once
+
+#include "wss/backend.h"
+#include "wss/flush.h"
+#include "wss/page_tables.h"
+
+namespace tidegauge::wss {
+
+class PteBackend final : public Backend {
+ public:
+  PteBackend(PageTables tables, Flush flush) : tables_(std::move(tables)), flush_(flush) {}
+  std::string_view name() const override { return "pte"; }
+  std::string how() const override;
+  std::vector<std::string> limits() const override;
+  bool knowsSharing() const override { return false; }
+  base::Result<Clearing> clear(const Process& process, Clock& clock) override;
+  base::Result<Reading> read(const Process& process, Clock& clock) override;
+
+ private:
+  PageTables tables_;
+  Flush flush_;
+};
+
+}  // namespace tidegauge::wss

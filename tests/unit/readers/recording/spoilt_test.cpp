@@ -1,0 +1,81 @@
+// Recordings whose rows somebody changed: never a crash, and no figure beyond what its rows can be. The
+// target recording_rows_fuzz does the same for longer.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <random>
+
+#include "model/recorded_work.h"
+#include "readers/recording/follow_recording.h"
+#include "readers/recording/open_recording.h"
+#include "support/any_call.h"
+#include "support/spoil.h"
+#include "support/worked_recording.h"
+
+namespace tidegauge::readers::recording {
+namespace {
+
+constexpr uint64_t kMostSum = uint64_t{1} << 62;
+constexpr int kFiles = 300;
+
+// Every sum of it is one: nothing has gone below 0 or beyond 64 bits.
+void expectSums(const model::Trace& trace) {
+  const model::RecordedWork& work = *trace.work;
+  for (uint64_t bytes : work.held.bytes) EXPECT_LE(bytes, kMostSum);
+  for (uint64_t count : work.held.count) EXPECT_LE(count, 1'000'000U);
+  int64_t launches = 0, copied = 0;
+  for (int64_t count : work.launches.count)
+    EXPECT_FALSE(__builtin_add_overflow(launches, count, &launches));
+  for (int64_t bytes : work.copies.size_bytes)
+    EXPECT_FALSE(__builtin_add_overflow(copied, bytes, &copied));
+  for (const auto& device : trace.devices) EXPECT_LT(device.ordinal, 1024);
+}
+
+void expectSums(const model::LiveSnapshot& snapshot) {
+  for (const model::LiveRow& row : snapshot.processes) {
+    EXPECT_LE(row.live_bytes, kMostSum) << row.process;
+    EXPECT_LE(row.peak_bytes, kMostSum) << row.process;
+    EXPECT_LE(row.host_bytes, kMostSum) << row.process;
+    EXPECT_LE(row.launches, kMostSum) << row.process;
+    EXPECT_LE(row.copied_to_device_bytes, kMostSum) << row.process;
+  }
+  for (const model::LiveDevice& device : snapshot.devices) EXPECT_LE(device.peak_bytes, kMostSum);
+  for (const model::LiveLoss& loss : snapshot.losses) EXPECT_LE(loss.count, kMostSum);
+}
+
+TEST(SpoiltRecording, IsAnErrorOrFiguresThatCanBe) {
+  testing::RecordingFile file;
+  addWork(file);
+  std::mt19937 calls(7);
+  std::vector<model::MemoryCall> some;
+  for (int64_t i = 1; i <= 300; ++i) some.push_back(testing::anyCall(calls, i * 1000));
+  file.write(some);
+  file.finish();
+  std::string spoilt = file.folder() + "/spoilt.tgr";
+  int opened = 0, followed = 0;
+  for (int seed = 0; seed < kFiles; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937 random(static_cast<uint32_t>(seed));
+    std::vector<uint8_t> choices(5 + random() % 60);
+    for (uint8_t& choice : choices) choice = static_cast<uint8_t>(random());
+    std::filesystem::copy_file(file.path(), spoilt,
+                               std::filesystem::copy_options::overwrite_existing);
+    testing::spoil(spoilt, choices);
+    if (auto traces = openRecording(spoilt, {{}, true}); traces.ok()) {
+      ++opened;
+      for (const model::Trace& trace : traces.value()) expectSums(trace);
+    }
+    RecordingFollower follower(spoilt);
+    for (int look = 0; look < 2; ++look) {
+      auto now = follower.look({});
+      if (!now.ok()) continue;
+      ++followed;
+      expectSums(now.value());
+    }
+  }
+  EXPECT_GT(opened, kFiles / 2) << "most of them can still be read: else nothing was tried";
+  EXPECT_GT(followed, kFiles / 2);
+}
+
+}  // namespace
+}  // namespace tidegauge::readers::recording

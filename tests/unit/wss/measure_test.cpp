@@ -1,0 +1,166 @@
+#include "wss/measure.h"
+
+#include <gtest/gtest.h>
+
+#include "fake_proc.h"
+#include "wss/grouping.h"
+
+namespace tidegauge::wss {
+namespace {
+
+MappingUse use(uint64_t start, uint64_t rss, uint64_t referenced, const char* path = "",
+               MappingKind kind = MappingKind::kAnonymous) {
+  MappingUse one;
+  one.mapping.start = start;
+  one.mapping.end = start + rss;
+  one.mapping.path = path;
+  one.mapping.kind = kind;
+  one.sums.rss = rss;
+  one.sums.referenced = referenced;
+  return one;
+}
+
+// Cleared in 200 ns, read in 20: what lies low was watched for longer.
+Row slowAndFast() {
+  Clearing clearing{{0, 200}, {}};
+  Reading reading{
+      {1000, 1020}, {}, {use(0, 100, 100, "/a"), use(4096, 300, 0), use(9000, 100, 50, "/a")}};
+  return rowOf(clearing, std::move(reading), 800);
+}
+
+TEST(RowOf, EachMappingHasItsOwnWindow) {
+  Row row = slowAndFast();
+  ASSERT_EQ(row.windows.size(), 3U);
+  // The first fifth: from 0..40 to 1000..1004.
+  EXPECT_EQ(row.windows[0].most_ns, 1000);
+  EXPECT_EQ(row.windows[0].least_ns, 964);
+  EXPECT_EQ(row.windows[0].mean_ns, 982);
+  // The last fifth: from 160..200 to 1016..1020.
+  EXPECT_EQ(row.windows[2].most_ns, 856);
+  EXPECT_EQ(row.windows[2].least_ns, 820);
+  EXPECT_EQ(row.window.most_ns, 1000);
+  EXPECT_EQ(row.window.least_ns, 820);
+  EXPECT_EQ(row.window.mean_ns, (982 * 100 + 838 * 50) / 150);  // of what was touched
+  EXPECT_EQ(row.estimate_ns, 1020 - 100 - 10);                  // from middle to middle
+  EXPECT_EQ(row.sums.rss, 500U);
+  EXPECT_EQ(row.sums.referenced, 150U);
+}
+
+TEST(RowOf, NothingThereAndNothingTouched) {
+  Row row = rowOf({{0, 10}, {}}, {{100, 110}, {}, {use(0, 0, 0)}}, 80);
+  EXPECT_EQ(row.window.mean_ns, 100);
+  EXPECT_EQ(row.windows[0].mean_ns, 100);
+}
+
+TEST(GroupsOf, AddUpToTheRow) {
+  Row row = slowAndFast();
+  for (Grouping grouping : {Grouping::kMapping, Grouping::kFile, Grouping::kKind}) {
+    MappingSums sums;
+    uint64_t mappings = 0;
+    for (const Group& group : groupsOf(row, grouping)) {
+      sums.add(group.sums);
+      mappings += group.mappings;
+    }
+    EXPECT_EQ(sums.rss, row.sums.rss);
+    EXPECT_EQ(sums.referenced, row.sums.referenced);
+    EXPECT_EQ(mappings, 3U);
+  }
+  auto files = groupsOf(row, Grouping::kFile);
+  ASSERT_EQ(files.size(), 2U);
+  EXPECT_EQ(files[0].name, "/a");
+  EXPECT_EQ(files[0].mappings, 2U);
+  EXPECT_EQ(files[0].end, 0U);
+  EXPECT_EQ(files[0].window.least_ns, 820);
+  EXPECT_EQ(files[0].window.most_ns, 1000);
+  EXPECT_EQ(files[0].window.mean_ns, row.window.mean_ns);
+  EXPECT_EQ(files[1].window.mean_ns, (row.windows[1].least_ns + row.windows[1].most_ns) / 2);
+}
+
+// Counts what is asked of it.
+class CountingBackend final : public Backend {
+ public:
+  std::string_view name() const override { return "counting"; }
+  std::string how() const override { return {}; }
+  std::vector<std::string> limits() const override { return {}; }
+  base::Result<Clearing> clear(const Process&, Clock& clock) override {
+    clears += 1;
+    Clearing done{{clock.now_ns(), clock.now_ns()}, {5, 7}};
+    return done;
+  }
+  base::Result<Reading> read(const Process&, Clock& clock) override {
+    reads += 1;
+    if (reads == fails_at) return base::Error{base::ErrorKind::kUnreadable, "gone", {}, {}};
+    Reading done{{clock.now_ns(), clock.now_ns()}, {3, 0}, {}};
+    return done;
+  }
+  int clears = 0, reads = 0, fails_at = 0;
+};
+
+class Measure : public testing::Test {
+ protected:
+  base::Status run(const Plan& plan) {
+    auto process = Process::open(423, proc_.root());
+    return measure(process.value(), backend, plan, clock, [&](const Row& row) {
+      rows.push_back(row);
+      return rows.size() < most;
+    });
+  }
+  FakeProc proc_;
+  CountingBackend backend;
+  FakeClock clock{0};
+  std::vector<Row> rows;
+  size_t most = 100;
+};
+
+TEST_F(Measure, AProfileClearsOnceAndPaysForItOnce) {
+  ASSERT_TRUE(run({.course = Course::kProfile, .duration_ns = 10, .steps = 6}).ok());
+  EXPECT_EQ(backend.clears, 1);
+  ASSERT_EQ(rows.size(), 6U);
+  int64_t wanted_ns = 10;
+  for (const Row& row : rows) {
+    EXPECT_EQ(row.window.mean_ns, wanted_ns);
+    wanted_ns *= 2;
+  }
+  EXPECT_EQ(rows[0].cost.cpu_ns, 8);
+  EXPECT_EQ(rows[0].cost.stall_ns, 7);
+  EXPECT_EQ(rows[1].cost.cpu_ns, 3);
+  EXPECT_EQ(rows[1].cost.stall_ns, 0);
+}
+
+TEST_F(Measure, SnapshotsEachClear) {
+  most = 3;
+  ASSERT_TRUE(run({.course = Course::kSnapshots, .duration_ns = 10, .pause_ns = 90}).ok());
+  EXPECT_EQ(backend.clears, 3);
+  EXPECT_EQ(rows[2].slept_ns, 10);
+  EXPECT_EQ(rows[2].cost.cpu_ns, 8);
+}
+
+TEST_F(Measure, TheTotalEndsAfterTheRowThatReachesIt) {
+  ASSERT_TRUE(run({.course = Course::kCumulative, .duration_ns = 10, .total_ns = 25}).ok());
+  EXPECT_EQ(rows.size(), 3U);
+}
+
+TEST_F(Measure, AnEndInTheWindowTellsNothingOfIt) {
+  clock.ends_after = 2;
+  ASSERT_TRUE(run({.course = Course::kCumulative, .duration_ns = 10}).ok());
+  EXPECT_EQ(rows.size(), 1U);
+  EXPECT_EQ(backend.reads, 1);
+}
+
+TEST_F(Measure, AnErrorEndsItAfterTheRowsThatAreRight) {
+  backend.fails_at = 3;
+  auto status = run({.course = Course::kCumulative, .duration_ns = 10});
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().what, "gone");
+  EXPECT_EQ(rows.size(), 2U);
+}
+
+TEST_F(Measure, AProfileOfManyStepsDoesNotWrap) {
+  most = 38;
+  ASSERT_TRUE(run({.course = Course::kProfile, .duration_ns = 1, .steps = 40}).ok());
+  ASSERT_EQ(rows.size(), 38U);
+  EXPECT_EQ(rows[37].window.mean_ns, int64_t{1} << 37);
+}
+
+}  // namespace
+}  // namespace tidegauge::wss

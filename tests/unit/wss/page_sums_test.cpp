@@ -1,0 +1,88 @@
+// What page-table entries say, bit by bit (Intel SDM volume 3, 4.5). Real tables: tests/wss/truth_test.py.
+#include "wss/page_sums.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <array>
+
+namespace tidegauge::wss {
+namespace {
+
+constexpr uint64_t kMiB = 1 << 20;
+
+MappingSums sumsOf(uint64_t entry) {
+  std::array<__u64, PAGE_TABLE_ENTRIES> entries{};
+  entries[7] = entry;
+  MappingSums sums;
+  addEntries(sums, entries, 0, PAGE_TABLE_ENTRIES);
+  return sums;
+}
+
+TEST(AddEntries, WhatIsThereTouchedWritten) {
+  constexpr uint64_t kFrame = uint64_t{0x12345} << 12;
+  EXPECT_EQ(sumsOf(0).rss, 0U);
+  EXPECT_EQ(sumsOf(kFrame | 1).rss, 4096U);
+  EXPECT_EQ(sumsOf(kFrame | 1).referenced, 0U);
+  EXPECT_EQ(sumsOf(kFrame | 0x21).referenced, 4096U);
+  EXPECT_EQ(sumsOf(kFrame | 0x21).dirty, 0U);
+  EXPECT_EQ(sumsOf(kFrame | 0x61).dirty, 4096U);
+  EXPECT_EQ(sumsOf(kFrame | 0x221).rss, 0U) << "the shared page of zeros is nobody's memory";
+  EXPECT_EQ(sumsOf(kFrame | 0x100).rss, 4096U) << "hidden by NUMA balancing, but there";
+  EXPECT_EQ(sumsOf(kFrame | 0x100).swap, 0U);
+}
+
+TEST(AddEntries, SwappedPagesAreNeitherThereNorTouched) {
+  constexpr uint64_t kFile3 = (uint64_t{3} << 59) | (uint64_t{0x7ffff} << 14) | 0x20;
+  EXPECT_EQ(sumsOf(kFile3).swap, 4096U);
+  EXPECT_EQ(sumsOf(kFile3).referenced, 0U);
+  EXPECT_EQ(sumsOf(kFile3).rss, 0U);
+  EXPECT_EQ(sumsOf(uint64_t{31} << 59 | 2).swap, 0U) << "a page on the move, or a mark";
+}
+
+RC_GTEST_PROP(AddEntries, OnlyOfTheMapping, (std::array<uint64_t, 8> some)) {
+  std::array<__u64, PAGE_TABLE_ENTRIES> entries{};
+  for (size_t i = 0; i < entries.size(); ++i) entries[i] = some[i % 8];
+  size_t first = *rc::gen::inRange<size_t>(0, PAGE_TABLE_ENTRIES);
+  size_t last = *rc::gen::inRange<size_t>(first, PAGE_TABLE_ENTRIES + 1);
+  MappingSums all, parts;
+  addEntries(all, entries, 0, PAGE_TABLE_ENTRIES);
+  addEntries(parts, entries, 0, first);
+  addEntries(parts, entries, first, last);
+  addEntries(parts, entries, last, PAGE_TABLE_ENTRIES);
+  RC_ASSERT(parts.rss == all.rss);
+  RC_ASSERT(parts.referenced == all.referenced);
+  RC_ASSERT(parts.swap == all.swap);
+  RC_ASSERT(all.referenced <= all.rss);
+  RC_ASSERT(all.rss + all.swap <= 2 * kMiB);
+}
+
+TEST(AddLarge, CountsAsAWhole) {
+  MappingSums sums;
+  addLarge(sums, 0x80 | 0x21, 2 * kMiB, MappingKind::kAnonymous);
+  addLarge(sums, 0x80 | 0x01, 2 * kMiB, MappingKind::kAnonymous);
+  EXPECT_EQ(sums.rss, 4 * kMiB);
+  EXPECT_EQ(sums.huge, 4 * kMiB);
+  EXPECT_EQ(sums.referenced, 2 * kMiB);
+  addLarge(sums, 0x80 | 0x21, 2 * kMiB, MappingKind::kHugetlb);
+  EXPECT_EQ(sums.hugetlb, 2 * kMiB);
+  EXPECT_EQ(sums.rss, 4 * kMiB);
+}
+
+TEST(TablesOf, EachOnceInOrder) {
+  auto use = [](uint64_t start, uint64_t end) {
+    MappingUse one;
+    one.mapping.start = start;
+    one.mapping.end = end;
+    return one;
+  };
+  EXPECT_TRUE(tablesOf({}).empty());
+  EXPECT_EQ(tablesOf({use(0x1000, 0x2000), use(0x3000, 0x200000), use(0x200000, 0x201000)}),
+            (std::vector<uint64_t>{0, 0x200000}));
+  EXPECT_EQ(
+      tablesOf({use(0x1ff000, 0x600000), use(0x600000, 0x601000), use(0x40000000, 0x40001000)}),
+      (std::vector<uint64_t>{0, 0x200000, 0x400000, 0x600000, 0x40000000}));
+}
+
+}  // namespace
+}  // namespace tidegauge::wss

@@ -1,0 +1,126 @@
+// Who can be measured, and what becomes of it meanwhile.
+#include "wss/process.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fake_proc.h"
+
+namespace tidegauge::wss {
+namespace {
+
+using testing::HasSubstr;
+
+// A child that waits; ended when the test is.
+class Child {
+ public:
+  Child() {
+    int gate[2] = {-1, -1};
+    if (pipe2(gate, O_CLOEXEC) != 0) abort();
+    pid = fork();
+    if (pid == 0) {
+      char word = 0;
+      while (read(gate[0], &word, 1) != 1) {
+      }
+      if (word == 'x') execl("/bin/sleep", "sleep", "100", nullptr);
+      _exit(0);
+    }
+    close(gate[0]);
+    gate_ = gate[1];
+  }
+  ~Child() {
+    kill(pid, SIGKILL);
+    waitpid(pid, nullptr, 0);
+    close(gate_);
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  void tell(char word) const { ASSERT_EQ(write(gate_, &word, 1), 1); }
+  pid_t pid = 0;
+
+ private:
+  int gate_ = -1;
+};
+
+std::string whyNot(pid_t pid, const std::string& proc = "/proc") {
+  auto process = Process::open(pid, proc);
+  return process.ok() ? "" : process.error().what + "|" + process.error().hint;
+}
+
+void waitFor(const std::function<bool()>& done) {
+  for (int i = 0; i < 2000 && !done(); ++i) usleep(5000);
+}
+
+TEST(Process, OneThatRuns) {
+  Child child;
+  auto process = Process::open(child.pid);
+  ASSERT_TRUE(process.ok());
+  EXPECT_EQ(process.value().name(), "wss_test");
+  EXPECT_TRUE(process.value().check().ok());
+}
+
+TEST(Process, NoSuch) { EXPECT_THAT(whyNot(2'000'000'000), HasSubstr("there is no process")); }
+
+TEST(Process, AZombie) {
+  Child child;
+  child.tell('e');
+  siginfo_t info{};
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child.pid), &info, WEXITED | WNOWAIT), 0);
+  EXPECT_THAT(whyNot(child.pid), HasSubstr("zombie"));
+}
+
+TEST(Process, AThreadOfTheKernel) {
+  FakeProc proc;
+  proc.write("maps", "");
+  EXPECT_THAT(whyNot(423, proc.root()), HasSubstr("(mysqld) is a thread of the kernel"));
+}
+
+TEST(Process, EndsMeanwhile) {
+  Child child;
+  auto process = Process::open(child.pid);
+  ASSERT_TRUE(process.ok());
+  child.tell('e');
+  siginfo_t info{};
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child.pid), &info, WEXITED | WNOWAIT), 0);
+  ASSERT_FALSE(process.value().check().ok());
+  EXPECT_THAT(process.value().check().error().what, HasSubstr("ended while it was measured"));
+  auto file = process.value().openFile("smaps", O_RDONLY);
+  if (file.ok()) close(file.value());
+}
+
+TEST(Process, BeginsAnotherProgramMeanwhile) {
+  Child child;
+  auto process = Process::open(child.pid);
+  ASSERT_TRUE(process.ok());
+  child.tell('x');
+  waitFor([&] { return !process.value().check().ok(); });
+  ASSERT_FALSE(process.value().check().ok());
+  EXPECT_THAT(process.value().check().error().what, HasSubstr("began another program (exec)"));
+}
+
+TEST(Process, SaysWhatTheKernelLacks) {
+  FakeProc proc;
+  auto process = Process::open(423, proc.root());
+  ASSERT_TRUE(process.ok());
+  auto file = process.value().openFile("smaps", O_RDONLY);
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.error().kind, base::ErrorKind::kMissingFeature);
+  EXPECT_THAT(file.error().what, HasSubstr("this kernel has no /proc/423/smaps"));
+}
+
+TEST(ReadAll, StopsAtItsBound) {
+  FakeProc proc;
+  proc.write("smaps", std::string(1'000'000, 'x'));
+  int file = open((proc.root() + "/423/smaps").c_str(), O_RDONLY), error = 0;
+  EXPECT_EQ(readAll(file, 700'000, error).size(), 700'000U);
+  EXPECT_EQ(readAll(file, 2'000'000, error).size(), 1'000'000U);
+  EXPECT_EQ(error, 0);
+  close(file);
+}
+
+}  // namespace
+}  // namespace tidegauge::wss

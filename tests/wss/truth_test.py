@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+"""`tidegauge wss` beside programs whose working set is known, page by page.
+
+    TIDEGAUGE_BINARY=build/dev/tidegauge python3 tests/wss/truth_test.py"""
+import contextlib
+import csv
+import io
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+BINARY = pathlib.Path(os.environ.get("TIDEGAUGE_BINARY", "build/dev/tidegauge")).resolve()
+LIMIT_S = 120
+MIB = 2 ** 20
+
+
+def wss(*words, check=True):
+    done = subprocess.run([BINARY, "wss", *map(str, words)], capture_output=True, text=True, timeout=LIMIT_S,
+                          check=False)
+    if check and done.returncode != 0:
+        raise AssertionError(f"wss {words}: {done.returncode}: {done.stderr}")
+    return done
+
+
+class Truth(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.touch = pathlib.Path(cls.folder.name, "touch")
+        subprocess.run(["gcc", "-O1", "-Wall", "-Wextra", "-Werror", "-o", cls.touch, HERE / "touch.c"], check=True)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    @contextlib.contextmanager
+    def touching(self, *words):
+        process = subprocess.Popen([self.touch, *map(str, words)], stdout=subprocess.PIPE, text=True)
+        try:
+            address, size = process.stdout.readline().split()
+            yield process.pid, int(address, 16), int(size)
+        finally:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+
+    def backends(self):
+        """Those that work here; why not else."""
+        yield "smaps"
+        with self.subTest(backend="pte"):
+            done = wss("--backend", "pte", os.getpid(), 0.001, check=False)
+            if done.returncode == 4:
+                self.skipTest(done.stderr.strip())
+            yield "pte"
+
+    def touched(self, address, *words):
+        """Of the mapping at `address`, and of all."""
+        row = json.loads(wss("--json", "--by", "vma", *words).stdout)["rows"][-1]
+        mine = [group for group in row["groups"] if group.get("start") == address]
+        self.assertEqual(len(mine), 1, row["groups"])
+        return mine[0]["bytes"], row
+
+    def test_what_is_touched_is_told(self):
+        """To the page: also of small sets, which stay in the TLB of a busy core."""
+        ways = [(rss, hot, seconds, way) for rss, hot, seconds in ((64, 1, 0.05), (64, 4, 0.05), (256, 16, 0.1),
+                                                                   (256, 100, 0.5))
+                for way in ((), ("scattered",), ("read",)) if not way or rss % hot == 0]  # pages lie evenly
+        for backend in self.backends():
+            for rss, hot, seconds, way in ways:
+                with self.subTest(backend=backend, hot=hot, way=way), self.touching(rss, hot, *way) as (pid, start, _):
+                    mine, row = self.touched(start, "--backend", backend, pid, seconds)
+                    self.assertEqual(mine["referenced"], hot * MIB)
+                    self.assertEqual(mine["rss"], rss * MIB)
+                    self.assertGreaterEqual(row["bytes"]["referenced"], mine["referenced"])
+
+    def test_both_see_the_same(self):
+        """The page tables, read as they are, beside what the kernel adds up of them, mapping by mapping."""
+        if "pte" not in list(self.backends()):
+            return
+        with self.touching(48, 8) as (pid, _, _):
+            os.kill(pid, signal.SIGSTOP)
+            rows = [json.loads(wss("--json", "--by", "vma", "--backend", backend, pid, 0.001).stdout)["rows"][0]
+                    for backend in ("pte", "smaps")]
+        one, other = ({group["start"]: group for group in row["groups"]} for row in rows)
+        self.assertEqual(set(one), set(other) - {0xffffffffff600000})  # the kernel's own page, in no table of its
+        for start, group in one.items():
+            with self.subTest(start=hex(start), name=group["name"]):
+                for name in ("rss", "huge", "swap", "hugetlb"):
+                    self.assertEqual(group["bytes"][name], other[start]["bytes"][name])
+                self.assertLessEqual(group["bytes"]["referenced"], other[start]["bytes"]["referenced"])
+
+    def test_huge_pages_count_as_a_whole(self):
+        state = pathlib.Path("/sys/kernel/mm/transparent_hugepage/enabled")
+        if not state.exists() or "[never]" in state.read_text():
+            self.skipTest("this kernel gives no transparent huge pages: set transparent_hugepage/enabled to madvise")
+        for backend in self.backends():
+            with self.subTest(backend), self.touching(64, 2, "scattered", "huge") as (pid, address, size):
+                mine, _ = self.touched(address, "--backend", backend, pid, 0.1)
+                if mine["huge"] < size:
+                    self.skipTest("no huge pages were free for the program: free some memory")
+                self.assertEqual(mine["referenced"], size)
+                text = wss("--backend", backend, pid, 0.1).stdout
+                self.assertIn("64.0 MiB is in huge pages, which count as a whole", text)
+
+    def test_the_sums_are_those_of_the_kernel(self):
+        with self.touching(32, 8) as (pid, _, _):
+            rows = json.loads(wss("--json", "--by", "kind", "--backend", "smaps", "-P", 3, pid, 0.02).stdout)["rows"]
+            rollup = dict(line.split(":", 1) for line in pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text()
+                          .splitlines() if ":" in line and "kB" in line)
+            self.assertEqual(rows[-1]["bytes"]["rss"], int(rollup["Rss"].split()[0]) * 1024)
+        self.assertEqual(len(rows), 3)
+        for row in rows:
+            for name, value in row["bytes"].items():
+                self.assertEqual(sum(group["bytes"][name] for group in row["groups"]), value)
+            window = row["window_s"]
+            self.assertLessEqual(window["least"], window["mean"])
+            self.assertLessEqual(window["mean"], window["most"])
+        means = [row["window_s"]["mean"] for row in rows]
+        self.assertEqual(means, sorted(means))
+
+    def test_a_process_that_does_nothing(self):
+        process = subprocess.Popen(["sleep", "100"])
+        try:
+            rows = list(csv.DictReader(io.StringIO(wss("--csv", process.pid, 0.05).stdout)))
+            self.assertEqual(len(rows), 1)
+            self.assertGreater(int(rows[0]["rss_bytes"]), 0)
+            self.assertLessEqual(int(rows[0]["referenced_bytes"]), int(rows[0]["rss_bytes"]))
+        finally:
+            process.kill()
+            process.wait()
+
+    def test_a_process_that_ends_in_the_window(self):
+        process = subprocess.Popen(["sleep", "0.3"])
+        try:
+            done = wss(process.pid, 1, check=False)
+        finally:
+            process.wait()
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("ended while it was measured", done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1)
+        self.assertNotIn("0.00", done.stdout)  # no row of zeros
+
+    def test_one_that_begins_another_program(self):
+        process = subprocess.Popen(["sh", "-c", "sleep 0.3; exec sleep 100"])
+        try:
+            done = wss(process.pid, 1, check=False)
+        finally:
+            process.kill()
+            process.wait()
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("began another program (exec)", done.stderr)
+
+    def test_ctrl_c_ends_it_at_once(self):
+        process = subprocess.Popen(["sleep", "100"])
+        try:
+            measuring = subprocess.Popen([BINARY, "wss", "--compat", str(process.pid), "90"], stdout=subprocess.PIPE,
+                                         stderr=subprocess.PIPE, text=True)
+            first = measuring.stdout.readline()
+            self.assertEqual(first, f"Watching PID {process.pid} page references during 90 seconds...\n")
+            measuring.send_signal(signal.SIGINT)
+            _, err = measuring.communicate(timeout=LIMIT_S)
+        finally:
+            process.kill()
+            process.wait()
+        self.assertEqual(measuring.returncode, 130)
+        self.assertIn("nothing was measured", err)
+
+    def test_another_users_process(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs root, to be somebody else")
+        process = subprocess.Popen(["sleep", "100"])
+        try:
+            done = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", BINARY, "wss",
+                                   str(process.pid), "0.1"], capture_output=True, text=True, check=False)
+        finally:
+            process.kill()
+            process.wait()
+        if "execvp" in done.stderr or "failed to execute" in done.stderr:
+            self.skipTest("the program lies where other users may not go: put it elsewhere")
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertIn("may not be looked into", done.stderr)
+
+    def test_no_such_process_and_none_to_measure(self):
+        done = wss(2 ** 31 - 1, 1, check=False)
+        self.assertEqual((done.returncode, done.stdout), (3, ""))
+        self.assertIn("there is no process", done.stderr)
+        for words in (("0", "1"), ("-1", "1"), ("x", "1"), ("1", "0"), ("1", "nan"), ("1", "-1"), ("1",), ()):
+            with self.subTest(words):
+                self.assertEqual(wss(*words, check=False).returncode, 2)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
