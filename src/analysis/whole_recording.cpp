@@ -183,7 +183,8 @@ class Gpus {
 
 }  // namespace
 
-WholeRecording wholeRecording(std::span<const AnalysedTrace* const> traces) {
+WholeRecording wholeRecording(std::span<const AnalysedTrace* const> traces,
+                              std::shared_ptr<const model::RecordedRun> run) {
   WholeRecording whole;
   for (size_t i = 0; i < traces.size(); ++i) {
     const auto& work = traces[i]->trace.work;
@@ -191,12 +192,9 @@ WholeRecording wholeRecording(std::span<const AnalysedTrace* const> traces) {
     whole.processes.push_back(sumOf(*traces[i], i));
     addHeld(*work, whole.processes.back().pid, whole.held);
   }
-  // The newest reading: processes that did nothing keep the traces of an older one (server/follower.h).
-  for (const AnalysedTrace* trace : traces) {
-    const auto& work = trace->trace.work;
-    if (!work || !work->run) continue;
-    if (!whole.run || work->run->device_memory.size() > whole.run->device_memory.size())
-      whole.run = work->run;
+  whole.run = std::move(run);
+  for (size_t i = 0; i < traces.size() && !whole.run; ++i) {
+    if (const auto& work = traces[i]->trace.work) whole.run = work->run;
   }
   if (whole.run) Gpus(traces, whole).tell();
   return whole;

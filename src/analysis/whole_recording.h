@@ -78,8 +78,10 @@ struct WholeRecording {
   std::shared_ptr<const model::RecordedRun> run;
 };
 
-// `traces` are all of one recording; those without recorded work are passed over.
-WholeRecording wholeRecording(std::span<const AnalysedTrace* const> traces);
+// `traces` are all of one recording; those without recorded work are passed over. `run` where some are of
+// an older reading; else that of the traces.
+WholeRecording wholeRecording(std::span<const AnalysedTrace* const> traces,
+                              std::shared_ptr<const model::RecordedRun> run = nullptr);
 
 // The same for traces of any files: by recording.
 using WholeRecordings = std::map<const model::RecordedRun*, std::shared_ptr<const WholeRecording>>;

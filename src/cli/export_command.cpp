@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ctime>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -14,6 +15,7 @@
 #include "cli/new_file.h"
 #include "cli/open_trace.h"
 #include "cli/output.h"
+#include "cli/pick_process.h"
 #include "cli/selection_options.h"
 #include "cli/usage.h"
 #include "export/one_file_page.h"
@@ -34,12 +36,14 @@ struct ExportOptions {
   std::string categories;
   std::string most_bytes = "5000000";
   bool force = false;
+  std::optional<uint32_t> pid{};
 };
 
 // "runs/oom.pickle.zst" → "oom.html"
 std::string outputFor(std::string_view file) {
   std::string name(file.substr(file.find_last_of('/') + 1));
-  for (std::string_view end : {".zst", ".gz", ".zip", ".pickle", ".pkl", ".json", ".html"}) {
+  for (std::string_view end :
+       {".zst", ".gz", ".zip", ".pickle", ".pkl", ".json", ".html", ".sqlite"}) {
     if (name.size() > end.size() && name.ends_with(end)) name.resize(name.size() - end.size());
   }
   return (name.empty() || name == "-" ? "snapshot" : name) + ".html";
@@ -104,6 +108,34 @@ std::string summaryOf(const exporting::OneFilePage& page, const std::string& pat
   return text;
 }
 
+// A page shows one: which of a recording's processes is to be said.
+int refuseSeveral(const Traces& traces, const ExportOptions& options) {
+  constexpr size_t kMostNamed = 20;
+  std::string file = shownPath(options.file);
+  if (!traces[0]->trace.work) {
+    return usageError(
+        fmt::format("{} holds {} recordings, and a page shows one", file, traces.size()),
+        "Unpack it, and export one of them");
+  }
+  int exit_code =
+      options.pid ? usageError(fmt::format("process {} of {} ran {} programs, and a page shows one",
+                                           *options.pid, file, traces.size()),
+                               "tidegauge view shows all")
+                  : usageError(fmt::format("{} holds {} processes, and a page shows one", file,
+                                           traces.size()),
+                               "Choose one with --pid");
+  for (size_t i = 0; i < std::min(traces.size(), kMostNamed); ++i) {
+    std::string_view name = traces[i]->trace.source.name;
+    complain("  " + base::printable(name.substr(name.find_last_of('/') + 1)));
+  }
+  if (traces.size() > kMostNamed) {
+    complain(
+        fmt::format("  and {} more: tidegauge query FILE \"SELECT pid, name FROM all_processes\"",
+                    traces.size() - kMostNamed));
+  }
+  return exit_code;
+}
+
 int run(const ExportOptions& options) {
   if (options.to != "html") {
     return usageError(fmt::format("--to must be html, not “{}”", options.to),
@@ -119,11 +151,11 @@ int run(const ExportOptions& options) {
   if (!rules.ok()) return reportError(rules.error());
   Opened opened = openTraces({options.file}, rules.value());
   if (opened.traces.empty()) return opened.exit_code;
-  if (opened.traces.size() > 1) {
-    return usageError(fmt::format("{} holds {} recordings, and a page shows one",
-                                  shownPath(options.file), opened.traces.size()),
-                      "Unpack it, and export one of them");
+  if (options.pid) {
+    base::Status kept = keepProcess(opened.traces, *options.pid);
+    if (!kept.ok()) return reportError(kept.error());
   }
+  if (opened.traces.size() > 1) return refuseSeveral(opened.traces, options);
   const analysis::AnalysedTrace& analysed = *opened.traces.front();
   auto choice = exporting::choose(analysed, options.selection);
   if (!choice.ok()) return reportError(choice.error());
@@ -164,6 +196,7 @@ void addExportCommand(CLI::App& app, int& exit_code) {
       ->add_option("-o,--output", options->output,
                    "Default: FILE's name with .html, here; - = standard output")
       ->type_name("OUT");
+  addPidOption(*command, options->pid);
   addSelectionOptions(*command, options->selection, "--until");
   addCategoriesOption(*command, options->categories);
   command

@@ -33,6 +33,7 @@ base::Result<std::unique_ptr<LiveSession>> LiveSession::start(const LiveTargets&
   options.framework = !targets.no_framework;
   options.name_glob = targets.name_glob;
   options.programs.watch_all = targets.pids.empty();
+  options.let_go_unused = true;
   options.programs.take_stacks = wishes.stacks;
   options.programs.take_block_stacks = false;  // who holds driver memory is told, at less cost
   if (!targets.cgroup.empty()) {

@@ -61,7 +61,8 @@ Recorder::Recorder(Programs programs, const RecorderOptions& options, RecorderSi
       sink_(sink),
       counts_(programs_),
       name_glob_(options.name_glob),
-      watch_all_(options.programs.watch_all) {}
+      watch_all_(options.programs.watch_all),
+      let_go_unused_(options.programs.watch_all || options.let_go_unused) {}
 
 // Nobody may be left waiting: first no more are stopped, then all that were go on.
 Recorder::~Recorder() {

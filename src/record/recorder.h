@@ -37,6 +37,9 @@ struct RecorderOptions {
   ProgramSettings programs;
   bool framework = true;
   std::string name_glob;  // only processes of this name; empty: all
+  // What goes on for weeks: also of chosen processes a library that none maps any more is let go after a
+  // minute, as it always is where all of the machine are watched.
+  bool let_go_unused = false;
 };
 
 class Recorder final : public Source {
@@ -108,6 +111,7 @@ class Recorder final : public Source {
   std::set<uint32_t> from_start_;
   std::string name_glob_;
   bool watch_all_ = false;
+  bool let_go_unused_ = false;
   // With watch_all_: whose code was learnt; true: it was gone at the last look. Nobody tells of the end of
   // a process that made no call.
   std::map<uint32_t, bool> learnt_;

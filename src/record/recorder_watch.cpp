@@ -89,10 +89,10 @@ void Recorder::learnCode(uint32_t tgid) {
 // Now and then; what was asked for by name stays.
 void Recorder::letGoOfUnused() {
   int64_t now_ns = evenClock().now_ns();
-  if (!watch_all_ || now_ns - looked_ns_ < kLookEvery_ns) return;
+  if (!let_go_unused_ || now_ns - looked_ns_ < kLookEvery_ns) return;
   looked_ns_ = now_ns;
   (void)probes_.letGoOfUnused(now_ns, kUnused_ns);
-  forgetGone();
+  if (watch_all_) forgetGone();
 }
 
 void Recorder::forgetGone() {

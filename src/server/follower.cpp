@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <set>
 
 #include "export/file_names.h"
 #include "model/recorded_work.h"
@@ -27,12 +28,15 @@ constexpr double kWaitPerRead = 9;
 constexpr double kFresh_s = 5;
 constexpr int kNice = 10;
 
-bool hasEnded(const Session& session, const std::string& path) {
+// What the newest reading of a file says of it.
+const model::RecordedRun* runOf(const Session& session, const std::string& path) {
+  const OpenFile* newest = nullptr;
   for (const auto& file : session.files) {
     const auto& work = file->analysed->trace.work;
-    if (file->recording == path && work && work->run->ended_ns) return true;
+    if (file->recording != path || !work || !work->run) continue;
+    if (newest == nullptr || file->generation > newest->generation) newest = file.get();
   }
-  return false;
+  return newest == nullptr ? nullptr : newest->analysed->trace.work->run.get();
 }
 
 // What a reading costs, whoever else keeps the machine busy.
@@ -58,8 +62,8 @@ RecordingStatus::Clock::time_point momentBefore(double seconds) {
   return Clock::now() - std::chrono::duration_cast<Clock::duration>(duration<double>(seconds));
 }
 
-RecordingState stateOf(const Session& session, const std::string& path, const Stamp& stamp) {
-  if (hasEnded(session, path)) return RecordingState::kEnded;
+RecordingState stateOf(bool has_end, const std::string& path, const Stamp& stamp) {
+  if (has_end) return RecordingState::kEnded;
   if (readers::recording::hasWriter(path)) return RecordingState::kRecording;
   // Closed in good order by what leaves no word of its end.
   bool fresh = ageOf(stamp) < kFresh_s;
@@ -121,7 +125,8 @@ void followRecordings(Session& session, const std::vector<FollowedRecording>& re
     status.path = one.path;
     status.read_s = one.read_s;
     status.wait_s = std::max(kLeastWait_s, kWaitPerRead * one.read_s);
-    status.state = stateOf(session, one.path, one.read);
+    const model::RecordedRun* run = runOf(session, one.path);
+    status.state = stateOf(run != nullptr && run->ended_ns, one.path, one.read);
     status.changed_at = momentBefore(ageOf(one.read));
     board.push_back(std::move(status));
   }
@@ -137,7 +142,13 @@ Follower::Follower(Application& application, std::vector<FollowedRecording> reco
     Stamp read = recordings[i].read;
     // The first reading has said of the file what it was by then.
     bool had_writer = known[i].state == RecordingState::kRecording;
-    followed_.push_back({std::move(recordings[i]), read, known[i], had_writer, {}});
+    const model::RecordedRun* run = runOf(*application_.current(), recordings[i].path);
+    followed_.push_back({.recording = std::move(recordings[i]),
+                         .seen = read,
+                         .status = known[i],
+                         .had_writer = had_writer,
+                         .is_part = run != nullptr && run->part.number > 0,
+                         .has_end = run != nullptr && run->ended_ns});
   }
 }
 
@@ -171,10 +182,21 @@ bool Follower::look() {
   return read;
 }
 
+RecordingState Follower::stateOf(const Followed& followed, const Stamp& now) const {
+  // The end of another file that had this name.
+  bool is_same = now.file.device == followed.recording.read.file.device &&
+                 now.file.inode == followed.recording.read.file.inode;
+  bool has_end = followed.has_end && is_same;
+  if (has_end && followed.is_part && ageOf(now) < kFresh_s) return RecordingState::kRecording;
+  return server::stateOf(has_end, followed.recording.path, now);
+}
+
 bool Follower::lookAt(Followed& followed) {
   const std::string& path = followed.recording.path;
   RecordingStatus& status = followed.status;
   Stamp now = readers::recording::stampOf(path);
+  bool is_between = followed.is_part && ageOf(followed.seen) < kFresh_s;
+  if (!now.exists() && is_between) return false;
   if (!now.exists()) {
     status.state = RecordingState::kStopped;
     status.error = "it is no longer there";
@@ -185,7 +207,7 @@ bool Follower::lookAt(Followed& followed) {
   // A recorder that is gone without a word changes nothing in the file but what it means.
   bool gone = followed.had_writer && !readers::recording::hasWriter(path);
   status.behind = now != followed.recording.read || gone;
-  status.state = stateOf(*application_.current(), path, now);
+  status.state = stateOf(followed, now);
   if (!status.behind || !board_->isWanted() || Clock::now() < followed.next) return false;
   return readAgain(followed);
 }
@@ -196,6 +218,10 @@ bool Follower::readAgain(Followed& followed) {
   Stamp stamp = readers::recording::stampOf(path);
   bool has_writer = readers::recording::hasWriter(path);
   auto read = readers::recording::openRecording(path, {});
+  if (!read.ok() && followed.is_part && ageOf(stamp) < kFresh_s) {
+    followed.next = Clock::now() + std::chrono::milliseconds(static_cast<int>(kLookEvery_s * 1000));
+    return false;  // a part that has just begun
+  }
   followed.status.error.clear();
   if (!read.ok()) {
     followed.status.error = read.error().what;
@@ -207,7 +233,11 @@ bool Follower::readAgain(Followed& followed) {
     next.board = shown->board;
     next.lives = shown->lives;
     std::vector<std::shared_ptr<OpenFile>> made;
+    std::set<int64_t> here;  // those of an older part are not
+    std::shared_ptr<const model::RecordedRun> run;
     for (model::Trace& trace : read.value()) {
+      here.insert(processOf(trace));
+      if (trace.work) run = trace.work->run;
       OpenFile* old = fileOf(next, path, trace);
       if (old != nullptr && sameTrace(old->analysed->trace, trace)) continue;
       bool empty = processOf(trace) == readers::recording::kNoProcess;
@@ -229,15 +259,19 @@ bool Follower::readAgain(Followed& followed) {
       made.push_back(std::move(file));
     }
     // Processes that did nothing stay as they are, and know of the others.
+    std::vector<OpenFile*> its;
     std::vector<const analysis::AnalysedTrace*> all;
     for (const auto& file : next.files) {
-      if (file->recording == path) all.push_back(file->analysed.get());
+      if (file->recording != path || !here.contains(processOf(file->analysed->trace))) continue;
+      its.push_back(file.get());
+      all.push_back(file->analysed.get());
     }
+    followed.is_part = run && run->part.number > 0;
+    followed.has_end = run && run->ended_ns;
     if (!made.empty()) {
-      auto whole = std::make_shared<const analysis::WholeRecording>(analysis::wholeRecording(all));
-      for (const auto& file : next.files) {
-        if (file->recording == path) file->tell(whole);
-      }
+      auto whole =
+          std::make_shared<const analysis::WholeRecording>(analysis::wholeRecording(all, run));
+      for (OpenFile* file : its) file->tell(whole);
       ++generation_;
       warm(next, made);
       if (auto old = application_.replace(std::move(next))) retired_.push_back(std::move(old));
@@ -251,7 +285,7 @@ bool Follower::readAgain(Followed& followed) {
   followed.status.read_s = threadSeconds() - begin_s;
   followed.status.wait_s =
       std::max(read.ok() ? kLeastWait_s : kWaitAfterError_s, kWaitPerRead * followed.status.read_s);
-  followed.status.state = stateOf(*application_.current(), path, stamp);
+  followed.status.state = stateOf(followed, stamp);
   followed.next = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                      duration<double>(followed.status.wait_s));
   return true;

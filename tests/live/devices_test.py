@@ -98,6 +98,16 @@ class Devices(live.LiveTest):
         text = " ".join(subprocess.run(words, capture_output=True, text=True, check=True).stdout.split())
         self.assertIn("The driver says that it used 506 MiB at most", text)
         self.assertIn("and 500 MiB are its contexts, modules and what no call tells.", text)
+        # Which of its devices the calls' memory lies on nobody knows: it was on two of them.
+        self.assertIn("GPU 0 Stand-in, as the driver says (NVML)", text)
+        self.assertIn("700 MiB of 80.00 GiB were used at most: 600 MiB by 2 processes, 100 MiB by no process "
+                      "that it named; 200 MiB when it was last asked.", text)
+        self.assertIn("1, not recorded", text)
+        asked = subprocess.run([live.BINARY, "query", folder / "run.sqlite", "SELECT device, pid, used_bytes, "
+                                "recorded_bytes FROM gpu_processes ORDER BY 1, 3 DESC", "--format", "json"],
+                               capture_output=True, text=True, check=True).stdout
+        self.assertEqual([list(row.values()) for row in json.loads(asked)],
+                         [[0, pid, 500 * MIB, None], [0, 1, 100 * MIB, None], [1, pid, 6 * MIB, None]])
 
     def test_what_no_call_tells_is_the_drivers_figure_less_the_ledgers(self):
         self.check()

@@ -95,6 +95,16 @@ class Ring(live.LiveTest):
                 report = subprocess.run([live.BINARY, "report", part], capture_output=True, text=True,
                                         timeout=live.LIMIT_S, check=False)
                 self.assertEqual(report.returncode, 0, report.stderr)
+                said = " ".join(report.stdout.split())
+                at = number(part) if part != run.path else numbers[-1] + 1
+                self.assertIn(f"Part {at} of a recording that is kept below a size", said)
+                self.assertIn(f"It goes on from run.{at - 1}.sqlite at 20", said)
+                gone, here = numbers[0] - 1, at - numbers[0]
+                if here > 1:
+                    self.assertIn(f"Of {at - 1} parts before it {here} are beside it (run.{numbers[0]}.sqlite to "
+                                  f"run.{at - 1}.sqlite), {gone} {'is' if gone == 1 else 'are'} gone.", said)
+                initial = query(part, "SELECT sum(initial_bytes) AS n FROM all_processes")[0]["n"]
+                self.assertGreater(initial, sum(HELD))
                 # What makes physical memory without an address, and no contradiction, is none here.
                 self.assertEqual(query(part, "SELECT kind, count, bytes, detail FROM issues"), [])
                 self.assertEqual(query(part, "SELECT * FROM incomplete"), [])

@@ -106,6 +106,48 @@ class Recording(unittest.TestCase):
             with self.subTest(pid=pid):
                 check.check(path, "--pid", pid)
 
+    def test_the_table_of_processes_has_its_sql_and_needs_no_choice(self):
+        path = self.worked()
+        found, _ = report_sql_test.statements(tidegauge("report", path))
+        above, sql = found[0]
+        self.assertIn("3 processes called for memory, launched or copied", above[0])
+        self.assertIn("FROM all_processes", sql)
+        allowed = report_sql_test.allowed_by(*report_sql_test.Database(path)(sql))
+        for line in above:
+            for number in report_sql_test.numbers(line):
+                self.assertIn(number, allowed, line)
+        rows = json.loads(tidegauge("query", path, "SELECT pid, peak_bytes, live_bytes FROM all_processes ORDER BY "
+                                    "pid", "--format", "json"))
+        truth = json.loads(subprocess.run([MAKE, path.with_name("again"), "1", "2000"], check=True,
+                                          capture_output=True, text=True).stdout)["traces"]
+        sums = [[int(trace["name"].split()[1]), *(sum(books[key] for ordinal, books in trace["devices"].items()
+                                                     if int(ordinal) >= 0) for key in ("reserved_peak", "reserved"))]
+                for trace in truth]
+        self.assertEqual([list(row.values()) for row in rows], sums)
+        refused = subprocess.run([BINARY, "query", path, "SELECT count(*) FROM events"], capture_output=True,
+                                 text=True, check=False)
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("Choose one with --pid", refused.stderr)
+
+    def test_a_page_of_one_process(self):
+        path = self.worked()
+        out = path.with_name("page.html")
+        words = [BINARY, "export", path, "--to", "html", "-o", out]
+        refused = subprocess.run(words, capture_output=True, text=True, check=False)
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("holds 3 processes, and a page shows one. Choose one with --pid.", refused.stderr)
+        for name in ("pid 101 trainer", "pid 102 server", "pid 103 leaker"):
+            self.assertIn(name, refused.stderr)
+        self.assertFalse(out.exists())
+        unknown = subprocess.run([*words, "--pid", "9"], capture_output=True, text=True, check=False)
+        self.assertEqual(unknown.returncode, 2)
+        self.assertIn("101, 102, 103", unknown.stderr)
+        said = tidegauge(*words[1:], "--pid", "103")
+        self.assertIn("opens in a browser", said)
+        events = json.loads(tidegauge("query", path, "--pid", "103", "SELECT events FROM devices WHERE device = 0",
+                                      "--format", "json"))[0]["events"]
+        self.assertIn(f"all {events:,} steps", said)
+
     def test_report_tells_of_the_process_its_launches_and_copies(self):
         path = self.worked()
         text = " ".join(tidegauge("report", path, "--pid", 101, "--no-sql").split())

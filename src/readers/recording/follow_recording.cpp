@@ -9,6 +9,7 @@
 #include <cstring>
 #include <map>
 #include <set>
+#include <thread>
 
 #include "model/call_site.h"
 #include "model/call_words.h"
@@ -23,6 +24,7 @@ namespace {
 constexpr int64_t kMost32 = UINT32_MAX;
 constexpr size_t kMostFrames = 64;
 constexpr size_t kMostText = 4000;
+constexpr int kMostTries = 20;
 // Launches and copies are counted once a second: what happened in the last one is not known yet.
 constexpr int64_t kCountedLate_ns = 1'000'000'000;
 
@@ -424,14 +426,31 @@ base::Status RecordingFollower::findFile() {
   return base::okStatus();
 }
 
-base::Result<model::LiveSnapshot> RecordingFollower::look(const model::LiveWish& wish) {
-  std::lock_guard lock(mutex_);
+base::Result<model::LiveSnapshot> RecordingFollower::lookOnce(const model::LiveWish& wish) {
   TG_RETURN_IF_ERROR(findFile());
   // Before the file is read: an end that is written in between is seen by the next look.
   bool has_writer = books_->of().hasWriter();
   TG_ASSIGN_OR_RETURN(SqliteFile file, SqliteFile::open(path_));
+  if (!books_->of().isAt(path_)) {
+    return base::Error{base::ErrorKind::kUnreadable, path_ + " was replaced while it was opened",
+                       std::nullopt, "Ask again."};
+  }
   TG_RETURN_IF_ERROR(books_->read(file));
   return books_->look(file, wish, has_writer);
+}
+
+base::Result<model::LiveSnapshot> RecordingFollower::look(const model::LiveWish& wish) {
+  std::lock_guard lock(mutex_);
+  // Where the next part of a recording begins there is for a moment no file of that name, or one with
+  // nothing in it.
+  bool was_read = books_ != nullptr;
+  for (int i = 0;; ++i) {
+    bool is_same = books_ != nullptr && books_->of().isAt(path_);
+    auto snapshot = lookOnce(wish);
+    if (snapshot.ok() || is_same || !was_read || i == kMostTries) return snapshot;
+    books_.reset();
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
 }
 
 }  // namespace tidegauge::readers::recording

@@ -30,6 +30,7 @@ class RecordingFollower final : public model::LiveSource {
  private:
   class Books;  // of one file, from its first row on
   base::Status findFile();
+  base::Result<model::LiveSnapshot> lookOnce(const model::LiveWish& wish);
 
   std::string path_;
   std::mutex mutex_;

@@ -168,10 +168,12 @@ class WorkReader {
                             "'ended_ns', 'part', 'continues', 'carried_calls')",
                             [&](Row& row) {
                               std::string key = row.text(0);
-                              std::string file = key == "continues" ? row.text(1) : "";
-                              int64_t number = key == "continues" ? 0 : row.decimal(1);
+                              if (key == "continues") {
+                                run.part.continues = row.text(1);
+                                return !row.isBad();
+                              }
+                              int64_t number = row.decimal(1);
                               if (row.isBad()) return false;
-                              if (key == "continues") run.part.continues = file;
                               if (key == "began_ns") run.began_ns = number;
                               if (key == "ended_ns") run.ended_ns = number;
                               if (key == "part") run.part.number = number;

@@ -230,8 +230,8 @@ TEST_F(RecordedTables, TellWhatTheDriverSaid) {
   Scope scope;
   scope.device = 7;
   Database database(*traces[0], scope, analysis::wholeOf(wholes, *traces[0]));
-  EXPECT_EQ(byQuery(database, "SELECT * FROM device_memory"),
-            bySqlite(file_.path(), "SELECT * FROM device_memory"));
+  std::string memory = "SELECT * FROM device_memory ORDER BY time_ns, device, pid";
+  EXPECT_EQ(byQuery(database, memory), bySqlite(file_.path(), memory));
   EXPECT_EQ(byQuery(database, "SELECT device, name, uuid, total_bytes FROM gpus"),
             bySqlite(file_.path(), "SELECT * FROM devices"));
   EXPECT_EQ(byQuery(database,

@@ -142,7 +142,9 @@ function nameLines(
     taken.push({ x, y });
     const strong = row.process === chosen;
     font(s, 11, strong ? 500 : 400);
-    label(s, nameOf(row), x, y, { colour: strong ? s.token("ink") : s.token("ink-2"), halo: true });
+    // Another process's line may run through it, and would read as a hyphen.
+    const colour = s.token(strong ? "ink" : "ink-2");
+    label(s, nameOf(row), x, y, { colour, halo: true, backed: true });
   }
 }
 

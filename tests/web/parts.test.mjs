@@ -1,0 +1,124 @@
+// The page beside the real recorder with --max-size: the file under its name is another one every few
+// seconds. The page goes on with the new one, in each view, and never says that the recording has ended,
+// is gone or cannot be read while it goes on. See harness.mjs for what it needs.
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import { openPage, run, settled, startBrowser, startServer, whyNot } from "./harness.mjs";
+
+const HERE = fileURLToPath(new URL(".", import.meta.url));
+const binary = process.env.TIDEGAUGE_BINARY ?? process.env.TIDEGAUGE_BIN;
+const LIMIT_MS = 60_000;
+
+/** Why the real recorder cannot run here, or false. */
+function whyNotLive() {
+  const skip = whyNot();
+  if (skip) return skip;
+  const doctor = run(["doctor"]);
+  return doctor.status === 0 ? false : "this machine cannot record; tidegauge doctor says what is missing";
+}
+
+/** The number of the part that has the recording's name now; 0: it cannot be read just now. */
+function partOf(path) {
+  const asked = run(["query", path, "SELECT number FROM part", "--format", "csv"]);
+  return asked.status === 0 ? Number(asked.stdout.split(/\r?\n/)[1] || 0) : 0;
+}
+
+/** What the page was given by now: the part, and the events of each of its files. */
+const shown = (page) =>
+  page.evaluate(async () => {
+    const session = await (await fetch("api/session")).json();
+    const asked = await fetch("api/sql", {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ file: 0, gen: session.files[0].gen, sql: "SELECT number FROM part" }),
+    });
+    const answer = await asked.json();
+    return { part: answer.rows?.[0]?.[0] ?? 0, files: session.files, recordings: session.recordings };
+  });
+
+async function until(ready, what) {
+  const end = Date.now() + LIMIT_MS;
+  for (;;) {
+    const found = await ready();
+    if (found) return found;
+    if (Date.now() > end) throw new Error(`never came: ${what}`);
+    await new Promise((done) => setTimeout(done, 100));
+  }
+}
+
+describe("a recording that is kept below a size", { skip: whyNotLive(), timeout: 400_000 }, () => {
+  it("is followed across its parts, in every view", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "parts-"));
+    const made = spawnSync("python3", [
+      "-c",
+      "import sys; sys.path.insert(0, sys.argv[1]); import live; print(live.program('steady'))",
+      join(HERE, "../live"),
+    ]);
+    assert.equal(made.status, 0, `${made.stderr}`);
+    const path = join(folder, "run.sqlite");
+    const words = ["record", "--max-size", "16MiB", "-o", path, "--", `${made.stdout}`.trim(), "300"];
+    const recorder = spawn(binary, words, { stdio: "ignore" });
+    let server;
+    let browser;
+    try {
+      await until(() => partOf(path) === 1, "the first part");
+      server = await startServer([path]);
+      browser = await startBrowser();
+      const page = await openPage(browser, `${server.address}#timeline?file=0&dev=0`);
+      await settled(page);
+      await page.waitForSelector(".recording.live");
+      // Every word that the pill ever says.
+      await page.evaluate(() => {
+        window.said = new Set();
+        const note = () => {
+          const pill = document.querySelector(".recording");
+          if (pill) window.said.add(`${pill.className}: ${pill.textContent.replace(/[\d,]+/g, "N")}`);
+        };
+        new MutationObserver(note).observe(document.body, {
+          subtree: true,
+          childList: true,
+          characterData: true,
+          attributes: true,
+        });
+        note();
+      });
+      let part = 1;
+      for (const view of ["timeline", "map", "tables", "flame", "live", "overview"]) {
+        await page.evaluate((to) => {
+          location.hash = `#${to}?file=0&dev=0`;
+        }, view);
+        const now = await until(async () => {
+          const it = await shown(page);
+          return it.part > part && it;
+        }, `a part after the ${part}th, in ${view}`);
+        part = now.part;
+        assert.equal(now.recordings[0].state, "recording", view);
+        await page.waitForSelector(".recording.live");
+        if (view !== "live") await settled(page);
+        assert.equal(await page.locator(".notice.error, .errornotice").count(), 0, view);
+      }
+      for (const said of await page.evaluate(() => [...window.said]))
+        assert.doesNotMatch(said, /ended|gone|no longer|cannot|bad/i);
+      recorder.kill("SIGTERM");
+      await page.waitForSelector(".recording.still:has-text('Recording ended')", { timeout: LIMIT_MS });
+      const last = partOf(path);
+      assert.ok(last >= part);
+      assert.equal((await until(async () => {
+        const it = await shown(page);
+        return it.part === last && it;
+      }, "the last part")).part, last);
+      assert.deepEqual(page.complaints, []);
+    } finally {
+      await browser?.close();
+      await server?.stop();
+      recorder.kill("SIGTERM");
+      await new Promise((done) => (recorder.exitCode !== null ? done() : recorder.on("exit", done)));
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
