@@ -6,6 +6,7 @@
 
 #include "base/format.h"
 #include "base/sizes.h"
+#include "export/incomplete_words.h"
 #include "export/recording_report.h"
 #include "export/text_table.h"
 #include "model/recorded_work.h"
@@ -17,8 +18,11 @@ using analysis::AnalysedTrace;
 using base::humanBytes;
 using base::withCommas;
 
-void addTo(uint64_t& sum, int64_t more) {
-  if (more > 0 && __builtin_add_overflow(sum, static_cast<uint64_t>(more), &sum)) sum = UINT64_MAX;
+constexpr std::string_view kAtLeast = "≥ ", kIncomplete = "~ ";
+
+// Of a sum of both.
+void add(std::string_view& mark, std::string_view more) {
+  if (mark.empty() || more == kIncomplete) mark = more.empty() ? mark : more;
 }
 
 ProcessSums sumsOf(const AnalysedTrace& analysed, size_t index) {
@@ -28,20 +32,30 @@ ProcessSums sumsOf(const AnalysedTrace& analysed, size_t index) {
     if (device->device.kind != model::DeviceKind::kGpu) continue;
     sums.peak_bytes += device->totals.peakReserved().bytes;
     sums.live_bytes += device->totals.last().reserved_bytes;
-    sums.at_least |= model::isAtLeast(analysed.trace, device->device.ordinal);
+    if (model::isAtLeast(analysed.trace, device->device.ordinal)) add(sums.memory_mark, kAtLeast);
   }
   if (!analysed.trace.work) return sums;
   const model::RecordedWork& work = *analysed.trace.work;
-  for (int64_t count : work.launches.count) addTo(sums.launches, count);
-  for (int64_t bytes : work.copies.size_bytes) addTo(sums.copied_bytes, bytes);
+  model::Incomplete incomplete = model::incompleteOf(work);
+  if (incomplete.touches(kOfMemory))
+    add(sums.memory_mark, incomplete.isAtLeast(kOfMemory) ? kAtLeast : kIncomplete);
+  // Counts can only be too low.
+  if (incomplete.touches({model::Figures::kLaunches})) sums.launches_mark = kAtLeast;
+  if (incomplete.touches({model::Figures::kCopies})) sums.copies_mark = kAtLeast;
+  for (int64_t count : work.launches.count) sums.launches += static_cast<uint64_t>(count);
+  for (int64_t bytes : work.copies.size_bytes) sums.copied_bytes += static_cast<uint64_t>(bytes);
   for (uint64_t count : work.refused.count) sums.refused += count;
   return sums;
 }
 
 std::vector<std::string> numbersOf(const ProcessSums& sums) {
-  std::string mark = sums.at_least ? "≥ " : "";
-  return {mark + base::sizeOrZero(sums.peak_bytes), mark + base::sizeOrZero(sums.live_bytes),
-          withCommas(sums.launches), base::sizeOrZero(sums.copied_bytes), withCommas(sums.refused)};
+  auto marked = [](std::string_view mark, const std::string& figure) {
+    return std::string(mark) + figure;
+  };
+  return {marked(sums.memory_mark, base::sizeOrZero(sums.peak_bytes)),
+          marked(sums.memory_mark, base::sizeOrZero(sums.live_bytes)),
+          marked(sums.launches_mark, withCommas(sums.launches)),
+          marked(sums.copies_mark, base::sizeOrZero(sums.copied_bytes)), withCommas(sums.refused)};
 }
 
 // "4711 python, exit 0"
@@ -83,14 +97,27 @@ std::string processesText(const std::vector<const AnalysedTrace*>& traces, size_
     rest.launches += all[i].launches;
     rest.copied_bytes += all[i].copied_bytes;
     rest.refused += all[i].refused;
-    rest.at_least |= all[i].at_least;
+    add(rest.memory_mark, all[i].memory_mark);
+    add(rest.launches_mark, all[i].launches_mark);
+    add(rest.copies_mark, all[i].copies_mark);
   }
   if (all.size() > rows) {
     std::vector<std::string> numbers = numbersOf(rest);
-    numbers[0] = "≤ " + base::sizeOrZero(rest.peak_bytes);
+    // Each has this at most; of lower bounds no most is known.
+    numbers[0] = rest.memory_mark.empty() ? "≤ " + base::sizeOrZero(rest.peak_bytes) : "";
     table.push_back({numbers, fmt::format("{} more", withCommas(all.size() - rows))});
   }
   printTable(page, table);
+  bool at_least = false, incomplete = false;
+  for (const ProcessSums& sums : all) {
+    for (std::string_view mark : {sums.memory_mark, sums.launches_mark, sums.copies_mark}) {
+      at_least |= mark == kAtLeast;
+      incomplete |= mark == kIncomplete;
+    }
+  }
+  if (at_least) page.faint("≥: at least; why is said of each process", 2, 2);
+  if (incomplete)
+    page.faint("~: incomplete, may be more or less; why is said of each process", 2, 2);
   return page.take();
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/analysed_trace.h"
@@ -16,7 +17,8 @@ struct ProcessSums {
   size_t trace = 0;                         // index
   uint64_t peak_bytes = 0, live_bytes = 0;  // of its GPUs; peaks of several are added
   uint64_t launches = 0, copied_bytes = 0, refused = 0;
-  bool at_least = false;
+  // Before the figures: "≥ " at least, "~ " incomplete, nothing if they are the whole truth.
+  std::string_view memory_mark, launches_mark, copies_mark;
 };
 // Biggest peak first.
 std::vector<ProcessSums> processSums(const std::vector<const analysis::AnalysedTrace*>& traces);
