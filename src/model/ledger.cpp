@@ -320,9 +320,12 @@ void ProcessLedger::endContext(const MemoryCall& call, const Ended& ended) {
     take({ended.device, 0, 0}, {ended.device, UINT64_MAX, UINT32_MAX});
   } else {
     take({ended.device, ended.context, 0}, {ended.device, ended.context, UINT32_MAX});
-    if (ended.last_of_its_device) take({ended.device, 0, 0}, {ended.device, 0, UINT32_MAX});
+    // A context whose handle was not recorded has that number, too.
+    if (ended.last_of_its_device && ended.context != 0)
+      take({ended.device, 0, 0}, {ended.device, 0, UINT32_MAX});
   }
   for (uint32_t row : rows) {
+    if (holdings_[row].place == 0) continue;  // it went with another
     if (holdings_[row].kind == MemoryKind::kPhysical) {
       dropPhysical(row, call);
     } else {
