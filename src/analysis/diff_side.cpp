@@ -42,10 +42,7 @@ base::Result<Found> worstOom(const AnalysedTrace& analysed, const DeviceAnalysis
     return unusable(fmt::format("{} did not run out of memory", deviceLabel(device.device)),
                     "Compare at peak or end, or choose a device that did.");
   }
-  auto worst = std::max_element(ooms.begin(), ooms.end(), [](const auto& x, const auto& y) {
-    return x.overBytes() < y.overBytes();
-  });
-  return Found{worst->step, "the out of memory"};
+  return Found{ooms[worstOf(ooms)].step, "the out of memory"};
 }
 
 base::Result<Found> inPhase(const AnalysedTrace& analysed, const DeviceAnalysis& device,

@@ -61,8 +61,9 @@ std::vector<OomReport> oomsOf(const AnalysedTrace& analysed, const DeviceAnalysi
   }
   std::vector<size_t> worst(reports.size());
   std::iota(worst.begin(), worst.end(), size_t{0});
-  std::stable_sort(worst.begin(), worst.end(), [&](size_t a, size_t b) {
-    return reports[a].overBytes() > reports[b].overBytes();
+  std::sort(worst.begin(), worst.end(), [&](size_t a, size_t b) {
+    return std::pair(reports[a].overBytes(), a) >
+           std::pair(reports[b].overBytes(), b);  // as worstOf
   });
   if (worst.size() > detailed) worst.resize(detailed);
   for (size_t index : worst) {
@@ -71,6 +72,14 @@ std::vector<OomReport> oomsOf(const AnalysedTrace& analysed, const DeviceAnalysi
     report.free = freeSums(trace, blocksAt(trace, device.device, device.live, report.step));
   }
   return reports;
+}
+
+size_t worstOf(const std::vector<OomReport>& ooms) {
+  size_t worst = 0;
+  for (size_t i = 0; i < ooms.size(); ++i) {
+    if (ooms[i].overBytes() >= ooms[worst].overBytes()) worst = i;
+  }
+  return worst;
 }
 
 }  // namespace tidegauge::analysis

@@ -45,6 +45,10 @@ struct OomReport {
   }
 };
 
+// The one that a report is about: short by most. Among equals, as where nobody knows what was free, the
+// last: what came after it was no more. 0 if there is none.
+size_t worstOf(const std::vector<OomReport>& ooms);
+
 // How many of them the report looks at in detail.
 inline constexpr size_t kMostOomLayouts = 100;
 

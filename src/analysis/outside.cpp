@@ -93,12 +93,9 @@ class Sums {
       add(OutsideAt::kPeak, peak.step, momentOf(device.time.timeOf(peak.step)), peak.bytes);
       std::vector<OomReport> ooms = oomsOf(snapshot_, device, 0);
       if (!ooms.empty()) {  // the one that the report is about
-        const OomReport* worst = ooms.data();
-        for (const OomReport& oom : ooms) {
-          if (oom.overBytes() > worst->overBytes()) worst = &oom;
-        }
-        add(OutsideAt::kOom, worst->step, momentOf(device.time.timeOf(worst->step)),
-            worst->totals.reserved_bytes);
+        const OomReport& worst = ooms[worstOf(ooms)];
+        add(OutsideAt::kOom, worst.step, momentOf(device.time.timeOf(worst.step)),
+            worst.totals.reserved_bytes);
       }
     }
     std::optional<Step> last;

@@ -25,6 +25,7 @@ struct Wanted {
   uint64_t size_bytes = 0;
   int64_t time_ns = 0;    // of its beginning, or of the first moment that the snapshot knows
   bool is_begun = false;  // the former
+  int64_t latest_ns = model::kLiveAtEnd;  // what it is in the recording began by then
   bool expandable = false;
 };
 
@@ -69,7 +70,7 @@ class Lives {
   const Life* nearest(std::span<const Life> lives, const Wanted& wanted, uint64_t most_bytes,
                       bool whole) const {
     auto fits = [&](const Life& life) {
-      if (taken_[life.row]) return false;
+      if (taken_[life.row] || life.begin_ns > wanted.latest_ns) return false;
       if (whole ? life.size_bytes != most_bytes : life.size_bytes > most_bytes) return false;
       if (wanted.is_begun) return std::llabs(wanted.time_ns - life.begin_ns) <= kMostApartNs;
       return life.begin_ns <= wanted.time_ns + kClockSlackNs && life.end_ns > wanted.time_ns;
@@ -125,13 +126,17 @@ class Matcher {
     std::stable_sort(wanted.begin(), wanted.end(), [](const Wanted& a, const Wanted& b) {
       return std::pair(!a.is_begun, a.time_ns) < std::pair(!b.is_begun, b.time_ns);
     });
-    for (const Wanted& piece : wanted) {
-      if (driver_.first_call_ns == 0 || piece.time_ns + kClockSlackNs < driver_.first_call_ns) {
+    for (Wanted& piece : wanted) {
+      bool is_older =
+          driver_.first_call_ns == 0 || piece.time_ns + kClockSlackNs < driver_.first_call_ns;
+      // A part of a recording knows what was live when it began, and since when.
+      if (is_older) piece.latest_ns = driver_.first_call_ns;
+      bool found = piece.expandable ? matchMapped(piece) : matchBlock(piece);
+      if (is_older && !found) {
         ++match_.older;
         continue;
       }
       ++match_.pieces;
-      bool found = piece.expandable ? matchMapped(piece) : matchBlock(piece);
       match_.matched += found;
       if (!found) match_.elsewhen += isKnownPlace(piece);
     }

@@ -37,7 +37,7 @@ struct SegmentMatch {
   std::vector<bool> blocks;                      // rows of the driver's blocks that are segments
   std::vector<bool> mappings;                    // rows of its mappings that are
 
-  // More than half of what it could know, and something.
+  // At least half of what it could know, and something.
   bool fits() const { return matched > 0 && matched * 2 >= pieces; }
 };
 

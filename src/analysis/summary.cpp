@@ -37,12 +37,10 @@ DeviceSummary summarise(const AnalysedTrace& analysed, const DeviceAnalysis& dev
   summary.final = device.totals.last();
   summary.peak = peakOf(analysed, device);
   summary.ooms = oomsOf(analysed, device, kMostOomLayouts);
-  for (size_t i = 0; i < summary.ooms.size(); ++i) {
-    const OomReport& oom = summary.ooms[i];
-    // Among equals, as where nobody knows what was free, the last: what came after it was no more.
-    if (oom.overBytes() >= summary.ooms[summary.worst_oom].overBytes()) summary.worst_oom = i;
+  for (const OomReport& oom : summary.ooms) {
     summary.ceiling_bytes = std::max(summary.ceiling_bytes, oom.ceilingBytes());  // absent = least
   }
+  summary.worst_oom = worstOf(summary.ooms);
   if (!summary.ooms.empty()) {
     summary.at_oom = holdersAt(analysed, device, summary.ooms[summary.worst_oom].step);
   }

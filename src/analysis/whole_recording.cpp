@@ -43,6 +43,12 @@ ProcessSum sumOf(const AnalysedTrace& analysed, size_t index) {
     }
     model::Incomplete incomplete = model::incompleteOf(work);
     if (incomplete.any()) sum.incomplete = listOf(incomplete.figures());
+    constexpr model::FigureSet kOfMemory = {model::Figures::kMemory, model::Figures::kBlocks};
+    if (incomplete.touches(kOfMemory))
+      sum.memory = incomplete.isAtLeast(kOfMemory) ? Sureness::kAtLeast : Sureness::kIncomplete;
+    // Counts can only be too low.
+    if (incomplete.touches({model::Figures::kLaunches})) sum.launched = Sureness::kAtLeast;
+    if (incomplete.touches({model::Figures::kCopies})) sum.copied = Sureness::kAtLeast;
   }
   for (const auto& device : analysed.devices) {
     bool is_gpu = device->device.kind == model::DeviceKind::kGpu;
@@ -51,6 +57,7 @@ ProcessSum sumOf(const AnalysedTrace& analysed, size_t index) {
     if (!is_gpu) continue;
     addTo(sum.initial_bytes, device->totals.initial().reserved_bytes);
     sum.at_least |= model::isAtLeast(analysed.trace, device->device.ordinal);
+    if (sum.at_least) sum.memory = std::max(sum.memory, Sureness::kAtLeast);
   }
   for (size_t i = 0; i < work.held.size(); ++i) {
     if (work.held.kind[i] == model::MemoryKind::kBlock)

@@ -21,6 +21,13 @@
 
 namespace tidegauge::analysis {
 
+// How far a figure is the truth; of a sum the worst of its parts.
+enum class Sureness : uint8_t {
+  kWhole,
+  kAtLeast,     // it can only be too low
+  kIncomplete,  // it may be more or less
+};
+
 // A program that called for memory, launched or copied. Times, pid and status may be kNotRecorded.
 struct ProcessSum {
   size_t trace = 0;  // index
@@ -35,7 +42,8 @@ struct ProcessSum {
   uint64_t block_live_bytes = 0;  // of the framework, inside live_bytes
   uint64_t initial_bytes = 0;     // there before the first event, on its GPUs
   uint64_t launches = 0, copies = 0, copied_bytes = 0, copy_failures = 0, refused = 0;
-  bool at_least = false;   // the bytes are lower bounds
+  bool at_least = false;  // of older memory on its GPUs a part alone is known
+  Sureness memory{}, launched{}, copied{};
   std::string incomplete;  // which figures are not the whole truth: "memory,launches"
 };
 

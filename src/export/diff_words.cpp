@@ -103,7 +103,7 @@ Ooms oomsOf(const DiffSide& side) {
     ooms.events += point.device->totals.steps();
     for (analysis::OomReport& oom : analysis::oomsOf(*side.analysed, *point.device, 0)) {
       ++ooms.count;
-      if (!ooms.worst || oom.overBytes() > ooms.worst->overBytes()) ooms.worst = std::move(oom);
+      if (!ooms.worst || oom.overBytes() >= ooms.worst->overBytes()) ooms.worst = std::move(oom);
     }
   }
   return ooms;

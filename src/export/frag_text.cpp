@@ -166,7 +166,7 @@ class Writer {
     for (const analysis::OomReport& oom : analysis::oomsOf(analysed_, *report_.device, 0)) {
       if (oom.step == report_.now.sample.step) return oomHereSentence(oom);
       bool inside = oom.step >= first && oom.step < report_.now.sample.step;
-      if (inside && (!worst || oom.overBytes() > worst->overBytes())) worst = oom;
+      if (inside && (!worst || oom.overBytes() >= worst->overBytes())) worst = oom;
     }
     if (!worst) return;
     page_.bullet(fmt::format("Memory ran out at step {}: --to {} shows that moment.",

@@ -10,7 +10,6 @@ namespace tidegauge::exporting {
 namespace {
 
 constexpr size_t kMostReasons = 2;  // in a sentence
-constexpr const char* kSql = "SELECT figures, reason FROM incomplete";
 
 }  // namespace
 
@@ -49,7 +48,9 @@ nlohmann::json incompleteList(const model::Incomplete& incomplete, model::Figure
 nlohmann::json incompleteRows(const model::Incomplete& incomplete) {
   nlohmann::json rows = nlohmann::json::array();
   for (const model::Missing& missing : incomplete.missing())
-    rows.push_back({{"figures", missing.figures.names()}, {"reason", clean(missing.words)}});
+    rows.push_back({{"figures", missing.figures.names()},
+                    {"reason", clean(missing.words)},
+                    {"at_least", missing.is_older}});
   return rows;
 }
 
@@ -64,8 +65,8 @@ Finding incompleteFinding(const model::Incomplete& incomplete) {
                    strong(figures),
                    plain(at_least ? " may be too low (" : " may be too low or too high ("),
                    plain(whyIncomplete(incomplete, model::FigureSet::all())), plain(")")};
-  finding.link = sqlLink(kSql);
-  finding.sql = kSql;
+  finding.link = sqlLink(kIncompleteSql);
+  finding.sql = kIncompleteSql;
   return finding;
 }
 

@@ -21,6 +21,8 @@ inline constexpr model::FigureSet kOfMemory = {model::Figures::kMemory, model::F
 inline constexpr model::FigureSet kOfHolders = {model::Figures::kMemory, model::Figures::kBlocks,
                                                 model::Figures::kCallSites};
 
+inline constexpr const char* kIncompleteSql = "SELECT figures, reason, at_least FROM incomplete";
+
 // Of snapshots: nothing is incomplete.
 model::Incomplete incompleteOf(const analysis::AnalysedTrace& analysed);
 
@@ -30,7 +32,7 @@ std::string whyIncomplete(const model::Incomplete& incomplete, model::FigureSet 
 // A sentence, then why: "Incomplete: these may be too low or too high. lost: …"
 std::string howIncomplete(const model::Incomplete& incomplete, model::FigureSet figures);
 nlohmann::json incompleteList(const model::Incomplete& incomplete, model::FigureSet figures);
-// [{"figures": ["memory", "blocks"], "reason": "lost: …"}]
+// [{"figures": ["memory", "blocks"], "reason": "lost: …", "at_least": false}]
 nlohmann::json incompleteRows(const model::Incomplete& incomplete);
 
 // What the story says of it; with SQL that gives the same rows.

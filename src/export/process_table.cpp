@@ -18,16 +18,26 @@ namespace {
 using analysis::GpuSum;
 using analysis::GpuUse;
 using analysis::ProcessSum;
+using analysis::Sureness;
 using analysis::WholeRecording;
 using base::counted;
 using base::humanBytes;
 using base::sizeOrZero;
 using base::withCommas;
 
+std::string_view signOf(Sureness sureness) {
+  if (sureness == Sureness::kWhole) return "";
+  return sureness == Sureness::kAtLeast ? "≥ " : "~ ";
+}
+
 std::vector<std::string> numbersOf(const ProcessSum& sum) {
-  std::string mark = sum.at_least ? "≥ " : "";
-  return {mark + sizeOrZero(sum.peak_bytes), mark + sizeOrZero(sum.live_bytes),
-          withCommas(sum.launches), sizeOrZero(sum.copied_bytes), withCommas(sum.refused)};
+  auto marked = [](Sureness sureness, const std::string& figure) {
+    return std::string(signOf(sureness)) + figure;
+  };
+  return {marked(sum.memory, sizeOrZero(sum.peak_bytes)),
+          marked(sum.memory, sizeOrZero(sum.live_bytes)),
+          marked(sum.launched, withCommas(sum.launches)),
+          marked(sum.copied, sizeOrZero(sum.copied_bytes)), withCommas(sum.refused)};
 }
 
 // "4711 python, exit 0"
@@ -164,6 +174,20 @@ std::string recordedFor(const model::RecordedRun& run) {
   return fmt::format("recorded for {:.{}f} s, from {}", seconds, seconds < 10 ? 3 : 1, from);
 }
 
+// What the signs before the figures mean, if there are any.
+void explainSigns(TextPage& page, const WholeRecording& whole) {
+  bool at_least = false, incomplete = false;
+  for (const ProcessSum& sum : whole.processes) {
+    for (Sureness sureness : {sum.memory, sum.launched, sum.copied}) {
+      at_least |= sureness == Sureness::kAtLeast;
+      incomplete |= sureness == Sureness::kIncomplete;
+    }
+  }
+  if (at_least) page.faint("≥: at least; why is said of each process", 2, 2);
+  if (incomplete)
+    page.faint("~: incomplete, may be more or less; why is said of each process", 2, 2);
+}
+
 }  // namespace
 
 std::vector<size_t> biggestFirst(const WholeRecording& whole) {
@@ -196,14 +220,18 @@ std::string processesText(const WholeRecording& whole, size_t rows, const TextOp
     rest.launches += sum.launches;
     rest.copied_bytes += sum.copied_bytes;
     rest.refused += sum.refused;
-    rest.at_least |= sum.at_least;
+    rest.memory = std::max(rest.memory, sum.memory);
+    rest.launched = std::max(rest.launched, sum.launched);
+    rest.copied = std::max(rest.copied, sum.copied);
   }
   if (count > rows) {
     std::vector<std::string> numbers = numbersOf(rest);
-    numbers[0] = "≤ " + sizeOrZero(rest.peak_bytes);
+    // Each has this at most; of lower bounds no most is known.
+    numbers[0] = rest.memory == Sureness::kWhole ? "≤ " + sizeOrZero(rest.peak_bytes) : "";
     table.push_back({numbers, fmt::format("{} more", withCommas(count - rows))});
   }
   printTable(page, table);
+  explainSigns(page, whole);
   std::string sql =
       "SELECT peak_bytes, live_bytes, launches, copied_bytes, refused, pid, name, exit_status >> 8 "
       "AS code, exit_status & 127 AS signal FROM all_processes ORDER BY peak_bytes DESC";

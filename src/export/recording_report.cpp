@@ -190,11 +190,14 @@ Section heldSection(const AnalysedTrace& analysed, size_t rows, std::optional<si
                              plain(fmt::format(" of {} in {}", of, counted(count, "allocation")))});
     };
     // Then a framework's blocks may be in memory that nobody saw it take.
-    bool has_older =
-        !work.at_least.empty() || model::incompleteOf(work).touches({model::Figures::kMemory});
+    model::Incomplete incomplete = model::incompleteOf(work);
+    constexpr model::FigureSet kMemory = {model::Figures::kMemory};
+    bool is_whole = work.at_least.empty() && !incomplete.touches(kMemory);
+    // Where a free may have been missed, what is held may be less, too: then the heading says so.
+    bool has_older = !is_whole && (!incomplete.touches(kMemory) || incomplete.isAtLeast(kMemory));
     if (sums.device_count + sums.host_count == 0) {
-      const char* none = has_older ? "Of what was seen nothing is held." : "Nothing is held.";
-      const char* all = has_older ? "It gave back all that was seen." : "It gave everything back.";
+      const char* none = is_whole ? "Nothing is held." : "Of what was seen nothing is held.";
+      const char* all = is_whole ? "It gave everything back." : "It gave back all that was seen.";
       sentence.parts.push_back(plain(ended ? all : none));
     } else {
       if (has_older) sentence.parts.push_back(plain("At least "));
@@ -206,7 +209,9 @@ Section heldSection(const AnalysedTrace& analysed, size_t rows, std::optional<si
       if (blocks) {
         sentence.parts.insert(
             sentence.parts.end(),
-            {plain(has_older ? "; in it and in older memory " : "; inside it "),
+            {plain(is_whole    ? "; inside it "
+                   : has_older ? "; in it and in older memory "
+                               : "; in it and in memory that was not seen "),
              strong(humanBytes(sums.block_bytes)),
              plain(fmt::format(" in {} of the framework", base::blocks(sums.block_count)))});
       }

@@ -135,19 +135,17 @@ Section copiesSection(const RecordedWork& work) {
   struct Sum {
     int64_t calls = 0, bytes = 0, host_ns = 0, failures = 0;
   };
-  auto add = [](int64_t& sum, int64_t more) {  // of a hostile file: stops at the largest
-    if (__builtin_add_overflow(sum, more, &sum)) sum = INT64_MAX;
-  };
   std::map<std::pair<std::string_view, bool>, Sum> sums;
   Sum whole;
   const model::RecordedCopies& c = work.copies;
   for (size_t i = 0; i < c.size(); ++i) {
     std::string_view direction = work.run->strings.text(c.direction[i]);
     for (Sum* sum : {&sums[{direction, c.submitted[i]}], &whole}) {
-      add(sum->calls, c.count[i]);
-      add(sum->bytes, c.size_bytes[i]);
-      add(sum->host_ns, c.host_ns[i]);
-      add(sum->failures, c.failures[i]);
+      sum->calls +=
+          c.count[i];  // all of them are sums that stay sums: readers/recording/sum_limit.h
+      sum->bytes += c.size_bytes[i];
+      sum->host_ns += c.host_ns[i];
+      sum->failures += c.failures[i];
     }
   }
   std::vector<std::pair<std::pair<std::string_view, bool>, Sum>> order(sums.begin(), sums.end());
@@ -185,8 +183,10 @@ Section copiesSection(const RecordedWork& work) {
       auto [direction, submitted] = key;
       bool timed = !submitted && sum.host_ns > 0;
       double host_ms = static_cast<double>(sum.host_ns) / 1e6;
-      auto per_second = static_cast<int64_t>(
-          timed ? 1e9 * static_cast<double>(sum.bytes) / static_cast<double>(sum.host_ns) : 0);
+      double exact =
+          timed ? 1e9 * static_cast<double>(sum.bytes) / static_cast<double>(sum.host_ns) : 0;
+      constexpr double kMost = 9e18;  // of a hostile file
+      int64_t per_second = exact < kMost ? static_cast<int64_t>(exact) : INT64_MAX;
       if (list.size() == kMostJsonRows) {
         ++grid.more;
         continue;

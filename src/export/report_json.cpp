@@ -404,7 +404,7 @@ json reportJson(const AnalysedTrace& analysed, const std::vector<Chosen>& chosen
   return {{"file", withSql(fileJson(analysed), "SELECT * FROM file")},
           {"recording", recordingJson(analysed)},
           {"incomplete", incompleteRows(incomplete)},
-          {"incomplete_sql", "SELECT figures, reason FROM incomplete"},
+          {"incomplete_sql", kIncompleteSql},
           {"devices", devices},
           {"issues", issuesJson(analysed)},
           {"issues_sql", "SELECT * FROM issues"},

@@ -213,7 +213,7 @@ class Report {
     }
     if (incomplete_.touches(kOfMemory)) {
       page_.paragraph(howIncomplete(incomplete_, kOfMemory));
-      evidence("SELECT figures, reason FROM incomplete", {});
+      evidence(kIncompleteSql, {});
     }
     if (peaks.uncertain_bytes > 0) {
       page_.paragraph(fmt::format("Active and allocated peaks may be higher by at most {}.",

@@ -33,7 +33,6 @@ MemoryCall carriedCall(Plane plane, Verb verb, MemoryKind kind) {
 
 constexpr size_t kMostCarriedContexts = 64;
 constexpr uint64_t kMostReferences = uint64_t{1} << 32;
-constexpr uint64_t kMostPoolBytes = uint64_t{1} << 60;
 
 uint64_t referencesOf(uint64_t value) { return std::clamp<uint64_t>(value, 1, kMostReferences); }
 
@@ -202,7 +201,7 @@ void ProcessLedger::carry(const MemoryCall& call) {
     case MemoryKind::kPoolItself: {  // what is used of it came before, block by block
       PoolSum& pool =
           pools_.try_emplace({call.handle, call.device}, PoolSum{call.device}).first->second;
-      pool.most_used_bytes = std::max(pool.used_bytes, std::min(call.stream, kMostPoolBytes));
+      pool.most_used_bytes = std::max(pool.used_bytes, std::min(call.stream, kMostProcessBytes));
       pool.is_destroyed = call.inner == 1;
       return;
     }

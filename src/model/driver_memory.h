@@ -22,7 +22,7 @@ inline constexpr int64_t kLiveAtEnd = std::numeric_limits<int64_t>::max();
 struct DriverBlocks {
   std::vector<uint64_t> address;  // of an array its handle; 0: physical memory
   std::vector<uint64_t> size_bytes;
-  std::vector<int64_t> begin_ns;  // when the call had returned
+  std::vector<int64_t> begin_ns;  // when the call had returned; of what is carried: in its own part
   std::vector<int64_t> end_ns;    // kLiveAtEnd: after the last call it was still there
   std::vector<int32_t> device;    // kUnknownDevice: nothing tells
   std::vector<MemoryKind> kind;

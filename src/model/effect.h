@@ -34,6 +34,7 @@ enum class Cause : uint8_t {
 
 struct Effect {
   int64_t time_ns = 0;
+  int64_t since_ns = 0;  // of what comes: time_ns, or, if it is carried, when it really came
   uint64_t address = 0;  // of an array: its handle; of physical memory: 0
   uint64_t size_bytes = 0;
   uint64_t stream = 0;

@@ -32,6 +32,7 @@ void ProcessLedger::tell(What what, Cause cause, const MemoryCall& call, const E
   effect.what = what;
   effect.cause = cause;
   effect.time_ns = call.end_ns;
+  effect.since_ns = is_carrying_ ? call.start_ns : call.end_ns;
   effect.process = process_;
   if (what == What::kMapped || what == What::kUnmapped) effect.kind = MemoryKind::kPhysical;
   if (what == What::kBlock || what == What::kBlockFreed) effect.kind = MemoryKind::kBlock;
@@ -52,28 +53,6 @@ ProcessLedger::Owner ProcessLedger::ownerOf(uint32_t row) const {
   const Holding& holding = holdings_[row];
   bool outlives = holding.kind == MemoryKind::kPhysical || holding.kind == MemoryKind::kPool;
   return {holding.device, outlives ? kNoContext : holding.context, row};
-}
-
-const ProcessLedger::Handle* ProcessLedger::findPhysical(uint64_t handle) {
-  auto at = physical_.find(handle);
-  if (at == physical_.end()) return nullptr;
-  if (holdings_[at->second.row].place == at->second.place) return &at->second;
-  physical_.erase(at);
-  return nullptr;
-}
-
-// Of a device that is reset: with its mappings, whoever holds handles.
-void ProcessLedger::dropPhysical(uint32_t row, const MemoryCall& call) {
-  uint64_t place = holdings_[row].place;
-  while (holdings_[row].place == place) {
-    auto at = mapped_of_.lower_bound({row, 0});
-    if (at == mapped_of_.end() || at->first != row) break;
-    uint64_t begin = at->second;
-    unmap(begin, mappings_.at(begin).end, call, Cause::kImplicit);
-  }
-  if (holdings_[row].place != place) return;
-  holdings_[row].references = 0;
-  dropIfUnused(row, call, Cause::kImplicit);
 }
 
 uint32_t ProcessLedger::addHolding(const MemoryCall& call, uint64_t address, Cause cause) {
@@ -197,79 +176,6 @@ void ProcessLedger::endBlocks(uint64_t begin, uint64_t end, const MemoryCall& ca
     if (before->first + before->second.size_bytes > begin) at = before;
   }
   while (at != blocks_.end() && at->first < end) at = endBlock(at, call, cause);
-}
-
-uint64_t ProcessLedger::unmap(uint64_t begin, uint64_t end, const MemoryCall& call, Cause cause) {
-  uint64_t bytes = 0;
-  auto at = mappings_.upper_bound(begin);
-  if (at != mappings_.begin() && std::prev(at)->second.end > begin) --at;
-  while (at != mappings_.end() && at->first < end) {
-    uint64_t from = std::max(begin, at->first);
-    uint64_t to = std::min(end, at->second.end);
-    Mapping mapping = at->second;
-    uint64_t mapped_from = at->first;
-    at = mappings_.erase(at);
-    if (!mapping.is_alias) mapped_of_.erase({mapping.holding, mapped_from});
-    // What sticks out stays, as mappings of their own.
-    uint64_t rests = 0;
-    if (mapped_from < from) {
-      Mapping left = mapping;
-      left.end = from;
-      mappings_.emplace(mapped_from, left);
-      if (!mapping.is_alias) mapped_of_.emplace(mapping.holding, mapped_from);
-      ++rests;
-    }
-    if (mapping.end > to) {
-      at = std::next(mappings_.emplace(to, mapping).first);
-      if (!mapping.is_alias) mapped_of_.emplace(mapping.holding, to);
-      ++rests;
-    }
-    endBlocks(from, to, call, cause == Cause::kImplicit ? cause : Cause::kMissed);
-    Effect effect;
-    effect.address = from;
-    effect.size_bytes = to - from;
-    effect.device = mapping.device;
-    effect.place = mapping.place;
-    if (!mapping.is_alias) effect.physical = holdings_[mapping.holding].place;
-    effect.is_alias = mapping.is_alias;
-    tell(What::kUnmapped, cause, call, effect);
-    mapped_bytes_ -= to - from;
-    bytes += to - from;
-    if (!mapping.is_alias) {
-      holdings_[mapping.holding].mappings += rests;
-      --holdings_[mapping.holding].mappings;
-      dropIfUnused(mapping.holding, call, cause);
-    }
-  }
-  return bytes;
-}
-
-// Parts of an unmapped range that no call had mapped: older than the recording.
-void ProcessLedger::tellOlderUnmap(uint64_t begin, uint64_t end, const MemoryCall& call) {
-  auto tellPart = [&](uint64_t from, uint64_t to) {
-    if (from >= to) return;
-    ++counts_.frees_of_older;
-    Effect effect;
-    effect.address = from;
-    effect.size_bytes = to - from;
-    effect.device = contexts_.where(call).device;
-    tell(What::kUnmapped, Cause::kCall, call, effect);
-  };
-  auto at = mappings_.upper_bound(begin);
-  if (at != mappings_.begin()) {
-    begin = std::max(begin, std::min(end, std::prev(at)->second.end));
-  }
-  for (; at != mappings_.end() && at->first < end; ++at) {
-    tellPart(begin, at->first);
-    begin = std::min(end, at->second.end);
-  }
-  tellPart(begin, end);
-}
-
-void ProcessLedger::dropIfUnused(uint32_t row, const MemoryCall& call, Cause cause) {
-  const Holding& holding = holdings_[row];
-  if (holding.place == 0 || holding.references > 0 || holding.mappings > 0) return;
-  endHolding(row, call, cause);
 }
 
 // The place that a block lies in, and what the block tells about its device.

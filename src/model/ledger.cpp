@@ -5,9 +5,6 @@
 namespace tidegauge::model {
 namespace {
 
-constexpr uint64_t kMostBytes = uint64_t{1} << 50;      // of one call
-constexpr uint64_t kMostLiveBytes = uint64_t{1} << 60;  // of one process: sums stay sums
-
 // Found again by address, so a runtime call and the driver call inside it can be told to be one.
 bool hasAddress(MemoryKind kind) {
   return kind == MemoryKind::kDevice || kind == MemoryKind::kManaged ||
@@ -27,15 +24,15 @@ bool isHostMemory(MemoryKind kind) {
 
 bool ProcessLedger::isPossible(const MemoryCall& call) const {
   if (call.verb == Verb::kTrim) return true;  // "keep everything" is a size, too
-  if (call.size_bytes > kMostBytes || call.address > UINT64_MAX - call.size_bytes) return false;
-  if (call.verb == Verb::kMap) return call.size_bytes <= kMostLiveBytes - mapped_bytes_;
-  return call.verb != Verb::kAllocate || call.size_bytes <= kMostLiveBytes - live_bytes_;
+  if (call.size_bytes > kMostCallBytes || call.address > UINT64_MAX - call.size_bytes) return false;
+  if (call.verb == Verb::kMap) return call.size_bytes <= kMostProcessBytes - mapped_bytes_;
+  return call.verb != Verb::kAllocate || call.size_bytes <= kMostProcessBytes - live_bytes_;
 }
 
 void ProcessLedger::addWithoutAddress(uint64_t size_bytes) {
   ++counts_.without_address;
   counts_.bytes_without_address =
-      std::min(kMostLiveBytes, counts_.bytes_without_address + size_bytes);
+      std::min(kMostProcessBytes, counts_.bytes_without_address + size_bytes);
 }
 
 void ProcessLedger::take(const MemoryCall& call) {
@@ -133,7 +130,7 @@ void ProcessLedger::fail(const MemoryCall& call) {
 }
 
 void ProcessLedger::tellAnswer(const MemoryCall& call) {
-  if (call.code != 0 || call.address > call.size_bytes || call.size_bytes > kMostBytes) return;
+  if (call.code != 0 || call.address > call.size_bytes || call.size_bytes > kMostCallBytes) return;
   Effect effect;
   effect.address = call.address;
   effect.size_bytes = call.size_bytes;
@@ -247,117 +244,6 @@ void ProcessLedger::onBlock(const MemoryCall& call) {
   tell(What::kBlock, Cause::kCall, call, effect);
 }
 
-void ProcessLedger::onPhysical(const MemoryCall& call) {
-  if (call.handle == 0 && call.verb != Verb::kUnmap) {
-    addWithoutAddress(call.verb == Verb::kAllocate ? call.size_bytes : 0);
-    return;
-  }
-  const Handle* held = findPhysical(call.handle);
-  switch (call.verb) {
-    case Verb::kAllocate: {
-      bool took_over = held != nullptr;
-      if (took_over) {  // given out again: its release was not recorded, or is under way
-        uint32_t row = held->row;
-        holdings_[row].references = 0;
-        dropIfUnused(row, call, Cause::kMissed);
-      }
-      if (call.size_bytes == 0) return;
-      uint32_t row = addHolding(call, 0, Cause::kCall);
-      holdings_[row].references = 1;
-      holdings_[row].took_over = took_over;
-      physical_[call.handle] = {row, holdings_[row].place};
-      return;
-    }
-    case Verb::kFree: {
-      if (held != nullptr) {
-        uint32_t row = held->row;
-        if (isOfBefore(row, call)) return;
-        if (--holdings_[row].references > 0) return;
-        physical_.erase(call.handle);
-        dropIfUnused(row, call, Cause::kCall);
-        return;
-      }
-      auto alias = aliases_.find(call.handle);
-      if (alias == aliases_.end()) {
-        ++counts_.frees_of_older;
-      } else if (--alias->second == 0) {
-        aliases_.erase(alias);
-      }
-      return;
-    }
-    case Verb::kRetain: {
-      if (held != nullptr) {
-        ++holdings_[held->row].references;
-        return;
-      }
-      auto at = mappings_.upper_bound(call.address);
-      bool inside = at != mappings_.begin() && std::prev(at)->second.end > call.address;
-      if (inside && !std::prev(at)->second.is_alias) {
-        uint32_t row = std::prev(at)->second.holding;
-        ++holdings_[row].references;
-        physical_[call.handle] = {row, holdings_[row].place};
-      } else {
-        ++aliases_[call.handle];
-      }
-      return;
-    }
-    case Verb::kMap: {
-      if (call.size_bytes == 0) return;
-      uint64_t end = call.address + call.size_bytes;
-      unmap(call.address, end, call, Cause::kMissed);
-      endOverlapping(call.address, end, call);
-      held = findPhysical(call.handle);  // it may have gone with what was mapped there
-      Mapping mapping;
-      mapping.end = end;
-      mapping.stack = call.stack;
-      mapping.is_alias = held == nullptr && aliases_.contains(call.handle);
-      auto reserved = reservations_.upper_bound(call.address);
-      bool inside =
-          reserved != reservations_.begin() && std::prev(reserved)->second.end > call.address;
-      mapping.place = inside ? std::prev(reserved)->second.place : next_place_++;
-      if (mapping.is_alias) {
-        mapping.device = contexts_.where(call).device;
-      } else {
-        if (held == nullptr) {  // made before the recording: as large as we see
-          ++counts_.older_physical;
-          MemoryCall older = call;
-          older.size_bytes =
-              std::min(kMostBytes, call.size_bytes + std::min(kMostBytes, call.offset));
-          older.stack = kNoStackOfCall;
-          uint32_t row = addHolding(older, 0, Cause::kMissed);
-          holdings_[row].references = 1;
-          physical_[call.handle] = {row, holdings_[row].place};
-          held = &physical_[call.handle];
-        }
-        mapping.holding = held->row;
-        mapping.device = holdings_[held->row].device;
-        ++holdings_[held->row].mappings;
-        mapped_of_.emplace(held->row, call.address);
-      }
-      mappings_.emplace(call.address, mapping);
-      mapped_bytes_ += call.size_bytes;
-      Effect effect;
-      effect.address = call.address;
-      effect.size_bytes = call.size_bytes;
-      effect.device = mapping.device;
-      effect.place = mapping.place;
-      if (!mapping.is_alias) effect.physical = holdings_[mapping.holding].place;
-      effect.is_alias = mapping.is_alias;
-      tell(What::kMapped, Cause::kCall, call, effect);
-      return;
-    }
-    case Verb::kUnmap: {
-      if (call.size_bytes == 0) return;
-      uint64_t end = call.address + call.size_bytes;
-      tellOlderUnmap(call.address, end, call);
-      unmap(call.address, end, call, Cause::kCall);
-      return;
-    }
-    default:
-      return;
-  }
-}
-
 void ProcessLedger::onAlias(const MemoryCall& call) {
   uint64_t key = call.address != 0 ? call.address : call.handle;
   if (call.verb == Verb::kAllocate || call.verb == Verb::kRetain) {
@@ -392,17 +278,6 @@ void ProcessLedger::onArray(const MemoryCall& call) {
     } else {
       ++counts_.frees_of_older;
     }
-  }
-}
-
-void ProcessLedger::onAddressRange(const MemoryCall& call) {
-  if (call.verb == Verb::kAllocate && call.size_bytes > 0) {
-    reservations_[call.address] = {call.address + call.size_bytes, next_place_++};
-  } else if (call.verb == Verb::kFree) {
-    auto at = reservations_.find(call.address);
-    if (at == reservations_.end()) return;
-    if (mappings_.empty()) framework_places_.erase(at->second.place);
-    reservations_.erase(at);
   }
 }
 
@@ -445,9 +320,12 @@ void ProcessLedger::endContext(const MemoryCall& call, const Ended& ended) {
     take({ended.device, 0, 0}, {ended.device, UINT64_MAX, UINT32_MAX});
   } else {
     take({ended.device, ended.context, 0}, {ended.device, ended.context, UINT32_MAX});
-    if (ended.last_of_its_device) take({ended.device, 0, 0}, {ended.device, 0, UINT32_MAX});
+    // A context whose handle was not recorded has that number, too.
+    if (ended.last_of_its_device && ended.context != 0)
+      take({ended.device, 0, 0}, {ended.device, 0, UINT32_MAX});
   }
   for (uint32_t row : rows) {
+    if (holdings_[row].place == 0) continue;  // it went with another
     if (holdings_[row].kind == MemoryKind::kPhysical) {
       dropPhysical(row, call);
     } else {

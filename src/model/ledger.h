@@ -35,6 +35,10 @@ namespace tidegauge::model {
 
 using EffectSink = std::function<void(const Effect&)>;
 
+// More than this no call moves and no process has: so sums stay sums.
+inline constexpr uint64_t kMostCallBytes = uint64_t{1} << 50;
+inline constexpr uint64_t kMostProcessBytes = uint64_t{1} << 60;
+
 // Of one kind of memory on one device.
 struct MemorySum {
   uint64_t bytes = 0;  // live
@@ -196,13 +200,24 @@ class ProcessLedger {
   // One per kind.
   void onMemory(const MemoryCall& call);
   void onBlock(const MemoryCall& call);
-  void onPhysical(const MemoryCall& call);
   void onAlias(const MemoryCall& call);
   void onArray(const MemoryCall& call);
-  void onAddressRange(const MemoryCall& call);
   void onPool(const MemoryCall& call);
   void onGraph(const MemoryCall& call);
   void endContext(const MemoryCall& call, const Ended& ended);
+  void freeAddress(const MemoryCall& call);
+  bool isOfBefore(uint32_t row, const MemoryCall& call);
+  void countOlderFree(const MemoryCall& call);
+
+  // src/model/physical_memory.cpp: handles and mappings.
+  void onPhysical(const MemoryCall& call);
+  void onAddressRange(const MemoryCall& call);
+  const Handle* findPhysical(uint64_t handle);
+  // Takes away what is mapped in [begin, end).
+  void unmap(uint64_t begin, uint64_t end, const MemoryCall& call, Cause cause);
+  void tellOlderUnmap(uint64_t begin, uint64_t end, const MemoryCall& call);
+  void dropPhysical(uint32_t row, const MemoryCall& call);
+  void dropIfUnused(uint32_t row, const MemoryCall& call, Cause cause);
 
   // src/model/carried.cpp: what an earlier part of the recording has left.
   void carry(const MemoryCall& call);
@@ -214,21 +229,12 @@ class ProcessLedger {
 
   // src/model/holdings.cpp: keeps the rows, sums and pools right and tells the sink.
   Owner ownerOf(uint32_t row) const;
-  void dropPhysical(uint32_t row, const MemoryCall& call);
-  const Handle* findPhysical(uint64_t handle);
   uint32_t addHolding(const MemoryCall& call, uint64_t address, Cause cause);
   void endHolding(uint32_t row, const MemoryCall& call, Cause cause);
   bool isLiveAt(uint64_t address) const { return by_address_.contains(address); }
   void endOverlapping(uint64_t begin, uint64_t end, const MemoryCall& call);
-  void freeAddress(const MemoryCall& call);
-  bool isOfBefore(uint32_t row, const MemoryCall& call);
-  void countOlderFree(const MemoryCall& call);
   void endBlocks(uint64_t begin, uint64_t end, const MemoryCall& call, Cause cause);
   Blocks::iterator endBlock(Blocks::iterator at, const MemoryCall& call, Cause cause);
-  // Takes away what is mapped in [begin, end); returns the bytes that were.
-  uint64_t unmap(uint64_t begin, uint64_t end, const MemoryCall& call, Cause cause);
-  void tellOlderUnmap(uint64_t begin, uint64_t end, const MemoryCall& call);
-  void dropIfUnused(uint32_t row, const MemoryCall& call, Cause cause);
   uint64_t placeOf(uint64_t address, int32_t device, const MemoryCall& call);
   void learnDevice(uint32_t row, int32_t device, const MemoryCall& call);
   void addTo(int32_t device, MemoryKind kind, uint64_t bytes);

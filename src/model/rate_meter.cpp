@@ -24,7 +24,7 @@ void RateMeter::add(int64_t begin_ns, int64_t end_ns, double count) {
   int64_t last = (end_ns - 1) / kSlot_ns;
   for (int64_t slot = std::max(begin_ns / kSlot_ns, last - kSlots + 1); slot <= last; ++slot) {
     int64_t from = std::max(begin_ns, slot * kSlot_ns);
-    int64_t to = std::min(end_ns, (slot + 1) * kSlot_ns);
+    int64_t to = slot * kSlot_ns + std::min(end_ns - slot * kSlot_ns, kSlot_ns);
     addTo(slot, count * static_cast<double>(to - from) / span);
   }
 }

@@ -141,6 +141,10 @@ Table incompleteTable(const AnalysedTrace& analysed) {
   });
   addMadeText(table, "reason", "\"lost: 3 × memory ring full\"", rowNumber(),
               [all](int64_t row) { return all->missing()[static_cast<size_t>(row)].words; });
+  add(table, ColumnKind::kInteger, "at_least",
+      "1: for it these figures can only be too low, as of what there was before it was watched",
+      eachRow(
+          [all](Row row) { return int64_t{all->missing()[static_cast<size_t>(row)].is_older}; }));
   return table;
 }
 

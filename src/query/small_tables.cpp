@@ -66,8 +66,12 @@ Table devicesTable(const AnalysedTrace& analysed) {
   addDevice(table);
   addRowText(table, "name", "\"cuda:0\"",
              [&trace](size_t row) { return analysis::deviceLabel(trace.devices[row]); });
-  add(table, ColumnKind::kBytes, "total_bytes", "memory of the device; snapshots do not say it",
-      nulls());
+  add(table, ColumnKind::kBytes, "total_bytes",
+      "memory of the device, as the driver said it; NULL: it did not, as in snapshots",
+      eachRow([&trace](Row row) {
+        uint64_t bytes = trace.devices[row].total_bytes;
+        return bytes == model::kUnknownBytes ? kNull : static_cast<int64_t>(bytes);
+      }));
   add(table, ColumnKind::kInteger, "at_least",
       "1: memory older than the recording is known in part only, so its bytes are lower bounds",
       eachRow([&trace](Row row) {

@@ -18,7 +18,7 @@ void DriverRows::take(const Effect& effect) {
       live_[effect.place] = static_cast<uint32_t>(blocks.size());
       blocks.address.push_back(effect.address);
       blocks.size_bytes.push_back(effect.size_bytes);
-      blocks.begin_ns.push_back(effect.time_ns);
+      blocks.begin_ns.push_back(effect.since_ns);
       blocks.end_ns.push_back(kLiveAtEnd);
       blocks.device.push_back(effect.device);
       blocks.kind.push_back(effect.kind);
@@ -39,7 +39,7 @@ void DriverRows::take(const Effect& effect) {
     case What::kMapped: {
       auto at = live_.find(effect.physical);
       if (effect.is_alias || at == live_.end()) return;
-      addMapping(at->second, effect.address, effect.address + effect.size_bytes, effect.time_ns);
+      addMapping(at->second, effect.address, effect.address + effect.size_bytes, effect.since_ns);
       return;
     }
     case What::kUnmapped:

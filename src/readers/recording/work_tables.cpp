@@ -21,6 +21,7 @@ using base::StringId;
 using model::kNotRecorded;
 
 constexpr int64_t kMost32 = UINT32_MAX;
+constexpr size_t kMostUnwatched = size_t{1} << 16;  // each process looks through all of them
 constexpr int64_t kMostDeviceBytes = int64_t{1} << 50;
 
 class WorkReader {
@@ -138,7 +139,8 @@ class WorkReader {
   // A recorder of before has no such table.
   base::Status readUnwatched(model::RecordedUnwatched& out) {
     if (!file_.has("unwatched")) return base::okStatus();
-    return rows(
+    bool has_more = false;
+    base::Status status = rows(
         "unwatched",
         {"begin_ns", "end_ns", "process_id", "pid", "library", "function", "figures", "reason"},
         "SELECT begin_ns, end_ns, process_id, pid, library, function, figures, reason FROM "
@@ -149,6 +151,8 @@ class WorkReader {
           StringId library = text(row, 4), function = text(row, 5);
           StringId figures = text(row, 6), reason = text(row, 7);
           if (row.isBad()) return false;
+          has_more |= out.size() == kMostUnwatched;
+          if (has_more) return true;
           out.begin_ns.push_back(begin);
           out.end_ns.push_back(end);
           out.process_id.push_back(process);
@@ -159,6 +163,8 @@ class WorkReader {
           out.reason.push_back(reason);
           return true;
         });
+    if (has_more) noteUnread("unwatched", "it has more rows than are looked at", run_, issues_);
+    return status;
   }
 
   // What it says of itself: its beginning and end, and which part of several files it is.

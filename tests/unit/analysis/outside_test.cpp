@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "analysis/oom.h"
 #include "model/recorded_work.h"
 #include "support/trace_builder.h"
 
@@ -143,6 +144,26 @@ TEST(Outside, WhatIsNoSegmentIsOutsideAtEachMoment) {
   EXPECT_EQ(outside.match.largest_difference_ns, 1000);
 }
 
+// As everywhere else: of out of memories that were equally short, the report is about the last.
+TEST(Outside, TheOutOfMemoryIsTheOneOfTheReport) {
+  TraceBuilder b;
+  b.time(1000).segmentAlloc(kA, 20 * kMiB).alloc(kA, 5 * kMiB);
+  b.oom(kMiB, 80 * kMiB).segmentAlloc(kB, 40 * kMiB).oom(kMiB, 80 * kMiB);
+  AnalysedTrace snapshot(b.build());
+  Process process;
+  process.block(kA, 20 * kMiB, 999);
+  process.block(kB, 40 * kMiB, 1002);
+  process.block(kC, 7, 1003);
+  Outside outside = joined(snapshot, process);
+  std::vector<OomReport> ooms = oomsOf(snapshot, *snapshot.devices[0]);
+  ASSERT_EQ(ooms.size(), 2U);
+  const OutsideMoment& oom = outside.devices.at(0).moments.at(1);
+  ASSERT_EQ(oom.at, OutsideAt::kOom);
+  EXPECT_EQ(oom.step, ooms[worstOf(ooms)].step);
+  EXPECT_EQ(oom.reserved_bytes, 60 * kMiB);
+  EXPECT_EQ(oom.outside_bytes, 7U);
+}
+
 TEST(Outside, AnAddressThatOthersGetNextIsNotASegment) {
   AnalysedTrace snapshot(twoSegments());
   Process process;
@@ -193,6 +214,33 @@ TEST(Outside, SegmentsOlderThanTheHistoryAreFoundWhereTheyLie) {
   EXPECT_EQ(outsideBytes(outside), (std::vector<uint64_t>{3, 3}));
   EXPECT_FALSE(outside.match.median_difference_ns.has_value());
   EXPECT_FALSE(outside.isAtLeast());
+}
+
+// A later part of a recording knows what was live when it began, and since when: segments among it are
+// PyTorch's, not outside.
+TEST(Outside, SegmentsThatAPartCarriesAreSegments) {
+  TraceBuilder b;
+  b.time(1000).segmentAlloc(kA, 20 * kMiB).segmentAlloc(kB, 40 * kMiB).segmentFree(kB, 40 * kMiB);
+  b.time(9000).oom(kMiB, 80 * kMiB).alloc(kA, kMiB);
+  b.finalSegment(kA, 20 * kMiB).block(kMiB, BlockState::kActiveAllocated, kMiB);
+  b.block(19 * kMiB, BlockState::kInactive);
+  AnalysedTrace snapshot(b.build());
+  Process part;
+  part.driver.first_call_ns = 5'000'000;  // when kB was gone
+  part.driver.is_from_start = false;
+  part.block(kA, 20 * kMiB, 999);
+  part.block(kC, 7, 10);
+  part.block(kB, 40 * kMiB, 6000);  // another's: the snapshot has none of this time
+  Outside outside = joined(snapshot, part);
+  EXPECT_EQ(outside.match.matched, 1U);
+  EXPECT_EQ(outside.match.older, 1U);
+  EXPECT_TRUE(outside.mayHaveOlder());
+  const OutsideOfDevice& device = outside.devices.at(0);
+  ASSERT_EQ(device.moments.size(), 3U);
+  for (size_t moment : {1, 2}) {
+    EXPECT_EQ(device.moments[moment].outside_bytes, 7 + 40 * kMiB);
+    EXPECT_EQ(device.moments[moment].difference_bytes, 0);
+  }
 }
 
 TEST(Outside, ARecordingThatBeganLateSaysAtLeast) {

@@ -350,6 +350,42 @@ void collectKeys(const json& value, const std::string& path, std::set<std::strin
   }
 }
 
+// Where a free may have been missed nothing is "at least": what is held may be less, too.
+TEST(RecordingReport, MarksSayWhichWayAFigureMayBeWrong) {
+  auto told = [](const auto& add) {
+    RecordingFile file;
+    CallStream calls;
+    calls.allocate(MemoryKind::kDevice, 0x1000000, 3 * kMiB).device(0).stack(7);
+    file.write(calls.all());
+    add(file.writer());
+    file.finish();
+    auto traces = opened(file);
+    return processesText({traces.at(0).get()}, 20, 100, false) + textOf(*traces.at(0));
+  };
+  std::string whole = told([](store::RecordingWriter&) {});
+  EXPECT_EQ(whole.find("≥"), std::string::npos) << whole;
+  EXPECT_EQ(whole.find("~"), std::string::npos) << whole;
+  EXPECT_NE(whole.find(" 3.0 MiB of device memory in 1"), std::string::npos) << whole;
+  std::string lost = told([](store::RecordingWriter& writer) {
+    EXPECT_TRUE(writer.addLoss(5, "memory ring full", 3).ok());
+    EXPECT_TRUE(writer.addLoss(5, "no room for a launch", 3).ok());
+  });
+  EXPECT_NE(lost.find("~ 3.0 MiB"), std::string::npos) << lost;
+  EXPECT_NE(lost.find("≥ 0"), std::string::npos) << lost;
+  EXPECT_NE(lost.find("~: incomplete"), std::string::npos) << lost;
+  EXPECT_EQ(lost.find("At least 3.0 MiB"), std::string::npos) << lost;
+  EXPECT_NE(lost.find(" 3.0 MiB of device memory in 1"), std::string::npos) << lost;
+  std::string late = told([](store::RecordingWriter& writer) {
+    model::Unwatched before;
+    before.end_ns = 5;
+    before.figures = {model::Figures::kMemory};
+    before.reason = "it ran before it was watched";
+    EXPECT_TRUE(writer.addUnwatched(before, 0).ok());
+  });
+  EXPECT_NE(late.find("≥ 3.0 MiB"), std::string::npos) << late;
+  EXPECT_NE(late.find("At least 3.0 MiB of device memory"), std::string::npos) << late;
+}
+
 TEST(RecordingReport, TheDocumentNamesEveryKey) {
   const char* source = std::getenv("TIDEGAUGE_SOURCE_DIR");
   if (source == nullptr) GTEST_SKIP() << "TIDEGAUGE_SOURCE_DIR is not set; ctest sets it";

@@ -292,6 +292,20 @@ TEST(Ledger, AContextTakesItsMemoryButNoPoolsAndNoPhysicalMemory) {
   EXPECT_EQ(ran.of().sum(0, MemoryKind::kPhysical).bytes, 16 * kMiB);
 }
 
+TEST(Ledger, AContextWithoutAHandleEndsItsMemoryOnce) {
+  CallStream calls;
+  calls.add(Verb::kCreate, MemoryKind::kContext).device(0);  // which one was not readable
+  calls.allocate(kDevice, 0x1000000, kMiB).device(0);
+  calls.add(Verb::kDestroy, MemoryKind::kContext);
+  for (uint64_t i = 1; i < 4; ++i) calls.allocate(kDevice, 0x1000000 * i, kMiB).device(0);
+  for (uint64_t i = 1; i < 4; ++i) calls.free(kDevice, 0x1000000 * i);
+  Ran ran(calls);
+  EXPECT_EQ(ran.of().sum(0, kDevice).implicit_frees, 1U);
+  EXPECT_EQ(ran.of().sum(0, kDevice).frees, 3U);
+  EXPECT_EQ(ran.of().sum(0, kDevice).live, 0U);
+  EXPECT_EQ(ran.of().deviceSum(0).bytes, 0U);
+}
+
 TEST(Ledger, APrimaryContextGoesWithItsLastRelease) {
   CallStream calls;
   calls.add(Verb::kRetain, MemoryKind::kContext).handle(0xc1).device(0);

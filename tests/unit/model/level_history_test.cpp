@@ -129,6 +129,13 @@ RC_GTEST_PROP(RateMeter, IsWhatWasCountedInTheWindow,
   RC_ASSERT(std::abs(meter.perSecond(until, 0) - sum / 5) < 1e-6);
 }
 
+// Of a hostile file; the sanitizers watch.
+TEST(RateMeter, TheEndOfTimeIsATime) {
+  RateMeter meter;
+  meter.add(INT64_MAX - 1000 * kMs, INT64_MAX, 400);
+  EXPECT_GT(meter.perSecond(INT64_MAX, INT64_MAX - 1000 * kMs), 300);
+}
+
 TEST(RateMeter, AYoungProcessIsMeasuredOverItsLife) {
   RateMeter meter;
   int64_t begin = 40'000 * kMs;

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { type Missing, markText, touchedBy, whyText } from "./incomplete";
 
 const ROWS: Missing[] = [
-  { figures: ["memory", "blocks"], reason: "lost: 3 × memory ring full" },
-  { figures: ["launches"], reason: "lost: 1 × no room for a launch" },
+  { figures: ["memory", "blocks"], reason: "lost: 3 × memory ring full", at_least: false },
+  { figures: ["launches"], reason: "lost: 1 × no room for a launch", at_least: false },
 ];
 
 describe("marks of incomplete figures", () => {
@@ -19,11 +19,19 @@ describe("marks of incomplete figures", () => {
     expect(markText(["memory"])).toBe("incomplete");
   });
 
+  it("say at least where only what was there before is missing", () => {
+    const older: Missing = { figures: ["memory"], reason: "it ran before", at_least: true };
+    expect(markText(["memory"], [older])).toBe("at least");
+    expect(markText(["memory"], [older, ...ROWS])).toBe("incomplete");
+    expect(markText(["memory", "blocks"], [older])).toBe("at least");
+  });
+
   it("tell why, the first few", () => {
     expect(whyText(ROWS, ["launches"])).toBe("lost: 1 × no room for a launch");
     const many: Missing[] = [1, 2, 3, 4, 5, 6].map((i) => ({
       figures: ["copies"],
       reason: `reason ${i}`,
+      at_least: false,
     }));
     expect(whyText(many, ["copies"]).split("\n")).toEqual([
       "reason 1",

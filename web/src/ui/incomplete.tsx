@@ -13,6 +13,8 @@ export type FigureName =
 export interface Missing {
   figures: FigureName[];
   reason: string;
+  /** for this they can only be too low: what was there before the process was watched */
+  at_least: boolean;
 }
 
 /** Live, peak, reserved. */
@@ -24,9 +26,11 @@ export const OF_COPIES: readonly FigureName[] = ["copies"];
 const MOST_REASONS = 4;
 
 /** Counts can only be too low; memory may be too high as well, where a free was missed. */
-export function markText(touched: readonly FigureName[]): string {
+export function markText(touched: readonly FigureName[], rows: readonly Missing[] = []): string {
   const counts = touched.every((one) => one === "launches" || one === "copies");
-  return counts ? "at least" : "incomplete";
+  const why = rows.filter((row) => row.figures.some((one) => touched.includes(one)));
+  const isLow = why.length > 0 && why.every((row) => row.at_least);
+  return counts || isLow ? "at least" : "incomplete";
 }
 
 export function touchedBy(
@@ -43,11 +47,18 @@ export function whyText(rows: readonly Missing[], figures: readonly FigureName[]
   return lines.join("\n");
 }
 
-export function MarkTag({ touched, why }: { touched: readonly FigureName[]; why: string }) {
+interface MarkProps {
+  touched: readonly FigureName[];
+  why: string;
+  /** The reasons, where they are known one by one. */
+  rows?: readonly Missing[];
+}
+
+export function MarkTag({ touched, why, rows }: MarkProps) {
   if (touched.length === 0) return null;
   return (
     <span class="tag" title={why}>
-      {markText(touched)}
+      {markText(touched, rows)}
     </span>
   );
 }
@@ -60,5 +71,5 @@ export function IncompleteTag({
   figures: readonly FigureName[];
 }) {
   const touched = touchedBy(rows ?? [], figures);
-  return <MarkTag touched={touched} why={whyText(rows ?? [], touched)} />;
+  return <MarkTag touched={touched} why={whyText(rows ?? [], touched)} rows={rows ?? []} />;
 }

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { LiveAnswer, LiveProcess } from "../../api/live";
 import {
   ageText,
-  deviceText,
   devicesText,
+  deviceText,
   endTitle,
   headText,
   lifeText,
