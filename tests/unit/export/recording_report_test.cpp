@@ -360,7 +360,8 @@ TEST(RecordingReport, MarksSayWhichWayAFigureMayBeWrong) {
     add(file.writer());
     file.finish();
     auto traces = opened(file);
-    return processesText({traces.at(0).get()}, 20, 100, false) + textOf(*traces.at(0));
+    const analysis::AnalysedTrace* all[] = {traces.at(0).get()};
+    return processesText(analysis::wholeRecording(all), 20, TextOptions{}) + textOf(*traces.at(0));
   };
   std::string whole = told([](store::RecordingWriter&) {});
   EXPECT_EQ(whole.find("≥"), std::string::npos) << whole;
