@@ -78,12 +78,16 @@ TEST_F(RecordedTables, AreThoseOfTheFile) {
   for (const auto& trace : traces_) {
     Database database(*trace);
     std::string mine = std::to_string(trace->trace.work->process_id);
+    // What has no name in the file is called by its place.
+    const std::string named = "coalesce(name, printf('kernel at 0x%x (no name)', handle))";
     for (std::string table : {"kernels", "launches", "copies"}) {
-      std::string name =
-          ", (SELECT name FROM kernels k WHERE k.kernel_id = launches.kernel_id AND "
-          "k.process_id = launches.process_id) AS kernel";
-      std::string sql = "SELECT *" + (table == "launches" ? name : "") + " FROM " + table +
-                        " WHERE process_id = " + mine;
+      std::string columns = "*";
+      if (table == "kernels") columns = "kernel_id, process_id, handle, " + named + " AS name";
+      if (table == "launches")
+        columns += ", (SELECT " + named +
+                   " FROM kernels k WHERE k.kernel_id = launches.kernel_id AND k.process_id = "
+                   "launches.process_id) AS kernel";
+      std::string sql = "SELECT " + columns + " FROM " + table + " WHERE process_id = " + mine;
       EXPECT_EQ(byQuery(database, "SELECT * FROM " + table), bySqlite(file_.path(), sql)) << sql;
     }
     for (std::string table : {"functions", "losses"}) {
@@ -92,7 +96,8 @@ TEST_F(RecordedTables, AreThoseOfTheFile) {
     }
     std::string columns =
         "SELECT process_id, pid, parent_pid, name, command, cgroup, began_ns, ended_ns, "
-        "exit_status, end_reason";
+        "exit_status, end_reason, began_ns AS watched_from_ns, ended_ns AS watched_to_ns, "
+        "0 AS ran_before";  // as the file does not say when it began and ended
     EXPECT_EQ(
         byQuery(database, "SELECT * FROM processes"),
         bySqlite(file_.path(), columns + ", process_id = " + mine + " AS is_this FROM processes"));
@@ -125,10 +130,10 @@ TEST_F(RecordedTables, TellWhatIsHeldAndWhatWasRefused) {
 TEST_F(RecordedTables, AnswerJoinsAndFiltersAsSqliteDoes) {
   Database database(*traces_[0]);
   for (std::string sql :
-       {"SELECT k.name, sum(l.count) AS n FROM launches AS l LEFT JOIN kernels AS k USING "
+       {"SELECT k.handle, sum(l.count) AS n FROM launches AS l LEFT JOIN kernels AS k USING "
         "(kernel_id) WHERE l.process_id = 0 GROUP BY 1 ORDER BY n DESC, 1",
         "SELECT name FROM kernels WHERE name LIKE 'sg%'",
-        "SELECT count(*) FROM kernels WHERE name IS NULL",
+        "SELECT count(*) FROM kernels WHERE handle = 3567",
         "SELECT f.name, c.submitted, sum(c.size_bytes) AS n FROM copies AS c JOIN functions AS f "
         "USING (function_id) GROUP BY 1, 2 ORDER BY 1",
         "SELECT pid FROM processes WHERE name = 'it''s' AND end_reason = 'exit'",
