@@ -187,8 +187,8 @@ class Session final : public RecorderSink {
   std::map<std::string, uint64_t> forgotten_unfreed_;
   int64_t forget_after_ns_ = kKeepEnded_ns;
   Losses losses_{};
-  uint64_t stacks_lost_ =
-      0;  // of calls: the stack was told, and what it was made of could not be had
+  // Of calls: the stack was told, and what it was made of could not be had.
+  uint64_t stacks_lost_ = 0;
   struct WaitingUnwatched {
     model::Unwatched what;
     int64_t at_ns = 0;
