@@ -142,7 +142,11 @@ class Recording(unittest.TestCase):
         unknown = subprocess.run([*words, "--pid", "9"], capture_output=True, text=True, check=False)
         self.assertEqual(unknown.returncode, 2)
         self.assertIn("101, 102, 103", unknown.stderr)
-        said = tidegauge(*words[1:], "--pid", "103")
+        done = subprocess.run([*words, "--pid", "103"], capture_output=True, text=True, check=False)
+        if "has no page in it" in done.stderr:
+            self.skipTest("the program has no page in it: build with TIDEGAUGE_WEB=ON")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        said = done.stdout
         self.assertIn("opens in a browser", said)
         events = json.loads(tidegauge("query", path, "--pid", "103", "SELECT events FROM devices WHERE device = 0",
                                       "--format", "json"))[0]["events"]

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
@@ -64,7 +65,10 @@ class Runner {
       execl(path.c_str(), path.c_str(), nullptr);
       _exit(127);
     }
-    for (int i = 0; i < 2000 && programOf(pid()) != path; ++i) usleep(1000);
+    // It has the name of the program a moment before its code.
+    auto isThere = [&](const Mapping& mapping) { return mapping.path == path; };
+    for (int i = 0; i < 2000 && !std::ranges::any_of(executableMappings(pid()), isThere); ++i)
+      usleep(1000);
   }
   ~Runner() {
     kill(pid_, SIGKILL);
