@@ -45,7 +45,7 @@ ARRAY(tables, struct page_table, PAGE_TABLES_BATCH);
 
 struct walk {
   __u64 top, direct_map;
-  __u32 levels, kinds_only;
+  __u32 levels, part;
 };
 
 // The entry for `address` in the table at `table`; 0: none.
@@ -79,13 +79,15 @@ static long lookAt(__u32 i, struct walk* walk) {
     *kind = PAGE_TABLE_HUGE;
     return 0;
   }
-  if (walk->kinds_only) {
-    *kind = PAGE_TABLE_OF_PAGES;
-    return 0;
+  __u64 from = walk->direct_map + (entry & PHYSICAL);
+  long failed = 0;
+  if (walk->part == PAGE_TABLE_ALL) {
+    failed = bpf_probe_read_kernel(table, sizeof(*table), (void*)from);
+  } else if (walk->part == PAGE_TABLE_SOME) {
+    __u64 first = (*address >> 12) & (PAGE_TABLE_ENTRIES - PAGE_TABLE_FEW);
+    failed = bpf_probe_read_kernel(&table->entry[first], 8 * PAGE_TABLE_FEW, (void*)(from + 8 * first));
   }
-  void* from = (void*)(walk->direct_map + (entry & PHYSICAL));
-  *kind = bpf_probe_read_kernel(table, sizeof(*table), from) ? PAGE_TABLE_FAILED
-                                                             : PAGE_TABLE_OF_PAGES;
+  *kind = failed ? PAGE_TABLE_FAILED : PAGE_TABLE_OF_PAGES;
   return 0;
 }
 
@@ -98,7 +100,7 @@ int readPageTables(struct bpf_iter__task* context) {
   struct mm_struct* memory = task->mm;
   if (!memory) return 0;
   struct walk walk = {(__u64)BPF_CORE_READ(memory, pgd), asked->direct_map, asked->levels,
-                      asked->kinds_only};
+                      asked->part};
   asked->top = walk.top;
   __u32 count = asked->count;
   if (count > PAGE_TABLES_BATCH) count = PAGE_TABLES_BATCH;

@@ -1,7 +1,7 @@
 // What the reader of page tables and the program that reads them say to each other.
 //
 //   wanted[i] ── program ──► kinds[i], tables[i]
-//   an address, of which the 2 MiB around it are meant      the 512 entries of their page table
+//   an address, of which the 2 MiB around it are meant      entries of their page table, at their places
 #pragma once
 
 #ifndef __bpf__
@@ -23,12 +23,19 @@ enum page_table_kind {
   PAGE_TABLE_FAILED,    // could not be read
 };
 
+#define PAGE_TABLE_FEW 16
+enum page_table_part {
+  PAGE_TABLE_ALL,
+  PAGE_TABLE_SOME,  // PAGE_TABLE_FEW of them, with that of the wanted address
+  PAGE_TABLE_KIND,  // none
+};
+
 struct page_tables_request {
   __u64 direct_map;  // where the kernel has all memory mapped, by physical address
   __u32 pid;         // of a first thread
   __u32 count;       // of `wanted`
   __u16 levels;      // 4 or 5
-  __u16 kinds_only;  // 1: the entries of pages are not wanted
+  __u16 part;        // enum page_table_part
   __u32 done;        // the program's answer: how many it looked at
   __u64 top;         // and where the tables begin
 };

@@ -20,7 +20,6 @@ extern "C" const unsigned char tidegauge_page_tables_object_end[];
 namespace tidegauge::wss {
 namespace {
 
-constexpr uint64_t kSmallPage = 4096;
 constexpr uint64_t kFrameBits = (uint64_t{1} << 55) - 1;  // of an entry of pagemap
 constexpr uint64_t kPhysical = 0x000ffffffffff000;
 constexpr uint64_t kGiant = uint64_t{1} << 30;
@@ -63,21 +62,19 @@ class Shared {
 class KnownPage {
  public:
   KnownPage() {
-    void* at =
-        mmap(nullptr, kSmallPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* at = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED) return;
     address_ = reinterpret_cast<uint64_t>(at);
     *static_cast<volatile char*>(at) = 1;
     int file = ::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
     uint64_t entry = 0;
-    if (file >= 0 &&
-        pread(file, &entry, sizeof(entry),
-              static_cast<off_t>(address_ / kSmallPage * sizeof(entry))) == sizeof(entry))
+    if (file >= 0 && pread(file, &entry, sizeof(entry),
+                           static_cast<off_t>(address_ / kPage * sizeof(entry))) == sizeof(entry))
       frame_ = entry & kFrameBits;
     if (file >= 0) close(file);
   }
   ~KnownPage() {
-    if (address_ != 0) munmap(reinterpret_cast<void*>(address_), kSmallPage);
+    if (address_ != 0) munmap(reinterpret_cast<void*>(address_), kPage);
   }
   KnownPage(const KnownPage&) = delete;
   KnownPage& operator=(const KnownPage&) = delete;
@@ -141,8 +138,8 @@ struct PageTables::Handle {
   bool leadsTo(const KnownPage& page) {
     auto done = run(getpid(), 1);
     if (!done || *done != 1 || kinds[0] != PAGE_TABLE_OF_PAGES) return false;
-    uint64_t entry = tables[0].entry[page.address() / kSmallPage % PAGE_TABLE_ENTRIES];
-    return (entry & kEntryPresent) != 0 && (entry & kPhysical) / kSmallPage == page.frame();
+    uint64_t entry = tables[0].entry[page.address() / kPage % PAGE_TABLE_ENTRIES];
+    return (entry & kEntryPresent) != 0 && (entry & kPhysical) / kPage == page.frame();
   }
 
   bool findDirectMap(const KnownPage& page) {
@@ -205,8 +202,9 @@ base::Result<PageTables> PageTables::open() {
 }
 
 base::Result<bool> PageTables::read(pid_t pid, std::span<const uint64_t> addresses,
-                                    const Visit& visit) {
+                                    page_table_part part, const Visit& visit) {
   Handle& maps = *handle_;
+  maps.request[0].part = static_cast<uint16_t>(part);
   while (!addresses.empty()) {
     size_t count = std::min<size_t>(addresses.size(), PAGE_TABLES_BATCH);
     for (size_t i = 0; i < count; ++i) maps.wanted[i] = addresses[i];
@@ -215,21 +213,11 @@ base::Result<bool> PageTables::read(pid_t pid, std::span<const uint64_t> address
       return missing(fmt::format("the BPF iterator cannot be run: {}", std::strerror(errno)), {});
     if (*done != count) return false;
     for (size_t i = 0; i < count; ++i)
-      visit(addresses[i], static_cast<page_table_kind>(maps.kinds[i]),
+      visit(addresses[i] / kTable * kTable, static_cast<page_table_kind>(maps.kinds[i]),
             Entries(maps.tables[i].entry));
     addresses = addresses.subspan(count);
   }
   return true;
-}
-
-base::Result<bool> PageTables::readKinds(pid_t pid, std::span<const uint64_t> addresses,
-                                         std::vector<page_table_kind>& kinds) {
-  kinds.clear();
-  handle_->request[0].kinds_only = 1;
-  auto status =
-      read(pid, addresses, [&](uint64_t, page_table_kind kind, Entries) { kinds.push_back(kind); });
-  handle_->request[0].kinds_only = 0;
-  return status;
 }
 
 }  // namespace tidegauge::wss

@@ -13,7 +13,6 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "base/result.h"
 #include "wss/page_sums.h"
@@ -27,12 +26,12 @@ class PageTables {
   PageTables& operator=(PageTables&&) noexcept;
   ~PageTables();
 
-  // Calls `visit` for each of `addresses`, in order. False: the process is gone, or has no memory.
-  using Visit = std::function<void(uint64_t address, page_table_kind kind, Entries entries)>;
-  base::Result<bool> read(pid_t pid, std::span<const uint64_t> addresses, const Visit& visit);
-  // What kind each is, without its entries: six times as fast. `kinds` gets as many.
-  base::Result<bool> readKinds(pid_t pid, std::span<const uint64_t> addresses,
-                               std::vector<page_table_kind>& kinds);
+  // Calls `visit` for each of `addresses`, in order, with the table that tells of it: where that begins, and
+  // of its entries as many as `part` says, the others being anything; of one large page the first is its
+  // entry. False: the process is gone, or has no memory.
+  using Visit = std::function<void(uint64_t table, page_table_kind kind, Entries entries)>;
+  base::Result<bool> read(pid_t pid, std::span<const uint64_t> addresses, page_table_part part,
+                          const Visit& visit);
 
  private:
   struct Handle;

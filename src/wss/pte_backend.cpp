@@ -26,7 +26,8 @@ base::Result<Reading> PteBackend::read(const Process& process, Clock& clock) {
     walk.visit(address, kind, entries, 0, PAGE_TABLE_ENTRIES,
                [](MappingUse& use, const MappingSums& sums) { use.sums.add(sums); });
   };
-  TG_ASSIGN_OR_RETURN(bool is_there, tables_.read(process.pid(), tablesOf(done.uses), visit));
+  TG_ASSIGN_OR_RETURN(bool is_there,
+                      tables_.read(process.pid(), tablesOf(done.uses), PAGE_TABLE_ALL, visit));
   done.pass.end_ns = clock.now_ns();
   if (auto status = process.check(); !status.ok()) return std::move(status.error());
   if (!is_there) return process.whyNothing("maps", 0);

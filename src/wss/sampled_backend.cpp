@@ -16,6 +16,7 @@ namespace tidegauge::wss {
 namespace {
 
 constexpr int kPidfdOpen = 434, kProcessMadvise = 440, kMadvCold = 20;  // newer than some headers
+static_assert(kSamplePages == PAGE_TABLE_FEW);  // so many entries of a table are read
 // Ranges in one call: the process may map and unmap between two.
 constexpr size_t kRangesOfACall = 64;
 // Above 33 pages x86 flushes the whole TLB, and with it what it holds of files.
@@ -52,6 +53,19 @@ std::vector<Range> rangesOf(const Sample& sample, const std::vector<MappingUse>&
             {std::max(begin, uses[i].mapping.start), std::min(end, uses[i].mapping.end)});
   }
   return ranges;
+}
+
+// Makes one so wide that the TLB is flushed for the files, too. False: there is none that can be.
+bool widenOne(std::vector<Range>& ranges, const std::vector<MappingUse>& uses) {
+  size_t at = 0;
+  for (Range& range : ranges) {
+    while (at < uses.size() && uses[at].mapping.end <= range.begin) ++at;
+    if (at == uses.size()) return false;
+    if (range.begin + kWide > uses[at].mapping.end) continue;
+    range.end = std::max(range.end, range.begin + kWide);
+    return true;
+  }
+  return false;
 }
 
 class PidDescriptor {
@@ -122,10 +136,10 @@ base::Result<Clearing> SampledBackend::clear(const Process& process, Clock& cloc
   std::vector<uint64_t> chosen;
   for (const SamplePart& part : sample_.parts) chosen.push_back(part.table);
   std::vector<page_table_kind> kinds;
-  TG_ASSIGN_OR_RETURN(bool is_there, tables_.readKinds(process.pid(), chosen, kinds));
+  auto visit = [&](uint64_t, page_table_kind kind, Entries) { kinds.push_back(kind); };
+  TG_ASSIGN_OR_RETURN(bool is_there, tables_.read(process.pid(), chosen, PAGE_TABLE_KIND, visit));
   if (!is_there) return process.whyNothing("maps", 0);
   Sample to_clear{every_, tables.size(), {}};
-  bool is_wide = false;
   for (size_t i = 0; i < kinds.size(); ++i) {
     SamplePart& part = sample_.parts[i];
     if (kinds[i] == PAGE_TABLE_HUGE || kinds[i] == PAGE_TABLE_GIANT) {
@@ -136,14 +150,7 @@ base::Result<Clearing> SampledBackend::clear(const Process& process, Clock& cloc
     to_clear.parts.push_back(part);
   }
   std::vector<Range> ranges = rangesOf(to_clear, uses);
-  // The last is made wide, for the flush that the files want.
-  for (const MappingUse& use : uses) {
-    if (is_wide || ranges.empty() || !isSampled(use.mapping)) continue;
-    Range& last = ranges.back();
-    if (last.begin < use.mapping.start || last.end > use.mapping.end) continue;
-    last.end = std::max(last.end, std::min(use.mapping.end, last.begin + kWide));
-    is_wide = last.end - last.begin >= kWide;
-  }
+  bool is_wide = widenOne(ranges, uses);
   done.pass.begin_ns = clock.now_ns();
   TG_ASSIGN_OR_RETURN(Clearing files, clearFiles(process, !is_wide, clock));
   TG_ASSIGN_OR_RETURN(int64_t longest_ns, makeCold(process, ranges, clock));
@@ -158,14 +165,16 @@ base::Result<Reading> SampledBackend::read(const Process& process, Clock& clock)
   done.pass.begin_ns = clock.now_ns();
   TG_ASSIGN_OR_RETURN(done.uses, readMaps(process));
   std::vector<uint64_t> chosen;
-  for (const SamplePart& part : sample_.parts) chosen.push_back(part.table);
+  for (const SamplePart& part : sample_.parts) chosen.push_back(part.table + part.first * kPage);
   std::vector<double> touched(sample_.parts.size());
   size_t at = 0;
   MappingWalk sampled(done.uses, isSampled);
   auto visit = [&](uint64_t address, page_table_kind kind, Entries entries) {
     const SamplePart& part = sample_.parts[at];
     bool is_whole = kind == PAGE_TABLE_HUGE || kind == PAGE_TABLE_GIANT;
-    uint32_t first = is_whole ? 0 : part.first, pages = is_whole ? PAGE_TABLE_ENTRIES : part.pages;
+    // A huge page that was split meanwhile is told by the pages that were read.
+    uint32_t first = is_whole ? 0 : part.first;
+    uint32_t pages = is_whole ? PAGE_TABLE_ENTRIES : uint32_t{kSamplePages};
     double of_table = static_cast<double>(PAGE_TABLE_ENTRIES) / pages;
     sampled.visit(address, kind, entries, first, first + pages,
                   [&](MappingUse& use, const MappingSums& sums) {
@@ -174,14 +183,15 @@ base::Result<Reading> SampledBackend::read(const Process& process, Clock& clock)
                   });
     ++at;
   };
-  TG_ASSIGN_OR_RETURN(bool is_there, tables_.read(process.pid(), chosen, visit));
+  TG_ASSIGN_OR_RETURN(bool is_there, tables_.read(process.pid(), chosen, PAGE_TABLE_SOME, visit));
   MappingWalk rest(done.uses, [](const Mapping& mapping) { return !isSampled(mapping); });
   auto visitRest = [&](uint64_t address, page_table_kind kind, Entries entries) {
     rest.visit(address, kind, entries, 0, PAGE_TABLE_ENTRIES,
                [](MappingUse& use, const MappingSums& sums) { use.sums.add(sums); });
   };
-  TG_ASSIGN_OR_RETURN(bool is_still_there,
-                      tables_.read(process.pid(), tablesOfPart(done.uses, false), visitRest));
+  TG_ASSIGN_OR_RETURN(
+      bool is_still_there,
+      tables_.read(process.pid(), tablesOfPart(done.uses, false), PAGE_TABLE_ALL, visitRest));
   done.pass.end_ns = clock.now_ns();
   if (auto status = process.check(); !status.ok()) return std::move(status.error());
   if (!is_there || !is_still_there) return process.whyNothing("maps", 0);
