@@ -13,6 +13,8 @@
 namespace tidegauge::wss {
 namespace {
 
+#ifdef TIDEGAUGE_BPF
+
 constexpr uint64_t kAlwaysExact = uint64_t{512} << 20;
 constexpr double kClearOfAPage_ns = 45;  // measured: docs/performance.md
 
@@ -33,15 +35,13 @@ bool hasSwap() {
 }
 
 base::Result<Choice> choosePte(const Wish& wish, uint64_t rss_bytes) {
-#ifdef TIDEGAUGE_BPF
   TG_ASSIGN_OR_RETURN(PageTables tables, PageTables::open());
   Choice choice;
   uint32_t every = everyOf(wish, rss_bytes);
   if (every != 0 && wish.sample == "auto" && hasSwap()) {
     choice.why =
-        "to clear all pages stops its mmap and munmap for longer than --max-stall-ms; --sample "
-        "1/32 "
-        "would not, but tells the kernel which pages to swap out first";
+        "to clear all pages stops its mmap and munmap for longer than --max-stall-ms; "
+        "--sample 1/32 would not, but tells the kernel which pages to swap out first";
     every = 0;
   }
   if (every == 0) {
@@ -54,13 +54,17 @@ base::Result<Choice> choosePte(const Wish& wish, uint64_t rss_bytes) {
   choice.backend =
       std::make_unique<SampledBackend>(std::move(tables), every, std::random_device{}());
   return choice;
+}
+
 #else
-  (void)wish, (void)rss_bytes;
+
+base::Result<Choice> choosePte(const Wish&, uint64_t) {
   return base::Error{base::ErrorKind::kMissingFeature,
                      "this build has no BPF programs, which read page tables", std::nullopt,
                      "They need clang, libbpf and x86-64"};
-#endif
 }
+
+#endif
 
 }  // namespace
 
