@@ -16,14 +16,18 @@ void Output::write(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), file_) < text.size()) fail();
 }
 
+void Output::flush() {
+  errno = 0;
+  if (error_ == 0 && std::fflush(file_) != 0) fail();
+}
+
 void Output::fail() {
   error_ = errno != 0 ? errno : EIO;
   stop_.request_stop();
 }
 
 int Output::finish(int exit_code) {
-  errno = 0;
-  if (error_ == 0 && std::fflush(file_) != 0) fail();
+  flush();
   if (error_ == 0 || error_ == EPIPE) return exit_code;
   complain(fmt::format("tidegauge: the output could not be written: {}.", std::strerror(error_)));
   return kNotWritten;

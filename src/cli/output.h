@@ -29,6 +29,7 @@ class Output {
   void print(fmt::format_string<Args...> format, Args&&... args) {
     write(fmt::format(format, std::forward<Args>(args)...));
   }
+  void flush();  // for who waits for a row
   // Requested once a write failed: whoever makes rows need not make more.
   std::stop_token stop() const { return stop_.get_token(); }
   bool failed() const { return error_ != 0; }

@@ -76,7 +76,7 @@ void addWssCommand(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command
       ->add_option("--max-stall-ms", options->most_stall_ms,
-                   "--sample auto: the longest that the process's mmap and munmap may wait")
+                   "Say so if all pages are looked at and the process's mmap may wait longer")
       ->check(number(0.001, 1e6))
       ->type_name("MS")
       ->capture_default_str();

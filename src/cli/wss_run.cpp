@@ -105,7 +105,7 @@ class Writer {
       writeHead(process, choice);
     head_ = {{"pid", options.pid},   {"process", process.name()}, {"backend", backend.name()},
              {"how", backend.how()}, {"why", choice.why},         {"limits", backend.limits()}};
-    std::fflush(stdout);  // who waits for the first row sees what it waits for
+    out_.flush();  // who waits for the first row sees what it waits for
   }
 
   bool row(const wss::Row& row) {
@@ -126,7 +126,7 @@ class Writer {
     } else {
       writeText(row);
     }
-    std::fflush(stdout);
+    out_.flush();
     return !out_.failed();
   }
 
@@ -160,7 +160,7 @@ class Writer {
                     process.pid(), backend.name(), backend.how()),
         text_.columns, 0));
     if (!choice.why.empty())
-      out_.write(base::wrapped("Because " + choice.why + ".", text_.columns, 0, 2));
+      out_.write(base::wrapped("Note: " + choice.why + ".", text_.columns, 0, 2));
     for (const std::string& limit : backend.limits())
       out_.write(base::wrapped("Careful: " + limit + ".", text_.columns, 0, 2));
     out_.write(wss::rowHeader(text_));

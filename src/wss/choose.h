@@ -14,14 +14,14 @@ namespace tidegauge::wss {
 struct Choice {
   std::unique_ptr<Backend> backend;
   bool is_sampled = false;
-  std::string why;  // it is not the first choice, or why it samples; empty: nothing to say
+  std::string why;  // why it is not the first choice, or what that costs; empty: nothing to say
 };
 
 struct Wish {
   std::string backend = "auto";  // or pte, smaps
   std::string sample = "auto";   // or exact, 1/32, 1/128, 1/512
   bool needs_sharing = false;    // PSS is wanted
-  double most_stall_ms = 5;      // what auto may cost the process
+  double most_stall_ms = 5;      // above, auto says that a sample would stop it for less
 };
 // `rss_bytes`: of the process, for what it would cost.
 base::Result<Choice> chooseBackend(const Wish& wish, uint64_t rss_bytes);

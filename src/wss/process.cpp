@@ -55,9 +55,10 @@ base::Result<Process> Process::open(pid_t pid, const std::string& proc) {
   char state = process.state();
   if (state == 0 || state == 'X') return error(fmt::format("process {} ended just now", pid));
   if (state == 'Z')
-    return error(fmt::format("process {} ({}) has ended and only waits for its parent (a zombie)",
-                             pid, process.name_),
-                 "it has no memory any more");
+    return error(
+        fmt::format("process {} ({}) has ended (a zombie), or its first thread has", pid,
+                    process.name_),
+        "Of a program that goes on without its first thread give the number of another one");
   process.memory_ = openat(process.folder_, "maps", O_RDONLY | O_CLOEXEC);
   if (process.memory_ < 0) return process.whyNothing("maps", errno);
   char first = 0;
@@ -120,8 +121,7 @@ base::Error Process::whyNothing(const char* name, int error_number) const {
   if (error_number == ENOENT)
     return {base::ErrorKind::kMissingFeature,
             fmt::format("this kernel has no /proc/{}/{}", pid_, name), std::nullopt,
-            "It was built without CONFIG_PROC_PAGE_MONITOR; `tidegauge wss --probe` says what else "
-            "would work"};
+            "It was built without CONFIG_PROC_PAGE_MONITOR"};
   return error(fmt::format("/proc/{}/{} cannot be read: {}", pid_, name,
                            error_number == 0 ? "it is empty" : std::strerror(error_number)));
 }

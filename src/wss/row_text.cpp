@@ -37,13 +37,16 @@ std::string rowText(const Row& row, const TextOptions& options) {
   uint64_t of_others = 0;
   for (const MappingUse& use : row.uses) of_others += maybeOfOthers(use);
   const MappingSums& sums = row.sums;
+  // How wrong it may be; else what others may have touched, where that is known.
+  std::string fifth = row.error_bytes         ? fmt::format("{:.2f}", *row.error_bytes / (1 << 20))
+                      : options.knows_sharing ? fmt::format("{:.2f}", mib(of_others))
+                                              : "-";
   return text + fmt::format(
-                    "{:<7.3f} {:>10.2f} {:>10} {:>10.2f} {:>5.1f} {:>8.2f} {:>5.1f} {:>7.1f} "
+                    "{:<7.3f} {:>10.2f} {:>10} {:>10.2f} {:>5.1f} {:>8} {:>5.1f} {:>7.1f} "
                     "{:>9.1f}\n",
                     seconds(row.window.mean_ns), mib(sums.rss),
                     options.knows_sharing ? fmt::format("{:.2f}", mib(sums.pss)) : "-",
-                    mib(sums.referenced), percent(sums.referenced, sums.rss),
-                    row.error_bytes ? *row.error_bytes / (1 << 20) : mib(of_others),
+                    mib(sums.referenced), percent(sums.referenced, sums.rss), fifth,
                     percent(sums.huge, sums.rss), milliseconds(row.cost.cpu_ns),
                     milliseconds(row.cost.stall_ns));
 }
@@ -87,9 +90,10 @@ std::string groupsText(const std::vector<Group>& groups, Grouping grouping, size
   size_t width = std::max<size_t>(20, options.columns > kBefore ? options.columns - kBefore : 0);
   auto line = [&](const MappingSums& sums, int64_t window_ns, std::string_view kind,
                   std::string_view what) {
-    text += fmt::format("{:>10.2f} {:>10.2f} {:>5.1f} {:>8.3f} {:<9}  {}\n", mib(sums.referenced),
-                        mib(sums.rss), percent(sums.referenced, sums.rss), seconds(window_ns), kind,
-                        what);
+    text +=
+        fmt::format("{:>10.2f} {:>10.2f} {:>5.1f} {:>8} {:<9}  {}\n", mib(sums.referenced),
+                    mib(sums.rss), percent(sums.referenced, sums.rss),
+                    window_ns == 0 ? "-" : fmt::format("{:.3f}", seconds(window_ns)), kind, what);
   };
   for (size_t i = 0; i < std::min(groups.size(), most); ++i) {
     const Group& group = groups[i];

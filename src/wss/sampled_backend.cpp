@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <span>
 
 #include "wss/clear_refs.h"
 #include "wss/read_maps.h"
@@ -82,31 +83,43 @@ class PidDescriptor {
   int file_;
 };
 
-// The longest call, or an errno below 0.
-base::Result<int64_t> makeCold(const Process& process, const std::vector<Range>& ranges,
+// How many of the ranges were made cold before one that could not be; 0 with errno: it is the first.
+size_t coldRanges(int target, std::span<const Range> ranges) {
+  std::vector<iovec> call;
+  for (const Range& range : ranges)
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of another process
+    call.push_back({reinterpret_cast<void*>(range.begin), range.end - range.begin});
+  long done = syscall(kProcessMadvise, target, call.data(), call.size(), kMadvCold, 0);
+  size_t whole = 0;
+  for (; whole < ranges.size() && done > 0; ++whole) {
+    done -= static_cast<long>(ranges[whole].end - ranges[whole].begin);
+    if (done < 0) break;
+  }
+  return whole;
+}
+
+// How long the longest call took.
+base::Result<int64_t> makeCold(const Process& process, std::span<const Range> ranges,
                                Clock& clock) {
   PidDescriptor target(process.pid());
   int64_t longest_ns = 0;
-  std::vector<iovec> call;
-  for (size_t i = 0; i < ranges.size(); i += kRangesOfACall) {
-    call.clear();
-    size_t bytes = 0;
-    for (size_t j = i; j < std::min(ranges.size(), i + kRangesOfACall); ++j) {
-      // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of another process
-      call.push_back({reinterpret_cast<void*>(ranges[j].begin), ranges[j].end - ranges[j].begin});
-      bytes += call.back().iov_len;
-    }
+  while (!ranges.empty()) {
     int64_t began_ns = clock.now_ns();
-    long done = syscall(kProcessMadvise, target.get(), call.data(), call.size(), kMadvCold, 0);
+    errno = 0;
+    size_t done = coldRanges(target.get(), ranges.first(std::min(ranges.size(), kRangesOfACall)));
+    int why_not = errno;
     longest_ns = std::max(longest_ns, clock.now_ns() - began_ns);
-    // What was unmapped meanwhile is no matter: nothing of it will be read.
-    if (done == static_cast<long>(bytes) || (done >= 0 || errno == ENOMEM)) continue;
-    if (errno == EINVAL)
+    ranges = ranges.subspan(done);
+    if (done > 0)
+      continue;  // the one after those, if it could not be, is the first of the next call
+    if (why_not == EINVAL)
       return base::Error{
           base::ErrorKind::kMissingFeature,
           fmt::format("process {} has locked memory, which cannot be sampled", process.pid()),
           std::nullopt, "Take --sample exact"};
-    return process.whyNothing("clear_refs", errno);
+    // What was unmapped meanwhile is no matter: nothing of it will be read.
+    if (why_not != ENOMEM) return process.whyNothing("clear_refs", why_not);
+    ranges = ranges.subspan(1);
   }
   return longest_ns;
 }
@@ -125,6 +138,14 @@ std::string SampledBackend::how() const {
       "accessed "
       "bits of the page tables",
       PAGE_TABLE_ENTRIES / kSamplePages * every_);
+}
+
+std::vector<std::string> SampledBackend::limits() const {
+  return {
+      "a sample cannot clear memory that the process shares with one that it forked or was "
+      "forked from, so all of that counts as touched: take --sample exact if it forks",
+      "of huge pages that are mapped by parts (after mprotect of a part, say) the sampled ones "
+      "are split"};
 }
 
 base::Result<Clearing> SampledBackend::clear(const Process& process, Clock& clock) {

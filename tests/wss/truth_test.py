@@ -213,6 +213,24 @@ class Truth(unittest.TestCase):
         self.assertEqual(done.returncode, 4, done.stderr)
         self.assertIn("may not be looked into", done.stderr)
 
+    def test_a_sample_and_locked_memory(self):
+        """None is told: what could not be cleared would count as touched."""
+        if "pte" not in list(self.backends()):
+            return
+        with self.touching(256, 1, "locked") as (pid, _, _):
+            done = wss("--sample", "1/32", pid, 0.05, check=False)
+            self.assertEqual(done.returncode, 4, done.stdout + done.stderr)
+            self.assertIn("has locked memory, which cannot be sampled", done.stderr)
+            self.assertEqual(wss(pid, 0.05).returncode, 0)
+
+    def test_a_disk_that_is_full(self):
+        for words in ((), ("--csv",), ("--jsonl",), ("--compat",), ("--json",)):
+            with self.subTest(words), open("/dev/full", "w", encoding="utf8") as full:
+                done = subprocess.run([BINARY, "wss", *words, str(os.getpid()), "0.01"], stdout=full,
+                                      stderr=subprocess.PIPE, text=True, check=False)
+                self.assertEqual(done.returncode, 5, done.stderr)
+                self.assertIn("No space left on device", done.stderr)
+
     def test_no_such_process_and_none_to_measure(self):
         done = wss(2 ** 31 - 1, 1, check=False)
         self.assertEqual((done.returncode, done.stdout), (3, ""))
