@@ -66,7 +66,7 @@ class Truth(unittest.TestCase):
         return mine[0]["bytes"], row
 
     def test_what_is_touched_is_told(self):
-        """To the page: also of small sets, which stay in the TLB of a busy core."""
+        """To 0.5 % or 0.1 MiB, and mostly to the page: also of small sets, which stay in the TLB of a busy core."""
         ways = [(rss, hot, seconds, way) for rss, hot, seconds in ((64, 1, 0.05), (64, 4, 0.05), (256, 16, 0.1),
                                                                    (256, 100, 0.5))
                 for way in ((), ("scattered",), ("read",)) if not way or rss % hot == 0]  # pages lie evenly
@@ -74,7 +74,9 @@ class Truth(unittest.TestCase):
             for rss, hot, seconds, way in ways:
                 with self.subTest(backend=backend, hot=hot, way=way), self.touching(rss, hot, *way) as (pid, start, _):
                     mine, row = self.touched(start, "--backend", backend, pid, seconds)
-                    self.assertEqual(mine["referenced"], hot * MIB)
+                    # Never more; less by a few pages where the kernel itself takes accessed bits away (DAMON, aging).
+                    self.assertLessEqual(mine["referenced"], hot * MIB)
+                    self.assertGreaterEqual(mine["referenced"], hot * MIB - max(0.005 * hot, 0.1) * MIB)
                     self.assertEqual(mine["rss"], rss * MIB)
                     self.assertGreaterEqual(row["bytes"]["referenced"], mine["referenced"])
 
@@ -131,7 +133,8 @@ class Truth(unittest.TestCase):
                 mine, _ = self.touched(address, "--backend", backend, pid, 0.1)
                 if mine["huge"] < size:
                     self.skipTest("no huge pages were free for the program: free some memory")
-                self.assertEqual(mine["referenced"], size)
+                self.assertLessEqual(mine["referenced"], size)
+                self.assertGreaterEqual(mine["referenced"], size - 2 * MIB)  # one page that the kernel aged just then
                 text = wss("--backend", backend, pid, 0.1).stdout
                 self.assertIn("64.0 MiB is in huge pages, which count as a whole", text)
 
