@@ -33,6 +33,14 @@ async function onStack(page, share = 0.6) {
   return { x: box.x + 62 + (box.width - 62) * share, y: box.y + box.height - 24 - 40 };
 }
 
+/** The editor takes the focus when it is there, and with it all keys but this one. */
+async function leaveEditor(page) {
+  const isTyping = () => document.activeElement.matches(".shadowhost");
+  await page.waitForFunction(isTyping);
+  await page.keyboard.press("Escape");
+  assert.equal(await page.evaluate(isTyping), false);
+}
+
 /** Whether the block in the URL is live at the step in the URL; null: no block. The answers and the
     URL follow a click a little later, so it is asked again for a while before the answer is no. */
 async function selectedIsLive(page) {
@@ -207,6 +215,7 @@ describe("the page", { skip, timeout: 600_000 }, () => {
           (at) => document.querySelectorAll(".rail a")[at].getAttribute("aria-current") === "page",
           i,
         );
+        if (hashOf(page).view === "sql") await leaveEditor(page);
       }
     }));
 

@@ -83,6 +83,13 @@ const GROUPS: readonly { title: string; keys: readonly [string, readonly string[
     ],
   },
   {
+    title: "SQL",
+    keys: [
+      ["Run the query", ["Ctrl Enter"]],
+      ["Leave the editor", ["Esc"]],
+    ],
+  },
+  {
     title: "State",
     keys: [
       ["Step back, on", ["←", "→"]],

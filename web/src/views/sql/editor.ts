@@ -143,7 +143,9 @@ export function createEditor(
         REPLACE_SELECTION,
         placeholder("SELECT …"),
         EditorView.lineWrapping,
-        EditorView.contentAttributes.of({ "aria-label": "SQL query. Control and Enter run it." }),
+        EditorView.contentAttributes.of({
+          "aria-label": "SQL query. Control and Enter run it, Escape leaves it.",
+        }),
         EditorView.updateListener.of((update) => {
           if (update.docChanged) onChange(update.state.doc.toString());
         }),
@@ -164,6 +166,8 @@ export function createEditor(
           ...completionKeymap,
           ...historyKeymap,
           ...defaultKeymap,
+          // when it closes nothing else, it gives the keys back to the page
+          { key: "Escape", run: leave },
         ]),
       ],
     }),
@@ -179,6 +183,11 @@ export function createEditor(
     focus: () => view.focus(),
     destroy: () => view.destroy(),
   };
+}
+
+function leave(view: EditorView): boolean {
+  view.contentDOM.blur();
+  return true;
 }
 
 interface Choice {

@@ -95,7 +95,7 @@ function Strip() {
     );
   }
   if (!answer || answer.file !== file.value?.id) {
-    return <div class="strip">Ctrl and Enter run the query.</div>;
+    return <div class="strip">Ctrl and Enter run the query, Esc leaves the editor.</div>;
   }
   const { result } = answer;
   const limit = result.truncated
