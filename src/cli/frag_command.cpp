@@ -133,8 +133,6 @@ int writeLine(const std::vector<Part>& parts, int exit_code) {
   return out.finish(exit_code);
 }
 
-bool isPng(const std::string& path) { return base::lowerAscii(path).ends_with(".png"); }
-
 int writePlot(const FragCommandOptions& options, const std::vector<Part>& parts) {
   const exporting::FragReport* first = nullptr;
   const Part* of = nullptr;
@@ -156,10 +154,7 @@ int writePlot(const FragCommandOptions& options, const std::vector<Part>& parts)
   std::string name = base::printable(exporting::distinctNames({of->trace->trace.source.name})[0]);
   std::string title =
       fmt::format("Fragmentation of {}, {}", name, analysis::deviceLabel(first->device->device));
-  std::unique_ptr<exporting::Canvas> canvas =
-      isPng(options.plot)
-          ? exporting::pngCanvas(exporting::kPlotWidth, exporting::kPlotHeight)
-          : exporting::svgCanvas(exporting::kPlotWidth, exporting::kPlotHeight, title);
+  auto canvas = pictureCanvas(options.plot, exporting::kPlotWidth, exporting::kPlotHeight, title);
   exporting::drawFrag(*canvas, *of->trace, *first,
                       {.name = name, .plain_address = options.plain_address});
   return writePicture(*canvas, NewFile(options.plot, options.force, "--plot"));
@@ -167,15 +162,7 @@ int writePlot(const FragCommandOptions& options, const std::vector<Part>& parts)
 
 int checkPlot(const FragCommandOptions& options) {
   if (options.plot.empty()) return 0;
-  bool svg = base::lowerAscii(options.plot).ends_with(".svg");
-  if (!svg && !isPng(options.plot)) {
-    return usageError(fmt::format("--plot writes .svg or .png, not “{}”", options.plot));
-  }
-  if (isPng(options.plot) && !exporting::hasPng()) {
-    complain("tidegauge: this build writes no PNG: it was made without cairo. Write an .svg");
-    return 4;
-  }
-  return NewFile(options.plot, options.force, "--plot").refuse(options.file);
+  return refusePicture("--plot", options.plot, options.force, options.file);
 }
 
 // Exit code 1 if one of the limits is broken, each named on standard error.

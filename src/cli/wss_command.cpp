@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/usage.h"
+#include "cli/wss_rolling.h"
 
 namespace tidegauge::cli {
 namespace {
@@ -12,8 +13,9 @@ namespace {
 constexpr double kMostSeconds = 1e9;
 
 int checked(const WssOptions& options) {
-  if (options.cumulative + !options.pause.empty() + !options.steps.empty() > 1)
-    return usageError("-C, -s and -P do not go together", "Take one of them");
+  bool rolls = options.rolling > 0;
+  if (options.cumulative + !options.pause.empty() + !options.steps.empty() + rolls > 1)
+    return usageError("-C, -s, -P and --rolling do not go together", "Take one of them");
   if (options.compat + options.json + options.jsonl + options.csv > 1)
     return usageError("--compat, --json, --jsonl and --csv do not go together", "Take one of them");
   if (!options.by.empty() && (options.compat || options.csv))
@@ -26,9 +28,11 @@ int checked(const WssOptions& options) {
   if (must_sample && (options.compat || options.backend == "smaps"))
     return usageError("--sample is for --backend pte, without --compat",
                       "smaps goes through all pages");
-  if (options.total_s > 0 && !options.cumulative && options.pause.empty() && options.steps.empty())
-    return usageError("-d limits a run of several windows", "Take -C, -s or -P beside it");
-  return 0;
+  if (options.total_s > 0 && !options.cumulative && options.pause.empty() &&
+      options.steps.empty() && !rolls)
+    return usageError("-d limits a run of several windows",
+                      "Take -C, -s, -P or --rolling beside it");
+  return checkRolling(options);
 }
 
 }  // namespace
@@ -57,7 +61,19 @@ void addWssCommand(CLI::App& app, int& exit_code) {
                    "N windows, each twice as long as the one before, beginning with SECONDS")
       ->check(wholeNumber(1, 40))
       ->type_name("N");
-  command->add_option("-d,--duration", options->total_s, "End after S seconds, with -C, -s or -P")
+  command
+      ->add_option("--rolling", options->rolling,
+                   "Windows back to back, and what was touched within the last 1, 2, 4 … N of them")
+      ->check(wholeNumber(1, wss::PageHistory::kMostWindows))
+      ->type_name("N");
+  command->add_flag("--heat", options->heat,
+                    "Of --rolling, draw which addresses were touched when; in JSON, list them");
+  command->add_option("--plot", options->plot, "Draw that to a file, .svg or .png")
+      ->type_name("FILE");
+  command->add_flag("--force", options->force, "Write over the file of --plot if it exists");
+  command
+      ->add_option("-d,--duration", options->total_s,
+                   "End after S seconds, with -C, -s, -P or --rolling")
       ->check(number(0.001, kMostSeconds))
       ->type_name("S");
   command->add_flag("-t,--moretimes", options->more_times,

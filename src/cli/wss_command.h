@@ -21,6 +21,10 @@ struct WssOptions {
   double most_stall_ms = 5;
   std::string by;  // empty: no list
   size_t top = 20;
+  uint32_t rolling = 0;  // windows that are told together; 0: not wanted
+  bool heat = false;
+  std::string plot;  // a file; empty: none
+  bool force = false;
 };
 
 int runWss(const WssOptions& options);

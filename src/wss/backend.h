@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "wss/mappings.h"
+#include "wss/page_bits.h"
 #include "wss/process.h"
 #include "wss/window.h"
 
@@ -38,6 +39,7 @@ struct Reading {
   // Of a sample: what was touched is so much more or less, with 95 %; how much is there, from elsewhere.
   std::optional<double> error_bytes = std::nullopt;
   std::optional<uint64_t> rss_bytes = std::nullopt;
+  std::vector<PageBits> pages = {};  // if they are kept: in the order of addresses, each table once
 };
 
 class Backend {
@@ -50,6 +52,8 @@ class Backend {
   virtual std::vector<std::string> limits() const = 0;
   // Whether it fills pss, shared and locked. If not, what it tells of is this process's alone.
   virtual bool knowsSharing() const { return true; }
+  // From now on readings also tell page by page. False: it cannot.
+  virtual bool keepPages() { return false; }
   virtual base::Result<Clearing> clear(const Process& process, Clock& clock) = 0;
   virtual base::Result<Reading> read(const Process& process, Clock& clock) = 0;
 };

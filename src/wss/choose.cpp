@@ -62,7 +62,8 @@ base::Result<Choice> chooseBackend(const Wish& wish, uint64_t rss_bytes) {
   Choice choice;
   if (wish.backend == "pte" || (wish.backend == "auto" && !wish.needs_sharing)) {
     auto pte = choosePte(wish, rss_bytes);
-    if (pte.ok() || wish.backend == "pte" || must_sample) return pte;
+    if (pte.ok() && wish.needs_pages) pte.value().backend->keepPages();
+    if (pte.ok() || wish.backend == "pte" || must_sample || wish.needs_pages) return pte;
     choice.why = pte.error().what;
   }
   choice.backend = std::make_unique<SmapsBackend>(flushOfThisKernel());

@@ -21,6 +21,7 @@ struct Wish {
   std::string backend = "auto";  // or pte, smaps
   std::string sample = "auto";   // or exact, 1/32, 1/128, 1/512
   bool needs_sharing = false;    // PSS is wanted
+  bool needs_pages = false;      // page by page
   double most_stall_ms = 5;      // above, auto says that a sample would stop it for less
 };
 // `rss_bytes`: of the process, for what it would cost.

@@ -39,6 +39,7 @@ Row rowOf(const Clearing& clearing, Reading reading, int64_t slept_ns) {
     row.window.mean_ns =
         static_cast<int64_t>(weighted_ns / static_cast<double>(row.sums.referenced));
   row.uses = std::move(reading.uses);
+  row.pages = std::move(reading.pages);
   return row;
 }
 

@@ -36,6 +36,7 @@ struct Row {
   std::optional<double> error_bytes = std::nullopt;  // of sums.referenced, of a sample: 95 %
   std::vector<MappingUse> uses;
   std::vector<Window> windows;  // of each of `uses`
+  std::vector<PageBits> pages;  // Reading::pages
   Cost cost;  // of the reading, and of the clearing if this row has one of its own
   Pass clear, read;
 };

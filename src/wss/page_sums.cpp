@@ -42,6 +42,22 @@ void addLarge(MappingSums& sums, uint64_t entry, uint64_t bytes, MappingKind kin
   if ((entry & kEntryDirty) != 0) sums.dirty += bytes;
 }
 
+PageBits bitsOf(uint64_t table, page_table_kind kind, Entries entries) {
+  PageBits bits{.table = table};
+  if (kind != PAGE_TABLE_OF_PAGES) {
+    if (isThere(entries[0])) bits.there.fill(~uint64_t{0});
+    if (isThere(entries[0]) && (entries[0] & kEntryAccessed) != 0) bits.touched = bits.there;
+    return bits;
+  }
+  for (size_t i = 0; i < PageBits::kPages; ++i) {
+    uint64_t entry = entries[i], bit = uint64_t{1} << i % 64;
+    if (!isThere(entry)) continue;
+    bits.there[i / 64] |= bit;
+    if ((entry & kEntryAccessed) != 0) bits.touched[i / 64] |= bit;
+  }
+  return bits;
+}
+
 std::vector<uint64_t> tablesOf(const std::vector<MappingUse>& uses) {
   std::vector<uint64_t> tables;
   for (const MappingUse& use : uses) {

@@ -12,6 +12,7 @@
 
 #include "bpf/page_tables.h"
 #include "wss/mappings.h"
+#include "wss/page_bits.h"
 
 namespace tidegauge::wss {
 
@@ -30,6 +31,9 @@ using Entries = std::span<const __u64, PAGE_TABLE_ENTRIES>;
 void addEntries(MappingSums& sums, Entries entries, size_t first, size_t last);
 // The same of one large page, of which `bytes` are the mapping's.
 void addLarge(MappingSums& sums, uint64_t entry, uint64_t bytes, MappingKind kind);
+
+// The same page by page. A large page is all of its pages, there and touched as a whole.
+PageBits bitsOf(uint64_t table, page_table_kind kind, Entries entries);
 
 // Goes through tables in the order of addresses, and with them through the mappings that lie in them.
 class MappingWalk {

@@ -23,8 +23,14 @@ base::Result<Reading> PteBackend::read(const Process& process, Clock& clock) {
   TG_ASSIGN_OR_RETURN(done.uses, readMaps(process));
   MappingWalk walk(done.uses, [](const Mapping&) { return true; });
   auto visit = [&](uint64_t address, page_table_kind kind, Entries entries) {
+    uint64_t rss = 0;
     walk.visit(address, kind, entries, 0, PAGE_TABLE_ENTRIES,
-               [](MappingUse& use, const MappingSums& sums) { use.sums.add(sums); });
+               [&](MappingUse& use, const MappingSums& sums) {
+                 use.sums.add(sums);
+                 rss += sums.rss;
+               });
+    // What counts as memory at all: reserved huge pages do not.
+    if (keeps_pages_ && rss != 0) done.pages.push_back(bitsOf(address, kind, entries));
   };
   TG_ASSIGN_OR_RETURN(bool is_there,
                       tables_.read(process.pid(), tablesOf(done.uses), PAGE_TABLE_ALL, visit));

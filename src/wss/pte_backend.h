@@ -18,12 +18,14 @@ class PteBackend final : public Backend {
   std::string how() const override;
   std::vector<std::string> limits() const override;
   bool knowsSharing() const override { return false; }
+  bool keepPages() override { return keeps_pages_ = true; }
   base::Result<Clearing> clear(const Process& process, Clock& clock) override;
   base::Result<Reading> read(const Process& process, Clock& clock) override;
 
  private:
   PageTables tables_;
   Flush flush_;
+  bool keeps_pages_ = false;
 };
 
 }  // namespace tidegauge::wss

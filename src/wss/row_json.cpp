@@ -75,6 +75,30 @@ nlohmann::json rowJson(const Row& row, const Plan& plan, double unix_s,
   return json;
 }
 
+nlohmann::json rollingJson(const Rolling& rolling, double window_s) {
+  nlohmann::json json = {{"never_bytes", rolling.never}, {"first_bytes", rolling.first}};
+  for (const Rolling::Within& within : rolling.within)
+    json["within"].push_back({{"windows", within.windows},
+                              {"seconds", within.windows * window_s},
+                              {"bytes", within.bytes}});
+  for (size_t bin = 0; bin < rolling.again.size(); ++bin) {
+    uint64_t most = uint64_t{1} << bin, least = bin == 0 ? 1 : most / 2 + 1;
+    bool is_last = bin + 1 == rolling.again.size();
+    json["again"].push_back(
+        {{"after_windows_least", least},
+         {"after_windows_most", is_last ? nlohmann::json() : nlohmann::json(most)},
+         {"bytes", rolling.again[bin]}});
+  }
+  return json;
+}
+
+nlohmann::json cellsJson(std::span<const PageBits> pages) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const HeatMap::Cell& cell : cellsOf(pages))
+    list.push_back({cell.address, cell.there, cell.touched});
+  return list;
+}
+
 std::string csvHeader() {
   std::string text = "time,window_s,window_least_s,window_most_s";
   for (const auto& [name, sum] : kSums) text += fmt::format(",{}_bytes", name);

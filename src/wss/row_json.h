@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "wss/grouping.h"
+#include "wss/heat_map.h"
+#include "wss/page_history.h"
 
 namespace tidegauge::wss {
 
@@ -14,6 +16,10 @@ namespace tidegauge::wss {
 nlohmann::json rowJson(const Row& row, const Plan& plan, double unix_s,
                        const std::vector<Group>& groups, bool knows_sharing);
 
+// What --rolling says of the window beside its row; `window_s`: as asked for.
+nlohmann::json rollingJson(const Rolling& rolling, double window_s);
+// Of each 64 KiB that has memory: [address, pages, touched pages].
+nlohmann::json cellsJson(std::span<const PageBits> pages);
 std::string csvHeader();
 // Without `knows_sharing` (Backend::knowsSharing) pss, shared and locked are null, in CSV empty.
 std::string csvRow(const Row& row, double unix_s, bool knows_sharing);

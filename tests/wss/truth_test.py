@@ -80,6 +80,30 @@ class Truth(unittest.TestCase):
                     self.assertEqual(mine["rss"], rss * MIB)
                     self.assertGreaterEqual(row["bytes"]["referenced"], mine["referenced"])
 
+    def test_rolling_remembers_each_page(self):
+        if "pte" not in list(self.backends()):
+            return
+        with self.touching(64, 16) as (pid, start, size):
+            document = json.loads(wss("--json", "--heat", "--rolling", 4, "-d", 0.6, pid, 0.1).stdout)
+        rows = document["rows"]
+        self.assertGreater(len(rows), 3)
+        for i, row in enumerate(rows):
+            within = [one["bytes"] for one in row["rolling"]["within"]]
+            self.assertEqual(within, sorted(within))
+            self.assertEqual(within[0], row["bytes"]["referenced"])
+            # All of it in every window: so within four windows too, but for the program's own few pages.
+            self.assertAlmostEqual(within[2] / MIB, 16, delta=0.5)
+            self.assertGreater(within[2] + row["rolling"]["never_bytes"], row["bytes"]["rss"] - MIB)
+            again = sum(one["bytes"] for one in row["rolling"]["again"])
+            self.assertEqual(again + row["rolling"]["first_bytes"], within[0])
+            if i > 0:
+                self.assertAlmostEqual(row["rolling"]["again"][0]["bytes"] / MIB, 16, delta=0.2)
+            mine = [cell for cell in row["rolling"]["cells"] if start <= cell[0] < start + size]
+            self.assertEqual(sum(pages for _, pages, _ in mine), size // 4096)
+            self.assertAlmostEqual(sum(touched for _, _, touched in mine) / 256, 16, delta=0.1)
+            self.assertEqual([touched for address, _, touched in mine if address >= start + 16 * MIB],
+                             [0] * (48 * 16))
+
     def test_both_see_the_same(self):
         """The page tables, read as they are, beside what the kernel adds up of them, mapping by mapping."""
         if "pte" not in list(self.backends()):

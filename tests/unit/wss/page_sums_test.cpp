@@ -69,6 +69,34 @@ TEST(AddLarge, CountsAsAWhole) {
   EXPECT_EQ(sums.rss, 4 * kMiB);
 }
 
+// What the bits say adds up to what the sums say, entry by entry.
+RC_GTEST_PROP(BitsOf, AreTheSums, ()) {
+  std::vector<__u64> entries(PAGE_TABLE_ENTRIES);
+  for (auto& entry : entries)
+    entry = *rc::gen::element<uint64_t>(0, kEntryPresent, kEntryPresent | kEntryAccessed,
+                                        kEntryHidden | kEntryAccessed, kEntryAccessed,
+                                        kEntryPresent | kEntryAccessed | kEntrySpecial);
+  Entries all(entries.data(), entries.size());
+  PageBits bits = bitsOf(kTable, PAGE_TABLE_OF_PAGES, all);
+  RC_ASSERT(bits.table == kTable);
+  for (size_t i = 0; i < entries.size(); ++i) {
+    MappingSums sums;
+    addEntries(sums, all, i, i + 1);
+    RC_ASSERT(PageBits::at(bits.there, i) == (sums.rss != 0));
+    RC_ASSERT(PageBits::at(bits.touched, i) == (sums.referenced != 0));
+  }
+}
+
+TEST(BitsOf, ALargePageIsAllOfItsPages) {
+  std::vector<__u64> entries(PAGE_TABLE_ENTRIES);
+  Entries all(entries.data(), entries.size());
+  entries[0] = kEntryPresent | kEntryAccessed;
+  EXPECT_TRUE(PageBits::at(bitsOf(0, PAGE_TABLE_HUGE, all).touched, 511));
+  entries[0] = kEntryPresent;
+  EXPECT_TRUE(PageBits::at(bitsOf(0, PAGE_TABLE_GIANT, all).there, 511));
+  EXPECT_FALSE(PageBits::at(bitsOf(0, PAGE_TABLE_GIANT, all).touched, 0));
+}
+
 TEST(TablesOf, EachOnceInOrder) {
   auto use = [](uint64_t start, uint64_t end) {
     MappingUse one;

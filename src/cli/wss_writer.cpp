@@ -1,0 +1,116 @@
+#include "cli/wss_writer.h"
+
+#include <fmt/format.h>
+
+#include "base/text_layout.h"
+#include "cli/real_clock.h"
+#include "cli/terminal.h"
+#include "wss/compat_text.h"
+#include "wss/row_json.h"
+
+namespace tidegauge::cli {
+namespace {
+
+// Names may hold any bytes.
+std::string dumped(const nlohmann::json& json, int indent) {
+  return json.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace
+
+WssWriter::WssWriter(const WssOptions& options, const wss::Plan& plan, const wss::Process& process,
+                     const wss::Choice& choice, Output& out)
+    : options_(options), plan_(plan), out_(out), process_(base::printable(process.name())) {
+  const wss::Backend& backend = *choice.backend;
+  text_ = {options.more_times, backend.knowsSharing(), choice.is_sampled, pageColumns()};
+  if (options.rolling > 0)
+    rolling_ = std::make_unique<WssRolling>(options, static_cast<double>(plan.duration_ns) * 1e-9);
+  std::string pid = fmt::format("{}", options.pid);
+  if (options.compat)
+    out_.write(wss::compatHeader(plan, {pid, options.seconds, options.pause, options.steps},
+                                 options.more_times));
+  else if (options.csv)
+    out_.write(wss::csvHeader());
+  else if (!options.json && !options.jsonl)
+    writeHead(process, choice);
+  head_ = {{"pid", options.pid},   {"process", process.name()}, {"backend", backend.name()},
+           {"how", backend.how()}, {"why", choice.why},         {"limits", backend.limits()}};
+  out_.flush();  // who waits for the first row sees what it waits for
+}
+
+bool WssWriter::row(const wss::Row& row) {
+  double unix_s = unixSeconds();
+  rows_ += 1;
+  if (rolling_) rolling_->add(row);
+  if (options_.compat) {
+    out_.write(wss::compatRow(row, options_.more_times));
+  } else if (options_.csv) {
+    out_.write(wss::csvRow(row, unix_s, text_.knows_sharing));
+  } else if (options_.json || options_.jsonl) {
+    nlohmann::json json = wss::rowJson(row, plan_, unix_s, groups(row), text_.knows_sharing);
+    if (rolling_) json["rolling"] = rolling_->rowJson(row);
+    if (options_.json) {
+      all_.push_back(std::move(json));
+    } else {
+      json.update(head_);
+      out_.print("{}\n", dumped(json, -1));
+    }
+  } else {
+    writeText(row);
+  }
+  out_.flush();
+  return !out_.failed();
+}
+
+int WssWriter::end() {
+  if (options_.json) {
+    nlohmann::json json = head_;
+    json["rows"] = std::move(all_);
+    out_.print("{}\n", dumped(json, 2));
+  }
+  if (!rolling_) return 0;
+  if (!options_.json && !options_.jsonl)
+    out_.write(rolling_->closingText(text_.columns, usesColours()));
+  return rolling_->writePlot(fmt::format("What {} touched, and when", process_));
+}
+
+std::vector<wss::Group> WssWriter::groups(const wss::Row& row) const {
+  if (options_.by.empty()) return {};
+  return wss::groupsOf(row, grouping());
+}
+
+wss::Grouping WssWriter::grouping() const {
+  if (options_.by == "vma") return wss::Grouping::kMapping;
+  return options_.by == "file" ? wss::Grouping::kFile : wss::Grouping::kKind;
+}
+
+void WssWriter::writeHead(const wss::Process& process, const wss::Choice& choice) {
+  const wss::Backend& backend = *choice.backend;
+  out_.write(base::wrapped(fmt::format("Touched by {} (process {}), by {}: {}.", process_,
+                                       process.pid(), backend.name(), backend.how()),
+                           text_.columns, 0));
+  if (!choice.why.empty())
+    out_.write(base::wrapped("Note: " + choice.why + ".", text_.columns, 0, 2));
+  for (const std::string& limit : backend.limits())
+    out_.write(base::wrapped("Careful: " + limit + ".", text_.columns, 0, 2));
+  if (rolling_)
+    out_.write(
+        base::wrapped("MB touched within the last so many seconds; Never: not since this began.",
+                      text_.columns, 0, 2));
+  else
+    out_.write(wss::rowHeader(text_));
+}
+
+void WssWriter::writeText(const wss::Row& row) {
+  out_.write(rolling_ ? rolling_->rowText(row) : wss::rowText(row, text_));
+  if (plan_.course == wss::Course::kSingle) out_.write(wss::rowNotes(row, text_));
+  if (options_.by.empty()) return;
+  out_.write("\n");
+  out_.write(wss::groupsText(groups(row), grouping(), options_.top, text_));
+  if (rolling_)
+    out_.write("\n" + rolling_->header());
+  else if (plan_.course != wss::Course::kSingle)
+    out_.write("\n" + wss::rowHeader(text_));
+}
+
+}  // namespace tidegauge::cli

@@ -1,0 +1,40 @@
+// Writes each row of `wss` as the user wants it: text, wss.pl's text, JSON, CSV.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/output.h"
+#include "cli/wss_rolling.h"
+#include "wss/choose.h"
+#include "wss/row_text.h"
+
+namespace tidegauge::cli {
+
+class WssWriter {
+ public:
+  WssWriter(const WssOptions& options, const wss::Plan& plan, const wss::Process& process,
+            const wss::Choice& choice, Output& out);
+  // False: nobody reads it any more.
+  bool row(const wss::Row& row);
+  // What stands after all rows; the exit code.
+  int end();
+  int rows() const { return rows_; }
+
+ private:
+  std::vector<wss::Group> groups(const wss::Row& row) const;
+  wss::Grouping grouping() const;
+  void writeHead(const wss::Process& process, const wss::Choice& choice);
+  void writeText(const wss::Row& row);
+
+  const WssOptions& options_;
+  const wss::Plan& plan_;
+  Output& out_;
+  wss::TextOptions text_;
+  nlohmann::json head_, all_ = nlohmann::json::array();
+  std::unique_ptr<WssRolling> rolling_;  // if that was asked for
+  std::string process_;
+  int rows_ = 0;
+};
+
+}  // namespace tidegauge::cli

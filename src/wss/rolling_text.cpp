@@ -1,0 +1,88 @@
+#include "wss/rolling_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tidegauge::wss {
+namespace {
+
+double mib(double bytes) { return bytes / (1 << 20); }
+double mib(uint64_t bytes) { return mib(static_cast<double>(bytes)); }
+
+// As many decimals as there is room for, at most two.
+std::string fitted(uint64_t bytes, size_t width) {
+  std::string text;
+  for (int decimals = 2; decimals >= 0; --decimals) {
+    text = fmt::format("{:.{}f}", mib(bytes), decimals);
+    if (text.size() <= width) break;
+  }
+  return text;
+}
+
+// 0.1, not 0.1000: as many places as it has.
+std::string seconds(double s) { return fmt::format("{:.6g} s", s); }
+
+// "3 to 4", times the window.
+std::string afterWhich(size_t bin, double window_s) {
+  auto most = static_cast<double>(uint64_t{1} << bin);
+  if (bin == Rolling::kBins - 1) return "more than " + seconds(most / 2 * window_s);
+  if (bin < 2) return seconds(most * window_s);
+  return fmt::format("{:.6g} to {}", (most / 2 + 1) * window_s, seconds(most * window_s));
+}
+
+std::string bar(double share, size_t columns) {
+  std::string text;
+  auto full = static_cast<size_t>(share * static_cast<double>(columns) + 0.5);
+  for (size_t i = 0; i < full; ++i) text += "█";
+  return text;
+}
+
+}  // namespace
+
+std::string rollingHeader(const Rolling& rolling, double window_s) {
+  std::string text = fmt::format("{:>7} {:>9}", "Time(s)", "RSS(MB)");
+  for (const Rolling::Within& within : rolling.within)
+    text += fmt::format(" {:>7}", seconds(within.windows * window_s));
+  return text + fmt::format(" {:>9} {:>7} {:>9}\n", "Never(MB)", "CPU(ms)", "Stall(ms)");
+}
+
+std::string rollingText(const Row& row, const Rolling& rolling, double time_s) {
+  std::string text = fmt::format("{:>7.2f} {:>9}", time_s, fitted(row.sums.rss, 9));
+  for (const Rolling::Within& within : rolling.within)
+    text += fmt::format(" {:>7}", fitted(within.bytes, 7));
+  return text + fmt::format(" {:>9} {:>7.1f} {:>9.1f}\n", fitted(rolling.never, 9),
+                            static_cast<double>(row.cost.cpu_ns) * 1e-6,
+                            static_cast<double>(row.cost.stall_ns) * 1e-6);
+}
+
+void Reuse::add(const Rolling& rolling) {
+  // What the first window touches is touched for the first time as far as can be known.
+  if (windows_++ == 0) return;
+  first_ += rolling.first;
+  for (size_t bin = 0; bin < again_.size(); ++bin) again_[bin] += rolling.again[bin];
+}
+
+std::string Reuse::text(double window_s, size_t columns) const {
+  if (windows_ < 2) return {};
+  auto of = static_cast<double>(windows_ - 1);
+  uint64_t most = std::max(first_, *std::max_element(again_.begin(), again_.end()));
+  constexpr size_t kName = 24, kNumber = 10;
+  size_t width = std::clamp<size_t>(columns, 60, 100) - kName - kNumber - 4;
+  std::string text =
+      fmt::format("{:<{}} {:>{}}\n", "Touched again after", kName, "MB/window", kNumber);
+  auto line = [&](const std::string& name, uint64_t bytes) {
+    double share = most == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(most);
+    std::string drawn = bar(share, width);
+    text += fmt::format("  {:<{}} {:>{}.2f}{}{}\n", name, kName - 2,
+                        mib(static_cast<double>(bytes) / of), kNumber, drawn.empty() ? "" : "  ",
+                        drawn);
+  };
+  size_t bins = again_.size();
+  while (bins > 1 && again_[bins - 1] == 0) --bins;
+  for (size_t bin = 0; bin < bins; ++bin) line(afterWhich(bin, window_s), again_[bin]);
+  line("for the first time", first_);
+  return text;
+}
+
+}  // namespace tidegauge::wss
