@@ -105,6 +105,7 @@ class Writer {
       writeHead(process, choice);
     head_ = {{"pid", options.pid},   {"process", process.name()}, {"backend", backend.name()},
              {"how", backend.how()}, {"why", choice.why},         {"limits", backend.limits()}};
+    if (!backend.cgroup().empty()) head_["cgroup"] = backend.cgroup();
     out_.flush();  // who waits for the first row sees what it waits for
   }
 
@@ -155,10 +156,13 @@ class Writer {
 
   void writeHead(const wss::Process& process, const wss::Choice& choice) {
     const wss::Backend& backend = *choice.backend;
-    out_.write(base::wrapped(
-        fmt::format("Touched by {} (process {}), by {}: {}.", base::printable(process.name()),
-                    process.pid(), backend.name(), backend.how()),
-        text_.columns, 0));
+    std::string who =
+        fmt::format("{} (process {})", base::printable(process.name()), process.pid());
+    if (std::string cgroup = backend.cgroup(); !cgroup.empty())
+      who = fmt::format("all in cgroup {}, with {}", base::printable(cgroup), who);
+    out_.write(
+        base::wrapped(fmt::format("Touched by {}, by {}: {}.", who, backend.name(), backend.how()),
+                      text_.columns, 0));
     if (!choice.why.empty())
       out_.write(base::wrapped("Note: " + choice.why + ".", text_.columns, 0, 2));
     for (const std::string& limit : backend.limits())
@@ -190,9 +194,8 @@ int runWss(const WssOptions& options) {
   RealClock clock;
   auto process = wss::Process::open(options.pid);
   if (!process.ok()) return reportError(process.error());
-  auto choice =
-      wss::chooseBackend({options.backend, options.sample, options.compat, options.most_stall_ms},
-                         process.value().residentBytes());
+  auto choice = wss::chooseBackend(
+      {options.backend, options.sample, options.compat, options.most_stall_ms}, process.value());
   if (!choice.ok()) return reportError(choice.error());
   wss::Backend& backend = *choice.value().backend;
   Output out;

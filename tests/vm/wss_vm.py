@@ -87,10 +87,20 @@ measure {name}.smaps --by vma --backend smaps
 kill $pid""" for name, way in WAYS.items())
 
 
+# A cgroup for each, so that what one left behind is not in the figures of the next.
+GENERATIONS = "\necho +memory >/sys/fs/cgroup/cgroup.subtree_control" + "".join(f"""
+mkdir -p /sys/fs/cgroup/shop/{name}; echo +memory >/sys/fs/cgroup/shop/cgroup.subtree_control
+echo $$ >/sys/fs/cgroup/shop/{name}/cgroup.procs
+hot mglru-{name} {RSS_MIB} {HOT_MIB} {WAYS[name]}
+echo $$ >/sys/fs/cgroup/cgroup.procs
+measure mglru-{name} --by kind --backend mglru -s 0 -d 3
+kill $pid""" for name in ("contiguous", "scattered", "huge"))
+
+
 @functools.cache
 def four_levels():
     with WorkingSetGuest(vm.kernel("6.12", CACHE)) as guest:
-        return guest.results("grep -c la57 /proc/cpuinfo >/out/levels\n" + PAGES)
+        return guest.results("grep -c la57 /proc/cpuinfo >/out/levels\n" + PAGES + GENERATIONS)
 
 
 @functools.cache
@@ -129,6 +139,21 @@ class Linux612(unittest.TestCase):
     def test_five_levels_of_page_tables(self):
         self.assertEqual(five_levels().text("levels"), "2\n")
         self.assertPages(five_levels())
+
+    def test_mglru(self):
+        for way in ("contiguous", "scattered", "huge"):
+            with self.subTest(way=way):
+                answer = four_levels().json(f"mglru-{way}")
+                self.assertEqual((answer["backend"], answer["cgroup"]), ("mglru", f"/shop/{way}"))
+                self.assertGreaterEqual(len(answer["rows"]), 2)
+                for row in answer["rows"]:
+                    kinds = {group["kind"]: group["bytes"] for group in row["groups"]}
+                    own = kinds["anonymous"]
+                    # All of the program's own is in it: its stack, and what its libraries wrote.
+                    self.assertGreaterEqual(own["rss"], RSS_MIB * MIB)
+                    self.assertLessEqual(own["rss"], (RSS_MIB + 0.5) * MIB)
+                    self.assertGreaterEqual(own["referenced"], HOT_MIB * MIB - BOUND)
+                    self.assertLessEqual(own["referenced"], HOT_MIB * MIB + BOUND)
 
 
 if __name__ == "__main__":
