@@ -1,10 +1,13 @@
 #include "cli/wss_command.h"
 
+#include <fmt/format.h>
+
 #include <limits>
 #include <memory>
 
 #include "cli/usage.h"
 #include "cli/wss_rolling.h"
+#include "wss/choose.h"
 
 namespace tidegauge::cli {
 namespace {
@@ -21,13 +24,21 @@ int checked(const WssOptions& options) {
   if (!options.by.empty() && (options.compat || options.csv))
     return usageError("--by lists mappings, which --compat and --csv have no place for",
                       "Take --json or --jsonl for programs");
-  if (options.compat && options.backend == "pte")
-    return usageError("--compat prints the PSS, which --backend pte does not know",
-                      "Take --backend smaps, or leave it to choose");
+  bool is_auto = options.backend == "auto";
+  if (options.compat && !is_auto && options.backend != "smaps")
+    return usageError(
+        fmt::format("--compat prints the PSS, which --backend {} does not know", options.backend),
+        "Take --backend smaps, or leave it to choose");
   bool must_sample = options.sample != "auto" && options.sample != "exact";
-  if (must_sample && (options.compat || options.backend == "smaps"))
+  if (must_sample && (options.compat || (!is_auto && options.backend != "pte")))
     return usageError("--sample is for --backend pte, without --compat",
-                      "smaps goes through all pages");
+                      "The others look at all pages, or choose themselves");
+  if (options.backend == "mglru" && (options.cumulative || !options.steps.empty()))
+    return usageError("--backend mglru takes one window at a time: -C and -P are not for it",
+                      "Take -s, or --backend pte or smaps");
+  if (options.backend == "mglru" && !options.by.empty() && options.by != "kind")
+    return usageError("--backend mglru does not know which mapping or file a page is of",
+                      "Take --by kind, or --backend pte or smaps");
   if (options.total_s > 0 && !options.cumulative && options.pause.empty() &&
       options.steps.empty() && !rolls)
     return usageError("-d limits a run of several windows",
@@ -78,8 +89,12 @@ void addWssCommand(CLI::App& app, int& exit_code) {
       ->type_name("S");
   command->add_flag("-t,--moretimes", options->more_times,
                     "Say too how long it slept, and how long all took");
-  command->add_option("--backend", options->backend, "How it is measured: auto, pte or smaps")
-      ->check(oneOf({"auto", "pte", "smaps"}))
+  std::vector<std::string> backends{"auto"};
+  backends.insert(backends.end(), wss::kBackends.begin(), wss::kBackends.end());
+  command
+      ->add_option("--backend", options->backend,
+                   fmt::format("How it is measured: {}", fmt::join(backends, ", ")))
+      ->check(oneOf(backends))
       ->type_name("NAME")
       ->capture_default_str();
   command

@@ -29,7 +29,8 @@ int checkRolling(const WssOptions& options) {
   if (options.compat || options.csv)
     return usageError("--compat and --csv have no columns for what --rolling tells",
                       "Take --json or --jsonl for programs");
-  if (options.backend == "smaps" || (options.sample != "auto" && options.sample != "exact"))
+  if ((options.backend != "auto" && options.backend != "pte") ||
+      (options.sample != "auto" && options.sample != "exact"))
     return usageError("--rolling remembers every page, which only --backend pte tells",
                       "Leave out --backend and --sample");
   return options.plot.empty() ? 0 : refusePicture("--plot", options.plot, options.force, "");

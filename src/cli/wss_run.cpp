@@ -50,7 +50,7 @@ int runWss(const WssOptions& options) {
                                     .needs_sharing = options.compat,
                                     .needs_pages = options.rolling > 0,
                                     .most_stall_ms = options.most_stall_ms},
-                                   process.value().residentBytes());
+                                   process.value());
   if (!choice.ok()) return reportError(choice.error());
   wss::Backend& backend = *choice.value().backend;
   Output out;

@@ -35,6 +35,7 @@ WssWriter::WssWriter(const WssOptions& options, const wss::Plan& plan, const wss
     writeHead(process, choice);
   head_ = {{"pid", options.pid},   {"process", process.name()}, {"backend", backend.name()},
            {"how", backend.how()}, {"why", choice.why},         {"limits", backend.limits()}};
+  if (!backend.cgroup().empty()) head_["cgroup"] = backend.cgroup();
   out_.flush();  // who waits for the first row sees what it waits for
 }
 
@@ -86,9 +87,12 @@ wss::Grouping WssWriter::grouping() const {
 
 void WssWriter::writeHead(const wss::Process& process, const wss::Choice& choice) {
   const wss::Backend& backend = *choice.backend;
-  out_.write(base::wrapped(fmt::format("Touched by {} (process {}), by {}: {}.", process_,
-                                       process.pid(), backend.name(), backend.how()),
-                           text_.columns, 0));
+  std::string who = fmt::format("{} (process {})", process_, process.pid());
+  if (std::string cgroup = backend.cgroup(); !cgroup.empty())
+    who = fmt::format("all in cgroup {}, with {}", base::printable(cgroup), who);
+  out_.write(
+      base::wrapped(fmt::format("Touched by {}, by {}: {}.", who, backend.name(), backend.how()),
+                    text_.columns, 0));
   if (!choice.why.empty())
     out_.write(base::wrapped("Note: " + choice.why + ".", text_.columns, 0, 2));
   for (const std::string& limit : backend.limits())

@@ -50,6 +50,8 @@ class Backend {
   virtual std::string how() const = 0;
   // What its figures leave out or take in on this machine; empty: nothing.
   virtual std::vector<std::string> limits() const = 0;
+  // Whose memory it measures, if not that process's alone: "/shop/db". Empty: that process's.
+  virtual std::string cgroup() const { return {}; }
   // Whether it fills pss, shared and locked. If not, what it tells of is this process's alone.
   virtual bool knowsSharing() const { return true; }
   // From now on readings also tell page by page. False: it cannot.

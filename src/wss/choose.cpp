@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "wss/mglru_backend.h"
 #include "wss/smaps_backend.h"
 #ifdef TIDEGAUGE_BPF
 #include "wss/pte_backend.h"
@@ -24,12 +25,17 @@ uint32_t everyOf(const std::string& sample) {
   return sample == "1/512" ? 16 : 0;
 }
 
-base::Result<Choice> choosePte(const Wish& wish, uint64_t rss_bytes) {
+base::Status checkPte() {
+  TG_RETURN_IF_ERROR(PageTables::open());
+  return base::okStatus();
+}
+
+base::Result<Choice> choosePte(const Wish& wish, const Process& process) {
   TG_ASSIGN_OR_RETURN(PageTables tables, PageTables::open());
   Choice choice;
   uint32_t every = everyOf(wish.sample);
   if (every == 0) {
-    double stall_ms = static_cast<double>(rss_bytes / 4096) * kClearOfAPage_ns / 1e6;
+    double stall_ms = static_cast<double>(process.residentBytes() / kPage) * kClearOfAPage_ns / 1e6;
     if (wish.sample == "auto" && stall_ms > wish.most_stall_ms)
       choice.why = fmt::format(
           "to clear all pages stops its mmap and munmap for some {:.0f} ms, --sample 1/32 for "
@@ -47,21 +53,34 @@ base::Result<Choice> choosePte(const Wish& wish, uint64_t rss_bytes) {
 
 #else
 
-base::Result<Choice> choosePte(const Wish&, uint64_t) {
+base::Status checkPte() {
   return base::Error{base::ErrorKind::kMissingFeature,
                      "this build has no BPF programs, which read page tables", std::nullopt,
                      "They need clang, libbpf and x86-64"};
 }
 
+base::Result<Choice> choosePte(const Wish&, const Process&) { return checkPte().error(); }
+
 #endif
 
 }  // namespace
 
-base::Result<Choice> chooseBackend(const Wish& wish, uint64_t rss_bytes) {
+base::Status checkBackend(std::string_view name) {
+  if (name == "pte") return checkPte();
+  if (name == "mglru") return MglruBackend::check();
+  return SmapsBackend::check();
+}
+
+base::Result<Choice> chooseBackend(const Wish& wish, const Process& process) {
   bool must_sample = wish.sample != "auto" && wish.sample != "exact";
   Choice choice;
+  if (wish.backend == "mglru") {
+    TG_ASSIGN_OR_RETURN(MglruBackend mglru, MglruBackend::open(process));
+    choice.backend = std::make_unique<MglruBackend>(std::move(mglru));
+    return choice;
+  }
   if (wish.backend == "pte" || (wish.backend == "auto" && !wish.needs_sharing)) {
-    auto pte = choosePte(wish, rss_bytes);
+    auto pte = choosePte(wish, process);
     if (pte.ok() && wish.needs_pages) pte.value().backend->keepPages();
     if (pte.ok() || wish.backend == "pte" || must_sample || wish.needs_pages) return pte;
     choice.why = pte.error().what;

@@ -2,14 +2,22 @@
 //
 //   auto, root      → pte      page by page, cheap to read, this process's touches alone
 //   auto, all else  → smaps    always works: of one's own processes without any right
+//   by name alone   → mglru
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "wss/backend.h"
 
 namespace tidegauge::wss {
+
+inline constexpr std::array<std::string_view, 3> kBackends{"pte", "smaps", "mglru"};
+
+// Whether that one can run here; the error says why not, and what it needs.
+base::Status checkBackend(std::string_view name);
 
 struct Choice {
   std::unique_ptr<Backend> backend;
@@ -18,13 +26,12 @@ struct Choice {
 };
 
 struct Wish {
-  std::string backend = "auto";  // or pte, smaps
+  std::string backend = "auto";  // or one of kBackends
   std::string sample = "auto";   // or exact, 1/32, 1/128, 1/512
   bool needs_sharing = false;    // PSS is wanted
   bool needs_pages = false;      // page by page
   double most_stall_ms = 5;      // above, auto says that a sample would stop it for less
 };
-// `rss_bytes`: of the process, for what it would cost.
-base::Result<Choice> chooseBackend(const Wish& wish, uint64_t rss_bytes);
+base::Result<Choice> chooseBackend(const Wish& wish, const Process& process);
 
 }  // namespace tidegauge::wss

@@ -13,6 +13,13 @@ constexpr size_t kMostText = size_t{4} << 30;
 
 }  // namespace
 
+base::Status SmapsBackend::check() {
+  TG_ASSIGN_OR_RETURN(Process self, Process::open(getpid()));
+  TG_ASSIGN_OR_RETURN(int file, self.openFile("clear_refs", O_WRONLY));
+  close(file);
+  return base::okStatus();
+}
+
 std::string SmapsBackend::how() const {
   return flush_ == Flush::kFree ? "clear_refs, flush of the TLB, smaps" : "clear_refs, smaps";
 }

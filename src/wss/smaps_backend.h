@@ -12,6 +12,7 @@ namespace tidegauge::wss {
 
 class SmapsBackend final : public Backend {
  public:
+  static base::Status check();  // whether this kernel has what it needs
   explicit SmapsBackend(Flush flush) : flush_(flush) {}
   std::string_view name() const override { return "smaps"; }
   std::string how() const override;

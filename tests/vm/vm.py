@@ -1,7 +1,7 @@
 """A Debian kernel in QEMU, without a disk: what is to run there goes into an initramfs, what it made
 comes back over a second serial port.
 
-    with Guest(kernel("6.12", "build/dev/vm")) as guest:
+    with Guest(kernel("6.12", "build/dev/vm")) as guest:             # options="": five levels of page tables
         guest.add_program("build/dev/tidegauge", "/bin/tidegauge")   # with the libraries it needs
         files = guest.run("tidegauge doctor >/out/doctor.txt; echo $? >/out/code")
     files["doctor.txt"]
@@ -27,7 +27,7 @@ INIT = """#!/bin/busybox sh
 /bin/busybox --install -s /bin
 export PATH=/bin HOME=/
 mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev; mount -t tmpfs tmp /tmp
-mount -t tracefs trace /sys/kernel/tracing; mount -t cgroup2 cgroup /sys/fs/cgroup
+mount -t tracefs trace /sys/kernel/tracing; mount -t debugfs debug /sys/kernel/debug; mount -t cgroup2 cgroup /sys/fs/cgroup
 mkdir -p /out; ip link set lo up
 stty -F /dev/ttyS1 raw -echo
 sh /job >/out/console.txt 2>&1
@@ -61,8 +61,9 @@ def kernel(line, cache):
 
 
 class Guest:
-    def __init__(self, kernel_file, memory_mib=1024):
-        self.kernel, self.memory_mib = kernel_file, memory_mib
+    def __init__(self, kernel_file, memory_mib=1024, options="no5lvl"):
+        """`options`: more of the kernel's command line. The processor has five levels of page tables."""
+        self.kernel, self.memory_mib, self.options = kernel_file, memory_mib, options
         self.folder = tempfile.TemporaryDirectory()
         self.root = pathlib.Path(self.folder.name, "root")
         for name in ("bin", "proc", "sys", "dev", "tmp", "out", "etc"):
@@ -107,7 +108,7 @@ class Guest:
             ["timeout", str(LIMIT_S), "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max",
              "-smp", "2", "-m", str(self.memory_mib), "-display", "none", "-no-reboot", "-nic", "none",
              "-serial", "stdio", "-serial", f"file:{back}", "-kernel", self.kernel, "-initrd", image,
-             "-append", "console=ttyS0 quiet panic=-1 no5lvl"],
+             "-append", f"console=ttyS0 quiet panic=-1 {self.options}"],
             stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False,
             env={**os.environ, "LC_ALL": "C"})
         try:

@@ -17,6 +17,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 BINARY = pathlib.Path(os.environ.get("TIDEGAUGE_BINARY", "build/dev/tidegauge")).resolve()
 LIMIT_S = 120
 MIB = 2 ** 20
+BY_NAME_ALONE = {"mglru": "CONFIG_LRU_GEN|switched off|debugfs|root"}
 
 
 def wss(*words, check=True):
@@ -257,6 +258,29 @@ class Truth(unittest.TestCase):
                                       stderr=subprocess.PIPE, text=True, check=False)
                 self.assertEqual(done.returncode, 5, done.stderr)
                 self.assertIn("No space left on device", done.stderr)
+
+    def test_back_ends_that_this_kernel_lacks(self):
+        """Each says what it needs. On kernels that have it: tests/vm/wss_vm.py."""
+        for backend, needs in BY_NAME_ALONE.items():
+            with self.subTest(backend):
+                done = wss("--backend", backend, os.getpid(), 0.1, check=False)
+                if done.returncode == 0:
+                    self.skipTest("this kernel has it")
+                self.assertEqual((done.returncode, done.stdout), (4, ""))
+                self.assertEqual(done.stderr.count("\n"), 1)
+                self.assertRegex(done.stderr, needs)
+
+    def test_what_does_not_go_together(self):
+        for words, why in ((("--backend", "mglru", "-C"), "one window at a time"),
+                           (("--backend", "mglru", "-P", "3"), "one window at a time"),
+                           (("--backend", "mglru", "--by", "vma"), "which mapping"),
+                           (("--backend", "mglru", "--compat"), "mglru does not know"),
+                           (("--backend", "mglru", "--sample", "1/32"), "--sample is for --backend pte"),
+                           (("--backend", "smaps", "--sample", "1/32"), "--sample is for --backend pte")):
+            with self.subTest(words):
+                done = wss(*words, os.getpid(), 0.1, check=False)
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertIn(why, done.stderr)
 
     def test_no_such_process_and_none_to_measure(self):
         done = wss(2 ** 31 - 1, 1, check=False)

@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""`tidegauge wss` on Debian's 6.12, with page tables of four levels and of five, beside a program whose
+working set is known (../wss/touch.c).
+
+    TIDEGAUGE_BINARY=build/dev/tidegauge python3 tests/vm/wss_vm.py
+
+Needs qemu-system-x86, busybox-static, cpio and gcc, no root; two boots, a minute in all."""
+import functools
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+import vm  # noqa: E402  # found beside this file
+
+BINARY = pathlib.Path(os.environ.get("TIDEGAUGE_BINARY", "build/dev/tidegauge")).resolve()
+CACHE = pathlib.Path(os.environ.get("TIDEGAUGE_VM", BINARY.parent / "vm")).resolve()
+MIB = 2 ** 20
+RSS_MIB, HOT_MIB = 160, 20
+BOUND = max(0.005 * HOT_MIB, 0.1) * MIB  # docs/working-set.md
+
+# hot NAME RSS HOT WAY…: starts the program, waits until all its memory is there.  measure NAME WORD…: of it
+TOOLS = """
+hot() {
+  name=$1; shift; touched "$@" >/out/$name.said & pid=$!
+  while ! [ -s /out/$name.said ]; do sleep 0.1; done
+}
+run() {
+  name=$1; shift; "$@" >/out/$name.json 2>/out/$name.err; echo $? >/out/$name.code
+}
+measure() {
+  name=$1; shift; run $name tidegauge wss --json "$@" $pid 1
+}
+"""
+
+
+class WorkingSetGuest(vm.Guest):
+    """With tidegauge and the program that touches memory."""
+
+    def __init__(self, *words, **options):
+        super().__init__(*words, **options)
+        self.add_program(str(BINARY), "/bin/tidegauge")
+        with tempfile.TemporaryDirectory() as folder:
+            touch = pathlib.Path(folder, "touch")
+            subprocess.run(["gcc", "-O1", "-Wall", "-Wextra", "-Werror", "-o", touch,
+                            HERE.parent / "wss" / "touch.c"], check=True)
+            self.add_program(str(touch), "/bin/touched")
+
+    def results(self, job):
+        return Results(self.run(TOOLS + job))
+
+
+class Results:
+    """What came back, by name."""
+
+    def __init__(self, files):
+        self.files = files
+
+    def text(self, name):
+        return self.files.get(name, b"(missing)").decode(errors="replace")
+
+    def json(self, name):
+        if self.text(f"{name}.code") != "0\n":
+            raise AssertionError(f"{name}: {self.text(f'{name}.err')}\n{self.text('console.txt')}")
+        return json.loads(self.text(f"{name}.json"))
+
+    def row(self, name):
+        return self.json(name)["rows"][-1]
+
+    def mine(self, name, held):
+        """Of the mapping of the program that was started as `held`."""
+        start = int(self.text(f"{held}.said").split()[0], 16)
+        one, = (group for group in self.row(name)["groups"] if group.get("start") == start)
+        return one["bytes"]
+
+
+WAYS = {"contiguous": "", "scattered": "scattered", "huge": "huge", "huge-scattered": "huge scattered"}
+PAGES = "".join(f"""
+hot {name} {RSS_MIB} {HOT_MIB} {way}
+measure {name}.pte --by vma --backend pte
+measure {name}.smaps --by vma --backend smaps
+kill $pid""" for name, way in WAYS.items())
+
+
+# A cgroup for each, so that what one left behind is not in the figures of the next.
+GENERATIONS = "\necho +memory >/sys/fs/cgroup/cgroup.subtree_control" + "".join(f"""
+mkdir -p /sys/fs/cgroup/shop/{name}; echo +memory >/sys/fs/cgroup/shop/cgroup.subtree_control
+echo $$ >/sys/fs/cgroup/shop/{name}/cgroup.procs
+hot mglru-{name} {RSS_MIB} {HOT_MIB} {WAYS[name]}
+echo $$ >/sys/fs/cgroup/cgroup.procs
+measure mglru-{name} --by kind --backend mglru -s 0 -d 3
+kill $pid""" for name in ("contiguous", "scattered", "huge"))
+
+
+@functools.cache
+def four_levels():
+    with WorkingSetGuest(vm.kernel("6.12", CACHE)) as guest:
+        return guest.results("grep -c la57 /proc/cpuinfo >/out/levels\n" + PAGES + GENERATIONS)
+
+
+@functools.cache
+def five_levels():
+    with WorkingSetGuest(vm.kernel("6.12", CACHE), options="") as guest:
+        return guest.results("grep -c la57 /proc/cpuinfo >/out/levels\n" + PAGES)
+
+
+class Linux612(unittest.TestCase):
+    def setUp(self):
+        if vm.why_not():
+            self.skipTest(vm.why_not())
+
+    def assertTouched(self, results, name, held, wanted_mib=HOT_MIB):
+        mine = results.mine(name, held)
+        self.assertEqual(mine["rss"], RSS_MIB * MIB)
+        # Never more than was touched; less by a little where the kernel itself takes accessed bits away.
+        self.assertLessEqual(mine["referenced"], wanted_mib * MIB)
+        self.assertGreaterEqual(mine["referenced"], wanted_mib * MIB - BOUND)
+        return mine
+
+    def assertPages(self, results):
+        for way in WAYS:
+            for backend in ("pte", "smaps"):
+                with self.subTest(way=way, backend=backend):
+                    # Of huge pages a touched byte counts as 2 MiB.
+                    wanted = RSS_MIB if way == "huge-scattered" else HOT_MIB
+                    mine = self.assertTouched(results, f"{way}.{backend}", way, wanted)
+                    self.assertEqual(mine["huge"], RSS_MIB * MIB if "huge" in way else 0)
+                    self.assertEqual(results.json(f"{way}.{backend}")["backend"], backend)
+
+    def test_four_levels_of_page_tables(self):
+        self.assertEqual(four_levels().text("levels"), "0\n")
+        self.assertPages(four_levels())
+
+    def test_five_levels_of_page_tables(self):
+        self.assertEqual(five_levels().text("levels"), "2\n")
+        self.assertPages(five_levels())
+
+    def test_mglru(self):
+        for way in ("contiguous", "scattered", "huge"):
+            with self.subTest(way=way):
+                answer = four_levels().json(f"mglru-{way}")
+                self.assertEqual((answer["backend"], answer["cgroup"]), ("mglru", f"/shop/{way}"))
+                self.assertGreaterEqual(len(answer["rows"]), 2)
+                for row in answer["rows"]:
+                    kinds = {group["kind"]: group["bytes"] for group in row["groups"]}
+                    own = kinds["anonymous"]
+                    # All of the program's own is in it: its stack, and what its libraries wrote.
+                    self.assertGreaterEqual(own["rss"], RSS_MIB * MIB)
+                    self.assertLessEqual(own["rss"], (RSS_MIB + 0.5) * MIB)
+                    self.assertGreaterEqual(own["referenced"], HOT_MIB * MIB - BOUND)
+                    self.assertLessEqual(own["referenced"], HOT_MIB * MIB + BOUND)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
