@@ -9,6 +9,7 @@
 #include "cli/usage.h"
 #include "record/doctor_text.h"
 #include "record/probes.h"
+#include "wss/abilities.h"
 
 namespace tidegauge::cli {
 
@@ -23,10 +24,15 @@ int runDoctor(const DoctorOptions& options) {
   }
   record::Diagnosis diagnosis{record::lookAtMachine(), record::findLibraries(options.libraries)};
   Output out;
-  if (options.json)
-    out.print("{}\n", record::diagnosisJson(diagnosis).dump(2));
-  else
+  auto backends = wss::lookAtBackends();
+  if (options.json) {
+    nlohmann::json json = record::diagnosisJson(diagnosis);
+    json["working_sets"] = wss::abilitiesJson(backends);
+    out.print("{}\n", json.dump(2));
+  } else {
     out.write(record::diagnosisText(diagnosis, pageColumns()));
+    out.write("\nWorking sets (tidegauge wss)\n" + wss::abilitiesText(backends, pageColumns()));
+  }
   return out.finish(record::canRecord(diagnosis.facts) ? 0 : 4);
 }
 

@@ -16,9 +16,18 @@ namespace {
 constexpr double kMostSeconds = 1e9;
 
 int checked(const WssOptions& options) {
+  if (options.probe) {
+    if (options.pid != 0) return usageError("--probe looks at the machine, at no process");
+    return 0;
+  }
+  if (options.pid == 0 || options.seconds.empty())
+    return usageError("wss wants a process and a time", "tidegauge wss 4711 0.1");
   bool rolls = options.rolling > 0;
   if (options.cumulative + !options.pause.empty() + !options.steps.empty() + rolls > 1)
     return usageError("-C, -s, -P and --rolling do not go together", "Take one of them");
+  if (options.dry_run && options.compat + options.json + options.jsonl + options.csv > 0)
+    return usageError("--dry-run is told in words alone",
+                      "Leave out --compat, --json and the like");
   if (options.compat + options.json + options.jsonl + options.csv > 1)
     return usageError("--compat, --json, --jsonl and --csv do not go together", "Take one of them");
   if (!options.by.empty() && (options.compat || options.csv))
@@ -53,11 +62,9 @@ void addWssCommand(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "wss", "Measure a process's working set: how many bytes it touches in a time");
   command->add_option("PID", options->pid, "The process")
-      ->required()
       ->check(integer(1, std::numeric_limits<int>::max()))
       ->type_name("");
   command->add_option("SECONDS", options->seconds, "How long a window is, as in 0.1")
-      ->required()
       ->check(number(0.001, kMostSeconds))
       ->type_name("");
   command->add_flag("-C,--cumulative", options->cumulative,
@@ -122,6 +129,11 @@ void addWssCommand(CLI::App& app, int& exit_code) {
   command->add_flag("--json", options->json, "One JSON document, when all is measured");
   command->add_flag("--jsonl", options->jsonl, "A line of JSON for each row, as it comes");
   command->add_flag("--csv", options->csv, "Comma-separated rows, as they come");
+  command->add_flag(
+      "--probe", options->probe,
+      "Measure nothing: say which back-ends can work here, and why the others cannot");
+  command->add_flag("--dry-run", options->dry_run,
+                    "Measure nothing: say how it would be done, and what it would cost");
   command->callback([options, &exit_code] {
     exit_code = checked(*options);
     if (exit_code == 0) exit_code = runWss(*options);

@@ -25,6 +25,7 @@ struct WssOptions {
   bool heat = false;
   std::string plot;  // a file; empty: none
   bool force = false;
+  bool probe = false, dry_run = false;
 };
 
 int runWss(const WssOptions& options);

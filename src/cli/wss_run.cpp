@@ -1,12 +1,17 @@
+#include <fmt/format.h>
 #include <signal.h>
 
 #include <charconv>
 #include <cmath>
 
+#include "base/format.h"
+#include "base/text_layout.h"
 #include "cli/open_trace.h"
 #include "cli/output.h"
 #include "cli/real_clock.h"
+#include "cli/terminal.h"
 #include "cli/wss_writer.h"
+#include "wss/abilities.h"
 
 namespace tidegauge::cli {
 namespace {
@@ -38,9 +43,45 @@ wss::Plan planOf(const WssOptions& options) {
   return plan;
 }
 
+int runProbe(const WssOptions& options) {
+  auto abilities = wss::lookAtBackends();
+  Output out;
+  if (options.json || options.jsonl)
+    out.print("{}\n", wss::abilitiesJson(abilities).dump(options.json ? 2 : -1));
+  else
+    out.print("{}auto takes {}.\n", wss::abilitiesText(abilities, pageColumns()),
+              wss::firstOf(abilities));
+  return out.finish(0);
+}
+
+// What would be done, to whom, and for how much.
+int runDry(const wss::Process& process, const wss::Choice& choice) {
+  Output out;
+  auto say = [&](const std::string& words) {
+    out.write(base::wrapped(words, pageColumns(), 0, 2));
+  };
+  const wss::Backend& backend = *choice.backend;
+  uint64_t rss_bytes = process.residentBytes();
+  say(fmt::format("Would look at {} (process {}), {} in memory, by {}: {}.",
+                  base::printable(process.name()), process.pid(), base::humanBytes(rss_bytes),
+                  backend.name(), backend.how()));
+  if (auto cost = backend.predicted(rss_bytes))
+    say(fmt::format(
+        "A window costs some {:.1f} ms of a processor; the process's mmap, munmap and brk may "
+        "wait for {:.1f} ms.",
+        static_cast<double>(cost->cpu_ns) * 1e-6, static_cast<double>(cost->stall_ns) * 1e-6));
+  else
+    say("What a window costs cannot be told before.");
+  if (!choice.why.empty()) say("Note: " + choice.why + ".");
+  for (const std::string& limit : backend.limits()) say("Careful: " + limit + ".");
+  say("Nothing was measured, and nothing of the process was changed.");
+  return out.finish(0);
+}
+
 }  // namespace
 
 int runWss(const WssOptions& options) {
+  if (options.probe) return runProbe(options);
   wss::Plan plan = planOf(options);
   RealClock clock;
   auto process = wss::Process::open(options.pid);
@@ -52,6 +93,7 @@ int runWss(const WssOptions& options) {
                                     .most_stall_ms = options.most_stall_ms},
                                    process.value());
   if (!choice.ok()) return reportError(choice.error());
+  if (options.dry_run) return runDry(process.value(), choice.value());
   wss::Backend& backend = *choice.value().backend;
   Output out;
   WssWriter writer(options, plan, process.value(), choice.value(), out);

@@ -54,6 +54,8 @@ class Backend {
   virtual std::string cgroup() const { return {}; }
   // Whether it fills pss, shared and locked. If not, what it tells of is this process's alone.
   virtual bool knowsSharing() const { return true; }
+  // What a window will cost if so much is in memory; not set: that cannot be told.
+  virtual std::optional<Cost> predicted(uint64_t /*rss_bytes*/) const { return std::nullopt; }
   // From now on readings also tell page by page. False: it cannot.
   virtual bool keepPages() { return false; }
   virtual base::Result<Clearing> clear(const Process& process, Clock& clock) = 0;

@@ -16,8 +16,6 @@ namespace {
 
 #ifdef TIDEGAUGE_BPF
 
-constexpr double kClearOfAPage_ns = 45;  // measured: docs/performance.md
-
 // Of so many tables one; 0: all pages.
 uint32_t everyOf(const std::string& sample) {
   if (sample == "1/32") return 1;
@@ -35,14 +33,15 @@ base::Result<Choice> choosePte(const Wish& wish, const Process& process) {
   Choice choice;
   uint32_t every = everyOf(wish.sample);
   if (every == 0) {
-    double stall_ms = static_cast<double>(process.residentBytes() / kPage) * kClearOfAPage_ns / 1e6;
-    if (wish.sample == "auto" && stall_ms > wish.most_stall_ms)
+    choice.backend = std::make_unique<PteBackend>(std::move(tables), flushOfThisKernel());
+    auto stall_ns =
+        static_cast<double>(choice.backend->predicted(process.residentBytes())->stall_ns);
+    if (wish.sample == "auto" && stall_ns * 1e-6 > wish.most_stall_ms)
       choice.why = fmt::format(
           "to clear all pages stops its mmap and munmap for some {:.0f} ms, --sample 1/32 for "
-          "less; "
-          "but that is for processes that do not fork, and without locked memory",
-          stall_ms);
-    choice.backend = std::make_unique<PteBackend>(std::move(tables), flushOfThisKernel());
+          "less; but "
+          "that is for processes that do not fork, and without locked memory",
+          stall_ns * 1e-6);
     return choice;
   }
   choice.is_sampled = true;

@@ -1,6 +1,7 @@
 #include "wss/pte_backend.h"
 
 #include "wss/clear_refs.h"
+#include "wss/costs.h"
 #include "wss/page_sums.h"
 #include "wss/read_maps.h"
 
@@ -11,6 +12,11 @@ std::string PteBackend::how() const {
 }
 
 std::vector<std::string> PteBackend::limits() const { return limitsOfFlush(flush_); }
+
+std::optional<Cost> PteBackend::predicted(uint64_t rss_bytes) const {
+  double clear_ns = pagesOf(rss_bytes) * kClearOfAPage_ns;
+  return costOf(clear_ns + tablesFor(rss_bytes) * kReadOfATable_ns, clear_ns);
+}
 
 base::Result<Clearing> PteBackend::clear(const Process& process, Clock& clock) {
   return clearReferences(process, flush_, clock);

@@ -17,6 +17,7 @@ class PteBackend final : public Backend {
   std::string_view name() const override { return "pte"; }
   std::string how() const override;
   std::vector<std::string> limits() const override;
+  std::optional<Cost> predicted(uint64_t rss_bytes) const override;
   bool knowsSharing() const override { return false; }
   bool keepPages() override { return keeps_pages_ = true; }
   base::Result<Clearing> clear(const Process& process, Clock& clock) override;

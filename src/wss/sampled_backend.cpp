@@ -11,6 +11,7 @@
 #include <span>
 
 #include "wss/clear_refs.h"
+#include "wss/costs.h"
 #include "wss/read_maps.h"
 
 namespace tidegauge::wss {
@@ -146,6 +147,10 @@ std::vector<std::string> SampledBackend::limits() const {
       "forked from, so all of that counts as touched: take --sample exact if it forks",
       "of huge pages that are mapped by parts (after mprotect of a part, say) the sampled ones "
       "are split"};
+}
+
+std::optional<Cost> SampledBackend::predicted(uint64_t rss_bytes) const {
+  return costOf(tablesFor(rss_bytes) / every_ * kSampleOfATable_ns, kStallOfASample_ns);
 }
 
 base::Result<Clearing> SampledBackend::clear(const Process& process, Clock& clock) {

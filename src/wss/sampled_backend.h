@@ -25,6 +25,7 @@ class SampledBackend final : public Backend {
   std::string_view name() const override { return "pte"; }
   std::string how() const override;
   std::vector<std::string> limits() const override;
+  std::optional<Cost> predicted(uint64_t rss_bytes) const override;
   bool knowsSharing() const override { return false; }
   base::Result<Clearing> clear(const Process& process, Clock& clock) override;
   base::Result<Reading> read(const Process& process, Clock& clock) override;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "wss/clear_refs.h"
+#include "wss/costs.h"
 
 namespace tidegauge::wss {
 namespace {
@@ -25,6 +26,11 @@ std::string SmapsBackend::how() const {
 }
 
 std::vector<std::string> SmapsBackend::limits() const { return limitsOfFlush(flush_); }
+
+std::optional<Cost> SmapsBackend::predicted(uint64_t rss_bytes) const {
+  double clear_ns = pagesOf(rss_bytes) * kClearOfAPage_ns;
+  return costOf(clear_ns + pagesOf(rss_bytes) * kSmapsOfAPage_ns, clear_ns);
+}
 
 base::Result<Clearing> SmapsBackend::clear(const Process& process, Clock& clock) {
   return clearReferences(process, flush_, clock);

@@ -1,0 +1,21 @@
+// What the steps of a measurement cost, for predictions before one. Measured on one x86-64 machine
+// (docs/performance.md); others are within some factor of two.
+#pragma once
+
+#include "wss/backend.h"
+
+namespace tidegauge::wss {
+
+inline constexpr double kClearOfAPage_ns = 45;      // clear_refs, while mmap waits
+inline constexpr double kSmapsOfAPage_ns = 39;      // smaps
+inline constexpr double kReadOfATable_ns = 600;     // 2 MiB by BPF
+inline constexpr double kSampleOfATable_ns = 2400;  // MADV_COLD of a part of it, and reading that
+inline constexpr int64_t kStallOfASample_ns = 1'000'000;
+
+inline double pagesOf(uint64_t bytes) { return static_cast<double>(bytes) / 4096; }
+inline double tablesFor(uint64_t bytes) { return static_cast<double>(bytes) / (2 << 20); }
+inline Cost costOf(double cpu_ns, double stall_ns) {
+  return {static_cast<int64_t>(cpu_ns), static_cast<int64_t>(stall_ns)};
+}
+
+}  // namespace tidegauge::wss
