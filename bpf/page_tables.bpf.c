@@ -41,6 +41,7 @@ ARRAY(tables, struct page_table, PAGE_TABLES_BATCH);
 
 #define PRESENT 1ULL
 #define LEAF 0x80ULL
+#define HIDDEN 0x100ULL
 #define PHYSICAL 0x000ffffffffff000ULL
 
 struct walk {
@@ -48,11 +49,13 @@ struct walk {
   __u32 levels, part;
 };
 
-// The entry for `address` in the table at `table`; 0: none.
+// The entry for `address` in the table at `table`; 0: none. A large page that NUMA balancing hides keeps
+// its place without PRESENT.
 static __always_inline __u64 entryOf(__u64 table, __u64 address, int shift) {
   __u64 entry = 0;
   if (bpf_probe_read_kernel(&entry, 8, (void*)(table + ((address >> shift) & 511) * 8))) return 0;
-  return entry & PRESENT ? entry : 0;
+  if (entry & PRESENT) return entry;
+  return (entry & (LEAF | HIDDEN)) == (LEAF | HIDDEN) ? entry : 0;
 }
 
 static long lookAt(__u32 i, struct walk* walk) {

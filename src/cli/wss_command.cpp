@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <limits>
 #include <memory>
 
 #include "cli/usage.h"
@@ -62,7 +61,7 @@ void addWssCommand(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "wss", "Measure a process's working set: how many bytes it touches in a time");
   command->add_option("PID", options->pid, "The process")
-      ->check(integer(1, std::numeric_limits<int>::max()))
+      ->check(wholeNumber(1, kMostPid))
       ->type_name("");
   command->add_option("SECONDS", options->seconds, "How long a window is, as in 0.1")
       ->check(number(0.001, kMostSeconds))

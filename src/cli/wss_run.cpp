@@ -83,7 +83,6 @@ int runDry(const wss::Process& process, const wss::Choice& choice) {
 int runWss(const WssOptions& options) {
   if (options.probe) return runProbe(options);
   wss::Plan plan = planOf(options);
-  RealClock clock;
   auto process = wss::Process::open(options.pid);
   if (!process.ok()) return reportError(process.error());
   auto choice = wss::chooseBackend({.backend = options.backend,
@@ -95,6 +94,7 @@ int runWss(const WssOptions& options) {
   if (!choice.ok()) return reportError(choice.error());
   if (options.dry_run) return runDry(process.value(), choice.value());
   wss::Backend& backend = *choice.value().backend;
+  RealClock clock;
   Output out;
   WssWriter writer(options, plan, process.value(), choice.value(), out);
   auto status = wss::measure(process.value(), backend, plan, clock,

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,6 +38,7 @@ struct Reading {
   // Of a sample: what was touched is so much more or less, with 95 %; how much is there, from elsewhere.
   std::optional<double> error_bytes = std::nullopt;
   std::optional<uint64_t> rss_bytes = std::nullopt;
+  uint64_t unread_bytes = 0;         // of page tables that could not be read: in no figure
   std::vector<PageBits> pages = {};  // if they are kept: in the order of addresses, each table once
 };
 

@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "wss/units.h"
+
 namespace tidegauge::wss {
 namespace {
-
-double seconds(int64_t ns) { return static_cast<double>(ns) * 1e-9; }
-double mib(uint64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
 
 std::string firstLine(const Plan& plan, const CompatWords& words) {
   switch (plan.course) {

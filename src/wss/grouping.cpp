@@ -60,8 +60,7 @@ std::vector<Group> groupsOf(const Row& row, Grouping grouping) {
       place = places.try_emplace(keyOf(mapping, grouping), place).first->second;
     if (place == sums.size()) {
       sums.emplace_back();
-      sums.back().group.name =
-          grouping == Grouping::kKind ? std::string(name(mapping.kind)) : nameOf(mapping);
+      sums.back().group.name = keyOf(mapping, grouping);
       sums.back().group.kind = mapping.kind;
     }
     add(sums[place], row.uses[i], row.windows[i]);

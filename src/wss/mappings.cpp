@@ -116,10 +116,7 @@ std::string_view name(MappingKind kind) {
 }
 
 void MappingSums::add(const MappingSums& other) {
-  for (auto sum : {&MappingSums::rss, &MappingSums::pss, &MappingSums::referenced,
-                   &MappingSums::shared, &MappingSums::dirty, &MappingSums::huge,
-                   &MappingSums::hugetlb, &MappingSums::swap, &MappingSums::locked})
-    this->*sum = sumOf(this->*sum, other.*sum);
+  for (const auto& [name, sum] : kSums) this->*sum = sumOf(this->*sum, other.*sum);
 }
 
 std::vector<MappingUse> parseSmaps(std::string_view text) {

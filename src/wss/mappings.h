@@ -4,9 +4,11 @@
 //   Rss:   68 kB … Referenced:  12 kB …        → Mapping + MappingSums, in bytes
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tidegauge::wss {
@@ -46,14 +48,25 @@ struct MappingSums {
   uint64_t locked = 0;
   void add(const MappingSums& other);
 };
+// All of them, by name.
+inline constexpr std::array<std::pair<const char*, uint64_t MappingSums::*>, 9> kSums{
+    {{"rss", &MappingSums::rss},
+     {"pss", &MappingSums::pss},
+     {"referenced", &MappingSums::referenced},
+     {"shared", &MappingSums::shared},
+     {"dirty", &MappingSums::dirty},
+     {"huge", &MappingSums::huge},
+     {"hugetlb", &MappingSums::hugetlb},
+     {"swap", &MappingSums::swap},
+     {"locked", &MappingSums::locked}}};
 
 struct MappingUse {
   Mapping mapping;
   MappingSums sums;
 };
 
-// Of the text of smaps, or of maps, which has the heads alone. Lines of no known form are passed over; numbers that overflow are taken as
-// the largest. Cost: 10 ns per line.
+// Of the text of smaps, or of maps, which has the heads alone. Lines of no known form are passed over;
+// numbers that overflow are taken as the largest. Cost: 10 ns per line.
 std::vector<MappingUse> parseSmaps(std::string_view text);
 
 }  // namespace tidegauge::wss

@@ -1,14 +1,18 @@
 #include "wss/measure.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace tidegauge::wss {
 namespace {
 
-// Windows of d, 2d, 4d, 8d …: so long are the pauses between their ends.
+// Windows of d, 2d, 4d, 8d …: so long are the pauses between their ends, as far as a clock counts.
 int64_t pauseBefore(const Plan& plan, int step) {
-  if (plan.course != Course::kProfile || step == 0) return plan.duration_ns;
-  return plan.duration_ns << std::min(step - 1, 40);
+  constexpr int64_t kLongest_ns = std::numeric_limits<int64_t>::max() / 4;
+  int64_t pause_ns = plan.duration_ns;
+  if (plan.course != Course::kProfile) return pause_ns;
+  for (int i = 1; i < step && pause_ns < kLongest_ns; ++i) pause_ns *= 2;
+  return std::min(pause_ns, kLongest_ns);
 }
 
 }  // namespace
@@ -34,6 +38,7 @@ Row rowOf(const Clearing& clearing, Reading reading, int64_t slept_ns) {
   }
   if (reading.rss_bytes) row.sums.rss = *reading.rss_bytes;
   row.error_bytes = reading.error_bytes;
+  row.unread_bytes = reading.unread_bytes;
   row.window = windowOf(row.clear, row.read, 0, 1);
   if (row.sums.referenced > 0)
     row.window.mean_ns =

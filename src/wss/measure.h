@@ -34,6 +34,7 @@ struct Row {
   Window window;  // what really was: of the memory in the mean, and of its ends
   MappingSums sums;
   std::optional<double> error_bytes = std::nullopt;  // of sums.referenced, of a sample: 95 %
+  uint64_t unread_bytes = 0;                         // Reading::unread_bytes
   std::vector<MappingUse> uses;
   std::vector<Window> windows;  // of each of `uses`
   std::vector<PageBits> pages;  // Reading::pages

@@ -2,7 +2,6 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -12,6 +11,8 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
+
+#include "wss/own_page.h"
 
 // The object, as bytes (cmake/bpf.cmake).
 extern "C" const unsigned char tidegauge_page_tables_object[];
@@ -25,6 +26,9 @@ constexpr uint64_t kPhysical = 0x000ffffffffff000;
 constexpr uint64_t kGiant = uint64_t{1} << 30;
 // The tables of our own lie somewhere in memory: so far below them, at the most, it begins.
 constexpr uint64_t kMostGiB = 65536;
+
+// Where it lies in memory; 0: that is not told to who lacks CAP_SYS_ADMIN.
+uint64_t frameOf(const OwnPage& page) { return page.pagemapEntry().value_or(0) & kFrameBits; }
 
 base::Error missing(std::string what, std::string hint) {
   return {base::ErrorKind::kMissingFeature, std::move(what), std::nullopt, std::move(hint)};
@@ -56,33 +60,6 @@ class Shared {
  private:
   Value* values_ = nullptr;
   size_t bytes_ = 0;
-};
-
-// A page of our own whose place in memory is known.
-class KnownPage {
- public:
-  KnownPage() {
-    void* at = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (at == MAP_FAILED) return;
-    address_ = reinterpret_cast<uint64_t>(at);
-    *static_cast<volatile char*>(at) = 1;
-    int file = ::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-    uint64_t entry = 0;
-    if (file >= 0 && pread(file, &entry, sizeof(entry),
-                           static_cast<off_t>(address_ / kPage * sizeof(entry))) == sizeof(entry))
-      frame_ = entry & kFrameBits;
-    if (file >= 0) close(file);
-  }
-  ~KnownPage() {
-    if (address_ != 0) munmap(reinterpret_cast<void*>(address_), kPage);
-  }
-  KnownPage(const KnownPage&) = delete;
-  KnownPage& operator=(const KnownPage&) = delete;
-  uint64_t address() const { return address_; }
-  uint64_t frame() const { return frame_; }  // 0: it is not told to who lacks CAP_SYS_ADMIN
-
- private:
-  uint64_t address_ = 0, frame_ = 0;
 };
 
 }  // namespace
@@ -135,18 +112,22 @@ struct PageTables::Handle {
     return request[0].done;
   }
 
-  bool leadsTo(const KnownPage& page) {
+  bool leadsTo(const OwnPage& page) {
     auto done = run(getpid(), 1);
     if (!done || *done != 1 || kinds[0] != PAGE_TABLE_OF_PAGES) return false;
     uint64_t entry = tables[0].entry[page.address() / kPage % PAGE_TABLE_ENTRIES];
-    return (entry & kEntryPresent) != 0 && (entry & kPhysical) / kPage == page.frame();
+    return (entry & kEntryPresent) != 0 && (entry & kPhysical) / kPage == frameOf(page);
   }
 
-  bool findDirectMap(const KnownPage& page) {
-    wanted[0] = page.address();
-    request[0].direct_map = 0;
+  // Where our own tables begin; 0: the program did not find us.
+  uint64_t findTop() {
+    request[0].direct_map = request[0].top = 0;
     request[0].levels = 4;
-    if (!run(getpid(), 0)) return false;
+    return run(getpid(), 0) ? request[0].top : 0;
+  }
+
+  bool findDirectMap(const OwnPage& page) {
+    wanted[0] = page.address();
     uint64_t top = request[0].top & ~(kGiant - 1);
     for (uint64_t gib = 0; gib < kMostGiB; ++gib) {
       for (uint16_t levels : {uint16_t{4}, uint16_t{5}}) {
@@ -191,10 +172,14 @@ base::Result<PageTables> PageTables::open() {
       !maps.kinds.open(maps.object, "kinds", PAGE_TABLES_BATCH) ||
       !maps.tables.open(maps.object, "tables", PAGE_TABLES_BATCH))
     return missing("the maps of the BPF program cannot be shared", "Is memory short?");
-  KnownPage page;
-  if (page.frame() == 0)
+  OwnPage page;
+  if (frameOf(page) == 0)
     return missing("/proc/self/pagemap does not tell where a page lies",
                    "Run as root, or with CAP_SYS_ADMIN");
+  if (maps.findTop() == 0)
+    return missing(
+        "the kernel knows this process by another number, in a pid namespace of its own",
+        "Run outside of the container, or in one with the host's processes (--pid=host)");
   if (!maps.findDirectMap(page))
     return missing("where the kernel has its memory mapped was not found",
                    "Memory encryption (SEV, TDX) and other machines than x86-64 are not known yet");

@@ -14,6 +14,7 @@ namespace tidegauge::wss {
 namespace {
 
 constexpr size_t kMostStat = 4096;
+constexpr size_t kMostText = size_t{4} << 30;  // smaps of 60,000 mappings has 80 MB
 
 base::Error error(std::string what, std::string hint = {}) {
   return {base::ErrorKind::kUnreadable, std::move(what), std::nullopt, std::move(hint)};
@@ -82,22 +83,14 @@ Process::~Process() {
 }
 
 std::string Process::readName() const {
-  int file = openat(folder_, "comm", O_RDONLY | O_CLOEXEC);
-  if (file < 0) return {};
-  int unused = 0;
-  std::string text = readAll(file, 64, unused);
-  close(file);
+  std::string text = smallFile("comm");
   if (text.ends_with('\n')) text.pop_back();
   return text;
 }
 
 // "4711 (na)me (x) S 1 …": the name ends at the last parenthesis.
 char Process::state() const {
-  int file = openat(folder_, "stat", O_RDONLY | O_CLOEXEC);
-  if (file < 0) return 0;
-  int unused = 0;
-  std::string text = readAll(file, kMostStat, unused);
-  close(file);
+  std::string text = smallFile("stat");
   size_t end = text.rfind(')');
   return end == std::string::npos || end + 2 >= text.size() ? '\0' : text[end + 2];
 }
@@ -106,6 +99,25 @@ base::Result<int> Process::openFile(const char* name, int flags) const {
   int file = openat(folder_, name, flags | O_CLOEXEC);
   if (file < 0) return whyNothing(name, errno);
   return file;
+}
+
+base::Result<std::string> Process::readFile(const char* name) const {
+  TG_ASSIGN_OR_RETURN(int file, openFile(name, O_RDONLY));
+  int error_number = 0;
+  std::string text = readAll(file, kMostText, error_number);
+  close(file);
+  if (error_number != 0 || text.empty()) return whyNothing(name, error_number);
+  return text;
+}
+
+// Of a small file that says what it is; empty if it cannot be read.
+std::string Process::smallFile(const char* name) const {
+  int file = openat(folder_, name, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return {};
+  int unused = 0;
+  std::string text = readAll(file, kMostStat, unused);
+  close(file);
+  return text;
 }
 
 base::Error Process::whyNothing(const char* name, int error_number) const {
@@ -127,11 +139,7 @@ base::Error Process::whyNothing(const char* name, int error_number) const {
 }
 
 uint64_t Process::residentBytes() const {
-  int file = openat(folder_, "statm", O_RDONLY | O_CLOEXEC);
-  if (file < 0) return 0;
-  int unused = 0;
-  std::string text = readAll(file, kMostStat, unused);
-  close(file);
+  std::string text = smallFile("statm");
   unsigned long long all = 0, resident = 0;
   if (std::sscanf(text.c_str(), "%llu %llu", &all, &resident) != 2) return 0;
   return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));

@@ -29,6 +29,8 @@ class Process {
   pid_t pid() const { return pid_; }
   const std::string& name() const { return name_; }  // as the kernel has it: 15 bytes of anything
 
+  // The text of a file of it, which is never empty; the errors of openFile.
+  base::Result<std::string> readFile(const char* name) const;
   // A file of it; an error that says what became of the process if that is why.
   base::Result<int> openFile(const char* name, int flags) const;
   // The error that a failed or empty read of such a file means.
@@ -40,6 +42,7 @@ class Process {
  private:
   Process(pid_t pid, int folder) : pid_(pid), folder_(folder) {}
   base::Error ended() const;
+  std::string smallFile(const char* name) const;
   std::string readName() const;
   char state() const;  // as in ps(1); 0: gone
 
@@ -49,8 +52,8 @@ class Process {
   std::string name_;
 };
 
-// As much as there is of a file that is open, from its beginning; at most `most` bytes. Negative errno
-// in `error_number` if it cannot be read.
+// As much as there is of a file that is open, from its beginning; at most `most` bytes. What errno says
+// in `error_number` if it cannot be read, else 0.
 std::string readAll(int file, size_t most, int& error_number);
 
 }  // namespace tidegauge::wss

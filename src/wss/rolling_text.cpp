@@ -4,11 +4,10 @@
 
 #include <algorithm>
 
+#include "wss/units.h"
+
 namespace tidegauge::wss {
 namespace {
-
-double mib(double bytes) { return bytes / (1 << 20); }
-double mib(uint64_t bytes) { return mib(static_cast<double>(bytes)); }
 
 // As many decimals as there is room for, at most two.
 std::string fitted(uint64_t bytes, size_t width) {
@@ -21,14 +20,14 @@ std::string fitted(uint64_t bytes, size_t width) {
 }
 
 // 0.1, not 0.1000: as many places as it has.
-std::string seconds(double s) { return fmt::format("{:.6g} s", s); }
+std::string inSeconds(double s) { return fmt::format("{:.6g} s", s); }
 
 // "3 to 4", times the window.
 std::string afterWhich(size_t bin, double window_s) {
   auto most = static_cast<double>(uint64_t{1} << bin);
-  if (bin == Rolling::kBins - 1) return "more than " + seconds(most / 2 * window_s);
-  if (bin < 2) return seconds(most * window_s);
-  return fmt::format("{:.6g} to {}", (most / 2 + 1) * window_s, seconds(most * window_s));
+  if (bin == Rolling::kBins - 1) return "more than " + inSeconds(most / 2 * window_s);
+  if (bin < 2) return inSeconds(most * window_s);
+  return fmt::format("{:.6g} to {}", (most / 2 + 1) * window_s, inSeconds(most * window_s));
 }
 
 std::string bar(double share, size_t columns) {
@@ -43,7 +42,7 @@ std::string bar(double share, size_t columns) {
 std::string rollingHeader(const Rolling& rolling, double window_s) {
   std::string text = fmt::format("{:>7} {:>9}", "Time(s)", "RSS(MB)");
   for (const Rolling::Within& within : rolling.within)
-    text += fmt::format(" {:>7}", seconds(within.windows * window_s));
+    text += fmt::format(" {:>7}", inSeconds(within.windows * window_s));
   return text + fmt::format(" {:>9} {:>7} {:>9}\n", "Never(MB)", "CPU(ms)", "Stall(ms)");
 }
 
@@ -52,8 +51,7 @@ std::string rollingText(const Row& row, const Rolling& rolling, double time_s) {
   for (const Rolling::Within& within : rolling.within)
     text += fmt::format(" {:>7}", fitted(within.bytes, 7));
   return text + fmt::format(" {:>9} {:>7.1f} {:>9.1f}\n", fitted(rolling.never, 9),
-                            static_cast<double>(row.cost.cpu_ns) * 1e-6,
-                            static_cast<double>(row.cost.stall_ns) * 1e-6);
+                            milliseconds(row.cost.cpu_ns), milliseconds(row.cost.stall_ns));
 }
 
 void Reuse::add(const Rolling& rolling) {
@@ -74,9 +72,8 @@ std::string Reuse::text(double window_s, size_t columns) const {
   auto line = [&](const std::string& name, uint64_t bytes) {
     double share = most == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(most);
     std::string drawn = bar(share, width);
-    text += fmt::format("  {:<{}} {:>{}.2f}{}{}\n", name, kName - 2,
-                        mib(static_cast<double>(bytes) / of), kNumber, drawn.empty() ? "" : "  ",
-                        drawn);
+    text += fmt::format("  {:<{}} {:>{}.2f}{}{}\n", name, kName - 2, mib(bytes) / of, kNumber,
+                        drawn.empty() ? "" : "  ", drawn);
   };
   size_t bins = again_.size();
   while (bins > 1 && again_[bins - 1] == 0) --bins;

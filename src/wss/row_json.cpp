@@ -2,24 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <array>
-#include <utility>
+#include "wss/units.h"
 
 namespace tidegauge::wss {
 namespace {
-
-double seconds(int64_t ns) { return static_cast<double>(ns) * 1e-9; }
-
-constexpr std::array<std::pair<const char*, uint64_t MappingSums::*>, 9> kSums{
-    {{"rss", &MappingSums::rss},
-     {"pss", &MappingSums::pss},
-     {"referenced", &MappingSums::referenced},
-     {"shared", &MappingSums::shared},
-     {"dirty", &MappingSums::dirty},
-     {"huge", &MappingSums::huge},
-     {"hugetlb", &MappingSums::hugetlb},
-     {"swap", &MappingSums::swap},
-     {"locked", &MappingSums::locked}}};
 
 bool isOfSmaps(uint64_t MappingSums::*sum) {
   return sum == &MappingSums::pss || sum == &MappingSums::shared || sum == &MappingSums::locked;
@@ -59,7 +45,8 @@ nlohmann::json rowJson(const Row& row, const Plan& plan, double unix_s,
                            {"read_s", seconds(row.read.duration_ns())}}}};
   // Half of the interval that holds what was touched with 95 %; 0: all pages were looked at.
   json["error"] = {{"referenced_ci95", row.error_bytes.value_or(0)},
-                   {"method", row.error_bytes ? "sample" : "exact"}};
+                   {"method", row.error_bytes ? "sample" : "exact"},
+                   {"unread_bytes", row.unread_bytes}};
   json["window_s"]["asked"] = seconds(plan.duration_ns);
   nlohmann::json list = nlohmann::json::array();
   for (const Group& group : groups) {

@@ -6,13 +6,11 @@
 
 #include "base/format.h"
 #include "base/text_layout.h"
+#include "wss/units.h"
 
 namespace tidegauge::wss {
 namespace {
 
-double seconds(int64_t ns) { return static_cast<double>(ns) * 1e-9; }
-double milliseconds(int64_t ns) { return static_cast<double>(ns) * 1e-6; }
-double mib(uint64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
 double percent(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
 }
@@ -67,6 +65,11 @@ std::string rowNotes(const Row& row, const TextOptions& options) {
   if (row.error_bytes && *row.error_bytes > 0.25 * static_cast<double>(sums.referenced))
     note(
         "So little was touched that a sample tells it badly: take --sample exact, or a finer one.");
+  if (row.unread_bytes > 0)
+    note(fmt::format(
+        "The page tables of {} of addresses could not be read: what lies there is in no "
+        "figure.",
+        base::humanBytes(row.unread_bytes)));
   if (sums.huge > 0)
     note(
         fmt::format("{} is in huge pages, which count as a whole when any byte of them is touched.",

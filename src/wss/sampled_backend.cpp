@@ -8,11 +8,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <span>
 
 #include "wss/clear_refs.h"
 #include "wss/costs.h"
 #include "wss/read_maps.h"
+#include "wss/read_tables.h"
 
 namespace tidegauge::wss {
 namespace {
@@ -30,11 +32,11 @@ bool isSampled(const Mapping& mapping) {
           mapping.kind == MappingKind::kStack);
 }
 
-// The tables of what is sampled, or of the rest. One that has both is looked at for both.
-std::vector<uint64_t> tablesOfPart(const std::vector<MappingUse>& uses, bool sampled) {
+// One that has something else too is looked at for both.
+std::vector<uint64_t> sampledTables(const std::vector<MappingUse>& uses) {
   std::vector<MappingUse> some;
   for (const MappingUse& use : uses)
-    if (isSampled(use.mapping) == sampled) some.push_back({use.mapping, {}});
+    if (isSampled(use.mapping)) some.push_back({use.mapping, {}});
   return tablesOf(some);
 }
 
@@ -99,10 +101,27 @@ size_t coldRanges(int target, std::span<const Range> ranges) {
   return whole;
 }
 
+// What a call of the kernel said: process_madvise came with Linux 5.10.
+base::Error cannotSample(const Process& process, int error_number) {
+  if (auto status = process.check(); !status.ok()) return std::move(status.error());
+  bool may_not = error_number == EPERM || error_number == EACCES;
+  bool is_thread = error_number == EINVAL || error_number == ENOENT;
+  return {
+      base::ErrorKind::kMissingFeature,
+      fmt::format("process {} cannot be sampled: {}", process.pid(), std::strerror(error_number)),
+      std::nullopt,
+      may_not ? "That needs CAP_SYS_NICE beside CAP_SYS_PTRACE: run as root, or take --sample exact"
+      : is_thread ? "It wants the number of a process's first thread; or take --sample exact"
+                  : "It needs Linux 5.10; or take --sample exact"};
+}
+
 // How long the longest call took.
 base::Result<int64_t> makeCold(const Process& process, std::span<const Range> ranges,
                                Clock& clock) {
   PidDescriptor target(process.pid());
+  if (target.get() < 0) return cannotSample(process, errno);
+  // The descriptor is of whoever has the number: of this process, if that is still there now.
+  if (auto status = process.check(); !status.ok()) return std::move(status.error());
   int64_t longest_ns = 0;
   while (!ranges.empty()) {
     int64_t began_ns = clock.now_ns();
@@ -119,7 +138,7 @@ base::Result<int64_t> makeCold(const Process& process, std::span<const Range> ra
           fmt::format("process {} has locked memory, which cannot be sampled", process.pid()),
           std::nullopt, "Take --sample exact"};
     // What was unmapped meanwhile is no matter: nothing of it will be read.
-    if (why_not != ENOMEM) return process.whyNothing("clear_refs", why_not);
+    if (why_not != ENOMEM) return cannotSample(process, why_not);
     ranges = ranges.subspan(1);
   }
   return longest_ns;
@@ -157,7 +176,7 @@ base::Result<Clearing> SampledBackend::clear(const Process& process, Clock& cloc
   Clearing done;
   int64_t cpu_ns = clock.cpu_ns();
   TG_ASSIGN_OR_RETURN(std::vector<MappingUse> uses, readMaps(process));
-  std::vector<uint64_t> tables = tablesOfPart(uses, true);
+  std::vector<uint64_t> tables = sampledTables(uses);
   sample_ = chooseSample(tables, every_, random_);
   std::vector<uint64_t> chosen;
   for (const SamplePart& part : sample_.parts) chosen.push_back(part.table);
@@ -210,17 +229,11 @@ base::Result<Reading> SampledBackend::read(const Process& process, Clock& clock)
     ++at;
   };
   TG_ASSIGN_OR_RETURN(bool is_there, tables_.read(process.pid(), chosen, PAGE_TABLE_SOME, visit));
-  MappingWalk rest(done.uses, [](const Mapping& mapping) { return !isSampled(mapping); });
-  auto visitRest = [&](uint64_t address, page_table_kind kind, Entries entries) {
-    rest.visit(address, kind, entries, 0, PAGE_TABLE_ENTRIES,
-               [](MappingUse& use, const MappingSums& sums) { use.sums.add(sums); });
-  };
-  TG_ASSIGN_OR_RETURN(
-      bool is_still_there,
-      tables_.read(process.pid(), tablesOfPart(done.uses, false), PAGE_TABLE_ALL, visitRest));
+  auto isRest = [](const Mapping& mapping) { return !isSampled(mapping); };
+  TG_ASSIGN_OR_RETURN(done.unread_bytes, readTables(tables_, process, done.uses, isRest));
   done.pass.end_ns = clock.now_ns();
   if (auto status = process.check(); !status.ok()) return std::move(status.error());
-  if (!is_there || !is_still_there) return process.whyNothing("maps", 0);
+  if (!is_there) return process.whyNothing("maps", 0);
   double chance = static_cast<double>(kSamplePages) / PAGE_TABLE_ENTRIES / every_;
   done.error_bytes = 1.96 * estimateOf(touched, kTable, every_, chance).standard_error;
   done.rss_bytes = process.residentBytes();

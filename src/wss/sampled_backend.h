@@ -3,10 +3,10 @@
 //   private memory   a part of each table (sample.h): process_madvise(MADV_COLD) clears and flushes just it
 //   all else         exactly: clear_refs 3, which goes through files and shared memory alone
 //
-// Measured at 16 GiB: 18 ms of a processor and 2 ms of stall instead of 209 and 200 with 1 page in 32. MADV_COLD
-// also tells the kernel that these pages may be reclaimed first: without swap that means nothing to private
-// memory. It does not go into locked memory (then nothing is sampled), nor to pages that a forked process
-// maps too, which then seem touched; so it is never chosen unasked.
+// What it costs beside all pages: docs/performance.md. MADV_COLD also tells the kernel that these pages may be
+// reclaimed first: without swap that means nothing to private memory. It does not go into locked memory
+// (then nothing is sampled), nor to pages that a forked process maps too, which then seem touched; so it
+// is never chosen unasked.
 #pragma once
 
 #include <random>

@@ -1,0 +1,30 @@
+#include "wss/read_tables.h"
+
+namespace tidegauge::wss {
+
+base::Result<uint64_t> readTables(PageTables& tables, const Process& process,
+                                  std::vector<MappingUse>& uses, MappingWalk::Wanted wanted,
+                                  std::vector<PageBits>* pages) {
+  std::vector<MappingUse> some;
+  for (const MappingUse& use : uses)
+    if (wanted(use.mapping)) some.push_back({use.mapping, {}});
+  uint64_t unread = 0;
+  MappingWalk walk(uses, wanted);
+  auto visit = [&](uint64_t address, page_table_kind kind, Entries entries) {
+    if (kind == PAGE_TABLE_FAILED) unread += kTable;
+    uint64_t rss = 0;
+    walk.visit(address, kind, entries, 0, PAGE_TABLE_ENTRIES,
+               [&](MappingUse& use, const MappingSums& sums) {
+                 use.sums.add(sums);
+                 rss += sums.rss;
+               });
+    // What counts as memory at all: reserved huge pages do not.
+    if (pages != nullptr && rss != 0) pages->push_back(bitsOf(address, kind, entries));
+  };
+  TG_ASSIGN_OR_RETURN(bool is_there,
+                      tables.read(process.pid(), tablesOf(some), PAGE_TABLE_ALL, visit));
+  if (!is_there) return process.whyNothing("maps", 0);
+  return unread;
+}
+
+}  // namespace tidegauge::wss

@@ -1,0 +1,15 @@
+// The page tables of a process, added up per mapping.
+#pragma once
+
+#include "wss/backend.h"
+#include "wss/page_tables.h"
+
+namespace tidegauge::wss {
+
+// Adds to `uses` what the tables say of those that are `wanted`; keeps the pages too if `pages` is not
+// null. Bytes of tables that could not be read; an error if the process is gone.
+base::Result<uint64_t> readTables(PageTables& tables, const Process& process,
+                                  std::vector<MappingUse>& uses, MappingWalk::Wanted wanted,
+                                  std::vector<PageBits>* pages = nullptr);
+
+}  // namespace tidegauge::wss
