@@ -69,6 +69,8 @@ int WssWriter::end() {
     json["rows"] = std::move(all_);
     out_.print("{}\n", dumped(json, 2));
   }
+  if (std::string chart = wss::profileText(profile_, machine_, text_.columns); !chart.empty())
+    out_.write("\n" + chart);
   if (!rolling_) return 0;
   if (!options_.json && !options_.jsonl)
     out_.write(rolling_->closingText(text_.columns, usesColours()));
@@ -87,6 +89,7 @@ wss::Grouping WssWriter::grouping() const {
 
 void WssWriter::writeHead(const wss::Process& process, const wss::Choice& choice) {
   const wss::Backend& backend = *choice.backend;
+  machine_ = wss::lookAtMachine(process);
   std::string who = fmt::format("{} (process {})", process_, process.pid());
   if (std::string cgroup = backend.cgroup(); !cgroup.empty())
     who = fmt::format("all in cgroup {}, with {}", base::printable(cgroup), who);
@@ -107,7 +110,10 @@ void WssWriter::writeHead(const wss::Process& process, const wss::Choice& choice
 
 void WssWriter::writeText(const wss::Row& row) {
   out_.write(rolling_ ? rolling_->rowText(row) : wss::rowText(row, text_));
-  if (plan_.course == wss::Course::kSingle) out_.write(wss::rowNotes(row, text_));
+  wss::Touched touched{row.window.mean_ns, row.sums.referenced};
+  if (plan_.course == wss::Course::kSingle)
+    out_.write(wss::rowNotes(row, text_) + wss::fitText(touched, machine_, text_.columns));
+  if (plan_.course == wss::Course::kProfile) profile_.push_back(touched);
   if (options_.by.empty()) return;
   out_.write("\n");
   out_.write(wss::groupsText(groups(row), grouping(), options_.top, text_));

@@ -7,6 +7,7 @@
 #include "cli/output.h"
 #include "cli/wss_rolling.h"
 #include "wss/choose.h"
+#include "wss/fit_text.h"
 #include "wss/row_text.h"
 
 namespace tidegauge::cli {
@@ -34,6 +35,8 @@ class WssWriter {
   nlohmann::json head_, all_ = nlohmann::json::array();
   std::unique_ptr<WssRolling> rolling_;  // if that was asked for
   std::string process_;
+  wss::Machine machine_;               // for text
+  std::vector<wss::Touched> profile_;  // for text: of -P
   int rows_ = 0;
 };
 

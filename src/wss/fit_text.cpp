@@ -1,0 +1,113 @@
+#include "wss/fit_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/format.h"
+#include "base/text_layout.h"
+#include "wss/units.h"
+
+namespace tidegauge::wss {
+namespace {
+
+constexpr uint64_t kSmallPage = 4096, kHugePage = 2 << 20;
+
+// A size that something of the machine has.
+struct Place {
+  std::string name;
+  uint64_t bytes = 0;
+  std::string words;  // beside its size
+};
+
+std::vector<Place> placesOf(const Machine& machine) {
+  std::vector<Place> places;
+  auto add = [&](std::string name, uint64_t bytes, std::string words) {
+    if (bytes != 0) places.push_back({std::move(name), bytes, std::move(words)});
+  };
+  add("L2", machine.l2_bytes, "");
+  add("TLB", machine.tlb_entries * kSmallPage, " in pages of 4 KiB");
+  add("L3", machine.l3_bytes,
+      machine.l3_processors > 1 ? fmt::format(", which {} processors share", machine.l3_processors)
+                                : "");
+  add("TLB", machine.huge_tlb_entries * kHugePage, " in pages of 2 MiB");
+  add("limit", machine.limit_bytes,
+      fmt::format(" of cgroup {}", base::printable(machine.limit_of)));
+  add("memory", machine.memory_bytes, " of this machine");
+  std::stable_sort(places.begin(), places.end(),
+                   [](const Place& one, const Place& other) { return one.bytes < other.bytes; });
+  return places;
+}
+
+std::string wordsOf(const Place& place) {
+  return fmt::format("{} ({}{})", place.name, base::humanBytes(place.bytes), place.words);
+}
+
+// The first window that the longest one exceeds by no more than a tenth.
+size_t kneeOf(const std::vector<Touched>& rows) {
+  for (size_t i = 0; i < rows.size(); ++i) {
+    auto now = static_cast<double>(rows[i].bytes);
+    if (static_cast<double>(rows.back().bytes) <= now * 1.1) return i;
+  }
+  return rows.size() - 1;
+}
+
+}  // namespace
+
+std::string fitText(const Touched& touched, const Machine& machine, size_t columns) {
+  std::vector<Place> places = placesOf(machine);
+  if (places.empty()) return {};
+  auto first = std::find_if(places.begin(), places.end(),
+                            [&](const Place& place) { return touched.bytes <= place.bytes; });
+  std::string text = fmt::format("{} touched in {:.3g} s:", base::humanBytes(touched.bytes),
+                                 seconds(touched.window_ns));
+  if (first != places.begin()) text += " more than " + wordsOf(*std::prev(first));
+  if (first != places.begin() && first != places.end()) text += ",";
+  if (first != places.end()) text += " within " + wordsOf(*first);
+  return base::wrapped(text + ".", columns, 0, 2);
+}
+
+std::string profileText(const std::vector<Touched>& rows, const Machine& machine, size_t columns) {
+  if (rows.size() < 2) return {};
+  uint64_t most = 0;
+  for (const Touched& row : rows) most = std::max(most, row.bytes);
+  if (most == 0) return "Nothing was touched.\n";
+  constexpr size_t kFigures = 24;
+  size_t width = std::clamp<size_t>(columns, 50, 110) - kFigures;
+  auto at = [&](uint64_t bytes) {
+    return static_cast<size_t>(static_cast<double>(bytes) / static_cast<double>(most) *
+                               static_cast<double>(width - 1));
+  };
+  std::vector<Place> lines = placesOf(machine);
+  std::erase_if(lines, [&](const Place& place) { return place.bytes > most; });
+  std::string text = fmt::format("{:>9} {:>11}\n", "Window(s)", "Ref(MB)");
+  for (const Touched& row : rows) {
+    text += fmt::format("{:>9.3f} {:>11.2f}  ", seconds(row.window_ns), mib(row.bytes));
+    std::string bar;
+    size_t full = at(row.bytes) + 1, used = 0;
+    for (size_t x = 0; x < width; ++x) {
+      bool is_line = std::any_of(lines.begin(), lines.end(),
+                                 [&](const Place& place) { return at(place.bytes) == x; });
+      bar += is_line ? "│" : x < full && row.bytes > 0 ? "█" : " ";
+      if (is_line || x < full) used = bar.size();
+    }
+    text += bar.substr(0, used) + "\n";
+  }
+  std::string names;
+  for (const Place& place : lines) names += (names.empty() ? "│ " : ", ") + wordsOf(place);
+  if (!names.empty()) text += base::wrapped(names, columns, 0, 2);
+  const Touched& knee = rows[kneeOf(rows)];
+  if (&knee != &rows.back())
+    text += base::wrapped(
+        fmt::format("After {:.3g} s little is added: {} there, {} in the longest window.",
+                    seconds(knee.window_ns), base::humanBytes(knee.bytes),
+                    base::humanBytes(rows.back().bytes)),
+        columns, 0, 2);
+  else
+    text += base::wrapped(
+        "It still grows in the longest window: a longer one (-P with more steps) will tell more.",
+        columns, 0, 2);
+  return text;
+}
+
+}  // namespace tidegauge::wss

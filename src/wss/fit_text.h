@@ -1,0 +1,30 @@
+// What a working set fits and does not, in sentences; and the chart of a profile.
+//
+//   20 MiB were touched in 0.1 s: more than L2 (1 MiB), within L3 (32 MiB, which 2 processors share).
+//
+//   Window(s)    Ref(MB)
+//       0.010       1.05  █                    windows on a scale of powers of two
+//       0.020      20.05  ███████████│█████    │ L3
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "wss/machine.h"
+
+namespace tidegauge::wss {
+
+// In a window of so long.
+struct Touched {
+  int64_t window_ns = 0;
+  uint64_t bytes = 0;
+};
+
+// Of one window. Empty: nothing of the machine is known.
+std::string fitText(const Touched& touched, const Machine& machine, size_t columns);
+
+// Of the windows of a profile: what was touched in each window, with lines where L2, L3, the TLB and the limit
+// end, and where it grows least: a longer window adds little.
+std::string profileText(const std::vector<Touched>& rows, const Machine& machine, size_t columns);
+
+}  // namespace tidegauge::wss
