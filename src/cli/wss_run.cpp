@@ -195,7 +195,8 @@ int runWss(const WssOptions& options) {
   auto process = wss::Process::open(options.pid);
   if (!process.ok()) return reportError(process.error());
   auto choice = wss::chooseBackend(
-      {options.backend, options.sample, options.compat, options.most_stall_ms}, process.value());
+      {options.backend, options.sample, options.compat, options.most_stall_ms, plan.duration_ns},
+      process.value());
   if (!choice.ok()) return reportError(choice.error());
   wss::Backend& backend = *choice.value().backend;
   Output out;

@@ -38,6 +38,9 @@ struct Reading {
   // Of a sample: what was touched is so much more or less, with 95 %; how much is there, from elsewhere.
   std::optional<double> error_bytes = std::nullopt;
   std::optional<uint64_t> rss_bytes = std::nullopt;
+  // Of a kernel that watches by itself, by regions: the window of all, whenever it was asked. How wrong
+  // what was touched may be is not known then.
+  std::optional<int64_t> watched_ns = std::nullopt;
 };
 
 class Backend {

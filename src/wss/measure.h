@@ -34,6 +34,7 @@ struct Row {
   Window window;  // what really was: of the memory in the mean, and of its ends
   MappingSums sums;
   std::optional<double> error_bytes = std::nullopt;  // of sums.referenced, of a sample: 95 %
+  bool knows_error = true;  // false: by regions (DAMON), which have no bound
   std::vector<MappingUse> uses;
   std::vector<Window> windows;  // of each of `uses`
   Cost cost;  // of the reading, and of the clearing if this row has one of its own

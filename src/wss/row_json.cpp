@@ -60,6 +60,7 @@ nlohmann::json rowJson(const Row& row, const Plan& plan, double unix_s,
   // Half of the interval that holds what was touched with 95 %; 0: all pages were looked at.
   json["error"] = {{"referenced_ci95", row.error_bytes.value_or(0)},
                    {"method", row.error_bytes ? "sample" : "exact"}};
+  if (!row.knows_error) json["error"] = {{"referenced_ci95", nullptr}, {"method", "regions"}};
   json["window_s"]["asked"] = seconds(plan.duration_ns);
   nlohmann::json list = nlohmann::json::array();
   for (const Group& group : groups) {
@@ -86,9 +87,10 @@ std::string csvRow(const Row& row, double unix_s, bool knows_sharing) {
                                  seconds(row.window.least_ns), seconds(row.window.most_ns));
   for (const auto& [name, sum] : kSums)
     text += knows_sharing || !isOfSmaps(sum) ? fmt::format(",{}", row.sums.*sum) : ",";
-  return text + fmt::format(",{:.0f},{:.6f},{:.6f},{:.6f},{:.6f}\n", row.error_bytes.value_or(0),
-                            seconds(row.cost.cpu_ns), seconds(row.cost.stall_ns),
-                            seconds(row.clear.duration_ns()), seconds(row.read.duration_ns()));
+  text += row.knows_error ? fmt::format(",{:.0f}", row.error_bytes.value_or(0)) : ",";
+  return text + fmt::format(",{:.6f},{:.6f},{:.6f},{:.6f}\n", seconds(row.cost.cpu_ns),
+                            seconds(row.cost.stall_ns), seconds(row.clear.duration_ns()),
+                            seconds(row.read.duration_ns()));
 }
 
 }  // namespace tidegauge::wss

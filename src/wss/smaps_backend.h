@@ -10,6 +10,9 @@
 
 namespace tidegauge::wss {
 
+// The text of smaps, for parseSmaps.
+base::Result<std::string> readSmaps(const Process& process);
+
 class SmapsBackend final : public Backend {
  public:
   static base::Status check();  // whether this kernel has what it needs

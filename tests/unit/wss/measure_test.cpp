@@ -52,6 +52,19 @@ TEST(RowOf, NothingThereAndNothingTouched) {
   EXPECT_EQ(row.windows[0].mean_ns, 100);
 }
 
+// Whenever it was asked: DAMON's window is an interval of its own.
+TEST(RowOf, AKernelThatWatchesByItself) {
+  Reading reading{{5000, 5000}, {}, {use(0, 100, 100), use(4096, 300, 0)}};
+  reading.watched_ns = 700;
+  Row row = rowOf({{0, 0}, {}}, std::move(reading), 800);
+  EXPECT_FALSE(row.knows_error);
+  for (const Window& window : {row.window, row.windows[0], row.windows[1]}) {
+    EXPECT_EQ(window.least_ns, 700);
+    EXPECT_EQ(window.mean_ns, 700);
+    EXPECT_EQ(window.most_ns, 700);
+  }
+}
+
 TEST(GroupsOf, AddUpToTheRow) {
   Row row = slowAndFast();
   for (Grouping grouping : {Grouping::kMapping, Grouping::kFile, Grouping::kKind}) {
