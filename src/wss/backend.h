@@ -35,6 +35,7 @@ struct Reading {
   Pass pass;
   Cost cost;
   std::vector<MappingUse> uses;  // in the order of addresses
+  bool in_order = true;          // both passes came by them so; else each has the window of all
   // Of a sample: what was touched is so much more or less, with 95 %; how much is there, from elsewhere.
   std::optional<double> error_bytes = std::nullopt;
   std::optional<uint64_t> rss_bytes = std::nullopt;

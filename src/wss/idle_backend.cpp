@@ -7,6 +7,7 @@
 #include "wss/clear_refs.h"
 #include "wss/idle_bitmap.h"
 #include "wss/page_frames.h"
+#include "wss/page_sums.h"
 #include "wss/read_maps.h"
 
 namespace tidegauge::wss {
@@ -14,7 +15,6 @@ namespace {
 
 constexpr const char* kBitmap = "/sys/kernel/mm/page_idle/bitmap";
 constexpr const char* kFlags = "/proc/kpageflags";
-constexpr uint64_t kPageBytes = 4096;
 
 }  // namespace
 
@@ -72,16 +72,17 @@ base::Result<Reading> IdleBackend::read(const Process& process, Clock& clock) {
                       readFrames(process, done.uses, root_ + kFlags));
   IdleBitmap bitmap(root_ + kBitmap);
   for (const PageFrame& frame : frames) bitmap.add(frame.first);
+  done.in_order = false;
   done.pass.begin_ns = clock.now_ns();
   TG_RETURN_IF_ERROR(bitmap.look());
   done.pass.end_ns = clock.now_ns();
   TG_RETURN_IF_ERROR(process.check());
   for (const PageFrame& frame : frames) {
     MappingSums& sums = done.uses[frame.use].sums;
-    sums.rss += kPageBytes;
-    if (!bitmap.isIdle(frame.first)) sums.referenced += kPageBytes;
-    if (frame.is_large) sums.huge += kPageBytes;
-    if (frame.is_written) sums.dirty += kPageBytes;
+    sums.rss += kPage;
+    if (!bitmap.isIdle(frame.first)) sums.referenced += kPage;
+    if (frame.is_large) sums.huge += kPage;
+    if (frame.is_written) sums.dirty += kPage;
   }
   done.cost.cpu_ns = clock.cpu_ns() - cpu_ns;
   return done;

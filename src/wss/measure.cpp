@@ -25,6 +25,7 @@ Row rowOf(const Clearing& clearing, Reading reading, int64_t slept_ns) {
   auto windowIn = [&](double from, double to) {
     if (reading.watched_ns)
       return Window{*reading.watched_ns, *reading.watched_ns, *reading.watched_ns};
+    if (!reading.in_order) from = 0, to = 1;
     return windowOf(row.clear, row.read, from, to);
   };
   // Both walks take their time by the pages that are there.

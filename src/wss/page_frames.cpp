@@ -9,10 +9,11 @@
 #include <cerrno>
 #include <cstring>
 
+#include "wss/page_sums.h"
+
 namespace tidegauge::wss {
 namespace {
 
-constexpr uint64_t kPageBytes = 4096;
 // Of an entry of pagemap.
 constexpr uint64_t kPresent = uint64_t{1} << 63, kSwapped = uint64_t{1} << 62,
                    kFrameBits = (uint64_t{1} << 55) - 1;
@@ -87,7 +88,7 @@ base::Result<std::vector<PageFrame>> readFrames(const Process& process,
   std::vector<uint64_t> entries(kEntriesOfARead);
   bool are_hidden = false;
   for (size_t i = 0; i < uses.size(); ++i) {
-    uint64_t at = uses[i].mapping.start / kPageBytes, end = uses[i].mapping.end / kPageBytes;
+    uint64_t at = uses[i].mapping.start / kPage, end = uses[i].mapping.end / kPage;
     while (at < end) {
       ssize_t got =
           pagemap.read(std::span(entries).first(std::min<uint64_t>(entries.size(), end - at)), at);
@@ -98,7 +99,7 @@ base::Result<std::vector<PageFrame>> readFrames(const Process& process,
           frames.push_back({entry & kFrameBits, static_cast<uint32_t>(i), false, false});
           are_hidden |= (entry & kFrameBits) == 0;
         } else if ((entry & kSwapped) != 0) {
-          uses[i].sums.swap += kPageBytes;
+          uses[i].sums.swap += kPage;
         }
       }
       at += static_cast<uint64_t>(got);
@@ -117,7 +118,7 @@ base::Result<std::vector<PageFrame>> readFrames(const Process& process,
   FrameFlags flags(flags_file);
   std::erase_if(frames, [&](PageFrame& frame) {
     uint64_t of_frame = flags.of(frame.first);
-    if ((of_frame & kHugetlb) != 0) uses[frame.use].sums.hugetlb += kPageBytes;
+    if ((of_frame & kHugetlb) != 0) uses[frame.use].sums.hugetlb += kPage;
     if ((of_frame & (kHugetlb | kNoPage | kZero)) != 0) return true;
     frame.is_large = (of_frame & (kHead | kTail)) != 0;
     frame.is_written = (of_frame & (kAnonymous | kDirty)) != 0;
