@@ -34,16 +34,18 @@ int checked(const WssOptions& options) {
                       "Take --json or --jsonl for programs");
   bool is_auto = options.backend == "auto";
   if (options.compat && !is_auto && options.backend != "smaps")
-    return usageError(
-        fmt::format("--compat prints the PSS, which --backend {} does not know", options.backend),
-        "Take --backend smaps, or leave it to choose");
+    return usageError(fmt::format("--compat is for --backend smaps, not for {}", options.backend),
+                      "It prints the PSS, and times as wss.pl takes them");
   bool must_sample = options.sample != "auto" && options.sample != "exact";
   if (must_sample && (options.compat || (!is_auto && options.backend != "pte")))
     return usageError("--sample is for --backend pte, without --compat",
                       "The others look at all pages, or choose themselves");
-  if (options.backend == "mglru" && (options.cumulative || !options.steps.empty()))
-    return usageError("--backend mglru takes one window at a time: -C and -P are not for it",
-                      "Take -s, or --backend pte or smaps");
+  bool has_marks = options.backend != "mglru" && options.backend != "damon";
+  if (!has_marks && (options.cumulative || !options.steps.empty()))
+    return usageError(
+        fmt::format("--backend {} takes one window at a time: -C and -P are not for it",
+                    options.backend),
+        "Take -s, or --backend pte or smaps");
   if (options.backend == "mglru" && !options.by.empty() && options.by != "kind")
     return usageError("--backend mglru does not know which mapping or file a page is of",
                       "Take --by kind, or --backend pte or smaps");

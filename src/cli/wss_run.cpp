@@ -89,7 +89,8 @@ int runWss(const WssOptions& options) {
                                     .sample = options.sample,
                                     .needs_sharing = options.compat,
                                     .needs_pages = options.rolling > 0,
-                                    .most_stall_ms = options.most_stall_ms},
+                                    .most_stall_ms = options.most_stall_ms,
+                                    .window_ns = plan.duration_ns},
                                    process.value());
   if (!choice.ok()) return reportError(choice.error());
   if (options.dry_run) return runDry(process.value(), choice.value());

@@ -35,11 +35,15 @@ struct Reading {
   Pass pass;
   Cost cost;
   std::vector<MappingUse> uses;  // in the order of addresses
+  bool in_order = true;          // both passes came by them so; else each has the window of all
   // Of a sample: what was touched is so much more or less, with 95 %; how much is there, from elsewhere.
   std::optional<double> error_bytes = std::nullopt;
   std::optional<uint64_t> rss_bytes = std::nullopt;
   uint64_t unread_bytes = 0;         // of page tables that could not be read: in no figure
   std::vector<PageBits> pages = {};  // if they are kept: in the order of addresses, each table once
+  // Of a kernel that watches by itself, by regions: the window of all, whenever it was asked. How wrong
+  // what was touched may be is not known then.
+  std::optional<int64_t> watched_ns = std::nullopt;
 };
 
 class Backend {

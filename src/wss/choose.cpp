@@ -4,6 +4,8 @@
 
 #include <random>
 
+#include "wss/damon_backend.h"
+#include "wss/idle_backend.h"
 #include "wss/mglru_backend.h"
 #include "wss/smaps_backend.h"
 #ifdef TIDEGAUGE_BPF
@@ -13,6 +15,9 @@
 
 namespace tidegauge::wss {
 namespace {
+
+// A kdamond takes 20 samples of a window; while it writes down what it saw it cannot be ended.
+constexpr int64_t kLeastDamon_ns = 50'000'000, kMostDamon_ns = 10'000'000'000;
 
 #ifdef TIDEGAUGE_BPF
 
@@ -67,6 +72,8 @@ base::Result<Choice> choosePte(const Wish&, const Process&) { return checkPte().
 base::Status checkBackend(std::string_view name) {
   if (name == "pte") return checkPte();
   if (name == "mglru") return MglruBackend::check();
+  if (name == "idle") return IdleBackend::check();
+  if (name == "damon") return Kdamond::check();
   return SmapsBackend::check();
 }
 
@@ -76,6 +83,20 @@ base::Result<Choice> chooseBackend(const Wish& wish, const Process& process) {
   if (wish.backend == "mglru") {
     TG_ASSIGN_OR_RETURN(MglruBackend mglru, MglruBackend::open(process));
     choice.backend = std::make_unique<MglruBackend>(std::move(mglru));
+    return choice;
+  }
+  if (wish.backend == "idle") {
+    TG_RETURN_IF_ERROR(checkBackend(wish.backend));
+    choice.backend = std::make_unique<IdleBackend>(flushOfThisKernel());
+    return choice;
+  }
+  if (wish.backend == "damon") {
+    if (wish.window_ns < kLeastDamon_ns || wish.window_ns > kMostDamon_ns)
+      return base::Error{base::ErrorKind::kUsage,
+                         "--backend damon takes windows of 0.05 to 10 seconds", std::nullopt,
+                         "Take -s for one after another, or --backend pte or smaps"};
+    TG_RETURN_IF_ERROR(checkBackend(wish.backend));
+    choice.backend = std::make_unique<DamonBackend>(wish.window_ns);
     return choice;
   }
   if (wish.backend == "pte" || (wish.backend == "auto" && !wish.needs_sharing)) {

@@ -2,7 +2,7 @@
 //
 //   auto, root      → pte      page by page, cheap to read, this process's touches alone
 //   auto, all else  → smaps    always works: of one's own processes without any right
-//   by name alone   → mglru
+//   by name alone   → idle, damon, mglru
 #pragma once
 
 #include <array>
@@ -14,7 +14,8 @@
 
 namespace tidegauge::wss {
 
-inline constexpr std::array<std::string_view, 3> kBackends{"pte", "smaps", "mglru"};
+inline constexpr std::array<std::string_view, 5> kBackends{"pte", "smaps", "idle", "damon",
+                                                           "mglru"};
 
 // Whether that one can run here; the error says why not, and what it needs.
 base::Status checkBackend(std::string_view name);
@@ -31,6 +32,7 @@ struct Wish {
   bool needs_sharing = false;    // PSS is wanted
   bool needs_pages = false;      // page by page
   double most_stall_ms = 5;      // above, auto says that a sample would stop it for less
+  int64_t window_ns = 0;         // of the first window
 };
 base::Result<Choice> chooseBackend(const Wish& wish, const Process& process);
 

@@ -43,6 +43,10 @@ base::Result<Clearing> clearFiles(const Process& process, bool flush, Clock& clo
   return clear(process, "3", flush, clock);
 }
 
+base::Result<Clearing> flushTlb(const Process& process, Clock& clock) {
+  return clear(process, "4", false, clock);
+}
+
 std::vector<std::string> limitsOfFlush(Flush flush) {
   if (flush == Flush::kFree) return {};
   return {

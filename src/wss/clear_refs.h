@@ -14,6 +14,9 @@ base::Result<Clearing> clearReferences(const Process& process, Flush flush, Cloc
 // The same of files and shared memory alone.
 base::Result<Clearing> clearFiles(const Process& process, bool flush, Clock& clock);
 
+// Flushes the TLB of a process, where Flush is kFree.
+base::Result<Clearing> flushTlb(const Process& process, Clock& clock);
+
 // What is missed if it cannot flush; empty if it can.
 std::vector<std::string> limitsOfFlush(Flush flush);
 

@@ -26,12 +26,18 @@ Row rowOf(const Clearing& clearing, Reading reading, int64_t slept_ns) {
   row.estimate_ns = row.taken_ns - clearing.pass.duration_ns() / 2 - reading.pass.duration_ns() / 2;
   row.cost = reading.cost;
   for (const MappingUse& use : reading.uses) row.sums.add(use.sums);
+  auto windowIn = [&](double from, double to) {
+    if (reading.watched_ns)
+      return Window{*reading.watched_ns, *reading.watched_ns, *reading.watched_ns};
+    if (!reading.in_order) from = 0, to = 1;
+    return windowOf(row.clear, row.read, from, to);
+  };
   // Both walks take their time by the pages that are there.
   auto all = static_cast<double>(std::max<uint64_t>(1, row.sums.rss));
   double before = 0, weighted_ns = 0;
   for (const MappingUse& use : reading.uses) {
     double after = before + static_cast<double>(use.sums.rss);
-    row.windows.push_back(windowOf(row.clear, row.read, before / all, after / all));
+    row.windows.push_back(windowIn(before / all, after / all));
     weighted_ns +=
         static_cast<double>(row.windows.back().mean_ns) * static_cast<double>(use.sums.referenced);
     before = after;
@@ -39,7 +45,8 @@ Row rowOf(const Clearing& clearing, Reading reading, int64_t slept_ns) {
   if (reading.rss_bytes) row.sums.rss = *reading.rss_bytes;
   row.error_bytes = reading.error_bytes;
   row.unread_bytes = reading.unread_bytes;
-  row.window = windowOf(row.clear, row.read, 0, 1);
+  row.knows_error = !reading.watched_ns;
+  row.window = windowIn(0, 1);
   if (row.sums.referenced > 0)
     row.window.mean_ns =
         static_cast<int64_t>(weighted_ns / static_cast<double>(row.sums.referenced));

@@ -152,6 +152,7 @@ base::Result<Reading> MglruBackend::read(const Process& process, Clock& clock) {
       add(files.sums, generation.file_pages);
     }
   }
+  done.in_order = false;
   done.uses = {std::move(anonymous), std::move(files)};
   done.cost = {clock.cpu_ns() - cpu_ns, done.pass.duration_ns()};
   return done;

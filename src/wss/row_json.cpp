@@ -47,6 +47,10 @@ nlohmann::json rowJson(const Row& row, const Plan& plan, double unix_s,
   json["error"] = {{"referenced_ci95", row.error_bytes.value_or(0)},
                    {"method", row.error_bytes ? "sample" : "exact"},
                    {"unread_bytes", row.unread_bytes}};
+  if (!row.knows_error) {
+    json["error"]["referenced_ci95"] = nullptr;
+    json["error"]["method"] = "regions";
+  }
   json["window_s"]["asked"] = seconds(plan.duration_ns);
   nlohmann::json list = nlohmann::json::array();
   for (const Group& group : groups) {
@@ -97,9 +101,10 @@ std::string csvRow(const Row& row, double unix_s, bool knows_sharing) {
                                  seconds(row.window.least_ns), seconds(row.window.most_ns));
   for (const auto& [name, sum] : kSums)
     text += knows_sharing || !isOfSmaps(sum) ? fmt::format(",{}", row.sums.*sum) : ",";
-  return text + fmt::format(",{:.0f},{:.6f},{:.6f},{:.6f},{:.6f}\n", row.error_bytes.value_or(0),
-                            seconds(row.cost.cpu_ns), seconds(row.cost.stall_ns),
-                            seconds(row.clear.duration_ns()), seconds(row.read.duration_ns()));
+  text += row.knows_error ? fmt::format(",{:.0f}", row.error_bytes.value_or(0)) : ",";
+  return text + fmt::format(",{:.6f},{:.6f},{:.6f},{:.6f}\n", seconds(row.cost.cpu_ns),
+                            seconds(row.cost.stall_ns), seconds(row.clear.duration_ns()),
+                            seconds(row.read.duration_ns()));
 }
 
 }  // namespace tidegauge::wss

@@ -14,6 +14,12 @@ namespace {
 double percent(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
 }
+// Whether mappings have windows of their own.
+bool knowsWhich(const Row& row) {
+  return std::ranges::any_of(row.windows, [&](const Window& window) {
+    return window.least_ns != row.window.least_ns || window.most_ns != row.window.most_ns;
+  });
+}
 uint64_t maybeOfOthers(const MappingUse& use) {
   return std::min(use.sums.referenced, use.sums.shared);
 }
@@ -57,11 +63,10 @@ std::string rowNotes(const Row& row, const TextOptions& options) {
   };
   // A window that is not the same for all: what lies low was watched for longer or shorter.
   if (row.window.most_ns - row.window.least_ns > row.window.mean_ns / 10)
-    note(
-        fmt::format("Windows from {:.3f} to {:.3f} s: clearing took {:.1f} ms, reading {:.1f}; "
-                    "--by vma says which had which.",
-                    seconds(row.window.least_ns), seconds(row.window.most_ns),
-                    milliseconds(row.clear.duration_ns()), milliseconds(row.read.duration_ns())));
+    note(fmt::format("Windows from {:.3f} to {:.3f} s: clearing took {:.1f} ms, reading {:.1f}{}.",
+                     seconds(row.window.least_ns), seconds(row.window.most_ns),
+                     milliseconds(row.clear.duration_ns()), milliseconds(row.read.duration_ns()),
+                     knowsWhich(row) ? "; --by vma says which had which" : ""));
   if (row.error_bytes && *row.error_bytes > 0.25 * static_cast<double>(sums.referenced))
     note(
         "So little was touched that a sample tells it badly: take --sample exact, or a finer one.");

@@ -97,10 +97,31 @@ measure mglru-{name} --by kind --backend mglru -s 0 -d 3
 kill $pid""" for name in ("contiguous", "scattered", "huge"))
 
 
+KDAMONDS = "/sys/kernel/mm/damon/admin/kdamonds"
+# What is there of DAMON, after each; and one that is not ours, which nothing may be written to.
+SAMPLED = f"""
+left() {{ echo $(cat {KDAMONDS}/nr_kdamonds) $(ls -d {KDAMONDS}/[0-9]* 2>/dev/null | wc -l) >/out/$1.left; }}
+hot damon {RSS_MIB} {HOT_MIB}
+measure damon.rows --by vma --backend damon -s 0 -d 7
+left damon.rows
+for wait in 1 5; do
+  tidegauge wss --backend damon $pid 9 >/out/damon.ended$wait.json 2>/out/damon.ended$wait.err & wss=$!
+  sleep $wait; cat {KDAMONDS}/nr_kdamonds >/out/damon.ended$wait.during
+  kill -INT $wss; wait $wss; echo $? >/out/damon.ended$wait.code; left damon.ended$wait
+done
+echo 1 >{KDAMONDS}/nr_kdamonds; echo 1 >{KDAMONDS}/0/contexts/nr_contexts
+measure damon.foreign --backend damon
+left damon.foreign; cat {KDAMONDS}/0/contexts/nr_contexts >/out/damon.foreign.contexts
+echo 0 >{KDAMONDS}/nr_kdamonds
+(sleep 4; kill $pid) &
+run damon.gone tidegauge wss --backend damon $pid 2; left damon.gone
+"""
+
+
 @functools.cache
 def four_levels():
     with WorkingSetGuest(vm.kernel("6.12", CACHE)) as guest:
-        return guest.results("grep -c la57 /proc/cpuinfo >/out/levels\n" + PAGES + GENERATIONS)
+        return guest.results("grep -c la57 /proc/cpuinfo >/out/levels\n" + PAGES + GENERATIONS + SAMPLED)
 
 
 @functools.cache
@@ -154,6 +175,42 @@ class Linux612(unittest.TestCase):
                     self.assertLessEqual(own["rss"], (RSS_MIB + 0.5) * MIB)
                     self.assertGreaterEqual(own["referenced"], HOT_MIB * MIB - BOUND)
                     self.assertLessEqual(own["referenced"], HOT_MIB * MIB + BOUND)
+
+    def test_damon(self):
+        results = four_levels()
+        answer = results.json("damon.rows")
+        self.assertEqual(answer["backend"], "damon")
+        start = int(results.text("damon.said").split()[0], 16)
+        told = []
+        for row in answer["rows"]:
+            mine, = (group["bytes"] for group in row["groups"] if group.get("start") == start)
+            self.assertEqual(mine["rss"], RSS_MIB * MIB)
+            self.assertEqual(row["window_s"]["mean"], 1)
+            self.assertEqual(row["error"], {"method": "regions", "referenced_ci95": None})
+            told.append(mine["referenced"] / MIB)
+        # It samples: no bound holds for one row. That it sees the part that is touched, and not the rest, does.
+        self.assertGreaterEqual(len(told), 2)
+        self.assertGreater(max(told), HOT_MIB / 2, told)
+        self.assertLess(min(told), HOT_MIB * 2, told)
+
+    def test_damon_leaves_nothing(self):
+        results = four_levels()
+        self.assertEqual(results.text("damon.rows.left"), "0 0\n")
+        for wait in (1, 5):
+            with self.subTest(seconds=wait):
+                self.assertEqual(results.text(f"damon.ended{wait}.during"), "1\n")
+                self.assertEqual(results.text(f"damon.ended{wait}.code"), "130\n")
+                self.assertEqual(results.text(f"damon.ended{wait}.left"), "0 0\n")
+        self.assertEqual(results.text("damon.gone.code"), "3\n")
+        self.assertIn("ended while it was measured", results.text("damon.gone.err"))
+        self.assertEqual(results.text("damon.gone.left"), "0 0\n")
+
+    def test_damon_of_somebody_else(self):
+        results = four_levels()
+        self.assertEqual(results.text("damon.foreign.code"), "4\n")
+        self.assertIn("DAMON is in use", results.text("damon.foreign.err"))
+        self.assertEqual(results.text("damon.foreign.left"), "1 1\n")
+        self.assertEqual(results.text("damon.foreign.contexts"), "1\n")
 
 
 if __name__ == "__main__":

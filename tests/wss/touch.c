@@ -1,5 +1,5 @@
-// touch RSS_MIB HOT_MIB [scattered] [huge] [read] [locked]: has RSS_MIB of memory and touches HOT_MIB of it, page
-// by page, round and round, until it is ended. What it touches is the truth that `wss` is held against.
+// touch RSS_MIB HOT_MIB [scattered] [huge] [read] [locked] [swapped]: has RSS_MIB of memory and touches HOT_MIB
+// of it, page by page, round and round, until it is ended. What it touches is the truth that `wss` is held against.
 //
 //   contiguous: the first HOT_MIB      scattered: every (RSS / HOT)th page
 //
@@ -31,6 +31,8 @@ int main(int count, char** words) {
   for (size_t at = 0; at < bytes; at += page) memory[at] = 1;
   for (int i = 3; i < count; ++i)  // a little of it, in the middle
     if (!strcmp(words[i], "locked") && mlock(memory + bytes / 2, 4 << 20)) return 1;
+  for (int i = 3; i < count; ++i)  // what it will not touch
+    if (!strcmp(words[i], "swapped") && madvise(memory + hot, bytes - hot, MADV_PAGEOUT)) return 1;
   size_t pages = hot / page;
   for (uint64_t round = 0;; ++round) {
     for (size_t i = 0; i < pages; ++i) {

@@ -17,7 +17,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 BINARY = pathlib.Path(os.environ.get("TIDEGAUGE_BINARY", "build/dev/tidegauge")).resolve()
 LIMIT_S = 120
 MIB = 2 ** 20
-BY_NAME_ALONE = {"mglru": "CONFIG_LRU_GEN|switched off|debugfs|root"}
+BY_NAME_ALONE = {"idle": "CONFIG_IDLE_PAGE_TRACKING|root",
+                 "mglru": "CONFIG_LRU_GEN|switched off|debugfs|root",
+                 "damon": "CONFIG_DAMON_SYSFS|CONFIG_DAMON_VADDR|DAMON is in use|root"}
 
 
 def wss(*words, check=True):
@@ -274,13 +276,20 @@ class Truth(unittest.TestCase):
         for words, why in ((("--backend", "mglru", "-C"), "one window at a time"),
                            (("--backend", "mglru", "-P", "3"), "one window at a time"),
                            (("--backend", "mglru", "--by", "vma"), "which mapping"),
-                           (("--backend", "mglru", "--compat"), "mglru does not know"),
+                           (("--backend", "damon", "-C"), "one window at a time"),
+                           (("--backend", "damon", "--compat"), "--compat"),
+                           (("--backend", "idle", "--compat"), "--compat is for"),
+                           (("--backend", "mglru", "--compat"), "not for mglru"),
                            (("--backend", "mglru", "--sample", "1/32"), "--sample is for --backend pte"),
                            (("--backend", "smaps", "--sample", "1/32"), "--sample is for --backend pte")):
             with self.subTest(words):
                 done = wss(*words, os.getpid(), 0.1, check=False)
                 self.assertEqual((done.returncode, done.stdout), (2, ""))
                 self.assertIn(why, done.stderr)
+        for seconds in (0.01, 11):
+            done = wss("--backend", "damon", os.getpid(), seconds, check=False)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertIn("0.05 to 10 seconds", done.stderr)
 
     def test_a_pid_namespace_of_its_own(self):
         """The kernel knows it by another number: page tables are not found, and auto does without them."""

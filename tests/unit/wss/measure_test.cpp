@@ -1,9 +1,11 @@
 #include "wss/measure.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "fake_proc.h"
 #include "wss/grouping.h"
+#include "wss/row_text.h"
 
 namespace tidegauge::wss {
 namespace {
@@ -50,6 +52,34 @@ TEST(RowOf, NothingThereAndNothingTouched) {
   Row row = rowOf({{0, 10}, {}}, {{100, 110}, {}, {use(0, 0, 0)}}, 80);
   EXPECT_EQ(row.window.mean_ns, 100);
   EXPECT_EQ(row.windows[0].mean_ns, 100);
+}
+
+// By frames of memory, say: which mapping was come by when is not known.
+TEST(RowOf, PassesInAnotherOrder) {
+  Reading reading{{1000, 1020}, {}, {use(0, 100, 100), use(4096, 300, 0)}};
+  reading.in_order = false;
+  Row row = rowOf({{0, 200}, {}}, std::move(reading), 800);
+  for (const Window& window : {row.window, row.windows[0], row.windows[1]}) {
+    EXPECT_EQ(window.least_ns, 820);
+    EXPECT_EQ(window.most_ns, 1000);
+    EXPECT_EQ(window.mean_ns, 910);
+  }
+  EXPECT_THAT(rowNotes(row, {}), testing::Not(testing::HasSubstr("--by vma")));
+  EXPECT_THAT(rowNotes(slowAndFast(), {.columns = 200}),
+              testing::HasSubstr("--by vma says which had which"));
+}
+
+// Whenever it was asked: DAMON's window is an interval of its own.
+TEST(RowOf, AKernelThatWatchesByItself) {
+  Reading reading{{5000, 5000}, {}, {use(0, 100, 100), use(4096, 300, 0)}};
+  reading.watched_ns = 700;
+  Row row = rowOf({{0, 0}, {}}, std::move(reading), 800);
+  EXPECT_FALSE(row.knows_error);
+  for (const Window& window : {row.window, row.windows[0], row.windows[1]}) {
+    EXPECT_EQ(window.least_ns, 700);
+    EXPECT_EQ(window.mean_ns, 700);
+    EXPECT_EQ(window.most_ns, 700);
+  }
 }
 
 TEST(GroupsOf, AddUpToTheRow) {
