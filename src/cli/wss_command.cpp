@@ -6,6 +6,7 @@
 
 #include "cli/usage.h"
 #include "cli/wss_rolling.h"
+#include "cli/wss_several.h"
 #include "wss/choose.h"
 
 namespace tidegauge::cli {
@@ -14,13 +15,27 @@ namespace {
 // No clock of ours counts further.
 constexpr double kMostSeconds = 1e9;
 
-int checked(const WssOptions& options) {
-  if (options.probe) {
-    if (options.pid != 0) return usageError("--probe looks at the machine, at no process");
-    return 0;
-  }
-  if (options.pid == 0 || options.seconds.empty())
+// The last is the time, the others are processes.
+int parseWords(WssOptions& options) {
+  bool by_rule = !options.comm.empty() || !options.cgroup.empty();
+  if (options.words.size() < (by_rule ? 1 : 2))
     return usageError("wss wants a process and a time", "tidegauge wss 4711 0.1");
+  options.seconds = options.words.back();
+  if (std::string wrong = number(0.001, kMostSeconds)(options.seconds); !wrong.empty())
+    return usageError(fmt::format("SECONDS {}", wrong));
+  for (size_t i = 0; i + 1 < options.words.size(); ++i) {
+    if (std::string wrong = wholeNumber(1, kMostPid)(options.words[i]); !wrong.empty())
+      return usageError(fmt::format("PID {}", wrong));
+    options.pids.push_back(std::stoi(options.words[i]));
+  }
+  return 0;
+}
+
+int checked(WssOptions& options) {
+  if (options.probe)
+    return options.words.empty() ? 0 : usageError("--probe looks at the machine, at no process");
+  if (int code = parseWords(options); code != 0) return code;
+  if (int code = checkSeveral(options); code != 0) return code;
   bool rolls = options.rolling > 0;
   if (options.cumulative + !options.pause.empty() + !options.steps.empty() + rolls > 1)
     return usageError("-C, -s, -P and --rolling do not go together", "Take one of them");
@@ -62,12 +77,18 @@ void addWssCommand(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<WssOptions>();
   CLI::App* command = app.add_subcommand(
       "wss", "Measure a process's working set: how many bytes it touches in a time");
-  command->add_option("PID", options->pid, "The process")
-      ->check(wholeNumber(1, kMostPid))
+  command
+      ->add_option(
+          "PID", options->words,
+          "One process or several, and behind them SECONDS: how long a window is, as in 0.1")
       ->type_name("");
-  command->add_option("SECONDS", options->seconds, "How long a window is, as in 0.1")
-      ->check(number(0.001, kMostSeconds))
-      ->type_name("");
+  command->add_flag("--children", options->children,
+                    "With all that they forked, and what those forked");
+  command->add_option("--comm", options->comm, "All processes of that name, as ps -eo comm has it")
+      ->type_name("NAME");
+  command
+      ->add_option("--cgroup", options->cgroup, "All processes in that cgroup and those below it")
+      ->type_name("PATH");
   command->add_flag("-C,--cumulative", options->cumulative,
                     "A row every SECONDS of what was touched since the beginning");
   command

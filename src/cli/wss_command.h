@@ -6,11 +6,15 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
 namespace tidegauge::cli {
 
 struct WssOptions {
-  int pid = 0;
+  std::vector<std::string> words;  // as written: processes, then the time
+  std::vector<int> pids;
+  bool children = false;
+  std::string comm, cgroup;
   std::string seconds;  // as written: --compat repeats the words
   bool cumulative = false;
   std::string pause, steps;  // empty: not wanted

@@ -10,6 +10,7 @@
 #include "cli/output.h"
 #include "cli/real_clock.h"
 #include "cli/terminal.h"
+#include "cli/wss_several.h"
 #include "cli/wss_writer.h"
 #include "wss/abilities.h"
 
@@ -83,7 +84,8 @@ int runDry(const wss::Process& process, const wss::Choice& choice) {
 int runWss(const WssOptions& options) {
   if (options.probe) return runProbe(options);
   wss::Plan plan = planOf(options);
-  auto process = wss::Process::open(options.pid);
+  if (isOfSeveral(options)) return runSeveral(options, plan);
+  auto process = wss::Process::open(options.pids.front());
   if (!process.ok()) return reportError(process.error());
   auto choice = wss::chooseBackend({.backend = options.backend,
                                     .sample = options.sample,

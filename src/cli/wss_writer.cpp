@@ -25,7 +25,7 @@ WssWriter::WssWriter(const WssOptions& options, const wss::Plan& plan, const wss
   text_ = {options.more_times, backend.knowsSharing(), choice.is_sampled, pageColumns()};
   if (options.rolling > 0)
     rolling_ = std::make_unique<WssRolling>(options, static_cast<double>(plan.duration_ns) * 1e-9);
-  std::string pid = fmt::format("{}", options.pid);
+  std::string pid = fmt::format("{}", options.pids.front());
   if (options.compat)
     out_.write(wss::compatHeader(plan, {pid, options.seconds, options.pause, options.steps},
                                  options.more_times));
@@ -33,8 +33,9 @@ WssWriter::WssWriter(const WssOptions& options, const wss::Plan& plan, const wss
     out_.write(wss::csvHeader());
   else if (!options.json && !options.jsonl)
     writeHead(process, choice);
-  head_ = {{"pid", options.pid},   {"process", process.name()}, {"backend", backend.name()},
-           {"how", backend.how()}, {"why", choice.why},         {"limits", backend.limits()}};
+  head_ = {{"pid", options.pids.front()}, {"process", process.name()},
+           {"backend", backend.name()},   {"how", backend.how()},
+           {"why", choice.why},           {"limits", backend.limits()}};
   if (!backend.cgroup().empty()) head_["cgroup"] = backend.cgroup();
   out_.flush();  // who waits for the first row sees what it waits for
 }

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "wss/frames.h"
 #include "wss/mappings.h"
 #include "wss/page_bits.h"
 #include "wss/process.h"
@@ -40,6 +41,7 @@ struct Reading {
   std::optional<double> error_bytes = std::nullopt;
   std::optional<uint64_t> rss_bytes = std::nullopt;
   uint64_t unread_bytes = 0;         // of page tables that could not be read: in no figure
+  std::vector<Frame> frames = {};    // if they are kept: every page there, in no order
   std::vector<PageBits> pages = {};  // if they are kept: in the order of addresses, each table once
   // Of a kernel that watches by itself, by regions: the window of all, whenever it was asked. How wrong
   // what was touched may be is not known then.
@@ -62,6 +64,8 @@ class Backend {
   virtual std::optional<Cost> predicted(uint64_t /*rss_bytes*/) const { return std::nullopt; }
   // From now on readings also tell page by page. False: it cannot.
   virtual bool keepPages() { return false; }
+  // From now on readings also tell where in memory each page lies: Reading::frames. False: it cannot.
+  virtual bool keepFrames() { return false; }
   virtual base::Result<Clearing> clear(const Process& process, Clock& clock) = 0;
   virtual base::Result<Reading> read(const Process& process, Clock& clock) = 0;
 };

@@ -52,32 +52,61 @@ Row rowOf(const Clearing& clearing, Reading reading, int64_t slept_ns) {
         static_cast<int64_t>(weighted_ns / static_cast<double>(row.sums.referenced));
   row.uses = std::move(reading.uses);
   row.pages = std::move(reading.pages);
+  row.frames = std::move(reading.frames);
   return row;
 }
 
 base::Status measure(const Process& process, Backend& backend, const Plan& plan, Clock& clock,
                      const std::function<bool(const Row&)>& onRow) {
+  const Process* one = &process;
+  return measureAll({&one, 1}, backend, plan, clock,
+                    [&](std::span<const Outcome> outcomes) { return onRow(*outcomes[0].row); });
+}
+
+base::Status measureAll(std::span<const Process* const> processes, Backend& backend,
+                        const Plan& plan, Clock& clock,
+                        const std::function<bool(std::span<const Outcome>)>& onRows) {
   int64_t began_ns = clock.now_ns(), slept_ns = 0;
-  std::optional<Clearing> clearing;
+  std::vector<Outcome> outcomes(processes.size());
+  std::vector<Clearing> clearings(processes.size());
+  auto ofEach = [&](const auto& act) -> base::Status {
+    bool is_any_left = false;
+    for (size_t i = 0; i < processes.size(); ++i) {
+      if (outcomes[i].gone) continue;
+      if (auto status = act(i); !status.ok()) outcomes[i] = {std::nullopt, status.error()};
+      is_any_left |= !outcomes[i].gone;
+    }
+    return is_any_left ? base::okStatus() : base::Status(*outcomes[0].gone);
+  };
   for (int step = 0; plan.course != Course::kProfile || step < plan.steps; ++step) {
-    bool clears = !clearing || plan.course == Course::kSnapshots;
+    bool clears = step == 0 || plan.course == Course::kSnapshots;
+    auto clear = [&](size_t i) -> base::Status {
+      TG_ASSIGN_OR_RETURN(clearings[i], backend.clear(*processes[i], clock));
+      return base::okStatus();
+    };
     if (clears) {
-      TG_ASSIGN_OR_RETURN(clearing, backend.clear(process, clock));
+      TG_RETURN_IF_ERROR(ofEach(clear));
       slept_ns = 0;
     }
     int64_t sleep_began_ns = clock.now_ns();
     clock.sleep(pauseBefore(plan, step));
     slept_ns += clock.now_ns() - sleep_began_ns;
     if (clock.isEnding()) break;
-    TG_ASSIGN_OR_RETURN(Reading reading, backend.read(process, clock));
-    Row row = rowOf(*clearing, std::move(reading), slept_ns);
-    if (clears) {
-      row.cost.cpu_ns += clearing->cost.cpu_ns;
-      row.cost.stall_ns = std::max(row.cost.stall_ns, clearing->cost.stall_ns);
-    }
-    if (!onRow(row) || plan.course == Course::kSingle) break;
+    int64_t end_ns = 0;
+    TG_RETURN_IF_ERROR(ofEach([&](size_t i) -> base::Status {
+      TG_ASSIGN_OR_RETURN(Reading reading, backend.read(*processes[i], clock));
+      Row row = rowOf(clearings[i], std::move(reading), slept_ns);
+      if (clears) {
+        row.cost.cpu_ns += clearings[i].cost.cpu_ns;
+        row.cost.stall_ns = std::max(row.cost.stall_ns, clearings[i].cost.stall_ns);
+      }
+      end_ns = row.read.end_ns;
+      outcomes[i].row = std::move(row);
+      return base::okStatus();
+    }));
+    if (!onRows(outcomes) || plan.course == Course::kSingle) break;
     if (plan.course == Course::kSnapshots) clock.sleep(plan.pause_ns);
-    if (clock.isEnding() || (plan.total_ns && row.read.end_ns - began_ns >= *plan.total_ns)) break;
+    if (clock.isEnding() || (plan.total_ns && end_ns - began_ns >= *plan.total_ns)) break;
   }
   return base::okStatus();
 }

@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 
 #include "wss/backend.h"
 
@@ -39,6 +40,7 @@ struct Row {
   std::vector<MappingUse> uses;
   std::vector<Window> windows;  // of each of `uses`
   std::vector<PageBits> pages;  // Reading::pages
+  std::vector<Frame> frames;    // Reading::frames
   Cost cost;  // of the reading, and of the clearing if this row has one of its own
   Pass clear, read;
 };
@@ -50,5 +52,17 @@ Row rowOf(const Clearing& clearing, Reading reading, int64_t slept_ns);
 // last window is not told.
 base::Status measure(const Process& process, Backend& backend, const Plan& plan, Clock& clock,
                      const std::function<bool(const Row&)>& onRow);
+
+// What became of one of several processes.
+struct Outcome {
+  std::optional<Row> row;           // of this window
+  std::optional<base::Error> gone;  // why there is none, from then on
+};
+// The same of several at once: all are cleared, then all are read; each has the windows that it has. What
+// keeps one from being measured is told with the others; when none is left it is an error. The backend must
+// remember nothing of a process between clear and read.
+base::Status measureAll(std::span<const Process* const> processes, Backend& backend,
+                        const Plan& plan, Clock& clock,
+                        const std::function<bool(std::span<const Outcome>)>& onRows);
 
 }  // namespace tidegauge::wss

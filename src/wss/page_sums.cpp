@@ -58,6 +58,26 @@ PageBits bitsOf(uint64_t table, page_table_kind kind, Entries entries) {
   return bits;
 }
 
+// Of a page that is hidden x86 Linux writes the number inverted (L1TF).
+static uint64_t frameNumberOf(uint64_t entry) {
+  constexpr uint64_t kPhysical = 0x000ffffffffff000;
+  uint64_t place = (entry & kEntryPresent) != 0 ? entry : ~entry;
+  return (place & kPhysical) / kPage;
+}
+
+void addFrames(std::vector<Frame>& frames, page_table_kind kind, Entries entries) {
+  if (kind == PAGE_TABLE_OF_PAGES) {
+    for (uint64_t entry : entries)
+      if (isThere(entry))
+        frames.push_back(frameOf(frameNumberOf(entry), (entry & kEntryAccessed) != 0));
+    return;
+  }
+  if (!isThere(entries[0])) return;
+  uint64_t first = frameNumberOf(entries[0]) / PAGE_TABLE_ENTRIES * PAGE_TABLE_ENTRIES;
+  for (uint64_t i = 0; i < PAGE_TABLE_ENTRIES; ++i)
+    frames.push_back(frameOf(first + i, (entries[0] & kEntryAccessed) != 0));
+}
+
 std::vector<uint64_t> tablesOf(const std::vector<MappingUse>& uses) {
   std::vector<uint64_t> tables;
   for (const MappingUse& use : uses) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bpf/page_tables.h"
+#include "wss/frames.h"
 #include "wss/mappings.h"
 #include "wss/page_bits.h"
 
@@ -34,6 +35,9 @@ void addLarge(MappingSums& sums, uint64_t entry, uint64_t bytes, MappingKind kin
 
 // The same page by page. A large page is all of its pages, there and touched as a whole.
 PageBits bitsOf(uint64_t table, page_table_kind kind, Entries entries);
+
+// Adds where its pages lie.
+void addFrames(std::vector<Frame>& frames, page_table_kind kind, Entries entries);
 
 // Goes through tables in the order of addresses, and with them through the mappings that lie in them.
 class MappingWalk {

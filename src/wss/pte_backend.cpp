@@ -30,7 +30,8 @@ base::Result<Reading> PteBackend::read(const Process& process, Clock& clock) {
   TG_ASSIGN_OR_RETURN(done.uses, readMaps(process));
   auto all = [](const Mapping&) { return true; };
   TG_ASSIGN_OR_RETURN(done.unread_bytes, readTables(tables_, process, done.uses, all,
-                                                    keeps_pages_ ? &done.pages : nullptr));
+                                                    keeps_pages_ ? &done.pages : nullptr,
+                                                    keeps_frames_ ? &done.frames : nullptr));
   done.pass.end_ns = clock.now_ns();
   if (auto status = process.check(); !status.ok()) return std::move(status.error());
   done.cost.cpu_ns = clock.cpu_ns() - cpu_ns;

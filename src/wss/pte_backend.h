@@ -20,13 +20,14 @@ class PteBackend final : public Backend {
   std::optional<Cost> predicted(uint64_t rss_bytes) const override;
   bool knowsSharing() const override { return false; }
   bool keepPages() override { return keeps_pages_ = true; }
+  bool keepFrames() override { return keeps_frames_ = true; }
   base::Result<Clearing> clear(const Process& process, Clock& clock) override;
   base::Result<Reading> read(const Process& process, Clock& clock) override;
 
  private:
   PageTables tables_;
   Flush flush_;
-  bool keeps_pages_ = false;
+  bool keeps_pages_ = false, keeps_frames_ = false;
 };
 
 }  // namespace tidegauge::wss

@@ -4,7 +4,7 @@ namespace tidegauge::wss {
 
 base::Result<uint64_t> readTables(PageTables& tables, const Process& process,
                                   std::vector<MappingUse>& uses, MappingWalk::Wanted wanted,
-                                  std::vector<PageBits>* pages) {
+                                  std::vector<PageBits>* pages, std::vector<Frame>* frames) {
   std::vector<MappingUse> some;
   for (const MappingUse& use : uses)
     if (wanted(use.mapping)) some.push_back({use.mapping, {}});
@@ -19,6 +19,7 @@ base::Result<uint64_t> readTables(PageTables& tables, const Process& process,
                  rss += sums.rss;
                });
     // What counts as memory at all: reserved huge pages do not.
+    if (frames != nullptr && rss != 0) addFrames(*frames, kind, entries);
     if (pages != nullptr && rss != 0) pages->push_back(bitsOf(address, kind, entries));
   };
   TG_ASSIGN_OR_RETURN(bool is_there,

@@ -6,10 +6,11 @@
 
 namespace tidegauge::wss {
 
-// Adds to `uses` what the tables say of those that are `wanted`; keeps the pages too if `pages` is not
-// null. Bytes of tables that could not be read; an error if the process is gone.
+// Adds to `uses` what the tables say of those that are `wanted`; keeps pages and frames too where those
+// are not null. Bytes of tables that could not be read; an error if the process is gone.
 base::Result<uint64_t> readTables(PageTables& tables, const Process& process,
                                   std::vector<MappingUse>& uses, MappingWalk::Wanted wanted,
-                                  std::vector<PageBits>* pages = nullptr);
+                                  std::vector<PageBits>* pages = nullptr,
+                                  std::vector<Frame>* frames = nullptr);
 
 }  // namespace tidegauge::wss

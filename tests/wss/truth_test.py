@@ -107,6 +107,35 @@ class Truth(unittest.TestCase):
             self.assertEqual([touched for address, _, touched in mine if address >= start + 16 * MIB],
                              [0] * (48 * 16))
 
+    def test_what_forks_share_is_counted_once(self):
+        if "pte" not in list(self.backends()):
+            return
+        program = ("import mmap, os, time\n"
+                   "memory = mmap.mmap(-1, 48 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
+                   "memory.write(b'x' * (48 << 20))\n"
+                   "is_child = os.fork() == 0 or os.fork() == 0\n"
+                   "if not is_child: print('ready', flush=True)\n"
+                   "begin, n = (16 << 20 if is_child else 0), 0\n"
+                   "while os.getppid() != 1:\n"
+                   "    for at in range(begin, begin + (16 << 20), 4096): n += memory[at]\n"
+                   "    time.sleep(0.001)\n")
+        process = subprocess.Popen(["python3", "-c", program], stdout=subprocess.PIPE, text=True)
+        try:
+            self.assertEqual(process.stdout.readline(), "ready\n")
+            row, = json.loads(wss("--json", "--children", process.pid, 1).stdout)["rows"]
+        finally:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+        self.assertEqual(len(row["processes"]), 3)
+        added = sum(one["bytes"]["rss"] for one in row["processes"])
+        self.assertGreater(added, 3 * 48 * MIB)
+        self.assertLess(row["all"]["rss"], added - 2 * 48 * MIB + MIB)
+        # The parent reads the first third, both children the second: two thirds, and each program's own few pages.
+        for one in row["processes"]:
+            self.assertAlmostEqual(one["bytes"]["referenced"] / MIB, 16, delta=2)
+        self.assertAlmostEqual(row["all"]["referenced"] / MIB, 32, delta=2.5)
+
     def test_both_see_the_same(self):
         """The page tables, read as they are, beside what the kernel adds up of them, mapping by mapping."""
         if "pte" not in list(self.backends()):

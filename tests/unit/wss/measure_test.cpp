@@ -185,6 +185,27 @@ TEST_F(Measure, AnErrorEndsItAfterTheRowsThatAreRight) {
   EXPECT_EQ(rows.size(), 2U);
 }
 
+TEST_F(Measure, OneOfSeveralThatFailsIsToldAndTheOthersGoOn) {
+  auto process = Process::open(423, proc_.root());
+  std::vector<const Process*> all(3, &process.value());
+  backend.fails_at = 5;  // the second of the second round
+  std::vector<std::vector<bool>> measured;
+  auto status = measureAll(all, backend, {.course = Course::kSnapshots, .duration_ns = 10}, clock,
+                           [&](std::span<const Outcome> outcomes) {
+                             measured.emplace_back();
+                             for (const Outcome& one : outcomes) {
+                               measured.back().push_back(one.row.has_value());
+                               EXPECT_NE(one.row.has_value(), one.gone.has_value());
+                             }
+                             return measured.size() < 3;
+                           });
+  ASSERT_TRUE(status.ok());
+  EXPECT_EQ(measured[0], (std::vector<bool>{true, true, true}));
+  EXPECT_EQ(measured[1], (std::vector<bool>{true, false, true}));
+  EXPECT_EQ(measured[2], (std::vector<bool>{true, false, true}));
+  EXPECT_EQ(backend.clears, 3 + 3 + 2);  // who is gone is left alone
+}
+
 TEST_F(Measure, AProfileOfYearsDoesNotWrap) {
   most = 5;
   constexpr int64_t kThirtyYears_ns = 1'000'000'000'000'000'000;
