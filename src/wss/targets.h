@@ -17,9 +17,10 @@
 namespace tidegauge::wss {
 
 struct Targets {
-  std::vector<pid_t> pids;
+  std::vector<pid_t> pids = {};
   bool children = false;
-  std::string comm, cgroup;  // empty: not by that
+  std::string comm = {};  // empty: not by that
+  std::string cgroup = {};
 };
 
 // In order, each once; an error if there is none. `root`: before /proc and /sys, for tests.
