@@ -120,7 +120,8 @@ std::vector<Sentence> sentencesOf(const SectionContext& context,
   std::string over =
       by_events
           ? fmt::format("{} slices of equal numbers of events", withCommas(growth.points.size()))
-          : fmt::format("{} × {}", withCommas(growth.points.program_steps), growth.points.name);
+          : fmt::format("{} × {}", withCommas(whole(growth.points.program_steps)),
+                        growth.points.name);
   sentences.push_back({{plain("No stack holds more and more, over "), strong(over), plain(".")},
                        {},
                        basis(by_events ? "points" : "program_steps, name")});
