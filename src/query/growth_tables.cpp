@@ -39,6 +39,9 @@ void addStack(std::vector<AnswerColumn<Of<T>>>& columns) {
   columns.push_back({Kind::kText, "label", "of that stack, as in stacks", {}, [](const Of<T>& of) {
                        return of.trace->labels.label(of.row.stack);
                      }});
+  columns.push_back({Kind::kText, "caller", "as in stacks", {}, [](const Of<T>& of) {
+                       return of.trace->labels.caller(of.row.stack);
+                     }});
 }
 int64_t whole(double bytes) { return static_cast<int64_t>(std::llround(bytes)); }
 
