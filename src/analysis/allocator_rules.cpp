@@ -63,6 +63,17 @@ AllocatorRules::AllocatorRules(const model::AllocatorSettings& settings)
       mebibytes(settings.conf, "max_non_split_rounding_mb", least).value_or(large_segment_bytes);
 }
 
+AllocatorKind allocatorOf(const model::Device& device) {
+  if (!device.has_allocator) return AllocatorKind::kDriver;
+  return device.kind == model::DeviceKind::kGpu ? AllocatorKind::kCaching
+                                                : AllocatorKind::kPinnedHost;
+}
+
+std::string_view name(AllocatorKind kind) {
+  constexpr std::string_view kNames[] = {"caching", "pinned_host", "driver"};
+  return kNames[static_cast<size_t>(kind)];
+}
+
 AllocatorRules rulesOf(const model::Trace& trace) {
   AllocatorRules rules(trace.settings);
   const std::vector<model::SegmentKind>& kinds = trace.segments.kind;

@@ -16,6 +16,15 @@
 
 namespace tidegauge::analysis {
 
+// Who hands out a device's memory: that decides what may lie free, and what a request meets.
+enum class AllocatorKind : uint8_t {
+  kCaching,     // PyTorch's, of a GPU: the rules below
+  kPinnedHost,  // PyTorch's, of pinned host memory: powers of two apart, nothing is split
+  kDriver,      // none was seen: the program asks the driver, which keeps nothing free for it
+};
+AllocatorKind allocatorOf(const model::Device& device);
+std::string_view name(AllocatorKind kind);  // "caching", "pinned_host", "driver"
+
 struct AllocatorRules {
   explicit AllocatorRules(const model::AllocatorSettings& settings);
 

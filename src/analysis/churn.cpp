@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/unordered/unordered_flat_map.hpp>
+#include <cmath>
 
 #include "analysis/allocating_stack.h"
 
@@ -12,8 +13,9 @@ constexpr uint32_t kNotFreed = UINT32_MAX;
 
 // Later allocations of the device until the block could be used again, by row; kNotFreed: never, or
 // one of its ends was not recorded.
-std::vector<uint32_t> laterAllocations(const model::Trace& trace, const model::Device& device) {
+std::vector<uint32_t> laterAllocations(const model::Trace& trace, const DeviceAnalysis& of) {
   const model::Allocations& a = trace.allocations;
+  const model::Device& device = of.device;
   std::vector<uint32_t> later(device.allocation_end - device.allocation_begin, kNotFreed);
   // Rows ascend by their alloc: with `born` of them up to a step, the difference is what came later.
   std::vector<uint32_t> born(uint64_t{device.steps()} + 1, 0);  // before the step
@@ -22,7 +24,7 @@ std::vector<uint32_t> laterAllocations(const model::Trace& trace, const model::D
   }
   for (size_t i = 1; i < born.size(); ++i) born[i] += born[i - 1];
   for (uint64_t row = device.allocation_begin; row < device.allocation_end; ++row) {
-    if (!isFreed(trace, device, row)) continue;
+    if (!isFreed(trace, of, row)) continue;
     later[row - device.allocation_begin] =
         born[a.last_step[row]] - born[uint64_t{a.first_step[row]} + 1];
   }
@@ -31,10 +33,15 @@ std::vector<uint32_t> laterAllocations(const model::Trace& trace, const model::D
 
 }  // namespace
 
-bool isFreed(const model::Trace& trace, const model::Device& device, uint64_t row) {
+bool isFreed(const model::Trace& trace, const DeviceAnalysis& device, uint64_t row) {
   const model::Allocations& a = trace.allocations;
-  return a.has(row, model::kAllocSeen) && a.last_step[row] < device.steps() &&
+  return a.has(row, model::kAllocSeen) && a.last_step[row] < device.clean_up_step &&
          a.first_step[row] < a.last_step[row];
+}
+
+uint64_t Churn::perStepBytes() const {
+  if (program_steps <= 0) return 0;
+  return static_cast<uint64_t>(std::llround(static_cast<double>(bytes.back()) / program_steps));
 }
 
 Churn churnOf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
@@ -45,7 +52,7 @@ Churn churnOf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
   churn.basis = points.basis;
   Step peak = device.totals.peakActive().step;
   boost::unordered_flat_map<uint32_t, size_t> place_of;
-  std::vector<uint32_t> later_of = laterAllocations(analysed.trace, device.device);
+  std::vector<uint32_t> later_of = laterAllocations(analysed.trace, device);
   for (uint64_t row = device.device.allocation_begin; row < device.device.allocation_end; ++row) {
     if (!a.has(row, model::kAllocSeen)) continue;
     uint64_t bytes = a.block_bytes[row];
@@ -82,7 +89,7 @@ std::vector<uint32_t> churnIn(const model::Trace& trace, const DeviceAnalysis& d
   std::vector<uint32_t> rows;
   auto [first, last] = device.live.bornIn(begin, end);
   for (uint64_t row = first; row < last; ++row) {
-    if (isFreed(trace, device.device, row) && trace.allocations.last_step[row] < end) {
+    if (isFreed(trace, device, row) && trace.allocations.last_step[row] < end) {
       rows.push_back(static_cast<uint32_t>(row));
     }
   }

@@ -5,7 +5,8 @@
 //   a: b and c were allocated meanwhile           2 later allocations   a temporary of 10 and 100
 //
 // The age of a block is counted in later allocations of its device, not in time: that is how many
-// others could have had its place. Freed = free_completed, as everywhere. One definition for the
+// others could have had its place. Freed = free_completed, as everywhere; what a program gives back in
+// its last clean-up (clean_up.h) was not freed soon, it was kept to the end. One definition for the
 // report, the tables and the flame graph (which has no bound but its range).
 // Cost: one pass over the events, 4 bytes per life while it runs.
 #pragma once
@@ -21,8 +22,8 @@ namespace tidegauge::analysis {
 inline constexpr std::array<uint64_t, 3> kChurnWindows = {1, 10, 100};
 inline constexpr size_t kChurnSlices = 24;
 
-// Allocated and freed again within the recording: what all churn is made of.
-bool isFreed(const model::Trace& trace, const model::Device& device, uint64_t row);
+// Allocated and freed again within the recording, before a clean-up at its end: what all churn is made of.
+bool isFreed(const model::Trace& trace, const DeviceAnalysis& device, uint64_t row);
 
 struct ChurnStack {
   StackId stack;  // invalid: no stack recorded
@@ -41,9 +42,12 @@ struct Churn {
   std::array<uint64_t, 3> blocks{};
   std::array<uint64_t, 3> bytes{};
   uint64_t peak_bytes = 0;
-  uint64_t program_steps = 0;  // as SamplePoints counts them: bytes ÷ this = bytes per step
+  double program_steps = 0;  // as SamplePoints counts them
   SamplePoints::Basis basis = SamplePoints::Basis::kEvents;
   std::vector<ChurnStack> stacks;  // most bytes within 100 first; only those that have some
+
+  // Within 100, per step of the program; of kEvents: per 1,000 events.
+  uint64_t perStepBytes() const;
 };
 Churn churnOf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
               const SamplePoints& points);

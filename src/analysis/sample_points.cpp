@@ -64,7 +64,7 @@ std::string_view withoutCounter(std::string_view name) {
 
 double SamplePoints::stepsPerPoint() const {
   if (basis == Basis::kSteps) return static_cast<double>(stride);
-  return static_cast<double>(end) / 1000 / static_cast<double>(std::max<size_t>(1, size()));
+  return program_steps / static_cast<double>(std::max<size_t>(1, size()));
 }
 
 SamplePoints samplePointsOf(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
@@ -74,7 +74,7 @@ SamplePoints samplePointsOf(const AnalysedTrace& analysed, const DeviceAnalysis&
   if (std::optional<Candidate> best = bestSteps(analysed, device)) {
     points.basis = SamplePoints::Basis::kSteps;
     points.name = best->name;
-    points.program_steps = best->begins.size();
+    points.program_steps = static_cast<double>(best->begins.size());
     points.stride = (best->begins.size() + kMostSamplePoints - 1) / kMostSamplePoints;
     for (size_t i = 0; i < best->begins.size(); i += points.stride) {
       Step begin = best->begins[i];
@@ -83,7 +83,7 @@ SamplePoints samplePointsOf(const AnalysedTrace& analysed, const DeviceAnalysis&
     }
     return points;
   }
-  points.program_steps = (events + 999) / 1000;
+  points.program_steps = static_cast<double>(events) / 1000;
   uint64_t slices = std::min<uint64_t>(kEventPoints, events / 4);
   for (uint64_t i = 1; i <= slices; ++i) {
     points.steps.push_back(static_cast<Step>(i * events / slices - 1));

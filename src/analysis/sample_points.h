@@ -28,8 +28,7 @@ struct SamplePoints {
   Step end = 0;  // what comes from this step on, the clean-up at the end, is not looked at
   // Of the program's steps (or of the event slices) these are every `stride`-th.
   uint64_t stride = 1;
-  uint64_t program_steps =
-      0;  // how many the file holds; of kEvents: thousands of events, rounded up
+  double program_steps = 0;  // how many the file holds; of kEvents: thousands of events, unrounded
 
   size_t size() const { return steps.size(); }
   // The first fifth is warm-up: points from this one on are looked at.

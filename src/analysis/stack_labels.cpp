@@ -112,10 +112,16 @@ std::string_view StackLabels::operation(StackId stack) const {
 }
 
 std::string StackLabels::caller(StackId stack) const {
-  if (!topUserFrame(stack).valid()) return {};
+  FrameId top = topUserFrame(stack);
+  if (!top.valid()) return {};
+  // Without Python the program's own functions name the stack, and so its caller.
+  bool is_cpp = !isUser(top) && model::rankOf(frameAt(trace_, top)) == FrameRank::kOtherCpp;
+  std::string own = frameLabel(top);
   const FrameId* frame = trace_.stacks.framesOf(stack);
   for (size_t i = top_position_[stack.index()] + 1; i < trace_.stacks.depth(stack); ++i) {
     if (isUser(frame[i])) return frameLabel(frame[i]);
+    if (!is_cpp || model::rankOf(frameAt(trace_, frame[i])) != FrameRank::kOtherCpp) continue;
+    if (std::string label = frameLabel(frame[i]); label != own) return label;  // no recursion
   }
   return {};
 }

@@ -171,9 +171,11 @@ int checkLimits(const FragCommandOptions& options, const std::vector<Part>& part
     for (const exporting::FragReport& report : part.reports) {
       for (const exporting::FragLimit& limit : options.limits) {
         if (limit.metric() == "unfit" && !report.rulesKnown()) {
-          complain(
-              fmt::format("tidegauge: {}: unfit is not told: its allocator has rules of its own",
-                          analysis::deviceLabel(report.device->device)));
+          bool has_none = report.allocator() == analysis::AllocatorKind::kDriver;
+          complain(fmt::format("tidegauge: {}: unfit is not told: {}",
+                               analysis::deviceLabel(report.device->device),
+                               has_none ? "no allocator keeps memory for it, the driver is asked"
+                                        : "its allocator has rules of its own"));
           continue;
         }
         if (!limit.isBroken(report)) continue;

@@ -132,6 +132,15 @@ json detailsJson(const AnalysedTrace& analysed, const analysis::FragmentationDet
           {"stranded", stranded}};
 }
 
+json driverFreeJson(const std::optional<analysis::DriverFree>& free) {
+  if (!free) return {};
+  return {{"free_bytes", free->free_bytes},
+          {"total_bytes", free->total_bytes},
+          {"time_us", free->time_us},
+          {"said_to", free->is_answer ? "program" : "recorder"},
+          {"taken_since_bytes", free->taken_since_bytes}};
+}
+
 json fragJson(const AnalysedTrace& analysed, const FragReport& report) {
   const analysis::DeviceAnalysis& device = *report.device;
   json samples = json::array();
@@ -165,6 +174,8 @@ json fragJson(const AnalysedTrace& analysed, const FragReport& report) {
   j["forecast"]["steps_apart"] = report.forecast_steps_apart;
   j["wall"] = {{"rows", wallRowsJson(report.wall)}};
   j["rules_known"] = report.rulesKnown();
+  j["allocator"] = name(report.allocator());
+  j["driver_free"] = driverFreeJson(report.driver_free);
   j["lists"] = lists;
   j["fit"] = fit;
   j["pins"] = pinsJson(analysed, report.pinned, kMostPins);

@@ -96,13 +96,17 @@ FragReport gatherFrag(const analysis::AnalysedTrace& analysed, const Chosen& cho
                                          {.request_bytes = report.series.request_bytes,
                                           .pool = report.series.pool,
                                           .layout = options.layout});
-  asked.samples = kForecastSlices;
-  const analysis::FragmentationSeries slices =
-      options.samples == kForecastSlices ? report.series
-                                         : analysis::fragmentationSeries(analysed, device, asked);
-  report.forecast = forecastOf(slices, options.arena);
   report.wall = analysis::wallOf(analysed, device, options.capacity_bytes);
-  report.forecast_steps_apart = stepsApart(slices);
+  if (report.allocator() == analysis::AllocatorKind::kDriver) {
+    report.driver_free = analysis::driverFreeAt(analysed, device, last);
+  } else {
+    asked.samples = kForecastSlices;
+    const analysis::FragmentationSeries slices =
+        options.samples == kForecastSlices ? report.series
+                                           : analysis::fragmentationSeries(analysed, device, asked);
+    report.forecast = forecastOf(slices, options.arena);
+    report.forecast_steps_apart = stepsApart(slices);
+  }
   analysis::SegmentedLayout layout(
       analysis::blocksAt(analysed.trace, device.device, device.live, last));
   report.pinned = analysis::pinnedBy(analysed.trace, layout);

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/driver_free.h"
 #include "analysis/forecast.h"
 #include "analysis/fragmentation_details.h"
 #include "analysis/fragmentation_series.h"
@@ -58,12 +59,14 @@ struct FragReport {
   std::optional<uint64_t> request_bytes;  // then `fits` says which list serves it
   uint64_t rounded_bytes = 0;             // the block that the request needs
   std::vector<FitRow> fits;
-  std::vector<FitRow> typical_fits;  // the same of series.request_bytes
+  std::vector<FitRow> typical_fits;                 // the same of series.request_bytes
+  std::optional<analysis::DriverFree> driver_free;  // only without an allocator
 
   const analysis::FragmentationSample& last() const { return series.samples.back(); }
-  // False of pinned host memory: its allocator keeps powers of two apart and splits nothing. There
-  // are no lists then, and no fits.
-  bool rulesKnown() const { return device->device.kind == model::DeviceKind::kGpu; }
+  // Of an allocator whose rules are not known, and of none, there are no lists and no fits; of none no
+  // forecast either: nothing can lie free.
+  analysis::AllocatorKind allocator() const { return analysis::allocatorOf(device->device); }
+  bool rulesKnown() const { return allocator() == analysis::AllocatorKind::kCaching; }
   // True if a list of the main pool serves the request: no other pool's blocks are everybody's.
   bool served() const;
 };
@@ -93,6 +96,8 @@ std::string fragText(const analysis::AnalysedTrace& analysed, const FragReport& 
 std::string forecastSentence(const FragReport& report);
 
 nlohmann::json fragJson(const analysis::AnalysedTrace& analysed, const FragReport& report);
+// null: nothing tells.
+nlohmann::json driverFreeJson(const std::optional<analysis::DriverFree>& free);
 // The parts of it that the page asks for one by one.
 nlohmann::json sampleJson(const analysis::DeviceAnalysis& device,
                           const analysis::FragmentationSample& sample);

@@ -58,9 +58,11 @@ class Writer {
     oomSentence();
     wallSentence();
     pins();
-    scores();
-    page_.bullet(forecastSentence(report_));
-    warnings();
+    if (!ofDriver()) {
+      scores();
+      page_.bullet(forecastSentence(report_));
+      warnings();
+    }
     if (report_.request_bytes) fits();
     overTime();
     if (report_.now.pools.size() > 1) pools();
@@ -69,6 +71,7 @@ class Writer {
 
  private:
   const FragmentationSums& sums() const { return report_.now.sample.sums; }
+  bool ofDriver() const { return report_.allocator() == analysis::AllocatorKind::kDriver; }
   bool timeless() const { return report_.device->totals.steps() == 0; }
   std::string poolOf(model::PoolId pool) const { return poolName(analysed_.trace, pool); }
   std::string listName(const analysis::FreeListKey& key) const {
@@ -109,7 +112,15 @@ class Writer {
       page_.paragraph("Nothing was reserved.");
       return;
     }
+    if (ofDriver()) {
+      page_.paragraph(
+          fmt::format("{} held, as the driver handed it out: no allocator's blocks were recorded, "
+                      "so nothing lies "
+                      "free inside.",
+                      humanBytes(sums().covered_bytes)));
+    }
     if (free.bytes == 0) {
+      if (ofDriver()) return;
       page_.paragraph(
           fmt::format("All of the {} reserved was live: nothing lay free inside "
                       "segments.",
@@ -210,7 +221,7 @@ class Writer {
 
   void fitSentence() {
     if (!report_.rulesKnown()) {
-      if (sums().free.bytes == 0) return;
+      if (sums().free.bytes == 0 || ofDriver()) return;
       page_.bullet(
           "Which requests its free blocks serve is not told: this allocator keeps powers of two "
           "apart and splits nothing.");
@@ -324,6 +335,7 @@ class Writer {
     page_.blank();
     uint64_t request = *report_.request_bytes;
     page_.heading(fmt::format("Would {} fit?", exactSize(request)), 2);
+    if (ofDriver()) return askedOfDriver(request);
     if (!report_.rulesKnown()) {
       page_.paragraph("Not told: the rules of this allocator are not the GPU allocator's.");
       return;
@@ -366,6 +378,42 @@ class Writer {
     }
   }
 
+  // Nothing is kept free for it; what the driver had is known only as it was said.
+  void askedOfDriver(uint64_t request) {
+    if (report_.device->device.kind == model::DeviceKind::kPinnedHost) {
+      page_.paragraph("It cannot be told: how much host memory was free is not in the recording.");
+      return;
+    }
+    page_.bullet("The driver would be asked: no allocator of this program keeps free memory.");
+    constexpr uint64_t kPage = analysis::kDriverPageBytes;
+    uint64_t pages_bytes = (request + kPage - 1) / kPage * kPage;
+    page_.bullet(fmt::format(
+        "It takes memory from the device in pages of {}: {} for this request, less if it shares "
+        "a page with others.",
+        humanBytes(kPage), exactSize(pages_bytes)));
+    if (!report_.driver_free) {
+      page_.bullet(
+          "Whether it had that much cannot be told: the recording does not say what was free.");
+      return;
+    }
+    const analysis::DriverFree& free = *report_.driver_free;
+    std::vector<std::string> sizes = base::inOneUnit({free.free_bytes, free.total_bytes});
+    std::string since;
+    if (free.taken_since_bytes != 0) {
+      auto bytes = static_cast<uint64_t>(std::abs(free.taken_since_bytes));
+      since = fmt::format(" Since then this program {} {}.",
+                          free.taken_since_bytes > 0 ? "took" : "gave back", humanBytes(bytes));
+    }
+    auto left = static_cast<int64_t>(free.free_bytes) - free.taken_since_bytes;
+    bool enough = left >= 0 && static_cast<uint64_t>(left) >= pages_bytes;
+    page_.bullet(fmt::format(
+        "{} of {} were free when {}.{} {}.", sizes[0], sizes[1],
+        free.is_answer ? "the program last asked the driver" : "the recorder last asked NVML",
+        since,
+        enough ? "That is enough, if other programs took no more"
+               : "That is too little, if other programs gave nothing back"));
+  }
+
   void overTime() {
     const std::vector<FragmentationSample>& samples = report_.series.samples;
     if (samples.size() < 2) return;
@@ -377,11 +425,12 @@ class Writer {
     // Too narrow a page loses columns from the right; the score is the last.
     std::vector<std::string> names = {"reserved", "active",  "free",
                                       "pinned",   "largest", "stranded"};
+    if (ofDriver()) names.resize(1);  // nothing else is not 0, or the same
     size_t room = options_.columns - std::min(options_.columns, 2 + step_width + 7);
     names.resize(std::min(names.size(), room / kSize));
     std::string head = "  " + padLeft("step", step_width);
     for (const std::string& title : names) head += padLeft(title, kSize);
-    page_.line(head + padLeft("score", 7));
+    page_.line(ofDriver() ? head : head + padLeft("score", 7));
     for (size_t i = 0; i < rows; ++i) {
       const FragmentationSample& sample = samples[i * (samples.size() - 1) / (rows - 1)];
       const analysis::FreeSums& free = sample.sums.free;
@@ -392,13 +441,15 @@ class Writer {
       for (size_t column = 0; column < names.size(); ++column) {
         line += padLeft(base::sizeOrZero(values[column]), kSize);
       }
-      page_.line(line + padLeft(fmt::format("{:.1f}", scoreOf(sample, report_.arena).score), 7));
+      if (!ofDriver())
+        line += padLeft(fmt::format("{:.1f}", scoreOf(sample, report_.arena).score), 7);
+      page_.line(line);
     }
     if (samples.size() > rows) {
       page_.paragraph(
           fmt::format("{} of {} samples; --csv has them all.", rows, withCommas(samples.size())));
     }
-    if (!options_.words) return;
+    if (!options_.words || ofDriver()) return;
     std::string words =
         "reserved: taken from the driver; active: in live blocks; free: the rest; pinned: free, "
         "but "

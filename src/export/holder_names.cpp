@@ -74,6 +74,10 @@ std::string oneName(const HolderName& name) {
   return name.caller.empty() ? name.label : name.label + " ‹ " + name.caller;
 }
 
+std::string oneName(const AnalysedTrace& analysed, StackId stack) {
+  return oneName(HolderName{analysed.labels.label(stack), analysed.labels.caller(stack)});
+}
+
 std::string withoutStack(uint64_t older_bytes, uint64_t all_bytes) {
   if (older_bytes == 0) return "no stack recorded";
   if (older_bytes == all_bytes) return "older than the recording, no stack";

@@ -28,6 +28,8 @@ std::vector<HolderName> holderNames(const analysis::AnalysedTrace& analysed,
 
 // "model.py:8 forward ‹ train.py:63 main"
 std::string oneName(const HolderName& name);
+// Of a stack that stands alone.
+std::string oneName(const analysis::AnalysedTrace& analysed, analysis::StackId stack);
 std::string withoutStack(uint64_t older_bytes, uint64_t all_bytes);
 
 }  // namespace tidegauge::exporting

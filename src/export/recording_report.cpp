@@ -328,7 +328,7 @@ Section refusedSection(const AnalysedTrace& analysed, size_t rows) {
     std::string size = r.size_bytes[i] == 0 ? "–" : askedText(r.size_bytes[i]);
     if (grid.rows.size() < rows) {
       grid.rows.push_back({withCommas(group.times), size, codeText(r.code[i]),
-                           fmt::format("{} ‹ {}", function, asked(i))});
+                           fmt::format("{} ‹ {}", function, oneName(analysed, r.stack[i]))});
     } else {
       ++grid.more;
     }
@@ -372,7 +372,7 @@ Section refusedSection(const AnalysedTrace& analysed, size_t rows) {
   }
   sentence.parts.insert(sentence.parts.end(),
                         {plain(fmt::format(": {} ({}), asked by ", what, r.code[first])),
-                         code(asked(first)), plain(".")});
+                         code(oneName(analysed, r.stack[first])), plain(".")});
   section.sentences.push_back(std::move(sentence));
   if (order.size() > 1) section.grid = std::move(grid);
   return section;

@@ -21,7 +21,6 @@ Section churnSection(const SectionContext& context) {
   analysis::Churn churn = analysis::churnOf(context.analysed, *context.summary.device, points);
   Section section{.key = "churn", .title = "Churn: freed soon after it was allocated", .json = {}};
   std::string rows_sql = fmt::format("SELECT * FROM churn({})", device);
-  uint64_t per_step = churn.bytes[2] / std::max<uint64_t>(1, churn.program_steps);
   std::string sums_sql = fmt::format("SELECT * FROM churn_sums({})", device);
   bool by_events = points.basis == analysis::SamplePoints::Basis::kEvents;
   if (churn.blocks[2] > 0) {
@@ -35,7 +34,9 @@ Section churnSection(const SectionContext& context) {
                       plain(" within 10, "),
                       strong(withCommas(churn.blocks[2])),
                       plain(" within 100: "),
-                      strong(humanBytes(per_step)),
+                      strong(humanBytes(churn.bytes[2])),
+                      plain(", "),
+                      strong(humanBytes(churn.perStepBytes())),
                       plain(by_events ? " per 1,000 events" : " per " + points.name),
                       plain("; "),
                       strong(churn.peak_bytes == 0 ? "none" : humanBytes(churn.peak_bytes)),
@@ -72,6 +73,7 @@ Section churnSection(const SectionContext& context) {
     if (rows.size() == kMostJsonRows) break;
     json row = {{"stack_id", stack.stack.valid() ? json(stack.stack.value) : json()},
                 {"label", clean(context.analysed.labels.label(stack.stack))},
+                {"caller", clean(context.analysed.labels.caller(stack.stack))},
                 {"largest_allocation_id", stack.largest_row},
                 {"slice_bytes", stack.slice_bytes}};
     sums(stack, row);
@@ -80,7 +82,7 @@ Section churnSection(const SectionContext& context) {
   section.json = {{"allocations", churn.allocations},
                   {"allocated_bytes", churn.allocated_bytes},
                   {"program_steps", churn.program_steps},
-                  {"per_step_bytes", per_step},
+                  {"per_step_bytes", churn.perStepBytes()},
                   {"stacks", churn.stacks.size()},
                   {"sql", sums_sql},
                   {"rows", rows},

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "analysis/outstanding.h"
+#include "analysis/wall.h"
 #include "base/format.h"
 #include "base/sizes.h"
 #include "export/holder_names.h"
@@ -50,7 +51,7 @@ Sentence sentenceOf(const SectionContext& context, const GrowingStack& stack,
   int device = context.summary.device->device.ordinal;
   bool by_events = growth.points.basis == SamplePoints::Basis::kEvents;
   Sentence sentence{
-      {code(name.label), plain(" held "), strong(humanBytes(whole(stack.bytes_per_step))),
+      {code(oneName(name)), plain(" held "), strong(humanBytes(whole(stack.bytes_per_step))),
        plain(" more after " + eachOf(growth.points) + ": "),
        strong(humanBytes(stack.retained_bytes)),
        plain(fmt::format(
@@ -120,10 +121,21 @@ std::vector<Sentence> sentencesOf(const SectionContext& context,
   std::string over =
       by_events
           ? fmt::format("{} slices of equal numbers of events", withCommas(growth.points.size()))
-          : fmt::format("{} × {}", withCommas(growth.points.program_steps), growth.points.name);
-  sentences.push_back({{plain("No stack holds more and more, over "), strong(over), plain(".")},
-                       {},
-                       basis(by_events ? "points" : "program_steps, name")});
+          : fmt::format("{} × {}", withCommas(whole(growth.points.program_steps)),
+                        growth.points.name);
+  // A leak that began late, or that many stacks share, is in the sum and in no stack's own line.
+  bool rises = analysis::wallOf(context.analysed, *context.summary.device, {}).active.grows();
+  sentences.push_back(
+      {{plain(rises ? "No stack holds steadily more, over "
+                    : "No stack holds more and more, over "),
+        strong(over),
+        plain(rises
+                  ? ". Yet active bytes rise over the recording: a stack that began late or rises "
+                    "seldom, or many stacks together. What stayed, and since which step, is under "
+                    "“Never freed”."
+                  : ".")},
+       {},
+       basis(by_events ? "points" : "program_steps, name")});
   return sentences;
 }
 
@@ -136,6 +148,7 @@ json rowJson(const SectionContext& context, const GrowingStack& stack) {
   for (uint64_t bytes : stack.outstanding_bytes) sparkline.push_back(bytes);
   return {{"stack_id", idJson(stack.stack)},
           {"label", clean(context.analysed.labels.label(stack.stack))},
+          {"caller", clean(context.analysed.labels.caller(stack.stack))},
           {"per_step_bytes", std::llround(stack.bytes_per_step)},
           {"least_per_step_bytes", std::llround(stack.low)},
           {"most_per_step_bytes", std::llround(stack.high)},
@@ -253,6 +266,7 @@ Section neverFreedSection(const SectionContext& context) {
     };
     json row = {{"stack_id", idJson(stack.stack)},
                 {"label", clean(context.analysed.labels.label(stack.stack))},
+                {"caller", clean(context.analysed.labels.caller(stack.stack))},
                 {"bytes", stack.bytes},
                 {"blocks", stack.blocks},
                 {"older_bytes", stack.older_bytes},

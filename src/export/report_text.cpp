@@ -61,12 +61,25 @@ class Report {
     page_.heading(options_.name.empty() ? lastParts(source.name, 1) : options_.name);
     std::string format =
         source.container.empty() ? source.format : source.format + " in " + source.container;
+    const std::vector<model::Provenance>& all = analysed_.trace.allocations.provenance;
+    // Without events there is no recording that anything could be older than.
+    uint64_t older = analysed_.trace.events.size() == 0
+                         ? 0
+                         : static_cast<uint64_t>(std::count_if(
+                               all.begin(), all.end(),
+                               [](model::Provenance each) { return model::isOlder(each); }));
+    std::string blocks = counted(all.size() - older, "allocation");
+    if (older > 0) blocks += " and " + counted(older, "older block");
     page_.paragraph(fmt::format("{}, {}, {}, {}, {}", humanBytes(source.data_bytes), format,
-                                counted(analysed_.trace.events.size(), "event"),
-                                counted(analysed_.trace.allocations.size(), "allocation"),
+                                counted(analysed_.trace.events.size(), "event"), blocks,
                                 counted(analysed_.trace.stacks.size(), "stack")));
     if (!options_.evidence) return;
-    evidence("SELECT data_bytes, format, events, allocations, stacks FROM file", {});
+    evidence(older == 0 ? "SELECT data_bytes, format, events, allocations, stacks FROM file"
+                        : "SELECT data_bytes, format, events, (SELECT count(*) FROM allocations "
+                          "WHERE provenance NOT IN ('before_recording', 'ghost')) AS allocated, "
+                          "(SELECT count(*) FROM allocations WHERE provenance IN "
+                          "('before_recording', 'ghost')) AS older, stacks FROM file",
+             {});
     page_.faint("› the view that shows it · the query that gives it: tidegauge query FILE \"SQL\"",
                 2, 2);
   }

@@ -178,6 +178,15 @@ struct DriversFigure {
   bool has_managed = false;  // recorded_bytes need not lie on a device
 };
 
+// What the driver told the program that was free, as cuMemGetInfo does. By time.
+struct DriversAnswers {
+  std::vector<int64_t> time_ns;
+  std::vector<int32_t> device;
+  std::vector<uint64_t> free_bytes, total_bytes;
+
+  size_t size() const { return time_ns.size(); }
+};
+
 struct RecordedWork {
   std::shared_ptr<const RecordedRun> run;
   int64_t process_id = 0;
@@ -188,6 +197,7 @@ struct RecordedWork {
   RecordedHoldings held{};
   std::vector<base::StringId> frame_modules{};  // by FrameId: the file it is code of; of the trace
   std::optional<DriversFigure> drivers_figure{};
+  DriversAnswers answers{};
   std::vector<int32_t> at_least{};  // devices, see isAtLeast()
   bool has_blocks = false;          // a framework's, inside memory of the driver, were seen
   DriverMemory driver{};            // only where it was asked for

@@ -228,7 +228,9 @@ enum class Told : uint8_t { kAll, kInPart, kNothing };
 struct Device {
   int32_t ordinal = 0;  // −1 for pinned host memory
   DeviceKind kind = DeviceKind::kGpu;
-  Told told = Told::kAll;                // kNothing: the ordinal is a number, no more
+  Told told = Told::kAll;  // kNothing: the ordinal is a number, no more
+  // False, of a recording: no allocator's blocks were seen in what the driver gave.
+  bool has_allocator = true;
   uint64_t total_bytes = kUnknownBytes;  // as the driver said it
   uint64_t event_begin = 0, event_end = 0;
   uint64_t allocation_begin = 0, allocation_end = 0;

@@ -39,6 +39,9 @@ void addStack(std::vector<AnswerColumn<Of<T>>>& columns) {
   columns.push_back({Kind::kText, "label", "of that stack, as in stacks", {}, [](const Of<T>& of) {
                        return of.trace->labels.label(of.row.stack);
                      }});
+  columns.push_back({Kind::kText, "caller", "as in stacks", {}, [](const Of<T>& of) {
+                       return of.trace->labels.caller(of.row.stack);
+                     }});
 }
 int64_t whole(double bytes) { return static_cast<int64_t>(std::llround(bytes)); }
 
@@ -101,8 +104,8 @@ TableFunction growthBasisFunction(const AnalysedTrace& trace) {
       {Kind::kText, "name", "of the annotations, without a counter; NULL: events",
        [](const B& b) { return b.row.points.basis == Basis::kSteps ? 0 : kNull; },
        [](const B& b) { return b.row.points.name; }},
-      {Kind::kInteger, "program_steps", "annotations; events: thousands of them, rounded up",
-       [](const B& b) { return keyOfBytes(b.row.points.program_steps); }},
+      {Kind::kReal, "program_steps", "annotations; events: thousands of them",
+       [](const B& b) { return keyOfReal(b.row.points.program_steps); }},
       {Kind::kInteger, "points", "at which stacks were compared",
        [](const B& b) { return keyOfBytes(b.row.points.size()); }},
       {Kind::kText,
@@ -198,11 +201,10 @@ TableFunction churnSumsFunction(const AnalysedTrace& trace) {
   }
   number(Kind::kBytes, "peak_bytes", "of those within 100, live at the active peak",
          [](const C& c) { return keyOfBytes(c.row.peak_bytes); });
-  number(Kind::kInteger, "program_steps", "as in growth_basis",
-         [](const C& c) { return keyOfBytes(c.row.program_steps); });
-  number(Kind::kBytes, "per_step_bytes", "within_100_bytes ÷ program_steps", [](const C& c) {
-    return keyOfBytes(c.row.bytes.back() / std::max<uint64_t>(1, c.row.program_steps));
-  });
+  number(Kind::kReal, "program_steps", "as in growth_basis",
+         [](const C& c) { return keyOfReal(c.row.program_steps); });
+  number(Kind::kBytes, "per_step_bytes", "within_100_bytes ÷ program_steps",
+         [](const C& c) { return keyOfBytes(c.row.perStepBytes()); });
   number(Kind::kInteger, "stacks", "number of rows in churn(device)",
          [](const C& c) { return keyOfBytes(c.row.stacks.size()); });
   return deviceAnswer<C>(

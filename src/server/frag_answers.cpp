@@ -146,7 +146,11 @@ base::Result<Response> answerFit(const Question& question) {
   auto request = static_cast<uint64_t>(bytes);
   json lists = json::array();
   analysis::FreeBlocks free = analysis::freeBlocksAt(analysed, *place.device, step);
-  bool rules_known = place.device->device.kind == model::DeviceKind::kGpu;
+  analysis::AllocatorKind allocator = analysis::allocatorOf(place.device->device);
+  std::optional<analysis::DriverFree> driver_free;
+  if (allocator == analysis::AllocatorKind::kDriver)
+    driver_free = analysis::driverFreeAt(analysed, *place.device, step);
+  bool rules_known = allocator == analysis::AllocatorKind::kCaching;
   if (rules_known) {
     for (const exporting::FitRow& row : exporting::fitRows(free, request)) {
       lists.push_back(exporting::fitJson(analysed, row));
@@ -155,6 +159,8 @@ base::Result<Response> answerFit(const Question& question) {
   return jsonResponse({{"step", step},
                        {"request_bytes", request},
                        {"rules_known", rules_known},
+                       {"allocator", analysis::name(allocator)},
+                       {"driver_free", exporting::driverFreeJson(driver_free)},
                        {"free_bytes", free.bytes},
                        // By holes alone, as the curve of frag_at; what counts is in the lists.
                        {"stranded_bytes", analysis::strandedBytes(free, request)},

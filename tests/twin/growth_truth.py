@@ -72,22 +72,13 @@ class Truth(unittest.TestCase):
         row = found["rows"][0]
         # Without marked steps the slope is per 1,000 events: over all of them.
         leaked = truth["leak_bytes_per_step"] * (1 if step_by_step else truth["steps"])
-        slope = row["per_step_bytes"] * (1 if step_by_step else self.steps(path, found))
+        slope = row["per_step_bytes"] * (1 if step_by_step else found["program_steps"])
         self.assertAlmostEqual(slope, leaked, delta=max(0.05 * leaked, self.rounding(found)))
         expected = "\n".join(f"{file}:{line} {name}" for name, file, line in truth["leak_frames"])
         self.assertEqual(stack_text(path, row["stack_id"]), expected)
         self.assertEqual(row["kind"], "accumulates")
         self.assertEqual(row["blocks"], truth["steps"])
         self.assertEqual(row["retained_bytes"], truth["leak_retained_bytes"])
-
-    @staticmethod
-    def steps(path, found):
-        """Unrounded, for events."""
-        if found["basis"] == "steps":
-            return found["program_steps"]
-        run = subprocess.run([BINARY, "query", path, "SELECT events FROM devices", "--format", "json"],
-                             capture_output=True, text=True, timeout=60, check=True)
-        return [*json.loads(run.stdout)[0].values()][0] / 1000
 
     @staticmethod
     def rounding(found):

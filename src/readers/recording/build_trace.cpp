@@ -30,11 +30,11 @@ constexpr int64_t kMostMicroseconds = int64_t{1} << 53;
 class TraceBuilder {
  public:
   TraceBuilder(const RecordedTables& tables, const RecordedProcess& process,
-               model::RecordedWork& work, model::CarriedAllocations& carried)
+               model::RecordedWork& work, BesideTrace& beside)
       : tables_(tables),
         process_(process),
         work_(work),
-        carried_(carried),
+        beside_(beside),
         rows_(trace_.issues),
         stack_ids_(tables.stack_begin.size() - 1),
         frame_ids_(tables.frames.size()) {
@@ -49,6 +49,7 @@ class TraceBuilder {
       stackOf(effect.stack);  // numbered by time: a number stays when more is recorded
       if (driver != nullptr) of_driver.take(effect);
       if (effect.what == model::What::kFailure) addRefusal(effect);
+      if (effect.what == model::What::kAnswered) addAnswer(effect);
       work_.has_blocks |= effect.what == model::What::kBlock;
     });
     DriversFigures figures(*tables_.run, process_.id);
@@ -69,7 +70,10 @@ class TraceBuilder {
     writeEvents();
     writeCarried();
     writeFinalState();
-    for (model::Device& device : trace_.devices) device.told = rows_.toldOf(device.ordinal);
+    for (model::Device& device : trace_.devices) {
+      device.told = rows_.toldOf(device.ordinal);
+      device.has_allocator = rows_.hasAllocator(device.ordinal);
+    }
     markLowerBounds();
     writeDriversWords();
     writeSource();
@@ -106,6 +110,13 @@ class TraceBuilder {
     rows.stack.push_back(stackOf(effect.stack));
     rows.first_ns.push_back(effect.time_ns);
     rows.count.push_back(1);
+  }
+
+  void addAnswer(const model::Effect& effect) {
+    work_.answers.time_ns.push_back(effect.time_ns);
+    work_.answers.device.push_back(effect.device);
+    work_.answers.free_bytes.push_back(effect.address);
+    work_.answers.total_bytes.push_back(effect.size_bytes);
   }
 
   void addHoldings(const model::ProcessLedger& ledger) {
@@ -283,12 +294,13 @@ class TraceBuilder {
     events.stack.push_back(stackOf(row.stack));
     events.stream.push_back(streamOf(row.stream));
     events.time_us.push_back(time_us <= kMostMicroseconds ? time_us : model::kNoTime);
+    beside_.is_driver_block.push_back(row.is_provisional);
   }
 
   void writeCarried() {
     for (const EventRow& row : rows_.carried())
-      carried_.push_back({row.device, row.address, stackOf(row.stack)});
-    std::sort(carried_.begin(), carried_.end());
+      beside_.carried.push_back({row.device, row.address, stackOf(row.stack)});
+    std::sort(beside_.carried.begin(), beside_.carried.end());
   }
 
   static void reserve(model::Events& events, size_t count) {
@@ -419,7 +431,7 @@ class TraceBuilder {
   const RecordedProcess& process_;
   model::RecordedWork& work_;
   Trace trace_;
-  model::CarriedAllocations& carried_;
+  BesideTrace& beside_;
   EventRows rows_;
   std::vector<model::StackId> stack_ids_;
   std::vector<model::FrameId> frame_ids_;
@@ -435,25 +447,8 @@ class TraceBuilder {
 }  // namespace
 
 Trace buildTrace(const RecordedTables& tables, const RecordedProcess& process,
-                 model::RecordedWork& work, model::CarriedAllocations& carried, bool with_driver) {
-  return TraceBuilder(tables, process, work, carried).run(with_driver ? &work.driver : nullptr);
-}
-
-void setDriverBlockSizes(Trace& trace) {
-  model::Allocations& a = trace.allocations;
-  for (const model::Device& device : trace.devices) {
-    for (uint64_t row = device.allocation_begin; row < device.allocation_end; ++row) {
-      model::SegmentId segment = a.segment[row];
-      bool begins =
-          a.has(row, model::kAllocSeen) || a.provenance[row] == model::Provenance::kBeforeRecording;
-      if (!segment.valid() || !begins) continue;
-      bool whole = trace.segments.address[segment.index()] == a.address[row] &&
-                   trace.segments.total_bytes[segment.index()] == a.requested_bytes[row];
-      if (!whole) continue;
-      a.block_bytes[row] = a.requested_bytes[row];
-      a.flags[row] &= static_cast<uint8_t>(~(model::kBlockInferred | model::kBlockUncertain));
-    }
-  }
+                 model::RecordedWork& work, BesideTrace& beside, bool with_driver) {
+  return TraceBuilder(tables, process, work, beside).run(with_driver ? &work.driver : nullptr);
 }
 
 }  // namespace tidegauge::readers::recording

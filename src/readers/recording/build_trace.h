@@ -10,20 +10,23 @@
 // Cost: O(calls × log live); about 60 bytes per event while it is built.
 #pragma once
 
+#include <vector>
+
 #include "model/lives.h"
 #include "model/trace.h"
 #include "readers/recording/recorded_tables.h"
 
 namespace tidegauge::readers::recording {
 
-// Lives are not built yet: they want `carried`. `work` gets what the ledger tells beside the trace: what was refused, what is
-// held; and, if it is wanted, what the driver handed out, with stacks of the trace.
-model::Trace buildTrace(const RecordedTables& tables, const RecordedProcess& process,
-                        model::RecordedWork& work, model::CarriedAllocations& carried,
-                        bool with_driver = false);
+// What the lives want beside the trace.
+struct BesideTrace {
+  model::CarriedAllocations carried;  // for buildLives
+  std::vector<bool> is_driver_block;  // for joinDriverBlocks, once they are built
+};
 
-// To be called once the lives are built: a block of the driver is as large as was asked for, not
-// rounded as a framework's.
-void setDriverBlockSizes(model::Trace& trace);
+// Lives are not built yet. `work` gets what the ledger tells beside the trace: what was refused, what
+// is held; and, if it is wanted, what the driver handed out, with stacks of the trace.
+model::Trace buildTrace(const RecordedTables& tables, const RecordedProcess& process,
+                        model::RecordedWork& work, BesideTrace& beside, bool with_driver = false);
 
 }  // namespace tidegauge::readers::recording

@@ -339,6 +339,7 @@ void EventRows::finish() {
             {.kind = IssueKind::kDeviceNotTold, .device = fallback_, .bytes = row.size_bytes});
       }
     }
+    if (row.action <= Action::kFree && !row.is_provisional) with_allocator_.insert(row.device);
     if (hasBlocks(row.place) && row.action >= Action::kSegmentAlloc) {
       row.stream = places_[row.place].stream;
     }

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "model/effect.h"
@@ -68,6 +69,8 @@ class EventRows {
   bool hasBlocks(uint64_t place) const;
   int32_t deviceOf(const LiveSegment& segment) const;
   model::Told toldOf(int32_t device) const;
+  // A framework placed blocks there; else all is memory of the driver as it is.
+  bool hasAllocator(int32_t device) const { return with_allocator_.contains(device); }
   uint64_t streamOf(const LiveSegment& segment) const;
   // Something shows memory that is older than the recording: totals are lower bounds.
   bool sawOlder() const { return saw_older_; }
@@ -111,6 +114,7 @@ class EventRows {
   bool fallback_is_known_ = false, has_guesses_ = false;
   bool saw_older_ = false, has_outside_blocks_ = false;
   bool has_managed_ = false;
+  std::set<int32_t> with_allocator_;  // devices
   uint64_t older_bytes_ = 0, older_segments_ = 0;
 };
 

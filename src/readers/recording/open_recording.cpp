@@ -12,6 +12,7 @@
 #include "model/lives.h"
 #include "model/recording_format.h"
 #include "readers/recording/build_trace.h"
+#include "readers/recording/driver_blocks.h"
 #include "readers/recording/growth.h"
 #include "readers/recording/held_file.h"
 #include "readers/recording/sqlite_file.h"
@@ -82,16 +83,16 @@ base::Result<std::vector<model::Trace>> openRecording(const std::string& path,
   std::vector<model::Trace> traces;
   traces.reserve(tables.processes.size());
   for (RecordedProcess& process : tables.processes) {
-    model::CarriedAllocations carried;
-    model::Trace trace = buildTrace(tables, process, process.work, carried, options.driver_memory);
+    BesideTrace beside;
+    model::Trace trace = buildTrace(tables, process, process.work, beside, options.driver_memory);
     process.calls = {};
     process.work.run = tables.run;
     process.work.process_id = process.id;
     trace.work = std::make_shared<const model::RecordedWork>(std::move(process.work));
     trace.source.format = formatOf(*tables.run, has_writer, is_open);
     trace.source.file_bytes = trace.source.data_bytes = file.fileBytes();
-    model::buildLives(trace, carried);
-    setDriverBlockSizes(trace);
+    model::buildLives(trace, beside.carried);
+    joinDriverBlocks(trace, beside.is_driver_block);
     traces.push_back(std::move(trace));
   }
   return traces;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "analysis/churn.h"
 #include "analysis/growth.h"
 #include "analysis/wall.h"
 #include "model/recorded_work.h"
@@ -138,6 +139,21 @@ TEST(CleanUp, OfWhatIsKeptPartMayStay) {
   ASSERT_EQ(growth.stacks.size(), 1U);
   EXPECT_EQ(growth.stacks[0].retained_bytes, 400 * kMiB);
   EXPECT_EQ(growth.stacks[0].given_back_bytes, 100 * kMiB);
+}
+
+TEST(CleanUp, WhatItFreesIsNoChurn) {
+  for (bool ended : {true, false}) {
+    Program program;
+    program.work(10, 2);
+    program.freeAll();
+    AnalysedTrace trace(recorded(program.b, ended));
+    const DeviceAnalysis& device = *trace.devices[0];
+    Churn churn = churnOf(trace, device, samplePointsOf(trace, device));
+    EXPECT_EQ(churn.allocations, 15U);
+    // The last temporary, too, is freed after the program's last request.
+    EXPECT_EQ(churn.blocks.back(), ended ? 9U : 15U);
+    EXPECT_EQ(churnIn(trace.trace, device, 0, device.device.steps()).size(), ended ? 9U : 15U);
+  }
 }
 
 // Weights, a working set that is emptied at times, everything given back at the end: nothing grows.

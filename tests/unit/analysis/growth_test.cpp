@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <map>
 
 #include "analysis/churn.h"
@@ -254,6 +255,20 @@ TEST(Churn, AgeIsCountedInLaterAllocations) {
   EXPECT_EQ(churn.peak_bytes, 5 * kMiB);  // a and c
   ASSERT_EQ(churn.stacks.size(), 3u);
   EXPECT_EQ(labelOf(trace, churn.stacks[0].stack), "app.py:1 c");
+}
+
+TEST(Churn, IsToldByTheStepOrByAThousandEvents) {
+  for (bool annotated : {true, false}) {
+    Steps steps(annotated);
+    AnalysedTrace trace = steps.run(500, [&](int) { steps.temporary("work", kMiB); });
+    const DeviceAnalysis& device = *trace.devices[0];
+    double events = device.device.steps();
+    EXPECT_NE(std::fmod(events, 1000), 0);
+    Churn churn = churnOf(trace, device, samplePointsOf(trace, device));
+    EXPECT_EQ(churn.program_steps, annotated ? 500 : events / 1000);
+    double expected = annotated ? kMiB : 500 * static_cast<double>(kMiB) * 1000 / events;
+    EXPECT_EQ(churn.perStepBytes(), static_cast<uint64_t>(std::llround(expected)));
+  }
 }
 
 TEST(Churn, TheWindowsEndExactly) {

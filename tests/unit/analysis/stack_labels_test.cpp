@@ -77,6 +77,25 @@ TEST(StackLabels, WithoutPythonTheOperationIsNamed) {
   EXPECT_EQ(n.label, "at::native::(anonymous namespace)::cat_out_cuda");
 }
 
+// An allocation wrapper that many share says little: its caller does.
+TEST(StackLabels, WithoutPythonTheProgramsOwnFunctionCalls) {
+  Named n =
+      named({"cuMemAlloc_v2@libcuda.so.1:0", "cudaMalloc@libcudart.so.13:0",
+             "grab@/home/me/plain.c:20", "grab@/home/me/plain.c:20", "leaky@/home/me/plain.c:40",
+             "main@/home/me/plain.c:63", "__libc_start_main@libc.so.6:0"});
+  EXPECT_EQ(n.label, "grab");
+  EXPECT_EQ(n.caller, "leaky");
+  EXPECT_EQ(named({"cudaMalloc@libcudart.so.13:0", "main@/home/me/plain.c:63",
+                   "__libc_start_main@libc.so.6:0"})
+                .caller,
+            "");
+  // Python of the program calls what its own library asks for.
+  n = named({"cudaMalloc@libcudart.so.13:0", "grab@/home/me/plain.c:20",
+             "step@/home/me/train.py:40", "main@/home/me/train.py:63"});
+  EXPECT_EQ(n.label, "train.py:40 step");
+  EXPECT_EQ(n.caller, "train.py:63 main");
+}
+
 TEST(StackLabels, OnlyNoiseStillHasALabel) {
   EXPECT_EQ(named({"PyEval_EvalCode@??:0", "_start@??:0"}).label, "PyEval_EvalCode");
 }

@@ -12,6 +12,7 @@
 #include "export/frag_limits.h"
 #include "export/frag_plot.h"
 #include "export/plot_lines.h"
+#include "model/recorded_work.h"
 #include "support/simulated_heap.h"
 #include "support/trace_builder.h"
 
@@ -180,6 +181,93 @@ TEST(FragReport, PinnedHostMemoryHasNoListsAndNoFits) {
   EXPECT_EQ(said.find("Largest request served"), std::string::npos) << said;
   EXPECT_TRUE(fragJson(analysed, report).at("fit").is_null());
   EXPECT_FALSE(fragJson(analysed, report).at("rules_known"));
+}
+
+// Memory of the driver as it is: 30 MiB held at the end; its program was told 40 of 80 MiB before 20 of them.
+model::Trace ofDriver(bool is_told) {
+  TraceBuilder b;
+  b.time(1'000'000).stack({"m@m.c:7"}).segmentAlloc(kBase, 10 * kMiB).alloc(kBase, 10 * kMiB);
+  b.time(3'000'000).segmentAlloc(kBase + 64 * kMiB, 20 * kMiB).alloc(kBase + 64 * kMiB, 20 * kMiB);
+  b.finalSegment(kBase, 10 * kMiB).block(10 * kMiB, BlockState::kActiveAllocated, 10 * kMiB);
+  b.finalSegment(kBase + 64 * kMiB, 20 * kMiB)
+      .block(20 * kMiB, BlockState::kActiveAllocated, 20 * kMiB);
+  model::Trace trace = b.build();
+  trace.devices.at(0).has_allocator = false;
+  auto work = std::make_shared<model::RecordedWork>();
+  work->run = std::make_shared<model::RecordedRun>();
+  if (is_told) {
+    work->answers.time_ns = {1'000'500'000, 2'000'000'000, 2'500'000'000};
+    work->answers.device = {0, 0, 1};
+    work->answers.free_bytes = {60 * kMiB, 40 * kMiB, 1};
+    work->answers.total_bytes = {80 * kMiB, 80 * kMiB, 80 * kMiB};
+  }
+  trace.work = work;
+  return trace;
+}
+
+TEST(FragReport, WithoutAnAllocatorNothingIsFreeAndNothingIsForecast) {
+  AnalysedTrace analysed(ofDriver(false));
+  FragReport report = reportOf(analysed, {.request_bytes = 3 * kMiB});
+  EXPECT_FALSE(report.rulesKnown());
+  EXPECT_FALSE(report.forecast.enough);
+  EXPECT_TRUE(report.lists.empty());
+  EXPECT_TRUE(report.fits.empty());
+  std::string said = saidOf(analysed, report);
+  EXPECT_NE(said.find("30.0 MiB held, as the driver handed it out"), std::string::npos) << said;
+  EXPECT_NE(said.find("pages of 2.0 MiB: 4.0 MiB for this request"), std::string::npos) << said;
+  EXPECT_NE(said.find("does not say what was free"), std::string::npos) << said;
+  for (const char* word : {"score", "orecast", "rounds it up", "free block", "stranded"})
+    EXPECT_EQ(said.find(word), std::string::npos) << word << "\n" << said;
+  nlohmann::json json = fragJson(analysed, report);
+  EXPECT_EQ(json.at("allocator"), "driver");
+  EXPECT_TRUE(json.at("driver_free").is_null());
+  EXPECT_TRUE(json.at("fit").is_null());
+}
+
+TEST(FragReport, WithoutAnAllocatorTheDriverIsAskedAsItWasHeard) {
+  AnalysedTrace analysed(ofDriver(true));
+  FragReport small = reportOf(analysed, {.request_bytes = 20 * kMiB});
+  nlohmann::json free = fragJson(analysed, small).at("driver_free");
+  EXPECT_EQ(free.at("free_bytes"), 40 * kMiB);
+  EXPECT_EQ(free.at("taken_since_bytes"), 20 * kMiB);
+  EXPECT_EQ(free.at("said_to"), "program");
+  std::string said = saidOf(analysed, small);
+  EXPECT_NE(said.find("40.0 MiB of 80.0 MiB were free when the program last asked the driver"),
+            std::string::npos)
+      << said;
+  EXPECT_NE(said.find("took 20.0 MiB. That is enough"), std::string::npos) << said;
+  FragReport large = reportOf(analysed, {.request_bytes = 21 * kMiB});
+  said = saidOf(analysed, large);
+  EXPECT_NE(said.find("That is too little"), std::string::npos) << said;
+  const analysis::DeviceAnalysis& device = *analysed.devices[0];
+  EXPECT_EQ(analysis::driverFreeAt(analysed, device, 1)->free_bytes, 40 * kMiB);
+  EXPECT_EQ(analysis::driverFreeAt(analysed, device, 1)->taken_since_bytes, 0);
+  EXPECT_FALSE(analysis::driverFreeAt(analysed, device, 0).has_value());
+}
+
+// NVML's numbers of devices are its own: they are heard where there is one.
+TEST(FragReport, NvmlIsHeardWhereThereIsOneGpu) {
+  for (int32_t gpus : {1, 2}) {
+    model::Trace trace = ofDriver(false);
+    auto run = std::make_shared<model::RecordedRun>();
+    for (int32_t gpu = 0; gpu < gpus; ++gpu) {
+      run->devices.device.push_back(gpu);
+      run->devices.total_bytes.push_back(80 * kMiB);
+    }
+    run->device_memory.time_ns = {2'000'000'000, 2'500'000'000};
+    run->device_memory.device = {0, 0};
+    run->device_memory.pid = {model::kNotRecorded, 41};
+    run->device_memory.used_bytes = {30 * kMiB, 12 * kMiB};
+    auto work = std::make_shared<model::RecordedWork>();
+    work->run = run;
+    trace.work = work;
+    AnalysedTrace analysed(std::move(trace));
+    auto free = analysis::driverFreeAt(analysed, *analysed.devices[0], 3);
+    EXPECT_EQ(free.has_value(), gpus == 1);
+    if (!free) continue;
+    EXPECT_EQ(free->free_bytes, 50 * kMiB);
+    EXPECT_FALSE(free->is_answer);
+  }
 }
 
 // What lies free in lists of the other size class is of no use to the typical request.

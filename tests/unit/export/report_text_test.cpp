@@ -27,6 +27,57 @@ void expectFits(const std::string& text, size_t columns) {
   }
 }
 
+// A program that allocates by one function; from step `from` on `leaky` keeps what it gets.
+model::Trace leakFrom(int from) {
+  TraceBuilder b;
+  uint64_t address = kA;
+  for (int step = 0; step < 400; ++step, address += 64 * kMiB) {
+    b.stack({"grab@/home/me/plain.c:20", "work@/home/me/plain.c:30", "main@/home/me/plain.c:60"});
+    b.alloc(address, 8 * kMiB).free(address, 8 * kMiB);
+    if (step < from) continue;
+    b.stack({"grab@/home/me/plain.c:20", "leaky@/home/me/plain.c:40", "main@/home/me/plain.c:60"});
+    b.alloc(address + 32 * kMiB, kMiB);
+  }
+  return b.build();
+}
+
+std::string growthOf(model::Trace trace) {
+  AnalysedTrace analysed(std::move(trace));
+  std::string text = reportText(analysed, {});
+  size_t begin = text.find("  Growth\n");
+  text = text.substr(begin, text.find("  Never freed\n") - begin);
+  std::string line;  // without its line breaks
+  for (char c : text) {
+    bool space = c == '\n' || c == ' ';
+    if (!space || !line.ends_with(' ')) line += space ? ' ' : c;
+  }
+  return line;
+}
+
+TEST(ReportText, WhatGrowsIsNamedWithWhoCallsItsWrapper) {
+  std::string said = growthOf(leakFrom(0));
+  EXPECT_NE(said.find("grab ‹ leaky held "), std::string::npos) << said;
+}
+
+// Growth looks at each stack's own line, the wall at the sum: they must not deny each other.
+TEST(ReportText, ALeakThatBeganLateIsNotDenied) {
+  std::string said = growthOf(leakFrom(250));
+  EXPECT_NE(said.find("No stack holds steadily more, over 96 slices"), std::string::npos) << said;
+  EXPECT_NE(said.find("Yet active bytes rise"), std::string::npos) << said;
+  said = growthOf(leakFrom(400));
+  EXPECT_NE(said.find("No stack holds more and more"), std::string::npos) << said;
+  EXPECT_EQ(said.find("Yet"), std::string::npos) << said;
+}
+
+TEST(ReportText, BlocksOlderThanTheRecordingAreNotItsAllocations) {
+  TraceBuilder b;
+  b.stack({"f@a.py:1"}).alloc(kA, kMiB).freeCompleted(kA + 4 * kMiB, kMiB);
+  b.finalSegment(kA, 20 * kMiB).block(kMiB, BlockState::kActiveAllocated, kMiB);
+  AnalysedTrace analysed(b.build());
+  std::string said = reportText(analysed, {});
+  EXPECT_NE(said.find("1 allocation and 1 older block"), std::string::npos) << said;
+}
+
 TEST(ReportText, HostileNamesStayInsideTheirColumns) {
   const std::vector<std::string> names = {
       "plain",

@@ -154,8 +154,11 @@ export interface FitList {
 export interface Fit {
   step: number;
   request_bytes: number;
-  /** false of pinned host memory: then there are no lists */
+  /** true only of "caching"; else there are no lists */
   rules_known: boolean;
+  allocator: "caching" | "pinned_host" | "driver";
+  /** of "driver": what was last said to be free; null: nothing tells */
+  driver_free: { free_bytes: number; total_bytes: number } | null;
   /** of all holes, as the curve; what counts is in the lists */
   free_bytes: number;
   stranded_bytes: number;

@@ -249,6 +249,52 @@ TEST(OpenRecording, ExpandableSegmentsAreMappedPiecesWithBlocksAcrossThem) {
   EXPECT_TRUE(trace.issues.all().empty()) << name(trace.issues.all()[0].kind);
 }
 
+// In no state between the events of one call is memory of the driver owned and not used.
+TEST(OpenRecording, MemoryOfTheDriverIsNeverAReserve) {
+  CallStream calls;
+  calls.allocate(MemoryKind::kDevice, 0x10000000, 2 * kMiB).device(0);
+  calls.allocate(MemoryKind::kPool, 0x20000000, 20 * kMiB).device(0);
+  calls.create(5, 6 * kMiB).device(0);
+  calls.map(0x30000000, 6 * kMiB, 5);
+  calls.create(6, 2 * kMiB).device(0);
+  calls.map(0x30000000 + 6 * kMiB, 2 * kMiB, 6);  // joins the other: one segment, two blocks
+  calls.allocate(MemoryKind::kPinnedHost, 0x40000000, 3 * kMiB);
+  calls.free(MemoryKind::kDevice, 0x10000000);
+  calls.unmap(0x30000000, 6 * kMiB);
+  calls.free(MemoryKind::kPool, 0x20000000);
+  calls.unmap(0x30000000 + 6 * kMiB, 2 * kMiB);
+  calls.free(MemoryKind::kPinnedHost, 0x40000000);
+  Trace trace = openOne(calls);
+  ASSERT_EQ(trace.devices.size(), 2U);
+  for (const model::Device& device : trace.devices) {
+    EXPECT_FALSE(device.has_allocator);
+    uint64_t most = 0;
+    for (model::Step step = 0; step < device.steps(); ++step) {
+      uint64_t live = liveBytes(trace, device.ordinal, step);
+      EXPECT_EQ(reservedBytes(trace, device.ordinal, step), live) << step;
+      most = std::max(most, live);
+    }
+    EXPECT_EQ(most, device.ordinal == 0 ? 30 * kMiB : 3 * kMiB);
+    EXPECT_EQ(liveBytes(trace, device.ordinal, device.steps() - 1), 0U);
+  }
+}
+
+// An allocator keeps what it got: that is a reserve, whatever its first block covers.
+TEST(OpenRecording, WhatAnAllocatorKeepsIsAReserve) {
+  CallStream calls;
+  calls.allocate(MemoryKind::kDevice, 0x10000000, 20 * kMiB).device(0);
+  calls.allocate(MemoryKind::kBlock, 0x10000000, 20 * kMiB).device(0);
+  calls.free(MemoryKind::kBlock, 0x10000000);
+  calls.free(MemoryKind::kDevice, 0x10000000);
+  Trace trace = openOne(calls);
+  EXPECT_TRUE(trace.devices[0].has_allocator);
+  std::vector<uint64_t> reserve;
+  for (model::Step step = 0; step < trace.devices[0].steps(); ++step) {
+    reserve.push_back(reservedBytes(trace, 0, step) - liveBytes(trace, 0, step));
+  }
+  EXPECT_EQ(reserve, (std::vector<uint64_t>{20 * kMiB, 0, 0, 20 * kMiB, 0}));
+}
+
 TEST(OpenRecording, APartialUnmapOfMemoryWithoutAFrameworkKeepsTheRest) {
   CallStream calls;
   calls.create(5, 6 * kMiB).device(0);
@@ -391,7 +437,8 @@ TEST(OpenRecording, WhatIsOlderUnknownOrWithoutAddressIsNamed) {
   EXPECT_EQ(trace.issues.count(IssueKind::kDeviceNotTold), 1U);
   EXPECT_EQ(trace.issues.count(IssueKind::kNoAddress), 1U);
   EXPECT_EQ(trace.issues.count(IssueKind::kPromisedMemory), 1U);
-  EXPECT_EQ(reservedBytes(trace, 0, 0), 3 * kMiB);  // the older 2 MiB are drawn from the start
+  EXPECT_EQ(reservedBytes(trace, 0, 0), 2 * kMiB);  // the older ones are drawn from the start
+  EXPECT_EQ(reservedBytes(trace, 0, 1), 3 * kMiB);
 }
 
 TEST(OpenRecording, ADeviceThatNoCallNamesIsNotClaimed) {

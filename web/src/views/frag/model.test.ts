@@ -28,6 +28,8 @@ function answer(lists: FitList[]): Fit {
     step: 0,
     request_bytes: 64 * MIB,
     rules_known: true,
+    allocator: "caching",
+    driver_free: null,
     free_bytes: 500 * MIB,
     stranded_bytes: 3 * MIB,
     lists,
@@ -73,12 +75,25 @@ describe("the fit test", () => {
   });
 
   it("is not told where the allocator's rules are not known", () => {
-    const host = verdictOf({ ...answer([]), rules_known: false }, MAIN);
+    const host = verdictOf({ ...answer([]), rules_known: false, allocator: "pinned_host" }, MAIN);
     expect(host).toEqual({
       fits: false,
       text: "is not judged: this allocator has rules of its own.",
       rest: "",
     });
+  });
+
+  it("says what the driver had where no allocator is between", () => {
+    const none = { ...answer([]), rules_known: false, allocator: "driver" as const };
+    expect(verdictOf(none, MAIN)).toEqual({
+      fits: false,
+      text: "would be asked of the driver: no allocator keeps free memory here.",
+      rest: "What the driver had free is not recorded.",
+    });
+    const told = { ...none, driver_free: { free_bytes: 30 * MIB, total_bytes: 80 * MIB } };
+    expect(verdictOf(told, MAIN).rest).toBe(
+      "30.0 MiB of 80.0 MiB were free when that was last told.",
+    );
   });
 
   it("has a slider in whole blocks up to the largest size that matters", () => {

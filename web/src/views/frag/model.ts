@@ -92,6 +92,16 @@ function strandedText(list: FitList): string {
 }
 
 export function verdictOf(fit: Fit, pool: PoolName): Verdict {
+  if (fit.allocator === "driver") {
+    const free = fit.driver_free;
+    return {
+      fits: false,
+      text: "would be asked of the driver: no allocator keeps free memory here.",
+      rest: free
+        ? `${bytesText(free.free_bytes)} of ${bytesText(free.total_bytes)} were free when that was last told.`
+        : "What the driver had free is not recorded.",
+    };
+  }
   if (!fit.rules_known) {
     return { fits: false, text: "is not judged: this allocator has rules of its own.", rest: "" };
   }
