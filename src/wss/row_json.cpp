@@ -5,6 +5,8 @@
 #include <array>
 #include <utility>
 
+#include "base/csv.h"
+
 namespace tidegauge::wss {
 namespace {
 
@@ -78,7 +80,7 @@ nlohmann::json rowJson(const Row& row, const Plan& plan, double unix_s,
 std::string csvHeader() {
   std::string text = "time,window_s,window_least_s,window_most_s";
   for (const auto& [name, sum] : kSums) text += fmt::format(",{}_bytes", name);
-  return text + ",referenced_ci95_bytes,cpu_s,stall_s,clear_s,read_s\n";
+  return text + ",referenced_ci95_bytes,cpu_s,stall_s,clear_s,read_s" + base::kCsvLineEnd;
 }
 
 std::string csvRow(const Row& row, double unix_s, bool knows_sharing) {
@@ -86,9 +88,10 @@ std::string csvRow(const Row& row, double unix_s, bool knows_sharing) {
                                  seconds(row.window.least_ns), seconds(row.window.most_ns));
   for (const auto& [name, sum] : kSums)
     text += knows_sharing || !isOfSmaps(sum) ? fmt::format(",{}", row.sums.*sum) : ",";
-  return text + fmt::format(",{:.0f},{:.6f},{:.6f},{:.6f},{:.6f}\n", row.error_bytes.value_or(0),
+  return text + fmt::format(",{:.0f},{:.6f},{:.6f},{:.6f},{:.6f}{}", row.error_bytes.value_or(0),
                             seconds(row.cost.cpu_ns), seconds(row.cost.stall_ns),
-                            seconds(row.clear.duration_ns()), seconds(row.read.duration_ns()));
+                            seconds(row.clear.duration_ns()), seconds(row.read.duration_ns()),
+                            base::kCsvLineEnd);
 }
 
 }  // namespace tidegauge::wss
