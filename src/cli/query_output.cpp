@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/csv.h"
 #include "base/format.h"
 #include "base/text_layout.h"
 #include "cli/output.h"
@@ -117,36 +118,31 @@ class CsvWriter : public QueryWriter {
 
   void onColumns(const std::vector<QueryColumn>& columns) override {
     std::string line;
-    for (size_t i = 0; i < columns.size(); ++i) appendField(line, i, columns[i].name);
-    out_.write(line += "\r\n");
+    for (size_t i = 0; i < columns.size(); ++i) {
+      if (i > 0) line += ',';
+      base::appendCsvField(line, columns[i].name);
+    }
+    writeLine(line);
   }
   void onRow(std::span<const CellView> cells) override {
     std::string line;
     for (size_t i = 0; i < cells.size(); ++i) {
+      if (i > 0) line += ',';
       const auto* text = std::get_if<std::string_view>(&cells[i]);
       // "" is an empty text, nothing at all is NULL.
-      bool empty_text = text != nullptr && text->empty();
-      appendField(line, i, empty_text ? "\"\"" : textOf(cells[i]), !empty_text);
+      if (text != nullptr && text->empty())
+        line += "\"\"";
+      else
+        base::appendCsvField(line, textOf(cells[i]));
     }
-    // Exact for programs; on a terminal, names from the file must not steer it.
-    out_.write(terminal_ ? base::printable(line) + "\n" : line + "\r\n");
+    writeLine(line);
   }
   void finish() override {}
 
  private:
-  static void appendField(std::string& line, size_t index, std::string_view text,
-                          bool may_quote = true) {
-    if (index > 0) line += ',';
-    if (!may_quote || text.find_first_of(",\"\r\n") == std::string_view::npos) {
-      line += text;
-      return;
-    }
-    line += '"';
-    for (char c : text) {
-      if (c == '"') line += '"';
-      line += c;
-    }
-    line += '"';
+  void writeLine(const std::string& line) {
+    // Exact for programs; on a terminal, names from the file must not steer it.
+    out_.write((terminal_ ? base::printable(line) : line) + base::kCsvLineEnd);
   }
 
   bool terminal_;

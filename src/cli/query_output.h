@@ -1,4 +1,4 @@
-// Rows of a query as text: an aligned table, CSV (RFC 4180), or a JSON array of objects.
+// Rows of a query as text: an aligned table, CSV (base/csv.h), or a JSON array of objects.
 //
 //   action         events         bytes
 //   ─────────────  ──────  ────────────

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "base/csv.h"
 #include "export/frag_report.h"
 
 namespace tidegauge::exporting {
@@ -27,7 +28,7 @@ std::string fragCsvHead() {
          "covered_bytes,blocks,waste_bytes,free_bytes,holes,largest_hole_bytes,scattered_bytes,"
          "external,external_by_segment,pinned_bytes,pinned_segments,releasable_bytes,"
          "stranded_bytes,outside_blocks" +
-         scoreHead("reserved") + scoreHead("address") + "\r\n";
+         scoreHead("reserved") + scoreHead("address") + base::kCsvLineEnd;
 }
 
 std::string fragCsv(const FragReport& report) {
@@ -45,7 +46,7 @@ std::string fragCsv(const FragReport& report) {
                         free.largest_bytes, free.scatteredBytes(), free.external(),
                         free.externalBySegment(), free.pinned_bytes, free.pinned_segments,
                         free.releasable_bytes, free.stranded_bytes, sample.outside_blocks);
-    text += scoreText(sample.reserved) + scoreText(sample.address) + "\r\n";
+    text += scoreText(sample.reserved) + scoreText(sample.address) + base::kCsvLineEnd;
   }
   return text;
 }

@@ -106,7 +106,7 @@ nlohmann::json wallRowsJson(const analysis::Wall& wall);  // report_wall.cpp
 nlohmann::json detailsJson(const analysis::AnalysedTrace& analysed,
                            const analysis::FragmentationDetails& details);
 
-// RFC 4180 with a head; the rows of several devices under one head.
+// CSV (base/csv.h) with a head; the rows of several devices under one head.
 std::string fragCsvHead();
 std::string fragCsv(const FragReport& report);
 

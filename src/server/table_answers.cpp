@@ -1,6 +1,7 @@
 // Tables: a window of the sorted rows as JSON, or all of them as CSV.
 #include <fmt/format.h>
 
+#include "base/csv.h"
 #include "base/format.h"
 #include "server/questions.h"
 #include "view/table.h"
@@ -22,17 +23,10 @@ json cellJson(const view::TableColumn& column, uint32_t row) {
   return column.kind == view::CellKind::kBytes ? json(bits) : json(*number);
 }
 
-std::string quoted(const std::string& text) {
-  if (text.find_first_of("\",\r\n") == std::string::npos) return text;
-  std::string csv = "\"";
-  for (char c : text) csv += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return csv + '"';
-}
-
-std::string cellCsv(const view::TableColumn& column, uint32_t row) {
+void appendCell(std::string& csv, const view::TableColumn& column, uint32_t row) {
   json cell = cellJson(column, row);
-  if (cell.is_null()) return {};
-  return cell.is_string() ? quoted(cell.get<std::string>()) : cell.dump();
+  if (cell.is_null()) return;
+  base::appendCsvField(csv, cell.is_string() ? cell.get<std::string>() : cell.dump());
 }
 
 Response csvResponse(const view::Table& table, const std::vector<uint32_t>& order, size_t begin,
@@ -42,13 +36,13 @@ Response csvResponse(const view::Table& table, const std::vector<uint32_t>& orde
   for (size_t c = 0; c < table.columns.size(); ++c) {
     response.body += fmt::format("{}{}", c == 0 ? "" : ",", table.columns[c].name);
   }
-  response.body += "\r\n";
+  response.body += base::kCsvLineEnd;
   for (size_t i = begin; i < end; ++i) {
     for (size_t c = 0; c < table.columns.size(); ++c) {
       if (c > 0) response.body += ',';
-      response.body += cellCsv(table.columns[c], order[i]);
+      appendCell(response.body, table.columns[c], order[i]);
     }
-    response.body += "\r\n";
+    response.body += base::kCsvLineEnd;
   }
   return response;
 }

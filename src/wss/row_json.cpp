@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/csv.h"
 #include "wss/units.h"
 
 namespace tidegauge::wss {
@@ -93,7 +94,7 @@ nlohmann::json cellsJson(std::span<const PageBits> pages) {
 std::string csvHeader() {
   std::string text = "time,window_s,window_least_s,window_most_s";
   for (const auto& [name, sum] : kSums) text += fmt::format(",{}_bytes", name);
-  return text + ",referenced_ci95_bytes,cpu_s,stall_s,clear_s,read_s\n";
+  return text + ",referenced_ci95_bytes,cpu_s,stall_s,clear_s,read_s" + base::kCsvLineEnd;
 }
 
 std::string csvRow(const Row& row, double unix_s, bool knows_sharing) {
@@ -102,9 +103,9 @@ std::string csvRow(const Row& row, double unix_s, bool knows_sharing) {
   for (const auto& [name, sum] : kSums)
     text += knows_sharing || !isOfSmaps(sum) ? fmt::format(",{}", row.sums.*sum) : ",";
   text += row.knows_error ? fmt::format(",{:.0f}", row.error_bytes.value_or(0)) : ",";
-  return text + fmt::format(",{:.6f},{:.6f},{:.6f},{:.6f}\n", seconds(row.cost.cpu_ns),
+  return text + fmt::format(",{:.6f},{:.6f},{:.6f},{:.6f}{}", seconds(row.cost.cpu_ns),
                             seconds(row.cost.stall_ns), seconds(row.clear.duration_ns()),
-                            seconds(row.read.duration_ns()));
+                            seconds(row.read.duration_ns()), base::kCsvLineEnd);
 }
 
 }  // namespace tidegauge::wss

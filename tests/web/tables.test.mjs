@@ -128,7 +128,7 @@ describe("tables", { skip, timeout: 600_000 }, () => {
         page.waitForEvent("download"),
         page.getByRole("link", { name: "CSV" }).click(),
       ]);
-      const lines = readFileSync(await download.path(), "utf8").trim().split("\r\n");
+      const lines = readFileSync(await download.path(), "utf8").trim().split("\n");
       const column = lines[0].split(",").indexOf("block_bytes");
       const bytes = lines.slice(1).map((line) => Number(line.split(",")[column]));
       assert.ok(bytes.length > 0 && bytes[0] >= 1 << 20);

@@ -521,6 +521,7 @@ TEST(FragReport, CsvHasARowPerSampleAndAHead) {
   EXPECT_EQ(std::count(rows.begin(), rows.end(), '\n'),
             static_cast<ptrdiff_t>(report.series.samples.size()));
   EXPECT_EQ(commas(rows.substr(0, rows.find('\n'))), commas(head));
+  EXPECT_EQ((head + rows).find('\r'), std::string::npos) << "lines end as Unix tools expect";
 }
 
 void collectKeys(const nlohmann::json& value, const std::string& path,

@@ -333,6 +333,7 @@ TEST_F(ViewsTest, Tables) {
   Response csv = get("api/table?name=phases&format=csv");
   EXPECT_EQ(csv.content_type, "text/csv; charset=utf-8");
   EXPECT_NE(csv.body.find("0,\"forward, \"\"first\"\"\",0,"), std::string::npos) << csv.body;
+  EXPECT_EQ(csv.body.find('\r'), std::string::npos) << "lines end as Unix tools expect";
   EXPECT_EQ(getJson("api/table?name=stacks&sort=peak_bytes")["rows"].size(), 2u);
   EXPECT_EQ(getJson("api/table?name=streams")["rows"].size(), 1u);
   EXPECT_EQ(getJson("api/table?name=segments&file=1&sort=label")["offset"], 0);

@@ -60,7 +60,7 @@ describe("CSV", () => {
       marked: 0,
     };
     expect(csvOf(result)).toBe(
-      '"a,b",bytes\r\n"say ""hi""",4202692608\r\n,0.1\r\n"two\nlines",-1\r\n',
+      '"a,b",bytes\n"say ""hi""",4202692608\n,0.1\n"two\nlines",-1\n',
     );
   });
 });

@@ -1,4 +1,4 @@
-// The result as text that spreadsheets read: RFC 4180, exact numbers.
+// The result as text that spreadsheets read: exact numbers, lines end as in src/base/csv.h.
 import type { Cell, SqlResult } from "../../api/query_contract";
 
 function field(cell: Cell): string {
@@ -9,7 +9,7 @@ function field(cell: Cell): string {
 
 export function csvOf(result: SqlResult): string {
   const rows = [result.columns.map((column) => column.name), ...result.rows];
-  return `${rows.map((row) => row.map(field).join(",")).join("\r\n")}\r\n`;
+  return `${rows.map((row) => row.map(field).join(",")).join("\n")}\n`;
 }
 
 /** Saves as a file; a blob needs no server. */
