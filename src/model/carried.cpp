@@ -241,7 +241,7 @@ void ProcessLedger::carry(const MemoryCall& call) {
       endHolding(known->second, call, Cause::kMissed);
     arrays_[call.address] = addHolding(call, call.address, Cause::kCall);
   } else {
-    endOverlapping(call.address, call.address + call.size_bytes, call);
+    clearRange(call);
     by_address_[call.address] = addHolding(call, call.address, Cause::kCall);
   }
 }
@@ -265,41 +265,20 @@ void ProcessLedger::carryPhysical(const MemoryCall& call) {
 }
 
 void ProcessLedger::carryMapping(const MemoryCall& call) {
-  Mapping mapping;
-  mapping.end = call.address + call.size_bytes;
-  unmap(call.address, mapping.end, call, Cause::kMissed);
-  auto physical = carried_physical_.find(call.handle);
   bool is_alias = call.handle == 0;
-  bool is_known = physical != carried_physical_.end() &&
-                  holdings_[physical->second.row].place == physical->second.place;
-  if (call.size_bytes == 0 || (!is_alias && !is_known)) {
+  std::optional<uint32_t> row;
+  auto known = carried_physical_.find(call.handle);
+  if (!is_alias && known != carried_physical_.end() &&
+      holdings_[known->second.row].place == known->second.place)
+    row = known->second.row;
+  if (call.size_bytes == 0 || (!is_alias && !row)) {
     ++counts_.impossible;
     return;
   }
-  mapping.stack = call.stack;
-  mapping.is_alias = is_alias;
-  mapping.device = call.device;
-  auto reserved = reservations_.upper_bound(call.address);
-  bool inside = reserved != reservations_.begin() && std::prev(reserved)->second.end > call.address;
-  mapping.place = inside ? std::prev(reserved)->second.place : next_place_++;
-  if (!is_alias) {
-    mapping.holding = physical->second.row;
-    ++holdings_[mapping.holding].mappings;
-    mapped_of_.emplace(mapping.holding, call.address);
-  }
-  if (call.inner == 1) framework_places_.try_emplace(mapping.place, call.stream);
-  mappings_.emplace(call.address, mapping);
-  mapped_bytes_ += call.size_bytes;
-  Effect effect;
-  effect.address = call.address;
-  effect.size_bytes = call.size_bytes;
-  effect.stream = call.stream;
-  effect.device = mapping.device;
-  effect.place = mapping.place;
-  if (!is_alias) effect.physical = holdings_[mapping.holding].place;
-  effect.is_alias = is_alias;
-  effect.of_framework = call.inner == 1;
-  tell(What::kMapped, Cause::kCall, call, effect);
+  if (row) ++holdings_[*row].references;  // so that it does not go with what is mapped here
+  clearRange(call);
+  if (row) --holdings_[*row].references;
+  addMapping(call, call.device, row);
 }
 
 void ProcessLedger::carryBlock(const MemoryCall& call) {

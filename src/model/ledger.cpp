@@ -148,8 +148,7 @@ void ProcessLedger::onMemory(const MemoryCall& call) {
       return;
     }
     bool took_over = isLiveAt(call.address);
-    endOverlapping(call.address, call.address + call.size_bytes, call);
-    unmap(call.address, call.address + call.size_bytes, call, Cause::kMissed);
+    clearRange(call);
     uint32_t row = addHolding(call, call.address, Cause::kCall);
     holdings_[row].took_over = took_over;
     by_address_[call.address] = row;

@@ -23,6 +23,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <vector>
@@ -213,6 +214,8 @@ class ProcessLedger {
   void onPhysical(const MemoryCall& call);
   void onAddressRange(const MemoryCall& call);
   const Handle* findPhysical(uint64_t handle);
+  void clearRange(const MemoryCall& call);
+  void addMapping(const MemoryCall& call, int32_t device, std::optional<uint32_t> row);
   // Takes away what is mapped in [begin, end).
   void unmap(uint64_t begin, uint64_t end, const MemoryCall& call, Cause cause);
   void tellOlderUnmap(uint64_t begin, uint64_t end, const MemoryCall& call);

@@ -76,47 +76,25 @@ void ProcessLedger::onPhysical(const MemoryCall& call) {
     }
     case Verb::kMap: {
       if (call.size_bytes == 0) return;
-      uint64_t end = call.address + call.size_bytes;
-      unmap(call.address, end, call, Cause::kMissed);
-      endOverlapping(call.address, end, call);
+      clearRange(call);
       held = findPhysical(call.handle);  // it may have gone with what was mapped there
-      Mapping mapping;
-      mapping.end = end;
-      mapping.stack = call.stack;
-      mapping.is_alias = held == nullptr && aliases_.contains(call.handle);
-      auto reserved = reservations_.upper_bound(call.address);
-      bool inside =
-          reserved != reservations_.begin() && std::prev(reserved)->second.end > call.address;
-      mapping.place = inside ? std::prev(reserved)->second.place : next_place_++;
-      if (mapping.is_alias) {
-        mapping.device = contexts_.where(call).device;
-      } else {
-        if (held == nullptr) {  // made before the recording: as large as we see
-          ++counts_.older_physical;
-          MemoryCall older = call;
-          older.size_bytes =
-              std::min(kMostCallBytes, call.size_bytes + std::min(kMostCallBytes, call.offset));
-          older.stack = kNoStackOfCall;
-          uint32_t row = addHolding(older, 0, Cause::kMissed);
-          holdings_[row].references = 1;
-          physical_[call.handle] = {row, holdings_[row].place};
-          held = &physical_[call.handle];
-        }
-        mapping.holding = held->row;
-        mapping.device = holdings_[held->row].device;
-        ++holdings_[held->row].mappings;
-        mapped_of_.emplace(held->row, call.address);
+      if (held == nullptr && aliases_.contains(call.handle)) {
+        addMapping(call, contexts_.where(call).device, std::nullopt);
+        return;
       }
-      mappings_.emplace(call.address, mapping);
-      mapped_bytes_ += call.size_bytes;
-      Effect effect;
-      effect.address = call.address;
-      effect.size_bytes = call.size_bytes;
-      effect.device = mapping.device;
-      effect.place = mapping.place;
-      if (!mapping.is_alias) effect.physical = holdings_[mapping.holding].place;
-      effect.is_alias = mapping.is_alias;
-      tell(What::kMapped, Cause::kCall, call, effect);
+      if (held == nullptr) {  // made before the recording: as large as we see
+        ++counts_.older_physical;
+        MemoryCall older = call;
+        older.size_bytes =
+            std::min({kMostCallBytes, call.size_bytes + std::min(kMostCallBytes, call.offset),
+                      kMostProcessBytes - live_bytes_});
+        older.stack = kNoStackOfCall;
+        uint32_t row = addHolding(older, 0, Cause::kMissed);
+        holdings_[row].references = 1;
+        physical_[call.handle] = {row, holdings_[row].place};
+        held = &physical_[call.handle];
+      }
+      addMapping(call, holdings_[held->row].device, held->row);
       return;
     }
     case Verb::kUnmap: {
@@ -129,6 +107,46 @@ void ProcessLedger::onPhysical(const MemoryCall& call) {
     default:
       return;
   }
+}
+
+// Nothing that was seen at these addresses can still be there.
+void ProcessLedger::clearRange(const MemoryCall& call) {
+  uint64_t end = call.address + call.size_bytes;
+  endOverlapping(call.address, end, call);
+  unmap(call.address, end, call, Cause::kMissed);
+}
+
+// To addresses that are clear; no row: of an alias.
+void ProcessLedger::addMapping(const MemoryCall& call, int32_t device,
+                               std::optional<uint32_t> row) {
+  Mapping mapping;
+  mapping.end = call.address + call.size_bytes;
+  mapping.stack = call.stack;
+  mapping.device = device;
+  mapping.is_alias = !row;
+  auto reserved = reservations_.upper_bound(call.address);
+  bool inside = reserved != reservations_.begin() && std::prev(reserved)->second.end > call.address;
+  mapping.place = inside ? std::prev(reserved)->second.place : next_place_++;
+  if (row) {
+    mapping.holding = *row;
+    ++holdings_[*row].mappings;
+    mapped_of_.emplace(*row, call.address);
+  }
+  mappings_.emplace(call.address, mapping);
+  mapped_bytes_ += call.size_bytes;
+  Effect effect;
+  effect.address = call.address;
+  effect.size_bytes = call.size_bytes;
+  effect.device = device;
+  effect.place = mapping.place;
+  if (row) effect.physical = holdings_[*row].place;
+  effect.is_alias = mapping.is_alias;
+  if (is_carrying_) {
+    effect.stream = call.stream;
+    effect.of_framework = call.inner == 1;
+    if (effect.of_framework) framework_places_.try_emplace(mapping.place, call.stream);
+  }
+  tell(What::kMapped, Cause::kCall, call, effect);
 }
 
 const ProcessLedger::Handle* ProcessLedger::findPhysical(uint64_t handle) {

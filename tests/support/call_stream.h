@@ -28,6 +28,7 @@ class CallStream {
     Last& thread(uint32_t thread) { return set(call_.thread, thread); }
     Last& process(uint32_t process) { return set(call_.process, process); }
     Last& bytes(uint64_t size_bytes) { return set(call_.size_bytes, size_bytes); }
+    Last& offset(uint64_t offset) { return set(call_.offset, offset); }
     Last& plane(model::Plane plane) { return set(call_.plane, plane); }
     Last& began(int64_t ns_before_its_end) {
       call_.start_ns = call_.end_ns - ns_before_its_end;

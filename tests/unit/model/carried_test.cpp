@@ -149,5 +149,57 @@ TEST(Carried, WhatCannotBeIsCounted) {
   EXPECT_EQ(ledger.find(0)->deviceSum(-1).bytes, 0U);
 }
 
+uint64_t bytesIn(const std::vector<LiveRange>& ranges) {
+  uint64_t sum = 0;
+  for (const LiveRange& range : ranges) sum += range.size_bytes;
+  return sum;
+}
+
+// An address is of one thing: what comes later of a part that says otherwise stands.
+TEST(Carried, NothingIsMemoryAndMappingAtOnce) {
+  CallStream calls;
+  calls.allocate(MemoryKind::kPhysical, 7, 0x4000).device(0).offset(1);  // its key is 7
+  calls.allocate(MemoryKind::kDevice, 0x10000, 0x2000).device(0);
+  calls.map(0x10000, 0x4000, 7).device(0);
+  Ledger ledger;
+  for (const MemoryCall& call : calls.all()) ledger.takeCarried(call);
+  const ProcessLedger& process = *ledger.find(0);
+  EXPECT_EQ(process.sum(0, MemoryKind::kDevice).bytes, 0U);
+  EXPECT_EQ(process.deviceSum(0).bytes, 0x4000U);
+  EXPECT_EQ(bytesIn(process.liveRanges()), 0x4000U);
+
+  calls.allocate(MemoryKind::kDevice, 0x11000, 0x1000).device(0);  // and the other way round
+  ledger.takeCarried(calls.all().back());
+  EXPECT_EQ(process.deviceSum(0).bytes, 0x5000U);
+  EXPECT_EQ(bytesIn(process.liveRanges()), 0x4000U);
+  EXPECT_EQ(process.counts().impossible, 0U);
+}
+
+// What is mapped once more where it alone is mapped does not go with that.
+TEST(Carried, AMappingInPlaceOfItselfKeepsItsMemory) {
+  CallStream calls;
+  calls.allocate(MemoryKind::kPhysical, 7, 0x4000).device(0);  // no handle leads to it
+  calls.map(0x10000, 0x4000, 7).device(0);
+  calls.map(0x10000, 0x4000, 7).device(0);
+  Ledger ledger;
+  for (const MemoryCall& call : calls.all()) ledger.takeCarried(call);
+  EXPECT_EQ(ledger.find(0)->deviceSum(0).bytes, 0x4000U);
+  EXPECT_EQ(ledger.find(0)->counts().impossible, 0U);
+}
+
+TEST(Carried, WhatCannotBeTakesNothingAway) {
+  CallStream calls;
+  calls.allocate(MemoryKind::kPhysical, 7, 0x4000).device(0);
+  calls.map(0x10000, 0x4000, 7).device(0);
+  calls.map(0x10000, 0x4000, 8).device(0);  // of memory that is not there
+  calls.map(0x12000, 0, 7).device(0);
+  size_t effects = 0;
+  Ledger ledger([&](const Effect&) { ++effects; });
+  for (const MemoryCall& call : calls.all()) ledger.takeCarried(call);
+  EXPECT_EQ(ledger.find(0)->counts().impossible, 2U);
+  EXPECT_EQ(ledger.find(0)->deviceSum(0).bytes, 0x4000U);
+  EXPECT_EQ(effects, 2U);  // reserved and mapped
+}
+
 }  // namespace
 }  // namespace tidegauge::model

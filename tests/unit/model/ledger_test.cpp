@@ -489,6 +489,20 @@ TEST(Ledger, NoSumOverflows) {
   EXPECT_EQ(mapped, uint64_t{1} << 60);
 }
 
+// Memory that is older is charged as far as its mappings reach: a small one far behind its begin, too.
+TEST(Ledger, NoSumOfOlderMemoryOverflows) {
+  CallStream calls;
+  constexpr uint64_t kTimes = 20'000;  // of 1 PiB each: 2^64 bytes and more
+  for (uint64_t i = 1; i <= kTimes; ++i)
+    calls.map(i * 0x1000, 0x1000, i).device(0).offset(uint64_t{1} << 50);
+  calls.allocate(kDevice, uint64_t{1} << 40, kMiB).device(0);
+  Ran ran(calls);
+  EXPECT_EQ(ran.of().counts().older_physical, kTimes);
+  EXPECT_EQ(ran.of().deviceSum(0).bytes, uint64_t{1} << 60);
+  EXPECT_EQ(ran.of().deviceSum(0).peak_bytes, uint64_t{1} << 60);
+  EXPECT_EQ(ran.of().counts().impossible, 1U);
+}
+
 TEST(Ledger, HostMemoryIsASumOfItsOwn) {
   CallStream calls;
   calls.allocate(MemoryKind::kPinnedHost, 0x1000000, 8 * kMiB).device(0);
