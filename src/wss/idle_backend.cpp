@@ -5,6 +5,7 @@
 #include <cerrno>
 
 #include "wss/clear_refs.h"
+#include "wss/drain_lists.h"
 #include "wss/idle_bitmap.h"
 #include "wss/page_frames.h"
 #include "wss/page_sums.h"
@@ -50,6 +51,7 @@ std::vector<std::string> IdleBackend::limits() const {
 base::Result<Clearing> IdleBackend::clear(const Process& process, Clock& clock) {
   Clearing done;
   int64_t cpu_ns = clock.cpu_ns();
+  drainLists();
   TG_ASSIGN_OR_RETURN(std::vector<MappingUse> uses, readMaps(process));
   TG_ASSIGN_OR_RETURN(std::vector<PageFrame> frames, readFrames(process, uses, root_ + kFlags));
   IdleBitmap bitmap(root_ + kBitmap);

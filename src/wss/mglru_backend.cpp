@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <charconv>
 
+#include "wss/drain_lists.h"
 #include "wss/kernel_file.h"
 
 namespace tidegauge::wss {
@@ -110,6 +111,7 @@ base::Result<LruGroup> MglruBackend::age() const {
 base::Result<Clearing> MglruBackend::clear(const Process& process, Clock& clock) {
   Clearing done;
   int64_t cpu_ns = clock.cpu_ns();
+  drainLists();  // what gets there later has the youngest generation
   done.pass.begin_ns = clock.now_ns();
   TG_ASSIGN_OR_RETURN(LruGroup group, age());
   done.pass.end_ns = clock.now_ns();
