@@ -283,6 +283,10 @@ class TraceBuilder {
     events.stack.push_back(stackOf(row.stack));
     events.stream.push_back(streamOf(row.stream));
     events.time_us.push_back(time_us <= kMostMicroseconds ? time_us : model::kNoTime);
+    if (row.refusals <= 1) return;
+    work_.refused_in_row.event.push_back(events.size() - 1);
+    work_.refused_in_row.count.push_back(row.refusals);
+    work_.refused_in_row.first_ns.push_back(row.first_refusal_ns);
   }
 
   void writeCarried() {
