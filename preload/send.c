@@ -12,7 +12,6 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-#include <unwind.h>
 
 #include "preload/shim.h"
 
@@ -149,30 +148,15 @@ struct copy_sum* copySum(const struct copy_key* key) {
 }
 
 // ---- stacks ---------------------------------------------------------------------------------------
-struct walk {
-  uint64_t from;  // the first frame that is told: who called the wrapper
-  uint32_t count;
-  uint64_t frames[PRELOAD_FRAMES];
-};
-static _Unwind_Reason_Code step(struct _Unwind_Context* context, void* data) {
-  struct walk* walk = data;
-  uint64_t place = _Unwind_GetIP(context);
-  if (walk->count == 1 && place != walk->from) return _URC_NO_REASON;  // of this library
-  if (place == 0 || walk->count == PRELOAD_FRAMES) return _URC_END_OF_STACK;
-  walk->frames[walk->count++] = place;
-  return _URC_NO_REASON;
-}
-
 int32_t takeStack(const struct frame* frame) {
   if (!area->head.take_stacks || stacks == NULL) return -1;
   if (!own.prepared) prepareThread();
-  struct walk walk;
-  walk.from = *callerSp(frame);
-  walk.frames[0] = (uint64_t)(uintptr_t)frame->real + 1;  // as a place that is returned to
-  walk.count = 1;
-  _Unwind_Backtrace(step, &walk);
-  if (walk.count == 1) walk.frames[walk.count++] = walk.from;
-  uint64_t hash = mixed(walk.frames, walk.count) | 1;
+  uint64_t from = *callerSp(frame);  // who called the wrapper
+  uint64_t frames[PRELOAD_FRAMES];
+  frames[0] = (uint64_t)(uintptr_t)frame->real + 1;  // as a place that is returned to
+  uint32_t count = walkStack(from, frames, 1);
+  if (count == 1) frames[count++] = from;
+  uint64_t hash = mixed(frames, count) | 1;
   for (uint32_t i = 0; i < STACK_TRIES; ++i) {
     uint64_t* row = &stacks[(hash + i) % STACKS];
     uint64_t held = __atomic_load_n(row, __ATOMIC_ACQUIRE);
@@ -184,10 +168,10 @@ int32_t takeStack(const struct frame* frame) {
                                                          __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     if (!mine && held != (hash & ~1ull)) continue;
     struct preload_stack* entry =
-        room(ENTRY_STACK, (uint32_t)(sizeof(struct preload_stack) + 8 * walk.count));
+        room(ENTRY_STACK, (uint32_t)(sizeof(struct preload_stack) + 8 * count));
     if (entry == NULL) break;
-    *entry = (struct preload_stack){own_tgid, walk.count, id, 0};
-    memcpy(entry + 1, walk.frames, 8 * walk.count);
+    *entry = (struct preload_stack){own_tgid, count, id, 0};
+    memcpy(entry + 1, frames, 8 * count);
     publish();
     __atomic_store_n(row, hash, __ATOMIC_RELEASE);
     __atomic_fetch_add(&stacks_sent, 1, __ATOMIC_RELAXED);

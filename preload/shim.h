@@ -86,6 +86,11 @@ void* handOut(void* real);                // a wrapper of it if it is watched, e
 uint32_t stackWords(uint32_t function);
 uint32_t functionCount(void);  // watched ones; those of TIDEGAUGE_POINTERS follow
 
+// ---- walk.c
+// Adds the stack's frames from the one that returns to `from` on to the `count` that are there already; as
+// many as PRELOAD_FRAMES in all.
+uint32_t walkStack(uint64_t from, uint64_t* frames, uint32_t count);
+
 // ---- send.c
 bool ready(void);                           // maps the area once
 void* room(uint32_t type, uint32_t bytes);  // NULL: none, and counted as lost by the caller

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "model/recorded_work.h"
+
 namespace tidegauge::analysis {
 namespace {
 
@@ -38,6 +40,21 @@ void countOwnRun(const model::Trace& trace, const model::Device& device, OomRepo
   }
 }
 
+// Of a recording: a row of refusals is one event (model::RecordedRefusalRows).
+void countRefusals(const model::Trace& trace, uint64_t event, OomReport& report) {
+  if (trace.work == nullptr) return;
+  const model::RecordedRefusalRows& rows = trace.work->refused_in_row;
+  auto at = std::lower_bound(rows.event.begin(), rows.event.end(), event);
+  bool is_row = at != rows.event.end() && *at == event;
+  auto row = static_cast<size_t>(at - rows.event.begin());
+  report.refusals = is_row ? rows.count[row] : 1;
+  int64_t time_us = trace.events.time_us[event];
+  if (is_row)
+    report.first_refusal_ns = rows.first_ns[row];
+  else if (time_us != model::kNoTime)
+    report.first_refusal_ns = time_us * 1000;
+}
+
 std::optional<uint64_t> known(uint64_t bytes) {
   return bytes == model::kUnknownBytes ? std::nullopt : std::optional(bytes);
 }
@@ -56,6 +73,7 @@ std::vector<OomReport> oomsOf(const AnalysedTrace& analysed, const DeviceAnalysi
     report.device_free_bytes = known(trace.events.address[event]);
     report.totals = device.totals.at(report.step);
     report.stack = trace.events.stack[event];
+    countRefusals(trace, event, report);
     countOwnRun(trace, device.device, report);
     reports.push_back(std::move(report));
   }

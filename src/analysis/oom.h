@@ -28,8 +28,12 @@ struct OomReport {
   std::optional<FreeSums> free;   // inside segments; absent if it was not looked at
   uint64_t given_back_bytes = 0;  // segment_free and segment_unmap from first_step on
   uint64_t given_back_segments = 0;
-  uint64_t mapped_bytes = 0;     // pages mapped from first_step on, in vain
-  uint64_t completed = 0;        // frees that it waited for
+  uint64_t mapped_bytes = 0;  // pages mapped from first_step on, in vain
+  uint64_t completed = 0;     // frees that it waited for
+  // One thread asked for the same again and again: how often it was refused, the last time at `step`,
+  // and when first, in ns since the epoch. Absent: the file does not say (a snapshot).
+  std::optional<uint64_t> refusals;
+  std::optional<int64_t> first_refusal_ns;
   StackId stack;                 // of the request
   std::vector<uint32_t> phases;  // annotations around it, outermost first
 

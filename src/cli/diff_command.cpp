@@ -255,7 +255,7 @@ int run(const DiffOptions& options) {
   Opened opened = openTraces(options.files, rules.value());
   bool ranks = options.devices || options.files.size() > 2 || opened.traces.size() > 2;
   // Of ranks, those that can be read are compared; of two files, both are needed.
-  if (opened.exit_code != 0) {
+  if (!opened.failed.empty()) {
     bool enough = ranks && opened.traces.size() >= (options.devices ? 1U : 2U);
     sayMissing(options, opened, enough);
     if (!enough) return opened.exit_code;
@@ -265,15 +265,18 @@ int run(const DiffOptions& options) {
                       "One file can be compared at two places with --at-a and --at-b, or device "
                       "by device with --devices");
   }
-  if (!ranks) return comparePair(options, limits, opened.traces);
+  // What --fail-on found in a file that could not be read as a whole is no finding.
+  auto codeOf = [&](int code) {
+    return code > 1 || opened.exit_code == 0 ? code : opened.exit_code;
+  };
+  if (!ranks) return codeOf(comparePair(options, limits, opened.traces));
   const char* instead =
       options.devices ? "--devices compares" : "three and more files are compared";
   if (two_places || options.by != "stack" || !options.fail_on.empty()) {
     return usageError(fmt::format("{} all at one place, by stack", instead),
                       "--at-a, --at-b, --device-a, --device-b, --by and --fail-on take two files");
   }
-  int code = compareRanks(options, opened.traces);
-  return code != 0 ? code : opened.exit_code;
+  return codeOf(compareRanks(options, opened.traces));
 }
 
 }  // namespace

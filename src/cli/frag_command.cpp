@@ -188,13 +188,13 @@ int checkLimits(const FragCommandOptions& options, const std::vector<Part>& part
   return exit_code;
 }
 
-int runOnce(const FragCommandOptions& options) {
+FileRead runOnce(const FragCommandOptions& options) {
   Opened opened = openTraces({options.file});
   int exit_code = opened.exit_code;
   std::vector<Part> parts;
   for (const auto& trace : opened.traces) {
     auto choice = exporting::choose(*trace, options.selection);
-    if (!choice.ok()) return reportError(choice.error());
+    if (!choice.ok()) return {true, reportError(choice.error())};
     sayLeftOut(choice.value());
     Part part{trace.get(), {}};
     for (const exporting::Chosen& chosen : choice.value().devices) {
@@ -202,16 +202,16 @@ int runOnce(const FragCommandOptions& options) {
     }
     parts.push_back(std::move(part));
   }
-  if (parts.empty()) return exit_code;
+  if (parts.empty()) return {false, exit_code};
   if (!options.plot.empty()) {
-    if (int code = writePlot(options, parts); code != 0) return code;
+    if (int code = writePlot(options, parts); code != 0) return {true, code};
   }
   exit_code = checkLimits(options, parts, exit_code);
-  if (options.json) return writeJson(parts, exit_code);
-  if (options.csv) return writeCsv(parts, exit_code);
-  if (options.watch) return writeLine(parts, exit_code);
-  if (options.plot == "-") return exit_code;
-  return writeText(parts, options.rows, exit_code);
+  if (options.json) return {true, writeJson(parts, exit_code)};
+  if (options.csv) return {true, writeCsv(parts, exit_code)};
+  if (options.watch) return {true, writeLine(parts, exit_code)};
+  if (options.plot == "-") return {true, exit_code};
+  return {true, writeText(parts, options.rows, exit_code)};
 }
 
 int run(FragCommandOptions& options) {
@@ -233,7 +233,7 @@ int run(FragCommandOptions& options) {
     options.limits.push_back(std::move(limit).value());
   }
   if (int code = checkPlot(options); code != 0) return code;
-  if (!options.watch) return runOnce(options);
+  if (!options.watch) return runOnce(options).exit_code;
   if (options.file == "-") return usageError("--watch needs a file, not standard input");
   if (!options.plot.empty()) options.force = true;  // written again at each change
   options.watching.path = options.file;

@@ -43,7 +43,7 @@ bool hasEnded(const std::string& path, Clock::time_point changed_at) {
 
 }  // namespace
 
-int watchFile(const WatchOptions& options, const std::function<int()>& read) {
+int watchFile(const WatchOptions& options, const std::function<FileRead()>& read) {
   struct sigaction action {};
   action.sa_handler = stop;
   sigaction(SIGINT, &action, nullptr);
@@ -69,8 +69,9 @@ int watchFile(const WatchOptions& options, const std::function<int()>& read) {
       seen = now;
       missing_told = false;
       Clock::time_point begin = Clock::now();
-      exit_code = read();
-      if (exit_code != 3 && ++calls == options.count) return exit_code;
+      FileRead done = read();
+      exit_code = done.exit_code;
+      if (done.succeeded && ++calls == options.count) return exit_code;
       std::chrono::duration<double> took = Clock::now() - begin;
       if (grows) sleepFor(std::max(options.interval_s, kWaitPerRead * took.count()));
       continue;  // it may have changed while it was read

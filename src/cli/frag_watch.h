@@ -13,10 +13,16 @@ struct WatchOptions {
   double interval_s = 0.5;  // between looks
 };
 
+struct FileRead {
+  bool succeeded =
+      false;  // perhaps with an exit code all the same: a limit was broken, a part is damaged
+  int exit_code = 0;
+};
+
 // Calls `read` now and whenever the file has changed and then stood still between two looks, until
 // `count` calls succeeded, Ctrl-C, or SIGTERM. A recording never stands still: it is read when it has
-// grown, a tenth of the time at most, until nobody writes it any more. `read` gives its exit code; a file that cannot be
-// read at one time may be readable at the next, so only the last one counts.
-int watchFile(const WatchOptions& options, const std::function<int()>& read);
+// grown, a tenth of the time at most, until nobody writes it any more. The exit code is the last one's: a file that
+// cannot be read at one time may be readable at the next.
+int watchFile(const WatchOptions& options, const std::function<FileRead()>& read);
 
 }  // namespace tidegauge::cli

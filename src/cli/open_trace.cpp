@@ -9,6 +9,7 @@
 
 #include "base/format.h"
 #include "base/text_layout.h"
+#include "cli/damage.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "cli/usage.h"
@@ -99,6 +100,12 @@ Opened openTraces(const std::vector<std::string>& paths,
     }
     if (!is_recording) continue;
     recording.end = opened.traces.size();
+    std::string damage = damageOf(opened.traces.back()->trace, shownPath(path));
+    if (!damage.empty()) {
+      bar.clear();
+      complain("tidegauge: " + base::printable(damage));
+      if (opened.exit_code == 0) opened.exit_code = kNotRead;
+    }
     recording.read_s = threadSeconds() - begin_s;
     opened.recordings.push_back(std::move(recording));
   }
@@ -120,7 +127,7 @@ int reportError(const base::Error& error) {
     case base::ErrorKind::kMissingFeature:
       return 4;
     default:
-      return 3;
+      return kNotRead;
   }
 }
 

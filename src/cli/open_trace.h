@@ -13,6 +13,9 @@
 
 namespace tidegauge::cli {
 
+// Exit code: a file could not be read, or not all of it.
+inline constexpr int kNotRead = 3;
+
 using Traces = std::vector<std::unique_ptr<analysis::AnalysedTrace>>;
 
 struct FailedRead {
@@ -32,10 +35,10 @@ struct Opened {
   Traces traces;
   std::vector<OpenedRecording> recordings;
   std::vector<FailedRead> failed;
-  int exit_code =
-      0;  // of the first file that could not be read: the others are opened all the same
+  // Of the first file that could not be read, as a whole or in part: what can be is opened all the same.
+  int exit_code = 0;
 };
-// Files that cannot be read are named on standard error, one line each.
+// Files that cannot be read, and damaged recordings, are named on standard error, one line each.
 // `rules` for what memory is for; null: the built-in ones. `driver_memory` of recordings, too
 // (RecordedWork::driver).
 Opened openTraces(const std::vector<std::string>& paths,

@@ -127,15 +127,21 @@ int ask(const analysis::AnalysedTrace& trace, const query::Whole& whole,
   return exit_code;
 }
 
-// A zip or a page may hold several snapshots, a recording several processes.
+// A zip or a page may hold several snapshots, a recording several processes. Null: nothing to ask, and
+// that is said.
 const analysis::AnalysedTrace* pickTrace(const Traces& traces,
                                          const analysis::WholeRecordings& wholes,
                                          const QueryOptions& options) {
   size_t pick = options.pick.value_or(1);
-  // What is the same from each process needs no choice.
-  if (!options.pick && traces.size() > 1 && traces[0]->trace.work && !options.sql.empty()) {
+  if (!options.pick && traces.size() > 1 && !options.sql.empty()) {
     query::Database any(*traces[0], {}, analysis::wholeOf(wholes, *traces[0]));
-    if (any.asksWholeRecording(options.sql)) return traces[0].get();
+    base::Result<bool> whole = any.asksWholeRecording(options.sql);
+    if (!whole.ok()) {  // no choice would make it right
+      reportQueryError(whole.error(), options.sql);
+      return nullptr;
+    }
+    // What is the same from each process needs no choice.
+    if (whole.value() && traces[0]->trace.work) return traces[0].get();
   }
   bool is_clear = options.pick || traces.size() == 1;
   if (is_clear && pick <= traces.size()) return traces[pick - 1].get();
@@ -187,7 +193,9 @@ int run(QueryOptions options) {
     if (!kept.ok()) return reportError(kept.error());
   }
   const analysis::AnalysedTrace* trace = pickTrace(opened.traces, wholes, options);
-  return trace == nullptr ? 2 : ask(*trace, analysis::wholeOf(wholes, *trace), options);
+  if (trace == nullptr) return 2;
+  int exit_code = ask(*trace, analysis::wholeOf(wholes, *trace), options);
+  return exit_code != 0 ? exit_code : opened.exit_code;
 }
 
 }  // namespace

@@ -69,8 +69,9 @@ void addRecordCommand(CLI::App& app, int& exit_code) {
       ->type_name("FILE");
   command->add_flag("--force", options->force, "Write over FILE if it exists");
   command
-      ->add_option("--max-size", *max_size,
-                   "Keep the newest: parts of a quarter of SIZE each, FILE the last; from 16MiB on")
+      ->add_option(
+          "--max-size", *max_size,
+          "Keep the newest: parts of a quarter of SIZE at most, FILE the last; from 16MiB on")
       ->type_name("SIZE");
   command->add_option("-p,--pid", options->pids, "Processes that run already, and their children")
       ->check(wholeNumber(1, kMostPid))

@@ -203,7 +203,8 @@ struct Recording {
     session.emplace(std::move(writer.value()), nullptr, std::move(ring));
     return 0;
   }
-  int startCommand(const RecordOptions& options, const std::vector<std::string>& environment) {
+  int startCommand(const RecordOptions& options, std::vector<std::string> environment) {
+    if (switchesOnPython(options)) environment.push_back(fmt::format("{}=1", kPythonVariable));
     std::string program = record::findProgram(options.command[0]);
     if (program.empty())
       return usageError(fmt::format("{} cannot be run: no such program", options.command[0]));
@@ -225,10 +226,8 @@ struct Recording {
       recorder_options.programs.cgroup_level = cgroup.value().level;
     }
     if (!options.command.empty()) watchdog.emplace();
-    std::vector<std::string> environment;
-    if (switchesOnPython(options)) environment.push_back(fmt::format("{}=1", kPythonVariable));
     if (!options.command.empty())
-      if (int code = startCommand(options, environment); code != 0) return code;
+      if (int code = startCommand(options, {}); code != 0) return code;
     if (int code = makeSession(path, options); code != 0) return code;
     auto recorder = record::Recorder::start(recorder_options, *session);
     if (!recorder.ok()) {
@@ -292,12 +291,25 @@ std::string whyNothing(const RecordOptions& options, const Recording& recording)
          "and the driver linked in. PyTorch's own blocks need eBPF (without --preload).";
 }
 
+// "12,345 calls of 2 processes in run.sqlite (3 MiB)", "…, in 5 parts; the last, run.sqlite (3 MiB), has 300 of them"
+std::string whatWasRecorded(const record::Session& session, const std::string& path) {
+  std::string text = fmt::format(
+      "{} of {}", base::counted(session.calls(), "call"),
+      session.pids() == 1 ? "1 process" : base::withCommas(session.pids()) + " processes");
+  std::string file =
+      fmt::format("{} ({})", base::printable(path), base::humanBytes(session.fileBytes()));
+  uint32_t parts = session.ring() == nullptr ? 1 : session.ring()->number();
+  if (parts == 1) return fmt::format("{} in {}", text, file);
+  return fmt::format("{}, in {} parts; the last, {}, has {} of them", text, parts, file,
+                     base::withCommas(session.partCalls()));
+}
+
 void sayParts(const record::PartRing& ring) {
   std::vector<std::string> kept = ring.kept();
   if (ring.number() > 1)
     complain(fmt::format(
-        "tidegauge: it is the last of {} parts; {}{}", ring.number(),
-        kept.empty()       ? "no other is kept"
+        "tidegauge: {}{}",
+        kept.empty()       ? "no other part is kept"
         : kept.size() == 1 ? fmt::format("{} is kept, too", base::printable(kept.front()))
                            : fmt::format("{} to {} are kept, too", base::printable(kept.front()),
                                          base::printable(kept.back())),
@@ -327,11 +339,8 @@ int recordTo(const std::string& path, const RecordOptions& options) {
     int code = reportWriting(ended.ok() ? written.error() : ended.error());
     return exit_code != 0 ? exit_code : code;
   }
-  complain(fmt::format("tidegauge: {} calls of {} {} in {} ({}). See them with: tidegauge view {}",
-                       base::withCommas(session.calls()), session.processes().size(),
-                       session.processes().size() == 1 ? "process" : "processes",
-                       base::printable(path), base::humanBytes(session.fileBytes()),
-                       base::printable(path)));
+  complain(fmt::format("tidegauge: {}. See them with: tidegauge view {}",
+                       whatWasRecorded(session, path), base::printable(path)));
   if (const record::PartRing* ring = session.ring()) sayParts(*ring);
   if (options.stacks != "none" && session.calls() > 0) sayPython(session);
   if (session.calls() == 0) complain(whyNothing(options, recording));

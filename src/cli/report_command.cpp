@@ -168,26 +168,25 @@ base::Result<Part> partOf(const analysis::AnalysedTrace& trace, const ReportOpti
 }
 
 int run(const ReportOptions& options) {
-  Traces recorded;
+  Opened with;
   if (!options.with.empty()) {
     if (!readers::recording::isSqliteFile(options.with)) {
       return reportError({base::ErrorKind::kUsage, "--with " + options.with + ": no recording",
                           std::nullopt, "Name a file that `tidegauge record` wrote."});
     }
-    Opened with = openTraces({options.with}, {}, true);  // it says what is wrong
-    if (with.exit_code != 0) return with.exit_code;
-    recorded = std::move(with.traces);
+    with = openTraces({options.with}, {}, true);  // it says what is wrong
+    if (with.traces.empty()) return with.exit_code;
   }
   Opened opened = openTraces(options.files);
   std::vector<Part> parts;
-  int exit_code = opened.exit_code;
+  int exit_code = opened.exit_code != 0 ? opened.exit_code : with.exit_code;
   // With --with it is a process of that recording.
   if (options.pid && options.with.empty() && !opened.traces.empty()) {
     base::Status kept = keepProcess(opened.traces, *options.pid);
     if (!kept.ok()) return reportError(kept.error());
   }
   for (const auto& trace : opened.traces) {
-    auto part = partOf(*trace, options, recorded);
+    auto part = partOf(*trace, options, with.traces);
     if (part.ok()) {
       parts.push_back(std::move(part).value());
       continue;

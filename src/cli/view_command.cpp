@@ -99,7 +99,7 @@ int run(const ViewOptions& options) {
        .lane = [&](const server::Request& r) { return application.lane(r); }});
   browser.forget();
   // Answers may still be computed, of a query for one. Nobody needs them, and nothing is written.
-  std::_Exit(0);
+  std::_Exit(opened.exit_code);
 }
 
 }  // namespace

@@ -136,6 +136,9 @@ json adviceJson(const std::vector<analysis::Advice>& advice) {
 json oomPageJson(const AnalysedTrace& analysed, const analysis::DeviceAnalysis& device,
                  const analysis::OomReport& oom, const analysis::VerdictOptions& options) {
   OomVerdict v = analysis::verdictOf(analysed, device, oom, options);
+  std::vector<Sentence> sentences = verdictSentences(v);
+  for (Sentence& sentence : refusalSentences(v, oom, device.time.timeOf(oom.step)))
+    sentences.push_back(std::move(sentence));
   json phases = json::array();
   for (uint32_t row : analysis::phasesAt(device.phases, oom.step)) {
     phases.push_back(clean(analysed.trace.strings.text(analysed.trace.annotations.name[row])));
@@ -151,7 +154,7 @@ json oomPageJson(const AnalysedTrace& analysed, const analysis::DeviceAnalysis& 
           {"label", clean(analysed.labels.label(oom.stack))},
           {"caller", clean(analysed.labels.caller(oom.stack))},
           {"phases", phases},
-          {"sentences", sentencesJson(verdictSentences(v))},
+          {"sentences", sentencesJson(sentences)},
           {"sum_sentence", sentencesJson({sumSentence(v)})[0]},
           {"verdict", verdictWith(analysed, v, kMostPageRows)},
           {"pieces", piecesJson(analysed, v)},

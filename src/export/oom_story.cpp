@@ -204,6 +204,20 @@ std::vector<Sentence> verdictSentences(const OomVerdict& v) {
   return sentences;
 }
 
+std::vector<Sentence> refusalSentences(const OomVerdict& v, const analysis::OomReport& oom,
+                                       int64_t time_us) {
+  if (oom.refusals.value_or(1) == 1 || !oom.first_refusal_ns) return {};
+  std::string when = " in a row, first at " + base::utcTime(*oom.first_refusal_ns);
+  if (time_us != model::kNoTime)
+    when += fmt::format(", {:.3f} s before",
+                        static_cast<double>(time_us - *oom.first_refusal_ns / 1000) / 1e6);
+  return {
+      {{plain("It was refused "), strong(base::counted(*oom.refusals, "time")), plain(when + ".")},
+       oomPage(v.step),
+       fmt::format("SELECT refusals, first_refused_time_us, time_us FROM ooms({}) WHERE step = {}",
+                   v.device, v.step)}};
+}
+
 Sentence sumSentence(const OomVerdict& v) {
   uint64_t driver = v.driver_bytes.value_or(0);
   uint64_t other = v.otherBytes().value_or(0);

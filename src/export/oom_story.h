@@ -17,6 +17,10 @@ namespace tidegauge::exporting {
 
 // One per verdict, most bytes first. One that says so if nothing can be said.
 std::vector<Sentence> verdictSentences(const analysis::OomVerdict& verdict);
+// "The driver refused it 120 times in a row, first at 2026-11-22 15:03:12 UTC, 12.300 s before.": one, or
+// none if it was refused once or nobody counted.
+std::vector<Sentence> refusalSentences(const analysis::OomVerdict& verdict,
+                                       const analysis::OomReport& oom, int64_t time_us);
 // L + F + D + other = T, or L + F + D = C.
 Sentence sumSentence(const analysis::OomVerdict& verdict);
 // Of the major ones (pinned.h), where little keeps much first. Empty if nothing is pinned.

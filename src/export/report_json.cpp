@@ -84,6 +84,7 @@ json oomJson(const AnalysedTrace& analysed, const analysis::DeviceAnalysis& devi
   for (uint32_t row : oom.phases) {
     phases.push_back(clean(analysed.trace.strings.text(analysed.trace.annotations.name[row])));
   }
+  json first_us = oom.first_refusal_ns ? json(*oom.first_refusal_ns / 1000) : json();
   return {{"step", oom.step},
           {"time_us", timeJson(device, oom.step)},
           {"requested_bytes", orNull(oom.requested_bytes)},
@@ -98,6 +99,8 @@ json oomJson(const AnalysedTrace& analysed, const analysis::DeviceAnalysis& devi
           {"largest_hole_bytes", oom.free ? json(oom.free->largest_bytes) : json()},
           {"given_back_bytes", oom.given_back_bytes},
           {"given_back_segments", oom.given_back_segments},
+          {"refusals", orNull(oom.refusals)},
+          {"first_refused_time_us", first_us},
           {"stack_id", oom.stack.valid() ? json(oom.stack.value) : json()},
           {"label", clean(analysed.labels.label(oom.stack))},
           {"phases", phases},

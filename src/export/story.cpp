@@ -109,6 +109,8 @@ void tellOom(const AnalysedTrace& analysed, const DeviceSummary& summary,
     }
   }
 
+  for (Sentence& sentence : refusalSentences(verdict, oom, summary.device->time.timeOf(oom.step)))
+    story.sentences.push_back(std::move(sentence));
   if (oom.given_back_segments > 0) {
     story.sentences.push_back(
         {{strong(withCommas(oom.given_back_segments)),

@@ -157,6 +157,14 @@ struct RecordedRefusals {
   size_t size() const { return code.size(); }
 };
 
+// Out-of-memory events that stand for several refusals: one thread asked for the same again, each time
+// within a second. The event is the last of them.
+struct RecordedRefusalRows {
+  std::vector<uint64_t> event;  // of the trace, ascending
+  std::vector<uint64_t> count;  // 2 or more
+  std::vector<int64_t> first_ns;
+};
+
 // What was live when the process ended, or after the last call if it ran on: memory of the driver and
 // (kBlock) blocks of the framework inside it, by stack. Most bytes first.
 struct RecordedHoldings {
@@ -194,6 +202,7 @@ struct RecordedWork {
   RecordedLaunches launches;
   RecordedCopies copies;
   RecordedRefusals refused{};
+  RecordedRefusalRows refused_in_row{};
   RecordedHoldings held{};
   std::vector<base::StringId> frame_modules{};  // by FrameId: the file it is code of; of the trace
   std::optional<DriversFigure> drivers_figure{};

@@ -185,13 +185,13 @@ std::vector<VirtualTableSource> Database::sources(ScanContext& context) const {
   return sources;
 }
 
-bool Database::asksWholeRecording(const std::string& sql) const {
+base::Result<bool> Database::asksWholeRecording(const std::string& sql) const {
   Deadline deadline{Clock::now() + std::chrono::seconds(1), {}};
   ScanContext context{*orders_, deadline};
   std::vector<VirtualTableSource> known = sources(context);  // outlives the connection
-  auto connection = Connection::open(known, trace_, context);
-  if (!connection.ok() || !connection.value().prepare(sql, schema_).ok()) return false;
-  const std::set<std::string>& read = connection.value().tablesRead();
+  TG_ASSIGN_OR_RETURN(Connection connection, Connection::open(known, trace_, context));
+  TG_RETURN_IF_ERROR(connection.prepare(sql, schema_));
+  const std::set<std::string>& read = connection.tablesRead();
   return !read.empty() && std::all_of(read.begin(), read.end(), [&](const std::string& name) {
     return std::any_of(tables_.begin(), tables_.end(), [&](const Table& table) {
       return table.of_recording && table.name == name;

@@ -54,6 +54,13 @@ TableFunction oomsFunction(const AnalysedTrace& trace) {
         [](const O& o) { return keyOfBytes(o.oom.given_back_bytes); });
   columns.push_back({Kind::kInteger, "given_back_segments", "how many that were",
                      [](const O& o) { return keyOfBytes(o.oom.given_back_segments); }});
+  columns.push_back({Kind::kInteger, "refusals",
+                     "of a recording: how often in a row the same was refused to one thread, each "
+                     "time within a second; step is the last",
+                     [](const O& o) { return keyOf(o.oom.refusals); }});
+  columns.push_back(
+      {Kind::kTime, "first_refused_time_us", "the first of them, µs since the epoch",
+       [](const O& o) { return o.oom.first_refusal_ns ? *o.oom.first_refusal_ns / 1000 : kNull; }});
   columns.push_back({Kind::kInteger, "stack_id", "→ stacks.id: of the request",
                      [](const O& o) { return query::keyOf(o.oom.stack); }});
   columns.push_back({Kind::kText, "label", "of that stack", {}, [](const O& o) {

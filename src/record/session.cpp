@@ -78,6 +78,7 @@ Session::Session(std::optional<store::RecordingWriter> writer, model::LiveBook* 
 Session::~Session() = default;
 
 void Session::processSeen(const SeenProcess& process) {
+  if (run_another_.erase(process.pid) == 0) pids_ += 1;
   SessionProcess fresh;
   fresh.seen = process;
   processes_.push_back(std::move(fresh));
@@ -114,6 +115,7 @@ void Session::processEnded(uint32_t process, int64_t time_ns, std::optional<int>
   if (status) perf_maps_.forget(it.seen.pid);
   std::erase_if(stack_of_, [&](const auto& entry) { return entry.first.first == process; });
   auto reason = status ? store::EndReason::kExit : store::EndReason::kExec;
+  if (reason == store::EndReason::kExec) run_another_.insert(it.seen.pid);
   if (status == kUnknownStatus) status.reset();
   it.status = status;
   it.end_reason = reason;
@@ -141,6 +143,7 @@ void Session::call(const model::MemoryCall& seen) {
     call.stack = stack == stack_of_.end() ? model::kNoStackOfCall : stack->second;
   }
   calls_ += 1;
+  part_calls_ += 1;
   if (call.plane == model::Plane::kFramework) {
     SessionProcess& process = processes_[call.process];
     (call.verb == model::Verb::kAllocate ? process.framework_allocations
@@ -187,10 +190,11 @@ void Session::stackSeen(uint32_t process, uint32_t stack, const std::vector<uint
   frames.reserve(addresses.size());
   for (uint64_t address : addresses) {
     auto place = spaces_.place(processes_[process].seen.pid, address);
-    if (!place) break;
-    const CodeName* name = place->module == kNoModule
+    // A program at its end gives back what it made at run time; the names that it wrote stay.
+    const CodeName* name = !place || place->module == kNoModule
                                ? perf_maps_.find(processes_[process].seen.pid, address - 1)
                                : nullptr;
+    if (!place && name == nullptr) break;
     frames.push_back(name != nullptr ? namedFrame(*name, address) : frameOf(*place));
   }
   if (frames.empty()) return;

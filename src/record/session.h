@@ -96,8 +96,11 @@ class Session final : public RecorderSink {
   // What processes that are forgotten had not freed, by name: at most 1,000, then "other".
   const std::map<std::string, uint64_t>& forgottenUnfreed() const { return forgotten_unfreed_; }
   SessionKeeps keeps() const;
+  // What a user calls processes. What one becomes by exec is a row of processes(), but no new process.
+  uint64_t pids() const { return pids_; }
   uint64_t calls() const { return calls_; }
-  uint64_t counted() const { return counted_; }  // launches and copies
+  uint64_t partCalls() const { return part_calls_; }  // of the part that is being written
+  uint64_t counted() const { return counted_; }       // launches and copies
   // Until when launches, copies and losses were counted.
   int64_t countedNs() const { return last_counts_ns_; }
   uint64_t fileBytes() const { return writer_ ? writer_->fileBytes() : 0; }
@@ -205,7 +208,9 @@ class Session final : public RecorderSink {
   std::map<int32_t, WrittenDevice> written_devices_;
   std::optional<DeviceSample> devices_;  // the newest
   std::optional<Nvml> nvml_;
-  uint64_t calls_ = 0;
+  uint64_t calls_ = 0, part_calls_ = 0;
+  uint64_t pids_ = 0;
+  std::set<uint32_t> run_another_;  // pids: the program ended by exec, the next was not seen yet
   uint64_t counted_ = 0;
   int64_t last_commit_ns_ = 0;
   int64_t last_counts_ns_ = 0;

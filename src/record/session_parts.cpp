@@ -129,6 +129,7 @@ void Session::beginPart() {
     return;
   }
   writer_ = std::move(next.value());
+  part_calls_ = 0;
   continueInParts();
   write([&](auto& file) { return file.setMeta("part", std::to_string(ring_->number())); });
   write([](auto& file) { return file.setMeta("began_ns", std::to_string(evenClock().now_ns())); });

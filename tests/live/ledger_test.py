@@ -193,6 +193,7 @@ class Libraries(LiveTest):
 class Processes(LiveTest):
     def test_fork_and_exec_in_children(self):
         run = self.record(program("forks"))
+        self.assertIn(" calls of 3 processes in ", run.err)  # who becomes another program by exec is no new one
         self.assertAsExpected(run)
         child, became, parent = (run.twin.process(pid=said["pid"]) for said in run.expected)
         self.assertEqual(child.row["parent_pid"], parent.row["pid"])
@@ -201,6 +202,7 @@ class Processes(LiveTest):
 
     def test_exec_ends_one_program_and_begins_another(self):
         run = self.record(program("exec"))
+        self.assertIn(" calls of 1 process in ", run.err)
         self.assertLessEqual(set(run.twin.losses()), {"no stack"})
         first, second = [p for p in run.twin.processes.values() if p.allocations]
         self.assertEqual(first.row["pid"], second.row["pid"])

@@ -13,6 +13,7 @@ import unittest
 
 import ledger_test
 import live
+import stacks_test
 from live import BINARY, HERE, LIMIT_S, LiveTest, libraries, program
 from twin import Twin, driver_calls
 
@@ -114,6 +115,37 @@ class Ledgers(PreloadTest):
         self.assertStacks(self.record(path))
 
 
+class Python(PreloadTest):
+    """As of stacks_test.py: where there is a CPython of 3.12 or newer that an ordinary user may run."""
+    def test_functions_of_python_stand_in_the_stack_up_to_the_beginning(self):
+        script = self.folder() / "work.py"
+        script.write_text(stacks_test.Python.CODE)
+        python = stacks_test.python_with_names(self, ORDINARY)
+        for _ in range(3):  # a short program: it gives its trampolines back before anybody looks
+            run = self.record(python, script)
+            names, frames = stacks_test.python_functions(run)
+            functions = [function for function, file in frames if file == str(script)]
+            self.assertEqual([name for name in functions if "listcomp" not in name],
+                             ["inner", "Model.outer", "train", "<module>"])
+            self.assertEqual(names[-1], "_start")
+        names, frames = stacks_test.python_functions(self.record(python, script, options=["--no-python"]))
+        self.assertEqual(frames, [])
+        self.assertEqual(names[-1], "_start")
+
+    def test_a_signal_that_ends_it_leaves_what_was_told_and_counts_the_rest(self):
+        """The runtime is loaded late, and nobody may have looked where its code lies."""
+        python = shutil.which("python3", path="/usr/local/bin:/usr/bin:/bin")
+        if python is None:
+            self.skipTest("no Python that an ordinary user may run")
+        script = self.folder() / "ends.py"
+        script.write_text(stacks_test.Python.CODE + "import os, signal\nos.kill(os.getpid(), signal.SIGTERM)\n")
+        run = self.record(python, script, code=128 + 15)
+        calls = [c for c in run.twin.calls if c["name"] in ("cudaMalloc", "cuMemAlloc_v2")]
+        self.assertEqual(len(calls), 6)
+        without = sum(c["stack_id"] is None for c in calls)
+        self.assertEqual(run.twin.losses(), {"no stack": without} if without else {})
+
+
 class Libraries(PreloadTest):
     def test_a_private_copy_that_comes_late(self):
         folder = self.folder()
@@ -165,6 +197,7 @@ class Libraries(PreloadTest):
 class Processes(PreloadTest):
     def test_fork_and_exec_in_children(self):
         run = self.record(program("forks"))
+        self.assertIn(" calls of 3 processes in ", run.err)  # who becomes another program by exec is no new one
         self.assertAsExpected(run)
         child, became, parent = (run.twin.process(pid=said["pid"]) for said in run.expected)
         self.assertEqual(child.row["parent_pid"], parent.row["pid"])
@@ -173,6 +206,7 @@ class Processes(PreloadTest):
 
     def test_exec_ends_one_program_and_begins_another(self):
         run = self.record(program("exec"))
+        self.assertIn(" calls of 1 process in ", run.err)
         # Where code lay is asked for after the call: a program that calls exec at once is another one by then.
         without = run.twin.rows("SELECT count(*) AS n FROM calls JOIN functions USING(function_id) WHERE stack_id IS "
                                 "NULL AND name IN ('cudaMalloc', 'cuMemAlloc_v2')")[0]["n"]

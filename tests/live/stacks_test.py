@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Whole call stacks of code without frame pointers: the recorded frames beside what the program is
 known to call, for programs of all kinds; Python's own functions through its perf trampoline."""
+import os
 import pathlib
 import re
 import shutil
@@ -133,8 +134,26 @@ class Stacks(live.LiveTest):
                                        "JOIN frames f USING(frame_id) WHERE f.function = 'two_last'")[0]["n"], 1)
 
 
+def python_with_names(test, prefix=()):
+    """Any CPython from 3.12 on that can be run after `prefix`, the system's or one that TIDEGAUGE_PYTHON names."""
+    for name in (os.environ.get("TIDEGAUGE_PYTHON"), sys.executable, *(f"python3.{i}" for i in range(20, 11, -1))):
+        path = name and shutil.which(name)
+        if path and subprocess.run([*prefix, path, "-c", "import sys; sys.activate_stack_trampoline('perf')"],
+                                   capture_output=True, check=False).returncode == 0:
+            return path
+    return test.skipTest("no CPython 3.12 or newer with the perf trampoline: install one, or set TIDEGAUGE_PYTHON")
+
+
+def python_functions(run):
+    """Of the first cudaMalloc: all functions of its stack, and those of Python with their files."""
+    rows = run.twin.rows("SELECT stack_id, f.function, f.file FROM stack_frames JOIN frames f USING(frame_id) "
+                         "WHERE stack_id = (SELECT stack_id FROM calls JOIN functions USING(function_id) "
+                         "WHERE name = 'cudaMalloc' ORDER BY call_id LIMIT 1) ORDER BY place")
+    return [row["function"] for row in rows], [(row["function"], row["file"]) for row in rows
+                                               if row["file"] and row["file"].endswith(".py")]
+
+
 class Python(live.LiveTest):
-    """Any CPython from 3.12 on will do, the system's or one that TIDEGAUGE_PYTHON names."""
     CODE = """
 import ctypes
 runtime = ctypes.CDLL("libcudart.so.13")
@@ -148,15 +167,6 @@ def train():
 train()
 """
 
-    def python(self):
-        import os
-        for name in (os.environ.get("TIDEGAUGE_PYTHON"), sys.executable, *(f"python3.{i}" for i in range(20, 11, -1))):
-            path = name and shutil.which(name)
-            if path and subprocess.run([path, "-c", "import sys; sys.activate_stack_trampoline('perf')"],
-                                       capture_output=True, check=False).returncode == 0:
-                return path
-        self.skipTest("no CPython 3.12 or newer with the perf trampoline: install one, or set TIDEGAUGE_PYTHON")
-
     def test_a_python_that_names_no_functions_is_told(self):
         older = next((path for path in (sys.executable, *map(shutil.which, ("python3.11", "python3.10", "python3.9")))
                       if path and subprocess.run([path, "-c", "import sys; sys.exit(sys.version_info >= (3, 12))"],
@@ -169,19 +179,12 @@ train()
         self.assertIn(words, self.record(older, "-c", self.CODE).err)
         self.assertNotIn(words, self.record(older, "-c", self.CODE, options=["--stacks", "none"]).err)
 
-    def functions(self, run):
-        rows = run.twin.rows("SELECT stack_id, f.function, f.file FROM stack_frames JOIN frames f USING(frame_id) "
-                             "WHERE stack_id = (SELECT stack_id FROM calls JOIN functions USING(function_id) "
-                             "WHERE name = 'cudaMalloc' ORDER BY call_id LIMIT 1) ORDER BY place")
-        return [row["function"] for row in rows], [(row["function"], row["file"]) for row in rows
-                                                   if row["file"] and row["file"].endswith(".py")]
-
     def test_functions_of_python_stand_in_the_stack(self):
         script = self.folder() / "work.py"
         script.write_text(self.CODE)
-        python = self.python()
+        python = python_with_names(self)
         run = self.record(python, script)
-        names, frames = self.functions(run)
+        names, frames = python_functions(run)
         comprehension = [("train.<locals>.<listcomp>", str(script))] if len(frames) == 5 else []
         self.assertEqual(frames, [("inner", str(script)), ("Model.outer", str(script)), *comprehension,
                                   ("train", str(script)), ("<module>", str(script))])
@@ -189,7 +192,7 @@ train()
         pid = run.twin.rows("SELECT pid FROM processes")[0]["pid"]
         self.assertFalse(pathlib.Path(f"/tmp/perf-{pid}.map").exists(), "a file was left behind")
 
-        names, frames = self.functions(self.record(python, script, options=["--no-python"]))
+        names, frames = python_functions(self.record(python, script, options=["--no-python"]))
         self.assertEqual(frames, [])
         self.assertEqual(names[-1], "_start")
 

@@ -10,6 +10,7 @@ import io
 import json
 import os
 import pathlib
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -128,6 +129,12 @@ class Recording(unittest.TestCase):
                                  text=True, check=False)
         self.assertEqual(refused.returncode, 2)
         self.assertIn("Choose one with --pid", refused.stderr)
+        for sql, error in (("SELECT heaps FROM events", "no such column: heaps"),
+                           ("SELEC 1", "syntax error")):
+            wrong = subprocess.run([BINARY, "query", path, sql], capture_output=True, text=True, check=False)
+            self.assertEqual(wrong.returncode, 2)
+            self.assertIn(error, wrong.stderr)  # which no choice of a process makes right
+            self.assertNotIn("--pid", wrong.stderr)
 
     def test_a_page_of_one_process(self):
         path = self.worked()
@@ -186,6 +193,79 @@ class Recording(unittest.TestCase):
         self.assertEqual(done.returncode, 3)
         self.assertIn("standard input: an SQLite file, which is read by its name alone", done.stderr)
         self.assertIn("name its file", done.stderr)
+
+    def test_a_row_of_refusals_says_how_many_and_since_when(self):
+        """The driver said no twice more, right before: one event, which stands for three."""
+        path = self.files[0][0].with_name("refused")
+        path.write_bytes(self.files[0][0].read_bytes())
+        db = sqlite3.connect(path)
+        columns = [row[1] for row in db.execute("PRAGMA table_info(calls)") if row[1] != "call_id"]
+        end = db.execute("SELECT max(end_ns) FROM calls WHERE code = 2 AND in_runtime").fetchone()[0]
+        for earlier in (1800, 1500):  # the runtime asked, after calls of the driver alone
+            db.execute(f"INSERT INTO calls ({', '.join(columns)}) SELECT "
+                       + ", ".join({"start_ns": f"end_ns - {earlier + 10}", "end_ns": f"end_ns - {earlier}",
+                                    "in_runtime": "0"}.get(c, c) for c in columns)
+                       + " FROM calls WHERE end_ns = ?", (end,))
+        db.commit()
+        pid = db.execute("SELECT pid FROM processes JOIN calls USING(process_id) WHERE end_ns = ?", (end,)).fetchone()[0]
+        db.close()
+        ooms = [oom for device in json.loads(tidegauge("report", path, "--pid", pid, "--json"))["devices"]
+                for oom in device["ooms"]]
+        alone = [oom for device in json.loads(tidegauge("report", self.files[0][0], "--pid", pid, "--json"))["devices"]
+                 for oom in device["ooms"]]
+        self.assertEqual(len(ooms), len(alone))
+        self.assertEqual({oom["refusals"] for oom in alone}, {1})
+        self.assertEqual([oom["first_refused_time_us"] for oom in alone], [oom["time_us"] for oom in alone])
+        self.assertEqual([(oom["refusals"], oom["first_refused_time_us"]) for oom in ooms
+                          if oom["time_us"] == end // 1000], [(3, (end - 1800) // 1000)])
+        self.assertIn("3 times in a row, first at", " ".join(tidegauge("report", path, "--pid", pid).split()))
+
+    def damaged(self):
+        """The pages of copies are overwritten, as a disk does it, and a call names a function that is none."""
+        path = self.worked().with_name("damaged")
+        path.write_bytes(self.worked().read_bytes())
+        with sqlite3.connect(path) as db:
+            db.execute("UPDATE calls SET function_id = 9999 WHERE call_id = (SELECT max(call_id) FROM calls)")
+            page = db.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'copies'").fetchone()[0]
+            size = db.execute("PRAGMA page_size").fetchone()[0]
+        db.close()
+        with open(path, "r+b") as file:
+            file.seek((page - 1) * size)
+            file.write(b"\x5a" * size)
+        return path
+
+    def test_damage_is_told_by_every_command(self):
+        path = self.damaged()
+        for words in (["report", path], ["query", path, "SELECT pid FROM all_processes"], ["query", path, "--pid", 101],
+                      ["frag", path], ["frag", path, "--watch", "--count", 1], ["diff", path, path],
+                      ["export", path, "--to", "html", "--pid", 101, "--force"], ["view", path, "--no-browser"]):
+            with self.subTest(command=words[0]):
+                run = subprocess.Popen([BINARY, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                       text=True)
+                if words[0] == "view":
+                    self.assertIn("Tidegauge shows", run.stdout.readline())
+                    run.send_signal(signal.SIGINT)
+                told, said = run.communicate()
+                if "has no page in it" in said:
+                    continue
+                self.assertEqual(run.returncode, 3, said)
+                self.assertIn(f"{path} is damaged, what is told of it may be wrong. "
+                              "Not read to the end: table copies (", said)
+                self.assertIn("Passed over: 1 row that contradicts the rest.", said)
+                self.assertEqual(said.count("is damaged"), 2 if words[0] == "diff" else 1)
+                self.assertTrue(told or words[0] == "view")
+        wrong = subprocess.run([BINARY, "query", path, "SELEC"], capture_output=True, check=False)
+        self.assertEqual(wrong.returncode, 2)
+        whole = subprocess.run([BINARY, "report", self.worked()], capture_output=True, text=True, check=True)
+        self.assertEqual(whole.stderr, "")
+
+    def test_a_file_that_ends_inside_its_head(self):
+        path = self.worked().with_name("cut")
+        path.write_bytes(self.worked().read_bytes()[:50])
+        done = subprocess.run([BINARY, "report", path], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("an SQLite file that ends inside its head of 100 bytes (at byte 50). It is cut off", done.stderr)
+        self.assertNotIn("pipe", done.stderr)
 
     def test_several_processes_are_summed_up_first(self):
         path, truth = self.files[0]

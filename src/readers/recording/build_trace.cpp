@@ -295,6 +295,10 @@ class TraceBuilder {
     events.stream.push_back(streamOf(row.stream));
     events.time_us.push_back(time_us <= kMostMicroseconds ? time_us : model::kNoTime);
     beside_.is_driver_block.push_back(row.is_provisional);
+    if (row.refusals <= 1) return;
+    work_.refused_in_row.event.push_back(events.size() - 1);
+    work_.refused_in_row.count.push_back(row.refusals);
+    work_.refused_in_row.first_ns.push_back(row.first_refusal_ns);
   }
 
   void writeCarried() {

@@ -215,13 +215,15 @@ void EventRows::onBlock(const Effect& effect) {
 
 // An allocator that is refused gives back what it has cached and asks again, twice if need be: only the
 // last refusal is an out of memory, and none is if the memory came in the end.
-void EventRows::settleRefusal(const Effect& effect) {
+EventRow* EventRows::settleRefusal(const Effect& effect) {
   auto last = last_refusal_.find(effect.thread);
-  if (last == last_refusal_.end()) return;
+  if (last == last_refusal_.end()) return nullptr;
   EventRow& oom = rows_[last->second];
-  if (oom.size_bytes == effect.size_bytes && effect.time_ns - oom.time_ns <= kLatestRetryNs)
-    oom.is_retried = true;
   last_refusal_.erase(last);
+  if (oom.size_bytes != effect.size_bytes || effect.time_ns - oom.time_ns > kLatestRetryNs)
+    return nullptr;
+  oom.is_retried = true;
+  return &oom;
 }
 
 void EventRows::onFailure(const Effect& effect) {
@@ -229,8 +231,10 @@ void EventRows::onFailure(const Effect& effect) {
   if (!of_memory || effect.size_bytes == 0 || effect.code != kOutOfMemory) return;
   EventRow row = rowOf(effect, Action::kOom);
   row.address = model::kUnknownBytes;  // unless the program asks the driver now
+  const EventRow* before = settleRefusal(effect);
+  row.refusals = before == nullptr ? 1 : before->refusals + 1;
+  row.first_refusal_ns = before == nullptr ? row.time_ns : before->first_refusal_ns;
   add(row, Action::kOom, false);
-  settleRefusal(effect);
   last_refusal_[effect.thread] = rows_.size() - 1;
   if (unanswered_.size() < kMostUnanswered) unanswered_.push_back(rows_.size() - 1);
 }

@@ -34,6 +34,9 @@ struct EventRow {
   bool is_carried = false;     // it was there when this part of a recording began
   bool is_retried = false;     // a refusal that was no end: the thread asked again at once
   bool is_older_free = false;  // of memory older than the recording: how much is not known
+  // kOom: refusals in a row of which this is the last, and when the first was.
+  uint64_t refusals = 0;
+  int64_t first_refusal_ns = 0;
 };
 
 struct LiveSegment {
@@ -98,7 +101,8 @@ class EventRows {
   void onOlderFreed(const model::Effect& effect);
   void takeOlderSegments();
   void onAnswered(const model::Effect& effect);
-  void settleRefusal(const model::Effect& effect);
+  // The thread's last refusal, if this one is the same asked again.
+  EventRow* settleRefusal(const model::Effect& effect);
   void takeCarried();
   Place& placeOf(uint64_t place);
 

@@ -22,17 +22,21 @@ namespace {
 
 constexpr size_t kHeadBytes = 100;
 
-// Zeros if it is too short.
-std::array<unsigned char, kHeadBytes> headOf(int file) {
-  std::array<unsigned char, kHeadBytes> head{};
-  auto read = ::pread(file, head.data(), head.size(), 0);
-  if (read != static_cast<ssize_t>(head.size())) head.fill(0);
+struct Head {
+  std::array<unsigned char, kHeadBytes> bytes{};
+  size_t size = 0;  // less, if the file is shorter
+};
+
+Head headOf(int file) {
+  Head head;
+  auto read = ::pread(file, head.bytes.data(), head.bytes.size(), 0);
+  head.size = read < 0 ? 0 : static_cast<size_t>(read);
   return head;
 }
 
-int32_t bigEndian(const std::array<unsigned char, kHeadBytes>& head, size_t at) {
+int32_t bigEndian(const Head& head, size_t at) {
   uint32_t value = 0;
-  for (size_t i = 0; i < 4; ++i) value = value << 8 | head[at + i];
+  for (size_t i = 0; i < 4; ++i) value = value << 8 | head.bytes[at + i];
   return static_cast<int32_t>(value);
 }
 
@@ -51,7 +55,7 @@ bool isSqliteFile(const std::string& path) {
   if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
   int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;
-  bool is_sqlite = std::memcmp(headOf(file).data(), "SQLite format 3", 16) == 0;
+  bool is_sqlite = std::memcmp(headOf(file).bytes.data(), "SQLite format 3", 16) == 0;
   ::close(file);
   return is_sqlite;
 }
@@ -62,7 +66,13 @@ base::Result<std::vector<model::Trace>> openRecording(const std::string& path,
   if (held == nullptr) {
     return base::Error{base::ErrorKind::kUnreadable, std::strerror(errno), std::nullopt, ""};
   }
-  auto head = headOf(held->descriptor());
+  Head head = headOf(held->descriptor());
+  if (head.size < kHeadBytes) {
+    return base::Error{
+        base::ErrorKind::kUnreadable,
+        fmt::format("an SQLite file that ends inside its head of {} bytes", kHeadBytes), head.size,
+        "It is cut off: copy it again, with the -wal file beside it if there is one."};
+  }
   if (bigEndian(head, 68) != model::kRecordingApplication) {
     return base::Error{base::ErrorKind::kUnreadable,
                        "an SQLite database, but no recording of Tidegauge", 68,

@@ -25,7 +25,7 @@ struct ReadOptions {
   bool driver_memory = false;  // RecordedWork::driver, too
 };
 
-// Told by the first 100 bytes, never by the name. Any SQLite file counts: that another program
+// Told by the first 16 bytes, never by the name. Any SQLite file counts: that another program
 // wrote it is said by openRecording.
 bool isSqliteFile(const std::string& path);
 

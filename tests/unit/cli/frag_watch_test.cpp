@@ -39,7 +39,7 @@ TEST_F(WatchedFile, IsReadAtEveryChangeAndNotBetween) {
   int exit_code = watchFile({.path = path_.string(), .count = 3, .interval_s = 0.05}, [&] {
     seen.push_back(text());
     if (seen.size() < 3) write(seen.back() + " more");
-    return seen.size() == 3 ? 1 : 0;
+    return FileRead{true, seen.size() == 3 ? 1 : 0};
   });
   EXPECT_EQ(seen, (std::vector<std::string>{"one", "one more", "one more more"}));
   EXPECT_EQ(exit_code, 1);  // of the last
@@ -49,10 +49,20 @@ TEST_F(WatchedFile, WhatCannotBeReadIsNotCounted) {
   int calls = 0;
   int exit_code = watchFile({.path = path_.string(), .count = 1, .interval_s = 0.05}, [&] {
     write(text() + " more");
-    return ++calls < 3 ? 3 : 0;
+    bool is_readable = ++calls == 3;
+    return FileRead{is_readable, is_readable ? 0 : 3};
   });
   EXPECT_EQ(calls, 3);
   EXPECT_EQ(exit_code, 0);
+}
+
+TEST_F(WatchedFile, WhatIsDamagedIsCounted) {
+  int calls = 0;
+  int exit_code = watchFile({.path = path_.string(), .count = 1, .interval_s = 0.05}, [&] {
+    return ++calls, FileRead{true, 3};
+  });
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(exit_code, 3);
 }
 
 // It is written all the time, and in its journal first: neither does it stand still, nor does the
@@ -67,13 +77,13 @@ TEST(WatchedRecording, IsReadWhileItGrowsAndUntilNobodyWrites) {
   };
   grow();
   std::vector<uint64_t> seen;
-  auto read = [&] {
+  auto read = [&]() -> FileRead {
     auto traces = readers::recording::openRecording(file.path(), {});
-    if (!traces.ok()) return 3;
+    if (!traces.ok()) return {false, 3};
     seen.push_back(traces.value()[0].allocations.size());
     if (seen.size() < 3) grow();
     if (seen.size() == 3) file.finish();
-    return 0;
+    return {true, 0};
   };
   EXPECT_EQ(watchFile({.path = file.path(), .interval_s = 0.05}, read), 0);
   ASSERT_GE(seen.size(), 4U);  // the end is a change, too

@@ -31,6 +31,26 @@ struct Told {
   std::string sum() const { return plainText(sumSentence(verdict).parts); }
 };
 
+TEST(OomStory, HowOftenTheSameWasRefusedAndSinceWhen) {
+  TraceBuilder b;
+  b.segmentAlloc(kA, 100 * kMiB).oom(30 * kMiB, 500 * kMiB);
+  Told told(b);
+  analysis::OomReport oom = told.ooms[0];
+  constexpr int64_t kFirst_us = 1'790'000'000'000'000;
+  auto words = [&](std::optional<uint64_t> refusals) -> std::string {
+    oom.refusals = refusals;
+    oom.first_refusal_ns = kFirst_us * 1000;
+    auto told_of = refusalSentences(told.verdict, oom, kFirst_us + 12'300'000);
+    return told_of.empty() ? "" : plainText(told_of[0].parts);
+  };
+  EXPECT_EQ(
+      words(120),
+      "It was refused 120 times in a row, first at 2026-09-21 14:13:20 UTC, 12.300 s before.");
+  EXPECT_EQ(words(1), "");
+  EXPECT_EQ(words(std::nullopt), "") << "a snapshot does not say";
+  EXPECT_FALSE(told.ooms[0].refusals);
+}
+
 TEST(OomStory, TheSumNamesEveryPart) {
   TraceBuilder b;
   b.segmentAlloc(kA, 100 * kMiB).alloc(kA, 60 * kMiB).oom(30 * kMiB, 500 * kMiB);

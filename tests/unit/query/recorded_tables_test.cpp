@@ -208,15 +208,17 @@ TEST_F(RecordedTables, KnowWhatNeedsNoChoiceOfAProcess) {
   for (const char* sql :
        {"SELECT * FROM all_processes", "SELECT count(*) FROM device_memory",
         "WITH a AS (SELECT pid FROM processes) SELECT count(*) FROM a JOIN all_held USING (pid)"}) {
-    EXPECT_TRUE(database.asksWholeRecording(sql)) << sql;
+    EXPECT_TRUE(database.asksWholeRecording(sql).value()) << sql;
   }
   for (const char* sql :
-       {"SELECT * FROM events", "SELECT * FROM processes WHERE is_this", "SELECT 1", "SELECT",
+       {"SELECT * FROM events", "SELECT * FROM processes WHERE is_this", "SELECT 1",
         "SELECT pid, (SELECT count(*) FROM launches) FROM all_processes",
         "SELECT stack_text(pid) FROM all_processes",
         "SELECT * FROM all_processes JOIN holders(0, 0)"}) {
-    EXPECT_FALSE(database.asksWholeRecording(sql)) << sql;
+    EXPECT_FALSE(database.asksWholeRecording(sql).value()) << sql;
   }
+  for (const char* sql : {"SELECT", "SELECT nothing FROM events", "DELETE FROM events"})
+    EXPECT_FALSE(database.asksWholeRecording(sql).ok()) << sql;
 }
 
 TEST_F(RecordedTables, TellWhatTheDriverSaid) {

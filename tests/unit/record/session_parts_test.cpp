@@ -142,6 +142,11 @@ TEST(SessionParts, TheLastPartAloneSaysWhatIsLive) {
   ASSERT_GE(kept.size(), 2U);
   EXPECT_FALSE(fs::exists(partName(path, 1)));
   EXPECT_EQ(kept.back(), partName(path, last - 1));
+  // A part is folded into one file at a quarter at most, and ends then if the half of that is left.
+  for (const std::string& part : kept) {
+    EXPECT_LE(fs::file_size(part), kMiB) << part;
+    EXPECT_GE(fs::file_size(part), kMiB / 2) << part;
+  }
 
   // What does not change is in each part.
   using Rows = std::vector<std::vector<std::string>>;
@@ -151,6 +156,11 @@ TEST(SessionParts, TheLastPartAloneSaysWhatIsLive) {
             (Rows{{"0", "NULL", "7"}, {"0", "4000000000", "5"}}));
   // By hand: what was carried and not freed since, and what came since.
   // The one of the beginning and a hundred, or one less if it begins between a free and what follows.
+  EXPECT_EQ(rowsOf(path,
+                   "SELECT count(*) - (SELECT value FROM meta WHERE key = 'carried_calls') "
+                   "FROM calls")[0][0],
+            std::to_string(churn.session().partCalls()));
+  EXPECT_GT(churn.session().calls(), 8 * churn.session().partCalls());
   int carried = std::stoi(rowsOf(path, "SELECT value FROM meta WHERE key = 'carried_calls'")[0][0]);
   EXPECT_TRUE(carried == 100 || carried == 101) << carried;
   auto live =

@@ -2,6 +2,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstdio>
+#include <fstream>
+#include <string>
+
 #include "record/session.h"
 
 namespace tidegauge::record {
@@ -62,6 +66,22 @@ TEST(SessionStacks, NothingIsLostWhereEachHasItsPlace) {
   NoSource source;
   ASSERT_TRUE(ours.session.finish(source).ok());
   EXPECT_EQ(ours.session.losses()[LOSS_STACK], 0U);
+}
+
+// Python gives its trampolines back when it ends, before anybody looked where the frames of its last call
+// led: that they are named says enough.
+TEST(SessionStacks, CodeThatIsNamedAndGoneIsCodeAllTheSame) {
+  std::string path = "/tmp/perf-" + std::to_string(getpid()) + ".map";
+  std::ofstream(path) << "10 10 py::train:/home/me/train.py\n";
+  Ours ours;
+  auto known = reinterpret_cast<uint64_t>(&getpid);
+  ours.session.stackSeen(0, 7, {known, 0x18, known + 1});
+  ours.session.stackSeen(0, 8, {known, 0x28, known + 1});  // of no name: no code
+  std::remove(path.c_str());
+  std::vector<std::string> frames = ours.session.describeStack(0).frames;
+  ASSERT_EQ(frames.size(), 3U);
+  EXPECT_NE(frames[1].find("train.py"), std::string::npos) << frames[1];
+  EXPECT_EQ(ours.session.describeStack(1).frames.size(), 1U);
 }
 
 }  // namespace

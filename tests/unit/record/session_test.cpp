@@ -50,6 +50,27 @@ TEST(Session, CallsThatComeAtOnceAreSafeBeforeTheNextTick) {
   std::filesystem::remove_all(folder);
 }
 
+TEST(Session, ExecMakesNoNewProcess) {
+  Session session{std::nullopt};
+  auto seen = [&](uint32_t pid) {
+    SeenProcess process;
+    process.index = static_cast<uint32_t>(session.processes().size());
+    process.pid = pid;
+    session.processSeen(process);
+    return process.index;
+  };
+  uint32_t shell = seen(10), forked = seen(11);
+  session.processEnded(forked, 1, std::nullopt);  // exec
+  uint32_t python = seen(11);
+  session.processEnded(shell, 2, std::nullopt);
+  seen(10);
+  EXPECT_EQ(session.processes().size(), 4U);
+  EXPECT_EQ(session.pids(), 2U);
+  session.processEnded(python, 3, 0);
+  seen(11);  // the number came again
+  EXPECT_EQ(session.pids(), 3U);
+}
+
 class QuietSource final : public Source {
  public:
   size_t poll(int) override { return 0; }

@@ -354,6 +354,14 @@ TEST(OpenRecording, ARefusalIsAnOutOfMemoryOnlyIfAskingAgainDidNotHelp) {
   uint64_t told = 0;  // all are, beside
   for (uint64_t count : trace.work->refused.count) told += count;
   EXPECT_EQ(told, 5U);
+  // The one that is left of three says how many it stands for, and since when.
+  const model::RecordedRefusalRows& rows = trace.work->refused_in_row;
+  ASSERT_EQ(rows.event.size(), 1U);
+  uint64_t event = rows.event[0];
+  EXPECT_EQ(trace.events.action[event], Action::kOom);
+  EXPECT_EQ(trace.events.size_bytes[event], 16 * kMiB);
+  EXPECT_EQ(rows.count[0], 3U);
+  EXPECT_EQ(rows.first_ns[0], calls.all()[4].end_ns);
 }
 
 TEST(OpenRecording, EveryProcessIsATraceAndItsEndIsNotDrawn) {

@@ -1,0 +1,30 @@
+#include "cli/damage.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/format.h"
+#include "model/recorded_work.h"
+
+namespace tidegauge::cli {
+
+std::string damageOf(const model::Trace& trace, const std::string& path) {
+  constexpr size_t kMostNamed = 3;
+  if (trace.work == nullptr || trace.work->run == nullptr) return {};
+  const std::vector<model::UnreadTable>& unread = trace.work->run->unread;
+  uint64_t rows = trace.issues.count(model::IssueKind::kContradictoryRow);
+  if (unread.empty() && rows == 0) return {};
+  std::string text = fmt::format("{} is damaged, what is told of it may be wrong.", path);
+  for (size_t i = 0; i < std::min(unread.size(), kMostNamed); ++i)
+    text += fmt::format("{} table {} ({})", i == 0 ? " Not read to the end:" : ",", unread[i].table,
+                        unread[i].why);
+  if (unread.size() > kMostNamed) text += fmt::format(" and {} more", unread.size() - kMostNamed);
+  if (!unread.empty()) text += '.';
+  if (rows > 0)
+    text += fmt::format(" Passed over: {} that contradict{} the rest.", base::counted(rows, "row"),
+                        rows == 1 ? "s" : "");
+  return text + " Copy it again, with the -wal file beside it if there is one.";
+}
+
+}  // namespace tidegauge::cli
