@@ -18,12 +18,6 @@ void addTo(uint64_t& sum, Number more) {
   if (more > 0 && __builtin_add_overflow(sum, static_cast<uint64_t>(more), &sum)) sum = UINT64_MAX;
 }
 
-std::optional<size_t> rowOf(const model::RecordedProcesses& all, int64_t process_id) {
-  auto at = std::lower_bound(all.process_id.begin(), all.process_id.end(), process_id);
-  if (at == all.process_id.end() || *at != process_id) return std::nullopt;
-  return static_cast<size_t>(at - all.process_id.begin());
-}
-
 ProcessSum sumOf(const AnalysedTrace& analysed, size_t index) {
   const model::RecordedWork& work = *analysed.trace.work;
   ProcessSum sum;
@@ -31,7 +25,7 @@ ProcessSum sumOf(const AnalysedTrace& analysed, size_t index) {
   sum.process_id = work.process_id;
   if (work.run) {
     const model::RecordedProcesses& p = work.run->processes;
-    if (auto row = rowOf(p, work.process_id)) {
+    if (auto row = model::rowOf(p, work.process_id)) {
       auto text = [&](base::StringId id) { return std::string(work.run->strings.text(id)); };
       sum.pid = p.pid[*row];
       sum.name = text(p.name[*row]);
@@ -104,10 +98,46 @@ uint64_t liveAt(const AnalysedTrace& analysed, int64_t time_ns) {
   return sum;
 }
 
+// Who ran under a pid at a time.
+class Pids {
+ public:
+  explicit Pids(const model::RecordedProcesses& processes) : processes_(processes) {
+    for (size_t row = 0; row < processes.size(); ++row) rows_.push_back(row);
+    std::stable_sort(rows_.begin(), rows_.end(),
+                     [&](size_t a, size_t b) { return keyOf(a) < keyOf(b); });
+  }
+
+  // The program that began last by then, unless it had ended: a pid is of one at a time.
+  std::optional<size_t> rowOf(int64_t pid, int64_t time_ns) const {
+    auto after = std::partition_point(rows_.begin(), rows_.end(), [&](size_t row) {
+      return keyOf(row) <= std::pair(pid, time_ns);
+    });
+    if (after == rows_.begin()) return std::nullopt;
+    size_t row = *std::prev(after);
+    int64_t ended_ns = processes_.ended_ns[row];
+    if (processes_.pid[row] != pid || (ended_ns != kNotRecorded && ended_ns < time_ns))
+      return std::nullopt;
+    return row;
+  }
+
+ private:
+  std::pair<int64_t, int64_t> keyOf(size_t row) const {
+    return {processes_.pid[row], processes_.began_ns[row]};
+  }
+
+  const model::RecordedProcesses& processes_;
+  std::vector<size_t> rows_;  // by pid and beginning
+};
+
 class Gpus {
  public:
   Gpus(std::span<const AnalysedTrace* const> traces, WholeRecording& whole)
-      : traces_(traces), whole_(whole), memory_(whole.run->device_memory) {}
+      : traces_(traces),
+        whole_(whole),
+        memory_(whole.run->device_memory),
+        pids_(whole.run->processes) {
+    for (const ProcessSum& sum : whole.processes) trace_of_[sum.process_id] = sum.trace;
+  }
 
   void tell() {
     const model::RecordedDevices& devices = whole_.run->devices;
@@ -118,12 +148,29 @@ class Gpus {
       gpu.uuid = whole_.run->strings.text(devices.uuid[i]);
       gpu.total_bytes = devices.total_bytes[i];
     }
-    std::vector<size_t> order(memory_.size());
+    std::vector<size_t> order(memory_.size());  // by device and time
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+    auto key = [&](size_t row) { return std::pair(memory_.device[row], memory_.time_ns[row]); };
     std::stable_sort(order.begin(), order.end(),
-                     [&](size_t a, size_t b) { return memory_.time_ns[a] < memory_.time_ns[b]; });
-    for (size_t row : order) {
-      GpuSum& gpu = gpus[memory_.device[row]];
+                     [&](size_t a, size_t b) { return key(a) < key(b); });
+    std::map<int32_t, std::span<const size_t>> rows_of;
+    for (size_t begin = 0, end = 0; begin < order.size(); begin = end) {
+      int32_t device = memory_.device[order[begin]];
+      while (end < order.size() && memory_.device[order[end]] == device) ++end;
+      rows_of[device] = std::span(order).subspan(begin, end - begin);
+      addSums(gpus[device], rows_of[device]);
+    }
+    for (auto& [device, gpu] : gpus) {
+      gpu.device = device;
+      if (gpu.peak_used_bytes) addUses(gpu, rows_of[device]);
+      whole_.gpus.push_back(std::move(gpu));
+    }
+  }
+
+ private:
+  // `rows` of the one device, in order of time.
+  void addSums(GpuSum& gpu, std::span<const size_t> rows) {
+    for (size_t row : rows) {
       if (memory_.pid[row] != kNotRecorded) {
         if (memory_.used_bytes[row] > 0) devices_of_[memory_.pid[row]].insert(memory_.device[row]);
         continue;
@@ -133,20 +180,13 @@ class Gpus {
       gpu.peak_used_bytes = memory_.used_bytes[row];
       gpu.peak_ns = memory_.time_ns[row];
     }
-    for (auto& [device, gpu] : gpus) {
-      gpu.device = device;
-      if (gpu.peak_used_bytes) addUses(gpu, order);
-      whole_.gpus.push_back(std::move(gpu));
-    }
   }
 
- private:
-  void addUses(GpuSum& gpu, const std::vector<size_t>& order) {
+  void addUses(GpuSum& gpu, std::span<const size_t> rows) {
     std::map<int64_t, uint64_t> used;  // a row stands until the next of its pid
-    for (size_t row : order) {
+    for (size_t row : rows) {
       if (memory_.time_ns[row] > gpu.peak_ns) break;
-      if (memory_.device[row] == gpu.device && memory_.pid[row] != kNotRecorded)
-        used[memory_.pid[row]] = memory_.used_bytes[row];
+      if (memory_.pid[row] != kNotRecorded) used[memory_.pid[row]] = memory_.used_bytes[row];
     }
     size_t begin = whole_.gpu_uses.size();
     for (auto [pid, bytes] : used) {
@@ -165,26 +205,23 @@ class Gpus {
   // The program that had this pid then, and what calls had handed out to it.
   void nameIt(GpuUse& use, int64_t time_ns) const {
     const model::RecordedProcesses& p = whole_.run->processes;
-    for (size_t i = 0; i < p.size(); ++i) {
-      bool ran =
-          p.began_ns[i] <= time_ns && (p.ended_ns[i] == kNotRecorded || p.ended_ns[i] >= time_ns);
-      if (p.pid[i] != use.pid || !ran) continue;
-      use.process_id = p.process_id[i];
-      use.name = whole_.run->strings.text(p.name[i]);
-    }
-    if (use.process_id == kNotRecorded) return;
+    std::optional<size_t> row = pids_.rowOf(use.pid, time_ns);
+    if (!row) return;
+    use.process_id = p.process_id[*row];
+    use.name = whole_.run->strings.text(p.name[*row]);
     auto devices = devices_of_.find(use.pid);
-    if (devices == devices_of_.end() || devices->second.size() != 1) return;
-    for (const ProcessSum& sum : whole_.processes) {
-      if (sum.process_id != use.process_id) continue;
-      const AnalysedTrace& analysed = *traces_[sum.trace];
-      if (!hasManaged(*analysed.trace.work)) use.recorded_bytes = liveAt(analysed, time_ns);
-    }
+    auto trace = trace_of_.find(use.process_id);
+    if (devices == devices_of_.end() || devices->second.size() != 1 || trace == trace_of_.end())
+      return;
+    const AnalysedTrace& analysed = *traces_[trace->second];
+    if (!hasManaged(*analysed.trace.work)) use.recorded_bytes = liveAt(analysed, time_ns);
   }
 
   std::span<const AnalysedTrace* const> traces_;
   WholeRecording& whole_;
   const model::RecordedDeviceMemory& memory_;
+  Pids pids_;
+  std::map<int64_t, size_t> trace_of_;               // by process_id
   std::map<int64_t, std::set<int32_t>> devices_of_;  // by pid: where it ever was
 };
 

@@ -5,7 +5,8 @@
 //   run.sqlite ─► traces "pid 41", "pid 57"  ─► wholeRecording  ─► SQL all_processes, all_held, gpus, …
 //                                                                 ─► the first page of `report`
 //
-// Passive rows. Cost: O(rows of launches, copies, refusals, holdings and device_memory), some texts.
+// Passive rows. Cost: O(n log n) of n rows of processes, launches, copies, refusals, holdings and
+// device_memory; some texts.
 #pragma once
 
 #include <cstdint>

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "base/ascii.h"
+#include "base/sizes.h"
 #include "cli/record_options.h"
 #include "cli/usage.h"
 #include "view/search_words.h"
@@ -17,7 +18,6 @@ namespace {
 constexpr uint64_t kLeastRing = uint64_t{64} << 10;
 constexpr uint64_t kMostRing = uint64_t{1} << 30;
 constexpr uint64_t kLeastSize = uint64_t{16} << 20;
-constexpr uint64_t kMostSize = uint64_t{1} << 50;
 
 int checkPids(std::vector<uint32_t> pids) {
   std::sort(pids.begin(), pids.end());
@@ -115,7 +115,7 @@ void addRecordCommand(CLI::App& app, int& exit_code) {
   command->callback([options, ring, max_size, &exit_code] {
     if (!max_size->empty()) {
       std::optional<uint64_t> most = view::bytesOf(base::lowerAscii(*max_size));
-      if (!most || *most < kLeastSize || *most > kMostSize) {
+      if (!most || *most < kLeastSize || *most > base::kMostSizeBytes) {
         exit_code = usageError(
             fmt::format("--max-size must be at least 16MiB, as in 2GiB, not “{}”", *max_size));
         return;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ctime>
 #include <numeric>
 
 #include "base/format.h"
@@ -118,15 +117,6 @@ Sentence untrackedSentence(const GpuSum& gpu, const Shares& shares) {
                           shares.unrecorded_uses == 1 ? "was" : "were")));
   }
   return sentence;
-}
-
-// "2026-11-22 15:08:03 UTC"
-std::string utcText(int64_t time_ns) {
-  auto seconds = static_cast<std::time_t>(time_ns / 1'000'000'000);
-  std::tm utc{};
-  if (gmtime_r(&seconds, &utc) == nullptr) return "an unknown time";
-  return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02} UTC", utc.tm_year + 1900, utc.tm_mon + 1,
-                     utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec);
 }
 
 constexpr size_t kMostGpuRows = 12;
@@ -271,7 +261,7 @@ std::string partText(const WholeRecording& whole, const std::vector<std::string>
     }
     say(fmt::format("It goes on from {}",
                     part.continues.empty() ? "another file" : part.continues));
-    if (part.began_ns) say(fmt::format(" at {}", utcText(*part.began_ns)));
+    if (part.began_ns) say(fmt::format(" at {}", base::utcTime(*part.began_ns)));
     say(", and began with ");
     sentence.parts.push_back(strong(sizeOrZero(initial)));
     say(

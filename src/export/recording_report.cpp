@@ -32,7 +32,6 @@ using nlohmann::json;
 
 constexpr size_t kMostCommand = 200;  // columns
 constexpr size_t kMostJsonRows = 50;
-constexpr uint64_t kMostSize = uint64_t{1} << 50;
 
 json orNull(int64_t value) { return value == model::kNotRecorded ? json() : json(value); }
 
@@ -277,7 +276,7 @@ std::string codeText(int32_t code) {
 
 // No machine has so much: −1, say, was taken for a size.
 std::string askedText(uint64_t bytes) {
-  return bytes > kMostSize ? "more than 1,024 TiB" : humanBytes(bytes);
+  return bytes > base::kMostSizeBytes ? "more than 1,024 TiB" : humanBytes(bytes);
 }
 
 Section refusedSection(const AnalysedTrace& analysed, size_t rows) {

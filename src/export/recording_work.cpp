@@ -10,7 +10,6 @@
 
 #include "base/cut_mangled.h"
 #include "base/format.h"
-#include "base/text_layout.h"
 
 namespace tidegauge::exporting {
 namespace {

@@ -22,6 +22,7 @@ using base::withCommas;
 using nlohmann::json;
 
 constexpr size_t kMostJsonRows = 50;
+constexpr size_t kMostSentences = 3;
 
 uint64_t whole(double bytes) { return static_cast<uint64_t>(std::max(0LL, std::llround(bytes))); }
 
@@ -100,7 +101,7 @@ std::vector<Sentence> sentencesOf(const SectionContext& context,
          basis("turnover, 5 AS it_takes")});
     return sentences;
   }
-  size_t shown = std::min<size_t>(3, names.size());
+  size_t shown = std::min(kMostSentences, names.size());
   for (size_t i = 0; i < shown; ++i) {
     sentences.push_back(sentenceOf(context, growth.stacks[i], names[i]));
   }
@@ -169,11 +170,11 @@ Section growthSection(const SectionContext& context) {
   int device = context.summary.device->device.ordinal;
   Section section{.key = "growth", .title = "Growth", .json = {}};
   std::vector<HolderName> names =
-      namesOf(context.analysed, growth.stacks, std::max(context.rows, size_t{3}),
+      namesOf(context.analysed, growth.stacks, std::max(context.rows, kMostSentences),
               [](const GrowingStack& stack) { return analysis::StackGroup{.stack = stack.stack}; });
   section.sentences = sentencesOf(context, names);
   std::string rows_sql = fmt::format("SELECT * FROM growth({})", device);
-  if (growth.stacks.size() > 3) {
+  if (growth.stacks.size() > kMostSentences) {
     Grid grid{.heads = {"per step", "retained", "blocks", "since step", "stack"},
               .more = growth.stacks.size() - std::min(context.rows, names.size()),
               .sql = rows_sql,

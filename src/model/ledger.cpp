@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/sizes.h"
+
 namespace tidegauge::model {
 namespace {
 
@@ -24,7 +26,8 @@ bool isHostMemory(MemoryKind kind) {
 
 bool ProcessLedger::isPossible(const MemoryCall& call) const {
   if (call.verb == Verb::kTrim) return true;  // "keep everything" is a size, too
-  if (call.size_bytes > kMostCallBytes || call.address > UINT64_MAX - call.size_bytes) return false;
+  if (call.size_bytes > base::kMostSizeBytes || call.address > UINT64_MAX - call.size_bytes)
+    return false;
   if (call.verb == Verb::kMap) return call.size_bytes <= kMostProcessBytes - mapped_bytes_;
   return call.verb != Verb::kAllocate || call.size_bytes <= kMostProcessBytes - live_bytes_;
 }
@@ -130,7 +133,8 @@ void ProcessLedger::fail(const MemoryCall& call) {
 }
 
 void ProcessLedger::tellAnswer(const MemoryCall& call) {
-  if (call.code != 0 || call.address > call.size_bytes || call.size_bytes > kMostCallBytes) return;
+  if (call.code != 0 || call.address > call.size_bytes || call.size_bytes > base::kMostSizeBytes)
+    return;
   Effect effect;
   effect.address = call.address;
   effect.size_bytes = call.size_bytes;
@@ -415,6 +419,13 @@ std::vector<HeldBy> ProcessLedger::blocksByStack() const {
   for (const auto& [address, block] : blocks_)
     sums.add(block.stack, block.device, MemoryKind::kBlock, block.size_bytes, block.since_ns);
   return sums.rows();
+}
+
+uint64_t ProcessLedger::unfreedBytes() const {
+  uint64_t bytes = 0;
+  for (const HeldBy& held : unfreed_)
+    if (isDeviceMemory(held.kind)) bytes += held.bytes;
+  return bytes;
 }
 
 uint64_t ProcessLedger::outsideBytes() const {

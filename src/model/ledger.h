@@ -36,8 +36,7 @@ namespace tidegauge::model {
 
 using EffectSink = std::function<void(const Effect&)>;
 
-// More than this no call moves and no process has: so sums stay sums.
-inline constexpr uint64_t kMostCallBytes = uint64_t{1} << 50;
+// More than this no process has, of calls of base::kMostSizeBytes at most: so sums stay sums.
 inline constexpr uint64_t kMostProcessBytes = uint64_t{1} << 60;
 
 // Of one kind of memory on one device.
@@ -149,6 +148,7 @@ class ProcessLedger {
   std::vector<HeldBy> blocksByStack() const;  // the framework's blocks, likewise
   // What was live when the process ended; empty before.
   const std::vector<HeldBy>& unfreedAtExit() const { return unfreed_; }
+  uint64_t unfreedBytes() const;  // of that, of devices
   // By address, what has one; pieces of an expandable segment that touch are one range. O(live).
   std::vector<LiveRange> liveRanges() const;
   std::vector<LiveRange> liveBlocks() const;  // of the framework, by address

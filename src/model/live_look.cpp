@@ -184,8 +184,7 @@ void LiveBook::addRows(LiveSnapshot& snapshot, const Scope& scope) const {
       blocks += ledger->sum(device, MemoryKind::kBlock).allocations;
       used += ledger->sum(device, MemoryKind::kBlock).bytes;
     }
-    for (const HeldBy& held : ledger->unfreedAtExit())
-      if (isDeviceMemory(held.kind)) row.unfreed_bytes += held.bytes;
+    row.unfreed_bytes = ledger->unfreedBytes();
     row.at_least |= ledger->counts().showOlder();
     if (blocks == 0) continue;
     row.framework_used_bytes = used;

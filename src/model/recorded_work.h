@@ -118,7 +118,7 @@ struct RecordedRun {
 
 struct RecordedKernels {
   std::vector<int64_t> kernel_id, handle;
-  std::vector<base::StringId> name;  // invalid: not known
+  std::vector<base::StringId> name;  // "kernel at 0x7f00 (no name)" if not known
 
   size_t size() const { return kernel_id.size(); }
 };
@@ -212,12 +212,17 @@ struct RecordedWork {
   DriverMemory driver{};            // only where it was asked for
 };
 
+// The row of a program; none: it is not among them.
+inline std::optional<size_t> rowOf(const RecordedProcesses& processes, int64_t process_id) {
+  const std::vector<int64_t>& ids = processes.process_id;  // ascending
+  auto at = std::lower_bound(ids.begin(), ids.end(), process_id);
+  if (at == ids.end() || *at != process_id) return std::nullopt;
+  return static_cast<size_t>(at - ids.begin());
+}
+
 // The row of the run's processes that this work is of; none: that program is not among them.
 inline std::optional<size_t> ownRow(const RecordedWork& work) {
-  const std::vector<int64_t>& ids = work.run->processes.process_id;
-  auto at = std::lower_bound(ids.begin(), ids.end(), work.process_id);
-  if (at == ids.end() || *at != work.process_id) return std::nullopt;
-  return static_cast<size_t>(at - ids.begin());
+  return rowOf(work.run->processes, work.process_id);
 }
 
 // The process had memory on the device before it was watched. Of that only what its calls showed is

@@ -15,13 +15,12 @@ void fillWatched(RecordedRun& run) {
   for (size_t i = 0; i < rows.size(); ++i) {
     bool is_before = rows.begin_ns[i] == kNotRecorded && rows.end_ns[i] != kNotRecorded &&
                      !rows.library[i].valid() && !rows.function[i].valid();
-    auto at = std::lower_bound(p.process_id.begin(), p.process_id.end(), rows.process_id[i]);
-    if (!is_before || at == p.process_id.end() || *at != rows.process_id[i]) continue;
+    std::optional<size_t> of = is_before ? rowOf(p, rows.process_id[i]) : std::nullopt;
+    if (!of) continue;
     // A process is seen first where it calls first, and was watched before that.
-    auto row = static_cast<size_t>(at - p.process_id.begin());
-    int64_t& from = p.watched_from_ns[row];
-    from = p.ran_before[row] != 0 ? std::max(from, rows.end_ns[i]) : rows.end_ns[i];
-    p.ran_before[row] = 1;
+    int64_t& from = p.watched_from_ns[*of];
+    from = p.ran_before[*of] != 0 ? std::max(from, rows.end_ns[i]) : rows.end_ns[i];
+    p.ran_before[*of] = 1;
   }
 }
 

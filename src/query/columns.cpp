@@ -100,4 +100,14 @@ void setRows(Table& table, Row rows) {
   table.devices = {{0, 0, rows}};
 }
 
+Table recordingTable(const char* name, const std::string& doc, Row rows, bool of_recording) {
+  Table table;
+  table.name = name;
+  table.doc = doc + " Empty for snapshots.";
+  table.only_recordings = true;
+  table.of_recording = of_recording;
+  setRows(table, rows);
+  return table;
+}
+
 }  // namespace tidegauge::query

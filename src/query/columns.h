@@ -128,6 +128,8 @@ Column& addMadeText(Table& table, std::string name, std::string doc, Fill fill,
 
 // Rows that belong to no device: one range over all of them.
 void setRows(Table& table, Row rows);
+// Without columns yet; `of_recording` as in Table.
+Table recordingTable(const char* name, const std::string& doc, Row rows, bool of_recording = false);
 // Rows by device, from each device's share.
 template <class Begin, class End>
 void setDeviceRows(Table& table, const model::Trace& trace, Begin begin, End end) {

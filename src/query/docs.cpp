@@ -1,8 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <iterator>
-
 #include "query/recording_docs.h"
 
 namespace tidegauge::query {
@@ -53,14 +50,6 @@ What the driver calls a device (`gpus`) need not be CUDA's device of that number
 [sql.md](sql.md).
 )";
 
-bool isOfRecordings(std::string_view table) {
-  constexpr std::string_view kTables[] = {
-      "processes",   "functions", "kernels",       "launches",     "copies",        "refused",
-      "held_at_end", "losses",    "unwatched",     "incomplete",   "all_processes", "all_held",
-      "part",        "gpus",      "gpu_processes", "device_memory"};
-  return std::find(std::begin(kTables), std::end(kTables), table) != std::end(kTables);
-}
-
 // A cell of a Markdown table.
 std::string cell(std::string_view text) {
   std::string escaped;
@@ -73,7 +62,7 @@ std::string cell(std::string_view text) {
 
 void addTables(std::string& text, const Schema& schema, bool of_recordings) {
   for (const TableDoc& table : schema.tables) {
-    if (isOfRecordings(table.name) != of_recordings) continue;
+    if (table.only_recordings != of_recordings) continue;
     text +=
         fmt::format("\n### {}\n{}\n\n| column | kind | |\n|---|---|---|\n", table.name, table.doc);
     for (const ColumnDoc& column : table.columns) {

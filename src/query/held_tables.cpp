@@ -48,12 +48,11 @@ void addStack(Table& table, const AnalysedTrace& analysed, const std::vector<mod
 Table refusedTable(const AnalysedTrace& analysed) {
   const model::RecordedWork& work = workOf(analysed);
   const model::RecordedRefusals& r = work.refused;
-  Table table;
-  table.name = "refused";
-  table.doc =
+  Table table = recordingTable(
+      "refused",
       "Calls for memory of this process that were refused, by function, code, size and stack; a "
-      "runtime call and the driver's call inside it count once. Empty for snapshots.";
-  setRows(table, r.size());
+      "runtime call and the driver's call inside it count once.",
+      r.size());
   addProcessId(table, work);
   addPoolText(table, "function", "the one that said no", storedIds(r.function),
               analysed.trace.strings);
@@ -77,14 +76,12 @@ Table refusedTable(const AnalysedTrace& analysed) {
 Table heldAtEndTable(const AnalysedTrace& analysed) {
   const model::RecordedWork& work = workOf(analysed);
   const model::RecordedHoldings& h = work.held;
-  Table table;
-  table.name = "held_at_end";
-  table.doc =
+  Table table = recordingTable(
+      "held_at_end",
       "What this process had not given back when it ended (or after the last call, if it ran on), "
-      "by "
-      "call site, most bytes first: memory of the driver, then the framework's blocks, which lie "
-      "inside it. Empty for snapshots.";
-  setRows(table, h.size());
+      "by call site, most bytes first: memory of the driver, then the framework's blocks, which "
+      "lie inside it.",
+      h.size());
   addProcessId(table, work);
   add(table, ColumnKind::kInteger, "device", "NULL: not known, or memory of the host",
       devices(h.device));

@@ -11,7 +11,6 @@
 namespace tidegauge::query {
 namespace {
 
-constexpr const char* kOnlyRecordings = " Empty for snapshots.";
 static_assert(model::kNotRecorded == kNull, "what is not known is NULL as it is");
 
 // What snapshots have: nothing.
@@ -23,15 +22,6 @@ const model::RecordedWork& workOf(const AnalysedTrace& analysed) {
   }();
   const model::RecordedWork* work = analysed.trace.work.get();
   return work == nullptr ? kNothing : *work;
-}
-
-Table tableNamed(const char* name, const std::string& doc, size_t rows, bool of_recording = false) {
-  Table table;
-  table.of_recording = of_recording;
-  table.name = name;
-  table.doc = doc + kOnlyRecordings;
-  setRows(table, rows);
-  return table;
 }
 
 void addNumbers(Table& table, const char* name, const char* doc, const std::vector<int64_t>& values,
@@ -60,7 +50,7 @@ void addTimes(Table& table, const std::vector<int64_t>& begin, const std::vector
 Table processesTable(const AnalysedTrace& analysed) {
   const model::RecordedWork& work = workOf(analysed);
   const model::RecordedProcesses& p = work.run->processes;
-  Table table = tableNamed(
+  Table table = recordingTable(
       "processes",
       "Programs that ran while it was recorded, all of them; exec ends one row and begins another.",
       p.size(), true);
@@ -89,7 +79,7 @@ Table processesTable(const AnalysedTrace& analysed) {
 Table functionsTable(const AnalysedTrace& analysed) {
   const model::RecordedWork& work = workOf(analysed);
   const model::RecordedFunctions& f = work.run->functions;
-  Table table = tableNamed("functions", "Functions that were watched.", f.size(), true);
+  Table table = recordingTable("functions", "Functions that were watched.", f.size(), true);
   addNumbers(table, "function_id", "", f.function_id);
   addTexts(table, "name", "\"cuMemAlloc_v2\"", f.name, *work.run);
   addTexts(table, "plane", "driver, runtime, framework", f.plane, *work.run);
@@ -101,7 +91,7 @@ Table functionsTable(const AnalysedTrace& analysed) {
 Table lossesTable(const AnalysedTrace& analysed) {
   const model::RecordedWork& work = workOf(analysed);
   const model::RecordedLosses& l = work.run->losses;
-  Table table = tableNamed(
+  Table table = recordingTable(
       "losses", "What the recorder knows it missed, of all processes together.", l.size(), true);
   addNumbers(table, "time_ns", "when it was noticed, ns since the epoch", l.time_ns);
   addTexts(table, "reason", "\"memory ring full\", …", l.reason, *work.run);
@@ -112,10 +102,11 @@ Table lossesTable(const AnalysedTrace& analysed) {
 Table unwatchedTable(const AnalysedTrace& analysed) {
   const model::RecordedWork& work = workOf(analysed);
   const model::RecordedUnwatched& u = work.run->unwatched;
-  Table table = tableNamed("unwatched",
-                           "What was there and not watched: functions, libraries, processes for a "
-                           "time. Of all processes.",
-                           u.size(), true);
+  Table table =
+      recordingTable("unwatched",
+                     "What was there and not watched: functions, libraries, processes for a "
+                     "time. Of all processes.",
+                     u.size(), true);
   addNumbers(table, "begin_ns", "ns since the epoch; NULL: from its beginning", u.begin_ns);
   addNumbers(table, "end_ns", "NULL: to its end", u.end_ns);
   addNumbers(table, "process_id", "row of processes; NULL: it made no call that was seen",
@@ -131,7 +122,7 @@ Table unwatchedTable(const AnalysedTrace& analysed) {
 
 Table incompleteTable(const AnalysedTrace& analysed) {
   auto all = std::make_shared<const model::Incomplete>(model::incompleteOf(workOf(analysed)));
-  Table table = tableNamed(
+  Table table = recordingTable(
       "incomplete",
       "Which figures of this process are not the whole truth, and why: what was lost, not watched, "
       "or cannot be read.",
@@ -151,7 +142,7 @@ Table incompleteTable(const AnalysedTrace& analysed) {
 Table kernelsTable(const AnalysedTrace& analysed) {
   const model::RecordedWork& work = workOf(analysed);
   const model::RecordedKernels& k = work.kernels;
-  Table table = tableNamed("kernels", "Kernels that this process launched.", k.size());
+  Table table = recordingTable("kernels", "Kernels that this process launched.", k.size());
   addNumbers(table, "kernel_id", "", k.kernel_id);
   addProcessId(table, work);
   addNumbers(table, "handle", "as the program has it", k.handle);
@@ -163,10 +154,10 @@ Table kernelsTable(const AnalysedTrace& analysed) {
 Table launchesTable(const AnalysedTrace& analysed) {
   const model::RecordedWork& work = workOf(analysed);
   const model::RecordedLaunches& l = work.launches;
-  Table table = tableNamed("launches",
-                           "Launches of this process: of one kernel, function and geometry, "
-                           "counted over about a second.",
-                           l.size());
+  Table table = recordingTable("launches",
+                               "Launches of this process: of one kernel, function and geometry, "
+                               "counted over about a second.",
+                               l.size());
   addTimes(table, l.begin_ns, l.end_ns);
   addProcessId(table, work);
   addNumbers(table, "kernel_id", "row of kernels", l.kernel_id);
@@ -193,7 +184,7 @@ Table launchesTable(const AnalysedTrace& analysed) {
 Table copiesTable(const AnalysedTrace& analysed) {
   const model::RecordedWork& work = workOf(analysed);
   const model::RecordedCopies& c = work.copies;
-  Table table = tableNamed(
+  Table table = recordingTable(
       "copies",
       "Copies of this process: of one direction and function, counted over about a second.",
       c.size());

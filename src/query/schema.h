@@ -26,6 +26,7 @@ struct TableDoc {
   std::string doc;
   uint64_t rows = 0;
   std::vector<ColumnDoc> columns;
+  bool only_recordings = false;  // empty for snapshots
 };
 
 struct FunctionDoc {

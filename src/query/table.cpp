@@ -21,7 +21,7 @@ int64_t Table::key(int column, Row row) const {
 }
 
 TableDoc Table::describe() const {
-  TableDoc described{name, doc, rows, {}};
+  TableDoc described{name, doc, rows, {}, only_recordings};
   for (const Column& column : columns) {
     described.columns.push_back({column.name, column.kind, column.doc, column.hidden});
   }

@@ -86,7 +86,8 @@ struct Table {
   std::vector<DeviceRows> devices;   // cover all rows, in row order; one entry if no device column
   std::vector<int> natural_order{};  // columns by which the rows lie in order
   std::vector<KeyRange> within{};    // a scan shows only rows with all of these
-  bool of_recording = false;         // the same from each process of a recording
+  bool only_recordings = false;      // empty for snapshots
+  bool of_recording = false;         // and the same from each process of a recording
 
   int findColumn(std::string_view column_name) const;  // −1 if there is none
   int64_t key(int column, Row row) const;

@@ -29,12 +29,9 @@ class RowsOf {
  public:
   RowsOf(const Whole& whole, std::vector<One> WholeRecording::*list, const char* name,
          const char* doc)
-      : whole_(orNothing(whole)), list_(list) {
-    table_.name = name;
-    table_.doc = std::string(doc) + " Empty for snapshots.";
-    table_.of_recording = true;
-    setRows(table_, ((*whole_).*list_).size());
-  }
+      : whole_(orNothing(whole)),
+        list_(list),
+        table_(recordingTable(name, doc, ((*whole_).*list_).size(), true)) {}
 
   template <class KeyOf>
   void number(const char* name, const char* doc, KeyOf key_of,
@@ -190,14 +187,11 @@ Table gpuProcessesTable(const Whole& whole) {
 
 Table partTable(const Whole& whole) {
   Whole all = orNothing(whole);
-  Table table;
-  table.name = "part";
-  table.doc =
+  Table table = recordingTable(
+      "part",
       "Which part this file is of a recording that is kept below a size (--max-size): one row, "
-      "none "
-      "of a whole one. Empty for snapshots.";
-  table.of_recording = true;
-  setRows(table, all->run->part.number > 0 ? 1 : 0);
+      "none of a whole one.",
+      all->run->part.number > 0 ? 1 : 0, true);
   auto number = [&](const char* name, const char* doc, auto key_of) {
     add(table, ColumnKind::kInteger, name, doc,
         eachRow([all, key_of](Row) { return int64_t{key_of(all->run->part)}; }));
@@ -217,14 +211,11 @@ Table partTable(const Whole& whole) {
 
 Table deviceMemoryTable(const Whole& whole) {
   Whole all = orNothing(whole);
-  const model::RecordedDeviceMemory& memory = all->run->device_memory;
-  Table table;
-  table.name = "device_memory";
-  table.doc =
+  Table table = recordingTable(
+      "device_memory",
       "What the driver itself said is used of each GPU (NVML), asked once a second: a row where it "
-      "is another than before. Empty for snapshots.";
-  table.of_recording = true;
-  setRows(table, memory.size());
+      "is another than before.",
+      all->run->device_memory.size(), true);
   auto column = [&](const char* name, const char* doc, auto key_of,
                     ColumnKind kind = ColumnKind::kInteger) {
     add(table, kind, name, doc,

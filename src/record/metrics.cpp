@@ -221,7 +221,7 @@ void addUnfreed(Metric& metric, const Session& session) {
     if (!by_name.contains(name) && by_name.size() >= kMostNames) name = kOther;
     uint64_t& bytes = by_name[name];
     const model::ProcessLedger* ledger = session.ledger().find(process.seen.index);
-    if (process.ended_ns && ledger != nullptr) bytes += unfreedBytes(*ledger);
+    if (process.ended_ns && ledger != nullptr) bytes += ledger->unfreedBytes();
   }
   for (const auto& [name, bytes] : by_name)
     metric.samples.push_back({{{"comm", name}}, static_cast<double>(bytes)});

@@ -11,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/sizes.h"
 #include "record/even_clock.h"
 
 namespace tidegauge::record {
@@ -19,7 +20,6 @@ namespace {
 constexpr int kSuccess = 0;
 constexpr int kTooSmall = 7;                      // NVML_ERROR_INSUFFICIENT_SIZE
 constexpr uint64_t kNotAvailable = ~uint64_t{0};  // NVML_VALUE_NOT_AVAILABLE
-constexpr uint64_t kMostBytes = uint64_t{1} << 50;
 constexpr size_t kFirstRoom = 64;
 constexpr int kMostTries = 4;  // processes may come while there is being asked
 constexpr std::chrono::milliseconds kWaitAtEnd{200};
@@ -82,7 +82,7 @@ std::optional<std::vector<ProcessUse>> processesOf(const Library& library, Devic
     std::map<uint32_t, uint64_t> by_pid;  // a process in several instances is there several times
     for (size_t row = 0; row < count; ++row) {
       const ProcessInfo& info = infos[row];
-      if (info.used_bytes == kNotAvailable || info.used_bytes > kMostBytes) continue;
+      if (info.used_bytes == kNotAvailable || info.used_bytes > base::kMostSizeBytes) continue;
       by_pid[info.pid] += info.used_bytes;
     }
     std::vector<ProcessUse> uses;
@@ -106,7 +106,7 @@ DeviceSample look(const Library& library) {
     use.uuid = text(library.uuid, device);
     MemoryInfo memory{};
     if (library.memory != nullptr && library.memory(device, &memory) == kSuccess &&
-        memory.total <= kMostBytes && memory.used <= memory.total) {
+        memory.total <= base::kMostSizeBytes && memory.used <= memory.total) {
       use.total_bytes = memory.total;
       use.used_bytes = memory.used;
     }

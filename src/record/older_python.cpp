@@ -4,12 +4,10 @@ namespace tidegauge::record {
 namespace {
 
 constexpr int kFirstWithNames = 12;  // of 3: PYTHONPERFSUPPORT
-constexpr std::string_view kDeleted = " (deleted)";
 
 }  // namespace
 
 std::string olderPython(std::string_view path) {
-  if (path.ends_with(kDeleted)) path.remove_suffix(kDeleted.size());
   std::string_view file = path.substr(path.find_last_of('/') + 1);
   if (file.starts_with("lib")) file.remove_prefix(3);
   if (!file.starts_with("python")) return {};

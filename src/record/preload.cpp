@@ -22,7 +22,7 @@ namespace {
 
 // What comes from the programs is bounded.
 constexpr size_t kMostPrograms = 100'000;
-constexpr size_t kMostStacks = 1'000'000;  // of one program
+constexpr size_t kMostStacks = 1'000'000;  // whose call did not come yet
 constexpr size_t kMostNames = 1'000'000;   // of programs that were not told yet
 
 uint64_t monotonicNow() { return EvenClock::ofSystem_ns(CLOCK_MONOTONIC); }
@@ -132,7 +132,7 @@ void PreloadRecorder::end(uint32_t image, uint64_t time_ns, std::optional<int> s
   if (auto it = image_of_.find(tgid); it != image_of_.end() && it->second == image)
     image_of_.erase(it);
   programs_.erase(found);
-  stacks_.erase(image);
+  if (auto left = stacks_.extract(image)) waiting_stacks_ -= left.mapped().size();
   // What it had taken is free; what it wrote was read before.
   for (uint32_t i = 0; i < std::min(loaded(area_->head.most_chunks), area_.chunks()); ++i) {
     preload_chunk& chunk = area_->chunks[i];
@@ -166,10 +166,13 @@ void PreloadRecorder::readEntry(uint32_t type, const uint8_t* bytes, uint32_t si
         {image, {0, name.handle, name.of, std::string(text, strnlen(text, name.length))}});
   } else if (type == ENTRY_STACK && take(stack) && stack.frames <= PRELOAD_FRAMES &&
              size - sizeof(stack) >= 8 * uint64_t{stack.frames}) {
+    if (waiting_stacks_ >= kMostStacks) {
+      damaged_ += 1;
+      return;
+    }
     std::vector<uint64_t> frames(stack.frames);
     std::memcpy(frames.data(), bytes + sizeof(stack), 8 * frames.size());
-    auto& stacks = stacks_[image];
-    if (stacks.size() < kMostStacks) stacks.try_emplace(stack.id, std::move(frames));
+    waiting_stacks_ += stacks_[image].try_emplace(stack.id, std::move(frames)).second;
   } else {
     damaged_ += 1;
   }
@@ -189,8 +192,7 @@ void PreloadRecorder::readChunk(preload_chunk& chunk, Batch& batch) {
     std::memcpy(&entry, bytes.data() + at, sizeof(entry));
     at += sizeof(entry);
     if (entry.bytes > written - at) break;
-    bool has_room = programs_.size() < kMostPrograms && stacks_.size() < kMostPrograms;
-    if (has_room || programs_.contains(image))
+    if (programs_.size() < kMostPrograms || programs_.contains(image))
       readEntry(entry.type, bytes.data() + at, entry.bytes, image, batch);
     at += (entry.bytes + 7) & ~7U;
   }
@@ -202,11 +204,12 @@ void PreloadRecorder::readChunk(preload_chunk& chunk, Batch& batch) {
 }
 
 void PreloadRecorder::tellStack(const Program& program, uint32_t image, int32_t id) {
-  auto& stacks = stacks_[image];
-  auto stack = stacks.find(id);
-  if (stack == stacks.end() || stack->second.empty()) return;
-  sink_.stackSeen(program.index, static_cast<uint32_t>(id), stack->second);
-  stack->second.clear();
+  auto stacks = stacks_.find(image);
+  if (stacks == stacks_.end()) return;
+  auto stack = stacks->second.extract(id);
+  if (!stack) return;
+  waiting_stacks_ -= 1;
+  sink_.stackSeen(program.index, static_cast<uint32_t>(id), stack.mapped());
 }
 
 size_t PreloadRecorder::poll(int timeout_ms) {

@@ -53,8 +53,9 @@ class PreloadRecorder final : public Source {
   Child* child_ = nullptr;
   int epoll_ = -1;
   std::map<uint32_t, Program> programs_;  // by image
-  // By image and the library's id; empty: told.
+  // By image and the library's id: their first call is on its way.
   std::map<uint32_t, std::map<int32_t, std::vector<uint64_t>>> stacks_;
+  size_t waiting_stacks_ = 0;              // all of them
   std::map<uint32_t, uint32_t> image_of_;  // tgid → the program that it runs
   std::vector<uint32_t> gone_;             // images: gone, but not all was read yet
   std::unique_ptr<Batch> waiting_;         // read too early to be in order

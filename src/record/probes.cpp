@@ -189,21 +189,22 @@ void Probes::letGo(FileId file) {
   std::erase_if(libraries_, [&](const auto& library) { return library.file == file; });
 }
 
-Probes::Stamp Probes::stampOf(uint32_t tgid, const Mapping& mapping) {
+std::optional<Probes::Stamp> Probes::stampOf(uint32_t tgid, const Mapping& mapping) {
   auto ns = [](const timespec& time) {
     return time.tv_sec * int64_t{1'000'000'000} + time.tv_nsec;
   };
   struct stat file {};
-  if (stat(pathFromHere(tgid, mapping).c_str(), &file) != 0) return {};
-  return {ns(file.st_ctim), ns(file.st_mtim), file.st_size};
+  if (stat(pathFromHere(tgid, mapping).c_str(), &file) != 0) return std::nullopt;
+  return Stamp{ns(file.st_ctim), ns(file.st_mtim), file.st_size};
 }
 
 // A link or another mode changes what is watched not at all; in what is not, everything counts.
 bool Probes::isAsBefore(const Examined& examined, uint32_t tgid, const Mapping& mapping) const {
-  Stamp now = stampOf(tgid, mapping);
-  if (now.modified_ns == 0) return true;  // it is gone: nothing can be learnt
-  return now.modified_ns == examined.stamp.modified_ns && now.bytes == examined.stamp.bytes &&
-         (examined.carries || now.changed_ns == examined.stamp.changed_ns);
+  std::optional<Stamp> now = stampOf(tgid, mapping);
+  if (!now) return true;  // it is gone: nothing can be learnt
+  const std::optional<Stamp>& then = examined.stamp;
+  return then && now->modified_ns == then->modified_ns && now->bytes == then->bytes &&
+         (examined.carries || now->changed_ns == then->changed_ns);
 }
 
 model::FigureSet figuresOf(Library library) {
@@ -240,7 +241,7 @@ LibrariesOf Probes::watchLibrariesOf(uint32_t tgid) {
     // The runtime is usually linked statically into programs.
     if (!kind && mapping.path == program) kind = Library::kRuntime;
     if (!kind || (*kind == Library::kFramework && !framework_)) continue;
-    Stamp stamp = stampOf(tgid, mapping);
+    std::optional<Stamp> stamp = stampOf(tgid, mapping);
     std::optional<WatchedLibrary> watched = watch(tgid, mapping, *kind);
     if (!watched) continue;  // the process is gone: another one may have the same library
     WatchedLibrary& library = *watched;

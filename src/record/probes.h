@@ -79,13 +79,14 @@ class Probes {
   };
   // By which content is told from what was there before.
   struct Stamp {
-    int64_t changed_ns = 0, modified_ns = 0, bytes = 0;  // 0: it cannot be looked at
+    int64_t changed_ns = 0, modified_ns = 0, bytes = 0;
   };
   struct Examined {
     bool carries = false;  // something that is watched
-    Stamp stamp;
+    std::optional<Stamp> stamp;
   };
-  static Stamp stampOf(uint32_t tgid, const Mapping& mapping);
+  // None: it cannot be looked at.
+  static std::optional<Stamp> stampOf(uint32_t tgid, const Mapping& mapping);
   bool isAsBefore(const Examined& examined, uint32_t tgid, const Mapping& mapping) const;
   void letGo(FileId file);
   // Nothing if the process is gone.

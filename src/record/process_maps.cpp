@@ -23,6 +23,13 @@ bool take(std::string_view& text, int base, char end, uint64_t& value) {
 
 }  // namespace
 
+bool cutDeleted(std::string_view& path) {
+  constexpr std::string_view kDeleted = " (deleted)";
+  if (!path.ends_with(kDeleted)) return false;
+  path.remove_suffix(kDeleted.size());
+  return true;
+}
+
 std::vector<Mapping> parseMappings(std::string_view maps) {
   std::vector<Mapping> mappings;
   while (!maps.empty()) {
@@ -39,9 +46,7 @@ std::vector<Mapping> parseMappings(std::string_view maps) {
       continue;
     mapping.file.device = makedev(static_cast<unsigned>(major), static_cast<unsigned>(minor));
     line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
-    constexpr std::string_view kDeleted = " (deleted)";
-    mapping.deleted = line.ends_with(kDeleted);
-    if (mapping.deleted) line.remove_suffix(kDeleted.size());
+    mapping.deleted = cutDeleted(line);
     mapping.path = line;
     mappings.push_back(std::move(mapping));
   }

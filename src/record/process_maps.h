@@ -32,6 +32,9 @@ struct Mapping {
 std::vector<Mapping> executableMappings(uint32_t tgid);
 std::vector<Mapping> parseMappings(std::string_view maps);  // of the text, for tests
 
+// Cuts off what the kernel adds to the path of a file that is not there any more; whether it did.
+bool cutDeleted(std::string_view& path);
+
 // As much of a file as can be read, at most 64 MiB: a process may end meanwhile.
 std::string readable(const std::string& path);
 

@@ -77,11 +77,12 @@ Recorder::~Recorder() {
 void Recorder::inOrder(const system_record& record) {
   switch (record.event) {
     case SYSTEM_FIRST_SEEN: {
-      // Another program of this number: that the one before had ended was lost (system ring full).
+      // Another program of this number: that the one before had become it was lost (system ring full).
+      // What this one maps was learnt already.
       if (auto before = running_.find(record.tgid); before != running_.end() &&
                                                     before->second.program != 0 &&
                                                     before->second.program != record.program)
-        end(record.tgid, record.time_ns, kUnknownStatus);
+        end(record.tgid, record.time_ns, std::nullopt);
       Running& it = running(record.tgid, &record);
       it.program = record.program;
       if (it.left_out)

@@ -81,8 +81,8 @@ class Recorder final : public Source {
   void launched(const launch_record& record);
   Running& running(uint32_t tgid, const system_record* seen = nullptr);
   void end(uint32_t tgid, uint64_t time_ns, std::optional<int> status);
-  // `since_ns`: it has been going on since then; none: it waits.
-  void lookAtLibraries(uint32_t tgid, std::optional<int64_t> since_ns);
+  // `since_ns`: it has been going on since then; none: it waits. Of which kinds it maps any.
+  std::vector<Library> lookAtLibraries(uint32_t tgid, std::optional<int64_t> since_ns);
   void learnCode(uint32_t tgid);
   void letGoOfUnused();
   void forgetGone();

@@ -58,13 +58,13 @@ bool Recorder::anyTargetRuns() const {
 
 // What it maps is learnt before its functions are watched, so that their first calls have stacks; and
 // again, for it may have gone on meanwhile.
-void Recorder::lookAtLibraries(uint32_t tgid, std::optional<int64_t> since_ns) {
+std::vector<Library> Recorder::lookAtLibraries(uint32_t tgid, std::optional<int64_t> since_ns) {
   // Of all processes of a machine only those that have CUDA are of interest.
   bool has_cuda = !watch_all_ || running_.contains(tgid) || probes_.mapsLibraries(tgid);
   if (has_cuda) learnCode(tgid);
   LibrariesOf found = probes_.watchLibrariesOf(tgid);
   bool is_new = !found.added.empty();
-  if (!has_cuda && !is_new && found.unwatched.empty()) return;
+  if (!has_cuda && !is_new && found.unwatched.empty()) return found.kinds;
   if (!has_cuda || is_new) learnCode(tgid);
   int64_t now_ns = evenClock().now_ns();
   int64_t at_ns = since_ns.value_or(now_ns);
@@ -78,6 +78,7 @@ void Recorder::lookAtLibraries(uint32_t tgid, std::optional<int64_t> since_ns) {
     unwatched.pid = tgid;
     sink_.unwatched(unwatched, at_ns);
   }
+  return found.kinds;
 }
 
 void Recorder::learnCode(uint32_t tgid) {
@@ -112,9 +113,8 @@ void Recorder::forgetGone() {
 
 // What it held by then is not known.
 void Recorder::watchRunning(uint32_t tgid) {
-  lookAtLibraries(tgid, std::nullopt);
   model::FigureSet older;
-  for (Library kind : probes_.watchLibrariesOf(tgid).kinds)
+  for (Library kind : lookAtLibraries(tgid, std::nullopt))
     older.add(kind == Library::kFramework ? model::Figures::kBlocks : model::Figures::kMemory);
   int64_t now_ns = evenClock().now_ns();
   if (!older.empty()) sink_.unwatched({{}, now_ns, tgid, {}, {}, older, kRanBefore}, now_ns);
@@ -124,9 +124,9 @@ void Recorder::urgent(const system_record& record) {
   if (record.event == SYSTEM_FORK) unwinder_.inherit(record.tgid, record.parent);
   if (record.event != SYSTEM_LIBRARIES && record.event != SYSTEM_EXEC) return;
   unwinder_.drain();  // what was before is by what was mapped before
-  lookAtLibraries(record.tgid, record.stopped != 0
-                                   ? std::nullopt
-                                   : std::optional(evenClock().ofKernel_ns(record.time_ns)));
+  (void)lookAtLibraries(record.tgid, record.stopped != 0
+                                         ? std::nullopt
+                                         : std::optional(evenClock().ofKernel_ns(record.time_ns)));
   if (record.stopped != 0) kill(static_cast<pid_t>(record.tgid), SIGCONT);
 }
 

@@ -10,6 +10,8 @@
 #include <fstream>
 #include <string_view>
 
+#include "record/process_maps.h"
+
 namespace tidegauge::record {
 
 std::string commandOf(uint32_t tgid) {
@@ -30,12 +32,12 @@ std::string nameOf(uint32_t tgid) {
 }
 
 std::string programOf(uint32_t tgid) {
-  constexpr std::string_view kDeleted = " (deleted)";
   std::string path(4096, '\0');
   ssize_t length = readlink(fmt::format("/proc/{}/exe", tgid).c_str(), path.data(), path.size());
   path.resize(length > 0 ? static_cast<size_t>(length) : 0);
-  if (path.ends_with(kDeleted)) path.resize(path.size() - kDeleted.size());
-  return path;
+  std::string_view there = path;
+  (void)cutDeleted(there);
+  return std::string(there);
 }
 
 std::vector<uint32_t> runningProcesses() {

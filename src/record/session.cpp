@@ -11,7 +11,6 @@
 
 #include "model/call_site.h"
 #include "record/demangle.h"
-#include "record/elf_file.h"
 #include "record/even_clock.h"
 #include "record/metrics.h"
 #include "record/older_python.h"

@@ -53,8 +53,6 @@ struct SessionProcess {
 // "memory ring full", "host to device": of enum loss and enum copy_direction.
 std::string_view lossReason(size_t loss);
 std::string_view directionName(size_t direction);
-// Device memory that an ended process had not given back.
-uint64_t unfreedBytes(const model::ProcessLedger& ledger);
 
 // How many rows are in memory now.
 struct SessionKeeps {

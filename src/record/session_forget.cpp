@@ -16,20 +16,13 @@ constexpr const char* kOther = "other";
 
 }  // namespace
 
-uint64_t unfreedBytes(const model::ProcessLedger& ledger) {
-  uint64_t bytes = 0;
-  for (const model::HeldBy& held : ledger.unfreedAtExit())
-    if (model::isDeviceMemory(held.kind)) bytes += held.bytes;
-  return bytes;
-}
-
 void Session::forgetProcess(uint32_t process) {
   const SessionProcess& it = processes_[process];
   if (const model::ProcessLedger* ledger = ledger_.find(process)) {
     std::string name = base::printable(it.seen.name);
     if (!forgotten_unfreed_.contains(name) && forgotten_unfreed_.size() >= kMostNames)
       name = kOther;
-    forgotten_unfreed_[name] += unfreedBytes(*ledger);
+    forgotten_unfreed_[name] += ledger->unfreedBytes();
   }
   ledger_.forget(process);
   if (book_ != nullptr) book_->forgetProcess(process);

@@ -268,10 +268,10 @@ bool Follower::readAgain(Followed& followed) {
     }
     followed.is_part = run && run->part.number > 0;
     followed.has_end = run && run->ended_ns;
+    auto whole =
+        std::make_shared<const analysis::WholeRecording>(analysis::wholeRecording(all, run));
+    for (OpenFile* file : its) file->tell(whole);
     if (!made.empty()) {
-      auto whole =
-          std::make_shared<const analysis::WholeRecording>(analysis::wholeRecording(all, run));
-      for (OpenFile* file : its) file->tell(whole);
       ++generation_;
       warm(next, made);
       if (auto old = application_.replace(std::move(next))) retired_.push_back(std::move(old));

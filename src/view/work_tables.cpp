@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "model/call_words.h"
 #include "model/recorded_work.h"
 #include "view/table_columns.h"
 
@@ -76,13 +75,10 @@ std::vector<KernelRow> kernelRows(const RecordedWork& work) {
   boost::unordered_flat_map<int64_t, size_t> row_of;  // by kernel_id
   std::map<base::StringId, size_t> row_named;
   for (size_t i = 0; i < k.size(); ++i) {
-    bool named = k.name[i].valid();
-    size_t row = rows.size();
-    if (named) row = row_named.try_emplace(k.name[i], row).first->second;
+    size_t row = row_named.try_emplace(k.name[i], rows.size()).first->second;
     if (row == rows.size()) {
       rows.emplace_back();
-      rows[row].name = named ? std::string(work.run->strings.text(k.name[i]))
-                             : model::namelessKernel(static_cast<uint64_t>(k.handle[i]));
+      rows[row].name = work.run->strings.text(k.name[i]);
     }
     row_of[k.kernel_id[i]] = row;
   }

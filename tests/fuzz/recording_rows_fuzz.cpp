@@ -1,22 +1,26 @@
 // Any change of the rows of a recording → openRecording and the follower: an error with words, or traces
 // that hold together. The bytes choose the changes (support/spoil.h); what they spoil is a recording of 300
 // calls of any kind, launches, copies, losses. recording_fuzz spoils the bytes of a file instead.
-#include <unistd.h>
-
 #include <array>
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <random>
 #include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
+#include "analysis/whole_recording.h"
 #include "check_trace.h"
+#include "model/contexts.h"
 #include "readers/recording/follow_recording.h"
 #include "readers/recording/open_recording.h"
 #include "store/recording_writer.h"
 #include "support/any_call.h"
 #include "support/spoil.h"
+#include "support/temp_folder.h"
 
 namespace {
 
@@ -53,7 +57,13 @@ void addWork(store::RecordingWriter& writer) {
   before.figures = {model::Figures::kMemory};
   before.reason = "it ran before it was watched";
   fuzz::require(writer.addUnwatched(before, 0).ok());
+  for (int32_t device : {0, 1})
+    fuzz::require(writer.addDevice({device, "H100", "GPU-1", uint64_t{80} << 30}).ok());
+  fuzz::require(writer.addDeviceMemory({kSecond_ns, 0, {}, uint64_t{2} << 30}).ok());
   fuzz::require(writer.addDeviceMemory({kSecond_ns, 0, 41, 1 << 30}).ok());
+  for (auto [key, value] :
+       {std::pair{"part", "2"}, {"continues", "run.1.tgr"}, {"carried_calls", "9"}})
+    fuzz::require(writer.setMeta(key, value).ok());
 }
 
 void writeWhole(const std::string& path) {
@@ -84,28 +94,34 @@ void writeWhole(const std::string& path) {
   fuzz::require(writer.finish().ok());
 }
 
-const std::string& folder() {
-  static const std::string made = [] {
-    std::string name = std::filesystem::temp_directory_path() / "recording_rows_XXXXXX";
-    fuzz::require(mkdtemp(name.data()) != nullptr);
-    writeWhole(name + "/whole.tgr");
-    return name;
+const testing::TempFolder& folder() {
+  static const auto made = [] {
+    auto fresh = std::make_unique<testing::TempFolder>();
+    writeWhole(fresh->file("whole.tgr"));
+    return fresh;
   }();
-  return made;
+  return *made;
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size > 200) return 0;
-  std::string path = folder() + "/spoilt.tgr";
-  std::filesystem::copy_file(folder() + "/whole.tgr", path,
+  std::string path = folder().file("spoilt.tgr");
+  std::filesystem::copy_file(folder().file("whole.tgr"), path,
                              std::filesystem::copy_options::overwrite_existing);
   testing::spoil(path, {data, size});
   auto traces = readers::recording::openRecording(path, {{}, true});
   fuzz::require(traces.ok() ? !traces.value().empty() : !traces.error().what.empty());
   if (traces.ok()) {
-    for (const model::Trace& trace : traces.value()) fuzz::checkTrace(trace);
+    std::vector<std::unique_ptr<analysis::AnalysedTrace>> analysed;
+    std::vector<const analysis::AnalysedTrace*> all;
+    for (model::Trace& trace : traces.value()) {
+      fuzz::checkTrace(trace);
+      all.push_back(
+          analysed.emplace_back(std::make_unique<analysis::AnalysedTrace>(std::move(trace))).get());
+    }
+    fuzz::require(analysis::wholeRecording(all).gpus.size() <= model::kMostDevices);
   }
   readers::recording::RecordingFollower follower(path);
   auto now = follower.look({});

@@ -203,7 +203,7 @@ class Processes(LiveTest):
     def test_exec_ends_one_program_and_begins_another(self):
         run = self.record(program("exec"))
         self.assertIn(" calls of 1 process in ", run.err)
-        self.assertLessEqual(set(run.twin.losses()), {"no stack"})
+        self.assertOnlyThoseStacksLost(run)
         first, second = [p for p in run.twin.processes.values() if p.allocations]
         self.assertEqual(first.row["pid"], second.row["pid"])
         self.assertEqual((first.live["device"], second.live["device"]), (111111, 222))

@@ -110,6 +110,13 @@ class LiveTest(unittest.TestCase):
         if options.get("calls", True):
             self.assertEqual(twins.driver_calls(run.twin), run.logged)
 
+    def assertOnlyThoseStacksLost(self, run):
+        """Where code lay is asked for after the call: a program that calls exec at once is another one by then.
+        Each call that took memory and has no stack is counted, and nothing else was lost."""
+        without = run.twin.rows("SELECT count(*) AS n FROM calls JOIN functions USING(function_id) WHERE stack_id IS "
+                                "NULL AND name IN ('cudaMalloc', 'cuMemAlloc_v2')")[0]["n"]
+        self.assertEqual(run.twin.losses(), {"no stack": without} if without else {})
+
     def assertProcess(self, twin, found, wanted):
         drop_zeros = lambda counts: {kind: n for kind, n in counts.items() if n}
         self.assertEqual(drop_zeros(found.live), drop_zeros(wanted["live"]))

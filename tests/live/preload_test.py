@@ -207,10 +207,7 @@ class Processes(PreloadTest):
     def test_exec_ends_one_program_and_begins_another(self):
         run = self.record(program("exec"))
         self.assertIn(" calls of 1 process in ", run.err)
-        # Where code lay is asked for after the call: a program that calls exec at once is another one by then.
-        without = run.twin.rows("SELECT count(*) AS n FROM calls JOIN functions USING(function_id) WHERE stack_id IS "
-                                "NULL AND name IN ('cudaMalloc', 'cuMemAlloc_v2')")[0]["n"]
-        self.assertEqual(run.twin.losses(), {"no stack": without} if without else {})
+        self.assertOnlyThoseStacksLost(run)
         first, second = [p for p in run.twin.processes.values() if p.allocations]
         self.assertEqual(first.row["pid"], second.row["pid"])
         self.assertEqual((first.live["device"], second.live["device"]), (111111, 222))

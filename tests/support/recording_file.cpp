@@ -4,25 +4,16 @@
 #include <sqlite3.h>
 
 #include <array>
-#include <cstdlib>
-#include <filesystem>
 
 namespace tidegauge::testing {
 
 RecordingFile::RecordingFile() {
-  std::string name = std::filesystem::temp_directory_path() / "recording_XXXXXX";
-  folder_ = mkdtemp(name.data());
   auto writer = store::RecordingWriter::create(path(), {});
   EXPECT_TRUE(writer.ok()) << writer.error().what;
   writer_.emplace(std::move(writer).value());
   uint32_t module = writer_->addModule("/usr/bin/python3", "b1d").value();
   main_frame_ = writer_->addFrame(module, 0x10).value();
   EXPECT_TRUE(writer_->nameFrame(main_frame_, "main", "train.py", 3).ok());
-}
-
-RecordingFile::~RecordingFile() {
-  writer_.reset();
-  std::filesystem::remove_all(folder_);
 }
 
 uint16_t RecordingFile::functionOf(const model::MemoryCall& call) {

@@ -15,13 +15,13 @@
 
 #include "model/memory_call.h"
 #include "store/recording_writer.h"
+#include "support/temp_folder.h"
 
 namespace tidegauge::testing {
 
 class RecordingFile {
  public:
   RecordingFile();
-  ~RecordingFile();
   RecordingFile(const RecordingFile&) = delete;
   RecordingFile& operator=(const RecordingFile&) = delete;
 
@@ -31,14 +31,14 @@ class RecordingFile {
   // Statements of another program on the finished file.
   void change(const std::string& sql);
   store::RecordingWriter& writer() { return *writer_; }
-  std::string path() const { return folder_ + "/run.tgr"; }
-  const std::string& folder() const { return folder_; }
+  std::string path() const { return folder_.file("run.tgr"); }
+  const std::string& folder() const { return folder_.path(); }
 
  private:
   uint16_t functionOf(const model::MemoryCall& call);
   uint32_t stackOf(uint32_t stack);
 
-  std::string folder_;
+  TempFolder folder_;
   std::optional<store::RecordingWriter> writer_;
   std::map<std::tuple<model::Plane, model::Verb, model::MemoryKind>, uint16_t> functions_;
   std::map<uint32_t, uint32_t> stacks_;

@@ -33,7 +33,7 @@ class Spoiler {
     const char* table;
     std::string_view names;  // separated by blanks
   };
-  static constexpr std::array<Columns, 13> kTables = {
+  static constexpr std::array<Columns, 14> kTables = {
       {{"calls",
         "call_id start_ns end_ns process_id thread function_id address size_bytes handle stream "
         "offset device code stack_id inner in_runtime"},
@@ -49,6 +49,7 @@ class Spoiler {
         "begin_ns end_ns process_id direction submitted count size_bytes host_ns failures"},
        {"losses", "time_ns reason count"},
        {"unwatched", "begin_ns end_ns process_id pid library function figures reason"},
+       {"devices", "device name uuid total_bytes"},
        {"device_memory", "time_ns device pid used_bytes"}}};
   static constexpr std::array<std::string_view, 40> kValues = {"0",
                                                                "1",
@@ -135,7 +136,9 @@ class Spoiler {
     } else if (what < 225) {
       run("INSERT INTO " + name + " SELECT * FROM " + name + where(table));
     } else if (what < 245) {
-      run("INSERT OR REPLACE INTO meta VALUES ('carried_calls', " + std::to_string(next()) + ")");
+      constexpr std::array<const char*, 3> kKeys = {"carried_calls", "part", "continues"};
+      std::string key = kKeys[next() % kKeys.size()];
+      run("INSERT OR REPLACE INTO meta VALUES ('" + key + "', " + std::to_string(next()) + ")");
     } else if (what < 250) {
       run("DROP TABLE " + name);
     } else {

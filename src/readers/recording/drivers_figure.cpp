@@ -8,10 +8,9 @@ namespace tidegauge::readers::recording {
 
 DriversFigures::DriversFigures(const model::RecordedRun& run, int64_t process_id) {
   const model::RecordedProcesses& processes = run.processes;
-  const std::vector<int64_t>& ids = processes.process_id;  // ascending
-  auto own = std::lower_bound(ids.begin(), ids.end(), process_id);
-  if (own == ids.end() || *own != process_id) return;
-  auto row = static_cast<size_t>(own - ids.begin());
+  std::optional<size_t> own = model::rowOf(processes, process_id);
+  if (!own) return;
+  size_t row = *own;
   int64_t ended_ns = processes.ended_ns[row];
   if (ended_ns == model::kNotRecorded) ended_ns = std::numeric_limits<int64_t>::max();
   const model::RecordedDeviceMemory& memory = run.device_memory;

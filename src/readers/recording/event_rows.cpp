@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/block_size.h"
+#include "model/call_words.h"
 #include "model/ledger.h"
 #include "readers/recording/older_segments.h"
 
@@ -15,7 +16,6 @@ using model::IssueKind;
 using model::MemoryKind;
 using model::What;
 
-constexpr int32_t kOutOfMemory = 2;  // CUDA_ERROR_OUT_OF_MEMORY, cudaErrorMemoryAllocation
 // After a refusal; later, others may have taken memory.
 constexpr int64_t kLatestAnswerNs = 1'000'000'000;
 constexpr size_t kMostUnanswered = 100;
@@ -228,7 +228,7 @@ EventRow* EventRows::settleRefusal(const Effect& effect) {
 
 void EventRows::onFailure(const Effect& effect) {
   bool of_memory = model::isDeviceMemory(effect.kind) || effect.kind == MemoryKind::kPinnedHost;
-  if (!of_memory || effect.size_bytes == 0 || effect.code != kOutOfMemory) return;
+  if (!of_memory || effect.size_bytes == 0 || effect.code != model::kOutOfMemoryCode) return;
   EventRow row = rowOf(effect, Action::kOom);
   row.address = model::kUnknownBytes;  // unless the program asks the driver now
   const EventRow* before = settleRefusal(effect);

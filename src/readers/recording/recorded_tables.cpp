@@ -178,14 +178,14 @@ class TableReader {
       rows_.erase(at);
       return nullptr;
     }
-    const model::RecordedProcesses& known = run_.processes;  // by process_id
-    auto row = std::lower_bound(known.process_id.begin(), known.process_id.end(), id);
-    if (row == known.process_id.end() || *row != id) {
+    const model::RecordedProcesses& known = run_.processes;
+    std::optional<size_t> row = model::rowOf(known, id);
+    if (!row) {
       badRow("processes");
       tables_.processes.push_back({id, 0, "unknown process", {}, {}});
     } else {
-      auto i = static_cast<size_t>(row - known.process_id.begin());
-      tables_.processes.push_back({id, known.pid[i], std::string(textOf(known.name[i])), {}, {}});
+      tables_.processes.push_back(
+          {id, known.pid[*row], std::string(textOf(known.name[*row])), {}, {}});
     }
     return &tables_.processes.back();
   }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/sizes.h"
 #include "model/call_words.h"
 #include "model/contexts.h"
 #include "model/watched.h"
@@ -22,7 +23,7 @@ using model::kNotRecorded;
 
 constexpr int64_t kMost32 = UINT32_MAX;
 constexpr size_t kMostUnwatched = size_t{1} << 16;  // each process looks through all of them
-constexpr int64_t kMostDeviceBytes = int64_t{1} << 50;
+constexpr int64_t kMostDeviceBytes = base::kMostSizeBytes;
 
 class WorkReader {
  public:
@@ -95,7 +96,7 @@ class WorkReader {
     return rows("devices", {"device", "name", "uuid", "total_bytes"},
                 "SELECT device, name, uuid, total_bytes FROM devices NOT INDEXED ORDER BY device",
                 [&](Row& row) {
-                  int64_t device = row.integer(0, 0, INT32_MAX);
+                  int64_t device = row.integer(0, 0, model::kMostDevices - 1);
                   StringId name = text(row, 1), uuid = text(row, 2);
                   int64_t total = row.integer(3, 0, kMostDeviceBytes);
                   if (row.isBad()) return false;

@@ -4,14 +4,13 @@
 #include <numeric>
 #include <optional>
 
+#include "base/sizes.h"
 #include "readers/torch/assemble.h"
 
 namespace tidegauge::readers::torch {
 namespace {
 
 using model::IssueKind;
-
-constexpr uint64_t kLargestSize = uint64_t{1} << 50;
 
 struct SegmentRow {
   std::optional<int32_t> device;  // none: the file names one that cannot be
@@ -64,7 +63,7 @@ class SegmentReader {
 
 uint64_t SegmentReader::sizeOf(Value value, Place place, std::string_view key) {
   auto size_bytes = values_.unsignedOf(value);
-  if (size_bytes && *size_bytes <= kLargestSize) return *size_bytes;
+  if (size_bytes && *size_bytes <= base::kMostSizeBytes) return *size_bytes;
   columns_.oddities().badValue(place, key);
   return model::kUnknownBytes;
 }

@@ -10,21 +10,15 @@
 #include <thread>
 
 #include "base/free_memory.h"
+#include "support/temp_folder.h"
 
 namespace tidegauge::base {
 namespace {
 
 class FileBytesTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "file_bytes_XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::string write(const std::string& name, const std::string& content) {
-    std::string path = (folder_ / name).string();
+    std::string path = folder_.file(name);
     std::ofstream(path, std::ios::binary) << content;
     return path;
   }
@@ -32,7 +26,7 @@ class FileBytesTest : public ::testing::Test {
     return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
   }
 
-  std::filesystem::path folder_;
+  testing::TempFolder folder_;
 };
 
 TEST_F(FileBytesTest, MapsAFile) {
@@ -58,7 +52,7 @@ TEST_F(FileBytesTest, AnEmptyFileHasNoBytes) {
 }
 
 TEST_F(FileBytesTest, ReadsAPipeLongerThanItsFirstBuffer) {
-  std::string path = (folder_ / "pipe").string();
+  std::string path = folder_.file("pipe");
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
   std::string content(300'000, 'x');
   content += "end";
@@ -98,11 +92,11 @@ TEST_F(FileBytesTest, TheSystemSaysHowMuchMemoryIsFree) {
 }
 
 TEST_F(FileBytesTest, SaysWhatIsWrong) {
-  Result<FileBytes> missing = FileBytes::open((folder_ / "missing").string());
+  Result<FileBytes> missing = FileBytes::open(folder_.file("missing"));
   ASSERT_FALSE(missing.ok());
   EXPECT_EQ(missing.error().what, "no such file");
   EXPECT_EQ(missing.error().kind, ErrorKind::kUnreadable);
-  Result<FileBytes> folder = FileBytes::open(folder_.string());
+  Result<FileBytes> folder = FileBytes::open(folder_.path());
   ASSERT_FALSE(folder.ok());
   EXPECT_EQ(folder.error().what, "this is a directory");
   EXPECT_FALSE(folder.error().hint.empty());

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "cli/output.h"
+#include "support/temp_folder.h"
 
 namespace tidegauge::cli {
 namespace {
@@ -17,23 +18,17 @@ namespace fs = std::filesystem;
 
 class NewFileTest : public ::testing::Test {
  protected:
-  NewFileTest() {
-    std::string name = (fs::temp_directory_path() / "new_file_XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-  }
-  ~NewFileTest() override { fs::remove_all(folder_); }
-
-  std::string at(const std::string& name) const { return (folder_ / name).string(); }
+  std::string at(const std::string& name) const { return folder_.file(name); }
   static std::string textOf(const std::string& path) {
     std::stringstream text;
     text << std::ifstream(path).rdbuf();
     return text.str();
   }
   size_t files() const {
-    return static_cast<size_t>(std::distance(fs::directory_iterator(folder_), {}));
+    return static_cast<size_t>(std::distance(fs::directory_iterator(folder_.path()), {}));
   }
 
-  fs::path folder_;
+  tidegauge::testing::TempFolder folder_;
 };
 
 TEST_F(NewFileTest, AppearsWholeAndAlone) {
@@ -76,7 +71,7 @@ TEST_F(NewFileTest, ALinkStaysALink) {
 }
 
 TEST_F(NewFileTest, FoldersAndMissingFoldersAreErrors) {
-  EXPECT_EQ(NewFile(folder_.string(), true).refuse("in"), 2);
+  EXPECT_EQ(NewFile(folder_.path(), true).refuse("in"), 2);
   for (const char* name : {"absent/out", "file/out"}) {
     std::ofstream(at("file")) << "no folder";
     EXPECT_EQ(NewFile(at(name), true).refuse("in"), kNotWritten) << "before the work is done";
@@ -87,9 +82,9 @@ TEST_F(NewFileTest, FoldersAndMissingFoldersAreErrors) {
 
 TEST_F(NewFileTest, AFolderThatTakesNothingIsToldBeforeTheWork) {
   if (::geteuid() == 0) GTEST_SKIP() << "root may write everywhere; run it as another user";
-  fs::permissions(folder_, fs::perms::owner_read | fs::perms::owner_exec);
+  fs::permissions(folder_.path(), fs::perms::owner_read | fs::perms::owner_exec);
   EXPECT_EQ(NewFile(at("out"), false).refuse("in"), kNotWritten);
-  fs::permissions(folder_, fs::perms::owner_all);
+  fs::permissions(folder_.path(), fs::perms::owner_all);
 }
 
 TEST_F(NewFileTest, NeverTakesThePlaceOfTheInput) {

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "support/temp_folder.h"
+
 namespace tidegauge::cli {
 namespace {
 
@@ -12,18 +14,12 @@ namespace fs = std::filesystem;
 
 class PictureFileTest : public ::testing::Test {
  protected:
-  PictureFileTest() {
-    if (!exporting::hasPng()) return;
-    std::string name = (fs::temp_directory_path() / "picture_file_XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
+  std::string at(const std::string& name) const { return folder_.file(name); }
+  bool isEmpty() const {
+    return fs::directory_iterator(folder_.path()) == fs::directory_iterator();
   }
-  ~PictureFileTest() override {
-    if (!folder_.empty()) fs::remove_all(folder_);
-  }
-  std::string at(const std::string& name) const { return (folder_ / name).string(); }
-  bool isEmpty() const { return fs::directory_iterator(folder_) == fs::directory_iterator(); }
 
-  fs::path folder_;
+  tidegauge::testing::TempFolder folder_;
 };
 
 // Cairo has no surface of more than 32,767 pixels a side: whatever is drawn on it is lost.

@@ -290,6 +290,39 @@ TEST(RecordingReport, TellsOfEachGpuWhoUsedItAndWhatNoCallHandedOut) {
   EXPECT_EQ(text.find("GPU 1"), std::string::npos) << text;
 }
 
+// A pid is given out again: what used a GPU is the program that ran under it then.
+TEST(RecordingReport, NamesWhoRanUnderAPidWhenMostWasUsed) {
+  RecordingFile file;
+  store::RecordingWriter& writer = file.writer();
+  auto run = [&](const char* name, int64_t begin_s, std::optional<int64_t> end_s) {
+    store::ProcessRow row;
+    row.pid = 41;
+    row.name = name;
+    row.began_ns = begin_s * testing::kSecond_ns;
+    uint32_t id = writer.addProcess(row).value();
+    if (!end_s) return;
+    EXPECT_TRUE(
+        writer.endProcess(id, *end_s * testing::kSecond_ns, 0, store::EndReason::kExit).ok());
+  };
+  run("third", 60, {});  // not in order
+  run("first", 10, 30);
+  run("second", 30, 50);
+  for (auto [device, second] : {std::pair{0, 20}, {1, 30}, {2, 40}, {3, 55}, {4, 60}, {5, 5}}) {
+    int64_t time_ns = second * testing::kSecond_ns;
+    ASSERT_TRUE(writer.addDeviceMemory({time_ns, device, 41, 30 * kMiB}).ok());
+    ASSERT_TRUE(writer.addDeviceMemory({time_ns, device, {}, 30 * kMiB}).ok());
+    ASSERT_TRUE(writer.addDeviceMemory({time_ns + 1, device, {}, 10 * kMiB}).ok());
+  }
+  ASSERT_TRUE(writer.commit().ok());
+  auto traces = opened(file);
+  std::vector<const AnalysedTrace*> all;
+  for (const auto& trace : traces) all.push_back(trace.get());
+  std::vector<std::string> names;
+  for (const analysis::GpuUse& use : analysis::wholeRecording(all).gpu_uses)
+    names.push_back(use.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"first", "second", "second", "", "third", ""}));
+}
+
 // On two GPUs at once nobody knows which memory of the calls lies where.
 TEST(RecordingReport, DoesNotDivideWhatCallsHandedOutAmongGpus) {
   RecordingFile file;

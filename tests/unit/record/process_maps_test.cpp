@@ -12,6 +12,17 @@ TEST(ProcessMaps, AFileThatOpensAndCannotBeReadIsEmpty) {
   EXPECT_EQ(readable("/nowhere"), "");
 }
 
+TEST(ProcessMaps, APathIsThatOfBeforeTheFileWasRemoved) {
+  auto mappings = parseMappings(
+      "7f00-7f10 r-xp 00000000 fd:01 131 /usr/lib/libcuda.so.1 (deleted)\n"
+      "7f20-7f30 r-xp 00000000 fd:01 132 /usr/lib/libcudart.so.13\n");
+  ASSERT_EQ(mappings.size(), 2U);
+  EXPECT_EQ(mappings[0].path, "/usr/lib/libcuda.so.1");
+  EXPECT_TRUE(mappings[0].deleted);
+  EXPECT_EQ(mappings[1].path, "/usr/lib/libcudart.so.13");
+  EXPECT_FALSE(mappings[1].deleted);
+}
+
 TEST(ProcessMaps, FindsThisProgram) {
   bool found = false;
   for (const Mapping& mapping : executableMappings(static_cast<uint32_t>(getpid())))

@@ -7,20 +7,12 @@
 
 #include "record/functions.h"
 #include "record/session.h"
+#include "support/quiet_source.h"
 
 namespace tidegauge::record {
 namespace {
 
 constexpr int64_t kLongAgo_ns = 1'000'000'000'000'000'000;  // 2001
-
-class NoSource final : public Source {
- public:
-  size_t poll(int) override { return 0; }
-  void finish() override {}
-  void tellCounts() override {}
-  Losses losses() const override { return {}; }
-  bool anyTargetRuns() const override { return false; }
-};
 
 uint16_t idOf(std::string_view name) {
   auto functions = watchedFunctions();
@@ -60,7 +52,7 @@ void live(Session& session, uint32_t index, uint64_t place, bool ends) {
 
 TEST(SessionForget, TheEndedGoWithAllThatWasTheirs) {
   Session session(std::nullopt);
-  NoSource source;
+  testing::QuietSource source;
   live(session, 0, 0x1000, false);
   for (uint32_t i = 1; i <= 100; ++i) live(session, i, 0x1000 * (i + 1), true);
   EXPECT_EQ(session.keeps().processes, 101U);
@@ -81,7 +73,7 @@ TEST(SessionForget, TheEndedGoWithAllThatWasTheirs) {
 TEST(SessionForget, WhoEndedJustNowIsKept) {
   Session session(std::nullopt);
   session.forgetAfter(INT64_MAX);
-  NoSource source;
+  testing::QuietSource source;
   for (uint32_t i = 0; i < 10; ++i) live(session, i, 0x1000 * (i + 1), true);
   ASSERT_TRUE(session.finish(source).ok());
   EXPECT_EQ(session.keeps().processes, 10U);
@@ -98,7 +90,7 @@ uint64_t residentBytes() {
 // 20,000 processes, none with code of another: 300 bytes kept of each would be 4 MiB after the warm-up.
 TEST(SessionForget, MemoryStaysFlat) {
   Session session(std::nullopt);
-  NoSource source;
+  testing::QuietSource source;
   uint64_t warm_bytes = 0;
   for (uint32_t i = 0; i < 20'000; ++i) {
     live(session, i, 0x10000 * (i + 1), true);

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -11,6 +10,8 @@
 #include "model/memory_call.h"
 #include "record/functions.h"
 #include "record/session.h"
+#include "support/quiet_source.h"
+#include "support/temp_folder.h"
 
 namespace tidegauge::record {
 namespace {
@@ -19,26 +20,6 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 constexpr int64_t kBegin_ns = 1'700'000'000'000'000'000;
-
-class NoSource final : public Source {
- public:
-  size_t poll(int) override { return 0; }
-  void finish() override {}
-  void tellCounts() override {}
-  Losses losses() const override {
-    Losses losses{};
-    losses[LOSS_MEMORY_RING] = 3;
-    return losses;
-  }
-  bool anyTargetRuns() const override { return false; }
-};
-
-struct Folder {
-  std::string path = (fs::temp_directory_path() / "tidegauge-XXXXXX").string();
-  Folder() { EXPECT_NE(mkdtemp(path.data()), nullptr); }
-  ~Folder() { fs::remove_all(path); }
-  std::string file(const std::string& name) const { return path + "/" + name; }
-};
 
 uint16_t idOf(std::string_view name) {
   auto functions = watchedFunctions();
@@ -123,16 +104,17 @@ uint64_t bytesIn(const std::string& folder) {
 }
 
 TEST(SessionParts, TheLastPartAloneSaysWhatIsLive) {
-  Folder folder;
+  testing::TempFolder folder;
   std::string path = folder.file("run.sqlite");
-  NoSource source;
+  testing::QuietSource source;
+  source.lost[LOSS_MEMORY_RING] = 3;
   Churn churn(path, 8 * kMiB, kMiB);
   ASSERT_TRUE(churn.session().tick(source).ok());
   churn.session().devicesSeen({kBegin_ns, {{0, "A", "GPU-A", kMiB, 7, {{{4'000'000'000U, 5}}}}}});
   uint64_t most = 0;
   for (int i = 0; i < 60; ++i) {
     churn.rounds(2000);
-    most = std::max(most, bytesIn(folder.path));
+    most = std::max(most, bytesIn(folder.path()));
   }
   uint32_t last = churn.session().ring()->number();
   std::vector<std::string> kept = churn.session().ring()->kept();
@@ -193,9 +175,10 @@ TEST(SessionParts, TheLastPartAloneSaysWhatIsLive) {
 
 // Renaming a file that somebody reads with its journal would take the journal from him.
 TEST(SessionParts, APartThatIsBeingReadEndsLater) {
-  Folder folder;
+  testing::TempFolder folder;
   std::string path = folder.file("run.sqlite");
-  NoSource source;
+  testing::QuietSource source;
+  source.lost[LOSS_MEMORY_RING] = 3;
   Churn churn(path, 64 * kMiB, kMiB / 2);
   churn.rounds(100);
   ASSERT_TRUE(churn.session().tick(source).ok());
@@ -211,7 +194,7 @@ TEST(SessionParts, APartThatIsBeingReadEndsLater) {
   EXPECT_GT(churn.session().ring()->number(), 1U);
   ASSERT_TRUE(churn.session().finish(source).ok());
   std::map<std::string, int> seen;
-  for (const auto& entry : fs::directory_iterator(folder.path)) ++seen[entry.path().extension()];
+  for (const auto& entry : fs::directory_iterator(folder.path())) ++seen[entry.path().extension()];
   EXPECT_EQ(seen.size(), 1U);  // .sqlite, and nothing beside
 }
 
@@ -222,7 +205,7 @@ TEST(PartRing, PartsHaveTheNameOfTheFile) {
 }
 
 TEST(PartRing, OlderPartsGoOnlyIfTheyAreRecordingsThatNobodyWrites) {
-  Folder folder;
+  testing::TempFolder folder;
   std::string path = folder.file("run.sqlite");
   std::string part = folder.file("run.7.sqlite");
   std::ofstream(folder.file("run.x.sqlite")) << "mine";

@@ -7,19 +7,10 @@
 #include <string>
 
 #include "record/session.h"
+#include "support/quiet_source.h"
 
 namespace tidegauge::record {
 namespace {
-
-class NoSource final : public Source {
- public:
-  Losses lost{};
-  size_t poll(int) override { return 0; }
-  void finish() override {}
-  void tellCounts() override {}
-  Losses losses() const override { return lost; }
-  bool anyTargetRuns() const override { return false; }
-};
 
 // A session of this very process, so that its code has a place.
 struct Ours {
@@ -51,7 +42,7 @@ TEST(SessionStacks, ACallWhoseStackCannotBePlacedIsCountedAsLost) {
   ours.call(8);
   ours.call(9);                      // was never told
   ours.call(model::kNoStackOfCall);  // none was taken: counted where it was not
-  NoSource source;
+  testing::QuietSource source;
   source.lost[LOSS_STACK] = 10;
   ASSERT_TRUE(ours.session.finish(source).ok());
   EXPECT_EQ(ours.session.losses()[LOSS_STACK], 13U);
@@ -63,7 +54,7 @@ TEST(SessionStacks, NothingIsLostWhereEachHasItsPlace) {
   Ours ours;
   ours.session.stackSeen(0, 7, {reinterpret_cast<uint64_t>(&getpid)});
   ours.call(7);
-  NoSource source;
+  testing::QuietSource source;
   ASSERT_TRUE(ours.session.finish(source).ok());
   EXPECT_EQ(ours.session.losses()[LOSS_STACK], 0U);
 }

@@ -4,10 +4,11 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <string>
 
 #include "store/recording_writer.h"
+#include "support/quiet_source.h"
+#include "support/temp_folder.h"
 
 namespace tidegauge::record {
 namespace {
@@ -27,9 +28,8 @@ int64_t numberIn(const std::string& path, const char* sql) {
 // A slow machine may take a full ring at once: what a kill or a full disk can cost must not grow
 // with it.
 TEST(Session, CallsThatComeAtOnceAreSafeBeforeTheNextTick) {
-  std::string folder = (std::filesystem::temp_directory_path() / "tidegauge-XXXXXX").string();
-  ASSERT_NE(mkdtemp(folder.data()), nullptr);
-  std::string path = folder + "/run.sqlite";
+  testing::TempFolder folder;
+  std::string path = folder.file("run.sqlite");
   {
     auto writer = store::RecordingWriter::create(path, {});
     ASSERT_TRUE(writer.ok());
@@ -47,7 +47,6 @@ TEST(Session, CallsThatComeAtOnceAreSafeBeforeTheNextTick) {
     }
     EXPECT_GE(numberIn(path, "SELECT count(*) FROM calls"), 5000);
   }
-  std::filesystem::remove_all(folder);
 }
 
 TEST(Session, ExecMakesNoNewProcess) {
@@ -71,20 +70,9 @@ TEST(Session, ExecMakesNoNewProcess) {
   EXPECT_EQ(session.pids(), 3U);
 }
 
-class QuietSource final : public Source {
- public:
-  size_t poll(int) override { return 0; }
-  void finish() override {}
-  void tellCounts() override {}
-  Losses losses() const override { return losses_; }
-  bool anyTargetRuns() const override { return false; }
-  Losses losses_{};
-};
-
 TEST(Session, AHandleThatIsGivenOutAgainIsAnotherKernelOfTheFile) {
-  std::string folder = (std::filesystem::temp_directory_path() / "tidegauge-XXXXXX").string();
-  ASSERT_NE(mkdtemp(folder.data()), nullptr);
-  std::string path = folder + "/run.sqlite";
+  testing::TempFolder folder;
+  std::string path = folder.file("run.sqlite");
   Session session(std::move(store::RecordingWriter::create(path, {}).value()));
   SeenProcess process;
   process.pid = static_cast<uint32_t>(getpid());
@@ -99,7 +87,7 @@ TEST(Session, AHandleThatIsGivenOutAgainIsAnotherKernelOfTheFile) {
   session.kernelNamed({0, 0x10, 0, "relu"});
   count.launches = 30;
   session.launchesSeen({count});
-  QuietSource source;
+  testing::QuietSource source;
   ASSERT_TRUE(session.finish(source).ok());
   EXPECT_EQ(numberIn(path, "SELECT count(*) FROM kernels"), 2);
   EXPECT_EQ(numberIn(path,
@@ -110,18 +98,17 @@ TEST(Session, AHandleThatIsGivenOutAgainIsAnotherKernelOfTheFile) {
                      "SELECT sum(count) FROM launches WHERE kernel_id = "
                      "(SELECT kernel_id FROM kernels WHERE name = 'relu')"),
             30);
-  std::filesystem::remove_all(folder);
 }
 
 // The counters of --preload lie in memory that programs can write to.
 TEST(Session, LossesThatShrinkAreStillThere) {
   Session session(std::nullopt);
-  QuietSource source;
-  source.losses_[LOSS_MEMORY_RING] = 5;
+  testing::QuietSource source;
+  source.lost[LOSS_MEMORY_RING] = 5;
   ASSERT_TRUE(session.finish(source).ok());
   EXPECT_EQ(session.losses()[LOSS_MEMORY_RING], 5U);
-  source.losses_[LOSS_MEMORY_RING] = 2;
-  source.losses_[LOSS_STACK] = 1;
+  source.lost[LOSS_MEMORY_RING] = 2;
+  source.lost[LOSS_STACK] = 1;
   ASSERT_TRUE(session.finish(source).ok());
   EXPECT_EQ(session.losses()[LOSS_MEMORY_RING], 5U);
   EXPECT_EQ(session.losses()[LOSS_STACK], 1U);

@@ -2,22 +2,13 @@
 #include <gtest/gtest.h>
 
 #include "record/session.h"
+#include "support/quiet_source.h"
 
 namespace tidegauge::record {
 namespace {
 
 constexpr int64_t kLongAgo_ns = 1'000'000'000'000'000'000;  // 2001
 constexpr uint32_t kPid = 4'000'000'000U;                   // none of this machine
-
-class Source0 final : public Source {
- public:
-  Losses lost{};
-  size_t poll(int) override { return 0; }
-  void finish() override {}
-  void tellCounts() override {}
-  Losses losses() const override { return lost; }
-  bool anyTargetRuns() const override { return false; }
-};
 
 void begin(Session& session, uint32_t index, uint32_t pid, int64_t time_ns) {
   SeenProcess process;
@@ -45,7 +36,7 @@ TEST(SessionUnwatched, IsOfTheProcessThatMapsItOnly) {
   begin(session, 0, kPid, kLongAgo_ns);
   begin(session, 1, kPid + 1, kLongAgo_ns);
   session.unwatched(locked(kPid), kLongAgo_ns + 1);
-  Source0 source;
+  testing::QuietSource source;
   ASSERT_TRUE(session.finish(source).ok());
   EXPECT_EQ(session.incompleteOf(session.processes()[0]), kMemory);
   EXPECT_EQ(session.incompleteOf(session.processes()[1]), kNone);
@@ -55,7 +46,7 @@ TEST(SessionUnwatched, OfAProcessThatIsSeenLater) {
   Session session(std::nullopt);
   session.unwatched(locked(kPid), kLongAgo_ns);
   begin(session, 0, kPid, kLongAgo_ns + 5);
-  Source0 source;
+  testing::QuietSource source;
   ASSERT_TRUE(session.finish(source).ok());
   EXPECT_EQ(session.incompleteOf(session.processes()[0]), kMemory);
 }
@@ -66,7 +57,7 @@ TEST(SessionUnwatched, AfterAnExecItIsOfTheNewProgram) {
   session.unwatched(locked(kPid), kLongAgo_ns + 7);  // told before the exec takes its place
   session.processEnded(0, kLongAgo_ns + 7, std::nullopt);
   begin(session, 1, kPid, kLongAgo_ns + 8);
-  Source0 source;
+  testing::QuietSource source;
   ASSERT_TRUE(session.finish(source).ok());
   EXPECT_EQ(session.incompleteOf(session.processes()[0]), kNone);
   EXPECT_EQ(session.incompleteOf(session.processes()[1]), kMemory);
@@ -75,7 +66,7 @@ TEST(SessionUnwatched, AfterAnExecItIsOfTheNewProgram) {
 TEST(SessionUnwatched, ALossIsOfAllProcesses) {
   Session session(std::nullopt);
   begin(session, 0, kPid, kLongAgo_ns);
-  Source0 source;
+  testing::QuietSource source;
   source.lost[COUNT_NESTED] = 9;  // no loss
   ASSERT_TRUE(session.finish(source).ok());
   EXPECT_EQ(session.incompleteOf(session.processes()[0]), kNone);

@@ -319,6 +319,22 @@ TEST_F(Growing, KernelsAndCopiesGrowToo) {
   EXPECT_EQ(one["columns"][2]["kind"], "rate");
 }
 
+// What the driver itself says of its GPUs grows without any call.
+TEST_F(Growing, TablesOfTheWholeRecordingGrowWithoutACall) {
+  grow(0, 5);
+  start();
+  const std::string question = R"({"sql": "SELECT device, used_bytes FROM gpu_processes"})";
+  EXPECT_EQ(askJson(*app_, "sql?file=0", question)["rows"], json::array());
+  store::RecordingWriter& writer = file_.writer();
+  ASSERT_TRUE(writer.addDeviceMemory({testing::kSecond_ns * 2, 0, {}, 7 << 20}).ok());
+  ASSERT_TRUE(writer.addDeviceMemory({testing::kSecond_ns * 2, 0, 41, 5 << 20}).ok());
+  ASSERT_TRUE(writer.commit().ok());
+  follow();
+  EXPECT_EQ(askJson(*app_, "follow")["gens"], json::array({0}));
+  EXPECT_EQ(askJson(*app_, "sql?file=0", question)["rows"],
+            json::parse("[[0, 5242880]]", nullptr, false));
+}
+
 TEST(NotFollowed, ASnapshotHasNoRecording) {
   std::vector<std::unique_ptr<analysis::AnalysedTrace>> traces;
   traces.push_back(std::make_unique<analysis::AnalysedTrace>(model::Trace()));

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <random>
 
+#include "analysis/whole_recording.h"
+#include "model/contexts.h"
 #include "model/recorded_work.h"
 #include "readers/recording/follow_recording.h"
 #include "readers/recording/open_recording.h"
@@ -31,6 +33,19 @@ void expectSums(const model::Trace& trace) {
   for (const auto& device : trace.devices) EXPECT_LT(device.ordinal, 1024);
 }
 
+void expectWhole(std::vector<model::Trace> traces) {
+  std::vector<std::unique_ptr<analysis::AnalysedTrace>> analysed;
+  std::vector<const analysis::AnalysedTrace*> all;
+  for (model::Trace& trace : traces) {
+    analysed.push_back(std::make_unique<analysis::AnalysedTrace>(std::move(trace)));
+    all.push_back(analysed.back().get());
+  }
+  analysis::WholeRecording whole = analysis::wholeRecording(all);
+  for (const analysis::HeldSum& held : whole.held) EXPECT_LE(held.bytes, kMostSum);
+  for (const analysis::GpuSum& gpu : whole.gpus) EXPECT_LT(gpu.device, model::kMostDevices);
+  for (const analysis::GpuUse& use : whole.gpu_uses) EXPECT_LE(use.used_bytes, kMostSum);
+}
+
 void expectSums(const model::LiveSnapshot& snapshot) {
   for (const model::LiveRow& row : snapshot.processes) {
     EXPECT_LE(row.live_bytes, kMostSum) << row.process;
@@ -50,6 +65,16 @@ TEST(SpoiltRecording, IsAnErrorOrFiguresThatCanBe) {
   std::vector<model::MemoryCall> some;
   for (int64_t i = 1; i <= 300; ++i) some.push_back(testing::anyCall(calls, i * 1000));
   file.write(some);
+  store::RecordingWriter& writer = file.writer();
+  for (int32_t device : {0, 1})
+    ASSERT_TRUE(writer.addDevice({device, "H100", "GPU-1", uint64_t{80} << 30}).ok());
+  for (int64_t time_ns : {1000, 2000}) {
+    ASSERT_TRUE(writer.addDeviceMemory({time_ns, 0, {}, 3 << 20}).ok());
+    ASSERT_TRUE(writer.addDeviceMemory({time_ns, 0, 41, 2 << 20}).ok());
+  }
+  for (auto [key, value] :
+       {std::pair{"part", "2"}, {"continues", "run.1.tgr"}, {"carried_calls", "9"}})
+    ASSERT_TRUE(writer.setMeta(key, value).ok());
   file.finish();
   std::string spoilt = file.folder() + "/spoilt.tgr";
   int opened = 0, followed = 0;
@@ -64,6 +89,7 @@ TEST(SpoiltRecording, IsAnErrorOrFiguresThatCanBe) {
     if (auto traces = openRecording(spoilt, {{}, true}); traces.ok()) {
       ++opened;
       for (const model::Trace& trace : traces.value()) expectSums(trace);
+      expectWhole(std::move(traces).value());
     }
     RecordingFollower follower(spoilt);
     for (int look = 0; look < 2; ++look) {
@@ -75,6 +101,20 @@ TEST(SpoiltRecording, IsAnErrorOrFiguresThatCanBe) {
   }
   EXPECT_GT(opened, kFiles / 2) << "most of them can still be read: else nothing was tried";
   EXPECT_GT(followed, kFiles / 2);
+}
+
+// Of a GPU the same numbers can be as of its memory.
+TEST(SpoiltRecording, AGpuBeyondAllNumbersIsABadRow) {
+  testing::RecordingFile file;
+  addWork(file);
+  for (int32_t device : {0, model::kMostDevices - 1, model::kMostDevices})
+    ASSERT_TRUE(file.writer().addDevice({device, "H100", "GPU-1", 1 << 30}).ok());
+  file.finish();
+  auto traces = openRecording(file.path(), {});
+  ASSERT_TRUE(traces.ok()) << traces.error().what;
+  EXPECT_EQ(traces.value().at(0).work->run->devices.device,
+            (std::vector<int32_t>{0, model::kMostDevices - 1}));
+  EXPECT_EQ(traces.value().at(0).issues.count(model::IssueKind::kContradictoryRow), 1U);
 }
 
 }  // namespace
