@@ -161,7 +161,8 @@ class Drawing {
     const analysis::Forecast& forecast = report_.forecast;
     PlotLine entry{.title = "forecast", .colour = PlotColours::kAccent, .values = {}, .dash = 3};
     if (!forecast.enough) {
-      entry.title = "no forecast: not enough data";
+      bool has_none = report_.allocator() == analysis::AllocatorKind::kDriver;
+      entry.title = has_none ? "no forecast: no allocator" : "no forecast: not enough data";
       entry.width = 0;
     } else if (forecast.beatsNoChange()) {
       entry.title = fmt::format("forecast by {}", name(forecast.best));

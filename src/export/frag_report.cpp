@@ -64,7 +64,9 @@ std::vector<FitRow> fitRows(const analysis::FreeBlocks& free, uint64_t request_b
   return rows;
 }
 
-analysis::Forecast forecastOf(const analysis::FragmentationSeries& slices, Arena arena) {
+analysis::Forecast forecastOf(const model::Device& device,
+                              const analysis::FragmentationSeries& slices, Arena arena) {
+  if (analysis::allocatorOf(device) == analysis::AllocatorKind::kDriver) return {};
   std::vector<analysis::ForecastSample> history;
   for (const FragmentationSample& sample : slices.samples) {
     const analysis::LayoutScore& score = scoreOf(sample, arena);
@@ -97,16 +99,14 @@ FragReport gatherFrag(const analysis::AnalysedTrace& analysed, const Chosen& cho
                                           .pool = report.series.pool,
                                           .layout = options.layout});
   report.wall = analysis::wallOf(analysed, device, options.capacity_bytes);
-  if (report.allocator() == analysis::AllocatorKind::kDriver) {
+  asked.samples = kForecastSlices;
+  const analysis::FragmentationSeries slices =
+      options.samples == kForecastSlices ? report.series
+                                         : analysis::fragmentationSeries(analysed, device, asked);
+  report.forecast = forecastOf(device.device, slices, options.arena);
+  report.forecast_steps_apart = stepsApart(slices);
+  if (report.allocator() == analysis::AllocatorKind::kDriver)
     report.driver_free = analysis::driverFreeAt(analysed, device, last);
-  } else {
-    asked.samples = kForecastSlices;
-    const analysis::FragmentationSeries slices =
-        options.samples == kForecastSlices ? report.series
-                                           : analysis::fragmentationSeries(analysed, device, asked);
-    report.forecast = forecastOf(slices, options.arena);
-    report.forecast_steps_apart = stepsApart(slices);
-  }
   analysis::SegmentedLayout layout(
       analysis::blocksAt(analysed.trace, device.device, device.live, last));
   report.pinned = analysis::pinnedBy(analysed.trace, layout);

@@ -80,7 +80,9 @@ const analysis::LayoutScore& scoreOf(const analysis::FragmentationSample& sample
 std::string_view name(Arena arena);  // "reserved", "address"
 // The forecast has slices of its own, however fine the picture or the table is.
 inline constexpr size_t kForecastSlices = 200;
-analysis::Forecast forecastOf(const analysis::FragmentationSeries& slices, Arena arena);
+// Not enough for one where no allocator keeps anything free: there is nothing to forecast.
+analysis::Forecast forecastOf(const model::Device& device,
+                              const analysis::FragmentationSeries& slices, Arena arena);
 // Between the last two samples; 0 if there is one.
 analysis::Step stepsApart(const analysis::FragmentationSeries& slices);
 

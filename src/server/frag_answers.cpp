@@ -58,12 +58,12 @@ std::string fragText(const Place& place, size_t samples) {
 
 // What was foretold from the first `known` slices, and what came. Steps past the end of the
 // recording are as far apart as its slices are.
-std::string forecastText(const analysis::FragmentationSeries& slices, size_t known,
-                         exporting::Arena arena) {
+std::string forecastText(const model::Device& device, const analysis::FragmentationSeries& slices,
+                         size_t known, exporting::Arena arena) {
   analysis::FragmentationSeries past;
   past.samples.assign(slices.samples.begin(),
                       slices.samples.begin() + static_cast<std::ptrdiff_t>(known));
-  analysis::Forecast forecast = exporting::forecastOf(past, arena);
+  analysis::Forecast forecast = exporting::forecastOf(device, past, arena);
   json answer = exporting::forecastJson(forecast);
   answer["checked"] = forecast.of(analysis::ForecastModel::kPersistence).errors.count[0];
   answer["from_step"] = past.samples.back().step;
@@ -112,7 +112,8 @@ base::Result<Response> answerForecast(const Question& question) {
   auto known = static_cast<size_t>(std::max<std::ptrdiff_t>(later - slices->samples.begin(), 1));
   key += " " + name + " " + std::to_string(known);
   return textResponse(*place.file->forecast_texts.get(key, [&] {
-    return std::make_shared<const std::string>(forecastText(*slices, known, arena));
+    return std::make_shared<const std::string>(
+        forecastText(place.device->device, *slices, known, arena));
   }));
 }
 

@@ -57,6 +57,28 @@ class ViewsTest : public ::testing::Test {
   Application app_;
 };
 
+// Where no allocator's blocks were recorded the driver is asked, and nothing is forecast.
+TEST(FragAnswers, MemoryOfTheDriverHasNoFitsAndNoForecast) {
+  for (bool has_allocator : {true, false}) {
+    model::Trace trace = testing::simulate({.seed = 3, .events = 400}).trace;
+    trace.devices.at(0).has_allocator = has_allocator;
+    std::vector<std::unique_ptr<analysis::AnalysedTrace>> traces;
+    traces.push_back(std::make_unique<analysis::AnalysedTrace>(std::move(trace)));
+    Application app(openSession(std::move(traces)), Gate("secret", 8800));
+    auto ask = [&](const std::string& target) {
+      Request request;
+      request.hosts = {"127.0.0.1:8800"};
+      request.target = "/secret/api/" + target;
+      return json::parse(app.answer(request, {}).body);
+    };
+    json fit = ask("fit?bytes=2097152");
+    EXPECT_EQ(fit["allocator"], has_allocator ? "caching" : "driver");
+    EXPECT_EQ(fit["rules_known"], has_allocator);
+    EXPECT_TRUE(fit["driver_free"].is_null());
+    EXPECT_EQ(ask("forecast")["enough"], has_allocator);
+  }
+}
+
 // The GPU allocator's rules say nothing of pinned host memory.
 TEST(FragAnswers, PinnedHostMemoryHasNoFits) {
   for (auto kind : {model::DeviceKind::kGpu, model::DeviceKind::kPinnedHost}) {
