@@ -59,8 +59,6 @@ describe("CSV", () => {
       mark: null,
       marked: 0,
     };
-    expect(csvOf(result)).toBe(
-      '"a,b",bytes\n"say ""hi""",4202692608\n,0.1\n"two\nlines",-1\n',
-    );
+    expect(csvOf(result)).toBe('"a,b",bytes\n"say ""hi""",4202692608\n,0.1\n"two\nlines",-1\n');
   });
 });
