@@ -22,6 +22,8 @@ ORDINARY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--in
 
 
 class PreloadTest(LiveTest):
+    ordinary = ORDINARY
+
     def setUp(self):
         self.folders = []
         if ORDINARY and shutil.which("setpriv") is None:
@@ -37,7 +39,7 @@ class PreloadTest(LiveTest):
         return path
 
     def command(self, folder, *options):
-        return [*ORDINARY, *super().command(folder, "--preload", *options)]
+        return [*self.ordinary, *super().command(folder, "--preload", *options)]
 
     def assertStacks(self, run):
         rows = run.twin.rows("SELECT f.name, s.place, s.function FROM stack_lines s JOIN calls "
@@ -116,11 +118,11 @@ class Ledgers(PreloadTest):
 
 
 class Python(PreloadTest):
-    """As of stacks_test.py: where there is a CPython of 3.12 or newer that an ordinary user may run."""
+    """As of stacks_test.py: where there is a CPython of 3.12 or newer, as root if only root may run it."""
     def test_functions_of_python_stand_in_the_stack_up_to_the_beginning(self):
         script = self.folder() / "work.py"
         script.write_text(stacks_test.Python.CODE)
-        python = stacks_test.python_with_names(self, ORDINARY)
+        python, self.ordinary = stacks_test.python_with_names(self, ORDINARY, [])
         for _ in range(3):  # a short program: it gives its trampolines back before anybody looks
             run = self.record(python, script)
             names, frames = stacks_test.python_functions(run)
@@ -142,8 +144,7 @@ class Python(PreloadTest):
         run = self.record(python, script, code=128 + 15)
         calls = [c for c in run.twin.calls if c["name"] in ("cudaMalloc", "cuMemAlloc_v2")]
         self.assertEqual(len(calls), 6)
-        without = sum(c["stack_id"] is None for c in calls)
-        self.assertEqual(run.twin.losses(), {"no stack": without} if without else {})
+        self.assertOnlyThoseStacksLost(run)
 
 
 class Libraries(PreloadTest):

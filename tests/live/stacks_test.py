@@ -134,13 +134,16 @@ class Stacks(live.LiveTest):
                                        "JOIN frames f USING(frame_id) WHERE f.function = 'two_last'")[0]["n"], 1)
 
 
-def python_with_names(test, prefix=()):
-    """Any CPython from 3.12 on that can be run after `prefix`, the system's or one that TIDEGAUGE_PYTHON names."""
-    for name in (os.environ.get("TIDEGAUGE_PYTHON"), sys.executable, *(f"python3.{i}" for i in range(20, 11, -1))):
-        path = name and shutil.which(name)
-        if path and subprocess.run([*prefix, path, "-c", "import sys; sys.activate_stack_trampoline('perf')"],
-                                   capture_output=True, check=False).returncode == 0:
-            return path
+def python_with_names(test, *prefixes):
+    """Any CPython from 3.12 on, that TIDEGAUGE_PYTHON names, the system's or of pyenv, that can be run after one
+    of `prefixes`, the first one preferred; and that prefix."""
+    names = (os.environ.get("TIDEGAUGE_PYTHON"), sys.executable, *(f"python3.{i}" for i in range(20, 11, -1)),
+             *sorted(map(str, pathlib.Path.home().glob(".pyenv/versions/3.*/bin/python3"))))
+    for prefix in prefixes or ([],):
+        for path in filter(None, (name and shutil.which(name) for name in names)):
+            if subprocess.run([*prefix, path, "-c", "import sys; sys.activate_stack_trampoline('perf')"],
+                              capture_output=True, check=False).returncode == 0:
+                return path, prefix
     return test.skipTest("no CPython 3.12 or newer with the perf trampoline: install one, or set TIDEGAUGE_PYTHON")
 
 
@@ -182,7 +185,7 @@ train()
     def test_functions_of_python_stand_in_the_stack(self):
         script = self.folder() / "work.py"
         script.write_text(self.CODE)
-        python = python_with_names(self)
+        python, _ = python_with_names(self)
         run = self.record(python, script)
         names, frames = python_functions(run)
         comprehension = [("train.<locals>.<listcomp>", str(script))] if len(frames) == 5 else []
