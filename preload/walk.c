@@ -61,7 +61,7 @@ uint32_t walkStack(uint64_t from, uint64_t* frames, uint32_t count) {
   run(&walk);
   while (walk.told && walk.count < PRELOAD_FRAMES) {
     struct registers caller = walk.last;
-    if (!leave(&caller)) break;
+    if (!leave(&caller) || caller.rip == 0) break;  // 0: the end of a coroutine
     walk.from = caller.rip;
     walk.told = false;
     tidegauge_resume(&caller, run, &walk);

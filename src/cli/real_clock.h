@@ -5,7 +5,7 @@
 
 namespace tidegauge::cli {
 
-// While there is one, SIGINT, SIGTERM and SIGHUP end the sleep and with it the measurement: nothing is
+// While there is one, SIGINT, SIGTERM, SIGHUP and SIGQUIT end the sleep and with it the measurement: nothing is
 // left half done. Make it before any thread.
 class RealClock final : public wss::Clock {
  public:

@@ -106,8 +106,9 @@ void addWssCommand(CLI::App& app, int& exit_code) {
                    "Windows back to back, and what was touched within the last 1, 2, 4 … N of them")
       ->check(wholeNumber(1, wss::PageHistory::kMostWindows))
       ->type_name("N");
-  command->add_flag("--heat", options->heat,
-                    "Of --rolling, draw which addresses were touched when; in JSON, list them");
+  command->add_flag(
+      "--heat", options->heat,
+      "Of --rolling, draw which addresses were touched when; with --jsonl, list them");
   command->add_option("--plot", options->plot, "Draw that to a file, .svg or .png")
       ->type_name("FILE");
   command->add_flag("--force", options->force, "Write over the file of --plot if it exists");

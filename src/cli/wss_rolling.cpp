@@ -33,6 +33,9 @@ int checkRolling(const WssOptions& options) {
       (options.sample != "auto" && options.sample != "exact"))
     return usageError("--rolling remembers every page, which only --backend pte tells",
                       "Leave out --backend and --sample");
+  if (options.heat && options.json)
+    return usageError("--json keeps all rows to the end, which --heat makes too many",
+                      "Take --jsonl, which writes each as it comes");
   return options.plot.empty() ? 0 : refusePicture("--plot", options.plot, options.force, "");
 }
 

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <signal.h>
 
 #include <charconv>
 #include <cmath>
@@ -8,16 +7,14 @@
 #include "base/text_layout.h"
 #include "cli/open_trace.h"
 #include "cli/output.h"
-#include "cli/real_clock.h"
 #include "cli/terminal.h"
+#include "cli/wss_common.h"
 #include "cli/wss_several.h"
 #include "cli/wss_writer.h"
 #include "wss/abilities.h"
 
 namespace tidegauge::cli {
 namespace {
-
-constexpr int kInterrupted = 128 + SIGINT;
 
 int64_t nanosecondsOf(double seconds) { return std::llround(seconds * 1e9); }
 // Checked to be a number before.
@@ -73,8 +70,7 @@ int runDry(const wss::Process& process, const wss::Choice& choice) {
         static_cast<double>(cost->cpu_ns) * 1e-6, static_cast<double>(cost->stall_ns) * 1e-6));
   else
     say("What a window costs cannot be told before.");
-  if (!choice.why.empty()) say("Note: " + choice.why + ".");
-  for (const std::string& limit : backend.limits()) say("Careful: " + limit + ".");
+  out.write(choiceNotes(choice, pageColumns()));
   say("Nothing was measured, and nothing of the process was changed.");
   return out.finish(0);
 }
@@ -104,11 +100,7 @@ int runWss(const WssOptions& options) {
                              [&](const wss::Row& row) { return writer.row(row); });
   int code = writer.end();
   if (!status.ok()) code = reportError(status.error());
-  if (code == 0 && clock.isEnding() && writer.rows() == 0) {
-    complain("tidegauge: ended before the first window was over: nothing was measured");
-    code = kInterrupted;
-  }
-  return out.finish(code);
+  return out.finish(endOfMeasurement(code, clock, writer.rows()));
 }
 
 }  // namespace tidegauge::cli

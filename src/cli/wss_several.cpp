@@ -1,23 +1,20 @@
 #include "cli/wss_several.h"
 
 #include <fmt/format.h>
-#include <signal.h>
 
-#include "base/format.h"
+#include "base/file_limit.h"
 #include "base/text_layout.h"
 #include "cli/open_trace.h"
 #include "cli/output.h"
-#include "cli/real_clock.h"
 #include "cli/terminal.h"
 #include "cli/usage.h"
+#include "cli/wss_common.h"
 #include "wss/choose.h"
 #include "wss/several_text.h"
 #include "wss/targets.h"
 
 namespace tidegauge::cli {
 namespace {
-
-constexpr int kInterrupted = 128 + SIGINT;
 
 // Those that can be opened; of whoever cannot a line.
 std::vector<wss::Process> openAll(const std::vector<pid_t>& pids) {
@@ -33,19 +30,11 @@ std::vector<wss::Process> openAll(const std::vector<pid_t>& pids) {
   return processes;
 }
 
-std::string dumped(const nlohmann::json& json, int indent) {
-  return json.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-void writeHead(size_t processes, const wss::Choice& choice, Output& out) {
-  auto say = [&](const std::string& words) {
-    out.write(base::wrapped(words, pageColumns(), 0, 2));
-  };
-  const wss::Backend& backend = *choice.backend;
-  say(fmt::format("Touched by {} process{}, by {}: {}.", processes, processes == 1 ? "" : "es",
-                  backend.name(), backend.how()));
-  if (!choice.why.empty()) say("Note: " + choice.why + ".");
-  for (const std::string& limit : backend.limits()) say("Careful: " + limit + ".");
+std::string headText(size_t processes, const wss::Choice& choice) {
+  std::string words =
+      fmt::format("Touched by {} process{}, by {}: {}.", processes, processes == 1 ? "" : "es",
+                  choice.backend->name(), choice.backend->how());
+  return base::wrapped(words, pageColumns(), 0, 2) + choiceNotes(choice, pageColumns());
 }
 
 }  // namespace
@@ -75,6 +64,7 @@ int checkSeveral(const WssOptions& options) {
 int runSeveral(const WssOptions& options, const wss::Plan& plan) {
   auto pids = wss::findTargets({options.pids, options.children, options.comm, options.cgroup});
   if (!pids.ok()) return reportError(pids.error());
+  base::allowManyFiles();  // each process is two
   std::vector<wss::Process> processes = openAll(pids.value());
   if (processes.empty()) {
     complain("tidegauge: none of the processes can be measured");
@@ -95,7 +85,7 @@ int runSeveral(const WssOptions& options, const wss::Plan& plan) {
   RealClock clock;
   Output out;
   bool is_json = options.json || options.jsonl;
-  if (!is_json) writeHead(processes.size(), choice.value(), out);
+  if (!is_json) out.write(headText(processes.size(), choice.value()));
   nlohmann::json head = {{"backend", backend.name()},
                          {"how", backend.how()},
                          {"why", choice.value().why},
@@ -116,7 +106,7 @@ int runSeveral(const WssOptions& options, const wss::Plan& plan) {
           wss::severalJson(members, once, plan, unixSeconds(), backend.knowsSharing());
       if (options.jsonl) {
         row.update(head);
-        out.print("{}\n", dumped(row, -1));
+        out.print("{}\n", dumpedJson(row, -1));
       } else {
         rows.push_back(std::move(row));
       }
@@ -131,14 +121,10 @@ int runSeveral(const WssOptions& options, const wss::Plan& plan) {
   auto status = wss::measureAll(all, backend, plan, clock, onRows);
   if (options.json) {
     head["rows"] = std::move(rows);
-    out.print("{}\n", dumped(head, 2));
+    out.print("{}\n", dumpedJson(head, 2));
   }
   int code = status.ok() ? 0 : reportError(status.error());
-  if (code == 0 && clock.isEnding() && count == 0) {
-    complain("tidegauge: ended before the first window was over: nothing was measured");
-    code = kInterrupted;
-  }
-  return out.finish(code);
+  return out.finish(endOfMeasurement(code, clock, count));
 }
 
 }  // namespace tidegauge::cli

@@ -3,21 +3,12 @@
 #include <fmt/format.h>
 
 #include "base/text_layout.h"
-#include "cli/real_clock.h"
 #include "cli/terminal.h"
+#include "cli/wss_common.h"
 #include "wss/compat_text.h"
 #include "wss/row_json.h"
 
 namespace tidegauge::cli {
-namespace {
-
-// Names may hold any bytes.
-std::string dumped(const nlohmann::json& json, int indent) {
-  return json.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-}  // namespace
-
 WssWriter::WssWriter(const WssOptions& options, const wss::Plan& plan, const wss::Process& process,
                      const wss::Choice& choice, Output& out)
     : options_(options), plan_(plan), out_(out), process_(base::printable(process.name())) {
@@ -55,7 +46,7 @@ bool WssWriter::row(const wss::Row& row) {
       all_.push_back(std::move(json));
     } else {
       json.update(head_);
-      out_.print("{}\n", dumped(json, -1));
+      out_.print("{}\n", dumpedJson(json, -1));
     }
   } else {
     writeText(row);
@@ -68,7 +59,7 @@ int WssWriter::end() {
   if (options_.json) {
     nlohmann::json json = head_;
     json["rows"] = std::move(all_);
-    out_.print("{}\n", dumped(json, 2));
+    out_.print("{}\n", dumpedJson(json, 2));
   }
   if (std::string chart = wss::profileText(profile_, machine_, text_.columns); !chart.empty())
     out_.write("\n" + chart);
@@ -97,10 +88,7 @@ void WssWriter::writeHead(const wss::Process& process, const wss::Choice& choice
   out_.write(
       base::wrapped(fmt::format("Touched by {}, by {}: {}.", who, backend.name(), backend.how()),
                     text_.columns, 0));
-  if (!choice.why.empty())
-    out_.write(base::wrapped("Note: " + choice.why + ".", text_.columns, 0, 2));
-  for (const std::string& limit : backend.limits())
-    out_.write(base::wrapped("Careful: " + limit + ".", text_.columns, 0, 2));
+  out_.write(choiceNotes(choice, text_.columns));
   if (rolling_)
     out_.write(
         base::wrapped("MB touched within the last so many seconds; Never: not since this began.",

@@ -4,12 +4,12 @@
 #include <bpf/libbpf.h>
 #include <fmt/format.h>
 #include <linux/bpf.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 
+#include "base/file_limit.h"
 #include "record/errors.h"
 #include "record/functions.h"
 #include "record/links.h"
@@ -46,14 +46,6 @@ base::Error whyNot(int code) {
                   last_words.substr(0, 400)),
       "`tidegauge doctor` says what this machine allows; `record --preload` needs none of "
       "it");
-}
-
-// Each link is a file; a command was started before and keeps its own limit.
-void allowManyFiles() {
-  rlimit files{};
-  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
-  files.rlim_cur = files.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &files);
 }
 
 uint16_t idOf(std::string_view name) {
@@ -123,7 +115,7 @@ base::Result<Programs> Programs::load(const ProgramSettings& wanted) {
       bpf_map__set_max_entries(map, 4096);
   }
   bool links_many = !wanted.link_each && kernelLinksMany();
-  if (!links_many) allowManyFiles();
+  if (!links_many) base::allowManyFiles();  // each link is a file; a command was started before
   bpf_program* program = nullptr;
   bpf_object__for_each_program(program, handle->object) {
     if (links_many && std::string_view(bpf_program__section_name(program)).starts_with("uprobe"))

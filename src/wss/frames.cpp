@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
+#include "wss/page_bits.h"
+
 namespace tidegauge::wss {
 
 Once onceOf(const std::vector<std::span<const Frame>>& lists) {
-  constexpr uint64_t kPage = 4096;
   std::vector<Frame> all;
   size_t count = 0;
   for (std::span<const Frame> list : lists) count += list.size();

@@ -115,10 +115,10 @@ base::Status Kdamond::order(const char* word) const {
 bool Kdamond::isOurs() const {
   if (numberIn(readKernelFile(root_ + kNumber)) != 1) return false;
   auto pid = readKernelFile(file("contexts/0/targets/0/pid_target"));
-  return !pid.ok() || numberIn(pid) == static_cast<uint64_t>(pid_);
+  return pid.ok() ? numberIn(pid) == static_cast<uint64_t>(pid_) : !is_named_;
 }
 
-base::Status Kdamond::configure(int64_t interval_ns) const {
+base::Status Kdamond::configure(int64_t interval_ns) {
   TG_RETURN_IF_ERROR(set("contexts/nr_contexts", "1"));
   if (!set("contexts/0/operations", "vaddr").ok())
     return missing("the DAMON of this kernel does not watch processes",
@@ -126,6 +126,7 @@ base::Status Kdamond::configure(int64_t interval_ns) const {
   TG_RETURN_IF_ERROR(setIntervals(interval_ns));
   TG_RETURN_IF_ERROR(set("contexts/0/targets/nr_targets", "1"));
   TG_RETURN_IF_ERROR(set("contexts/0/targets/0/pid_target", fmt::format("{}", pid_)));
+  is_named_ = true;
   // What asks for regions: a scheme for those touched at least once, that does nothing but count.
   TG_RETURN_IF_ERROR(set("contexts/0/schemes/nr_schemes", "1"));
   TG_RETURN_IF_ERROR(set("contexts/0/schemes/0/action", "stat"));

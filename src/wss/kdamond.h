@@ -46,13 +46,14 @@ class Kdamond {
   std::string file(const char* name) const;
   base::Status set(const char* name, const std::string& value) const;
   base::Status order(const char* word) const;
-  base::Status configure(int64_t interval_ns) const;
+  base::Status configure(int64_t interval_ns);
   base::Status setIntervals(int64_t interval_ns) const;
   bool isOurs() const;
 
   pid_t pid_;
   int lock_;  // held, so that two of us do not start one at the same time
   std::string root_;
+  bool is_named_ = false;  // our process stands in it: without, it is another one
 };
 
 }  // namespace tidegauge::wss

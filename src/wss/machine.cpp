@@ -89,7 +89,7 @@ void addLimit(Machine& machine, const Process& process, const std::string& root)
   int error_number = 0;
   std::string path = memoryCgroup(readAll(file.value(), size_t{1} << 20, error_number));
   close(file.value());
-  for (; path.size() > 1; path.resize(path.rfind('/'))) {
+  for (; path.size() > 1 && path.starts_with('/'); path.resize(path.rfind('/'))) {
     uint64_t limit = numberOf(textOf(root + "/sys/fs/cgroup" + path + "/memory.max"));
     if (limit == 0)
       limit = numberOf(textOf(root + "/sys/fs/cgroup/memory" + path + "/memory.limit_in_bytes"));

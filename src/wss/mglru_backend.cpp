@@ -98,8 +98,10 @@ base::Result<LruGroup> MglruBackend::age() const {
       std::string order = fmt::format("+ {} {} {} 1 1", id_, node.node, youngest);
       int error_number = writeKernelFile(root_ + kTable, order);
       if (error_number == 0) break;
-      if (error_number != EINVAL || i == kTries)
-        return setKernelFile(root_ + kTable, order).error();
+      if (error_number != EINVAL || i == kTries) {
+        TG_RETURN_IF_ERROR(setKernelFile(root_ + kTable, order));  // once more, for its words
+        break;
+      }
       TG_ASSIGN_OR_RETURN(LruGroup now, look());
       for (const LruNode& other : now.nodes)
         if (other.node == node.node) youngest = other.generations.back().number;

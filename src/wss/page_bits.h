@@ -9,6 +9,8 @@
 
 namespace tidegauge::wss {
 
+inline constexpr uint64_t kPage = 4096;
+
 struct PageBits {
   static constexpr size_t kPages = 512;
   using Bits = std::array<uint64_t, kPages / 64>;

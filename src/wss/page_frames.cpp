@@ -52,11 +52,13 @@ class FrameFlags {
     if (chunk.number != frame / kFrames) {
       chunk.number = frame / kFrames;
       ssize_t got = file_.read(chunk.flags, chunk.number * kFrames);
+      if (got < 0) error_number_ = errno;  // 0: the end of memory
       auto known = static_cast<size_t>(std::max<ssize_t>(got, 0));
       std::fill(chunk.flags.begin() + static_cast<ptrdiff_t>(known), chunk.flags.end(), kNoPage);
     }
     return chunk.flags[frame % kFrames];
   }
+  int errorNumber() const { return error_number_; }  // of the last read that failed; 0: none did
   // The first frame of the folio that `frame` is in.
   uint64_t firstOf(uint64_t frame) {
     for (uint64_t back = 0; back <= std::min(frame, kMostFolio); ++back) {
@@ -75,6 +77,7 @@ class FrameFlags {
   };
   File file_;
   std::array<Chunk, 2> chunks_;
+  int error_number_ = 0;
 };
 
 }  // namespace
@@ -88,6 +91,7 @@ base::Result<std::vector<PageFrame>> readFrames(const Process& process,
   std::vector<uint64_t> entries(kEntriesOfARead);
   bool are_hidden = false;
   for (size_t i = 0; i < uses.size(); ++i) {
+    if (uses[i].mapping.kind == MappingKind::kDevice) continue;  // a driver's pages are on no list
     uint64_t at = uses[i].mapping.start / kPage, end = uses[i].mapping.end / kPage;
     while (at < end) {
       ssize_t got =
@@ -111,10 +115,13 @@ base::Result<std::vector<PageFrame>> readFrames(const Process& process,
                        std::nullopt, "Run as root with CAP_SYS_ADMIN"};
   std::ranges::sort(frames, {}, &PageFrame::first);
   int flags_file = open(flags_path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (flags_file < 0)
-    return base::Error{base::ErrorKind::kMissingFeature,
-                       fmt::format("{} cannot be read: {}", flags_path, std::strerror(errno)),
-                       std::nullopt, "Run as root"};
+  auto unreadable = [&](int error_number) {
+    return base::Error{
+        base::ErrorKind::kMissingFeature,
+        fmt::format("{} cannot be read: {}", flags_path, std::strerror(error_number)), std::nullopt,
+        "Run as root"};
+  };
+  if (flags_file < 0) return unreadable(errno);
   FrameFlags flags(flags_file);
   std::erase_if(frames, [&](PageFrame& frame) {
     uint64_t of_frame = flags.of(frame.first);
@@ -125,6 +132,7 @@ base::Result<std::vector<PageFrame>> readFrames(const Process& process,
     if (frame.is_large) frame.first = flags.firstOf(frame.first);
     return false;
   });
+  if (flags.errorNumber() != 0) return unreadable(flags.errorNumber());
   // In order they still are, unless a folio was made or split in between.
   if (!std::ranges::is_sorted(frames, {}, &PageFrame::first))
     std::ranges::sort(frames, {}, &PageFrame::first);

@@ -17,7 +17,6 @@
 
 namespace tidegauge::wss {
 
-inline constexpr uint64_t kPage = 4096;
 inline constexpr uint64_t kTable = kPage * PAGE_TABLE_ENTRIES;  // that one table tells of
 
 // Of an entry (Intel SDM volume 3, 4.5; Linux: a bit that the processor ignores says "no page of RSS",

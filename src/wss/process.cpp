@@ -90,7 +90,9 @@ std::string Process::readName() const {
 
 // "4711 (na)me (x) S 1 …": the name ends at the last parenthesis.
 char Process::state() const {
+  errno = 0;
   std::string text = smallFile("stat");
+  if (text.empty() && (errno == EMFILE || errno == ENFILE)) return '?';  // that says nothing of it
   size_t end = text.rfind(')');
   return end == std::string::npos || end + 2 >= text.size() ? '\0' : text[end + 2];
 }

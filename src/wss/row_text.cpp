@@ -11,9 +11,6 @@
 namespace tidegauge::wss {
 namespace {
 
-double percent(uint64_t part, uint64_t whole) {
-  return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
-}
 // Whether mappings have windows of their own.
 bool knowsWhich(const Row& row) {
   return std::ranges::any_of(row.windows, [&](const Window& window) {

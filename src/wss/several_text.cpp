@@ -13,10 +13,6 @@ namespace {
 
 constexpr size_t kName = 18;
 
-double percent(uint64_t part, uint64_t whole) {
-  return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
-}
-
 std::string sums(const std::string& pid, const std::string& name, uint64_t rss, uint64_t touched) {
   return fmt::format("{:>7} {} {:>9.2f} {:>9.2f} {:>5.1f}", pid,
                      base::padRight(base::cutMiddle(base::printable(name), kName), kName), mib(rss),

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -21,21 +22,25 @@ struct Known {
   std::string comm;
   pid_t parent = 0;
   char state = 0;
+  bool is_of_kernel = false;
 };
 
 base::Error none(std::string what, std::string hint) {
   return {base::ErrorKind::kUnreadable, std::move(what), std::nullopt, std::move(hint)};
 }
 
-// "4711 (na)me (x) S 1 …"
+// "4711 (na)me (x) S 1 4711 4711 0 -1 4194560 …": name, state, parent, and five fields on its flags.
 bool parseStat(const std::string& text, Known& known) {
+  constexpr unsigned long kThreadOfTheKernel = 0x00200000;  // PF_KTHREAD
   size_t begin = text.find('('), end = text.rfind(')');
   if (begin == std::string::npos || end == std::string::npos || end < begin) return false;
   known.comm = text.substr(begin + 1, end - begin - 1);
-  if (end + 4 >= text.size()) return false;
-  known.state = text[end + 2];
-  const char* from = text.data() + end + 4;
-  return std::from_chars(from, text.data() + text.size(), known.parent).ec == std::errc();
+  unsigned long flags = 0;
+  if (std::sscanf(text.c_str() + end + 1, " %c %d %*d %*d %*d %*d %lu", &known.state, &known.parent,
+                  &flags) != 3)
+    return false;
+  known.is_of_kernel = (flags & kThreadOfTheKernel) != 0;
+  return true;
 }
 
 std::map<pid_t, Known> allProcesses(const std::string& root) {
@@ -54,11 +59,8 @@ std::map<pid_t, Known> allProcesses(const std::string& root) {
   return all;
 }
 
-// Without kthreadd and what it made, and without what has ended.
-bool hasMemory(pid_t pid, const Known& known) {
-  constexpr pid_t kThreadsOfTheKernel = 2;
-  return pid != kThreadsOfTheKernel && known.parent != kThreadsOfTheKernel && known.state != 'Z' &&
-         known.state != 'X';
+bool hasMemory(const Known& known) {
+  return !known.is_of_kernel && known.state != 'Z' && known.state != 'X';
 }
 
 void addChildren(std::set<pid_t>& found, const std::map<pid_t, Known>& all) {
@@ -69,26 +71,34 @@ void addChildren(std::set<pid_t>& found, const std::map<pid_t, Known>& all) {
   }
 }
 
-// Of a cgroup and those below it; false: there is none of that name.
-bool addCgroup(std::set<pid_t>& found, const std::string& folder) {
+void addProcs(std::set<pid_t>& found, const std::string& folder) {
+  auto text = readKernelFile(folder + "/cgroup.procs");
+  if (!text.ok()) return;
+  const char *at = text.value().data(), *end = at + text.value().size();
+  while (at < end) {
+    pid_t pid = 0;
+    auto [rest, bad] = std::from_chars(at, end, pid);
+    if (bad == std::errc() && pid > 0) found.insert(pid);
+    at = std::find(rest, end, '\n');
+    if (at < end) ++at;
+  }
+}
+
+// Of a cgroup and those below it; false: there is none of that name. Those that end meanwhile are passed over.
+bool addCgroup(std::set<pid_t>& found, const std::string& root) {
   std::error_code error;
-  if (!fs::is_directory(folder, error)) return false;
-  auto add = [&](const std::string& path) {
-    auto text = readKernelFile(path + "/cgroup.procs");
-    if (!text.ok()) return;
-    const char *at = text.value().data(), *end = at + text.value().size();
-    while (at < end) {
-      pid_t pid = 0;
-      auto [rest, bad] = std::from_chars(at, end, pid);
-      if (bad == std::errc() && pid > 0) found.insert(pid);
-      at = std::find(rest, end, '\n');
-      if (at < end) ++at;
+  if (!fs::is_directory(root, error)) return false;
+  std::vector<std::string> folders{root};
+  while (!folders.empty()) {
+    std::string folder = std::move(folders.back());
+    folders.pop_back();
+    addProcs(found, folder);
+    for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+      std::error_code of_entry;
+      if (it->is_directory(of_entry) && !it->is_symlink(of_entry))
+        folders.push_back(it->path().string());
     }
-  };
-  add(folder);
-  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
-       it.increment(error))
-    if (it->is_directory(error)) add(it->path().string());
+  }
   return true;
 }
 
@@ -129,7 +139,7 @@ base::Result<std::vector<pid_t>> findTargets(const Targets& targets, const std::
   if (targets.children) addChildren(roots, all);
   // Whoever was named by number is tried, so that it is told why it cannot be measured.
   for (pid_t pid : roots)
-    if (auto it = all.find(pid); it != all.end() && hasMemory(pid, it->second)) found.insert(pid);
+    if (auto it = all.find(pid); it != all.end() && hasMemory(it->second)) found.insert(pid);
   found.erase(getpid());  // of a cgroup, or its own parent's child: it would measure itself
   if (!found.empty()) return std::vector<pid_t>(found.begin(), found.end());
   if (!targets.comm.empty())

@@ -87,8 +87,8 @@ class Truth(unittest.TestCase):
         if "pte" not in list(self.backends()):
             return
         with self.touching(64, 16) as (pid, start, size):
-            document = json.loads(wss("--json", "--heat", "--rolling", 4, "-d", 0.6, pid, 0.1).stdout)
-        rows = document["rows"]
+            lines = wss("--jsonl", "--heat", "--rolling", 4, "-d", 0.6, pid, 0.1).stdout.splitlines()
+        rows = [json.loads(line) for line in lines]
         self.assertGreater(len(rows), 3)
         for i, row in enumerate(rows):
             within = [one["bytes"] for one in row["rolling"]["within"]]
@@ -305,6 +305,11 @@ class Truth(unittest.TestCase):
         for words, why in ((("--backend", "mglru", "-C"), "one window at a time"),
                            (("--backend", "mglru", "-P", "3"), "one window at a time"),
                            (("--backend", "mglru", "--by", "vma"), "which mapping"),
+                           (("--rolling", "4", "--heat", "--json"), "--jsonl"),
+                           (("--heat",), "--rolling"),
+                           (("--rolling", "4", "--backend", "smaps"), "only --backend pte"),
+                           (("--rolling", "4", "-C"), "do not go together"),
+                           (("--children", "--rolling", "4"), "one process alone"),
                            (("--backend", "damon", "-C"), "one window at a time"),
                            (("--backend", "damon", "--compat"), "--compat"),
                            (("--backend", "idle", "--compat"), "--compat is for"),

@@ -9,10 +9,11 @@ namespace {
 
 class TargetsTest : public testing::Test {
  protected:
-  void add(pid_t pid, const std::string& comm, pid_t parent, char state = 'S') {
-    sys_.write("/proc/" + std::to_string(pid) + "/stat", std::to_string(pid) + " (" + comm + ") " +
-                                                             state + " " + std::to_string(parent) +
-                                                             " 1 1 0\n");
+  void add(pid_t pid, const std::string& comm, pid_t parent, char state = 'S',
+           int flags = 0x400100) {
+    sys_.write("/proc/" + std::to_string(pid) + "/stat",
+               std::to_string(pid) + " (" + comm + ") " + state + " " + std::to_string(parent) +
+                   " 1 1 0 -1 " + std::to_string(flags) + " 7 0\n");
   }
   std::vector<pid_t> find(const Targets& targets) {
     auto found = findTargets(targets, sys_.root());
@@ -20,8 +21,8 @@ class TargetsTest : public testing::Test {
   }
   void SetUp() override {
     add(1, "init", 0);
-    add(2, "kthreadd", 0);
-    add(30, "kworker", 2);
+    add(2, "kthreadd", 0, 'S', 0x208040);
+    add(30, "kworker", 2, 'I', 0x208040);
     add(100, "shop (db) x", 1);
     add(200, "shop (db) x", 100);
     add(201, "other", 200);
@@ -49,6 +50,13 @@ TEST_F(TargetsTest, ByNameWhichMayHoldParentheses) {
   auto none = findTargets({.comm = "sho"}, sys_.root());
   ASSERT_FALSE(none.ok());
   EXPECT_NE(none.error().what.find("no process is called sho"), std::string::npos);
+}
+
+// There it is an ordinary process.
+TEST_F(TargetsTest, TheSecondProcessOfAPidNamespace) {
+  add(2, "shop", 1);
+  add(31, "shop", 2);
+  EXPECT_EQ(find({.comm = "shop"}), (std::vector<pid_t>{2, 31, 300}));
 }
 
 TEST_F(TargetsTest, ByCgroupWithThoseBelowIt) {

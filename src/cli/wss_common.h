@@ -1,0 +1,20 @@
+// What wss of one process and of several have in common.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "cli/output.h"
+#include "cli/real_clock.h"
+#include "wss/choose.h"
+
+namespace tidegauge::cli {
+
+// Names may hold any bytes.
+std::string dumpedJson(const nlohmann::json& json, int indent);
+// Why that back-end, and what its figures leave out: a line each, or more.
+std::string choiceNotes(const wss::Choice& choice, size_t columns);
+// The exit code of a measurement with `code`: if it was ended before there was a row, that is said.
+int endOfMeasurement(int code, const RealClock& clock, int rows);
+
+}  // namespace tidegauge::cli
