@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 namespace tidegauge::wss {
 namespace {
@@ -44,7 +45,7 @@ Group finished(Sum sum) {
   else if (sums.rss > 0)
     window.mean_ns = static_cast<int64_t>(sum.present_ns / static_cast<double>(sums.rss));
   else
-    window.mean_ns = (window.least_ns + window.most_ns) / 2;
+    window.mean_ns = std::midpoint(window.least_ns, window.most_ns);
   return std::move(sum.group);
 }
 

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <numeric>
 
 namespace tidegauge::wss {
 
@@ -45,7 +46,7 @@ struct Window {
 inline Window windowOf(const Pass& clear, const Pass& read, double from, double to) {
   int64_t first_ns = read.at_ns(from) - clear.at_ns(from),
           last_ns = read.at_ns(to) - clear.at_ns(to);
-  return {first_ns < last_ns ? first_ns : last_ns, (first_ns + last_ns) / 2,
+  return {first_ns < last_ns ? first_ns : last_ns, std::midpoint(first_ns, last_ns),
           first_ns < last_ns ? last_ns : first_ns};
 }
 
