@@ -50,14 +50,13 @@ void AddressSpaces::inherit(uint32_t pid, uint32_t parent) {
 void AddressSpaces::forget(uint32_t pid) { spaces_.erase(pid); }
 
 void AddressSpaces::look(uint32_t pid) {
-  Space& space = spaces_[pid];
-  std::vector<Mapping> mappings = executableMappings(pid);
-  if (mappings.empty()) return;  // it is gone: what was known stays
-  space.ranges.clear();
-  for (const Mapping& mapping : mappings) {
+  bool is_whole = false;
+  std::vector<Range> found;
+  for (const Mapping& mapping : executableMappings(pid, &is_whole)) {
     uint32_t module = mapping.file.inode == 0 ? kNoModule : moduleOf(pid, mapping);
-    space.ranges.push_back({mapping.start, mapping.end, mapping.offset, module});
+    found.push_back({mapping.start, mapping.end, mapping.offset, module});
   }
+  renew(spaces_[pid].ranges, std::move(found), is_whole);
 }
 
 std::vector<uint32_t> AddressSpaces::forgetModules(const std::set<uint32_t>& wanted,

@@ -53,7 +53,8 @@ std::vector<Mapping> parseMappings(std::string_view maps) {
   return mappings;
 }
 
-std::string readable(const std::string& path) {
+std::string readable(const std::string& path, bool* is_whole) {
+  if (is_whole != nullptr) *is_whole = false;
   int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return {};
   std::string text;
@@ -61,12 +62,14 @@ std::string readable(const std::string& path) {
   ssize_t got = 0;
   while ((got = read(file, part.data(), part.size())) > 0 && text.size() < kMostText)
     text.append(part.data(), static_cast<size_t>(got));
+  // Of a process that is gone /proc has nothing to read, and says no more than that it is the end.
+  if (is_whole != nullptr) *is_whole = got == 0 && pread(file, part.data(), 1, 0) == 1;
   close(file);
   return text;
 }
 
-std::vector<Mapping> executableMappings(uint32_t tgid) {
-  return parseMappings(readable(fmt::format("/proc/{}/maps", tgid)));
+std::vector<Mapping> executableMappings(uint32_t tgid, bool* is_whole) {
+  return parseMappings(readable(fmt::format("/proc/{}/maps", tgid), is_whole));
 }
 
 std::string pathFromHere(uint32_t tgid, const Mapping& mapping) {

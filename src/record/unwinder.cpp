@@ -289,14 +289,13 @@ void Unwinder::look(uint32_t tgid) {
 }
 
 void Unwinder::readMappings(uint32_t tgid) {
-  std::vector<Mapping> mappings = executableMappings(tgid);
-  if (mappings.empty()) return;  // it is gone: what was known stays
-  Space& space = spaces_[tgid];
-  space.ranges.clear();
-  for (const Mapping& mapping : mappings) {
+  bool is_whole = false;
+  std::vector<Range> found;
+  for (const Mapping& mapping : executableMappings(tgid, &is_whole)) {
     Module* module = mapping.file.inode == 0 ? nullptr : moduleOf(tgid, mapping);
-    space.ranges.push_back({mapping.start, mapping.end, mapping.offset, module});
+    found.push_back({mapping.start, mapping.end, mapping.offset, module});
   }
+  renew(spaces_[tgid].ranges, std::move(found), is_whole);
 }
 
 Unwinder::Module* Unwinder::moduleOf(uint32_t tgid, const Mapping& mapping) {
