@@ -7,7 +7,9 @@
 #include "cli/usage.h"
 #include "cli/wss_rolling.h"
 #include "cli/wss_several.h"
+#include "cli/wss_survey.h"
 #include "wss/choose.h"
+#include "wss/survey.h"
 
 namespace tidegauge::cli {
 namespace {
@@ -35,6 +37,7 @@ int checked(WssOptions& options) {
   if (options.probe)
     return options.words.empty() ? 0 : usageError("--probe looks at the machine, at no process");
   if (int code = parseWords(options); code != 0) return code;
+  if (int code = checkSurvey(options); code != 0 || isSurvey(options)) return code;
   if (int code = checkSeveral(options); code != 0) return code;
   bool rolls = options.rolling > 0;
   if (options.cumulative + !options.pause.empty() + !options.steps.empty() + rolls > 1)
@@ -121,6 +124,7 @@ void addWssCommand(CLI::App& app, int& exit_code) {
                     "Say too how long it slept, and how long all took");
   std::vector<std::string> backends{"auto"};
   backends.insert(backends.end(), wss::kBackends.begin(), wss::kBackends.end());
+  backends.insert(backends.end(), wss::kSurveys.begin(), wss::kSurveys.end());
   command
       ->add_option("--backend", options->backend,
                    fmt::format("How it is measured: {}", fmt::join(backends, ", ")))
@@ -140,6 +144,15 @@ void addWssCommand(CLI::App& app, int& exit_code) {
                    "Say so if all pages are looked at and the process's mmap may wait longer")
       ->check(number(0.001, 1e6))
       ->type_name("MS")
+      ->capture_default_str();
+  command->add_flag("--experiment", options->experiment,
+                    "Of --backend shrink: it may take memory away from running programs");
+  command
+      ->add_option("--max-pressure", options->most_pressure,
+                   "Of --backend shrink: end when they wait for memory for more than that share of "
+                   "the time, in percent")
+      ->check(number(0.1, 100))
+      ->type_name("PERCENT")
       ->capture_default_str();
   command->add_option("--by", options->by, "List what was touched, by vma (mapping), file or kind")
       ->check(oneOf({"vma", "file", "kind"}))

@@ -30,6 +30,8 @@ struct WssOptions {
   std::string plot;  // a file; empty: none
   bool force = false;
   bool probe = false, dry_run = false;
+  bool experiment = false;    // of shrink
+  double most_pressure = 10;  // percent of the time that it may wait for memory
 };
 
 int runWss(const WssOptions& options);

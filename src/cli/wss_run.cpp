@@ -10,6 +10,7 @@
 #include "cli/terminal.h"
 #include "cli/wss_common.h"
 #include "cli/wss_several.h"
+#include "cli/wss_survey.h"
 #include "cli/wss_writer.h"
 #include "wss/abilities.h"
 
@@ -79,6 +80,7 @@ int runDry(const wss::Process& process, const wss::Choice& choice) {
 
 int runWss(const WssOptions& options) {
   if (options.probe) return runProbe(options);
+  if (isSurvey(options)) return runSurvey(options);
   wss::Plan plan = planOf(options);
   if (isOfSeveral(options)) return runSeveral(options, plan);
   auto process = wss::Process::open(options.pids.front());

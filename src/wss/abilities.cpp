@@ -1,9 +1,13 @@
 #include "wss/abilities.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <filesystem>
 
 #include "base/text_layout.h"
 #include "wss/choose.h"
+#include "wss/pmc.h"
 
 namespace tidegauge::wss {
 namespace {
@@ -14,7 +18,31 @@ std::string_view whatItTells(std::string_view name) {
   if (name == "mglru") return "the kernel's generations of pages: a whole cgroup";
   if (name == "damon") return "regions that the kernel samples: a process of any size, for hours";
   if (name == "idle") return "/sys/kernel/mm/page_idle: pages that nobody touched";
+  if (name == "pressure")
+    return "what the kernel counts of memory being short: no bytes of one's own";
+  if (name == "pmc") return "the processor's counters: whether it fits a cache";
+  if (name == "shrink") return "takes memory away from a cgroup until it comes back: an experiment";
   return {};
+}
+
+// Whether there is any cgroup of which memory could be taken.
+base::Status checkShrink() {
+  std::error_code unused;
+  for (const auto& entry : std::filesystem::directory_iterator("/sys/fs/cgroup", unused)) {
+    std::filesystem::path file = entry.path() / "memory.reclaim";
+    if (!std::filesystem::exists(file, unused)) continue;
+    if (access(file.c_str(), W_OK) == 0) return base::okStatus();
+    return base::Error{base::ErrorKind::kMissingFeature, file.string() + " may not be written",
+                       std::nullopt, "Run as root"};
+  }
+  return base::Error{base::ErrorKind::kMissingFeature,
+                     "no cgroup of version 2 here has memory.reclaim", std::nullopt,
+                     "It needs the memory controller in it, and Linux 5.19 or later"};
+}
+
+base::Status checkSurvey(std::string_view name) {
+  if (name == "pmc") return Pmc::check();
+  return name == "shrink" ? checkShrink() : base::okStatus();
 }
 
 }  // namespace
@@ -23,6 +51,8 @@ std::vector<Ability> lookAtBackends() {
   std::vector<Ability> abilities;
   for (std::string_view name : kBackends)
     abilities.push_back({name, whatItTells(name), checkBackend(name)});
+  for (std::string_view name : kSurveys)
+    abilities.push_back({name, whatItTells(name), checkSurvey(name)});
   return abilities;
 }
 
@@ -33,7 +63,7 @@ std::string_view firstOf(const std::vector<Ability>& abilities) {
 }
 
 std::string abilitiesText(const std::vector<Ability>& abilities, size_t columns) {
-  constexpr size_t kVerdict = 9, kName = 8;  // as in doctor
+  constexpr size_t kVerdict = 9, kName = 9;  // as in doctor
   std::string text;
   for (const Ability& it : abilities) {
     std::string words(it.tells);

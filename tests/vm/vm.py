@@ -11,6 +11,7 @@ not asked for: a nested one often fails in odd ways) a boot takes about 10 s.
 """
 import functools
 import io
+import lzma
 import os
 import pathlib
 import re
@@ -89,6 +90,12 @@ class Guest:
         listed = subprocess.run(["ldd", source], capture_output=True, text=True, check=False).stdout
         for library in re.findall(r"(/\S+) \(0x", listed):
             self.add(library)
+
+    def add_module(self, name):
+        """A module of the kernel, as /NAME.ko, without those that it needs."""
+        packed = next(self.kernel.parent.parent.glob(f"lib/modules/*/kernel/**/{name}.ko*"))
+        place = self.root / f"{name}.ko"
+        place.write_bytes(lzma.decompress(packed.read_bytes()) if packed.suffix == ".xz" else packed.read_bytes())
 
     def __enter__(self):
         return self

@@ -97,6 +97,23 @@ measure mglru-{name} --by kind --backend mglru -s 0 -d 3
 kill $pid""" for name in ("contiguous", "scattered", "huge"))
 
 
+# What it does not touch is taken from it step by step, into a compressed swap, there being no disk.
+TAKEN = f"""
+for module in lz4_compress lz4hc_compress zsmalloc zram; do insmod /$module.ko; done
+echo 512M >/sys/block/zram0/disksize; mkswap /dev/zram0; swapon /dev/zram0
+echo +memory >/sys/fs/cgroup/cgroup.subtree_control
+mkdir -p /sys/fs/cgroup/taken; echo $$ >/sys/fs/cgroup/taken/cgroup.procs
+hot shrink {RSS_MIB} {HOT_MIB}
+echo $$ >/sys/fs/cgroup/cgroup.procs
+run pressure tidegauge wss --json --backend pressure $pid 2
+run shrink tidegauge wss --json --backend shrink --experiment --max-pressure 90 -d 120 --cgroup /taken 0.5
+run shrink.text tidegauge wss --backend shrink --experiment --max-pressure 90 -d 5 $pid 0.5
+cat /proc/swaps >/out/swaps; cat /sys/fs/cgroup/taken/memory.max >/out/shrink.limit
+kill $pid
+run unit tidegauge wss --backend shrink --experiment --cgroup / 0.5
+"""
+
+
 # This kernel has soft-dirty bits, so wss does not flush the TLB; another program on each processor does, which a
 # program that is alone on one would wait for.
 RIVALS = """
@@ -128,7 +145,9 @@ run damon.gone tidegauge wss --backend damon $pid 2; left damon.gone
 @functools.cache
 def four_levels():
     with WorkingSetGuest(vm.kernel("6.12", CACHE)) as guest:
-        return guest.results(RIVALS + PAGES + GENERATIONS + SAMPLED)
+        for module in ("lz4_compress", "lz4hc_compress", "zsmalloc", "zram"):
+            guest.add_module(module)
+        return guest.results(RIVALS + PAGES + GENERATIONS + SAMPLED + TAKEN)
 
 
 @functools.cache
@@ -218,6 +237,22 @@ class Linux612(unittest.TestCase):
         self.assertIn("DAMON is in use", results.text("damon.foreign.err"))
         self.assertEqual(results.text("damon.foreign.left"), "1 1\n")
         self.assertEqual(results.text("damon.foreign.contexts"), "1\n")
+
+    def test_what_is_left_when_memory_is_taken_away(self):
+        results = four_levels()
+        answer = results.json("shrink")
+        self.assertEqual(answer["all"]["end"], "reached", answer)
+        first, least = answer["rows"][0]["bytes"]["before"], answer["all"]["least_bytes"]
+        self.assertGreaterEqual(first, RSS_MIB * MIB)
+        # Its own pages, those of the kernel for it, and what a step of a twentieth cannot tell.
+        self.assertGreaterEqual(least, HOT_MIB * MIB)
+        self.assertLessEqual(least, 1.3 * HOT_MIB * MIB + 4 * MIB)
+        self.assertEqual(results.text("shrink.limit"), "max\n")
+
+    def test_pressure_of_a_cgroup(self):
+        answer = four_levels().json("pressure")
+        self.assertEqual(answer["all"]["cgroup"], "/taken")
+        self.assertEqual(answer["all"]["shortage"], "none")
 
 
 if __name__ == "__main__":

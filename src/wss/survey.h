@@ -1,0 +1,45 @@
+// Survey: a way to learn of a working set that looks at no page: what it costs when memory is short.
+//
+//   pressure   what the kernel counts of memory being short       reads
+//   pmc        what the processor counts of its caches            reads
+//   shrink     takes memory away step by step until it comes back  --experiment
+//
+// A row for each window, and a verdict when it ends.
+#pragma once
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "wss/window.h"
+
+namespace tidegauge::wss {
+
+inline constexpr std::array<std::string_view, 3> kSurveys{"pressure", "pmc", "shrink"};
+
+struct SurveyRow {
+  std::string text;  // one line, with its newline
+  nlohmann::json fields;
+};
+
+class Survey {
+ public:
+  virtual ~Survey() = default;
+  virtual std::string_view name() const = 0;
+  virtual std::string how() const = 0;
+  virtual std::vector<std::string> limits() const = 0;
+  virtual std::string tableHead() const = 0;
+  // Of one window, which begins now. Nothing: there is no more to learn, or the clock said that it shall end.
+  virtual base::Result<std::optional<SurveyRow>> next(Clock& clock, int64_t window_ns) = 0;
+  // After the last row: what all of them say, in sentences; the same for programs.
+  virtual std::string verdict() const = 0;
+  virtual nlohmann::json verdictJson() const = 0;
+  // How it ended if it had to: then the exit code is that of an error. Empty: as wanted.
+  virtual std::optional<base::Error> broken() const { return std::nullopt; }
+};
+
+}  // namespace tidegauge::wss
