@@ -145,6 +145,10 @@ void addWssCommand(CLI::App& app, int& exit_code) {
       ->check(number(0.001, 1e6))
       ->type_name("MS")
       ->capture_default_str();
+  command->add_option("--spots", options->spots, "Of --backend spot: words that are watched")
+      ->check(wholeNumber(4, 100'000))
+      ->type_name("N")
+      ->capture_default_str();
   command->add_flag("--experiment", options->experiment,
                     "Of --backend shrink: it may take memory away from running programs");
   command

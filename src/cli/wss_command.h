@@ -30,6 +30,7 @@ struct WssOptions {
   std::string plot;  // a file; empty: none
   bool force = false;
   bool probe = false, dry_run = false;
+  uint32_t spots = 200;       // of spot
   bool experiment = false;    // of shrink
   double most_pressure = 10;  // percent of the time that it may wait for memory
 };

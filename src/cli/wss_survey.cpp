@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <memory>
+#include <random>
 
 #include "base/text_layout.h"
 #include "cli/open_trace.h"
@@ -16,6 +17,7 @@
 #include "wss/pmc.h"
 #include "wss/pressure.h"
 #include "wss/shrink.h"
+#include "wss/spot.h"
 
 namespace tidegauge::cli {
 namespace {
@@ -53,6 +55,8 @@ Made made(base::Result<It> survey) {
 
 Made makeSurvey(const WssOptions& options, const wss::Process* process) {
   if (options.backend == "pmc") return made(wss::Pmc::open(*process));
+  if (options.backend == "spot")
+    return Made(std::make_unique<wss::Spot>(*process, options.spots, std::random_device{}()));
   if (process != nullptr && options.backend == "pressure")
     return Made(std::make_unique<wss::Pressure>(*process, wss::MemoryScope::of(*process)));
   wss::MemoryScope scope =
@@ -133,13 +137,13 @@ class Writer {
 // A window, or so many as were asked for; an experiment goes on until it has its answer.
 base::Status measureAll(wss::Survey& survey, const WssOptions& options, RealClock& clock,
                         Writer& writer) {
-  bool is_experiment = survey.name() == "shrink";
+  bool until_known = survey.name() == "shrink" || survey.name() == "spot";
   int64_t window_ns = nanosecondsOf(options.seconds), begin_ns = clock.now_ns();
   while (!writer.failed()) {
     TG_ASSIGN_OR_RETURN(auto row, survey.next(clock, window_ns));
     if (!row) break;
     writer.row(*row);
-    bool goes_on = is_experiment || !options.pause.empty();
+    bool goes_on = until_known || !options.pause.empty();
     bool is_over = options.total_s > 0 &&
                    static_cast<double>(clock.now_ns() - begin_ns) >= options.total_s * 1e9;
     if (!goes_on || is_over) break;
@@ -170,8 +174,9 @@ int checkSurvey(const WssOptions& options) {
         fmt::format("--backend {} takes -s, -d, --json and --jsonl, and looks at no pages",
                     options.backend),
         "Take --backend pte or smaps for the others");
-  if (is_shrink && !options.pause.empty())
-    return usageError("--backend shrink goes on step by step until it has its answer",
+  bool until_known = is_shrink || options.backend == "spot";
+  if (until_known && !options.pause.empty())
+    return usageError(fmt::format("--backend {} goes on until it has its answer", options.backend),
                       "-d ends it after some seconds");
   bool by_cgroup = is_shrink && !options.cgroup.empty();
   if (!options.comm.empty() || options.children || (!options.cgroup.empty() && !is_shrink) ||
@@ -179,7 +184,7 @@ int checkSurvey(const WssOptions& options) {
     return usageError(
         is_shrink ? "--backend shrink is of one cgroup: give one process of it, or --cgroup PATH"
                   : fmt::format("--backend {} is of one process", options.backend));
-  if (options.total_s > 0 && options.pause.empty() && !is_shrink)
+  if (options.total_s > 0 && options.pause.empty() && !until_known)
     return usageError("-d limits a run of several windows", "Take -s beside it");
   return 0;
 }

@@ -8,6 +8,7 @@
 #include "base/text_layout.h"
 #include "wss/choose.h"
 #include "wss/pmc.h"
+#include "wss/spot.h"
 
 namespace tidegauge::wss {
 namespace {
@@ -21,6 +22,8 @@ std::string_view whatItTells(std::string_view name) {
   if (name == "pressure")
     return "what the kernel counts of memory being short: no bytes of one's own";
   if (name == "pmc") return "the processor's counters: whether it fits a cache";
+  if (name == "spot")
+    return "words at random, watched by the processor: how much of a page is used";
   if (name == "shrink") return "takes memory away from a cgroup until it comes back: an experiment";
   return {};
 }
@@ -42,6 +45,7 @@ base::Status checkShrink() {
 
 base::Status checkSurvey(std::string_view name) {
   if (name == "pmc") return Pmc::check();
+  if (name == "spot") return Spot::check();
   return name == "shrink" ? checkShrink() : base::okStatus();
 }
 

@@ -2,6 +2,7 @@
 //
 //   pressure   what the kernel counts of memory being short       reads
 //   pmc        what the processor counts of its caches            reads
+//   spot       words here and there, watched by the processor      reads
 //   shrink     takes memory away step by step until it comes back  --experiment
 //
 // A row for each window, and a verdict when it ends.
@@ -19,10 +20,10 @@
 
 namespace tidegauge::wss {
 
-inline constexpr std::array<std::string_view, 3> kSurveys{"pressure", "pmc", "shrink"};
+inline constexpr std::array<std::string_view, 4> kSurveys{"pressure", "pmc", "spot", "shrink"};
 
 struct SurveyRow {
-  std::string text;  // one line, with its newline
+  std::string text;  // one line, with its newline; empty: not worth one
   nlohmann::json fields;
 };
 

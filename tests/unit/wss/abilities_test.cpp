@@ -4,6 +4,7 @@
 
 #include "base/text_layout.h"
 #include "wss/choose.h"
+#include "wss/survey.h"
 
 namespace tidegauge::wss {
 namespace {
@@ -27,8 +28,8 @@ TEST(Abilities, AutoTakesTheBestThatWorks) {
 
 TEST(Abilities, SayWhyNotWithinThePage) {
   std::string text = abilitiesText(abilities(false), 60);
-  EXPECT_NE(text.find("no       pte     the page tables. Not here: this user"), std::string::npos);
-  EXPECT_NE(text.find("ok       smaps   sums per mapping\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("no       pte      the page tables. Not here: this user"), std::string::npos);
+  EXPECT_NE(text.find("ok       smaps    sums per mapping\n"), std::string::npos) << text;
   for (size_t at = 0; at < text.size();) {
     size_t end = text.find('\n', at);
     EXPECT_LE(base::displayWidth(text.substr(at, end - at)), 60U);
@@ -43,7 +44,7 @@ TEST(Abilities, SayWhyNotWithinThePage) {
 // Whatever this machine has: every back-end is looked at, and says what it is.
 TEST(Abilities, OfThisMachine) {
   auto here = lookAtBackends();
-  ASSERT_EQ(here.size(), kBackends.size());
+  ASSERT_EQ(here.size(), kBackends.size() + kSurveys.size());
   for (const Ability& it : here) {
     EXPECT_FALSE(it.tells.empty()) << it.name;
     EXPECT_TRUE(it.status.ok() || !it.status.error().what.empty()) << it.name;
