@@ -1,7 +1,8 @@
-// touch RSS_MIB HOT_MIB [scattered] [huge] [read] [locked] [swapped]: has RSS_MIB of memory and touches HOT_MIB
+// touch RSS_MIB HOT_MIB [scattered] [random] [rate=MIB_S] [huge] [read] [locked] [swapped]: has RSS_MIB of memory and touches HOT_MIB
 // of it, page by page, round and round, until it is ended. What it touches is the truth that `wss` is held against.
 //
 //   contiguous: the first HOT_MIB      scattered: every (RSS / HOT)th page
+//   random: in an order of chance      rate=100: so much in a second, evenly, and not as fast as it can
 //
 // Prints "ADDRESS BYTES" of the memory once all of it is there and one round is done. One core is enough.
 #include <stdint.h>
@@ -9,6 +10,28 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
+
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+// The numbers 0 to count - 1 in an order of chance, the same each time.
+static uint32_t* shuffled(size_t count) {
+  uint32_t* order = malloc(count * sizeof(*order));
+  uint64_t seed = 1;
+  for (size_t i = 0; i < count; ++i) order[i] = (uint32_t)i;
+  for (size_t i = count - 1; i > 0; --i) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    size_t other = (seed >> 33) % (i + 1);
+    uint32_t it = order[i];
+    order[i] = order[other];
+    order[other] = it;
+  }
+  return order;
+}
 
 int main(int count, char** words) {
   const size_t page = 4096, huge = 2 << 20;
@@ -16,10 +39,14 @@ int main(int count, char** words) {
   size_t bytes = strtoul(words[1], NULL, 10) << 20, hot = strtoul(words[2], NULL, 10) << 20;
   size_t step = page;
   int is_huge = 0, writes = 1;
+  uint32_t* order = NULL;
+  double rate = 0;
   for (int i = 3; i < count; ++i) {
     if (!strcmp(words[i], "scattered")) step = bytes / hot * page;
     if (!strcmp(words[i], "huge")) is_huge = 1;
     if (!strcmp(words[i], "read")) writes = 0;
+    if (!strcmp(words[i], "random")) order = shuffled(hot / page);
+    if (!strncmp(words[i], "rate=", 5)) rate = atof(words[i] + 5) * (1 << 20);
   }
   // With a page that nobody may touch on both sides, so that it stays a mapping of its own.
   char* all = mmap(NULL, bytes + 2 * huge, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -34,15 +61,19 @@ int main(int count, char** words) {
   for (int i = 3; i < count; ++i)  // what it will not touch
     if (!strcmp(words[i], "swapped") && madvise(memory + hot, bytes - hot, MADV_PAGEOUT)) return 1;
   size_t pages = hot / page;
+  double next = now();
   for (uint64_t round = 0;; ++round) {
     for (size_t i = 0; i < pages; ++i) {
-      volatile char* at = memory + i * step + round % 64 * 64;
+      if (rate > 0 && round > 0)
+        for (next += (double)page / rate; now() < next;) continue;
+      volatile char* at = memory + (order ? order[i] : i) * step + round % 64 * 64;
       if (writes)
         *at += 1;
       else
         (void)*at;
     }
     if (round == 0) {
+      next = now();
       printf("%p %zu\n", (void*)memory, bytes);
       fflush(stdout);
     }
