@@ -63,7 +63,7 @@ static long lookAt(__u32 i, struct walk* walk) {
   __u64* kind = bpf_map_lookup_elem(&kinds, &i);
   struct page_table* table = bpf_map_lookup_elem(&tables, &i);
   if (!address || !kind || !table) return 1;
-  *kind = PAGE_TABLE_NONE;
+  *kind = PAGE_TABLE_NONE_NEAR;
   __u64 at = walk->top, entry;
   if (walk->levels == 5) {
     if (!(entry = entryOf(at, *address, 48))) return 0;
@@ -76,6 +76,7 @@ static long lookAt(__u32 i, struct walk* walk) {
     *kind = PAGE_TABLE_GIANT;
     return 0;
   }
+  *kind = PAGE_TABLE_NONE;
   if (!(entry = entryOf(walk->direct_map + (entry & PHYSICAL), *address, 21))) return 0;
   if (entry & LEAF) {
     table->entry[0] = entry;

@@ -16,11 +16,12 @@ struct page_table {
 };
 
 enum page_table_kind {
-  PAGE_TABLE_NONE,      // nothing is mapped there
-  PAGE_TABLE_OF_PAGES,  // 512 entries of 4 KiB
-  PAGE_TABLE_HUGE,      // one page of 2 MiB: its entry is the first of the table
-  PAGE_TABLE_GIANT,     // a part of one of 1 GiB: likewise
-  PAGE_TABLE_FAILED,    // could not be read
+  PAGE_TABLE_NONE,       // nothing is mapped there
+  PAGE_TABLE_OF_PAGES,   // 512 entries of 4 KiB
+  PAGE_TABLE_HUGE,       // one page of 2 MiB: its entry is the first of the table
+  PAGE_TABLE_GIANT,      // a part of one of 1 GiB: likewise
+  PAGE_TABLE_FAILED,     // could not be read
+  PAGE_TABLE_NONE_NEAR,  // nothing is mapped in the whole 1 GiB around it
 };
 
 #define PAGE_TABLE_FEW 16

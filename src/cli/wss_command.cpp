@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/usage.h"
+#include "cli/wss_pinned.h"
 #include "cli/wss_rolling.h"
 #include "cli/wss_several.h"
 #include "cli/wss_survey.h"
@@ -64,6 +65,7 @@ int checked(WssOptions& options) {
         fmt::format("--backend {} takes one window at a time: -C and -P are not for it",
                     options.backend),
         "Take -s, or --backend pte or smaps");
+  if (int code = checkPinned(options); code != 0) return code;
   if (options.backend == "mglru" && !options.by.empty() && options.by != "kind")
     return usageError("--backend mglru does not know which mapping or file a page is of",
                       "Take --by kind, or --backend pte or smaps");
@@ -161,6 +163,11 @@ void addWssCommand(CLI::App& app, int& exit_code) {
   command->add_option("--by", options->by, "List what was touched, by vma (mapping), file or kind")
       ->check(oneOf({"vma", "file", "kind"}))
       ->type_name("WHAT");
+  command
+      ->add_option("--with", options->with,
+                   "Tell by itself the host memory that is pinned for devices, as a recording or a "
+                   "snapshot of that process has it")
+      ->type_name("FILE");
   command->add_option("--top", options->top, "Rows of that list")
       ->check(wholeNumber(1, 1'000'000))
       ->type_name("N")

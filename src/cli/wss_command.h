@@ -23,7 +23,8 @@ struct WssOptions {
   bool compat = false, json = false, jsonl = false, csv = false;
   std::string backend = "auto", sample = "auto";
   double most_stall_ms = 5;
-  std::string by;  // empty: no list
+  std::string by;    // empty: no list
+  std::string with;  // a snapshot or a recording; empty: none
   size_t top = 20;
   uint32_t rolling = 0;  // windows that are told together; 0: not wanted
   bool heat = false;

@@ -9,6 +9,7 @@
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "cli/wss_common.h"
+#include "cli/wss_pinned.h"
 #include "cli/wss_several.h"
 #include "cli/wss_survey.h"
 #include "cli/wss_writer.h"
@@ -88,13 +89,14 @@ int runWss(const WssOptions& options) {
   auto choice = wss::chooseBackend({.backend = options.backend,
                                     .sample = options.sample,
                                     .needs_sharing = options.compat,
-                                    .needs_pages = options.rolling > 0,
+                                    .needs_pages = options.rolling > 0 || !options.with.empty(),
                                     .most_stall_ms = options.most_stall_ms,
                                     .window_ns = plan.duration_ns},
                                    process.value());
   if (!choice.ok()) return reportError(choice.error());
   if (options.dry_run) return runDry(process.value(), choice.value());
   wss::Backend& backend = *choice.value().backend;
+  if (int code = markPinned(options, choice.value()); code != 0) return code;
   RealClock clock;
   Output out;
   WssWriter writer(options, plan, process.value(), choice.value(), out);

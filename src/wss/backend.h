@@ -15,6 +15,7 @@
 
 #include "wss/frames.h"
 #include "wss/mappings.h"
+#include "wss/marks.h"
 #include "wss/page_bits.h"
 #include "wss/process.h"
 #include "wss/window.h"
@@ -40,6 +41,7 @@ struct Reading {
   // Of a sample: what was touched is so much more or less, with 95 %; how much is there, from elsewhere.
   std::optional<double> error_bytes = std::nullopt;
   std::optional<uint64_t> rss_bytes = std::nullopt;
+  uint64_t unmapped_bytes = 0;       // of marks where nothing is mapped
   uint64_t unread_bytes = 0;         // of page tables that could not be read: in no figure
   std::vector<Frame> frames = {};    // if they are kept: every page there, in no order
   std::vector<PageBits> pages = {};  // if they are kept: in the order of addresses, each table once
@@ -66,6 +68,8 @@ class Backend {
   virtual bool keepPages() { return false; }
   // From now on readings also tell where in memory each page lies: Reading::frames. False: it cannot.
   virtual bool keepFrames() { return false; }
+  // From now on mappings are cut at these: orderedMarks(). False: it cannot.
+  virtual bool mark(std::vector<Mark> /*marks*/) { return false; }
   virtual base::Result<Clearing> clear(const Process& process, Clock& clock) = 0;
   virtual base::Result<Reading> read(const Process& process, Clock& clock) = 0;
 };

@@ -110,8 +110,8 @@ void addField(MappingSums& sums, std::string_view line) {
 }  // namespace
 
 std::string_view name(MappingKind kind) {
-  constexpr std::array<std::string_view, 8> kNames{"heap",   "stack",   "anonymous", "file",
-                                                   "shared", "hugetlb", "device",    "kernel"};
+  constexpr std::array<std::string_view, 9> kNames{
+      "heap", "stack", "anonymous", "file", "shared", "hugetlb", "device", "kernel", "pinned"};
   return kNames[static_cast<size_t>(kind)];
 }
 

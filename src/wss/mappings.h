@@ -22,6 +22,7 @@ enum class MappingKind : uint8_t {
   kHugetlb,    // of reserved huge pages
   kDevice,     // of a driver
   kKernel,     // [vdso], [vvar], [vsyscall]
+  kPinned,     // host memory that is pinned for devices: marks.h
 };
 std::string_view name(MappingKind kind);  // "heap", "anonymous", …
 

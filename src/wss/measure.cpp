@@ -45,6 +45,7 @@ Row rowOf(const Clearing& clearing, Reading reading, int64_t slept_ns) {
   if (reading.rss_bytes) row.sums.rss = *reading.rss_bytes;
   row.error_bytes = reading.error_bytes;
   row.unread_bytes = reading.unread_bytes;
+  row.unmapped_bytes = reading.unmapped_bytes;
   row.knows_error = !reading.watched_ns;
   row.window = windowIn(0, 1);
   if (row.sums.referenced > 0)

@@ -36,6 +36,7 @@ struct Row {
   MappingSums sums;
   std::optional<double> error_bytes = std::nullopt;  // of sums.referenced, of a sample: 95 %
   uint64_t unread_bytes = 0;                         // Reading::unread_bytes
+  uint64_t unmapped_bytes = 0;                       // Reading::unmapped_bytes
   bool knows_error = true;  // false: by regions (DAMON), which have no bound
   std::vector<MappingUse> uses;
   std::vector<Window> windows;  // of each of `uses`

@@ -78,14 +78,33 @@ void addFrames(std::vector<Frame>& frames, page_table_kind kind, Entries entries
     frames.push_back(frameOf(first + i, (entries[0] & kEntryAccessed) != 0));
 }
 
-std::vector<uint64_t> tablesOf(const std::vector<MappingUse>& uses) {
-  std::vector<uint64_t> tables;
+namespace {
+
+// The parts of `bytes` that mappings reach into, in order, each once.
+template <class Next>
+std::vector<uint64_t> partsOf(const std::vector<MappingUse>& uses, uint64_t bytes,
+                              const Next& next) {
+  std::vector<uint64_t> parts;
   for (const MappingUse& use : uses) {
-    uint64_t at = use.mapping.start / kTable * kTable;
-    if (!tables.empty() && at <= tables.back()) at = tables.back() + kTable;
-    for (; at < use.mapping.end; at += kTable) tables.push_back(at);
+    uint64_t at = use.mapping.start / bytes * bytes;
+    if (!parts.empty() && at <= parts.back()) at = parts.back() + bytes;
+    for (at = next(at); at < use.mapping.end; at = next(at + bytes)) parts.push_back(at);
   }
-  return tables;
+  return parts;
+}
+
+}  // namespace
+
+std::vector<uint64_t> tablesOf(const std::vector<MappingUse>& uses,
+                               std::span<const uint64_t> empty) {
+  return partsOf(uses, kTable, [&](uint64_t at) {
+    while (std::ranges::binary_search(empty, at / kGiant * kGiant)) at = (at / kGiant + 1) * kGiant;
+    return at;
+  });
+}
+
+std::vector<uint64_t> giantsOf(const std::vector<MappingUse>& uses) {
+  return partsOf(uses, kGiant, [](uint64_t at) { return at; });
 }
 
 }  // namespace tidegauge::wss

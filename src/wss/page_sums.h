@@ -24,6 +24,10 @@ inline constexpr uint64_t kTable = kPage * PAGE_TABLE_ENTRIES;  // that one tabl
 inline constexpr uint64_t kEntryPresent = 1, kEntryHidden = 0x100, kEntryAccessed = 0x20,
                           kEntryDirty = 0x40, kEntrySpecial = 0x200;
 
+inline bool hasEntries(page_table_kind kind) {
+  return kind == PAGE_TABLE_OF_PAGES || kind == PAGE_TABLE_HUGE || kind == PAGE_TABLE_GIANT;
+}
+
 using Entries = std::span<const __u64, PAGE_TABLE_ENTRIES>;
 
 // What the entries of one table say of the part of a mapping that lies in it. `first` and `last`: the
@@ -49,7 +53,7 @@ class MappingWalk {
              const Add& add) {
     uint64_t begin = table + first * kPage, end = table + last * kPage;
     while (from_ < uses_.size() && uses_[from_].mapping.end <= begin) ++from_;
-    if (kind == PAGE_TABLE_NONE || kind == PAGE_TABLE_FAILED) return;
+    if (!hasEntries(kind)) return;
     for (size_t i = from_; i < uses_.size() && uses_[i].mapping.start < end; ++i) {
       MappingUse& use = uses_[i];
       if (!wanted_(use.mapping)) continue;
@@ -69,7 +73,12 @@ class MappingWalk {
   size_t from_ = 0;  // the first that does not end before the table
 };
 
-// The 2 MiB that must be looked at, in order, each once.
-std::vector<uint64_t> tablesOf(const std::vector<MappingUse>& uses);
+// The 2 MiB that must be looked at, in order, each once; but for those in one of `empty`, which begin at whole
+// GiB, in order.
+std::vector<uint64_t> tablesOf(const std::vector<MappingUse>& uses,
+                               std::span<const uint64_t> empty = {});
+// The GiB that mappings reach into, in order, each once.
+inline constexpr uint64_t kGiant = uint64_t{1} << 30;
+std::vector<uint64_t> giantsOf(const std::vector<MappingUse>& uses);
 
 }  // namespace tidegauge::wss

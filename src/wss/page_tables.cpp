@@ -23,7 +23,6 @@ namespace {
 
 constexpr uint64_t kFrameBits = (uint64_t{1} << 55) - 1;  // of an entry of pagemap
 constexpr uint64_t kPhysical = 0x000ffffffffff000;
-constexpr uint64_t kGiant = uint64_t{1} << 30;
 // The tables of our own lie somewhere in memory: so far below them, at the most, it begins.
 constexpr uint64_t kMostGiB = 65536;
 

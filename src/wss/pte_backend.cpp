@@ -12,7 +12,14 @@ std::string PteBackend::how() const {
                                 : "clear_refs, accessed bits of the page tables";
 }
 
-std::vector<std::string> PteBackend::limits() const { return limitsOfFlush(flush_); }
+std::vector<std::string> PteBackend::limits() const {
+  std::vector<std::string> limits = limitsOfFlush(flush_);
+  if (!marks_.empty())
+    limits.push_back(
+        "what a device itself reads and writes in pinned memory (DMA) sets no bit: it can look "
+        "untouched and be in use");
+  return limits;
+}
 
 std::optional<Cost> PteBackend::predicted(uint64_t rss_bytes) const {
   double clear_ns = pagesOf(rss_bytes) * kClearOfAPage_ns;
@@ -28,6 +35,7 @@ base::Result<Reading> PteBackend::read(const Process& process, Clock& clock) {
   int64_t cpu_ns = clock.cpu_ns();
   done.pass.begin_ns = clock.now_ns();
   TG_ASSIGN_OR_RETURN(done.uses, readMaps(process));
+  cutAt(done.uses, marks_, done.unmapped_bytes);
   auto all = [](const Mapping&) { return true; };
   TG_ASSIGN_OR_RETURN(done.unread_bytes, readTables(tables_, process, done.uses, all,
                                                     keeps_pages_ ? &done.pages : nullptr,

@@ -21,12 +21,17 @@ class PteBackend final : public Backend {
   bool knowsSharing() const override { return false; }
   bool keepPages() override { return keeps_pages_ = true; }
   bool keepFrames() override { return keeps_frames_ = true; }
+  bool mark(std::vector<Mark> marks) override {
+    marks_ = std::move(marks);
+    return true;
+  }
   base::Result<Clearing> clear(const Process& process, Clock& clock) override;
   base::Result<Reading> read(const Process& process, Clock& clock) override;
 
  private:
   PageTables tables_;
   Flush flush_;
+  std::vector<Mark> marks_;
   bool keeps_pages_ = false, keeps_frames_ = false;
 };
 

@@ -1,6 +1,28 @@
 #include "wss/read_tables.h"
 
 namespace tidegauge::wss {
+namespace {
+
+// More bytes than are in memory are mapped by programs that reserve addresses: CUDA, allocators, sanitizers
+// (20 TB). To ask for each GiB first costs as much as 1 in 512 of their tables.
+constexpr uint64_t kMostUnasked = 4 * kGiant;
+
+base::Result<std::vector<uint64_t>> usedTables(PageTables& tables, const Process& process,
+                                               const std::vector<MappingUse>& uses) {
+  uint64_t bytes = 0;
+  for (const MappingUse& use : uses) bytes += use.mapping.end - use.mapping.start;
+  if (bytes <= kMostUnasked) return tablesOf(uses);
+  std::vector<uint64_t> empty;
+  auto visit = [&](uint64_t address, page_table_kind kind, Entries) {
+    if (kind == PAGE_TABLE_NONE_NEAR) empty.push_back(address);
+  };
+  TG_ASSIGN_OR_RETURN(bool is_there,
+                      tables.read(process.pid(), giantsOf(uses), PAGE_TABLE_KIND, visit));
+  if (!is_there) return process.whyNothing("maps", 0);
+  return tablesOf(uses, empty);
+}
+
+}  // namespace
 
 base::Result<uint64_t> readTables(PageTables& tables, const Process& process,
                                   std::vector<MappingUse>& uses, MappingWalk::Wanted wanted,
@@ -22,8 +44,9 @@ base::Result<uint64_t> readTables(PageTables& tables, const Process& process,
     if (frames != nullptr && rss != 0) addFrames(*frames, kind, entries);
     if (pages != nullptr && rss != 0) pages->push_back(bitsOf(address, kind, entries));
   };
+  TG_ASSIGN_OR_RETURN(std::vector<uint64_t> wanted_tables, usedTables(tables, process, some));
   TG_ASSIGN_OR_RETURN(bool is_there,
-                      tables.read(process.pid(), tablesOf(some), PAGE_TABLE_ALL, visit));
+                      tables.read(process.pid(), wanted_tables, PAGE_TABLE_ALL, visit));
   if (!is_there) return process.whyNothing("maps", 0);
   return unread;
 }

@@ -47,7 +47,8 @@ nlohmann::json rowJson(const Row& row, const Plan& plan, double unix_s,
   // Half of the interval that holds what was touched with 95 %; 0: all pages were looked at.
   json["error"] = {{"referenced_ci95", row.error_bytes.value_or(0)},
                    {"method", row.error_bytes ? "sample" : "exact"},
-                   {"unread_bytes", row.unread_bytes}};
+                   {"unread_bytes", row.unread_bytes},
+                   {"unmapped_marks_bytes", row.unmapped_bytes}};
   if (!row.knows_error) {
     json["error"]["referenced_ci95"] = nullptr;
     json["error"]["method"] = "regions";

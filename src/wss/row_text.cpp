@@ -67,6 +67,9 @@ std::string rowNotes(const Row& row, const TextOptions& options) {
   if (row.error_bytes && *row.error_bytes > 0.25 * static_cast<double>(sums.referenced))
     note(
         "So little was touched that a sample tells it badly: take --sample exact, or a finer one.");
+  if (row.unmapped_bytes > 0)
+    note(fmt::format("Of what the file says is pinned, {} are not mapped in this process any more.",
+                     base::humanBytes(row.unmapped_bytes)));
   if (row.unread_bytes > 0)
     note(fmt::format(
         "The page tables of {} of addresses could not be read: what lies there is in no "

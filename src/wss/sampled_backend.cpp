@@ -191,7 +191,7 @@ base::Result<Clearing> SampledBackend::clear(const Process& process, Clock& cloc
       part.first = 0;
       part.pages = PAGE_TABLE_ENTRIES;
     }
-    if (kinds[i] == PAGE_TABLE_NONE) continue;
+    if (kinds[i] == PAGE_TABLE_NONE || kinds[i] == PAGE_TABLE_NONE_NEAR) continue;
     to_clear.parts.push_back(part);
   }
   std::vector<Range> ranges = rangesOf(to_clear, uses);

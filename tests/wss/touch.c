@@ -1,4 +1,5 @@
-// touch RSS_MIB HOT_MIB [scattered] [random] [rate=MIB_S] [huge] [read] [locked] [swapped]: has RSS_MIB of memory and touches HOT_MIB
+// touch RSS_MIB HOT_MIB [scattered] [random] [rate=MIB_S] [huge] [read] [locked] [swapped]
+// [reserved]: has RSS_MIB of memory and touches HOT_MIB
 // of it, page by page, round and round, until it is ended. What it touches is the truth that `wss` is held against.
 //
 //   contiguous: the first HOT_MIB      scattered: every (RSS / HOT)th page
@@ -45,6 +46,12 @@ int main(int count, char** words) {
     if (!strcmp(words[i], "scattered")) step = bytes / hot * page;
     if (!strcmp(words[i], "huge")) is_huge = 1;
     if (!strcmp(words[i], "read")) writes = 0;
+    if (!strcmp(words[i], "reserved")) {  // addresses without memory
+      size_t tera = (size_t)1 << 40;
+      for (int j = 0; j < 16; ++j)
+        if (mmap(NULL, tera, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED)
+          return 1;
+    }
     if (!strcmp(words[i], "random")) order = shuffled(hot / page);
     if (!strncmp(words[i], "rate=", 5)) rate = atof(words[i] + 5) * (1 << 20);
   }

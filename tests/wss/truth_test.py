@@ -83,6 +83,14 @@ class Truth(unittest.TestCase):
                     self.assertEqual(mine["rss"], rss * MIB)
                     self.assertGreaterEqual(row["bytes"]["referenced"], mine["referenced"])
 
+    def test_reserved_addresses_cost_nothing(self):
+        """A program that has 16 TiB of addresses and 64 MiB of memory in them, as sanitizers and CUDA have."""
+        for backend in self.backends():
+            with self.subTest(backend=backend), self.touching(64, 16, "reserved") as (pid, start, _):
+                mine, row = self.touched(start, "--backend", backend, pid, 0.05)
+                self.assertEqual((mine["rss"], mine["referenced"]), (64 * MIB, 16 * MIB))
+                self.assertLess(row["bytes"]["rss"], 70 * MIB)
+
     def test_rolling_remembers_each_page(self):
         if "pte" not in list(self.backends()):
             return

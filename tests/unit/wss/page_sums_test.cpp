@@ -112,5 +112,22 @@ TEST(TablesOf, EachOnceInOrder) {
       (std::vector<uint64_t>{0, 0x200000, 0x400000, 0x600000, 0x40000000}));
 }
 
+TEST(PageSums, GiantsThatAreEmptyHaveNoTablesToLookAt) {
+  auto use = [](uint64_t start, uint64_t end) {
+    MappingUse one;
+    one.mapping.start = start;
+    one.mapping.end = end;
+    return one;
+  };
+  std::vector<MappingUse> uses{use(0x3fe00000, 0x140200000), use(0x140200000, 0x140201000)};
+  EXPECT_EQ(giantsOf(uses), (std::vector<uint64_t>{0, 0x40000000, 0x80000000, 0xc0000000,
+                                                   0x100000000, 0x140000000}));
+  EXPECT_EQ(tablesOf(uses, std::vector<uint64_t>{0x40000000, 0x80000000, 0xc0000000, 0x100000000}),
+            (std::vector<uint64_t>{0x3fe00000, 0x140000000, 0x140200000}));
+  EXPECT_EQ(tablesOf(uses, std::vector<uint64_t>{0, 0x40000000, 0x80000000, 0xc0000000, 0x100000000,
+                                                 0x140000000}),
+            (std::vector<uint64_t>{}));
+}
+
 }  // namespace
 }  // namespace tidegauge::wss
