@@ -424,8 +424,10 @@ json sessionFileJson(const AnalysedTrace& analysed, size_t file_id, const std::s
   for (const auto& device : analysed.devices) {
     const analysis::TotalsIndex& totals = device->totals;
     json ooms = json::array();
+    uint64_t oom_count = 0;
     std::optional<uint64_t> ceiling;
     for (const analysis::OomReport& oom : analysis::oomsOf(analysed, *device, 0)) {
+      oom_count += 1;
       if (ooms.size() < 1000) {
         ooms.push_back({{"step", oom.step},
                         {"time_us", timeJson(*device, oom.step)},
@@ -452,6 +454,7 @@ json sessionFileJson(const AnalysedTrace& analysed, size_t file_id, const std::s
                        {"initial", totalsJson(totals.initial())},
                        {"final", totalsJson(totals.last())},
                        {"ceiling_bytes", orNull(ceiling)},
+                       {"oom_count", oom_count},
                        {"ooms", ooms}});
   }
   file["devices"] = devices;

@@ -150,5 +150,14 @@ TEST(ReportJson, TheDocumentNamesEveryKey) {
   EXPECT_EQ(documented, written);
 }
 
+TEST(SessionFileJson, CountsEveryOutOfMemoryAndListsTheFirst) {
+  TraceBuilder b;
+  for (int i = 0; i < 1201; ++i) b.oom(1 << 20, 100 << 20);
+  AnalysedTrace analysed(b.build());
+  json device = sessionFileJson(analysed, 0, "x")["devices"][0];
+  EXPECT_EQ(device["oom_count"], 1201);
+  EXPECT_EQ(device["ooms"].size(), 1000U);
+}
+
 }  // namespace
 }  // namespace tidegauge::exporting

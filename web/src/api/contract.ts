@@ -42,6 +42,8 @@ export interface DeviceInfo {
   initial: Totals;
   final: Totals;
   ceiling_bytes: number | null;
+  oom_count: number;
+  /** the first 1,000 */
   ooms: Oom[];
 }
 

@@ -28,6 +28,7 @@ function lane(file: number, ordinal: number, bytes = GIB, failed = false): Lane 
     initial: TOTALS,
     final: TOTALS,
     ceiling_bytes: null,
+    oom_count: 0,
     ooms: failed ? [OOM] : [],
   };
   return { key: `${file}/${ordinal}`, file, name: `f${file}`, device };

@@ -20,6 +20,7 @@ function lane(file: number, events: number, first: number | null, last: number |
     initial: TOTALS,
     final: TOTALS,
     ceiling_bytes: null,
+    oom_count: 0,
     ooms: [],
   };
   return { key: `${file}/0`, file, name: `rank${file}`, device };

@@ -21,6 +21,7 @@ function device(ordinal: number, more: Partial<DeviceInfo> = {}): DeviceInfo {
     initial: TOTALS,
     final: TOTALS,
     ceiling_bytes: null,
+    oom_count: 0,
     ooms: [],
     ...more,
   };

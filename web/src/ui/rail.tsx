@@ -3,10 +3,11 @@ import { device, page } from "../state/store";
 import { formatHash } from "../state/url";
 import { offeredViews, viewKeys } from "../views/registry";
 import { Icon } from "./icons";
+import { integer } from "./units";
 
 export function Rail() {
   const current = page.value.view;
-  const ooms = device.value?.ooms.length ?? 0;
+  const ooms = device.value?.oom_count ?? 0;
   const views = offeredViews();
   const keys = new Map([...viewKeys(views)].map(([key, name]) => [name, key]));
   const groups = [...new Set(views.map((view) => view.group))];
@@ -29,8 +30,8 @@ export function Rail() {
                 <Icon name={view.icon} />
                 <span>{view.title}</span>
                 {view.name === "overview" && ooms > 0 && (
-                  <span class="badge is-danger" title={`${ooms} out of memory`}>
-                    {ooms}
+                  <span class="badge is-danger" title={`${integer(ooms)} out of memory`}>
+                    {integer(ooms)}
                   </span>
                 )}
               </a>

@@ -74,7 +74,7 @@ export function DeviceCard({ of }: { of: DeviceInfo }) {
           <a href={formatHash(state)}>{of.label}</a>
         </b>
         {counted(of.events, "event")}
-        {of.ooms.length > 0 && <span class="tag is-danger">{of.ooms.length} OOM</span>}
+        {of.oom_count > 0 && <span class="tag is-danger">{integer(of.oom_count)} OOM</span>}
       </div>
       <div class="plot">
         <Canvas

@@ -90,9 +90,11 @@ function drawLines(s: Surface, { list, of }: Drawn): void {
   }
   const last = of.ooms.at(-1);
   if (last) {
-    const text = of.ooms.length === 1 ? "OOM" : `${of.ooms.length} OOM`;
+    const drawn =
+      of.oom_count > of.ooms.length ? `, the first ${integer(of.ooms.length)} drawn` : "";
+    const text = of.oom_count === 1 ? "OOM" : `${integer(of.oom_count)} OOM${drawn}`;
     plate(s, text, toX(last.step + 0.5) + 1, 12, {
-      align: "right",
+      align: drawn ? "left" : "right",
       background: s.token("danger"),
       colour: s.token("surface"),
     });

@@ -35,6 +35,7 @@ function deviceWith(first: number | null, last: number | null): DeviceInfo {
     initial: TOTALS,
     final: TOTALS,
     ceiling_bytes: null,
+    oom_count: 0,
     ooms: [],
   };
 }
