@@ -1,6 +1,7 @@
-// wss_pl_calls PID SECONDS: the system calls of wss.pl (2018), and nothing of its text processing:
-// clear_refs 1, sleep, read smaps line by line, add Rss, Pss and Referenced. Prints what was touched, its
-// processor time and how long it cleared, in ms.
+// wss_pl_calls PID SECONDS [STEPS]: the system calls of wss.pl (2018), and nothing of its text processing:
+// clear_refs 1, sleep, read smaps line by line, add Rss, Pss and Referenced; as `wss.pl -P STEPS` so many times
+// that, each sleep twice the one before. Prints what was touched at the end, its processor time and how long it
+// cleared, in ms.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 static double ms(struct timeval t) { return (double)t.tv_sec * 1e3 + (double)t.tv_usec * 1e-3; }
 
 int main(int count, char** words) {
-  if (count != 3) return 2;
+  if (count != 3 && count != 4) return 2;
   char path[64], line[8192];
   snprintf(path, sizeof(path), "/proc/%s/clear_refs", words[1]);
   FILE* file = fopen(path, "w");
@@ -19,16 +20,21 @@ int main(int count, char** words) {
   clock_gettime(CLOCK_MONOTONIC, &a);
   if (!file || fputs("1", file) < 0 || fclose(file)) return perror(path), 1;
   clock_gettime(CLOCK_MONOTONIC, &b);
-  usleep((useconds_t)(atof(words[2]) * 1e6));
   snprintf(path, sizeof(path), "/proc/%s/smaps", words[1]);
-  if (!(file = fopen(path, "r"))) return perror(path), 1;
-  unsigned long rss = 0, pss = 0, referenced = 0;
-  while (fgets(line, sizeof(line), file)) {
-    if (!strncmp(line, "Rss:", 4)) rss += strtoul(line + 4, NULL, 10);
-    if (!strncmp(line, "Pss:", 4)) pss += strtoul(line + 4, NULL, 10);
-    if (!strncmp(line, "Referenced:", 11)) referenced += strtoul(line + 11, NULL, 10);
+  unsigned long rss, pss, referenced = 0;
+  double sleep_s = atof(words[2]);
+  for (int step = 0, steps = count == 4 ? atoi(words[3]) : 1; step < steps; ++step) {
+    usleep((useconds_t)(sleep_s * 1e6));
+    if (step > 0) sleep_s *= 2;
+    if (!(file = fopen(path, "r"))) return perror(path), 1;
+    rss = pss = referenced = 0;
+    while (fgets(line, sizeof(line), file)) {
+      if (!strncmp(line, "Rss:", 4)) rss += strtoul(line + 4, NULL, 10);
+      if (!strncmp(line, "Pss:", 4)) pss += strtoul(line + 4, NULL, 10);
+      if (!strncmp(line, "Referenced:", 11)) referenced += strtoul(line + 11, NULL, 10);
+    }
+    fclose(file);
   }
-  fclose(file);
   struct rusage used;
   getrusage(RUSAGE_SELF, &used);
   printf("{\"referenced\": %lu, \"cpu_ms\": %.3f, \"stall_ms\": %.3f}\n", referenced * 1024,
