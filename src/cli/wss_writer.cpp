@@ -5,6 +5,7 @@
 #include "base/text_layout.h"
 #include "cli/terminal.h"
 #include "cli/wss_common.h"
+#include "wss/cold_text.h"
 #include "wss/compat_text.h"
 #include "wss/row_json.h"
 
@@ -63,6 +64,7 @@ int WssWriter::end() {
   }
   if (std::string chart = wss::profileText(profile_, machine_, text_.columns); !chart.empty())
     out_.write("\n" + chart);
+  out_.write(cold_);
   if (!rolling_) return 0;
   if (!options_.json && !options_.jsonl)
     out_.write(rolling_->closingText(text_.columns, usesColours()));
@@ -103,6 +105,7 @@ void WssWriter::writeText(const wss::Row& row) {
   if (plan_.course == wss::Course::kSingle)
     out_.write(wss::rowNotes(row, text_) + wss::fitText(touched, machine_, text_.columns));
   if (plan_.course == wss::Course::kProfile) profile_.push_back(touched);
+  if (plan_.course != wss::Course::kSnapshots) cold_ = wss::coldText(row, text_.columns);
   if (options_.by.empty()) return;
   out_.write("\n");
   out_.write(wss::groupsText(groups(row), grouping(), options_.top, text_));

@@ -37,6 +37,7 @@ class WssWriter {
   std::string process_;
   wss::Machine machine_;               // for text
   std::vector<wss::Touched> profile_;  // for text: of -P
+  std::string cold_;                   // for text: what the longest window says is cold
   int rows_ = 0;
 };
 
