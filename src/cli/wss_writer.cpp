@@ -2,17 +2,26 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
+#include "base/format.h"
 #include "base/text_layout.h"
 #include "cli/terminal.h"
 #include "cli/wss_common.h"
 #include "wss/cold_text.h"
 #include "wss/compat_text.h"
+#include "wss/pressure.h"
 #include "wss/row_json.h"
 
 namespace tidegauge::cli {
 WssWriter::WssWriter(const WssOptions& options, const wss::Plan& plan, const wss::Process& process,
                      const wss::Choice& choice, Output& out)
-    : options_(options), plan_(plan), out_(out), process_(base::printable(process.name())) {
+    : options_(options),
+      plan_(plan),
+      out_(out),
+      process_(base::printable(process.name())),
+      scope_(wss::MemoryScope::of(process)) {
+  if (auto now = scope_.look(); now.ok()) before_ = now.value();
   const wss::Backend& backend = *choice.backend;
   text_ = {options.more_times, backend.knowsSharing(), choice.is_sampled, pageColumns()};
   if (options.rolling > 0)
@@ -35,6 +44,7 @@ WssWriter::WssWriter(const WssOptions& options, const wss::Plan& plan, const wss
 bool WssWriter::row(const wss::Row& row) {
   double unix_s = unixSeconds();
   rows_ += 1;
+  lookAtPressure(row.taken_ns);
   if (rolling_) rolling_->add(row);
   if (options_.compat) {
     out_.write(wss::compatRow(row, options_.more_times));
@@ -43,6 +53,8 @@ bool WssWriter::row(const wss::Row& row) {
   } else if (options_.json || options_.jsonl) {
     nlohmann::json json = wss::rowJson(row, plan_, unix_s, groups(row), text_.knows_sharing);
     if (rolling_) json["rolling"] = rolling_->rowJson(row);
+    json["pressure"] = wss::countersJson(pressure_, row.taken_ns);
+    json["pressure"]["shortage"] = wss::nameOf(wss::shortageOf(pressure_, row.taken_ns));
     if (options_.json) {
       all_.push_back(std::move(json));
     } else {
@@ -65,10 +77,26 @@ int WssWriter::end() {
   if (std::string chart = wss::profileText(profile_, machine_, text_.columns); !chart.empty())
     out_.write("\n" + chart);
   out_.write(cold_);
+  if (!options_.json && !options_.jsonl && !options_.csv && !options_.compat && searched_ > 0)
+    out_.write(base::wrapped(
+        fmt::format(
+            "Careful: memory was short meanwhile ({} were searched for room{}). The kernel then "
+            "takes "
+            "accessed bits away, so what was touched can be more than is told; --backend pressure "
+            "says more.",
+            base::humanBytes(searched_), scope_.cgroup().empty() ? ", on the whole machine" : ""),
+        text_.columns, 0, 2));
   if (!rolling_) return 0;
   if (!options_.json && !options_.jsonl)
     out_.write(rolling_->closingText(text_.columns, usesColours()));
   return rolling_->writePlot(fmt::format("What {} touched, and when", process_));
+}
+
+void WssWriter::lookAtPressure(int64_t window_ns) {
+  auto now = scope_.look();
+  if (!now.ok()) return;  // what became of the process is told elsewhere
+  pressure_ = now.value() - std::exchange(before_, now.value());
+  if (wss::shortageOf(pressure_, window_ns) != wss::Shortage::kNone) searched_ += pressure_.scanned;
 }
 
 std::vector<wss::Group> WssWriter::groups(const wss::Row& row) const {

@@ -8,6 +8,7 @@
 #include "cli/wss_rolling.h"
 #include "wss/choose.h"
 #include "wss/fit_text.h"
+#include "wss/memory_scope.h"
 #include "wss/row_text.h"
 
 namespace tidegauge::cli {
@@ -27,6 +28,7 @@ class WssWriter {
   wss::Grouping grouping() const;
   void writeHead(const wss::Process& process, const wss::Choice& choice);
   void writeText(const wss::Row& row);
+  void lookAtPressure(int64_t window_ns);
 
   const WssOptions& options_;
   const wss::Plan& plan_;
@@ -38,6 +40,10 @@ class WssWriter {
   wss::Machine machine_;               // for text
   std::vector<wss::Touched> profile_;  // for text: of -P
   std::string cold_;                   // for text: what the longest window says is cold
+  // What was counted of memory being short, since the row before: then the kernel takes accessed bits away.
+  wss::MemoryScope scope_;
+  wss::MemoryCounters before_, pressure_;
+  uint64_t searched_ = 0;  // in rows in which it was
   int rows_ = 0;
 };
 

@@ -25,18 +25,6 @@ nlohmann::json jsonOf(std::optional<double> share) {
   return share ? nlohmann::json(*share) : nlohmann::json();
 }
 
-nlohmann::json fieldsOf(const MemoryCounters& counted, int64_t window_ns) {
-  return {{"window_s", seconds(window_ns)},
-          {"stalled_percent",
-           {{"some", jsonOf(shareOf(counted.some_ns, window_ns))},
-            {"full", jsonOf(shareOf(counted.full_ns, window_ns))}}},
-          {"bytes",
-           {{"scanned", counted.scanned},
-            {"taken", counted.taken},
-            {"refaulted_file", counted.refaulted_file},
-            {"refaulted_anonymous", counted.refaulted_anonymous}}}};
-}
-
 }  // namespace
 
 Shortage shortageOf(const MemoryCounters& counted, int64_t window_ns) {
@@ -49,6 +37,18 @@ Shortage shortageOf(const MemoryCounters& counted, int64_t window_ns) {
 std::string_view nameOf(Shortage shortage) {
   if (shortage == Shortage::kShort) return "short";
   return shortage == Shortage::kNear ? "near" : "none";
+}
+
+nlohmann::json countersJson(const MemoryCounters& counted, int64_t window_ns) {
+  return {{"window_s", seconds(window_ns)},
+          {"stalled_percent",
+           {{"some", jsonOf(shareOf(counted.some_ns, window_ns))},
+            {"full", jsonOf(shareOf(counted.full_ns, window_ns))}}},
+          {"bytes",
+           {{"scanned", counted.scanned},
+            {"taken", counted.taken},
+            {"refaulted_file", counted.refaulted_file},
+            {"refaulted_anonymous", counted.refaulted_anonymous}}}};
 }
 
 std::string Pressure::how() const {
@@ -86,7 +86,7 @@ base::Result<std::optional<SurveyRow>> Pressure::next(Clock& clock, int64_t wind
                          percentText(shareOf(counted.full_ns, took_ns)), mib(counted.scanned),
                          mib(counted.taken), mib(counted.refaulted_file),
                          mib(counted.refaulted_anonymous));
-  row.fields = fieldsOf(counted, took_ns);
+  row.fields = countersJson(counted, took_ns);
   return std::optional(std::move(row));
 }
 
@@ -122,7 +122,7 @@ std::string Pressure::verdict() const {
 }
 
 nlohmann::json Pressure::verdictJson() const {
-  nlohmann::json all = fieldsOf(all_, watched_ns_);
+  nlohmann::json all = countersJson(all_, watched_ns_);
   all["shortage"] = nameOf(shortageOf(all_, watched_ns_));
   all["cgroup"] = scope_.cgroup().empty() ? nlohmann::json() : nlohmann::json(scope_.cgroup());
   return all;
