@@ -88,7 +88,9 @@ class Truth(unittest.TestCase):
         for backend in self.backends():
             with self.subTest(backend=backend), self.touching(64, 16, "reserved") as (pid, start, _):
                 mine, row = self.touched(start, "--backend", backend, pid, 0.05)
-                self.assertEqual((mine["rss"], mine["referenced"]), (64 * MIB, 16 * MIB))
+                self.assertEqual(mine["rss"], 64 * MIB)
+                self.assertLessEqual(mine["referenced"], 16 * MIB)  # less: as above
+                self.assertGreaterEqual(mine["referenced"], 15.9 * MIB)
                 self.assertLess(row["bytes"]["rss"], 70 * MIB)
 
     def test_rolling_remembers_each_page(self):
