@@ -56,15 +56,21 @@ bool isGivenBetween(const model::Trace& trace, const model::Device& device, Step
   return false;
 }
 
-void numberSeries(const model::Trace& trace, const model::Device& device,
+// Not the stack alone: a line that a compiler wrote out several times has as many addresses.
+bool isOneCallSite(const StackLabels& labels, StackId a, StackId b) {
+  if (!a.valid() || !b.valid()) return false;
+  return a == b || (labels.label(a) == labels.label(b) && labels.caller(a) == labels.caller(b));
+}
+
+void numberSeries(const AnalysedTrace& analysed, const model::Device& device,
                   std::vector<OomReport>& reports) {
   for (size_t i = 1; i < reports.size(); ++i) {
     const OomReport& before = reports[i - 1];
     OomReport& report = reports[i];
     bool is_less = report.requested_bytes && before.requested_bytes &&
                    *report.requested_bytes < *before.requested_bytes;
-    bool goes_on = is_less && report.stack.valid() && report.stack == before.stack &&
-                   !isGivenBetween(trace, device, before.step + 1, report.first_step);
+    bool goes_on = is_less && isOneCallSite(analysed.labels, report.stack, before.stack) &&
+                   !isGivenBetween(analysed.trace, device, before.step + 1, report.first_step);
     report.series = before.series + (goes_on ? 0 : 1);
   }
 }
@@ -98,7 +104,8 @@ std::vector<OomReport> oomsOf(const AnalysedTrace& analysed, const DeviceAnalysi
                               size_t detailed) {
   const model::Trace& trace = analysed.trace;
   bool has_allocator = allocatorOf(device.device) != AllocatorKind::kDriver;
-  DriverFigures figures(analysed, device);
+  std::optional<DriverFigures> figures;
+  if (!has_allocator) figures.emplace(analysed, device);
   std::vector<OomReport> reports;
   for (uint64_t event = device.device.event_begin; event < device.device.event_end; ++event) {
     if (trace.events.action[event] != Action::kOom) continue;
@@ -113,12 +120,12 @@ std::vector<OomReport> oomsOf(const AnalysedTrace& analysed, const DeviceAnalysi
     if (has_allocator) {
       countOwnRun(trace, device.device, report);
     } else if (!report.device_free_bytes) {
-      report.told = figures.at(report.step);
+      report.told = figures->at(report.step);
       if (report.told) report.device_free_bytes = report.told->leftBytes();
     }
     reports.push_back(std::move(report));
   }
-  numberSeries(trace, device.device, reports);
+  numberSeries(analysed, device.device, reports);
   std::vector<size_t> worst(reports.size());
   std::iota(worst.begin(), worst.end(), size_t{0});
   std::sort(worst.begin(), worst.end(), [&](size_t a, size_t b) {  // as worstOf

@@ -141,6 +141,19 @@ TEST(Oom, FallingRequestsOfOneCallSiteAreOneSeries) {
   EXPECT_EQ(refusedRequests(ooms), 11U);
 }
 
+// worst.c has three calls on one line: three stacks of one call site.
+TEST(Oom, OneCallSiteIsOneLineWithOneCaller) {
+  auto series = [](const char* outer_a, const char* outer_b) {
+    TraceBuilder b;
+    b.stack({"want@/home/me/a.py:1", outer_a, "libc@start.c:1"}).oom(0, 8 * kMiB);
+    b.stack({"want@/home/me/a.py:1", outer_b, "libc@start.c:2"}).oom(0, 4 * kMiB);
+    AnalysedTrace analysed(b.build());
+    return oomsOf(analysed, *analysed.devices[0]).back().series;
+  };
+  EXPECT_EQ(series("main@/home/me/a.py:9", "main@/home/me/a.py:9"), 1U);
+  EXPECT_EQ(series("main@/home/me/a.py:9", "main@/home/me/a.py:10"), 2U);
+}
+
 // Of very many only the worst are looked at in detail, wherever they are.
 TEST(Oom, TheWorstIsAlwaysLookedAt) {
   TraceBuilder b;
