@@ -110,6 +110,10 @@ std::string_view name(AdviceKind kind) {
 std::vector<Advice> adviceOn(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                              const OomVerdict& verdict) {
   Adviser adviser(analysed, device);
+  if (verdict.allocator == AllocatorKind::kDriver) {
+    onDriverMemory(adviser, verdict);
+    return std::move(adviser.advice);
+  }
   for (const VerdictRow& row : verdict.rows) onRow(adviser, verdict, row);
   onSettings(adviser);
   return std::move(adviser.advice);
@@ -117,7 +121,7 @@ std::vector<Advice> adviceOn(const AnalysedTrace& analysed, const DeviceAnalysis
 
 std::vector<Advice> adviceOn(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
   Adviser adviser(analysed, device);
-  if (device.device.kind == model::DeviceKind::kGpu) {
+  if (allocatorOf(device.device) == AllocatorKind::kCaching) {
     onReservedPeak(adviser);
     onReleasableAtTheEnd(adviser);
     onSettings(adviser);

@@ -37,11 +37,13 @@ void onOtherPool(Adviser& c, const OomVerdict& v) {
 }
 
 void onOthers(Adviser& c, const OomVerdict& v, uint64_t bytes) {
+  bool of_driver = v.allocator == AllocatorKind::kDriver;
   Advice& a =
       c.add(AdviceKind::kOtherProcesses,
             fmt::format("Look for what else is on the device (nvidia-smi): {}{} lie outside this "
-                        "allocator.",
-                        v.total_bytes ? "" : "at least ", humanBytes(bytes)));
+                        "{}.",
+                        v.total_bytes ? "" : "at least ", humanBytes(bytes),
+                        of_driver ? "process" : "allocator"));
   rest(a, "other_bytes", bytes, Unit::kBytes,
        v.total_bytes ? "device total − reserved − driver"
                      : "most that this process could have had at another step − reserved − driver");

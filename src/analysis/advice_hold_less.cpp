@@ -17,7 +17,21 @@ using Unit = Evidence::Unit;
 
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 
-void holdLess(Adviser& c, const OomVerdict& v, uint64_t lacking) {
+uint64_t largestFromDriver(const Adviser& c, const OomVerdict& v) {
+  if (!v.driver_bytes) return 0;
+  bool small = c.rules.isSmall(*v.request_bytes);
+  uint64_t unit = c.rules.expandable ? c.rules.pageBytes(small) : 2 * kMiB;
+  uint64_t bytes = *v.driver_bytes / unit * unit;
+  if (c.rules.expandable) return bytes;
+  return bytes >= c.rules.segmentBytes(bytes) ? bytes : 0;
+}
+
+constexpr std::string_view kOrRecompute =
+    "Try a smaller batch, or free or recompute something before this point";
+
+}  // namespace
+
+void holdLess(Adviser& c, const OomVerdict& v, uint64_t lacking, std::string_view what) {
   std::vector<StackGroup> groups = groupByStack(c.trace, c.device.live.liveAt(v.step));
   std::string holder;
   auto first = std::find_if(groups.begin(), groups.end(),
@@ -32,10 +46,8 @@ void holdLess(Adviser& c, const OomVerdict& v, uint64_t lacking) {
                         humanBytes(v.last_phase->live_bytes),
                         c.trace.strings.text(c.trace.annotations.name[v.last_phase->annotation]));
   }
-  Advice& a = c.add(AdviceKind::kHoldLess,
-                    fmt::format("Try a smaller batch, or free or recompute something before this "
-                                "point: at least {} must go.{}{}",
-                                humanBytes(lacking), holder, phase));
+  Advice& a = c.add(AdviceKind::kHoldLess, fmt::format("{}: at least {} must go.{}{}", what,
+                                                       humanBytes(lacking), holder, phase));
   a.step = v.step;
   rest(a, "lacking_bytes", lacking, Unit::kBytes, "request − free inside segments − driver");
   rest(a, "live_bytes", v.live_bytes, Unit::kBytes, atEvent(v));
@@ -51,24 +63,13 @@ void holdLess(Adviser& c, const OomVerdict& v, uint64_t lacking) {
   }
 }
 
-uint64_t largestFromDriver(const Adviser& c, const OomVerdict& v) {
-  if (!v.driver_bytes) return 0;
-  bool small = c.rules.isSmall(*v.request_bytes);
-  uint64_t unit = c.rules.expandable ? c.rules.pageBytes(small) : 2 * kMiB;
-  uint64_t bytes = *v.driver_bytes / unit * unit;
-  if (c.rules.expandable) return bytes;
-  return bytes >= c.rules.segmentBytes(bytes) ? bytes : 0;
-}
-
-}  // namespace
-
 void onCapacity(Adviser& c, const OomVerdict& v, uint64_t lacking) {
   Advice& a = c.add(AdviceKind::kNoSettingHelps,
                     fmt::format("No allocator setting helps: capacity. Even with every free byte "
                                 "in one piece {} would be missing.",
                                 humanBytes(lacking)));
   rest(a, "lacking_bytes", lacking, Unit::kBytes, "request − free inside segments − driver");
-  holdLess(c, v, lacking);
+  holdLess(c, v, lacking, kOrRecompute);
   smallerRequest(c, v);
 }
 
@@ -101,7 +102,7 @@ void onWaste(Adviser& c, const OomVerdict& v) {
                       "others keep an end that is too small to be a block of its own.",
                       "expandable_segments:True"));
   }
-  holdLess(c, v, v.lackingBytes());
+  holdLess(c, v, v.lackingBytes(), kOrRecompute);
   smallerRequest(c, v);
 }
 

@@ -3,6 +3,7 @@
 //   advice_hold_less.cpp   the bytes are not there: hold less, ask for less, waste less
 //   advice_segments.cpp    they lie in pieces: settings that cut segments differently
 //   advice_flush.cpp       they could have gone back: where to flush the cache
+//   advice_driver.cpp      no allocator is between the program and the driver
 //   advice_elsewhere.cpp   they are somebody else's: pools, streams, processes, a limit, a flaw
 //
 // advice.cpp says which of them an event asks for.
@@ -49,8 +50,12 @@ std::string atEvent(const OomVerdict& v);  // "state at step 812"
 inline constexpr uint64_t kWorthBytes = uint64_t{256} << 20;
 
 void onCapacity(Adviser& c, const OomVerdict& v, uint64_t lacking);
+// `what` ends in what must be done: "Try a smaller batch"; then comes how much, and who holds most.
+void holdLess(Adviser& c, const OomVerdict& v, uint64_t lacking, std::string_view what);
 void onWaste(Adviser& c, const OomVerdict& v);
 void smallerRequest(Adviser& c, const OomVerdict& v);
+
+void onDriverMemory(Adviser& c, const OomVerdict& v);
 
 void tryExpandable(Adviser& c, const OomVerdict& v);
 void splitLimit(Adviser& c, const OomVerdict& v);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
+#include "analysis/allocator_rules.h"
 #include "model/recorded_work.h"
 
 namespace tidegauge::analysis {
@@ -40,6 +42,39 @@ void countOwnRun(const model::Trace& trace, const model::Device& device, OomRepo
   }
 }
 
+bool isGivenBetween(const model::Trace& trace, const model::Device& device, Step begin, Step end) {
+  for (Step step = begin; step < end; ++step) {
+    switch (trace.events.action[device.event_begin + step]) {
+      case Action::kAlloc:
+      case Action::kSegmentAlloc:
+      case Action::kSegmentMap:
+        return true;
+      default:
+        break;
+    }
+  }
+  return false;
+}
+
+// Not the stack alone: a line that a compiler wrote out several times has as many addresses.
+bool isOneCallSite(const StackLabels& labels, StackId a, StackId b) {
+  if (!a.valid() || !b.valid()) return false;
+  return a == b || (labels.label(a) == labels.label(b) && labels.caller(a) == labels.caller(b));
+}
+
+void numberSeries(const AnalysedTrace& analysed, const model::Device& device,
+                  std::vector<OomReport>& reports) {
+  for (size_t i = 1; i < reports.size(); ++i) {
+    const OomReport& before = reports[i - 1];
+    OomReport& report = reports[i];
+    bool is_less = report.requested_bytes && before.requested_bytes &&
+                   *report.requested_bytes < *before.requested_bytes;
+    bool goes_on = is_less && isOneCallSite(analysed.labels, report.stack, before.stack) &&
+                   !isGivenBetween(analysed.trace, device, before.step + 1, report.first_step);
+    report.series = before.series + (goes_on ? 0 : 1);
+  }
+}
+
 // Of a recording: a row of refusals is one event (model::RecordedRefusalRows).
 void countRefusals(const model::Trace& trace, uint64_t event, OomReport& report) {
   if (trace.work == nullptr) return;
@@ -55,6 +90,10 @@ void countRefusals(const model::Trace& trace, uint64_t event, OomReport& report)
     report.first_refusal_ns = time_us * 1000;
 }
 
+std::pair<uint64_t, uint64_t> badnessOf(const OomReport& oom) {
+  return {oom.overBytes(), oom.requested_bytes.value_or(0)};
+}
+
 std::optional<uint64_t> known(uint64_t bytes) {
   return bytes == model::kUnknownBytes ? std::nullopt : std::optional(bytes);
 }
@@ -64,24 +103,33 @@ std::optional<uint64_t> known(uint64_t bytes) {
 std::vector<OomReport> oomsOf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                               size_t detailed) {
   const model::Trace& trace = analysed.trace;
+  bool has_allocator = allocatorOf(device.device) != AllocatorKind::kDriver;
+  std::optional<DriverFigures> figures;
+  if (!has_allocator) figures.emplace(analysed, device);
   std::vector<OomReport> reports;
   for (uint64_t event = device.device.event_begin; event < device.device.event_end; ++event) {
     if (trace.events.action[event] != Action::kOom) continue;
     OomReport report;
     report.step = static_cast<Step>(event - device.device.event_begin);
+    report.first_step = report.step;
     report.requested_bytes = known(trace.events.size_bytes[event]);
     report.device_free_bytes = known(trace.events.address[event]);
     report.totals = device.totals.at(report.step);
     report.stack = trace.events.stack[event];
     countRefusals(trace, event, report);
-    countOwnRun(trace, device.device, report);
+    if (has_allocator) {
+      countOwnRun(trace, device.device, report);
+    } else if (!report.device_free_bytes) {
+      report.told = figures->at(report.step);
+      if (report.told) report.device_free_bytes = report.told->leftBytes();
+    }
     reports.push_back(std::move(report));
   }
+  numberSeries(analysed, device.device, reports);
   std::vector<size_t> worst(reports.size());
   std::iota(worst.begin(), worst.end(), size_t{0});
-  std::sort(worst.begin(), worst.end(), [&](size_t a, size_t b) {
-    return std::pair(reports[a].overBytes(), a) >
-           std::pair(reports[b].overBytes(), b);  // as worstOf
+  std::sort(worst.begin(), worst.end(), [&](size_t a, size_t b) {  // as worstOf
+    return std::pair(badnessOf(reports[a]), a) > std::pair(badnessOf(reports[b]), b);
   });
   if (worst.size() > detailed) worst.resize(detailed);
   for (size_t index : worst) {
@@ -92,12 +140,29 @@ std::vector<OomReport> oomsOf(const AnalysedTrace& analysed, const DeviceAnalysi
   return reports;
 }
 
+bool isAsBad(const OomReport& a, const OomReport& b) { return badnessOf(a) >= badnessOf(b); }
+
 size_t worstOf(const std::vector<OomReport>& ooms) {
   size_t worst = 0;
   for (size_t i = 0; i < ooms.size(); ++i) {
-    if (ooms[i].overBytes() >= ooms[worst].overBytes()) worst = i;
+    if (isAsBad(ooms[i], ooms[worst])) worst = i;
   }
   return worst;
+}
+
+RefusalSeries seriesAround(const std::vector<OomReport>& ooms, size_t index) {
+  RefusalSeries series{.first = index, .last = index};
+  uint64_t number = ooms[index].series;
+  while (series.first > 0 && ooms[series.first - 1].series == number) --series.first;
+  while (series.last + 1 < ooms.size() && ooms[series.last + 1].series == number) ++series.last;
+  for (size_t i = series.first; i <= series.last; ++i) series.requests += ooms[i].requests();
+  return series;
+}
+
+uint64_t refusedRequests(const std::vector<OomReport>& ooms) {
+  uint64_t requests = 0;
+  for (const OomReport& oom : ooms) requests += oom.requests();
+  return requests;
 }
 
 }  // namespace tidegauge::analysis

@@ -5,6 +5,12 @@
 //   free      = reserved − active                  free, but inside segments
 //
 // The reserved bytes are those at the event: the allocator had already given back what it could.
+// Without an allocator nobody gives back for a request: what the program frees before is its own.
+//
+// A program that asks for less after each refusal makes one series of them:
+//
+//   8 GiB ✗  4 GiB ✗  2 GiB ✗  1 GiB fits │ 6 GiB ✗       call site A
+//   series 1                              │ series 2
 #pragma once
 
 #include <cstdint>
@@ -12,6 +18,7 @@
 #include <vector>
 
 #include "analysis/analysed_trace.h"
+#include "analysis/driver_free.h"
 #include "analysis/free_sums.h"
 
 namespace tidegauge::analysis {
@@ -24,6 +31,9 @@ struct OomReport {
   // Absent: the file names none that can be.
   std::optional<uint64_t> requested_bytes;  // rounded, as recorded
   std::optional<uint64_t> device_free_bytes;
+  // What the driver had last said before the next event, where no allocator is and the event itself
+  // does not tell: then device_free_bytes is what must have been left of it.
+  std::optional<DriverFree> told;
   Totals totals;                  // at the event
   std::optional<FreeSums> free;   // inside segments; absent if it was not looked at
   uint64_t given_back_bytes = 0;  // segment_free and segment_unmap from first_step on
@@ -34,6 +44,7 @@ struct OomReport {
   // and when first, in ns since the epoch. Absent: the file does not say (a snapshot).
   std::optional<uint64_t> refusals;
   std::optional<int64_t> first_refusal_ns;
+  uint64_t series = 1;           // counted from 1
   StackId stack;                 // of the request
   std::vector<uint32_t> phases;  // annotations around it, outermost first
 
@@ -41,6 +52,8 @@ struct OomReport {
     if (!device_free_bytes) return std::nullopt;
     return totals.reserved_bytes + *device_free_bytes;
   }
+  // Requests that it stands for.
+  uint64_t requests() const { return refusals.value_or(1); }
   bool known() const { return requested_bytes && device_free_bytes; }
   // 0 if the driver had enough (a limit of the process, then), or if one of the two is unknown.
   uint64_t overBytes() const {
@@ -49,9 +62,20 @@ struct OomReport {
   }
 };
 
-// The one that a report is about: short by most. Among equals, as where nobody knows what was free, the
-// last: what came after it was no more. 0 if there is none.
+// Whether `a` is no better than `b`: short by more; among equals, as where nobody knows what was free,
+// it asked for as much or more.
+bool isAsBad(const OomReport& a, const OomReport& b);
+// The one that a report is about: the worst, of equals the last. 0 if there is none.
 size_t worstOf(const std::vector<OomReport>& ooms);
+
+// Refusals of one call site, each for less than the one before, with no memory given in between.
+struct RefusalSeries {
+  size_t first = 0, last = 0;  // of the reports
+  uint64_t requests = 0;
+};
+RefusalSeries seriesAround(const std::vector<OomReport>& ooms, size_t index);
+// Of all of them.
+uint64_t refusedRequests(const std::vector<OomReport>& ooms);
 
 // How many of them the report looks at in detail.
 inline constexpr size_t kMostOomLayouts = 100;

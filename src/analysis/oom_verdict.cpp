@@ -49,17 +49,22 @@ class Judge {
     findPieces();
     lookBefore();
     findLastPhase();
+    if (v_.request_bytes && !hasAllocator()) addDriverRows();
     bool rules_known = device_.device.kind == model::DeviceKind::kGpu;
-    if (v_.request_bytes && rules_known) addRows();
+    if (v_.request_bytes && hasAllocator() && rules_known) addRows();
     std::stable_sort(v_.rows.begin(), v_.rows.end(),
                      [](const VerdictRow& a, const VerdictRow& b) { return a.bytes > b.bytes; });
     return std::move(v_);
   }
 
  private:
+  bool hasAllocator() const { return v_.allocator != AllocatorKind::kDriver; }
+
   void measure() {
     v_.request_bytes = oom_.requested_bytes;
     v_.device = device_.device.ordinal;
+    v_.allocator = allocatorOf(device_.device);
+    hearDriver();
     v_.driver_bytes = oom_.device_free_bytes;
     v_.reserved_bytes = oom_.totals.reserved_bytes;
     for (const SegmentContents& contents : layout_.segments()) {
@@ -79,6 +84,14 @@ class Judge {
     }
   }
 
+  void hearDriver() {
+    v_.told = oom_.told;
+    if (!v_.told) return;
+    if (!v_.total_bytes) v_.total_bytes = v_.told->total_bytes;
+    int64_t time_us = device_.time.timeOf(v_.step);
+    if (time_us != model::kNoTime) v_.told_before_us = time_us - v_.told->time_us;
+  }
+
   // What is reserved lies on the device, all of it, and so nobody else can have it.
   bool holdsAllOfReserved() const {
     const auto& work = analysed_.trace.work;
@@ -96,6 +109,11 @@ class Judge {
     v_.key = v_.free.keyFor(v_.request_bytes.value_or(0), pool, trace_.events.stream[event]);
     if (!v_.request_bytes) return;
     uint64_t request = *v_.request_bytes;
+    if (!hasAllocator()) {
+      v_.wanted_bytes = request;
+      v_.least_request_bytes = request;
+      return;
+    }
     v_.wanted_bytes = driverBytes(v_.free, request, v_.key.pool, v_.key.stream);
     v_.least_request_bytes = wholeBlocks(leastRequest(v_.free.rules, request));
   }
@@ -183,6 +201,20 @@ class Judge {
       }
     }
     if (v_.driver_bytes && !driver_had_it) addOthers(request, could_have);
+  }
+
+  // Nothing lies free inside, nothing is rounded: the driver had it or not.
+  void addDriverRows() {
+    uint64_t request = *v_.request_bytes;
+    std::optional<uint64_t> most = v_.driver_bytes ? v_.driver_bytes : v_.most_driver_bytes;
+    if (!most || *most >= request) return;
+    bool never_was = holdsAllOfReserved() && plus(v_.reserved_bytes, request) > *v_.total_bytes;
+    bool is_sure = !v_.told || never_was;
+    add(Verdict::kCapacity, request - *most, is_sure);
+    if (v_.driver_bytes && v_.total_bytes) {
+      addOthers(request, *v_.driver_bytes);
+      v_.rows.back().certain = is_sure;
+    }
   }
 
   // Who else? With the device's size told, whatever is not this allocator's; a context and its

@@ -14,6 +14,9 @@
 //   cap            D ≥ A                                    a limit refused it, not the driver
 //   flaw           a free block fits: the allocator does not search again after its flush
 //
+// Without an allocator (AllocatorKind::kDriver) F is 0, A is R, and only capacity and others are looked
+// at, with D as the driver said it last: R 600, D 552 of T 1,000 → capacity, 48 MiB short.
+//
 // Several can hold. fsdp-oom-rank0: R 4,008, D 3,842, F 807 in 27 pieces → fragmentation, A − D =
 // 166 MiB short. Source: docs/oom.md; CUDACachingAllocator malloc. Cost: O(live + pieces) + sorting.
 #pragma once
@@ -46,7 +49,8 @@ struct VerdictRow {
   // other pool: free blocks that would have fitted; capacity: R − (F + D); waste: rounding_bytes;
   // others: T − C; cap: D; flaw: the block that fits.
   uint64_t bytes = 0;
-  // False if block sizes that only requests tell (uncertain_bytes) could turn it.
+  // False if block sizes that only requests tell (uncertain_bytes) could turn it, or without an allocator
+  // what others did since the driver was last heard.
   bool certain = true;
 };
 
@@ -80,6 +84,9 @@ struct LastPhase {
 struct OomVerdict {
   int32_t device = 0;  // ordinal
   Step step = 0;
+  AllocatorKind allocator = AllocatorKind::kCaching;
+  std::optional<DriverFree> told{};         // OomReport::told
+  std::optional<int64_t> told_before_us{};  // the event; below 0: after it. Absent: it has no time
   std::optional<Step> before_step{};        // the last state before its own flush
   Totals before{};                          // there; as at the event if there was no flush
   uint64_t free_before_bytes = 0;           // inside segments

@@ -28,7 +28,7 @@ struct DeviceSummary {
   PeakReport peak;
   std::vector<OomReport> ooms;
   std::optional<Holders> at_oom;  // at the worst out-of-memory event
-  size_t worst_oom = 0;           // index in ooms: the one that was short by most
+  size_t worst_oom = 0;           // index in ooms
   FreeSums final_free;
   ByProvenance at_peak;
   std::vector<PhaseSummary> phases;  // outer ones first, at most kMostPhases

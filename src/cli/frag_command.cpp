@@ -121,13 +121,14 @@ int writeLine(const std::vector<Part>& parts, int exit_code) {
     for (const exporting::FragReport& report : part.reports) {
       const analysis::FragmentationSample& now = report.now.sample;
       const analysis::FreeSums& free = now.sums.free;
-      out.print(
-          "{}  {}  step {}  reserved {}  active {}  free {}  pinned {}  largest hole {}  "
-          "score {:.1f}\n",
-          clockTime(), analysis::deviceLabel(report.device->device), base::withCommas(now.step),
-          base::humanBytes(now.totals.reserved_bytes), base::humanBytes(now.totals.active_bytes),
-          base::humanBytes(free.bytes), base::humanBytes(free.pinned_bytes),
-          base::humanBytes(free.largest_bytes), exporting::scoreOf(now, report.arena).score);
+      std::string score;
+      if (report.hasScore())
+        score = fmt::format("  score {:.1f}", exporting::scoreOf(now, report.arena).score);
+      out.print("{}  {}  step {}  reserved {}  active {}  free {}  pinned {}  largest hole {}{}\n",
+                clockTime(), analysis::deviceLabel(report.device->device),
+                base::withCommas(now.step), base::humanBytes(now.totals.reserved_bytes),
+                base::humanBytes(now.totals.active_bytes), base::humanBytes(free.bytes),
+                base::humanBytes(free.pinned_bytes), base::humanBytes(free.largest_bytes), score);
     }
   }
   return out.finish(exit_code);
@@ -165,11 +166,34 @@ int checkPlot(const FragCommandOptions& options) {
   return refusePicture("--plot", options.plot, options.force, options.file);
 }
 
+// A limit that can be told of no device would never be broken: that is a mistake, not a pass.
+int refuseLimits(const FragCommandOptions& options, const std::vector<Part>& parts) {
+  bool has_score = std::any_of(parts.begin(), parts.end(), [](const Part& part) {
+    return std::any_of(part.reports.begin(), part.reports.end(),
+                       [](const exporting::FragReport& report) { return report.hasScore(); });
+  });
+  if (has_score) return 0;
+  for (const exporting::FragLimit& limit : options.limits) {
+    if (!limit.needsScore()) continue;
+    return usageError(
+        fmt::format("--fail-on {0}: there is no {0}: no allocator's blocks are in this "
+                    "recording, so nothing lies free",
+                    limit.metric()),
+        "Choose another metric, as in --fail-on 'reserved>40GiB'");
+  }
+  return 0;
+}
+
 // Exit code 1 if one of the limits is broken, each named on standard error.
 int checkLimits(const FragCommandOptions& options, const std::vector<Part>& parts, int exit_code) {
   for (const Part& part : parts) {
     for (const exporting::FragReport& report : part.reports) {
       for (const exporting::FragLimit& limit : options.limits) {
+        if (limit.needsScore() && !report.hasScore()) {
+          complain(fmt::format("tidegauge: {}: {} is not told: no allocator keeps memory there",
+                               analysis::deviceLabel(report.device->device), limit.metric()));
+          continue;
+        }
         if (limit.metric() == "unfit" && !report.rulesKnown()) {
           bool has_none = report.allocator() == analysis::AllocatorKind::kDriver;
           complain(fmt::format("tidegauge: {}: unfit is not told: {}",
@@ -203,6 +227,7 @@ FileRead runOnce(const FragCommandOptions& options) {
     parts.push_back(std::move(part));
   }
   if (parts.empty()) return {false, exit_code};
+  if (int code = refuseLimits(options, parts); code != 0) return {true, code};
   if (!options.plot.empty()) {
     if (int code = writePlot(options, parts); code != 0) return {true, code};
   }

@@ -91,8 +91,8 @@ void sayPace(const DiffEvents& events, std::vector<std::string>& said) {
 }
 
 struct Ooms {
-  size_t count = 0;
-  uint64_t events = 0;  // of any kind
+  uint64_t requests = 0;  // that were refused
+  uint64_t events = 0;    // of any kind
   const DiffSide* side = nullptr;
   std::optional<analysis::OomReport> worst{};
 };
@@ -102,8 +102,8 @@ Ooms oomsOf(const DiffSide& side) {
   for (const analysis::DiffPoint& point : side.points) {
     ooms.events += point.device->totals.steps();
     for (analysis::OomReport& oom : analysis::oomsOf(*side.analysed, *point.device, 0)) {
-      ++ooms.count;
-      if (!ooms.worst || oom.overBytes() >= ooms.worst->overBytes()) ooms.worst = std::move(oom);
+      ooms.requests += oom.requests();
+      if (!ooms.worst || analysis::isAsBad(oom, *ooms.worst)) ooms.worst = std::move(oom);
     }
   }
   return ooms;
@@ -111,10 +111,10 @@ Ooms oomsOf(const DiffSide& side) {
 
 // "once, at step 3,273 (4,008 MiB asked, 3,842 MiB left)"
 std::string oomText(const Ooms& ooms) {
-  if (ooms.count == 0) return ooms.events == 0 ? "recorded no events" : "did not";
-  std::string text = ooms.count == 1
+  if (ooms.requests == 0) return ooms.events == 0 ? "recorded no events" : "did not";
+  std::string text = ooms.requests == 1
                          ? std::string("once, at step ")
-                         : fmt::format("{} times, worst at step ", withCommas(ooms.count));
+                         : fmt::format("{} times, worst at step ", withCommas(ooms.requests));
   text += withCommas(ooms.worst->step);
   if (!ooms.worst->known()) return text;
   std::vector<std::string> sizes =
@@ -126,7 +126,7 @@ void sayOoms(const Diff& diff, std::vector<std::string>& said) {
   if (diff.a.analysed == diff.b.analysed && !diff.events) return;  // two places of one device
   Ooms a = oomsOf(diff.a);
   Ooms b = oomsOf(diff.b);
-  if (a.count == 0 && b.count == 0) return;
+  if (a.requests == 0 && b.requests == 0) return;
   std::string of_a = oomText(a);
   std::string of_b = oomText(b);
   said.push_back(of_a == of_b ? fmt::format("Both ran out of memory, {}.", of_a)

@@ -6,8 +6,9 @@
 namespace tidegauge::exporting {
 namespace {
 
-// Shortest text that reads back as the same number.
-std::string scoreText(const analysis::LayoutScore& score) {
+// Shortest text that reads back as the same number; empty fields where no allocator is.
+std::string scoreText(const FragReport& report, const analysis::LayoutScore& score) {
+  if (!report.hasScore()) return std::string(1 + analysis::kFeatureNames.size(), ',');
   std::string text = fmt::format(",{}", score.score);
   for (double feature : analysis::featuresOf(score)) text += fmt::format(",{}", feature);
   return text;
@@ -46,7 +47,8 @@ std::string fragCsv(const FragReport& report) {
                         free.largest_bytes, free.scatteredBytes(), free.external(),
                         free.externalBySegment(), free.pinned_bytes, free.pinned_segments,
                         free.releasable_bytes, free.stranded_bytes, sample.outside_blocks);
-    text += scoreText(sample.reserved) + scoreText(sample.address) + base::kCsvLineEnd;
+    text +=
+        scoreText(report, sample.reserved) + scoreText(report, sample.address) + base::kCsvLineEnd;
   }
   return text;
 }

@@ -21,7 +21,9 @@ json timeJson(const analysis::DeviceAnalysis& device, analysis::Step step) {
   return time == model::kNoTime ? json() : json(time);
 }
 
-json scoreJson(const analysis::LayoutScore& score) {
+// null: no allocator cuts the device's memory, so it has no layout.
+json scoreJson(const model::Device& device, const analysis::LayoutScore& score) {
+  if (!device.has_allocator) return nullptr;
   json features = {{"score", score.score}, {"band", name(analysis::bandOf(score.score))}};
   std::array<double, 6> values = analysis::featuresOf(score);
   for (size_t i = 0; i < values.size(); ++i) {
@@ -59,8 +61,8 @@ json sampleJson(const analysis::DeviceAnalysis& device,
   j["active_bytes"] = sample.totals.active_bytes;
   j["requested_bytes"] = sample.totals.requested_bytes;
   j["outside_blocks"] = sample.outside_blocks;
-  j["reserved"] = scoreJson(sample.reserved);
-  j["address"] = scoreJson(sample.address);
+  j["reserved"] = scoreJson(device.device, sample.reserved);
+  j["address"] = scoreJson(device.device, sample.address);
   return j;
 }
 
@@ -103,14 +105,15 @@ json forecastJson(const analysis::Forecast& forecast) {
   return j;
 }
 
-json detailsJson(const AnalysedTrace& analysed, const analysis::FragmentationDetails& details) {
+json detailsJson(const AnalysedTrace& analysed, const model::Device& device,
+                 const analysis::FragmentationDetails& details) {
   json pools = json::array();
   for (const analysis::PoolRow& row : details.pools) {
     json j = sumsJson(row.sums);
     j["pool"] = poolJson(analysed, row.pool);
     j["segments"] = row.segments;
-    j["reserved"] = scoreJson(row.reserved);
-    j["address"] = scoreJson(row.address);
+    j["reserved"] = scoreJson(device, row.reserved);
+    j["address"] = scoreJson(device, row.address);
     pools.push_back(std::move(j));
   }
   json classes = json::array();
@@ -160,7 +163,7 @@ json fragJson(const AnalysedTrace& analysed, const FragReport& report) {
     range = {
         {"first_step", report.range->first}, {"last_step", report.range->last}, {"notes", notes}};
   }
-  json j = detailsJson(analysed, report.now);
+  json j = detailsJson(analysed, device.device, report.now);
   j["incomplete"] = incompleteList(incompleteOf(analysed), kOfMemory);
   j["device"] = device.device.ordinal;
   j["label"] = analysis::deviceLabel(device.device);
@@ -170,8 +173,11 @@ json fragJson(const AnalysedTrace& analysed, const FragReport& report) {
   j["pool"] = poolJson(analysed, report.series.pool);
   j["typical_request_bytes"] = report.series.request_bytes;
   j["now"] = sampleJson(device, report.now.sample);
-  j["forecast"] = forecastJson(report.forecast);
-  j["forecast"]["steps_apart"] = report.forecast_steps_apart;
+  j["forecast"] = nullptr;
+  if (device.device.has_allocator) {
+    j["forecast"] = forecastJson(report.forecast);
+    j["forecast"]["steps_apart"] = report.forecast_steps_apart;
+  }
   j["wall"] = {{"rows", wallRowsJson(report.wall)}};
   j["rules_known"] = report.rulesKnown();
   j["allocator"] = name(report.allocator());

@@ -17,6 +17,8 @@ class FragLimit {
  public:
   explicit FragLimit(Limit limit) : limit_(std::move(limit)) {}
   const std::string& metric() const { return limit_.metric; }
+  // Its number is of a layout, which memory without an allocator has not (FragReport::hasScore).
+  bool needsScore() const { return metric() == "score" || metric() == "forecast"; }
   double valueOf(const FragReport& report) const;
   bool isBroken(const FragReport& report) const { return holds(limit_, valueOf(report)); }
   // "score is 61.2: “score>60” holds"

@@ -20,6 +20,7 @@ using analysis::FragmentationSample;
 constexpr double kLeft = 92;
 constexpr double kRight = 190;  // legends
 constexpr size_t kMostOomLines = 200;
+constexpr char kNoScore[] = "none: no allocator cuts this memory up";
 constexpr std::array<Colour, 6> kFeatureColours = {{{44, 73, 170},
                                                     {32, 166, 154},
                                                     {156, 123, 214},
@@ -123,6 +124,10 @@ class Drawing {
     panel.top = 100;
     panel.ticks = {0, 40, 60, 80, 100};
     panel.label = [](double value) { return fmt::format("{:.0f}", value); };
+    if (!report_.hasScore()) {
+      panel.note = kNoScore;
+      return drawLines(canvas_, panel);
+    }
     panel.lines = {
         line("reserved bytes", PlotColours::kInk, [](const auto& s) { return s.reserved.score; }),
         line("address space", PlotColours::kFaint, [](const auto& s) { return s.address.score; })};
@@ -161,8 +166,7 @@ class Drawing {
     const analysis::Forecast& forecast = report_.forecast;
     PlotLine entry{.title = "forecast", .colour = PlotColours::kAccent, .values = {}, .dash = 3};
     if (!forecast.enough) {
-      bool has_none = report_.allocator() == analysis::AllocatorKind::kDriver;
-      entry.title = has_none ? "no forecast: no allocator" : "no forecast: not enough data";
+      entry.title = "no forecast: not enough data";
       entry.width = 0;
     } else if (forecast.beatsNoChange()) {
       entry.title = fmt::format("forecast by {}", name(forecast.best));
@@ -180,6 +184,10 @@ class Drawing {
     panel.top = 1;
     panel.ticks = {0, 0.5, 1};
     panel.label = [](double value) { return fmt::format("{:.1f}", value); };
+    if (!report_.hasScore()) {
+      panel.note = kNoScore;
+      return drawLines(canvas_, panel);
+    }
     for (size_t feature = 0; feature < kFeatureColours.size(); ++feature) {
       std::string title(analysis::kFeatureNames[feature]);
       std::replace(title.begin(), title.end(), '_', ' ');

@@ -64,8 +64,9 @@ struct FragReport {
 
   const analysis::FragmentationSample& last() const { return series.samples.back(); }
   // Of an allocator whose rules are not known, and of none, there are no lists and no fits; of none no
-  // forecast either: nothing can lie free.
+  // score and no forecast either: nothing can lie free.
   analysis::AllocatorKind allocator() const { return analysis::allocatorOf(device->device); }
+  bool hasScore() const { return device->device.has_allocator; }
   bool rulesKnown() const { return allocator() == analysis::AllocatorKind::kCaching; }
   // True if a list of the main pool serves the request: no other pool's blocks are everybody's.
   bool served() const;
@@ -105,7 +106,7 @@ nlohmann::json sampleJson(const analysis::DeviceAnalysis& device,
                           const analysis::FragmentationSample& sample);
 nlohmann::json forecastJson(const analysis::Forecast& forecast);
 nlohmann::json wallRowsJson(const analysis::Wall& wall);  // report_wall.cpp
-nlohmann::json detailsJson(const analysis::AnalysedTrace& analysed,
+nlohmann::json detailsJson(const analysis::AnalysedTrace& analysed, const model::Device& device,
                            const analysis::FragmentationDetails& details);
 
 // CSV (base/csv.h) with a head; the rows of several devices under one head.

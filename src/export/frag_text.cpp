@@ -177,7 +177,7 @@ class Writer {
     for (const analysis::OomReport& oom : analysis::oomsOf(analysed_, *report_.device, 0)) {
       if (oom.step == report_.now.sample.step) return oomHereSentence(oom);
       bool inside = oom.step >= first && oom.step < report_.now.sample.step;
-      if (inside && (!worst || oom.overBytes() >= worst->overBytes())) worst = oom;
+      if (inside && (!worst || analysis::isAsBad(oom, *worst))) worst = oom;
     }
     if (!worst) return;
     page_.bullet(fmt::format("Memory ran out at step {}: --to {} shows that moment.",
@@ -404,8 +404,7 @@ class Writer {
       since = fmt::format(" Since then this program {} {}.",
                           free.taken_since_bytes > 0 ? "took" : "gave back", humanBytes(bytes));
     }
-    auto left = static_cast<int64_t>(free.free_bytes) - free.taken_since_bytes;
-    bool enough = left >= 0 && static_cast<uint64_t>(left) >= pages_bytes;
+    bool enough = free.leftBytes() >= pages_bytes;
     page_.bullet(fmt::format(
         "{} of {} were free when {}.{} {}.", sizes[0], sizes[1],
         free.is_answer ? "the program last asked the driver" : "the recorder last asked NVML",

@@ -81,6 +81,7 @@ json pinnedJson(const AnalysedTrace& analysed, const OomVerdict& v, size_t most)
 }
 
 json verdictWith(const AnalysedTrace& analysed, const OomVerdict& v, size_t most_pins) {
+  bool of_driver = v.allocator == analysis::AllocatorKind::kDriver;
   return {{"rows", rowsJson(v)},
           {"rows_sql", fmt::format("SELECT verdict, bytes, certain FROM {} WHERE step "
                                    "= {} AND verdict IS NOT NULL",
@@ -91,7 +92,8 @@ json verdictWith(const AnalysedTrace& analysed, const OomVerdict& v, size_t most
           {"sum", sumJson(v)},
           {"wanted_bytes", orNull(v.wanted_bytes)},
           {"missing_bytes", orNull(v.missingBytes())},
-          {"from", freeListKeyJson(analysed.trace, v.key)},
+          {"driver_free", driverFreeJson(v.told)},
+          {"from", of_driver ? json() : freeListKeyJson(analysed.trace, v.key)},
           {"pool_recorded", v.pool_recorded},
           {"before_step", v.before_step ? json(*v.before_step) : json()},
           {"reserved_before_bytes", v.before.reserved_bytes},
@@ -104,7 +106,7 @@ json verdictWith(const AnalysedTrace& analysed, const OomVerdict& v, size_t most
           {"cap", capJson(v)},
           {"last_phase", phaseJson(analysed, v)},
           {"pinned", pinnedJson(analysed, v, most_pins)},
-          {"servable", servableJson(analysed, v)}};
+          {"servable", of_driver ? json::array() : servableJson(analysed, v)}};
 }
 
 }  // namespace
@@ -134,10 +136,12 @@ json adviceJson(const std::vector<analysis::Advice>& advice) {
 }
 
 json oomPageJson(const AnalysedTrace& analysed, const analysis::DeviceAnalysis& device,
-                 const analysis::OomReport& oom, const analysis::VerdictOptions& options) {
+                 const std::vector<analysis::OomReport>& ooms, size_t index,
+                 const analysis::VerdictOptions& options) {
+  const analysis::OomReport& oom = ooms[index];
   OomVerdict v = analysis::verdictOf(analysed, device, oom, options);
   std::vector<Sentence> sentences = verdictSentences(v);
-  for (Sentence& sentence : refusalSentences(v, oom, device.time.timeOf(oom.step)))
+  for (Sentence& sentence : refusalSentences(device, ooms, index))
     sentences.push_back(std::move(sentence));
   json phases = json::array();
   for (uint32_t row : analysis::phasesAt(device.phases, oom.step)) {

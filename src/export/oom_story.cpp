@@ -7,6 +7,7 @@
 
 #include "base/format.h"
 #include "base/sizes.h"
+#include "export/oom_driver_story.h"
 
 namespace tidegauge::exporting {
 namespace {
@@ -87,7 +88,10 @@ Parts onCap(const OomVerdict& v) {
   return parts;
 }
 
+bool ofDriver(const OomVerdict& v) { return v.allocator == analysis::AllocatorKind::kDriver; }
+
 Parts onRow(const OomVerdict& v, const analysis::VerdictRow& row) {
+  if (ofDriver(v)) return onDriverRow(v, row);
   std::string bytes = humanBytes(row.bytes);
   std::string lacking = inUnit(v.lackingBytes(), unitOf(v));
   switch (row.verdict) {
@@ -129,12 +133,14 @@ std::string whyUnknown(const OomVerdict& v) {
         "and this process held {}.",
         base::sizeOrZero(*v.most_driver_bytes), humanBytes(*v.total_bytes),
         base::sizeOrZero(v.reserved_bytes));
-    if (*v.request_bytes - std::min(v.free_bytes, *v.request_bytes) > *v.most_driver_bytes) {
+    uint64_t wanted = *v.request_bytes - std::min(v.free_bytes, *v.request_bytes);
+    if (!ofDriver(v) && wanted > *v.most_driver_bytes) {
       words += " Even with all that lay free inside segments, that is less than was asked for.";
     }
     return words;
   }
   if (!v.driver_bytes) return "the file does not say how much the driver had left.";
+  if (ofDriver(v)) return whyRefusedWithEnough(v);
   return "the rules of this allocator are not known.";
 }
 
@@ -154,6 +160,14 @@ std::string verdictSql(const OomVerdict& v, const analysis::VerdictRow& row) {
     numbers += ", driver_bytes, wanted_bytes, cap_least_bytes, cap_below_bytes";
   }
   if (!row.certain) numbers += ", uncertain_bytes";
+  if (ofDriver(v)) {
+    numbers =
+        "bytes, reserved_bytes, driver_bytes, total_bytes, told_free_bytes, abs(told_taken_bytes) "
+        "AS "
+        "taken_bytes, abs(told_before_us) / 1e6 AS told_before_seconds, reserved_bytes + "
+        "request_bytes - "
+        "total_bytes AS too_much_bytes";
+  }
   return fmt::format("SELECT {} FROM {} WHERE step = {} AND verdict = '{}'", numbers,
                      verdictTable(v), v.step, analysis::name(row.verdict));
 }
@@ -190,7 +204,7 @@ std::vector<Sentence> verdictSentences(const OomVerdict& v) {
   for (const analysis::VerdictRow& row : v.rows) {
     Sentence sentence{{strong(title(row.verdict))}, oomPage(v.step), verdictSql(v, row)};
     append(sentence.parts, onRow(v, row));
-    if (!row.certain) {
+    if (!row.certain && !ofDriver(v)) {
       sentence.parts.push_back(
           plain(fmt::format(" Sizes of older blocks are not exactly known, by {} in all, and could "
                             "turn this.",
@@ -204,18 +218,37 @@ std::vector<Sentence> verdictSentences(const OomVerdict& v) {
   return sentences;
 }
 
-std::vector<Sentence> refusalSentences(const OomVerdict& v, const analysis::OomReport& oom,
-                                       int64_t time_us) {
-  if (oom.refusals.value_or(1) == 1 || !oom.first_refusal_ns) return {};
-  std::string when = " in a row, first at " + base::utcTime(*oom.first_refusal_ns);
-  if (time_us != model::kNoTime)
-    when += fmt::format(", {:.3f} s before",
-                        static_cast<double>(time_us - *oom.first_refusal_ns / 1000) / 1e6);
-  return {
-      {{plain("It was refused "), strong(base::counted(*oom.refusals, "time")), plain(when + ".")},
-       oomPage(v.step),
-       fmt::format("SELECT refusals, first_refused_time_us, time_us FROM ooms({}) WHERE step = {}",
-                   v.device, v.step)}};
+std::vector<Sentence> refusalSentences(const analysis::DeviceAnalysis& device,
+                                       const std::vector<analysis::OomReport>& ooms, size_t index) {
+  analysis::RefusalSeries series = analysis::seriesAround(ooms, index);
+  const analysis::OomReport& first = ooms[series.first];
+  const analysis::OomReport& last = ooms[series.last];
+  if (series.requests == 1) return {};
+  bool falls = series.first != series.last;
+  Sentence sentence{
+      {plain(falls ? "Its call site was refused " : "It was refused "),
+       strong(base::counted(series.requests, "time")), plain(" in a row")},
+      oomPage(ooms[index].step),
+      fmt::format(
+          "SELECT sum(ifnull(refusals, 1)) AS refusals, max(requested_bytes) AS most_bytes, "
+          "min(requested_bytes) AS least_bytes, datetime(min(first_refused_time_us) / "
+          "1000000, 'unixepoch') AS first_refused, (max(time_us) - "
+          "min(first_refused_time_us)) / 1e6 AS seconds FROM ooms({}) WHERE series = {}",
+          device.device.ordinal, first.series)};
+  if (falls) {
+    append(sentence.parts, {plain(", from "), strong(humanBytes(*first.requested_bytes)),
+                            plain(" down to "), strong(humanBytes(*last.requested_bytes))});
+  }
+  std::string when;
+  if (first.first_refusal_ns) {
+    when = ", first at " + base::utcTime(*first.first_refusal_ns);
+    int64_t last_us = device.time.timeOf(last.step);
+    if (last_us != model::kNoTime)
+      when += fmt::format(", last {:.3f} s later",
+                          static_cast<double>(last_us - *first.first_refusal_ns / 1000) / 1e6);
+  }
+  sentence.parts.push_back(plain(when + "."));
+  return {std::move(sentence)};
 }
 
 Sentence sumSentence(const OomVerdict& v) {
@@ -223,9 +256,11 @@ Sentence sumSentence(const OomVerdict& v) {
   uint64_t other = v.otherBytes().value_or(0);
   uint64_t whole = v.otherBytes() ? *v.total_bytes : v.ceilingBytes().value_or(v.reserved_bytes);
   std::vector<std::string> sizes = inOneUnit({v.live_bytes, v.free_bytes, driver, other, whole});
+  Parts held = {strong(sizes[0]), plain(" live + "), strong(sizes[1]),
+                plain(" free inside segments")};
+  if (ofDriver(v)) held = {strong(sizes[0]), plain(" held by this process")};
   Sentence sentence{
-      {strong(sizes[0]), plain(" live + "), strong(sizes[1]), plain(" free inside segments")},
-      oomPage(v.step),
+      std::move(held), oomPage(v.step),
       fmt::format("SELECT live_bytes, free_bytes, driver_bytes, other_bytes, ceiling_bytes, "
                   "total_bytes, reserved_bytes, difference_bytes FROM {} WHERE step = {} LIMIT 1",
                   verdictTable(v), v.step)};
@@ -233,10 +268,12 @@ Sentence sumSentence(const OomVerdict& v) {
     append(sentence.parts, {plain(" + "), strong(sizes[2]), plain(" at the driver")});
   }
   if (v.otherBytes()) append(sentence.parts, {plain(" + "), strong(sizes[3]), plain(" elsewhere")});
-  append(sentence.parts, {plain(" = "), strong(sizes[4]),
-                          plain(v.otherBytes()   ? ", the device."
+  bool is_sum = !ofDriver(v) || v.driver_bytes;
+  if (is_sum) append(sentence.parts, {plain(" = "), strong(sizes[4])});
+  append(sentence.parts, {plain(v.otherBytes()   ? ", the device."
                                 : v.cap          ? ", were it not for the limit."
                                 : v.driver_bytes ? ", what this process could have had."
+                                : ofDriver(v)    ? "."
                                                  : " reserved.")});
   if (v.total_bytes && v.driver_bytes && !v.otherBytes()) {
     append(sentence.parts, {plain(" The device was said to have "),

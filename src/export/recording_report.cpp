@@ -307,15 +307,16 @@ Section refusedSection(const AnalysedTrace& analysed, size_t rows) {
   });
   std::string sql =
       "SELECT coalesce(sum(count), 0) AS calls, function AS first_function, code AS first_code, "
-      "size_bytes AS first_bytes, stack_id AS first_stack_id, label AS first_label, min(time_ns) "
-      "AS "
-      "first_ns FROM refused";
+      "size_bytes AS first_bytes, stack_id AS first_stack_id, label AS first_label, caller AS "
+      "first_caller, min(time_ns) AS first_ns FROM refused";
   std::string list_sql =
       "SELECT function, code, meaning, sum(count) AS times, size_bytes AS first_bytes, stack_id AS "
-      "first_stack_id, label AS first_label, min(time_ns) AS first_ns FROM refused GROUP BY "
+      "first_stack_id, label AS first_label, caller AS first_caller, min(time_ns) AS first_ns FROM "
+      "refused GROUP BY "
       "function, code ORDER BY times DESC, first_ns";
   Section section{.key = "refused", .title = "Refused", .json = {}};
   auto asked = [&](size_t i) { return analysed.labels.label(r.stack[i]); };
+  auto caller = [&](size_t i) { return analysed.labels.caller(r.stack[i]); };
   auto stackJson = [&](size_t i) { return r.stack[i].valid() ? json(r.stack[i].value) : json(); };
   json list = json::array();
   Grid grid{.heads = {"times", "size of the first", "code", "function ‹ first asked for by"},
@@ -340,13 +341,16 @@ Section refusedSection(const AnalysedTrace& analysed, size_t rows) {
                     {"first_bytes", r.size_bytes[i]},
                     {"first_stack_id", stackJson(i)},
                     {"first_label", clean(asked(i))},
+                    {"first_caller", clean(caller(i))},
                     {"first_ns", r.first_ns[i]}});
   }
   section.json = {{"calls", times},
                   {"first_function", json()},
                   {"first_code", json()},
                   {"first_bytes", json()},
+                  {"first_stack_id", json()},
                   {"first_label", json()},
+                  {"first_caller", json()},
                   {"first_ns", json()},
                   {"sql", sql},
                   {"rows", list},
@@ -358,7 +362,9 @@ Section refusedSection(const AnalysedTrace& analysed, size_t rows) {
   section.json["first_function"] = clean(function);
   section.json["first_code"] = r.code[first];
   section.json["first_bytes"] = r.size_bytes[first];
+  section.json["first_stack_id"] = stackJson(first);
   section.json["first_label"] = clean(asked(first));
+  section.json["first_caller"] = clean(caller(first));
   section.json["first_ns"] = r.first_ns[first];
   Sentence sentence{{strong(counted(times, "call")),
                      plain(times == 1 ? " was refused: " : " were refused; the first: "),

@@ -67,6 +67,9 @@ Section fragmentationSection(const SectionContext& context) {
          link,
          "SELECT 100 AS most, reserved_score, address_score FROM " + from});
   }
+  auto scoreOrNull = [&](const analysis::LayoutScore& score) {  // no allocator, no layout
+    return device.has_allocator ? nlohmann::json(score.score) : nlohmann::json();
+  };
   section.json = {{"step", step},
                   {"reserved_bytes", sums.reserved_bytes},
                   {"free_bytes", free.bytes},
@@ -78,8 +81,8 @@ Section fragmentationSection(const SectionContext& context) {
                   {"large_request_bytes", options.request_bytes},
                   {"stranded_bytes", free.stranded_bytes},
                   {"waste_bytes", sums.waste_bytes},
-                  {"reserved_score", details.sample.reserved.score},
-                  {"address_score", details.sample.address.score},
+                  {"reserved_score", scoreOrNull(details.sample.reserved)},
+                  {"address_score", scoreOrNull(details.sample.address)},
                   {"sql", "SELECT * FROM " + from}};
   return section;
 }

@@ -79,6 +79,15 @@ Sentence sentenceOf(const SectionContext& context, const GrowingStack& stack,
   return sentence;
 }
 
+// With one digit, or with as many more as show that it is below the bound: 4.95 is not 5.0.
+std::string textBelow(double number, double bound) {
+  for (int digits : {1, 3}) {
+    double rounded = std::round(number * std::pow(10, digits)) / std::pow(10, digits);
+    if (rounded < bound) return fmt::format("{:.{}f}", number, digits);
+  }
+  return fmt::format("{}", number);
+}
+
 std::vector<Sentence> sentencesOf(const SectionContext& context,
                                   const std::vector<HolderName>& names) {
   const Growth& growth = context.summary.growth;
@@ -95,7 +104,7 @@ std::vector<Sentence> sentencesOf(const SectionContext& context,
   if (growth.verdict == Growth::Verdict::kTooLittleTurnover) {
     sentences.push_back(
         {{plain("What grows cannot be told: no steps are marked, and memory was turned over "),
-          strong(fmt::format("{:.1f}", growth.turnover)),
+          strong(textBelow(growth.turnover, analysis::kLeastTurnover)),
           plain(" times; it takes 5, because within one step everything grows.")},
          {},
          basis("turnover, 5 AS it_takes")});

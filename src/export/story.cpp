@@ -79,6 +79,15 @@ std::string leftUnknown(const analysis::OomVerdict& verdict) {
   return words + fmt::format(", {} at most", base::sizeOrZero(*verdict.most_driver_bytes));
 }
 
+std::string whichOom(const DeviceSummary& summary) {
+  const OomReport& oom = summary.ooms[summary.worst_oom];
+  std::string at = " at step " + withCommas(oom.step);
+  if (summary.ooms.size() == 1) return "Out of memory" + at;
+  return fmt::format("Out of memory: {} were refused; the {},{}",
+                     counted(analysis::refusedRequests(summary.ooms), "request"),
+                     oom.overBytes() > 0 ? "one short by most" : "largest", at);
+}
+
 void tellOom(const AnalysedTrace& analysed, const DeviceSummary& summary,
              const analysis::OomVerdict& verdict, Story& story) {
   const OomReport& oom = summary.ooms[summary.worst_oom];
@@ -109,7 +118,7 @@ void tellOom(const AnalysedTrace& analysed, const DeviceSummary& summary,
     }
   }
 
-  for (Sentence& sentence : refusalSentences(verdict, oom, summary.device->time.timeOf(oom.step)))
+  for (Sentence& sentence : refusalSentences(*summary.device, summary.ooms, summary.worst_oom))
     story.sentences.push_back(std::move(sentence));
   if (oom.given_back_segments > 0) {
     story.sentences.push_back(
@@ -138,16 +147,15 @@ void tellOom(const AnalysedTrace& analysed, const DeviceSummary& summary,
   }
   story.findings.push_back(
       {Severity::kHigh,
-       {plain(summary.ooms.size() == 1 ? "Out of memory"
-                                       : fmt::format("Out of memory, {} times; the worst",
-                                                     withCommas(summary.ooms.size()))),
-        plain(fmt::format(" at step {}", withCommas(oom.step)))},
+       {plain(whichOom(summary))},
        oom.requested_bytes,
        timelineAround(summary, oom.step),
        unit,
-       oomSql(summary,
-              fmt::format("step, requested_bytes, (SELECT count(*) FROM ooms({})) AS times",
-                          ordinalOf(summary)))});
+       oomSql(
+           summary,
+           fmt::format("step, requested_bytes, (SELECT sum(ifnull(refusals, 1)) FROM ooms({})) AS "
+                       "refused_requests",
+                       ordinalOf(summary)))});
   if (oom.given_back_segments > 0) {
     story.findings.push_back({Severity::kMedium,
                               {plain(fmt::format("Cache flushed to make room, {}, in vain",

@@ -52,6 +52,14 @@ std::vector<AnswerColumn<VerdictOf>> verdictColumns() {
         [](const V& v) { return keyOfBytes(v.verdict->free_bytes); });
   bytes("driver_bytes", "what the driver said was free",
         [](const V& v) { return keyOf(v.verdict->driver_bytes); });
+  bytes(
+      "told_free_bytes", "without an allocator: what the driver had said last; NULL: nothing tells",
+      [](const V& v) { return v.verdict->told ? keyOfBytes(v.verdict->told->free_bytes) : kNull; });
+  bytes("told_taken_bytes", "… and what this process took since; below 0: gave back",
+        [](const V& v) { return v.verdict->told ? v.verdict->told->taken_since_bytes : kNull; });
+  columns.push_back({Kind::kInteger, "told_before_us",
+                     "… how long before the event; below 0: after",
+                     [](const V& v) { return v.verdict->told_before_us.value_or(kNull); }});
   bytes("other_bytes", "of the device, outside this allocator; NULL: its size is not known",
         [](const V& v) { return keyOf(v.verdict->otherBytes()); });
   bytes("reserved_bytes", "live + free",
@@ -237,6 +245,7 @@ TableFunction adviceAtFunction(const AnalysedTrace& trace) {
 struct FragmentationOf {
   analysis::FragmentationSample sample;
   uint64_t request_bytes;
+  bool has_allocator;  // else there is no layout
 };
 
 TableFunction fragmentationFunction(const AnalysedTrace& trace) {
@@ -268,10 +277,11 @@ TableFunction fragmentationFunction(const AnalysedTrace& trace) {
         [](const S& s) { return s.free.stranded_bytes; });
   bytes("waste_bytes", "inside live blocks, not asked for",
         [](const S& s) { return s.waste_bytes; });
-  number(Kind::kReal, "reserved_score", "layout score of the main pool, 0 … 100; counts shape",
-         [](const F& f) { return keyOfReal(f.sample.reserved.score); });
+  number(Kind::kReal, "reserved_score",
+         "layout score of the main pool, 0 … 100; counts shape; NULL: no allocator",
+         [](const F& f) { return f.has_allocator ? keyOfReal(f.sample.reserved.score) : kNull; });
   number(Kind::kReal, "address_score", "the same of the address space; its holes cost no memory",
-         [](const F& f) { return keyOfReal(f.sample.address.score); });
+         [](const F& f) { return f.has_allocator ? keyOfReal(f.sample.address.score) : kNull; });
   return placeAnswer<F>(
       trace, "fragmentation", "table: one row: docs/fragmentation.md after the step",
       {"device", "step"}, columns,
@@ -280,7 +290,7 @@ TableFunction fragmentationFunction(const AnalysedTrace& trace) {
         TG_ASSIGN_OR_RETURN(model::Step step, stepOf(arguments[1]));
         analysis::FragmentationOptions options = analysis::ownOptions(trace.trace, device.device);
         return std::vector<F>{{analysis::fragmentationAt(trace, device, step, options).sample,
-                               options.request_bytes}};
+                               options.request_bytes, device.device.has_allocator}};
       });
 }
 

@@ -19,6 +19,10 @@ Response textResponse(std::string text) {
   return response;
 }
 
+json scoreOrNull(const analysis::DeviceAnalysis& device, const analysis::LayoutScore& score) {
+  return device.device.has_allocator ? json(score.score) : json();
+}
+
 // A column per number: shorter than a row per sample, and what a plot wants.
 json columnsJson(const analysis::DeviceAnalysis& device,
                  const std::vector<analysis::FragmentationSample>& samples) {
@@ -34,8 +38,8 @@ json columnsJson(const analysis::DeviceAnalysis& device,
     columns["largest_hole_bytes"].push_back(free.largest_bytes);
     columns["stranded_bytes"].push_back(free.stranded_bytes);
     columns["waste_bytes"].push_back(sample.sums.waste_bytes);
-    columns["reserved_score"].push_back(sample.reserved.score);
-    columns["address_score"].push_back(sample.address.score);
+    columns["reserved_score"].push_back(scoreOrNull(device, sample.reserved));
+    columns["address_score"].push_back(scoreOrNull(device, sample.address));
   }
   return columns;
 }
@@ -58,12 +62,13 @@ std::string fragText(const Place& place, size_t samples) {
 
 // What was foretold from the first `known` slices, and what came. Steps past the end of the
 // recording are as far apart as its slices are.
-std::string forecastText(const model::Device& device, const analysis::FragmentationSeries& slices,
-                         size_t known, exporting::Arena arena) {
+std::string forecastText(const analysis::DeviceAnalysis& device,
+                         const analysis::FragmentationSeries& slices, size_t known,
+                         exporting::Arena arena) {
   analysis::FragmentationSeries past;
   past.samples.assign(slices.samples.begin(),
                       slices.samples.begin() + static_cast<std::ptrdiff_t>(known));
-  analysis::Forecast forecast = exporting::forecastOf(device, past, arena);
+  analysis::Forecast forecast = exporting::forecastOf(device.device, past, arena);
   json answer = exporting::forecastJson(forecast);
   answer["checked"] = forecast.of(analysis::ForecastModel::kPersistence).errors.count[0];
   answer["from_step"] = past.samples.back().step;
@@ -72,8 +77,8 @@ std::string forecastText(const model::Device& device, const analysis::Fragmentat
     bool recorded = k < slices.samples.size();
     next_step = recorded ? slices.samples[k].step : next_step + exporting::stepsApart(slices);
     answer["steps"].push_back(next_step);
-    answer["came"].push_back(recorded ? json(exporting::scoreOf(slices.samples[k], arena).score)
-                                      : json());
+    answer["came"].push_back(
+        recorded ? scoreOrNull(device, exporting::scoreOf(slices.samples[k], arena)) : json());
   }
   return dump(answer);
 }
@@ -112,8 +117,7 @@ base::Result<Response> answerForecast(const Question& question) {
   auto known = static_cast<size_t>(std::max<std::ptrdiff_t>(later - slices->samples.begin(), 1));
   key += " " + name + " " + std::to_string(known);
   return textResponse(*place.file->forecast_texts.get(key, [&] {
-    return std::make_shared<const std::string>(
-        forecastText(place.device->device, *slices, known, arena));
+    return std::make_shared<const std::string>(forecastText(*place.device, *slices, known, arena));
   }));
 }
 
@@ -131,7 +135,7 @@ base::Result<Response> answerFragAt(const Question& question) {
       analysis::fragmentationAt(analysed, *place.device, step, *options);
   analysis::SegmentedLayout layout(
       analysis::blocksAt(analysed.trace, device, place.device->live, step));
-  json answer = exporting::detailsJson(analysed, details);
+  json answer = exporting::detailsJson(analysed, device, details);
   answer["now"] = exporting::sampleJson(*place.device, details.sample);
   answer["pins"] =
       exporting::pinsJson(analysed, analysis::pinnedBy(analysed.trace, layout), kMostPins);

@@ -25,8 +25,9 @@ base::Result<Response> answerOom(const Question& question) {
   std::vector<analysis::OomReport> ooms = analysis::oomsOf(analysed, *place.device, 0);
   auto oom = std::find_if(ooms.begin(), ooms.end(),
                           [&](const analysis::OomReport& o) { return o.step == at; });
-  json answer = exporting::oomPageJson(analysed, *place.device, *oom,
-                                       analysis::verdictOptions(*place.device, ooms));
+  json answer =
+      exporting::oomPageJson(analysed, *place.device, ooms, static_cast<size_t>(oom - ooms.begin()),
+                             analysis::verdictOptions(*place.device, ooms));
   nameCallers(analysed, answer["verdict"]["pinned"]["rows"]);
   return jsonResponse(answer);
 }

@@ -314,6 +314,49 @@ class Recording(unittest.TestCase):
         text = tidegauge("report", one)
         self.assertIn("pid 101 trainer", text)
 
+    def test_a_limit_on_a_score_that_is_none_does_not_pass(self):
+        """pid 103, alone, takes memory of the driver as it is; beside it are devices with an allocator."""
+        path = self.files[0][0].with_name("driver_alone")
+        path.write_bytes(self.files[0][0].read_bytes())
+        with sqlite3.connect(path) as db:
+            others = "process_id IN (SELECT process_id FROM processes WHERE pid <> 103)"
+            db.execute(f"DELETE FROM calls WHERE {others}")
+            db.execute(f"DELETE FROM processes WHERE {others}")
+        db.close()
+        for metric in ("score", "forecast"):
+            done = subprocess.run([BINARY, "frag", path, "--fail-on", f"{metric}>100"],
+                                  capture_output=True, text=True)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(f"there is no {metric}: no allocator's blocks are in this recording", done.stderr)
+            self.assertIn("reserved>40GiB", done.stderr)
+            self.assertEqual(done.stdout, "")
+        tidegauge("frag", path, "--fail-on", "reserved>1TiB")
+        tidegauge("frag", self.files[0][0], "--fail-on", "score>100")
+
+    def test_falling_requests_of_one_place_are_told_together(self):
+        """The refusal of pid 101 comes twice more, each time for half as much, a microsecond apart."""
+        path = self.files[0][0].with_name("falling")
+        path.write_bytes(self.files[0][0].read_bytes())
+        db = sqlite3.connect(path)
+        columns = [row[1] for row in db.execute("PRAGMA table_info(calls)") if row[1] != "call_id"]
+        end = db.execute("SELECT max(end_ns) FROM calls WHERE code = 2 AND in_runtime").fetchone()[0]
+        size = db.execute("SELECT size_bytes FROM calls WHERE end_ns = ?", (end,)).fetchone()[0]
+        for half in (1, 2):
+            changed = {"start_ns": f"end_ns + {half * 1000 - 10}", "end_ns": f"end_ns + {half * 1000}",
+                       "size_bytes": f"size_bytes >> {half}"}
+            db.execute(f"INSERT INTO calls ({', '.join(columns)}) SELECT "
+                       + ", ".join(changed.get(c, c) for c in columns)
+                       + " FROM calls WHERE end_ns = ?", (end,))
+        db.commit()
+        pid = db.execute("SELECT pid FROM processes JOIN calls USING(process_id) WHERE end_ns = ?", (end,)).fetchone()[0]
+        db.close()
+        ooms = [oom for device in json.loads(tidegauge("report", path, "--pid", pid, "--json"))["devices"]
+                for oom in device["ooms"] if oom["time_us"] >= end // 1000]
+        self.assertEqual([oom["requested_bytes"] for oom in ooms], [size, size // 2, size // 4])
+        self.assertEqual(len({oom["series"] for oom in ooms}), 1)
+        self.assertIn("Its call site was refused 3 times in a row, from ",
+                      " ".join(tidegauge("report", path, "--pid", pid).split()))
+
     def test_it_is_a_database_that_anything_opens(self):
         path, _ = self.files[0]
         with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as db:

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "analysis/advice.h"
+#include "model/recorded_work.h"
 #include "support/messy_trace.h"
 #include "support/trace_builder.h"
 
@@ -383,6 +385,87 @@ TEST(OomVerdict, MessyTracesGetSomeVerdict) {
       }
     }
   }
+}
+
+// `held` MiB as the driver handed them out, then a refusal; of a device of 1,000 MiB if told.
+struct JudgedDriver {
+  AnalysedTrace analysed;
+  OomVerdict verdict;
+  JudgedDriver(uint64_t held, uint64_t request, std::optional<uint64_t> free,
+               std::optional<uint64_t> total = 1000)
+      : analysed(made(held, request, free)),
+        verdict(verdictOf(analysed, *analysed.devices[0],
+                          oomsOf(analysed, *analysed.devices[0]).back(),
+                          {.total_bytes = total ? std::optional(*total * kMiB) : std::nullopt})) {}
+  static model::Trace made(uint64_t held, uint64_t request, std::optional<uint64_t> free) {
+    TraceBuilder b;
+    b.time(1'000'000).stack({"take@a.c:3"}).segmentAlloc(kA, held * kMiB).alloc(kA, held * kMiB);
+    b.time(3'000'000).oom(model::kUnknownBytes, request * kMiB);
+    model::Trace trace = b.build();
+    trace.devices.at(0).has_allocator = false;
+    auto work = std::make_shared<model::RecordedWork>();
+    if (free) {
+      work->answers = {.time_ns = {2'000'000'000},
+                       .device = {0},
+                       .free_bytes = {*free * kMiB},
+                       .total_bytes = {1000 * kMiB}};
+    }
+    trace.work = work;
+    return trace;
+  }
+  Names rows() const {
+    Names names;
+    for (const VerdictRow& row : verdict.rows)
+      names.push_back(std::string(name(row.verdict)) + (row.certain ? "" : "?"));
+    return names;
+  }
+  std::string advice() const {
+    std::string text;
+    for (const Advice& a : adviceOn(analysed, *analysed.devices[0], verdict)) text += a.text + " ";
+    return text;
+  }
+};
+
+TEST(OomVerdict, WithoutAnAllocatorTheDriversFigureIsTheMeasure) {
+  JudgedDriver judged(448, 600, 552);
+  const OomVerdict& v = judged.verdict;
+  EXPECT_EQ(judged.rows(), Names{"capacity"}) << "no room for it beside what the process holds";
+  EXPECT_EQ(v.rows[0].bytes, 48 * kMiB);
+  EXPECT_EQ(v.wanted_bytes, 600 * kMiB) << "no segments, no rounding";
+  EXPECT_EQ(v.driver_bytes, 552 * kMiB);
+  EXPECT_EQ(v.otherBytes(), 0U);
+  EXPECT_EQ(v.told_before_us, 1'000'000);
+  EXPECT_EQ(judged.advice(),
+            "Free something before this point, or ask for less: at least 48.0 MiB must go. Most is "
+            "held by take: 448 MiB in 1 block. ");
+}
+
+TEST(OomVerdict, WithoutAnAllocatorOthersAreThoseBeyondThisProcess) {
+  JudgedDriver judged(100, 600, 300);  // 600 elsewhere; others may have taken or given back since
+  EXPECT_EQ(judged.rows(), (Names{"others?", "capacity?"}));
+  EXPECT_EQ(judged.verdict.find(Verdict::kOthers)->bytes, 600 * kMiB);
+  EXPECT_NE(judged.advice().find("600 MiB lie outside this process."), std::string::npos);
+}
+
+TEST(OomVerdict, WithoutAnAllocatorWhatNeverFitsIsAskedForInVain) {
+  JudgedDriver judged(100, 2000, 300);
+  EXPECT_EQ(judged.rows(), Names{"capacity"});
+  EXPECT_EQ(judged.advice(), "Ask for less at once: the device has 1,000 MiB in all. ");
+}
+
+TEST(OomVerdict, WithoutAnAllocatorTheDeviceAloneBoundsWhatWasLeft) {
+  JudgedDriver judged(448, 600, std::nullopt);
+  EXPECT_EQ(judged.rows(), Names{"capacity"});
+  EXPECT_EQ(judged.verdict.rows[0].bytes, 48 * kMiB);
+  EXPECT_EQ(judged.verdict.driver_bytes, std::nullopt);
+  EXPECT_TRUE(JudgedDriver(448, 500, std::nullopt).rows().empty());
+  EXPECT_TRUE(JudgedDriver(448, 600, std::nullopt, std::nullopt).rows().empty());
+}
+
+TEST(OomVerdict, WithoutAnAllocatorARefusalInSpiteOfEnoughHasNoReasonHere) {
+  JudgedDriver judged(448, 500, 552);
+  EXPECT_TRUE(judged.rows().empty()) << "no memory fraction, no segments";
+  EXPECT_EQ(judged.advice(), "");
 }
 
 }  // namespace

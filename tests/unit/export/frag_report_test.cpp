@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "base/csv.h"
 #include "base/text_layout.h"
 #include "export/frag_limits.h"
 #include "export/frag_plot.h"
@@ -222,6 +223,41 @@ TEST(FragReport, WithoutAnAllocatorNothingIsFreeAndNothingIsForecast) {
   EXPECT_EQ(json.at("allocator"), "driver");
   EXPECT_TRUE(json.at("driver_free").is_null());
   EXPECT_TRUE(json.at("fit").is_null());
+  EXPECT_TRUE(json.at("forecast").is_null());
+  EXPECT_TRUE(json.at("now").at("reserved").is_null());
+  EXPECT_TRUE(json.at("now").at("address").is_null());
+  EXPECT_TRUE(json.at("samples").at(0).at("reserved").is_null());
+  EXPECT_TRUE(json.at("pools").at(0).at("address").is_null());
+}
+
+// The same columns, nothing in those of the scores.
+TEST(FragReport, WithoutAnAllocatorTheScoresOfTheCsvAreEmpty) {
+  AnalysedTrace analysed(ofDriver(false));
+  auto fields = [](const std::string& line) { return std::count(line.begin(), line.end(), ','); };
+  std::string csv = fragCsv(reportOf(analysed, {.samples = 1}));
+  EXPECT_EQ(fields(csv), fields(fragCsvHead()));
+  EXPECT_TRUE(csv.ends_with(std::string(14, ',') + base::kCsvLineEnd)) << csv;
+}
+
+TEST(FragReport, WithoutAnAllocatorThePictureHasANoteForTheScore) {
+  for (bool has_allocator : {true, false}) {
+    model::Trace trace = ofDriver(false);
+    trace.devices.at(0).has_allocator = has_allocator;
+    AnalysedTrace analysed(std::move(trace));
+    std::unique_ptr<Canvas> canvas = svgCanvas(kPlotWidth, kPlotHeight, "a picture");
+    drawFrag(*canvas, analysed, reportOf(analysed), {.name = "a"});
+    std::string svg = canvas->finish();
+    auto count = [&](std::string_view text) {
+      size_t times = 0;
+      for (size_t at = svg.find(text); at != std::string::npos; at = svg.find(text, at + 1))
+        ++times;
+      return times;
+    };
+    EXPECT_EQ(count("none: no allocator cuts this memory up"), has_allocator ? 0U : 2U);
+    EXPECT_EQ(count(">address space<"), has_allocator ? 1U : 0U);
+    EXPECT_EQ(count("forecast"), has_allocator ? 1U : 0U);
+    EXPECT_EQ(count(">large gaps<"), has_allocator ? 1U : 0U);
+  }
 }
 
 TEST(FragReport, WithoutAnAllocatorTheDriverIsAskedAsItWasHeard) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "export/oom_json.h"
+#include "model/recorded_work.h"
 #include "support/messy_trace.h"
 #include "support/trace_builder.h"
 
@@ -33,22 +34,97 @@ struct Told {
 
 TEST(OomStory, HowOftenTheSameWasRefusedAndSinceWhen) {
   TraceBuilder b;
-  b.segmentAlloc(kA, 100 * kMiB).oom(30 * kMiB, 500 * kMiB);
+  b.segmentAlloc(kA, 100 * kMiB).time(1'790'000'012'300'000).oom(30 * kMiB, 500 * kMiB);
   Told told(b);
-  analysis::OomReport oom = told.ooms[0];
+  EXPECT_FALSE(told.ooms[0].refusals);
   constexpr int64_t kFirst_us = 1'790'000'000'000'000;
   auto words = [&](std::optional<uint64_t> refusals) -> std::string {
-    oom.refusals = refusals;
-    oom.first_refusal_ns = kFirst_us * 1000;
-    auto told_of = refusalSentences(told.verdict, oom, kFirst_us + 12'300'000);
+    told.ooms[0].refusals = refusals;
+    told.ooms[0].first_refusal_ns = kFirst_us * 1000;
+    auto told_of = refusalSentences(*told.analysed.devices[0], told.ooms, 0);
     return told_of.empty() ? "" : plainText(told_of[0].parts);
   };
   EXPECT_EQ(
       words(120),
-      "It was refused 120 times in a row, first at 2026-09-21 14:13:20 UTC, 12.300 s before.");
+      "It was refused 120 times in a row, first at 2026-09-21 14:13:20 UTC, last 12.300 s later.");
   EXPECT_EQ(words(1), "");
   EXPECT_EQ(words(std::nullopt), "") << "a snapshot does not say";
-  EXPECT_FALSE(told.ooms[0].refusals);
+}
+
+// 8 GiB, 4 GiB, 2 GiB, each once or more.
+TEST(OomStory, ASeriesOfFallingRequestsIsToldTogether) {
+  TraceBuilder b;
+  b.stack({"want@a.c:1"}).time(1'790'000'000'000'000);
+  for (uint64_t size : {8, 4, 2}) b.oom(kGiB, size * kGiB);
+  Told told(b);
+  told.ooms[0].first_refusal_ns = 1'789'999'999'500'002'000;
+  told.ooms[1].refusals = 3;
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(
+        plainText(refusalSentences(*told.analysed.devices[0], told.ooms, i).at(0).parts),
+        "Its call site was refused 5 times in a row, from 8.00 GiB down to 2.00 GiB, first at "
+        "2026-09-21 14:13:19 UTC, last 0.500 s later.");
+  }
+}
+
+struct ToldOfDriver {
+  AnalysedTrace analysed;
+  OomVerdict verdict;
+  ToldOfDriver(uint64_t request_mib, std::optional<int64_t> told_us)
+      : analysed(made(request_mib, told_us)),
+        verdict(analysis::verdictOf(analysed, *analysed.devices[0],
+                                    analysis::oomsOf(analysed, *analysed.devices[0]).back())) {}
+  // 448 MiB are held, 64 of them since the driver told of 616 free of 1,000.
+  static model::Trace made(uint64_t request_mib, std::optional<int64_t> told_us) {
+    TraceBuilder b;
+    b.time(1'000'000).segmentAlloc(kA, 384 * kMiB).alloc(kA, 384 * kMiB);
+    b.time(3'000'000).segmentAlloc(kA + kGiB, 64 * kMiB).alloc(kA + kGiB, 64 * kMiB);
+    b.time(4'000'000).oom(model::kUnknownBytes, request_mib * kMiB);
+    model::Trace trace = b.build();
+    trace.devices.at(0).has_allocator = false;
+    auto work = std::make_shared<model::RecordedWork>();
+    if (told_us) {
+      work->answers = {.time_ns = {*told_us * 1000},
+                       .device = {0},
+                       .free_bytes = {616 * kMiB},
+                       .total_bytes = {1000 * kMiB}};
+    }
+    trace.work = work;
+    return trace;
+  }
+  std::string row() const { return plainText(verdictSentences(verdict).at(0).parts); }
+};
+
+TEST(OomStory, WithoutAnAllocatorTheDriverIsQuoted) {
+  ToldOfDriver told(600, 2'000'000);
+  EXPECT_EQ(told.row(),
+            "Capacity: the driver had 616 MiB of 1,000 MiB free, as it told the program 2.000 s "
+            "before; since then this process took 64.0 MiB. 48.0 MiB were missing. It fits only if "
+            "this process gives back 48.0 MiB first.");
+  EXPECT_EQ(plainText(sumSentence(told.verdict).parts),
+            "448 MiB held by this process + 552 MiB at the driver + 0 B elsewhere = 1,000 MiB, the "
+            "device.");
+  nlohmann::json json = verdictJson(told.analysed, told.verdict);
+  EXPECT_EQ(json["driver_free"]["free_bytes"], 616 * kMiB);
+  EXPECT_TRUE(json["from"].is_null()) << "there are no lists of free blocks";
+  EXPECT_TRUE(json["servable"].empty());
+}
+
+TEST(OomStory, WithoutAnAllocatorItSaysWhatCanNeverFit) {
+  std::string row = ToldOfDriver(1200, 2'000'000).row();
+  EXPECT_NE(row.find("It can never fit: the device has 1,000 MiB in all."), std::string::npos)
+      << row;
+}
+
+TEST(OomStory, WithoutAnAllocatorARefusalInSpiteOfEnoughIsNoCapOfPyTorch) {
+  EXPECT_EQ(
+      ToldOfDriver(500, 2'000'000).row(),
+      "No verdict: the driver had 616 MiB of 1,000 MiB free, as it told the program 2.000 s "
+      "before; since then this process took 64.0 MiB. That was enough for the request: others "
+      "took it in between, or a limit refused it.");
+  ToldOfDriver unheard(500, std::nullopt);
+  EXPECT_EQ(unheard.row(), "No verdict: the file does not say how much the driver had left.");
+  EXPECT_EQ(plainText(sumSentence(unheard.verdict).parts), "448 MiB held by this process.");
 }
 
 TEST(OomStory, TheSumNamesEveryPart) {
@@ -161,8 +237,9 @@ TEST(OomStory, ThePageAnswerOfMessyTracesCanBeWritten) {
   for (uint64_t seed = 1; seed <= 40; ++seed) {
     AnalysedTrace analysed(testing::messyTrace({.seed = seed, .wild = seed % 2 == 0}));
     for (const auto& device : analysed.devices) {
-      for (const analysis::OomReport& oom : analysis::oomsOf(analysed, *device)) {
-        nlohmann::json page = oomPageJson(analysed, *device, oom, {});
+      std::vector<analysis::OomReport> ooms = analysis::oomsOf(analysed, *device);
+      for (size_t i = 0; i < ooms.size(); ++i) {
+        nlohmann::json page = oomPageJson(analysed, *device, ooms, i, {});
         EXPECT_FALSE(page.dump().empty());
         EXPECT_LE(page["pieces"]["rows"].size(), 200U);
       }

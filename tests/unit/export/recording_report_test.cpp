@@ -85,6 +85,8 @@ TEST(RecordingReport, TellsWhatWasRefusedHeldLaunchedAndCopied) {
   EXPECT_EQ(report["refused"]["calls"], 3);
   EXPECT_EQ(report["refused"]["first_bytes"], 90 * kMiB);
   EXPECT_EQ(report["refused"]["first_label"], "model.py:7 f7");
+  EXPECT_TRUE(report["refused"]["first_caller"].is_string());
+  EXPECT_EQ(report["refused"]["first_stack_id"], report["refused"]["rows"][0]["first_stack_id"]);
   EXPECT_EQ(report["refused"]["rows"][0]["meaning"], "out of memory");
   EXPECT_EQ(report["refused"]["rows"][0]["times"], 2);
   EXPECT_EQ(report["refused"]["rows"][1]["code"], 1);

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "export/outside_report.h"
+#include "model/recorded_work.h"
 #include "support/messy_trace.h"
 #include "support/trace_builder.h"
 
@@ -125,6 +126,45 @@ TEST(ReportJson, AnUnknownDeviceHasNoOverview) {
   EXPECT_TRUE(overviewJson(analysed, 7).is_null());
 }
 
+// A refusal of memory without an allocator, after the driver told what was free.
+model::Trace refusedByTheDriver() {
+  TraceBuilder b;
+  b.time(1'000'000)
+      .stack({"take@/home/me/a.py:3", "main@/home/me/a.py:9"})
+      .segmentAlloc(kA, kMiB)
+      .alloc(kA, kMiB);
+  b.time(3'000'000).oom(model::kUnknownBytes, 4 * kMiB);
+  model::Trace trace = b.build();
+  trace.devices.at(0).has_allocator = false;
+  auto work = std::make_shared<model::RecordedWork>();
+  work->answers = {
+      .time_ns = {2'000'000'000}, .device = {0}, .free_bytes = {kMiB}, .total_bytes = {2 * kMiB}};
+  trace.work = work;
+  return trace;
+}
+
+TEST(ReportJson, WithoutAnAllocatorThereIsNoScoreAndTheDriverIsHeard) {
+  AnalysedTrace analysed(refusedByTheDriver());
+  json device = reportJson(analysed)["devices"][0];
+  EXPECT_TRUE(device["fragmentation"]["reserved_score"].is_null());
+  EXPECT_TRUE(device["fragmentation"]["address_score"].is_null());
+  EXPECT_EQ(device["ooms"][0]["device_free_bytes"], kMiB);
+  EXPECT_EQ(device["ooms"][0]["over_bytes"], 3 * kMiB);
+  EXPECT_EQ(device["ooms"][0]["verdict"]["driver_free"]["said_to"], "program");
+  std::string all = device.dump();
+  for (const char* word : {"PYTORCH", "empty_cache", "cached", "segments:True"})
+    EXPECT_EQ(all.find(word), std::string::npos) << word;
+}
+
+TEST(ReportJson, ARefusalNamesItsCallSite) {
+  AnalysedTrace analysed(refusedByTheDriver());
+  json oom = reportJson(analysed)["devices"][0]["ooms"][0];
+  EXPECT_EQ(oom["label"], "a.py:3 take");
+  EXPECT_EQ(oom["caller"], "a.py:9 main");
+  EXPECT_EQ(oom["stack_id"], 0);
+  EXPECT_EQ(oom["series"], 1);
+}
+
 // docs/json.md lists exactly the keys that the report has, as `- \`path\``.
 TEST(ReportJson, TheDocumentNamesEveryKey) {
   const char* source = std::getenv("TIDEGAUGE_SOURCE_DIR");
@@ -144,6 +184,8 @@ TEST(ReportJson, TheDocumentNamesEveryKey) {
   EXPECT_EQ(grown["devices"][0]["growth"]["rows"][0]["per_step_bytes"], 512);
   EXPECT_EQ(grown["devices"][0]["churn"]["rows"][0]["blocks_1"], 20);
   collectKeys(grown, "", written);
+  AnalysedTrace refused(refusedByTheDriver());
+  collectKeys({{"devices", reportJson(refused)["devices"]}}, "", written);
   auto part = choose(analysed, {.device = {}, .from = "0", .to = "1"});
   collectKeys(reportJson(analysed, part.value().devices), "", written);
   collectKeys({{"outside", outsideJson(everyKindOfOutside())}}, "", written);

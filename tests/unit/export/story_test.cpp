@@ -201,7 +201,8 @@ TEST(Story, TheWorstOfSeveralIsTold) {
   b.oom(0, kGiB).oom(0, 3 * kGiB).oom(0, 2 * kGiB);
   Told told = tell(b);
   EXPECT_EQ(told.story.step, 1U);
-  EXPECT_TRUE(says(told, "Out of memory, 3 times; the worst at step 1"));
+  EXPECT_TRUE(
+      says(told, "Out of memory: 3 requests were refused; the one short by most, at step 1"));
   EXPECT_EQ(told.story.findings[0].severity, Finding::Severity::kHigh);
 }
 

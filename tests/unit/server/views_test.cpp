@@ -76,6 +76,9 @@ TEST(FragAnswers, MemoryOfTheDriverHasNoFitsAndNoForecast) {
     EXPECT_EQ(fit["rules_known"], has_allocator);
     EXPECT_TRUE(fit["driver_free"].is_null());
     EXPECT_EQ(ask("forecast")["enough"], has_allocator);
+    EXPECT_EQ(ask("frag_at")["now"]["reserved"].is_object(), has_allocator);
+    EXPECT_EQ(ask("frag")["columns"]["reserved_score"][0].is_number(), has_allocator);
+    EXPECT_EQ(ask("frag")["columns"]["address_score"][0].is_number(), has_allocator);
   }
 }
 

@@ -14,8 +14,9 @@ export interface FragColumns {
   largest_hole_bytes: number[];
   stranded_bytes: number[];
   waste_bytes: number[];
-  reserved_score: number[];
-  address_score: number[];
+  /** null: no allocator cuts this memory up, so there is no score at any sample */
+  reserved_score: (number | null)[];
+  address_score: (number | null)[];
 }
 
 export interface ModelForecast {
@@ -89,8 +90,9 @@ export interface FragSums {
   pinned_segments: number;
   releasable_bytes: number;
   stranded_bytes: number;
-  reserved: FragScore;
-  address: FragScore;
+  /** null: no allocator */
+  reserved: FragScore | null;
+  address: FragScore | null;
 }
 
 export interface FragPool extends FragSums {

@@ -76,7 +76,8 @@ export interface Verdict {
   wanted_bytes: number | null;
   missing_bytes: number | null;
   lacking_bytes: number;
-  from: FreeListName;
+  /** null: no allocator, the driver was asked; then `servable` is empty */
+  from: FreeListName | null;
   pool_recorded: boolean;
   before_step: number | null;
   reserved_before_bytes: number;

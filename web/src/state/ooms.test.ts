@@ -14,9 +14,10 @@ describe("the out-of-memory that the page tells about", () => {
   it("is the one that was short by most, not the first and not the largest request", () => {
     expect(worstOom([oom(3, 100, 90), oom(9, 80, 10), oom(12, 500, 480)])?.step).toBe(9);
   });
-  it("is the first of equals, also where the driver had enough", () => {
-    expect(worstOom([oom(3, 100, 50), oom(9, 150, 100)])?.step).toBe(3);
-    expect(worstOom([oom(3, 10, 50), oom(9, 10, 90)])?.step).toBe(3);
+  it("is of equally short ones the largest request, of equals the last", () => {
+    expect(worstOom([oom(3, 150, 100), oom(9, 100, 50)])?.step).toBe(3);
+    expect(worstOom([oom(3, 10, 50), oom(9, 10, 90)])?.step).toBe(9);
+    expect(worstOom([oom(3, 800, null), oom(9, 400, null), oom(12, 200, null)])?.step).toBe(3);
     expect(worstOom([])).toBeNull();
   });
   it("is not one of which nothing is known", () => {

@@ -14,7 +14,7 @@ import { Bytes } from "../../ui/text";
 import { bytesText, integer } from "../../ui/units";
 import { FitPanel } from "./fit_panel";
 import { Pins, Pools } from "./lists";
-import { cameText, forecastText, tilesOf, warningText } from "./model";
+import { cameText, forecastText, scoresOf, scoreText, tilesOf, warningText } from "./model";
 import { drawScore, drawUnused, stepScale } from "./plots";
 
 const ARENA_NAMES: Record<Arena, readonly [string, string]> = {
@@ -140,8 +140,8 @@ function Plots({ data }: { data: Frag }) {
     [of, data, cursor, arena, told],
   );
   const now = fragAt.value.data?.now[arena];
+  const scores = scoresOf(data.columns, arena);
   const most = Math.max(0, ...data.columns.free_bytes);
-  const scores = data.columns[`${arena}_score`];
   return (
     <div class="left">
       <div class="phead">
@@ -176,21 +176,23 @@ function Plots({ data }: { data: Frag }) {
       />
       <div class="phead">
         <h2>Layout score</h2>
-        <span class="note cut">
-          {now && `${now.score.toFixed(1)} ${now.band}. Counts shape, not harm`}
-        </span>
+        <span class="note cut">{scoreText(now)}</span>
       </div>
-      <OverTime
-        data={data}
-        class="fragscore"
-        label={`Layout score over the recording, at most ${Math.max(...scores).toFixed(1)}`}
-        draw={score}
-      />
-      <p class="fitres forecast" role="status">
-        {[told && forecastText(told), told && cameText(told), told && warningText(told)]
-          .filter((text) => text)
-          .map((text) => `${text}. `)}
-      </p>
+      {scores.length > 0 && (
+        <>
+          <OverTime
+            data={data}
+            class="fragscore"
+            label={`Layout score over the recording, at most ${Math.max(...scores).toFixed(1)}`}
+            draw={score}
+          />
+          <p class="fitres forecast" role="status">
+            {[told && forecastText(told), told && cameText(told), told && warningText(told)]
+              .filter((text) => text)
+              .map((text) => `${text}. `)}
+          </p>
+        </>
+      )}
     </div>
   );
 }

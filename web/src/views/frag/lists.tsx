@@ -118,8 +118,8 @@ function PoolRow({ of }: { of: FragPool }) {
       <td class="r">
         <Bytes value={of.largest_hole_bytes} />
       </td>
-      <td class="r num">{of.reserved.score.toFixed(1)}</td>
-      <td class="r num">{of.address.score.toFixed(1)}</td>
+      <td class="r num">{of.reserved?.score.toFixed(1) ?? "–"}</td>
+      <td class="r num">{of.address?.score.toFixed(1) ?? "–"}</td>
     </tr>
   );
 }

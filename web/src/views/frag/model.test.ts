@@ -1,6 +1,15 @@
 import { describe, expect, it } from "vitest";
-import type { Fit, FitList, Forecast } from "../../api/frag";
-import { bytesOfPower, cameText, forecastText, mostPower, verdictOf, warningText } from "./model";
+import type { Fit, FitList, Forecast, FragColumns } from "../../api/frag";
+import {
+  bytesOfPower,
+  cameText,
+  forecastText,
+  mostPower,
+  scoresOf,
+  scoreText,
+  verdictOf,
+  warningText,
+} from "./model";
 
 const MIB = 1024 * 1024;
 
@@ -35,6 +44,16 @@ function answer(lists: FitList[]): Fit {
     lists,
   };
 }
+
+describe("the layout score", () => {
+  it("is none where no allocator cuts memory up", () => {
+    expect(scoreText(null)).toBe("none: no allocator cuts this memory up");
+    expect(scoreText(undefined)).toBe("");
+    const columns = { reserved_score: [null, null], address_score: [1, 2] } as FragColumns;
+    expect(scoresOf(columns, "reserved")).toEqual([]);
+    expect(scoresOf(columns, "address")).toEqual([1, 2]);
+  });
+});
 
 describe("the fit test", () => {
   it("says where a request fits and how often", () => {

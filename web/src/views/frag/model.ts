@@ -1,5 +1,15 @@
 // Sentences and scales of the Fragmentation view.
-import type { Fit, FitList, Forecast, FragAt, ModelForecast, PoolName } from "../../api/frag";
+import type {
+  Arena,
+  Fit,
+  FitList,
+  Forecast,
+  FragAt,
+  FragColumns,
+  FragScore,
+  ModelForecast,
+  PoolName,
+} from "../../api/frag";
 import { bytesText, counted, integer, percent } from "../../ui/units";
 
 /** The range of the slider, as powers of two: 512 B to the largest size that means something. */
@@ -23,6 +33,18 @@ export function bestOf(forecast: Forecast): ModelForecast | null {
 const FEW_CHECKS = 10;
 
 const scores = (list: readonly number[]) => list.map((score) => score.toFixed(1)).join(", ");
+
+/** The scores of an arena over the samples; empty where no allocator cuts the memory up. */
+export function scoresOf(columns: FragColumns, arena: Arena): number[] {
+  return columns[`${arena}_score`].filter((score) => score !== null);
+}
+
+/** "46.2 moderate. Counts shape, not harm" */
+export function scoreText(score: FragScore | null | undefined): string {
+  if (score === undefined) return "";
+  if (score === null) return "none: no allocator cuts this memory up";
+  return `${score.score.toFixed(1)} ${score.band}. Counts shape, not harm`;
+}
 
 /** What the recording had where something was foretold; empty: nothing more. */
 export function cameText(forecast: Forecast): string {

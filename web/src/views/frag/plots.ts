@@ -4,7 +4,7 @@ import type { Arena, Forecast, Frag, FragAt } from "../../api/frag";
 import { font, hatch, horizontal, label, type Surface, staff, vertical } from "../../ui/plot";
 import { decimalStep, multiples } from "../../ui/ticks";
 import { bytesText, integer } from "../../ui/units";
-import { bestOf, LEAST_POWER } from "./model";
+import { bestOf, LEAST_POWER, scoresOf } from "./model";
 
 export const GUTTER = 62;
 const ROOM = 1.06;
@@ -163,8 +163,8 @@ export function drawScore(s: Surface, { columns }: Frag, at: Scored): void {
   vertical(s, GUTTER - 1, top, bottom, s.token("axis"));
   horizontal(s, GUTTER, right, bottom, s.token("axis"));
   const xs = columns.step.map(toX);
-  const other = arena === "reserved" ? columns.address_score : columns.reserved_score;
-  const shown = arena === "reserved" ? columns.reserved_score : columns.address_score;
+  const other = scoresOf(columns, arena === "reserved" ? "address" : "reserved");
+  const shown = scoresOf(columns, arena);
   line(s, xs, other.map(toY), s.token("line-3"), 1, [3, 2]);
   line(s, xs, shown.map(toY), s.token("ink-2"), 1.5);
   if (forecast) drawForecast(s, forecast, toX, toY);
