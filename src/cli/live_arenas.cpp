@@ -46,6 +46,7 @@ void LiveArenas::lookAt(uint32_t process, const model::ProcessLedger& ledger, in
     past.floor_bytes = ledger.deviceSum(device).bytes;
     record::ArenaFigures it;
     it.device = device;
+    it.has_allocator = layout.reserved_bytes > 0;
     it.reserved_score = layout.reserved.score;
     it.address_score = layout.address.score;
     it.reserved_unused_bytes = layout.free_bytes;

@@ -201,14 +201,15 @@ void addCopies(All& all, const Labels& labels, const SessionProcess& process) {
 void addArenas(All& all, const Labels& labels, const std::vector<ArenaFigures>& arenas) {
   for (const ArenaFigures& arena : arenas) {
     Labels here = with(labels, "device", deviceName(arena.device));
+    if (arena.growth_bytes_per_second)
+      all.growth.samples.push_back({here, *arena.growth_bytes_per_second});
+    if (!arena.has_allocator) continue;
     all.unused.samples.push_back({here, static_cast<double>(arena.reserved_unused_bytes)});
     all.stranded.samples.push_back({here, static_cast<double>(arena.stranded_bytes)});
     all.score.samples.push_back({with(here, "arena", "reserved"), arena.reserved_score});
     all.score.samples.push_back({with(here, "arena", "address"), arena.address_score});
     for (const auto& [horizon, score] : arena.forecast)
       all.forecast.samples.push_back({with(here, "horizon", horizon), score});
-    if (arena.growth_bytes_per_second)
-      all.growth.samples.push_back({here, *arena.growth_bytes_per_second});
   }
 }
 

@@ -43,6 +43,7 @@ struct Metric {
 // How the framework's memory on one device is broken up, from whoever computes it.
 struct ArenaFigures {
   int32_t device = model::kUnknownDevice;
+  bool has_allocator = true;  // false: only growth is told, of memory that nobody divides further
   double reserved_score = 0;  // 0 … 100
   double address_score = 0;
   uint64_t reserved_unused_bytes = 0;

@@ -254,6 +254,12 @@ TEST(Metrics, ArenasAreToldAsTheyAreGiven) {
   EXPECT_TRUE(has(text, "tidegauge_forecast_score" + labels + R"(,horizon="10s"} 42)"));
   EXPECT_TRUE(has(text, "tidegauge_growth_bytes_per_second" + labels + "} 0.25"));
   EXPECT_TRUE(has(text, "tidegauge_stranded_bytes" + labels + "} 7"));
+  inputs.arenas[it][0].has_allocator = false;
+  text = prometheusText(maker.make(inputs));
+  for (const char* name : {"tidegauge_fragmentation_score{", "tidegauge_forecast_score{",
+                           "tidegauge_stranded_bytes{", "tidegauge_reserved_unused_bytes{"})
+    EXPECT_FALSE(has(text, name)) << name;
+  EXPECT_TRUE(has(text, "tidegauge_growth_bytes_per_second" + labels + "} 0.25"));
 }
 
 TEST(PrometheusText, EscapesWhatNamesMayHold) {
