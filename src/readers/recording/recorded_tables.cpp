@@ -27,6 +27,7 @@ class TableReader {
   base::Result<RecordedTables> run() {
     TG_RETURN_IF_ERROR(checkCalls());
     TG_ASSIGN_OR_RETURN(run_, readRun(file_, tables_.issues));
+    noteCut();
     takeFunctions();
     readFrames();
     readStacks();
@@ -50,6 +51,13 @@ class TableReader {
                                    "offset", "device", "code", "stack_id", "inner", "in_runtime"});
   }
 
+  void noteCut() {
+    run_.is_cut_short = file_.isCutShort();
+    if (run_.is_cut_short)
+      tables_.issues.add({.kind = IssueKind::kIncompleteRecording,
+                          .detail = "the file is cut short: its last page is not whole"});
+  }
+
   // What comes before the damage is good.
   void read(const char* table, std::initializer_list<std::string_view> columns, const char* sql,
             const std::function<bool(Row&)>& visit) {
@@ -58,9 +66,7 @@ class TableReader {
     if (!status.ok()) noteUnread(table, status.error().what, run_, tables_.issues);
   }
 
-  void badRow(std::string_view table) {
-    tables_.issues.add({.kind = IssueKind::kContradictoryRow, .detail = std::string(table)});
-  }
+  void badRow(const char* table) { notePassedOver(table, run_, tables_.issues); }
 
   std::string_view textOf(base::StringId id) const { return run_.strings.text(id); }
 
