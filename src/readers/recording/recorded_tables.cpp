@@ -7,6 +7,7 @@
 
 #include "model/contexts.h"
 #include "readers/recording/call_row.h"
+#include "readers/recording/fold_interpreter.h"
 #include "readers/recording/work_tables.h"
 
 namespace tidegauge::readers::recording {
@@ -31,6 +32,7 @@ class TableReader {
     takeFunctions();
     readFrames();
     readStacks();
+    foldInterpreter(tables_);
     addUpLosses();
     TG_RETURN_IF_ERROR(readCalls());
     TG_RETURN_IF_ERROR(readWork(file_, run_, tables_.issues, [&](int64_t process_id) {
