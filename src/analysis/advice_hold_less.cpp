@@ -37,8 +37,9 @@ void holdLess(Adviser& c, const OomVerdict& v, uint64_t lacking, std::string_vie
   auto first = std::find_if(groups.begin(), groups.end(),
                             [](const StackGroup& group) { return group.stack.valid(); });
   if (first != groups.end()) {
-    holder = fmt::format(" Most is held by {}: {} in {}.", c.analysed.labels.label(first->stack),
-                         humanBytes(first->block_bytes), counted(first->blocks, "block"));
+    holder =
+        fmt::format(" Most is held by {}: {} in {}.", oneName(c.analysed.names.of(first->stack)),
+                    humanBytes(first->block_bytes), counted(first->blocks, "block"));
   }
   std::string phase;
   if (v.last_phase && v.last_phase->live_bytes > 0) {

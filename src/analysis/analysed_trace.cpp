@@ -13,7 +13,7 @@ DeviceAnalysis::DeviceAnalysis(const model::Trace& trace, const model::Device& o
       clean_up_step(cleanUpStep(trace, of_device)) {}
 
 AnalysedTrace::AnalysedTrace(model::Trace&& read, std::shared_ptr<const CategoryRules> rules)
-    : trace(std::move(read)), labels(trace) {
+    : trace(std::move(read)), labels(trace), names(trace, labels) {
   std::vector<const std::vector<Phase>*> phases;
   for (const model::Device& device : trace.devices) {
     devices.push_back(std::make_unique<DeviceAnalysis>(trace, device));

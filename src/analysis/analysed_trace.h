@@ -9,6 +9,7 @@
 #include "analysis/live_set.h"
 #include "analysis/phases.h"
 #include "analysis/stack_labels.h"
+#include "analysis/stack_names.h"
 #include "analysis/totals.h"
 #include "model/trace.h"
 
@@ -28,6 +29,7 @@ struct DeviceAnalysis {
 struct AnalysedTrace {
   const model::Trace trace;
   const StackLabels labels;
+  const StackNames names;
   std::vector<std::unique_ptr<const DeviceAnalysis>> devices;  // same order as trace.devices
 
   std::unique_ptr<const Categories> categories;

@@ -17,6 +17,8 @@
 #include "cli/selection_options.h"
 #include "cli/terminal.h"
 #include "cli/usage.h"
+#include "export/incomplete_words.h"
+#include "model/recorded_work.h"
 #include "query/recording_docs.h"
 
 namespace tidegauge::cli {
@@ -94,6 +96,15 @@ base::Result<query::Scope> scopeOf(const analysis::AnalysedTrace& trace,
   return scope;
 }
 
+// What the rows cannot say of themselves. The time before a process was watched is no gap.
+void sayIncomplete(const model::Trace& trace) {
+  if (trace.work == nullptr) return;
+  model::Incomplete gaps = model::gapsOf(*trace.work);
+  if (!gaps.any()) return;
+  exporting::Finding finding = exporting::incompleteFinding(gaps);
+  complain(base::printable(exporting::plainText(finding.parts) + ": " + finding.sql));
+}
+
 int ask(const analysis::AnalysedTrace& trace, const query::Whole& whole,
         const QueryOptions& options) {
   base::Result<query::Scope> scope = scopeOf(trace, options.selection);
@@ -120,6 +131,7 @@ int ask(const analysis::AnalysedTrace& trace, const query::Whole& whole,
   }
   writer->finish();
   int exit_code = out.finish(0);
+  sayIncomplete(trace.trace);
   if (summary.value().truncated && exit_code == 0) {
     complain(fmt::format("The first {}; there are more (--limit).",
                          base::counted(summary.value().rows, "row")));

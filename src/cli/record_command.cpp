@@ -71,7 +71,7 @@ void addRecordCommand(CLI::App& app, int& exit_code) {
   command
       ->add_option(
           "--max-size", *max_size,
-          "Keep the newest: parts of a quarter of SIZE at most, FILE the last; from 16MiB on")
+          "Keep the newest: files of SIZE at most in all, FILE the last of them; from 16MiB on")
       ->type_name("SIZE");
   command->add_option("-p,--pid", options->pids, "Processes that run already, and their children")
       ->check(wholeNumber(1, kMostPid))

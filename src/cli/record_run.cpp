@@ -304,18 +304,27 @@ std::string whatWasRecorded(const record::Session& session, const std::string& p
                      base::withCommas(session.partCalls()));
 }
 
-void sayParts(const record::PartRing& ring) {
+// "run.3.sqlite to run.8.sqlite are kept, too: 14.1 MiB of 16.0 MiB in all. Calls before … were let go."
+void sayParts(const record::PartRing& ring, uint64_t newest_bytes) {
   std::vector<std::string> kept = ring.kept();
-  if (ring.number() > 1)
-    complain(fmt::format(
-        "tidegauge: {}{}",
-        kept.empty()       ? "no other part is kept"
-        : kept.size() == 1 ? fmt::format("{} is kept, too", base::printable(kept.front()))
-                           : fmt::format("{} to {} are kept, too", base::printable(kept.front()),
-                                         base::printable(kept.back())),
-        kept.empty() ? "" : fmt::format(" ({})", base::humanBytes(ring.keptBytes()))));
+  if (ring.number() > 1) {
+    std::string text = kept.empty()
+                           ? "no other part is kept"
+                           : base::printable(kept.front()) +
+                                 (kept.size() == 1 ? " is kept, too"
+                                                   : fmt::format(" to {} are kept, too",
+                                                                 base::printable(kept.back())));
+    text += fmt::format(": {} of {} in all.", base::humanBytes(ring.keptBytes() + newest_bytes),
+                        base::humanBytes(ring.maxBytes()));
+    if (ring.removed() > 0)
+      text += fmt::format(" Calls before {} were let go.", base::utcTime(ring.keptFrom_ns()));
+    complain("tidegauge: " + text);
+  }
   if (ring.isTooSmall())
-    complain("tidegauge: what is live takes so much of a part that --max-size could not be kept");
+    complain(
+        "tidegauge: --max-size could not be kept: the last part alone took more. What is live is "
+        "in "
+        "each part, and a part that is being read goes on.");
 }
 
 int recordTo(const std::string& path, const RecordOptions& options) {
@@ -341,7 +350,7 @@ int recordTo(const std::string& path, const RecordOptions& options) {
   }
   complain(fmt::format("tidegauge: {}. See them with: tidegauge view {}",
                        whatWasRecorded(session, path), base::printable(path)));
-  if (const record::PartRing* ring = session.ring()) sayParts(*ring);
+  if (const record::PartRing* ring = session.ring()) sayParts(*ring, session.fileBytes());
   if (options.stacks != "none" && session.calls() > 0) sayPython(session);
   if (session.calls() == 0) complain(whyNothing(options, recording));
   if (!options.no_summary && session.calls() > 0) {

@@ -3,6 +3,7 @@
 #include "analysis/summary.h"
 #include "export/diff_words.h"
 #include "export/holder_names.h"
+#include "export/incomplete_words.h"
 #include "export/ranks_text.h"
 
 namespace tidegauge::exporting {
@@ -37,7 +38,8 @@ json sideJson(const DiffSide& side, const std::string& name) {
           {"allocated_bytes", side.totals.allocated_bytes},
           {"active_bytes", side.totals.active_bytes},
           {"reserved_bytes", side.totals.reserved_bytes},
-          {"blocks", side.rows.size()}};
+          {"blocks", side.rows.size()},
+          {"incomplete", incompleteList(incompleteOf(*side.analysed), kOfHolders)}};
 }
 
 json idsJson(const std::vector<analysis::StackId>& stacks) {

@@ -34,7 +34,7 @@ class DiffPage {
  private:
   // The place is never cut: a long name of a file is, in its middle.
   void side(const char* which, const std::string& file, const analysis::DiffSide& of) {
-    std::string place = ": " + placeText(of);
+    std::string place = ": " + placeText(of) + markOf(of);
     size_t room = options_.columns - std::min(options_.columns, 3 + base::displayWidth(place));
     constexpr size_t kLeastName = 16;
     std::string name = base::cutMiddle(base::printable(file), std::max(room, kLeastName));

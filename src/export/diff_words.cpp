@@ -12,6 +12,7 @@
 #include "base/format.h"
 #include "base/sizes.h"
 #include "export/diff_table.h"
+#include "export/incomplete_words.h"
 
 namespace tidegauge::exporting {
 namespace {
@@ -133,6 +134,12 @@ void sayOoms(const Diff& diff, std::vector<std::string>& said) {
                               : fmt::format("Out of memory: A {}; B {}.", of_a, of_b));
 }
 
+void sayIncomplete(const DiffSide& side, std::string_view name, std::vector<std::string>& said) {
+  model::Incomplete incomplete = incompleteOf(*side.analysed);
+  if (!incomplete.touches(kOfHolders)) return;
+  said.push_back(fmt::format("{}: {}", name, howIncomplete(incomplete, kOfHolders)));
+}
+
 void sayContradictions(const DiffSide& side, std::string_view name,
                        std::vector<std::string>& said) {
   for (const analysis::DiffPoint& point : side.points) {
@@ -228,6 +235,12 @@ void sayReserved(const Diff& diff, std::vector<std::string>& said) {
                   numbers.a, numbers.b, numbers.change));
 }
 
+// A difference of lower bounds is none.
+std::string markOfBoth(const Diff& diff) {
+  bool is_whole = markOf(diff.a).empty() && markOf(diff.b).empty();
+  return is_whole ? "" : " (incomplete)";
+}
+
 std::vector<std::string> deviceNames(const DiffSide& side) {
   std::vector<std::string> names;
   for (const analysis::DiffPoint& point : side.points) {
@@ -244,33 +257,38 @@ std::string diffVerdict(const Diff& diff) {
   uint64_t b = diff.b.totals.active_bytes;
   RowNumbers numbers = bytesNumbers(a, b);
   std::string where = atBoth(diff);
-  if (sums.allRows() == 0) return fmt::format("Alike: nothing is live {}.", where);
+  std::string mark = markOfBoth(diff);
+  if (sums.allRows() == 0) return fmt::format("Alike: nothing is live {}{}.", where, mark);
   std::string both = fmt::format("{} and {} {}", numbers.a, numbers.b, where);
   if (sums.differing() == 0) {
-    return fmt::format("Alike: {}; {} the same bytes.", both,
+    return fmt::format("Alike: {}; {} the same bytes{}.", both,
                        sums.allRows() == 1
                            ? std::string("the one stack holds")
-                           : fmt::format("all {} hold", counted(sums.allRows(), "stack")));
+                           : fmt::format("all {} hold", counted(sums.allRows(), "stack")),
+                       mark);
   }
   std::string parts = fmt::format(
       "{} of {} {}, by {} in all", withCommas(sums.differing()), counted(sums.allRows(), "stack"),
       sums.differing() == 1 ? "differs" : "differ", humanBytes(sums.grossBytes()));
-  if (diff.isAlike()) return fmt::format("Alike: {}; {}.", both, parts);
+  if (diff.isAlike()) return fmt::format("Alike: {}; {}{}.", both, parts, mark);
   uint64_t change = a > b ? a - b : b - a;
   if (static_cast<double>(change) <= Diff::kAlikeShare * static_cast<double>(std::max(a, b))) {
-    return fmt::format("As much, but not the same: {}; {}.", both, parts);
+    return fmt::format("As much, but not the same: {}; {}{}.", both, parts, mark);
   }
   std::string percent;
   if (a > 0) {
     percent = fmt::format(", {}{:.1f} % of A", b > a ? "+" : "\u2212",
                           100.0 * static_cast<double>(change) / static_cast<double>(a));
   }
-  return fmt::format("B holds {} {} than A {}: {} and {}{}.", numbers.change.substr(b > a ? 1 : 3),
-                     b > a ? "more" : "less", where, numbers.a, numbers.b, percent);
+  return fmt::format("B holds {} {} than A {}: {} and {}{}{}.",
+                     numbers.change.substr(b > a ? 1 : 3), b > a ? "more" : "less", where,
+                     numbers.a, numbers.b, percent, mark);
 }
 
 std::vector<std::string> diffParticulars(const Diff& diff) {
   std::vector<std::string> said;
+  sayIncomplete(diff.a, "A", said);
+  if (diff.b.analysed != diff.a.analysed) sayIncomplete(diff.b, "B", said);
   if (!diff.isAlike()) sayParts(diff, said);
   if (!diff.addsUp()) {
     said.push_back(
@@ -294,6 +312,10 @@ std::vector<std::string> diffParticulars(const Diff& diff) {
     }
   }
   return said;
+}
+
+std::string markOf(const DiffSide& side) {
+  return markOf(incompleteOf(*side.analysed), kOfHolders);
 }
 
 std::string placeText(const DiffSide& side) {

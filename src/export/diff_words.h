@@ -15,5 +15,6 @@ std::string diffVerdict(const analysis::Diff& diff);
 std::vector<std::string> diffParticulars(const analysis::Diff& diff);
 // "cuda:0, step 3,260 of 3,274, 1.951 s"
 std::string placeText(const analysis::DiffSide& side);
+std::string markOf(const analysis::DiffSide& side);  // " (incomplete)", or nothing
 
 }  // namespace tidegauge::exporting

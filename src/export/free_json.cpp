@@ -31,7 +31,7 @@ json pinRowJson(const AnalysedTrace& analysed, const StackPins& pins) {
   bool born = a.has(pins.oldest_row, model::kAllocSeen);
   return {{"stack_id", pins.stack.valid() ? json(pins.stack.value) : json()},
           {"label", clean(analysed.labels.label(pins.stack))},
-          {"caller", clean(analysed.labels.caller(pins.stack))},
+          {"caller", clean(analysed.names.caller(pins.stack))},
           {"slot", analysed.labels.colourSlot(pins.stack)},
           {"pins_bytes", pins.pinsBytes()},
           {"alone_bytes", pins.alone_bytes},

@@ -156,7 +156,7 @@ json oomPageJson(const AnalysedTrace& analysed, const analysis::DeviceAnalysis& 
           {"waited_for", oom.completed},
           {"stack_id", oom.stack.valid() ? json(oom.stack.value) : json()},
           {"label", clean(analysed.labels.label(oom.stack))},
-          {"caller", clean(analysed.labels.caller(oom.stack))},
+          {"caller", clean(analysed.names.caller(oom.stack))},
           {"phases", phases},
           {"sentences", sentencesJson(sentences)},
           {"sum_sentence", sentencesJson({sumSentence(v)})[0]},

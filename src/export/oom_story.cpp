@@ -7,6 +7,7 @@
 
 #include "base/format.h"
 #include "base/sizes.h"
+#include "export/holder_names.h"
 #include "export/oom_driver_story.h"
 
 namespace tidegauge::exporting {
@@ -296,7 +297,7 @@ std::vector<Sentence> pinSentences(const analysis::AnalysedTrace& analysed, int 
     bool one = pins.blocks == 1;
     Sentence sentence{
         {strong(one ? "One block" : withCommas(pins.blocks) + " blocks"),
-         plain(" of " + blockSizes(pins) + " from "), code(analysed.labels.label(pins.stack)),
+         plain(" of " + blockSizes(pins) + " from "), code(oneName(analysed, pins.stack)),
          plain(one ? " keeps " : " keep "), strong(humanBytes(pins.pinsBytes())),
          plain(" from being returned")},
         stateAt(step),

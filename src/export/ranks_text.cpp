@@ -8,6 +8,7 @@
 
 #include "base/format.h"
 #include "export/diff_table.h"
+#include "export/diff_words.h"
 #include "export/file_names.h"
 #include "export/text_table.h"
 
@@ -71,9 +72,10 @@ class RanksPage {
       const DiffSide& side = sides_[order[i]];
       const Rank& rank = table_.ranks[order[i]];
       RowNumbers live = bytesNumbers(table_.median_active_bytes, side.totals.active_bytes);
-      lines.push_back({{live.b, live.change, humanBytes(side.totals.reserved_bytes),
-                        orZero(rank.distance_bytes)},
-                       names_[order[i]] + (rank.stands_out ? "  ◄ stands out" : "")});
+      lines.push_back(
+          {{live.b, live.change, humanBytes(side.totals.reserved_bytes),
+            orZero(rank.distance_bytes)},
+           names_[order[i]] + markOf(side) + (rank.stands_out ? "  ◄ stands out" : "")});
     }
     lines.push_back(
         {{humanBytes(table_.median_active_bytes), "", humanBytes(table_.median_reserved_bytes),

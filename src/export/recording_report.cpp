@@ -252,6 +252,7 @@ Section heldSection(const AnalysedTrace& analysed, size_t rows, std::optional<si
                     {"count", held.count[i]},
                     {"stack_id", held.stack[i].valid() ? json(held.stack[i].value) : json()},
                     {"label", clean(analysed.labels.label(held.stack[i]))},
+                    {"caller", clean(analysed.names.caller(held.stack[i]))},
                     {"oldest_ns", held.oldest_ns[i]}});
   }
   if (!grid.rows.empty()) section.grid = std::move(grid);

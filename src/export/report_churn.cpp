@@ -73,7 +73,7 @@ Section churnSection(const SectionContext& context) {
     if (rows.size() == kMostJsonRows) break;
     json row = {{"stack_id", stack.stack.valid() ? json(stack.stack.value) : json()},
                 {"label", clean(context.analysed.labels.label(stack.stack))},
-                {"caller", clean(context.analysed.labels.caller(stack.stack))},
+                {"caller", clean(context.analysed.names.caller(stack.stack))},
                 {"largest_allocation_id", stack.largest_row},
                 {"slice_bytes", stack.slice_bytes}};
     sums(stack, row);

@@ -158,7 +158,7 @@ json rowJson(const SectionContext& context, const GrowingStack& stack) {
   for (uint64_t bytes : stack.outstanding_bytes) sparkline.push_back(bytes);
   return {{"stack_id", idJson(stack.stack)},
           {"label", clean(context.analysed.labels.label(stack.stack))},
-          {"caller", clean(context.analysed.labels.caller(stack.stack))},
+          {"caller", clean(context.analysed.names.caller(stack.stack))},
           {"per_step_bytes", std::llround(stack.bytes_per_step)},
           {"least_per_step_bytes", std::llround(stack.low)},
           {"most_per_step_bytes", std::llround(stack.high)},
@@ -276,7 +276,7 @@ Section neverFreedSection(const SectionContext& context) {
     };
     json row = {{"stack_id", idJson(stack.stack)},
                 {"label", clean(context.analysed.labels.label(stack.stack))},
-                {"caller", clean(context.analysed.labels.caller(stack.stack))},
+                {"caller", clean(context.analysed.names.caller(stack.stack))},
                 {"bytes", stack.bytes},
                 {"blocks", stack.blocks},
                 {"older_bytes", stack.older_bytes},

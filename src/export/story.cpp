@@ -132,9 +132,7 @@ void tellOom(const AnalysedTrace& analysed, const DeviceSummary& summary,
          oomSql(summary, "given_back_segments, given_back_bytes")});
   }
   if (oom.stack.valid()) {
-    Sentence from{{plain("The request came from "), code(analysed.labels.label(oom.stack))}, {}};
-    std::string caller = analysed.labels.caller(oom.stack);
-    if (!caller.empty()) from.parts.insert(from.parts.end(), {plain(", called by "), code(caller)});
+    Sentence from{{plain("The request came from "), code(oneName(analysed, oom.stack))}, {}};
     if (!oom.phases.empty()) {
       std::string phase(
           analysed.trace.strings.text(analysed.trace.annotations.name[oom.phases.back()]));
@@ -203,7 +201,6 @@ void tellHolders(const AnalysedTrace& analysed, const DeviceSummary& summary, St
     if (largest.size() == 2) break;
   }
   std::vector<HolderName> names = holderNames(analysed, largest, largest.size());
-  bool alike = names.size() == 2 && names[0].label == names[1].label;
   for (size_t i = 0; i < largest.size(); ++i) {
     const analysis::StackGroup& group = largest[i];
     double share =
@@ -220,10 +217,7 @@ void tellHolders(const AnalysedTrace& analysed, const DeviceSummary& summary, St
     } else {
       sentence.parts = {plain(i == 0 ? "Most is held by " : "Then ")};
     }
-    sentence.parts.push_back(code(names[i].label));
-    if (alike && !names[i].caller.empty()) {
-      sentence.parts.insert(sentence.parts.end(), {plain(" via "), code(names[i].caller)});
-    }
+    sentence.parts.push_back(code(oneName(names[i])));
     sentence.parts.insert(
         sentence.parts.end(),
         {plain(": "), strong(humanBytes(group.block_bytes)),

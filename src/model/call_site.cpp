@@ -144,6 +144,14 @@ bool isPythonFile(std::string_view file) {
   return file.ends_with(".py") || (file.starts_with('<') && file.ends_with('>'));
 }
 
+bool isInterpreter(std::string_view module) {
+  std::string_view name = baseName(module);
+  if (name.starts_with("libpython")) return true;
+  constexpr std::string_view kProgram = "python";
+  return name.starts_with(kProgram) &&
+         name.find_first_not_of("0123456789.dt", kProgram.size()) == std::string_view::npos;
+}
+
 // The noise rules are made for C++ names: in Python they would hide a user's on_train_start.
 FrameRank rankOf(const CallFrame& frame) {
   std::string slashes;  // Windows

@@ -62,4 +62,7 @@ struct StackWords {
 // A file that holds Python: "x.py", and code without a file: "<frozen importlib._bootstrap>".
 bool isPythonFile(std::string_view file);
 
+// CPython's own code, by the path of the file that it is code of: "libpython3.13.so.1.0", "bin/python3.13".
+bool isInterpreter(std::string_view module);
+
 }  // namespace tidegauge::model

@@ -41,7 +41,9 @@ constexpr std::pair<std::string_view, FigureSet> kTables[] = {
     {"kernels", {F::kKernelNames}},
     {"launch_events", {F::kLaunchEvents}},
     {"modules", {F::kCallSites}},
+    {"calls.stack_id", {F::kCallSites}},
     {"frames", {F::kCallSites}},
+    {"frames.module_id", {F::kCallSites}},
     {"stack_frames", {F::kCallSites}},
     {"processes", {}},
     {"meta", {}},
@@ -162,6 +164,12 @@ Incomplete missingOf(const RecordedWork& work, bool with_older) {
   for (const UnreadTable& table : run.unread)
     incomplete.add(figuresOfTable(table.table),
                    fmt::format("not read: table {}: {}", table.table, table.why));
+  for (const PassedOverRows& it : run.passed_over)
+    incomplete.add(figuresOfTable(it.table),
+                   fmt::format("not read: {} of {} that contradict{} the rest",
+                               base::counted(it.rows, "row"), it.table, it.rows == 1 ? "s" : ""));
+  if (run.is_cut_short)
+    incomplete.add(FigureSet::all(), "not read: the file is cut short, its last page is not whole");
   return incomplete;
 }
 

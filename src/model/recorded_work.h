@@ -102,6 +102,12 @@ struct UnreadTable {
   std::string table, why;
 };
 
+// Rows that contradict the rest of their file, by table.
+struct PassedOverRows {
+  std::string table;
+  uint64_t rows = 0;
+};
+
 struct RecordedRun {
   base::StringPool strings;  // of these tables and of every RecordedWork
   RecordedProcesses processes;
@@ -112,6 +118,8 @@ struct RecordedRun {
   RecordedDeviceMemory device_memory;
   RecordedPart part;
   std::vector<UnreadTable> unread;
+  std::vector<PassedOverRows> passed_over;
+  bool is_cut_short = false;        // the file ends inside a page: what was behind is not there
   std::optional<int64_t> began_ns;  // none: a recorder of before did not say
   std::optional<int64_t> ended_ns;  // the recorder's own last word; none: it runs, or was killed
 };

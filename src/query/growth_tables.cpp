@@ -40,7 +40,7 @@ void addStack(std::vector<AnswerColumn<Of<T>>>& columns) {
                        return of.trace->labels.label(of.row.stack);
                      }});
   columns.push_back({Kind::kText, "caller", "as in stacks", {}, [](const Of<T>& of) {
-                       return of.trace->labels.caller(of.row.stack);
+                       return of.trace->names.caller(of.row.stack);
                      }});
 }
 int64_t whole(double bytes) { return static_cast<int64_t>(std::llround(bytes)); }

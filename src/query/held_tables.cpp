@@ -39,7 +39,7 @@ void addStack(Table& table, const AnalysedTrace& analysed, const std::vector<mod
                 return analysed.labels.label(model::StackId(static_cast<uint32_t>(key)));
               });
   addMadeText(table, "caller", "as in stacks", storedIds(ids), [&analysed](int64_t key) {
-    return analysed.labels.caller(model::StackId(static_cast<uint32_t>(key)));
+    return analysed.names.caller(model::StackId(static_cast<uint32_t>(key)));
   });
 }
 

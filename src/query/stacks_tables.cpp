@@ -53,10 +53,12 @@ Table stacksTable(const AnalysedTrace& analysed) {
               [&labels = analysed.labels](int64_t key) {
                 return labels.label(StackId(static_cast<uint32_t>(key)));
               });
-  addMadeText(table, "caller", "the next frame of the program outwards; may be empty", rowNumber(),
-              [&labels = analysed.labels](int64_t key) {
-                return labels.caller(StackId(static_cast<uint32_t>(key)));
-              });
+  addMadeText(
+      table, "caller",
+      "the next frame of the program outwards, or the one that tells it from others; may be empty",
+      rowNumber(), [&names = analysed.names](int64_t key) {
+        return names.caller(StackId(static_cast<uint32_t>(key)));
+      });
   return table;
 }
 

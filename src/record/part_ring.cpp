@@ -63,11 +63,10 @@ std::string partName(const std::string& path, uint32_t number) {
   return fmt::format("{}.{}{}", stem, number, extension);
 }
 
-PartRing::PartRing(std::string path, uint64_t max_bytes, uint64_t part_bytes)
-    : path_(std::move(path)), max_bytes_(max_bytes), part_bytes_(part_bytes) {
-  if (part_bytes_ == 0) part_bytes_ = (max_bytes_ - std::min(max_bytes_, kBeside)) / 4;
-  look_bytes_ = part_bytes_;
-}
+PartRing::PartRing(std::string path, uint64_t max_bytes, uint64_t fresh_bytes)
+    : path_(std::move(path)),
+      max_bytes_(max_bytes),
+      fresh_bytes_(fresh_bytes > 0 ? fresh_bytes : max_bytes / 8) {}
 
 base::Result<std::vector<std::string>> PartRing::older(const std::string& path, bool replace) {
   std::vector<std::string> parts = partsThere(path);
@@ -96,29 +95,27 @@ base::Status PartRing::remove(const std::vector<std::string>& parts) {
   return base::okStatus();
 }
 
-void PartRing::setCarried(uint64_t bytes) {
-  look_bytes_ = std::max(part_bytes_, 2 * bytes + part_bytes_ / 2);
-  is_too_small_ |= 2 * look_bytes_ + kBeside > max_bytes_ && look_bytes_ > part_bytes_;
-  removeOldest();
-}
-
 uint64_t PartRing::keptBytes() const {
   uint64_t bytes = 0;
   for (const Part& part : parts_) bytes += part.bytes;
   return bytes;
 }
 
-// While the newest is folded into one file it is there twice.
-void PartRing::removeOldest() {
-  while (!parts_.empty() && keptBytes() + 2 * look_bytes_ + kBeside > max_bytes_) {
+int64_t PartRing::keptFrom_ns() const {
+  return parts_.empty() ? began_ns_ : parts_.front().began_ns;
+}
+
+void PartRing::makeRoom(uint64_t newest_bytes) {
+  while (!parts_.empty() && keptBytes() + newest_bytes + kBeside > max_bytes_) {
     std::string name = partName(path_, parts_.front().number);
     for (const char* suffix : {"", "-wal", "-shm", "-journal"}) ::unlink((name + suffix).c_str());
     parts_.pop_front();
     ++removed_;
   }
+  is_too_small_ |= parts_.empty() && newest_bytes + kBeside > max_bytes_;
 }
 
-base::Status PartRing::keep() {
+base::Status PartRing::keep(int64_t next_began_ns) {
   std::string name = partName(path_, number_);
   int moved = ::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, name.c_str(), RENAME_NOREPLACE);
   if (moved != 0 && (errno == EINVAL || errno == ENOSYS))  // a file system that cannot say so
@@ -127,9 +124,8 @@ base::Status PartRing::keep() {
     return systemError(fmt::format("{}: cannot be renamed to {}", path_, name), errno);
   struct stat file {};
   uint64_t bytes = ::stat(name.c_str(), &file) == 0 ? static_cast<uint64_t>(file.st_size) : 0;
-  parts_.push_back({number_++, bytes});
-  look_bytes_ = part_bytes_;
-  removeOldest();
+  parts_.push_back({number_++, bytes, began_ns_});
+  began_ns_ = next_began_ns;
   return base::okStatus();
 }
 

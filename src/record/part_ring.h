@@ -3,9 +3,12 @@
 //   run.sqlite      what is being written
 //   run.7.sqlite    the part before it, complete and closed; run.6.sqlite, … older ones
 //
-// A part ends when the files of the newest have a quarter of the size; the oldest go until all fit, with
-// room for the newest to be folded into one file. Only names and sizes: who writes is Session
-// (session_parts.cpp). Cost: a stat() per commit.
+// A part ends when it has an eighth of the size beside what was live when it began. The oldest go when
+// there is no room left, and not before: nearly all of the size is used. The journal of the newest is folded
+// into its file often, because folding takes the journal's room a second time. Only names and sizes: who
+// writes is Session (session_parts.cpp). Cost: a stat() per file and commit.
+//
+//   |  run.4  |  run.5  |  run.6  |  run.7  | run, its journal | the journal again |     0 … size
 #pragma once
 
 #include <cstdint>
@@ -21,8 +24,8 @@ inline constexpr uint64_t kLeastRecordingBytes = uint64_t{16} << 20;
 
 class PartRing {
  public:
-  // `part_bytes`: another size for parts, for tests; 0: a quarter.
-  PartRing(std::string path, uint64_t max_bytes, uint64_t part_bytes = 0);
+  // `fresh_bytes`: what a part has beside what was live; 0: an eighth.
+  PartRing(std::string path, uint64_t max_bytes, uint64_t fresh_bytes = 0);
 
   // Before anything is written: parts of an older ring of this name, which are to be removed. Refused: any,
   // unless they may be replaced; then what is no recording or is being written.
@@ -31,27 +34,31 @@ class PartRing {
 
   const std::string& path() const { return path_; }
   // What the newest part had at its beginning, carried over.
-  void setCarried(uint64_t bytes);
-  // Bytes of the newest part's files at which it is looked at; if it has the half when it is folded into
-  // one file, it ends.
-  uint64_t lookBytes() const { return look_bytes_; }
-  // It is closed: it gets its number, and the oldest go.
-  base::Status keep();
+  void setCarried(uint64_t bytes) { carried_bytes_ = bytes; }
+  uint64_t foldBytes() const { return max_bytes_ / 32; }                // of the journal
+  uint64_t partBytes() const { return carried_bytes_ + fresh_bytes_; }  // then it ends
+  // The newest is about to take so much: the oldest go until it fits.
+  void makeRoom(uint64_t newest_bytes);
+  // The newest is closed: it gets its number, and the next begins.
+  base::Status keep(int64_t next_began_ns);
   uint32_t number() const { return number_; }  // of the part that is being written, from 1
   std::vector<std::string> kept() const;       // oldest first
-  uint64_t keptBytes() const;
+  uint64_t keptBytes() const;                  // of these
+  uint64_t maxBytes() const { return max_bytes_; }
+  int64_t keptFrom_ns() const;                       // older calls are gone; 0: none are
   uint32_t removed() const { return removed_; }      // parts that are gone
-  bool isTooSmall() const { return is_too_small_; }  // what is live alone takes too much
+  bool isTooSmall() const { return is_too_small_; }  // for the newest alone
 
  private:
   struct Part {
     uint32_t number = 0;
     uint64_t bytes = 0;
+    int64_t began_ns = 0;
   };
-  void removeOldest();
 
   std::string path_;
-  uint64_t max_bytes_, part_bytes_, look_bytes_;
+  uint64_t max_bytes_, fresh_bytes_, carried_bytes_ = 0;
+  int64_t began_ns_ = 0;  // of the newest; 0: it is the first
   uint32_t number_ = 1, removed_ = 0;
   bool is_too_small_ = false;
   std::deque<Part> parts_;

@@ -99,9 +99,14 @@ void Session::continueInParts() {
 
 void Session::lookAtSize() {
   if (!ring_ || !writer_ || error_ || finishing_) return;
-  if (writer_->fileBytes() < ring_->lookBytes() || evenClock().now_ns() < next_part_ns_) return;
+  ring_->makeRoom(writer_->fileBytes() + writer_->journalBytes());
+  int64_t now_ns = evenClock().now_ns();
+  if (writer_->journalBytes() < ring_->foldBytes() || now_ns < next_part_ns_) return;
   writer_->fold();
-  if (writer_->fileBytes() < ring_->lookBytes() / 2) return;
+  if (writer_->fileBytes() < ring_->partBytes()) {
+    if (writer_->journalBytes() >= ring_->foldBytes()) next_part_ns_ = now_ns + kTryAgain_ns;
+    return;
+  }
   write([&](auto& file) { return file.setMeta("stacks_cut", std::to_string(stack_counts_.cut)); });
   write(
       [&](auto& file) { return file.setMeta("stacks_deep", std::to_string(stack_counts_.deep)); });
@@ -118,10 +123,13 @@ void Session::lookAtSize() {
 
 void Session::beginPart() {
   std::string before = partName(ring_->path(), ring_->number());
-  if (auto kept = ring_->keep(); !kept.ok()) {
+  int64_t began_ns = evenClock().now_ns();
+  uint64_t before_bytes = writer_->fileBytes();
+  if (auto kept = ring_->keep(began_ns); !kept.ok()) {
     error_ = std::move(kept.error());
     return;
   }
+  ring_->makeRoom(before_bytes);  // no more than that can have been live
   auto next = store::RecordingWriter::create(ring_->path(), {false, "tidegauge"});
   if (!next.ok()) {
     error_ = std::move(next.error());
@@ -132,7 +140,7 @@ void Session::beginPart() {
   part_calls_ = 0;
   continueInParts();
   write([&](auto& file) { return file.setMeta("part", std::to_string(ring_->number())); });
-  write([](auto& file) { return file.setMeta("began_ns", std::to_string(evenClock().now_ns())); });
+  write([&](auto& file) { return file.setMeta("began_ns", std::to_string(began_ns)); });
   write([&](auto& file) {
     return file.setMeta("continues", before.substr(before.find_last_of('/') + 1));
   });
@@ -146,6 +154,7 @@ void Session::beginPart() {
   // One transaction: nobody sees a part that has begun by half.
   write([](auto& file) { return file.commit(); });
   if (error_) return;
+  ring_->makeRoom(writer_->fileBytes() + writer_->journalBytes());
   writer_->fold();
   ring_->setCarried(writer_->fileBytes());
 }

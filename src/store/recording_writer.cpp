@@ -111,7 +111,10 @@ class RecordingWriter::Impl {
   base::Status commit();
   base::Status finish(std::optional<int64_t> ended_ns);
   base::Result<bool> finishAlone(int64_t ended_ns);
-  uint64_t fileBytes() const;
+  uint64_t bytesBeside(const char* suffix) const {
+    struct stat file {};
+    return ::stat((path_ + suffix).c_str(), &file) == 0 ? static_cast<uint64_t>(file.st_size) : 0;
+  }
   void fold() {
     if (!failure_ && !open_)
       sqlite3_exec(db_, "PRAGMA wal_checkpoint(TRUNCATE)", nullptr, nullptr, nullptr);
@@ -328,15 +331,6 @@ base::Result<bool> RecordingWriter::Impl::finishAlone(int64_t ended_ns) {
   close();
   failure_ = base::Error{base::ErrorKind::kUsage, path_ + ": the recording has ended", {}, ""};
   return true;
-}
-
-uint64_t RecordingWriter::Impl::fileBytes() const {
-  uint64_t bytes = 0;
-  for (const char* suffix : {"", "-wal"}) {
-    struct stat file {};
-    if (::stat((path_ + suffix).c_str(), &file) == 0) bytes += static_cast<uint64_t>(file.st_size);
-  }
-  return bytes;
 }
 
 void removeRecording(const std::string& path) {
@@ -558,7 +552,8 @@ base::Status RecordingWriter::addDeviceMemory(const DeviceMemoryRow& row) {
 base::Status RecordingWriter::commit() { return impl_->commit(); }
 void RecordingWriter::fold() { impl_->fold(); }
 uint64_t RecordingWriter::rowsInTransaction() const { return impl_->rows(); }
-uint64_t RecordingWriter::fileBytes() const { return impl_->fileBytes(); }
+uint64_t RecordingWriter::fileBytes() const { return impl_->bytesBeside("") + journalBytes(); }
+uint64_t RecordingWriter::journalBytes() const { return impl_->bytesBeside("-wal"); }
 base::Result<bool> RecordingWriter::finishAlone(int64_t ended_ns) {
   return impl_->finishAlone(ended_ns);
 }

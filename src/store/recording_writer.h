@@ -138,6 +138,7 @@ class RecordingWriter {
   uint64_t rowsInTransaction() const;
   // Of the file and what is beside it, after the last commit.
   uint64_t fileBytes() const;
+  uint64_t journalBytes() const;  // of these: what fold() writes into the file
   // The end: commits, folds everything into one file. Readers that are at it keep the file beside it.
   // `ended_ns`: none: the wall clock's now.
   base::Status finish(std::optional<int64_t> ended_ns = std::nullopt);

@@ -116,7 +116,7 @@ class Grouping {
     if (key == kUnknownKey) return;
     model::StackId stack(static_cast<uint32_t>(key));
     row.label = analysed_.labels.label(stack);
-    row.caller = analysed_.labels.caller(stack);
+    row.caller = analysed_.names.caller(stack);
     row.slot = analysed_.labels.colourSlot(stack);
   }
 

@@ -160,7 +160,7 @@ Table stackTable(const AnalysedTrace& analysed, const DeviceAnalysis& device,
   Columns<StackSum> columns(table, stackSums(analysed, device, filter));
   columns.number("stack_id", CellKind::kId, [](Row r) { return idOf(r.stack); });
   columns.text("label", [&analysed](Row r) { return analysed.labels.label(r.stack); });
-  columns.text("caller", [&analysed](Row r) { return analysed.labels.caller(r.stack); });
+  columns.text("caller", [&analysed](Row r) { return analysed.names.caller(r.stack); });
   columns.text("category", [&analysed](Row r) {
     return std::string(analysis::name(analysed.categories->of(r.first_row)));
   });

@@ -74,7 +74,9 @@ class Ring(live.LiveTest):
         last = done.stderr[done.stderr.index(f", in {numbers[-1] + 1} parts; the last, "):]
         self.assertIn(f", has {own:,} of them.", last)
         self.assertIn(parts[0].name, done.stderr)
+        self.assertRegex(done.stderr, r"MiB of 16.0 MiB in all. Calls before 20\d\d-[-0-9]+ [:0-9]+ UTC were let go\.")
         self.assertLessEqual(sizes.most, MOST)
+        self.assertGreater(sum(path.stat().st_size for path in folder.glob("run*")), MOST // 2)
         self.assertEqual(sorted(path.name for path in folder.glob("run*")),
                          sorted([*(part.name for part in parts), "run.sqlite"]))
 

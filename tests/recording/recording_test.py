@@ -261,6 +261,26 @@ class Recording(unittest.TestCase):
         whole = subprocess.run([BINARY, "report", self.worked()], capture_output=True, text=True, check=True)
         self.assertEqual(whole.stderr, "")
 
+    def test_every_figure_of_a_file_cut_short_is_marked(self):
+        whole = self.worked()
+        cut = whole.with_name("cut short")
+        cut.write_bytes(whole.read_bytes()[:-4096])
+
+        def told(*words):
+            done = subprocess.run([BINARY, *map(str, words)], capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertIn("It is cut short: its last page is not whole.", done.stderr)
+            return done.stdout, done.stderr
+
+        self.assertIn("reserved (incomplete).", told("report", cut, "--pid", 101)[0])
+        report = json.loads(told("report", cut, "--pid", 101, "--json")[0])
+        self.assertIn("memory", report["incomplete"][-1]["figures"])
+        self.assertIn("cut short", report["incomplete"][-1]["reason"])
+        self.assertIn("(incomplete)\n", told("frag", cut)[0])
+        diff = told("diff", cut, cut)[0]
+        self.assertEqual(diff.count("(incomplete)"), 6)  # each process of both
+        self.assertIn("Incomplete: figures of memory", told("query", cut, "--pid", 101, "SELECT 1")[1])
+
     def test_a_file_that_ends_inside_its_head(self):
         path = self.worked().with_name("cut")
         path.write_bytes(self.worked().read_bytes()[:50])

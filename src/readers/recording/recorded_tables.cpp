@@ -7,6 +7,7 @@
 
 #include "model/contexts.h"
 #include "readers/recording/call_row.h"
+#include "readers/recording/fold_interpreter.h"
 #include "readers/recording/work_tables.h"
 
 namespace tidegauge::readers::recording {
@@ -27,9 +28,11 @@ class TableReader {
   base::Result<RecordedTables> run() {
     TG_RETURN_IF_ERROR(checkCalls());
     TG_ASSIGN_OR_RETURN(run_, readRun(file_, tables_.issues));
+    noteCut();
     takeFunctions();
     readFrames();
     readStacks();
+    foldInterpreter(tables_);
     addUpLosses();
     TG_RETURN_IF_ERROR(readCalls());
     TG_RETURN_IF_ERROR(readWork(file_, run_, tables_.issues, [&](int64_t process_id) {
@@ -50,6 +53,13 @@ class TableReader {
                                    "offset", "device", "code", "stack_id", "inner", "in_runtime"});
   }
 
+  void noteCut() {
+    run_.is_cut_short = file_.isCutShort();
+    if (run_.is_cut_short)
+      tables_.issues.add({.kind = IssueKind::kIncompleteRecording,
+                          .detail = "the file is cut short: its last page is not whole"});
+  }
+
   // What comes before the damage is good.
   void read(const char* table, std::initializer_list<std::string_view> columns, const char* sql,
             const std::function<bool(Row&)>& visit) {
@@ -58,9 +68,7 @@ class TableReader {
     if (!status.ok()) noteUnread(table, status.error().what, run_, tables_.issues);
   }
 
-  void badRow(std::string_view table) {
-    tables_.issues.add({.kind = IssueKind::kContradictoryRow, .detail = std::string(table)});
-  }
+  void badRow(const char* table) { notePassedOver(table, run_, tables_.issues); }
 
   std::string_view textOf(base::StringId id) const { return run_.strings.text(id); }
 

@@ -143,6 +143,18 @@ base::Status SqliteFile::require(std::string_view table,
   return base::okStatus();
 }
 
+bool SqliteFile::isCutShort() {
+  if (file_ == nullptr || file_->hasWriter()) return false;
+  int64_t page_bytes = 0;
+  (void)forEachRow("PRAGMA page_size", [&](Row& row) {
+    page_bytes = row.integer(0);
+    return false;
+  });
+  struct stat file {};
+  return page_bytes > 0 && ::fstat(file_->descriptor(), &file) == 0 &&
+         file.st_size % page_bytes != 0;
+}
+
 bool SqliteFile::has(std::string_view table) {
   bool found = false;
   (void)forEachRow(

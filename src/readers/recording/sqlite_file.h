@@ -64,6 +64,8 @@ class SqliteFile {
   // `visit` returns false to stop.
   base::Status forEachRow(const char* sql, const std::function<bool(Row&)>& visit);
   uint64_t fileBytes() const { return file_bytes_; }  // with the journal beside it
+  // It ends inside a page, and nobody is writing it: SQLite reads zeros where the rest of it was.
+  bool isCutShort();
 
  private:
   struct Close {

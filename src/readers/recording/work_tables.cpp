@@ -294,10 +294,6 @@ class WorkReader {
     return row.maybeInteger(column).value_or(kNotRecorded);
   }
 
-  void bad(const char* table) {
-    issues_.add({.kind = model::IssueKind::kContradictoryRow, .detail = table});
-  }
-
   // `take` returns false for a row that cannot be. What comes before damage is good.
   template <class Take>
   base::Status rows(const char* table, std::initializer_list<std::string_view> columns,
@@ -307,7 +303,7 @@ class WorkReader {
       return base::okStatus();
     }
     base::Status status = file_.forEachRow(sql, [&](Row& row) {
-      if (!take(row)) bad(table);
+      if (!take(row)) notePassedOver(table, run_, issues_);
       return true;
     });
     if (!status.ok()) noteUnread(table, status.error().what, run_, issues_);
@@ -329,6 +325,14 @@ void noteUnread(const char* table, const std::string& why, model::RecordedRun& r
   run.unread.push_back({table, why});
   issues.add({.kind = model::IssueKind::kIncompleteRecording,
               .detail = fmt::format("table {} cannot be read: {}", table, why)});
+}
+
+void notePassedOver(const char* table, model::RecordedRun& run, model::Issues& issues) {
+  issues.add({.kind = model::IssueKind::kContradictoryRow, .detail = table});
+  auto known = std::find_if(run.passed_over.begin(), run.passed_over.end(),
+                            [&](const auto& it) { return it.table == table; });
+  if (known == run.passed_over.end()) known = run.passed_over.insert(known, {table, 0});
+  ++known->rows;
 }
 
 base::Result<model::RecordedRun> readRun(SqliteFile& file, model::Issues& issues) {

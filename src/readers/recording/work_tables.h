@@ -27,4 +27,7 @@ base::Status readWork(SqliteFile& file, model::RecordedRun& run, model::Issues& 
 void noteUnread(const char* table, const std::string& why, model::RecordedRun& run,
                 model::Issues& issues);
 
+// A row that contradicts the rest: the same, for what needs its table.
+void notePassedOver(const char* table, model::RecordedRun& run, model::Issues& issues);
+
 }  // namespace tidegauge::readers::recording

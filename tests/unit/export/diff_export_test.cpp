@@ -11,6 +11,7 @@
 #include "export/diff_text.h"
 #include "export/diff_words.h"
 #include "export/ranks_text.h"
+#include "model/recorded_work.h"
 #include "support/trace_builder.h"
 
 namespace tidegauge::exporting {
@@ -145,6 +146,20 @@ TEST(DiffWords, ASideThatContradictsItselfIsNamed) {
   std::string said = saidOf(pair);
   EXPECT_NE(said.find("B contradicts itself: Live at the end"), std::string::npos) << said;
   EXPECT_EQ(said.find("A contradicts itself"), std::string::npos) << said;
+}
+
+TEST(DiffWords, WhatASideCouldNotSeeMarksItAndTheVerdict) {
+  auto run = std::make_shared<model::RecordedRun>();
+  run->passed_over = {{"calls", 2}};
+  auto work = std::make_shared<model::RecordedWork>();
+  work->run = run;
+  model::Trace damaged = holding(kGiB, 0);
+  damaged.work = work;
+  Pair pair(holding(kMiB, 0), std::move(damaged));
+  EXPECT_EQ(markOf(pair.diff.a), "");
+  EXPECT_EQ(markOf(pair.diff.b), " (incomplete)");
+  EXPECT_TRUE(diffVerdict(pair.diff).ends_with(" (incomplete).")) << diffVerdict(pair.diff);
+  EXPECT_TRUE(diffParticulars(pair.diff).at(0).starts_with("B: Incomplete: "));
 }
 
 TEST(DiffWords, ASideWithoutEventsIsNotSaidToHaveHadMemoryLeft) {

@@ -51,6 +51,20 @@ TEST(HolderNames, SayTheFirstFrameThatDiffers) {
   EXPECT_EQ(names[2].caller, "train.py:2 main") << "it has no frame of its own";
 }
 
+// Behind two wrappers the caller is the same; a list of one row says what a list of all says.
+TEST(HolderNames, AStackHasOneNameInEveryList) {
+  TraceBuilder b;
+  for (const char* who : {"leak@l.py:8", "other@l.py:9"})
+    b.stack({"mine@l.py:4", "grab@l.py:5", who, "main@l.py:12"}).alloc(who[0] * 0x1000, 512);
+  AnalysedTrace analysed(b.build());
+  model::StackId first(0), second(1);
+  EXPECT_EQ(analysed.labels.caller(first), analysed.labels.caller(second));
+  EXPECT_EQ(oneName(analysed, first), "l.py:4 mine ‹ l.py:8 leak");
+  EXPECT_EQ(oneName(holderNames(analysed, {{.stack = first}}, 1)[0]), oneName(analysed, first));
+  EXPECT_EQ(oneName(holderNames(analysed, {{.stack = second}}, 1)[0]),
+            "l.py:4 mine ‹ l.py:9 other");
+}
+
 // What sets two rows apart may be the caller that a third has.
 TEST(HolderNames, NoTwoRowsReadTheSame) {
   TraceBuilder b;

@@ -166,8 +166,9 @@ TEST(Story, RowsThatReadTheSameAreSetApart) {
            "main@train.py:2"});
   b.alloc(kA + 8 * kMiB, 3 * kMiB);
   Told told = tell(b);
-  EXPECT_TRUE(says(told, "Most is held by model.py:8 forward via ")) << told.text;
-  EXPECT_TRUE(says(told, "Then model.py:8 forward via ")) << told.text;
+  EXPECT_TRUE(says(told, "Most is held by model.py:8 forward ‹ linear.py:4 forward: "))
+      << told.text;
+  EXPECT_TRUE(says(told, "Then model.py:8 forward ‹ conv.py:9 forward: ")) << told.text;
 }
 
 TEST(Story, NothingLeftIsSaidInWords) {
@@ -214,7 +215,8 @@ TEST(Story, HoldersAndTheFreePartsAroundThem) {
   b.block(15 * kMiB, BlockState::kInactive);
   Told told = tell(b);
   EXPECT_EQ(told.story.headline, "5.0 MiB were live at the peak, 20.0 MiB reserved.");
-  EXPECT_TRUE(says(told, "Most is held by model.py:8 forward: 5.0 MiB in one block, 100.0 % of"));
+  EXPECT_TRUE(
+      says(told, "Most is held by model.py:8 forward ‹ train.py:2 main: 5.0 MiB in one block"));
   EXPECT_TRUE(says(told, "pinned by live blocks, in 1 segment"));
 }
 

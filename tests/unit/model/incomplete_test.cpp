@@ -50,6 +50,21 @@ TEST(Incomplete, LossesAreAddedUpByReason) {
   EXPECT_TRUE(incomplete.words({F::kMemory}).empty());
 }
 
+TEST(Incomplete, RowsPassedOverAndAFileCutShortAreGaps) {
+  auto run = std::make_shared<RecordedRun>();
+  run->passed_over = {{"calls", 42}, {"calls.stack_id", 1}};
+  RecordedWork work;
+  work.run = run;
+  EXPECT_EQ(incompleteOf(work).words({F::kMemory}),
+            std::vector<std::string>{"not read: 42 rows of calls that contradict the rest"});
+  EXPECT_EQ(
+      gapsOf(work).words({F::kCallSites}),
+      std::vector<std::string>{"not read: 1 row of calls.stack_id that contradicts the rest"});
+  EXPECT_FALSE(incompleteOf(work).touches({F::kLaunches}));
+  run->is_cut_short = true;
+  EXPECT_EQ(incompleteOf(work).figures(), FigureSet::all());
+}
+
 TEST(Incomplete, WhatWasThereBeforeMakesLowerBounds) {
   Incomplete incomplete;
   incomplete.add({Figures::kMemory}, "it ran before", true);

@@ -111,23 +111,25 @@ TEST(SessionParts, TheLastPartAloneSaysWhatIsLive) {
   Churn churn(path, 8 * kMiB, kMiB);
   ASSERT_TRUE(churn.session().tick(source).ok());
   churn.session().devicesSeen({kBegin_ns, {{0, "A", "GPU-A", kMiB, 7, {{{4'000'000'000U, 5}}}}}});
-  uint64_t most = 0;
+  uint64_t most = 0, least = UINT64_MAX;
   for (int i = 0; i < 60; ++i) {
     churn.rounds(2000);
     most = std::max(most, bytesIn(folder.path()));
+    if (churn.session().ring()->removed() > 0) least = std::min(least, bytesIn(folder.path()));
   }
   uint32_t last = churn.session().ring()->number();
   std::vector<std::string> kept = churn.session().ring()->kept();
   ASSERT_TRUE(churn.session().finish(source).ok());
   EXPECT_GT(last, 8U);
   EXPECT_LE(most, 8 * kMiB);
+  EXPECT_GE(least, 4 * kMiB);
   ASSERT_GE(kept.size(), 2U);
   EXPECT_FALSE(fs::exists(partName(path, 1)));
   EXPECT_EQ(kept.back(), partName(path, last - 1));
-  // A part is folded into one file at a quarter at most, and ends then if the half of that is left.
+  // A part has what was live, and that much beside it; it is looked at when its journal is folded.
   for (const std::string& part : kept) {
-    EXPECT_LE(fs::file_size(part), kMiB) << part;
-    EXPECT_GE(fs::file_size(part), kMiB / 2) << part;
+    EXPECT_LE(fs::file_size(part), 2 * kMiB) << part;
+    EXPECT_GE(fs::file_size(part), kMiB) << part;
   }
 
   // What does not change is in each part.
@@ -171,6 +173,31 @@ TEST(SessionParts, TheLastPartAloneSaysWhatIsLive) {
     EXPECT_EQ(rowsOf(part, "PRAGMA integrity_check")[0][0], "ok");
     EXPECT_EQ(rowsOf(part, "SELECT count(*) FROM meta WHERE key = 'ended_ns'")[0][0], "1");
   }
+}
+
+TEST(SessionParts, HalfOfTheSizeIsThereThoughMuchIsLive) {
+  testing::TempFolder folder;
+  std::string path = folder.file("run.sqlite");
+  testing::QuietSource source;
+  Churn churn(path, 16 * kMiB, 0);
+  ASSERT_TRUE(churn.session().tick(source).ok());
+  for (uint64_t i = 0; i < 25'000; ++i)
+    churn.call("cuMemAlloc_v2", 0x600000000000 + i * kMiB, 4096, 3);
+  uint64_t most = 0, least = UINT64_MAX;
+  for (int i = 0; i < 150; ++i) {
+    churn.rounds(2000);
+    most = std::max(most, bytesIn(folder.path()));
+    if (churn.session().ring()->removed() > 0) least = std::min(least, bytesIn(folder.path()));
+  }
+  EXPECT_GT(churn.session().ring()->removed(), 3U);
+  EXPECT_LE(most, 16 * kMiB);
+  EXPECT_GE(least, 8 * kMiB);
+  ASSERT_TRUE(churn.session().finish(source).ok());
+  EXPECT_FALSE(churn.session().ring()->isTooSmall());
+  // From when on: what the oldest part that is left does not only carry.
+  std::string oldest = churn.session().ring()->kept().front();
+  EXPECT_EQ(rowsOf(oldest, "SELECT value FROM meta WHERE key = 'began_ns'")[0][0],
+            std::to_string(churn.session().ring()->keptFrom_ns()));
 }
 
 // Renaming a file that somebody reads with its journal would take the journal from him.

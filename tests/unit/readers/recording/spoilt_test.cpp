@@ -7,6 +7,7 @@
 
 #include "analysis/whole_recording.h"
 #include "model/contexts.h"
+#include "model/incomplete.h"
 #include "model/recorded_work.h"
 #include "readers/recording/follow_recording.h"
 #include "readers/recording/open_recording.h"
@@ -101,6 +102,21 @@ TEST(SpoiltRecording, IsAnErrorOrFiguresThatCanBe) {
   }
   EXPECT_GT(opened, kFiles / 2) << "most of them can still be read: else nothing was tried";
   EXPECT_GT(followed, kFiles / 2);
+}
+
+// SQLite rounds up, and reads zeros where the rest of the page was.
+TEST(SpoiltRecording, OneThatEndsInsideAPageIsCutShort) {
+  testing::RecordingFile file;
+  addWork(file);
+  file.finish();
+  std::string cut = file.folder() + "/cut.tgr";
+  std::filesystem::copy_file(file.path(), cut);
+  std::filesystem::resize_file(cut, std::filesystem::file_size(cut) - 4096);
+  auto whole = openRecording(file.path(), {}), traces = openRecording(cut, {});
+  ASSERT_TRUE(whole.ok() && traces.ok());
+  EXPECT_FALSE(whole.value().at(0).work->run->is_cut_short);
+  EXPECT_TRUE(traces.value().at(0).work->run->is_cut_short);
+  EXPECT_EQ(model::gapsOf(*traces.value().at(0).work).figures(), model::FigureSet::all());
 }
 
 // Of a GPU the same numbers can be as of its memory.
