@@ -98,18 +98,17 @@ void WssWriter::writeHead(const wss::Process& process, const wss::Choice& choice
 }
 
 void WssWriter::writeText(const wss::Row& row) {
+  // Behind a list the head stands again, but only if a row follows.
+  if (!options_.by.empty() && rows_ > 1)
+    out_.write("\n" + (rolling_ ? rolling_->header() : wss::rowHeader(text_)));
   out_.write(rolling_ ? rolling_->rowText(row) : wss::rowText(row, text_));
-  wss::Touched touched{row.window.mean_ns, row.sums.referenced};
+  wss::Touched touched{row.window.mean_ns, row.sums.referenced, row.sums.rss};
   if (plan_.course == wss::Course::kSingle)
     out_.write(wss::rowNotes(row, text_) + wss::fitText(touched, machine_, text_.columns));
   if (plan_.course == wss::Course::kProfile) profile_.push_back(touched);
   if (options_.by.empty()) return;
   out_.write("\n");
   out_.write(wss::groupsText(groups(row), grouping(), options_.top, text_));
-  if (rolling_)
-    out_.write("\n" + rolling_->header());
-  else if (plan_.course != wss::Course::kSingle)
-    out_.write("\n" + wss::rowHeader(text_));
 }
 
 }  // namespace tidegauge::cli

@@ -210,6 +210,18 @@ class Truth(unittest.TestCase):
         means = [row["window_s"]["mean"] for row in rows]
         self.assertEqual(means, sorted(means))
 
+    def test_a_head_has_rows(self):
+        """Also where a list stands between two rows: none is left without one at the end."""
+        with self.touching(16, 16) as (pid, _, _):
+            for words in (("-P", 2), ("-C", "-d", 0.1), ("-s", 0, "-d", 0.1)):
+                with self.subTest(words):
+                    lines = wss("--backend", "smaps", *words, "--by", "kind", pid, 0.05).stdout.splitlines()
+                    heads = [i for i, line in enumerate(lines) if line.startswith("Est(s)")]
+                    self.assertGreater(len(heads), 1)
+                    for i in heads:
+                        self.assertRegex(lines[i + 1], r"^0\.\d+ ")
+            self.assertIn("It touches nearly all it has", wss("-P", 2, pid, 0.1).stdout)
+
     def test_a_process_that_does_nothing(self):
         process = subprocess.Popen(["sleep", "100"])
         try:
