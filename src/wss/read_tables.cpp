@@ -14,12 +14,13 @@ base::Result<uint64_t> readTables(PageTables& tables, const Process& process,
     if (kind == PAGE_TABLE_FAILED) unread += kTable;
     uint64_t rss = 0;
     walk.visit(address, kind, entries, 0, PAGE_TABLE_ENTRIES,
-               [&](MappingUse& use, const MappingSums& sums) {
+               [&](MappingUse& use, const MappingSums& sums, size_t from, size_t to) {
                  use.sums.add(sums);
                  rss += sums.rss;
+                 // What counts as memory at all: reserved huge pages do not.
+                 if (frames != nullptr && sums.rss != 0)
+                   addFrames(*frames, kind, entries, from, to);
                });
-    // What counts as memory at all: reserved huge pages do not.
-    if (frames != nullptr && rss != 0) addFrames(*frames, kind, entries);
     if (pages != nullptr && rss != 0) pages->push_back(bitsOf(address, kind, entries));
   };
   TG_ASSIGN_OR_RETURN(bool is_there,

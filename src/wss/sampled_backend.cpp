@@ -222,7 +222,7 @@ base::Result<Reading> SampledBackend::read(const Process& process, Clock& clock)
     uint32_t pages = is_whole ? PAGE_TABLE_ENTRIES : uint32_t{kSamplePages};
     double of_table = static_cast<double>(PAGE_TABLE_ENTRIES) / pages;
     sampled.visit(address, kind, entries, first, first + pages,
-                  [&](MappingUse& use, const MappingSums& sums) {
+                  [&](MappingUse& use, const MappingSums& sums, size_t, size_t) {
                     addScaled(use.sums, sums, of_table * every_);
                     touched[at] += static_cast<double>(sums.referenced) * of_table;
                   });
