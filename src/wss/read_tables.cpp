@@ -24,7 +24,7 @@ base::Result<uint64_t> readTables(PageTables& tables, const Process& process,
     if (pages != nullptr && rss != 0) pages->push_back(bitsOf(address, kind, entries));
   };
   TG_ASSIGN_OR_RETURN(bool is_there,
-                      tables.read(process.pid(), tablesOf(some), PAGE_TABLE_ALL, visit));
+                      tables.read(process.thread(), tablesOf(some), PAGE_TABLE_ALL, visit));
   if (!is_there) return process.whyNothing("maps", 0);
   return unread;
 }

@@ -156,6 +156,25 @@ class Truth(unittest.TestCase):
         self.assertEqual([one["process"] for one in table], ["python3"] * 3 + [""])
         self.assertAlmostEqual(int(table[3]["referenced_bytes"]) / MIB, 32, delta=2.5)
 
+    def test_a_program_without_its_first_thread(self):
+        program = pathlib.Path(self.folder.name, "leaderless")
+        subprocess.run(["gcc", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread", "-o", program, HERE / "leaderless.c"],
+                       check=True)
+        process = subprocess.Popen([program], stdout=subprocess.PIPE, text=True)
+        try:
+            address = int(process.stdout.readline().split()[0], 16)
+            for backend in self.backends():
+                with self.subTest(backend):
+                    mine, _ = self.touched(address, "--backend", backend, process.pid, 0.1)
+                    self.assertEqual(mine["rss"], 16 * MIB)
+                    self.assertAlmostEqual(mine["referenced"] / MIB, 8, delta=0.1)
+            row, = json.loads(wss("--json", "--comm", "leaderless", 0.1).stdout)["rows"]
+            self.assertEqual([one["pid"] for one in row["processes"]], [process.pid])
+        finally:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+
     def test_who_is_left_out_is_told(self):
         gone = 2 ** 22
         with self.touching(16, 16) as (pid, _, _):
