@@ -28,6 +28,12 @@ bool isNarrow(const TextOptions& options) {
 }
 size_t sizeWidth(const TextOptions& options) { return isNarrow(options) ? 7 : 10; }
 
+// How wrong it may be, how fast it was, or how much of it may be of others.
+const char* fifthName(const TextOptions& options) {
+  if (options.tells_writes) return "MB/s";
+  return options.is_sampled ? "+-(MB)" : "Shr(MB)";
+}
+
 // In so many columns. Of a path the folders make room first, then the number of mappings, then its beginning.
 std::string nameOf(const Group& group, Grouping grouping, size_t columns) {
   std::string path = base::printable(group.name), before, after;
@@ -48,8 +54,9 @@ std::string rowHeader(const TextOptions& options) {
   size_t size = sizeWidth(options);
   std::string text = options.more_times ? fmt::format("{:<7} {:<7} ", "Slp(s)", "Dur(s)") : "";
   text += fmt::format("{:<7} {:>{}} {:>{}} {:>{}} {:>5} {:>{}}", "Est(s)", "RSS(MB)", size,
-                      "PSS(MB)", size, "Ref(MB)", size, "Ref%",
-                      options.is_sampled ? "+-(MB)" : "Shr(MB)", std::min<size_t>(size, 8));
+                      "PSS(MB)", size, options.tells_writes ? "Wrt(MB)" : "Ref(MB)", size,
+                      options.tells_writes ? "Wrt%" : "Ref%", fifthName(options),
+                      std::min<size_t>(size, 8));
   if (!isNarrow(options)) text += fmt::format(" {:>5}", "Huge%");
   return text + fmt::format(" {:>7} {:>9}\n", "CPU(ms)", "Stall(ms)");
 }
@@ -64,6 +71,8 @@ std::string rowText(const Row& row, const TextOptions& options) {
   size_t size = sizeWidth(options), fifth_size = std::min<size_t>(size, 8);
   // How wrong it may be; else what others may have touched, where that is known.
   std::string fifth = row.error_bytes ? fitted(static_cast<uint64_t>(*row.error_bytes), fifth_size)
+                      : options.tells_writes
+                          ? fitted(static_cast<uint64_t>(writeRate(row)), fifth_size)
                       : options.knows_sharing ? fitted(of_others, fifth_size)
                                               : "-";
   text += fmt::format(
@@ -109,11 +118,24 @@ std::string rowNotes(const Row& row, const TextOptions& options) {
   return text;
 }
 
+std::string writesText(const Row& row, const TextOptions& options) {
+  double window_s = seconds(row.window.mean_ns), all_s = allWrittenAfter_s(row);
+  if (row.sums.referenced == 0) return fmt::format("Nothing was written in {:.3g} s.\n", window_s);
+  return base::wrapped(
+      fmt::format("{} written in {:.3g} s, {}/s: at that rate all {} in memory are written once "
+                  "after {:.3g} s, at the soonest.",
+                  base::humanBytes(row.sums.referenced), window_s,
+                  base::humanBytes(static_cast<uint64_t>(writeRate(row))),
+                  base::humanBytes(row.sums.rss), all_s),
+      options.columns, 0, 2);
+}
+
 std::string groupsText(const std::vector<Group>& groups, Grouping grouping, size_t most,
                        const TextOptions& options) {
-  std::string text =
-      fmt::format("{:>10} {:>10} {:>5} {:>8} {:<9}  {}\n", "Ref(MB)", "RSS(MB)", "Ref%", "Est(s)",
-                  "kind", grouping == Grouping::kMapping ? "mapping" : "name");
+  std::string text = fmt::format("{:>10} {:>10} {:>5} {:>8} {:<9}  {}\n",
+                                 options.tells_writes ? "Wrt(MB)" : "Ref(MB)", "RSS(MB)",
+                                 options.tells_writes ? "Wrt%" : "Ref%", "Est(s)", "kind",
+                                 grouping == Grouping::kMapping ? "mapping" : "name");
   constexpr size_t kBefore = 48;
   size_t width = std::max<size_t>(20, options.columns > kBefore ? options.columns - kBefore : 0);
   auto line = [&](const MappingSums& sums, int64_t window_ns, std::string_view kind,

@@ -19,7 +19,8 @@ LIMIT_S = 120
 MIB = 2 ** 20
 BY_NAME_ALONE = {"idle": "CONFIG_IDLE_PAGE_TRACKING|root",
                  "mglru": "CONFIG_LRU_GEN|switched off|debugfs|root",
-                 "damon": "CONFIG_DAMON_SYSFS|CONFIG_DAMON_VADDR|DAMON is in use|root"}
+                 "damon": "CONFIG_DAMON_SYSFS|CONFIG_DAMON_VADDR|DAMON is in use|root",
+                 "write": "CONFIG_MEM_SOFT_DIRTY"}
 
 
 def wss(*words, check=True):
@@ -302,6 +303,28 @@ class Truth(unittest.TestCase):
                         self.assertRegex(lines[i + 1], r"^0\.\d+ ")
             self.assertIn("It touches nearly all it has", wss("-P", 2, pid, 0.1).stdout)
 
+    def test_what_is_written_is_told(self):
+        """Pages that are read alone are none of it."""
+        done = wss("--writes", os.getpid(), 0.01, check=False)
+        if done.returncode == 4:
+            self.assertIn("CONFIG_MEM_SOFT_DIRTY", done.stderr)
+            self.skipTest(done.stderr.strip())
+        for hot, way in ((1, ()), (16, ()), (16, ("scattered",)), (16, ("read",))):
+            with self.subTest(hot=hot, way=way), self.touching(64, hot, *way) as (pid, start, _):
+                mine, row = self.touched(start, "--writes", pid, 0.2)
+                self.assertEqual(mine["written"], 0 if way == ("read",) else hot * MIB)
+                self.assertEqual(mine["rss"], 64 * MIB)
+                self.assertAlmostEqual(row["writes"]["bytes_per_s"], row["bytes"]["written"] / row["window_s"]["mean"],
+                                       delta=1)
+        with self.touching(64, 64, "rate=40") as (pid, start, _):
+            rows = json.loads(wss("--json", "--writes", "-C", "-d", 0.8, pid, 0.2).stdout)["rows"]
+            written = [one["bytes"]["written"] for one in rows]
+            self.assertEqual(written, sorted(written))
+            for one in rows:
+                self.assertLessEqual(one["bytes"]["written"], 40 * MIB * one["window_s"]["most"] + MIB)
+            text = wss("--writes", "--by", "kind", pid, 0.2).stdout
+            self.assertIn("in memory are written once", text.replace("\n  ", " "))
+
     def test_a_process_that_does_nothing(self):
         process = subprocess.Popen(["sleep", "100"])
         try:
@@ -406,6 +429,10 @@ class Truth(unittest.TestCase):
                            (("--children", "--by", "vma"), "take --by file or kind"),
                            (("--children", "--rolling", "4", "--heat"), "take --rolling without"),
                            (("--backend", "damon", "-C"), "one window at a time"),
+                           (("--writes", "-P", "3"), "Take -C, -s or one window"),
+                           (("--writes", "--backend", "pte"), "Leave out --backend"),
+                           (("--writes", "--rolling", "4"), "only --backend pte"),
+                           (("--writes", "--children"), "pte or smaps"),
                            (("--backend", "damon", "--compat"), "--compat"),
                            (("--backend", "idle", "--compat"), "--compat is for"),
                            (("--backend", "mglru", "--compat"), "not for mglru"),
