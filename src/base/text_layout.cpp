@@ -113,6 +113,17 @@ std::string cutMiddle(std::string_view text, size_t columns) {
   return head.append(kMark) + tail;
 }
 
+std::string cutFolders(std::string_view path, size_t columns) {
+  if (displayWidth(path) <= columns) return std::string(path);
+  constexpr std::string_view kMark = "…";
+  size_t at = 0;
+  while ((at = path.find('/', at + 1)) != std::string_view::npos)
+    if (displayWidth(path.substr(at)) + 1 <= columns)
+      return std::string(kMark).append(path.substr(at));
+  size_t last = path.rfind('/');
+  return cutFront(last == std::string_view::npos ? path : path.substr(last + 1), columns);
+}
+
 std::string padLeft(std::string_view text, size_t columns) {
   size_t width = displayWidth(text);
   return std::string(width < columns ? columns - width : 0, ' ') + std::string(text);

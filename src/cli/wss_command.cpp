@@ -34,10 +34,24 @@ int parseWords(WssOptions& options) {
   return 0;
 }
 
+// --writes and --backend write are one.
+int checkWrites(WssOptions& options) {
+  if (options.writes && options.backend != "auto" && options.backend != "write")
+    return usageError(
+        fmt::format("--backend {} does not tell writing from reading", options.backend),
+        "Leave out --backend");
+  if (options.writes) options.backend = "write";
+  if (options.backend == "write" && !options.steps.empty())
+    return usageError("--writes has no -P: what is written is no working set that is to fit",
+                      "Take -C, -s or one window");
+  return 0;
+}
+
 int checked(WssOptions& options) {
   if (options.probe)
     return options.words.empty() ? 0 : usageError("--probe looks at the machine, at no process");
   if (int code = parseWords(options); code != 0) return code;
+  if (int code = checkWrites(options); code != 0) return code;
   if (int code = checkSurvey(options); code != 0 || isSurvey(options)) return code;
   if (int code = checkSeveral(options); code != 0) return code;
   bool rolls = options.rolling > 0;
@@ -160,6 +174,8 @@ void addWssCommand(CLI::App& app, int& exit_code) {
       ->check(number(0.1, 100))
       ->type_name("PERCENT")
       ->capture_default_str();
+  command->add_flag("--writes", options->writes,
+                    "What was written to, how fast, and how soon that would be all");
   command->add_option("--by", options->by, "List what was touched, by vma (mapping), file or kind")
       ->check(oneOf({"vma", "file", "kind"}))
       ->type_name("WHAT");

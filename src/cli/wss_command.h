@@ -32,6 +32,7 @@ struct WssOptions {
   bool force = false;
   bool probe = false, dry_run = false;
   uint32_t spots = 200;       // of spot
+  bool writes = false;        // short for the back-end write
   bool experiment = false;    // of shrink
   double most_pressure = 10;  // percent of the time that it may wait for memory
 };

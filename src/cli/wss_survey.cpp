@@ -183,7 +183,8 @@ int checkSurvey(const WssOptions& options) {
       options.pids.size() != (by_cgroup ? 0 : 1))
     return usageError(
         is_shrink ? "--backend shrink is of one cgroup: give one process of it, or --cgroup PATH"
-                  : fmt::format("--backend {} is of one process", options.backend));
+                  : fmt::format("--backend {} is of one process", options.backend),
+        is_shrink ? "" : "Give one PID alone; of several take --backend pte or smaps");
   if (options.total_s > 0 && options.pause.empty() && !until_known)
     return usageError("-d limits a run of several windows", "Take -s beside it");
   return 0;

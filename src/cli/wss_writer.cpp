@@ -23,7 +23,8 @@ WssWriter::WssWriter(const WssOptions& options, const wss::Plan& plan, const wss
       scope_(wss::MemoryScope::of(process)) {
   if (auto now = scope_.look(); now.ok()) before_ = now.value();
   const wss::Backend& backend = *choice.backend;
-  text_ = {options.more_times, backend.knowsSharing(), choice.is_sampled, pageColumns()};
+  text_ = {options.more_times, backend.knowsSharing(), choice.is_sampled, pageColumns(),
+           backend.tellsWrites()};
   if (options.rolling > 0)
     rolling_ = std::make_unique<WssRolling>(options, static_cast<double>(plan.duration_ns) * 1e-9);
   std::string pid = fmt::format("{}", options.pids.front());
@@ -31,7 +32,7 @@ WssWriter::WssWriter(const WssOptions& options, const wss::Plan& plan, const wss
     out_.write(wss::compatHeader(plan, {pid, options.seconds, options.pause, options.steps},
                                  options.more_times));
   else if (options.csv)
-    out_.write(wss::csvHeader());
+    out_.write(wss::csvHeader(text_.tells_writes));
   else if (!options.json && !options.jsonl)
     writeHead(process, choice);
   head_ = {{"pid", options.pids.front()}, {"process", process.name()},
@@ -51,7 +52,8 @@ bool WssWriter::row(const wss::Row& row) {
   } else if (options_.csv) {
     out_.write(wss::csvRow(row, unix_s, text_.knows_sharing));
   } else if (options_.json || options_.jsonl) {
-    nlohmann::json json = wss::rowJson(row, plan_, unix_s, groups(row), text_.knows_sharing);
+    nlohmann::json json =
+        wss::rowJson(row, plan_, unix_s, groups(row), text_.knows_sharing, text_.tells_writes);
     if (rolling_) json["rolling"] = rolling_->rowJson(row);
     json["pressure"] = wss::countersJson(pressure_, row.taken_ns);
     json["pressure"]["shortage"] = wss::nameOf(wss::shortageOf(pressure_, row.taken_ns));
@@ -116,7 +118,8 @@ void WssWriter::writeHead(const wss::Process& process, const wss::Choice& choice
   if (std::string cgroup = backend.cgroup(); !cgroup.empty())
     who = fmt::format("all in cgroup {}, with {}", base::printable(cgroup), who);
   out_.write(
-      base::wrapped(fmt::format("Touched by {}, by {}: {}.", who, backend.name(), backend.how()),
+      base::wrapped(fmt::format("{} by {}, by {}: {}.", text_.tells_writes ? "Written" : "Touched",
+                                who, backend.name(), backend.how()),
                     text_.columns, 0));
   out_.write(choiceNotes(choice, text_.columns));
   if (rolling_)
@@ -128,19 +131,20 @@ void WssWriter::writeHead(const wss::Process& process, const wss::Choice& choice
 }
 
 void WssWriter::writeText(const wss::Row& row) {
+  // Behind a list the head stands again, but only if a row follows.
+  if (!options_.by.empty() && rows_ > 1)
+    out_.write("\n" + (rolling_ ? rolling_->header() : wss::rowHeader(text_)));
   out_.write(rolling_ ? rolling_->rowText(row) : wss::rowText(row, text_));
-  wss::Touched touched{row.window.mean_ns, row.sums.referenced};
+  wss::Touched touched{row.window.mean_ns, row.sums.referenced, row.sums.rss};
   if (plan_.course == wss::Course::kSingle)
-    out_.write(wss::rowNotes(row, text_) + wss::fitText(touched, machine_, text_.columns));
+    out_.write(wss::rowNotes(row, text_) + (text_.tells_writes
+                                                ? wss::writesText(row, text_)
+                                                : wss::fitText(touched, machine_, text_.columns)));
   if (plan_.course == wss::Course::kProfile) profile_.push_back(touched);
   if (plan_.course != wss::Course::kSnapshots) cold_ = wss::coldText(row, text_.columns);
   if (options_.by.empty()) return;
   out_.write("\n");
   out_.write(wss::groupsText(groups(row), grouping(), options_.top, text_));
-  if (rolling_)
-    out_.write("\n" + rolling_->header());
-  else if (plan_.course != wss::Course::kSingle)
-    out_.write("\n" + wss::rowHeader(text_));
 }
 
 }  // namespace tidegauge::cli

@@ -19,6 +19,7 @@ std::string_view whatItTells(std::string_view name) {
   if (name == "mglru") return "the kernel's generations of pages: a whole cgroup";
   if (name == "damon") return "regions that the kernel samples: a process of any size, for hours";
   if (name == "idle") return "/sys/kernel/mm/page_idle: pages that nobody touched";
+  if (name == "write") return "soft-dirty bits: which pages were written to";
   if (name == "pressure")
     return "what the kernel counts of memory being short: no bytes of one's own";
   if (name == "pmc") return "the processor's counters: whether it fits a cache";

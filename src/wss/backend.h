@@ -43,7 +43,7 @@ struct Reading {
   std::optional<uint64_t> rss_bytes = std::nullopt;
   uint64_t unmapped_bytes = 0;       // of marks where nothing is mapped
   uint64_t unread_bytes = 0;         // of page tables that could not be read: in no figure
-  std::vector<Frame> frames = {};    // if they are kept: every page there, in no order
+  std::vector<Frame> frames = {};    // if they are kept: every page there, mapping by mapping as in `uses`
   std::vector<PageBits> pages = {};  // if they are kept: in the order of addresses, each table once
   // Of a kernel that watches by itself, by regions: the window of all, whenever it was asked. How wrong
   // what was touched may be is not known then.
@@ -64,6 +64,8 @@ class Backend {
   virtual bool knowsSharing() const { return true; }
   // What a window will cost if so much is in memory; not set: that cannot be told.
   virtual std::optional<Cost> predicted(uint64_t /*rss_bytes*/) const { return std::nullopt; }
+  // Whether `referenced` is what was written, and not also what was read.
+  virtual bool tellsWrites() const { return false; }
   // From now on readings also tell page by page. False: it cannot.
   virtual bool keepPages() { return false; }
   // From now on readings also tell where in memory each page lies: Reading::frames. False: it cannot.

@@ -8,6 +8,7 @@
 #include "wss/idle_backend.h"
 #include "wss/mglru_backend.h"
 #include "wss/smaps_backend.h"
+#include "wss/write_backend.h"
 #ifdef TIDEGAUGE_BPF
 #include "wss/pte_backend.h"
 #include "wss/sampled_backend.h"
@@ -74,6 +75,7 @@ base::Status checkBackend(std::string_view name) {
   if (name == "mglru") return MglruBackend::check();
   if (name == "idle") return IdleBackend::check();
   if (name == "damon") return Kdamond::check();
+  if (name == "write") return WriteBackend::check();
   return SmapsBackend::check();
 }
 
@@ -88,6 +90,11 @@ base::Result<Choice> chooseBackend(const Wish& wish, const Process& process) {
   if (wish.backend == "idle") {
     TG_RETURN_IF_ERROR(checkBackend(wish.backend));
     choice.backend = std::make_unique<IdleBackend>(flushOfThisKernel());
+    return choice;
+  }
+  if (wish.backend == "write") {
+    TG_RETURN_IF_ERROR(checkBackend(wish.backend));
+    choice.backend = std::make_unique<WriteBackend>();
     return choice;
   }
   if (wish.backend == "damon") {

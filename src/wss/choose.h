@@ -2,7 +2,7 @@
 //
 //   auto, root      → pte      page by page, cheap to read, this process's touches alone
 //   auto, all else  → smaps    always works: of one's own processes without any right
-//   by name alone   → idle, damon, mglru
+//   by name alone   → idle, damon, mglru, write
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@
 
 namespace tidegauge::wss {
 
-inline constexpr std::array<std::string_view, 5> kBackends{"pte", "smaps", "idle", "damon",
-                                                           "mglru"};
+inline constexpr std::array<std::string_view, 6> kBackends{"pte",   "smaps", "idle",
+                                                           "damon", "mglru", "write"};
 
 // Whether that one can run here; the error says why not, and what it needs.
 base::Status checkBackend(std::string_view name);

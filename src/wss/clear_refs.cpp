@@ -47,6 +47,10 @@ base::Result<Clearing> flushTlb(const Process& process, Clock& clock) {
   return clear(process, "4", false, clock);
 }
 
+base::Result<Clearing> clearWrites(const Process& process, Clock& clock) {
+  return clear(process, "4", false, clock);
+}
+
 std::vector<std::string> limitsOfFlush(Flush flush) {
   if (flush == Flush::kFree) return {};
   return {

@@ -17,6 +17,9 @@ base::Result<Clearing> clearFiles(const Process& process, bool flush, Clock& clo
 // Flushes the TLB of a process, where Flush is kFree.
 base::Result<Clearing> flushTlb(const Process& process, Clock& clock);
 
+// Takes from every page that it was written to, where the kernel marks that; the same word, 4.
+base::Result<Clearing> clearWrites(const Process& process, Clock& clock);
+
 // What is missed if it cannot flush; empty if it can.
 std::vector<std::string> limitsOfFlush(Flush flush);
 

@@ -18,13 +18,15 @@ namespace tidegauge::wss {
 struct Touched {
   int64_t window_ns = 0;
   uint64_t bytes = 0;
+  uint64_t rss_bytes = 0;  // that were there; 0: not known
 };
 
 // Of one window. Empty: nothing of the machine is known.
 std::string fitText(const Touched& touched, const Machine& machine, size_t columns);
 
 // Of the windows of a profile: what was touched in each window, with lines where L2, L3, the TLB and the limit
-// end, and where it grows least: a longer window adds little.
+// end, and what that says: from which window on a longer one adds little, or that all there is was touched;
+// nothing of the kind where memory was given back between windows, which takes from the later ones.
 std::string profileText(const std::vector<Touched>& rows, const Machine& machine, size_t columns);
 
 }  // namespace tidegauge::wss

@@ -49,6 +49,14 @@ Group finished(Sum sum) {
   return std::move(sum.group);
 }
 
+void mostFirst(std::vector<Group>& groups) {
+  std::stable_sort(groups.begin(), groups.end(), [](const Group& one, const Group& other) {
+    if (one.sums.referenced != other.sums.referenced)
+      return one.sums.referenced > other.sums.referenced;
+    return one.sums.rss > other.sums.rss;
+  });
+}
+
 }  // namespace
 
 std::vector<Group> groupsOf(const Row& row, Grouping grouping) {
@@ -69,11 +77,39 @@ std::vector<Group> groupsOf(const Row& row, Grouping grouping) {
   std::vector<Group> groups;
   groups.reserve(sums.size());
   for (Sum& sum : sums) groups.push_back(finished(std::move(sum)));
-  std::stable_sort(groups.begin(), groups.end(), [](const Group& one, const Group& other) {
-    if (one.sums.referenced != other.sums.referenced)
-      return one.sums.referenced > other.sums.referenced;
-    return one.sums.rss > other.sums.rss;
-  });
+  mostFirst(groups);
+  return groups;
+}
+
+std::vector<Group> groupsOfAll(const std::vector<const Row*>& rows, Grouping grouping,
+                               bool has_frames) {
+  struct Part {
+    Group group;
+    std::vector<std::span<const Frame>> frames;
+  };
+  std::map<std::string, Part> parts;
+  for (const Row* row : rows) {
+    size_t at = 0;  // frames lie as the mappings do
+    for (const MappingUse& use : row->uses) {
+      Part& part = parts[keyOf(use.mapping, grouping)];
+      part.group.kind = use.mapping.kind;
+      part.group.mappings += 1;
+      part.group.sums.add(use.sums);
+      if (!has_frames) continue;
+      part.frames.push_back(std::span(row->frames).subspan(at, use.sums.rss / kPage));
+      at += use.sums.rss / kPage;
+    }
+  }
+  std::vector<Group> groups;
+  for (auto& [name, part] : parts) {
+    part.group.name = name;
+    if (has_frames) {
+      Once once = onceOf(part.frames);
+      part.group.sums.rss = once.rss, part.group.sums.referenced = once.referenced;
+    }
+    groups.push_back(std::move(part.group));
+  }
+  mostFirst(groups);
   return groups;
 }
 

@@ -23,5 +23,9 @@ struct Group {
 };
 
 std::vector<Group> groupsOf(const Row& row, Grouping grouping);
+// The same of several processes, by file or kind: what has one name in all of them is one group, without a
+// window. With frames (Row::frames) rss and referenced count a page once, however many map it.
+std::vector<Group> groupsOfAll(const std::vector<const Row*>& rows, Grouping grouping,
+                               bool has_frames);
 
 }  // namespace tidegauge::wss

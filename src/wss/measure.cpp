@@ -57,6 +57,17 @@ Row rowOf(const Clearing& clearing, Reading reading, int64_t slept_ns) {
   return row;
 }
 
+double writeRate(const Row& row) {
+  return row.window.mean_ns <= 0 ? 0
+                                 : static_cast<double>(row.sums.referenced) * 1e9 /
+                                       static_cast<double>(row.window.mean_ns);
+}
+
+double allWrittenAfter_s(const Row& row) {
+  double rate = writeRate(row);
+  return rate == 0 ? 0 : static_cast<double>(row.sums.rss) / rate;
+}
+
 base::Status measure(const Process& process, Backend& backend, const Plan& plan, Clock& clock,
                      const std::function<bool(const Row&)>& onRow) {
   const Process* one = &process;

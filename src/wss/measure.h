@@ -49,6 +49,10 @@ struct Row {
 // What lies in the middle of the memory that was touched says what window the sum has.
 Row rowOf(const Clearing& clearing, Reading reading, int64_t slept_ns);
 
+// Of a row of what was written: bytes in a second, and after how long all that is there would be; 0: nothing was.
+double writeRate(const Row& row);
+double allWrittenAfter_s(const Row& row);
+
 // Calls `onRow` for each; false ends it. Ends early, without an error, when the clock says so: then the
 // last window is not told.
 base::Status measure(const Process& process, Backend& backend, const Plan& plan, Clock& clock,

@@ -10,38 +10,15 @@
 #include <cstring>
 
 #include "wss/page_sums.h"
+#include "wss/pagemap.h"
 
 namespace tidegauge::wss {
 namespace {
 
-// Of an entry of pagemap.
-constexpr uint64_t kPresent = uint64_t{1} << 63, kSwapped = uint64_t{1} << 62,
-                   kFrameBits = (uint64_t{1} << 55) - 1;
 // Of an entry of kpageflags: linux/kernel-page-flags.h.
 constexpr uint64_t kDirty = 1 << 4, kAnonymous = 1 << 12, kTail = 1 << 16, kHead = 1 << 15,
                    kHugetlb = 1 << 17, kNoPage = 1 << 20, kZero = 1 << 24;
 constexpr uint64_t kMostFolio = uint64_t{1} << 18;  // frames: 1 GiB
-constexpr size_t kEntriesOfARead = 1 << 16;
-
-class File {
- public:
-  explicit File(int file) : file_(file) {}
-  ~File() {
-    if (file_ >= 0) close(file_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  // How many entries there are from `first`; negative: errno says why not.
-  ssize_t read(std::span<uint64_t> entries, uint64_t first) const {
-    ssize_t got = 0;
-    do got = pread(file_, entries.data(), entries.size_bytes(), static_cast<off_t>(first * 8));
-    while (got < 0 && errno == EINTR);
-    return got < 0 ? got : got / 8;
-  }
-
- private:
-  int file_;
-};
 
 // Flags of frames, which are asked for in order, or a little back.
 class FrameFlags {
@@ -75,7 +52,7 @@ class FrameFlags {
     uint64_t number = ~uint64_t{0};
     std::array<uint64_t, kFrames> flags{};
   };
-  File file_;
+  WordFile file_;
   std::array<Chunk, 2> chunks_;
   int error_number_ = 0;
 };
@@ -85,30 +62,18 @@ class FrameFlags {
 base::Result<std::vector<PageFrame>> readFrames(const Process& process,
                                                 std::vector<MappingUse>& uses,
                                                 const std::string& flags_path) {
-  TG_ASSIGN_OR_RETURN(int opened, process.openFile("pagemap", O_RDONLY));
-  File pagemap(opened);
   std::vector<PageFrame> frames;
-  std::vector<uint64_t> entries(kEntriesOfARead);
   bool are_hidden = false;
-  for (size_t i = 0; i < uses.size(); ++i) {
-    if (uses[i].mapping.kind == MappingKind::kDevice) continue;  // a driver's pages are on no list
-    uint64_t at = uses[i].mapping.start / kPage, end = uses[i].mapping.end / kPage;
-    while (at < end) {
-      ssize_t got =
-          pagemap.read(std::span(entries).first(std::min<uint64_t>(entries.size(), end - at)), at);
-      if (got < 0) return process.whyNothing("pagemap", errno);
-      if (got == 0) break;  // the process is gone; who asks will see
-      for (uint64_t entry : std::span(entries).first(static_cast<size_t>(got))) {
-        if ((entry & kPresent) != 0) {
-          frames.push_back({entry & kFrameBits, static_cast<uint32_t>(i), false, false});
-          are_hidden |= (entry & kFrameBits) == 0;
-        } else if ((entry & kSwapped) != 0) {
-          uses[i].sums.swap += kPage;
-        }
+  TG_RETURN_IF_ERROR(readPagemap(process, uses, [&](size_t i, std::span<const uint64_t> entries) {
+    for (uint64_t entry : entries) {
+      if ((entry & kPagemapPresent) != 0) {
+        frames.push_back({entry & kPagemapFrame, static_cast<uint32_t>(i), false, false});
+        are_hidden |= (entry & kPagemapFrame) == 0;
+      } else if ((entry & kPagemapSwapped) != 0) {
+        uses[i].sums.swap += kPage;
       }
-      at += static_cast<uint64_t>(got);
     }
-  }
+  }));
   if (are_hidden)
     return base::Error{base::ErrorKind::kMissingFeature,
                        fmt::format("/proc/{}/pagemap does not tell where pages are", process.pid()),

@@ -65,17 +65,18 @@ static uint64_t frameNumberOf(uint64_t entry) {
   return (place & kPhysical) / kPage;
 }
 
-void addFrames(std::vector<Frame>& frames, page_table_kind kind, Entries entries) {
+void addFrames(std::vector<Frame>& frames, page_table_kind kind, Entries entries, size_t first,
+               size_t last) {
   if (kind == PAGE_TABLE_OF_PAGES) {
-    for (uint64_t entry : entries)
+    for (uint64_t entry : entries.subspan(first, last - first))
       if (isThere(entry))
         frames.push_back(frameOf(frameNumberOf(entry), (entry & kEntryAccessed) != 0));
     return;
   }
   if (!isThere(entries[0])) return;
-  uint64_t first = frameNumberOf(entries[0]) / PAGE_TABLE_ENTRIES * PAGE_TABLE_ENTRIES;
-  for (uint64_t i = 0; i < PAGE_TABLE_ENTRIES; ++i)
-    frames.push_back(frameOf(first + i, (entries[0] & kEntryAccessed) != 0));
+  uint64_t begin = frameNumberOf(entries[0]) / PAGE_TABLE_ENTRIES * PAGE_TABLE_ENTRIES;
+  for (size_t i = first; i < last; ++i)
+    frames.push_back(frameOf(begin + i, (entries[0] & kEntryAccessed) != 0));
 }
 
 namespace {

@@ -39,15 +39,17 @@ void addLarge(MappingSums& sums, uint64_t entry, uint64_t bytes, MappingKind kin
 // The same page by page. A large page is all of its pages, there and touched as a whole.
 PageBits bitsOf(uint64_t table, page_table_kind kind, Entries entries);
 
-// Adds where its pages lie.
-void addFrames(std::vector<Frame>& frames, page_table_kind kind, Entries entries);
+// Adds where its pages [first, last) lie.
+void addFrames(std::vector<Frame>& frames, page_table_kind kind, Entries entries, size_t first,
+               size_t last);
 
 // Goes through tables in the order of addresses, and with them through the mappings that lie in them.
 class MappingWalk {
  public:
   using Wanted = bool (*)(const Mapping&);
   MappingWalk(std::vector<MappingUse>& uses, Wanted wanted) : uses_(uses), wanted_(wanted) {}
-  // Calls `add(use, sums)` for each wanted mapping with what the entries [first, last) say of it.
+  // Calls `add(use, sums, from, to)` for each wanted mapping with what the entries [first, last) say of it;
+  // its own are [from, to).
   template <class Add>
   void visit(uint64_t table, page_table_kind kind, Entries entries, size_t first, size_t last,
              const Add& add) {
@@ -63,7 +65,7 @@ class MappingWalk {
         addEntries(sums, entries, (from - table) / kPage, (to - table) / kPage);
       else
         addLarge(sums, entries[0], to - from, use.mapping.kind);
-      add(use, sums);
+      add(use, sums, (from - table) / kPage, (to - table) / kPage);
     }
   }
 

@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 #include <vector>
 
@@ -55,11 +57,8 @@ base::Result<Process> Process::open(pid_t pid, const std::string& proc) {
   process.name_ = process.readName();
   char state = process.state();
   if (state == 0 || state == 'X') return error(fmt::format("process {} ended just now", pid));
-  if (state == 'Z')
-    return error(
-        fmt::format("process {} ({}) has ended (a zombie), or its first thread has", pid,
-                    process.name_),
-        "Of a program that goes on without its first thread give the number of another one");
+  if (state == 'Z' && !process.takeAnotherThread(path + "/task"))
+    return error(fmt::format("process {} ({}) has ended (a zombie)", pid, process.name_));
   process.memory_ = openat(process.folder_, "maps", O_RDONLY | O_CLOEXEC);
   if (process.memory_ < 0) return process.whyNothing("maps", errno);
   char first = 0;
@@ -73,6 +72,7 @@ base::Result<Process> Process::open(pid_t pid, const std::string& proc) {
 
 Process::Process(Process&& other) noexcept
     : pid_(other.pid_),
+      thread_(other.thread_),
       folder_(std::exchange(other.folder_, -1)),
       memory_(std::exchange(other.memory_, -1)),
       name_(std::move(other.name_)) {}
@@ -80,6 +80,30 @@ Process::Process(Process&& other) noexcept
 Process::~Process() {
   if (folder_ >= 0) close(folder_);
   if (memory_ >= 0) close(memory_);
+}
+
+bool Process::takeAnotherThread(const std::string& tasks) {
+  std::error_code failed;
+  for (std::filesystem::directory_iterator it(tasks, failed), end; !failed && it != end;
+       it.increment(failed)) {
+    std::string name = it->path().filename();
+    pid_t thread = 0;
+    auto [rest, bad] = std::from_chars(name.data(), name.data() + name.size(), thread);
+    if (bad != std::errc() || thread == pid_) continue;
+    int folder = ::open(it->path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0) continue;
+    int maps = openat(folder, "maps", O_RDONLY | O_CLOEXEC);
+    bool has_memory = maps >= 0 ? hasText(maps) : errno == EACCES || errno == EPERM;
+    if (maps >= 0) close(maps);
+    if (!has_memory) {
+      close(folder);
+      continue;
+    }
+    close(std::exchange(folder_, folder));
+    thread_ = thread;
+    return true;
+  }
+  return false;
 }
 
 std::string Process::readName() const {

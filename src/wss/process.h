@@ -2,6 +2,10 @@
 //
 //   /proc/4711 opened as a folder ──► openat(folder, "smaps") …
 //
+// Of a program that goes on without its first thread that folder has no memory; that of another thread has:
+//
+//   /proc/4711/maps empty ──► /proc/4711/task/4713 opened instead
+//
 // What is opened through that folder is of this process or fails: a number that is given to a new
 // process later leads nowhere. A text of its mappings that is kept open tells an exec: the kernel
 // reads nothing more from it once that memory is gone.
@@ -27,6 +31,9 @@ class Process {
   ~Process();
 
   pid_t pid() const { return pid_; }
+  // The thread that is asked for its memory: the first one, which has the process's number, or if that has
+  // ended another.
+  pid_t thread() const { return thread_; }
   const std::string& name() const { return name_; }  // as the kernel has it: 15 bytes of anything
 
   // The text of a file of it, which is never empty; the errors of openFile.
@@ -40,13 +47,15 @@ class Process {
   uint64_t residentBytes() const;  // by /proc/PID/statm; 0: not known
 
  private:
-  Process(pid_t pid, int folder) : pid_(pid), folder_(folder) {}
+  Process(pid_t pid, int folder) : pid_(pid), thread_(pid), folder_(folder) {}
   base::Error ended() const;
+  // Takes a thread that still has memory, if the first one has not; false: there is none.
+  bool takeAnotherThread(const std::string& tasks);
   std::string smallFile(const char* name) const;
   std::string readName() const;
   char state() const;  // as in ps(1); 0: gone
 
-  pid_t pid_;
+  pid_t pid_, thread_;
   int folder_ = -1;
   int memory_ = -1;  // its mappings, as they were opened at first
   std::string name_;

@@ -17,7 +17,7 @@ base::Result<std::vector<uint64_t>> usedTables(PageTables& tables, const Process
     if (kind == PAGE_TABLE_NONE_NEAR) empty.push_back(address);
   };
   TG_ASSIGN_OR_RETURN(bool is_there,
-                      tables.read(process.pid(), giantsOf(uses), PAGE_TABLE_KIND, visit));
+                      tables.read(process.thread(), giantsOf(uses), PAGE_TABLE_KIND, visit));
   if (!is_there) return process.whyNothing("maps", 0);
   return tablesOf(uses, empty);
 }
@@ -36,17 +36,18 @@ base::Result<uint64_t> readTables(PageTables& tables, const Process& process,
     if (kind == PAGE_TABLE_FAILED) unread += kTable;
     uint64_t rss = 0;
     walk.visit(address, kind, entries, 0, PAGE_TABLE_ENTRIES,
-               [&](MappingUse& use, const MappingSums& sums) {
+               [&](MappingUse& use, const MappingSums& sums, size_t from, size_t to) {
                  use.sums.add(sums);
                  rss += sums.rss;
+                 // What counts as memory at all: reserved huge pages do not.
+                 if (frames != nullptr && sums.rss != 0)
+                   addFrames(*frames, kind, entries, from, to);
                });
-    // What counts as memory at all: reserved huge pages do not.
-    if (frames != nullptr && rss != 0) addFrames(*frames, kind, entries);
     if (pages != nullptr && rss != 0) pages->push_back(bitsOf(address, kind, entries));
   };
   TG_ASSIGN_OR_RETURN(std::vector<uint64_t> wanted_tables, usedTables(tables, process, some));
   TG_ASSIGN_OR_RETURN(bool is_there,
-                      tables.read(process.pid(), wanted_tables, PAGE_TABLE_ALL, visit));
+                      tables.read(process.thread(), wanted_tables, PAGE_TABLE_ALL, visit));
   if (!is_there) return process.whyNothing("maps", 0);
   return unread;
 }

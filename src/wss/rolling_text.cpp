@@ -9,16 +9,6 @@
 namespace tidegauge::wss {
 namespace {
 
-// As many decimals as there is room for, at most two.
-std::string fitted(uint64_t bytes, size_t width) {
-  std::string text;
-  for (int decimals = 2; decimals >= 0; --decimals) {
-    text = fmt::format("{:.{}f}", mib(bytes), decimals);
-    if (text.size() <= width) break;
-  }
-  return text;
-}
-
 // 0.1, not 0.1000: as many places as it has.
 std::string inSeconds(double s) { return fmt::format("{:.6g} s", s); }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "base/csv.h"
 #include "wss/units.h"
 
@@ -12,11 +14,16 @@ bool isOfSmaps(uint64_t MappingSums::*sum) {
   return sum == &MappingSums::pss || sum == &MappingSums::shared || sum == &MappingSums::locked;
 }
 
-nlohmann::json bytesJson(const MappingSums& sums, bool knows_sharing) {
+// What a sum is called: of a back-end that tells writes, what was touched is what was written.
+const char* nameOf(const char* name, uint64_t MappingSums::*sum, bool tells_writes) {
+  return tells_writes && sum == &MappingSums::referenced ? "written" : name;
+}
+
+nlohmann::json bytesJson(const MappingSums& sums, bool knows_sharing, bool tells_writes) {
   nlohmann::json bytes;
   for (const auto& [name, sum] : kSums) {
     if (knows_sharing || !isOfSmaps(sum))
-      bytes[name] = sums.*sum;
+      bytes[nameOf(name, sum, tells_writes)] = sums.*sum;
     else
       bytes[name] = nullptr;
   }
@@ -32,13 +39,13 @@ nlohmann::json windowJson(const Window& window) {
 }  // namespace
 
 nlohmann::json rowJson(const Row& row, const Plan& plan, double unix_s,
-                       const std::vector<Group>& groups, bool knows_sharing) {
+                       const std::vector<Group>& groups, bool knows_sharing, bool tells_writes) {
   nlohmann::json json = {{"time", unix_s},
                          {"window_s", windowJson(row.window)},
                          {"slept_s", seconds(row.slept_ns)},
                          {"taken_s", seconds(row.taken_ns)},
                          {"estimate_s", seconds(row.estimate_ns)},
-                         {"bytes", bytesJson(row.sums, knows_sharing)},
+                         {"bytes", bytesJson(row.sums, knows_sharing, tells_writes)},
                          {"cost",
                           {{"cpu_s", seconds(row.cost.cpu_ns)},
                            {"stall_s", seconds(row.cost.stall_ns)},
@@ -53,6 +60,11 @@ nlohmann::json rowJson(const Row& row, const Plan& plan, double unix_s,
     json["error"]["referenced_ci95"] = nullptr;
     json["error"]["method"] = "regions";
   }
+  if (tells_writes) {
+    double all_s = allWrittenAfter_s(row);
+    json["writes"] = {{"bytes_per_s", std::llround(writeRate(row))},
+                      {"all_after_s", all_s > 0 ? nlohmann::json(all_s) : nlohmann::json()}};
+  }
   json["window_s"]["asked"] = seconds(plan.duration_ns);
   nlohmann::json list = nlohmann::json::array();
   for (const Group& group : groups) {
@@ -60,7 +72,7 @@ nlohmann::json rowJson(const Row& row, const Plan& plan, double unix_s,
                           {"kind", name(group.kind)},
                           {"mappings", group.mappings},
                           {"window_s", windowJson(group.window)},
-                          {"bytes", bytesJson(group.sums, knows_sharing)}};
+                          {"bytes", bytesJson(group.sums, knows_sharing, tells_writes)}};
     if (group.end != 0) one["start"] = group.start, one["end"] = group.end;
     list.push_back(std::move(one));
   }
@@ -92,9 +104,10 @@ nlohmann::json cellsJson(std::span<const PageBits> pages) {
   return list;
 }
 
-std::string csvHeader() {
+std::string csvHeader(bool tells_writes) {
   std::string text = "time,window_s,window_least_s,window_most_s";
-  for (const auto& [name, sum] : kSums) text += fmt::format(",{}_bytes", name);
+  for (const auto& [name, sum] : kSums)
+    text += fmt::format(",{}_bytes", nameOf(name, sum, tells_writes));
   return text + ",referenced_ci95_bytes,cpu_s,stall_s,clear_s,read_s" + base::kCsvLineEnd;
 }
 

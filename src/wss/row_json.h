@@ -14,13 +14,14 @@ namespace tidegauge::wss {
 
 // `unix_s`: when the reading ended.
 nlohmann::json rowJson(const Row& row, const Plan& plan, double unix_s,
-                       const std::vector<Group>& groups, bool knows_sharing);
+                       const std::vector<Group>& groups, bool knows_sharing,
+                       bool tells_writes = false);
 
 // What --rolling says of the window beside its row; `window_s`: as asked for.
 nlohmann::json rollingJson(const Rolling& rolling, double window_s);
 // Of each 64 KiB that has memory: [address, pages, touched pages].
 nlohmann::json cellsJson(std::span<const PageBits> pages);
-std::string csvHeader();
+std::string csvHeader(bool tells_writes = false);
 // Without `knows_sharing` (Backend::knowsSharing) pss, shared and locked are null, in CSV empty.
 std::string csvRow(const Row& row, double unix_s, bool knows_sharing);
 

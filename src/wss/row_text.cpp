@@ -21,14 +21,44 @@ uint64_t maybeOfOthers(const MappingUse& use) {
   return std::min(use.sums.referenced, use.sums.shared);
 }
 
+// The two more times would be wider than a terminal of 80 columns: then sizes have fewer, and Huge% none.
+bool isNarrow(const TextOptions& options) {
+  constexpr size_t kWithMoreTimes = 95;
+  return options.more_times && options.columns < kWithMoreTimes;
+}
+size_t sizeWidth(const TextOptions& options) { return isNarrow(options) ? 7 : 10; }
+
+// How wrong it may be, how fast it was, or how much of it may be of others.
+const char* fifthName(const TextOptions& options) {
+  if (options.tells_writes) return "MB/s";
+  return options.is_sampled ? "+-(MB)" : "Shr(MB)";
+}
+
+// In so many columns. Of a path the folders make room first, then the number of mappings, then its beginning.
+std::string nameOf(const Group& group, Grouping grouping, size_t columns) {
+  std::string path = base::printable(group.name), before, after;
+  if (grouping == Grouping::kMapping)
+    before = base::hexAddress(group.start) + " ";
+  else if (group.mappings > 1)
+    after = fmt::format(" ({} mappings)", base::withCommas(group.mappings));
+  size_t room = columns - std::min(columns, base::displayWidth(before));
+  std::string file = path.substr(path.rfind('/') + 1);
+  size_t least = base::displayWidth(file) + (file == path ? 0 : 2);  // "…/"
+  if (least + after.size() > room) after.clear();
+  return before + base::cutFolders(path, room - after.size()) + after;
+}
+
 }  // namespace
 
 std::string rowHeader(const TextOptions& options) {
+  size_t size = sizeWidth(options);
   std::string text = options.more_times ? fmt::format("{:<7} {:<7} ", "Slp(s)", "Dur(s)") : "";
-  return text + fmt::format("{:<7} {:>10} {:>10} {:>10} {:>5} {:>8} {:>5} {:>7} {:>9}\n", "Est(s)",
-                            "RSS(MB)", "PSS(MB)", "Ref(MB)", "Ref%",
-                            options.is_sampled ? "+-(MB)" : "Shr(MB)", "Huge%", "CPU(ms)",
-                            "Stall(ms)");
+  text += fmt::format("{:<7} {:>{}} {:>{}} {:>{}} {:>5} {:>{}}", "Est(s)", "RSS(MB)", size,
+                      "PSS(MB)", size, options.tells_writes ? "Wrt(MB)" : "Ref(MB)", size,
+                      options.tells_writes ? "Wrt%" : "Ref%", fifthName(options),
+                      std::min<size_t>(size, 8));
+  if (!isNarrow(options)) text += fmt::format(" {:>5}", "Huge%");
+  return text + fmt::format(" {:>7} {:>9}\n", "CPU(ms)", "Stall(ms)");
 }
 
 std::string rowText(const Row& row, const TextOptions& options) {
@@ -38,18 +68,20 @@ std::string rowText(const Row& row, const TextOptions& options) {
   uint64_t of_others = 0;
   for (const MappingUse& use : row.uses) of_others += maybeOfOthers(use);
   const MappingSums& sums = row.sums;
+  size_t size = sizeWidth(options), fifth_size = std::min<size_t>(size, 8);
   // How wrong it may be; else what others may have touched, where that is known.
-  std::string fifth = row.error_bytes         ? fmt::format("{:.2f}", *row.error_bytes / (1 << 20))
-                      : options.knows_sharing ? fmt::format("{:.2f}", mib(of_others))
+  std::string fifth = row.error_bytes ? fitted(static_cast<uint64_t>(*row.error_bytes), fifth_size)
+                      : options.tells_writes
+                          ? fitted(static_cast<uint64_t>(writeRate(row)), fifth_size)
+                      : options.knows_sharing ? fitted(of_others, fifth_size)
                                               : "-";
-  return text + fmt::format(
-                    "{:<7.3f} {:>10.2f} {:>10} {:>10.2f} {:>5.1f} {:>8} {:>5.1f} {:>7.1f} "
-                    "{:>9.1f}\n",
-                    seconds(row.window.mean_ns), mib(sums.rss),
-                    options.knows_sharing ? fmt::format("{:.2f}", mib(sums.pss)) : "-",
-                    mib(sums.referenced), percent(sums.referenced, sums.rss), fifth,
-                    percent(sums.huge, sums.rss), milliseconds(row.cost.cpu_ns),
-                    milliseconds(row.cost.stall_ns));
+  text += fmt::format(
+      "{:<7.3f} {:>{}} {:>{}} {:>{}} {:>5.1f} {:>{}}", seconds(row.window.mean_ns),
+      fitted(sums.rss, size), size, options.knows_sharing ? fitted(sums.pss, size) : "-", size,
+      fitted(sums.referenced, size), size, percent(sums.referenced, sums.rss), fifth, fifth_size);
+  if (!isNarrow(options)) text += fmt::format(" {:>5.1f}", percent(sums.huge, sums.rss));
+  return text + fmt::format(" {:>7.1f} {:>9.1f}\n", milliseconds(row.cost.cpu_ns),
+                            milliseconds(row.cost.stall_ns));
 }
 
 std::string rowNotes(const Row& row, const TextOptions& options) {
@@ -89,11 +121,24 @@ std::string rowNotes(const Row& row, const TextOptions& options) {
   return text;
 }
 
+std::string writesText(const Row& row, const TextOptions& options) {
+  double window_s = seconds(row.window.mean_ns), all_s = allWrittenAfter_s(row);
+  if (row.sums.referenced == 0) return fmt::format("Nothing was written in {:.3g} s.\n", window_s);
+  return base::wrapped(
+      fmt::format("{} written in {:.3g} s, {}/s: at that rate all {} in memory are written once "
+                  "after {:.3g} s, at the soonest.",
+                  base::humanBytes(row.sums.referenced), window_s,
+                  base::humanBytes(static_cast<uint64_t>(writeRate(row))),
+                  base::humanBytes(row.sums.rss), all_s),
+      options.columns, 0, 2);
+}
+
 std::string groupsText(const std::vector<Group>& groups, Grouping grouping, size_t most,
                        const TextOptions& options) {
-  std::string text =
-      fmt::format("{:>10} {:>10} {:>5} {:>8} {:<9}  {}\n", "Ref(MB)", "RSS(MB)", "Ref%", "Est(s)",
-                  "kind", grouping == Grouping::kMapping ? "mapping" : "name");
+  std::string text = fmt::format("{:>10} {:>10} {:>5} {:>8} {:<9}  {}\n",
+                                 options.tells_writes ? "Wrt(MB)" : "Ref(MB)", "RSS(MB)",
+                                 options.tells_writes ? "Wrt%" : "Ref%", "Est(s)", "kind",
+                                 grouping == Grouping::kMapping ? "mapping" : "name");
   constexpr size_t kBefore = 48;
   size_t width = std::max<size_t>(20, options.columns > kBefore ? options.columns - kBefore : 0);
   auto line = [&](const MappingSums& sums, int64_t window_ns, std::string_view kind,
@@ -105,12 +150,7 @@ std::string groupsText(const std::vector<Group>& groups, Grouping grouping, size
   };
   for (size_t i = 0; i < std::min(groups.size(), most); ++i) {
     const Group& group = groups[i];
-    std::string what = base::printable(group.name);
-    if (grouping == Grouping::kMapping)
-      what = fmt::format("{} {}", base::hexAddress(group.start), what);
-    else if (group.mappings > 1)
-      what += fmt::format(" ({} mappings)", base::withCommas(group.mappings));
-    line(group.sums, group.window.mean_ns, name(group.kind), base::cutMiddle(what, width));
+    line(group.sums, group.window.mean_ns, name(group.kind), nameOf(group, grouping, width));
   }
   if (groups.size() > most) {
     MappingSums rest;

@@ -19,12 +19,16 @@ struct TextOptions {
   bool knows_sharing = true;  // Backend::knowsSharing
   bool is_sampled = false;    // a column says how wrong Ref may be
   size_t columns = 80;
+  bool tells_writes = false;  // Backend::tellsWrites: Wrt in place of Ref, and a rate
 };
 
 std::string rowHeader(const TextOptions& options);
 std::string rowText(const Row& row, const TextOptions& options);
 // What a sum does not say: swap, hugetlb, uneven windows. Empty: nothing to say.
 std::string rowNotes(const Row& row, const TextOptions& options);
+// Of a row of what was written: how fast, and how soon that would be all. Windows that write a page again
+// write no new one, so it is a bound.
+std::string writesText(const Row& row, const TextOptions& options);
 // At most `most` groups, and the sum of the rest.
 std::string groupsText(const std::vector<Group>& groups, Grouping grouping, size_t most,
                        const TextOptions& options);

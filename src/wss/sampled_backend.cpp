@@ -182,7 +182,8 @@ base::Result<Clearing> SampledBackend::clear(const Process& process, Clock& cloc
   for (const SamplePart& part : sample_.parts) chosen.push_back(part.table);
   std::vector<page_table_kind> kinds;
   auto visit = [&](uint64_t, page_table_kind kind, Entries) { kinds.push_back(kind); };
-  TG_ASSIGN_OR_RETURN(bool is_there, tables_.read(process.pid(), chosen, PAGE_TABLE_KIND, visit));
+  TG_ASSIGN_OR_RETURN(bool is_there,
+                      tables_.read(process.thread(), chosen, PAGE_TABLE_KIND, visit));
   if (!is_there) return process.whyNothing("maps", 0);
   Sample to_clear{every_, tables.size(), {}};
   for (size_t i = 0; i < kinds.size(); ++i) {
@@ -222,13 +223,14 @@ base::Result<Reading> SampledBackend::read(const Process& process, Clock& clock)
     uint32_t pages = is_whole ? PAGE_TABLE_ENTRIES : uint32_t{kSamplePages};
     double of_table = static_cast<double>(PAGE_TABLE_ENTRIES) / pages;
     sampled.visit(address, kind, entries, first, first + pages,
-                  [&](MappingUse& use, const MappingSums& sums) {
+                  [&](MappingUse& use, const MappingSums& sums, size_t, size_t) {
                     addScaled(use.sums, sums, of_table * every_);
                     touched[at] += static_cast<double>(sums.referenced) * of_table;
                   });
     ++at;
   };
-  TG_ASSIGN_OR_RETURN(bool is_there, tables_.read(process.pid(), chosen, PAGE_TABLE_SOME, visit));
+  TG_ASSIGN_OR_RETURN(bool is_there,
+                      tables_.read(process.thread(), chosen, PAGE_TABLE_SOME, visit));
   auto isRest = [](const Mapping& mapping) { return !isSampled(mapping); };
   TG_ASSIGN_OR_RETURN(done.unread_bytes, readTables(tables_, process, done.uses, isRest));
   done.pass.end_ns = clock.now_ns();

@@ -23,21 +23,24 @@ struct Known {
   pid_t parent = 0;
   char state = 0;
   bool is_of_kernel = false;
+  int threads = 0;  // 0: not told
 };
 
 base::Error none(std::string what, std::string hint) {
   return {base::ErrorKind::kUnreadable, std::move(what), std::nullopt, std::move(hint)};
 }
 
-// "4711 (na)me (x) S 1 4711 4711 0 -1 4194560 …": name, state, parent, and five fields on its flags.
+// "4711 (na)me (x) S 1 4711 4711 0 -1 4194560 …": name, state, parent, five fields on its flags, and
+// eleven on its threads.
 bool parseStat(const std::string& text, Known& known) {
   constexpr unsigned long kThreadOfTheKernel = 0x00200000;  // PF_KTHREAD
   size_t begin = text.find('('), end = text.rfind(')');
   if (begin == std::string::npos || end == std::string::npos || end < begin) return false;
   known.comm = text.substr(begin + 1, end - begin - 1);
   unsigned long flags = 0;
-  if (std::sscanf(text.c_str() + end + 1, " %c %d %*d %*d %*d %*d %lu", &known.state, &known.parent,
-                  &flags) != 3)
+  if (std::sscanf(text.c_str() + end + 1,
+                  " %c %d %*d %*d %*d %*d %lu %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d",
+                  &known.state, &known.parent, &flags, &known.threads) < 3)
     return false;
   known.is_of_kernel = (flags & kThreadOfTheKernel) != 0;
   return true;
@@ -60,7 +63,8 @@ std::map<pid_t, Known> allProcesses(const std::string& root) {
 }
 
 bool hasMemory(const Known& known) {
-  return !known.is_of_kernel && known.state != 'Z' && known.state != 'X';
+  bool goes_on = known.state == 'Z' && known.threads > 1;  // without its first thread
+  return !known.is_of_kernel && (goes_on || (known.state != 'Z' && known.state != 'X'));
 }
 
 void addChildren(std::set<pid_t>& found, const std::map<pid_t, Known>& all) {

@@ -4,7 +4,7 @@
 //   --comm postgres        all of that name, as the kernel has it: 15 bytes
 //   --cgroup /shop/db      all in it and in those below it
 //
-// Found once, when it begins: what starts later is not among them. Threads of the kernel are left out.
+// Found as they are now: ask again for what starts later. Threads of the kernel are left out.
 #pragma once
 
 #include <sys/types.h>

@@ -19,7 +19,8 @@ LIMIT_S = 120
 MIB = 2 ** 20
 BY_NAME_ALONE = {"idle": "CONFIG_IDLE_PAGE_TRACKING|root",
                  "mglru": "CONFIG_LRU_GEN|switched off|debugfs|root",
-                 "damon": "CONFIG_DAMON_SYSFS|CONFIG_DAMON_VADDR|DAMON is in use|root"}
+                 "damon": "CONFIG_DAMON_SYSFS|CONFIG_DAMON_VADDR|DAMON is in use|root",
+                 "write": "CONFIG_MEM_SOFT_DIRTY"}
 
 
 def wss(*words, check=True):
@@ -117,9 +118,9 @@ class Truth(unittest.TestCase):
             self.assertEqual([touched for address, _, touched in mine if address >= start + 16 * MIB],
                              [0] * (48 * 16))
 
-    def test_what_forks_share_is_counted_once(self):
-        if "pte" not in list(self.backends()):
-            return
+    @contextlib.contextmanager
+    def forks(self):
+        """Three that share 48 MiB: one reads the first 16 of them, two the second 16."""
         program = ("import mmap, os, time\n"
                    "memory = mmap.mmap(-1, 48 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
                    "memory.write(b'x' * (48 << 20))\n"
@@ -132,11 +133,19 @@ class Truth(unittest.TestCase):
         process = subprocess.Popen(["python3", "-c", program], stdout=subprocess.PIPE, text=True)
         try:
             self.assertEqual(process.stdout.readline(), "ready\n")
-            row, = json.loads(wss("--json", "--children", process.pid, 1).stdout)["rows"]
+            yield process.pid
         finally:
             process.kill()
             process.wait()
             process.stdout.close()
+
+    def test_what_forks_share_is_counted_once(self):
+        if "pte" not in list(self.backends()):
+            return
+        with self.forks() as pid:
+            row, = json.loads(wss("--json", "--children", "--by", "kind", pid, 1).stdout)["rows"]
+            lines = wss("--jsonl", "--children", "--rolling", 2, "-d", 2, pid, 0.5).stdout.splitlines()
+            table = list(csv.DictReader(io.StringIO(wss("--csv", "--children", pid, 0.5).stdout)))
         self.assertEqual(len(row["processes"]), 3)
         added = sum(one["bytes"]["rss"] for one in row["processes"])
         self.assertGreater(added, 3 * 48 * MIB)
@@ -145,6 +154,78 @@ class Truth(unittest.TestCase):
         for one in row["processes"]:
             self.assertAlmostEqual(one["bytes"]["referenced"] / MIB, 16, delta=2)
         self.assertAlmostEqual(row["all"]["referenced"] / MIB, 32, delta=2.5)
+        # The same in a list, over windows, and as a table.
+        kinds = {group["name"]: group["bytes"] for group in row["groups"]}
+        self.assertAlmostEqual(kinds["anonymous"]["referenced"] / MIB, 32, delta=1)
+        self.assertGreaterEqual(sum(one["rss"] for one in kinds.values()), row["all"]["rss"])
+        self.assertGreater(len(lines), 2)
+        for line in lines:
+            rolling = json.loads(line)["rolling"]
+            for within in rolling["within"]:
+                self.assertAlmostEqual(within["bytes"] / MIB, 32, delta=2.5)
+            self.assertGreater(rolling["never_bytes"], 16 * MIB)
+        self.assertEqual([one["process"] for one in table], ["python3"] * 3 + [""])
+        self.assertAlmostEqual(int(table[3]["referenced_bytes"]) / MIB, 32, delta=2.5)
+
+    def test_a_program_without_its_first_thread(self):
+        program = pathlib.Path(self.folder.name, "leaderless")
+        subprocess.run(["gcc", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread", "-o", program, HERE / "leaderless.c"],
+                       check=True)
+        process = subprocess.Popen([program], stdout=subprocess.PIPE, text=True)
+        try:
+            address = int(process.stdout.readline().split()[0], 16)
+            for backend in self.backends():
+                with self.subTest(backend):
+                    mine, _ = self.touched(address, "--backend", backend, process.pid, 0.1)
+                    self.assertEqual(mine["rss"], 16 * MIB)
+                    self.assertAlmostEqual(mine["referenced"] / MIB, 8, delta=0.1)
+            row, = json.loads(wss("--json", "--comm", "leaderless", 0.1).stdout)["rows"]
+            self.assertEqual([one["pid"] for one in row["processes"]], [process.pid])
+        finally:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+
+    def test_who_is_left_out_is_told(self):
+        gone = 2 ** 22
+        with self.touching(16, 16) as (pid, _, _):
+            done = wss("--json", pid, gone, 0.05, check=False)
+            lines = wss("--jsonl", "-s", 0, "-d", 0.1, pid, gone, 0.05, check=False).stdout.splitlines()
+            whole = json.loads(wss("--json", "--children", pid, 0.05).stdout)
+        self.assertEqual(done.returncode, 3)
+        self.assertEqual(done.stderr.count("\n"), 1)
+        self.assertIn(f"no process {gone}: left out", done.stderr)
+        for one in (json.loads(done.stdout), *map(json.loads, lines)):
+            self.assertEqual([left["pid"] for left in one["left_out"]], [gone])
+            self.assertIn("there is no process", one["left_out"][0]["why"])
+        self.assertEqual(whole["left_out"], [])
+
+    def test_who_begins_later_is_taken_in(self):
+        program = "sleep 100 & echo ready; read it; sleep 101 & wait"
+        parent = subprocess.Popen(["sh", "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        try:
+            self.assertEqual(parent.stdout.readline(), "ready\n")
+            measuring = subprocess.Popen([BINARY, "wss", "--jsonl", "--children", "-s", "0", str(parent.pid), "0.05"],
+                                         stdout=subprocess.PIPE, text=True)
+            first = json.loads(measuring.stdout.readline())
+            parent.stdin.write("\n")
+            parent.stdin.flush()
+            for line in measuring.stdout:
+                row = json.loads(line)
+                if row["began"]:
+                    break
+            measuring.send_signal(signal.SIGINT)
+            measuring.communicate(timeout=LIMIT_S)
+        finally:
+            for one in pathlib.Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text().split():
+                os.kill(int(one), signal.SIGKILL)
+            parent.kill()
+            parent.wait()
+            parent.stdin.close()
+            parent.stdout.close()
+        self.assertEqual((len(first["processes"]), first["began"]), (2, []))
+        self.assertEqual((len(row["processes"]), len(row["began"])), (3, 1))
+        self.assertIn(row["began"][0], [one["pid"] for one in row["processes"]])
 
     def test_both_see_the_same(self):
         """The page tables, read as they are, beside what the kernel adds up of them, mapping by mapping."""
@@ -219,6 +300,40 @@ class Truth(unittest.TestCase):
             self.assertLessEqual(window["mean"], window["most"])
         means = [row["window_s"]["mean"] for row in rows]
         self.assertEqual(means, sorted(means))
+
+    def test_a_head_has_rows(self):
+        """Also where a list stands between two rows: none is left without one at the end."""
+        with self.touching(16, 16) as (pid, _, _):
+            for words in (("-P", 2), ("-C", "-d", 0.1), ("-s", 0, "-d", 0.1)):
+                with self.subTest(words):
+                    lines = wss("--backend", "smaps", *words, "--by", "kind", pid, 0.05).stdout.splitlines()
+                    heads = [i for i, line in enumerate(lines) if line.startswith("Est(s)")]
+                    self.assertGreater(len(heads), 1)
+                    for i in heads:
+                        self.assertRegex(lines[i + 1], r"^0\.\d+ ")
+            self.assertIn("It touches nearly all it has", wss("-P", 2, pid, 0.1).stdout)
+
+    def test_what_is_written_is_told(self):
+        """Pages that are read alone are none of it."""
+        done = wss("--writes", os.getpid(), 0.01, check=False)
+        if done.returncode == 4:
+            self.assertIn("CONFIG_MEM_SOFT_DIRTY", done.stderr)
+            self.skipTest(done.stderr.strip())
+        for hot, way in ((1, ()), (16, ()), (16, ("scattered",)), (16, ("read",))):
+            with self.subTest(hot=hot, way=way), self.touching(64, hot, *way) as (pid, start, _):
+                mine, row = self.touched(start, "--writes", pid, 0.2)
+                self.assertEqual(mine["written"], 0 if way == ("read",) else hot * MIB)
+                self.assertEqual(mine["rss"], 64 * MIB)
+                self.assertAlmostEqual(row["writes"]["bytes_per_s"], row["bytes"]["written"] / row["window_s"]["mean"],
+                                       delta=1)
+        with self.touching(64, 64, "rate=40") as (pid, start, _):
+            rows = json.loads(wss("--json", "--writes", "-C", "-d", 0.8, pid, 0.2).stdout)["rows"]
+            written = [one["bytes"]["written"] for one in rows]
+            self.assertEqual(written, sorted(written))
+            for one in rows:
+                self.assertLessEqual(one["bytes"]["written"], 40 * MIB * one["window_s"]["most"] + MIB)
+            text = wss("--writes", "--by", "kind", pid, 0.2).stdout
+            self.assertIn("in memory are written once", text.replace("\n  ", " "))
 
     def test_a_process_that_does_nothing(self):
         process = subprocess.Popen(["sleep", "100"])
@@ -319,8 +434,15 @@ class Truth(unittest.TestCase):
                            (("--heat",), "--rolling"),
                            (("--rolling", "4", "--backend", "smaps"), "only --backend pte"),
                            (("--rolling", "4", "-C"), "do not go together"),
-                           (("--children", "--rolling", "4"), "one process alone"),
+                           (("--children", "--compat"), "take --csv, --json or --jsonl"),
+                           (("--children", "--dry-run"), "Give one PID, without --children"),
+                           (("--children", "--by", "vma"), "take --by file or kind"),
+                           (("--children", "--rolling", "4", "--heat"), "take --rolling without"),
                            (("--backend", "damon", "-C"), "one window at a time"),
+                           (("--writes", "-P", "3"), "Take -C, -s or one window"),
+                           (("--writes", "--backend", "pte"), "Leave out --backend"),
+                           (("--writes", "--rolling", "4"), "only --backend pte"),
+                           (("--writes", "--children"), "pte or smaps"),
                            (("--backend", "damon", "--compat"), "--compat"),
                            (("--backend", "idle", "--compat"), "--compat is for"),
                            (("--backend", "mglru", "--compat"), "not for mglru"),

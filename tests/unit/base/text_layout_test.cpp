@@ -62,6 +62,20 @@ TEST(TextLayout, CutInTheMiddleKeepsBothEnds) {
   }
 }
 
+TEST(TextLayout, OfAPathTheFoldersAreCut) {
+  std::string path = "/opt/venv/lib/libtorch_cuda.so";
+  EXPECT_EQ(cutFolders(path, path.size()), path);
+  EXPECT_EQ(cutFolders(path, 29), "…/venv/lib/libtorch_cuda.so");
+  EXPECT_EQ(cutFolders(path, 22), "…/lib/libtorch_cuda.so");
+  EXPECT_EQ(cutFolders(path, 21), "…/libtorch_cuda.so");
+  EXPECT_EQ(cutFolders(path, 10), "…h_cuda.so") << "not even the name";
+  EXPECT_EQ(cutFolders("libtorch_cuda.so", 10), "…h_cuda.so");
+  EXPECT_EQ(cutFolders("/opt/", 4), "…/");
+  EXPECT_EQ(cutFolders("", 0), "");
+  for (size_t columns = 0; columns < 20; ++columns)
+    EXPECT_LE(displayWidth(cutFolders("/a/記憶/x\xff/記憶記憶e\u0301", columns)), columns);
+}
+
 TEST(TextLayout, PaddingFillsTheColumns) {
   EXPECT_EQ(padLeft("ab", 4), "  ab");
   EXPECT_EQ(padRight("記", 4), "記  ");

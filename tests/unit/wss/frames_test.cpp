@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "wss/grouping.h"
 #include "wss/page_sums.h"
 #include "wss/several_text.h"
 
@@ -44,14 +45,52 @@ TEST(AddFrames, OfPagesAndOfLargeOnes) {
   entries[4] = 0x6000 | kEntryAccessed;  // not there
   // Hidden by NUMA balancing: its place is written inverted.
   entries[5] = (~uint64_t{0x7000} & 0x000ffffffffff000) | kEntryHidden;
-  addFrames(frames, PAGE_TABLE_OF_PAGES, all);
+  addFrames(frames, PAGE_TABLE_OF_PAGES, all, 0, PAGE_TABLE_ENTRIES);
   EXPECT_EQ(frames, (std::vector<Frame>{frameOf(5, true), frameOf(7, false)}));
   frames.clear();
   entries[0] = 0x40001000 | kEntryPresent;  // bit 12 of a large page is no part of its place
-  addFrames(frames, PAGE_TABLE_HUGE, all);
+  addFrames(frames, PAGE_TABLE_HUGE, all, 0, PAGE_TABLE_ENTRIES);
   ASSERT_EQ(frames.size(), 512U);
   EXPECT_EQ(frames.front(), frameOf(0x40000, false));
   EXPECT_EQ(frames.back(), frameOf(0x401ff, false));
+  frames.clear();
+  addFrames(frames, PAGE_TABLE_HUGE, all, 2, 4);  // a mapping of two of its pages
+  EXPECT_EQ(frames, (std::vector<Frame>{frameOf(0x40002, false), frameOf(0x40003, false)}));
+}
+
+TEST(ByFrame, IsTouchedIfAnybodyTouchedIt) {
+  std::vector<Frame> a{frameOf(1025, true), frameOf(3, false)},
+      b{frameOf(3, true), frameOf(4, false)};
+  std::vector<PageBits> tables = byFrame({a, b});
+  ASSERT_EQ(tables.size(), 2U);
+  EXPECT_EQ(tables[0].table, 0U);
+  EXPECT_EQ(tables[0].there[0], 0b11000U);
+  EXPECT_EQ(tables[0].touched[0], 0b01000U);
+  EXPECT_EQ(tables[1].table, 1024 * kPage);
+  EXPECT_EQ(tables[1].touched[0], 0b10U);
+}
+
+TEST(GroupsOfAll, CountASharedFileOnce) {
+  Row one, other;
+  one.uses = {{{.path = "/lib/libc.so"}, {}}, {{.path = "[heap]"}, {}}};
+  one.uses[0].mapping.kind = MappingKind::kFile;
+  other.uses = one.uses;
+  auto set = [](MappingSums& sums, uint64_t pages, uint64_t touched) {
+    sums.rss = pages * kPage, sums.referenced = touched * kPage;
+  };
+  set(one.uses[0].sums, 2, 1), set(one.uses[1].sums, 1, 0);
+  set(other.uses[0].sums, 2, 1), set(other.uses[1].sums, 1, 1);
+  one.frames = {frameOf(7, true), frameOf(8, false), frameOf(20, false)};
+  other.frames = {frameOf(7, true), frameOf(9, false), frameOf(21, true)};
+  auto groups = groupsOfAll({&one, &other}, Grouping::kFile, true);
+  ASSERT_EQ(groups.size(), 2U);
+  EXPECT_EQ(groups[0].name, "/lib/libc.so");
+  EXPECT_EQ(groups[0].mappings, 2U);
+  EXPECT_EQ(groups[0].sums.rss, 3 * kPage);
+  EXPECT_EQ(groups[0].sums.referenced, kPage);
+  EXPECT_EQ(groups[1].sums.rss, 2 * kPage);
+  auto added = groupsOfAll({&one, &other}, Grouping::kFile, false);
+  EXPECT_EQ(added[0].sums.rss, 4 * kPage);
 }
 
 Outcome outcome(uint64_t rss, uint64_t referenced) {

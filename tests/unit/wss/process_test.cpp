@@ -73,6 +73,26 @@ TEST(Process, AZombie) {
   EXPECT_THAT(whyNot(child.pid), HasSubstr("zombie"));
 }
 
+TEST(Process, ThatGoesOnWithoutItsFirstThread) {
+  FakeProc proc;
+  proc.write("stat", "423 (mysqld) Z 1 423 423 0");
+  proc.write("maps", "");
+  EXPECT_THAT(whyNot(423, proc.root()), HasSubstr("zombie"));
+  std::filesystem::path tasks = std::filesystem::path(proc.root()) / "423" / "task";
+  std::filesystem::create_directories(tasks / "423");
+  std::filesystem::create_directories(tasks / "425");
+  proc.write("task/423/maps", "");
+  proc.write("task/425/stat", "425 (worker) S 1 423 423 0");
+  proc.write("task/425/maps", "559e00000000-559e00100000 rw-p 00000000 00:00 0 [heap]\n");
+  auto process = Process::open(423, proc.root());
+  ASSERT_TRUE(process.ok());
+  EXPECT_EQ(process.value().pid(), 423);
+  EXPECT_EQ(process.value().thread(), 425);
+  EXPECT_EQ(process.value().name(), "mysqld");
+  EXPECT_TRUE(process.value().check().ok());
+  EXPECT_THAT(process.value().readFile("maps").value(), HasSubstr("[heap]"));
+}
+
 TEST(Process, AThreadOfTheKernel) {
   FakeProc proc;
   proc.write("maps", "");

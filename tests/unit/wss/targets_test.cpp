@@ -44,6 +44,15 @@ TEST_F(TargetsTest, WithChildrenOfChildren) {
   EXPECT_EQ(find({.pids = {100}, .children = true}), (std::vector<pid_t>{100, 200, 201}));
 }
 
+TEST_F(TargetsTest, ThatGoesOnWithoutItsFirstThread) {
+  sys_.write("/proc/203/stat",
+             "203 (other) Z 200 1 1 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 2 0 1234 0\n");
+  EXPECT_EQ(find({.comm = "other"}), (std::vector<pid_t>{201, 203}));
+  sys_.write("/proc/203/stat",
+             "203 (other) Z 200 1 1 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 1234 0\n");
+  EXPECT_EQ(find({.comm = "other"}), (std::vector<pid_t>{201}));
+}
+
 TEST_F(TargetsTest, ByNameWhichMayHoldParentheses) {
   EXPECT_EQ(find({.comm = "shop (db) x"}), (std::vector<pid_t>{100, 200}));
   EXPECT_EQ(find({.comm = "kworker"}), (std::vector<pid_t>{}));

@@ -1,0 +1,53 @@
+// Writes each window of several processes as the user wants it: text, JSON, CSV.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+
+#include "cli/output.h"
+#include "cli/wss_rolling.h"
+#include "cli/wss_watched.h"
+#include "wss/choose.h"
+#include "wss/grouping.h"
+#include "wss/several_text.h"
+
+namespace tidegauge::cli {
+
+class WssSeveralWriter {
+ public:
+  // `knows_frames`: readings tell where pages lie, so that shared ones are counted once.
+  WssSeveralWriter(const WssOptions& options, const wss::Plan& plan, const wss::Choice& choice,
+                   bool knows_frames, const WssWatched& watched, Output& out);
+  // `outcomes` are those of the processes that are watched, in that order. False: nobody reads it any more.
+  bool rows(std::span<const wss::Outcome> outcomes);
+  // What stands after all windows.
+  void end();
+  int count() const { return count_; }
+
+ private:
+  struct Window {
+    std::vector<wss::Member> members;
+    std::vector<const wss::Row*> rows;
+    std::vector<std::span<const wss::Frame>> frames;
+    std::optional<wss::Once> once;
+    std::vector<wss::Group> groups;
+  };
+  wss::Row rowOfAll(const Window& window) const;
+  void writeText(const Window& window, const wss::Row& all);
+  void writeJson(const Window& window, const wss::Row& all);
+  void writeCsv(const Window& window, const wss::Row& all);
+  wss::Grouping grouping() const;
+
+  const WssOptions& options_;
+  const wss::Plan& plan_;
+  const WssWatched& watched_;
+  Output& out_;
+  bool knows_frames_, knows_sharing_;
+  nlohmann::json head_, all_ = nlohmann::json::array();
+  std::unique_ptr<WssRolling> rolling_;  // if that was asked for
+  int count_ = 0;
+};
+
+}  // namespace tidegauge::cli
