@@ -32,6 +32,10 @@ class StackLabels {
   // The innermost frame of the user's code; else the innermost that is no noise; else the
   // innermost. Invalid for an invalid or empty stack.
   FrameId topUserFrame(StackId stack) const;
+  // Where in the stack that is, counted from the innermost; 0 of none.
+  size_t topPosition(StackId stack) const {
+    return stack.valid() ? top_position_[stack.index()] : 0;
+  }
   // 1…8 by the top user frame's text (the same in every file); 0 for no stack.
   uint8_t colourSlot(StackId stack) const;
 

@@ -24,8 +24,10 @@ std::span<const FrameId> framesOf(const model::Trace& trace, StackId stack) {
   return {trace.stacks.framesOf(stack), std::min<size_t>(trace.stacks.depth(stack), kMostFrames)};
 }
 
+constexpr std::string_view kCalled = "› ";
+
 // The frame that the fewest of the others have; runtime noise only if nothing else tells them
-// apart.
+// apart. Invalid of none.
 FrameId tellingFrame(const StackLabels& labels, std::span<const FrameId> frames,
                      const StacksWith& stacks_with) {
   FrameId best;
@@ -76,7 +78,8 @@ std::vector<StackId> askingStacks(const model::Trace& trace) {
 }  // namespace
 
 std::string oneName(const StackName& name) {
-  return name.caller.empty() ? name.label : name.label + " ‹ " + name.caller;
+  if (name.caller.empty()) return name.label;
+  return name.label + (name.caller.starts_with(kCalled) ? " " : " ‹ ") + name.caller;
 }
 
 StackName StackNames::of(StackId stack) const {
@@ -119,10 +122,19 @@ void StackNames::setApart(const std::vector<StackId>& stacks) const {
     for (FrameId frame : own) ++stacks_with[frame.value];
   }
   for (StackId stack : stacks) {
-    FrameId frame = tellingFrame(labels_, framesOf(trace_, stack), stacks_with);
+    std::span<const FrameId> frames = framesOf(trace_, stack);
+    size_t label = std::min(labels_.topPosition(stack), frames.size());
+    FrameId inner = tellingFrame(labels_, frames.first(label), stacks_with);
+    FrameId outer =
+        tellingFrame(labels_, frames.subspan(std::min(label + 1, frames.size())), stacks_with);
+    auto others = [&](FrameId frame) {
+      return frame.valid() ? stacks_with.at(frame.value) : stacks.size();
+    };
     // A stack whose frames the others have too keeps its caller.
-    bool tells = frame.valid() && stacks_with.at(frame.value) < stacks.size();
-    if (tells) names_[stack.index()].caller = labels_.frameLabel(frame);
+    if (std::min(others(inner), others(outer)) >= stacks.size()) continue;
+    std::string& caller = names_[stack.index()].caller;
+    caller = others(outer) <= others(inner) ? labels_.frameLabel(outer)
+                                            : std::string(kCalled) + labels_.frameLabel(inner);
   }
 }
 

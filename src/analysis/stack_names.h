@@ -1,8 +1,9 @@
 // The one name that each stack of a trace has, in every report, table and picture:
 //
 //   model.py:8 forward ‹ train.py:63 main        label ‹ caller, the next frame of the user's code
-//   model.py:8 forward ‹ linear.py:114 forward   two stacks with that label and caller: instead of
-//   model.py:8 forward ‹ conv.py:460 forward     the caller, the first frame that sets them apart
+//   model.py:8 forward ‹ eval.py:20 main         two stacks with that label and caller: the frame
+//   model.py:8 forward › linear.py:114 forward   further out that sets them apart, or one that the
+//                                                label called
 //
 // No two stacks that memory was asked for with have the same name: where no frame sets them apart, the
 // number does. The 512 that asked for most are compared; of a file with more the others bear their number.
@@ -19,10 +20,12 @@ namespace tidegauge::analysis {
 
 struct StackName {
   std::string label;
-  std::string caller;  // empty if there is none and none is needed
+  // What tells it from others: who called; with "› " before it, what was called. Empty if there is none and
+  // none is needed.
+  std::string caller;
 };
 
-// "model.py:8 forward ‹ train.py:63 main"
+// "model.py:8 forward ‹ train.py:63 main", "model.py:8 forward › linear.py:114 forward"
 std::string oneName(const StackName& name);
 
 class StackNames {

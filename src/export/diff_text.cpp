@@ -94,9 +94,9 @@ class DiffPage {
 
   static TextRow lineOf(const ShownRow& shown) {
     RowNumbers numbers = rowNumbers(shown.row);
-    std::string name = shown.label;
-    if (shown.line_a) name += fmt::format(" (was :{})", *shown.line_a);
-    if (!shown.caller.empty()) name += " ‹ " + shown.caller;
+    std::string label = shown.label;
+    if (shown.line_a) label += fmt::format(" (was :{})", *shown.line_a);
+    std::string name = analysis::oneName({std::move(label), shown.caller});
     return {
         {numbers.change, numbers.a, numbers.b, signedCount(shown.row.a.blocks, shown.row.b.blocks)},
         name};

@@ -1,7 +1,8 @@
 // Rows of a list that read the same although they are different stacks: what tells them apart.
 //
-//   model.py:8 forward ‹ linear.py:114            short where that is enough
-//   model.py:8 forward ‹ linear.py:114 forward    the whole caller where the short ones are equal
+//   model.py:8 forward ‹ train.py:114             short where that is enough
+//   model.py:8 forward ‹ train.py:114 main        the whole caller where the short ones are equal
+//   model.py:8 forward › linear.py:114 forward    what it called, where callers do not tell them apart
 //   model.py:8 forward ‹ stack 12                 the stack's number where nothing else differs
 
 export interface Called {
@@ -15,7 +16,13 @@ export function shortCaller(caller: string): string {
   return /^\S+:\d+(?= \S+$)/.exec(caller)?.[0] ?? caller;
 }
 
-/** What to write behind the ‹ of each row. */
+/** Behind a label: " ‹ who called it", or " › what it called", which brings its own sign. */
+export function behindLabel(caller: string): string {
+  if (caller === "") return "";
+  return caller.startsWith("› ") ? ` ${caller}` : ` ‹ ${caller}`;
+}
+
+/** What tells each row from the others. */
 export function tellingCallers(rows: readonly Called[]): string[] {
   const count = new Map<string, number>();
   const key = (row: Called, caller: string) => `${row.label}\n${caller}`;

@@ -2,7 +2,7 @@
 import type { SearchResult } from "../api/query_contract";
 import { hitIndex, search } from "../state/marks";
 import { device, go } from "../state/store";
-import { tellingCallers } from "./callers";
+import { behindLabel, tellingCallers } from "./callers";
 import { Bytes, Name } from "./text";
 import { counted, integer } from "./units";
 import { splitAtBytes, visible } from "./visible";
@@ -73,14 +73,13 @@ function ResultRow({ row, telling, chosen, onChoose }: ResultRowProps) {
     >
       {row.kind === "stack" ? (
         <>
-          <span class="fn framepair" title={visible(`${row.at.label} ‹ ${row.at.caller}`)}>
+          <span class="fn framepair" title={visible(row.at.label + behindLabel(row.at.caller))}>
             <span class="cut own">
               <Marked text={row.at.label} match={row.at.match} />
             </span>
             {telling !== "" && (
               <span class="fi">
-                {" ‹ "}
-                <Name text={telling} />
+                <Name text={behindLabel(telling)} />
               </span>
             )}
           </span>

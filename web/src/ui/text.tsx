@@ -1,6 +1,6 @@
 // Small pieces of text that occur everywhere: sizes, names, frames, sentences.
 import type { Part } from "../api/contract";
-import { shortCaller } from "./callers";
+import { behindLabel, shortCaller } from "./callers";
 import { baseName, formatBytes, integer, type Quantity } from "./units";
 import { visible } from "./visible";
 
@@ -35,15 +35,14 @@ interface FrameLabelProps {
 
 /** "loss.py:30 log_softmax": file and line recede, the function stands out. */
 export function FrameLabel({ label, caller = "", telling }: FrameLabelProps) {
-  const title = caller === "" ? label : `${label}, called by ${caller}`;
+  const title = label + behindLabel(caller);
   const shown = telling ?? shortCaller(caller);
   return (
     <span class="fn cut" title={visible(title)}>
       <FrameText label={label} />
       {shown !== "" && (
         <span class="fi">
-          {" ‹ "}
-          <Name text={shown} />
+          <Name text={behindLabel(shown)} />
         </span>
       )}
     </span>

@@ -71,7 +71,7 @@ export function Pins({ of }: { of: FragAt }) {
         <table class="table">
           <thead>
             <tr>
-              <th>Frame, called by</th>
+              <th>Frame, and what tells it apart</th>
               <th class="r">Pinned free</th>
               <th>
                 <span class="vh">Share of the largest</span>

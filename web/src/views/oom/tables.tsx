@@ -283,7 +283,7 @@ export function PinTable({ of }: { of: OomStory }) {
             <table class="table">
               <thead>
                 <tr>
-                  <th class="wide">Frame, called by</th>
+                  <th class="wide">Frame, and what tells it apart</th>
                   <th class="r">Blocks</th>
                   <th class="r">Live in them</th>
                   <th class="r" title="would go back if these blocks were gone">

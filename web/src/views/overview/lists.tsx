@@ -148,7 +148,7 @@ export function Holders({ of, incomplete }: HoldersProps) {
         <table class="table">
           <thead>
             <tr>
-              <th>Frame, called by</th>
+              <th>Frame, and what tells it apart</th>
               <th class="r">Blocks</th>
               <th class="r">Live</th>
               <th class="barcell">

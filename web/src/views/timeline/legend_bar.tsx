@@ -7,7 +7,7 @@ import { sizeStep, UNKNOWN_KEY } from "../../gl/colours";
 import type { Filter } from "../../gl/painter";
 import { legend } from "../../state/cursor";
 import { page } from "../../state/store";
-import { tellingCallers } from "../../ui/callers";
+import { behindLabel, tellingCallers } from "../../ui/callers";
 import { Icon } from "../../ui/icons";
 import { Bytes, FrameText, Name } from "../../ui/text";
 import { integer } from "../../ui/units";
@@ -63,7 +63,7 @@ function swatch(row: LegendRow, by: LegendBy): string {
 }
 
 function Label({ row, telling }: { row: LegendRow; telling: string }) {
-  const title = `${row.label}${row.caller === "" ? "" : ` ‹ ${row.caller}`}`;
+  const title = row.label + behindLabel(row.caller);
   return (
     <span class="framepair" title={visible(title)}>
       <span class="cut own">
@@ -71,8 +71,7 @@ function Label({ row, telling }: { row: LegendRow; telling: string }) {
       </span>
       {telling !== "" && (
         <span class="fi">
-          {" ‹ "}
-          <Name text={telling} />
+          <Name text={behindLabel(telling)} />
         </span>
       )}
     </span>
