@@ -104,6 +104,10 @@ size_t coldRanges(int target, std::span<const Range> ranges) {
 // What a call of the kernel said: process_madvise came with Linux 5.10.
 base::Error cannotSample(const Process& process, int error_number) {
   if (auto status = process.check(); !status.ok()) return std::move(status.error());
+  if (process.thread() != process.pid())
+    return {base::ErrorKind::kMissingFeature,
+            fmt::format("process {} cannot be sampled: its first thread has ended", process.pid()),
+            std::nullopt, "Take --sample exact"};
   bool may_not = error_number == EPERM || error_number == EACCES;
   bool is_thread = error_number == EINVAL || error_number == ENOENT;
   return {

@@ -87,6 +87,15 @@ measure {name}.smaps --by vma --backend smaps
 kill $pid""" for name, way in WAYS.items())
 
 
+# It writes to what it touches, but for the last one, which reads.
+WRITERS = {"contiguous": "", "scattered": "scattered", "huge": "huge", "read": "read"}
+WRITTEN = "".join(f"""
+hot written-{name} {RSS_MIB} {HOT_MIB} {way}
+measure written-{name} --by vma --writes -s 0 -d 2
+kill $pid""" for name, way in WRITERS.items()) + """
+run written.text tidegauge wss --writes $$ 0.1"""
+
+
 # A cgroup for each, so that what one left behind is not in the figures of the next.
 GENERATIONS = "\necho +memory >/sys/fs/cgroup/cgroup.subtree_control" + "".join(f"""
 mkdir -p /sys/fs/cgroup/shop/{name}; echo +memory >/sys/fs/cgroup/shop/cgroup.subtree_control
@@ -147,7 +156,7 @@ def four_levels():
     with WorkingSetGuest(vm.kernel("6.12", CACHE)) as guest:
         for module in ("lz4_compress", "lz4hc_compress", "zsmalloc", "zram"):
             guest.add_module(module)
-        return guest.results(RIVALS + PAGES + GENERATIONS + SAMPLED + TAKEN)
+        return guest.results(RIVALS + PAGES + WRITTEN + GENERATIONS + SAMPLED + TAKEN)
 
 
 @functools.cache
@@ -186,6 +195,20 @@ class Linux612(unittest.TestCase):
     def test_five_levels_of_page_tables(self):
         self.assertEqual(five_levels().text("levels"), "2\n")
         self.assertPages(five_levels())
+
+    def test_what_is_written(self):
+        results = four_levels()
+        for name in WRITERS:
+            with self.subTest(name):
+                mine = results.mine(f"written-{name}", f"written-{name}")
+                self.assertEqual(mine["rss"], RSS_MIB * MIB)
+                self.assertEqual(mine["written"], 0 if name == "read" else HOT_MIB * MIB)
+                row = results.row(f"written-{name}")
+                self.assertAlmostEqual(row["writes"]["bytes_per_s"], row["bytes"]["written"] / row["window_s"]["mean"],
+                                       delta=1)
+                self.assertGreater(len(results.json(f"written-{name}")["rows"]), 1)
+        self.assertEqual(results.text("written.text.code"), "0\n")
+        self.assertIn("Wrt(MB)", results.text("written.text.json"))
 
     def test_mglru(self):
         for way in ("contiguous", "scattered", "huge"):

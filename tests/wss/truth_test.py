@@ -179,6 +179,10 @@ class Truth(unittest.TestCase):
                     mine, _ = self.touched(address, "--backend", backend, process.pid, 0.1)
                     self.assertEqual(mine["rss"], 16 * MIB)
                     self.assertAlmostEqual(mine["referenced"] / MIB, 8, delta=0.1)
+                if backend == "pte":
+                    done = wss("--sample", "1/32", process.pid, 0.05, check=False)
+                    self.assertEqual(done.returncode, 4)
+                    self.assertIn("its first thread has ended. Take --sample exact", done.stderr)
             row, = json.loads(wss("--json", "--comm", "leaderless", 0.1).stdout)["rows"]
             self.assertEqual([one["pid"] for one in row["processes"]], [process.pid])
         finally:
