@@ -41,9 +41,10 @@ struct Reading {
   // Of a sample: what was touched is so much more or less, with 95 %; how much is there, from elsewhere.
   std::optional<double> error_bytes = std::nullopt;
   std::optional<uint64_t> rss_bytes = std::nullopt;
-  uint64_t unmapped_bytes = 0;       // of marks where nothing is mapped
-  uint64_t unread_bytes = 0;         // of page tables that could not be read: in no figure
-  std::vector<Frame> frames = {};    // if they are kept: every page there, mapping by mapping as in `uses`
+  uint64_t unmapped_bytes = 0;  // of marks where nothing is mapped
+  uint64_t unread_bytes = 0;    // of page tables that could not be read: in no figure
+  std::vector<Frame> frames =
+      {};  // if they are kept: every page there, mapping by mapping as in `uses`
   std::vector<PageBits> pages = {};  // if they are kept: in the order of addresses, each table once
   // Of a kernel that watches by itself, by regions: the window of all, whenever it was asked. How wrong
   // what was touched may be is not known then.

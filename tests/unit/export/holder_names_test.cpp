@@ -46,8 +46,8 @@ TEST(HolderNames, SayTheFirstFrameThatDiffers) {
   b.stack({"forward@model.py:8", "main@train.py:2"}).alloc(0x3000, 512);
   std::vector<HolderName> names = namesOf(b);
   EXPECT_EQ(names[0].label, "model.py:8 forward");
-  EXPECT_EQ(names[0].caller, "linear.py:1 forward");
-  EXPECT_EQ(names[1].caller, "conv.py:7 forward");
+  EXPECT_EQ(names[0].caller, "› linear.py:1 forward");
+  EXPECT_EQ(names[1].caller, "› conv.py:7 forward");
   EXPECT_EQ(names[2].caller, "train.py:2 main") << "it has no frame of its own";
 }
 

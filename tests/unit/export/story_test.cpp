@@ -166,9 +166,9 @@ TEST(Story, RowsThatReadTheSameAreSetApart) {
            "main@train.py:2"});
   b.alloc(kA + 8 * kMiB, 3 * kMiB);
   Told told = tell(b);
-  EXPECT_TRUE(says(told, "Most is held by model.py:8 forward ‹ linear.py:4 forward: "))
+  EXPECT_TRUE(says(told, "Most is held by model.py:8 forward › linear.py:4 forward: "))
       << told.text;
-  EXPECT_TRUE(says(told, "Then model.py:8 forward ‹ conv.py:9 forward: ")) << told.text;
+  EXPECT_TRUE(says(told, "Then model.py:8 forward › conv.py:9 forward: ")) << told.text;
 }
 
 TEST(Story, NothingLeftIsSaidInWords) {

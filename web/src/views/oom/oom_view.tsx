@@ -9,6 +9,7 @@ import { goOom, OOM_VIEW, oomStory, shownOom } from "../../state/oom";
 import { device, file, go, overview, page, pictured } from "../../state/store";
 import { formatHash } from "../../state/url";
 import { AdviceList } from "../../ui/advice";
+import { behindLabel } from "../../ui/callers";
 import { Icon } from "../../ui/icons";
 import { Menu } from "../../ui/menu";
 import { ErrorNotice, Notice } from "../../ui/notice";
@@ -132,12 +133,9 @@ function Story({ of, oom }: { of: OomStory; oom: Oom }) {
               <FrameText label={of.label} />
             </span>
             {of.caller !== "" && (
-              <>
-                , called by{" "}
-                <span class="fn">
-                  <FrameText label={of.caller} />
-                </span>
-              </>
+              <span class="fi">
+                <Name text={behindLabel(of.caller)} />
+              </span>
             )}
             {phase !== undefined && (
               <>
