@@ -37,14 +37,22 @@ base::Result<Reading> WriteBackend::read(const Process& process, Clock& clock) {
   int64_t cpu_ns = clock.cpu_ns();
   TG_ASSIGN_OR_RETURN(std::string text, process.readFile("smaps"));
   done.uses = parseSmaps(text);
-  for (MappingUse& use : done.uses) use.sums.referenced = 0;
+  // Addresses that are only reserved have an entry for each page too: 32 GB of them for 16 TB.
+  std::vector<MappingUse> with_memory;
+  std::vector<size_t> places;
+  for (size_t i = 0; i < done.uses.size(); ++i) {
+    done.uses[i].sums.referenced = 0;
+    if (done.uses[i].sums.rss == 0) continue;
+    with_memory.push_back({done.uses[i].mapping, {}});
+    places.push_back(i);
+  }
   done.pass.begin_ns = clock.now_ns();
   TG_RETURN_IF_ERROR(
-      readPagemap(process, done.uses, [&](size_t i, std::span<const uint64_t> entries) {
+      readPagemap(process, with_memory, [&](size_t i, std::span<const uint64_t> entries) {
         constexpr uint64_t kWritten = kPagemapPresent | kPagemapSoftDirty;
         auto pages = std::ranges::count_if(
             entries, [](uint64_t entry) { return (entry & kWritten) == kWritten; });
-        done.uses[i].sums.referenced += static_cast<uint64_t>(pages) * kPage;
+        done.uses[places[i]].sums.referenced += static_cast<uint64_t>(pages) * kPage;
       }));
   done.pass.end_ns = clock.now_ns();
   if (auto status = process.check(); !status.ok()) return std::move(status.error());
