@@ -217,8 +217,9 @@ class Session final : public RecorderSink {
   std::vector<model::Unwatched> unwatched_of_none_;
   StackCounts stack_counts_;
   int64_t newest_call_ns_ = 0;
-  int64_t next_part_ns_ = 0;  // not before
-  bool finishing_ = false;    // whatever is left is written now
+  int64_t next_part_ns_ = 0;     // not before
+  int64_t ending_since_ns_ = 0;  // readers are let wait for the end of this part; 0: they are not
+  bool finishing_ = false;       // whatever is left is written now
 };
 
 }  // namespace tidegauge::record

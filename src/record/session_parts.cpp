@@ -12,7 +12,10 @@
 namespace tidegauge::record {
 namespace {
 
-constexpr int64_t kTryAgain_ns = 500'000'000;  // somebody was reading
+// Somebody is reading. Who comes then waits, but not for ever: who reads may be none of ours, or take long.
+constexpr int64_t kTryAgain_ns = 500'000'000;
+constexpr int64_t kReadersWait_ns = 2'000'000'000;
+constexpr int64_t kReadersGoOn_ns = 4'000'000'000;
 
 // The function that the ledger's carried call is named by: its own, or the first that does the same.
 uint16_t functionFor(const model::MemoryCall& call) {
@@ -101,11 +104,17 @@ void Session::lookAtSize() {
   if (!ring_ || !writer_ || error_ || finishing_) return;
   ring_->makeRoom(writer_->fileBytes() + writer_->journalBytes());
   int64_t now_ns = evenClock().now_ns();
-  if (writer_->journalBytes() < ring_->foldBytes() || now_ns < next_part_ns_) return;
-  writer_->fold();
-  if (writer_->fileBytes() < ring_->partBytes()) {
-    if (writer_->journalBytes() >= ring_->foldBytes()) next_part_ns_ = now_ns + kTryAgain_ns;
+  bool is_ending = ending_since_ns_ != 0;
+  if (now_ns < next_part_ns_ || (!is_ending && writer_->journalBytes() < ring_->foldBytes()))
     return;
+  if (!is_ending) {
+    writer_->fold();
+    if (writer_->fileBytes() < ring_->partBytes()) {
+      if (writer_->journalBytes() >= ring_->foldBytes()) next_part_ns_ = now_ns + kTryAgain_ns;
+      return;
+    }
+    ending_since_ns_ = now_ns;
+    writer_->letReadersWait(true);
   }
   write([&](auto& file) { return file.setMeta("stacks_cut", std::to_string(stack_counts_.cut)); });
   write(
@@ -115,9 +124,12 @@ void Session::lookAtSize() {
   if (!is_alone.ok()) {
     error_ = std::move(is_alone.error());
   } else if (is_alone.value()) {
+    ending_since_ns_ = 0;
     beginPart();
-  } else {
-    next_part_ns_ = evenClock().now_ns() + kTryAgain_ns;
+  } else if (now_ns - ending_since_ns_ > kReadersWait_ns) {
+    ending_since_ns_ = 0;
+    writer_->letReadersWait(false);
+    next_part_ns_ = now_ns + kReadersGoOn_ns;
   }
 }
 
@@ -130,7 +142,7 @@ void Session::beginPart() {
     return;
   }
   ring_->makeRoom(before_bytes);  // no more than that can have been live
-  auto next = store::RecordingWriter::create(ring_->path(), {false, "tidegauge"});
+  auto next = store::RecordingWriter::create(ring_->path(), {false, "tidegauge", true});
   if (!next.ok()) {
     error_ = std::move(next.error());
     error_->kind = base::ErrorKind::kUnreadable;  // whoever put a file there: it cannot go on
@@ -153,6 +165,7 @@ void Session::beginPart() {
   if (devices_) devicesSeen(*devices_);
   // One transaction: nobody sees a part that has begun by half.
   write([](auto& file) { return file.commit(); });
+  writer_->letReadersWait(false);
   if (error_) return;
   ring_->makeRoom(writer_->fileBytes() + writer_->journalBytes());
   writer_->fold();

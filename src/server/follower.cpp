@@ -215,6 +215,7 @@ bool Follower::lookAt(Followed& followed) {
 bool Follower::readAgain(Followed& followed) {
   const std::string& path = followed.recording.path;
   double begin_s = threadSeconds();
+  auto begin = Clock::now();
   Stamp stamp = readers::recording::stampOf(path);
   bool has_writer = readers::recording::hasWriter(path);
   auto read = readers::recording::openRecording(path, {});
@@ -285,6 +286,9 @@ bool Follower::readAgain(Followed& followed) {
   followed.status.read_s = threadSeconds() - begin_s;
   followed.status.wait_s =
       std::max(read.ok() ? kLeastWait_s : kWaitAfterError_s, kWaitPerRead * followed.status.read_s);
+  // Where others keep the machine busy, too: a recorder cannot end a part that is being read.
+  double took_s = duration<double>(Clock::now() - begin).count();
+  followed.status.wait_s = std::max(followed.status.wait_s, took_s);
   followed.status.state = stateOf(followed, stamp);
   followed.next = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                      duration<double>(followed.status.wait_s));

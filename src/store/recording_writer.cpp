@@ -20,6 +20,7 @@ namespace tidegauge::store {
 namespace {
 
 constexpr size_t kMostTextBytes = size_t{1} << 16;
+constexpr int kReaderIsDone_ms = 5000;
 // Of the file, and of what SQLite has beside it.
 constexpr const char* kSuffixes[] = {"", "-wal", "-shm", "-journal"};
 
@@ -55,14 +56,15 @@ base::Status mayReplace(const std::string& path) {
 }
 
 // On a file system without locks a reader tells by the file's growth alone.
-void lockAsWriter(int file) {
+void lockByte(int file, int64_t byte, bool on) {
   struct flock lock {};
-  lock.l_type = F_WRLCK;
+  lock.l_type = on ? F_WRLCK : F_UNLCK;
   lock.l_whence = SEEK_SET;
-  lock.l_start = model::kWriterLockByte;
+  lock.l_start = byte;
   lock.l_len = 1;
   (void)::fcntl(file, F_OFD_SETLK, &lock);
 }
+void lockAsWriter(int file) { lockByte(file, model::kWriterLockByte, true); }
 
 }  // namespace
 
@@ -111,6 +113,7 @@ class RecordingWriter::Impl {
   base::Status commit();
   base::Status finish(std::optional<int64_t> ended_ns);
   base::Result<bool> finishAlone(int64_t ended_ns);
+  void letReadersWait(bool on) { lockByte(lock_, model::kEndingLockByte, on); }
   uint64_t bytesBeside(const char* suffix) const {
     struct stat file {};
     return ::stat((path_ + suffix).c_str(), &file) == 0 ? static_cast<uint64_t>(file.st_size) : 0;
@@ -243,7 +246,9 @@ base::Status RecordingWriter::Impl::execute(const char* sql) {
 
 base::Status RecordingWriter::Impl::prepareFile(const WriterOptions& options) {
   // The schema goes into the file itself before the journal beside it is used: so the file can be
-  // told by its first 100 bytes from its first moment on.
+  // told by its first 100 bytes from its first moment on. Until then a reader, of another program say,
+  // keeps us from writing; later none does.
+  sqlite3_busy_timeout(db_, kReaderIsDone_ms);
   TG_RETURN_IF_ERROR(execute("PRAGMA page_size = 16384"));
   TG_RETURN_IF_ERROR(
       execute(fmt::format("BEGIN; PRAGMA application_id = {}; PRAGMA user_version = {};",
@@ -260,7 +265,9 @@ base::Status RecordingWriter::Impl::prepareFile(const WriterOptions& options) {
   TG_RETURN_IF_ERROR(execute("PRAGMA synchronous = NORMAL"));
   TG_RETURN_IF_ERROR(execute("PRAGMA cache_size = -16384"));
   TG_RETURN_IF_ERROR(execute("PRAGMA journal_size_limit = 67108864"));
-  return execute("PRAGMA wal_autocheckpoint = 1000");
+  TG_RETURN_IF_ERROR(execute("PRAGMA wal_autocheckpoint = 1000"));
+  sqlite3_busy_timeout(db_, 0);  // fold() waits for nobody
+  return base::okStatus();
 }
 
 base::Status RecordingWriter::Impl::commit() {
@@ -361,6 +368,8 @@ base::Result<RecordingWriter> RecordingWriter::create(const std::string& path,
   }
   if (file < 0) return systemError("cannot create " + path, errno);
   lockAsWriter(file);
+  lockByte(file, model::kEndingLockByte,
+           true);  // as between two parts: nobody reads half of a beginning
   // A name that starts with "file:" or ":" is a file all the same.
   std::string plain = path.starts_with('/') ? path : "./" + path;
   sqlite3* db = nullptr;
@@ -373,6 +382,7 @@ base::Result<RecordingWriter> RecordingWriter::create(const std::string& path,
                        fmt::format("{}: {}", path, sqlite3_errstr(rc)), std::nullopt, ""};
   }
   base::Status prepared = impl->prepareFile(options);
+  if (!options.readers_wait) impl->letReadersWait(false);
   if (!prepared.ok()) {
     removeRecording(path);
     return std::move(prepared.error());
@@ -554,6 +564,7 @@ void RecordingWriter::fold() { impl_->fold(); }
 uint64_t RecordingWriter::rowsInTransaction() const { return impl_->rows(); }
 uint64_t RecordingWriter::fileBytes() const { return impl_->bytesBeside("") + journalBytes(); }
 uint64_t RecordingWriter::journalBytes() const { return impl_->bytesBeside("-wal"); }
+void RecordingWriter::letReadersWait(bool on) { impl_->letReadersWait(on); }
 base::Result<bool> RecordingWriter::finishAlone(int64_t ended_ns) {
   return impl_->finishAlone(ended_ns);
 }

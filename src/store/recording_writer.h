@@ -27,8 +27,9 @@
 namespace tidegauge::store {
 
 struct WriterOptions {
-  bool replace = false;  // an existing file
-  std::string recorder;  // name and version of who writes, for people
+  bool replace = false;       // an existing file
+  std::string recorder;       // name and version of who writes, for people
+  bool readers_wait = false;  // until letReadersWait(false): nobody sees its beginning by half
 };
 
 // A program that ran: exec ends one row and begins another, and so does a pid that is used again.
@@ -145,6 +146,8 @@ class RecordingWriter {
   // The end as well, but only if nobody reads: then there is one file that can be renamed. False: somebody
   // does, and it goes on.
   base::Result<bool> finishAlone(int64_t ended_ns);
+  // Readers of ours that begin now wait (readers/recording/growth.h) until this is taken back or the file ends.
+  void letReadersWait(bool on);
 
  private:
   class Impl;

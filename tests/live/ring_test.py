@@ -7,6 +7,7 @@ import re
 import sqlite3
 import subprocess
 import threading
+import time
 import unittest
 
 import live
@@ -147,6 +148,37 @@ class Ring(live.LiveTest):
                     "SELECT value FROM meta WHERE key = 'continues'").fetchone()[0],
                     before.name)
                 carried.unlink()
+
+    def test_readers_that_overlap_keep_no_part_from_ending(self):
+        folder = self.folder()
+        path, ended, answers = folder / "run.sqlite", threading.Event(), []
+
+        def read():
+            while not ended.is_set():
+                answers.append(subprocess.run([live.BINARY, "query", path, "SELECT number FROM part",
+                                               "--format", "csv"], capture_output=True, text=True,
+                                              timeout=live.LIMIT_S, check=False))
+
+        readers = [threading.Thread(target=read) for _ in range(3)]
+        recorder = subprocess.Popen([*self.command(folder, "--max-size", "16MiB"), "--", live.program("steady"), "25"],
+                                    env=self.environment(folder), stderr=subprocess.PIPE, text=True)
+        try:
+            while not path.exists() and recorder.poll() is None:
+                time.sleep(0.01)
+            for reader in readers:
+                reader.start()
+            _, said = recorder.communicate(timeout=live.LIMIT_S)
+        finally:
+            ended.set()
+            for reader in readers:
+                if reader.ident:
+                    reader.join()
+        self.assertEqual(recorder.returncode, 0, said)
+        self.assertGreater(len(list(folder.glob("run.*.sqlite"))), 1)
+        self.assertEqual({(answer.returncode, answer.stderr) for answer in answers}, {(0, "")})
+        seen = ["".join(answer.stdout.split()[1:]) for answer in answers]  # "": of the first, before it has begun
+        self.assertLessEqual({"2", "3"}, set(seen))
+        self.assertNotIn("", seen[seen.index("2"):])
 
     def test_parts_of_an_older_ring(self):
         folder = self.folder()

@@ -15,6 +15,7 @@
 #include "model/call_words.h"
 #include "model/live_book.h"
 #include "readers/recording/call_row.h"
+#include "readers/recording/growth.h"
 #include "readers/recording/held_file.h"
 #include "readers/recording/sum_limit.h"
 
@@ -427,6 +428,7 @@ base::Status RecordingFollower::findFile() {
 }
 
 base::Result<model::LiveSnapshot> RecordingFollower::lookOnce(const model::LiveWish& wish) {
+  letPartEnd(path_);
   TG_RETURN_IF_ERROR(findFile());
   // Before the file is read: an end that is written in between is seen by the next look.
   bool has_writer = books_->of().hasWriter();

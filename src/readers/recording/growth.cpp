@@ -3,6 +3,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <thread>
+
 #include "readers/recording/held_file.h"
 
 namespace tidegauge::readers::recording {
@@ -28,6 +31,21 @@ Stamp stampOf(const std::string& path) {
 bool hasWriter(const std::string& path) {
   auto file = heldFile(path);
   return file != nullptr && file->hasWriter();
+}
+
+void letPartEnd(const std::string& path) {
+  constexpr auto kEvery = std::chrono::milliseconds(5);
+  constexpr int kMost = 600;  // longer than a recorder waits
+  bool was_ending = false;
+  for (int i = 0; i < kMost; ++i) {
+    auto file = heldFile(path);
+    // Between two parts no file has the name.
+    bool is_ready = file == nullptr ? !was_ending : !file->isEnding();
+    if (is_ready) return;
+    was_ending = true;
+    file.reset();
+    std::this_thread::sleep_for(kEvery);
+  }
 }
 
 bool isOpen(const std::string& path) {

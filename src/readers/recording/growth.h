@@ -39,4 +39,8 @@ bool hasWriter(const std::string& path);
 // It was not closed in good order, or is not yet: it is in the mode in which a recorder writes.
 bool isOpen(const std::string& path);
 
+// Returns when the recorder does not wait to end this part (any more), and its next one is there; in any case
+// after some seconds. Without it, readers that overlap would keep a part from ending for ever.
+void letPartEnd(const std::string& path);
+
 }  // namespace tidegauge::readers::recording

@@ -34,11 +34,14 @@ bool HeldFile::isAt(const std::string& path) const {
          ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
 }
 
-bool HeldFile::hasWriter() const {
+bool HeldFile::hasWriter() const { return isLocked(model::kWriterLockByte); }
+bool HeldFile::isEnding() const { return isLocked(model::kEndingLockByte); }
+
+bool HeldFile::isLocked(int64_t byte) const {
   struct flock lock {};
   lock.l_type = F_RDLCK;
   lock.l_whence = SEEK_SET;
-  lock.l_start = model::kWriterLockByte;
+  lock.l_start = byte;
   lock.l_len = 1;
   return ::fcntl(descriptor_, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_WRLCK;
 }

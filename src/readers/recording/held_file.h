@@ -25,8 +25,10 @@ class HeldFile {
   int descriptor() const { return descriptor_; }
   bool isAt(const std::string& path) const;  // does the path lead to it still?
   bool hasWriter() const;                    // a recorder holds its lock on the file
+  bool isEnding() const;                     // it waits until nobody reads, to end this part
 
  private:
+  bool isLocked(int64_t byte) const;
   int descriptor_;
 };
 

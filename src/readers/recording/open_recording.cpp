@@ -62,6 +62,7 @@ bool isSqliteFile(const std::string& path) {
 
 base::Result<std::vector<model::Trace>> openRecording(const std::string& path,
                                                       const ReadOptions& options) {
+  letPartEnd(path);
   auto held = heldFile(path);
   if (held == nullptr) {
     return base::Error{base::ErrorKind::kUnreadable, std::strerror(errno), std::nullopt, ""};

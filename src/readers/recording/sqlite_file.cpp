@@ -28,6 +28,8 @@ void bound(sqlite3* db) {
                                               {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
                                               {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},
                                               {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
+                                              // who reads folds no journal, and removes none
+                                              {SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1},
                                               {SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0}};
   for (auto [option, value] : kOptions) sqlite3_db_config(db, option, value, nullptr);
 }
@@ -82,7 +84,9 @@ base::Result<SqliteFile> SqliteFile::open(const std::string& path) {
   auto file = openWith(path, "?mode=ro", false, bytes);
   if (file.ok()) return file;
   // A journal whose index is missing, where none can be made: read-only media, or another user's
-  // folder. Then nobody writes, and the index can be made in memory, without locks.
+  // folder. Where nobody writes, the index can be made in memory, without locks. A recorder whose file
+  // could not be opened just now has locks to be heeded.
+  if (auto held = heldFile(path); held != nullptr && held->hasWriter()) return file;
   auto alone = openWith(path, "?mode=ro&vfs=unix-none", true, bytes);
   if (alone.ok()) return alone;
   return file;

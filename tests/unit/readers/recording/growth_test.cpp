@@ -142,6 +142,43 @@ TEST(Growth, AKilledWriterLeavesNoLock) {
   ::close(ready[1]);
 }
 
+// A journal that has been folded is empty; SQLite takes an empty one away with the last connection, and
+// one without locks takes itself for the last. The recorder would go on in a file without a name.
+TEST(Growth, NobodyWhoReadsTakesTheJournalAway) {
+  std::string folder = ::testing::TempDir() + "journal.XXXXXX";
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  std::string path = folder + "/run.sqlite";
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  pid_t child = ::fork();
+  if (child == 0) {
+    auto writer = store::RecordingWriter::create(path, {});
+    if (writer.ok() && writer.value().commit().ok()) writer.value().fold();
+    (void)!::write(ready[1], "x", 1);
+    for (;;) ::pause();
+  }
+  char byte = 0;
+  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+  auto journalBytes = [&] {
+    struct stat file {};
+    return ::stat((path + "-wal").c_str(), &file) == 0 ? file.st_size : off_t{-1};
+  };
+  ASSERT_EQ(journalBytes(), 0);
+  // An index that cannot be read, and none can be made.
+  ASSERT_EQ(::rename((path + "-shm").c_str(), (path + "-kept").c_str()), 0);
+  ASSERT_EQ(::symlink("nowhere", (path + "-shm").c_str()), 0);
+  EXPECT_FALSE(openRecording(path, {}).ok());  // its writer has locks
+  EXPECT_EQ(journalBytes(), 0);
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  EXPECT_TRUE(openRecording(path, {}).ok());  // nobody has
+  EXPECT_EQ(journalBytes(), 0);
+  for (const char* suffix : {"", "-wal", "-shm", "-kept"}) ::unlink((path + suffix).c_str());
+  ::rmdir(folder.c_str());
+  ::close(ready[0]);
+  ::close(ready[1]);
+}
+
 // Two devices by turns: their rows lie apart, but numbers of stacks and streams go by time.
 TEST(Growth, NumbersOfStacksAndStreamsStay) {
   RecordingFile file;
