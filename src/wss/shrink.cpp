@@ -68,6 +68,7 @@ std::string_view nameOf(ShrinkEnd end) {
 }
 
 bool cameBack(const ShrinkStep& step) {
+  if (step.taken == 0) return false;
   uint64_t back = std::max(step.refaulted, lessThan(lessThan(step.taken, step.before), step.after));
   return static_cast<double>(back) >= kBack * static_cast<double>(step.taken);
 }
@@ -78,10 +79,10 @@ ShrinkEnd endOf(const std::vector<ShrinkStep>& steps, double most_stalled) {
   if (steps.empty()) return ShrinkEnd::kGoesOn;
   const ShrinkStep& last = steps.back();
   if (last.stalled_percent && *last.stalled_percent > most_stalled) return ShrinkEnd::kPressure;
-  if (last.taken < kLeastStep / 4) return ShrinkEnd::kNothingLeft;
-  if (steps.size() < kTimes) return ShrinkEnd::kGoesOn;
-  bool all_back = std::all_of(steps.end() - kTimes, steps.end(), cameBack);
-  return all_back ? ShrinkEnd::kReached : ShrinkEnd::kGoesOn;
+  // First: where all that is left is worked with, the kernel hardly finds what it could take.
+  if (steps.size() >= kTimes && std::all_of(steps.end() - kTimes, steps.end(), cameBack))
+    return ShrinkEnd::kReached;
+  return last.taken < kLeastStep / 4 ? ShrinkEnd::kNothingLeft : ShrinkEnd::kGoesOn;
 }
 
 base::Result<Shrink> Shrink::open(MemoryScope scope, double most_stalled_percent) {

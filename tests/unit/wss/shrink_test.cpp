@@ -28,6 +28,11 @@ TEST(Shrink, Ends) {
   EXPECT_EQ(endOf({quiet, back}, 10), ShrinkEnd::kGoesOn);  // once may be chance
   EXPECT_EQ(endOf({quiet, back, back}, 10), ShrinkEnd::kReached);
   EXPECT_EQ(endOf({quiet, stuck}, 10), ShrinkEnd::kNothingLeft);
+  // Hardly anything can be taken, and it comes back at once.
+  ShrinkStep little{.before = 95 * kMiB, .taken = 4096, .refaulted = 8192, .after = 95 * kMiB};
+  EXPECT_EQ(endOf({quiet, back, little}, 10), ShrinkEnd::kReached);
+  ShrinkStep nothing{.before = 95 * kMiB, .taken = 0, .refaulted = 0, .after = 95 * kMiB};
+  EXPECT_EQ(endOf({quiet, back, nothing}, 10), ShrinkEnd::kNothingLeft);
   EXPECT_EQ(endOf({quiet, waits}, 10), ShrinkEnd::kPressure);
   EXPECT_EQ(endOf({quiet, waits}, 11), ShrinkEnd::kGoesOn);
   // Memory that was new filled up what was taken: it did not shrink, though nothing came back.
