@@ -11,7 +11,11 @@
 namespace tidegauge::cli {
 WssWriter::WssWriter(const WssOptions& options, const wss::Plan& plan, const wss::Process& process,
                      const wss::Choice& choice, Output& out)
-    : options_(options), plan_(plan), out_(out), process_(base::printable(process.name())) {
+    : options_(options),
+      plan_(plan),
+      out_(out),
+      file_(options),
+      process_(base::printable(process.name())) {
   const wss::Backend& backend = *choice.backend;
   text_ = {options.more_times, backend.knowsSharing(), choice.is_sampled, pageColumns()};
   if (options.rolling > 0)
@@ -28,6 +32,7 @@ WssWriter::WssWriter(const WssOptions& options, const wss::Plan& plan, const wss
            {"backend", backend.name()},   {"how", backend.how()},
            {"why", choice.why},           {"limits", backend.limits()}};
   if (!backend.cgroup().empty()) head_["cgroup"] = backend.cgroup();
+  if (file_.isWanted()) file_.begin(wss::headOf(process, choice, plan, rolling_ != nullptr));
   out_.flush();  // who waits for the first row sees what it waits for
 }
 
@@ -35,6 +40,7 @@ bool WssWriter::row(const wss::Row& row) {
   double unix_s = unixSeconds();
   rows_ += 1;
   if (rolling_) rolling_->add(row);
+  file_.row(row, unix_s, plan_, rolling_ ? &rolling_->last() : nullptr);
   if (options_.compat) {
     out_.write(wss::compatRow(row, options_.more_times));
   } else if (options_.csv) {
@@ -52,7 +58,7 @@ bool WssWriter::row(const wss::Row& row) {
     writeText(row);
   }
   out_.flush();
-  return !out_.failed();
+  return !out_.failed() && !file_.failed();
 }
 
 int WssWriter::end() {
@@ -63,10 +69,12 @@ int WssWriter::end() {
   }
   if (std::string chart = wss::profileText(profile_, machine_, text_.columns); !chart.empty())
     out_.write("\n" + chart);
-  if (!rolling_) return 0;
+  int code = file_.end();
+  if (!rolling_) return code;
   if (!options_.json && !options_.jsonl)
     out_.write(rolling_->closingText(text_.columns, usesColours()));
-  return rolling_->writePlot(fmt::format("What {} touched, and when", process_));
+  int plot_code = rolling_->writePlot(fmt::format("What {} touched, and when", process_));
+  return code != 0 ? code : plot_code;
 }
 
 std::vector<wss::Group> WssWriter::groups(const wss::Row& row) const {

@@ -18,6 +18,7 @@ import {
 } from "../state/store";
 import { toggleTheme } from "../state/theme";
 import { formatHash, START } from "../state/url";
+import { onlyWorkingSets } from "../state/working_set";
 import { lanes, severalLanes } from "../views/lanes/model";
 import { viewNamed } from "../views/registry";
 import { Icon, Logo } from "./icons";
@@ -211,7 +212,7 @@ export function TopBar() {
       <RecordingPill />
       <span class="spacer" />
       {frozen !== null && <Exported of={frozen} />}
-      {frozen === null && !monitoring.value && <Asking />}
+      {frozen === null && !monitoring.value && !onlyWorkingSets.value && <Asking />}
       <button
         type="button"
         class="iconbtn"
