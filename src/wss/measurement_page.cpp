@@ -141,7 +141,9 @@ std::string measurementPage(const Measurement& measurement) {
     page["mappings"] = mappingsJson(groups);
     page["mappings_total"] = groups.size();
     constexpr size_t kOneLine = 10'000;
-    std::string fit = fitText({last.window.mean_ns, last.sums.referenced}, head.machine, kOneLine);
+    Touched most{last.window.mean_ns, last.sums.referenced};  // in the longest window
+    if (!curve.empty()) most = curve.back();
+    std::string fit = fitText(most, head.machine, kOneLine);
     if (!fit.empty()) fit.pop_back();
     page["fit"] = fit;
   }

@@ -160,6 +160,7 @@ TEST(MeasurementPage, HasTheCurveTheHeatAndTheMappings) {
   EXPECT_EQ(page["heat"]["rows"][0]["name"], "libc.so");
   EXPECT_EQ(page["mappings"][0]["cold"], 44 * kMiB);
   EXPECT_EQ(page["limit"]["samples"], 0);
+  EXPECT_EQ(page["fit"], "8.0 MiB touched in 0.2 s: more than L2 (1.0 MiB).");  // the longest
   EXPECT_EQ(page["windows"].size(), 3U);
 }
 

@@ -5,11 +5,12 @@ import { decimalStep } from "../../ui/ticks";
 import { visible } from "../../ui/visible";
 import { windowText } from "./words";
 
-export const STEPS = 7;
+/** Shades of what was touched: the ramp has one more, which is untouched. */
+export const STEPS = 6;
 const LINE_PIXELS = 14;
 const MARGIN = 24;
 
-/** Which of the ramp's colours: 0 untouched, 1 … 7; -1: no memory there. */
+/** Which shade: 0 untouched, 1 … STEPS; -1: no memory there. */
 export function shadeOf(percent: number): number {
   if (percent < 0) return -1;
   if (percent === 0) return 0;
@@ -47,7 +48,7 @@ export function drawHeat(s: Surface, of: HeatPicture): void {
       let end = x + 1;
       while (end < columns && shadeOf(cells[end] ?? -1) === shade) end += 1;
       if (shade >= 0) {
-        c.fillStyle = s.token(shade === 0 ? "grid" : `heat-${shade}`);
+        c.fillStyle = s.token(`heat-${shade + 1}`);
         const from = Math.round(toX(x));
         c.fillRect(from, upper, Math.round(toX(end)) - from, lower - upper);
       }

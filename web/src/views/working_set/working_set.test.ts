@@ -50,7 +50,7 @@ describe("curve", () => {
 
 describe("heat", () => {
   it("tells untouched from absent, and a little from nothing", () => {
-    expect([-1, 0, 1, 14, 15, 100].map(shadeOf)).toEqual([-1, 0, 1, 1, 2, 7]);
+    expect([-1, 0, 1, 16, 17, 100].map(shadeOf)).toEqual([-1, 0, 1, 1, 2, 6]);
   });
   it("names neighbours of one mapping once", () => {
     expect(runsOf(["heap", "heap", "", "heap"])).toEqual([
