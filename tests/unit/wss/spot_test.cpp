@@ -48,11 +48,12 @@ TEST(Spot, AsLikelyInEachByteThatIsInMemory) {
   EXPECT_NEAR(first, 1000, 120);
 }
 
-// A child that touches every second word of 4 MiB, all of it, round and round.
+// A child that touches every second word of 64 MiB, round and round; far more than what else a program has,
+// with sanitizers too.
 TEST(Spot, OfAProgramThatTouchesEverySecondWord) {
   if (auto here = Spot::check(); !here.ok())
     GTEST_SKIP() << here.error().what << ": a machine with debug registers would run it";
-  constexpr size_t kWords = size_t{4} << 17;
+  constexpr size_t kWords = size_t{64} << 17;
   auto* words = static_cast<volatile uint64_t*>(
       mmap(nullptr, kWords * 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   ASSERT_NE(words, MAP_FAILED);
@@ -61,7 +62,7 @@ TEST(Spot, OfAProgramThatTouchesEverySecondWord) {
     for (uint64_t round = 0;; ++round)
       for (size_t i = 0; i < kWords; i += 2) words[i] = round;
   }
-  usleep(100'000);
+  usleep(500'000);
   auto process = Process::open(child);
   ASSERT_TRUE(process.ok());
   class Clock final : public wss::Clock {
@@ -73,7 +74,7 @@ TEST(Spot, OfAProgramThatTouchesEverySecondWord) {
   } clock;
   Spot spot(process.value(), 80, 1);
   for (int i = 0; i < 40; ++i) {
-    auto row = spot.next(clock, 50'000'000);
+    auto row = spot.next(clock, 150'000'000);
     ASSERT_TRUE(row.ok()) << row.error().what;
     if (!row.value()) break;
   }
