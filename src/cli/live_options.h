@@ -27,6 +27,8 @@ struct MonitorOptions {
   std::string otlp;  // empty: nothing is pushed
   double otlp_every_s = 10;
   std::string stacks = "user";
+  std::vector<std::string> wss;  // processes, or "all-watched"; empty: no working sets
+  double wss_window_s = 0.1, wss_every_s = 60, wss_most_stall_ms = 5;
 };
 int runMonitor(const MonitorOptions& options);
 

@@ -30,6 +30,24 @@ void addMonitorCommand(CLI::App& app, int& exit_code) {
       ->check(oneOf({"user", "none"}))
       ->type_name("WHICH")
       ->capture_default_str();
+  command
+      ->add_option("--wss", options->wss,
+                   "Measure working sets of these processes too, or of all-watched (see wss)")
+      ->type_name("PID");
+  command->add_option("--wss-window", options->wss_window_s, "Seconds of a window")
+      ->check(number(0.001, 3600))
+      ->type_name("S")
+      ->capture_default_str();
+  command->add_option("--wss-every", options->wss_every_s, "Seconds from one window to the next")
+      ->check(number(0.1, 86'400))
+      ->type_name("S")
+      ->capture_default_str();
+  command
+      ->add_option("--wss-max-stall-ms", options->wss_most_stall_ms,
+                   "Leave out processes whose mmap would wait longer for it")
+      ->check(number(0.001, 1e6))
+      ->type_name("MS")
+      ->capture_default_str();
   addTargetOptions(*command, options->targets);
   command->callback([options, &exit_code] {
     exit_code = checkTargets(options->targets);

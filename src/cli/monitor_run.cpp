@@ -10,6 +10,7 @@
 #include "base/text_layout.h"
 #include "cli/live_arenas.h"
 #include "cli/live_session.h"
+#include "cli/live_working_sets.h"
 #include "cli/monitor_source.h"
 #include "cli/open_trace.h"
 #include "cli/output.h"
@@ -114,6 +115,15 @@ model::LiveSnapshot snapshotOf(const LiveSession& live, const model::LiveBook& b
   return snapshot;
 }
 
+std::vector<uint32_t> runningPids(const record::Session& session, int64_t now_ns) {
+  std::vector<uint32_t> pids;
+  for (uint32_t index : record::toldProcesses(session, now_ns)) {
+    const record::SessionProcess& process = session.processes()[index];
+    if (!process.ended_ns) pids.push_back(process.seen.pid);
+  }
+  return pids;
+}
+
 int serve(const MonitorOptions& options, std::unique_ptr<server::HttpServer> http,
           std::optional<server::HttpAddress> collector) {
   auto token = server::randomToken();
@@ -137,9 +147,10 @@ int serve(const MonitorOptions& options, std::unique_ptr<server::HttpServer> htt
   std::optional<server::HttpPush> push;
   if (collector) push.emplace(std::move(*collector), std::string(record::kProtobufType));
   PushWords words;
+  LiveWorkingSets working_sets(options);
   auto metrics = [&](int64_t now_ns) {
     return maker.make({&live.session(), live.recorder().losses(), now_ns,
-                       record::cpuSecondsOfRecorder(), arenas.figures()});
+                       record::cpuSecondsOfRecorder(), arenas.figures(), working_sets.figures()});
   };
   page.show(record::prometheusText(metrics(nowSinceEpoch_ns())));
   Server server(std::move(http), bothOf(live_page, page, root), source);
@@ -153,6 +164,7 @@ int serve(const MonitorOptions& options, std::unique_ptr<server::HttpServer> htt
     if (now_ns < show_ns) continue;
     show_ns = now_ns + kShowEvery_ns;
     arenas.look(live.session(), now_ns);
+    working_sets.watch(runningPids(live.session(), now_ns));
     std::vector<record::Metric> now = metrics(now_ns);
     page.show(record::prometheusText(now));
     if (!push) continue;
@@ -167,6 +179,7 @@ int serve(const MonitorOptions& options, std::unique_ptr<server::HttpServer> htt
 }  // namespace
 
 int runMonitor(const MonitorOptions& options) {
+  if (int code = checkWorkingSets(options); code != 0) return code;
   std::optional<uint16_t> port = portOf(options.listen);
   if (!port)
     return usageError(

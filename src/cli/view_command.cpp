@@ -17,6 +17,8 @@
 #include "server/application.h"
 #include "server/follower.h"
 #include "server/http_server.h"
+#include "wss/measurement.h"
+#include "wss/measurement_page.h"
 
 namespace tidegauge::cli {
 namespace {
@@ -30,8 +32,33 @@ struct ViewOptions {
 };
 
 std::string namesOf(const server::Session& session) {
-  if (session.files.size() == 1) return session.files[0]->name;
-  return fmt::format("{} files", session.files.size());
+  size_t measurements = session.working_sets->size();
+  if (session.files.size() == 1 && measurements == 0) return session.files[0]->name;
+  if (session.files.empty() && measurements == 1) return session.working_sets->front().path;
+  return fmt::format("{} files", session.files.size() + measurements);
+}
+
+// Files of `wss -o` among `paths` are taken out of them. One that cannot be read is named on standard
+// error, and in `failed`; the exit code is that of the first.
+std::vector<server::WorkingSetFile> openMeasurements(std::vector<std::string>& paths,
+                                                     std::vector<FailedRead>& failed,
+                                                     int& exit_code) {
+  std::vector<server::WorkingSetFile> files;
+  std::erase_if(paths, [&](const std::string& path) {
+    if (path == "-" || !wss::isMeasurementFile(path)) return false;
+    auto measurement = wss::readMeasurementFile(path);
+    if (measurement.ok()) {
+      files.push_back({shownPath(path), wss::measurementPage(measurement.value())});
+      return true;
+    }
+    base::Error error = measurement.error();
+    error.what = fmt::format("{}: {}", shownPath(path), error.what);
+    int code = reportError(error);
+    if (exit_code == 0) exit_code = code;
+    failed.push_back({path, measurement.error()});
+    return true;
+  });
+  return files;
 }
 
 std::vector<server::FailedFile> failedFiles(const std::vector<FailedRead>& failed) {
@@ -75,13 +102,21 @@ int run(const ViewOptions& options) {
   if (!token.ok()) return reportError(token.error());
   auto rules = readRules(options.categories);
   if (!rules.ok()) return reportError(rules.error());
-  Opened opened = openTraces(options.files, rules.value());
-  if (opened.traces.empty()) return opened.exit_code;
+  std::vector<std::string> traces = options.files;
+  std::vector<FailedRead> failed;
+  int measured_code = 0;
+  auto measured = std::make_shared<const std::vector<server::WorkingSetFile>>(
+      openMeasurements(traces, failed, measured_code));
+  Opened opened = openTraces(traces, rules.value());
+  if (opened.exit_code == 0) opened.exit_code = measured_code;
+  if (opened.traces.empty() && measured->empty()) return opened.exit_code;
+  opened.failed.insert(opened.failed.end(), failed.begin(), failed.end());
   server::Session session =
       server::openSession(std::move(opened.traces), failedFiles(opened.failed));
   std::vector<server::FollowedRecording> recordings = markRecordings(session, opened.recordings);
   server::followRecordings(session, recordings);
-  session.lives = liveSources(options.files, opened.failed);
+  session.lives = liveSources(traces, opened.failed);
+  session.working_sets = measured;
   std::string names = namesOf(session);
   uint16_t port = http.value()->port();
   server::Application application(std::move(session), server::Gate(token.value(), port));
@@ -109,7 +144,7 @@ void addViewCommand(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("view", "Open the page in a browser: the main job");
   command
       ->add_option("FILE", options->files,
-                   "Snapshots, recordings; several = ranks, or before and after")
+                   "Snapshots, recordings, files of wss -o; several = ranks, or before and after")
       ->required()
       ->type_name("");
   command->add_option("--port", options->port, "On 127.0.0.1; default: a free one")

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/usage.h"
+#include "cli/wss_file.h"
 #include "cli/wss_pinned.h"
 #include "cli/wss_rolling.h"
 #include "cli/wss_several.h"
@@ -50,8 +51,10 @@ int checkWrites(WssOptions& options) {
 int checked(WssOptions& options) {
   if (options.probe)
     return options.words.empty() ? 0 : usageError("--probe looks at the machine, at no process");
+  if (isWssFile(options)) return checkWssFile(options);
   if (int code = parseWords(options); code != 0) return code;
   if (int code = checkWrites(options); code != 0) return code;
+  if (int code = checkOutput(options); code != 0) return code;
   if (int code = checkSurvey(options); code != 0 || isSurvey(options)) return code;
   if (int code = checkSeveral(options); code != 0) return code;
   bool rolls = options.rolling > 0;
@@ -99,7 +102,8 @@ void addWssCommand(CLI::App& app, int& exit_code) {
   command
       ->add_option(
           "PID", options->words,
-          "One process or several, and behind them SECONDS: how long a window is, as in 0.1")
+          "One process or several, and behind them SECONDS: how long a window is, as in 0.1; or a "
+          "file of -o, which is told again")
       ->type_name("");
   command->add_flag("--children", options->children,
                     "With all that they forked, and what those forked");
@@ -130,7 +134,11 @@ void addWssCommand(CLI::App& app, int& exit_code) {
       "Of --rolling, draw which addresses were touched when; with --jsonl, list them");
   command->add_option("--plot", options->plot, "Draw that to a file, .svg or .png")
       ->type_name("FILE");
-  command->add_flag("--force", options->force, "Write over the file of --plot if it exists");
+  command
+      ->add_option("-o,--output", options->output,
+                   "Keep the measurement in a file as it comes, for wss FILE and view FILE")
+      ->type_name("FILE");
+  command->add_flag("--force", options->force, "Write over the file of -o or --plot if it exists");
   command
       ->add_option("-d,--duration", options->total_s,
                    "End after S seconds, with -C, -s, -P or --rolling")

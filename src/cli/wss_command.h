@@ -28,7 +28,8 @@ struct WssOptions {
   size_t top = 20;
   uint32_t rolling = 0;  // windows that are told together; 0: not wanted
   bool heat = false;
-  std::string plot;  // a file; empty: none
+  std::string plot;    // a file; empty: none
+  std::string output;  // a file of measurements; empty: none
   bool force = false;
   bool probe = false, dry_run = false;
   uint32_t spots = 200;       // of spot

@@ -20,6 +20,7 @@ class WssRolling {
   WssRolling(const WssOptions& options, double window_s);
 
   void add(const wss::Row& row);
+  const wss::Rolling& last() const { return last_; }
   std::string header() const;
   std::string rowText(
       const wss::Row& row) const;  // of the last one added; before the first the header

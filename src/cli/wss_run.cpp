@@ -81,6 +81,7 @@ int runDry(const wss::Process& process, const wss::Choice& choice) {
 
 int runWss(const WssOptions& options) {
   if (options.probe) return runProbe(options);
+  if (isWssFile(options)) return runWssFile(options);
   if (isSurvey(options)) return runSurvey(options);
   wss::Plan plan = planOf(options);
   if (isOfSeveral(options)) return runSeveral(options, plan);

@@ -19,6 +19,7 @@ WssWriter::WssWriter(const WssOptions& options, const wss::Plan& plan, const wss
     : options_(options),
       plan_(plan),
       out_(out),
+      file_(options),
       process_(base::printable(process.name())),
       scope_(wss::MemoryScope::of(process)) {
   if (auto now = scope_.look(); now.ok()) before_ = now.value();
@@ -39,6 +40,7 @@ WssWriter::WssWriter(const WssOptions& options, const wss::Plan& plan, const wss
            {"backend", backend.name()},   {"how", backend.how()},
            {"why", choice.why},           {"limits", backend.limits()}};
   if (!backend.cgroup().empty()) head_["cgroup"] = backend.cgroup();
+  if (file_.isWanted()) file_.begin(wss::headOf(process, choice, plan, rolling_ != nullptr));
   out_.flush();  // who waits for the first row sees what it waits for
 }
 
@@ -47,6 +49,7 @@ bool WssWriter::row(const wss::Row& row) {
   rows_ += 1;
   lookAtPressure(row.taken_ns);
   if (rolling_) rolling_->add(row);
+  file_.row(row, unix_s, plan_, rolling_ ? &rolling_->last() : nullptr);
   if (options_.compat) {
     out_.write(wss::compatRow(row, options_.more_times));
   } else if (options_.csv) {
@@ -67,7 +70,7 @@ bool WssWriter::row(const wss::Row& row) {
     writeText(row);
   }
   out_.flush();
-  return !out_.failed();
+  return !out_.failed() && !file_.failed();
 }
 
 int WssWriter::end() {
@@ -88,10 +91,12 @@ int WssWriter::end() {
             "says more.",
             base::humanBytes(searched_), scope_.cgroup().empty() ? ", on the whole machine" : ""),
         text_.columns, 0, 2));
-  if (!rolling_) return 0;
+  int code = file_.end();
+  if (!rolling_) return code;
   if (!options_.json && !options_.jsonl)
     out_.write(rolling_->closingText(text_.columns, usesColours()));
-  return rolling_->writePlot(fmt::format("What {} touched, and when", process_));
+  int plot_code = rolling_->writePlot(fmt::format("What {} touched, and when", process_));
+  return code != 0 ? code : plot_code;
 }
 
 void WssWriter::lookAtPressure(int64_t window_ns) {

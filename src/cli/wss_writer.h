@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/output.h"
+#include "cli/wss_file.h"
 #include "cli/wss_rolling.h"
 #include "wss/choose.h"
 #include "wss/fit_text.h"
@@ -36,6 +37,7 @@ class WssWriter {
   wss::TextOptions text_;
   nlohmann::json head_, all_ = nlohmann::json::array();
   std::unique_ptr<WssRolling> rolling_;  // if that was asked for
+  WssFile file_;                         // -o
   std::string process_;
   wss::Machine machine_;               // for text
   std::vector<wss::Touched> profile_;  // for text: of -P

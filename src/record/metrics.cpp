@@ -351,6 +351,8 @@ std::vector<Metric> MetricsMaker::make(const MetricInputs& inputs) {
         &all.launches,    &all.copied,       &all.copy_time, &all.unfreed,  &all.lost,
         &all.incomplete,  &all.unwatched,    &all.cpu,       &all.processes})
     if (!metric->samples.empty()) metrics.push_back(std::move(*metric));
+  for (Metric& metric : workingSetMetrics(inputs.working_sets))
+    metrics.push_back(std::move(metric));
   return metrics;
 }
 

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "record/session.h"
+#include "record/working_set_metrics.h"
 
 namespace tidegauge::record {
 
@@ -57,7 +58,8 @@ struct MetricInputs {
   Losses losses{};
   int64_t now_ns = 0;  // since the epoch
   double recorder_cpu_seconds = 0;
-  std::map<uint32_t, std::vector<ArenaFigures>> arenas;  // by process
+  std::map<uint32_t, std::vector<ArenaFigures>> arenas{};  // by process
+  WorkingSetFigures working_sets{};
 };
 
 class MetricsMaker {

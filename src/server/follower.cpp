@@ -233,6 +233,7 @@ bool Follower::readAgain(Followed& followed) {
     next.failed = shown->failed;
     next.board = shown->board;
     next.lives = shown->lives;
+    next.working_sets = shown->working_sets;
     std::vector<std::shared_ptr<OpenFile>> made;
     std::set<int64_t> here;  // those of an older part are not
     std::shared_ptr<const model::RecordedRun> run;

@@ -99,8 +99,10 @@ base::Result<Response> answerCategories(const Question& question);
 base::Result<Response> answerGrowth(const Question& question);
 
 base::Result<Response> answerLive(const Question& question);
+base::Result<Response> answerWorkingSet(const Question& question);
 // For answerSession.
 json livesJson(const Session& session);
+json workingSetsJson(const Session& session);
 
 base::Result<Response> answerFrag(const Question& question);
 base::Result<Response> answerForecast(const Question& question);

@@ -42,6 +42,7 @@ std::span<const Route> routes() {
       {"frag_at", Method::kGet, answerFragAt, Lane::kText},
       {"fit", Method::kGet, answerFit, Lane::kText},
       {"live", Method::kGet, answerLive, Lane::kText},
+      {"working_set", Method::kGet, answerWorkingSet, Lane::kText},
       {"sql", Method::kPost, answerSql, Lane::kQuery},
   };
   return kRoutes;

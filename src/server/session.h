@@ -112,6 +112,12 @@ struct FailedFile {
   std::string hint;  // may be empty
 };
 
+// A file of measurements of `wss`; what the page is told of it was worked out when it was opened.
+struct WorkingSetFile {
+  std::string path;
+  std::string answer;  // JSON
+};
+
 class RecordingBoard;  // recording_board.h
 
 struct Session {
@@ -120,6 +126,8 @@ struct Session {
   std::vector<FailedFile> failed;
   // What goes on: the recordings among the files, or a recorder at work without any file.
   std::vector<std::shared_ptr<model::LiveSource>> lives;
+  std::shared_ptr<const std::vector<WorkingSetFile>> working_sets =
+      std::make_shared<const std::vector<WorkingSetFile>>();
   // Of places of these files; behind a pointer, so that a session can be moved.
   std::unique_ptr<Kept<analysis::Diff>> diffs = std::make_unique<Kept<analysis::Diff>>(6);
   // Works out what the first picture would wait for. Last, so that it ends before the files do.

@@ -93,6 +93,7 @@ base::Result<Response> answerSession(const Question& question) {
                        {"files", files},
                        {"recordings", recordingsJson(question.session)},
                        {"lives", livesJson(question.session)},
+                       {"working_sets", workingSetsJson(question.session)},
                        {"failed", failed}});
 }
 

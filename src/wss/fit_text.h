@@ -10,16 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "wss/machine.h"
+#include "wss/places.h"
 
 namespace tidegauge::wss {
-
-// In a window of so long.
-struct Touched {
-  int64_t window_ns = 0;
-  uint64_t bytes = 0;
-  uint64_t rss_bytes = 0;  // that were there; 0: not known
-};
 
 // Of one window. Empty: nothing of the machine is known.
 std::string fitText(const Touched& touched, const Machine& machine, size_t columns);

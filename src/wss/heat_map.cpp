@@ -67,8 +67,12 @@ std::vector<HeatMap::Cell> cellsOf(std::span<const PageBits> tables) {
 }
 
 void HeatMap::add(double begin_s, double end_s, std::span<const PageBits> tables) {
+  addCells(begin_s, end_s, cellsOf(tables));
+}
+
+void HeatMap::addCells(double begin_s, double end_s, std::span<const Cell> small) {
   Column column{begin_s, end_s, {}};
-  for (const Cell& cell : cellsOf(tables)) addCell(column.cells, cell);
+  for (const Cell& cell : small) addCell(column.cells, cell);
   bool goes_on = in_last_ != 0 && in_last_ < windows_;
   if (goes_on) {
     columns_.back().cells = together(columns_.back().cells, column.cells);

@@ -31,6 +31,8 @@ class HeatMap {
 
   // The next window; tables in the order of addresses.
   void add(double begin_s, double end_s, std::span<const PageBits> tables);
+  // The same of cells that were told before (cellsOf): 64 KiB each, in order.
+  void addCells(double begin_s, double end_s, std::span<const Cell> small);
 
   const std::vector<Column>& columns() const { return columns_; }
   uint64_t cellBytes() const { return uint64_t{1} << shift_; }

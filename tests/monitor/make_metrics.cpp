@@ -35,6 +35,11 @@ int main(int argc, char** argv) {
   arena.forecast = {{"10s", 42}, {"20s", 43}};
   arena.growth_bytes_per_second = 1.5;
   inputs.arenas[it] = {arena};
+  inputs.working_sets = {.window = "0.1",
+                         .backend = "pte",
+                         .processes = {{42, "py \"thon\"\\", 8 << 20, 2 << 20, 0.001}},
+                         .skipped = 1,
+                         .cpu_seconds = 0.25};
   record::MetricsMaker maker;
   auto metrics = maker.make(inputs);
   std::string text = argc > 1 && std::string_view(argv[1]) == "otlp"

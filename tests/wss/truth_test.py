@@ -118,6 +118,34 @@ class Truth(unittest.TestCase):
             self.assertEqual([touched for address, _, touched in mine if address >= start + 16 * MIB],
                              [0] * (48 * 16))
 
+    def test_a_file_is_told_again_as_it_was_printed(self):
+        for backend in self.backends():
+            kept = pathlib.Path(self.folder.name, f"{backend}.jsonl")
+            with self.subTest(backend), self.touching(64, 16) as (pid, _, _):
+                printed = wss("--backend", backend, "-P", 3, "-o", kept, pid, 0.02).stdout
+                self.assertEqual(wss("-o", kept, pid, 0.02, check=False).returncode, 2)  # it is there already
+                told = wss(kept).stdout
+                rows = [line for line in printed.splitlines() if line[:1].isdigit()]
+                self.assertEqual(len(rows), 3)
+                self.assertEqual([line for line in told.splitlines() if line in rows], rows)
+                self.assertIn(printed.splitlines()[-1], told)  # where little is added
+                kept.write_text(kept.read_text().replace('"rss":', '"rss":-', 1))
+                done = wss(kept, check=False)
+                self.assertEqual(done.returncode, 3)
+                self.assertIn('line 2: "rss" is not from 0', done.stderr)
+
+    def test_a_rolling_file_has_the_heat(self):
+        if "pte" not in list(self.backends()):
+            return
+        kept = pathlib.Path(self.folder.name, "rolling.jsonl")
+        with self.touching(64, 16) as (pid, _, _):
+            printed = wss("--heat", "--rolling", 4, "-d", 0.6, "-o", kept, pid, 0.1).stdout
+        told = wss(kept).stdout
+        self.assertIn("A row is", told)
+        reuse = [line for line in printed.splitlines() if "for the first time" in line]
+        self.assertEqual([line for line in told.splitlines() if "for the first time" in line], reuse)
+        self.assertIn("here are 0", " ".join(told.split()))  # no window of a minute
+
     @contextlib.contextmanager
     def forks(self):
         """Three that share 48 MiB: one reads the first 16 of them, two the second 16."""

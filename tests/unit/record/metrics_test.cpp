@@ -262,6 +262,27 @@ TEST(Metrics, ArenasAreToldAsTheyAreGiven) {
   EXPECT_TRUE(has(text, "tidegauge_growth_bytes_per_second" + labels + "} 0.25"));
 }
 
+TEST(Metrics, WorkingSetsAreToldAsTheyAreGiven) {
+  MadeSession made;
+  MetricInputs inputs = inputsOf(made);
+  MetricsMaker maker;
+  EXPECT_EQ(count(prometheusText(maker.make(inputs)), "tidegauge_wss"), 0U);  // none measured
+  inputs.working_sets = {.window = "0.1",
+                         .backend = "pte",
+                         .processes = {{42, "db\x01", 8 * kMiB, 2 * kMiB, 0.001}},
+                         .skipped = 3,
+                         .cpu_seconds = 0.25};
+  std::string text = prometheusText(maker.make(inputs));
+  std::string labels = R"({pid="42",comm="db·",window="0.1"} )";
+  EXPECT_TRUE(has(text, "tidegauge_wss_referenced_bytes" + labels + "2097152")) << text;
+  EXPECT_TRUE(has(text, "tidegauge_wss_cold_bytes" + labels + "6291456"));
+  EXPECT_TRUE(has(text, "tidegauge_wss_ratio" + labels + "0.25"));
+  EXPECT_TRUE(has(text, R"(tidegauge_wss_measure_stall_seconds{pid="42",comm="db·"} 0.001)"));
+  EXPECT_TRUE(has(text, "tidegauge_wss_skipped_total 3"));
+  EXPECT_TRUE(has(text, "tidegauge_wss_measure_cpu_seconds_total 0.25"));
+  EXPECT_TRUE(has(text, R"(tidegauge_wss_backend_info{backend="pte"} 1)"));
+}
+
 TEST(PrometheusText, EscapesWhatNamesMayHold) {
   Metric metric{"m", "a\\b\nc", MetricType::kGauge, "1", false, {}};
   metric.samples = {{{{"l", "a\\b\"c\nd"}}, 0.1}, {{}, 1e300}, {{}, -3}};

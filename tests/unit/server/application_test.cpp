@@ -350,7 +350,7 @@ TEST_F(ApplicationTest, EveryGetRouteAnswersForEveryFile) {
   for (int file : {0, 1}) {
     for (const Route& route : routes()) {
       if (route.method != Method::kGet || route.path == "hit" || route.path == "oom" ||
-          route.path == "live") {
+          route.path == "live" || route.path == "working_set") {
         continue;  // ask for what not every file has
       }
       Response response = get("api/" + std::string(route.path) +
@@ -407,6 +407,31 @@ TEST(Application, AnswersAreBoundedWhateverTheNames) {
     EXPECT_EQ(response.status, 200) << question;
     EXPECT_LT(response.body.size(), 30'000'000U) << question;
   }
+}
+
+TEST(Application, ShowsMeasurementsOfWorkingSetsWithoutAnyTrace) {
+  Session session = openSession({});
+  session.working_sets =
+      std::make_shared<const std::vector<WorkingSetFile>>(std::vector<WorkingSetFile>{
+          {"a.jsonl", R"({"samples":1})"}, {"b.jsonl", R"({"samples":2})"}});
+  Application app(std::move(session), Gate("secret", 1));
+  auto get = [&](const std::string& question) {
+    Request request;
+    request.target = "/secret/api/" + question;
+    request.hosts = {"127.0.0.1:1"};
+    return app.answer(request, {});
+  };
+  json listed = json::parse(get("session").body)["working_sets"];
+  EXPECT_EQ(listed, (json{{{"id", 0}, {"name", "a.jsonl"}}, {{"id", 1}, {"name", "b.jsonl"}}}));
+  EXPECT_EQ(get("working_set").body, R"({"samples":1})");
+  EXPECT_EQ(get("working_set?id=1").body, R"({"samples":2})");
+  EXPECT_EQ(get("working_set?id=2").status, 400);
+}
+
+TEST_F(ApplicationTest, HasNoWorkingSetWhereNoneWasOpened) {
+  Response response = get("api/working_set");
+  EXPECT_EQ(response.status, 400);
+  EXPECT_NE(response.body.find("tidegauge wss --rolling"), std::string::npos);
 }
 
 // Times at the ends of what an integer holds, which a double does not.

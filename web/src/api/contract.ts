@@ -2,6 +2,7 @@
 
 import type { Missing } from "../ui/incomplete";
 import type { LiveSourceInfo } from "./live";
+import type { WorkingSetInfo } from "./working_set";
 
 /** Of bytes, as they are printed. */
 export type Unit = "B" | "KiB" | "MiB" | "GiB" | "TiB";
@@ -113,6 +114,8 @@ export interface Session {
   recordings?: RecordingStatus[];
   /** absent: an exported page */
   lives?: LiveSourceInfo[];
+  /** files of `wss -o`; absent: an exported page */
+  working_sets?: WorkingSetInfo[];
 }
 
 export interface Part {

@@ -282,6 +282,8 @@ export async function loadSession(): Promise<void> {
       // a recorder at work has no file, and one view
       const alone = answer.files.length === 0 && (answer.lives?.length ?? 0) > 0;
       if (alone) go({ view: "live" });
+      else if (answer.files.length === 0 && (answer.working_sets?.length ?? 0) > 0)
+        go({ view: "working_set" });
     });
     window.setTimeout(() => {
       pictured.value = true;

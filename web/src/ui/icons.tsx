@@ -66,6 +66,7 @@ const SHAPES = {
       <path d="M4.800 11.200a4.500 4.500 0 0 1 0-6.400M11.200 4.800a4.500 4.500 0 0 1 0 6.400M2.800 13.200a7.400 7.400 0 0 1 0-10.400M13.200 2.800a7.400 7.400 0 0 1 0 10.400" />
     </>
   ),
+  workingset: <path d="M2.5 13.5v-11M2.5 13.5h11M4.5 11.5c3 0 3.5-7 9-8" />,
   alert: <path d="M8 2 14 13.5H2zM8 6.5v3.2M8 11.6v.1" />,
 } satisfies Record<string, ComponentChildren>;
 

@@ -15,6 +15,7 @@ import {
   sessionError,
 } from "../state/store";
 import { toggleTheme } from "../state/theme";
+import { onlyWorkingSets } from "../state/working_set";
 import { Inspector } from "../views/inspector/inspector";
 import { viewKeys, viewNamed } from "../views/registry";
 import { isOfProcess } from "../views/tables/columns";
@@ -77,7 +78,7 @@ function Main() {
       </div>
     );
   }
-  if (!file.value && !monitoring.value) {
+  if (!file.value && !monitoring.value && !onlyWorkingSets.value) {
     return (
       <div class="center">
         <Notice icon="overview" title="No file is open" code={RECORD_CODE}>

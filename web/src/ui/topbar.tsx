@@ -18,6 +18,7 @@ import {
 } from "../state/store";
 import { toggleTheme } from "../state/theme";
 import { formatHash, START } from "../state/url";
+import { chosenSet, onlyWorkingSets, workingSets } from "../state/working_set";
 import { lanes, severalLanes } from "../views/lanes/model";
 import { viewNamed } from "../views/registry";
 import { Icon, Logo } from "./icons";
@@ -32,13 +33,16 @@ function FileMenu() {
   const files = session.value?.files ?? [];
   const current = file.value;
   const source = liveSource.value;
-  if (!current && source) {
+  const alone = source
+    ? { name: source.name, kind: "monitor" }
+    : { name: workingSets.value[chosenSet.value]?.name ?? "", kind: "working set" };
+  if (!current && (source || onlyWorkingSets.value)) {
     return (
       <span class="file">
         <span class="mono cut">
-          <Name text={source.name} />
+          <Name text={alone.name} />
         </span>
-        <span class="faint">monitor</span>
+        <span class="faint">{alone.kind}</span>
       </span>
     );
   }
@@ -211,7 +215,7 @@ export function TopBar() {
       <RecordingPill />
       <span class="spacer" />
       {frozen !== null && <Exported of={frozen} />}
-      {frozen === null && !monitoring.value && <Asking />}
+      {frozen === null && !monitoring.value && !onlyWorkingSets.value && <Asking />}
       <button
         type="button"
         class="iconbtn"

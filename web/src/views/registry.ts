@@ -5,6 +5,7 @@ import { frozen } from "../api/frozen";
 import { LANES_VIEW } from "../state/lanes";
 import { LIVE_VIEW, monitoring } from "../state/live";
 import { OOM_VIEW } from "../state/oom";
+import { onlyWorkingSets, WORKING_SET_VIEW, workingSets } from "../state/working_set";
 import type { IconName } from "../ui/icons";
 import { DiffView } from "./diff/diff_view";
 import { FlameView } from "./flame/flame_view";
@@ -20,6 +21,7 @@ import { SqlView } from "./sql/sql_view";
 import { StateView } from "./state/state_view";
 import { TablesView } from "./tables/tables_view";
 import { TimelineView } from "./timeline/timeline_view";
+import { WorkingSetView } from "./working_set/working_set_view";
 
 export interface View {
   name: string;
@@ -168,6 +170,18 @@ const ALL: readonly View[] = [
     unfiltered: true,
     component: LiveView,
   },
+  {
+    name: WORKING_SET_VIEW,
+    title: "Working set",
+    key: "H",
+    group: "Watch",
+    icon: "workingset",
+    docked: false,
+    needsDevice: false,
+    unfiltered: true,
+    offered: () => workingSets.value.length > 0,
+    component: WorkingSetView,
+  },
 ];
 
 /** What an exported page can show. */
@@ -178,6 +192,7 @@ export const VIEWS: readonly View[] =
 /** In the order of the rail and of the number keys. */
 export function offeredViews(): readonly View[] {
   if (monitoring.value) return VIEWS.filter(({ name }) => name === LIVE_VIEW);
+  if (onlyWorkingSets.value) return VIEWS.filter(({ name }) => name === WORKING_SET_VIEW);
   return VIEWS.filter(({ offered }) => offered?.() ?? true);
 }
 

@@ -1,0 +1,75 @@
+#include "cli/wss_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text_layout.h"
+#include "cli/new_file.h"
+#include "cli/open_trace.h"
+#include "cli/output.h"
+#include "cli/terminal.h"
+#include "cli/usage.h"
+#include "cli/wss_several.h"
+#include "cli/wss_survey.h"
+#include "wss/measurement_text.h"
+
+namespace tidegauge::cli {
+
+bool isWssFile(const WssOptions& options) {
+  if (options.words.size() != 1 || !options.comm.empty() || !options.cgroup.empty()) return false;
+  return wss::isMeasurementFile(options.words.front());
+}
+
+int checkWssFile(const WssOptions& options) {
+  if (options.compat || options.json || options.jsonl || options.csv)
+    return usageError("A file is told again in words alone", "For programs it is JSON itself");
+  if (!options.output.empty() || options.dry_run)
+    return usageError("A file is told again, and nothing is measured",
+                      "Leave out -o and --dry-run, or name a process and a time");
+  return 0;
+}
+
+int runWssFile(const WssOptions& options) {
+  const std::string& path = options.words.front();
+  auto measurement = wss::readMeasurementFile(path);
+  if (!measurement.ok()) {
+    base::Error error = measurement.error();
+    error.what = fmt::format("{}: {}", shownPath(path), error.what);
+    return reportError(error);
+  }
+  Output out;
+  out.write(wss::measurementText(measurement.value(), options.top, pageColumns(), usesColours()));
+  return out.finish(0);
+}
+
+int checkOutput(const WssOptions& options) {
+  if (options.output.empty()) return 0;
+  if (options.dry_run) return usageError("--dry-run measures nothing that -o could keep");
+  if (isSurvey(options) || isOfSeveral(options))
+    return usageError("-o keeps what one process touched, by pages",
+                      "Take one process, and no --backend that looks at no page");
+  return NewFile(options.output, options.force).refuse("");
+}
+
+void WssFile::begin(wss::MeasurementHead head) {
+  head_ = std::move(head);
+  out_.open(path_, std::ios::binary | std::ios::trunc);
+  out_ << wss::headLine(head_) << std::endl;  // at once: who follows it sees who is measured
+}
+
+void WssFile::row(const wss::Row& row, double unix_s, const wss::Plan& plan,
+                  const wss::Rolling* rolling) {
+  if (isWanted()) out_ << wss::rowLine(head_, row, unix_s, plan, rolling) << std::endl;
+}
+
+int WssFile::end() {
+  if (!isWanted()) return 0;
+  out_.close();
+  if (out_) return 0;
+  complain(fmt::format("tidegauge: {}: it could not be written. Is the disk full?",
+                       base::printable(path_)));
+  return kNotWritten;
+}
+
+}  // namespace tidegauge::cli

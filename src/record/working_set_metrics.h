@@ -1,0 +1,33 @@
+// Working sets in the metrics of a monitor: what each watched process touched in its last window.
+//
+//   tidegauge_wss_referenced_bytes{pid="42",comm="python",window="0.1"}  29360128
+//
+// Measured by somebody else (src/wss); here are the figures and their names. docs/monitoring.md.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tidegauge::record {
+
+struct Metric;
+
+struct WorkingSetFigures {
+  struct Process {
+    uint32_t pid = 0;
+    std::string comm;
+    uint64_t rss_bytes = 0, referenced_bytes = 0;
+    double stall_seconds = 0;  // that its mmap may have waited at the most
+  };
+  std::string window;   // seconds as asked for, "0.1"
+  std::string backend;  // of the last one; empty: none was measured
+  std::vector<Process> processes;
+  uint64_t skipped = 0;  // windows not begun: they would have stalled a process too long
+  double cpu_seconds = 0;
+};
+
+// Nothing, unless a window was measured or skipped.
+std::vector<Metric> workingSetMetrics(const WorkingSetFigures& figures);
+
+}  // namespace tidegauge::record

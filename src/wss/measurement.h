@@ -1,0 +1,67 @@
+// A measurement that was kept in a file: the figures of its windows, told again.
+//
+//   head   {"tidegauge_wss":1, process, backend, course, machine}      first line
+//   row    {"time", "window_s", "bytes", "groups", "rolling", …}        a line for each window
+//
+// docs/formats/working-set.md has every field. Files may come from anybody: lengths and numbers are
+// bounded, and what does not fit is an error that names the line.
+#pragma once
+
+#include <istream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "wss/choose.h"
+#include "wss/heat_map.h"
+#include "wss/machine.h"
+#include "wss/measure.h"
+#include "wss/page_history.h"
+
+namespace tidegauge::wss {
+
+// Who was measured, and how.
+struct MeasurementHead {
+  int64_t pid = 0;
+  std::string process{}, backend{}, how{}, why{}, cgroup{};
+  std::vector<std::string> limits{};
+  std::string course{};  // "single", "cumulative", "snapshots", "profile", "rolling"
+  double window_s = 0;   // as asked for
+  bool is_sampled = false, knows_sharing = true;
+  Machine machine{};
+};
+
+// `rolling`: of Course::kSnapshots, whether windows are also told together.
+MeasurementHead headOf(const Process& process, const Choice& choice, const Plan& plan,
+                       bool rolling);
+// The first line, without its end.
+std::string headLine(const MeasurementHead& head);
+// A row, without its end: rowJson with all mappings, and of a rolling measurement `rolling` and the cells
+// of row.pages, if they fit into a line.
+std::string rowLine(const MeasurementHead& head, const Row& row, double unix_s, const Plan& plan,
+                    const Rolling* rolling);
+
+struct Measurement {
+  struct Sample {
+    double time_s = 0;  // when it ended, since the beginning of the first
+    Row row{};          // without pages; mappings only of the last one
+    Rolling rolling{};  // of a rolling measurement
+  };
+  MeasurementHead head{};
+  std::vector<Sample> samples{};
+  HeatMap heat{};
+  bool is_cut = false;  // its last line has no end, and was left out
+};
+
+inline constexpr size_t kMostLineBytes = 32 << 20;
+inline constexpr size_t kMostSamples = 100'000;
+
+// Whether a file begins as one.
+bool isMeasurement(std::string_view beginning);
+base::Result<Measurement> readMeasurement(std::istream& in);
+// The error names the file.
+base::Result<Measurement> readMeasurementFile(const std::string& path);
+bool isMeasurementFile(const std::string& path);
+
+}  // namespace tidegauge::wss

@@ -1,0 +1,159 @@
+#include "wss/measurement_page.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/format.h"
+#include "wss/fit_text.h"
+#include "wss/grouping.h"
+#include "wss/heat_text.h"
+#include "wss/places.h"
+#include "wss/suggested_limit.h"
+#include "wss/units.h"
+
+namespace tidegauge::wss {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kMostMappings = 500, kMostWindows = 500, kMostRows = 160, kMostColumns = 256;
+
+// What was touched by length of window: of -P and -C each row, of --rolling the last row's windows.
+std::vector<Touched> curveOf(const Measurement& measurement) {
+  std::vector<Touched> curve;
+  const std::string& course = measurement.head.course;
+  if (course == "rolling") {
+    for (const Rolling::Within& within : measurement.samples.back().rolling.within)
+      curve.push_back(
+          {std::llround(within.windows * measurement.head.window_s * 1e9), within.bytes});
+  } else if (course == "profile" || course == "cumulative") {
+    for (const Measurement::Sample& sample : measurement.samples)
+      curve.push_back({sample.row.window.mean_ns, sample.row.sums.referenced});
+  }
+  return curve;
+}
+
+json curveJson(const std::vector<Touched>& curve) {
+  json list = json::array();
+  for (const Touched& point : curve)
+    list.push_back({{"window_s", seconds(point.window_ns)}, {"bytes", point.bytes}});
+  return list;
+}
+
+json marksJson(const Machine& machine) {
+  json list = json::array();
+  for (const Place& place : placesOf(machine))
+    list.push_back({{"name", place.name}, {"bytes", place.bytes}, {"words", place.words}});
+  return list;
+}
+
+// The last ones, if there are many.
+json windowsJson(const Measurement& measurement) {
+  const auto& samples = measurement.samples;
+  json list = json::array();
+  for (size_t i = samples.size() - std::min(samples.size(), kMostWindows); i < samples.size();
+       ++i) {
+    const Row& row = samples[i].row;
+    json one = {{"time_s", samples[i].time_s},
+                {"window_s", seconds(row.window.mean_ns)},
+                {"rss", row.sums.rss},
+                {"referenced", row.sums.referenced},
+                {"ci95", row.error_bytes.value_or(0)}};
+    if (!row.knows_error) one["ci95"] = nullptr;
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
+json heatJson(const Measurement& measurement) {
+  HeatPicture picture = pictureOf(measurement.heat, kMostRows, kMostColumns);
+  if (picture.rows.empty()) return nullptr;
+  std::vector<std::string> names = rowNames(picture, measurement.samples.back().row.uses);
+  json rows = json::array(), heat = json::array();
+  for (size_t row = 0; row < picture.rows.size(); ++row) {
+    rows.push_back({{"begin", base::hexAddress(picture.rows[row].begin)},
+                    {"end", base::hexAddress(picture.rows[row].end)},
+                    {"name", names[row]}});
+    json cells = json::array();
+    for (size_t x = 0; x < picture.ends_s.size(); ++x) {
+      float at = picture.at(row, x);
+      // What was touched at all is not told as untouched.
+      cells.push_back(at < 0 ? -1 : static_cast<int>(std::ceil(at * 100)));
+    }
+    heat.push_back(std::move(cells));
+  }
+  uint64_t row_bytes =
+      measurement.heat.cellBytes() * measurement.heat.addresses().size() / picture.rows.size();
+  return {{"rows", std::move(rows)},
+          {"ends_s", picture.ends_s},
+          {"percent", std::move(heat)},
+          {"row_bytes", row_bytes}};
+}
+
+json mappingsJson(const std::vector<Group>& groups) {
+  json list = json::array();
+  for (size_t i = 0; i < std::min(groups.size(), kMostMappings); ++i) {
+    const Group& group = groups[i];
+    const MappingSums& sums = group.sums;
+    list.push_back({{"name", group.name},
+                    {"kind", name(group.kind)},
+                    {"start", base::hexAddress(group.start)},
+                    {"rss", sums.rss},
+                    {"referenced", sums.referenced},
+                    {"cold", sums.rss - std::min(sums.rss, sums.referenced)},
+                    {"huge", sums.huge}});
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string measurementPage(const Measurement& measurement) {
+  const MeasurementHead& head = measurement.head;
+  json page = {{"pid", head.pid},
+               {"process", head.process},
+               {"backend", head.backend},
+               {"how", head.how},
+               {"limits", head.limits},
+               {"cgroup", head.cgroup},
+               {"course", head.course},
+               {"asked_s", head.window_s},
+               {"is_cut", measurement.is_cut},
+               {"marks", marksJson(head.machine)},
+               {"samples", measurement.samples.size()},
+               {"curve", json::array()},
+               {"knee", nullptr},
+               {"windows", json::array()},
+               {"heat", nullptr},
+               {"mappings", json::array()},
+               {"mappings_total", 0},
+               {"fit", ""},
+               {"limit", nullptr}};
+  if (!measurement.samples.empty()) {
+    const Row& last = measurement.samples.back().row;
+    std::vector<Touched> curve = curveOf(measurement);
+    page["curve"] = curveJson(curve);
+    // Of the longest window nobody knows whether it still grows.
+    if (curve.size() > 1 && kneeOf(curve) + 1 < curve.size()) page["knee"] = kneeOf(curve);
+    page["windows"] = windowsJson(measurement);
+    page["heat"] = heatJson(measurement);
+    std::vector<Group> groups = groupsOf(last, Grouping::kMapping);
+    page["mappings"] = mappingsJson(groups);
+    page["mappings_total"] = groups.size();
+    constexpr size_t kOneLine = 10'000;
+    Touched most{last.window.mean_ns, last.sums.referenced};  // in the longest window
+    if (!curve.empty()) most = curve.back();
+    std::string fit = fitText(most, head.machine, kOneLine);
+    if (!fit.empty()) fit.pop_back();
+    page["fit"] = fit;
+  }
+  if (head.course == "rolling" || head.course == "snapshots") {
+    SuggestedLimit limit = suggestedLimit(measurement);
+    page["limit"] = {{"samples", limit.samples},
+                     {"bytes", limit.bytes ? json(*limit.bytes) : json()},
+                     {"text", limit.text()}};
+  }
+  return page.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace tidegauge::wss

@@ -1,0 +1,168 @@
+// A file of `wss -o` as its own page and beside a snapshot: see harness.mjs for what it needs.
+import assert from "node:assert/strict";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { axeComplaints, example, opened, use, whyNot } from "./harness.mjs";
+
+const skip = whyNot();
+const MIB = 1 << 20;
+const LOW = 0x7f0000000000;
+
+/** As docs/formats/working-set.md says; of 30 windows each touches another fifth of 20 MiB. */
+function measurement(folder, name, rows = 30) {
+  const path = join(folder, name);
+  const head = {
+    tidegauge_wss: 1,
+    pid: 4711,
+    process: "my\u202esqld",
+    backend: "pte",
+    how: "accessed bits",
+    why: "",
+    cgroup: "",
+    limits: ["one thing is not seen"],
+    course: "rolling",
+    window_s: 0.1,
+    is_sampled: false,
+    knows_sharing: false,
+    machine: {
+      l2_bytes: MIB,
+      l3_bytes: 16 * MIB,
+      l3_processors: 8,
+      tlb_entries: 0,
+      huge_tlb_entries: 0,
+      limit_bytes: 24 * MIB,
+      limit_of: "/db",
+      memory_bytes: 64 * 1024 * MIB,
+    },
+  };
+  const bytes = (rss, referenced) => ({
+    rss,
+    pss: null,
+    referenced,
+    shared: null,
+    dirty: 0,
+    huge: 0,
+    hugetlb: 0,
+    swap: 0,
+    locked: null,
+  });
+  const window_s = { asked: 0.1, least: 0.1, mean: 0.1, most: 0.1 };
+  const lines = [JSON.stringify(head)];
+  for (let row = 0; row < rows; row += 1) {
+    const cells = [];
+    for (let at = 0; at < 320; at += 1)
+      cells.push([LOW + at * 65536, 16, Math.floor(at / 64) === row % 5 ? 16 : 0]);
+    const one = {
+      time: 1000 + row * 0.1,
+      window_s,
+      slept_s: 0.1,
+      taken_s: 0.1,
+      estimate_s: 0.1,
+      bytes: bytes(20 * MIB, 4 * MIB),
+      cost: { cpu_s: 0.001, stall_s: 0.001, clear_s: 0.001, read_s: 0.001 },
+      error: { method: "exact", referenced_ci95: 0, unread_bytes: 0 },
+      groups: [
+        { name: "[heap]", kind: "heap", window_s, bytes: bytes(12 * MIB, 4 * MIB), start: LOW, end: LOW + 12 * MIB },
+        { name: "/lib/<b>x.so", kind: "file", window_s, bytes: bytes(8 * MIB, 0), start: LOW + 12 * MIB, end: LOW + 20 * MIB },
+      ],
+      rolling: {
+        within: [1, 2, 4, 8, 16].map((windows) => ({ windows, bytes: Math.min(5, windows) * 4 * MIB })),
+        again: [],
+        first_bytes: 0,
+        never_bytes: 0,
+        cells,
+      },
+    };
+    lines.push(JSON.stringify(one));
+  }
+  writeFileSync(path, `${lines.join("\n")}\n`);
+  return path;
+}
+
+const folder = mkdtempSync(join(tmpdir(), "working-set-"));
+
+/** Whether anything but the ground was painted. */
+const isPainted = (page, selector) =>
+  page.locator(selector).evaluate((canvas) => {
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    return data.some((value) => value !== 0);
+  });
+
+describe("working set alone", { skip, timeout: 600_000 }, () => {
+  const here = opened(() => [measurement(folder, "one.jsonl")]);
+  const { at } = here;
+
+  for (const theme of ["light", "dark"]) {
+    it(`shows the profile, the heat and the mappings, ${theme}`, () =>
+      use(here.browser, at(""), async (page) => {
+        await page.evaluate((wanted) => document.documentElement.setAttribute("data-theme", wanted), theme);
+        await page.waitForSelector(".wsmaps tbody tr");
+        assert.match(page.url(), /#working_set/);
+        assert.equal(await page.locator(".wsmaps tbody tr").count(), 2);
+        const heap = await page.locator(".wsmaps tbody tr").first().innerText();
+        assert.match(heap, /\[heap\]/);
+        assert.match(heap, /33\.3\s*%/);
+        const library = await page.locator(".wsmaps tbody tr").nth(1).innerText();
+        assert.match(library, /<b>x\.so/);
+        assert.ok(await isPainted(page, ".wscurve canvas"));
+        assert.ok(await isPainted(page, ".wsheat canvas"));
+        assert.match(
+          await page.locator(".wscurve canvas").getAttribute("aria-label"),
+          /20\.0 MiB touched in 1\.6 s\. After 0\.8 s little is added/,
+        );
+        assert.match(await page.locator(".told").innerText(), /No memory limit is suggested/);
+        assert.match(await page.locator(".livenote").innerText(), /one thing is not seen/);
+        // a character that turns the text around is shown, not obeyed
+        assert.doesNotMatch(await page.locator(".viewhead .sub").innerText(), /\u202e/);
+        assert.equal(await page.locator(".rail a").count(), 1);
+        assert.deepEqual(await axeComplaints(page), []);
+      }));
+  }
+
+  it("fits a narrow page", () =>
+    use(
+      here.browser,
+      at(""),
+      async (page) => {
+        await page.waitForSelector(".wsmaps tbody tr");
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        assert.ok(wide <= 0, `${wide} px too wide`);
+        assert.ok(await page.locator(".wscurve").evaluate((plot) => plot.clientWidth > 300));
+      },
+      { viewport: { width: 800, height: 700 } },
+    ));
+});
+
+describe("working set beside others", { skip, timeout: 600_000 }, () => {
+  const here = opened(() => [
+    example("annotated.pickle.zst"),
+    measurement(folder, "two.jsonl"),
+    measurement(folder, "empty.jsonl", 0),
+  ]);
+  const { at } = here;
+
+  it("is one more view, reached by key, and turns through its files", () =>
+    use(here.browser, at("#overview"), async (page) => {
+      await page.waitForSelector(".headline");
+      await page.keyboard.press("H");
+      await page.waitForSelector(".wsmaps tbody tr");
+      await page.keyboard.press("m");
+      await page.getByText("Nothing was measured").waitFor();
+      assert.deepEqual(await axeComplaints(page), []);
+      await page.keyboard.press("M");
+      await page.waitForSelector(".wsmaps tbody tr");
+    }));
+});
+
+describe("no working set", { skip, timeout: 600_000 }, () => {
+  const here = opened(() => [example("annotated.pickle.zst")]);
+
+  it("says how to measure one to who has a link to it", () =>
+    use(here.browser, here.at("#working_set"), async (page) => {
+      await page.getByText("No working set was measured").waitFor();
+      assert.match(await page.locator("pre.code").innerText(), /wss --rolling/);
+      assert.equal(await page.locator('.rail a[title="Working set"]').count(), 0);
+    }));
+});

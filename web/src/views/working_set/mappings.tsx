@@ -1,0 +1,65 @@
+// What each mapping holds, and how much of it was touched in the last window.
+import type { WorkingSet } from "../../api/working_set";
+import { Bytes, Name } from "../../ui/text";
+import { integer, percent } from "../../ui/units";
+
+const share = (part: number, whole: number) => (whole === 0 ? "–" : percent(part / whole));
+
+function Size({ value }: { value: number }) {
+  return value === 0 ? <span class="faint">0</span> : <Bytes value={value} />;
+}
+
+export function MappingTable({ of }: { of: WorkingSet }) {
+  const more = of.mappings_total - of.mappings.length;
+  return (
+    <>
+      <div class="phead">
+        <h2>Mappings</h2>
+        <span class="note">
+          of the last row, most touched first
+          {more > 0 && `; ${integer(more)} that were touched least are not listed`}
+        </span>
+      </div>
+      <table class="table wsmaps">
+        <thead>
+          <tr>
+            <th>Mapping</th>
+            <th class="fit hide-s">Kind</th>
+            <th class="fit hide-s">Begins at</th>
+            <th class="r fit">Touched</th>
+            <th class="r fit">Of RSS</th>
+            <th class="r fit">RSS</th>
+            <th class="r fit" title="In memory, and not touched">
+              Cold
+            </th>
+            <th class="r fit" title="Share in huge pages: touched as a whole or not at all">
+              THP
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {of.mappings.map((one) => (
+            <tr key={`${one.start} ${one.name}`}>
+              <td class="wide cut">
+                <Name text={one.name} />
+              </td>
+              <td class="hide-s">{one.kind}</td>
+              <td class="mono hide-s">{one.start}</td>
+              <td class="r num">
+                <Size value={one.referenced} />
+              </td>
+              <td class="r num">{share(one.referenced, one.rss)}</td>
+              <td class="r num">
+                <Size value={one.rss} />
+              </td>
+              <td class="r num">
+                <Size value={one.cold} />
+              </td>
+              <td class="r num">{share(one.huge, one.rss)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </>
+  );
+}

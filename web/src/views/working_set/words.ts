@@ -1,0 +1,32 @@
+// Windows and notes of the Working set view in words.
+import type { WorkingSet } from "../../api/working_set";
+import { counted } from "../../ui/units";
+
+/** "10 ms", "0.25 s", "60 s". */
+export function windowText(seconds: number): string {
+  if (seconds < 0.1) return `${Number((seconds * 1000).toPrecision(2))} ms`;
+  return `${Number(seconds.toPrecision(3))} s`;
+}
+
+const COURSES = {
+  single: "one window",
+  cumulative: "growing windows",
+  snapshots: "windows one after the other",
+  profile: "a profile",
+  rolling: "rolling windows",
+} as const;
+
+export function headText(of: WorkingSet): string {
+  const who = of.cgroup === "" ? `${of.process} · pid ${of.pid}` : of.cgroup;
+  return `${who} · ${COURSES[of.course]} · ${counted(of.samples, "row")} · by ${of.backend}`;
+}
+
+/** Beside the picture, what it shows to who cannot see it. */
+export function curveText(of: WorkingSet, bytes: (value: number) => string): string {
+  const last = of.curve.at(-1);
+  if (!last) return "No profile";
+  const knee = of.knee === null ? undefined : of.curve[of.knee];
+  const end = `${bytes(last.bytes)} touched in ${windowText(last.window_s)}`;
+  if (!knee) return `${end}. It still grows in the longest window`;
+  return `${end}. After ${windowText(knee.window_s)} little is added`;
+}

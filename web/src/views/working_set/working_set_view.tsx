@@ -1,0 +1,260 @@
+// What a process really touches: by length of window, by address and time, by mapping. Of a file that
+// `tidegauge wss -o` wrote.
+import { useCallback, useEffect } from "preact/hooks";
+import type { WorkingSet } from "../../api/working_set";
+import { onKey } from "../../state/keys";
+import { pictured } from "../../state/store";
+import { chosenSet, workingSet, workingSets } from "../../state/working_set";
+import { Canvas } from "../../ui/canvas";
+import { Icon } from "../../ui/icons";
+import { ErrorNotice, Notice } from "../../ui/notice";
+import type { Surface } from "../../ui/plot";
+import { Bytes } from "../../ui/text";
+import { baseName, bytesText, percent } from "../../ui/units";
+import { visible } from "../../ui/visible";
+import { drawCurve } from "./curve";
+import { drawHeat, STEPS } from "./heat";
+import { MappingTable } from "./mappings";
+import { curveText, headText, windowText } from "./words";
+
+const MEASURE_COMMANDS = `sudo tidegauge wss --rolling 16 -d 10 -o wss.jsonl PID 0.1   # heat map and profile
+sudo tidegauge wss -P 10 -o profile.jsonl PID 0.01           # windows of 10 ms to 5 s
+tidegauge view wss.jsonl`;
+const MOST_ROWS = 12;
+
+function next(by: number): void {
+  const count = workingSets.peek().length;
+  if (count > 1) chosenSet.value = (chosenSet.peek() + by + count) % count;
+}
+
+function Head({ data }: { data: WorkingSet | null }) {
+  const sets = workingSets.value;
+  const text = data ? visible(headText(data)) : "";
+  return (
+    <header class="viewhead">
+      <h1>Working set</h1>
+      <span class="sub cut" title={text}>
+        {text}
+      </span>
+      {sets.length > 1 && (
+        <div class="seg" role="group" aria-label="File">
+          {sets.map(({ id, name }) => (
+            <button
+              type="button"
+              key={id}
+              aria-pressed={id === chosenSet.value}
+              title={`${visible(name)}. Next file  m`}
+              onClick={() => {
+                chosenSet.value = id;
+              }}
+            >
+              {visible(baseName(name))}
+            </button>
+          ))}
+        </div>
+      )}
+    </header>
+  );
+}
+
+function Notes({ data }: { data: WorkingSet }) {
+  const words = [data.fit, data.limit?.text ?? ""].filter((text) => text !== "");
+  const careful = data.limits.map((text) => `Careful: ${text}.`);
+  if (data.is_cut) careful.push("The last line of the file has no end, and was left out.");
+  return (
+    <>
+      {careful.map((text) => (
+        <p class="livenote" key={text}>
+          <Icon name="alert" />
+          <span>{visible(text)}</span>
+        </p>
+      ))}
+      {words.length > 0 && (
+        <ul class="told">
+          {words.map((text) => (
+            <li key={text}>
+              <span>{visible(text)}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+function Windows({ data }: { data: WorkingSet }) {
+  const rows = data.windows.slice(-MOST_ROWS);
+  const rss = data.windows.at(-1)?.rss ?? 0;
+  // a rolling row's window is its shortest; the curve tells them all
+  const shown =
+    data.course === "rolling"
+      ? data.curve.map((point) => ({ ...point, rss, ci95: 0 as number | null }))
+      : rows.map((row) => ({ ...row, bytes: row.referenced }));
+  return (
+    <div>
+      <div class="phead">
+        <h2>Windows</h2>
+        {rows.length < data.samples && data.course !== "rolling" && (
+          <span class="note">the last {rows.length}</span>
+        )}
+      </div>
+      <table class="table">
+        <thead>
+          <tr>
+            <th>Window</th>
+            <th class="r">Touched</th>
+            <th class="r" title="With 95 %; 0: all pages were looked at; –: not known">
+              ±
+            </th>
+            <th class="r">Of RSS</th>
+          </tr>
+        </thead>
+        <tbody>
+          {shown.map((row, at) => (
+            <tr key={at}>
+              <td class="num">{windowText(row.window_s)}</td>
+              <td class="r num">
+                <Bytes value={row.bytes} />
+              </td>
+              <td class="r num dim">
+                {row.ci95 === null ? "–" : row.ci95 === 0 ? "0" : bytesText(row.ci95)}
+              </td>
+              <td class="r num">{row.rss === 0 ? "–" : percent(row.bytes / row.rss)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Profile({ data }: { data: WorkingSet }) {
+  const draw = useCallback((s: Surface) => drawCurve(s, data), [data]);
+  return (
+    <div class="left">
+      <div class="phead">
+        <h2>Profile</h2>
+        <span class="note">touched within a window of so long</span>
+      </div>
+      {data.curve.length > 1 ? (
+        <div class="plot wscurve">
+          <Canvas label={visible(curveText(data, bytesText))} draw={draw} />
+        </div>
+      ) : (
+        <p class="wsnote">
+          This file has windows of one length. <span class="fn">-P 10</span> or{" "}
+          <span class="fn">--rolling 16</span> measure several at once.
+        </p>
+      )}
+    </div>
+  );
+}
+
+function Heat({ data }: { data: WorkingSet }) {
+  const { heat } = data;
+  const draw = useCallback((s: Surface) => heat && drawHeat(s, heat), [heat]);
+  return (
+    <>
+      <div class="phead">
+        <h2>Heat</h2>
+        <span class="note">
+          {heat ? `by address, a row is ${bytesText(heat.row_bytes)}` : "by address and time"}
+        </span>
+        {heat && (
+          <span class="end ramp">
+            untouched
+            <span class="cells" aria-hidden="true">
+              <i class="wsshade0" />
+              {Array.from({ length: STEPS }, (_, at) => (
+                <i key={`wsshade${at + 1}`} class={`wsshade${at + 1}`} />
+              ))}
+            </span>
+            all pages
+          </span>
+        )}
+      </div>
+      {heat ? (
+        <div class="plot wsheat">
+          <Canvas
+            label={`Which of ${heat.rows.length} rows of addresses were touched in ${windowText(heat.ends_s.at(-1) ?? 0)}`}
+            draw={draw}
+          />
+        </div>
+      ) : (
+        <p class="wsnote">
+          Which addresses were touched when is told by <span class="fn">--rolling 16</span>, which
+          takes root.
+        </p>
+      )}
+    </>
+  );
+}
+
+function Nothing() {
+  return (
+    <Notice icon="workingset" title="Nothing was measured" code={MEASURE_COMMANDS}>
+      <p>The file ends before its first window was over. To measure again:</p>
+    </Notice>
+  );
+}
+
+export function WorkingSetView() {
+  useEffect(
+    () =>
+      onKey((event) => {
+        if (event.key !== "m" && event.key !== "M") return false;
+        next(event.key === "m" ? 1 : -1);
+        return true;
+      }),
+    [],
+  );
+  const { data, error } = workingSet.value;
+  useEffect(() => {
+    if (data || error) pictured.value = true;
+  }, [data, error]);
+  const none = workingSets.value.length === 0;
+  return (
+    <section class="view on" aria-label="Working set">
+      <Head data={data} />
+      {error && (
+        <div class="pad14">
+          <ErrorNotice error={error} />
+        </div>
+      )}
+      {data && data.samples > 0 && (
+        <div class="body" tabIndex={0} role="region" aria-label="What was touched">
+          <Notes data={data} />
+          <div class="fraggrid">
+            <Profile data={data} />
+            <Windows data={data} />
+          </div>
+          <Heat data={data} />
+          <MappingTable of={data} />
+        </div>
+      )}
+      {data?.samples === 0 && (
+        <div class="body">
+          <div class="center">
+            <Nothing />
+          </div>
+        </div>
+      )}
+      {none && (
+        <div class="body">
+          <div class="center">
+            <Notice icon="workingset" title="No working set was measured" code={MEASURE_COMMANDS}>
+              <p>How much of its memory on the host a process touches is kept in a file by</p>
+            </Notice>
+          </div>
+        </div>
+      )}
+      {!data && !error && !none && (
+        <div class="body">
+          <div class="center">
+            <div class="progress" role="progressbar" aria-label="Reading the measurement" />
+          </div>
+        </div>
+      )}
+    </section>
+  );
+}
