@@ -42,11 +42,14 @@ ARRAY(tables, struct page_table, PAGE_TABLES_BATCH);
 #define PRESENT 1ULL
 #define LEAF 0x80ULL
 #define HIDDEN 0x100ULL
+#define NO_GIANT (~0ULL)
 #define PHYSICAL 0x000ffffffffff000ULL
 
 struct walk {
   __u64 top, direct_map;
   __u32 levels, part;
+  // Neighbours have all but the last step in common: of the last GiB the entry that tells of it; 0: none.
+  __u64 giant, giant_entry;
 };
 
 // The entry for `address` in the table at `table`; 0: none. A large page that NUMA balancing hides keeps
@@ -58,19 +61,29 @@ static __always_inline __u64 entryOf(__u64 table, __u64 address, int shift) {
   return (entry & (LEAF | HIDDEN)) == (LEAF | HIDDEN) ? entry : 0;
 }
 
+// The entry that tells of the GiB in which `address` lies; 0: none.
+static __always_inline __u64 giantEntryOf(struct walk* walk, __u64 address) {
+  __u64 at = walk->top, entry;
+  if (walk->levels == 5) {
+    if (!(entry = entryOf(at, address, 48))) return 0;
+    at = walk->direct_map + (entry & PHYSICAL);
+  }
+  if (!(entry = entryOf(at, address, 39))) return 0;
+  return entryOf(walk->direct_map + (entry & PHYSICAL), address, 30);
+}
+
 static long lookAt(__u32 i, struct walk* walk) {
   __u64* address = bpf_map_lookup_elem(&wanted, &i);
   __u64* kind = bpf_map_lookup_elem(&kinds, &i);
   struct page_table* table = bpf_map_lookup_elem(&tables, &i);
   if (!address || !kind || !table) return 1;
   *kind = PAGE_TABLE_NONE_NEAR;
-  __u64 at = walk->top, entry;
-  if (walk->levels == 5) {
-    if (!(entry = entryOf(at, *address, 48))) return 0;
-    at = walk->direct_map + (entry & PHYSICAL);
+  if (walk->giant != *address >> 30) {
+    walk->giant_entry = giantEntryOf(walk, *address);
+    walk->giant = *address >> 30;
   }
-  if (!(entry = entryOf(at, *address, 39))) return 0;
-  if (!(entry = entryOf(walk->direct_map + (entry & PHYSICAL), *address, 30))) return 0;
+  __u64 entry = walk->giant_entry;
+  if (!entry) return 0;
   if (entry & LEAF) {
     table->entry[0] = entry;
     *kind = PAGE_TABLE_GIANT;
@@ -104,7 +117,7 @@ int readPageTables(struct bpf_iter__task* context) {
   struct mm_struct* memory = task->mm;
   if (!memory) return 0;
   struct walk walk = {(__u64)BPF_CORE_READ(memory, pgd), asked->direct_map, asked->levels,
-                      asked->part};
+                      asked->part, NO_GIANT, 0};
   asked->top = walk.top;
   __u32 count = asked->count;
   if (count > PAGE_TABLES_BATCH) count = PAGE_TABLES_BATCH;

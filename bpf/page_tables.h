@@ -24,7 +24,7 @@ enum page_table_kind {
   PAGE_TABLE_NONE_NEAR,  // nothing is mapped in the whole 1 GiB around it
 };
 
-#define PAGE_TABLE_FEW 16
+#define PAGE_TABLE_FEW 32
 enum page_table_part {
   PAGE_TABLE_ALL,
   PAGE_TABLE_SOME,  // PAGE_TABLE_FEW of them, with that of the wanted address

@@ -59,8 +59,8 @@ void WssFile::begin(wss::MeasurementHead head) {
 }
 
 void WssFile::row(const wss::Row& row, double unix_s, const wss::Plan& plan,
-                  const wss::Rolling* rolling) {
-  if (isWanted()) out_ << wss::rowLine(head_, row, unix_s, plan, rolling) << std::endl;
+                  const wss::Rolling* rolling, const nlohmann::json& pressure) {
+  if (isWanted()) out_ << wss::rowLine(head_, row, unix_s, plan, rolling, pressure) << std::endl;
 }
 
 int WssFile::end() {

@@ -21,7 +21,9 @@ WssWriter::WssWriter(const WssOptions& options, const wss::Plan& plan, const wss
       out_(out),
       file_(options),
       process_(base::printable(process.name())),
-      scope_(wss::MemoryScope::of(process)) {
+      scope_(wss::MemoryScope::of(process)),
+      minutes_(options.rolling > 0 || plan.course == wss::Course::kSnapshots,
+               static_cast<double>(plan.duration_ns) * 1e-9) {
   if (auto now = scope_.look(); now.ok()) before_ = now.value();
   const wss::Backend& backend = *choice.backend;
   text_ = {options.more_times, backend.knowsSharing(), choice.is_sampled, pageColumns(),
@@ -49,7 +51,10 @@ bool WssWriter::row(const wss::Row& row) {
   rows_ += 1;
   lookAtPressure(row.taken_ns);
   if (rolling_) rolling_->add(row);
-  file_.row(row, unix_s, plan_, rolling_ ? &rolling_->last() : nullptr);
+  nlohmann::json pressure = wss::countersJson(pressure_, row.taken_ns);
+  pressure["shortage"] = wss::nameOf(wss::shortageOf(pressure_, row.taken_ns));
+  if (!text_.tells_writes) minutes_.add(row, rolling_ ? &rolling_->last() : nullptr);
+  file_.row(row, unix_s, plan_, rolling_ ? &rolling_->last() : nullptr, pressure);
   if (options_.compat) {
     out_.write(wss::compatRow(row, options_.more_times));
   } else if (options_.csv) {
@@ -58,8 +63,7 @@ bool WssWriter::row(const wss::Row& row) {
     nlohmann::json json =
         wss::rowJson(row, plan_, unix_s, groups(row), text_.knows_sharing, text_.tells_writes);
     if (rolling_) json["rolling"] = rolling_->rowJson(row);
-    json["pressure"] = wss::countersJson(pressure_, row.taken_ns);
-    json["pressure"]["shortage"] = wss::nameOf(wss::shortageOf(pressure_, row.taken_ns));
+    json["pressure"] = std::move(pressure);
     if (options_.json) {
       all_.push_back(std::move(json));
     } else {
@@ -82,15 +86,10 @@ int WssWriter::end() {
   if (std::string chart = wss::profileText(profile_, machine_, text_.columns); !chart.empty())
     out_.write("\n" + chart);
   out_.write(cold_);
-  if (!options_.json && !options_.jsonl && !options_.csv && !options_.compat && searched_ > 0)
-    out_.write(base::wrapped(
-        fmt::format(
-            "Careful: memory was short meanwhile ({} were searched for room{}). The kernel then "
-            "takes "
-            "accessed bits away, so what was touched can be more than is told; --backend pressure "
-            "says more.",
-            base::humanBytes(searched_), scope_.cgroup().empty() ? ", on the whole machine" : ""),
-        text_.columns, 0, 2));
+  if (isText() && searched_ > 0)
+    out_.write(wss::shortageNote(searched_, scope_.cgroup().empty(), text_.columns));
+  wss::SuggestedLimit limit = minutes_.limit();
+  if (isText() && limit.samples > 0) out_.write(base::wrapped(limit.text(), text_.columns, 0, 2));
   int code = file_.end();
   if (!rolling_) return code;
   if (!options_.json && !options_.jsonl)

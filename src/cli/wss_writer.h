@@ -11,6 +11,7 @@
 #include "wss/fit_text.h"
 #include "wss/memory_scope.h"
 #include "wss/row_text.h"
+#include "wss/suggested_limit.h"
 
 namespace tidegauge::cli {
 
@@ -30,6 +31,9 @@ class WssWriter {
   void writeHead(const wss::Process& process, const wss::Choice& choice);
   void writeText(const wss::Row& row);
   void lookAtPressure(int64_t window_ns);
+  bool isText() const {
+    return !options_.json && !options_.jsonl && !options_.csv && !options_.compat;
+  }
 
   const WssOptions& options_;
   const wss::Plan& plan_;
@@ -46,6 +50,7 @@ class WssWriter {
   wss::MemoryScope scope_;
   wss::MemoryCounters before_, pressure_;
   uint64_t searched_ = 0;  // in rows in which it was
+  wss::Minutes minutes_;   // for a limit that a long run suggests
   int rows_ = 0;
 };
 

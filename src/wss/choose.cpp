@@ -22,11 +22,12 @@ constexpr int64_t kLeastDamon_ns = 50'000'000, kMostDamon_ns = 10'000'000'000;
 
 #ifdef TIDEGAUGE_BPF
 
-// Of so many tables one; 0: all pages.
-uint32_t everyOf(const std::string& sample) {
-  if (sample == "1/32") return 1;
-  if (sample == "1/128") return 4;
-  return sample == "1/512" ? 16 : 0;
+// `every` 0: all pages. A part of a table costs as much again as its pages, so larger parts of fewer tables are
+// cheaper, where so few tables still tell where a set begins and ends.
+SampleRate rateOf(const std::string& sample) {
+  if (sample == "1/32") return {2, 32};
+  if (sample == "1/128") return {8, 32};
+  return sample == "1/512" ? SampleRate{16, 16} : SampleRate{0, 0};
 }
 
 base::Status checkPte() {
@@ -37,8 +38,8 @@ base::Status checkPte() {
 base::Result<Choice> choosePte(const Wish& wish, const Process& process) {
   TG_ASSIGN_OR_RETURN(PageTables tables, PageTables::open());
   Choice choice;
-  uint32_t every = everyOf(wish.sample);
-  if (every == 0) {
+  SampleRate rate = rateOf(wish.sample);
+  if (rate.every == 0) {
     choice.backend = std::make_unique<PteBackend>(std::move(tables), flushOfThisKernel());
     auto stall_ns =
         static_cast<double>(choice.backend->predicted(process.residentBytes())->stall_ns);
@@ -52,7 +53,7 @@ base::Result<Choice> choosePte(const Wish& wish, const Process& process) {
   }
   choice.is_sampled = true;
   choice.backend =
-      std::make_unique<SampledBackend>(std::move(tables), every, std::random_device{}());
+      std::make_unique<SampledBackend>(std::move(tables), rate, std::random_device{}());
   return choice;
 }
 

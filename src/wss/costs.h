@@ -6,10 +6,11 @@
 
 namespace tidegauge::wss {
 
-inline constexpr double kClearOfAPage_ns = 45;      // clear_refs, while mmap waits
-inline constexpr double kSmapsOfAPage_ns = 39;      // smaps
-inline constexpr double kReadOfATable_ns = 600;     // 2 MiB by BPF
-inline constexpr double kSampleOfATable_ns = 2400;  // MADV_COLD of a part of it, and reading that
+inline constexpr double kClearOfAPage_ns = 45;   // clear_refs, while mmap waits
+inline constexpr double kSmapsOfAPage_ns = 39;   // smaps
+inline constexpr double kReadOfATable_ns = 600;  // 2 MiB by BPF
+// MADV_COLD of a part of a table, and reading that: so much, and for each of its pages.
+inline constexpr double kPartOfATable_ns = 1600, kPageOfAPart_ns = 45;
 inline constexpr int64_t kStallOfASample_ns = 1'000'000;
 
 inline double pagesOf(uint64_t bytes) { return static_cast<double>(bytes) / 4096; }

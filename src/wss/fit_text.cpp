@@ -34,7 +34,16 @@ Loss lossOf(const std::vector<Touched>& rows) {
   return loss;
 }
 
-std::string verdictOf(const std::vector<Touched>& rows) {
+}  // namespace
+
+std::optional<size_t> profileKnee(const std::vector<Touched>& rows) {
+  if (rows.size() < 2 || lossOf(rows).row != 0) return std::nullopt;
+  size_t knee = kneeOf(rows);
+  return knee + 1 < rows.size() ? std::optional(knee) : std::nullopt;
+}
+
+std::string profileVerdict(const std::vector<Touched>& rows) {
+  if (rows.size() < 2) return {};
   const Touched &knee = rows[kneeOf(rows)], &last = rows.back();
   if (Loss loss = lossOf(rows); loss.row != 0)
     return fmt::format(
@@ -56,8 +65,6 @@ std::string verdictOf(const std::vector<Touched>& rows) {
                        base::humanBytes(last.bytes));
   return "It still grows in the longest window: a longer one (-P with more steps) will tell more.";
 }
-
-}  // namespace
 
 std::string fitText(const Touched& touched, const Machine& machine, size_t columns) {
   std::vector<Place> places = placesOf(machine);
@@ -101,7 +108,7 @@ std::string profileText(const std::vector<Touched>& rows, const Machine& machine
   std::string names;
   for (const Place& place : lines) names += (names.empty() ? "│ " : ", ") + wordsOf(place);
   if (!names.empty()) text += base::wrapped(names, columns, 0, 2);
-  return text + base::wrapped(verdictOf(rows), columns, 0, 2);
+  return text + base::wrapped(profileVerdict(rows), columns, 0, 2);
 }
 
 }  // namespace tidegauge::wss

@@ -7,6 +7,7 @@
 //       0.020      20.05  ███████████│█████    │ L3
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,5 +22,9 @@ std::string fitText(const Touched& touched, const Machine& machine, size_t colum
 // end, and what that says: from which window on a longer one adds little, or that all there is was touched;
 // nothing of the kind where memory was given back between windows, which takes from the later ones.
 std::string profileText(const std::vector<Touched>& rows, const Machine& machine, size_t columns);
+// Its last sentence. Empty if there are not two windows.
+std::string profileVerdict(const std::vector<Touched>& rows);
+// Which window that is; nothing where a longer one would tell more, and where memory was given back.
+std::optional<size_t> profileKnee(const std::vector<Touched>& rows);
 
 }  // namespace tidegauge::wss

@@ -25,10 +25,12 @@ namespace tidegauge::wss {
 struct MeasurementHead {
   int64_t pid = 0;
   std::string process{}, backend{}, how{}, why{}, cgroup{};
+  std::string pressure_of{};  // a cgroup; empty: memory being short is told of the whole machine
   std::vector<std::string> limits{};
   std::string course{};  // "single", "cumulative", "snapshots", "profile", "rolling"
   double window_s = 0;   // as asked for
   bool is_sampled = false, knows_sharing = true;
+  bool tells_writes = false;  // what was touched is what was written
   Machine machine{};
 };
 
@@ -37,16 +39,18 @@ MeasurementHead headOf(const Process& process, const Choice& choice, const Plan&
                        bool rolling);
 // The first line, without its end.
 std::string headLine(const MeasurementHead& head);
-// A row, without its end: rowJson with all mappings, and of a rolling measurement `rolling` and the cells
-// of row.pages, if they fit into a line.
+// A row, without its end: rowJson with all mappings, `pressure`, and of a rolling measurement `rolling` and
+// the cells of row.pages, if they fit into a line.
 std::string rowLine(const MeasurementHead& head, const Row& row, double unix_s, const Plan& plan,
-                    const Rolling* rolling);
+                    const Rolling* rolling, const nlohmann::json& pressure = {});
 
 struct Measurement {
   struct Sample {
-    double time_s = 0;  // when it ended, since the beginning of the first
-    Row row{};          // without pages; mappings only of the last one
-    Rolling rolling{};  // of a rolling measurement
+    double time_s =
+        0;  // when it ended, since the beginning of the first; never less than the one before
+    uint64_t searched_bytes = 0;  // while memory was short; 0: it was not
+    Row row{};                    // without pages; mappings only of the last one
+    Rolling rolling{};            // of a rolling measurement
   };
   MeasurementHead head{};
   std::vector<Sample> samples{};

@@ -8,6 +8,8 @@
 #include "wss/grouping.h"
 #include "wss/heat_text.h"
 #include "wss/places.h"
+#include "wss/pressure.h"
+#include "wss/row_text.h"
 #include "wss/suggested_limit.h"
 #include "wss/units.h"
 
@@ -24,11 +26,11 @@ std::vector<Touched> curveOf(const Measurement& measurement) {
   const std::string& course = measurement.head.course;
   if (course == "rolling") {
     for (const Rolling::Within& within : measurement.samples.back().rolling.within)
-      curve.push_back(
-          {std::llround(within.windows * measurement.head.window_s * 1e9), within.bytes});
+      curve.push_back({std::llround(within.windows * measurement.head.window_s * 1e9), within.bytes,
+                       measurement.samples.back().row.sums.rss});
   } else if (course == "profile" || course == "cumulative") {
     for (const Measurement::Sample& sample : measurement.samples)
-      curve.push_back({sample.row.window.mean_ns, sample.row.sums.referenced});
+      curve.push_back({sample.row.window.mean_ns, sample.row.sums.referenced, sample.row.sums.rss});
   }
   return curve;
 }
@@ -90,6 +92,11 @@ json heatJson(const Measurement& measurement) {
           {"row_bytes", row_bytes}};
 }
 
+std::string withoutEnd(std::string line) {
+  if (line.ends_with('\n')) line.pop_back();
+  return line;
+}
+
 json mappingsJson(const std::vector<Group>& groups) {
   json list = json::array();
   for (size_t i = 0; i < std::min(groups.size(), kMostMappings); ++i) {
@@ -119,6 +126,9 @@ std::string measurementPage(const Measurement& measurement) {
                {"course", head.course},
                {"asked_s", head.window_s},
                {"is_cut", measurement.is_cut},
+               {"tells_writes", head.tells_writes},
+               {"shortage", ""},
+               {"verdict", ""},
                {"marks", marksJson(head.machine)},
                {"samples", measurement.samples.size()},
                {"curve", json::array()},
@@ -133,8 +143,8 @@ std::string measurementPage(const Measurement& measurement) {
     const Row& last = measurement.samples.back().row;
     std::vector<Touched> curve = curveOf(measurement);
     page["curve"] = curveJson(curve);
-    // Of the longest window nobody knows whether it still grows.
-    if (curve.size() > 1 && kneeOf(curve) + 1 < curve.size()) page["knee"] = kneeOf(curve);
+    if (auto knee = profileKnee(curve)) page["knee"] = *knee;
+    page["verdict"] = profileVerdict(curve);
     page["windows"] = windowsJson(measurement);
     page["heat"] = heatJson(measurement);
     std::vector<Group> groups = groupsOf(last, Grouping::kMapping);
@@ -143,16 +153,18 @@ std::string measurementPage(const Measurement& measurement) {
     constexpr size_t kOneLine = 10'000;
     Touched most{last.window.mean_ns, last.sums.referenced};  // in the longest window
     if (!curve.empty()) most = curve.back();
-    std::string fit = fitText(most, head.machine, kOneLine);
-    if (!fit.empty()) fit.pop_back();
-    page["fit"] = fit;
+    std::string fit = head.tells_writes ? writesText(last, {.columns = kOneLine})
+                                        : fitText(most, head.machine, kOneLine);
+    page["fit"] = withoutEnd(std::move(fit));
+    uint64_t searched = 0;
+    for (const Measurement::Sample& sample : measurement.samples) searched += sample.searched_bytes;
+    if (searched > 0)
+      page["shortage"] = withoutEnd(shortageNote(searched, head.pressure_of.empty(), kOneLine));
   }
-  if (head.course == "rolling" || head.course == "snapshots") {
-    SuggestedLimit limit = suggestedLimit(measurement);
-    page["limit"] = {{"samples", limit.samples},
-                     {"bytes", limit.bytes ? json(*limit.bytes) : json()},
-                     {"text", limit.text()}};
-  }
+  if (auto limit = suggestedLimit(measurement))
+    page["limit"] = {{"samples", limit->samples},
+                     {"bytes", limit->bytes ? json(*limit->bytes) : json()},
+                     {"text", limit->text()}};
   return page.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 
 #include "wss/measurement.h"
+#include "wss/pressure.h"
+#include "wss/row_json.h"
 
 namespace tidegauge::wss {
 namespace {
@@ -86,14 +89,16 @@ class Fields {
 
 MeasurementHead readHead(Fields& fields, const json& line) {
   MeasurementHead head;
-  if (fields.number(line, "tidegauge_wss", 1e9) > 1)
-    fields.wrong("this version does not know it: a newer tidegauge wrote it");
+  double version = fields.number(line, "tidegauge_wss", 1e9);
+  if (version > 1) fields.wrong("this version does not know it: a newer tidegauge wrote it");
+  if (version != 1) fields.wrong(fmt::format("there is no version {:g} of it", version));
   head.pid = static_cast<int64_t>(fields.whole(line, "pid"));
   for (auto [name, to] : {std::pair{"process", &head.process},
                           {"backend", &head.backend},
                           {"how", &head.how},
                           {"why", &head.why},
                           {"cgroup", &head.cgroup},
+                          {"pressure_of", &head.pressure_of},
                           {"course", &head.course}})
     *to = fields.text(line, name);
   constexpr size_t kMostLimits = 100;
@@ -108,6 +113,7 @@ MeasurementHead readHead(Fields& fields, const json& line) {
   head.window_s = fields.number(line, "window_s", kMostSeconds);
   head.is_sampled = fields.flag(line, "is_sampled");
   head.knows_sharing = fields.flag(line, "knows_sharing");
+  head.tells_writes = fields.flag(line, "tells_writes");
   const json& machine = fields.object(line, "machine");
   constexpr double kMostEntries = 1e6;
   head.machine = {
@@ -128,17 +134,20 @@ Window readWindow(Fields& fields, const json& of) {
           fields.nanoseconds(window, "most")};
 }
 
-MappingSums readSums(Fields& fields, const json& of) {
+MappingSums readSums(Fields& fields, const json& of, bool tells_writes) {
   const json& bytes = fields.object(of, "bytes");
   MappingSums sums;
-  for (const auto& [name, sum] : kSums) sums.*sum = fields.wholeOrNull(bytes, name);
+  for (const auto& [name, sum] : kSums)
+    sums.*sum = fields.wholeOrNull(bytes, sumName(name, sum, tells_writes));
   return sums;
 }
 
-MappingKind kindOf(const std::string& text) {
-  for (auto kind = MappingKind::kHeap; kind <= MappingKind::kKernel;
+MappingKind readKind(Fields& fields, const json& of) {
+  std::string text = fields.text(of, "kind");
+  for (auto kind = MappingKind::kHeap; kind <= MappingKind::kPinned;
        kind = static_cast<MappingKind>(static_cast<int>(kind) + 1))
     if (name(kind) == text) return kind;
+  fields.wrong("\"kind\" is none that this version knows");
   return MappingKind::kAnonymous;
 }
 
@@ -154,19 +163,19 @@ uint64_t readAddress(Fields& fields, const json& of, const char* name) {
 }
 
 // They are written as they are listed; here they are in the order of addresses.
-void readMappings(Fields& fields, const json& line, Row& row) {
+void readMappings(Fields& fields, const json& line, bool tells_writes, Row& row) {
   std::vector<std::pair<MappingUse, Window>> all;
   for (const json& group : fields.list(line, "groups", kMostMappings)) {
     if (!group.is_object()) return fields.wrong("a group is no object");
     MappingUse use;
     use.mapping.path = fields.text(group, "name");
-    use.mapping.kind = kindOf(fields.text(group, "kind"));
+    use.mapping.kind = readKind(fields, group);
     if (use.mapping.kind != MappingKind::kKernel) {
       use.mapping.start = readAddress(fields, group, "start");
       use.mapping.end = readAddress(fields, group, "end");
       if (use.mapping.end < use.mapping.start) fields.wrong("a mapping ends before it begins");
     }
-    use.sums = readSums(fields, group);
+    use.sums = readSums(fields, group, tells_writes);
     all.emplace_back(std::move(use), readWindow(fields, group));
     if (fields.firstWrong()) return;
   }
@@ -208,13 +217,13 @@ std::vector<HeatMap::Cell> readCells(Fields& fields, const json& of) {
   return cells;
 }
 
-Row readRow(Fields& fields, const json& line) {
+Row readRow(Fields& fields, const json& line, bool tells_writes) {
   Row row;
   row.window = readWindow(fields, line);
   row.slept_ns = fields.nanoseconds(line, "slept_s");
   row.taken_ns = fields.nanoseconds(line, "taken_s");
   row.estimate_ns = fields.nanoseconds(line, "estimate_s");
-  row.sums = readSums(fields, line);
+  row.sums = readSums(fields, line, tells_writes);
   const json& cost = fields.object(line, "cost");
   row.cost = {fields.nanoseconds(cost, "cpu_s"), fields.nanoseconds(cost, "stall_s")};
   row.clear = {0, fields.nanoseconds(cost, "clear_s")};
@@ -224,7 +233,17 @@ Row readRow(Fields& fields, const json& line) {
   row.knows_error = method != "regions";
   if (method == "sample") row.error_bytes = fields.number(error, "referenced_ci95", kMostBytes);
   row.unread_bytes = fields.whole(error, "unread_bytes");
+  row.unmapped_bytes = fields.whole(error, "unmapped_marks_bytes");
   return row;
+}
+
+// What was searched for room in the window, if memory was short.
+uint64_t readSearched(Fields& fields, const json& line) {
+  if (!line.contains("pressure")) return 0;  // nobody looked
+  const json& pressure = fields.object(line, "pressure");
+  bool is_short = fields.text(pressure, "shortage") != nameOf(Shortage::kNone);
+  uint64_t searched = fields.whole(fields.object(pressure, "bytes"), "scanned");
+  return is_short ? searched : 0;
 }
 
 class Reader {
@@ -252,19 +271,25 @@ class Reader {
  private:
   void add(Fields& fields, const json& line) {
     Measurement::Sample sample;
-    sample.row = readRow(fields, line);
+    bool tells_writes = measurement_.head.tells_writes;
+    sample.row = readRow(fields, line, tells_writes);
+    sample.searched_bytes = readSearched(fields, line);
     double unix_s = fields.number(line, "time", kMostTime);
     auto& samples = measurement_.samples;
     double mean_s = static_cast<double>(sample.row.window.mean_ns) * 1e-9;
     if (samples.empty()) began_s_ = unix_s - mean_s;
+    // Somebody set the clock back: as if it had gone on by the window.
+    double before_s = samples.empty() ? 0 : samples.back().time_s;
+    if (unix_s - began_s_ < before_s) began_s_ = unix_s - before_s - mean_s;
     sample.time_s = unix_s - began_s_;
-    readMappings(fields, line, sample.row);
+    readMappings(fields, line, tells_writes, sample.row);
     if (measurement_.head.course == "rolling") {
       const json& rolling = fields.object(line, "rolling");
       sample.rolling = readRolling(fields, rolling);
       std::vector<HeatMap::Cell> cells = readCells(fields, rolling);
       if (!fields.firstWrong())
-        measurement_.heat.addCells(sample.time_s - mean_s, sample.time_s, cells);
+        measurement_.heat.addCells(std::max(sample.time_s - mean_s, before_s), sample.time_s,
+                                   cells);
     }
     if (fields.firstWrong()) return;
     if (!samples.empty()) samples.back().row.uses = {}, samples.back().row.windows = {};
@@ -326,6 +351,8 @@ base::Result<Measurement> readMeasurement(std::istream& in) {
 }
 
 bool isMeasurementFile(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return false;  // one may wait for ever
   std::ifstream in(path, std::ios::binary);
   std::string beginning(kBeginning.size(), '\0');
   return in.read(beginning.data(), static_cast<std::streamsize>(beginning.size())) &&

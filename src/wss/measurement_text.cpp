@@ -6,6 +6,7 @@
 #include "wss/fit_text.h"
 #include "wss/grouping.h"
 #include "wss/heat_text.h"
+#include "wss/pressure.h"
 #include "wss/rolling_text.h"
 #include "wss/row_text.h"
 #include "wss/suggested_limit.h"
@@ -15,10 +16,11 @@ namespace tidegauge::wss {
 std::string measurementText(const Measurement& measurement, size_t top, size_t columns,
                             bool colour) {
   const MeasurementHead& head = measurement.head;
-  TextOptions options{false, head.knows_sharing, head.is_sampled, columns};
+  TextOptions options{false, head.knows_sharing, head.is_sampled, columns, head.tells_writes};
   auto sentence = [&](const std::string& words) { return base::wrapped(words, columns, 0, 2); };
   std::string text =
-      sentence(fmt::format("Touched by {} (process {}), by {}: {}.", base::printable(head.process),
+      sentence(fmt::format("{} by {} (process {}), by {}: {}.",
+                           head.tells_writes ? "Written" : "Touched", base::printable(head.process),
                            head.pid, base::printable(head.backend), base::printable(head.how)));
   for (const std::string& limit : head.limits)
     text += sentence("Careful: " + base::printable(limit) + ".");
@@ -29,23 +31,27 @@ std::string measurementText(const Measurement& measurement, size_t top, size_t c
   text += rolls ? rollingHeader(samples.front().rolling, head.window_s) : rowHeader(options);
   Reuse reuse;
   std::vector<Touched> profile;
+  uint64_t searched = 0;
   for (const Measurement::Sample& sample : samples) {
     text += rolls ? rollingText(sample.row, sample.rolling, sample.time_s)
                   : rowText(sample.row, options);
     if (rolls) reuse.add(sample.rolling);
-    profile.push_back({sample.row.window.mean_ns, sample.row.sums.referenced});
+    profile.push_back({sample.row.window.mean_ns, sample.row.sums.referenced, sample.row.sums.rss});
+    searched += sample.searched_bytes;
   }
   const Row& last = samples.back().row;
   if (head.course == "profile") text += "\n" + profileText(profile, head.machine, columns);
   if (head.course == "single")
-    text += rowNotes(last, options) + fitText(profile.back(), head.machine, columns);
+    text += rowNotes(last, options) + (head.tells_writes
+                                           ? writesText(last, options)
+                                           : fitText(profile.back(), head.machine, columns));
   if (std::string again = reuse.text(head.window_s, columns); !again.empty()) text += "\n" + again;
   if (!measurement.heat.columns().empty() && !measurement.heat.addresses().empty())
     text += "\n" + heatText(measurement.heat, last.uses, columns, colour);
   if (!last.uses.empty())
     text += "\n" + groupsText(groupsOf(last, Grouping::kMapping), Grouping::kMapping, top, options);
-  if (rolls || head.course == "snapshots")
-    text += "\n" + sentence(suggestedLimit(measurement).text());
+  if (auto limit = suggestedLimit(measurement)) text += "\n" + sentence(limit->text());
+  if (searched > 0) text += shortageNote(searched, head.pressure_of.empty(), columns);
   return text;
 }
 

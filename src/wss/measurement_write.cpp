@@ -1,5 +1,6 @@
 #include "wss/grouping.h"
 #include "wss/measurement.h"
+#include "wss/memory_scope.h"
 #include "wss/row_json.h"
 #include "wss/units.h"
 
@@ -37,11 +38,13 @@ MeasurementHead headOf(const Process& process, const Choice& choice, const Plan&
           .how = backend.how(),
           .why = choice.why,
           .cgroup = backend.cgroup(),
+          .pressure_of = MemoryScope::of(process).cgroup(),
           .limits = backend.limits(),
           .course = courseName(plan.course, rolling),
           .window_s = seconds(plan.duration_ns),
           .is_sampled = choice.is_sampled,
           .knows_sharing = backend.knowsSharing(),
+          .tells_writes = backend.tellsWrites(),
           .machine = lookAtMachine(process)};
 }
 
@@ -53,11 +56,13 @@ std::string headLine(const MeasurementHead& head) {
                          {"how", head.how},
                          {"why", head.why},
                          {"cgroup", head.cgroup},
+                         {"pressure_of", head.pressure_of},
                          {"limits", head.limits},
                          {"course", head.course},
                          {"window_s", head.window_s},
                          {"is_sampled", head.is_sampled},
                          {"knows_sharing", head.knows_sharing},
+                         {"tells_writes", head.tells_writes},
                          {"machine",
                           {{"l2_bytes", machine.l2_bytes},
                            {"l3_bytes", machine.l3_bytes},
@@ -72,9 +77,10 @@ std::string headLine(const MeasurementHead& head) {
 }
 
 std::string rowLine(const MeasurementHead& head, const Row& row, double unix_s, const Plan& plan,
-                    const Rolling* rolling) {
-  nlohmann::json json =
-      rowJson(row, plan, unix_s, groupsOf(row, Grouping::kMapping), head.knows_sharing);
+                    const Rolling* rolling, const nlohmann::json& pressure) {
+  nlohmann::json json = rowJson(row, plan, unix_s, groupsOf(row, Grouping::kMapping),
+                                head.knows_sharing, head.tells_writes);
+  if (!pressure.is_null()) json["pressure"] = pressure;
   if (rolling == nullptr) return dumped(json);
   json["rolling"] = rollingJson(*rolling, head.window_s);
   json["rolling"]["cells"] = cellsJson(row.pages);

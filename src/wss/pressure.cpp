@@ -39,6 +39,15 @@ std::string_view nameOf(Shortage shortage) {
   return shortage == Shortage::kNear ? "near" : "none";
 }
 
+std::string shortageNote(uint64_t searched_bytes, bool of_machine, size_t columns) {
+  return base::wrapped(
+      fmt::format("Careful: memory was short meanwhile ({} were searched for room{}). The kernel "
+                  "then takes accessed bits away, so what was touched can be more than is told; "
+                  "--backend pressure says more.",
+                  base::humanBytes(searched_bytes), of_machine ? ", on the whole machine" : ""),
+      columns, 0, 2);
+}
+
 nlohmann::json countersJson(const MemoryCounters& counted, int64_t window_ns) {
   return {{"window_s", seconds(window_ns)},
           {"stalled_percent",

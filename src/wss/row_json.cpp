@@ -14,16 +14,11 @@ bool isOfSmaps(uint64_t MappingSums::*sum) {
   return sum == &MappingSums::pss || sum == &MappingSums::shared || sum == &MappingSums::locked;
 }
 
-// What a sum is called: of a back-end that tells writes, what was touched is what was written.
-const char* nameOf(const char* name, uint64_t MappingSums::*sum, bool tells_writes) {
-  return tells_writes && sum == &MappingSums::referenced ? "written" : name;
-}
-
 nlohmann::json bytesJson(const MappingSums& sums, bool knows_sharing, bool tells_writes) {
   nlohmann::json bytes;
   for (const auto& [name, sum] : kSums) {
     if (knows_sharing || !isOfSmaps(sum))
-      bytes[nameOf(name, sum, tells_writes)] = sums.*sum;
+      bytes[sumName(name, sum, tells_writes)] = sums.*sum;
     else
       bytes[name] = nullptr;
   }
@@ -37,6 +32,10 @@ nlohmann::json windowJson(const Window& window) {
 }
 
 }  // namespace
+
+const char* sumName(const char* name, uint64_t MappingSums::*sum, bool tells_writes) {
+  return tells_writes && sum == &MappingSums::referenced ? "written" : name;
+}
 
 nlohmann::json rowJson(const Row& row, const Plan& plan, double unix_s,
                        const std::vector<Group>& groups, bool knows_sharing, bool tells_writes) {
@@ -107,7 +106,7 @@ nlohmann::json cellsJson(std::span<const PageBits> pages) {
 std::string csvHeader(bool tells_writes) {
   std::string text = "time,window_s,window_least_s,window_most_s";
   for (const auto& [name, sum] : kSums)
-    text += fmt::format(",{}_bytes", nameOf(name, sum, tells_writes));
+    text += fmt::format(",{}_bytes", sumName(name, sum, tells_writes));
   return text + ",referenced_ci95_bytes,cpu_s,stall_s,clear_s,read_s" + base::kCsvLineEnd;
 }
 

@@ -5,13 +5,13 @@
 
 namespace tidegauge::wss {
 
-Sample chooseSample(std::span<const uint64_t> tables, uint32_t every, std::mt19937_64& random) {
-  Sample sample{every, tables.size(), {}};
-  sample.parts.reserve(tables.size() / every + 1);
-  constexpr uint32_t kPlaces = PAGE_TABLE_ENTRIES / kSamplePages;
-  for (size_t i = random() % every; i < tables.size(); i += every)
+Sample chooseSample(std::span<const uint64_t> tables, SampleRate rate, std::mt19937_64& random) {
+  Sample sample{tables.size(), {}};
+  sample.parts.reserve(tables.size() / rate.every + 1);
+  uint32_t places = PAGE_TABLE_ENTRIES / rate.pages;
+  for (size_t i = random() % rate.every; i < tables.size(); i += rate.every)
     sample.parts.push_back(
-        {tables[i], static_cast<uint32_t>(random() % kPlaces * kSamplePages), kSamplePages});
+        {tables[i], static_cast<uint32_t>(random() % places) * rate.pages, rate.pages});
   return sample;
 }
 

@@ -1,7 +1,7 @@
 // Which pages a sampled measurement looks at, and what they say of all.
 //
-//   2 MiB │··▓▓·············│···········▓▓····│▓▓···············│   64 KiB somewhere in each (1/32),
-//         └─ table 0 ───────┴─ table 1 ───────┴─ table 2 …          in each 4th (1/128), 16th (1/512)
+//   2 MiB │··▓▓·············│                 │···········▓▓····│   128 KiB somewhere in each 2nd (1/32),
+//         └─ table 0 ───────┴─ table 1 ───────┴─ table 2 …          8th (1/128); 64 KiB in each 16th (1/512)
 //
 // Every page has the same chance, so touched ÷ chance is right in the mean (Horvitz-Thompson). How wrong
 // it may be is told by how much neighbours differ: sets that are touched are mostly contiguous, and then
@@ -18,7 +18,11 @@
 
 namespace tidegauge::wss {
 
-inline constexpr size_t kSamplePages = 16;
+// Pages in a row of each `every`th table; a power of two, PAGE_TABLE_FEW at the most.
+struct SampleRate {
+  uint32_t every = 1, pages = 32;
+  uint32_t oneIn() const { return PAGE_TABLE_ENTRIES / pages * every; }  // 32: a page in 32
+};
 
 // A part of one table.
 struct SamplePart {
@@ -28,13 +32,12 @@ struct SamplePart {
 };
 
 struct Sample {
-  uint32_t every = 1;  // of so many tables one
-  size_t tables = 0;   // there are
+  size_t tables = 0;  // there are
   std::vector<SamplePart> parts;
 };
 
-// One part in each `every`th of `tables`, beginning anywhere.
-Sample chooseSample(std::span<const uint64_t> tables, uint32_t every, std::mt19937_64& random);
+// One part in each of those of `tables`, beginning anywhere.
+Sample chooseSample(std::span<const uint64_t> tables, SampleRate rate, std::mt19937_64& random);
 
 struct Estimate {
   double total = 0;

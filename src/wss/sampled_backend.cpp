@@ -20,7 +20,6 @@ namespace tidegauge::wss {
 namespace {
 
 constexpr int kPidfdOpen = 434, kProcessMadvise = 440, kMadvCold = 20;  // newer than some headers
-static_assert(kSamplePages == PAGE_TABLE_FEW);  // so many entries of a table are read
 // Ranges in one call: the process may map and unmap between two.
 constexpr size_t kRangesOfACall = 64;
 // Above 33 pages x86 flushes the whole TLB, and with it what it holds of files.
@@ -161,7 +160,7 @@ std::string SampledBackend::how() const {
       "a page in {} of private memory, all of files and shared memory; MADV_COLD, clear_refs, "
       "accessed "
       "bits of the page tables",
-      PAGE_TABLE_ENTRIES / kSamplePages * every_);
+      rate_.oneIn());
 }
 
 std::vector<std::string> SampledBackend::limits() const {
@@ -173,7 +172,9 @@ std::vector<std::string> SampledBackend::limits() const {
 }
 
 std::optional<Cost> SampledBackend::predicted(uint64_t rss_bytes) const {
-  return costOf(tablesFor(rss_bytes) / every_ * kSampleOfATable_ns, kStallOfASample_ns);
+  return costOf(
+      tablesFor(rss_bytes) / rate_.every * (kPartOfATable_ns + rate_.pages * kPageOfAPart_ns),
+      kStallOfASample_ns);
 }
 
 base::Result<Clearing> SampledBackend::clear(const Process& process, Clock& clock) {
@@ -181,7 +182,7 @@ base::Result<Clearing> SampledBackend::clear(const Process& process, Clock& cloc
   int64_t cpu_ns = clock.cpu_ns();
   TG_ASSIGN_OR_RETURN(std::vector<MappingUse> uses, readMaps(process));
   std::vector<uint64_t> tables = sampledTables(uses);
-  sample_ = chooseSample(tables, every_, random_);
+  sample_ = chooseSample(tables, rate_, random_);
   std::vector<uint64_t> chosen;
   for (const SamplePart& part : sample_.parts) chosen.push_back(part.table);
   std::vector<page_table_kind> kinds;
@@ -189,7 +190,7 @@ base::Result<Clearing> SampledBackend::clear(const Process& process, Clock& cloc
   TG_ASSIGN_OR_RETURN(bool is_there,
                       tables_.read(process.thread(), chosen, PAGE_TABLE_KIND, visit));
   if (!is_there) return process.whyNothing("maps", 0);
-  Sample to_clear{every_, tables.size(), {}};
+  Sample to_clear{tables.size(), {}};
   for (size_t i = 0; i < kinds.size(); ++i) {
     SamplePart& part = sample_.parts[i];
     if (kinds[i] == PAGE_TABLE_HUGE || kinds[i] == PAGE_TABLE_GIANT) {
@@ -224,11 +225,11 @@ base::Result<Reading> SampledBackend::read(const Process& process, Clock& clock)
     bool is_whole = kind == PAGE_TABLE_HUGE || kind == PAGE_TABLE_GIANT;
     // A huge page that was split meanwhile is told by the pages that were read.
     uint32_t first = is_whole ? 0 : part.first;
-    uint32_t pages = is_whole ? PAGE_TABLE_ENTRIES : uint32_t{kSamplePages};
+    uint32_t pages = is_whole ? PAGE_TABLE_ENTRIES : rate_.pages;
     double of_table = static_cast<double>(PAGE_TABLE_ENTRIES) / pages;
     sampled.visit(address, kind, entries, first, first + pages,
                   [&](MappingUse& use, const MappingSums& sums, size_t, size_t) {
-                    addScaled(use.sums, sums, of_table * every_);
+                    addScaled(use.sums, sums, of_table * rate_.every);
                     touched[at] += static_cast<double>(sums.referenced) * of_table;
                   });
     ++at;
@@ -240,8 +241,8 @@ base::Result<Reading> SampledBackend::read(const Process& process, Clock& clock)
   done.pass.end_ns = clock.now_ns();
   if (auto status = process.check(); !status.ok()) return std::move(status.error());
   if (!is_there) return process.whyNothing("maps", 0);
-  double chance = static_cast<double>(kSamplePages) / PAGE_TABLE_ENTRIES / every_;
-  done.error_bytes = 1.96 * estimateOf(touched, kTable, every_, chance).standard_error;
+  double chance = 1.0 / rate_.oneIn();
+  done.error_bytes = 1.96 * estimateOf(touched, kTable, rate_.every, chance).standard_error;
   done.rss_bytes = process.residentBytes();
   done.cost.cpu_ns = clock.cpu_ns() - cpu_ns;
   return done;

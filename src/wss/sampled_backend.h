@@ -19,9 +19,8 @@ namespace tidegauge::wss {
 
 class SampledBackend final : public Backend {
  public:
-  // `every`: of so many tables one. 1: a page in 32.
-  SampledBackend(PageTables tables, uint32_t every, uint64_t seed)
-      : tables_(std::move(tables)), every_(every), random_(seed) {}
+  SampledBackend(PageTables tables, SampleRate rate, uint64_t seed)
+      : tables_(std::move(tables)), rate_(rate), random_(seed) {}
   std::string_view name() const override { return "pte"; }
   std::string how() const override;
   std::vector<std::string> limits() const override;
@@ -32,7 +31,7 @@ class SampledBackend final : public Backend {
 
  private:
   PageTables tables_;
-  uint32_t every_;
+  SampleRate rate_;
   std::mt19937_64 random_;
   Sample sample_;  // of the last clearing
 };

@@ -21,38 +21,40 @@ std::optional<size_t> minuteOf(const Rolling& rolling, double window_s) {
   return std::nullopt;
 }
 
-// Each stands for a minute of its own.
-std::vector<double> minutesOf(const Measurement& measurement) {
-  std::vector<double> touched;
-  const std::string& course = measurement.head.course;
-  size_t windows = 0;  // of a rolling measurement, since the last that was taken
-  for (const Measurement::Sample& sample : measurement.samples) {
-    if (course == "rolling") {
-      auto which = minuteOf(sample.rolling, measurement.head.window_s);
-      if (!which) continue;
-      if (++windows < sample.rolling.within[*which].windows) continue;
-      windows = 0;
-      touched.push_back(static_cast<double>(sample.rolling.within[*which].bytes));
-    } else if (course == "snapshots" && seconds(sample.row.window.mean_ns) >= kLeastWindow_s) {
-      touched.push_back(static_cast<double>(sample.row.sums.referenced) +
-                        sample.row.error_bytes.value_or(0));
-    }
-  }
-  return touched;
-}
-
 }  // namespace
 
-SuggestedLimit suggestedLimit(const Measurement& measurement) {
-  std::vector<double> touched = minutesOf(measurement);
-  SuggestedLimit limit{.samples = touched.size()};
-  if (touched.size() < SuggestedLimit::kLeastSamples) return limit;
+void Minutes::add(const Row& row, const Rolling* rolling) {
+  if (!in_turn_) return;
+  if (rolling != nullptr) {
+    auto which = minuteOf(*rolling, window_s_);
+    if (!which || ++windows_ < rolling->within[*which].windows) return;
+    windows_ = 0;
+    touched_.push_back(static_cast<double>(rolling->within[*which].bytes));
+  } else if (seconds(row.window.mean_ns) >= kLeastWindow_s) {
+    touched_.push_back(static_cast<double>(row.sums.referenced) + row.error_bytes.value_or(0));
+  }
+}
+
+SuggestedLimit Minutes::limit() const {
+  SuggestedLimit limit{.samples = touched_.size()};
+  if (touched_.size() < SuggestedLimit::kLeastSamples) return limit;
+  std::vector<double> touched = touched_;
   std::sort(touched.begin(), touched.end());
   // The least that 99 of 100 do not exceed.
   auto rank = static_cast<size_t>(std::ceil(0.99 * static_cast<double>(touched.size())));
-  limit.p99 = static_cast<uint64_t>(touched[rank - 1]);
+  limit.most = static_cast<uint64_t>(touched[rank - 1]);
   limit.bytes = static_cast<uint64_t>(touched[rank - 1] * (1 + SuggestedLimit::kMargin));
   return limit;
+}
+
+std::optional<SuggestedLimit> suggestedLimit(const Measurement& measurement) {
+  const MeasurementHead& head = measurement.head;
+  bool rolls = head.course == "rolling";
+  if (head.tells_writes || !(rolls || head.course == "snapshots")) return std::nullopt;
+  Minutes minutes(true, head.window_s);
+  for (const Measurement::Sample& sample : measurement.samples)
+    minutes.add(sample.row, rolls ? &sample.rolling : nullptr);
+  return minutes.limit();
 }
 
 std::string SuggestedLimit::text() const {
@@ -61,11 +63,14 @@ std::string SuggestedLimit::text() const {
         "No memory limit is suggested: that takes {} windows of {:g} s, and here are {} (wss -s 0 "
         "-d 3700 PID 60).",
         kLeastSamples, kWindow_s, samples);
+  std::string in = samples < kPercentiles
+                       ? fmt::format("in {} windows of {:g} s", samples, kWindow_s)
+                       : fmt::format("in 99 of 100 windows of {:g} s, of {},", kWindow_s, samples);
   return fmt::format(
-      "A memory limit of {} would do: in 99 of 100 windows of {:g} s it touched {} at the most, of "
-      "{} windows, and a tenth more. Files that it reads without mapping them, and what the kernel "
-      "holds for it, come on top.",
-      base::humanBytes(*bytes), kWindow_s, base::humanBytes(*p99), samples);
+      "A memory limit of {} would do: {} it touched {} at the most, and a tenth more. Files that "
+      "it "
+      "reads without mapping them, and what the kernel holds for it, come on top.",
+      base::humanBytes(*bytes), in, base::humanBytes(*most));
 }
 
 }  // namespace tidegauge::wss

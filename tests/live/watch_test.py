@@ -163,6 +163,43 @@ class Watch(LiveTest):
         monitor.send_signal(signal.SIGTERM)
         self.assertEqual(monitor.wait(LIMIT_S), 0)
 
+    def test_monitor_measures_working_sets_beside_it(self):
+        folder = self.folder()
+        subprocess.run(["gcc", "-O2", "-o", folder / "touch", HERE.parent / "wss/touch.c"], check=True)
+        touch = self.start([folder / "touch", "64", "16"], stdout=subprocess.PIPE)
+        self.assertTrue(touch.stdout.readline())  # all of it is there
+        holder = self.holder()
+        pid = str(touch.pid)
+        # Who cannot be measured, because there is no such process, keeps the others from nothing.
+        _, port = self.monitor("-p", holder.pid, "--wss", pid, "--wss", "4194304", "--wss-every", "1",
+                               "--wss-max-stall-ms", "1000")
+        until(lambda: self.value(port, "tidegauge_wss_referenced_bytes", pid=pid), "a working set")
+        touched = self.value(port, "tidegauge_wss_referenced_bytes", pid=pid, comm="touch", window="0.1")
+        cold = self.value(port, "tidegauge_wss_cold_bytes", pid=pid)
+        # Beside the 16 of 64 MiB: code, stack, libraries.
+        self.assertGreaterEqual(touched, 16 * MIB)
+        self.assertLess(touched, 18 * MIB)
+        self.assertGreaterEqual(cold, 48 * MIB)
+        self.assertLess(cold, 50 * MIB)
+        self.assertIsNotNone(self.value(port, "tidegauge_wss_backend_info", backend="pte"))
+        status, text = self.get(port)
+        self.assertEqual(status, 200)
+        self.assertIn("\ntidegauge_wss_skipped_total 0\n", text)
+        if shutil.which("promtool"):
+            subprocess.run(["promtool", "check", "metrics"], input=text, text=True, check=True, timeout=LIMIT_S)
+        touch.kill()
+        until(lambda: self.value(port, "tidegauge_wss_referenced_bytes", pid=pid) is None, "its end")
+
+    def test_monitor_leaves_out_who_would_wait_too_long(self):
+        folder = self.folder()
+        subprocess.run(["gcc", "-O2", "-o", folder / "touch", HERE.parent / "wss/touch.c"], check=True)
+        touch = self.start([folder / "touch", "256", "16"], stdout=subprocess.PIPE)
+        self.assertTrue(touch.stdout.readline())
+        _, port = self.monitor("-p", self.holder().pid, "--wss", touch.pid, "--wss-every", "1",
+                               "--wss-max-stall-ms", "0.1")
+        until(lambda: re.search(r"^tidegauge_wss_skipped_total [1-9]", self.get(port)[1], re.M), "a window left out")
+        self.assertIsNone(self.value(port, "tidegauge_wss_referenced_bytes", pid=str(touch.pid)))
+
     def test_of_all_processes_it_keeps_only_what_those_with_cuda_need(self):
         monitor, port = self.monitor("--all")  # which sees what else runs on this machine, too
         descriptors = lambda: len(os.listdir(f"/proc/{monitor.pid}/fd"))

@@ -18,12 +18,12 @@ std::vector<uint64_t> tables(size_t count) {
 
 TEST(ChooseSample, APartOfEachTable) {
   std::mt19937_64 random(1);
-  Sample sample = chooseSample(tables(1000), 1, random);
+  Sample sample = chooseSample(tables(1000), {1, 16}, random);
   ASSERT_EQ(sample.parts.size(), 1000U);
   for (size_t i = 0; i < 1000; ++i) {
     EXPECT_EQ(sample.parts[i].table, i * kTable);
-    EXPECT_EQ(sample.parts[i].pages, kSamplePages);
-    EXPECT_LE(sample.parts[i].first + kSamplePages, uint32_t{PAGE_TABLE_ENTRIES});
+    EXPECT_EQ(sample.parts[i].pages, 16U);
+    EXPECT_LE(sample.parts[i].first + 16, uint32_t{PAGE_TABLE_ENTRIES});
   }
 }
 
@@ -32,7 +32,7 @@ TEST(ChooseSample, EveryPageHasTheSameChance) {
   std::vector<int> seen(8 * PAGE_TABLE_ENTRIES);
   constexpr int kRuns = 40'000;
   for (int run = 0; run < kRuns; ++run)
-    for (const SamplePart& part : chooseSample(tables(8), 4, random).parts)
+    for (const SamplePart& part : chooseSample(tables(8), {4, 16}, random).parts)
       for (uint32_t page = part.first; page < part.first + part.pages; ++page)
         seen[part.table / kPage + page] += 1;
   double wanted = kRuns / 128.0;
@@ -41,15 +41,18 @@ TEST(ChooseSample, EveryPageHasTheSameChance) {
 
 TEST(ChooseSample, FewTables) {
   std::mt19937_64 random(3);
-  EXPECT_TRUE(chooseSample({}, 16, random).parts.empty());
-  EXPECT_LE(chooseSample(tables(1), 16, random).parts.size(), 1U);
+  EXPECT_TRUE(chooseSample({}, {16, 32}, random).parts.empty());
+  EXPECT_LE(chooseSample(tables(1), {16, 32}, random).parts.size(), 1U);
 }
 
-// Of `touched(page)` in 4,096 tables (8 GiB), with one page in 32 × `every`.
+// Those that are offered: a page in 32, 128 and 512.
+constexpr SampleRate kRates[] = {{2, 32}, {8, 32}, {16, 16}};
+
+// Of `touched(page)` in 4,096 tables (8 GiB).
 struct Outcome {
   double mean = 0, deviation = 0, covered = 0, truth = 0;
 };
-Outcome outcomeOf(uint32_t every, const std::function<bool(uint64_t page)>& touched) {
+Outcome outcomeOf(SampleRate rate, const std::function<bool(uint64_t page)>& touched) {
   constexpr size_t kTables = 4096;
   constexpr int kRuns = 300;
   Outcome outcome;
@@ -60,13 +63,13 @@ Outcome outcomeOf(uint32_t every, const std::function<bool(uint64_t page)>& touc
   double squares = 0;
   for (int run = 0; run < kRuns; ++run) {
     std::vector<double> values;
-    for (const SamplePart& part : chooseSample(all, every, random).parts) {
+    for (const SamplePart& part : chooseSample(all, rate, random).parts) {
       double sum = 0;
       for (uint32_t page = part.first; page < part.first + part.pages; ++page)
-        sum += touched(part.table / kPage + page) ? PAGE_TABLE_ENTRIES / double{kSamplePages} : 0;
+        sum += touched(part.table / kPage + page) ? PAGE_TABLE_ENTRIES / double(rate.pages) : 0;
       values.push_back(sum);
     }
-    Estimate estimate = estimateOf(values, PAGE_TABLE_ENTRIES, every, 1.0 / 32 / every);
+    Estimate estimate = estimateOf(values, PAGE_TABLE_ENTRIES, rate.every, 1.0 / rate.oneIn());
     double off = estimate.total - outcome.truth;
     outcome.mean += estimate.total / kRuns;
     squares += off * off / kRuns;
@@ -82,31 +85,30 @@ uint64_t scattered(uint64_t page) {
 }
 
 TEST(EstimateOf, AContiguousSet) {
-  for (uint32_t every : {1, 4, 16}) {
-    auto outcome =
-        outcomeOf(every, [](uint64_t page) { return page >= 100'003 && page < 228'003; });
-    EXPECT_NEAR(outcome.mean, outcome.truth, 0.01 * outcome.truth) << every;
-    EXPECT_LE(outcome.deviation, 0.04 * outcome.truth) << every;
-    EXPECT_GE(outcome.covered, 0.95) << every;
+  for (SampleRate rate : kRates) {
+    auto outcome = outcomeOf(rate, [](uint64_t page) { return page >= 100'003 && page < 228'003; });
+    EXPECT_NEAR(outcome.mean, outcome.truth, 0.01 * outcome.truth) << rate.oneIn();
+    EXPECT_LE(outcome.deviation, 0.04 * outcome.truth) << rate.oneIn();
+    EXPECT_GE(outcome.covered, 0.95) << rate.oneIn();
   }
 }
 
 // Pages that lie anywhere: nothing is to be learnt from neighbours, so the error is that of counting
 // √(touched ÷ chance), whoever counts: 1.5, 3 and 6 % for 500 MiB.
 TEST(EstimateOf, AScatteredSet) {
-  for (uint32_t every : {1, 4, 16}) {
-    auto outcome = outcomeOf(every, [](uint64_t page) { return scattered(page) % 1000 < 61; });
-    double counting = std::sqrt(outcome.truth * (1 - 0.061) * 32 * every);
-    EXPECT_NEAR(outcome.mean, outcome.truth, 0.01 * outcome.truth) << every;
-    EXPECT_NEAR(outcome.deviation, counting, 0.12 * counting) << every;
-    EXPECT_GE(outcome.covered, 0.91) << every;
+  for (SampleRate rate : kRates) {
+    auto outcome = outcomeOf(rate, [](uint64_t page) { return scattered(page) % 1000 < 61; });
+    double counting = std::sqrt(outcome.truth * (1 - 0.061) * rate.oneIn());
+    EXPECT_NEAR(outcome.mean, outcome.truth, 0.01 * outcome.truth) << rate.oneIn();
+    EXPECT_NEAR(outcome.deviation, counting, 0.12 * counting) << rate.oneIn();
+    EXPECT_GE(outcome.covered, 0.91) << rate.oneIn();
   }
 }
 
 TEST(EstimateOf, NothingAndAll) {
-  auto nothing = outcomeOf(1, [](uint64_t) { return false; });
+  auto nothing = outcomeOf({}, [](uint64_t) { return false; });
   EXPECT_EQ(nothing.mean, 0);
-  auto all = outcomeOf(1, [](uint64_t) { return true; });
+  auto all = outcomeOf({}, [](uint64_t) { return true; });
   EXPECT_NEAR(all.mean, all.truth, 1);
   EXPECT_EQ(all.deviation, 0);
 }
@@ -123,7 +125,7 @@ TEST(EstimateOf, IsNeverSurerThanItsGrain) {
 
 // What lies in a fraction of one table is seen rarely, and then as too much: the interval has room for it.
 TEST(EstimateOf, ATinySetIsInsideItsInterval) {
-  auto outcome = outcomeOf(1, [](uint64_t page) { return page >= 5'000 && page < 5'100; });
+  auto outcome = outcomeOf({}, [](uint64_t page) { return page >= 5'000 && page < 5'100; });
   EXPECT_GE(outcome.covered, 0.95);
 }
 

@@ -59,6 +59,12 @@ export interface WorkingSet {
   asked_s: number;
   /** the last line of the file has no end, and was left out */
   is_cut: boolean;
+  /** of what was written, not of what was touched */
+  tells_writes: boolean;
+  /** that memory was short meanwhile; "": it was not */
+  shortage: string;
+  /** what the curve says; "": it has less than two windows */
+  verdict: string;
   marks: SizeMark[];
   samples: number;
   curve: CurvePoint[];

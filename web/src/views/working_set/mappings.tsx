@@ -2,6 +2,7 @@
 import type { WorkingSet } from "../../api/working_set";
 import { Bytes, Name } from "../../ui/text";
 import { integer, percent } from "../../ui/units";
+import { did } from "./words";
 
 const share = (part: number, whole: number) => (whole === 0 ? "–" : percent(part / whole));
 
@@ -16,8 +17,8 @@ export function MappingTable({ of }: { of: WorkingSet }) {
       <div class="phead">
         <h2>Mappings</h2>
         <span class="note">
-          of the last row, most touched first
-          {more > 0 && `; ${integer(more)} that were touched least are not listed`}
+          of the last row, most {did(of)} first
+          {more > 0 && `; ${integer(more)} that were ${did(of)} least are not listed`}
         </span>
       </div>
       <table class="table wsmaps">
@@ -26,10 +27,10 @@ export function MappingTable({ of }: { of: WorkingSet }) {
             <th>Mapping</th>
             <th class="fit hide-s">Kind</th>
             <th class="fit hide-s">Begins at</th>
-            <th class="r fit">Touched</th>
+            <th class="r fit">{of.tells_writes ? "Written" : "Touched"}</th>
             <th class="r fit">Of RSS</th>
             <th class="r fit">RSS</th>
-            <th class="r fit" title="In memory, and not touched">
+            <th class="r fit" title={`In memory, and not ${did(of)}`}>
               Cold
             </th>
             <th class="r fit" title="Share in huge pages: touched as a whole or not at all">

@@ -25,8 +25,8 @@ export function headText(of: WorkingSet): string {
 export function curveText(of: WorkingSet, bytes: (value: number) => string): string {
   const last = of.curve.at(-1);
   if (!last) return "No profile";
-  const knee = of.knee === null ? undefined : of.curve[of.knee];
-  const end = `${bytes(last.bytes)} touched in ${windowText(last.window_s)}`;
-  if (!knee) return `${end}. It still grows in the longest window`;
-  return `${end}. After ${windowText(knee.window_s)} little is added`;
+  return `${bytes(last.bytes)} ${did(of)} in ${windowText(last.window_s)}. ${of.verdict}`.trim();
 }
+
+/** What the figures are of. */
+export const did = (of: WorkingSet) => (of.tells_writes ? "written" : "touched");

@@ -14,6 +14,9 @@ const SET: WorkingSet = {
   course: "profile",
   asked_s: 0.1,
   is_cut: false,
+  tells_writes: false,
+  shortage: "",
+  verdict: "After 0.2 s little is added.",
   marks: [
     { name: "L2", bytes: 10, words: "" },
     { name: "memory", bytes: 1000, words: "" },
@@ -71,10 +74,13 @@ describe("words", () => {
       "60 s",
     ]);
   });
-  it("says where little is added, or that it still grows", () => {
+  it("says what the engine says of the curve, and nothing of its own", () => {
     const bytes = (value: number) => `${value} B`;
-    expect(curveText(SET, bytes)).toBe("100 B touched in 0.4 s. After 0.2 s little is added");
-    expect(curveText({ ...SET, knee: null }, bytes)).toMatch(/still grows/);
+    expect(curveText(SET, bytes)).toBe("100 B touched in 0.4 s. After 0.2 s little is added.");
+    expect(curveText({ ...SET, knee: null, verdict: "It gave memory back." }, bytes)).toBe(
+      "100 B touched in 0.4 s. It gave memory back.",
+    );
+    expect(curveText({ ...SET, tells_writes: true }, bytes)).toMatch(/100 B written/);
     expect(curveText({ ...SET, curve: [] }, bytes)).toBe("No profile");
   });
   it("names who was measured", () => {

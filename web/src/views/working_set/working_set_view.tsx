@@ -15,7 +15,7 @@ import { visible } from "../../ui/visible";
 import { drawCurve } from "./curve";
 import { drawHeat, STEPS } from "./heat";
 import { MappingTable } from "./mappings";
-import { curveText, headText, windowText } from "./words";
+import { curveText, did, headText, windowText } from "./words";
 
 const MEASURE_COMMANDS = `sudo tidegauge wss --rolling 16 -d 10 -o wss.jsonl PID 0.1   # heat map and profile
 sudo tidegauge wss -P 10 -o profile.jsonl PID 0.01           # windows of 10 ms to 5 s
@@ -58,8 +58,9 @@ function Head({ data }: { data: WorkingSet | null }) {
 }
 
 function Notes({ data }: { data: WorkingSet }) {
-  const words = [data.fit, data.limit?.text ?? ""].filter((text) => text !== "");
+  const words = [data.fit, data.verdict, data.limit?.text ?? ""].filter((text) => text !== "");
   const careful = data.limits.map((text) => `Careful: ${text}.`);
+  if (data.shortage !== "") careful.push(data.shortage);
   if (data.is_cut) careful.push("The last line of the file has no end, and was left out.");
   return (
     <>
@@ -102,7 +103,7 @@ function Windows({ data }: { data: WorkingSet }) {
         <thead>
           <tr>
             <th>Window</th>
-            <th class="r">Touched</th>
+            <th class="r">{data.tells_writes ? "Written" : "Touched"}</th>
             <th class="r" title="With 95 %; 0: all pages were looked at; –: not known">
               ±
             </th>
@@ -134,7 +135,7 @@ function Profile({ data }: { data: WorkingSet }) {
     <div class="left">
       <div class="phead">
         <h2>Profile</h2>
-        <span class="note">touched within a window of so long</span>
+        <span class="note">{did(data)} within a window of so long</span>
       </div>
       {data.curve.length > 1 ? (
         <div class="plot wscurve">
