@@ -137,7 +137,7 @@ std::optional<record::WorkingSetFigures::Process> LiveWorkingSets::measure(uint3
     if (!choice.ok()) return std::nullopt;
     backend_ = std::move(choice.value().backend);
   }
-  auto cost = backend_->predicted(process.value().residentBytes());
+  auto cost = wss::predictedFor(*backend_, process.value());
   if (cost && static_cast<double>(cost->stall_ns) * 1e-9 > most_stall_s_) {
     std::lock_guard lock(mutex_);
     figures_.skipped += 1;

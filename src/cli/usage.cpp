@@ -184,6 +184,12 @@ int usageError(const std::string& what, const std::string& hint) {
 }
 
 int runCommandLine(CLI::App& app, int argc, char** argv, const int& exit_code) {
+  // "help" and "help COMMAND" are what many try first.
+  static char help_word[] = "--help";
+  if ((argc == 2 || argc == 3) && std::string_view(argv[1]) == "help") {
+    argv[1] = argc == 3 ? argv[2] : help_word;
+    if (argc == 3) argv[2] = help_word;
+  }
   std::string commands = fmt::format("{}", fmt::join(commandNames(app), ", "));
   if (std::optional<std::string> word = unknownCommand(app, argc, argv)) {
     return usageError(fmt::format("there is no command “{}”", *word),

@@ -1,6 +1,7 @@
 #include "cli/wss_command.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <memory>
 
@@ -22,6 +23,15 @@ constexpr double kMostSeconds = 1e9;
 // The last is the time, the others are processes.
 int parseWords(WssOptions& options) {
   bool by_rule = !options.comm.empty() || !options.cgroup.empty();
+  bool is_path = options.words.size() == 1 && !by_rule &&
+                 options.words[0].find_first_not_of("0123456789.") != std::string::npos;
+  if (is_path && ::access(options.words[0].c_str(), F_OK) == 0)
+    return usageError(
+        shownPath(options.words[0]) + " is no measurement of wss",
+        "wss tells again what wss -o FILE kept; of snapshots and recordings: report FILE");
+  if (is_path)
+    return usageError(shownPath(options.words[0]) + " is neither a file nor a process with a time",
+                      "tidegauge wss 4711 0.1, or a file that wss -o kept");
   if (options.words.size() < (by_rule ? 1 : 2))
     return usageError("wss wants a process and a time", "tidegauge wss 4711 0.1");
   options.seconds = options.words.back();

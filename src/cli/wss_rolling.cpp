@@ -46,6 +46,7 @@ void WssRolling::add(const wss::Row& row) {
   if (!began_ns_) began_ns_ = row.clear.begin_ns;
   if (windows_++ != 0) unseen_ns_ += middleOf(row.clear) - last_read_ns_;
   last_read_ns_ = middleOf(row.read);
+  if (windows_ == 1) first_read_ns_ = last_read_ns_;
   auto since = [&](int64_t ns) { return static_cast<double>(ns - *began_ns_) * 1e-9; };
   time_s_ = since(row.read.end_ns);
   last_ = history_.add(row.pages);
@@ -76,6 +77,17 @@ std::string WssRolling::closingText(size_t columns, bool colour) const {
                                    "watched: what was touched only then is missing.",
                                    static_cast<double>(unseen_ns_) * 1e-6 / (windows_ - 1)),
                        columns, 0, 2);
+  // From the middle of one reading to that of the next: so much a heading stands for.
+  double spacing_s =
+      windows_ > 1 ? static_cast<double>(last_read_ns_ - first_read_ns_) * 1e-9 / (windows_ - 1)
+                   : 0;
+  if (spacing_s > 1.1 * window_s_)
+    text +=
+        base::wrapped(fmt::format("Careful: a window took {:.3g} s in the mean, with clearing and "
+                                  "reading, where {:.3g} s stand "
+                                  "above; multiply the times of headings and of reuse by {:.2g}.",
+                                  spacing_s, window_s_, spacing_s / window_s_),
+                      columns, 0, 2);
   if (std::string reuse = reuse_.text(window_s_, columns); !reuse.empty()) text += "\n" + reuse;
   if (options_.heat) text += "\n" + wss::heatText(heat_, mappings_, columns, colour);
   return text;

@@ -38,7 +38,8 @@ class WssRolling {
   wss::Rolling last_;
   std::vector<wss::MappingUse> mappings_;  // of the last window
   std::optional<int64_t> began_ns_;
-  int64_t last_read_ns_ = 0, unseen_ns_ = 0;  // middle of the last reading; time between windows
+  int64_t first_read_ns_ = 0, last_read_ns_ = 0,
+          unseen_ns_ = 0;  // middles of readings; time between windows
   double time_s_ = 0;
   int windows_ = 0;
 };

@@ -65,7 +65,7 @@ int runDry(const wss::Process& process, const wss::Choice& choice) {
   say(fmt::format("Would look at {} (process {}), {} in memory, by {}: {}.",
                   base::printable(process.name()), process.pid(), base::humanBytes(rss_bytes),
                   backend.name(), backend.how()));
-  if (auto cost = backend.predicted(rss_bytes))
+  if (auto cost = wss::predictedFor(backend, process))
     say(fmt::format(
         "A window costs some {:.1f} ms of a processor; the process's mmap, munmap and brk may "
         "wait for {:.1f} ms.",

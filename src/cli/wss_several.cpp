@@ -38,7 +38,9 @@ base::Status measureEach(WssWatched& watched, wss::Backend& backend, const wss::
         else
           measured.insert(all[i]->pid());
       }
-      return goes_on = writer.rows(outcomes);
+      goes_on = writer.rows(outcomes);
+      watched.toldBegan();
+      return goes_on;
     };
     base::Status status = wss::measureAll(all, backend, one, clock, onRows);
     for (const auto& [pid, why] : gone) watched.forget(pid, why, measured.contains(pid));
@@ -102,7 +104,7 @@ int runSeveral(const WssOptions& options, const wss::Plan& plan) {
   Output out;
   WssSeveralWriter writer(options, plan, choice.value(), knows_frames, watched, out);
   base::Status status = measureEach(watched, backend, plan, clock, writer);
-  writer.end();
+  writer.end(watched.unseen());
   int code = status.ok() ? 0 : reportError(status.error());
   if (code == 0 && !watched.leftOut().empty()) code = kPartial;
   return out.finish(endOfMeasurement(code, clock, writer.count()));

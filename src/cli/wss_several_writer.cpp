@@ -27,6 +27,21 @@ nlohmann::json leftOutJson(const WssWatched& watched) {
   return list;
 }
 
+// Only those that still run can be named; others may have come and gone.
+std::string unseenText(const std::vector<pid_t>& unseen, size_t columns) {
+  constexpr size_t kMost = 5;
+  std::string names;
+  for (size_t i = 0; i < std::min(unseen.size(), kMost); ++i)
+    names += fmt::format("{}{}", i == 0 ? "" : ", ", unseen[i]);
+  if (unseen.size() > kMost) names += fmt::format(" and {} more", unseen.size() - kMost);
+  return base::wrapped(
+      fmt::format(
+          "Careful: process{} {} began meanwhile, and {} in no figure. Windows that begin anew "
+          "(-s 0, --rolling) take in those that began before them.",
+          unseen.size() == 1 ? "" : "es", names, unseen.size() == 1 ? "is" : "are"),
+      columns, 0, 2);
+}
+
 std::string nameIn(const WssWatched& watched, pid_t pid) {
   for (const wss::Process& process : watched.processes())
     if (process.pid() == pid) return process.name();
@@ -83,13 +98,15 @@ bool WssSeveralWriter::rows(std::span<const wss::Outcome> outcomes) {
   return !out_.failed();
 }
 
-void WssSeveralWriter::end() {
+void WssSeveralWriter::end(const std::vector<pid_t>& unseen) {
   if (options_.json) {
     head_["rows"] = std::move(all_);
     head_["left_out"] = leftOutJson(watched_);
+    head_["began_unmeasured"] = unseen;
     out_.print("{}\n", dumpedJson(head_, 2));
-  } else if (rolling_ && !options_.jsonl) {
-    out_.write(rolling_->closingText(pageColumns(), usesColours()));
+  } else if (!options_.jsonl && !options_.csv) {
+    if (rolling_) out_.write(rolling_->closingText(pageColumns(), usesColours()));
+    if (!unseen.empty()) out_.write(unseenText(unseen, pageColumns()));
   }
 }
 

@@ -23,7 +23,8 @@ class WssSeveralWriter {
   // `outcomes` are those of the processes that are watched, in that order. False: nobody reads it any more.
   bool rows(std::span<const wss::Outcome> outcomes);
   // What stands after all windows.
-  void end();
+  // `unseen`: processes that began since the last window did.
+  void end(const std::vector<pid_t>& unseen);
   int count() const { return count_; }
 
  private:

@@ -88,6 +88,8 @@ class Writer {
             ? std::string()
             : fmt::format(" of {} (process {})", base::printable(process->name()), process->pid());
     say(fmt::format("{}{}: {}.", survey.name(), whose, survey.how()));
+    std::string lasts = survey.lasts(nanosecondsOf(options.seconds));
+    if (!lasts.empty()) say("It takes " + lasts + ".");
     for (const std::string& limit : survey.limits()) say("Careful: " + limit + ".");
   }
   void row(const wss::SurveyRow& row) {

@@ -32,6 +32,15 @@ base::Status WssWatched::look() {
   return base::okStatus();
 }
 
+std::vector<pid_t> WssWatched::unseen() const {
+  std::vector<pid_t> found;
+  auto pids = wss::findTargets(targets_);
+  if (!pids.ok()) return found;  // none of them is there any more
+  for (pid_t pid : pids.value())
+    if (!tried_.contains(pid)) found.push_back(pid);
+  return found;
+}
+
 void WssWatched::forget(pid_t pid, const std::string& why, bool was_measured) {
   std::deque<wss::Process> left;
   for (wss::Process& process : processes_)

@@ -30,6 +30,11 @@ class WssWatched {
   // It cannot be measured any more. `was_measured`: in a window before; else it counts as left out.
   void forget(pid_t pid, const std::string& why, bool was_measured);
 
+  // Who began is told: began() is empty until the next look().
+  void toldBegan() { began_.clear(); }
+  // Those meant that began since the last look, and are in no window; nothing changes.
+  std::vector<pid_t> unseen() const;
+
   const std::deque<wss::Process>& processes() const { return processes_; }
   const std::vector<pid_t>& began() const { return began_; }
   const std::vector<LeftOut>& leftOut() const { return left_out_; }

@@ -20,6 +20,7 @@ WssWriter::WssWriter(const WssOptions& options, const wss::Plan& plan, const wss
       plan_(plan),
       out_(out),
       file_(options),
+      process_now_(process),
       process_(base::printable(process.name())),
       scope_(wss::MemoryScope::of(process)),
       minutes_(options.rolling > 0 || plan.course == wss::Course::kSnapshots,
@@ -49,6 +50,7 @@ WssWriter::WssWriter(const WssOptions& options, const wss::Plan& plan, const wss
 bool WssWriter::row(const wss::Row& row) {
   double unix_s = unixSeconds();
   rows_ += 1;
+  most_stall_ns_ = std::max(most_stall_ns_, row.cost.stall_ns);
   lookAtPressure(row.taken_ns);
   if (rolling_) rolling_->add(row);
   nlohmann::json pressure = wss::countersJson(pressure_, row.taken_ns);
@@ -88,6 +90,17 @@ int WssWriter::end() {
   out_.write(cold_);
   if (isText() && searched_ > 0)
     out_.write(wss::shortageNote(searched_, scope_.cgroup().empty(), text_.columns));
+  auto most_stall_ms = static_cast<double>(most_stall_ns_) * 1e-6;
+  if (isText() && most_stall_ms > options_.most_stall_ms)
+    out_.write(base::wrapped(fmt::format("Careful: mmap, munmap and brk of the process waited for "
+                                         "up to {:.1f} ms, more than the {:g} of "
+                                         "--max-stall-ms.",
+                                         most_stall_ms, options_.most_stall_ms),
+                             text_.columns, 0, 2));
+  if (isText() && rows_ > 0 && process_now_.isStopped())
+    out_.write(
+        base::wrapped("Careful: it is stopped (SIGSTOP, or a debugger), and so touches nothing.",
+                      text_.columns, 0, 2));
   wss::SuggestedLimit limit = minutes_.limit();
   if (isText() && limit.samples > 0) out_.write(base::wrapped(limit.text(), text_.columns, 0, 2));
   int code = file_.end();

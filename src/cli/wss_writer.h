@@ -42,6 +42,7 @@ class WssWriter {
   nlohmann::json head_, all_ = nlohmann::json::array();
   std::unique_ptr<WssRolling> rolling_;  // if that was asked for
   WssFile file_;                         // -o
+  const wss::Process& process_now_;
   std::string process_;
   wss::Machine machine_;               // for text
   std::vector<wss::Touched> profile_;  // for text: of -P
@@ -49,8 +50,9 @@ class WssWriter {
   // What was counted of memory being short, since the row before: then the kernel takes accessed bits away.
   wss::MemoryScope scope_;
   wss::MemoryCounters before_, pressure_;
-  uint64_t searched_ = 0;  // in rows in which it was
-  wss::Minutes minutes_;   // for a limit that a long run suggests
+  int64_t most_stall_ns_ = 0;  // of any row
+  uint64_t searched_ = 0;      // in rows in which it was
+  wss::Minutes minutes_;       // for a limit that a long run suggests
   int rows_ = 0;
 };
 

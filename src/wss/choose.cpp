@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <random>
 
+#include "wss/costs.h"
 #include "wss/damon_backend.h"
 #include "wss/idle_backend.h"
 #include "wss/mglru_backend.h"
@@ -41,8 +43,7 @@ base::Result<Choice> choosePte(const Wish& wish, const Process& process) {
   SampleRate rate = rateOf(wish.sample);
   if (rate.every == 0) {
     choice.backend = std::make_unique<PteBackend>(std::move(tables), flushOfThisKernel());
-    auto stall_ns =
-        static_cast<double>(choice.backend->predicted(process.residentBytes())->stall_ns);
+    auto stall_ns = static_cast<double>(predictedFor(*choice.backend, process)->stall_ns);
     if (wish.sample == "auto" && stall_ns * 1e-6 > wish.most_stall_ms)
       choice.why = fmt::format(
           "to clear all pages stops its mmap and munmap for some {:.0f} ms, --sample 1/32 for "
@@ -70,6 +71,15 @@ base::Result<Choice> choosePte(const Wish&, const Process&) { return checkPte().
 #endif
 
 }  // namespace
+
+std::optional<Cost> predictedFor(const Backend& backend, const Process& process) {
+  std::optional<Cost> cost = backend.predicted(process.residentBytes());
+  if (!cost) return cost;
+  auto mappings = static_cast<double>(process.mappings());
+  cost->cpu_ns += std::llround(mappings * kMapping_ns);
+  cost->stall_ns += std::llround(mappings * kStallOfAMapping_ns);
+  return cost;
+}
 
 base::Status checkBackend(std::string_view name) {
   if (name == "pte") return checkPte();

@@ -36,4 +36,7 @@ struct Wish {
 };
 base::Result<Choice> chooseBackend(const Wish& wish, const Process& process);
 
+// What a window of this process would cost: Backend::predicted, and what its mappings add.
+std::optional<Cost> predictedFor(const Backend& backend, const Process& process);
+
 }  // namespace tidegauge::wss

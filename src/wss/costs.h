@@ -11,6 +11,8 @@ inline constexpr double kSmapsOfAPage_ns = 39;   // smaps
 inline constexpr double kReadOfATable_ns = 600;  // 2 MiB by BPF
 // MADV_COLD of a part of a table, and reading that: so much, and for each of its pages.
 inline constexpr double kPartOfATable_ns = 1600, kPageOfAPart_ns = 45;
+// Whatever is in it: to walk to it while mmap waits; and in all, with its text and ours.
+inline constexpr double kStallOfAMapping_ns = 1000, kMapping_ns = 2000;
 inline constexpr int64_t kStallOfASample_ns = 1'000'000;
 
 inline double pagesOf(uint64_t bytes) { return static_cast<double>(bytes) / 4096; }

@@ -8,6 +8,8 @@ namespace tidegauge::wss {
 namespace {
 
 std::string nameOf(const Mapping& mapping) {
+  // What the kernel calls shared memory of no file.
+  if (mapping.path == "/dev/zero (deleted)") return "[shared anonymous]";
   return mapping.path.empty() ? std::string(name(mapping.kind)) : mapping.path;
 }
 

@@ -68,6 +68,33 @@ base::Status Kdamond::check(const std::string& root) {
   return base::okStatus();
 }
 
+bool Kdamond::isOthersAtWork(const std::string& root) {
+  auto is = [](const base::Result<std::string>& text, std::string_view what) {
+    return text.ok() && text.value() == what;
+  };
+  for (const char* user : kUsers)
+    if (is(readKernelFile(fmt::format("{}/sys/module/{}/parameters/enabled", root, user)), "Y"))
+      return true;
+  auto number = readKernelFile(root + kNumber);
+  if (!number.ok()) return false;
+  int count = 0;
+  std::from_chars(number.value().data(), number.value().data() + number.value().size(), count);
+  constexpr int kMost = 1024;
+  for (int i = 0; i < std::min(count, kMost); ++i)
+    if (is(readKernelFile(fmt::format("{}/sys/kernel/mm/damon/admin/kdamonds/{}/state", root, i)),
+           "on"))
+      return true;
+  return false;
+}
+
+std::vector<std::string> Kdamond::limitsOfOthers() {
+  if (!isOthersAtWork()) return {};
+  return {
+      "DAMON is at work on this machine, and takes accessed bits away: what it looked at meanwhile "
+      "can be missing, "
+      "huge pages most of all; --backend smaps counts that too"};
+}
+
 base::Result<std::unique_ptr<Kdamond>> Kdamond::start(pid_t pid, int64_t interval_ns,
                                                       const std::string& root) {
   TG_RETURN_IF_ERROR(check(root));

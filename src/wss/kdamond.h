@@ -27,6 +27,10 @@ struct DamonRegion {
 
 class Kdamond {
  public:
+  // One that is not ours is at work: it takes accessed bits away, of whatever it looks at.
+  static bool isOthersAtWork(const std::string& root = {});
+  // That, in words, for a back-end that reads accessed bits; empty: none is.
+  static std::vector<std::string> limitsOfOthers();
   // Whether one could be started: that there is none. Only reads. `root`: before /sys; for tests.
   static base::Status check(const std::string& root = {});
   static base::Result<std::unique_ptr<Kdamond>> start(pid_t pid, int64_t interval_ns,

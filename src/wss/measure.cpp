@@ -15,6 +15,19 @@ int64_t pauseBefore(const Plan& plan, int step) {
   return std::min(pause_ns, kLongest_ns);
 }
 
+// What was touched since the beginning stays so. A bit that somebody else took away (the kernel in its search for
+// room, DAMON) is one that an earlier reading had seen: as many as then were touched at least, of what is there.
+void keepMost(std::vector<MappingUse>& uses, const std::vector<MappingUse>& before) {
+  size_t at = 0;
+  for (MappingUse& use : uses) {
+    while (at < before.size() && before[at].mapping.start < use.mapping.start) ++at;
+    if (at == before.size()) return;
+    if (before[at].mapping.start != use.mapping.start) continue;
+    uint64_t most = std::max(use.sums.referenced, before[at].sums.referenced);
+    use.sums.referenced = std::min(most, std::max(use.sums.rss, use.sums.referenced));
+  }
+}
+
 }  // namespace
 
 Row rowOf(const Clearing& clearing, Reading reading, int64_t slept_ns) {
@@ -107,6 +120,8 @@ base::Status measureAll(std::span<const Process* const> processes, Backend& back
     int64_t end_ns = 0;
     TG_RETURN_IF_ERROR(ofEach([&](size_t i) -> base::Status {
       TG_ASSIGN_OR_RETURN(Reading reading, backend.read(*processes[i], clock));
+      if (plan.course == Course::kCumulative && outcomes[i].row)
+        keepMost(reading.uses, outcomes[i].row->uses);
       Row row = rowOf(clearings[i], std::move(reading), slept_ns);
       if (clears) {
         row.cost.cpu_ns += clearings[i].cost.cpu_ns;

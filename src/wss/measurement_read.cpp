@@ -151,14 +151,14 @@ MappingKind readKind(Fields& fields, const json& of) {
   return MappingKind::kAnonymous;
 }
 
-// An address; user space ends below 2^57.
-uint64_t readAddress(Fields& fields, const json& of, const char* name) {
+// An address; user space ends below 2^57, and [vsyscall] lies above it: as if it had none.
+uint64_t readAddress(Fields& fields, const json& of, const char* name, MappingKind kind) {
   constexpr double kMostAddress = 144115188075855872.0;
   const auto found = of.find(name);
   if (found != of.end() && found->is_number_unsigned() &&
       found->get<uint64_t>() <= static_cast<uint64_t>(kMostAddress))
     return found->get<uint64_t>();
-  if (found == of.end()) return 0;  // [vsyscall] and the like lie above, and have no memory of it
+  if (found == of.end() || kind == MappingKind::kKernel) return 0;
   return fields.wrong(fmt::format("\"{}\" is no address", name)), 0;
 }
 
@@ -170,11 +170,9 @@ void readMappings(Fields& fields, const json& line, bool tells_writes, Row& row)
     MappingUse use;
     use.mapping.path = fields.text(group, "name");
     use.mapping.kind = readKind(fields, group);
-    if (use.mapping.kind != MappingKind::kKernel) {
-      use.mapping.start = readAddress(fields, group, "start");
-      use.mapping.end = readAddress(fields, group, "end");
-      if (use.mapping.end < use.mapping.start) fields.wrong("a mapping ends before it begins");
-    }
+    use.mapping.start = readAddress(fields, group, "start", use.mapping.kind);
+    use.mapping.end = readAddress(fields, group, "end", use.mapping.kind);
+    if (use.mapping.end < use.mapping.start) fields.wrong("a mapping ends before it begins");
     use.sums = readSums(fields, group, tells_writes);
     all.emplace_back(std::move(use), readWindow(fields, group));
     if (fields.firstWrong()) return;

@@ -44,11 +44,9 @@ Rolling PageHistory::add(std::span<const PageBits> tables) {
   ages_ = std::move(next);
   rolling.never = pages[0] * kPage;
   uint64_t bytes = 0;
-  for (uint32_t age = 1, wanted = 1; wanted <= windows_; ++age) {
+  for (uint32_t age = 1; age <= windows_; ++age) {
     bytes += pages[age] * kPage;
-    if (age != wanted) continue;
-    rolling.within.push_back({age, bytes});
-    wanted *= 2;
+    if (std::has_single_bit(age) || age == windows_) rolling.within.push_back({age, bytes});
   }
   return rolling;
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
@@ -119,6 +120,16 @@ char Process::state() const {
   if (text.empty() && (errno == EMFILE || errno == ENFILE)) return '?';  // that says nothing of it
   size_t end = text.rfind(')');
   return end == std::string::npos || end + 2 >= text.size() ? '\0' : text[end + 2];
+}
+
+size_t Process::mappings() const {
+  auto text = readFile("maps");
+  return text.ok() ? static_cast<size_t>(std::ranges::count(text.value(), '\n')) : 0;
+}
+
+bool Process::isStopped() const {
+  char now = state();
+  return now == 'T' || now == 't';
 }
 
 base::Result<int> Process::openFile(const char* name, int flags) const {

@@ -2,6 +2,7 @@
 
 #include "wss/clear_refs.h"
 #include "wss/costs.h"
+#include "wss/kdamond.h"
 #include "wss/read_maps.h"
 #include "wss/read_tables.h"
 
@@ -14,6 +15,7 @@ std::string PteBackend::how() const {
 
 std::vector<std::string> PteBackend::limits() const {
   std::vector<std::string> limits = limitsOfFlush(flush_);
+  for (std::string& limit : Kdamond::limitsOfOthers()) limits.push_back(std::move(limit));
   if (!marks_.empty())
     limits.push_back(
         "what a device itself reads and writes in pinned memory (DMA) sets no bit: it can look "

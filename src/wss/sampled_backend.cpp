@@ -13,6 +13,7 @@
 
 #include "wss/clear_refs.h"
 #include "wss/costs.h"
+#include "wss/kdamond.h"
 #include "wss/read_maps.h"
 #include "wss/read_tables.h"
 
@@ -164,11 +165,13 @@ std::string SampledBackend::how() const {
 }
 
 std::vector<std::string> SampledBackend::limits() const {
-  return {
+  std::vector<std::string> limits{
       "a sample cannot clear memory that the process shares with one that it forked or was "
       "forked from, so all of that counts as touched: take --sample exact if it forks",
       "of huge pages that are mapped by parts (after mprotect of a part, say) the sampled ones "
       "are split"};
+  for (std::string& limit : Kdamond::limitsOfOthers()) limits.push_back(std::move(limit));
+  return limits;
 }
 
 std::optional<Cost> SampledBackend::predicted(uint64_t rss_bytes) const {

@@ -19,7 +19,13 @@ std::string SmapsBackend::how() const {
   return flush_ == Flush::kFree ? "clear_refs, flush of the TLB, smaps" : "clear_refs, smaps";
 }
 
-std::vector<std::string> SmapsBackend::limits() const { return limitsOfFlush(flush_); }
+std::vector<std::string> SmapsBackend::limits() const {
+  std::vector<std::string> limits = limitsOfFlush(flush_);
+  limits.push_back(
+      "of pages that several processes map (libraries, shared memory) it counts what any of them "
+      "touched");
+  return limits;
+}
 
 std::optional<Cost> SmapsBackend::predicted(uint64_t rss_bytes) const {
   double clear_ns = pagesOf(rss_bytes) * kClearOfAPage_ns;

@@ -155,6 +155,13 @@ std::vector<std::string> Spot::limits() const {
       "that begin meanwhile"};
 }
 
+std::string Spot::lasts(int64_t window_ns) const {
+  size_t rounds = (wanted_ + kRegisters - 1) / kRegisters;
+  if (rounds < 2) return {};
+  return fmt::format("{} rounds of {:g} s: {:g} s in all; -d ends it sooner", rounds,
+                     seconds(window_ns), static_cast<double>(rounds) * seconds(window_ns));
+}
+
 std::string Spot::tableHead() const { return "Round  Words  Touched  Share%   95%: from     to\n"; }
 
 // As many as there are registers, each in a page that is in memory.

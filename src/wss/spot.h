@@ -46,6 +46,7 @@ class Spot final : public Survey {
   std::string how() const override;
   std::vector<std::string> limits() const override;
   std::string tableHead() const override;
+  std::string lasts(int64_t window_ns) const override;
   base::Result<std::optional<SurveyRow>> next(Clock& clock, int64_t window_ns) override;
   std::string verdict() const override;
   nlohmann::json verdictJson() const override;

@@ -34,6 +34,11 @@ class Survey {
   virtual std::string how() const = 0;
   virtual std::vector<std::string> limits() const = 0;
   virtual std::string tableHead() const = 0;
+  // How long all of it takes, if that is longer than a window; in words.
+  virtual std::string lasts(int64_t window_ns) const {
+    (void)window_ns;
+    return {};
+  }
   // Of one window, which begins now. Nothing: there is no more to learn, or the clock said that it shall end.
   virtual base::Result<std::optional<SurveyRow>> next(Clock& clock, int64_t window_ns) = 0;
   // After the last row: what all of them say, in sentences; the same for programs.

@@ -11,6 +11,7 @@ import pathlib
 import signal
 import subprocess
 import tempfile
+import time
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -258,6 +259,38 @@ class Truth(unittest.TestCase):
         self.assertEqual((len(first["processes"]), first["began"]), (2, []))
         self.assertEqual((len(row["processes"]), len(row["began"])), (3, 1))
         self.assertIn(row["began"][0], [one["pid"] for one in row["processes"]])
+
+    def test_who_begins_in_the_window_is_named(self):
+        """A window of -C is of those who were there: no word of the others would be a wrong answer."""
+        parent = subprocess.Popen(["sh", "-c", "read it; sleep 100 & echo begun; wait"], stdin=subprocess.PIPE,
+                                  stdout=subprocess.PIPE, text=True)
+        try:
+            measuring = subprocess.Popen([BINARY, "wss", "--json", "--children", "-C", "-d", "1", str(parent.pid), "0.5"],
+                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            time.sleep(0.2)
+            parent.stdin.write("\n")
+            parent.stdin.flush()
+            self.assertEqual(parent.stdout.readline(), "begun\n")
+            said, _ = measuring.communicate(timeout=LIMIT_S)
+            child = int(pathlib.Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text())
+        finally:
+            for one in pathlib.Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text().split():
+                os.kill(int(one), signal.SIGKILL)
+            parent.kill()
+            parent.wait()
+            parent.stdin.close()
+            parent.stdout.close()
+        answer = json.loads(said)
+        self.assertEqual(answer["began_unmeasured"], [child])
+        self.assertEqual([row["began"] for row in answer["rows"]], [[]] * len(answer["rows"]))
+
+    def test_a_stopped_process_is_not_called_idle(self):
+        with self.touching(48, 8) as (pid, _, _):
+            os.kill(pid, signal.SIGSTOP)
+            said = subprocess.run([BINARY, "wss", str(pid), "0.05"], capture_output=True, text=True, timeout=LIMIT_S,
+                                  check=True).stdout
+            os.kill(pid, signal.SIGCONT)
+        self.assertIn("it is stopped", said)
 
     def test_both_see_the_same(self):
         """The page tables, read as they are, beside what the kernel adds up of them, mapping by mapping."""

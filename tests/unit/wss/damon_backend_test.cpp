@@ -161,6 +161,19 @@ TEST_F(Damon, AnEndWhileItFindsRegions) {
   EXPECT_EQ(sys_.read(kNumber), "0\n");
 }
 
+// Whoever is at work takes accessed bits away; one that is only there does not.
+TEST_F(Damon, OthersAtWork) {
+  EXPECT_FALSE(Kdamond::isOthersAtWork(sys_.root()));
+  sys_.write(kNumber, "1\n");
+  sys_.write(kKdamonds + "/0/state", "off\n");
+  EXPECT_FALSE(Kdamond::isOthersAtWork(sys_.root()));
+  sys_.write(kKdamonds + "/0/state", "on\n");
+  EXPECT_TRUE(Kdamond::isOthersAtWork(sys_.root()));
+  sys_.write(kNumber, "0\n");
+  sys_.write("/sys/module/damon_reclaim/parameters/enabled", "Y\n");
+  EXPECT_TRUE(Kdamond::isOthersAtWork(sys_.root()));
+}
+
 TEST_F(Damon, AKernelWithoutIt) {
   std::filesystem::remove_all(sys_.at(kKdamonds));
   auto status = Kdamond::check(sys_.root());

@@ -121,8 +121,10 @@ class CountingBackend final : public Backend {
     reads += 1;
     if (reads == fails_at) return base::Error{base::ErrorKind::kUnreadable, "gone", {}, {}};
     Reading done{{clock.now_ns(), clock.now_ns()}, {3, 0}, {}};
+    if (static_cast<size_t>(reads) <= uses.size()) done.uses = uses[static_cast<size_t>(reads) - 1];
     return done;
   }
+  std::vector<std::vector<MappingUse>> uses;  // of the first readings
   int clears = 0, reads = 0, fails_at = 0;
 };
 
@@ -168,6 +170,25 @@ TEST_F(Measure, SnapshotsEachClear) {
 TEST_F(Measure, TheTotalEndsAfterTheRowThatReachesIt) {
   ASSERT_TRUE(run({.course = Course::kCumulative, .duration_ns = 10, .total_ns = 25}).ok());
   EXPECT_EQ(rows.size(), 3U);
+}
+
+MappingUse used(uint64_t start, uint64_t rss, uint64_t referenced) {
+  MappingUse use;
+  use.mapping.start = start, use.mapping.end = start + 100;
+  use.sums = {.rss = rss, .referenced = referenced};
+  return use;
+}
+
+// Accessed bits that others take away between two readings; memory that is given back takes its own with it.
+TEST_F(Measure, WhatWasTouchedSinceTheBeginningStaysSo) {
+  backend.uses = {{used(1000, 50, 40), used(2000, 60, 60)},
+                  {used(1000, 50, 30), used(1500, 10, 10), used(2000, 20, 20)},
+                  {used(1000, 50, 45), used(2000, 70, 10)}};
+  ASSERT_TRUE(run({.course = Course::kCumulative, .duration_ns = 10, .total_ns = 25}).ok());
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[0].sums.referenced, 100U);
+  EXPECT_EQ(rows[1].sums.referenced, 40U + 10 + 20);
+  EXPECT_EQ(rows[2].sums.referenced, 45U + 20);
 }
 
 TEST_F(Measure, AnEndInTheWindowTellsNothingOfIt) {

@@ -141,6 +141,19 @@ TEST(Measurement, SaysWhatIsWrongAndWhere) {
             "line 2: it is no JSON object");
 }
 
+// [vdso] has an address; [vsyscall] one that no other memory has, and is told without.
+TEST(Measurement, KeepsAddressesOfTheKernelsOwnMappings) {
+  Row of = row(20);
+  for (MappingUse& use : of.uses) use.mapping.kind = MappingKind::kKernel;
+  of.uses[1].mapping.start = 0xffffffffff600000, of.uses[1].mapping.end = 0xffffffffff601000;
+  auto measurement =
+      read(headLine(head("single")) + "\n" + rowLine(head("single"), of, 1000, {}, nullptr) + "\n");
+  ASSERT_TRUE(measurement.ok()) << measurement.error().what;
+  const auto& uses = measurement.value().samples[0].row.uses;
+  EXPECT_EQ(uses[0].mapping.start, 0U);
+  EXPECT_EQ(uses[1].mapping.start, kAddress);
+}
+
 TEST(Measurement, KeepsEveryKindOfMemory) {
   Row of = row(20);
   of.uses[1].mapping.kind = MappingKind::kPinned;

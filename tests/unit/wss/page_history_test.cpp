@@ -42,6 +42,14 @@ TEST(PageHistory, TellsWhenEachPageWasTouchedLast) {
   EXPECT_EQ(pages(last.again[2]), 1U);  // b, after 4
 }
 
+TEST(PageHistory, TellsOfAsManyWindowsAsWereAskedFor) {
+  PageHistory history(6);
+  Rolling last = history.add({{tableOf(0, "x")}});
+  std::vector<uint32_t> windows;
+  for (const Rolling::Within& within : last.within) windows.push_back(within.windows);
+  EXPECT_EQ(windows, (std::vector<uint32_t>{1, 2, 4, 6}));
+}
+
 TEST(PageHistory, ForgetsWhatIsNotThere) {
   PageHistory history(1);
   history.add({{tableOf(0, "xx"), tableOf(kTable, "x")}});
