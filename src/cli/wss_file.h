@@ -26,7 +26,8 @@ class WssFile {
   explicit WssFile(const WssOptions& options) : path_(options.output) {}
   bool isWanted() const { return !path_.empty(); }
   void begin(wss::MeasurementHead head);
-  void row(const wss::Row& row, double unix_s, const wss::Plan& plan, const wss::Rolling* rolling);
+  void row(const wss::Row& row, double unix_s, const wss::Plan& plan, const wss::Rolling* rolling,
+           const wss::MemoryCounters& pressure);
   bool failed() const { return isWanted() && !out_; }
   // The exit code.
   int end();

@@ -49,7 +49,7 @@ bool WssWriter::row(const wss::Row& row) {
   rows_ += 1;
   lookAtPressure(row.taken_ns);
   if (rolling_) rolling_->add(row);
-  file_.row(row, unix_s, plan_, rolling_ ? &rolling_->last() : nullptr);
+  file_.row(row, unix_s, plan_, rolling_ ? &rolling_->last() : nullptr, pressure_);
   if (options_.compat) {
     out_.write(wss::compatRow(row, options_.more_times));
   } else if (options_.csv) {
@@ -58,8 +58,7 @@ bool WssWriter::row(const wss::Row& row) {
     nlohmann::json json =
         wss::rowJson(row, plan_, unix_s, groups(row), text_.knows_sharing, text_.tells_writes);
     if (rolling_) json["rolling"] = rolling_->rowJson(row);
-    json["pressure"] = wss::countersJson(pressure_, row.taken_ns);
-    json["pressure"]["shortage"] = wss::nameOf(wss::shortageOf(pressure_, row.taken_ns));
+    json["pressure"] = wss::pressureJson(pressure_, row.taken_ns);
     if (options_.json) {
       all_.push_back(std::move(json));
     } else {
@@ -83,20 +82,21 @@ int WssWriter::end() {
     out_.write("\n" + chart);
   out_.write(cold_);
   if (!options_.json && !options_.jsonl && !options_.csv && !options_.compat && searched_ > 0)
-    out_.write(base::wrapped(
-        fmt::format(
-            "Careful: memory was short meanwhile ({} were searched for room{}). The kernel then "
-            "takes "
-            "accessed bits away, so what was touched can be more than is told; --backend pressure "
-            "says more.",
-            base::humanBytes(searched_), scope_.cgroup().empty() ? ", on the whole machine" : ""),
-        text_.columns, 0, 2));
+    out_.write(base::wrapped(wss::shortageNote(searched_, scope_.cgroup()), text_.columns, 0, 2));
   int code = file_.end();
-  if (!rolling_) return code;
-  if (!options_.json && !options_.jsonl)
+  if (rolling_ && !options_.json && !options_.jsonl)
     out_.write(rolling_->closingText(text_.columns, usesColours()));
+  writeLimit();
+  if (!rolling_) return code;
   int plot_code = rolling_->writePlot(fmt::format("What {} touched, and when", process_));
   return code != 0 ? code : plot_code;
+}
+
+// Of a run that was too short for one nothing is said: few are meant to tell a limit.
+void WssWriter::writeLimit() {
+  if (!minutes_) return;
+  if (wss::SuggestedLimit limit = minutes_->limit(); limit.bytes)
+    out_.write("\n" + base::wrapped(limit.text(), text_.columns, 0, 2));
 }
 
 void WssWriter::lookAtPressure(int64_t window_ns) {
@@ -119,6 +119,8 @@ wss::Grouping WssWriter::grouping() const {
 void WssWriter::writeHead(const wss::Process& process, const wss::Choice& choice) {
   const wss::Backend& backend = *choice.backend;
   machine_ = wss::lookAtMachine(process);
+  if (plan_.course == wss::Course::kSnapshots && !text_.tells_writes)
+    minutes_.emplace(static_cast<double>(plan_.duration_ns) * 1e-9);
   std::string who = fmt::format("{} (process {})", process_, process.pid());
   if (std::string cgroup = backend.cgroup(); !cgroup.empty())
     who = fmt::format("all in cgroup {}, with {}", base::printable(cgroup), who);
@@ -145,6 +147,7 @@ void WssWriter::writeText(const wss::Row& row) {
     out_.write(wss::rowNotes(row, text_) + (text_.tells_writes
                                                 ? wss::writesText(row, text_)
                                                 : wss::fitText(touched, machine_, text_.columns)));
+  if (minutes_) minutes_->add(row, rolling_ ? &rolling_->last() : nullptr);
   if (plan_.course == wss::Course::kProfile) profile_.push_back(touched);
   if (plan_.course != wss::Course::kSnapshots) cold_ = wss::coldText(row, text_.columns);
   if (options_.by.empty()) return;

@@ -11,6 +11,7 @@
 #include "wss/fit_text.h"
 #include "wss/memory_scope.h"
 #include "wss/row_text.h"
+#include "wss/suggested_limit.h"
 
 namespace tidegauge::cli {
 
@@ -29,6 +30,7 @@ class WssWriter {
   wss::Grouping grouping() const;
   void writeHead(const wss::Process& process, const wss::Choice& choice);
   void writeText(const wss::Row& row);
+  void writeLimit();
   void lookAtPressure(int64_t window_ns);
 
   const WssOptions& options_;
@@ -46,6 +48,8 @@ class WssWriter {
   wss::MemoryScope scope_;
   wss::MemoryCounters before_, pressure_;
   uint64_t searched_ = 0;  // in rows in which it was
+  std::optional<wss::MinuteWindows>
+      minutes_;  // for text: of windows that may say what limit would do
   int rows_ = 0;
 };
 

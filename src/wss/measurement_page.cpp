@@ -7,9 +7,12 @@
 #include "wss/fit_text.h"
 #include "wss/grouping.h"
 #include "wss/heat_text.h"
+#include "wss/measurement_notes.h"
 #include "wss/places.h"
+#include "wss/row_text.h"
 #include "wss/suggested_limit.h"
 #include "wss/units.h"
+#include "wss/verdict.h"
 
 namespace tidegauge::wss {
 namespace {
@@ -23,14 +26,40 @@ std::vector<Touched> curveOf(const Measurement& measurement) {
   std::vector<Touched> curve;
   const std::string& course = measurement.head.course;
   if (course == "rolling") {
-    for (const Rolling::Within& within : measurement.samples.back().rolling.within)
-      curve.push_back(
-          {std::llround(within.windows * measurement.head.window_s * 1e9), within.bytes});
+    const Measurement::Sample& last = measurement.samples.back();
+    for (const Rolling::Within& within : last.rolling.within)
+      curve.push_back({std::llround(within.windows * measurement.head.window_s * 1e9), within.bytes,
+                       last.row.sums.rss});
   } else if (course == "profile" || course == "cumulative") {
     for (const Measurement::Sample& sample : measurement.samples)
-      curve.push_back({sample.row.window.mean_ns, sample.row.sums.referenced});
+      curve.push_back({sample.row.window.mean_ns, sample.row.sums.referenced, sample.row.sums.rss});
   }
   return curve;
+}
+
+// What measures a longer window of that course.
+std::string_view longerOf(const std::string& course) {
+  if (course == "rolling") return "--rolling with more windows";
+  return course == "cumulative" ? "-C with a longer -d" : "-P with more steps";
+}
+
+// Of what was written nothing is to fit, and there is no working set to judge.
+void addVerdict(json& page, const Measurement& measurement, const std::vector<Touched>& curve) {
+  const MeasurementHead& head = measurement.head;
+  const Row& last = measurement.samples.back().row;
+  constexpr size_t kOneLine = 10'000;
+  std::string fit;
+  if (head.tells_writes) {
+    fit = writesText(last, {.columns = kOneLine});
+  } else {
+    Verdict verdict = verdictOf(curve, longerOf(head.course));
+    if (verdict.knee) page["knee"] = *verdict.knee;
+    page["verdict"] = verdict.text;
+    Touched most{last.window.mean_ns, last.sums.referenced};  // in the longest window
+    fit = fitText(curve.empty() ? most : curve.back(), head.machine, kOneLine);
+  }
+  if (!fit.empty()) fit.pop_back();
+  page["fit"] = fit;
 }
 
 json curveJson(const std::vector<Touched>& curve) {
@@ -60,6 +89,8 @@ json windowsJson(const Measurement& measurement) {
                 {"referenced", row.sums.referenced},
                 {"ci95", row.error_bytes.value_or(0)}};
     if (!row.knows_error) one["ci95"] = nullptr;
+    one["shortage"] = nullptr;
+    if (samples[i].pressure) one["shortage"] = nameOf(samples[i].pressure->shortage);
     list.push_back(std::move(one));
   }
   return list;
@@ -90,7 +121,7 @@ json heatJson(const Measurement& measurement) {
           {"row_bytes", row_bytes}};
 }
 
-json mappingsJson(const std::vector<Group>& groups) {
+json mappingsJson(const std::vector<Group>& groups, bool knows_huge) {
   json list = json::array();
   for (size_t i = 0; i < std::min(groups.size(), kMostMappings); ++i) {
     const Group& group = groups[i];
@@ -101,7 +132,7 @@ json mappingsJson(const std::vector<Group>& groups) {
                     {"rss", sums.rss},
                     {"referenced", sums.referenced},
                     {"cold", sums.rss - std::min(sums.rss, sums.referenced)},
-                    {"huge", sums.huge}});
+                    {"huge", knows_huge ? json(sums.huge) : json()}});
   }
   return list;
 }
@@ -114,15 +145,16 @@ std::string measurementPage(const Measurement& measurement) {
                {"process", head.process},
                {"backend", head.backend},
                {"how", head.how},
-               {"limits", head.limits},
+               {"careful", notesOf(measurement)},
                {"cgroup", head.cgroup},
                {"course", head.course},
                {"asked_s", head.window_s},
-               {"is_cut", measurement.is_cut},
-               {"marks", marksJson(head.machine)},
+               {"tells_writes", head.tells_writes},
+               {"marks", head.tells_writes ? json::array() : marksJson(head.machine)},
                {"samples", measurement.samples.size()},
                {"curve", json::array()},
                {"knee", nullptr},
+               {"verdict", ""},
                {"windows", json::array()},
                {"heat", nullptr},
                {"mappings", json::array()},
@@ -133,26 +165,18 @@ std::string measurementPage(const Measurement& measurement) {
     const Row& last = measurement.samples.back().row;
     std::vector<Touched> curve = curveOf(measurement);
     page["curve"] = curveJson(curve);
-    // Of the longest window nobody knows whether it still grows.
-    if (curve.size() > 1 && kneeOf(curve) + 1 < curve.size()) page["knee"] = kneeOf(curve);
+    for (const std::string& gap : gapsOf(last)) page["careful"].push_back(gap);
+    addVerdict(page, measurement, curve);
     page["windows"] = windowsJson(measurement);
     page["heat"] = heatJson(measurement);
     std::vector<Group> groups = groupsOf(last, Grouping::kMapping);
-    page["mappings"] = mappingsJson(groups);
+    page["mappings"] = mappingsJson(groups, measurement.tells(&MappingSums::huge));
     page["mappings_total"] = groups.size();
-    constexpr size_t kOneLine = 10'000;
-    Touched most{last.window.mean_ns, last.sums.referenced};  // in the longest window
-    if (!curve.empty()) most = curve.back();
-    std::string fit = fitText(most, head.machine, kOneLine);
-    if (!fit.empty()) fit.pop_back();
-    page["fit"] = fit;
   }
-  if (head.course == "rolling" || head.course == "snapshots") {
-    SuggestedLimit limit = suggestedLimit(measurement);
-    page["limit"] = {{"samples", limit.samples},
-                     {"bytes", limit.bytes ? json(*limit.bytes) : json()},
-                     {"text", limit.text()}};
-  }
+  if (auto limit = suggestedLimit(measurement))
+    page["limit"] = {{"samples", limit->samples},
+                     {"bytes", limit->bytes ? json(*limit->bytes) : json()},
+                     {"text", limit->text()}};
   return page.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 

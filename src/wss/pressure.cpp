@@ -51,6 +51,20 @@ nlohmann::json countersJson(const MemoryCounters& counted, int64_t window_ns) {
             {"refaulted_anonymous", counted.refaulted_anonymous}}}};
 }
 
+nlohmann::json pressureJson(const MemoryCounters& counted, int64_t window_ns) {
+  nlohmann::json json = countersJson(counted, window_ns);
+  json["shortage"] = nameOf(shortageOf(counted, window_ns));
+  return json;
+}
+
+std::string shortageNote(uint64_t scanned_bytes, const std::string& cgroup) {
+  return fmt::format(
+      "Careful: memory was short meanwhile ({} were searched for room{}). The kernel then takes "
+      "accessed bits away, so what was touched can be more than is told; --backend pressure says "
+      "more.",
+      base::humanBytes(scanned_bytes), cgroup.empty() ? ", on the whole machine" : "");
+}
+
 std::string Pressure::how() const {
   return scope_.cgroup().empty() ? "what the kernel counts of memory being short, on this machine"
                                  : "what the kernel counts of memory being short, in cgroup " +

@@ -21,6 +21,10 @@ Shortage shortageOf(const MemoryCounters& counted, int64_t window_ns);
 std::string_view nameOf(Shortage shortage);  // "none", "near", "short"
 // `window_s`, `stalled_percent`, `bytes`.
 nlohmann::json countersJson(const MemoryCounters& counted, int64_t window_ns);
+// The same of a row, with `shortage`.
+nlohmann::json pressureJson(const MemoryCounters& counted, int64_t window_ns);
+// What it does to a working set that so much was searched meanwhile; `cgroup` empty: on the whole machine.
+std::string shortageNote(uint64_t scanned_bytes, const std::string& cgroup);
 
 class Pressure final : public Survey {
  public:

@@ -10,20 +10,11 @@
 namespace tidegauge::wss {
 namespace {
 
-bool isOfSmaps(uint64_t MappingSums::*sum) {
-  return sum == &MappingSums::pss || sum == &MappingSums::shared || sum == &MappingSums::locked;
-}
-
-// What a sum is called: of a back-end that tells writes, what was touched is what was written.
-const char* nameOf(const char* name, uint64_t MappingSums::*sum, bool tells_writes) {
-  return tells_writes && sum == &MappingSums::referenced ? "written" : name;
-}
-
 nlohmann::json bytesJson(const MappingSums& sums, bool knows_sharing, bool tells_writes) {
   nlohmann::json bytes;
   for (const auto& [name, sum] : kSums) {
-    if (knows_sharing || !isOfSmaps(sum))
-      bytes[nameOf(name, sum, tells_writes)] = sums.*sum;
+    if (knows_sharing || !isOfSharing(sum))
+      bytes[sumName(name, sum, tells_writes)] = sums.*sum;
     else
       bytes[name] = nullptr;
   }
@@ -37,6 +28,10 @@ nlohmann::json windowJson(const Window& window) {
 }
 
 }  // namespace
+
+const char* sumName(const char* name, uint64_t MappingSums::*sum, bool tells_writes) {
+  return tells_writes && sum == &MappingSums::referenced ? "written" : name;
+}
 
 nlohmann::json rowJson(const Row& row, const Plan& plan, double unix_s,
                        const std::vector<Group>& groups, bool knows_sharing, bool tells_writes) {
@@ -107,7 +102,7 @@ nlohmann::json cellsJson(std::span<const PageBits> pages) {
 std::string csvHeader(bool tells_writes) {
   std::string text = "time,window_s,window_least_s,window_most_s";
   for (const auto& [name, sum] : kSums)
-    text += fmt::format(",{}_bytes", nameOf(name, sum, tells_writes));
+    text += fmt::format(",{}_bytes", sumName(name, sum, tells_writes));
   return text + ",referenced_ci95_bytes,cpu_s,stall_s,clear_s,read_s" + base::kCsvLineEnd;
 }
 
@@ -115,7 +110,7 @@ std::string csvRow(const Row& row, double unix_s, bool knows_sharing) {
   std::string text = fmt::format("{:.6f},{:.6f},{:.6f},{:.6f}", unix_s, seconds(row.window.mean_ns),
                                  seconds(row.window.least_ns), seconds(row.window.most_ns));
   for (const auto& [name, sum] : kSums)
-    text += knows_sharing || !isOfSmaps(sum) ? fmt::format(",{}", row.sums.*sum) : ",";
+    text += knows_sharing || !isOfSharing(sum) ? fmt::format(",{}", row.sums.*sum) : ",";
   text += row.knows_error ? fmt::format(",{:.0f}", row.error_bytes.value_or(0)) : ",";
   return text + fmt::format(",{:.6f},{:.6f},{:.6f},{:.6f}{}", seconds(row.cost.cpu_ns),
                             seconds(row.cost.stall_ns), seconds(row.clear.duration_ns()),

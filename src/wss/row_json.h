@@ -12,6 +12,9 @@
 
 namespace tidegauge::wss {
 
+// What one of kSums is called: of a back-end that tells writes, what was touched is what was written.
+const char* sumName(const char* name, uint64_t MappingSums::*sum, bool tells_writes);
+
 // `unix_s`: when the reading ended.
 nlohmann::json rowJson(const Row& row, const Plan& plan, double unix_s,
                        const std::vector<Group>& groups, bool knows_sharing,

@@ -15,44 +15,46 @@ namespace {
 constexpr double kLeastWindow_s = SuggestedLimit::kWindow_s * 0.99;
 
 // The fewest windows that are told together and are a minute; nothing: none are.
-std::optional<size_t> minuteOf(const Rolling& rolling, double window_s) {
-  for (size_t i = 0; i < rolling.within.size(); ++i)
-    if (rolling.within[i].windows * window_s >= kLeastWindow_s) return i;
-  return std::nullopt;
-}
-
-// Each stands for a minute of its own.
-std::vector<double> minutesOf(const Measurement& measurement) {
-  std::vector<double> touched;
-  const std::string& course = measurement.head.course;
-  size_t windows = 0;  // of a rolling measurement, since the last that was taken
-  for (const Measurement::Sample& sample : measurement.samples) {
-    if (course == "rolling") {
-      auto which = minuteOf(sample.rolling, measurement.head.window_s);
-      if (!which) continue;
-      if (++windows < sample.rolling.within[*which].windows) continue;
-      windows = 0;
-      touched.push_back(static_cast<double>(sample.rolling.within[*which].bytes));
-    } else if (course == "snapshots" && seconds(sample.row.window.mean_ns) >= kLeastWindow_s) {
-      touched.push_back(static_cast<double>(sample.row.sums.referenced) +
-                        sample.row.error_bytes.value_or(0));
-    }
-  }
-  return touched;
+const Rolling::Within* minuteOf(const Rolling& rolling, double window_s) {
+  for (const Rolling::Within& within : rolling.within)
+    if (within.windows * window_s >= kLeastWindow_s) return &within;
+  return nullptr;
 }
 
 }  // namespace
 
-SuggestedLimit suggestedLimit(const Measurement& measurement) {
-  std::vector<double> touched = minutesOf(measurement);
-  SuggestedLimit limit{.samples = touched.size()};
-  if (touched.size() < SuggestedLimit::kLeastSamples) return limit;
+void MinuteWindows::add(const Row& row, const Rolling* rolling) {
+  if (rolling == nullptr) {
+    if (seconds(row.window.mean_ns) >= kLeastWindow_s)
+      touched_.push_back(static_cast<double>(row.sums.referenced) + row.error_bytes.value_or(0));
+    return;
+  }
+  const Rolling::Within* minute = minuteOf(*rolling, window_s_);
+  if (minute == nullptr || ++windows_ < minute->windows) return;
+  windows_ = 0;
+  touched_.push_back(static_cast<double>(minute->bytes));
+}
+
+SuggestedLimit MinuteWindows::limit() const {
+  SuggestedLimit limit{.samples = touched_.size()};
+  if (touched_.size() < SuggestedLimit::kLeastSamples) return limit;
+  std::vector<double> touched = touched_;
   std::sort(touched.begin(), touched.end());
-  // The least that 99 of 100 do not exceed.
+  // The least that 99 of 100 do not exceed; of fewer than 100 that is the most.
   auto rank = static_cast<size_t>(std::ceil(0.99 * static_cast<double>(touched.size())));
-  limit.p99 = static_cast<uint64_t>(touched[rank - 1]);
+  limit.touched = static_cast<uint64_t>(touched[rank - 1]);
   limit.bytes = static_cast<uint64_t>(touched[rank - 1] * (1 + SuggestedLimit::kMargin));
   return limit;
+}
+
+std::optional<SuggestedLimit> suggestedLimit(const Measurement& measurement) {
+  const MeasurementHead& head = measurement.head;
+  bool rolls = head.course == "rolling";
+  if ((!rolls && head.course != "snapshots") || head.tells_writes) return std::nullopt;
+  MinuteWindows minutes(head.window_s);
+  for (const Measurement::Sample& sample : measurement.samples)
+    minutes.add(sample.row, rolls ? &sample.rolling : nullptr);
+  return minutes.limit();
 }
 
 std::string SuggestedLimit::text() const {
@@ -61,11 +63,18 @@ std::string SuggestedLimit::text() const {
         "No memory limit is suggested: that takes {} windows of {:g} s, and here are {} (wss -s 0 "
         "-d 3700 PID 60).",
         kLeastSamples, kWindow_s, samples);
+  std::string most = base::humanBytes(*touched);
+  // Of so few windows none says what happens in one of a hundred.
+  std::string why =
+      samples < kSamplesOfP99
+          ? fmt::format("it touched {} in the most of {} windows of {:g} s", most, samples,
+                        kWindow_s)
+          : fmt::format("in 99 of 100 windows of {:g} s it touched {} at the most, of {} windows",
+                        kWindow_s, most, samples);
   return fmt::format(
-      "A memory limit of {} would do: in 99 of 100 windows of {:g} s it touched {} at the most, of "
-      "{} windows, and a tenth more. Files that it reads without mapping them, and what the kernel "
-      "holds for it, come on top.",
-      base::humanBytes(*bytes), kWindow_s, base::humanBytes(*p99), samples);
+      "A memory limit of {} would do: {}, and a tenth more. Files that it reads without mapping "
+      "them, and what the kernel holds for it, come on top.",
+      base::humanBytes(*bytes), why);
 }
 
 }  // namespace tidegauge::wss
