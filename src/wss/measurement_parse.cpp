@@ -30,9 +30,15 @@ MappingKind readKind(Fields& fields, const json& group) {
   return kind.value_or(MappingKind::kAnonymous);
 }
 
+// [vsyscall], which is no memory of the process.
+bool liesAboveUserSpace(const json& group) {
+  const auto end = group.find("end");
+  return end != group.end() && end->is_number_unsigned() && end->get<uint64_t>() > kMostAddress;
+}
+
 uint64_t readAddress(Fields& fields, const json& of, const char* name) {
   const auto found = of.find(name);
-  if (found == of.end()) return 0;  // [vsyscall] and the like lie above, and have no memory of it
+  if (found == of.end()) return 0;
   if (found->is_number_unsigned() && found->get<uint64_t>() <= kMostAddress)
     return found->get<uint64_t>();
   return fields.wrong(fmt::format("\"{}\" is no address", name)), 0;
@@ -178,7 +184,7 @@ void RowReader::readMappings(Fields& fields, const json& line, Row& row) {
     MappingUse use;
     use.mapping.path = fields.text(group, "name");
     use.mapping.kind = readKind(fields, group);
-    if (use.mapping.kind != MappingKind::kKernel) {
+    if (use.mapping.kind != MappingKind::kKernel || !liesAboveUserSpace(group)) {
       use.mapping.start = readAddress(fields, group, "start");
       use.mapping.end = readAddress(fields, group, "end");
       if (use.mapping.end < use.mapping.start) fields.wrong("a mapping ends before it begins");

@@ -207,6 +207,60 @@ TEST(MeasurementRead, WhereverItIsCutTheRestIsToldAndThatItIsCut) {
             std::string::npos);
 }
 
+// Every field of every line in turn, with whatever does not belong there: an error that names the line, or
+// something that can be told.
+TEST(MeasurementRead, AnyValueInAnyFieldIsAnErrorOrTold) {
+  const std::vector<nlohmann::json> values{nullptr,
+                                           true,
+                                           "",
+                                           "x",
+                                           -1,
+                                           0,
+                                           0.5,
+                                           7,
+                                           1e18,
+                                           1e300,
+                                           UINT64_MAX,
+                                           INT64_MIN,
+                                           nlohmann::json::array(),
+                                           nlohmann::json::object(),
+                                           {1, {2, {3}}}};
+  for (const char* course : {"rolling", "profile", "snapshots"}) {
+    std::istringstream lines(file(head(course), 2));
+    std::vector<nlohmann::json> whole;
+    for (std::string line; std::getline(lines, line);) whole.push_back(nlohmann::json::parse(line));
+    size_t told = 0, refused = 0;
+    for (size_t at = 0; at < whole.size(); ++at) {
+      const nlohmann::json fields = whole[at].flatten();
+      for (const auto& [pointer, was] : fields.items()) {
+        for (const nlohmann::json& value : values) {
+          std::vector<nlohmann::json> spoilt = whole;
+          spoilt[at][nlohmann::json::json_pointer(pointer)] = value;
+          bool has_version = spoilt[0]["tidegauge_wss"] == 1;
+          spoilt[0].erase("tidegauge_wss");
+          std::string text = "{\"tidegauge_wss\":" + std::string(has_version ? "1" : "3") + "," +
+                             spoilt[0].dump().substr(1) + "\n";
+          for (size_t i = 1; i < spoilt.size(); ++i) text += spoilt[i].dump() + "\n";
+          auto measurement = read(text);
+          if (!measurement.ok()) {
+            ++refused;
+            const std::string& what = measurement.error().what;
+            bool contradicts_rows = at == 0 && what.starts_with("line 2: ");
+            EXPECT_TRUE(what.starts_with(fmt::format("line {}: ", at + 1)) || contradicts_rows)
+                << pointer << " " << value << ": " << what;
+            continue;
+          }
+          ++told;
+          EXPECT_FALSE(measurementText(measurement.value(), 5, 80, false).empty());
+          EXPECT_FALSE(measurementPage(measurement.value()).empty());
+        }
+      }
+    }
+    EXPECT_GT(told, 100U);
+    EXPECT_GT(refused, told);
+  }
+}
+
 TEST(MeasurementRead, OpensNothingThatMayNeverEnd) {
   testing::TempFolder folder;
   std::string pipe = folder.file("pipe");

@@ -9,11 +9,11 @@ const SET: WorkingSet = {
   process: "mysqld",
   backend: "pte",
   how: "",
-  limits: [],
+  careful: [],
   cgroup: "",
   course: "profile",
   asked_s: 0.1,
-  is_cut: false,
+  tells_writes: false,
   marks: [
     { name: "L2", bytes: 10, words: "" },
     { name: "memory", bytes: 1000, words: "" },
@@ -25,6 +25,7 @@ const SET: WorkingSet = {
     { window_s: 0.4, bytes: 100 },
   ],
   knee: 1,
+  verdict: "After 0.2 s little is added.",
   windows: [],
   heat: null,
   mappings: [],
@@ -71,14 +72,22 @@ describe("words", () => {
       "60 s",
     ]);
   });
-  it("says where little is added, or that it still grows", () => {
+  it("says of the curve what the engine says, and nothing of its own", () => {
     const bytes = (value: number) => `${value} B`;
-    expect(curveText(SET, bytes)).toBe("100 B touched in 0.4 s. After 0.2 s little is added");
-    expect(curveText({ ...SET, knee: null }, bytes)).toMatch(/still grows/);
+    expect(curveText(SET, bytes)).toBe("100 B touched in 0.4 s. After 0.2 s little is added.");
+    expect(
+      curveText({ ...SET, knee: null, verdict: "It gave memory back between windows." }, bytes),
+    ).toBe("100 B touched in 0.4 s. It gave memory back between windows.");
+    expect(curveText({ ...SET, knee: null, verdict: "", tells_writes: true }, bytes)).toBe(
+      "100 B written in 0.4 s.",
+    );
     expect(curveText({ ...SET, curve: [] }, bytes)).toBe("No profile");
   });
   it("names who was measured", () => {
     expect(headText(SET)).toBe("mysqld · pid 4711 · a profile · 3 rows · by pte");
+    expect(headText({ ...SET, tells_writes: true })).toBe(
+      "mysqld · pid 4711 · what was written · a profile · 3 rows · by pte",
+    );
     expect(headText({ ...SET, cgroup: "/db", samples: 1 })).toMatch(/^\/db · a profile · 1 row ·/);
   });
 });
