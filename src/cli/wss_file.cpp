@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <filesystem>
 
 #include "base/text_layout.h"
 #include "cli/new_file.h"
@@ -18,7 +18,11 @@ namespace tidegauge::cli {
 
 bool isWssFile(const WssOptions& options) {
   if (options.words.size() != 1 || !options.comm.empty() || !options.cgroup.empty()) return false;
-  return wss::isMeasurementFile(options.words.front());
+  const std::string& word = options.words.front();
+  // A number is a process, unless a file of that name is one of ours.
+  std::error_code ignored;
+  bool is_number = word.find_first_not_of("0123456789.") == std::string::npos;
+  return wss::isMeasurementFile(word) || (!is_number && std::filesystem::exists(word, ignored));
 }
 
 int checkWssFile(const WssOptions& options) {
@@ -59,7 +63,7 @@ void WssFile::begin(wss::MeasurementHead head) {
 }
 
 void WssFile::row(const wss::Row& row, double unix_s, const wss::Plan& plan,
-                  const wss::Rolling* rolling, const nlohmann::json& pressure) {
+                  const wss::Rolling* rolling, const wss::MemoryCounters& pressure) {
   if (isWanted()) out_ << wss::rowLine(head_, row, unix_s, plan, rolling, pressure) << std::endl;
 }
 

@@ -27,7 +27,7 @@ class WssFile {
   bool isWanted() const { return !path_.empty(); }
   void begin(wss::MeasurementHead head);
   void row(const wss::Row& row, double unix_s, const wss::Plan& plan, const wss::Rolling* rolling,
-           const nlohmann::json& pressure);
+           const wss::MemoryCounters& pressure);
   bool failed() const { return isWanted() && !out_; }
   // The exit code.
   int end();

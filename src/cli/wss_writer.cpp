@@ -20,11 +20,9 @@ WssWriter::WssWriter(const WssOptions& options, const wss::Plan& plan, const wss
       plan_(plan),
       out_(out),
       file_(options),
-      process_now_(process),
+      measured_(process),
       process_(base::printable(process.name())),
-      scope_(wss::MemoryScope::of(process)),
-      minutes_(options.rolling > 0 || plan.course == wss::Course::kSnapshots,
-               static_cast<double>(plan.duration_ns) * 1e-9) {
+      scope_(wss::MemoryScope::of(process)) {
   if (auto now = scope_.look(); now.ok()) before_ = now.value();
   const wss::Backend& backend = *choice.backend;
   text_ = {options.more_times, backend.knowsSharing(), choice.is_sampled, pageColumns(),
@@ -53,10 +51,7 @@ bool WssWriter::row(const wss::Row& row) {
   most_stall_ns_ = std::max(most_stall_ns_, row.cost.stall_ns);
   lookAtPressure(row.taken_ns);
   if (rolling_) rolling_->add(row);
-  nlohmann::json pressure = wss::countersJson(pressure_, row.taken_ns);
-  pressure["shortage"] = wss::nameOf(wss::shortageOf(pressure_, row.taken_ns));
-  if (!text_.tells_writes) minutes_.add(row, rolling_ ? &rolling_->last() : nullptr);
-  file_.row(row, unix_s, plan_, rolling_ ? &rolling_->last() : nullptr, pressure);
+  file_.row(row, unix_s, plan_, rolling_ ? &rolling_->last() : nullptr, pressure_);
   if (options_.compat) {
     out_.write(wss::compatRow(row, options_.more_times));
   } else if (options_.csv) {
@@ -65,7 +60,7 @@ bool WssWriter::row(const wss::Row& row) {
     nlohmann::json json =
         wss::rowJson(row, plan_, unix_s, groups(row), text_.knows_sharing, text_.tells_writes);
     if (rolling_) json["rolling"] = rolling_->rowJson(row);
-    json["pressure"] = std::move(pressure);
+    json["pressure"] = wss::pressureJson(pressure_, row.taken_ns);
     if (options_.json) {
       all_.push_back(std::move(json));
     } else {
@@ -88,27 +83,38 @@ int WssWriter::end() {
   if (std::string chart = wss::profileText(profile_, machine_, text_.columns); !chart.empty())
     out_.write("\n" + chart);
   out_.write(cold_);
-  if (isText() && searched_ > 0)
-    out_.write(wss::shortageNote(searched_, scope_.cgroup().empty(), text_.columns));
-  auto most_stall_ms = static_cast<double>(most_stall_ns_) * 1e-6;
-  if (isText() && most_stall_ms > options_.most_stall_ms)
-    out_.write(base::wrapped(fmt::format("Careful: mmap, munmap and brk of the process waited for "
-                                         "up to {:.1f} ms, more than the {:g} of "
-                                         "--max-stall-ms.",
-                                         most_stall_ms, options_.most_stall_ms),
-                             text_.columns, 0, 2));
-  if (isText() && rows_ > 0 && process_now_.isStopped())
-    out_.write(
-        base::wrapped("Careful: it is stopped (SIGSTOP, or a debugger), and so touches nothing.",
-                      text_.columns, 0, 2));
-  wss::SuggestedLimit limit = minutes_.limit();
-  if (isText() && limit.samples > 0) out_.write(base::wrapped(limit.text(), text_.columns, 0, 2));
+  if (!options_.json && !options_.jsonl && !options_.csv && !options_.compat) writeCareful();
   int code = file_.end();
-  if (!rolling_) return code;
-  if (!options_.json && !options_.jsonl)
+  if (rolling_ && !options_.json && !options_.jsonl)
     out_.write(rolling_->closingText(text_.columns, usesColours()));
+  writeLimit();
+  if (!rolling_) return code;
   int plot_code = rolling_->writePlot(fmt::format("What {} touched, and when", process_));
   return code != 0 ? code : plot_code;
+}
+
+// What went on meanwhile.
+void WssWriter::writeCareful() {
+  auto say = [&](const std::string& words) {
+    out_.write(base::wrapped(words, text_.columns, 0, 2));
+  };
+  if (searched_ > 0) say(wss::shortageNote(searched_, scope_.cgroup()));
+  auto most_ms = static_cast<double>(most_stall_ns_) * 1e-6;
+  if (most_ms > options_.most_stall_ms)
+    say(
+        fmt::format("Careful: mmap, munmap and brk of the process waited for up to {:.1f} ms, more "
+                    "than the {:g} of "
+                    "--max-stall-ms.",
+                    most_ms, options_.most_stall_ms));
+  if (rows_ > 0 && measured_.isStopped())
+    say("Careful: it is stopped (SIGSTOP, or a debugger), and so touches nothing.");
+}
+
+// Of a run that was too short for one nothing is said: few are meant to tell a limit.
+void WssWriter::writeLimit() {
+  if (!minutes_) return;
+  if (wss::SuggestedLimit limit = minutes_->limit(); limit.bytes)
+    out_.write("\n" + base::wrapped(limit.text(), text_.columns, 0, 2));
 }
 
 void WssWriter::lookAtPressure(int64_t window_ns) {
@@ -131,6 +137,8 @@ wss::Grouping WssWriter::grouping() const {
 void WssWriter::writeHead(const wss::Process& process, const wss::Choice& choice) {
   const wss::Backend& backend = *choice.backend;
   machine_ = wss::lookAtMachine(process);
+  if (plan_.course == wss::Course::kSnapshots && !text_.tells_writes)
+    minutes_.emplace(static_cast<double>(plan_.duration_ns) * 1e-9);
   std::string who = fmt::format("{} (process {})", process_, process.pid());
   if (std::string cgroup = backend.cgroup(); !cgroup.empty())
     who = fmt::format("all in cgroup {}, with {}", base::printable(cgroup), who);
@@ -157,6 +165,7 @@ void WssWriter::writeText(const wss::Row& row) {
     out_.write(wss::rowNotes(row, text_) + (text_.tells_writes
                                                 ? wss::writesText(row, text_)
                                                 : wss::fitText(touched, machine_, text_.columns)));
+  if (minutes_) minutes_->add(row, rolling_ ? &rolling_->last() : nullptr);
   if (plan_.course == wss::Course::kProfile) profile_.push_back(touched);
   if (plan_.course != wss::Course::kSnapshots) cold_ = wss::coldText(row, text_.columns);
   if (options_.by.empty()) return;

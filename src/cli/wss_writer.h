@@ -30,10 +30,9 @@ class WssWriter {
   wss::Grouping grouping() const;
   void writeHead(const wss::Process& process, const wss::Choice& choice);
   void writeText(const wss::Row& row);
+  void writeLimit();
+  void writeCareful();
   void lookAtPressure(int64_t window_ns);
-  bool isText() const {
-    return !options_.json && !options_.jsonl && !options_.csv && !options_.compat;
-  }
 
   const WssOptions& options_;
   const wss::Plan& plan_;
@@ -42,7 +41,7 @@ class WssWriter {
   nlohmann::json head_, all_ = nlohmann::json::array();
   std::unique_ptr<WssRolling> rolling_;  // if that was asked for
   WssFile file_;                         // -o
-  const wss::Process& process_now_;
+  const wss::Process& measured_;
   std::string process_;
   wss::Machine machine_;               // for text
   std::vector<wss::Touched> profile_;  // for text: of -P
@@ -52,7 +51,8 @@ class WssWriter {
   wss::MemoryCounters before_, pressure_;
   int64_t most_stall_ns_ = 0;  // of any row
   uint64_t searched_ = 0;      // in rows in which it was
-  wss::Minutes minutes_;       // for a limit that a long run suggests
+  std::optional<wss::MinuteWindows>
+      minutes_;  // for text: of windows that may say what limit would do
   int rows_ = 0;
 };
 

@@ -4,10 +4,13 @@
 #include <array>
 #include <charconv>
 #include <limits>
-#include <optional>
 
 namespace tidegauge::wss {
 namespace {
+
+// In the order of MappingKind.
+constexpr std::array<std::string_view, 9> kNames{
+    "heap", "stack", "anonymous", "file", "shared", "hugetlb", "device", "kernel", "pinned"};
 
 // Takes a number off the front of `text`, and the character behind it, which must be `end`.
 bool take(std::string_view& text, int base, char end, uint64_t& value) {
@@ -109,10 +112,12 @@ void addField(MappingSums& sums, std::string_view line) {
 
 }  // namespace
 
-std::string_view name(MappingKind kind) {
-  constexpr std::array<std::string_view, 9> kNames{
-      "heap", "stack", "anonymous", "file", "shared", "hugetlb", "device", "kernel", "pinned"};
-  return kNames[static_cast<size_t>(kind)];
+std::string_view name(MappingKind kind) { return kNames[static_cast<size_t>(kind)]; }
+
+std::optional<MappingKind> kindNamed(std::string_view name) {
+  const auto* found = std::ranges::find(kNames, name);
+  if (found == kNames.end()) return std::nullopt;
+  return static_cast<MappingKind>(found - kNames.begin());
 }
 
 void MappingSums::add(const MappingSums& other) {

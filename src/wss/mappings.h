@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,6 +26,7 @@ enum class MappingKind : uint8_t {
   kPinned,     // host memory that is pinned for devices: marks.h
 };
 std::string_view name(MappingKind kind);  // "heap", "anonymous", …
+std::optional<MappingKind> kindNamed(std::string_view name);
 
 struct Mapping {
   uint64_t start = 0;
@@ -60,6 +62,11 @@ inline constexpr std::array<std::pair<const char*, uint64_t MappingSums::*>, 9> 
      {"hugetlb", &MappingSums::hugetlb},
      {"swap", &MappingSums::swap},
      {"locked", &MappingSums::locked}}};
+
+// Those that only back-ends know that know what is shared: Backend::knowsSharing.
+constexpr bool isOfSharing(uint64_t MappingSums::*sum) {
+  return sum == &MappingSums::pss || sum == &MappingSums::shared || sum == &MappingSums::locked;
+}
 
 struct MappingUse {
   Mapping mapping;

@@ -70,10 +70,18 @@ Row rowOf(const Clearing& clearing, Reading reading, int64_t slept_ns) {
   return row;
 }
 
+uint64_t maybeOfOthers(const Row& row) {
+  if (row.of_others_bytes) return *row.of_others_bytes;
+  uint64_t bytes = 0;
+  for (const MappingUse& use : row.uses) bytes += std::min(use.sums.referenced, use.sums.shared);
+  return bytes;
+}
+
 double writeRate(const Row& row) {
-  return row.window.mean_ns <= 0 ? 0
-                                 : static_cast<double>(row.sums.referenced) * 1e9 /
-                                       static_cast<double>(row.window.mean_ns);
+  constexpr double kMost = 1e18;  // a file may say anything, and no machine writes as fast
+  if (row.window.mean_ns <= 0) return 0;
+  return std::min(kMost, static_cast<double>(row.sums.referenced) * 1e9 /
+                             static_cast<double>(row.window.mean_ns));
 }
 
 double allWrittenAfter_s(const Row& row) {

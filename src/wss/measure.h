@@ -40,6 +40,8 @@ struct Row {
   bool knows_error = true;  // false: by regions (DAMON), which have no bound
   std::vector<MappingUse> uses;
   std::vector<Window> windows;  // of each of `uses`
+  // maybeOfOthers(), kept where `uses` are not.
+  std::optional<uint64_t> of_others_bytes = std::nullopt;
   std::vector<PageBits> pages;  // Reading::pages
   std::vector<Frame> frames;    // Reading::frames
   Cost cost;  // of the reading, and of the clearing if this row has one of its own
@@ -48,6 +50,9 @@ struct Row {
 
 // What lies in the middle of the memory that was touched says what window the sum has.
 Row rowOf(const Clearing& clearing, Reading reading, int64_t slept_ns);
+
+// Of what was touched, at most so much is in pages that other processes map too, who may have touched them.
+uint64_t maybeOfOthers(const Row& row);
 
 // Of a row of what was written: bytes in a second, and after how long all that is there would be; 0: nothing was.
 double writeRate(const Row& row);

@@ -7,8 +7,10 @@
 // bounded, and what does not fit is an error that names the line.
 #pragma once
 
+#include <array>
 #include <istream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,7 @@
 #include "wss/machine.h"
 #include "wss/measure.h"
 #include "wss/page_history.h"
+#include "wss/pressure.h"
 
 namespace tidegauge::wss {
 
@@ -25,12 +28,12 @@ namespace tidegauge::wss {
 struct MeasurementHead {
   int64_t pid = 0;
   std::string process{}, backend{}, how{}, why{}, cgroup{};
-  std::string pressure_of{};  // a cgroup; empty: memory being short is told of the whole machine
   std::vector<std::string> limits{};
   std::string course{};  // "single", "cumulative", "snapshots", "profile", "rolling"
   double window_s = 0;   // as asked for
   bool is_sampled = false, knows_sharing = true;
-  bool tells_writes = false;  // what was touched is what was written
+  bool tells_writes = false;      // Backend::tellsWrites
+  std::string pressure_cgroup{};  // whose memory was short or not; empty: the machine's
   Machine machine{};
 };
 
@@ -39,25 +42,37 @@ MeasurementHead headOf(const Process& process, const Choice& choice, const Plan&
                        bool rolling);
 // The first line, without its end.
 std::string headLine(const MeasurementHead& head);
-// A row, without its end: rowJson with all mappings, `pressure`, and of a rolling measurement `rolling` and
-// the cells of row.pages, if they fit into a line.
+// A row, without its end: rowJson with all mappings and what was counted of memory being short since the row
+// before, and of a rolling measurement `rolling` and the cells of row.pages, if they fit into a line.
 std::string rowLine(const MeasurementHead& head, const Row& row, double unix_s, const Plan& plan,
-                    const Rolling* rolling, const nlohmann::json& pressure = {});
+                    const Rolling* rolling, const MemoryCounters& pressure);
 
 struct Measurement {
+  struct Pressure {
+    Shortage shortage = Shortage::kNone;
+    uint64_t scanned_bytes = 0;
+  };
   struct Sample {
-    double time_s =
-        0;  // when it ended, since the beginning of the first; never less than the one before
-    uint64_t searched_bytes = 0;  // while memory was short; 0: it was not
-    Row row{};                    // without pages; mappings only of the last one
-    Rolling rolling{};            // of a rolling measurement
+    double time_s = 0;  // when it ended, since the beginning of the first; never less than before
+    Row row{};          // without pages; mappings only of the last one
+    Rolling rolling{};  // of a rolling measurement
+    std::optional<Pressure> pressure{};  // not set: the file does not tell
   };
   MeasurementHead head{};
   std::vector<Sample> samples{};
   HeatMap heat{};
-  bool is_cut = false;  // its last line has no end, and was left out
+  bool is_cut = false;             // its last line has no end, and was left out
+  bool is_clock_set_back = false;  // times are by the rows' own from there on
+  // Of kSums, those that some row does not tell: they are 0 there, and not known.
+  std::array<bool, kSums.size()> untold{};
+  bool tells(uint64_t MappingSums::*sum) const {
+    for (size_t i = 0; i < kSums.size(); ++i)
+      if (kSums[i].second == sum) return !untold[i];
+    return false;
+  }
 };
 
+inline constexpr int kMeasurementVersion = 1;
 inline constexpr size_t kMostLineBytes = 32 << 20;
 inline constexpr size_t kMostSamples = 100'000;
 

@@ -7,11 +7,12 @@
 #include "wss/fit_text.h"
 #include "wss/grouping.h"
 #include "wss/heat_text.h"
+#include "wss/measurement_notes.h"
 #include "wss/places.h"
-#include "wss/pressure.h"
 #include "wss/row_text.h"
 #include "wss/suggested_limit.h"
 #include "wss/units.h"
+#include "wss/verdict.h"
 
 namespace tidegauge::wss {
 namespace {
@@ -25,14 +26,40 @@ std::vector<Touched> curveOf(const Measurement& measurement) {
   std::vector<Touched> curve;
   const std::string& course = measurement.head.course;
   if (course == "rolling") {
-    for (const Rolling::Within& within : measurement.samples.back().rolling.within)
+    const Measurement::Sample& last = measurement.samples.back();
+    for (const Rolling::Within& within : last.rolling.within)
       curve.push_back({std::llround(within.windows * measurement.head.window_s * 1e9), within.bytes,
-                       measurement.samples.back().row.sums.rss});
+                       last.row.sums.rss});
   } else if (course == "profile" || course == "cumulative") {
     for (const Measurement::Sample& sample : measurement.samples)
       curve.push_back({sample.row.window.mean_ns, sample.row.sums.referenced, sample.row.sums.rss});
   }
   return curve;
+}
+
+// What measures a longer window of that course.
+std::string_view longerOf(const std::string& course) {
+  if (course == "rolling") return "--rolling with more windows";
+  return course == "cumulative" ? "-C with a longer -d" : "-P with more steps";
+}
+
+// Of what was written nothing is to fit, and there is no working set to judge.
+void addVerdict(json& page, const Measurement& measurement, const std::vector<Touched>& curve) {
+  const MeasurementHead& head = measurement.head;
+  const Row& last = measurement.samples.back().row;
+  constexpr size_t kOneLine = 10'000;
+  std::string fit;
+  if (head.tells_writes) {
+    fit = writesText(last, {.columns = kOneLine});
+  } else {
+    Verdict verdict = verdictOf(curve, longerOf(head.course));
+    if (verdict.knee) page["knee"] = *verdict.knee;
+    page["verdict"] = verdict.text;
+    Touched most{last.window.mean_ns, last.sums.referenced};  // in the longest window
+    fit = fitText(curve.empty() ? most : curve.back(), head.machine, kOneLine);
+  }
+  if (!fit.empty()) fit.pop_back();
+  page["fit"] = fit;
 }
 
 json curveJson(const std::vector<Touched>& curve) {
@@ -62,6 +89,8 @@ json windowsJson(const Measurement& measurement) {
                 {"referenced", row.sums.referenced},
                 {"ci95", row.error_bytes.value_or(0)}};
     if (!row.knows_error) one["ci95"] = nullptr;
+    one["shortage"] = nullptr;
+    if (samples[i].pressure) one["shortage"] = nameOf(samples[i].pressure->shortage);
     list.push_back(std::move(one));
   }
   return list;
@@ -92,12 +121,7 @@ json heatJson(const Measurement& measurement) {
           {"row_bytes", row_bytes}};
 }
 
-std::string withoutEnd(std::string line) {
-  if (line.ends_with('\n')) line.pop_back();
-  return line;
-}
-
-json mappingsJson(const std::vector<Group>& groups) {
+json mappingsJson(const std::vector<Group>& groups, bool knows_huge) {
   json list = json::array();
   for (size_t i = 0; i < std::min(groups.size(), kMostMappings); ++i) {
     const Group& group = groups[i];
@@ -108,7 +132,7 @@ json mappingsJson(const std::vector<Group>& groups) {
                     {"rss", sums.rss},
                     {"referenced", sums.referenced},
                     {"cold", sums.rss - std::min(sums.rss, sums.referenced)},
-                    {"huge", sums.huge}});
+                    {"huge", knows_huge ? json(sums.huge) : json()}});
   }
   return list;
 }
@@ -121,18 +145,16 @@ std::string measurementPage(const Measurement& measurement) {
                {"process", head.process},
                {"backend", head.backend},
                {"how", head.how},
-               {"limits", head.limits},
+               {"careful", notesOf(measurement)},
                {"cgroup", head.cgroup},
                {"course", head.course},
                {"asked_s", head.window_s},
-               {"is_cut", measurement.is_cut},
                {"tells_writes", head.tells_writes},
-               {"shortage", ""},
-               {"verdict", ""},
-               {"marks", marksJson(head.machine)},
+               {"marks", head.tells_writes ? json::array() : marksJson(head.machine)},
                {"samples", measurement.samples.size()},
                {"curve", json::array()},
                {"knee", nullptr},
+               {"verdict", ""},
                {"windows", json::array()},
                {"heat", nullptr},
                {"mappings", json::array()},
@@ -143,23 +165,13 @@ std::string measurementPage(const Measurement& measurement) {
     const Row& last = measurement.samples.back().row;
     std::vector<Touched> curve = curveOf(measurement);
     page["curve"] = curveJson(curve);
-    if (auto knee = profileKnee(curve)) page["knee"] = *knee;
-    page["verdict"] = profileVerdict(curve);
+    for (const std::string& gap : gapsOf(last)) page["careful"].push_back(gap);
+    addVerdict(page, measurement, curve);
     page["windows"] = windowsJson(measurement);
     page["heat"] = heatJson(measurement);
     std::vector<Group> groups = groupsOf(last, Grouping::kMapping);
-    page["mappings"] = mappingsJson(groups);
+    page["mappings"] = mappingsJson(groups, measurement.tells(&MappingSums::huge));
     page["mappings_total"] = groups.size();
-    constexpr size_t kOneLine = 10'000;
-    Touched most{last.window.mean_ns, last.sums.referenced};  // in the longest window
-    if (!curve.empty()) most = curve.back();
-    std::string fit = head.tells_writes ? writesText(last, {.columns = kOneLine})
-                                        : fitText(most, head.machine, kOneLine);
-    page["fit"] = withoutEnd(std::move(fit));
-    uint64_t searched = 0;
-    for (const Measurement::Sample& sample : measurement.samples) searched += sample.searched_bytes;
-    if (searched > 0)
-      page["shortage"] = withoutEnd(shortageNote(searched, head.pressure_of.empty(), kOneLine));
   }
   if (auto limit = suggestedLimit(measurement))
     page["limit"] = {{"samples", limit->samples},

@@ -1,6 +1,7 @@
+#include <fmt/format.h>
+
 #include "wss/grouping.h"
 #include "wss/measurement.h"
-#include "wss/memory_scope.h"
 #include "wss/row_json.h"
 #include "wss/units.h"
 
@@ -38,13 +39,13 @@ MeasurementHead headOf(const Process& process, const Choice& choice, const Plan&
           .how = backend.how(),
           .why = choice.why,
           .cgroup = backend.cgroup(),
-          .pressure_of = MemoryScope::of(process).cgroup(),
           .limits = backend.limits(),
           .course = courseName(plan.course, rolling),
           .window_s = seconds(plan.duration_ns),
           .is_sampled = choice.is_sampled,
           .knows_sharing = backend.knowsSharing(),
           .tells_writes = backend.tellsWrites(),
+          .pressure_cgroup = MemoryScope::of(process).cgroup(),
           .machine = lookAtMachine(process)};
 }
 
@@ -56,13 +57,13 @@ std::string headLine(const MeasurementHead& head) {
                          {"how", head.how},
                          {"why", head.why},
                          {"cgroup", head.cgroup},
-                         {"pressure_of", head.pressure_of},
                          {"limits", head.limits},
                          {"course", head.course},
                          {"window_s", head.window_s},
                          {"is_sampled", head.is_sampled},
                          {"knows_sharing", head.knows_sharing},
                          {"tells_writes", head.tells_writes},
+                         {"pressure_cgroup", head.pressure_cgroup},
                          {"machine",
                           {{"l2_bytes", machine.l2_bytes},
                            {"l3_bytes", machine.l3_bytes},
@@ -73,14 +74,14 @@ std::string headLine(const MeasurementHead& head) {
                            {"limit_of", machine.limit_of},
                            {"memory_bytes", machine.memory_bytes}}}};
   // The version first, so that a file is known by its first bytes.
-  return R"({"tidegauge_wss":1,)" + dumped(json).substr(1);
+  return fmt::format(R"({{"tidegauge_wss":{},)", kMeasurementVersion) + dumped(json).substr(1);
 }
 
 std::string rowLine(const MeasurementHead& head, const Row& row, double unix_s, const Plan& plan,
-                    const Rolling* rolling, const nlohmann::json& pressure) {
+                    const Rolling* rolling, const MemoryCounters& pressure) {
   nlohmann::json json = rowJson(row, plan, unix_s, groupsOf(row, Grouping::kMapping),
                                 head.knows_sharing, head.tells_writes);
-  if (!pressure.is_null()) json["pressure"] = pressure;
+  json["pressure"] = pressureJson(pressure, row.taken_ns);
   if (rolling == nullptr) return dumped(json);
   json["rolling"] = rollingJson(*rolling, head.window_s);
   json["rolling"]["cells"] = cellsJson(row.pages);

@@ -39,15 +39,6 @@ std::string_view nameOf(Shortage shortage) {
   return shortage == Shortage::kNear ? "near" : "none";
 }
 
-std::string shortageNote(uint64_t searched_bytes, bool of_machine, size_t columns) {
-  return base::wrapped(
-      fmt::format("Careful: memory was short meanwhile ({} were searched for room{}). The kernel "
-                  "then takes accessed bits away, so what was touched can be more than is told; "
-                  "--backend pressure says more.",
-                  base::humanBytes(searched_bytes), of_machine ? ", on the whole machine" : ""),
-      columns, 0, 2);
-}
-
 nlohmann::json countersJson(const MemoryCounters& counted, int64_t window_ns) {
   return {{"window_s", seconds(window_ns)},
           {"stalled_percent",
@@ -58,6 +49,20 @@ nlohmann::json countersJson(const MemoryCounters& counted, int64_t window_ns) {
             {"taken", counted.taken},
             {"refaulted_file", counted.refaulted_file},
             {"refaulted_anonymous", counted.refaulted_anonymous}}}};
+}
+
+nlohmann::json pressureJson(const MemoryCounters& counted, int64_t window_ns) {
+  nlohmann::json json = countersJson(counted, window_ns);
+  json["shortage"] = nameOf(shortageOf(counted, window_ns));
+  return json;
+}
+
+std::string shortageNote(uint64_t scanned_bytes, const std::string& cgroup) {
+  return fmt::format(
+      "Careful: memory was short meanwhile ({} were searched for room{}). The kernel then takes "
+      "accessed bits away, so what was touched can be more than is told; --backend pressure says "
+      "more.",
+      base::humanBytes(scanned_bytes), cgroup.empty() ? ", on the whole machine" : "");
 }
 
 std::string Pressure::how() const {

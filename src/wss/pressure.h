@@ -19,10 +19,12 @@ enum class Shortage : uint8_t { kNone, kNear, kShort };
 // By what was counted in a window of that length. A page in a second is noise: others' files come and go.
 Shortage shortageOf(const MemoryCounters& counted, int64_t window_ns);
 std::string_view nameOf(Shortage shortage);  // "none", "near", "short"
-// That accessed bits went away because of it: of the windows in which so much was searched.
-std::string shortageNote(uint64_t searched_bytes, bool of_machine, size_t columns);
 // `window_s`, `stalled_percent`, `bytes`.
 nlohmann::json countersJson(const MemoryCounters& counted, int64_t window_ns);
+// The same of a row, with `shortage`.
+nlohmann::json pressureJson(const MemoryCounters& counted, int64_t window_ns);
+// What it does to a working set that so much was searched meanwhile; `cgroup` empty: on the whole machine.
+std::string shortageNote(uint64_t scanned_bytes, const std::string& cgroup);
 
 class Pressure final : public Survey {
  public:

@@ -10,14 +10,10 @@
 namespace tidegauge::wss {
 namespace {
 
-bool isOfSmaps(uint64_t MappingSums::*sum) {
-  return sum == &MappingSums::pss || sum == &MappingSums::shared || sum == &MappingSums::locked;
-}
-
 nlohmann::json bytesJson(const MappingSums& sums, bool knows_sharing, bool tells_writes) {
   nlohmann::json bytes;
   for (const auto& [name, sum] : kSums) {
-    if (knows_sharing || !isOfSmaps(sum))
+    if (knows_sharing || !isOfSharing(sum))
       bytes[sumName(name, sum, tells_writes)] = sums.*sum;
     else
       bytes[name] = nullptr;
@@ -114,7 +110,7 @@ std::string csvRow(const Row& row, double unix_s, bool knows_sharing) {
   std::string text = fmt::format("{:.6f},{:.6f},{:.6f},{:.6f}", unix_s, seconds(row.window.mean_ns),
                                  seconds(row.window.least_ns), seconds(row.window.most_ns));
   for (const auto& [name, sum] : kSums)
-    text += knows_sharing || !isOfSmaps(sum) ? fmt::format(",{}", row.sums.*sum) : ",";
+    text += knows_sharing || !isOfSharing(sum) ? fmt::format(",{}", row.sums.*sum) : ",";
   text += row.knows_error ? fmt::format(",{:.0f}", row.error_bytes.value_or(0)) : ",";
   return text + fmt::format(",{:.6f},{:.6f},{:.6f},{:.6f}{}", seconds(row.cost.cpu_ns),
                             seconds(row.cost.stall_ns), seconds(row.clear.duration_ns()),

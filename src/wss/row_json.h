@@ -12,7 +12,7 @@
 
 namespace tidegauge::wss {
 
-// What a sum of kSums is called: of a back-end that tells writes, what was touched is what was written.
+// What one of kSums is called: of a back-end that tells writes, what was touched is what was written.
 const char* sumName(const char* name, uint64_t MappingSums::*sum, bool tells_writes);
 
 // `unix_s`: when the reading ended.

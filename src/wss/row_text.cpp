@@ -17,9 +17,6 @@ bool knowsWhich(const Row& row) {
     return window.least_ns != row.window.least_ns || window.most_ns != row.window.most_ns;
   });
 }
-uint64_t maybeOfOthers(const MappingUse& use) {
-  return std::min(use.sums.referenced, use.sums.shared);
-}
 
 // The two more times would be wider than a terminal of 80 columns: then sizes have fewer, and Huge% none.
 bool isNarrow(const TextOptions& options) {
@@ -65,23 +62,36 @@ std::string rowText(const Row& row, const TextOptions& options) {
   std::string text;
   if (options.more_times)
     text = fmt::format("{:<7.3f} {:<7.3f} ", seconds(row.slept_ns), seconds(row.taken_ns));
-  uint64_t of_others = 0;
-  for (const MappingUse& use : row.uses) of_others += maybeOfOthers(use);
   const MappingSums& sums = row.sums;
   size_t size = sizeWidth(options), fifth_size = std::min<size_t>(size, 8);
   // How wrong it may be; else what others may have touched, where that is known.
   std::string fifth = row.error_bytes ? fitted(static_cast<uint64_t>(*row.error_bytes), fifth_size)
                       : options.tells_writes
                           ? fitted(static_cast<uint64_t>(writeRate(row)), fifth_size)
-                      : options.knows_sharing ? fitted(of_others, fifth_size)
+                      : options.knows_sharing ? fitted(maybeOfOthers(row), fifth_size)
                                               : "-";
   text += fmt::format(
       "{:<7.3f} {:>{}} {:>{}} {:>{}} {:>5.1f} {:>{}}", seconds(row.window.mean_ns),
       fitted(sums.rss, size), size, options.knows_sharing ? fitted(sums.pss, size) : "-", size,
       fitted(sums.referenced, size), size, percent(sums.referenced, sums.rss), fifth, fifth_size);
-  if (!isNarrow(options)) text += fmt::format(" {:>5.1f}", percent(sums.huge, sums.rss));
+  if (!isNarrow(options))
+    text += options.knows_huge ? fmt::format(" {:>5.1f}", percent(sums.huge, sums.rss))
+                               : fmt::format(" {:>5}", "-");
   return text + fmt::format(" {:>7.1f} {:>9.1f}\n", milliseconds(row.cost.cpu_ns),
                             milliseconds(row.cost.stall_ns));
+}
+
+std::vector<std::string> gapsOf(const Row& row) {
+  std::vector<std::string> gaps;
+  if (row.unmapped_bytes > 0)
+    gaps.push_back(
+        fmt::format("Of what the file says is pinned, {} are not mapped in this process any more.",
+                    base::humanBytes(row.unmapped_bytes)));
+  if (row.unread_bytes > 0)
+    gaps.push_back(fmt::format(
+        "The page tables of {} of addresses could not be read: what lies there is in no figure.",
+        base::humanBytes(row.unread_bytes)));
+  return gaps;
 }
 
 std::string rowNotes(const Row& row, const TextOptions& options) {
@@ -99,14 +109,7 @@ std::string rowNotes(const Row& row, const TextOptions& options) {
   if (row.error_bytes && *row.error_bytes > 0.25 * static_cast<double>(sums.referenced))
     note(
         "So little was touched that a sample tells it badly: take --sample exact, or a finer one.");
-  if (row.unmapped_bytes > 0)
-    note(fmt::format("Of what the file says is pinned, {} are not mapped in this process any more.",
-                     base::humanBytes(row.unmapped_bytes)));
-  if (row.unread_bytes > 0)
-    note(fmt::format(
-        "The page tables of {} of addresses could not be read: what lies there is in no "
-        "figure.",
-        base::humanBytes(row.unread_bytes)));
+  for (const std::string& gap : gapsOf(row)) note(gap);
   if (sums.huge > 0)
     note(
         fmt::format("{} is in huge pages, which count as a whole when any byte of them is touched.",

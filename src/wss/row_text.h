@@ -9,6 +9,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "wss/grouping.h"
 
@@ -20,11 +21,14 @@ struct TextOptions {
   bool is_sampled = false;    // a column says how wrong Ref may be
   size_t columns = 80;
   bool tells_writes = false;  // Backend::tellsWrites: Wrt in place of Ref, and a rate
+  bool knows_huge = true;     // false: of an older file
 };
 
 std::string rowHeader(const TextOptions& options);
 std::string rowText(const Row& row, const TextOptions& options);
-// What a sum does not say: swap, hugetlb, uneven windows. Empty: nothing to say.
+// Sentences: what was looked for in vain, and is in no sum.
+std::vector<std::string> gapsOf(const Row& row);
+// What a sum does not say: that, swap, hugetlb, uneven windows. Empty: nothing to say.
 std::string rowNotes(const Row& row, const TextOptions& options);
 // Of a row of what was written: how fast, and how soon that would be all. Windows that write a page again
 // write no new one, so it is a bound.

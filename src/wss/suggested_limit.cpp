@@ -15,34 +15,34 @@ namespace {
 constexpr double kLeastWindow_s = SuggestedLimit::kWindow_s * 0.99;
 
 // The fewest windows that are told together and are a minute; nothing: none are.
-std::optional<size_t> minuteOf(const Rolling& rolling, double window_s) {
-  for (size_t i = 0; i < rolling.within.size(); ++i)
-    if (rolling.within[i].windows * window_s >= kLeastWindow_s) return i;
-  return std::nullopt;
+const Rolling::Within* minuteOf(const Rolling& rolling, double window_s) {
+  for (const Rolling::Within& within : rolling.within)
+    if (within.windows * window_s >= kLeastWindow_s) return &within;
+  return nullptr;
 }
 
 }  // namespace
 
-void Minutes::add(const Row& row, const Rolling* rolling) {
-  if (!in_turn_) return;
-  if (rolling != nullptr) {
-    auto which = minuteOf(*rolling, window_s_);
-    if (!which || ++windows_ < rolling->within[*which].windows) return;
-    windows_ = 0;
-    touched_.push_back(static_cast<double>(rolling->within[*which].bytes));
-  } else if (seconds(row.window.mean_ns) >= kLeastWindow_s) {
-    touched_.push_back(static_cast<double>(row.sums.referenced) + row.error_bytes.value_or(0));
+void MinuteWindows::add(const Row& row, const Rolling* rolling) {
+  if (rolling == nullptr) {
+    if (seconds(row.window.mean_ns) >= kLeastWindow_s)
+      touched_.push_back(static_cast<double>(row.sums.referenced) + row.error_bytes.value_or(0));
+    return;
   }
+  const Rolling::Within* minute = minuteOf(*rolling, window_s_);
+  if (minute == nullptr || ++windows_ < minute->windows) return;
+  windows_ = 0;
+  touched_.push_back(static_cast<double>(minute->bytes));
 }
 
-SuggestedLimit Minutes::limit() const {
+SuggestedLimit MinuteWindows::limit() const {
   SuggestedLimit limit{.samples = touched_.size()};
   if (touched_.size() < SuggestedLimit::kLeastSamples) return limit;
   std::vector<double> touched = touched_;
   std::sort(touched.begin(), touched.end());
-  // The least that 99 of 100 do not exceed.
+  // The least that 99 of 100 do not exceed; of fewer than 100 that is the most.
   auto rank = static_cast<size_t>(std::ceil(0.99 * static_cast<double>(touched.size())));
-  limit.most = static_cast<uint64_t>(touched[rank - 1]);
+  limit.touched = static_cast<uint64_t>(touched[rank - 1]);
   limit.bytes = static_cast<uint64_t>(touched[rank - 1] * (1 + SuggestedLimit::kMargin));
   return limit;
 }
@@ -50,8 +50,8 @@ SuggestedLimit Minutes::limit() const {
 std::optional<SuggestedLimit> suggestedLimit(const Measurement& measurement) {
   const MeasurementHead& head = measurement.head;
   bool rolls = head.course == "rolling";
-  if (head.tells_writes || !(rolls || head.course == "snapshots")) return std::nullopt;
-  Minutes minutes(true, head.window_s);
+  if ((!rolls && head.course != "snapshots") || head.tells_writes) return std::nullopt;
+  MinuteWindows minutes(head.window_s);
   for (const Measurement::Sample& sample : measurement.samples)
     minutes.add(sample.row, rolls ? &sample.rolling : nullptr);
   return minutes.limit();
@@ -63,14 +63,18 @@ std::string SuggestedLimit::text() const {
         "No memory limit is suggested: that takes {} windows of {:g} s, and here are {} (wss -s 0 "
         "-d 3700 PID 60).",
         kLeastSamples, kWindow_s, samples);
-  std::string in = samples < kPercentiles
-                       ? fmt::format("in {} windows of {:g} s", samples, kWindow_s)
-                       : fmt::format("in 99 of 100 windows of {:g} s, of {},", kWindow_s, samples);
+  std::string most = base::humanBytes(*touched);
+  // Of so few windows none says what happens in one of a hundred.
+  std::string why =
+      samples < kSamplesOfP99
+          ? fmt::format("it touched {} in the most of {} windows of {:g} s", most, samples,
+                        kWindow_s)
+          : fmt::format("in 99 of 100 windows of {:g} s it touched {} at the most, of {} windows",
+                        kWindow_s, most, samples);
   return fmt::format(
-      "A memory limit of {} would do: {} it touched {} at the most, and a tenth more. Files that "
-      "it "
-      "reads without mapping them, and what the kernel holds for it, come on top.",
-      base::humanBytes(*bytes), in, base::humanBytes(*most));
+      "A memory limit of {} would do: {}, and a tenth more. Files that it reads without mapping "
+      "them, and what the kernel holds for it, come on top.",
+      base::humanBytes(*bytes), why);
 }
 
 }  // namespace tidegauge::wss

@@ -1,34 +1,74 @@
-// Any bytes as a file of `wss -o` → readMeasurement: an error that names a line, or a measurement that is told in
-// words and to the page, in which no time runs backwards and nothing is touched that is not there.
+// Any bytes → a file of `wss -o` → what the terminal and the page are told of it: an error with words, or
+// times that never run backwards, mappings in order, text without control characters, and JSON.
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 
 #include "check_trace.h"
+#include "wss/measurement.h"
 #include "wss/measurement_page.h"
 #include "wss/measurement_text.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace tidegauge;
-  std::istringstream in(std::string(reinterpret_cast<const char*>(data), size));
-  auto read = wss::readMeasurement(in);
-  if (!read.ok()) {
-    fuzz::require(!read.error().what.empty());
-    return 0;
-  }
-  const wss::Measurement& measurement = read.value();
+namespace {
+
+using namespace tidegauge;
+using fuzz::require;
+
+void checkTimes(const wss::Measurement& measurement) {
   double before_s = 0;
   for (const wss::Measurement::Sample& sample : measurement.samples) {
-    fuzz::require(sample.time_s >= before_s);
+    require(sample.time_s >= before_s);
     before_s = sample.time_s;
-    fuzz::require(sample.row.uses.size() == sample.row.windows.size());
   }
+  before_s = 0;
   for (const wss::HeatMap::Column& column : measurement.heat.columns()) {
-    fuzz::require(column.begin_s <= column.end_s);
-    for (const wss::HeatMap::Cell& cell : column.cells) fuzz::require(cell.touched <= cell.there);
+    require(column.begin_s >= before_s && column.end_s >= column.begin_s);
+    before_s = column.end_s;
+    for (const wss::HeatMap::Cell& cell : column.cells)
+      require(cell.there > 0 && cell.touched <= cell.there);
   }
-  for (size_t columns : {80, 100})
-    fuzz::require(!wss::measurementText(measurement, 20, columns, true).empty());
-  fuzz::require(nlohmann::json::accept(wss::measurementPage(measurement)));
+}
+
+void checkMappings(const wss::Measurement& measurement) {
+  for (size_t i = 0; i < measurement.samples.size(); ++i) {
+    const wss::Row& row = measurement.samples[i].row;
+    require(row.uses.size() == row.windows.size());
+    require(row.uses.empty() || i + 1 == measurement.samples.size());
+    for (size_t use = 1; use < row.uses.size(); ++use)
+      require(row.uses[use - 1].mapping.start <= row.uses[use].mapping.start);
+  }
+}
+
+void checkText(const std::string& text) {
+  require(!text.empty() && text.back() == '\n' && base::isUtf8(text));
+  for (char c : text) {
+    auto byte = static_cast<unsigned char>(c);
+    require(c == '\n' || (byte >= ' ' && byte != 0x7f));
+  }
+}
+
+void checkPage(const wss::Measurement& measurement) {
+  auto page = nlohmann::json::parse(wss::measurementPage(measurement));
+  require(page["samples"] == measurement.samples.size());
+  require(page["knee"].is_null() || page["knee"] < page["curve"].size());
+  for (const auto& row : page["mappings"]) require(row["cold"] <= row["rss"]);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  std::string bytes(reinterpret_cast<const char*>(data), size);
+  std::istringstream in(bytes);
+  auto measurement = wss::readMeasurement(in);
+  if (!measurement.ok()) {
+    require(!measurement.error().what.empty() && !measurement.error().hint.empty());
+    return 0;
+  }
+  require(wss::isMeasurement(bytes));
+  checkTimes(measurement.value());
+  checkMappings(measurement.value());
+  checkText(wss::measurementText(measurement.value(), 20, 80, false));
+  checkPage(measurement.value());
   return 0;
 }

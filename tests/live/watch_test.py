@@ -3,13 +3,11 @@
 runs, judged by promtool, by a Prometheus that scrapes them, and by protoc; nothing stays in the
 kernel."""
 import contextlib
-import http.client
 import http.server
 import json
 import os
 import pathlib
 import pty
-import re
 import select
 import shutil
 import signal
@@ -17,24 +15,14 @@ import socket
 import subprocess
 import threading
 import time
-import unittest
 import urllib.parse
 
-from live import BINARY, HERE, LIMIT_S, LiveTest, libraries, main, program
+from live import BINARY, HERE, LIMIT_S, libraries, main, program
+from monitored import MonitorTest, until
 
 MONITOR = HERE.parent / "monitor"
 DEPLOY = HERE.parents[1] / "deploy"
 MIB = 1 << 20
-
-
-def until(ready, what):
-    end = time.monotonic() + LIMIT_S
-    while time.monotonic() < end:
-        found = ready()
-        if found:
-            return found
-        time.sleep(0.05)
-    raise AssertionError(f"never came: {what}")
 
 
 def probes_of(pid):
@@ -52,18 +40,7 @@ def free_port():
         return probe.getsockname()[1]
 
 
-class Watch(LiveTest):
-    def start(self, words, **options):
-        process = subprocess.Popen([str(word) for word in words], text=True, **options)
-        def end():
-            process.kill()
-            process.wait()
-            for stream in (process.stdin, process.stdout, process.stderr):
-                if stream:
-                    stream.close()
-        self.addCleanup(end)
-        return process
-
+class Watch(MonitorTest):
     def holder(self):
         """The program, ready; one step of it is one line."""
         process = self.start([program("holds")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -76,29 +53,6 @@ class Watch(LiveTest):
             process.stdin.write("x\n")
             process.stdin.flush()
             self.assertEqual(process.stdout.readline(), "done\n")
-
-    def monitor(self, *words):
-        monitor = self.start([BINARY, "monitor", "--listen", "127.0.0.1:0", *words],
-                             stderr=subprocess.PIPE)
-        line = until(monitor.stderr.readline, "the address")
-        while "metrics at" not in line:
-            line = monitor.stderr.readline()
-            self.assertTrue(line, "monitor ended")
-        return monitor, int(re.search(r":(\d+)/metrics", line)[1])
-
-    def get(self, port, target="/metrics", **headers):
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=LIMIT_S)
-        connection.request("GET", target, headers=headers)
-        answer = connection.getresponse()
-        text = answer.read().decode()
-        connection.close()
-        return answer.status, text
-
-    def value(self, port, name, **labels):
-        for line in self.get(port)[1].splitlines():
-            if line.startswith(name + "{") and all(f'{k}="{v}"' in line for k, v in labels.items()):
-                return float(line.rsplit(" ", 1)[1])
-        return None
 
     # ---- doctor
 
@@ -147,10 +101,7 @@ class Watch(LiveTest):
         self.assertEqual(self.value(port, "tidegauge_events_lost_total", reason="memory_ring_full"), 0)
         # Without a framework's blocks nothing is divided, so there is no score of that.
         self.assertIsNone(self.value(port, "tidegauge_fragmentation_score", pid=pid))
-        if shutil.which("promtool"):
-            checked = subprocess.run(["promtool", "check", "metrics"], input=self.get(port)[1],
-                                     capture_output=True, text=True, check=False)
-            self.assertEqual((checked.returncode, checked.stdout + checked.stderr), (0, ""))
+        self.assertGoodForPrometheus(port)
         # It ends without freeing: its series stay for a while, and what it left is told by name.
         holder.stdin.close()
         holder.wait()
@@ -162,43 +113,6 @@ class Watch(LiveTest):
             self.assertEqual(self.get(port, target, **headers)[0], status)
         monitor.send_signal(signal.SIGTERM)
         self.assertEqual(monitor.wait(LIMIT_S), 0)
-
-    def test_monitor_measures_working_sets_beside_it(self):
-        folder = self.folder()
-        subprocess.run(["gcc", "-O2", "-o", folder / "touch", HERE.parent / "wss/touch.c"], check=True)
-        touch = self.start([folder / "touch", "64", "16"], stdout=subprocess.PIPE)
-        self.assertTrue(touch.stdout.readline())  # all of it is there
-        holder = self.holder()
-        pid = str(touch.pid)
-        # Who cannot be measured, because there is no such process, keeps the others from nothing.
-        _, port = self.monitor("-p", holder.pid, "--wss", pid, "--wss", "4194304", "--wss-every", "1",
-                               "--wss-max-stall-ms", "1000")
-        until(lambda: self.value(port, "tidegauge_wss_referenced_bytes", pid=pid), "a working set")
-        touched = self.value(port, "tidegauge_wss_referenced_bytes", pid=pid, comm="touch", window="0.1")
-        cold = self.value(port, "tidegauge_wss_cold_bytes", pid=pid)
-        # Beside the 16 of 64 MiB: code, stack, libraries.
-        self.assertGreaterEqual(touched, 16 * MIB)
-        self.assertLess(touched, 18 * MIB)
-        self.assertGreaterEqual(cold, 48 * MIB)
-        self.assertLess(cold, 50 * MIB)
-        self.assertIsNotNone(self.value(port, "tidegauge_wss_backend_info", backend="pte"))
-        status, text = self.get(port)
-        self.assertEqual(status, 200)
-        self.assertIn("\ntidegauge_wss_skipped_total 0\n", text)
-        if shutil.which("promtool"):
-            subprocess.run(["promtool", "check", "metrics"], input=text, text=True, check=True, timeout=LIMIT_S)
-        touch.kill()
-        until(lambda: self.value(port, "tidegauge_wss_referenced_bytes", pid=pid) is None, "its end")
-
-    def test_monitor_leaves_out_who_would_wait_too_long(self):
-        folder = self.folder()
-        subprocess.run(["gcc", "-O2", "-o", folder / "touch", HERE.parent / "wss/touch.c"], check=True)
-        touch = self.start([folder / "touch", "256", "16"], stdout=subprocess.PIPE)
-        self.assertTrue(touch.stdout.readline())
-        _, port = self.monitor("-p", self.holder().pid, "--wss", touch.pid, "--wss-every", "1",
-                               "--wss-max-stall-ms", "0.1")
-        until(lambda: re.search(r"^tidegauge_wss_skipped_total [1-9]", self.get(port)[1], re.M), "a window left out")
-        self.assertIsNone(self.value(port, "tidegauge_wss_referenced_bytes", pid=str(touch.pid)))
 
     def test_of_all_processes_it_keeps_only_what_those_with_cuda_need(self):
         monitor, port = self.monitor("--all")  # which sees what else runs on this machine, too

@@ -26,6 +26,8 @@ export interface MeasuredWindow {
   referenced: number;
   /** half of the interval that holds it with 95 %; 0: exact; null: not known */
   ci95: number | null;
+  /** whether memory was short meanwhile; null: not told */
+  shortage: "none" | "near" | "short" | null;
 }
 
 export interface HeatPicture {
@@ -45,7 +47,8 @@ export interface MappingRow {
   rss: number;
   referenced: number;
   cold: number;
-  huge: number;
+  /** null: not told */
+  huge: number | null;
 }
 
 export interface WorkingSet {
@@ -53,23 +56,20 @@ export interface WorkingSet {
   process: string;
   backend: string;
   how: string;
-  limits: string[];
+  /** sentences: what the figures leave out, take in or do not know */
+  careful: string[];
   cgroup: string;
   course: Course;
   asked_s: number;
-  /** the last line of the file has no end, and was left out */
-  is_cut: boolean;
-  /** of what was written, not of what was touched */
+  /** what is told as touched was written */
   tells_writes: boolean;
-  /** that memory was short meanwhile; "": it was not */
-  shortage: string;
-  /** what the curve says; "": it has less than two windows */
-  verdict: string;
   marks: SizeMark[];
   samples: number;
   curve: CurvePoint[];
   /** index into the curve: a longer window adds little */
   knee: number | null;
+  /** what the curve says, a sentence; "": nothing */
+  verdict: string;
   windows: MeasuredWindow[];
   heat: HeatPicture | null;
   mappings: MappingRow[];

@@ -2,7 +2,7 @@
 import type { WorkingSet } from "../../api/working_set";
 import { Bytes, Name } from "../../ui/text";
 import { integer, percent } from "../../ui/units";
-import { did } from "./words";
+import { touchedWord } from "./words";
 
 const share = (part: number, whole: number) => (whole === 0 ? "–" : percent(part / whole));
 
@@ -11,14 +11,15 @@ function Size({ value }: { value: number }) {
 }
 
 export function MappingTable({ of }: { of: WorkingSet }) {
+  const touched = touchedWord(of).toLowerCase();
   const more = of.mappings_total - of.mappings.length;
   return (
     <>
       <div class="phead">
         <h2>Mappings</h2>
         <span class="note">
-          of the last row, most {did(of)} first
-          {more > 0 && `; ${integer(more)} that were ${did(of)} least are not listed`}
+          of the last row, most {touched} first
+          {more > 0 && `; ${integer(more)} that were ${touched} least are not listed`}
         </span>
       </div>
       <table class="table wsmaps">
@@ -27,10 +28,10 @@ export function MappingTable({ of }: { of: WorkingSet }) {
             <th>Mapping</th>
             <th class="fit hide-s">Kind</th>
             <th class="fit hide-s">Begins at</th>
-            <th class="r fit">{of.tells_writes ? "Written" : "Touched"}</th>
+            <th class="r fit">{touchedWord(of)}</th>
             <th class="r fit">Of RSS</th>
             <th class="r fit">RSS</th>
-            <th class="r fit" title={`In memory, and not ${did(of)}`}>
+            <th class="r fit" title={`In memory, and not ${touched}`}>
               Cold
             </th>
             <th class="r fit" title="Share in huge pages: touched as a whole or not at all">
@@ -56,7 +57,9 @@ export function MappingTable({ of }: { of: WorkingSet }) {
               <td class="r num">
                 <Size value={one.cold} />
               </td>
-              <td class="r num">{share(one.huge, one.rss)}</td>
+              <td class="r num">
+                {one.huge === null ? <span class="faint">not told</span> : share(one.huge, one.rss)}
+              </td>
             </tr>
           ))}
         </tbody>

@@ -18,15 +18,20 @@ const COURSES = {
 
 export function headText(of: WorkingSet): string {
   const who = of.cgroup === "" ? `${of.process} · pid ${of.pid}` : of.cgroup;
-  return `${who} · ${COURSES[of.course]} · ${counted(of.samples, "row")} · by ${of.backend}`;
+  const writes = of.tells_writes ? "what was written" : "";
+  const parts = [who, writes, COURSES[of.course], counted(of.samples, "row"), `by ${of.backend}`];
+  return parts.filter((part) => part !== "").join(" · ");
+}
+
+/** "Touched", or what stands in its place. */
+export function touchedWord(of: WorkingSet): string {
+  return of.tells_writes ? "Written" : "Touched";
 }
 
 /** Beside the picture, what it shows to who cannot see it. */
 export function curveText(of: WorkingSet, bytes: (value: number) => string): string {
   const last = of.curve.at(-1);
   if (!last) return "No profile";
-  return `${bytes(last.bytes)} ${did(of)} in ${windowText(last.window_s)}. ${of.verdict}`.trim();
+  const end = `${bytes(last.bytes)} ${touchedWord(of).toLowerCase()} in ${windowText(last.window_s)}.`;
+  return of.verdict === "" ? end : `${end} ${of.verdict}`;
 }
-
-/** What the figures are of. */
-export const did = (of: WorkingSet) => (of.tells_writes ? "written" : "touched");

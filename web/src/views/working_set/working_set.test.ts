@@ -9,14 +9,11 @@ const SET: WorkingSet = {
   process: "mysqld",
   backend: "pte",
   how: "",
-  limits: [],
+  careful: [],
   cgroup: "",
   course: "profile",
   asked_s: 0.1,
-  is_cut: false,
   tells_writes: false,
-  shortage: "",
-  verdict: "After 0.2 s little is added.",
   marks: [
     { name: "L2", bytes: 10, words: "" },
     { name: "memory", bytes: 1000, words: "" },
@@ -28,6 +25,7 @@ const SET: WorkingSet = {
     { window_s: 0.4, bytes: 100 },
   ],
   knee: 1,
+  verdict: "After 0.2 s little is added.",
   windows: [],
   heat: null,
   mappings: [],
@@ -74,17 +72,22 @@ describe("words", () => {
       "60 s",
     ]);
   });
-  it("says what the engine says of the curve, and nothing of its own", () => {
+  it("says of the curve what the engine says, and nothing of its own", () => {
     const bytes = (value: number) => `${value} B`;
     expect(curveText(SET, bytes)).toBe("100 B touched in 0.4 s. After 0.2 s little is added.");
-    expect(curveText({ ...SET, knee: null, verdict: "It gave memory back." }, bytes)).toBe(
-      "100 B touched in 0.4 s. It gave memory back.",
+    expect(
+      curveText({ ...SET, knee: null, verdict: "It gave memory back between windows." }, bytes),
+    ).toBe("100 B touched in 0.4 s. It gave memory back between windows.");
+    expect(curveText({ ...SET, knee: null, verdict: "", tells_writes: true }, bytes)).toBe(
+      "100 B written in 0.4 s.",
     );
-    expect(curveText({ ...SET, tells_writes: true }, bytes)).toMatch(/100 B written/);
     expect(curveText({ ...SET, curve: [] }, bytes)).toBe("No profile");
   });
   it("names who was measured", () => {
     expect(headText(SET)).toBe("mysqld · pid 4711 · a profile · 3 rows · by pte");
+    expect(headText({ ...SET, tells_writes: true })).toBe(
+      "mysqld · pid 4711 · what was written · a profile · 3 rows · by pte",
+    );
     expect(headText({ ...SET, cgroup: "/db", samples: 1 })).toMatch(/^\/db · a profile · 1 row ·/);
   });
 });

@@ -15,12 +15,13 @@ import { visible } from "../../ui/visible";
 import { drawCurve } from "./curve";
 import { drawHeat, STEPS } from "./heat";
 import { MappingTable } from "./mappings";
-import { curveText, did, headText, windowText } from "./words";
+import { curveText, headText, touchedWord, windowText } from "./words";
 
 const MEASURE_COMMANDS = `sudo tidegauge wss --rolling 16 -d 10 -o wss.jsonl PID 0.1   # heat map and profile
 sudo tidegauge wss -P 10 -o profile.jsonl PID 0.01           # windows of 10 ms to 5 s
 tidegauge view wss.jsonl`;
 const MOST_ROWS = 12;
+const SHORTAGES = { none: "", near: "memory searched", short: "memory short" } as const;
 
 function next(by: number): void {
   const count = workingSets.peek().length;
@@ -58,13 +59,10 @@ function Head({ data }: { data: WorkingSet | null }) {
 }
 
 function Notes({ data }: { data: WorkingSet }) {
-  const words = [data.fit, data.verdict, data.limit?.text ?? ""].filter((text) => text !== "");
-  const careful = data.limits.map((text) => `Careful: ${text}.`);
-  if (data.shortage !== "") careful.push(data.shortage);
-  if (data.is_cut) careful.push("The last line of the file has no end, and was left out.");
+  const words = [data.verdict, data.fit, data.limit?.text ?? ""].filter((text) => text !== "");
   return (
     <>
-      {careful.map((text) => (
+      {data.careful.map((text) => (
         <p class="livenote" key={text}>
           <Icon name="alert" />
           <span>{visible(text)}</span>
@@ -89,7 +87,7 @@ function Windows({ data }: { data: WorkingSet }) {
   // a rolling row's window is its shortest; the curve tells them all
   const shown =
     data.course === "rolling"
-      ? data.curve.map((point) => ({ ...point, rss, ci95: 0 as number | null }))
+      ? data.curve.map((point) => ({ ...point, rss, ci95: 0 as number | null, shortage: null }))
       : rows.map((row) => ({ ...row, bytes: row.referenced }));
   return (
     <div>
@@ -103,7 +101,7 @@ function Windows({ data }: { data: WorkingSet }) {
         <thead>
           <tr>
             <th>Window</th>
-            <th class="r">{data.tells_writes ? "Written" : "Touched"}</th>
+            <th class="r">{touchedWord(data)}</th>
             <th class="r" title="With 95 %; 0: all pages were looked at; –: not known">
               ±
             </th>
@@ -113,7 +111,17 @@ function Windows({ data }: { data: WorkingSet }) {
         <tbody>
           {shown.map((row, at) => (
             <tr key={at}>
-              <td class="num">{windowText(row.window_s)}</td>
+              <td class="num">
+                {windowText(row.window_s)}
+                {SHORTAGES[row.shortage ?? "none"] && (
+                  <span
+                    class="tag"
+                    title="Accessed bits are taken away then: it may have been more"
+                  >
+                    {SHORTAGES[row.shortage ?? "none"]}
+                  </span>
+                )}
+              </td>
               <td class="r num">
                 <Bytes value={row.bytes} />
               </td>
@@ -135,7 +143,7 @@ function Profile({ data }: { data: WorkingSet }) {
     <div class="left">
       <div class="phead">
         <h2>Profile</h2>
-        <span class="note">{did(data)} within a window of so long</span>
+        <span class="note">{touchedWord(data).toLowerCase()} within a window of so long</span>
       </div>
       {data.curve.length > 1 ? (
         <div class="plot wscurve">
