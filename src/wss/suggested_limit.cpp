@@ -67,8 +67,7 @@ std::string SuggestedLimit::text() const {
   // Of so few windows none says what happens in one of a hundred.
   std::string why =
       samples < kSamplesOfP99
-          ? fmt::format("it touched {} in the most of {} windows of {:g} s", most, samples,
-                        kWindow_s)
+          ? fmt::format("{}, the most of {} windows of {:g} s", most, samples, kWindow_s)
           : fmt::format("in 99 of 100 windows of {:g} s it touched {} at the most, of {} windows",
                         kWindow_s, most, samples);
   return fmt::format(

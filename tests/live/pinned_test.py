@@ -48,6 +48,12 @@ class Pinned(live.LiveTest):
             plain = json.loads(self.wss("--json", "--by", "kind", pid, 0.2).stdout)["rows"][0]
             self.assertNotIn("pinned", [group["kind"] for group in plain["groups"]])
             self.assertEqual(plain["bytes"]["rss"], answer["rows"][0]["bytes"]["rss"])
+            kept = folder / "kept.jsonl"
+            self.wss("--by", "kind", "--with", path, "-o", kept, pid, 0.2)
+            told = [line.split() for line in self.wss("--top", 1000, kept).stdout.splitlines()]
+            pinned = [words for words in told if words[4:5] == ["pinned"]]
+            self.assertAlmostEqual(sum(float(words[1]) for words in pinned), 12, delta=0.05)
+            self.assertAlmostEqual(sum(float(words[0]) for words in pinned), 3, delta=0.05)
             heat = self.wss("--rolling", 2, "--heat", "-d", 0.5, "--with", path, pid, 0.1).stdout
             self.assertIn("pinned host", heat)
             wrong = self.wss("--by", "kind", "--with", path, recorder.pid, 0.1, code=2)

@@ -214,15 +214,30 @@ describe("working sets of other courses", { skip, timeout: 600_000 }, () => {
       assert.match(label, /It gave memory back between windows: 30\.0 MiB by the end of that of 0\.4 s/);
       assert.doesNotMatch(label, /still grows/);
       const notes = (await page.locator(".livenote").allInnerTexts()).join("\n");
+      assert.equal(await page.locator(".livenote").count(), 1);
       assert.match(notes, /memory was short meanwhile \(20\.0 MiB were searched for room\)/);
       assert.match(notes, /Not told by this file: huge\./);
       assert.match(notes, /1\.0 MiB are not mapped in this process any more/);
       const row = await page.locator(".wsmaps tbody tr").first().innerText();
       assert.match(row, /pinned host memory\s+pinned/);
       assert.match(row, /not told$/);
-      assert.equal(await page.getByText("memory short", { exact: true }).count(), 4);
+      assert.equal(await page.getByText("short", { exact: true }).count(), 4);
       assert.deepEqual(await axeComplaints(page), []);
     }));
+
+  it("cuts nothing of the windows on a narrow page", () =>
+    use(
+      here.browser,
+      here.at(""),
+      async (page) => {
+        await page.waitForSelector(".wsmaps tbody tr");
+        for (const table of await page.locator(".view.on table").all()) {
+          const right = await table.evaluate((it) => it.getBoundingClientRect().right - innerWidth);
+          assert.ok(right <= 0, `${right} px too wide`);
+        }
+      },
+      { viewport: { width: 700, height: 860 } },
+    ));
 
   it("says of writes that they were written, and of no working set that it fits", () =>
     use(here.browser, here.at(""), async (page) => {

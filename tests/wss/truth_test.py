@@ -135,6 +135,32 @@ class Truth(unittest.TestCase):
                 self.assertEqual(done.returncode, 3)
                 self.assertIn('line 2: "rss" is not from 0', done.stderr)
 
+    def test_a_file_of_writes_tells_writes(self):
+        kept = pathlib.Path(self.folder.name, "writes.jsonl")
+        with self.touching(64, 16) as (pid, _, _):
+            done = wss("--writes", "-o", kept, pid, 0.1, check=False)
+        if done.returncode == 4:
+            self.assertRegex(done.stderr, BY_NAME_ALONE["write"])
+            return
+        self.assertEqual(done.returncode, 0, done.stderr)
+        told = wss(kept).stdout
+        self.assertTrue(told.startswith("Written by touch"), told)
+        row = [line for line in done.stdout.splitlines() if line[:1].isdigit()][0]
+        self.assertIn(row, told)
+        self.assertIn("are written once after", " ".join(told.split()))
+
+    def test_what_is_no_file_of_it_is_named(self):
+        pipe = pathlib.Path(self.folder.name, "pipe")
+        os.mkfifo(pipe)
+        other = pathlib.Path(self.folder.name, "other.txt")
+        other.write_text("hello\n")
+        for path, words in ((pipe, "a folder, a pipe or a device"), (self.folder.name, "a folder, a pipe or a device"),
+                            ("/dev/zero", "a folder, a pipe or a device"), (other, "line 1: no head of a measurement")):
+            done = wss(path, check=False)
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertIn(words, done.stderr)
+            self.assertIn(str(path), done.stderr)
+
     def test_a_rolling_file_has_the_heat(self):
         if "pte" not in list(self.backends()):
             return

@@ -95,6 +95,18 @@ TEST(WssWriter, TheFileSaysTheSame) {
   EXPECT_TRUE(kept.value().samples[0].pressure);
 }
 
+TEST(WssWriter, TheFileOfWritesSaysThatTheyAre) {
+  testing::TempFolder folder;
+  std::string path = folder.file("kept.jsonl");
+  printed(with(&WssOptions::output, path), 2, true);
+  auto kept = wss::readMeasurementFile(path);
+  ASSERT_TRUE(kept.ok()) << kept.error().what;
+  EXPECT_TRUE(kept.value().head.tells_writes);
+  EXPECT_EQ(kept.value().samples[0].row.sums.referenced, 20 * kMiB);
+  EXPECT_EQ(kept.value().head.pressure_cgroup,
+            wss::MemoryScope::of(wss::Process::open(getpid()).value()).cgroup());
+}
+
 TEST(WssFile, AWordThatIsNoNumberAndIsThereIsAFile) {
   testing::TempFolder folder;
   std::ofstream(folder.file("notes.txt")) << "hello\n";

@@ -21,7 +21,8 @@ const MEASURE_COMMANDS = `sudo tidegauge wss --rolling 16 -d 10 -o wss.jsonl PID
 sudo tidegauge wss -P 10 -o profile.jsonl PID 0.01           # windows of 10 ms to 5 s
 tidegauge view wss.jsonl`;
 const MOST_ROWS = 12;
-const SHORTAGES = { none: "", near: "memory searched", short: "memory short" } as const;
+/** Whether memory was short in a window: then the kernel takes accessed bits away. */
+const SHORTAGES = { none: "", near: "searched", short: "short" } as const;
 
 function next(by: number): void {
   const count = workingSets.peek().length;
@@ -62,12 +63,16 @@ function Notes({ data }: { data: WorkingSet }) {
   const words = [data.verdict, data.fit, data.limit?.text ?? ""].filter((text) => text !== "");
   return (
     <>
-      {data.careful.map((text) => (
-        <p class="livenote" key={text}>
+      {data.careful.length > 0 && (
+        <div class="livenote">
           <Icon name="alert" />
-          <span>{visible(text)}</span>
-        </p>
-      ))}
+          <ul class="wscareful">
+            {data.careful.map((text) => (
+              <li key={text}>{visible(text)}</li>
+            ))}
+          </ul>
+        </div>
+      )}
       {words.length > 0 && (
         <ul class="told">
           {words.map((text) => (
@@ -115,8 +120,8 @@ function Windows({ data }: { data: WorkingSet }) {
                 {windowText(row.window_s)}
                 {SHORTAGES[row.shortage ?? "none"] && (
                   <span
-                    class="tag"
-                    title="Accessed bits are taken away then: it may have been more"
+                    class="tag wsshort"
+                    title="Memory was short, or searched for room: what was touched may be more"
                   >
                     {SHORTAGES[row.shortage ?? "none"]}
                   </span>
@@ -233,7 +238,7 @@ export function WorkingSetView() {
       {data && data.samples > 0 && (
         <div class="body" tabIndex={0} role="region" aria-label="What was touched">
           <Notes data={data} />
-          <div class="fraggrid">
+          <div class="fraggrid wsgrid">
             <Profile data={data} />
             <Windows data={data} />
           </div>
