@@ -242,7 +242,7 @@ class Recording(unittest.TestCase):
                       ["export", path, "--to", "html", "--pid", 101, "--force"], ["view", path, "--no-browser"]):
             with self.subTest(command=words[0]):
                 run = subprocess.Popen([BINARY, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                       text=True)
+                                       text=True, cwd=path.parent)
                 if words[0] == "view":
                     url = run.stdout.readline().split(" at ")[-1].strip()
                     urllib.request.urlopen(f"{url}api/table?name=phases", timeout=60).close()  # it serves by now
