@@ -126,6 +126,12 @@ void MappingSums::add(const MappingSums& other) {
 
 std::vector<MappingUse> parseSmaps(std::string_view text) {
   std::vector<MappingUse> uses;
+  // Of maps a line is one, of smaps some twenty-five are.
+  constexpr size_t kMostAhead = 1 << 20;
+  size_t second = text.find('\n') + 1;  // 0: there is none
+  bool has_fields = second < text.size() && text[second] >= 'A' && text[second] <= 'Z';
+  auto lines = static_cast<size_t>(std::ranges::count(text, '\n'));
+  uses.reserve(std::min(kMostAhead, has_fields ? lines / 20 : lines));
   while (!text.empty()) {
     size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);

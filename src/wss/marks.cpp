@@ -25,6 +25,7 @@ std::vector<Mark> orderedMarks(std::vector<Mark> marks) {
 }
 
 void cutAt(std::vector<MappingUse>& uses, std::span<const Mark> marks, uint64_t& unmapped_bytes) {
+  if (marks.empty()) return;
   std::vector<MappingUse> cut;
   cut.reserve(uses.size() + 2 * marks.size());
   auto part = [&](const Mapping& mapping, uint64_t start, uint64_t end) {

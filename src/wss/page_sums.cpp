@@ -83,10 +83,11 @@ namespace {
 
 // The parts of `bytes` that mappings reach into, in order, each once.
 template <class Next>
-std::vector<uint64_t> partsOf(const std::vector<MappingUse>& uses, uint64_t bytes,
-                              const Next& next) {
+std::vector<uint64_t> partsOf(const std::vector<MappingUse>& uses, MappingWalk::Wanted wanted,
+                              uint64_t bytes, const Next& next) {
   std::vector<uint64_t> parts;
   for (const MappingUse& use : uses) {
+    if (!wanted(use.mapping)) continue;
     uint64_t at = use.mapping.start / bytes * bytes;
     if (!parts.empty() && at <= parts.back()) at = parts.back() + bytes;
     for (at = next(at); at < use.mapping.end; at = next(at + bytes)) parts.push_back(at);
@@ -96,16 +97,16 @@ std::vector<uint64_t> partsOf(const std::vector<MappingUse>& uses, uint64_t byte
 
 }  // namespace
 
-std::vector<uint64_t> tablesOf(const std::vector<MappingUse>& uses,
+std::vector<uint64_t> tablesOf(const std::vector<MappingUse>& uses, MappingWalk::Wanted wanted,
                                std::span<const uint64_t> empty) {
-  return partsOf(uses, kTable, [&](uint64_t at) {
+  return partsOf(uses, wanted, kTable, [&](uint64_t at) {
     while (std::ranges::binary_search(empty, at / kGiant * kGiant)) at = (at / kGiant + 1) * kGiant;
     return at;
   });
 }
 
-std::vector<uint64_t> giantsOf(const std::vector<MappingUse>& uses) {
-  return partsOf(uses, kGiant, [](uint64_t at) { return at; });
+std::vector<uint64_t> giantsOf(const std::vector<MappingUse>& uses, MappingWalk::Wanted wanted) {
+  return partsOf(uses, wanted, kGiant, [](uint64_t at) { return at; });
 }
 
 }  // namespace tidegauge::wss

@@ -75,12 +75,12 @@ class MappingWalk {
   size_t from_ = 0;  // the first that does not end before the table
 };
 
-// The 2 MiB that must be looked at, in order, each once; but for those in one of `empty`, which begin at whole
-// GiB, in order.
-std::vector<uint64_t> tablesOf(const std::vector<MappingUse>& uses,
+// The 2 MiB that must be looked at for those that are wanted, in order, each once; but for those in one of
+// `empty`, which begin at whole GiB, in order.
+std::vector<uint64_t> tablesOf(const std::vector<MappingUse>& uses, MappingWalk::Wanted wanted,
                                std::span<const uint64_t> empty = {});
-// The GiB that mappings reach into, in order, each once.
+// The GiB that they reach into, in order, each once.
 inline constexpr uint64_t kGiant = uint64_t{1} << 30;
-std::vector<uint64_t> giantsOf(const std::vector<MappingUse>& uses);
+std::vector<uint64_t> giantsOf(const std::vector<MappingUse>& uses, MappingWalk::Wanted wanted);
 
 }  // namespace tidegauge::wss

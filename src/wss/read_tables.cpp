@@ -7,29 +7,28 @@ namespace {
 // (20 TB). To ask for each GiB first costs as much as 1 in 512 of their tables.
 constexpr uint64_t kMostUnasked = 4 * kGiant;
 
+}  // namespace
+
 base::Result<std::vector<uint64_t>> usedTables(PageTables& tables, const Process& process,
-                                               const std::vector<MappingUse>& uses) {
+                                               const std::vector<MappingUse>& uses,
+                                               MappingWalk::Wanted wanted) {
   uint64_t bytes = 0;
-  for (const MappingUse& use : uses) bytes += use.mapping.end - use.mapping.start;
-  if (bytes <= kMostUnasked) return tablesOf(uses);
+  for (const MappingUse& use : uses)
+    if (wanted(use.mapping)) bytes += use.mapping.end - use.mapping.start;
+  if (bytes <= kMostUnasked) return tablesOf(uses, wanted);
   std::vector<uint64_t> empty;
   auto visit = [&](uint64_t address, page_table_kind kind, Entries) {
     if (kind == PAGE_TABLE_NONE_NEAR) empty.push_back(address);
   };
-  TG_ASSIGN_OR_RETURN(bool is_there,
-                      tables.read(process.thread(), giantsOf(uses), PAGE_TABLE_KIND, visit));
+  TG_ASSIGN_OR_RETURN(
+      bool is_there, tables.read(process.thread(), giantsOf(uses, wanted), PAGE_TABLE_KIND, visit));
   if (!is_there) return process.whyNothing("maps", 0);
-  return tablesOf(uses, empty);
+  return tablesOf(uses, wanted, empty);
 }
-
-}  // namespace
 
 base::Result<uint64_t> readTables(PageTables& tables, const Process& process,
                                   std::vector<MappingUse>& uses, MappingWalk::Wanted wanted,
                                   std::vector<PageBits>* pages, std::vector<Frame>* frames) {
-  std::vector<MappingUse> some;
-  for (const MappingUse& use : uses)
-    if (wanted(use.mapping)) some.push_back({use.mapping, {}});
   uint64_t unread = 0;
   MappingWalk walk(uses, wanted);
   auto visit = [&](uint64_t address, page_table_kind kind, Entries entries) {
@@ -45,7 +44,8 @@ base::Result<uint64_t> readTables(PageTables& tables, const Process& process,
                });
     if (pages != nullptr && rss != 0) pages->push_back(bitsOf(address, kind, entries));
   };
-  TG_ASSIGN_OR_RETURN(std::vector<uint64_t> wanted_tables, usedTables(tables, process, some));
+  TG_ASSIGN_OR_RETURN(std::vector<uint64_t> wanted_tables,
+                      usedTables(tables, process, uses, wanted));
   TG_ASSIGN_OR_RETURN(bool is_there,
                       tables.read(process.thread(), wanted_tables, PAGE_TABLE_ALL, visit));
   if (!is_there) return process.whyNothing("maps", 0);

@@ -13,4 +13,10 @@ base::Result<uint64_t> readTables(PageTables& tables, const Process& process,
                                   std::vector<PageBits>* pages = nullptr,
                                   std::vector<Frame>* frames = nullptr);
 
+// The 2 MiB that must be looked at for those; where programs reserve addresses (CUDA, sanitizers: TB of them),
+// whole GiB without any memory are left out.
+base::Result<std::vector<uint64_t>> usedTables(PageTables& tables, const Process& process,
+                                               const std::vector<MappingUse>& uses,
+                                               MappingWalk::Wanted wanted);
+
 }  // namespace tidegauge::wss

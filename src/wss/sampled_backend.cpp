@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kPidfdOpen = 434, kProcessMadvise = 440, kMadvCold = 20;  // newer than some headers
 // Ranges in one call: the process may map and unmap between two.
-constexpr size_t kRangesOfACall = 64;
+constexpr size_t kRangesOfACall = 32;
 // Above 33 pages x86 flushes the whole TLB, and with it what it holds of files.
 constexpr uint64_t kWide = 64 * kPage;
 
@@ -30,14 +30,6 @@ bool isSampled(const Mapping& mapping) {
   return !mapping.shared &&
          (mapping.kind == MappingKind::kAnonymous || mapping.kind == MappingKind::kHeap ||
           mapping.kind == MappingKind::kStack);
-}
-
-// One that has something else too is looked at for both.
-std::vector<uint64_t> sampledTables(const std::vector<MappingUse>& uses) {
-  std::vector<MappingUse> some;
-  for (const MappingUse& use : uses)
-    if (isSampled(use.mapping)) some.push_back({use.mapping, {}});
-  return tablesOf(some);
 }
 
 struct Range {
@@ -184,7 +176,8 @@ base::Result<Clearing> SampledBackend::clear(const Process& process, Clock& cloc
   Clearing done;
   int64_t cpu_ns = clock.cpu_ns();
   TG_ASSIGN_OR_RETURN(std::vector<MappingUse> uses, readMaps(process));
-  std::vector<uint64_t> tables = sampledTables(uses);
+  // One that has something else too is looked at for both.
+  TG_ASSIGN_OR_RETURN(std::vector<uint64_t> tables, usedTables(tables_, process, uses, isSampled));
   sample_ = chooseSample(tables, rate_, random_);
   std::vector<uint64_t> chosen;
   for (const SamplePart& part : sample_.parts) chosen.push_back(part.table);

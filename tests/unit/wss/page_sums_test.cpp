@@ -8,6 +8,7 @@
 
 namespace tidegauge::wss {
 namespace {
+bool anyOne(const Mapping&) { return true; }
 
 constexpr uint64_t kMiB = 1 << 20;
 
@@ -104,11 +105,12 @@ TEST(TablesOf, EachOnceInOrder) {
     one.mapping.end = end;
     return one;
   };
-  EXPECT_TRUE(tablesOf({}).empty());
-  EXPECT_EQ(tablesOf({use(0x1000, 0x2000), use(0x3000, 0x200000), use(0x200000, 0x201000)}),
+  EXPECT_TRUE(tablesOf({}, anyOne).empty());
+  EXPECT_EQ(tablesOf({use(0x1000, 0x2000), use(0x3000, 0x200000), use(0x200000, 0x201000)}, anyOne),
             (std::vector<uint64_t>{0, 0x200000}));
   EXPECT_EQ(
-      tablesOf({use(0x1ff000, 0x600000), use(0x600000, 0x601000), use(0x40000000, 0x40001000)}),
+      tablesOf({use(0x1ff000, 0x600000), use(0x600000, 0x601000), use(0x40000000, 0x40001000)},
+               anyOne),
       (std::vector<uint64_t>{0, 0x200000, 0x400000, 0x600000, 0x40000000}));
 }
 
@@ -120,12 +122,14 @@ TEST(PageSums, GiantsThatAreEmptyHaveNoTablesToLookAt) {
     return one;
   };
   std::vector<MappingUse> uses{use(0x3fe00000, 0x140200000), use(0x140200000, 0x140201000)};
-  EXPECT_EQ(giantsOf(uses), (std::vector<uint64_t>{0, 0x40000000, 0x80000000, 0xc0000000,
-                                                   0x100000000, 0x140000000}));
-  EXPECT_EQ(tablesOf(uses, std::vector<uint64_t>{0x40000000, 0x80000000, 0xc0000000, 0x100000000}),
+  EXPECT_EQ(giantsOf(uses, anyOne), (std::vector<uint64_t>{0, 0x40000000, 0x80000000, 0xc0000000,
+                                                           0x100000000, 0x140000000}));
+  EXPECT_EQ(tablesOf(uses, anyOne,
+                     std::vector<uint64_t>{0x40000000, 0x80000000, 0xc0000000, 0x100000000}),
             (std::vector<uint64_t>{0x3fe00000, 0x140000000, 0x140200000}));
-  EXPECT_EQ(tablesOf(uses, std::vector<uint64_t>{0, 0x40000000, 0x80000000, 0xc0000000, 0x100000000,
-                                                 0x140000000}),
+  EXPECT_EQ(tablesOf(uses, anyOne,
+                     std::vector<uint64_t>{0, 0x40000000, 0x80000000, 0xc0000000, 0x100000000,
+                                           0x140000000}),
             (std::vector<uint64_t>{}));
 }
 
