@@ -207,6 +207,14 @@ TEST(MeasurementRead, WhereverItIsCutTheRestIsToldAndThatItIsCut) {
             std::string::npos);
 }
 
+TEST(MeasurementRead, FiguresThatNoMachineHasOverflowNothing) {
+  EXPECT_EQ(errorOf(with(file(head("rolling"), 1), "\"window_s\":0.1}", "\"window_s\":1e9}")),
+            "line 2: \"windows\" do not grow, or are longer than any clock counts");
+  Row fast = row(20, 1);
+  fast.sums.referenced = uint64_t{1} << 53;
+  EXPECT_EQ(writeRate(fast), 1e18);
+}
+
 // Every field of every line in turn, with whatever does not belong there: an error that names the line, or
 // something that can be told.
 TEST(MeasurementRead, AnyValueInAnyFieldIsAnErrorOrTold) {
