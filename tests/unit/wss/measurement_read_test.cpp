@@ -44,7 +44,7 @@ TEST(Measurement, SaysWhatIsWrongAndWhere) {
   EXPECT_EQ(errorOf(but(fmt::format("\"end\":{}", kAddress + kMiB), "\"end\":3")),
             "line 2: a mapping ends before it begins");
   EXPECT_EQ(errorOf(but("\"time\"", "\"x\":" + std::string(100000, '[') + "],\"time\"")),
-            "line 2: it is no JSON object");
+            "line 2: it is nested deeper than 16");
 }
 
 TEST(Measurement, BoundsALine) {
@@ -205,6 +205,26 @@ TEST(MeasurementRead, WhereverItIsCutTheRestIsToldAndThatItIsCut) {
   auto cut = read(text.substr(0, text.size() - 30));
   EXPECT_NE(measurementText(cut.value(), 5, 100, false).find("The file ends within a line"),
             std::string::npos);
+}
+
+TEST(MeasurementRead, NestingIsBoundedAndBracketsInNamesAreNone) {
+  std::string good = file(head("single"), 1);
+  auto nested = [&](size_t deep) {
+    return with(good, "\"taken_s\"",
+                "\"x\":" + std::string(deep, '[') + std::string(deep, ']') + ",\"taken_s\"");
+  };
+  EXPECT_EQ(errorOf(nested(15)), "none");  // the row is one more
+  EXPECT_EQ(errorOf(nested(16)), "line 2: it is nested deeper than 16");
+  EXPECT_EQ(errorOf(with(good, "/lib/libc.so", R"(a\"[[[[[[[[[[[[[[[[[[[[{{{{{{\\)")), "none");
+}
+
+// A list of objects is read in time by their number, not by its square: that would be hours here.
+TEST(MeasurementRead, AMillionObjectsAreReadAtOnce) {
+  std::string objects = "{}";
+  for (int i = 0; i < 1'000'000; ++i) objects += ",{}";
+  EXPECT_EQ(
+      errorOf(with(file(head("single"), 1), "\"taken_s\"", "\"x\":[" + objects + "],\"taken_s\"")),
+      "none");
 }
 
 TEST(MeasurementRead, FiguresThatNoMachineHasOverflowNothing) {
