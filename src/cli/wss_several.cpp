@@ -6,7 +6,10 @@
 #include <set>
 
 #include "base/file_limit.h"
+#include "base/format.h"
+#include "base/text_layout.h"
 #include "cli/open_trace.h"
+#include "cli/terminal.h"
 #include "cli/usage.h"
 #include "cli/wss_common.h"
 #include "cli/wss_several_writer.h"
@@ -52,6 +55,42 @@ base::Status measureEach(WssWatched& watched, wss::Backend& backend, const wss::
   }
 }
 
+std::string plural(size_t processes) {
+  return processes == 1 ? "one process" : fmt::format("{} processes", processes);
+}
+
+// What would be done, to whom, and for how much.
+int runDry(const WssWatched& watched, const wss::Choice& choice) {
+  Output out;
+  auto say = [&](const std::string& words) {
+    out.write(base::wrapped(words, pageColumns(), 0, 2));
+  };
+  uint64_t rss_bytes = 0;
+  wss::Cost all;
+  for (const wss::Process& process : watched.processes()) {
+    uint64_t its_bytes = process.residentBytes();
+    rss_bytes += its_bytes;
+    auto cost = wss::predictedFor(*choice.backend, process).value_or(wss::Cost{});
+    all.cpu_ns += cost.cpu_ns;
+    all.stall_ns = std::max(all.stall_ns, cost.stall_ns);
+    say(fmt::format("{} (process {}), {} in memory", base::printable(process.name()), process.pid(),
+                    base::humanBytes(its_bytes)));
+  }
+  say(
+      fmt::format("Would look at {}, with {} in memory (what they share counted more than "
+                  "once), by {}: {}.",
+                  plural(watched.processes().size()), base::humanBytes(rss_bytes),
+                  choice.backend->name(), choice.backend->how()));
+  say(fmt::format(
+      "A window costs some {:.1f} ms of a processor; mmap, munmap and brk of a process may wait "
+      "for "
+      "{:.1f} ms.",
+      static_cast<double>(all.cpu_ns) * 1e-6, static_cast<double>(all.stall_ns) * 1e-6));
+  out.write(choiceNotes(choice, pageColumns()));
+  say("Nothing was measured, and nothing of them was changed.");
+  return out.finish(watched.leftOut().empty() ? 0 : kPartial);
+}
+
 }  // namespace
 
 bool isOfSeveral(const WssOptions& options) {
@@ -64,13 +103,9 @@ int checkSeveral(const WssOptions& options) {
   if (options.children && options.pids.empty())
     return usageError("--children wants the process whose children are meant",
                       "tidegauge wss --children 4711 0.1");
-  if (options.compat || options.dry_run)
-    return usageError(
-        fmt::format("{} is for one process alone", options.compat ? "--compat" : "--dry-run"),
-        options.compat ? "Of several take --csv, --json or --jsonl"
-                       : "Give one PID, without --children, --comm and --cgroup");
-  if (options.by == "vma")
-    return usageError("--by vma is for one process alone", "Of several take --by file or kind");
+  if (options.compat)
+    return usageError("--compat is for one process alone: wss.pl takes no more",
+                      "Of several take --csv, --json or --jsonl");
   if (options.heat || !options.plot.empty())
     return usageError("--heat and --plot draw the addresses of one process",
                       "Of several take --rolling without them");
@@ -99,6 +134,7 @@ int runSeveral(const WssOptions& options, const wss::Plan& plan) {
                                    watched.processes().front());
   if (!choice.ok()) return reportError(choice.error());
   wss::Backend& backend = *choice.value().backend;
+  if (options.dry_run) return runDry(watched, choice.value());
   bool knows_frames = backend.keepFrames();
   RealClock clock;
   Output out;

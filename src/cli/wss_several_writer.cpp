@@ -70,6 +70,7 @@ WssSeveralWriter::WssSeveralWriter(const WssOptions& options, const wss::Plan& p
     out.write("pid,process," + wss::csvHeader());
   else if (!options.json && !options.jsonl)
     out.write(headText(watched.processes().size(), choice));
+  if (!watched.processes().empty()) machine_ = wss::lookAtMachine(watched.processes().front());
   out.flush();
 }
 
@@ -83,7 +84,9 @@ bool WssSeveralWriter::rows(std::span<const wss::Outcome> outcomes) {
     window.frames.emplace_back(outcomes[i].row->frames);
   }
   if (knows_frames_) window.once = wss::onceOf(window.frames);
-  if (!options_.by.empty())
+  if (options_.by == "vma")
+    window.groups = wss::mappingsOfAll(rowsByPid(window));
+  else if (!options_.by.empty())
     window.groups = wss::groupsOfAll(window.rows, grouping(), knows_frames_);
   wss::Row all = rowOfAll(window);
   if (rolling_) rolling_->add(all);
@@ -106,12 +109,22 @@ void WssSeveralWriter::end(const std::vector<pid_t>& unseen) {
     out_.print("{}\n", dumpedJson(head_, 2));
   } else if (!options_.jsonl && !options_.csv) {
     if (rolling_) out_.write(rolling_->closingText(pageColumns(), usesColours()));
+    if (std::string chart = wss::profileText(profile_, machine_, pageColumns()); !chart.empty())
+      out_.write("\n" + chart);
     if (!unseen.empty()) out_.write(unseenText(unseen, pageColumns()));
   }
 }
 
 wss::Grouping WssSeveralWriter::grouping() const {
+  if (options_.by == "vma") return wss::Grouping::kMapping;
   return options_.by == "file" ? wss::Grouping::kFile : wss::Grouping::kKind;
+}
+
+std::vector<std::pair<pid_t, const wss::Row*>> WssSeveralWriter::rowsByPid(const Window& window) {
+  std::vector<std::pair<pid_t, const wss::Row*>> rows;
+  for (const wss::Member& member : window.members)
+    if (member.outcome->row) rows.emplace_back(member.pid, &*member.outcome->row);
+  return rows;
 }
 
 // All of them as one: pages by where they lie, so that each is one however many map it.
@@ -158,6 +171,11 @@ void WssSeveralWriter::writeText(const Window& window, const wss::Row& all) {
   } else {
     out_.write((count_ > 0 ? "\n" : "") +
                wss::severalText(window.members, window.once, options_.top, pageColumns()));
+    wss::Touched touched{all.window.mean_ns, all.sums.referenced, all.sums.rss};
+    // Without knowing which pages are the same, the sum is of nothing that has to fit.
+    if (window.once && plan_.course == wss::Course::kSingle)
+      out_.write(wss::fitText(touched, machine_, pageColumns()));
+    if (window.once && plan_.course == wss::Course::kProfile) profile_.push_back(touched);
   }
   if (options_.by.empty()) return;
   wss::TextOptions text;
@@ -171,12 +189,15 @@ void WssSeveralWriter::writeJson(const Window& window, const wss::Row& all) {
   row["began"] = count_ == 0 ? std::vector<pid_t>() : watched_.began();
   if (rolling_) row["rolling"] = rolling_->rowJson(all);
   if (!options_.by.empty()) row["groups"] = nlohmann::json::array();
-  for (const wss::Group& group : window.groups)
+  for (const wss::Group& group : window.groups) {
     row["groups"].push_back(
         {{"name", group.name},
          {"kind", wss::name(group.kind)},
          {"mappings", group.mappings},
          {"bytes", {{"rss", group.sums.rss}, {"referenced", group.sums.referenced}}}});
+    if (group.pid != 0)
+      row["groups"].back().update({{"pid", group.pid}, {"start", group.start}, {"end", group.end}});
+  }
   if (options_.json) {
     all_.push_back(std::move(row));
     return;

@@ -10,6 +10,7 @@
 #include "cli/wss_rolling.h"
 #include "cli/wss_watched.h"
 #include "wss/choose.h"
+#include "wss/fit_text.h"
 #include "wss/grouping.h"
 #include "wss/several_text.h"
 
@@ -35,6 +36,7 @@ class WssSeveralWriter {
     std::optional<wss::Once> once;
     std::vector<wss::Group> groups;
   };
+  static std::vector<std::pair<pid_t, const wss::Row*>> rowsByPid(const Window& window);
   wss::Row rowOfAll(const Window& window) const;
   void writeText(const Window& window, const wss::Row& all);
   void writeJson(const Window& window, const wss::Row& all);
@@ -43,6 +45,8 @@ class WssSeveralWriter {
 
   const WssOptions& options_;
   const wss::Plan& plan_;
+  wss::Machine machine_;               // for text; the limit is that of the first process
+  std::vector<wss::Touched> profile_;  // for text: of -P, all of them
   const WssWatched& watched_;
   Output& out_;
   bool knows_frames_, knows_sharing_;

@@ -83,6 +83,18 @@ std::vector<Group> groupsOf(const Row& row, Grouping grouping) {
   return groups;
 }
 
+std::vector<Group> mappingsOfAll(const std::vector<std::pair<pid_t, const Row*>>& rows) {
+  std::vector<Group> all;
+  for (const auto& [pid, row] : rows) {
+    for (Group& group : groupsOf(*row, Grouping::kMapping)) {
+      group.pid = pid;
+      all.push_back(std::move(group));
+    }
+  }
+  mostFirst(all);
+  return all;
+}
+
 std::vector<Group> groupsOfAll(const std::vector<const Row*>& rows, Grouping grouping,
                                bool has_frames) {
   struct Part {

@@ -35,7 +35,8 @@ const char* fifthName(const TextOptions& options) {
 std::string nameOf(const Group& group, Grouping grouping, size_t columns) {
   std::string path = base::printable(group.name), before, after;
   if (grouping == Grouping::kMapping)
-    before = base::hexAddress(group.start) + " ";
+    before =
+        (group.pid == 0 ? "" : fmt::format("{} ", group.pid)) + base::hexAddress(group.start) + " ";
   else if (group.mappings > 1)
     after = fmt::format(" ({} mappings)", base::withCommas(group.mappings));
   size_t room = columns - std::min(columns, base::displayWidth(before));
@@ -141,7 +142,9 @@ std::string groupsText(const std::vector<Group>& groups, Grouping grouping, size
   std::string text = fmt::format("{:>10} {:>10} {:>5} {:>8} {:<9}  {}\n",
                                  options.tells_writes ? "Wrt(MB)" : "Ref(MB)", "RSS(MB)",
                                  options.tells_writes ? "Wrt%" : "Ref%", "Est(s)", "kind",
-                                 grouping == Grouping::kMapping ? "mapping" : "name");
+                                 grouping != Grouping::kMapping          ? "name"
+                                 : !groups.empty() && groups[0].pid != 0 ? "process, mapping"
+                                                                         : "mapping");
   constexpr size_t kBefore = 48;
   size_t width = std::max<size_t>(20, options.columns > kBefore ? options.columns - kBefore : 0);
   auto line = [&](const MappingSums& sums, int64_t window_ns, std::string_view kind,

@@ -310,6 +310,21 @@ class Truth(unittest.TestCase):
         self.assertEqual(answer["began_unmeasured"], [child])
         self.assertEqual([row["began"] for row in answer["rows"]], [[]] * len(answer["rows"]))
 
+    def test_of_several_each_mapping_is_of_its_process(self):
+        if "pte" not in list(self.backends()):
+            return
+        with self.touching(64, 16) as (one, start, _), self.touching(32, 8) as (other, at, _):
+            said = wss("--json", "--by", "vma", one, other, 0.1).stdout
+            words = wss(one, other, 0.1).stdout
+            dry = wss("--dry-run", one, other, 0.1).stdout
+        found = {(group["pid"], group["start"]): group["bytes"] for group in json.loads(said)["rows"][0]["groups"]
+                 if "start" in group}
+        self.assertEqual(found[int(one), start], {"rss": 64 * MIB, "referenced": 16 * MIB})
+        self.assertEqual(found[int(other), at], {"rss": 32 * MIB, "referenced": 8 * MIB})
+        self.assertIn(" touched in 0.1", words)
+        self.assertIn("Would look at 2 processes", dry)
+        self.assertIn("Nothing was measured", dry)
+
     def test_a_stopped_process_is_not_called_idle(self):
         with self.touching(48, 8) as (pid, _, _):
             os.kill(pid, signal.SIGSTOP)
@@ -526,8 +541,6 @@ class Truth(unittest.TestCase):
                            (("--rolling", "4", "--backend", "smaps"), "only --backend pte"),
                            (("--rolling", "4", "-C"), "do not go together"),
                            (("--children", "--compat"), "take --csv, --json or --jsonl"),
-                           (("--children", "--dry-run"), "Give one PID, without --children"),
-                           (("--children", "--by", "vma"), "take --by file or kind"),
                            (("--children", "--rolling", "4", "--heat"), "take --rolling without"),
                            (("--backend", "damon", "-C"), "one window at a time"),
                            (("--writes", "-P", "3"), "Take -C, -s or one window"),
