@@ -15,6 +15,7 @@
 #include "cli/usage.h"
 #include "readers/recording/open_recording.h"
 #include "readers/torch/open_snapshots.h"
+#include "wss/measurement.h"
 
 namespace tidegauge::cli {
 namespace {
@@ -66,6 +67,10 @@ double threadSeconds() {
 base::Result<std::vector<model::Trace>> readFile(const std::string& path, bool is_recording,
                                                  bool driver_memory, const Progress& progress) {
   if (is_recording) return readers::recording::openRecording(path, {progress, driver_memory});
+  if (path != "-" && wss::isMeasurementFile(path))
+    return base::Error{base::ErrorKind::kUnreadable,
+                       "a working set that wss -o kept, no memory of a GPU", std::nullopt,
+                       "It is told by tidegauge wss FILE, and shown by tidegauge view FILE."};
   readers::torch::ReadOptions options;
   options.progress = progress;
   return readers::torch::openSnapshots(path, options);

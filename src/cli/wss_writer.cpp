@@ -145,7 +145,7 @@ void WssWriter::writeHead(const wss::Process& process, const wss::Choice& choice
   out_.write(
       base::wrapped(fmt::format("{} by {}, by {}: {}.", text_.tells_writes ? "Written" : "Touched",
                                 who, backend.name(), backend.how()),
-                    text_.columns, 0));
+                    text_.columns, 0, 2));
   out_.write(choiceNotes(choice, text_.columns));
   if (rolling_)
     out_.write(

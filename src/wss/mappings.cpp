@@ -20,6 +20,14 @@ bool take(std::string_view& text, int base, char end, uint64_t& value) {
   return true;
 }
 
+// Takes a field off the front of `text` that nobody asks for, and the blank behind it.
+bool pass(std::string_view& text) {
+  size_t blank = text.find(' ');
+  if (blank == 0 || blank == std::string_view::npos) return false;
+  text.remove_prefix(blank + 1);
+  return true;
+}
+
 MappingKind kindOf(const Mapping& mapping, uint64_t inode) {
   std::string_view path = mapping.path;
   if (path == "[heap]") return MappingKind::kHeap;
@@ -39,15 +47,14 @@ MappingKind kindOf(const Mapping& mapping, uint64_t inode) {
 // "7f12a000-7f13b000 rw-p 00012000 fd:01 131   /usr/lib/libx.so"
 std::optional<Mapping> parseHead(std::string_view line) {
   Mapping mapping;
-  uint64_t unused = 0, inode = 0;
+  uint64_t inode = 0;
   if (!take(line, 16, '-', mapping.start) || !take(line, 16, ' ', mapping.end)) return std::nullopt;
   if (line.size() < 5 || line[4] != ' ' || mapping.end <= mapping.start) return std::nullopt;
   mapping.writable = line[1] == 'w';
   mapping.executable = line[2] == 'x';
   mapping.shared = line[3] == 's';
   line.remove_prefix(5);
-  if (!take(line, 16, ' ', unused) || !take(line, 16, ':', unused) || !take(line, 16, ' ', unused))
-    return std::nullopt;
+  if (!pass(line) || !pass(line)) return std::nullopt;  // where in the file, which device
   auto [rest, error] = std::from_chars(line.data(), line.data() + line.size(), inode);
   if (error != std::errc()) return std::nullopt;
   line.remove_prefix(static_cast<size_t>(rest - line.data()));

@@ -161,6 +161,19 @@ class Truth(unittest.TestCase):
             self.assertIn(words, done.stderr)
             self.assertIn(str(path), done.stderr)
 
+    def test_other_commands_say_whose_file_it_is(self):
+        with tempfile.TemporaryDirectory() as folder, self.touching(16, 4) as (pid, _, _):
+            path = pathlib.Path(folder, "kept.jsonl")
+            wss("-o", path, pid, 0.05)
+            for command in ("report", "frag"):
+                run = subprocess.run([BINARY, command, path], capture_output=True, text=True, timeout=LIMIT_S, check=False)
+                self.assertEqual(run.returncode, 3)
+                self.assertIn("a working set that wss -o kept", run.stderr)
+            run = subprocess.run([BINARY, "wss", pathlib.Path(folder, "nothing.jsonl")], capture_output=True, text=True,
+                                 timeout=LIMIT_S, check=False)
+            self.assertEqual(run.returncode, 2)
+            self.assertIn("neither a file nor a process with a time", run.stderr)
+
     def test_a_rolling_file_has_the_heat(self):
         if "pte" not in list(self.backends()):
             return
