@@ -117,8 +117,11 @@ void PartRing::makeRoom(uint64_t newest_bytes) {
 
 base::Status PartRing::keep(int64_t next_began_ns) {
   std::string name = partName(path_, number_);
-  int moved = ::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, name.c_str(), RENAME_NOREPLACE);
-  if (moved != 0 && (errno == EINVAL || errno == ENOSYS))  // a file system that cannot say so
+  // A second name, until the next part takes the first: who reads finds a file at any moment.
+  int moved = ::link(path_.c_str(), name.c_str());
+  if (moved != 0 && errno != EEXIST)  // a file system without links
+    moved = ::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, name.c_str(), RENAME_NOREPLACE);
+  if (moved != 0 && (errno == EINVAL || errno == ENOSYS))  // nor that
     moved = ::rename(path_.c_str(), name.c_str());
   if (moved != 0)
     return systemError(fmt::format("{}: cannot be renamed to {}", path_, name), errno);

@@ -39,7 +39,7 @@ class PartRing {
   uint64_t partBytes() const { return carried_bytes_ + fresh_bytes_; }  // then it ends
   // The newest is about to take so much: the oldest go until it fits.
   void makeRoom(uint64_t newest_bytes);
-  // The newest is closed: it gets its number, and the next begins.
+  // The newest is closed: it gets its number as well, and the next begins (WriterOptions::follows).
   base::Status keep(int64_t next_began_ns);
   uint32_t number() const { return number_; }  // of the part that is being written, from 1
   std::vector<std::string> kept() const;       // oldest first

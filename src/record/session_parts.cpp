@@ -142,7 +142,10 @@ void Session::beginPart() {
     return;
   }
   ring_->makeRoom(before_bytes);  // no more than that can have been live
-  auto next = store::RecordingWriter::create(ring_->path(), {false, "tidegauge", true});
+  auto next = store::RecordingWriter::create(
+      ring_->path(), {.recorder = "tidegauge",
+                      .readers_wait = true,
+                      .follows = partName(ring_->path(), ring_->number() - 1)});
   if (!next.ok()) {
     error_ = std::move(next.error());
     error_->kind = base::ErrorKind::kUnreadable;  // whoever put a file there: it cannot go on

@@ -14,15 +14,12 @@
 
 #include "base/utf8.h"
 #include "model/recording_format.h"
-#include "store/recording_schema.h"
+#include "store/recording_file.h"
 
 namespace tidegauge::store {
 namespace {
 
 constexpr size_t kMostTextBytes = size_t{1} << 16;
-constexpr int kReaderIsDone_ms = 5000;
-// Of the file, and of what SQLite has beside it.
-constexpr const char* kSuffixes[] = {"", "-wal", "-shm", "-journal"};
 
 // Names come from other processes: what is no UTF-8 would make the whole column unreadable for
 // other tools, and so would a NUL.
@@ -37,66 +34,7 @@ struct Finalize {
 };
 using Statement = std::unique_ptr<sqlite3_stmt, Finalize>;
 
-base::Error systemError(const std::string& what, int code) {
-  return {base::ErrorKind::kUnreadable, fmt::format("{}: {}", what, std::strerror(code)),
-          std::nullopt, ""};
-}
-
-// What --force may take away: plain files (of a symbolic link the link) that nobody records to.
-base::Status mayReplace(const std::string& path) {
-  struct stat file {};
-  if (::lstat(path.c_str(), &file) != 0) return base::okStatus();
-  if (!S_ISREG(file.st_mode) && !S_ISLNK(file.st_mode))
-    return base::Error{base::ErrorKind::kUsage, path + " is no plain file", std::nullopt,
-                       "A recording needs a plain file: name another."};
-  if (isBeingWritten(path))
-    return base::Error{base::ErrorKind::kUsage, path + " is being recorded to by another tidegauge",
-                       std::nullopt, "End that recording first, or give another name."};
-  return base::okStatus();
-}
-
-// On a file system without locks a reader tells by the file's growth alone.
-void lockByte(int file, int64_t byte, bool on) {
-  struct flock lock {};
-  lock.l_type = on ? F_WRLCK : F_UNLCK;
-  lock.l_whence = SEEK_SET;
-  lock.l_start = byte;
-  lock.l_len = 1;
-  (void)::fcntl(file, F_OFD_SETLK, &lock);
-}
-void lockAsWriter(int file) { lockByte(file, model::kWriterLockByte, true); }
-
 }  // namespace
-
-// Somebody writes the recording of this name: see lockAsWriter().
-bool isBeingWritten(const std::string& path) {
-  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-  if (file < 0) return false;
-  struct flock lock {};
-  lock.l_type = F_RDLCK;
-  lock.l_whence = SEEK_SET;
-  lock.l_start = model::kWriterLockByte;
-  lock.l_len = 1;
-  bool held = ::fcntl(file, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_WRLCK;
-  ::close(file);
-  return held;
-}
-
-bool isRecording(const std::string& path) {
-  constexpr std::string_view kMagic("SQLite format 3\0", 16);
-  constexpr size_t kApplicationAt = 68;
-  unsigned char head[kApplicationAt + 4] = {};
-  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-  if (file < 0) return false;
-  struct stat status {};
-  bool read = ::fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
-              ::pread(file, head, sizeof(head), 0) == static_cast<ssize_t>(sizeof(head));
-  ::close(file);
-  if (!read || std::memcmp(head, kMagic.data(), kMagic.size()) != 0) return false;
-  uint32_t application = 0;
-  for (size_t i = 0; i < 4; ++i) application = application << 8 | head[kApplicationAt + i];
-  return application == static_cast<uint32_t>(model::kRecordingApplication);
-}
 
 class RecordingWriter::Impl {
  public:
@@ -108,7 +46,7 @@ class RecordingWriter::Impl {
     close();
   }
 
-  base::Status prepareFile(const WriterOptions& options);
+  base::Status prepare();
   base::Status execute(const char* sql);
   base::Status commit();
   base::Status finish(std::optional<int64_t> ended_ns);
@@ -244,30 +182,13 @@ base::Status RecordingWriter::Impl::execute(const char* sql) {
   return base::okStatus();
 }
 
-base::Status RecordingWriter::Impl::prepareFile(const WriterOptions& options) {
-  // The schema goes into the file itself before the journal beside it is used: so the file can be
-  // told by its first 100 bytes from its first moment on. Until then a reader, of another program say,
-  // keeps us from writing; later none does.
-  sqlite3_busy_timeout(db_, kReaderIsDone_ms);
-  TG_RETURN_IF_ERROR(execute("PRAGMA page_size = 16384"));
-  TG_RETURN_IF_ERROR(
-      execute(fmt::format("BEGIN; PRAGMA application_id = {}; PRAGMA user_version = {};",
-                          model::kRecordingApplication, model::kRecordingVersion)
-                  .c_str()));
-  open_ = true;
-  TG_RETURN_IF_ERROR(execute(std::string(kRecordingTables).c_str()));
-  TG_RETURN_IF_ERROR(execute(std::string(kRecordingViews).c_str()));
-  TG_RETURN_IF_ERROR(insert(
-      statements.meta, "INSERT OR REPLACE INTO meta VALUES (?, ?)", std::string_view("recorder"),
-      std::string_view(options.recorder.empty() ? "tidegauge" : options.recorder)));
-  TG_RETURN_IF_ERROR(commit());
+// The journal beside the file is used from the first row on: fold() waits for nobody.
+base::Status RecordingWriter::Impl::prepare() {
   TG_RETURN_IF_ERROR(execute("PRAGMA journal_mode = WAL"));
   TG_RETURN_IF_ERROR(execute("PRAGMA synchronous = NORMAL"));
   TG_RETURN_IF_ERROR(execute("PRAGMA cache_size = -16384"));
   TG_RETURN_IF_ERROR(execute("PRAGMA journal_size_limit = 67108864"));
-  TG_RETURN_IF_ERROR(execute("PRAGMA wal_autocheckpoint = 1000"));
-  sqlite3_busy_timeout(db_, 0);  // fold() waits for nobody
-  return base::okStatus();
+  return execute("PRAGMA wal_autocheckpoint = 1000");
 }
 
 base::Status RecordingWriter::Impl::commit() {
@@ -340,48 +261,21 @@ base::Result<bool> RecordingWriter::Impl::finishAlone(int64_t ended_ns) {
   return true;
 }
 
-void removeRecording(const std::string& path) {
-  for (const char* suffix : kSuffixes) ::unlink((path + suffix).c_str());
-}
-
 base::Result<RecordingWriter> RecordingWriter::create(const std::string& path,
                                                       const WriterOptions& options) {
-  if (options.replace) {
-    TG_RETURN_IF_ERROR(mayReplace(path));
-    for (const char* suffix : kSuffixes) {
-      if (::unlink((path + suffix).c_str()) != 0 && errno != ENOENT) {
-        return systemError("cannot replace " + path + suffix, errno);
-      }
-    }
-  }
-  // A journal that another file of this name left behind would be taken for ours.
-  for (const char* suffix : {"-wal", "-shm", "-journal"}) {
-    if (::access((path + suffix).c_str(), F_OK) == 0) {
-      return base::Error{base::ErrorKind::kUsage, fmt::format("{}{} exists already", path, suffix),
-                         std::nullopt, "Give another name, or --force."};
-    }
-  }
-  int file = ::open(path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0644);
-  if (file < 0 && errno == EEXIST) {
-    return base::Error{base::ErrorKind::kUsage, path + " exists already", std::nullopt,
-                       "Give another name, or --force to replace it."};
-  }
-  if (file < 0) return systemError("cannot create " + path, errno);
-  lockAsWriter(file);
-  lockByte(file, model::kEndingLockByte,
-           true);  // as between two parts: nobody reads half of a beginning
+  TG_ASSIGN_OR_RETURN(int file, beginRecordingFile(path, options));
   // A name that starts with "file:" or ":" is a file all the same.
   std::string plain = path.starts_with('/') ? path : "./" + path;
   sqlite3* db = nullptr;
   int rc =
       sqlite3_open_v2(plain.c_str(), &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
   auto impl = std::make_unique<Impl>(db, path, file);
-  if (rc != SQLITE_OK) {
-    removeRecording(path);
-    return base::Error{base::ErrorKind::kUnreadable,
-                       fmt::format("{}: {}", path, sqlite3_errstr(rc)), std::nullopt, ""};
-  }
-  base::Status prepared = impl->prepareFile(options);
+  base::Status prepared = rc == SQLITE_OK
+                              ? impl->prepare()
+                              : base::Error{base::ErrorKind::kUnreadable,
+                                            fmt::format("{}: {}", path, sqlite3_errstr(rc)),
+                                            {},
+                                            ""};
   if (!options.readers_wait) impl->letReadersWait(false);
   if (!prepared.ok()) {
     removeRecording(path);

@@ -23,14 +23,9 @@
 #include "base/result.h"
 #include "model/incomplete.h"
 #include "model/memory_call.h"
+#include "store/recording_file.h"
 
 namespace tidegauge::store {
-
-struct WriterOptions {
-  bool replace = false;       // an existing file
-  std::string recorder;       // name and version of who writes, for people
-  bool readers_wait = false;  // until letReadersWait(false): nobody sees its beginning by half
-};
 
 // A program that ran: exec ends one row and begins another, and so does a pid that is used again.
 struct ProcessRow {
@@ -89,15 +84,6 @@ struct DeviceMemoryRow {
   std::optional<uint32_t> pid;  // none: the whole device
   uint64_t used_bytes = 0;
 };
-
-// Told by its first bytes; a plain file.
-bool isRecording(const std::string& path);
-// Somebody writes the recording of this name.
-bool isBeingWritten(const std::string& path);
-
-// A recording that did not come about, with what SQLite has beside it. Nobody may have it open but to
-// close it.
-void removeRecording(const std::string& path);
 
 class RecordingWriter {
  public:

@@ -8,6 +8,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <optional>
+#include <utility>
 
 #include "model/lives.h"
 #include "model/recording_format.h"
@@ -47,21 +49,14 @@ std::string formatOf(const model::RecordedRun& run, bool has_writer, bool is_ope
   return format + (has_writer ? ", still being written" : ", without the recorder's end");
 }
 
-}  // namespace
+// The word of who writes is of the file that is read: taken before it, with both of one file.
+struct Opened {
+  SqliteFile file;
+  bool has_writer = false, is_open = false;
+};
 
-bool isSqliteFile(const std::string& path) {
-  struct stat status {};
-  // A pipe must not lose its first bytes here.
-  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
-  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return false;
-  bool is_sqlite = std::memcmp(headOf(file).bytes.data(), "SQLite format 3", 16) == 0;
-  ::close(file);
-  return is_sqlite;
-}
-
-base::Result<std::vector<model::Trace>> openRecording(const std::string& path,
-                                                      const ReadOptions& options) {
+// None: while it was opened the next part took the name.
+base::Result<std::optional<Opened>> openOnce(const std::string& path) {
   letPartEnd(path);
   auto held = heldFile(path);
   if (held == nullptr) {
@@ -86,9 +81,41 @@ base::Result<std::vector<model::Trace>> openRecording(const std::string& path,
                                    version, model::kRecordingVersion),
                        60, "Use a newer tidegauge."};
   }
-  bool has_writer = hasWriter(path);
+  bool has_writer = held->hasWriter();
   bool is_open = isOpen(path);
-  TG_ASSIGN_OR_RETURN(SqliteFile file, SqliteFile::open(path));
+  auto file = SqliteFile::open(path);
+  if (!held->isAt(path)) return std::optional<Opened>();
+  if (!file.ok()) return std::move(file.error());
+  return std::optional<Opened>({std::move(file.value()), has_writer, is_open});
+}
+
+base::Result<Opened> openChecked(const std::string& path) {
+  constexpr int kMostTries = 20;
+  for (int i = 0; i < kMostTries; ++i) {
+    TG_ASSIGN_OR_RETURN(std::optional<Opened> opened, openOnce(path));
+    if (opened) return std::move(*opened);
+  }
+  return base::Error{base::ErrorKind::kUnreadable, "it was replaced while it was opened",
+                     std::nullopt, "Try again."};
+}
+
+}  // namespace
+
+bool isSqliteFile(const std::string& path) {
+  struct stat status {};
+  // A pipe must not lose its first bytes here.
+  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  bool is_sqlite = std::memcmp(headOf(file).bytes.data(), "SQLite format 3", 16) == 0;
+  ::close(file);
+  return is_sqlite;
+}
+
+base::Result<std::vector<model::Trace>> openRecording(const std::string& path,
+                                                      const ReadOptions& options) {
+  TG_ASSIGN_OR_RETURN(Opened opened, openChecked(path));
+  SqliteFile& file = opened.file;
   TG_ASSIGN_OR_RETURN(RecordedTables tables, readTables(file, options.progress));
   if (tables.processes.empty()) tables.processes.push_back({kNoProcess, 0, "no process", {}, {}});
   std::vector<model::Trace> traces;
@@ -100,7 +127,7 @@ base::Result<std::vector<model::Trace>> openRecording(const std::string& path,
     process.work.run = tables.run;
     process.work.process_id = process.id;
     trace.work = std::make_shared<const model::RecordedWork>(std::move(process.work));
-    trace.source.format = formatOf(*tables.run, has_writer, is_open);
+    trace.source.format = formatOf(*tables.run, opened.has_writer, opened.is_open);
     trace.source.file_bytes = trace.source.data_bytes = file.fileBytes();
     model::buildLives(trace, beside.carried);
     joinDriverBlocks(trace, beside.is_driver_block);

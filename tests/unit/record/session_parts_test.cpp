@@ -1,11 +1,16 @@
 // A recording that is a ring of files: the last part alone says what is live, by whom and since when.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <thread>
 
 #include "model/memory_call.h"
 #include "record/functions.h"
@@ -101,6 +106,36 @@ uint64_t bytesIn(const std::string& folder) {
   uint64_t bytes = 0;
   for (const auto& entry : fs::directory_iterator(folder)) bytes += entry.file_size();
   return bytes;
+}
+
+// Another program that opens the file at any moment: it is there, and has all of its tables.
+TEST(SessionParts, NobodyFindsHalfOfAPart) {
+  testing::TempFolder folder;
+  std::string path = folder.file("run.sqlite");
+  testing::QuietSource source;
+  Churn churn(path, 8 * kMiB, kMiB);
+  std::atomic<bool> ended = false;
+  uint64_t looks = 0, absent = 0, partial = 0;
+  std::thread reader([&] {
+    constexpr off_t kSchemaBytes = off_t{16384} * 8;
+    while (!ended) {
+      int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+      struct stat status {};
+      ++looks;
+      absent += file < 0;
+      partial += file >= 0 && ::fstat(file, &status) == 0 && status.st_size < kSchemaBytes;
+      if (file >= 0) ::close(file);
+    }
+  });
+  for (int i = 0; i < 60; ++i) churn.rounds(2000);
+  ended = true;
+  reader.join();
+  EXPECT_GT(churn.session().ring()->number(), 8U);
+  EXPECT_GT(looks, 0U);
+  EXPECT_EQ(absent, 0U);
+  EXPECT_EQ(partial, 0U);
+  ASSERT_TRUE(churn.session().finish(source).ok());
+  EXPECT_FALSE(fs::exists(path + "-new"));
 }
 
 TEST(SessionParts, TheLastPartAloneSaysWhatIsLive) {
