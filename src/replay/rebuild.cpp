@@ -1,0 +1,153 @@
+#include "replay/rebuild.h"
+
+#include <algorithm>
+#include <map>
+
+namespace tidegauge::replay {
+namespace {
+
+using model::Step;
+
+class Rebuild {
+ public:
+  Rebuild(const Tape& tape, Step events, Allocator& allocator)
+      : tape_(tape), trace_(tape.trace()), device_(tape.device()), events_(events),
+        allocator_(allocator) {}
+
+  void segments(const Allocator* before);
+  uint64_t blocks(std::vector<BlockId>& blocks);
+
+ private:
+  bool livesThen(bool is_older, Step first, Step last) const {
+    return (is_older || first < events_) && last >= events_;
+  }
+  struct Found {
+    uint64_t address = 0, bytes = 0, page_bytes = 0;
+    size_t row = 0;  // in model::Segments
+    uint32_t order = 0;
+    std::vector<size_t> pieces;
+  };
+  std::vector<Found> find() const;
+  bool waitsThen(size_t row) const;
+
+  const Tape& tape_;
+  const model::Trace& trace_;
+  const model::Device& device_;
+  Step events_;
+  Allocator& allocator_;
+};
+
+std::vector<Rebuild::Found> Rebuild::find() const {
+  const model::Segments& segments = trace_.segments;
+  const model::Pieces& pieces = trace_.pieces;
+  std::map<size_t, Found> by_row;
+  for (size_t i = device_.piece_begin; i < device_.piece_end; ++i) {
+    size_t row = pieces.segment[i].index();
+    bool is_older = model::isOlder(segments.provenance[row]) && pieces.first_step[i] == 0;
+    if (!livesThen(is_older, pieces.first_step[i], pieces.last_step[i])) continue;
+    by_row[row].pieces.push_back(i);
+  }
+  std::vector<Found> found;
+  for (auto& [row, it] : by_row) {
+    it.row = row;
+    bool is_small = segments.small_pool[row];
+    if (segments.kind[row] == model::SegmentKind::kExpandable) {
+      it.page_bytes =
+          is_small ? kSmallSegmentBytes : allocator_.settings().large_segment_bytes;
+      it.address = segments.address[row];
+    } else {
+      it.address = pieces.address[it.pieces.front()];
+      it.bytes = pieces.size_bytes[it.pieces.front()];
+    }
+    found.push_back(std::move(it));
+  }
+  std::ranges::sort(found, {}, &Found::address);
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (found[i].page_bytes == 0) continue;
+    uint64_t most_bytes = allocator_.rangeBytes(found[i].page_bytes);
+    uint64_t room_bytes =
+        i + 1 < found.size() ? found[i + 1].address - found[i].address : UINT64_MAX;
+    found[i].bytes = std::min(most_bytes, room_bytes);
+  }
+  return found;
+}
+
+void Rebuild::segments(const Allocator* before) {
+  std::vector<Found> found = find();
+  for (Found& it : found) {
+    it.order = UINT32_MAX;
+    if (before == nullptr) continue;
+    auto known = before->byAddress().find(it.address);
+    if (known != before->byAddress().end()) it.order = before->segment(known->second).order;
+  }
+  std::ranges::stable_sort(found, {}, &Found::order);
+  const model::Segments& segments = trace_.segments;
+  for (const Found& it : found) {
+    if (it.bytes == 0) continue;
+    allocator_.adopt(it.address, it.bytes, it.page_bytes, tape_.rankOf(segments.stream[it.row]),
+                     Tape::ownerOf(segments.pool[it.row]), segments.small_pool[it.row]);
+    if (it.page_bytes == 0) continue;
+    for (size_t piece : it.pieces) {
+      uint64_t address = trace_.pieces.address[piece], bytes = trace_.pieces.size_bytes[piece];
+      auto hole = allocator_.blockAt(address);
+      if (!hole || allocator_.block(*hole).is_mapped) continue;
+      const Block& there = allocator_.block(*hole);
+      if (bytes > there.bytes - (address - there.address)) continue;
+      allocator_.mapPages(allocator_.carve(*hole, address, bytes), bytes);
+    }
+  }
+}
+
+// Freed, but not by all streams. A step 0 may be the first event, or before the recording.
+bool Rebuild::waitsThen(size_t row) const {
+  Step requested = trace_.allocations.free_requested_step[row];
+  if (events_ > 0 || requested != 0) return requested < events_;
+  bool is_first = tape_.steps() > 0 && tape_.action(0) == model::Action::kFreeRequested &&
+                  tape_.name(0) == row - device_.allocation_begin;
+  return !is_first;
+}
+
+uint64_t Rebuild::blocks(std::vector<BlockId>& blocks) {
+  const model::Allocations& all = trace_.allocations;
+  std::vector<size_t> rows;
+  for (size_t i = device_.allocation_begin; i < device_.allocation_end; ++i)
+    if (livesThen(model::isOlder(all.provenance[i]), all.first_step[i], all.last_step[i]))
+      rows.push_back(i);
+  std::ranges::sort(rows, {}, [&](size_t row) { return all.address[row]; });
+  uint64_t left_out = 0;
+  BlockId at{};  // goes up with the addresses: a chain is walked once
+  for (size_t row : rows) {
+    uint64_t address = all.address[row], bytes = all.block_bytes[row];
+    while (at.valid() && allocator_.block(at).address + allocator_.block(at).bytes <= address)
+      at = allocator_.block(at).next;
+    if (!at.valid()) at = allocator_.blockAt(address).value_or(BlockId());
+    bool fits = at.valid() && bytes > 0;
+    if (fits) {
+      const Block& there = allocator_.block(at);
+      fits = there.isFree() && there.is_mapped && address >= there.address &&
+             bytes <= there.bytes - (address - there.address);
+    }
+    if (!fits) {
+      ++left_out;
+      continue;
+    }
+    BlockId mine = allocator_.carve(at, address, bytes);
+    mine = allocator_.take(mine, bytes, all.requested_bytes[row]);
+    blocks[row - device_.allocation_begin] = mine;
+    if (waitsThen(row)) allocator_.free(mine, true);
+    at = mine;
+  }
+  return left_out;
+}
+
+}  // namespace
+
+uint64_t rebuild(const Tape& tape, Step events, const Allocator* before, Allocator& allocator,
+                 std::vector<BlockId>& blocks) {
+  blocks.assign(tape.names(), BlockId());
+  Rebuild work(tape, events, allocator);
+  work.segments(before);
+  return work.blocks(blocks);
+}
+
+}  // namespace tidegauge::replay

@@ -1,0 +1,184 @@
+#include "replay/settings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <string>
+#include <vector>
+
+namespace tidegauge::replay {
+namespace {
+
+constexpr std::array<std::string_view, 9> kWithoutEffect{
+    "backend", "release_lock_on_cudamalloc", "throw_on_cudamalloc_oom", "graph_capture_record_stream_reuse",
+    "expandable_segments_handle_type", "pinned_use_cuda_host_register", "pinned_num_register_threads",
+    "pinned_use_background_threads", "pinned_reserve_segment_size_mb"};
+
+struct Pair {
+  std::string key, value;  // a value in brackets has them
+};
+
+base::Error wrong(std::string what, std::string hint) {
+  return {base::ErrorKind::kUsage, std::move(what), std::nullopt, std::move(hint)};
+}
+
+// "a:1, b:[2:3,>:4]" → {a, 1}, {b, [2:3,>:4]}
+base::Result<std::vector<Pair>> pairsOf(std::string_view conf) {
+  std::string text;
+  std::copy_if(conf.begin(), conf.end(), std::back_inserter(text), [](char c) { return c != ' ' && c != '\t'; });
+  std::vector<Pair> pairs;
+  for (size_t at = 0; at < text.size();) {
+    size_t colon = text.find(':', at);
+    if (colon == std::string::npos)
+      return wrong(fmt::format("“{}” has no value", text.substr(at)), "Write KEY:VALUE, with commas between");
+    size_t end = colon + 1;
+    int depth = 0;
+    for (; end < text.size() && (depth > 0 || text[end] != ','); ++end)
+      depth += text[end] == '[' ? 1 : text[end] == ']' ? -1 : 0;
+    if (depth != 0) return wrong(fmt::format("“{}” has no end", text.substr(at)), "A list is [KEY:VALUE,…]");
+    pairs.push_back({text.substr(at, colon - at), text.substr(colon + 1, end - colon - 1)});
+    at = end + 1;
+  }
+  return pairs;
+}
+
+template <class Number>
+std::optional<Number> numberOf(std::string_view text) {
+  Number number{};
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+// MiB, as bytes; nothing: less than `least`, or no number.
+std::optional<uint64_t> mibOf(std::string_view text, uint64_t least_mib) {
+  constexpr uint64_t kMost = uint64_t{1} << 43;
+  auto mib = numberOf<uint64_t>(text);
+  if (!mib || *mib < least_mib || *mib > kMost) return std::nullopt;
+  return *mib * kMiB;
+}
+
+std::optional<uint32_t> divisionsOf(std::string_view text) {
+  auto divisions = numberOf<uint32_t>(text);
+  if (!divisions || (*divisions != 0 && !std::has_single_bit(*divisions))) return std::nullopt;
+  return divisions;
+}
+
+// "8", or "[256:1,512:2,>:8]": a size in MiB names its class, the first one all below it, ">" all above the last.
+bool readDivisions(std::string_view text, std::array<uint32_t, 16>& classes) {
+  if (!text.starts_with('[')) {
+    auto divisions = divisionsOf(text);
+    if (divisions) classes.fill(*divisions);
+    return divisions.has_value();
+  }
+  if (!text.ends_with(']')) return false;
+  text = text.substr(1, text.size() - 2);
+  size_t last = 0;
+  bool is_first = true;
+  while (!text.empty()) {
+    std::string_view item = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), item.size() + 1));
+    size_t colon = item.find(':');
+    if (colon == std::string_view::npos) return false;
+    auto divisions = divisionsOf(item.substr(colon + 1));
+    if (!divisions) return false;
+    std::string_view name = item.substr(0, colon);
+    if (name == ">") {
+      std::fill(classes.begin() + static_cast<ptrdiff_t>(last) + 1, classes.end(), *divisions);
+      continue;
+    }
+    auto mib = numberOf<uint64_t>(name);
+    if (!mib || !std::has_single_bit(*mib)) return false;
+    size_t index = std::min<size_t>(static_cast<size_t>(std::bit_width(*mib)) - 1, classes.size() - 1);
+    std::fill(classes.begin() + static_cast<ptrdiff_t>(is_first ? 0 : index),
+              classes.begin() + static_cast<ptrdiff_t>(index) + 1, *divisions);
+    is_first = false;
+    last = index;
+  }
+  return true;
+}
+
+// What is wrong with the value; nullptr: it was taken.
+const char* take(Settings& settings, const Pair& pair) {
+  const auto& [key, value] = pair;
+  auto set = [](auto& to, auto from) {
+    if (from) to = *from;
+    return from.has_value();
+  };
+  uint64_t large_mib = settings.large_segment_bytes / kMiB;
+  if (key == "max_split_size_mb")
+    return set(settings.max_split_bytes, mibOf(value, large_mib)) ? nullptr : "at least large_segment_size_mb (20)";
+  if (key == "max_non_split_rounding_mb")
+    return set(settings.max_non_split_rounding_bytes, mibOf(value, large_mib)) ? nullptr
+                                                                               : "at least large_segment_size_mb (20)";
+  if (key == "roundup_power2_divisions")
+    return readDivisions(value, settings.roundup_divisions) ? nullptr : "a power of two, or [256:1,512:2,>:4]";
+  if (key == "garbage_collection_threshold") {
+    auto part = numberOf<double>(value);
+    if (!part || !(*part > 0 && *part < 1)) return "between 0 and 1";
+    settings.gc_threshold = *part;
+    return nullptr;
+  }
+  if (key == "per_process_memory_fraction") {
+    auto part = numberOf<double>(value);
+    if (!part || !(*part >= 0 && *part <= 1)) return "from 0 to 1";
+    settings.fraction = part;
+    return nullptr;
+  }
+  if (key == "expandable_segments") {
+    settings.expandable = value == "True";
+    return value == "True" || value == "False" ? nullptr : "True or False";
+  }
+  return key == "large_segment_size_mb" ? nullptr : "";
+}
+
+}  // namespace
+
+base::Result<Settings> parseConf(std::string_view conf) {
+  Settings settings;
+  TG_ASSIGN_OR_RETURN(std::vector<Pair> pairs, pairsOf(conf));
+  // Before all others: they are measured by it.
+  for (const Pair& pair : pairs) {
+    if (pair.key != "large_segment_size_mb") continue;
+    auto bytes = mibOf(pair.value, 11);
+    if (!bytes) return wrong(fmt::format("{} is “{}”", pair.key, pair.value), "It must be more than 10");
+    settings.large_segment_bytes = settings.max_non_split_rounding_bytes = *bytes;
+  }
+  for (const Pair& pair : pairs) {
+    if (std::ranges::find(kWithoutEffect, pair.key) != kWithoutEffect.end()) continue;
+    const char* must = take(settings, pair);
+    if (must == nullptr) continue;
+    if (*must == '\0')
+      return wrong(fmt::format("“{}” is no setting of the allocator", pair.key),
+                   "As in PYTORCH_CUDA_ALLOC_CONF: max_split_size_mb, roundup_power2_divisions, "
+                   "garbage_collection_threshold, expandable_segments, …");
+    return wrong(fmt::format("{} is “{}”", pair.key, pair.value), fmt::format("It must be {}", must));
+  }
+  return settings;
+}
+
+uint64_t Settings::roundedBytes(uint64_t request_bytes) const {
+  if (request_bytes < kMinBlockBytes) return kMinBlockBytes;
+  int log2 = static_cast<int>(std::bit_width(request_bytes)) - 1;
+  uint64_t divisions = roundup_divisions[static_cast<size_t>(std::clamp(log2 - 20, 0, 15))];
+  if (divisions <= 1 || request_bytes <= kMinBlockBytes * divisions) return roundUp(request_bytes, kMinBlockBytes);
+  uint64_t floor = uint64_t{1} << log2;
+  if (request_bytes == floor) return floor;
+  uint64_t step = floor / divisions;
+  return step == 0 ? 2 * floor : roundUp(request_bytes, step);
+}
+
+uint64_t Settings::segmentBytes(uint64_t rounded_bytes) const {
+  if (rounded_bytes <= kSmallBytes) return kSmallSegmentBytes;
+  if (rounded_bytes < kLeastExactSegmentBytes) return large_segment_bytes;
+  return roundUp(rounded_bytes, kSegmentStepBytes);
+}
+
+uint64_t Settings::capBytes(uint64_t device_bytes) const {
+  if (!fraction || (*fraction >= 1 && gc_needs_fraction_below_1)) return kUnlimited;
+  return static_cast<uint64_t>(*fraction * static_cast<double>(device_bytes));
+}
+
+}  // namespace tidegauge::replay

@@ -1,0 +1,57 @@
+// What torch.cuda.memory_stats() counts: each quantity now, at its peak, and both running sums, for all, the
+// small and the large pools. Names and rules as in PyTorch (CUDACachingAllocator, StatArray).
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace tidegauge::replay {
+
+struct Stat {
+  int64_t current = 0, peak = 0, allocated = 0, freed = 0;
+  void add(int64_t delta) {
+    current += delta;
+    peak = std::max(peak, current);
+    (delta > 0 ? allocated : freed) += delta > 0 ? delta : -delta;
+  }
+};
+
+struct StatOfKinds {
+  Stat all, small, large;
+  void add(bool is_small, int64_t delta) {
+    all.add(delta);
+    (is_small ? small : large).add(delta);
+  }
+};
+
+enum class Quantity : uint8_t {
+  kAllocation,
+  kAllocatedBytes,
+  kActive,
+  kActiveBytes,
+  kRequestedBytes,
+  kInactiveSplit,
+  kInactiveSplitBytes,
+  kReservedBytes,
+  kSegment,
+  kCount,
+};
+std::string_view name(Quantity quantity);  // "allocation", "allocated_bytes", …
+
+struct Stats {
+  std::array<StatOfKinds, static_cast<size_t>(Quantity::kCount)> of{};
+  std::vector<StatOfKinds> reserved_of_owner;  // private pools, by OwnerIndex
+  Stat oversize_allocations, oversize_segments;
+  uint64_t retries = 0, ooms = 0, syncs = 0, driver_allocs = 0, driver_frees = 0;
+
+  StatOfKinds& operator[](Quantity quantity) { return of[static_cast<size_t>(quantity)]; }
+  const StatOfKinds& operator[](Quantity quantity) const {
+    return of[static_cast<size_t>(quantity)];
+  }
+};
+
+}  // namespace tidegauge::replay

@@ -1,0 +1,437 @@
+#include "replay/verifier.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "replay/rebuild.h"
+
+namespace tidegauge::replay {
+namespace {
+
+using model::Action;
+using model::Step;
+
+// More than any device has: addresses to map pages into are never short.
+constexpr uint64_t kUnknownDeviceBytes = uint64_t{1} << 44;
+constexpr uint64_t kMostRequestBytes = uint64_t{1} << 60;
+// Rows looked at to go on after differences: a few seconds.
+constexpr uint64_t kMostRebuildWork = 500'000'000;
+
+bool isDriverTraffic(Action action) {
+  return action == Action::kSegmentAlloc || action == Action::kSegmentFree ||
+         action == Action::kSegmentMap || action == Action::kSegmentUnmap;
+}
+
+// Gives what the trace says that was given, where it says so.
+class RecordedDriver final : public Driver {
+ public:
+  RecordedDriver(const Verifier& verifier, const Tape& tape,
+                 std::optional<uint64_t> capacity_bytes)
+      : verifier_(&verifier), tape_(&tape), capacity_bytes_(capacity_bytes) {}
+
+  std::unique_ptr<Driver> clone() const override {
+    return std::make_unique<RecordedDriver>(*this);
+  }
+  std::optional<uint64_t> malloc(uint64_t bytes) override {
+    if (!gives(bytes)) return std::nullopt;
+    return verifier_->addressNow();
+  }
+  void free(uint64_t, uint64_t bytes) override { used_bytes_ -= bytes; }
+  uint64_t reserve(uint64_t) override { return verifier_->addressNow(); }
+  void unreserve(uint64_t, uint64_t) override {}
+  bool map(uint64_t, uint64_t bytes) override { return gives(bytes); }
+  void unmap(uint64_t bytes) override { used_bytes_ -= bytes; }
+  uint64_t freeBytes() const override { return verifier_->addressNow(); }  // an oom's is its address
+
+ private:
+  bool gives(uint64_t bytes) {
+    if (!verifier_->givesNow()) return false;
+    if (capacity_bytes_ && used_bytes_ + bytes > *capacity_bytes_) return false;
+    used_bytes_ += bytes;
+    return true;
+  }
+
+  const Verifier* verifier_;
+  const Tape* tape_;
+  std::optional<uint64_t> capacity_bytes_;
+  uint64_t used_bytes_ = 0;
+};
+
+}  // namespace
+
+Verifier::Verifier(const Tape& tape, const Settings& settings,
+                   std::optional<uint64_t> capacity_bytes)
+    : tape_(tape),
+      settings_(settings),
+      capacity_bytes_(capacity_bytes),
+      driver_(std::make_unique<RecordedDriver>(*this, tape, capacity_bytes)) {
+  result_.settings = settings;
+}
+
+Verification Verifier::run() {
+  goOnAfter(0);
+  result_.began_empty = allocator_->byAddress().empty();
+  while (at_ < tape_.steps() && rebuild_work_ <= kMostRebuildWork) step();
+  result_.checked_until = at_;
+  result_.program.names = tape_.names() + failed_requests_;
+  result_.stats = allocator_->stats();
+  if (at_ == tape_.steps()) compareFinalState();
+  return std::move(result_);
+}
+
+// ---- comparing ---------------------------------------------------------------------------------
+
+bool Verifier::givesNow() const {
+  if (difference_ || at_ >= tape_.steps()) return false;
+  Action action = tape_.action(at_);
+  return action == Action::kSegmentAlloc || action == Action::kSegmentMap;
+}
+
+bool Verifier::matches(const Entry& entry) const {
+  if (at_ >= tape_.steps()) return false;
+  Action action = tape_.action(at_);
+  if (action == Action::kFree && entry.action == Action::kFreeCompleted) action = entry.action;
+  bool same_size = tape_.bytes(at_) == entry.bytes;
+  bool same_address = tape_.address(at_) == entry.address;
+  if (action == Action::kOom) same_address |= tape_.address(at_) == model::kUnknownBytes;
+  return action == entry.action && same_address && same_size &&
+         tape_.stream(at_) == entry.stream &&
+         (!tape_.tellsOwners() || tape_.owner(at_) == entry.owner);
+}
+
+void Verifier::wrote(const Entry& entry) {
+  if (is_muted_ || difference_) return;
+  // Viewers' files have one event for both.
+  if (entry.action == Action::kFreeRequested && at_ < tape_.steps() &&
+      tape_.action(at_) == Action::kFree && tape_.address(at_) == entry.address)
+    return;
+  if (matches(entry)) {
+    ++at_;
+    return;
+  }
+  Cause cause = Cause::kUnknown;
+  if (at_ < tape_.steps()) {
+    Action recorded = tape_.action(at_);
+    bool is_segment = entry.action == Action::kSegmentAlloc || entry.action == Action::kSegmentMap;
+    if (entry.action == Action::kAlloc && recorded == Action::kAlloc) {
+      cause = Cause::kPlacement;
+    } else if (is_segment && recorded == entry.action && tape_.bytes(at_) != entry.bytes) {
+      cause = Cause::kSettings;
+    } else if (isDriverTraffic(entry.action) || isDriverTraffic(recorded)) {
+      cause = Cause::kDriverTraffic;
+    }
+  }
+  differs(entry, cause);
+}
+
+void Verifier::differs(const Entry& entry, Cause cause, bool wrote_nothing) {
+  if (difference_) return;
+  difference_ = Divergence{at_, entry, wrote_nothing, cause};
+}
+
+// In the order in which the trace has their completions.
+void Verifier::arrange(std::span<BlockId> blocks) {
+  if (is_muted_ || blocks.size() < 2) return;
+  size_t placed = 0;
+  for (Step step = at_; step < tape_.steps() && placed < blocks.size(); ++step) {
+    if (tape_.action(step) != Action::kFreeCompleted) break;
+    auto rest = blocks.subspan(placed);
+    auto it = std::ranges::find_if(rest, [&](BlockId id) {
+      return allocator_->block(id).address == tape_.address(step);
+    });
+    if (it == rest.end()) break;
+    std::rotate(rest.begin(), it, it + 1);
+    ++placed;
+  }
+}
+
+// ---- walking -------------------------------------------------------------------------------------
+
+void Verifier::step() {
+  Step begin = at_;
+  difference_.reset();
+  switch (tape_.action(at_)) {
+    case Action::kFreeRequested:
+    case Action::kFree: stepFree(); break;
+    case Action::kSnapshot: {
+      auto active = static_cast<uint64_t>(
+          allocator_->stats()[Quantity::kActiveBytes].all.current);
+      if (tape_.bytes(at_) == model::kUnknownBytes) {
+        ++at_;
+        return;
+      }
+      if (tape_.bytes(at_) != active) differs({Action::kSnapshot, 0, active}, Cause::kChecksum);
+      ++at_;
+      break;
+    }
+    case Action::kAlloc:
+    case Action::kOom:
+    case Action::kFreeCompleted:
+    case Action::kSegmentAlloc:
+    case Action::kSegmentFree:
+    case Action::kSegmentMap:
+    case Action::kSegmentUnmap: stepGroup(); break;
+    default: ++at_; return;  // nothing of the allocator's
+  }
+  result_.events_checked += at_ - begin;
+  if (!difference_) {
+    result_.events_exact += at_ - begin;
+    return;
+  }
+  result_.events_exact += std::min(difference_->step, at_) - begin;
+  ++result_.divergences;
+  if (!result_.first_divergence) result_.first_divergence = difference_;
+  difference_.reset();
+  goOnAfter(at_);
+}
+
+std::optional<BlockId> Verifier::live(Step step) const {
+  uint32_t name = tape_.name(step);
+  if (name == kNoName || !live_[name].valid()) return std::nullopt;
+  const Block& block = allocator_->block(live_[name]);
+  if (block.isFree() || block.address != tape_.address(step)) return std::nullopt;
+  return live_[name];
+}
+
+void Verifier::stepFree() {
+  Step step = at_;
+  bool is_deferred = tape_.action(step) != Action::kFree &&
+                     (step + 1 >= tape_.steps() ||
+                      tape_.action(step + 1) != Action::kFreeCompleted ||
+                      tape_.address(step + 1) != tape_.address(step));
+  uint32_t name = tape_.name(step);
+  Step end = is_deferred || tape_.action(step) == Action::kFree ? step + 1 : step + 2;
+  if (name != kNoName) {
+    Request request;
+    request.op = Op::kFree;
+    request.name = name;
+    request.step = step;
+    request.is_shared = is_deferred;
+    result_.program.requests.push_back(request);
+  }
+  auto block = live(step);
+  if (!block || allocator_->block(*block).waits) {
+    differs({}, Cause::kNotLive, true);
+  } else {
+    allocator_->free(*block, is_deferred);
+  }
+  at_ = end;
+}
+
+Verifier::Group Verifier::groupHere() const {
+  Group group{at_, at_, at_, false};
+  while (group.end < tape_.steps()) {
+    Action action = tape_.action(group.end);
+    if (!isDriverTraffic(action) && action != Action::kFreeCompleted) break;
+    if (action == Action::kFreeCompleted && group.late_end == group.end) ++group.late_end;
+    ++group.end;
+  }
+  group.has_request =
+      group.end < tape_.steps() && (tape_.action(group.end) == Action::kAlloc ||
+                                    tape_.action(group.end) == Action::kOom);
+  return group;
+}
+
+void Verifier::noticeReleasedPools(const Group& group) {
+  for (Step step = group.late_end; step < group.end; ++step) {
+    Action action = tape_.action(step);
+    if (action != Action::kSegmentFree && action != Action::kSegmentUnmap) continue;
+    OwnerIndex owner = tape_.owner(step);
+    // Only of a private pool that nobody uses any more memory is given back; nothing else tells it.
+    if (owner == 0 || !allocator_->knows(owner) || allocator_->isReleased(owner)) continue;
+    allocator_->releasePool(owner);
+    Request request;
+    request.op = Op::kReleasePool;
+    request.owner = owner;
+    request.step = step;
+    result_.program.requests.push_back(request);
+  }
+}
+
+void Verifier::stepGroup() {
+  Group group = groupHere();
+  noticeReleasedPools(group);
+  bool ok = false;
+  if (!group.has_request) {
+    ok = group.late_end < group.end ? flush() : complete(group.end);
+  } else {
+    ok = attempt(group);
+  }
+  if (ok) return;
+  at_ = std::max(at_, group.has_request ? group.end + 1 : group.end);
+}
+
+// Runs the first reading that reproduces the trace.
+bool Verifier::attempt(const Group& group) {
+  bool is_plain = group.late_end == group.end && tape_.action(group.end) == Action::kAlloc;
+  Action first = tape_.action(group.begin);
+  bool was_given_first = group.begin < group.end &&
+                         (first == Action::kSegmentAlloc || first == Action::kSegmentMap);
+  size_t asked = result_.program.requests.size();
+  if (is_plain || was_given_first) {
+    if (malloc(group, group.late_end)) return true;
+  } else {
+    const Allocator saved = *allocator_;
+    std::unique_ptr<Driver> saved_driver = driver_->clone();
+    std::optional<Divergence> first_difference;
+    constexpr Step kMostTries = 64;
+    auto restore = [&] {
+      if (!first_difference) first_difference = difference_;
+      difference_.reset();
+      *allocator_ = saved;
+      driver_ = saved_driver->clone();
+      allocator_->rebind(*driver_, *this);
+      result_.program.requests.resize(asked);
+      at_ = group.begin;
+    };
+    Step late = group.late_end - group.begin;
+    for (Step i = 0; i <= std::min(late, kMostTries); ++i) {
+      if (malloc(group, group.late_end - i)) return true;
+      restore();
+    }
+    if (late > kMostTries) {
+      if (malloc(group, group.begin)) return true;
+      restore();
+    }
+    if (flush()) return true;
+    restore();
+    difference_ = first_difference;
+  }
+  // What the program asked for holds all the same.
+  result_.program.requests.resize(asked);
+  ask(group, group.late_end);
+  return false;
+}
+
+void Verifier::ask(const Group& group, Step ready_end) {
+  auto done = [&](Step step) {
+    if (tape_.action(step) != Action::kFreeCompleted || tape_.name(step) == kNoName) return;
+    Request request;
+    request.op = Op::kDone;
+    request.name = tape_.name(step);
+    request.step = step;
+    result_.program.requests.push_back(request);
+  };
+  for (Step step = group.begin; step < ready_end; ++step) done(step);
+  Request request;
+  request.op = Op::kMalloc;
+  request.step = group.end;
+  request.failed = tape_.action(group.end) == Action::kOom;
+  request.name = request.failed ? tape_.names() + failed_requests_ : tape_.name(group.end);
+  request.bytes = tape_.bytes(group.end);
+  request.stream = tape_.stream(group.end);
+  request.owner = tape_.owner(group.end);
+  if (request.bytes > 0 && request.bytes <= kMostRequestBytes && request.name != kNoName)
+    result_.program.requests.push_back(request);
+  // Those that its retry waited for.
+  for (Step step = ready_end; step < group.end; ++step) done(step);
+}
+
+// One request with all its driver traffic; its completions until `ready_end` were due when it began.
+bool Verifier::malloc(const Group& group, Step ready_end) {
+  uint64_t bytes = tape_.bytes(group.end);
+  if (bytes == 0 || bytes > kMostRequestBytes) {
+    differs({}, Cause::kUnknown, true);
+    return false;
+  }
+  ask(group, ready_end);
+  for (Step step = group.begin; step < ready_end; ++step)
+    if (!markDone(step)) return false;
+  bool failed = tape_.action(group.end) == Action::kOom;
+  auto block = allocator_->malloc(bytes, tape_.stream(group.end), tape_.owner(group.end));
+  if (difference_) return false;
+  if (at_ != group.end + 1) {
+    differs({}, Cause::kDriverTraffic, true);
+    return false;
+  }
+  if (failed) {
+    ++failed_requests_;
+  } else if (uint32_t name = tape_.name(group.end); block && name != kNoName) {
+    live_[name] = *block;
+  }
+  return true;
+}
+
+bool Verifier::flush() {
+  Step begin = at_;
+  Request request;
+  request.op = Op::kEmptyCache;
+  request.step = begin;
+  result_.program.requests.push_back(request);
+  allocator_->emptyCache();
+  if (!difference_ && at_ == begin) differs({}, Cause::kDriverTraffic, true);
+  return !difference_;
+}
+
+// Frees whose other streams were seen to be done when the coming malloc began.
+bool Verifier::complete(Step end) {
+  for (Step step = at_; step < end; ++step) {
+    if (!markDone(step)) return false;
+    Request request;
+    request.op = Op::kDone;
+    request.name = tape_.name(step);
+    request.step = step;
+    result_.program.requests.push_back(request);
+  }
+  allocator_->processEvents();
+  return !difference_;
+}
+
+bool Verifier::markDone(Step step) {
+  auto block = live(step);
+  if (!block || !allocator_->block(*block).waits) {
+    differs({}, Cause::kNotLive, true);
+    return false;
+  }
+  allocator_->markDone(*block);
+  return true;
+}
+
+void Verifier::goOnAfter(Step next) {
+  is_muted_ = true;
+  std::optional<Allocator> before = std::move(allocator_);
+  driver_ = std::make_unique<RecordedDriver>(*this, tape_, capacity_bytes_);
+  allocator_.emplace(settings_, capacity_bytes_.value_or(kUnknownDeviceBytes), *driver_, *this);
+  uint64_t left_out =
+      rebuild(tape_, next, before ? &*before : nullptr, *allocator_, live_);
+  if (next == 0) result_.left_out_at_start = left_out;
+  if (before) rebuild_work_ += tape_.names() + 1000;
+  is_muted_ = false;
+}
+
+void Verifier::compareFinalState() {
+  const model::FinalSegments& finals = tape_.trace().final_segments;
+  const model::FinalBlocks& blocks = tape_.trace().final_blocks;
+  const model::Device& device = tape_.device();
+  std::vector<size_t> rows;
+  for (size_t row = device.final_segment_begin; row < device.final_segment_end; ++row)
+    rows.push_back(row);
+  std::ranges::sort(rows, {}, [&](size_t row) { return finals.address[row]; });
+  result_.final_segments = rows.size();
+  uint64_t mapped_bytes = 0, compared_bytes = 0;
+  for (const auto& [address, id] : allocator_->byAddress())
+    for (BlockId at = allocator_->segment(id).first; at.valid(); at = allocator_->block(at).next)
+      if (allocator_->block(at).is_mapped) mapped_bytes += allocator_->block(at).bytes;
+  for (size_t row : rows) {
+    compared_bytes += finals.total_bytes[row];
+    BlockId at = allocator_->blockAt(finals.address[row]).value_or(BlockId());
+    bool same = at.valid() && tape_.rankOf(finals.stream[row]) == allocator_->block(at).stream &&
+                finals.small_pool[row] == allocator_->block(at).is_small;
+    for (uint64_t i = finals.block_begin[row]; same && i < finals.block_end[row]; ++i) {
+      same = at.valid();
+      if (!same) break;
+      const Block& block = allocator_->block(at);
+      model::BlockState state = block.is_allocated ? model::BlockState::kActiveAllocated
+                                : block.waits      ? model::BlockState::kActivePendingFree
+                                                   : model::BlockState::kInactive;
+      same = block.is_mapped && block.address == blocks.address[i] &&
+             block.bytes == blocks.size_bytes[i] && state == blocks.state[i] &&
+             (block.isFree() || block.requested_bytes == blocks.requested_bytes[i]);
+      at = block.next;
+    }
+    if (!same) ++result_.final_differences;
+  }
+  if (result_.final_differences == 0 && mapped_bytes != compared_bytes) ++result_.final_differences;
+}
+
+}  // namespace tidegauge::replay

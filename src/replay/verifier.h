@@ -1,0 +1,66 @@
+// Verifier: the work behind verify(), under one set of policies.
+#pragma once
+
+#include "replay/verify.h"
+
+namespace tidegauge::replay {
+
+class Verifier final : public Listener {
+ public:
+  Verifier(const Tape& tape, const Settings& settings, std::optional<uint64_t> capacity_bytes);
+  Verifier(const Verifier&) = delete;
+  Verifier& operator=(const Verifier&) = delete;
+
+  Verification run();
+
+  // ---- for the driver that answers as the recorded one did ---------------------------------------
+  // The driver is about to be asked: does the trace go on with memory that it gave?
+  bool givesNow() const;
+  uint64_t addressNow() const { return at_ < tape_.steps() ? tape_.address(at_) : 0; }
+
+  void wrote(const Entry& entry) override;
+  void arrange(std::span<BlockId> blocks) override;
+
+ private:
+  using Step = model::Step;
+  // Driver traffic and late completions, up to the next thing that the program did.
+  struct Group {
+    Step begin = 0, end = 0;
+    Step late_end = 0;         // completions that come first end here
+    bool has_request = false;  // at `end`: an alloc or an oom
+  };
+
+  void step();
+  void stepFree();
+  void stepGroup();
+  Group groupHere() const;
+  // The entries from at_ on are what the allocator writes; false: they are not.
+  bool malloc(const Group& group, Step ready_end);
+  bool flush();
+  bool complete(Step end);
+  bool attempt(const Group& group);
+  bool markDone(Step step);
+  void ask(const Group& group, Step ready_end);  // the request, for the program
+  void noticeReleasedPools(const Group& group);
+
+  bool matches(const Entry& entry) const;
+  void differs(const Entry& entry, Cause cause, bool wrote_nothing = false);
+  void goOnAfter(Step next);  // from the trace's own word
+  std::optional<BlockId> live(Step step) const;
+  void compareFinalState();
+
+  const Tape& tape_;
+  Settings settings_;
+  std::optional<uint64_t> capacity_bytes_;
+  std::unique_ptr<Driver> driver_;
+  std::optional<Allocator> allocator_;
+  std::vector<BlockId> live_;  // by name
+  Step at_ = 0;
+  std::optional<Divergence> difference_;  // of what is being tried
+  uint32_t failed_requests_ = 0;
+  uint64_t rebuild_work_ = 0;
+  bool is_muted_ = false;
+  Verification result_;
+};
+
+}  // namespace tidegauge::replay

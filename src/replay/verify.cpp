@@ -1,0 +1,69 @@
+#include "replay/verify.h"
+
+#include <algorithm>
+
+#include "replay/verifier.h"
+
+namespace tidegauge::replay {
+
+using model::Action;
+
+std::string_view words(Cause cause) {
+  switch (cause) {
+    case Cause::kUnknown: return "no known cause";
+    case Cause::kOlderState: return "memory older than the recording";
+    case Cause::kNotLive: return "it was never handed out: events are missing";
+    case Cause::kChecksum: return "the recorded sum of active bytes is another";
+    case Cause::kSettings: return "these settings would ask for another size";
+    case Cause::kPlacement: return "another free block was taken";
+    case Cause::kDriverTraffic: return "memory was got or given back at another moment";
+  }
+  return "";
+}
+
+Settings settingsOf(const model::Trace& trace) {
+  Settings settings;
+  const model::AllocatorSettings& told = trace.settings;
+  if (auto parsed = parseConf(told.conf); parsed.ok()) settings = parsed.value();
+  if (told.present) {
+    settings.expandable = told.expandable_segments;
+    settings.max_split_bytes = told.max_split_bytes;
+    settings.roundup_divisions = told.roundup_power2_divisions;
+  } else {
+    settings.expandable = std::ranges::find(trace.events.action, Action::kSegmentMap) !=
+                          trace.events.action.end();
+  }
+  return settings;
+}
+
+namespace {
+
+// cudaMalloc for a private pool although the rest is expandable: as before 2.5.
+bool hasPlainPrivateSegments(const Tape& tape) {
+  for (model::Step step = 0; step < tape.steps(); ++step)
+    if (tape.action(step) == Action::kSegmentAlloc && tape.owner(step) != 0) return true;
+  return false;
+}
+
+Verification under(const Tape& tape, Settings settings, TieBreak tie,
+                   const VerifyOptions& options) {
+  settings.tie = tie;
+  return Verifier(tape, settings, options.capacity_bytes).run();
+}
+
+}  // namespace
+
+Verification verify(const model::Trace& trace, const model::Device& device,
+                    const VerifyOptions& options) {
+  Tape tape(trace, device);
+  Settings settings = options.settings;
+  if (settings.expandable && hasPlainPrivateSegments(tape)) settings.private_pools_expandable = false;
+  Verification by_segment = under(tape, settings, TieBreak::kSegment, options);
+  Verification by_address = under(tape, settings, TieBreak::kAddress, options);
+  bool is_same = by_segment.events_exact == by_address.events_exact;
+  Verification& best = by_address.events_exact > by_segment.events_exact ? by_address : by_segment;
+  best.tie_is_known = !is_same;
+  return std::move(best);
+}
+
+}  // namespace tidegauge::replay
