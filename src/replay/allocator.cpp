@@ -75,7 +75,7 @@ bool Allocator::shouldSplit(const Block& block, uint64_t bytes) const {
 // ---- the request ---------------------------------------------------------------------------------
 
 std::optional<BlockId> Allocator::malloc(uint64_t request_bytes, StreamRank stream,
-                                         OwnerIndex owner) {
+                                         OwnerIndex owner, uint32_t name) {
   processEvents();
   Want want;
   want.rounded_bytes = settings_.roundedBytes(request_bytes);
@@ -88,7 +88,7 @@ std::optional<BlockId> Allocator::malloc(uint64_t request_bytes, StreamRank stre
   auto block = findFreeBlock(pool, stream, want.rounded_bytes);
   if (block) {
     remove(*block);
-    return handOut(*block, want.rounded_bytes, request_bytes);
+    return handOut(*block, want.rounded_bytes, request_bytes, name);
   }
   if (collects_garbage_) collectGarbage();
   block = allocBlock(want);
@@ -103,11 +103,12 @@ std::optional<BlockId> Allocator::malloc(uint64_t request_bytes, StreamRank stre
     write(Action::kOom, driver_->freeBytes(), want.rounded_bytes, stream, owner);
     return std::nullopt;
   }
-  return handOut(*block, want.rounded_bytes, request_bytes);
+  return handOut(*block, want.rounded_bytes, request_bytes, name);
 }
 
 // alloc_found_block: the front becomes the allocation, the rest goes back to the free set. `id` is in none.
-BlockId Allocator::handOut(BlockId id, uint64_t rounded_bytes, uint64_t request_bytes) {
+BlockId Allocator::handOut(BlockId id, uint64_t rounded_bytes, uint64_t request_bytes,
+                           uint32_t name) {
   bool was_split = blocks_[id].isSplit(), is_small = blocks_[id].is_small;
   bool is_cuda_malloc = segments_[blocks_[id].segment].page_bytes == 0;
   StatOfKinds& splits = stats_[Quantity::kInactiveSplit];
@@ -135,6 +136,7 @@ BlockId Allocator::handOut(BlockId id, uint64_t rounded_bytes, uint64_t request_
   Block& block = blocks_[id];
   block.is_allocated = true;
   block.requested_bytes = request_bytes;
+  block.name = name;
   write(Action::kAlloc, block.address, request_bytes, block.stream, block.owner);
   auto bytes = static_cast<int64_t>(block.bytes);
   stats_[Quantity::kAllocation].add(is_small, 1);
@@ -328,9 +330,10 @@ BlockId Allocator::carve(BlockId from, uint64_t address, uint64_t bytes) {
   return from;
 }
 
-BlockId Allocator::take(BlockId block, uint64_t rounded_bytes, uint64_t request_bytes) {
+BlockId Allocator::take(BlockId block, uint64_t rounded_bytes, uint64_t request_bytes,
+                        uint32_t name) {
   remove(block);
-  return handOut(block, rounded_bytes, request_bytes);
+  return handOut(block, rounded_bytes, request_bytes, name);
 }
 
 }  // namespace tidegauge::replay

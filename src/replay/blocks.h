@@ -3,7 +3,7 @@
 //
 //   segment 3   [ b7 in use ][ b2 free      ][ b9 in use ]      prev and next stay within the segment
 //
-// Cost: 56 bytes a block; ids of merged blocks are given out again.
+// Cost: 64 bytes a block; ids of merged blocks are given out again.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,7 @@ struct Block {
   BlockId prev{}, next{};
   uint32_t waits_at = 0;    // its place among those that wait for other streams
   uint32_t searches = 0;    // of its pool, when it became free
+  uint32_t name = 0;        // who asked for it knows it by this
   StreamRank stream = 0;
   OwnerIndex owner = 0;
   bool is_small = false;    // the pool's kind

@@ -13,7 +13,9 @@ namespace tidegauge::replay {
 
 class ModelDriver final : public Driver {
  public:
-  explicit ModelDriver(uint64_t capacity_bytes) : capacity_bytes_(capacity_bytes) {}
+  // `base`: the first address that it gives; `used_bytes`: what it gave before, below that.
+  explicit ModelDriver(uint64_t capacity_bytes, uint64_t base = kBase, uint64_t used_bytes = 0)
+      : capacity_bytes_(capacity_bytes), used_bytes_(used_bytes), end_(base) {}
 
   std::unique_ptr<Driver> clone() const override { return std::make_unique<ModelDriver>(*this); }
   std::optional<uint64_t> malloc(uint64_t bytes) override;
@@ -22,13 +24,15 @@ class ModelDriver final : public Driver {
   void unreserve(uint64_t address, uint64_t bytes) override;
   bool map(uint64_t address, uint64_t bytes) override;
   void unmap(uint64_t bytes) override { used_bytes_ -= bytes; }
-  uint64_t freeBytes() const override { return capacity_bytes_ - used_bytes_; }
+  uint64_t freeBytes() const override {
+    return capacity_bytes_ > used_bytes_ ? capacity_bytes_ - used_bytes_ : 0;
+  }
 
- private:
   static constexpr uint64_t kBase = 0x700000000000;
 
-  uint64_t capacity_bytes_, used_bytes_ = 0;
-  uint64_t end_ = kBase;               // nothing was placed from here on
+ private:
+  uint64_t capacity_bytes_, used_bytes_;
+  uint64_t end_;                       // nothing was placed from here on
   std::map<uint64_t, uint64_t> gaps_;  // below it: address → bytes
 };
 

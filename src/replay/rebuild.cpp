@@ -98,9 +98,14 @@ void Rebuild::segments(const Allocator* before) {
   }
 }
 
-// Freed, but not by all streams. A step 0 may be the first event, or before the recording.
+// Freed, but not by all streams. A step 0 may be the first event, or before the recording; and so is one that
+// no event tells, of a block whose end one does.
 bool Rebuild::waitsThen(size_t row) const {
-  Step requested = trace_.allocations.free_requested_step[row];
+  const model::Allocations& all = trace_.allocations;
+  Step requested = all.free_requested_step[row];
+  if (requested == model::kNoStep)
+    return model::isOlder(all.provenance[row]) && all.has(row, model::kFreeCompletedSeen) &&
+           tape_.action(all.last_step[row]) == model::Action::kFreeCompleted;
   if (events_ > 0 || requested != 0) return requested < events_;
   bool is_first = tape_.steps() > 0 && tape_.action(0) == model::Action::kFreeRequested &&
                   tape_.name(0) == row - device_.allocation_begin;
@@ -132,8 +137,9 @@ uint64_t Rebuild::blocks(std::vector<BlockId>& blocks) {
       continue;
     }
     BlockId mine = allocator_.carve(at, address, bytes);
-    mine = allocator_.take(mine, bytes, all.requested_bytes[row]);
-    blocks[row - device_.allocation_begin] = mine;
+    auto name = static_cast<uint32_t>(row - device_.allocation_begin);
+    mine = allocator_.take(mine, bytes, all.requested_bytes[row], name);
+    blocks[name] = mine;
     if (waitsThen(row)) allocator_.free(mine, true);
     at = mine;
   }
@@ -147,7 +153,9 @@ uint64_t rebuild(const Tape& tape, Step events, const Allocator* before, Allocat
   blocks.assign(tape.names(), BlockId());
   Rebuild work(tape, events, allocator);
   work.segments(before);
-  return work.blocks(blocks);
+  uint64_t left_out = work.blocks(blocks);
+  allocator.beginCounting();
+  return left_out;
 }
 
 }  // namespace tidegauge::replay

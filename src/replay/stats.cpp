@@ -18,4 +18,15 @@ std::string_view name(Quantity quantity) {
   return "";
 }
 
+void Stats::beginAnew() {
+  auto ofKinds = [](StatOfKinds& it) {
+    for (Stat* stat : {&it.all, &it.small, &it.large}) stat->beginAnew();
+  };
+  std::ranges::for_each(of, ofKinds);
+  std::ranges::for_each(reserved_of_owner, ofKinds);
+  oversize_allocations.beginAnew();
+  oversize_segments.beginAnew();
+  retries = ooms = syncs = driver_allocs = driver_frees = 0;
+}
+
 }  // namespace tidegauge::replay

@@ -18,10 +18,11 @@ struct Stat {
     peak = std::max(peak, current);
     (delta > 0 ? allocated : freed) += delta > 0 ? delta : -delta;
   }
+  void beginAnew() { *this = {current, current, 0, 0}; }
 };
 
 struct StatOfKinds {
-  Stat all, small, large;
+  Stat all{}, small{}, large{};
   void add(bool is_small, int64_t delta) {
     all.add(delta);
     (is_small ? small : large).add(delta);
@@ -47,6 +48,9 @@ struct Stats {
   std::vector<StatOfKinds> reserved_of_owner;  // private pools, by OwnerIndex
   Stat oversize_allocations, oversize_segments;
   uint64_t retries = 0, ooms = 0, syncs = 0, driver_allocs = 0, driver_frees = 0;
+
+  // What is there stays; peaks and sums begin here.
+  void beginAnew();
 
   StatOfKinds& operator[](Quantity quantity) { return of[static_cast<size_t>(quantity)]; }
   const StatOfKinds& operator[](Quantity quantity) const {

@@ -22,12 +22,13 @@ bool isDriverTraffic(Action action) {
          action == Action::kSegmentMap || action == Action::kSegmentUnmap;
 }
 
-// Gives what the trace says that was given, where it says so.
+// Gives at the addresses of the trace. Where the device's size is known, what fits; otherwise what the trace
+// says that was given, where it says so.
 class RecordedDriver final : public Driver {
  public:
-  RecordedDriver(const Verifier& verifier, const Tape& tape,
-                 std::optional<uint64_t> capacity_bytes)
-      : verifier_(&verifier), tape_(&tape), capacity_bytes_(capacity_bytes) {}
+  RecordedDriver(const Verifier& verifier, std::optional<uint64_t> capacity_bytes,
+                 uint64_t used_bytes)
+      : verifier_(&verifier), capacity_bytes_(capacity_bytes), used_bytes_(used_bytes) {}
 
   std::unique_ptr<Driver> clone() const override {
     return std::make_unique<RecordedDriver>(*this);
@@ -45,17 +46,31 @@ class RecordedDriver final : public Driver {
 
  private:
   bool gives(uint64_t bytes) {
-    if (!verifier_->givesNow()) return false;
-    if (capacity_bytes_ && used_bytes_ + bytes > *capacity_bytes_) return false;
+    bool fits = capacity_bytes_ ? used_bytes_ + bytes <= *capacity_bytes_ : verifier_->givesNow();
+    if (!fits) return false;
     used_bytes_ += bytes;
     return true;
   }
 
   const Verifier* verifier_;
-  const Tape* tape_;
   std::optional<uint64_t> capacity_bytes_;
-  uint64_t used_bytes_ = 0;
+  uint64_t used_bytes_;
 };
+
+// So much the device had, at the least.
+uint64_t mostReserved(const Tape& tape) {
+  const model::Pieces& pieces = tape.trace().pieces;
+  std::vector<std::pair<Step, int64_t>> changes;
+  for (size_t i = tape.device().piece_begin; i < tape.device().piece_end; ++i) {
+    auto bytes = static_cast<int64_t>(pieces.size_bytes[i]);
+    changes.emplace_back(pieces.first_step[i], bytes);
+    changes.emplace_back(pieces.last_step[i], -bytes);
+  }
+  std::ranges::sort(changes);  // at one step, what goes first
+  int64_t now_bytes = 0, most_bytes = 0;
+  for (auto [step, bytes] : changes) most_bytes = std::max(most_bytes, now_bytes += bytes);
+  return static_cast<uint64_t>(most_bytes);
+}
 
 }  // namespace
 
@@ -64,7 +79,7 @@ Verifier::Verifier(const Tape& tape, const Settings& settings,
     : tape_(tape),
       settings_(settings),
       capacity_bytes_(capacity_bytes),
-      driver_(std::make_unique<RecordedDriver>(*this, tape, capacity_bytes)) {
+      most_reserved_bytes_(mostReserved(tape)) {
   result_.settings = settings;
 }
 
@@ -188,8 +203,9 @@ void Verifier::step() {
 std::optional<BlockId> Verifier::live(Step step) const {
   uint32_t name = tape_.name(step);
   if (name == kNoName || !live_[name].valid()) return std::nullopt;
-  const Block& block = allocator_->block(live_[name]);
-  if (block.isFree() || block.address != tape_.address(step)) return std::nullopt;
+  if (!allocator_->holds(live_[name], name) ||
+      allocator_->block(live_[name]).address != tape_.address(step))
+    return std::nullopt;
   return live_[name];
 }
 
@@ -285,6 +301,12 @@ bool Verifier::attempt(const Group& group) {
       at_ = group.begin;
     };
     Step late = group.late_end - group.begin;
+    // A driver that had as much before would hardly refuse: then the program emptied the cache itself.
+    bool is_full = wouldBeFull(group);
+    if (!is_full) {
+      if (flush()) return true;
+      restore();
+    }
     for (Step i = 0; i <= std::min(late, kMostTries); ++i) {
       if (malloc(group, group.late_end - i)) return true;
       restore();
@@ -293,14 +315,28 @@ bool Verifier::attempt(const Group& group) {
       if (malloc(group, group.begin)) return true;
       restore();
     }
-    if (flush()) return true;
-    restore();
+    if (is_full) {
+      if (flush()) return true;
+      restore();
+    }
     difference_ = first_difference;
   }
   // What the program asked for holds all the same.
   result_.program.requests.resize(asked);
   ask(group, group.late_end);
   return false;
+}
+
+bool Verifier::wouldBeFull(const Group& group) const {
+  if (capacity_bytes_ || tape_.action(group.end) == Action::kOom) return true;  // malloc knows
+  uint64_t bytes = std::min(tape_.bytes(group.end), kMostRequestBytes);
+  uint64_t segment_bytes = settings_.segmentBytes(settings_.roundedBytes(bytes));
+  return reservedNow() + segment_bytes > most_reserved_bytes_;
+}
+
+uint64_t Verifier::reservedNow() const {
+  return static_cast<uint64_t>(
+      allocator_->stats()[Quantity::kReservedBytes].all.current);
 }
 
 void Verifier::ask(const Group& group, Step ready_end) {
@@ -338,7 +374,8 @@ bool Verifier::malloc(const Group& group, Step ready_end) {
   for (Step step = group.begin; step < ready_end; ++step)
     if (!markDone(step)) return false;
   bool failed = tape_.action(group.end) == Action::kOom;
-  auto block = allocator_->malloc(bytes, tape_.stream(group.end), tape_.owner(group.end));
+  auto block = allocator_->malloc(bytes, tape_.stream(group.end), tape_.owner(group.end),
+                                  tape_.name(group.end));
   if (difference_) return false;
   if (at_ != group.end + 1) {
     differs({}, Cause::kDriverTraffic, true);
@@ -390,10 +427,12 @@ bool Verifier::markDone(Step step) {
 void Verifier::goOnAfter(Step next) {
   is_muted_ = true;
   std::optional<Allocator> before = std::move(allocator_);
-  driver_ = std::make_unique<RecordedDriver>(*this, tape_, capacity_bytes_);
+  driver_ = std::make_unique<RecordedDriver>(*this, capacity_bytes_, 0);
   allocator_.emplace(settings_, capacity_bytes_.value_or(kUnknownDeviceBytes), *driver_, *this);
   uint64_t left_out =
       rebuild(tape_, next, before ? &*before : nullptr, *allocator_, live_);
+  driver_ = std::make_unique<RecordedDriver>(*this, capacity_bytes_, reservedNow());
+  allocator_->rebind(*driver_, *this);
   if (next == 0) result_.left_out_at_start = left_out;
   if (before) rebuild_work_ += tape_.names() + 1000;
   is_muted_ = false;

@@ -42,6 +42,8 @@ class Verifier final : public Listener {
   bool markDone(Step step);
   void ask(const Group& group, Step ready_end);  // the request, for the program
   void noticeReleasedPools(const Group& group);
+  bool wouldBeFull(const Group& group) const;
+  uint64_t reservedNow() const;
 
   bool matches(const Entry& entry) const;
   void differs(const Entry& entry, Cause cause, bool wrote_nothing = false);
@@ -52,6 +54,7 @@ class Verifier final : public Listener {
   const Tape& tape_;
   Settings settings_;
   std::optional<uint64_t> capacity_bytes_;
+  uint64_t most_reserved_bytes_;
   std::unique_ptr<Driver> driver_;
   std::optional<Allocator> allocator_;
   std::vector<BlockId> live_;  // by name

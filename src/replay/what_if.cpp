@@ -1,0 +1,133 @@
+#include "replay/what_if.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "replay/model_driver.h"
+#include "replay/rebuild.h"
+
+namespace tidegauge::replay {
+namespace {
+
+constexpr uint64_t kUnknownDeviceBytes = uint64_t{1} << 44;
+
+class Silent final : public Listener {
+ public:
+  void wrote(const Entry&) override {}
+};
+
+// Whoever keeps an Outcome asks its allocator for nothing.
+class NoDriver final : public Driver {
+ public:
+  std::unique_ptr<Driver> clone() const override { return std::make_unique<NoDriver>(); }
+  std::optional<uint64_t> malloc(uint64_t) override { return std::nullopt; }
+  void free(uint64_t, uint64_t) override {}
+  uint64_t reserve(uint64_t) override { return 0; }
+  void unreserve(uint64_t, uint64_t) override {}
+  bool map(uint64_t, uint64_t) override { return false; }
+  void unmap(uint64_t) override {}
+  uint64_t freeBytes() const override { return 0; }
+};
+
+NoDriver no_driver;
+Silent silent;
+
+class Run {
+ public:
+  Run(const Tape& tape, const Program& program, const WhatIfOptions& options)
+      : program_(program),
+        options_(options),
+        outcome_{{}, {}, 0, {}, {}, start(tape)},
+        allocator_(outcome_.end),
+        driver_(options.capacity_bytes.value_or(kUnknownDeviceBytes), base(tape),
+                reservedNow()) {
+    allocator_.rebind(driver_, silent);
+    live_.resize(program.names);
+  }
+
+  Outcome go() {
+    for (const Request& request : program_.requests) {
+      one(request);
+      if (options_.at_request) options_.at_request(request.step, reservedNow());
+    }
+    outcome_.stats = allocator_.stats();
+    allocator_.rebind(no_driver, silent);
+    return std::move(outcome_);
+  }
+
+ private:
+  // What is older than the recording is as it was.
+  Allocator start(const Tape& tape) {
+    Allocator allocator(options_.settings, options_.capacity_bytes.value_or(kUnknownDeviceBytes),
+                        no_driver, silent);
+    rebuild(tape, 0, nullptr, allocator, live_);
+    return allocator;
+  }
+  uint64_t reservedNow() const {
+    return static_cast<uint64_t>(
+        outcome_.end.stats()[Quantity::kReservedBytes].all.current);
+  }
+  // Above all that is there.
+  uint64_t base(const Tape&) const {
+    const auto& segments = allocator_.byAddress();
+    if (segments.empty()) return ModelDriver::kBase;
+    const SegmentRow& last = allocator_.segment(segments.rbegin()->second);
+    return std::max(ModelDriver::kBase, roundUp(last.address + last.bytes, kSegmentStepBytes));
+  }
+
+  void forecastFrom(model::Step step) {
+    if (!outcome_.forecast_from) outcome_.forecast_from = step;
+  }
+  void malloc(const Request& request) {
+    auto block =
+        allocator_.malloc(request.bytes, request.stream, request.owner, request.name);
+    if (!block) {
+      if (outcome_.failures.size() < kMostFailures)
+        outcome_.failures.push_back({request.step, request.bytes, request.failed});
+      if (!request.failed) forecastFrom(request.step);
+      return;
+    }
+    if (request.failed) {
+      ++outcome_.rescued;
+      if (!outcome_.first_rescued) outcome_.first_rescued = request.step;
+      forecastFrom(request.step);
+      allocator_.free(*block, false);
+      return;
+    }
+    live_[request.name] = *block;
+  }
+  void one(const Request& request) {
+    switch (request.op) {
+      case Op::kMalloc: malloc(request); break;
+      case Op::kFree: {
+        BlockId block = live_[request.name];
+        if (allocator_.holds(block, request.name) && allocator_.block(block).is_allocated)
+          allocator_.free(block, request.is_shared);
+        break;
+      }
+      case Op::kDone: {
+        BlockId block = live_[request.name];
+        if (allocator_.holds(block, request.name) && allocator_.block(block).waits)
+          allocator_.markDone(block);
+        break;
+      }
+      case Op::kEmptyCache: allocator_.emptyCache(); break;
+      case Op::kReleasePool: allocator_.releasePool(request.owner); break;
+    }
+  }
+
+  const Program& program_;
+  const WhatIfOptions& options_;
+  std::vector<BlockId> live_;
+  Outcome outcome_;
+  Allocator& allocator_;
+  ModelDriver driver_;
+};
+
+}  // namespace
+
+Outcome whatIf(const Tape& tape, const Program& program, const WhatIfOptions& options) {
+  return Run(tape, program, options).go();
+}
+
+}  // namespace tidegauge::replay

@@ -1,0 +1,48 @@
+// whatIf(): what a recorded program would have met under other settings, or on another card.
+//
+//   verify(trace)  →  Program  →  whatIf(tape, program, {expandable_segments:True})  →  peak reserved, OOMs, …
+//
+// Everything that concerns segments is made anew. What the program does is taken as it was: so a request that
+// failed when it was recorded and fits now is given back at once (what came after it is not known), and from the
+// first one that fails here and did not there on it is a forecast of a program that would have gone on the same.
+// Measured against PyTorch itself: docs/replay.md. Cost: about 0.1 µs an event.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "replay/allocator.h"
+#include "replay/program.h"
+#include "replay/tape.h"
+
+namespace tidegauge::replay {
+
+struct WhatIfOptions {
+  Settings settings;
+  // Of the device; of its memory others may hold a part. Not known: nothing is refused.
+  std::optional<uint64_t> capacity_bytes{};
+  // After each request: its step, and what is reserved then.
+  std::function<void(model::Step, uint64_t reserved_bytes)> at_request{};
+};
+
+struct Failure {
+  model::Step step = 0;
+  uint64_t request_bytes = 0;
+  bool was_recorded = false;  // it failed then, too
+};
+
+struct Outcome {
+  Stats stats;
+  std::vector<Failure> failures;  // the first kMostFailures of stats.ooms
+  uint64_t rescued = 0;           // failed when it was recorded, and fits here
+  std::optional<model::Step> first_rescued{};
+  // From this step on it is a forecast: the program would have seen something else than it did.
+  std::optional<model::Step> forecast_from{};
+  Allocator end;  // without a driver: to be looked at
+};
+inline constexpr size_t kMostFailures = 1000;
+
+Outcome whatIf(const Tape& tape, const Program& program, const WhatIfOptions& options);
+
+}  // namespace tidegauge::replay
