@@ -16,6 +16,7 @@
 #include "cli/top_command.h"
 #include "cli/usage.h"
 #include "cli/view_command.h"
+#include "cli/whatif_command.h"
 #include "cli/wss_command.h"
 
 int main(int argc, char** argv) {
@@ -30,6 +31,7 @@ int main(int argc, char** argv) {
   addReportCommand(app, exit_code);
   addQueryCommand(app, exit_code);
   addFragCommand(app, exit_code);
+  addWhatIfCommand(app, exit_code);
   addDiffCommand(app, exit_code);
   addRecordCommand(app, exit_code);
   addTopCommand(app, exit_code);

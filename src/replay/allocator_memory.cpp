@@ -15,8 +15,7 @@ std::optional<BlockId> Allocator::allocBlock(const Want& want) {
   if (usesExpandable(want.owner)) return allocExpandable(want);
   auto address = driver_->malloc(want.segment_bytes);
   if (!address) return std::nullopt;
-  BlockId block =
-      adopt(*address, want.segment_bytes, 0, want.stream, want.owner, want.is_small);
+  BlockId block = adopt(*address, want.segment_bytes, 0, want.stream, want.owner, want.is_small);
   remove(block);
   write(Action::kSegmentAlloc, *address, want.segment_bytes, want.stream, want.owner);
   return block;

@@ -55,9 +55,11 @@ bool Allocator::releaseAvailable(const Want& want) {
   std::vector<BlockId> oversize;
   const std::set<FreeKey>& shelf = pool.on(want.stream).mapped;
   for (auto at = shelf.lower_bound(FreeKey{limit_bytes, 0, BlockId(), 0}); at != shelf.end(); ++at)
-    if (segments_[blocks_[at->block].segment].page_bytes == 0) oversize.push_back(at->block);
-  auto enough = std::ranges::find_if(
-      oversize, [&](BlockId id) { return blocks_[id].bytes >= wanted_bytes; });
+    // One that is split is only met under settings that PyTorch would refuse.
+    if (segments_[blocks_[at->block].segment].page_bytes == 0 && !blocks_[at->block].isSplit())
+      oversize.push_back(at->block);
+  auto enough =
+      std::ranges::find_if(oversize, [&](BlockId id) { return blocks_[id].bytes >= wanted_bytes; });
   if (enough != oversize.end()) {
     releaseBlock(*enough);
     return true;

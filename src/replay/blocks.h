@@ -16,7 +16,8 @@ namespace tidegauge::replay {
 using BlockId = base::Id<struct BlockTag>;
 using SegmentIndex = base::Id<struct SimulatedSegmentTag>;
 using StreamRank = uint16_t;  // in the order of the streams' pointers
-using OwnerIndex = uint16_t;  // of a pair of pools: 0, the default one; others are private (graphs, MemPool)
+using OwnerIndex =
+    uint16_t;  // of a pair of pools: 0, the default one; others are private (graphs, MemPool)
 
 struct Block {
   uint64_t address = 0;
@@ -24,15 +25,15 @@ struct Block {
   uint64_t requested_bytes = 0;
   SegmentIndex segment{};
   BlockId prev{}, next{};
-  uint32_t waits_at = 0;    // its place among those that wait for other streams
-  uint32_t searches = 0;    // of its pool, when it became free
-  uint32_t name = 0;        // who asked for it knows it by this
+  uint32_t waits_at = 0;  // its place among those that wait for other streams
+  uint32_t searches = 0;  // of its pool, when it became free
+  uint32_t name = 0;      // who asked for it knows it by this
   StreamRank stream = 0;
   OwnerIndex owner = 0;
-  bool is_small = false;    // the pool's kind
+  bool is_small = false;  // the pool's kind
   bool is_mapped = true;
   bool is_allocated = false;
-  bool waits = false;       // freed, but other streams may use it still
+  bool waits = false;  // freed, but other streams may use it still
 
   bool isFree() const { return !is_allocated && !waits; }
   bool isSplit() const { return prev.valid() || next.valid(); }

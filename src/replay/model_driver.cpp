@@ -17,6 +17,11 @@ void ModelDriver::free(uint64_t address, uint64_t bytes) {
 }
 
 uint64_t ModelDriver::reserve(uint64_t bytes) {
+  uint64_t address = place(bytes);
+  return placement_ == Placement::kHighest ? kTop - address - bytes : address;
+}
+
+uint64_t ModelDriver::place(uint64_t bytes) {
   auto gap = std::ranges::find_if(gaps_, [&](const auto& it) { return it.second >= bytes; });
   if (gap == gaps_.end()) {
     uint64_t address = end_;
@@ -30,6 +35,8 @@ uint64_t ModelDriver::reserve(uint64_t bytes) {
 }
 
 void ModelDriver::unreserve(uint64_t address, uint64_t bytes) {
+  if (placement_ == Placement::kRising) return;
+  if (placement_ == Placement::kHighest) address = kTop - address - bytes;
   auto next = gaps_.lower_bound(address);
   if (next != gaps_.end() && next->first == address + bytes) {
     bytes += next->second;

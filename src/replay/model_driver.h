@@ -1,8 +1,11 @@
-// ModelDriver: a device of a given size whose addresses are the lowest that fit, in steps of 2 MiB.
+// ModelDriver: a device of a given size that places what it gives by a simple rule.
 //
-// Source: what the driver of a GPU is seen to do with sizes (cudaMalloc's granularity is 2 MiB; all that the
-// allocator asks for is a multiple of it). Where it places them matters under TieBreak::kAddress alone.
-// Cost: O(gaps) for each.
+//   kLowest    [ a ][ c ][ b ]→      into the lowest gap that holds it
+//   kHighest   ←[ b ][ c ][ a ]      the same from above: later ones lie lower
+//   kRising    [ a ]     [ b ][ c ]→ never where something was
+//
+// Source: cudaMalloc's granularity is 2 MiB, and all that the allocator asks for is a multiple of it. Where it
+// lies matters under TieBreak::kAddress alone; there real drivers do what none of these does. Cost: O(gaps).
 #pragma once
 
 #include <map>
@@ -11,11 +14,17 @@
 
 namespace tidegauge::replay {
 
+enum class Placement : uint8_t { kLowest, kHighest, kRising };
+
 class ModelDriver final : public Driver {
  public:
   // `base`: the first address that it gives; `used_bytes`: what it gave before, below that.
-  explicit ModelDriver(uint64_t capacity_bytes, uint64_t base = kBase, uint64_t used_bytes = 0)
-      : capacity_bytes_(capacity_bytes), used_bytes_(used_bytes), end_(base) {}
+  explicit ModelDriver(uint64_t capacity_bytes, uint64_t base = kBase, uint64_t used_bytes = 0,
+                       Placement placement = Placement::kLowest)
+      : capacity_bytes_(capacity_bytes),
+        used_bytes_(used_bytes),
+        placement_(placement),
+        end_(base) {}
 
   std::unique_ptr<Driver> clone() const override { return std::make_unique<ModelDriver>(*this); }
   std::optional<uint64_t> malloc(uint64_t bytes) override;
@@ -31,7 +40,12 @@ class ModelDriver final : public Driver {
   static constexpr uint64_t kBase = 0x700000000000;
 
  private:
+  static constexpr uint64_t kTop = uint64_t{1}
+                                   << 62;  // kHighest: [a, b) is kept as [kTop − b, kTop − a)
+  uint64_t place(uint64_t bytes);
+
   uint64_t capacity_bytes_, used_bytes_;
+  Placement placement_;
   uint64_t end_;                       // nothing was placed from here on
   std::map<uint64_t, uint64_t> gaps_;  // below it: address → bytes
 };

@@ -56,8 +56,8 @@ class Pool {
 // The default pools, or those of a graph or MemPool.
 struct Owner {
   Pool small, large;
-  bool exists = false;      // somebody allocated from it
-  bool is_released = false; // its last user let go: what is cached may go
+  bool exists = false;       // somebody allocated from it
+  bool is_released = false;  // its last user let go: what is cached may go
   uint32_t segments = 0;
 
   Pool& of(bool is_small) { return is_small ? small : large; }

@@ -24,7 +24,7 @@ struct Request {
   StreamRank stream = 0;
   OwnerIndex owner = 0;
   Op op = Op::kMalloc;
-  bool failed = false;     // kMalloc: it was an out of memory when it was recorded; bytes are rounded
+  bool failed = false;  // kMalloc: it was an out of memory when it was recorded; bytes are rounded
   bool is_shared = false;  // kFree
 };
 

@@ -11,7 +11,10 @@ using model::Step;
 class Rebuild {
  public:
   Rebuild(const Tape& tape, Step events, Allocator& allocator)
-      : tape_(tape), trace_(tape.trace()), device_(tape.device()), events_(events),
+      : tape_(tape),
+        trace_(tape.trace()),
+        device_(tape.device()),
+        events_(events),
         allocator_(allocator) {}
 
   void segments(const Allocator* before);
@@ -52,8 +55,7 @@ std::vector<Rebuild::Found> Rebuild::find() const {
     it.row = row;
     bool is_small = segments.small_pool[row];
     if (segments.kind[row] == model::SegmentKind::kExpandable) {
-      it.page_bytes =
-          is_small ? kSmallSegmentBytes : allocator_.settings().large_segment_bytes;
+      it.page_bytes = is_small ? kSmallSegmentBytes : allocator_.settings().large_segment_bytes;
       it.address = segments.address[row];
     } else {
       it.address = pieces.address[it.pieces.front()];

@@ -11,10 +11,15 @@
 namespace tidegauge::replay {
 namespace {
 
-constexpr std::array<std::string_view, 9> kWithoutEffect{
-    "backend", "release_lock_on_cudamalloc", "throw_on_cudamalloc_oom", "graph_capture_record_stream_reuse",
-    "expandable_segments_handle_type", "pinned_use_cuda_host_register", "pinned_num_register_threads",
-    "pinned_use_background_threads", "pinned_reserve_segment_size_mb"};
+constexpr std::array<std::string_view, 9> kWithoutEffect{"backend",
+                                                         "release_lock_on_cudamalloc",
+                                                         "throw_on_cudamalloc_oom",
+                                                         "graph_capture_record_stream_reuse",
+                                                         "expandable_segments_handle_type",
+                                                         "pinned_use_cuda_host_register",
+                                                         "pinned_num_register_threads",
+                                                         "pinned_use_background_threads",
+                                                         "pinned_reserve_segment_size_mb"};
 
 struct Pair {
   std::string key, value;  // a value in brackets has them
@@ -27,17 +32,20 @@ base::Error wrong(std::string what, std::string hint) {
 // "a:1, b:[2:3,>:4]" → {a, 1}, {b, [2:3,>:4]}
 base::Result<std::vector<Pair>> pairsOf(std::string_view conf) {
   std::string text;
-  std::copy_if(conf.begin(), conf.end(), std::back_inserter(text), [](char c) { return c != ' ' && c != '\t'; });
+  std::copy_if(conf.begin(), conf.end(), std::back_inserter(text),
+               [](char c) { return c != ' ' && c != '\t'; });
   std::vector<Pair> pairs;
   for (size_t at = 0; at < text.size();) {
     size_t colon = text.find(':', at);
     if (colon == std::string::npos)
-      return wrong(fmt::format("“{}” has no value", text.substr(at)), "Write KEY:VALUE, with commas between");
+      return wrong(fmt::format("“{}” has no value", text.substr(at)),
+                   "Write KEY:VALUE, with commas between");
     size_t end = colon + 1;
     int depth = 0;
     for (; end < text.size() && (depth > 0 || text[end] != ','); ++end)
       depth += text[end] == '[' ? 1 : text[end] == ']' ? -1 : 0;
-    if (depth != 0) return wrong(fmt::format("“{}” has no end", text.substr(at)), "A list is [KEY:VALUE,…]");
+    if (depth != 0)
+      return wrong(fmt::format("“{}” has no end", text.substr(at)), "A list is [KEY:VALUE,…]");
     pairs.push_back({text.substr(at, colon - at), text.substr(colon + 1, end - colon - 1)});
     at = end + 1;
   }
@@ -91,7 +99,8 @@ bool readDivisions(std::string_view text, std::array<uint32_t, 16>& classes) {
     }
     auto mib = numberOf<uint64_t>(name);
     if (!mib || !std::has_single_bit(*mib)) return false;
-    size_t index = std::min<size_t>(static_cast<size_t>(std::bit_width(*mib)) - 1, classes.size() - 1);
+    size_t index =
+        std::min<size_t>(static_cast<size_t>(std::bit_width(*mib)) - 1, classes.size() - 1);
     std::fill(classes.begin() + static_cast<ptrdiff_t>(is_first ? 0 : index),
               classes.begin() + static_cast<ptrdiff_t>(index) + 1, *divisions);
     is_first = false;
@@ -109,12 +118,17 @@ const char* take(Settings& settings, const Pair& pair) {
   };
   uint64_t large_mib = settings.large_segment_bytes / kMiB;
   if (key == "max_split_size_mb")
-    return set(settings.max_split_bytes, mibOf(value, large_mib)) ? nullptr : "at least large_segment_size_mb (20)";
+    return set(settings.max_split_bytes, mibOf(value, large_mib))
+               ? nullptr
+               : "at least large_segment_size_mb (20)";
   if (key == "max_non_split_rounding_mb")
-    return set(settings.max_non_split_rounding_bytes, mibOf(value, large_mib)) ? nullptr
-                                                                               : "at least large_segment_size_mb (20)";
+    return set(settings.max_non_split_rounding_bytes, mibOf(value, large_mib))
+               ? nullptr
+               : "at least large_segment_size_mb (20)";
   if (key == "roundup_power2_divisions")
-    return readDivisions(value, settings.roundup_divisions) ? nullptr : "a power of two, or [256:1,512:2,>:4]";
+    return readDivisions(value, settings.roundup_divisions)
+               ? nullptr
+               : "a power of two, or [256:1,512:2,>:4]";
   if (key == "garbage_collection_threshold") {
     auto part = numberOf<double>(value);
     if (!part || !(*part > 0 && *part < 1)) return "between 0 and 1";
@@ -143,7 +157,8 @@ base::Result<Settings> parseConf(std::string_view conf) {
   for (const Pair& pair : pairs) {
     if (pair.key != "large_segment_size_mb") continue;
     auto bytes = mibOf(pair.value, 11);
-    if (!bytes) return wrong(fmt::format("{} is “{}”", pair.key, pair.value), "It must be more than 10");
+    if (!bytes)
+      return wrong(fmt::format("{} is “{}”", pair.key, pair.value), "It must be more than 10");
     settings.large_segment_bytes = settings.max_non_split_rounding_bytes = *bytes;
   }
   for (const Pair& pair : pairs) {
@@ -154,16 +169,35 @@ base::Result<Settings> parseConf(std::string_view conf) {
       return wrong(fmt::format("“{}” is no setting of the allocator", pair.key),
                    "As in PYTORCH_CUDA_ALLOC_CONF: max_split_size_mb, roundup_power2_divisions, "
                    "garbage_collection_threshold, expandable_segments, …");
-    return wrong(fmt::format("{} is “{}”", pair.key, pair.value), fmt::format("It must be {}", must));
+    return wrong(fmt::format("{} is “{}”", pair.key, pair.value),
+                 fmt::format("It must be {}", must));
   }
   return settings;
+}
+
+std::string mergedConf(std::string_view base, std::string_view over) {
+  auto own = pairsOf(base), told = pairsOf(over);
+  std::vector<Pair> all = own.ok() ? std::move(own.value()) : std::vector<Pair>();
+  for (Pair& pair : told.ok() ? told.value() : std::vector<Pair>()) {
+    auto there = std::ranges::find(all, pair.key, &Pair::key);
+    if (there == all.end()) {
+      all.push_back(std::move(pair));
+    } else {
+      there->value = std::move(pair.value);
+    }
+  }
+  std::string text;
+  for (const Pair& pair : all)
+    text += fmt::format("{}{}:{}", text.empty() ? "" : ",", pair.key, pair.value);
+  return text;
 }
 
 uint64_t Settings::roundedBytes(uint64_t request_bytes) const {
   if (request_bytes < kMinBlockBytes) return kMinBlockBytes;
   int log2 = static_cast<int>(std::bit_width(request_bytes)) - 1;
   uint64_t divisions = roundup_divisions[static_cast<size_t>(std::clamp(log2 - 20, 0, 15))];
-  if (divisions <= 1 || request_bytes <= kMinBlockBytes * divisions) return roundUp(request_bytes, kMinBlockBytes);
+  if (divisions <= 1 || request_bytes <= kMinBlockBytes * divisions)
+    return roundUp(request_bytes, kMinBlockBytes);
   uint64_t floor = uint64_t{1} << log2;
   if (request_bytes == floor) return floor;
   uint64_t step = floor / divisions;

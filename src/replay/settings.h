@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -16,11 +17,12 @@
 namespace tidegauge::replay {
 
 inline constexpr uint64_t kMiB = uint64_t{1} << 20;
-inline constexpr uint64_t kMinBlockBytes = 512;          // every block is a multiple of it
-inline constexpr uint64_t kSmallBytes = kMiB;            // rounded, at most this: the small pool
+inline constexpr uint64_t kMinBlockBytes = 512;  // every block is a multiple of it
+inline constexpr uint64_t kSmallBytes = kMiB;    // rounded, at most this: the small pool
 inline constexpr uint64_t kSmallSegmentBytes = 2 * kMiB;
-inline constexpr uint64_t kLeastExactSegmentBytes = 10 * kMiB;  // from here on segments fit the request
-inline constexpr uint64_t kSegmentStepBytes = 2 * kMiB;         // and are a multiple of this
+inline constexpr uint64_t kLeastExactSegmentBytes =
+    10 * kMiB;                                           // from here on segments fit the request
+inline constexpr uint64_t kSegmentStepBytes = 2 * kMiB;  // and are a multiple of this
 inline constexpr uint64_t kUnlimited = UINT64_MAX;
 
 // Which of several free blocks of one size is taken.
@@ -38,8 +40,8 @@ struct Settings {
   uint64_t max_non_split_rounding_bytes = 20 * kMiB;
   std::optional<double> fraction{};  // of the device's memory; not set: never said
   TieBreak tie = TieBreak::kSegment;
-  bool gc_needs_fraction_below_1 = true;   // false: any fraction that was said arms it (2.4)
-  bool private_pools_expandable = true;    // false: cudaMalloc for private pools (2.4)
+  bool gc_needs_fraction_below_1 = true;  // false: any fraction that was said arms it (2.4)
+  bool private_pools_expandable = true;   // false: cudaMalloc for private pools (2.4)
 
   // The block that serves a request. Requests are at most 1 EiB.
   uint64_t roundedBytes(uint64_t request_bytes) const;
@@ -53,6 +55,10 @@ struct Settings {
 // release_lock_on_cudamalloc) are passed over; an unknown one, or a value that PyTorch would refuse, is an error
 // that names it.
 base::Result<Settings> parseConf(std::string_view conf);
+
+// `base` with what `over` names in place of its own: ("a:1,b:2", "b:3,c:4") → "a:1,b:3,c:4". What is not
+// understood of `base` is left out.
+std::string mergedConf(std::string_view base, std::string_view over);
 
 inline uint64_t roundUp(uint64_t bytes, uint64_t step) { return (bytes + step - 1) / step * step; }
 

@@ -41,7 +41,8 @@ OwnerIndex Tape::owner(model::Step step) const {
     case Action::kFreeCompleted:
       return subject < trace_->allocations.size() ? ownerOf(trace_->allocations.pool[subject])
                                                   : OwnerIndex{0};
-    default: return 0;
+    default:
+      return 0;
   }
 }
 

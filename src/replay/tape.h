@@ -36,7 +36,9 @@ class Tape {
   StreamRank rankOf(model::StreamId stream) const {
     return stream.valid() ? ranks_[stream.index()] : StreamRank{0};
   }
-  static OwnerIndex ownerOf(model::PoolId pool) { return pool.valid() ? pool.value : OwnerIndex{0}; }
+  static OwnerIndex ownerOf(model::PoolId pool) {
+    return pool.valid() ? pool.value : OwnerIndex{0};
+  }
 
  private:
   const model::Events& events() const { return trace_->events; }

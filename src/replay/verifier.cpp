@@ -30,9 +30,7 @@ class RecordedDriver final : public Driver {
                  uint64_t used_bytes)
       : verifier_(&verifier), capacity_bytes_(capacity_bytes), used_bytes_(used_bytes) {}
 
-  std::unique_ptr<Driver> clone() const override {
-    return std::make_unique<RecordedDriver>(*this);
-  }
+  std::unique_ptr<Driver> clone() const override { return std::make_unique<RecordedDriver>(*this); }
   std::optional<uint64_t> malloc(uint64_t bytes) override {
     if (!gives(bytes)) return std::nullopt;
     return verifier_->addressNow();
@@ -42,7 +40,9 @@ class RecordedDriver final : public Driver {
   void unreserve(uint64_t, uint64_t) override {}
   bool map(uint64_t, uint64_t bytes) override { return gives(bytes); }
   void unmap(uint64_t bytes) override { used_bytes_ -= bytes; }
-  uint64_t freeBytes() const override { return verifier_->addressNow(); }  // an oom's is its address
+  uint64_t freeBytes() const override {
+    return verifier_->addressNow();
+  }  // an oom's is its address
 
  private:
   bool gives(uint64_t bytes) {
@@ -109,8 +109,7 @@ bool Verifier::matches(const Entry& entry) const {
   bool same_size = tape_.bytes(at_) == entry.bytes;
   bool same_address = tape_.address(at_) == entry.address;
   if (action == Action::kOom) same_address |= tape_.address(at_) == model::kUnknownBytes;
-  return action == entry.action && same_address && same_size &&
-         tape_.stream(at_) == entry.stream &&
+  return action == entry.action && same_address && same_size && tape_.stream(at_) == entry.stream &&
          (!tape_.tellsOwners() || tape_.owner(at_) == entry.owner);
 }
 
@@ -151,9 +150,8 @@ void Verifier::arrange(std::span<BlockId> blocks) {
   for (Step step = at_; step < tape_.steps() && placed < blocks.size(); ++step) {
     if (tape_.action(step) != Action::kFreeCompleted) break;
     auto rest = blocks.subspan(placed);
-    auto it = std::ranges::find_if(rest, [&](BlockId id) {
-      return allocator_->block(id).address == tape_.address(step);
-    });
+    auto it = std::ranges::find_if(
+        rest, [&](BlockId id) { return allocator_->block(id).address == tape_.address(step); });
     if (it == rest.end()) break;
     std::rotate(rest.begin(), it, it + 1);
     ++placed;
@@ -167,10 +165,11 @@ void Verifier::step() {
   difference_.reset();
   switch (tape_.action(at_)) {
     case Action::kFreeRequested:
-    case Action::kFree: stepFree(); break;
+    case Action::kFree:
+      stepFree();
+      break;
     case Action::kSnapshot: {
-      auto active = static_cast<uint64_t>(
-          allocator_->stats()[Quantity::kActiveBytes].all.current);
+      auto active = static_cast<uint64_t>(allocator_->stats()[Quantity::kActiveBytes].all.current);
       if (tape_.bytes(at_) == model::kUnknownBytes) {
         ++at_;
         return;
@@ -185,8 +184,12 @@ void Verifier::step() {
     case Action::kSegmentAlloc:
     case Action::kSegmentFree:
     case Action::kSegmentMap:
-    case Action::kSegmentUnmap: stepGroup(); break;
-    default: ++at_; return;  // nothing of the allocator's
+    case Action::kSegmentUnmap:
+      stepGroup();
+      break;
+    default:
+      ++at_;
+      return;  // nothing of the allocator's
   }
   result_.events_checked += at_ - begin;
   if (!difference_) {
@@ -211,10 +214,10 @@ std::optional<BlockId> Verifier::live(Step step) const {
 
 void Verifier::stepFree() {
   Step step = at_;
-  bool is_deferred = tape_.action(step) != Action::kFree &&
-                     (step + 1 >= tape_.steps() ||
-                      tape_.action(step + 1) != Action::kFreeCompleted ||
-                      tape_.address(step + 1) != tape_.address(step));
+  bool is_deferred =
+      tape_.action(step) != Action::kFree &&
+      (step + 1 >= tape_.steps() || tape_.action(step + 1) != Action::kFreeCompleted ||
+       tape_.address(step + 1) != tape_.address(step));
   uint32_t name = tape_.name(step);
   Step end = is_deferred || tape_.action(step) == Action::kFree ? step + 1 : step + 2;
   if (name != kNoName) {
@@ -242,9 +245,8 @@ Verifier::Group Verifier::groupHere() const {
     if (action == Action::kFreeCompleted && group.late_end == group.end) ++group.late_end;
     ++group.end;
   }
-  group.has_request =
-      group.end < tape_.steps() && (tape_.action(group.end) == Action::kAlloc ||
-                                    tape_.action(group.end) == Action::kOom);
+  group.has_request = group.end < tape_.steps() && (tape_.action(group.end) == Action::kAlloc ||
+                                                    tape_.action(group.end) == Action::kOom);
   return group;
 }
 
@@ -281,8 +283,8 @@ void Verifier::stepGroup() {
 bool Verifier::attempt(const Group& group) {
   bool is_plain = group.late_end == group.end && tape_.action(group.end) == Action::kAlloc;
   Action first = tape_.action(group.begin);
-  bool was_given_first = group.begin < group.end &&
-                         (first == Action::kSegmentAlloc || first == Action::kSegmentMap);
+  bool was_given_first =
+      group.begin < group.end && (first == Action::kSegmentAlloc || first == Action::kSegmentMap);
   size_t asked = result_.program.requests.size();
   if (is_plain || was_given_first) {
     if (malloc(group, group.late_end)) return true;
@@ -335,8 +337,7 @@ bool Verifier::wouldBeFull(const Group& group) const {
 }
 
 uint64_t Verifier::reservedNow() const {
-  return static_cast<uint64_t>(
-      allocator_->stats()[Quantity::kReservedBytes].all.current);
+  return static_cast<uint64_t>(allocator_->stats()[Quantity::kReservedBytes].all.current);
 }
 
 void Verifier::ask(const Group& group, Step ready_end) {
@@ -429,8 +430,7 @@ void Verifier::goOnAfter(Step next) {
   std::optional<Allocator> before = std::move(allocator_);
   driver_ = std::make_unique<RecordedDriver>(*this, capacity_bytes_, 0);
   allocator_.emplace(settings_, capacity_bytes_.value_or(kUnknownDeviceBytes), *driver_, *this);
-  uint64_t left_out =
-      rebuild(tape_, next, before ? &*before : nullptr, *allocator_, live_);
+  uint64_t left_out = rebuild(tape_, next, before ? &*before : nullptr, *allocator_, live_);
   driver_ = std::make_unique<RecordedDriver>(*this, capacity_bytes_, reservedNow());
   allocator_->rebind(*driver_, *this);
   if (next == 0) result_.left_out_at_start = left_out;
@@ -439,38 +439,9 @@ void Verifier::goOnAfter(Step next) {
 }
 
 void Verifier::compareFinalState() {
-  const model::FinalSegments& finals = tape_.trace().final_segments;
-  const model::FinalBlocks& blocks = tape_.trace().final_blocks;
   const model::Device& device = tape_.device();
-  std::vector<size_t> rows;
-  for (size_t row = device.final_segment_begin; row < device.final_segment_end; ++row)
-    rows.push_back(row);
-  std::ranges::sort(rows, {}, [&](size_t row) { return finals.address[row]; });
-  result_.final_segments = rows.size();
-  uint64_t mapped_bytes = 0, compared_bytes = 0;
-  for (const auto& [address, id] : allocator_->byAddress())
-    for (BlockId at = allocator_->segment(id).first; at.valid(); at = allocator_->block(at).next)
-      if (allocator_->block(at).is_mapped) mapped_bytes += allocator_->block(at).bytes;
-  for (size_t row : rows) {
-    compared_bytes += finals.total_bytes[row];
-    BlockId at = allocator_->blockAt(finals.address[row]).value_or(BlockId());
-    bool same = at.valid() && tape_.rankOf(finals.stream[row]) == allocator_->block(at).stream &&
-                finals.small_pool[row] == allocator_->block(at).is_small;
-    for (uint64_t i = finals.block_begin[row]; same && i < finals.block_end[row]; ++i) {
-      same = at.valid();
-      if (!same) break;
-      const Block& block = allocator_->block(at);
-      model::BlockState state = block.is_allocated ? model::BlockState::kActiveAllocated
-                                : block.waits      ? model::BlockState::kActivePendingFree
-                                                   : model::BlockState::kInactive;
-      same = block.is_mapped && block.address == blocks.address[i] &&
-             block.bytes == blocks.size_bytes[i] && state == blocks.state[i] &&
-             (block.isFree() || block.requested_bytes == blocks.requested_bytes[i]);
-      at = block.next;
-    }
-    if (!same) ++result_.final_differences;
-  }
-  if (result_.final_differences == 0 && mapped_bytes != compared_bytes) ++result_.final_differences;
+  result_.final_segments = device.final_segment_end - device.final_segment_begin;
+  result_.final_differences = finalDifferences(tape_, *allocator_);
 }
 
 }  // namespace tidegauge::replay

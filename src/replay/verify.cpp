@@ -10,13 +10,20 @@ using model::Action;
 
 std::string_view words(Cause cause) {
   switch (cause) {
-    case Cause::kUnknown: return "no known cause";
-    case Cause::kOlderState: return "memory older than the recording";
-    case Cause::kNotLive: return "it was never handed out: events are missing";
-    case Cause::kChecksum: return "the recorded sum of active bytes is another";
-    case Cause::kSettings: return "these settings would ask for another size";
-    case Cause::kPlacement: return "another free block was taken";
-    case Cause::kDriverTraffic: return "memory was got or given back at another moment";
+    case Cause::kUnknown:
+      return "no known cause";
+    case Cause::kOlderState:
+      return "memory older than the recording";
+    case Cause::kNotLive:
+      return "it was never handed out: events are missing";
+    case Cause::kChecksum:
+      return "the recorded sum of active bytes is another";
+    case Cause::kSettings:
+      return "these settings would ask for another size";
+    case Cause::kPlacement:
+      return "another free block was taken";
+    case Cause::kDriverTraffic:
+      return "memory was got or given back at another moment";
   }
   return "";
 }
@@ -30,10 +37,45 @@ Settings settingsOf(const model::Trace& trace) {
     settings.max_split_bytes = told.max_split_bytes;
     settings.roundup_divisions = told.roundup_power2_divisions;
   } else {
-    settings.expandable = std::ranges::find(trace.events.action, Action::kSegmentMap) !=
-                          trace.events.action.end();
+    settings.expandable =
+        std::ranges::find(trace.events.action, Action::kSegmentMap) != trace.events.action.end();
   }
   return settings;
+}
+
+uint64_t finalDifferences(const Tape& tape, const Allocator& allocator) {
+  const model::FinalSegments& finals = tape.trace().final_segments;
+  const model::FinalBlocks& blocks = tape.trace().final_blocks;
+  const model::Device& device = tape.device();
+  std::vector<size_t> rows;
+  for (size_t row = device.final_segment_begin; row < device.final_segment_end; ++row)
+    rows.push_back(row);
+  std::ranges::sort(rows, {}, [&](size_t row) { return finals.address[row]; });
+  uint64_t mapped_bytes = 0, compared_bytes = 0, differences = 0;
+  for (const auto& [address, id] : allocator.byAddress())
+    for (BlockId at = allocator.segment(id).first; at.valid(); at = allocator.block(at).next)
+      if (allocator.block(at).is_mapped) mapped_bytes += allocator.block(at).bytes;
+  for (size_t row : rows) {
+    compared_bytes += finals.total_bytes[row];
+    BlockId at = allocator.blockAt(finals.address[row]).value_or(BlockId());
+    bool same = at.valid() && tape.rankOf(finals.stream[row]) == allocator.block(at).stream &&
+                finals.small_pool[row] == allocator.block(at).is_small;
+    for (uint64_t i = finals.block_begin[row]; same && i < finals.block_end[row]; ++i) {
+      same = at.valid();
+      if (!same) break;
+      const Block& block = allocator.block(at);
+      model::BlockState state = block.is_allocated ? model::BlockState::kActiveAllocated
+                                : block.waits      ? model::BlockState::kActivePendingFree
+                                                   : model::BlockState::kInactive;
+      same = block.is_mapped && block.address == blocks.address[i] &&
+             block.bytes == blocks.size_bytes[i] && state == blocks.state[i] &&
+             (block.isFree() || block.requested_bytes == blocks.requested_bytes[i]);
+      at = block.next;
+    }
+    if (!same) ++differences;
+  }
+  if (differences == 0 && mapped_bytes != compared_bytes) ++differences;
+  return differences;
 }
 
 namespace {
@@ -57,7 +99,8 @@ Verification verify(const model::Trace& trace, const model::Device& device,
                     const VerifyOptions& options) {
   Tape tape(trace, device);
   Settings settings = options.settings;
-  if (settings.expandable && hasPlainPrivateSegments(tape)) settings.private_pools_expandable = false;
+  if (settings.expandable && hasPlainPrivateSegments(tape))
+    settings.private_pools_expandable = false;
   Verification by_segment = under(tape, settings, TieBreak::kSegment, options);
   Verification by_address = under(tape, settings, TieBreak::kAddress, options);
   bool is_same = by_segment.events_exact == by_address.events_exact;

@@ -25,19 +25,19 @@ namespace tidegauge::replay {
 
 enum class Cause : uint8_t {
   kUnknown,
-  kOlderState,       // what was there before the recording is not known to the last detail
-  kNotLive,          // a free of what was never handed out: events are missing
-  kChecksum,         // the recorded sum of active bytes is another
-  kSettings,         // a segment of a size that these settings do not ask for
-  kPlacement,        // another block of the same kind was chosen
-  kDriverTraffic,    // memory was got or given back where the rules would not
+  kOlderState,     // what was there before the recording is not known to the last detail
+  kNotLive,        // a free of what was never handed out: events are missing
+  kChecksum,       // the recorded sum of active bytes is another
+  kSettings,       // a segment of a size that these settings do not ask for
+  kPlacement,      // another block of the same kind was chosen
+  kDriverTraffic,  // memory was got or given back where the rules would not
 };
 std::string_view words(Cause cause);
 
 struct Divergence {
   model::Step step = 0;
-  Entry replayed;                 // what the allocator would have written
-  bool wrote_nothing = false;     // … or nothing at all
+  Entry replayed;              // what the allocator would have written
+  bool wrote_nothing = false;  // … or nothing at all
   Cause cause = Cause::kUnknown;
 };
 
@@ -48,21 +48,25 @@ struct VerifyOptions {
 };
 
 struct Verification {
-  Settings settings;                // with the policies that fit
-  bool tie_is_known = false;        // another tie-break would have given other addresses
+  Settings settings;          // with the policies that fit
+  bool tie_is_known = false;  // another tie-break would have given other addresses
   uint64_t events_checked = 0, events_exact = 0;
   uint64_t divergences = 0;
   std::optional<Divergence> first_divergence;
-  model::Step checked_until = 0;    // less than all: it differed too often to go on
-  uint64_t left_out_at_start = 0;   // blocks older than the recording that are in no known segment
-  bool began_empty = true;          // nothing is older than the recording
+  model::Step checked_until = 0;   // less than all: it differed too often to go on
+  uint64_t left_out_at_start = 0;  // blocks older than the recording that are in no known segment
+  bool began_empty = true;         // nothing is older than the recording
   uint64_t final_segments = 0, final_differences = 0;
-  Stats stats;                      // at the end; of a replay without a difference from empty: PyTorch's own
+  Stats stats;  // at the end; of a replay without a difference from empty: PyTorch's own
   Program program;
 };
 
 Verification verify(const model::Trace& trace, const model::Device& device,
                     const VerifyOptions& options);
+
+// Segments of the file's final state that the allocator's is not equal to, block by block; one more if it has
+// segments beside.
+uint64_t finalDifferences(const Tape& tape, const Allocator& allocator);
 
 // What a file says of its settings. Its own words where the string is not understood.
 Settings settingsOf(const model::Trace& trace);

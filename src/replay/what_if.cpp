@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "replay/model_driver.h"
 #include "replay/rebuild.h"
 
 namespace tidegauge::replay {
@@ -37,10 +36,10 @@ class Run {
   Run(const Tape& tape, const Program& program, const WhatIfOptions& options)
       : program_(program),
         options_(options),
-        outcome_{{}, {}, 0, {}, {}, start(tape)},
+        outcome_{{}, {}, 0, 0, {}, {}, start(tape)},
         allocator_(outcome_.end),
-        driver_(options.capacity_bytes.value_or(kUnknownDeviceBytes), base(tape),
-                reservedNow()) {
+        driver_(options.capacity_bytes.value_or(kUnknownDeviceBytes), base(), reservedNow(),
+                options.placement) {
     allocator_.rebind(driver_, silent);
     live_.resize(program.names);
   }
@@ -48,7 +47,12 @@ class Run {
   Outcome go() {
     for (const Request& request : program_.requests) {
       one(request);
-      if (options_.at_request) options_.at_request(request.step, reservedNow());
+      uint64_t reserved_bytes = reservedNow();
+      if (reserved_bytes > peak_bytes_) {
+        peak_bytes_ = reserved_bytes;
+        outcome_.unused_at_peak_bytes = reserved_bytes - activeNow();
+      }
+      if (options_.at_request) options_.at_request(request.step, reserved_bytes);
     }
     outcome_.stats = allocator_.stats();
     allocator_.rebind(no_driver, silent);
@@ -64,11 +68,13 @@ class Run {
     return allocator;
   }
   uint64_t reservedNow() const {
-    return static_cast<uint64_t>(
-        outcome_.end.stats()[Quantity::kReservedBytes].all.current);
+    return static_cast<uint64_t>(outcome_.end.stats()[Quantity::kReservedBytes].all.current);
+  }
+  uint64_t activeNow() const {
+    return static_cast<uint64_t>(outcome_.end.stats()[Quantity::kActiveBytes].all.current);
   }
   // Above all that is there.
-  uint64_t base(const Tape&) const {
+  uint64_t base() const {
     const auto& segments = allocator_.byAddress();
     if (segments.empty()) return ModelDriver::kBase;
     const SegmentRow& last = allocator_.segment(segments.rbegin()->second);
@@ -79,8 +85,7 @@ class Run {
     if (!outcome_.forecast_from) outcome_.forecast_from = step;
   }
   void malloc(const Request& request) {
-    auto block =
-        allocator_.malloc(request.bytes, request.stream, request.owner, request.name);
+    auto block = allocator_.malloc(request.bytes, request.stream, request.owner, request.name);
     if (!block) {
       if (outcome_.failures.size() < kMostFailures)
         outcome_.failures.push_back({request.step, request.bytes, request.failed});
@@ -98,7 +103,9 @@ class Run {
   }
   void one(const Request& request) {
     switch (request.op) {
-      case Op::kMalloc: malloc(request); break;
+      case Op::kMalloc:
+        malloc(request);
+        break;
       case Op::kFree: {
         BlockId block = live_[request.name];
         if (allocator_.holds(block, request.name) && allocator_.block(block).is_allocated)
@@ -111,14 +118,19 @@ class Run {
           allocator_.markDone(block);
         break;
       }
-      case Op::kEmptyCache: allocator_.emptyCache(); break;
-      case Op::kReleasePool: allocator_.releasePool(request.owner); break;
+      case Op::kEmptyCache:
+        allocator_.emptyCache();
+        break;
+      case Op::kReleasePool:
+        allocator_.releasePool(request.owner);
+        break;
     }
   }
 
   const Program& program_;
   const WhatIfOptions& options_;
   std::vector<BlockId> live_;
+  uint64_t peak_bytes_ = 0;
   Outcome outcome_;
   Allocator& allocator_;
   ModelDriver driver_;

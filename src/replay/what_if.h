@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "replay/allocator.h"
+#include "replay/model_driver.h"
 #include "replay/program.h"
 #include "replay/tape.h"
 
@@ -20,6 +21,7 @@ namespace tidegauge::replay {
 
 struct WhatIfOptions {
   Settings settings;
+  Placement placement = Placement::kLowest;  // of no effect but under TieBreak::kAddress
   // Of the device; of its memory others may hold a part. Not known: nothing is refused.
   std::optional<uint64_t> capacity_bytes{};
   // After each request: its step, and what is reserved then.
@@ -35,7 +37,9 @@ struct Failure {
 struct Outcome {
   Stats stats;
   std::vector<Failure> failures;  // the first kMostFailures of stats.ooms
-  uint64_t rescued = 0;           // failed when it was recorded, and fits here
+  uint64_t unused_at_peak_bytes =
+      0;                 // reserved, and in no block, when reserved was at its peak first
+  uint64_t rescued = 0;  // failed when it was recorded, and fits here
   std::optional<model::Step> first_rescued{};
   // From this step on it is a forecast: the program would have seen something else than it did.
   std::optional<model::Step> forecast_from{};

@@ -1,0 +1,211 @@
+#include "analysis/what_if.h"
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <tuple>
+#include <utility>
+
+#include "analysis/allocator_rules.h"
+#include "replay/model_driver.h"
+
+namespace tidegauge::analysis {
+namespace {
+
+using replay::Settings;
+
+// Less than this share of the peak is no help that anybody would notice.
+constexpr uint64_t kNoticeable = 100;
+
+// Of what is known to help somebody; those that need a cap only where the capacity is known.
+std::vector<std::string> knownConfs(const Settings& own, bool has_capacity) {
+  std::vector<std::string> confs;
+  if (!own.expandable) confs.push_back("expandable_segments:True");
+  for (uint64_t mib : {64, 128, 256, 512})
+    if (!own.expandable && own.max_split_bytes != mib * replay::kMiB)
+      confs.push_back("max_split_size_mb:" + std::to_string(mib));
+  for (int divisions : {2, 4, 8, 16})
+    confs.push_back("roundup_power2_divisions:" + std::to_string(divisions));
+  if (!own.expandable) confs.push_back("expandable_segments:True,roundup_power2_divisions:8");
+  if (own.expandable) confs.push_back("expandable_segments:False");
+  if (has_capacity && own.gc_threshold == 0) {
+    confs.push_back("garbage_collection_threshold:0.8,per_process_memory_fraction:0.95");
+    if (!own.expandable)
+      confs.push_back(
+          "max_split_size_mb:128,garbage_collection_threshold:0.8,"
+          "per_process_memory_fraction:0.95");
+  }
+  return confs;
+}
+
+// The recording's own, with what the conf names.
+base::Result<Settings> with(const Settings& own, const std::string& conf) {
+  TG_ASSIGN_OR_RETURN(Settings told, replay::parseConf(conf));
+  Settings settings = own;
+  auto names = [&](std::string_view key) { return confNames(conf, key); };
+  if (names("max_split_size_mb")) settings.max_split_bytes = told.max_split_bytes;
+  if (names("roundup_power2_divisions")) settings.roundup_divisions = told.roundup_divisions;
+  if (names("garbage_collection_threshold")) settings.gc_threshold = told.gc_threshold;
+  if (names("expandable_segments")) settings.expandable = told.expandable;
+  if (names("per_process_memory_fraction")) settings.fraction = told.fraction;
+  if (names("large_segment_size_mb")) {
+    settings.large_segment_bytes = told.large_segment_bytes;
+    settings.max_non_split_rounding_bytes = told.max_non_split_rounding_bytes;
+  }
+  if (names("max_non_split_rounding_mb"))
+    settings.max_non_split_rounding_bytes = told.max_non_split_rounding_bytes;
+  if (settings.max_split_bytes < settings.large_segment_bytes)
+    return base::Error{base::ErrorKind::kUsage,
+                       conf + ": max_split_size_mb is less than large_segment_size_mb",
+                       std::nullopt, "PyTorch refuses that."};
+  return settings;
+}
+
+class Runs {
+ public:
+  Runs(const replay::Tape& tape, const replay::Program& program,
+       std::optional<uint64_t> capacity_bytes)
+      : tape_(tape), program_(program), capacity_bytes_(capacity_bytes) {}
+
+  Replayed one(const std::string& conf, const Settings& settings) const {
+    Replayed result = take(conf, settings, replay::Placement::kLowest);
+    if (settings.tie != replay::TieBreak::kAddress) return result;
+    uint64_t peak_bytes = result.peakReservedBytes();
+    PlacementRange range{peak_bytes, peak_bytes};
+    for (replay::Placement placement : {replay::Placement::kHighest, replay::Placement::kRising}) {
+      peak_bytes = take(conf, settings, placement).peakReservedBytes();
+      range.least_bytes = std::min(range.least_bytes, peak_bytes);
+      range.most_bytes = std::max(range.most_bytes, peak_bytes);
+    }
+    result.peak_reserved_range = range;
+    return result;
+  }
+
+  std::vector<Replayed> all(const std::vector<std::pair<std::string, Settings>>& wanted) const {
+    std::vector<Replayed> results(wanted.size());
+    std::atomic<size_t> next = 0;
+    auto work = [&] {
+      for (size_t i = next++; i < wanted.size(); i = next++)
+        results[i] = one(wanted[i].first, wanted[i].second);
+    };
+    size_t threads = std::min<size_t>(std::max(1U, std::thread::hardware_concurrency()),
+                                      std::max<size_t>(1, wanted.size()));
+    std::vector<std::jthread> others;
+    for (size_t i = 1; i < threads; ++i) others.emplace_back(work);
+    work();
+    return others.clear(), results;
+  }
+
+  // The smallest device on which nothing fails that did not fail when it was recorded: between what is live
+  // at the peak and what is reserved, to 2 MiB.
+  uint64_t minCapacity(const Settings& settings) const {
+    auto survives = [&](uint64_t bytes) {
+      replay::WhatIfOptions options;
+      options.settings = settings;
+      options.capacity_bytes = bytes;
+      auto outcome = replay::whatIf(tape_, program_, options);
+      return std::ranges::all_of(outcome.failures,
+                                 [](const replay::Failure& it) { return it.was_recorded; });
+    };
+    replay::WhatIfOptions unlimited;
+    unlimited.settings = settings;
+    auto outcome = replay::whatIf(tape_, program_, unlimited);
+    auto peakOf = [&](replay::Quantity quantity) {
+      return static_cast<uint64_t>(outcome.stats[quantity].all.peak);
+    };
+    uint64_t least = peakOf(replay::Quantity::kActiveBytes) / replay::kSegmentStepBytes;
+    uint64_t most =
+        replay::roundUp(peakOf(replay::Quantity::kReservedBytes), replay::kSegmentStepBytes) /
+        replay::kSegmentStepBytes;
+    while (least < most) {
+      uint64_t middle = least + (most - least) / 2;
+      if (survives(middle * replay::kSegmentStepBytes)) {
+        most = middle;
+      } else {
+        least = middle + 1;
+      }
+    }
+    return most * replay::kSegmentStepBytes;
+  }
+
+ private:
+  Replayed take(const std::string& conf, const Settings& settings,
+                replay::Placement placement) const {
+    replay::WhatIfOptions options;
+    options.settings = settings;
+    options.capacity_bytes = capacity_bytes_;
+    options.placement = placement;
+    replay::Outcome outcome = replay::whatIf(tape_, program_, options);
+    Replayed result;
+    result.conf = conf;
+    result.settings = settings;
+    result.stats = outcome.stats;
+    result.unused_at_peak_bytes = outcome.unused_at_peak_bytes;
+    result.failures = std::move(outcome.failures);
+    result.rescued = outcome.rescued;
+    result.first_rescued = outcome.first_rescued;
+    result.forecast_from = outcome.forecast_from;
+    return result;
+  }
+
+  const replay::Tape& tape_;
+  const replay::Program& program_;
+  std::optional<uint64_t> capacity_bytes_;
+};
+
+auto rank(const Replayed& it) {
+  return std::tuple(it.stats.ooms, it.peakReservedBytes(), it.driverCalls());
+}
+
+}  // namespace
+
+base::Result<WhatIf> whatIf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
+                            const WhatIfWish& wish) {
+  const model::Trace& trace = analysed.trace;
+  WhatIf report;
+  replay::VerifyOptions options;
+  options.settings = replay::settingsOf(trace);
+  if (wish.fraction) options.settings.fraction = wish.fraction;
+  if (wish.capacity_bytes) {
+    report.capacity_bytes = wish.capacity_bytes;
+    report.capacity_source = CapacitySource::kGiven;
+  } else if (auto ceiling = ceilingOf(analysed, device)) {
+    report.capacity_bytes = ceiling;
+    report.capacity_source = CapacitySource::kOutOfMemory;
+  }
+  options.capacity_bytes = wish.capacity_bytes;
+  report.verified = replay::verify(trace, device.device, options);
+  replay::Program program = std::move(report.verified.program);
+  if (wish.verify_only) return report;
+  const Settings& own = report.verified.settings;
+  replay::Tape tape(trace, device.device);
+  Runs runs(tape, program, report.capacity_bytes);
+  std::vector<std::pair<std::string, Settings>> wanted;
+  wanted.emplace_back("", own);
+  bool is_known = wish.confs.empty();
+  for (const std::string& conf :
+       is_known ? knownConfs(own, report.capacity_bytes.has_value()) : wish.confs) {
+    TG_ASSIGN_OR_RETURN(Settings settings, with(own, conf));
+    wanted.emplace_back(conf, settings);
+  }
+  report.candidates = runs.all(wanted);
+  report.own = std::move(report.candidates.front());
+  report.candidates.erase(report.candidates.begin());
+  std::ranges::stable_sort(report.candidates, {}, rank);
+  if (!report.candidates.empty()) {
+    const Replayed& best = report.candidates.front();
+    uint64_t own_bytes = report.own.peakReservedBytes();
+    bool saves = own_bytes > best.peakReservedBytes() &&
+                 own_bytes - best.peakReservedBytes() > own_bytes / kNoticeable;
+    report.best_helps = best.stats.ooms < report.own.stats.ooms ||
+                        (best.stats.ooms == report.own.stats.ooms && saves);
+  }
+  if (wish.min_capacity) {
+    report.own_min_capacity_bytes = runs.minCapacity(own);
+    if (report.best_helps)
+      report.best_min_capacity_bytes = runs.minCapacity(report.candidates.front().settings);
+  }
+  return report;
+}
+
+}  // namespace tidegauge::analysis

@@ -1,0 +1,78 @@
+// What if: which setting of PyTorch's allocator, or which card, would have helped; with a replay as proof.
+//
+//   verified   37,378 of 37,378 events exact          the simulator does what PyTorch did
+//   own        peak reserved 8.63 GiB, 2 OOMs         … so these are PyTorch's own figures
+//   candidates expandable_segments:True  4.24 GiB, 0 OOMs   ← the first is the best
+//
+// A candidate changes some settings of the recording's own and keeps the rest. Ranked: fewer OOMs, then less
+// reserved at the peak, then fewer calls of the driver. They run side by side, one thread each.
+// Cost: about 0.1 µs an event and candidate, 32 bytes a request once. Facts: docs/replay.md.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/wall.h"
+#include "replay/verify.h"
+#include "replay/what_if.h"
+
+namespace tidegauge::analysis {
+
+// What others may differ in, where the tie-break is by address: what the driver's placement does to the peak.
+struct PlacementRange {
+  uint64_t least_bytes = 0, most_bytes = 0;
+};
+
+struct Replayed {
+  std::string conf;  // what it sets, as in PYTORCH_CUDA_ALLOC_CONF; empty: the recording's own
+  replay::Settings settings;
+  replay::Stats stats;
+  uint64_t unused_at_peak_bytes = 0;
+  std::vector<replay::Failure> failures;
+  uint64_t rescued = 0;
+  std::optional<Step> first_rescued, forecast_from;
+  std::optional<PlacementRange> peak_reserved_range;  // TieBreak::kAddress alone
+
+  uint64_t peakReservedBytes() const {
+    return static_cast<uint64_t>(stats[replay::Quantity::kReservedBytes].all.peak);
+  }
+  uint64_t peakActiveBytes() const {
+    return static_cast<uint64_t>(stats[replay::Quantity::kActiveBytes].all.peak);
+  }
+  uint64_t driverCalls() const { return stats.driver_allocs + stats.driver_frees; }
+};
+
+struct WhatIfWish {
+  std::vector<std::string> confs;  // to be tried; none: those that are known to help
+  std::optional<uint64_t> capacity_bytes;
+  std::optional<double> fraction;  // that the program set (set_per_process_memory_fraction)
+  bool verify_only = false;
+  bool min_capacity = false;  // of the own settings and of the best
+};
+
+struct WhatIf {
+  replay::Verification verified;  // without its program
+  std::optional<uint64_t> capacity_bytes;
+  CapacitySource capacity_source = CapacitySource::kUnknown;
+  Replayed own;
+  std::vector<Replayed> candidates;  // best first
+  bool best_helps = false;  // the first is better than the recording's own by more than a little
+  std::optional<uint64_t> own_min_capacity_bytes, best_min_capacity_bytes;
+};
+
+// Only of devices whose memory PyTorch's caching allocator hands out (allocatorOf). Errors: a conf of the wish
+// that PyTorch would refuse.
+base::Result<WhatIf> whatIf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
+                            const WhatIfWish& wish);
+
+// Two that fight: small requests may not use the large free stretches that expandable segments have.
+inline bool fights(const replay::Settings& settings) {
+  return settings.expandable && settings.max_split_bytes != replay::kUnlimited;
+}
+// Garbage is never collected: a threshold is of a memory fraction, and none is set.
+inline bool hasIdleThreshold(const replay::Settings& settings) {
+  return settings.gc_threshold > 0 && settings.capBytes(uint64_t{1} << 40) == replay::kUnlimited;
+}
+
+}  // namespace tidegauge::analysis

@@ -1,0 +1,174 @@
+#include "cli/whatif_command.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "analysis/allocator_rules.h"
+#include "analysis/summary.h"
+#include "analysis/what_if.h"
+#include "base/sizes.h"
+#include "base/text_layout.h"
+#include "cli/open_trace.h"
+#include "cli/output.h"
+#include "cli/terminal.h"
+#include "cli/usage.h"
+#include "export/file_names.h"
+#include "export/story_json.h"
+#include "export/what_if_text.h"
+
+namespace tidegauge::cli {
+namespace {
+
+struct WhatIfCommandOptions {
+  std::string file;
+  std::optional<int32_t> device;
+  std::string capacity;
+  analysis::WhatIfWish wish;
+  bool json = false;
+};
+
+struct Told {
+  const analysis::DeviceAnalysis* device = nullptr;
+  analysis::WhatIf report;
+};
+struct Part {
+  const analysis::AnalysedTrace* trace = nullptr;
+  std::vector<Told> told;
+};
+
+// Whose memory nobody hands out again is asked of the driver: there is nothing to replay.
+bool isReplayable(const analysis::DeviceAnalysis& device) {
+  return analysis::allocatorOf(device.device) == analysis::AllocatorKind::kCaching;
+}
+
+// Of all devices together.
+nlohmann::json verifyOfAll(const Part& part) {
+  uint64_t checked = 0, exact = 0;
+  nlohmann::json policy, first;
+  for (const Told& told : part.told) {
+    nlohmann::json it = exporting::verifyJson(*part.trace, *told.device, told.report.verified);
+    checked += told.report.verified.events_checked;
+    exact += told.report.verified.events_exact;
+    if (policy.is_null()) policy = it["policy"];
+    if (first.is_null() && !it["first_divergence"].is_null()) {
+      first = it["first_divergence"];
+      first["device"] = told.device->device.ordinal;
+    }
+  }
+  return {{"events_checked", checked},
+          {"events_exact", exact},
+          {"policy", policy},
+          {"first_divergence", first}};
+}
+
+int writeJson(const std::vector<Part>& parts, bool verify_only, int exit_code) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const Part& part : parts) {
+    nlohmann::json devices = nlohmann::json::array();
+    for (const Told& told : part.told)
+      devices.push_back(exporting::whatIfJson(*part.trace, *told.device, told.report, verify_only));
+    all.push_back({{"file", exporting::clean(part.trace->trace.source.name)},
+                   {"verify", verifyOfAll(part)},
+                   {"devices", std::move(devices)}});
+  }
+  Output out;
+  out.print("{}\n", (parts.size() == 1 ? all[0] : all).dump(2));
+  return out.finish(exit_code);
+}
+
+int writeText(const std::vector<Part>& parts, bool verify_only, int exit_code) {
+  std::vector<std::string> paths;
+  for (const Part& part : parts) paths.push_back(part.trace->trace.source.name);
+  std::vector<std::string> names = exporting::distinctNames(paths);
+  exporting::WhatIfPage page{pageColumns(), usesColours(), verify_only};
+  Output out;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    out.print("{}{}\n", i == 0 ? "" : "\n", base::printable(names[i]));
+    for (const Told& told : parts[i].told)
+      out.write("\n" + exporting::whatIfText(*parts[i].trace, *told.device, told.report, page));
+  }
+  return out.finish(exit_code);
+}
+
+int run(WhatIfCommandOptions& options) {
+  if (!options.capacity.empty()) options.wish.capacity_bytes = base::parseSize(options.capacity);
+  if (options.wish.fraction && !options.wish.capacity_bytes)
+    return usageError("--fraction is of the device's memory",
+                      "Add --capacity, as in --capacity 80GiB");
+  if (options.wish.verify_only && (options.wish.min_capacity || !options.wish.confs.empty()))
+    return usageError("--verify tries no other settings", "Leave out --set and --min-capacity");
+  for (const std::string& conf : options.wish.confs)
+    if (auto parsed = replay::parseConf(conf); !parsed.ok())
+      return usageError("--set " + conf + ": " + parsed.error().what, parsed.error().hint);
+  Opened opened = openTraces({options.file});
+  std::vector<Part> parts;
+  bool is_left_out = false;
+  for (const auto& trace : opened.traces) {
+    Part part{trace.get(), {}};
+    for (const auto& device : trace->devices) {
+      if (options.device && device->device.ordinal != *options.device) continue;
+      if (!isReplayable(*device)) {
+        is_left_out = true;
+        complain(
+            fmt::format("tidegauge: {}: PyTorch's caching allocator does not hand out this memory: "
+                        "nothing to replay",
+                        analysis::deviceLabel(device->device)));
+        continue;
+      }
+      auto report = analysis::whatIf(*trace, *device, options.wish);
+      if (!report.ok()) return reportError(report.error());
+      part.told.push_back({device.get(), std::move(report.value())});
+    }
+    parts.push_back(std::move(part));
+  }
+  if (parts.empty()) return opened.exit_code;
+  bool is_empty = std::ranges::all_of(parts, [](const Part& part) { return part.told.empty(); });
+  if (is_empty && options.device && !is_left_out)
+    return usageError(fmt::format("there is no device {}", *options.device));
+  if (options.json) return writeJson(parts, options.wish.verify_only, opened.exit_code);
+  return writeText(parts, options.wish.verify_only, opened.exit_code);
+}
+
+}  // namespace
+
+void addWhatIfCommand(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<WhatIfCommandOptions>();
+  CLI::App* command = app.add_subcommand(
+      "whatif",
+      "Replay the allocator: is the recording explained, and which setting would have helped");
+  command
+      ->add_option("FILE", options->file,
+                   "A snapshot or recording; - reads a snapshot from standard input")
+      ->required()
+      ->type_name("");
+  command
+      ->add_option("--set", options->wish.confs,
+                   "Settings to try, as in PYTORCH_CUDA_ALLOC_CONF; again for more. Without: those "
+                   "that are known "
+                   "to help")
+      ->take_all()
+      ->expected(1)
+      ->type_name("CONF");
+  command
+      ->add_option(
+          "--capacity", options->capacity,
+          "Memory that this process can have, as in 80GiB; without: what an out of memory tells")
+      ->check(size(1, base::kMostSizeBytes, "1 byte to 1 PiB, as in 80GiB"))
+      ->type_name("SIZE");
+  command
+      ->add_option("--fraction", options->wish.fraction,
+                   "Of the capacity, that the program set as its limit "
+                   "(set_per_process_memory_fraction), 0 to 1")
+      ->check(number(0, 1))
+      ->type_name("F");
+  command->add_option("--device", options->device, "Only this device")->type_name("N");
+  command->add_flag("--verify", options->wish.verify_only,
+                    "Only replay under the recording's own settings, and compare every event");
+  command->add_flag("--min-capacity", options->wish.min_capacity,
+                    "The smallest card on which the run gets through, to 2 MiB");
+  command->add_flag("--json", options->json, "Exact numbers as JSON (docs/replay.md)");
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace tidegauge::cli

@@ -1,0 +1,155 @@
+#include "export/what_if_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/summary.h"
+#include "base/format.h"
+#include "base/sizes.h"
+#include "export/text_page.h"
+#include "export/text_table.h"
+
+namespace tidegauge::exporting {
+namespace {
+
+using analysis::Replayed;
+using model::Action;
+using replay::Verification;
+
+std::string entryWords(const model::Trace& trace, Action action, uint64_t address, uint64_t bytes) {
+  if (action == Action::kOom) return fmt::format("out of memory for {}", base::humanBytes(bytes));
+  if (action == Action::kSnapshot)
+    return fmt::format("a snapshot with {} active", base::humanBytes(bytes));
+  return fmt::format("{} of {} at {}", trace.actionName(action), base::humanBytes(bytes),
+                     base::hexAddress(address));
+}
+
+void verified(TextPage& page, const model::Trace& trace, const model::Device& device,
+              const Verification& it) {
+  if (it.events_checked == 0) {
+    page.paragraph("No event of this device is the allocator's: nothing to replay.");
+    return;
+  }
+  bool is_whole = it.events_exact == it.events_checked;
+  page.paragraph(
+      fmt::format("{} of {} are what PyTorch's allocator does under the recording's settings, to "
+                  "the address{}.",
+                  base::withCommas(it.events_exact), base::counted(it.events_checked, "event"),
+                  is_whole && it.final_segments > 0 && it.final_differences == 0
+                      ? ", and so is each block of the final state"
+                      : ""));
+  if (it.tie_is_known)
+    page.paragraph(
+        it.settings.tie == replay::TieBreak::kSegment
+            ? "Of free blocks of one size it takes that of the oldest segment, as torch 2.12 and "
+              "later."
+            : "Of free blocks of one size it takes the lowest address, as torch 2.11 and before.");
+  if (!it.began_empty)
+    page.paragraph(
+        "The recording began when memory was held already: what was there is rebuilt from the "
+        "trace and its final "
+        "state; in which order those segments came, and since when what was free was free, is not "
+        "known.");
+  if (it.left_out_at_start > 0)
+    page.paragraph(fmt::format("{} older than the recording lie in no segment that is known.",
+                               base::counted(it.left_out_at_start, "block")));
+  if (it.first_divergence) {
+    const replay::Divergence& first = *it.first_divergence;
+    size_t row = device.event_begin + std::min(first.step, device.steps() - 1);
+    std::string recorded = entryWords(trace, trace.events.action[row], trace.events.address[row],
+                                      trace.events.size_bytes[row]);
+    std::string replayed = first.wrote_nothing
+                               ? "nothing"
+                               : entryWords(trace, first.replayed.action, first.replayed.address,
+                                            first.replayed.bytes);
+    page.paragraph(fmt::format("First difference at step {}: recorded {}; replayed {}: {}.",
+                               base::withCommas(first.step), recorded, replayed,
+                               replay::words(first.cause)));
+    page.paragraph(fmt::format(
+        "It differs {} in all; after each the state was taken from the recording again.",
+        it.divergences == 1 ? "once" : base::withCommas(it.divergences) + " times"));
+  }
+  if (it.first_divergence && analysis::hasIdleThreshold(it.settings))
+    page.paragraph(
+        "garbage_collection_threshold is set, and no memory fraction is known: if the program set "
+        "one, give "
+        "--capacity and --fraction.");
+  if (it.checked_until < device.steps())
+    page.paragraph(fmt::format("It differs too often: looked at until step {} of {}.",
+                               base::withCommas(it.checked_until),
+                               base::withCommas(device.steps())));
+}
+
+std::string peakWords(const Replayed& it) {
+  if (!it.peak_reserved_range ||
+      it.peak_reserved_range->least_bytes == it.peak_reserved_range->most_bytes)
+    return base::humanBytes(it.peakReservedBytes());
+  auto sizes =
+      base::inOneUnit({it.peak_reserved_range->least_bytes, it.peak_reserved_range->most_bytes});
+  return fmt::format("{} to {}", sizes[0], sizes[1]);
+}
+
+// PyTorch reads them with spaces as without; a line can be broken there.
+std::string withSpaces(std::string conf) {
+  for (size_t at = conf.find(','); at != std::string::npos; at = conf.find(',', at + 2))
+    conf.insert(at + 1, " ");
+  return conf;
+}
+
+// The settings are never cut: where a row has no room for them they have a line of their own.
+void table(TextPage& page, const analysis::WhatIf& report) {
+  std::vector<TextRow> rows{
+      {{"reserved", "active", "unused", "retries", "failed", "driver calls"}, "settings"}};
+  auto add = [&](const Replayed& it, const std::string& name) {
+    rows.push_back({{peakWords(it), base::humanBytes(it.peakActiveBytes()),
+                     base::humanBytes(it.unused_at_peak_bytes), base::withCommas(it.stats.retries),
+                     base::withCommas(it.stats.ooms), base::withCommas(it.driverCalls())},
+                    name});
+  };
+  add(report.own, "as recorded");
+  for (const Replayed& it : report.candidates) add(it, it.conf);
+  std::vector<size_t> widths(rows.front().numbers.size());
+  for (const TextRow& row : rows)
+    for (size_t i = 0; i < widths.size(); ++i)
+      widths[i] = std::max(widths[i], base::displayWidth(row.numbers[i]));
+  for (const TextRow& row : rows) {
+    std::string numbers;
+    for (size_t i = 0; i < widths.size(); ++i)
+      numbers += "  " + base::padLeft(row.numbers[i], widths[i]);
+    if (base::displayWidth(numbers) + 2 + row.name.size() <= page.columns()) {
+      page.line(numbers + "  " + row.name);
+    } else {
+      page.line(numbers);
+      page.paragraph(withSpaces(row.name), 6, 2);
+    }
+  }
+  page.faint(
+      "reserved, active: at their peaks; unused: reserved and in no block, when reserved was at "
+      "its peak; failed: "
+      "requests that ran out of memory; driver calls: cudaMalloc, cudaFree, mapping and unmapping",
+      4, 2);
+}
+
+}  // namespace
+
+std::string whatIfText(const analysis::AnalysedTrace& analysed,
+                       const analysis::DeviceAnalysis& device, const analysis::WhatIf& report,
+                       const WhatIfPage& options) {
+  TextPage page(options.columns, options.colour);
+  page.heading(analysis::deviceLabel(device.device) + ": " +
+               (options.verify_only ? "Replay" : "What if"));
+  verified(page, analysed.trace, device.device, report.verified);
+  if (options.verify_only || report.verified.events_checked == 0) return page.take();
+  if (report.capacity_source == analysis::CapacitySource::kOutOfMemory)
+    page.paragraph(fmt::format(
+        "This process could have {}: what it held and what the driver had free when it ran out.",
+        base::humanBytes(*report.capacity_bytes)));
+  page.blank();
+  table(page, report);
+  page.blank();
+  for (const std::string& sentence : whatIfSentences(analysed, report)) page.bullet(sentence);
+  return page.take();
+}
+
+}  // namespace tidegauge::exporting

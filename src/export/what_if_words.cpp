@@ -1,0 +1,108 @@
+// The sentences of a what-if: what helps and how to set it, what cannot, and how far the replay is proven.
+#include <fmt/format.h>
+
+#include "base/format.h"
+#include "base/sizes.h"
+#include "export/what_if_text.h"
+
+namespace tidegauge::exporting {
+namespace {
+
+using analysis::Replayed;
+
+std::string bestSentence(const analysis::WhatIf& report) {
+  const Replayed &own = report.own, &best = report.candidates.front();
+  auto sizes = base::inOneUnit({own.peakReservedBytes(), best.peakReservedBytes()});
+  std::string text = fmt::format("{} would have helped: peak reserved {} instead of {}", best.conf,
+                                 sizes[1], sizes[0]);
+  if (own.stats.ooms > 0)
+    text += fmt::format(", {} instead of {}",
+                        best.stats.ooms == 0 ? "no request fails"
+                                             : base::counted(best.stats.ooms, "failed request"),
+                        base::withCommas(own.stats.ooms));
+  return text + ".";
+}
+
+// Nothing that was tried is better.
+std::string noneHelps(const analysis::WhatIf& report) {
+  const Replayed& own = report.own;
+  if (own.stats.ooms == 0) return "No setting that was tried reserves noticeably less.";
+  if (report.capacity_bytes && own.peakActiveBytes() > *report.capacity_bytes / 10 * 9)
+    return fmt::format(
+        "No setting helps: {} of {} were in live blocks at the peak, so what is missing is "
+        "capacity, or holding "
+        "less.",
+        base::humanBytes(own.peakActiveBytes()), base::humanBytes(*report.capacity_bytes));
+  return "No setting that was tried lets more requests through.";
+}
+
+}  // namespace
+
+std::vector<std::string> whatIfSentences(const analysis::AnalysedTrace& analysed,
+                                         const analysis::WhatIf& report) {
+  std::vector<std::string> sentences;
+  const Replayed& own = report.own;
+  if (report.best_helps) {
+    const Replayed& best = report.candidates.front();
+    sentences.push_back(bestSentence(report));
+    sentences.push_back(fmt::format("To set it: PYTORCH_CUDA_ALLOC_CONF={}",
+                                    replay::mergedConf(analysed.trace.settings.conf, best.conf)));
+    if (best.conf.find("per_process_memory_fraction") != std::string::npos)
+      sentences.push_back(
+          "per_process_memory_fraction is a key since torch 2.9; before, call "
+          "torch.cuda.set_per_process_memory_fraction() at the start.");
+  } else if (!report.candidates.empty()) {
+    sentences.push_back(noneHelps(report));
+  }
+  if (own.stats.ooms > 0 && report.own_min_capacity_bytes == std::nullopt && !report.best_helps)
+    sentences.push_back("--min-capacity says how large a card the run needs.");
+  if (report.own_min_capacity_bytes) {
+    std::string text =
+        fmt::format("The smallest card on which the run gets through has {} for this process",
+                    base::humanBytes(*report.own_min_capacity_bytes));
+    if (report.best_min_capacity_bytes)
+      text += fmt::format("; with {}, {}", report.candidates.front().conf,
+                          base::humanBytes(*report.best_min_capacity_bytes));
+    sentences.push_back(text + ".");
+  }
+  if (analysis::hasIdleThreshold(report.verified.settings))
+    sentences.push_back(
+        "garbage_collection_threshold does nothing here: it is of a memory fraction, and none is "
+        "set "
+        "(per_process_memory_fraction, or torch.cuda.set_per_process_memory_fraction()). If the "
+        "program sets one, "
+        "give --fraction and --capacity.");
+  auto fighting = [](const Replayed& it) { return analysis::fights(it.settings); };
+  if (fighting(own) || std::ranges::any_of(report.candidates, fighting))
+    sentences.push_back(
+        "max_split_size_mb and expandable_segments fight: small requests may not use the large "
+        "free stretches "
+        "that expandable segments have, and map new pages instead.");
+  if (report.verified.settings.tie == replay::TieBreak::kAddress && !report.candidates.empty())
+    sentences.push_back(
+        "Of blocks of one size this PyTorch takes the one with the lowest address, so the driver's "
+        "placement moves "
+        "the result: the range is over three ways to place.");
+  if (own.forecast_from || (report.best_helps && report.candidates.front().forecast_from)) {
+    analysis::Step from = own.forecast_from.value_or(*report.candidates.front().forecast_from);
+    if (report.best_helps && report.candidates.front().forecast_from)
+      from = std::min(from, *report.candidates.front().forecast_from);
+    sentences.push_back(
+        fmt::format("From step {} on it is a forecast: there a request goes another way than it "
+                    "did, and what the program would "
+                    "have done next is not known. Against PyTorch's own runs such peaks were off "
+                    "by up to 13 %.",
+                    base::withCommas(from)));
+  }
+  if (!report.capacity_bytes)
+    sentences.push_back(
+        "How much the device has is not known, so nothing fails here: --capacity 80GiB says it.");
+  if (report.verified.events_exact < report.verified.events_checked)
+    sentences.push_back(fmt::format(
+        "{} of {} were handed out otherwise than these rules do: take the figures as estimates.",
+        base::withCommas(report.verified.events_checked - report.verified.events_exact),
+        base::counted(report.verified.events_checked, "event")));
+  return sentences;
+}
+
+}  // namespace tidegauge::exporting

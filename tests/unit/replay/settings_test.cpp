@@ -1,0 +1,107 @@
+// Settings as PYTORCH_CUDA_ALLOC_CONF has them, and what they make of a size.
+#include "replay/settings.h"
+
+#include <gtest/gtest.h>
+
+namespace tidegauge::replay {
+namespace {
+
+Settings of(std::string_view conf) {
+  auto settings = parseConf(conf);
+  EXPECT_TRUE(settings.ok()) << conf;
+  return settings.ok() ? settings.value() : Settings{};
+}
+
+TEST(Settings, AreReadAsPyTorchReadsThem) {
+  Settings plain = of("");
+  EXPECT_EQ(plain.max_split_bytes, kUnlimited);
+  EXPECT_FALSE(plain.expandable);
+  EXPECT_EQ(plain.large_segment_bytes, 20 * kMiB);
+  Settings all =
+      of("expandable_segments:True, max_split_size_mb : 128,garbage_collection_threshold:0.8,"
+         "per_process_memory_fraction:0.5,backend:native");
+  EXPECT_TRUE(all.expandable);
+  EXPECT_EQ(all.max_split_bytes, 128 * kMiB);
+  EXPECT_DOUBLE_EQ(all.gc_threshold, 0.8);
+  EXPECT_DOUBLE_EQ(*all.fraction, 0.5);
+  // Whatever stands before it, it is read first: others are measured by it.
+  Settings large = of("max_split_size_mb:30,large_segment_size_mb:30");
+  EXPECT_EQ(large.large_segment_bytes, 30 * kMiB);
+  EXPECT_EQ(large.max_non_split_rounding_bytes, 30 * kMiB);
+}
+
+TEST(Settings, AListOfDivisionsFillsItsClasses) {
+  Settings list = of("roundup_power2_divisions:[256:1,512:2,1024:4,>:8]");
+  for (size_t i = 0; i <= 8; ++i) EXPECT_EQ(list.roundup_divisions[i], 1U) << i;
+  EXPECT_EQ(list.roundup_divisions[9], 2U);
+  EXPECT_EQ(list.roundup_divisions[10], 4U);
+  for (size_t i = 11; i < 16; ++i) EXPECT_EQ(list.roundup_divisions[i], 8U) << i;
+  Settings gap = of("roundup_power2_divisions:[4:2,32:4]");
+  EXPECT_EQ(gap.roundup_divisions[2], 2U);
+  EXPECT_EQ(gap.roundup_divisions[3], 0U);  // between two that are named
+  EXPECT_EQ(gap.roundup_divisions[5], 4U);
+  EXPECT_EQ(gap.roundup_divisions[6], 0U);
+}
+
+TEST(Settings, WhatPyTorchWouldRefuseIsRefusedByName) {
+  for (std::string_view conf : {"max_split_size_mb",
+                                "max_split_size_mb:",
+                                "max_split_size_mb:19",
+                                "max_split_size_mb:-1",
+                                "max_split_size_mb:99999999999999999999",
+                                "roundup_power2_divisions:3",
+                                "roundup_power2_divisions:[256:3]",
+                                "roundup_power2_divisions:[256:2",
+                                "roundup_power2_divisions:[:]",
+                                "garbage_collection_threshold:1.5",
+                                "garbage_collection_threshold:nan",
+                                "garbage_collection_threshold:0",
+                                "expandable_segments:true",
+                                "expandable_segments:1",
+                                "per_process_memory_fraction:1.1",
+                                "large_segment_size_mb:10",
+                                "no_such_key:1",
+                                ":",
+                                ",",
+                                "]:["}) {
+    auto refused = parseConf(conf);
+    ASSERT_FALSE(refused.ok()) << conf;
+    EXPECT_EQ(refused.error().kind, base::ErrorKind::kUsage) << conf;
+    EXPECT_FALSE(refused.error().hint.empty()) << conf;
+  }
+}
+
+TEST(Settings, RoundsRequestsToBlocks) {
+  Settings plain;
+  EXPECT_EQ(plain.roundedBytes(1), 512U);
+  EXPECT_EQ(plain.roundedBytes(513), 1024U);
+  Settings eighths = of("roundup_power2_divisions:8");
+  EXPECT_EQ(eighths.roundedBytes(4096), 4096U);  // 512 × 8: below, in steps of 512
+  EXPECT_EQ(eighths.roundedBytes(kMiB), kMiB);   // a power of two stays
+  EXPECT_EQ(eighths.roundedBytes(kMiB + 1), kMiB + kMiB / 8);
+  EXPECT_EQ(eighths.roundedBytes(1200 * kMiB), 1280 * kMiB);
+  EXPECT_EQ(eighths.segmentBytes(kMiB), 2 * kMiB);
+  EXPECT_EQ(eighths.segmentBytes(kMiB + 512), 20 * kMiB);
+  EXPECT_EQ(eighths.segmentBytes(10 * kMiB), 10 * kMiB);
+  EXPECT_EQ(eighths.segmentBytes(10 * kMiB + 512), 12 * kMiB);
+}
+
+TEST(Settings, OnlyAFractionBelowOneIsACap) {
+  Settings settings;
+  EXPECT_EQ(settings.capBytes(1000), kUnlimited);
+  settings.fraction = 1.0;
+  EXPECT_EQ(settings.capBytes(1000), kUnlimited);
+  settings.gc_needs_fraction_below_1 = false;  // 2.4
+  EXPECT_EQ(settings.capBytes(1000), 1000U);
+  settings.fraction = 0.5;
+  EXPECT_EQ(settings.capBytes(1000), 500U);
+}
+
+TEST(Settings, OneConfOverAnother) {
+  EXPECT_EQ(mergedConf("", "a:1"), "a:1");
+  EXPECT_EQ(mergedConf("a:1,r:[1:2,>:4]", "r:8,c:3"), "a:1,r:8,c:3");
+  EXPECT_EQ(mergedConf("nonsense", "a:1"), "a:1");
+}
+
+}  // namespace
+}  // namespace tidegauge::replay
