@@ -6,7 +6,6 @@
 #include <tuple>
 #include <utility>
 
-#include "analysis/allocator_rules.h"
 #include "replay/model_driver.h"
 
 namespace tidegauge::analysis {
@@ -17,47 +16,63 @@ using replay::Settings;
 // Less than this share of the peak is no help that anybody would notice.
 constexpr uint64_t kNoticeable = 100;
 
-// Of what is known to help somebody; those that need a cap only where the capacity is known.
-std::vector<std::string> knownConfs(const Settings& own, bool has_capacity) {
-  std::vector<std::string> confs;
-  if (!own.expandable) confs.push_back("expandable_segments:True");
+// What is known to help somebody, as changes of the recording's own; what needs a cap only where the capacity is
+// known.
+std::vector<Settings> knownSettings(const Settings& own, bool has_capacity) {
+  std::vector<Settings> found;
+  auto add = [&](auto&& change) {
+    Settings settings = own;
+    change(settings);
+    if (!(settings == own) && std::ranges::find(found, settings) == found.end())
+      found.push_back(settings);
+  };
+  auto expandable = [](Settings& it) {
+    it.expandable = true;
+    it.max_split_bytes = replay::kUnlimited;  // they fight
+  };
+  auto collects = [](Settings& it) {
+    it.gc_threshold = 0.8;
+    it.fraction = 0.95;
+  };
+  add(expandable);
   for (uint64_t mib : {64, 128, 256, 512})
-    if (!own.expandable && own.max_split_bytes != mib * replay::kMiB)
-      confs.push_back("max_split_size_mb:" + std::to_string(mib));
-  for (int divisions : {2, 4, 8, 16})
-    confs.push_back("roundup_power2_divisions:" + std::to_string(divisions));
-  if (!own.expandable) confs.push_back("expandable_segments:True,roundup_power2_divisions:8");
-  if (own.expandable) confs.push_back("expandable_segments:False");
-  if (has_capacity && own.gc_threshold == 0) {
-    confs.push_back("garbage_collection_threshold:0.8,per_process_memory_fraction:0.95");
-    if (!own.expandable)
-      confs.push_back(
-          "max_split_size_mb:128,garbage_collection_threshold:0.8,"
-          "per_process_memory_fraction:0.95");
+    if (mib * replay::kMiB >= own.large_segment_bytes)
+      add([&](Settings& it) {
+        it.expandable = false;
+        it.max_split_bytes = mib * replay::kMiB;
+      });
+  for (uint32_t divisions : {0, 2, 4, 8, 16})
+    add([&](Settings& it) { it.roundup_divisions.fill(divisions); });
+  add([&](Settings& it) {
+    expandable(it);
+    it.roundup_divisions.fill(8);
+  });
+  if (has_capacity && (own.gc_threshold == 0 || hasIdleThreshold(own))) {
+    add(collects);
+    add([&](Settings& it) {
+      collects(it);
+      it.expandable = false;
+      it.max_split_bytes = std::max(128 * replay::kMiB, own.large_segment_bytes);
+    });
   }
-  return confs;
+  add([](Settings& it) {  // PyTorch's defaults, of the same version, in the same program
+    Settings plain;
+    plain.tie = it.tie;
+    plain.gc_needs_fraction_below_1 = it.gc_needs_fraction_below_1;
+    plain.private_pools_expandable = it.private_pools_expandable;
+    plain.fraction = it.fraction;
+    it = plain;
+  });
+  return found;
 }
 
-// The recording's own, with what the conf names.
-base::Result<Settings> with(const Settings& own, const std::string& conf) {
-  TG_ASSIGN_OR_RETURN(Settings told, replay::parseConf(conf));
-  Settings settings = own;
-  auto names = [&](std::string_view key) { return confNames(conf, key); };
-  if (names("max_split_size_mb")) settings.max_split_bytes = told.max_split_bytes;
-  if (names("roundup_power2_divisions")) settings.roundup_divisions = told.roundup_divisions;
-  if (names("garbage_collection_threshold")) settings.gc_threshold = told.gc_threshold;
-  if (names("expandable_segments")) settings.expandable = told.expandable;
-  if (names("per_process_memory_fraction")) settings.fraction = told.fraction;
-  if (names("large_segment_size_mb")) {
-    settings.large_segment_bytes = told.large_segment_bytes;
-    settings.max_non_split_rounding_bytes = told.max_non_split_rounding_bytes;
-  }
-  if (names("max_non_split_rounding_mb"))
-    settings.max_non_split_rounding_bytes = told.max_non_split_rounding_bytes;
-  if (settings.max_split_bytes < settings.large_segment_bytes)
-    return base::Error{base::ErrorKind::kUsage,
-                       conf + ": max_split_size_mb is less than large_segment_size_mb",
-                       std::nullopt, "PyTorch refuses that."};
+// The whole string, in the same program and version.
+base::Result<Settings> wished(const Settings& own, const std::string& conf) {
+  TG_ASSIGN_OR_RETURN(Settings settings, replay::parseConf(conf));
+  settings.tie = own.tie;
+  settings.gc_needs_fraction_below_1 = own.gc_needs_fraction_below_1;
+  settings.private_pools_expandable = own.private_pools_expandable;
+  if (!settings.fraction) settings.fraction = own.fraction;
   return settings;
 }
 
@@ -96,16 +111,13 @@ class Runs {
     return others.clear(), results;
   }
 
-  // The smallest device on which nothing fails that did not fail when it was recorded: between what is live
-  // at the peak and what is reserved, to 2 MiB.
+  // The smallest device on which nothing fails: between what is live at the peak and what is reserved, to 2 MiB.
   uint64_t minCapacity(const Settings& settings) const {
     auto survives = [&](uint64_t bytes) {
       replay::WhatIfOptions options;
       options.settings = settings;
       options.capacity_bytes = bytes;
-      auto outcome = replay::whatIf(tape_, program_, options);
-      return std::ranges::all_of(outcome.failures,
-                                 [](const replay::Failure& it) { return it.was_recorded; });
+      return replay::whatIf(tape_, program_, options).stats.ooms == 0;
     };
     replay::WhatIfOptions unlimited;
     unlimited.settings = settings;
@@ -181,13 +193,14 @@ base::Result<WhatIf> whatIf(const AnalysedTrace& analysed, const DeviceAnalysis&
   replay::Tape tape(trace, device.device);
   Runs runs(tape, program, report.capacity_bytes);
   std::vector<std::pair<std::string, Settings>> wanted;
-  wanted.emplace_back("", own);
-  bool is_known = wish.confs.empty();
-  for (const std::string& conf :
-       is_known ? knownConfs(own, report.capacity_bytes.has_value()) : wish.confs) {
-    TG_ASSIGN_OR_RETURN(Settings settings, with(own, conf));
+  wanted.emplace_back(replay::confOf(own, wish.fraction), own);
+  for (const std::string& conf : wish.confs) {
+    TG_ASSIGN_OR_RETURN(Settings settings, wished(own, conf));
     wanted.emplace_back(conf, settings);
   }
+  if (wish.confs.empty())
+    for (const Settings& settings : knownSettings(own, report.capacity_bytes.has_value()))
+      wanted.emplace_back(replay::confOf(settings, wish.fraction), settings);
   report.candidates = runs.all(wanted);
   report.own = std::move(report.candidates.front());
   report.candidates.erase(report.candidates.begin());

@@ -4,7 +4,7 @@
 //   own        peak reserved 8.63 GiB, 2 OOMs         … so these are PyTorch's own figures
 //   candidates expandable_segments:True  4.24 GiB, 0 OOMs   ← the first is the best
 //
-// A candidate changes some settings of the recording's own and keeps the rest. Ranked: fewer OOMs, then less
+// Known candidates change some of the recording's own settings and keep the rest; a wish replaces all. Ranked: fewer OOMs, then less
 // reserved at the peak, then fewer calls of the driver. They run side by side, one thread each.
 // Cost: about 0.1 µs an event and candidate, 32 bytes a request once. Facts: docs/replay.md.
 #pragma once
@@ -25,7 +25,7 @@ struct PlacementRange {
 };
 
 struct Replayed {
-  std::string conf;  // what it sets, as in PYTORCH_CUDA_ALLOC_CONF; empty: the recording's own
+  std::string conf;  // the whole of PYTORCH_CUDA_ALLOC_CONF; empty: nothing is set
   replay::Settings settings;
   replay::Stats stats;
   uint64_t unused_at_peak_bytes = 0;
@@ -44,7 +44,7 @@ struct Replayed {
 };
 
 struct WhatIfWish {
-  std::vector<std::string> confs;  // to be tried; none: those that are known to help
+  std::vector<std::string> confs;  // each the whole string; none: those that are known to help
   std::optional<uint64_t> capacity_bytes;
   std::optional<double> fraction;  // that the program set (set_per_process_memory_fraction)
   bool verify_only = false;

@@ -92,16 +92,13 @@ json whatIfJson(const analysis::AnalysedTrace& analysed, const analysis::DeviceA
   it["candidates"] = json::array();
   for (const Replayed& candidate : report.candidates)
     it["candidates"].push_back(replayedJson(candidate));
-  it["best"] =
-      report.best_helps
-          ? json(replay::mergedConf(analysed.trace.settings.conf, report.candidates.front().conf))
-          : json();
+  it["best"] = report.best_helps ? json(report.candidates.front().conf) : json();
   auto bytesOrNull = [](const std::optional<uint64_t>& bytes) {
     return bytes ? json(*bytes) : json();
   };
   it["own_min_capacity_bytes"] = bytesOrNull(report.own_min_capacity_bytes);
   it["best_min_capacity_bytes"] = bytesOrNull(report.best_min_capacity_bytes);
-  it["sentences"] = whatIfSentences(analysed, report);
+  it["sentences"] = whatIfSentences(report);
   return it;
 }
 

@@ -107,8 +107,8 @@ void table(TextPage& page, const analysis::WhatIf& report) {
                      base::withCommas(it.stats.ooms), base::withCommas(it.driverCalls())},
                     name});
   };
-  add(report.own, "as recorded");
-  for (const Replayed& it : report.candidates) add(it, it.conf);
+  add(report.own, report.own.conf.empty() ? "as recorded" : "as recorded: " + report.own.conf);
+  for (const Replayed& it : report.candidates) add(it, it.conf.empty() ? "nothing set" : it.conf);
   std::vector<size_t> widths(rows.front().numbers.size());
   for (const TextRow& row : rows)
     for (size_t i = 0; i < widths.size(); ++i)
@@ -148,7 +148,7 @@ std::string whatIfText(const analysis::AnalysedTrace& analysed,
   page.blank();
   table(page, report);
   page.blank();
-  for (const std::string& sentence : whatIfSentences(analysed, report)) page.bullet(sentence);
+  for (const std::string& sentence : whatIfSentences(report)) page.bullet(sentence);
   return page.take();
 }
 

@@ -26,7 +26,6 @@ nlohmann::json verifyJson(const analysis::AnalysedTrace& analysed,
                           const replay::Verification& verified);
 
 // The sentences that follow from it, most useful first; each ends with a full stop.
-std::vector<std::string> whatIfSentences(const analysis::AnalysedTrace& analysed,
-                                         const analysis::WhatIf& report);
+std::vector<std::string> whatIfSentences(const analysis::WhatIf& report);
 
 }  // namespace tidegauge::exporting

@@ -13,8 +13,9 @@ using analysis::Replayed;
 std::string bestSentence(const analysis::WhatIf& report) {
   const Replayed &own = report.own, &best = report.candidates.front();
   auto sizes = base::inOneUnit({own.peakReservedBytes(), best.peakReservedBytes()});
-  std::string text = fmt::format("{} would have helped: peak reserved {} instead of {}", best.conf,
-                                 sizes[1], sizes[0]);
+  std::string text =
+      fmt::format("{} would have helped: peak reserved {} instead of {}",
+                  best.conf.empty() ? "To set nothing" : best.conf, sizes[1], sizes[0]);
   if (own.stats.ooms > 0)
     text += fmt::format(", {} instead of {}",
                         best.stats.ooms == 0 ? "no request fails"
@@ -38,15 +39,15 @@ std::string noneHelps(const analysis::WhatIf& report) {
 
 }  // namespace
 
-std::vector<std::string> whatIfSentences(const analysis::AnalysedTrace& analysed,
-                                         const analysis::WhatIf& report) {
+std::vector<std::string> whatIfSentences(const analysis::WhatIf& report) {
   std::vector<std::string> sentences;
   const Replayed& own = report.own;
   if (report.best_helps) {
     const Replayed& best = report.candidates.front();
     sentences.push_back(bestSentence(report));
-    sentences.push_back(fmt::format("To set it: PYTORCH_CUDA_ALLOC_CONF={}",
-                                    replay::mergedConf(analysed.trace.settings.conf, best.conf)));
+    sentences.push_back(best.conf.empty()
+                            ? std::string("To set it: leave PYTORCH_CUDA_ALLOC_CONF out.")
+                            : "To set it: PYTORCH_CUDA_ALLOC_CONF=" + best.conf);
     if (best.conf.find("per_process_memory_fraction") != std::string::npos)
       sentences.push_back(
           "per_process_memory_fraction is a key since torch 2.9; before, call "

@@ -297,6 +297,23 @@ void Allocator::releasePool(OwnerIndex owner) {
 
 // ---- what was recorded -----------------------------------------------------------------------------
 
+// carve() cuts without counting: what is split is counted here.
+void Allocator::beginCounting() {
+  StatOfKinds& splits = stats_[Quantity::kInactiveSplit];
+  StatOfKinds& split_bytes = stats_[Quantity::kInactiveSplitBytes];
+  splits = split_bytes = {};
+  for (const auto& [address, id] : by_address_) {
+    if (segments_[id].page_bytes > 0) continue;
+    for (BlockId at = segments_[id].first; at.valid(); at = blocks_[at].next) {
+      const Block& block = blocks_[at];
+      if (!block.isFree() || !block.isSplit()) continue;
+      splits.add(block.is_small, 1);
+      split_bytes.add(block.is_small, static_cast<int64_t>(block.bytes));
+    }
+  }
+  stats_.beginAnew();
+}
+
 std::optional<BlockId> Allocator::blockAt(uint64_t address) const {
   auto after = by_address_.upper_bound(address);
   if (after == by_address_.begin()) return std::nullopt;

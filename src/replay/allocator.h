@@ -81,7 +81,7 @@ class Allocator {
   void giveBack(BlockId block);                 // one whole cudaMalloc
   void mapPages(BlockId hole, uint64_t bytes);  // at the front of a hole
   void unmapPages(BlockId block);               // the whole pages inside it
-  void beginCounting() { stats_.beginAnew(); }  // what was adopted is no doing of the program
+  void beginCounting();                         // what was adopted is no doing of the program
 
  private:
   // choosing

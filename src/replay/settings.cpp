@@ -175,20 +175,46 @@ base::Result<Settings> parseConf(std::string_view conf) {
   return settings;
 }
 
-std::string mergedConf(std::string_view base, std::string_view over) {
-  auto own = pairsOf(base), told = pairsOf(over);
-  std::vector<Pair> all = own.ok() ? std::move(own.value()) : std::vector<Pair>();
-  for (Pair& pair : told.ok() ? told.value() : std::vector<Pair>()) {
-    auto there = std::ranges::find(all, pair.key, &Pair::key);
-    if (there == all.end()) {
-      all.push_back(std::move(pair));
-    } else {
-      there->value = std::move(pair.value);
-    }
-  }
+namespace {
+
+// One number for all, or a list of sizes in MiB: the first fills what is below it, ">" what is above.
+std::string divisionsText(const std::array<uint32_t, 16>& classes) {
+  bool is_one = std::ranges::all_of(classes, [&](uint32_t it) { return it == classes[0]; });
+  if (is_one) return fmt::format("{}", classes[0]);
+  size_t first = 0, last = classes.size() - 1;
+  while (classes[first + 1] == classes[0]) ++first;
+  while (classes[last - 1] == classes.back()) --last;
+  std::string text = "[";
+  for (size_t i = first; i < last; ++i)
+    if (i == first || classes[i] != 0) text += fmt::format("{}:{},", uint64_t{1} << i, classes[i]);
+  // A class between two that are named is 0 if it is not: the last but one is named for ">" to begin behind it.
+  if (last - 1 > first && classes[last - 1] == 0)
+    text += fmt::format("{}:0,", uint64_t{1} << (last - 1));
+  return text + fmt::format(">:{}]", classes.back());
+}
+
+}  // namespace
+
+std::string confOf(const Settings& settings, std::optional<double> known_fraction) {
+  const Settings plain;
+  std::vector<std::string> parts;
+  auto mib = [](uint64_t bytes) { return bytes / kMiB; };
+  if (settings.large_segment_bytes != plain.large_segment_bytes)
+    parts.push_back(fmt::format("large_segment_size_mb:{}", mib(settings.large_segment_bytes)));
+  if (settings.expandable) parts.push_back("expandable_segments:True");
+  if (settings.max_split_bytes != kUnlimited)
+    parts.push_back(fmt::format("max_split_size_mb:{}", mib(settings.max_split_bytes)));
+  if (settings.max_non_split_rounding_bytes != settings.large_segment_bytes)
+    parts.push_back(
+        fmt::format("max_non_split_rounding_mb:{}", mib(settings.max_non_split_rounding_bytes)));
+  if (settings.roundup_divisions != plain.roundup_divisions)
+    parts.push_back("roundup_power2_divisions:" + divisionsText(settings.roundup_divisions));
+  if (settings.gc_threshold > 0)
+    parts.push_back(fmt::format("garbage_collection_threshold:{}", settings.gc_threshold));
+  if (settings.fraction && settings.fraction != known_fraction)
+    parts.push_back(fmt::format("per_process_memory_fraction:{}", *settings.fraction));
   std::string text;
-  for (const Pair& pair : all)
-    text += fmt::format("{}{}:{}", text.empty() ? "" : ",", pair.key, pair.value);
+  for (const std::string& part : parts) text += (text.empty() ? "" : ",") + part;
   return text;
 }
 

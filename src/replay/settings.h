@@ -43,6 +43,8 @@ struct Settings {
   bool gc_needs_fraction_below_1 = true;  // false: any fraction that was said arms it (2.4)
   bool private_pools_expandable = true;   // false: cudaMalloc for private pools (2.4)
 
+  bool operator==(const Settings&) const = default;
+
   // The block that serves a request. Requests are at most 1 EiB.
   uint64_t roundedBytes(uint64_t request_bytes) const;
   // What cudaMalloc is asked for, for such a block.
@@ -56,9 +58,9 @@ struct Settings {
 // that names it.
 base::Result<Settings> parseConf(std::string_view conf);
 
-// `base` with what `over` names in place of its own: ("a:1,b:2", "b:3,c:4") → "a:1,b:3,c:4". What is not
-// understood of `base` is left out.
-std::string mergedConf(std::string_view base, std::string_view over);
+// The other way: what has to be written for these settings; empty: nothing, they are PyTorch's defaults. Without
+// the fraction where it is `known_fraction`: the program sets that itself.
+std::string confOf(const Settings& settings, std::optional<double> known_fraction = {});
 
 inline uint64_t roundUp(uint64_t bytes, uint64_t step) { return (bytes + step - 1) / step * step; }
 

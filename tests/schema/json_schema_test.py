@@ -35,7 +35,7 @@ GENERATED = (["--workload", "train", "--leak", "1MiB", "--events", "4000", "--an
              ["--shape", "midrun", "--events", "2000", "--devices", "2"],
              ["--stacks", "0", "--events", "500"])
 # How many files a command takes, and what it needs besides.
-COMMANDS = {"report": 1, "frag": 1, "diff": 2}
+COMMANDS = {"report": 1, "frag": 1, "diff": 2, "whatif": 1}
 
 
 def schema_of(command):

@@ -2,6 +2,7 @@
 #include "replay/settings.h"
 
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 namespace tidegauge::replay {
 namespace {
@@ -97,10 +98,27 @@ TEST(Settings, OnlyAFractionBelowOneIsACap) {
   EXPECT_EQ(settings.capBytes(1000), 500U);
 }
 
-TEST(Settings, OneConfOverAnother) {
-  EXPECT_EQ(mergedConf("", "a:1"), "a:1");
-  EXPECT_EQ(mergedConf("a:1,r:[1:2,>:4]", "r:8,c:3"), "a:1,r:8,c:3");
-  EXPECT_EQ(mergedConf("nonsense", "a:1"), "a:1");
+TEST(Settings, AreWrittenAsTheyAreRead) {
+  EXPECT_EQ(confOf(Settings{}), "");
+  for (std::string_view conf :
+       {"expandable_segments:True", "max_split_size_mb:128,garbage_collection_threshold:0.8",
+        "roundup_power2_divisions:8", "roundup_power2_divisions:[256:1,512:2,1024:4,>:8]",
+        "roundup_power2_divisions:[4:2,32:4]", "roundup_power2_divisions:[1:2,>:4]",
+        "roundup_power2_divisions:[4:2,32:4,>:8]", "roundup_power2_divisions:[1:0,2:8,>:0]",
+        "roundup_power2_divisions:[16384:0,>:2]",
+        "large_segment_size_mb:32,max_split_size_mb:64,max_non_split_rounding_mb:40",
+        "per_process_memory_fraction:0.95"}) {
+    EXPECT_TRUE(of(confOf(of(conf))) == of(conf)) << conf << " → " << confOf(of(conf));
+  }
+  EXPECT_EQ(confOf(of("per_process_memory_fraction:0.5"), 0.5), "");
+}
+
+RC_GTEST_PROP(SettingsProperty, AnyDivisionsAreWrittenAsTheyAreRead, ()) {
+  Settings settings;
+  for (uint32_t& it : settings.roundup_divisions) it = *rc::gen::element(0U, 1U, 2U, 4U, 8U);
+  auto read = parseConf(confOf(settings));
+  RC_ASSERT(read.ok());
+  RC_ASSERT(read.value() == settings);
 }
 
 }  // namespace
