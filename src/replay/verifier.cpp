@@ -15,7 +15,7 @@ using model::Step;
 constexpr uint64_t kUnknownDeviceBytes = uint64_t{1} << 44;
 constexpr uint64_t kMostRequestBytes = uint64_t{1} << 60;
 // Rows looked at to go on after differences: a few seconds.
-constexpr uint64_t kMostRebuildWork = 500'000'000;
+constexpr uint64_t kMostRebuildWork = 200'000'000;
 
 bool isDriverTraffic(Action action) {
   return action == Action::kSegmentAlloc || action == Action::kSegmentFree ||
@@ -83,10 +83,12 @@ Verifier::Verifier(const Tape& tape, const Settings& settings,
   result_.settings = settings;
 }
 
-Verification Verifier::run() {
+Verification Verifier::run(uint64_t most_divergences) {
   goOnAfter(0);
   result_.began_empty = allocator_->byAddress().empty();
-  while (at_ < tape_.steps() && rebuild_work_ <= kMostRebuildWork) step();
+  while (at_ < tape_.steps() && rebuild_work_ <= kMostRebuildWork &&
+         result_.divergences <= most_divergences)
+    step();
   result_.checked_until = at_;
   result_.program.names = tape_.names() + failed_requests_;
   result_.stats = allocator_->stats();
@@ -326,6 +328,7 @@ bool Verifier::attempt(const Group& group) {
   // What the program asked for holds all the same.
   result_.program.requests.resize(asked);
   ask(group, group.late_end);
+  if (tape_.action(group.end) == Action::kOom) ++failed_requests_;
   return false;
 }
 

@@ -11,7 +11,8 @@ class Verifier final : public Listener {
   Verifier(const Verifier&) = delete;
   Verifier& operator=(const Verifier&) = delete;
 
-  Verification run();
+  // Gives up where it differs more often than that.
+  Verification run(uint64_t most_divergences);
 
   // ---- for the driver that answers as the recorded one did ---------------------------------------
   // The driver is about to be asked: does the trace go on with memory that it gave?

@@ -87,10 +87,10 @@ bool hasPlainPrivateSegments(const Tape& tape) {
   return false;
 }
 
-Verification under(const Tape& tape, Settings settings, TieBreak tie,
+Verification under(const Tape& tape, Settings settings, TieBreak tie, uint64_t most_divergences,
                    const VerifyOptions& options) {
   settings.tie = tie;
-  return Verifier(tape, settings, options.capacity_bytes).run();
+  return Verifier(tape, settings, options.capacity_bytes).run(most_divergences);
 }
 
 }  // namespace
@@ -101,10 +101,14 @@ Verification verify(const model::Trace& trace, const model::Device& device,
   Settings settings = options.settings;
   if (settings.expandable && hasPlainPrivateSegments(tape))
     settings.private_pools_expandable = false;
-  Verification by_segment = under(tape, settings, TieBreak::kSegment, options);
-  Verification by_address = under(tape, settings, TieBreak::kAddress, options);
+  // The wrong one differs soon and often: where one holds, the other need not be followed to the end.
+  constexpr uint64_t kFew = 32;
+  Verification by_segment = under(tape, settings, TieBreak::kSegment, kFew, options);
+  Verification by_address = under(tape, settings, TieBreak::kAddress, kFew, options);
   bool is_same = by_segment.events_exact == by_address.events_exact;
   Verification& best = by_address.events_exact > by_segment.events_exact ? by_address : by_segment;
+  if (best.checked_until < tape.steps())
+    best = under(tape, settings, best.settings.tie, UINT64_MAX, options);
   best.tie_is_known = !is_same;
   return std::move(best);
 }
