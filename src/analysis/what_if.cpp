@@ -32,7 +32,7 @@ std::vector<Settings> knownSettings(const Settings& own, bool has_capacity) {
   };
   auto collects = [](Settings& it) {
     it.gc_threshold = 0.8;
-    it.fraction = 0.95;
+    if (!it.fraction) it.fraction = 0.95;
   };
   add(expandable);
   for (uint64_t mib : {64, 128, 256, 512})
@@ -185,7 +185,8 @@ base::Result<WhatIf> whatIf(const AnalysedTrace& analysed, const DeviceAnalysis&
     report.capacity_bytes = ceiling;
     report.capacity_source = CapacitySource::kOutOfMemory;
   }
-  options.capacity_bytes = wish.capacity_bytes;
+  // Another card is asked about, not the recorded one; but a fraction is of what there was.
+  if (wish.fraction) options.capacity_bytes = wish.capacity_bytes;
   report.verified = replay::verify(trace, device.device, options);
   replay::Program program = std::move(report.verified.program);
   if (wish.verify_only) return report;
@@ -198,7 +199,8 @@ base::Result<WhatIf> whatIf(const AnalysedTrace& analysed, const DeviceAnalysis&
     TG_ASSIGN_OR_RETURN(Settings settings, wished(own, conf));
     wanted.emplace_back(conf, settings);
   }
-  if (wish.confs.empty())
+  report.are_known = wish.confs.empty();
+  if (report.are_known)
     for (const Settings& settings : knownSettings(own, report.capacity_bytes.has_value()))
       wanted.emplace_back(replay::confOf(settings, wish.fraction), settings);
   report.candidates = runs.all(wanted);

@@ -40,6 +40,14 @@ struct Replayed {
   uint64_t peakActiveBytes() const {
     return static_cast<uint64_t>(stats[replay::Quantity::kActiveBytes].all.peak);
   }
+  // To the last figure that is shown.
+  bool isAs(const Replayed& other) const {
+    return peakReservedBytes() == other.peakReservedBytes() &&
+           peakActiveBytes() == other.peakActiveBytes() &&
+           unused_at_peak_bytes == other.unused_at_peak_bytes &&
+           stats.retries == other.stats.retries && stats.ooms == other.stats.ooms &&
+           driverCalls() == other.driverCalls();
+  }
   uint64_t driverCalls() const { return stats.driver_allocs + stats.driver_frees; }
 };
 
@@ -57,6 +65,7 @@ struct WhatIf {
   CapacitySource capacity_source = CapacitySource::kUnknown;
   Replayed own;
   std::vector<Replayed> candidates;  // best first
+  bool are_known = false;            // the candidates are those that are known to help, not a wish
   bool best_helps = false;  // the first is better than the recording's own by more than a little
   std::optional<uint64_t> own_min_capacity_bytes, best_min_capacity_bytes;
 };

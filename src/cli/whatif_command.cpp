@@ -144,16 +144,15 @@ void addWhatIfCommand(CLI::App& app, int& exit_code) {
       ->type_name("");
   command
       ->add_option("--set", options->wish.confs,
-                   "Settings to try, as in PYTORCH_CUDA_ALLOC_CONF; again for more. Without: those "
-                   "that are known "
-                   "to help")
+                   "The whole of PYTORCH_CUDA_ALLOC_CONF to try; again for more. Without: what is "
+                   "known to help")
       ->take_all()
       ->expected(1)
       ->type_name("CONF");
   command
       ->add_option(
           "--capacity", options->capacity,
-          "Memory that this process can have, as in 80GiB; without: what an out of memory tells")
+          "Memory that the process could have, as in 80GiB; without: what an out of memory tells")
       ->check(size(1, base::kMostSizeBytes, "1 byte to 1 PiB, as in 80GiB"))
       ->type_name("SIZE");
   command

@@ -108,7 +108,15 @@ void table(TextPage& page, const analysis::WhatIf& report) {
                     name});
   };
   add(report.own, report.own.conf.empty() ? "as recorded" : "as recorded: " + report.own.conf);
-  for (const Replayed& it : report.candidates) add(it, it.conf.empty() ? "nothing set" : it.conf);
+  std::string idle;  // of those that are only known: what changes nothing is no row
+  for (const Replayed& it : report.candidates) {
+    std::string name = it.conf.empty() ? "nothing set" : it.conf;
+    if (report.are_known && it.isAs(report.own)) {
+      idle += (idle.empty() ? "" : "; ") + withSpaces(name);
+    } else {
+      add(it, name);
+    }
+  }
   std::vector<size_t> widths(rows.front().numbers.size());
   for (const TextRow& row : rows)
     for (size_t i = 0; i < widths.size(); ++i)
@@ -124,6 +132,7 @@ void table(TextPage& page, const analysis::WhatIf& report) {
       page.paragraph(withSpaces(row.name), 6, 2);
     }
   }
+  if (!idle.empty()) page.paragraph("Without any effect: " + idle + ".", 2, 2);
   page.faint(
       "reserved, active: at their peaks; unused: reserved and in no block, when reserved was at "
       "its peak; failed: "

@@ -13,15 +13,15 @@ using analysis::Replayed;
 std::string bestSentence(const analysis::WhatIf& report) {
   const Replayed &own = report.own, &best = report.candidates.front();
   auto sizes = base::inOneUnit({own.peakReservedBytes(), best.peakReservedBytes()});
-  std::string text =
-      fmt::format("{} would have helped: peak reserved {} instead of {}",
-                  best.conf.empty() ? "To set nothing" : best.conf, sizes[1], sizes[0]);
-  if (own.stats.ooms > 0)
-    text += fmt::format(", {} instead of {}",
-                        best.stats.ooms == 0 ? "no request fails"
-                                             : base::counted(best.stats.ooms, "failed request"),
-                        base::withCommas(own.stats.ooms));
-  return text + ".";
+  std::string name = best.conf.empty() ? "To set nothing" : best.conf;
+  if (own.stats.ooms == 0)
+    return fmt::format("{} would have helped: peak reserved {} instead of {}.", name, sizes[1],
+                       sizes[0]);
+  std::string failed = best.stats.ooms == 0 ? "no request fails"
+                                            : base::counted(best.stats.ooms, "request") +
+                                                  (best.stats.ooms == 1 ? " fails" : " fail");
+  return fmt::format("{} would have helped: {}, where {} did; peak reserved {}, where it was {}.",
+                     name, failed, base::withCommas(own.stats.ooms), sizes[1], sizes[0]);
 }
 
 // Nothing that was tried is better.

@@ -55,6 +55,7 @@ class Allocator {
     return id.valid() && blocks_[id].name == name && !blocks_[id].isFree();
   }
   const SegmentRow& segment(SegmentIndex id) const { return segments_[id]; }
+  size_t size() const { return blocks_.size(); }  // rows that a copy copies
   const Settings& settings() const { return settings_; }
   const Stats& stats() const { return stats_; }
   bool isReleased(OwnerIndex owner) const {

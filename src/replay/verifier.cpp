@@ -14,7 +14,7 @@ using model::Step;
 // More than any device has: addresses to map pages into are never short.
 constexpr uint64_t kUnknownDeviceBytes = uint64_t{1} << 44;
 constexpr uint64_t kMostRequestBytes = uint64_t{1} << 60;
-// Rows looked at to go on after differences: a few seconds.
+// Rows looked at to go on after differences, and copied to try readings: a few seconds.
 constexpr uint64_t kMostRebuildWork = 200'000'000;
 
 bool isDriverTraffic(Action action) {
@@ -299,6 +299,7 @@ bool Verifier::attempt(const Group& group) {
       if (!first_difference) first_difference = difference_;
       difference_.reset();
       *allocator_ = saved;
+      rebuild_work_ += saved.size();
       driver_ = saved_driver->clone();
       allocator_->rebind(*driver_, *this);
       result_.program.requests.resize(asked);
