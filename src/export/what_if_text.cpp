@@ -76,9 +76,10 @@ void verified(TextPage& page, const model::Trace& trace, const model::Device& de
         "one, give "
         "--capacity and --fraction.");
   if (it.checked_until < device.steps())
-    page.paragraph(fmt::format("It differs too often: looked at until step {} of {}.",
-                               base::withCommas(it.checked_until),
-                               base::withCommas(device.steps())));
+    page.paragraph(
+        fmt::format("It differs, or memory was given back, too often to look at all of it: until "
+                    "step {} of {}.",
+                    base::withCommas(it.checked_until), base::withCommas(device.steps())));
 }
 
 std::string peakWords(const Replayed& it) {

@@ -130,7 +130,7 @@ void Verifier::wrote(const Entry& entry) {
     Action recorded = tape_.action(at_);
     bool is_segment = entry.action == Action::kSegmentAlloc || entry.action == Action::kSegmentMap;
     if (entry.action == Action::kAlloc && recorded == Action::kAlloc) {
-      cause = Cause::kPlacement;
+      cause = result_.began_empty ? Cause::kPlacement : Cause::kOlderState;
     } else if (is_segment && recorded == entry.action && tape_.bytes(at_) != entry.bytes) {
       cause = Cause::kSettings;
     } else if (isDriverTraffic(entry.action) || isDriverTraffic(recorded)) {
@@ -222,14 +222,7 @@ void Verifier::stepFree() {
        tape_.address(step + 1) != tape_.address(step));
   uint32_t name = tape_.name(step);
   Step end = is_deferred || tape_.action(step) == Action::kFree ? step + 1 : step + 2;
-  if (name != kNoName) {
-    Request request;
-    request.op = Op::kFree;
-    request.name = name;
-    request.step = step;
-    request.is_shared = is_deferred;
-    result_.program.requests.push_back(request);
-  }
+  if (name != kNoName) asks(Op::kFree, step, name).is_shared = is_deferred;
   auto block = live(step);
   if (!block || allocator_->block(*block).waits) {
     differs({}, Cause::kNotLive, true);
@@ -260,11 +253,7 @@ void Verifier::noticeReleasedPools(const Group& group) {
     // Only of a private pool that nobody uses any more memory is given back; nothing else tells it.
     if (owner == 0 || !allocator_->knows(owner) || allocator_->isReleased(owner)) continue;
     allocator_->releasePool(owner);
-    Request request;
-    request.op = Op::kReleasePool;
-    request.owner = owner;
-    request.step = step;
-    result_.program.requests.push_back(request);
+    asks(Op::kReleasePool, step).owner = owner;
   }
 }
 
@@ -292,6 +281,7 @@ bool Verifier::attempt(const Group& group) {
     if (malloc(group, group.late_end)) return true;
   } else {
     const Allocator saved = *allocator_;
+    rebuild_work_ += saved.size();
     std::unique_ptr<Driver> saved_driver = driver_->clone();
     std::optional<Divergence> first_difference;
     constexpr Step kMostTries = 64;
@@ -344,26 +334,30 @@ uint64_t Verifier::reservedNow() const {
   return static_cast<uint64_t>(allocator_->stats()[Quantity::kReservedBytes].all.current);
 }
 
+Request& Verifier::asks(Op op, Step step, uint32_t name) {
+  Request request;
+  request.op = op;
+  request.step = step;
+  request.name = name;
+  return result_.program.requests.emplace_back(request);
+}
+
 void Verifier::ask(const Group& group, Step ready_end) {
   auto done = [&](Step step) {
     if (tape_.action(step) != Action::kFreeCompleted || tape_.name(step) == kNoName) return;
-    Request request;
-    request.op = Op::kDone;
-    request.name = tape_.name(step);
-    request.step = step;
-    result_.program.requests.push_back(request);
+    asks(Op::kDone, step, tape_.name(step));
   };
   for (Step step = group.begin; step < ready_end; ++step) done(step);
-  Request request;
-  request.op = Op::kMalloc;
-  request.step = group.end;
-  request.failed = tape_.action(group.end) == Action::kOom;
-  request.name = request.failed ? tape_.names() + failed_requests_ : tape_.name(group.end);
-  request.bytes = tape_.bytes(group.end);
-  request.stream = tape_.stream(group.end);
-  request.owner = tape_.owner(group.end);
-  if (request.bytes > 0 && request.bytes <= kMostRequestBytes && request.name != kNoName)
-    result_.program.requests.push_back(request);
+  bool failed = tape_.action(group.end) == Action::kOom;
+  uint32_t name = failed ? tape_.names() + failed_requests_ : tape_.name(group.end);
+  uint64_t bytes = tape_.bytes(group.end);
+  if (bytes > 0 && bytes <= kMostRequestBytes && name != kNoName) {
+    Request& request = asks(Op::kMalloc, group.end, name);
+    request.failed = failed;
+    request.bytes = bytes;
+    request.stream = tape_.stream(group.end);
+    request.owner = tape_.owner(group.end);
+  }
   // Those that its retry waited for.
   for (Step step = ready_end; step < group.end; ++step) done(step);
 }
@@ -396,10 +390,7 @@ bool Verifier::malloc(const Group& group, Step ready_end) {
 
 bool Verifier::flush() {
   Step begin = at_;
-  Request request;
-  request.op = Op::kEmptyCache;
-  request.step = begin;
-  result_.program.requests.push_back(request);
+  asks(Op::kEmptyCache, begin);
   allocator_->emptyCache();
   if (!difference_ && at_ == begin) differs({}, Cause::kDriverTraffic, true);
   return !difference_;
@@ -409,11 +400,7 @@ bool Verifier::flush() {
 bool Verifier::complete(Step end) {
   for (Step step = at_; step < end; ++step) {
     if (!markDone(step)) return false;
-    Request request;
-    request.op = Op::kDone;
-    request.name = tape_.name(step);
-    request.step = step;
-    result_.program.requests.push_back(request);
+    asks(Op::kDone, step, tape_.name(step));
   }
   allocator_->processEvents();
   return !difference_;

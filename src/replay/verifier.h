@@ -42,6 +42,7 @@ class Verifier final : public Listener {
   bool attempt(const Group& group);
   bool markDone(Step step);
   void ask(const Group& group, Step ready_end);  // the request, for the program
+  Request& asks(Op op, Step step, uint32_t name = 0);
   void noticeReleasedPools(const Group& group);
   bool wouldBeFull(const Group& group) const;
   uint64_t reservedNow() const;
