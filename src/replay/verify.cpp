@@ -13,7 +13,8 @@ std::string_view words(Cause cause) {
     case Cause::kUnknown:
       return "no known cause";
     case Cause::kOlderState:
-      return "memory older than the recording";
+      return "another free block was taken, and the order of what is older than the recording is "
+             "not known";
     case Cause::kNotLive:
       return "it was never handed out: events are missing";
     case Cause::kChecksum:
