@@ -76,11 +76,47 @@ base::Result<Settings> wished(const Settings& own, const std::string& conf) {
   return settings;
 }
 
+// The highest of each column; one without a request is as the one before it.
+class LineWriter {
+ public:
+  LineWriter(Replayed& result, size_t columns, Step steps)
+      : reserved_(result.reserved_line),
+        active_(result.active_line),
+        columns_(columns),
+        steps_(steps) {}
+
+  void take(Step step, uint64_t reserved_bytes, uint64_t active_bytes) {
+    auto column = static_cast<size_t>(uint64_t{step} * columns_ / steps_);
+    if (reserved_.empty()) {
+      extend(column + 1, reserved_bytes, active_bytes);
+    } else if (column >= reserved_.size()) {
+      extend(column, reserved_.back(), active_.back());
+      extend(column + 1, reserved_bytes, active_bytes);
+    } else {
+      reserved_.back() = std::max(reserved_.back(), reserved_bytes);
+      active_.back() = std::max(active_.back(), active_bytes);
+    }
+  }
+  void finish() {
+    if (!reserved_.empty()) extend(columns_, reserved_.back(), active_.back());
+  }
+
+ private:
+  void extend(size_t columns, uint64_t reserved_bytes, uint64_t active_bytes) {
+    reserved_.resize(std::max(columns, reserved_.size()), reserved_bytes);
+    active_.resize(reserved_.size(), active_bytes);
+  }
+
+  std::vector<uint64_t>&reserved_, &active_;
+  size_t columns_;
+  Step steps_;
+};
+
 class Runs {
  public:
   Runs(const replay::Tape& tape, const replay::Program& program,
-       std::optional<uint64_t> capacity_bytes)
-      : tape_(tape), program_(program), capacity_bytes_(capacity_bytes) {}
+       std::optional<uint64_t> capacity_bytes, size_t columns)
+      : tape_(tape), program_(program), capacity_bytes_(capacity_bytes), columns_(columns) {}
 
   Replayed one(const std::string& conf, const Settings& settings) const {
     Replayed result = take(conf, settings, replay::Placement::kLowest);
@@ -147,8 +183,14 @@ class Runs {
     options.settings = settings;
     options.capacity_bytes = capacity_bytes_;
     options.placement = placement;
-    replay::Outcome outcome = replay::whatIf(tape_, program_, options);
     Replayed result;
+    LineWriter line(result, columns_, tape_.steps());
+    if (columns_ > 0 && tape_.steps() > 0)
+      options.at_request = [&](Step step, uint64_t reserved_bytes, uint64_t active_bytes) {
+        line.take(step, reserved_bytes, active_bytes);
+      };
+    replay::Outcome outcome = replay::whatIf(tape_, program_, options);
+    line.finish();
     result.conf = conf;
     result.settings = settings;
     result.stats = outcome.stats;
@@ -163,6 +205,7 @@ class Runs {
   const replay::Tape& tape_;
   const replay::Program& program_;
   std::optional<uint64_t> capacity_bytes_;
+  size_t columns_;
 };
 
 auto rank(const Replayed& it) {
@@ -192,7 +235,7 @@ base::Result<WhatIf> whatIf(const AnalysedTrace& analysed, const DeviceAnalysis&
   if (wish.verify_only) return report;
   const Settings& own = report.verified.settings;
   replay::Tape tape(trace, device.device);
-  Runs runs(tape, program, report.capacity_bytes);
+  Runs runs(tape, program, report.capacity_bytes, wish.columns);
   std::vector<std::pair<std::string, Settings>> wanted;
   wanted.emplace_back(replay::confOf(own, wish.fraction), own);
   for (const std::string& conf : wish.confs) {
@@ -200,9 +243,12 @@ base::Result<WhatIf> whatIf(const AnalysedTrace& analysed, const DeviceAnalysis&
     wanted.emplace_back(conf, settings);
   }
   report.are_known = wish.confs.empty();
-  if (report.are_known)
-    for (const Settings& settings : knownSettings(own, report.capacity_bytes.has_value()))
-      wanted.emplace_back(replay::confOf(settings, wish.fraction), settings);
+  if (report.are_known || wish.with_known)
+    for (const Settings& settings : knownSettings(own, report.capacity_bytes.has_value())) {
+      auto is_wished = [&](const auto& it) { return it.second == settings; };
+      if (std::ranges::none_of(wanted, is_wished))
+        wanted.emplace_back(replay::confOf(settings, wish.fraction), settings);
+    }
   report.candidates = runs.all(wanted);
   report.own = std::move(report.candidates.front());
   report.candidates.erase(report.candidates.begin());

@@ -33,6 +33,8 @@ struct Replayed {
   uint64_t rescued = 0;
   std::optional<Step> first_rescued, forecast_from;
   std::optional<PlacementRange> peak_reserved_range;  // TieBreak::kAddress alone
+  // Of WhatIfWish::columns equal parts of the steps: the highest of each.
+  std::vector<uint64_t> reserved_line, active_line;
 
   uint64_t peakReservedBytes() const {
     return static_cast<uint64_t>(stats[replay::Quantity::kReservedBytes].all.peak);
@@ -55,6 +57,8 @@ struct WhatIfWish {
   std::vector<std::string> confs;  // each the whole string; none: those that are known to help
   std::optional<uint64_t> capacity_bytes;
   std::optional<double> fraction;  // that the program set (set_per_process_memory_fraction)
+  bool with_known = false;         // those that are known as well as `confs`
+  size_t columns = 0;              // of lines; 0: none
   bool verify_only = false;
   bool min_capacity = false;  // of the own settings and of the best
 };

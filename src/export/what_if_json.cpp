@@ -28,21 +28,26 @@ json replayedJson(const Replayed& it) {
   if (it.peak_reserved_range)
     range = {{"least", it.peak_reserved_range->least_bytes},
              {"most", it.peak_reserved_range->most_bytes}};
-  return {{"settings", it.conf},
-          {"peak_reserved_bytes", peakOf(replay::Quantity::kReservedBytes)},
-          {"peak_reserved_range_bytes", range},
-          {"peak_active_bytes", peakOf(replay::Quantity::kActiveBytes)},
-          {"unused_at_peak_bytes", it.unused_at_peak_bytes},
-          {"peak_split_bytes", peakOf(replay::Quantity::kInactiveSplitBytes)},
-          {"peak_segments", peakOf(replay::Quantity::kSegment)},
-          {"retries", it.stats.retries},
-          {"ooms", it.stats.ooms},
-          {"driver_allocs", it.stats.driver_allocs},
-          {"driver_frees", it.stats.driver_frees},
-          {"failures", std::move(failures)},
-          {"rescued", it.rescued},
-          {"first_rescued_step", stepOrNull(it.first_rescued)},
-          {"forecast_from_step", stepOrNull(it.forecast_from)}};
+  json told = {{"settings", it.conf},
+               {"peak_reserved_bytes", peakOf(replay::Quantity::kReservedBytes)},
+               {"peak_reserved_range_bytes", range},
+               {"peak_active_bytes", peakOf(replay::Quantity::kActiveBytes)},
+               {"unused_at_peak_bytes", it.unused_at_peak_bytes},
+               {"peak_split_bytes", peakOf(replay::Quantity::kInactiveSplitBytes)},
+               {"peak_segments", peakOf(replay::Quantity::kSegment)},
+               {"retries", it.stats.retries},
+               {"ooms", it.stats.ooms},
+               {"driver_allocs", it.stats.driver_allocs},
+               {"driver_frees", it.stats.driver_frees},
+               {"failures", std::move(failures)},
+               {"rescued", it.rescued},
+               {"first_rescued_step", stepOrNull(it.first_rescued)},
+               {"forecast_from_step", stepOrNull(it.forecast_from)}};
+  if (!it.reserved_line.empty()) {
+    told["reserved_line"] = it.reserved_line;
+    told["active_line"] = it.active_line;
+  }
+  return told;
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ class Run {
         peak_bytes_ = reserved_bytes;
         outcome_.unused_at_peak_bytes = reserved_bytes - activeNow();
       }
-      if (options_.at_request) options_.at_request(request.step, reserved_bytes);
+      if (options_.at_request) options_.at_request(request.step, reserved_bytes, activeNow());
     }
     outcome_.stats = allocator_.stats();
     allocator_.rebind(no_driver, silent);

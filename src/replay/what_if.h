@@ -24,8 +24,8 @@ struct WhatIfOptions {
   Placement placement = Placement::kLowest;  // of no effect but under TieBreak::kAddress
   // Of the device; of its memory others may hold a part. Not known: nothing is refused.
   std::optional<uint64_t> capacity_bytes{};
-  // After each request: its step, and what is reserved then.
-  std::function<void(model::Step, uint64_t reserved_bytes)> at_request{};
+  // After each request: its step, and what is reserved and in blocks then.
+  std::function<void(model::Step, uint64_t reserved_bytes, uint64_t active_bytes)> at_request{};
 };
 
 struct Failure {

@@ -97,6 +97,7 @@ base::Result<Response> answerDiffFlame(const Question& question);
 base::Result<Response> answerFilter(const Question& question);
 base::Result<Response> answerCategories(const Question& question);
 base::Result<Response> answerGrowth(const Question& question);
+base::Result<Response> answerWhatIf(const Question& question);
 
 base::Result<Response> answerLive(const Question& question);
 base::Result<Response> answerWorkingSet(const Question& question);

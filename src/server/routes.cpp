@@ -35,6 +35,7 @@ std::span<const Route> routes() {
       {"filter", Method::kGet, answerFilter, Lane::kText},
       {"categories", Method::kGet, answerCategories, Lane::kText},
       {"growth", Method::kGet, answerGrowth, Lane::kText},
+      {"what_if", Method::kGet, answerWhatIf, Lane::kText},
       {"table", Method::kGet, answerTable, Lane::kText},
       {"schema", Method::kGet, answerSchema, Lane::kText},
       {"frag", Method::kGet, answerFrag, Lane::kText},

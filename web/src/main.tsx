@@ -20,6 +20,7 @@ import "./styles/diff.css";
 import "./styles/grids.css";
 import "./styles/growth.css";
 import "./styles/live.css";
+import "./styles/what_if.css";
 import "./styles/working_set.css";
 import "./styles/filters.css";
 import "./styles/inspector.css";

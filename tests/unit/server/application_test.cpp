@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "server/json.h"
@@ -84,6 +85,30 @@ TEST_F(ApplicationTest, StacksCanBeAskedForOnce) {
   EXPECT_TRUE(step["event"]["stack"].contains("shared"));
   EXPECT_EQ(get("api/allocation?id=0&stacks=none").status, 400);
   EXPECT_EQ(get("api/stack?id=4000000000").status, 400);
+}
+
+TEST_F(ApplicationTest, WhatIfHasALineOfEachSetting) {
+  json told = getJson("api/what_if?device=0&set=max_split_size_mb:200");
+  EXPECT_GT(told["candidates"].size(), 5U);
+  EXPECT_TRUE(std::ranges::any_of(told["candidates"], [](const json& it) {
+    return it["settings"] == "max_split_size_mb:200";
+  }));
+  EXPECT_EQ(told["capacity_source"], "out_of_memory");
+  told["candidates"].push_back(told["own"]);
+  for (const json& it : told["candidates"]) {
+    ASSERT_EQ(it["reserved_line"].size(), 400U);
+    ASSERT_EQ(it["active_line"].size(), 400U);
+    uint64_t most = 0;
+    for (const json& bytes : it["reserved_line"]) most = std::max(most, bytes.get<uint64_t>());
+    EXPECT_LE(most, it["peak_reserved_bytes"].get<uint64_t>());
+    EXPECT_GT(most, 0U);
+  }
+  EXPECT_EQ(getJson("api/what_if?device=0&capacity=1073741824")["capacity_source"], "given");
+  for (const std::string& bad :
+       {std::string("api/what_if?device=9"), std::string("api/what_if?set=max_split_size_mb:5"),
+        std::string("api/what_if?set=nonsense"), std::string("api/what_if?capacity=-1"),
+        "api/what_if?set=" + std::string(3000, 'a')})
+    EXPECT_EQ(get(bad).status, 400) << bad.substr(0, 60);
 }
 
 TEST_F(ApplicationTest, DescribesTheFiles) {

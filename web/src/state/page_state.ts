@@ -118,6 +118,10 @@ export interface PageState {
   arena: Arena;
   /** Fragmentation: the size of a request in bytes; null: what ran out of memory, or a usual one */
   fit: number | null;
+  /** What if: settings that somebody wrote, the chosen row, memory of the device; null: as recorded */
+  set: string;
+  conf: string;
+  cap: number | null;
   table: TableName;
   growth: GrowthList;
   /** null: as the table likes it */
@@ -185,6 +189,9 @@ export const START: PageState = {
   zoom: [],
   arena: "reserved",
   fit: null,
+  set: "",
+  conf: "",
+  cap: null,
   table: "allocations",
   growth: "growing",
   sort: null,

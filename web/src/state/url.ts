@@ -147,6 +147,9 @@ const READERS: Record<string, (text: string) => unknown> = {
   zoom: path,
   arena: oneOf(ARENAS),
   fit: size,
+  set: short,
+  conf: short,
+  cap: size,
   table: oneOf(TABLES),
   growth: oneOf(GROWTH_LISTS),
   sort,
@@ -216,6 +219,9 @@ export function parseHash(hash: string, views: readonly string[]): PageState {
     zoom: read<readonly number[]>("zoom") ?? START.zoom,
     arena: read<Arena>("arena") ?? START.arena,
     fit: read<number>("fit"),
+    set: read<string>("set") ?? START.set,
+    conf: read<string>("conf") ?? START.conf,
+    cap: read<number>("cap"),
     table: read<TableName>("table") ?? START.table,
     growth: read<GrowthList>("growth") ?? START.growth,
     sort: read<Sort>("sort"),
@@ -286,6 +292,9 @@ export function formatHash(wanted: PageState): string {
   if (state.zoom.length > 0) query.set("zoom", state.zoom.join("."));
   if (state.arena !== START.arena) query.set("arena", state.arena);
   if (state.fit !== null) query.set("fit", String(state.fit));
+  if (state.set !== "") query.set("set", state.set);
+  if (state.conf !== "") query.set("conf", state.conf);
+  if (state.cap !== null) query.set("cap", String(state.cap));
   if (state.table !== START.table) query.set("table", state.table);
   if (state.growth !== START.growth) query.set("growth", state.growth);
   if (state.sort) query.set("sort", `${state.sort.down ? "-" : ""}${state.sort.column}`);

@@ -54,6 +54,10 @@ const GROUPS: readonly { title: string; keys: readonly [string, readonly string[
     ],
   },
   {
+    title: "What if",
+    keys: [["Next, previous setting", ["↑", "↓"]]],
+  },
+  {
     title: "Diff",
     keys: [
       ["Next, previous row", ["↑", "↓"]],

@@ -5,6 +5,7 @@ import { frozen } from "../api/frozen";
 import { LANES_VIEW } from "../state/lanes";
 import { LIVE_VIEW, monitoring } from "../state/live";
 import { OOM_VIEW } from "../state/oom";
+import { WHAT_IF_VIEW } from "../state/what_if";
 import { onlyWorkingSets, WORKING_SET_VIEW, workingSets } from "../state/working_set";
 import type { IconName } from "../ui/icons";
 import { DiffView } from "./diff/diff_view";
@@ -21,6 +22,7 @@ import { SqlView } from "./sql/sql_view";
 import { StateView } from "./state/state_view";
 import { TablesView } from "./tables/tables_view";
 import { TimelineView } from "./timeline/timeline_view";
+import { WhatIfView } from "./what_if/what_if_view";
 import { WorkingSetView } from "./working_set/working_set_view";
 
 export interface View {
@@ -117,6 +119,17 @@ const ALL: readonly View[] = [
     needsDevice: true,
     unfiltered: true,
     component: FragView,
+  },
+  {
+    name: WHAT_IF_VIEW,
+    title: "What if",
+    key: "R",
+    group: "Explain",
+    icon: "whatif",
+    docked: false,
+    needsDevice: true,
+    unfiltered: true,
+    component: WhatIfView,
   },
   {
     name: "diff",

@@ -1,0 +1,86 @@
+// Other settings replayed: their table, the chosen one over the recording, what somebody writes. See harness.mjs
+// for what it needs.
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { axeComplaints, example, opened, use, waitForParam, whyNot } from "./harness.mjs";
+
+const skip = whyNot();
+const ask = (page, path) => page.evaluate(async (url) => (await fetch(url)).json(), path);
+const rows = ".wilist tbody tr";
+
+describe("what if", { skip, timeout: 600_000 }, () => {
+  const here = opened(() => [example("oom.pickle.zst"), example("fragmented.pickle.zst")]);
+  const { at } = here;
+
+  it("says what would have helped, and proves the recording first", () =>
+    use(here.browser, at("#what-if"), async (page) => {
+      await page.waitForSelector(rows);
+      const data = await ask(page, "api/what_if?file=0&device=0&set=");
+      assert.equal(data.verify.events_exact, data.verify.events_checked);
+      assert.equal(data.best, "expandable_segments:True");
+      assert.equal(await page.locator(rows).count(), data.candidates.length + 1);
+      assert.match(await page.locator(".viewhead .tag").innerText(), /37,378 events proven/);
+      assert.match(await page.locator(".told").innerText(), /expandable_segments:True would have helped/);
+      const first = await page.locator(rows).first().innerText();
+      assert.match(first, /1\s+expandable_segments:True\s+none fails\s+5\.65\s*GiB/);
+      assert.equal(await page.locator(`${rows}[aria-selected=true]`).count(), 1);
+      assert.match(await page.locator(".wilist").innerText(), /as recorded/);
+      for (const { reserved_line: line } of [data.own, ...data.candidates]) {
+        assert.equal(line.length, 400);
+        assert.equal(Math.max(...line) > 0, true);
+      }
+      assert.equal(Math.max(...data.own.reserved_line), data.own.peak_reserved_bytes);
+      assert.deepEqual(await axeComplaints(page), []);
+    }));
+
+  it("draws the one that is chosen, by pointer and by key, and a link keeps it", () =>
+    use(here.browser, at("#what-if"), async (page) => {
+      await page.waitForSelector(rows);
+      await page.locator(rows).nth(2).click();
+      const conf = await waitForParam(page, "conf", Boolean);
+      await page.waitForSelector(`.phead h2:text-is("${conf}")`);
+      assert.match(await page.locator("canvas[role=img]").first().getAttribute("aria-label"), /Reserved bytes over 37,378 steps/);
+      await page.keyboard.press("ArrowDown");
+      const next = await waitForParam(page, "conf", (now) => now !== conf);
+      await page.reload();
+      await page.waitForSelector(`.phead h2:text-is("${next}")`);
+    }));
+
+  it("tries what somebody writes, and says why PyTorch would refuse it", () =>
+    use(here.browser, at("#what-if"), async (page) => {
+      await page.waitForSelector(rows);
+      const before = await page.locator(rows).count();
+      await page.fill("#wiset", "max_split_size_mb:200");
+      await page.keyboard.press("Enter");
+      await page.waitForFunction(
+        ([of, count]) => document.querySelectorAll(of).length === count,
+        [rows, before + 1],
+      );
+      await page.waitForSelector('.phead h2:text-is("max_split_size_mb:200")');
+      await page.fill("#wiset", "max_split_size_mb:5");
+      await page.getByRole("button", { name: "Try" }).click();
+      await page.getByText(/max_split_size_mb is “5”/).waitFor();
+      await page.getByRole("button", { name: "Without it" }).click();
+      await page.waitForFunction(
+        ([of, count]) => document.querySelectorAll(of).length === count,
+        [rows, before],
+      );
+      // the browser names the refusal in its console
+      page.complaints = page.complaints.filter((text) => !/status of 400/.test(text));
+    }));
+
+  it("asks about another card", () =>
+    use(here.browser, at("#what-if?file=1"), async (page) => {
+      await page.waitForSelector(rows);
+      assert.match(await page.locator(".told").innerText(), /How much the device has is not known/);
+      await page.fill("#wicap", "4");
+      await page.keyboard.press("Tab");
+      assert.equal(await waitForParam(page, "cap", Boolean), String(4 * 2 ** 30));
+      await page.waitForSelector(`${rows} .tag.is-danger`);
+      const data = await ask(page, `api/what_if?file=1&device=0&set=&capacity=${4 * 2 ** 30}`);
+      assert.equal(data.capacity_source, "given");
+      assert.ok(data.own.ooms > 0);
+      await page.keyboard.press("t");
+      assert.deepEqual(await axeComplaints(page), []);
+    }));
+});

@@ -1,0 +1,87 @@
+// The table of the What-if view: what each setting would have made of the recording, best first, with the
+// recording's own settings among them at their rank.
+import type { Replayed, WhatIf } from "../../api/what_if";
+import { counted, formatBytes, integer, type Quantity } from "../../ui/units";
+
+export interface Row {
+  /** the settings; "own": as recorded */
+  key: string;
+  rank: string;
+  settings: string;
+  isOwn: boolean;
+  of: Replayed;
+  outcome: string;
+  fails: boolean;
+  change: Quantity | null;
+  /** shares of the widest bar */
+  live: number;
+  unused: number;
+}
+
+export const OWN = "own";
+
+export function settingsText(settings: string): string {
+  return settings === "" ? "nothing set" : settings;
+}
+
+function isBetter(a: Replayed, b: Replayed): boolean {
+  const [x, y] = [a, b].map((of) => [
+    of.ooms,
+    of.peak_reserved_bytes,
+    of.driver_allocs + of.driver_frees,
+  ]) as [number[], number[]];
+  for (let at = 0; at < x.length; at++) {
+    if (x[at] !== y[at]) return (x[at] ?? 0) < (y[at] ?? 0);
+  }
+  return false;
+}
+
+function changeOf(bytes: number, from: number): Quantity | null {
+  if (bytes === from) return null;
+  const { number, unit } = formatBytes(Math.abs(bytes - from));
+  return { number: `${bytes < from ? "−" : "+"}${number}`, unit };
+}
+
+export function rowsOf(data: WhatIf): Row[] {
+  const all = [data.own, ...data.candidates];
+  const most = Math.max(1, data.capacity_bytes ?? 0, ...all.map((of) => of.peak_reserved_bytes));
+  const row = (of: Replayed, rank: string, isOwn: boolean): Row => ({
+    key: isOwn ? OWN : of.settings,
+    rank,
+    settings: settingsText(of.settings),
+    isOwn,
+    of,
+    outcome: of.ooms === 0 ? "none fails" : counted(of.ooms, "failure"),
+    fails: of.ooms > 0,
+    change: changeOf(of.peak_reserved_bytes, data.own.peak_reserved_bytes),
+    live: (of.peak_reserved_bytes - of.unused_at_peak_bytes) / most,
+    unused: of.unused_at_peak_bytes / most,
+  });
+  const rows = data.candidates.map((of, at) => row(of, String(at + 1), false));
+  const at = data.candidates.findIndex((of) => isBetter(data.own, of));
+  rows.splice(at < 0 ? rows.length : at, 0, row(data.own, "", true));
+  return rows;
+}
+
+/** The row that a link names, else the best one. */
+export function chosenRow(rows: readonly Row[], key: string): Row | undefined {
+  return rows.find((row) => row.key === key) ?? rows[0];
+}
+
+/** Reserved and in no block, over the steps. */
+export function unusedLine(of: Replayed): number[] {
+  return of.reserved_line.map((bytes, at) => Math.max(0, bytes - (of.active_line[at] ?? 0)));
+}
+
+/** How far the replay is proven, for a badge. */
+export function proofOf(data: WhatIf): { text: string; whole: boolean; title: string } {
+  const { events_checked: checked, events_exact: exact, first_divergence: first } = data.verify;
+  const whole = checked > 0 && exact === checked;
+  const text = whole
+    ? `${integer(exact)} events proven`
+    : `${integer(exact)} of ${integer(checked)} events proven`;
+  const title = first
+    ? `First difference at step ${integer(first.step)}: ${first.cause}`
+    : "Replayed under its own settings, every event is what PyTorch's allocator did, to the address";
+  return { text, whole, title };
+}

@@ -1,0 +1,277 @@
+// The allocator replayed under other settings: which would have helped, and what the chosen one would have
+// reserved over the recording.
+import { useCallback, useEffect, useRef } from "preact/hooks";
+import type { WhatIf } from "../../api/what_if";
+import { onKey } from "../../state/keys";
+import { device, go, page, pictured } from "../../state/store";
+import { whatIf } from "../../state/what_if";
+import { Canvas } from "../../ui/canvas";
+import { Icon } from "../../ui/icons";
+import { ErrorNotice, Notice, RECORD_CODE } from "../../ui/notice";
+import type { Surface } from "../../ui/plot";
+import { Amount, Bytes } from "../../ui/text";
+import { bytesText, GIB, integer } from "../../ui/units";
+import { visible } from "../../ui/visible";
+import { sparkPath } from "../growth/rows";
+import { drawWhatIf } from "./chart";
+import { chosenRow, proofOf, type Row, rowsOf, settingsText, unusedLine } from "./rows";
+
+const WIDTH = 92;
+const HEIGHT = 18;
+
+/** GiB as somebody writes them; null: no size, so that of the recording. */
+function capacityOf(text: string): number | null {
+  const gib = Number.parseFloat(text);
+  return Number.isFinite(gib) && gib > 0 && gib < 2 ** 20 ? Math.round(gib * GIB) : null;
+}
+
+function Head({ data }: { data: WhatIf | null }) {
+  const set = useRef<HTMLInputElement>(null);
+  const proof = data ? proofOf(data) : null;
+  const { set: asked, cap } = page.value;
+  return (
+    <header class="viewhead">
+      <h1>What if</h1>
+      <span class="sub cut">{device.value?.label ?? ""}</span>
+      {proof && (
+        <span class={`tag${proof.whole ? " is-proven" : ""}`} title={visible(proof.title)}>
+          {proof.text}
+        </span>
+      )}
+      <form
+        class="wifilter"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const text = set.current?.value.trim() ?? "";
+          go({ set: text, conf: text });
+        }}
+      >
+        <input
+          class="field mono"
+          id="wiset"
+          ref={set}
+          key={asked}
+          defaultValue={asked}
+          aria-label="Another setting, as in PYTORCH_CUDA_ALLOC_CONF"
+          placeholder="max_split_size_mb:200"
+          spellcheck={false}
+          autocomplete="off"
+        />
+        <button type="submit" class="btn">
+          Try
+        </button>
+        <label class="note" for="wicap">
+          Card, GiB
+        </label>
+        <input
+          class="field num"
+          id="wicap"
+          key={cap ?? data?.capacity_bytes ?? 0}
+          defaultValue={data?.capacity_bytes ? String(+(data.capacity_bytes / GIB).toFixed(2)) : ""}
+          placeholder="any"
+          inputMode="decimal"
+          title="Memory that the process could have; empty: as recorded"
+          onChange={(event) => go({ cap: capacityOf(event.currentTarget.value) })}
+        />
+      </form>
+    </header>
+  );
+}
+
+function Spark({ row }: { row: Row }) {
+  const text = `Reserved and in no block: at most ${bytesText(Math.max(0, ...unusedLine(row.of)))}`;
+  return (
+    <svg class="spark" width={WIDTH} height={HEIGHT} role="img" aria-label={text}>
+      <title>{text}</title>
+      <path d={sparkPath(unusedLine(row.of), WIDTH, HEIGHT - 2)} transform="translate(0 1)" />
+    </svg>
+  );
+}
+
+function Bar({ row }: { row: Row }) {
+  const text = `${bytesText(row.of.peak_reserved_bytes - row.of.unused_at_peak_bytes)} in blocks, ${bytesText(row.of.unused_at_peak_bytes)} not, at the peak`;
+  return (
+    <span class="wibar" role="img" aria-label={text} title={text}>
+      <i class="wilive" style={{ width: `${row.live * 100}%` }} />
+      <i class="wiunused" style={{ width: `${row.unused * 100}%` }} />
+    </span>
+  );
+}
+
+function Peak({ row }: { row: Row }) {
+  const range = row.of.peak_reserved_range_bytes;
+  const title =
+    range && range.least !== range.most
+      ? `${bytesText(range.least)} to ${bytesText(range.most)}, by where the driver places segments`
+      : undefined;
+  return (
+    <td class="r num" title={title}>
+      <Bytes value={row.of.peak_reserved_bytes} />
+    </td>
+  );
+}
+
+function Table({ rows, chosen }: { rows: readonly Row[]; chosen: Row }) {
+  return (
+    <div class="wilist" tabIndex={0} role="region" aria-label="Settings, best first">
+      <table class="table">
+        <thead>
+          <tr>
+            <th class="r fit">#</th>
+            <th>Setting</th>
+            <th class="fit">Out of memory</th>
+            <th class="r fit">Peak reserved</th>
+            <th class="fit hide-s" title="At the peak: in blocks, and not">
+              In blocks, not
+            </th>
+            <th class="r fit">Change</th>
+            <th class="r fit hide-s" title="All that was cached was given back to serve a request">
+              Retries
+            </th>
+            <th class="fit hide-s">Unused, over steps</th>
+            <th class="r fit hide-s" title="cudaMalloc, cudaFree, mapping and unmapping">
+              Driver calls
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr
+              key={row.key}
+              class="picks"
+              aria-selected={row === chosen}
+              onClick={() => go({ conf: row.key })}
+            >
+              <td class="r num">{row.rank}</td>
+              <td class="conf">
+                <button
+                  type="button"
+                  class="rowbtn cut mono"
+                  aria-pressed={row === chosen}
+                  title={visible(row.settings)}
+                >
+                  {row.isOwn && <span class="tag">as recorded</span>} {visible(row.settings)}
+                </button>
+              </td>
+              <td>
+                <span class={`tag${row.fails ? " is-danger" : " is-proven"}`}>{row.outcome}</span>
+              </td>
+              <Peak row={row} />
+              <td class="hide-s">
+                <Bar row={row} />
+              </td>
+              <td class="r num">{row.change ? <Amount quantity={row.change} /> : "0"}</td>
+              <td class="r num hide-s">{integer(row.of.retries)}</td>
+              <td class="hide-s">
+                <Spark row={row} />
+              </td>
+              <td class="r num hide-s">{integer(row.of.driver_allocs + row.of.driver_frees)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Chosen({ data, row }: { data: WhatIf; row: Row }) {
+  const steps = device.value?.events ?? 0;
+  const draw = useCallback(
+    (s: Surface) =>
+      drawWhatIf(s, { own: data.own, chosen: row.of, steps, capacity: data.capacity_bytes }),
+    [data, row, steps],
+  );
+  return (
+    <>
+      <div class="phead">
+        <h2 class="mono cut">{row.isOwn ? "as recorded" : visible(row.settings)}</h2>
+        <span class="note">over the recording</span>
+        <span class="wilegend" aria-hidden="true">
+          <span>
+            <i />
+            replayed reserved
+          </span>
+          {!row.isOwn && (
+            <span>
+              <i class="wirecorded" />
+              as recorded
+            </span>
+          )}
+          <span>
+            <i class="wilive" />
+            in blocks
+          </span>
+        </span>
+      </div>
+      <div class="plot wichart">
+        <Canvas
+          label={`Reserved bytes over ${integer(steps)} steps under ${settingsText(row.of.settings)}, at most ${bytesText(row.of.peak_reserved_bytes)}`}
+          draw={draw}
+        />
+      </div>
+    </>
+  );
+}
+
+export function WhatIfView() {
+  const { data, error, loading } = whatIf.value;
+  useEffect(() => {
+    if (data || error) pictured.value = true;
+  }, [data, error]);
+  const rows = data ? rowsOf(data) : [];
+  const row = chosenRow(rows, page.value.conf);
+  useEffect(
+    () =>
+      onKey((event) => {
+        const by = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+        const now = whatIf.peek().data;
+        if (by === 0 || !now) return false;
+        const all = rowsOf(now);
+        const at = all.findIndex(({ key }) => key === chosenRow(all, page.peek().conf)?.key);
+        const next = all[Math.min(all.length - 1, Math.max(0, at + by))];
+        if (next) go({ conf: next.key });
+        return true;
+      }),
+    [],
+  );
+  const nothing = data !== null && data.verify.events_checked === 0;
+  return (
+    <section class="view on" aria-label="What if" aria-busy={loading}>
+      <Head data={data} />
+      {error && (
+        <div class="pad14">
+          <ErrorNotice
+            error={error}
+            retry={() => go({ set: "", conf: "" })}
+            retryLabel="Without it"
+          />
+        </div>
+      )}
+      {nothing && (
+        <Notice icon="whatif" title="There is nothing to replay" code={RECORD_CODE}>
+          <p>A replay needs the allocator's events. They are recorded by</p>
+        </Notice>
+      )}
+      {data && row && !nothing && (
+        <>
+          {data.sentences.length > 0 && (
+            <ul class="told">
+              {data.sentences.map((text) => (
+                <li key={text}>
+                  <span>{visible(text)}</span>
+                </li>
+              ))}
+            </ul>
+          )}
+          <Table rows={rows} chosen={row} />
+          <Chosen data={data} row={row} />
+        </>
+      )}
+      {!data && !error && (
+        <p class="pad14 note" role="status">
+          <Icon name="whatif" /> Replaying…
+        </p>
+      )}
+    </section>
+  );
+}
