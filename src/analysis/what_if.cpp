@@ -238,11 +238,17 @@ base::Result<WhatIf> whatIf(const AnalysedTrace& analysed, const DeviceAnalysis&
   Runs runs(tape, program, report.capacity_bytes, wish.columns);
   std::vector<std::pair<std::string, Settings>> wanted;
   wanted.emplace_back(replay::confOf(own, wish.fraction), own);
+  for (const ProgramEdit& edit : wish.edits) {
+    TG_ASSIGN_OR_RETURN(EditedProgram changed, edited(analysed, device, program, edit));
+    Runs other(tape, changed.program, report.capacity_bytes, wish.columns);
+    report.edits.push_back(
+        {edit, changed.requests, changed.bytes, other.one(wanted.front().first, own)});
+  }
   for (const std::string& conf : wish.confs) {
     TG_ASSIGN_OR_RETURN(Settings settings, wished(own, conf));
     wanted.emplace_back(conf, settings);
   }
-  report.are_known = wish.confs.empty();
+  report.are_known = wish.confs.empty() && wish.edits.empty();
   if (report.are_known || wish.with_known)
     for (const Settings& settings : knownSettings(own, report.capacity_bytes.has_value())) {
       auto is_wished = [&](const auto& it) { return it.second == settings; };

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/program_edit.h"
 #include "analysis/wall.h"
 #include "replay/verify.h"
 #include "replay/what_if.h"
@@ -53,7 +54,15 @@ struct Replayed {
   uint64_t driverCalls() const { return stats.driver_allocs + stats.driver_frees; }
 };
 
+// The recording's own settings, another program.
+struct ReplayedEdit {
+  ProgramEdit edit;
+  uint64_t requests = 0, bytes = 0;  // that were changed, and what they had asked for
+  Replayed replayed;
+};
+
 struct WhatIfWish {
+  std::vector<ProgramEdit> edits;  // each by itself
   std::vector<std::string> confs;  // each the whole string; none: those that are known to help
   std::optional<uint64_t> capacity_bytes;
   std::optional<double> fraction;  // that the program set (set_per_process_memory_fraction)
@@ -68,6 +77,7 @@ struct WhatIf {
   std::optional<uint64_t> capacity_bytes;
   CapacitySource capacity_source = CapacitySource::kUnknown;
   Replayed own;
+  std::vector<ReplayedEdit> edits;   // as wished
   std::vector<Replayed> candidates;  // best first
   bool are_known = false;            // the candidates are those that are known to help, not a wish
   bool best_helps = false;  // the first is better than the recording's own by more than a little

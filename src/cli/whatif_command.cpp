@@ -24,6 +24,8 @@ struct WhatIfCommandOptions {
   std::string file;
   std::optional<int32_t> device;
   std::string capacity;
+  std::vector<std::string> drops, halves;
+  std::vector<analysis::Step> flushes;
   analysis::WhatIfWish wish;
   bool json = false;
 };
@@ -91,13 +93,26 @@ int writeText(const std::vector<Part>& parts, bool verify_only, int exit_code) {
   return out.finish(exit_code);
 }
 
+void takeEdits(WhatIfCommandOptions& options) {
+  using What = analysis::ProgramEdit::What;
+  for (const std::string& pattern : options.drops)
+    options.wish.edits.push_back({What::kDrop, pattern, 0});
+  for (const std::string& pattern : options.halves)
+    options.wish.edits.push_back({What::kHalve, pattern, 0});
+  for (analysis::Step step : options.flushes)
+    options.wish.edits.push_back({What::kEmptyCache, "", step});
+}
+
 int run(WhatIfCommandOptions& options) {
+  takeEdits(options);
   if (!options.capacity.empty()) options.wish.capacity_bytes = base::parseSize(options.capacity);
   if (options.wish.fraction && !options.wish.capacity_bytes)
     return usageError("--fraction is of the device's memory",
                       "Add --capacity, as in --capacity 80GiB");
-  if (options.wish.verify_only && (options.wish.min_capacity || !options.wish.confs.empty()))
-    return usageError("--verify tries no other settings", "Leave out --set and --min-capacity");
+  if (options.wish.verify_only &&
+      (options.wish.min_capacity || !options.wish.confs.empty() || !options.wish.edits.empty()))
+    return usageError("--verify tries nothing else",
+                      "Leave out --set, --drop, --halve, --empty-cache and --min-capacity");
   for (const std::string& conf : options.wish.confs)
     if (auto parsed = replay::parseConf(conf); !parsed.ok())
       return usageError("--set " + conf + ": " + parsed.error().what, parsed.error().hint);
@@ -149,6 +164,25 @@ void addWhatIfCommand(CLI::App& app, int& exit_code) {
       ->take_all()
       ->expected(1)
       ->type_name("CONF");
+  command
+      ->add_option("--drop", options->drops,
+                   "As recorded, but without what these stacks ask for: a text in \"file:line "
+                   "function\", or "
+                   "/a regular expression/; again for more")
+      ->take_all()
+      ->expected(1)
+      ->type_name("STACK");
+  command->add_option("--halve", options->halves, "As recorded, but that half as large")
+      ->take_all()
+      ->expected(1)
+      ->type_name("STACK");
+  command
+      ->add_option("--empty-cache", options->flushes,
+                   "As recorded, with an empty_cache() before this step")
+      ->take_all()
+      ->expected(1)
+      ->check(wholeNumber(0, UINT32_MAX))
+      ->type_name("STEP");
   command
       ->add_option(
           "--capacity", options->capacity,

@@ -94,6 +94,14 @@ json whatIfJson(const analysis::AnalysedTrace& analysed, const analysis::DeviceA
                               ? json("out_of_memory")
                               : json();
   it["own"] = replayedJson(report.own);
+  it["edits"] = json::array();
+  for (const analysis::ReplayedEdit& edit : report.edits) {
+    json told = replayedJson(edit.replayed);
+    told["edit"] = analysis::words(edit.edit);
+    told["changed_requests"] = edit.requests;
+    told["changed_bytes"] = edit.bytes;
+    it["edits"].push_back(std::move(told));
+  }
   it["candidates"] = json::array();
   for (const Replayed& candidate : report.candidates)
     it["candidates"].push_back(replayedJson(candidate));

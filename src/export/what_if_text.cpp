@@ -92,10 +92,14 @@ std::string peakWords(const Replayed& it) {
 }
 
 // PyTorch reads them with spaces as without; a line can be broken there.
-std::string withSpaces(std::string conf) {
-  for (size_t at = conf.find(','); at != std::string::npos; at = conf.find(',', at + 2))
-    conf.insert(at + 1, " ");
-  return conf;
+std::string withSpaces(const std::string& conf) {
+  std::string spaced;
+  for (size_t i = 0; i < conf.size(); ++i) {
+    spaced += conf[i];
+    bool is_key = i + 1 < conf.size() && conf[i + 1] >= 'a' && conf[i + 1] <= 'z';
+    if (conf[i] == ',' && is_key) spaced += ' ';
+  }
+  return spaced;
 }
 
 // The settings are never cut: where a row has no room for them they have a line of their own.
@@ -109,6 +113,14 @@ void table(TextPage& page, const analysis::WhatIf& report) {
                     name});
   };
   add(report.own, report.own.conf.empty() ? "as recorded" : "as recorded: " + report.own.conf);
+  for (const analysis::ReplayedEdit& it : report.edits) {
+    std::string changed =
+        it.edit.what == analysis::ProgramEdit::What::kEmptyCache
+            ? ""
+            : fmt::format(" ({} of {} in all)", base::counted(it.requests, "request"),
+                          base::humanBytes(it.bytes));
+    add(it.replayed, analysis::words(it.edit) + changed);
+  }
   std::string idle;  // of those that are only known: what changes nothing is no row
   for (const Replayed& it : report.candidates) {
     std::string name = it.conf.empty() ? "nothing set" : it.conf;
