@@ -5,6 +5,7 @@
 // Source: CUDACachingAllocator round_size, roundup_power2_next_division; docs/formats/snapshot.md.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "model/trace.h"
@@ -21,5 +22,7 @@ inline constexpr uint64_t kMostRequestBytes = uint64_t{1} << 60;
 
 // The smallest block that can serve the request; impossible requests are left as they are. O(1).
 uint64_t roundedBytes(uint64_t requested_bytes, const AllocatorSettings& settings);
+// The same by roundup_power2_divisions alone.
+uint64_t roundedByDivisions(uint64_t requested_bytes, const std::array<uint32_t, 16>& divisions);
 
 }  // namespace tidegauge::model

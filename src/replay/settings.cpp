@@ -219,15 +219,7 @@ std::string confOf(const Settings& settings, std::optional<double> known_fractio
 }
 
 uint64_t Settings::roundedBytes(uint64_t request_bytes) const {
-  if (request_bytes < kMinBlockBytes) return kMinBlockBytes;
-  int log2 = static_cast<int>(std::bit_width(request_bytes)) - 1;
-  uint64_t divisions = roundup_divisions[static_cast<size_t>(std::clamp(log2 - 20, 0, 15))];
-  if (divisions <= 1 || request_bytes <= kMinBlockBytes * divisions)
-    return roundUp(request_bytes, kMinBlockBytes);
-  uint64_t floor = uint64_t{1} << log2;
-  if (request_bytes == floor) return floor;
-  uint64_t step = floor / divisions;
-  return step == 0 ? 2 * floor : roundUp(request_bytes, step);
+  return model::roundedByDivisions(request_bytes, roundup_divisions);
 }
 
 uint64_t Settings::segmentBytes(uint64_t rounded_bytes) const {

@@ -13,12 +13,13 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "model/block_size.h"
 
 namespace tidegauge::replay {
 
 inline constexpr uint64_t kMiB = uint64_t{1} << 20;
-inline constexpr uint64_t kMinBlockBytes = 512;  // every block is a multiple of it
-inline constexpr uint64_t kSmallBytes = kMiB;    // rounded, at most this: the small pool
+inline constexpr uint64_t kMinBlockBytes = model::kMinBlockBytes;   // all are a multiple of it
+inline constexpr uint64_t kSmallBytes = model::kSmallRequestBytes;  // at most: the small pool
 inline constexpr uint64_t kSmallSegmentBytes = 2 * kMiB;
 inline constexpr uint64_t kLeastExactSegmentBytes =
     10 * kMiB;                                           // from here on segments fit the request
