@@ -1,15 +1,18 @@
 // Reads the page tables of one process, as the processor does, and writes nothing: the accessed and
 // dirty bits of each page, which no file of /proc tells per page.
 //
-//   pgd[47..39] → pud[38..30] → pmd[29..21] → table of 512 entries (5 levels: p4d between the first two)
+//   pgd[47..39] → pud[38..30] → pmd[29..21] → table of 512 entries
+//   (5 levels: p4d between the first two; 3, of arm64 with 39 bits of addresses: pud is the first)
 //
-// Without locks: what is unmapped in this moment reads as nothing or fails, never faults. x86-64.
-// Source: Intel SDM volume 3, 4.5 (format of the tables).
+// Without locks: what is unmapped in this moment reads as nothing or fails, never faults. x86-64; on arm64
+// run in QEMU, not on hardware: its entries are translated as they are read, so that all that reads them
+// sees those of x86-64. Sources: page_entry.h, page_entry_arm64.h.
 #include <linux/bpf.h>
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
+#include "page_entry.h"
 #include "page_tables.h"
 
 #define CORE __attribute__((preserve_access_index))
@@ -39,37 +42,84 @@ ARRAY(wanted, __u64, PAGE_TABLES_BATCH);
 ARRAY(kinds, __u64, PAGE_TABLES_BATCH);
 ARRAY(tables, struct page_table, PAGE_TABLES_BATCH);
 
-#define PRESENT 1ULL
-#define LEAF 0x80ULL
-#define HIDDEN 0x100ULL
 #define NO_GIANT (~0ULL)
-#define PHYSICAL 0x000ffffffffff000ULL
+// Where arm64 may mark a kernel's pointer (MTE); of one without marks they are all set.
+#define POINTER_MARKS (0xffULL << 56)
+#define LARGE_HIDDEN (PAGE_ENTRY_LEAF | PAGE_ENTRY_HIDDEN)
+
+// How this machine's entries are read; those of x86-64 are as they should be.
+#ifdef __TARGET_ARCH_arm64
+#include "page_entry_arm64.h"
+// Filled in by libbpf. (What begins with CONFIG_ would need the kernel's .config, which is not on every machine:
+// without it libbpf refuses the whole program.)
+extern int LINUX_KERNEL_VERSION __kconfig;
+struct entry_form {
+  struct arm64_form arm64;
+};
+static __always_inline struct entry_form formOf(__u32 levels) {
+  return (struct entry_form){arm64FormOf(LINUX_KERNEL_VERSION, levels)};
+}
+static __always_inline __u64 translated(__u64 entry, const struct entry_form* form) {
+  return pageEntryOfArm64(entry, &form->arm64);
+}
+struct groups {
+  struct page_table* table;
+  __u32 first;
+  struct arm64_form form;
+};
+static long translateGroup(__u32 i, struct groups* groups) {
+  __u32 at = (groups->first + i * ARM64_GROUP) & (PAGE_TABLE_ENTRIES - ARM64_GROUP);
+  pageEntriesOfArm64(&groups->table->entry[at], &groups->form);
+  return 0;
+}
+static __always_inline void translate(struct page_table* table, __u32 first, __u32 count,
+                                      const struct entry_form* form) {
+  struct groups groups = {table, first, form->arm64};
+  bpf_loop(count / ARM64_GROUP, translateGroup, &groups, 0);
+}
+#else
+struct entry_form {};
+static __always_inline struct entry_form formOf(__u32 levels) { return (struct entry_form){}; }
+static __always_inline __u64 translated(__u64 entry, const struct entry_form* form) { return entry; }
+static __always_inline void translate(struct page_table* table, __u32 first, __u32 count,
+                                      const struct entry_form* form) {}
+#endif
 
 struct walk {
   __u64 top, direct_map;
   __u32 levels, part;
   // Neighbours have all but the last step in common: of the last GiB the entry that tells of it; 0: none.
   __u64 giant, giant_entry;
+  struct entry_form form;
 };
 
 // The entry for `address` in the table at `table`; 0: none. A large page that NUMA balancing hides keeps
 // its place without PRESENT.
-static __always_inline __u64 entryOf(__u64 table, __u64 address, int shift) {
+static __always_inline __u64 entryOf(struct walk* walk, __u64 table, __u64 address, int shift) {
   __u64 entry = 0;
   if (bpf_probe_read_kernel(&entry, 8, (void*)(table + ((address >> shift) & 511) * 8))) return 0;
-  if (entry & PRESENT) return entry;
-  return (entry & (LEAF | HIDDEN)) == (LEAF | HIDDEN) ? entry : 0;
+  entry = translated(entry, &walk->form);
+  if (entry & PAGE_ENTRY_PRESENT) return entry;
+  return (entry & LARGE_HIDDEN) == LARGE_HIDDEN ? entry : 0;
+}
+
+// Where the next table lies, of which `entry` tells.
+static __always_inline __u64 below(struct walk* walk, __u64 entry) {
+  return walk->direct_map + (entry & PAGE_ENTRY_PLACE);
 }
 
 // The entry that tells of the GiB in which `address` lies; 0: none.
 static __always_inline __u64 giantEntryOf(struct walk* walk, __u64 address) {
   __u64 at = walk->top, entry;
   if (walk->levels == 5) {
-    if (!(entry = entryOf(at, address, 48))) return 0;
-    at = walk->direct_map + (entry & PHYSICAL);
+    if (!(entry = entryOf(walk, at, address, 48))) return 0;
+    at = below(walk, entry);
   }
-  if (!(entry = entryOf(at, address, 39))) return 0;
-  return entryOf(walk->direct_map + (entry & PHYSICAL), address, 30);
+  if (walk->levels >= 4) {
+    if (!(entry = entryOf(walk, at, address, 39))) return 0;
+    at = below(walk, entry);
+  }
+  return entryOf(walk, at, address, 30);
 }
 
 static long lookAt(__u32 i, struct walk* walk) {
@@ -84,25 +134,27 @@ static long lookAt(__u32 i, struct walk* walk) {
   }
   __u64 entry = walk->giant_entry;
   if (!entry) return 0;
-  if (entry & LEAF) {
+  if (entry & PAGE_ENTRY_LEAF) {
     table->entry[0] = entry;
     *kind = PAGE_TABLE_GIANT;
     return 0;
   }
   *kind = PAGE_TABLE_NONE;
-  if (!(entry = entryOf(walk->direct_map + (entry & PHYSICAL), *address, 21))) return 0;
-  if (entry & LEAF) {
+  if (!(entry = entryOf(walk, below(walk, entry), *address, 21))) return 0;
+  if (entry & PAGE_ENTRY_LEAF) {
     table->entry[0] = entry;
     *kind = PAGE_TABLE_HUGE;
     return 0;
   }
-  __u64 from = walk->direct_map + (entry & PHYSICAL);
+  __u64 from = below(walk, entry);
   long failed = 0;
   if (walk->part == PAGE_TABLE_ALL) {
     failed = bpf_probe_read_kernel(table, sizeof(*table), (void*)from);
+    translate(table, 0, PAGE_TABLE_ENTRIES, &walk->form);
   } else if (walk->part == PAGE_TABLE_SOME) {
     __u64 first = (*address >> 12) & (PAGE_TABLE_ENTRIES - PAGE_TABLE_FEW);
     failed = bpf_probe_read_kernel(&table->entry[first], 8 * PAGE_TABLE_FEW, (void*)(from + 8 * first));
+    translate(table, first, PAGE_TABLE_FEW, &walk->form);
   }
   *kind = failed ? PAGE_TABLE_FAILED : PAGE_TABLE_OF_PAGES;
   return 0;
@@ -116,8 +168,13 @@ int readPageTables(struct bpf_iter__task* context) {
   if (!asked || !task || (__u32)task->pid != asked->pid) return 0;
   struct mm_struct* memory = task->mm;
   if (!memory) return 0;
-  struct walk walk = {(__u64)BPF_CORE_READ(memory, pgd), asked->direct_map, asked->levels,
-                      asked->part, NO_GIANT, 0};
+  struct walk walk = {(__u64)BPF_CORE_READ(memory, pgd) | POINTER_MARKS,
+                      asked->direct_map,
+                      asked->levels,
+                      asked->part,
+                      NO_GIANT,
+                      0,
+                      formOf(asked->levels)};
   asked->top = walk.top;
   __u32 count = asked->count;
   if (count > PAGE_TABLES_BATCH) count = PAGE_TABLES_BATCH;

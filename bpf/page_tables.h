@@ -4,9 +4,7 @@
 //   an address, of which the 2 MiB around it are meant      entries of their page table, at their places
 #pragma once
 
-#ifndef __bpf__
-#include <linux/types.h>
-#endif
+#include "page_entry.h"
 
 #define PAGE_TABLES_BATCH 1024
 #define PAGE_TABLE_ENTRIES 512
@@ -35,7 +33,7 @@ struct page_tables_request {
   __u64 direct_map;  // where the kernel has all memory mapped, by physical address
   __u32 pid;         // of a first thread
   __u32 count;       // of `wanted`
-  __u16 levels;      // 4 or 5
+  __u16 levels;      // 4 or 5; of arm64 3 too
   __u16 part;        // enum page_table_part
   __u32 done;        // the program's answer: how many it looked at
   __u64 top;         // and where the tables begin

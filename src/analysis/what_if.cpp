@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/allocator_rules.h"
 #include "replay/model_driver.h"
 
 namespace tidegauge::analysis {
@@ -214,6 +215,10 @@ auto rank(const Replayed& it) {
 
 }  // namespace
 
+bool isReplayable(const DeviceAnalysis& device) {
+  return allocatorOf(device.device) == AllocatorKind::kCaching;
+}
+
 base::Result<WhatIf> whatIf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                             const WhatIfWish& wish) {
   const model::Trace& trace = analysed.trace;
@@ -266,6 +271,14 @@ base::Result<WhatIf> whatIf(const AnalysedTrace& analysed, const DeviceAnalysis&
                  own_bytes - best.peakReservedBytes() > own_bytes / kNoticeable;
     report.best_helps = best.stats.ooms < report.own.stats.ooms ||
                         (best.stats.ooms == report.own.stats.ooms && saves);
+  }
+  if (wish.driver_call_us) {
+    auto price = [&](Replayed& it) {
+      it.driver_s = static_cast<double>(it.driverCalls()) * *wish.driver_call_us * 1e-6;
+    };
+    price(report.own);
+    for (Replayed& candidate : report.candidates) price(candidate);
+    for (ReplayedEdit& edit : report.edits) price(edit.replayed);
   }
   if (wish.min_capacity) {
     report.own_min_capacity_bytes = runs.minCapacity(own);

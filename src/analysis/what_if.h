@@ -34,6 +34,7 @@ struct Replayed {
   uint64_t rescued = 0;
   std::optional<Step> first_rescued, forecast_from;
   std::optional<PlacementRange> peak_reserved_range;  // TieBreak::kAddress alone
+  std::optional<double> driver_s;                     // of WhatIfWish::driver_call_us
   // Of WhatIfWish::columns equal parts of the steps: the highest of each.
   std::vector<uint64_t> reserved_line, active_line;
 
@@ -65,9 +66,10 @@ struct WhatIfWish {
   std::vector<ProgramEdit> edits;  // each by itself
   std::vector<std::string> confs;  // each the whole string; none: those that are known to help
   std::optional<uint64_t> capacity_bytes;
-  std::optional<double> fraction;  // that the program set (set_per_process_memory_fraction)
-  bool with_known = false;         // those that are known as well as `confs`
-  size_t columns = 0;              // of lines; 0: none
+  std::optional<double> fraction;        // that the program set (set_per_process_memory_fraction)
+  std::optional<double> driver_call_us;  // what one call of the driver is taken to cost
+  bool with_known = false;               // those that are known as well as `confs`
+  size_t columns = 0;                    // of lines; 0: none
   bool verify_only = false;
   bool min_capacity = false;  // of the own settings and of the best
 };
@@ -84,7 +86,10 @@ struct WhatIf {
   std::optional<uint64_t> own_min_capacity_bytes, best_min_capacity_bytes;
 };
 
-// Only of devices whose memory PyTorch's caching allocator hands out (allocatorOf). Errors: a conf of the wish
+// Whether PyTorch's caching allocator hands out this device's memory: nothing else is replayed.
+bool isReplayable(const DeviceAnalysis& device);
+
+// Only of devices that are replayable. Errors: a conf of the wish
 // that PyTorch would refuse.
 base::Result<WhatIf> whatIf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                             const WhatIfWish& wish);

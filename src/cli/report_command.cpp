@@ -40,6 +40,11 @@ struct ReportOptions {
   exporting::Selection selection;
   bool json = false;
   bool no_sql = false;
+  bool replay = false, no_replay = false;
+  exporting::Replays replays() const {
+    if (no_replay) return exporting::Replays::kNone;
+    return replay ? exporting::Replays::kAll : exporting::Replays::kShort;
+  }
   std::string capacity{};
   std::optional<uint64_t> capacityBytes() const {
     return capacity.empty() ? std::nullopt : base::parseSize(capacity);
@@ -63,7 +68,8 @@ int writeJson(const std::vector<Part>& parts, const ReportOptions& options, bool
               int exit_code) {
   nlohmann::json all = nlohmann::json::array();
   for (const Part& part : parts) {
-    all.push_back(exporting::reportJson(*part.trace, part.devices, options.capacityBytes()));
+    all.push_back(exporting::reportJson(*part.trace, part.devices, options.capacityBytes(),
+                                        options.replays()));
     if (part.outside) all.back()["outside"] = exporting::outsideJson(*part.outside);
   }
   Output out;
@@ -127,6 +133,7 @@ int writeText(std::vector<Part> parts, const ReportOptions& options, int exit_co
   text.holders = options.top;
   text.evidence = !options.no_sql;
   text.capacity_bytes = options.capacityBytes();
+  text.replays = options.replays();
   Output out;
   bool is_recording = options.files.size() == 1 && parts[0].trace->trace.work != nullptr;
   if (is_recording && !options.pid) {
@@ -222,6 +229,11 @@ void addReportCommand(CLI::App& app, int& exit_code) {
       ->type_name("");
   command->add_flag("--json", options->json, "Exact numbers as JSON");
   command->add_flag("--no-sql", options->no_sql, "Leave out where to see each number");
+  CLI::Option* replay = command->add_flag(
+      "--replay", options->replay,
+      "Say what other settings would have done of a recording of any length; without it of 500,000 "
+      "events at the most");
+  command->add_flag("--no-replay", options->no_replay, "Do not")->excludes(replay);
   command
       ->add_option("--capacity", options->capacity,
                    "Memory of the device, 1 byte to 1 PiB, as in 80GiB; units are binary")

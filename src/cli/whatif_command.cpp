@@ -39,11 +39,6 @@ struct Part {
   std::vector<Told> told;
 };
 
-// Whose memory nobody hands out again is asked of the driver: there is nothing to replay.
-bool isReplayable(const analysis::DeviceAnalysis& device) {
-  return analysis::allocatorOf(device.device) == analysis::AllocatorKind::kCaching;
-}
-
 // Of all devices together.
 nlohmann::json verifyOfAll(const Part& part) {
   uint64_t checked = 0, exact = 0;
@@ -123,7 +118,7 @@ int run(WhatIfCommandOptions& options) {
     Part part{trace.get(), {}};
     for (const auto& device : trace->devices) {
       if (options.device && device->device.ordinal != *options.device) continue;
-      if (!isReplayable(*device)) {
+      if (!analysis::isReplayable(*device)) {
         is_left_out = true;
         complain(
             fmt::format("tidegauge: {}: PyTorch's caching allocator does not hand out this memory: "
@@ -195,6 +190,13 @@ void addWhatIfCommand(CLI::App& app, int& exit_code) {
                    "(set_per_process_memory_fraction), 0 to 1")
       ->check(number(0, 1))
       ->type_name("F");
+  command
+      ->add_option(
+          "--driver-call", options->wish.driver_call_us,
+          "What a call of the driver costs on that machine, in microseconds: tells how long "
+          "all of them take")
+      ->check(number(0, 1e6))
+      ->type_name("US");
   command->add_option("--device", options->device, "Only this device")->type_name("N");
   command->add_flag("--verify", options->wish.verify_only,
                     "Only replay under the recording's own settings, and compare every event");

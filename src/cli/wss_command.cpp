@@ -215,7 +215,9 @@ void addWssCommand(CLI::App& app, int& exit_code) {
       "Measure nothing: say which back-ends can work here, and why the others cannot");
   command->add_flag("--dry-run", options->dry_run,
                     "Measure nothing: say how it would be done, and what it would cost");
-  command->callback([options, &exit_code] {
+  command->callback([options, command, &exit_code] {
+    for (const CLI::Option* option : command->get_options())
+      if (option->count() > 0) options->given.push_back(option->get_name());
     exit_code = checked(*options);
     if (exit_code == 0) exit_code = runWss(*options);
   });

@@ -11,6 +11,7 @@
 namespace tidegauge::cli {
 
 struct WssOptions {
+  std::vector<std::string> given;  // names of those that were, "--by"
   std::vector<std::string> words;  // as written: processes, then the time
   std::vector<int> pids;
   bool children = false;

@@ -28,9 +28,11 @@ bool isWssFile(const WssOptions& options) {
 int checkWssFile(const WssOptions& options) {
   if (options.compat || options.json || options.jsonl || options.csv)
     return usageError("A file is told again in words alone", "For programs it is JSON itself");
-  if (!options.output.empty() || options.dry_run)
-    return usageError("A file is told again, and nothing is measured",
-                      "Leave out -o and --dry-run, or name a process and a time");
+  for (const std::string& name : options.given)
+    if (name != "PID" && name != "--top")
+      return usageError(
+          fmt::format("A file is told again as it was kept, and {} has no part in that", name),
+          "Take FILE alone, or with --top; `tidegauge view FILE` shows more");
   return 0;
 }
 
@@ -57,18 +59,26 @@ int checkOutput(const WssOptions& options) {
 }
 
 void WssFile::begin(wss::MeasurementHead head) {
-  head_ = std::move(head);
   out_.open(path_, std::ios::binary | std::ios::trunc);
-  out_ << wss::headLine(head_) << std::endl;  // at once: who follows it sees who is measured
+  out_ << wss::headLine(head) << std::endl;  // at once: who follows it sees who is measured
+  lines_ = wss::RowLines(std::move(head));
 }
 
 void WssFile::row(const wss::Row& row, double unix_s, const wss::Plan& plan,
-                  const wss::Rolling* rolling, const wss::MemoryCounters& pressure) {
-  if (isWanted()) out_ << wss::rowLine(head_, row, unix_s, plan, rolling, pressure) << std::endl;
+                  const wss::Rolling* rolling, const wss::PressureWindow& pressure) {
+  if (!isWanted()) return;
+  last_begins_at_ = out_.tellp();
+  out_ << lines_.next(row, unix_s, plan, rolling, pressure) << std::endl;
 }
 
 int WssFile::end() {
   if (!isWanted()) return 0;
+  // In the place of what is there of that row. Only a file has places: what cannot be sought stays as it is.
+  if (auto last = lines_.lastWithMappings(); last && out_ && out_.seekp(last_begins_at_)) {
+    out_ << *last << std::endl;
+    std::error_code failed;
+    std::filesystem::resize_file(path_, static_cast<uint64_t>(out_.tellp()), failed);
+  }
   out_.close();
   if (out_) return 0;
   complain(fmt::format("tidegauge: {}: it could not be written. Is the disk full?",

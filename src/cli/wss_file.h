@@ -23,19 +23,20 @@ int checkOutput(const WssOptions& options);
 // Without -o it does nothing.
 class WssFile {
  public:
-  explicit WssFile(const WssOptions& options) : path_(options.output) {}
+  explicit WssFile(const WssOptions& options) : path_(options.output), lines_({}) {}
   bool isWanted() const { return !path_.empty(); }
   void begin(wss::MeasurementHead head);
   void row(const wss::Row& row, double unix_s, const wss::Plan& plan, const wss::Rolling* rolling,
-           const wss::MemoryCounters& pressure);
+           const wss::PressureWindow& pressure);
   bool failed() const { return isWanted() && !out_; }
   // The exit code.
   int end();
 
  private:
   std::string path_;
-  wss::MeasurementHead head_;
+  wss::RowLines lines_;
   std::ofstream out_;
+  std::streamoff last_begins_at_ = 0;
 };
 
 }  // namespace tidegauge::cli

@@ -33,7 +33,14 @@ exporting::Colour colourOf(int shade) {
 }
 
 void drawCells(Canvas& canvas, const wss::HeatPicture& picture, const Box& panel) {
-  double width = panel.width / static_cast<double>(picture.ends_s.size());
+  // Each as wide as its time.
+  double end_s = picture.ends_s.back();
+  auto toX = [&](size_t column) {
+    double share = end_s > 0
+                       ? (column == 0 ? 0 : picture.ends_s[column - 1] / end_s)
+                       : static_cast<double>(column) / static_cast<double>(picture.ends_s.size());
+    return panel.x + panel.width * share;
+  };
   double height = panel.height / static_cast<double>(picture.rows.size());
   std::map<int, std::vector<Box>> boxes;
   for (size_t row = 0; row < picture.rows.size(); ++row) {
@@ -42,9 +49,7 @@ void drawCells(Canvas& canvas, const wss::HeatPicture& picture, const Box& panel
       int shade = shadeOf(picture.at(row, x));
       size_t end = x + 1;
       while (end < picture.ends_s.size() && shadeOf(picture.at(row, end)) == shade) ++end;
-      if (shade >= 0)
-        boxes[shade].push_back({panel.x + width * static_cast<double>(x), y,
-                                width * static_cast<double>(end - x), height});
+      if (shade >= 0) boxes[shade].push_back({toX(x), y, toX(end) - toX(x), height});
       x = end;
     }
   }

@@ -68,26 +68,17 @@ nlohmann::json WssRolling::rowJson(const wss::Row& row) const {
   return json;
 }
 
+// From the middle of one reading to that of the next: so much a heading stands for.
+wss::RollingPace WssRolling::pace() const {
+  if (windows_ < 2) return {};
+  auto mean = [&](int64_t ns) { return static_cast<double>(ns) * 1e-9 / (windows_ - 1); };
+  return {mean(last_read_ns_ - first_read_ns_), mean(unseen_ns_)};
+}
+
 std::string WssRolling::closingText(size_t columns, bool colour) const {
   if (windows_ == 0) return {};
   std::string text;
-  if (windows_ > 1)
-    text += "\n" + base::wrapped(
-                       fmt::format("Between one window and the next {:.1f} ms in the mean were not "
-                                   "watched: what was touched only then is missing.",
-                                   static_cast<double>(unseen_ns_) * 1e-6 / (windows_ - 1)),
-                       columns, 0, 2);
-  // From the middle of one reading to that of the next: so much a heading stands for.
-  double spacing_s =
-      windows_ > 1 ? static_cast<double>(last_read_ns_ - first_read_ns_) * 1e-9 / (windows_ - 1)
-                   : 0;
-  if (spacing_s > 1.1 * window_s_)
-    text +=
-        base::wrapped(fmt::format("Careful: a window took {:.3g} s in the mean, with clearing and "
-                                  "reading, where {:.3g} s stand "
-                                  "above; multiply the times of headings and of reuse by {:.2g}.",
-                                  spacing_s, window_s_, spacing_s / window_s_),
-                      columns, 0, 2);
+  if (windows_ > 1) text += "\n" + wss::paceText(pace(), window_s_, columns);
   if (std::string reuse = reuse_.text(window_s_, columns); !reuse.empty()) text += "\n" + reuse;
   if (options_.heat) text += "\n" + wss::heatText(heat_, mappings_, columns, colour);
   return text;

@@ -25,6 +25,7 @@ class WssRolling {
   std::string rowText(
       const wss::Row& row) const;  // of the last one added; before the first the header
   nlohmann::json rowJson(const wss::Row& row) const;
+  wss::RollingPace pace() const;
   std::string closingText(size_t columns, bool colour) const;
   // The picture, if one was asked for; the exit code.
   int writePlot(const std::string& title) const;

@@ -84,6 +84,10 @@ bool WssSeveralWriter::rows(std::span<const wss::Outcome> outcomes) {
     window.frames.emplace_back(outcomes[i].row->frames);
   }
   if (knows_frames_) window.once = wss::onceOf(window.frames);
+  // What one of them touched since the beginning they all did, though others took the bits away (-C, -P).
+  for (const wss::Row* row : window.rows)
+    if (window.once)
+      window.once->referenced = std::max(window.once->referenced, row->sums.referenced);
   if (options_.by == "vma")
     window.groups = wss::mappingsOfAll(rowsByPid(window));
   else if (!options_.by.empty())
@@ -139,6 +143,7 @@ wss::Row WssSeveralWriter::rowOfAll(const Window& window) const {
     all.read.begin_ns = std::min(all.read.begin_ns, row->read.begin_ns);
     all.read.end_ns = std::max(all.read.end_ns, row->read.end_ns);
     all.sums.add(row->sums);
+    all.unread_bytes += row->unread_bytes;
     all.cost.cpu_ns += row->cost.cpu_ns;
     all.cost.stall_ns = std::max(all.cost.stall_ns, row->cost.stall_ns);
   }
@@ -171,6 +176,8 @@ void WssSeveralWriter::writeText(const Window& window, const wss::Row& all) {
   } else {
     out_.write((count_ > 0 ? "\n" : "") +
                wss::severalText(window.members, window.once, options_.top, pageColumns()));
+    for (const std::string& gap : wss::gapsOf(all))
+      out_.write(base::wrapped(gap, pageColumns(), 0, 2));
     wss::Touched touched{all.window.mean_ns, all.sums.referenced, all.sums.rss};
     // Without knowing which pages are the same, the sum is of nothing that has to fit.
     if (window.once && plan_.course == wss::Course::kSingle)

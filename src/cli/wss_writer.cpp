@@ -49,7 +49,7 @@ bool WssWriter::row(const wss::Row& row) {
   double unix_s = unixSeconds();
   rows_ += 1;
   most_stall_ns_ = std::max(most_stall_ns_, row.cost.stall_ns);
-  lookAtPressure(row.taken_ns);
+  lookAtPressure(row);
   if (rolling_) rolling_->add(row);
   file_.row(row, unix_s, plan_, rolling_ ? &rolling_->last() : nullptr, pressure_);
   if (options_.compat) {
@@ -60,7 +60,7 @@ bool WssWriter::row(const wss::Row& row) {
     nlohmann::json json =
         wss::rowJson(row, plan_, unix_s, groups(row), text_.knows_sharing, text_.tells_writes);
     if (rolling_) json["rolling"] = rolling_->rowJson(row);
-    json["pressure"] = wss::pressureJson(pressure_, row.taken_ns);
+    json["pressure"] = wss::pressureJson(pressure_);
     if (options_.json) {
       all_.push_back(std::move(json));
     } else {
@@ -117,11 +117,15 @@ void WssWriter::writeLimit() {
     out_.write("\n" + base::wrapped(limit.text(), text_.columns, 0, 2));
 }
 
-void WssWriter::lookAtPressure(int64_t window_ns) {
+// Since it was looked at before: of -C and -P the row before, where a row counts from the clearing.
+void WssWriter::lookAtPressure(const wss::Row& row) {
   auto now = scope_.look();
   if (!now.ok()) return;  // what became of the process is told elsewhere
-  pressure_ = now.value() - std::exchange(before_, now.value());
-  if (wss::shortageOf(pressure_, window_ns) != wss::Shortage::kNone) searched_ += pressure_.scanned;
+  int64_t end_ns = row.read.end_ns;
+  pressure_ = {now.value() - std::exchange(before_, now.value()),
+               end_ns - std::exchange(looked_ns_, end_ns).value_or(row.clear.begin_ns)};
+  if (wss::shortageOf(pressure_.counted, pressure_.window_ns) != wss::Shortage::kNone)
+    searched_ += pressure_.counted.scanned;
 }
 
 std::vector<wss::Group> WssWriter::groups(const wss::Row& row) const {

@@ -32,7 +32,7 @@ class WssWriter {
   void writeText(const wss::Row& row);
   void writeLimit();
   void writeCareful();
-  void lookAtPressure(int64_t window_ns);
+  void lookAtPressure(const wss::Row& row);
 
   const WssOptions& options_;
   const wss::Plan& plan_;
@@ -48,9 +48,11 @@ class WssWriter {
   std::string cold_;                   // for text: what the longest window says is cold
   // What was counted of memory being short, since the row before: then the kernel takes accessed bits away.
   wss::MemoryScope scope_;
-  wss::MemoryCounters before_, pressure_;
-  int64_t most_stall_ns_ = 0;  // of any row
-  uint64_t searched_ = 0;      // in rows in which it was
+  wss::MemoryCounters before_;
+  wss::PressureWindow pressure_;
+  std::optional<int64_t> looked_ns_;  // when the row before was read
+  int64_t most_stall_ns_ = 0;         // of any row
+  uint64_t searched_ = 0;             // in rows in which it was
   std::optional<wss::MinuteWindows>
       minutes_;  // for text: of windows that may say what limit would do
   int rows_ = 0;

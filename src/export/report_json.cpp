@@ -226,8 +226,23 @@ json storyJson(const Story& story) {
           {"findings", evidenceJson(findings)}};
 }
 
+// With what a replay says of each that names a setting.
+json provenAdviceJson(const std::vector<analysis::Advice>& advice,
+                      const analysis::ReplayProof* proof) {
+  json rows = adviceJson(advice);
+  for (size_t i = 0; i < advice.size(); ++i) {
+    const analysis::Replayed* it = proof == nullptr ? nullptr : proof->of(i);
+    rows[i]["replayed"] = nullptr;
+    if (it != nullptr)
+      rows[i]["replayed"] = {{"settings", it->conf},
+                             {"ooms", it->stats.ooms},
+                             {"peak_reserved_bytes", it->peakReservedBytes()}};
+  }
+  return rows;
+}
+
 json deviceJson(const AnalysedTrace& analysed, const DeviceSummary& summary,
-                std::optional<uint64_t> capacity_bytes) {
+                std::optional<uint64_t> capacity_bytes, Replays replays) {
   const model::Device& device = summary.device->device;
   TotalsSql sql(device.ordinal, "");
   json ooms = json::array();
@@ -244,6 +259,7 @@ json deviceJson(const AnalysedTrace& analysed, const DeviceSummary& summary,
   by_provenance["sql"] = provenanceSql(device.ordinal);
   using model::Action;
   Story story = tellStory(analysed, summary, capacity_bytes);
+  auto proof = proofFor(analysed, *summary.device, story.advice, capacity_bytes, replays);
   json all = {
       {"device", device.ordinal},
       {"label", analysis::deviceLabel(device)},
@@ -263,7 +279,7 @@ json deviceJson(const AnalysedTrace& analysed, const DeviceSummary& summary,
       {"holders_at_oom",
        summary.at_oom ? holdersJson(analysed, device.ordinal, *summary.at_oom, "oom") : json()},
       {"ooms", ooms},
-      {"advice", adviceJson(story.advice)},
+      {"advice", provenAdviceJson(story.advice, proof ? &*proof : nullptr)},
       {"phases", phasesJson(analysed, summary)},
       {"phases_sql",
        fmt::format("SELECT * FROM phases({}) LIMIT {}", device.ordinal, analysis::kMostPhases)},
@@ -282,7 +298,8 @@ json deviceJson(const AnalysedTrace& analysed, const DeviceSummary& summary,
   all["peak"]["sql"] =
       fmt::format("SELECT peak_uncertain_bytes AS uncertain_bytes FROM devices WHERE device = {}",
                   device.ordinal);
-  for (Section& section : sectionsOf({analysed, summary, kMostHolders, capacity_bytes})) {
+  for (Section& section :
+       sectionsOf({analysed, summary, kMostHolders, capacity_bytes, proof ? &*proof : nullptr})) {
     all[section.key] = std::move(section.json);
   }
   return all;
@@ -394,13 +411,14 @@ json reportJson(const AnalysedTrace& analysed) {
 }
 
 json reportJson(const AnalysedTrace& analysed, const std::vector<Chosen>& chosen_devices,
-                std::optional<uint64_t> capacity_bytes) {
+                std::optional<uint64_t> capacity_bytes, Replays replays) {
   json devices = json::array();
   model::Incomplete incomplete = incompleteOf(analysed);
   for (const Chosen& chosen : chosen_devices) {
     devices.push_back(
-        chosen.range ? rangeJson(analysed, *chosen.device, *chosen.range, capacity_bytes)
-                     : deviceJson(analysed, summarise(analysed, *chosen.device), capacity_bytes));
+        chosen.range
+            ? rangeJson(analysed, *chosen.device, *chosen.range, capacity_bytes)
+            : deviceJson(analysed, summarise(analysed, *chosen.device), capacity_bytes, replays));
     markIncomplete(incomplete, devices.back());
   }
   json settings = json::object();

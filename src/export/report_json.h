@@ -7,6 +7,7 @@
 
 #include "analysis/summary.h"
 #include "export/range_summary.h"
+#include "export/replays.h"
 
 namespace tidegauge::exporting {
 
@@ -16,7 +17,8 @@ nlohmann::json reportJson(const analysis::AnalysedTrace& analysed);
 // capacity of the devices is for the verdicts and the time to the wall.
 nlohmann::json reportJson(const analysis::AnalysedTrace& analysed,
                           const std::vector<Chosen>& devices,
-                          std::optional<uint64_t> capacity_bytes = std::nullopt);
+                          std::optional<uint64_t> capacity_bytes = std::nullopt,
+                          Replays replays = Replays::kShort);
 
 // FileInfo of the page's session; `name` as distinctNames() gives it.
 nlohmann::json sessionFileJson(const analysis::AnalysedTrace& analysed, size_t file_id,

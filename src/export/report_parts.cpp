@@ -11,7 +11,9 @@ std::vector<Section> sectionsOf(const SectionContext& context) {
   for (Section& section : growthSections(context)) sections.push_back(std::move(section));
   sections.push_back(churnSection(context));
   sections.push_back(wallSection(context));
-  for (Section& section : sections) section.json["sentences"] = evidenceJson(section.sentences);
+  sections.push_back(replaySection(context));
+  for (Section& section : sections)
+    if (!section.json.is_null()) section.json["sentences"] = evidenceJson(section.sentences);
   return sections;
 }
 

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/replay_proof.h"
 #include "export/story.h"
 #include "export/story_json.h"
 
@@ -43,18 +44,24 @@ struct Section {
 struct SectionContext {
   const analysis::AnalysedTrace& analysed;
   const analysis::DeviceSummary& summary;
-  size_t rows = 12;                          // of a grid
-  std::optional<uint64_t> capacity_bytes{};  // as given; else what the file knows
+  size_t rows = 12;                              // of a grid
+  std::optional<uint64_t> capacity_bytes{};      // as given; else what the file knows
+  const analysis::ReplayProof* proof = nullptr;  // none: nothing was replayed
 };
 
 // In the order of the report. Sections that have nothing to say have no sentences and no grid: they
-// are in the JSON only.
+// are in the JSON only; null there: not asked for.
 std::vector<Section> sectionsOf(const SectionContext& context);
 
 Section fragmentationSection(const SectionContext& context);
 std::vector<Section> growthSections(const SectionContext& context);  // growth, never_freed
 Section churnSection(const SectionContext& context);
 Section wallSection(const SectionContext& context);
+Section replaySection(const SectionContext& context);
+
+// Of an advice that names a setting: what that would have done. None: it names none, or nothing was replayed.
+std::optional<Sentence> proofSentence(const SectionContext& context, size_t advice);
+std::string replaysTable(int device, std::optional<uint64_t> capacity_bytes);
 
 // ---- small parts for their files ----------------------------------------------------------------
 

@@ -113,11 +113,14 @@ class Report {
             : has_steps    ? "peak"
                            : "end",
             device, has_steps);
-    SectionContext context{analysed_, summary, options_.holders, options_.capacity_bytes};
+    auto proof = proofFor(analysed_, *summary.device, story.advice, options_.capacity_bytes,
+                          options_.replays);
+    SectionContext context{analysed_, summary, options_.holders, options_.capacity_bytes,
+                           proof ? &*proof : nullptr};
     for (const Section& each : sectionsOf(context)) section(each);
     phases(summary);
     findings(story);
-    advice(story, device);
+    advice(story, context);
     identities(summary);
   }
 
@@ -319,15 +322,20 @@ class Report {
     }
   }
 
-  void advice(const Story& story, int device) {
+  void advice(const Story& story, const SectionContext& context) {
     if (story.advice.empty()) return;
     page_.blank();
     page_.heading("What to try", 2);
     for (size_t i = 0; i < story.advice.size(); ++i) {
       page_.bullet(story.advice[i].text);
       evidence(fmt::format("SELECT name, value, step, setting FROM {} WHERE place = {}",
-                           adviceTable(device, options_.capacity_bytes), i + 1),
+                           adviceTable(ordinalOf(*context.summary.device), options_.capacity_bytes),
+                           i + 1),
                {}, 4);
+      if (auto proof = proofSentence(context, i)) {
+        page_.paragraph(plainText(proof->parts), 4);
+        evidence(proof->sql, proof->link, 4);
+      }
     }
   }
 

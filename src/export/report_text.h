@@ -7,6 +7,7 @@
 
 #include "analysis/summary.h"
 #include "export/range_summary.h"
+#include "export/replays.h"
 
 namespace tidegauge::exporting {
 
@@ -17,6 +18,7 @@ struct TextOptions {
   std::string name{};                        // of the file; empty: the last part of its path
   bool evidence = true;                      // where to see each number, and the SQL that gives it
   std::optional<uint64_t> capacity_bytes{};  // of the device, where somebody told it
+  Replays replays = Replays::kShort;
 };
 
 // `devices` as choose() gives them.

@@ -39,6 +39,7 @@ json replayedJson(const Replayed& it) {
                {"ooms", it.stats.ooms},
                {"driver_allocs", it.stats.driver_allocs},
                {"driver_frees", it.stats.driver_frees},
+               {"driver_s", it.driver_s ? json(*it.driver_s) : json()},
                {"failures", std::move(failures)},
                {"rescued", it.rescued},
                {"first_rescued_step", stepOrNull(it.first_rescued)},

@@ -86,9 +86,20 @@ std::string peakWords(const Replayed& it) {
   if (!it.peak_reserved_range ||
       it.peak_reserved_range->least_bytes == it.peak_reserved_range->most_bytes)
     return base::humanBytes(it.peakReservedBytes());
-  auto sizes =
-      base::inOneUnit({it.peak_reserved_range->least_bytes, it.peak_reserved_range->most_bytes});
-  return fmt::format("{} to {}", sizes[0], sizes[1]);
+  std::string least = base::humanBytes(it.peak_reserved_range->least_bytes),
+              most = base::humanBytes(it.peak_reserved_range->most_bytes);
+  if (least == most) return most;
+  // "38.14 to 38.20 GiB"
+  size_t unit = most.rfind(' ');
+  if (least.ends_with(most.substr(unit))) least.resize(least.size() - (most.size() - unit));
+  return fmt::format("{} to {}", least, most);
+}
+
+std::string callsWords(const Replayed& it) {
+  std::string calls = base::withCommas(it.driverCalls());
+  if (!it.driver_s) return calls;
+  return *it.driver_s < 1 ? fmt::format("{}, {:.3g} ms", calls, *it.driver_s * 1e3)
+                          : fmt::format("{}, {:.3g} s", calls, *it.driver_s);
 }
 
 // PyTorch reads them with spaces as without; a line can be broken there.
@@ -109,7 +120,7 @@ void table(TextPage& page, const analysis::WhatIf& report) {
   auto add = [&](const Replayed& it, const std::string& name) {
     rows.push_back({{peakWords(it), base::humanBytes(it.peakActiveBytes()),
                      base::humanBytes(it.unused_at_peak_bytes), base::withCommas(it.stats.retries),
-                     base::withCommas(it.stats.ooms), base::withCommas(it.driverCalls())},
+                     base::withCommas(it.stats.ooms), callsWords(it)},
                     name});
   };
   add(report.own, report.own.conf.empty() ? "as recorded" : "as recorded: " + report.own.conf);

@@ -12,7 +12,11 @@ using analysis::Replayed;
 
 std::string bestSentence(const analysis::WhatIf& report) {
   const Replayed &own = report.own, &best = report.candidates.front();
-  auto sizes = base::inOneUnit({own.peakReservedBytes(), best.peakReservedBytes()});
+  std::vector<std::string> sizes{base::humanBytes(own.peakReservedBytes()),
+                                 base::humanBytes(best.peakReservedBytes())};
+  // What looks alike is told finer.
+  if (sizes[0] == sizes[1])
+    sizes = base::inOneUnit({own.peakReservedBytes(), best.peakReservedBytes()});
   std::string name = best.conf.empty() ? "To set nothing" : best.conf;
   if (own.stats.ooms == 0)
     return fmt::format("{} would have helped: peak reserved {} instead of {}.", name, sizes[1],

@@ -15,7 +15,7 @@ constexpr size_t kMostConfBytes = 2000;
 
 base::Result<Response> answerWhatIf(const Question& question) {
   TG_ASSIGN_OR_RETURN(Place place, placeOf(question));
-  if (analysis::allocatorOf(place.device->device) != analysis::AllocatorKind::kCaching)
+  if (!analysis::isReplayable(*place.device))
     return notUsable("PyTorch's caching allocator does not hand out this memory",
                      "There is nothing to replay.");
   TG_ASSIGN_OR_RETURN(int64_t capacity_bytes,

@@ -7,6 +7,7 @@
 
 #include "base/text_layout.h"
 #include "wss/choose.h"
+#include "wss/page_tables.h"
 #include "wss/pmc.h"
 #include "wss/spot.h"
 
@@ -14,6 +15,8 @@ namespace tidegauge::wss {
 namespace {
 
 std::string_view whatItTells(std::string_view name) {
+  if (name == "pte" && kIsArm64)
+    return "page tables: one process's own touches, page by page (untested on arm64 hardware)";
   if (name == "pte") return "page tables: one process's own touches, page by page";
   if (name == "smaps") return "/proc/PID/smaps: sums per mapping, of all who map it";
   if (name == "mglru") return "the kernel's generations of pages: a whole cgroup";

@@ -53,8 +53,8 @@ base::Result<Choice> choosePte(const Wish& wish, const Process& process) {
     return choice;
   }
   choice.is_sampled = true;
-  choice.backend =
-      std::make_unique<SampledBackend>(std::move(tables), rate, std::random_device{}());
+  choice.backend = std::make_unique<SampledBackend>(std::move(tables), rate, flushOfThisKernel(),
+                                                    std::random_device{}());
   return choice;
 }
 
@@ -63,7 +63,7 @@ base::Result<Choice> choosePte(const Wish& wish, const Process& process) {
 base::Status checkPte() {
   return base::Error{base::ErrorKind::kMissingFeature,
                      "this build has no BPF programs, which read page tables", std::nullopt,
-                     "They need clang, libbpf and x86-64"};
+                     "They need clang, libbpf, and x86-64 or arm64"};
 }
 
 base::Result<Choice> choosePte(const Wish&, const Process&) { return checkPte().error(); }

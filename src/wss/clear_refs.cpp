@@ -39,8 +39,8 @@ base::Result<Clearing> clearReferences(const Process& process, Flush flush, Cloc
   return clear(process, "1", flush == Flush::kFree, clock);
 }
 
-base::Result<Clearing> clearFiles(const Process& process, bool flush, Clock& clock) {
-  return clear(process, "3", flush, clock);
+base::Result<Clearing> clearFiles(const Process& process, Clock& clock) {
+  return clear(process, "3", false, clock);
 }
 
 base::Result<Clearing> flushTlb(const Process& process, Clock& clock) {

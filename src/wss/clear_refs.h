@@ -11,8 +11,8 @@ namespace tidegauge::wss {
 
 base::Result<Clearing> clearReferences(const Process& process, Flush flush, Clock& clock);
 
-// The same of files and shared memory alone.
-base::Result<Clearing> clearFiles(const Process& process, bool flush, Clock& clock);
+// The same of files and shared memory alone, without a flush.
+base::Result<Clearing> clearFiles(const Process& process, Clock& clock);
 
 // Flushes the TLB of a process, where Flush is kFree.
 base::Result<Clearing> flushTlb(const Process& process, Clock& clock);

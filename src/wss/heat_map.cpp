@@ -94,6 +94,9 @@ void HeatMap::addCells(double begin_s, double end_s, std::span<const Cell> small
   }
   windows_ *= 2;
   columns_ = std::move(halved);
+  // Two that have other addresses are longer together.
+  auto isTooLong = [](const Column& it) { return it.cells.size() > kMostCells; };
+  while (std::ranges::any_of(columns_, isTooLong)) coarsen();
 }
 
 std::vector<uint64_t> HeatMap::addresses() const {

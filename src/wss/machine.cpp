@@ -82,21 +82,27 @@ void addTlb(Machine& machine) {
 void addTlb(Machine&) {}
 #endif
 
-// The least limit from the cgroup up to the root: each of them holds.
+// The least limit from the cgroup up to the root: each of them holds. What is seen as the root has one in a
+// container with cgroups of its own; that of all has no such file.
 void addLimit(Machine& machine, const Process& process, const std::string& root) {
   auto file = process.openFile("cgroup", O_RDONLY);
   if (!file.ok()) return;
   int error_number = 0;
   std::string path = memoryCgroup(readAll(file.value(), size_t{1} << 20, error_number));
   close(file.value());
-  for (; path.size() > 1 && path.starts_with('/'); path.resize(path.rfind('/'))) {
+  if (path == "/") path.clear();
+  while (path.empty() || path.starts_with('/')) {
     uint64_t limit = numberOf(textOf(root + "/sys/fs/cgroup" + path + "/memory.max"));
     if (limit == 0)
       limit = numberOf(textOf(root + "/sys/fs/cgroup/memory" + path + "/memory.limit_in_bytes"));
-    if (limit == 0 || limit >= machine.memory_bytes) continue;  // v1 writes a huge number for none
-    if (machine.limit_bytes != 0 && limit >= machine.limit_bytes) continue;
-    machine.limit_bytes = limit;
-    machine.limit_of = path;
+    // Version 1 writes a huge number for none.
+    bool is_one = limit != 0 && limit < machine.memory_bytes;
+    if (is_one && (machine.limit_bytes == 0 || limit < machine.limit_bytes)) {
+      machine.limit_bytes = limit;
+      machine.limit_of = path.empty() ? "/" : path;
+    }
+    if (path.empty()) return;
+    path.resize(path.rfind('/'));
   }
 }
 

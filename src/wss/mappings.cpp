@@ -5,12 +5,21 @@
 #include <charconv>
 #include <limits>
 
+#include "base/huge_pages.h"
+
 namespace tidegauge::wss {
 namespace {
 
 // In the order of MappingKind.
 constexpr std::array<std::string_view, 9> kNames{
     "heap", "stack", "anonymous", "file", "shared", "hugetlb", "device", "kernel", "pinned"};
+
+// What the kernel calls files that are none on a disk: how names begin.
+constexpr std::array<std::string_view, 2> kHugetlbPaths{"/anon_hugepage", "/dev/hugepages/"};
+constexpr std::array<std::string_view, 4> kDevicePaths{"/dev/nvidia", "/dev/dri/", "/i915",
+                                                       "/drm mm object"};
+constexpr std::array<std::string_view, 5> kSharedPaths{"/dev/shm/", "/memfd:", "/SYSV", "/dev/zero",
+                                                       "[anon_shmem:"};
 
 // Takes a number off the front of `text`, and the character behind it, which must be `end`.
 bool take(std::string_view& text, int base, char end, uint64_t& value) {
@@ -20,32 +29,35 @@ bool take(std::string_view& text, int base, char end, uint64_t& value) {
   return true;
 }
 
-// Takes a field off the front of `text` that nobody asks for, and the blank behind it.
-bool pass(std::string_view& text) {
+// Takes a field off the front of `text`, and the blank behind it; empty: there is none.
+std::string_view takeField(std::string_view& text) {
   size_t blank = text.find(' ');
-  if (blank == 0 || blank == std::string_view::npos) return false;
+  if (blank == std::string_view::npos) return {};
+  std::string_view field = text.substr(0, blank);
   text.remove_prefix(blank + 1);
-  return true;
+  return field;
 }
 
-MappingKind kindOf(const Mapping& mapping, uint64_t inode) {
+MappingKind kindOf(const Mapping& mapping, uint64_t inode, bool is_hugetlb) {
   std::string_view path = mapping.path;
+  if (is_hugetlb) return MappingKind::kHugetlb;
   if (path == "[heap]") return MappingKind::kHeap;
   if (path.starts_with("[stack")) return MappingKind::kStack;
   if (path.starts_with("[v")) return MappingKind::kKernel;
   if (inode == 0) return MappingKind::kAnonymous;  // with a name given by prctl() too: [anon:name]
   // The text of smaps says the next two better (VmFlags); that of maps has no more than the name.
-  if (path.starts_with("/anon_hugepage") || path.starts_with("/dev/hugepages/"))
-    return MappingKind::kHugetlb;
-  if (path.starts_with("/dev/nvidia") || path.starts_with("/dev/dri/")) return MappingKind::kDevice;
-  if (path.starts_with("/dev/shm/") || path.starts_with("/memfd:") || path.starts_with("/SYSV") ||
-      path.starts_with("/dev/zero"))
-    return MappingKind::kShared;
+  auto isOneOf = [&](const auto& heads) {
+    return std::ranges::any_of(heads, [&](std::string_view it) { return path.starts_with(it); });
+  };
+  if (isOneOf(kHugetlbPaths)) return MappingKind::kHugetlb;
+  if (isOneOf(kDevicePaths)) return MappingKind::kDevice;
+  if (isOneOf(kSharedPaths)) return MappingKind::kShared;
   return MappingKind::kFile;
 }
 
 // "7f12a000-7f13b000 rw-p 00012000 fd:01 131   /usr/lib/libx.so"
-std::optional<Mapping> parseHead(std::string_view line) {
+std::optional<Mapping> parseHead(std::string_view line,
+                                 std::span<const std::string> hugetlb_devices) {
   Mapping mapping;
   uint64_t inode = 0;
   if (!take(line, 16, '-', mapping.start) || !take(line, 16, ' ', mapping.end)) return std::nullopt;
@@ -54,13 +66,16 @@ std::optional<Mapping> parseHead(std::string_view line) {
   mapping.executable = line[2] == 'x';
   mapping.shared = line[3] == 's';
   line.remove_prefix(5);
-  if (!pass(line) || !pass(line)) return std::nullopt;  // where in the file, which device
+  if (takeField(line).empty()) return std::nullopt;  // where in the file
+  std::string_view device = takeField(line);
+  if (device.empty()) return std::nullopt;
   auto [rest, error] = std::from_chars(line.data(), line.data() + line.size(), inode);
   if (error != std::errc()) return std::nullopt;
   line.remove_prefix(static_cast<size_t>(rest - line.data()));
   line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
   mapping.path = line;
-  mapping.kind = kindOf(mapping, inode);
+  mapping.kind =
+      kindOf(mapping, inode, std::ranges::find(hugetlb_devices, device) != hugetlb_devices.end());
   return mapping;
 }
 
@@ -131,7 +146,8 @@ void MappingSums::add(const MappingSums& other) {
   for (const auto& [name, sum] : kSums) this->*sum = sumOf(this->*sum, other.*sum);
 }
 
-std::vector<MappingUse> parseSmaps(std::string_view text) {
+std::vector<MappingUse> parseSmaps(std::string_view text,
+                                   std::span<const std::string> hugetlb_devices) {
   std::vector<MappingUse> uses;
   // Of maps a line is one, of smaps some twenty-five are.
   constexpr size_t kMostAhead = 1 << 20;
@@ -139,6 +155,7 @@ std::vector<MappingUse> parseSmaps(std::string_view text) {
   bool has_fields = second < text.size() && text[second] >= 'A' && text[second] <= 'Z';
   auto lines = static_cast<size_t>(std::ranges::count(text, '\n'));
   uses.reserve(std::min(kMostAhead, has_fields ? lines / 20 : lines));
+  base::preferHugePages(uses.data(), uses.capacity() * sizeof(MappingUse));
   while (!text.empty()) {
     size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);
@@ -146,7 +163,8 @@ std::vector<MappingUse> parseSmaps(std::string_view text) {
     if (line.empty()) continue;
     bool is_field = line[0] >= 'A' && line[0] <= 'Z';  // addresses are written in small letters
     if (!is_field) {
-      if (auto mapping = parseHead(line)) uses.push_back({std::move(*mapping), {}});
+      if (auto mapping = parseHead(line, hugetlb_devices))
+        uses.push_back({std::move(*mapping), {}});
     } else if (uses.empty()) {
       continue;
     } else if (constexpr std::string_view kFlags = "VmFlags: "; line.starts_with(kFlags)) {

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,6 +28,10 @@ enum class MappingKind : uint8_t {
 };
 std::string_view name(MappingKind kind);  // "heap", "anonymous", …
 std::optional<MappingKind> kindNamed(std::string_view name);
+
+struct AddressRange {
+  uint64_t begin = 0, end = 0;
+};
 
 struct Mapping {
   uint64_t start = 0;
@@ -74,7 +79,9 @@ struct MappingUse {
 };
 
 // Of the text of smaps, or of maps, which has the heads alone. Lines of no known form are passed over;
-// numbers that overflow are taken as the largest. Cost: 10 ns per line.
-std::vector<MappingUse> parseSmaps(std::string_view text);
+// numbers that overflow are taken as the largest. `hugetlb_devices`: hugetlb_devices.h; smaps tells them by itself.
+// Cost: 10 ns per line.
+std::vector<MappingUse> parseSmaps(std::string_view text,
+                                   std::span<const std::string> hugetlb_devices = {});
 
 }  // namespace tidegauge::wss

@@ -15,16 +15,24 @@ int64_t pauseBefore(const Plan& plan, int step) {
   return std::min(pause_ns, kLongest_ns);
 }
 
-// What was touched since the beginning stays so. A bit that somebody else took away (the kernel in its search for
-// room, DAMON) is one that an earlier reading had seen: as many as then were touched at least, of what is there.
+// What was touched since the beginning stays so, where a bit was taken away by somebody else (the kernel in its
+// search for room, DAMON), too. Which pages those are is not known, only how many the mappings had that lay here:
+//
+//   before  │ 60 of 100 touched │     now  │ 80 in memory │  → 20 are gone; of the 60 at least 40 are left
+//
+// So a mapping that was split, joined or given back in parts never has more than is certain.
 void keepMost(std::vector<MappingUse>& uses, const std::vector<MappingUse>& before) {
-  size_t at = 0;
+  size_t first = 0;
   for (MappingUse& use : uses) {
-    while (at < before.size() && before[at].mapping.start < use.mapping.start) ++at;
-    if (at == before.size()) return;
-    if (before[at].mapping.start != use.mapping.start) continue;
-    uint64_t most = std::max(use.sums.referenced, before[at].sums.referenced);
-    use.sums.referenced = std::min(most, std::max(use.sums.rss, use.sums.referenced));
+    while (first < before.size() && before[first].mapping.end <= use.mapping.start) ++first;
+    uint64_t touched = 0, there = 0;
+    for (size_t i = first; i < before.size() && before[i].mapping.start < use.mapping.end; ++i) {
+      touched += before[i].sums.referenced;
+      there += before[i].sums.rss;
+    }
+    uint64_t gone = there > use.sums.rss ? there - use.sums.rss : 0;
+    uint64_t left = std::min(use.sums.rss, touched > gone ? touched - gone : 0);
+    use.sums.referenced = std::max(use.sums.referenced, left);
   }
 }
 
@@ -96,6 +104,19 @@ base::Status measure(const Process& process, Backend& backend, const Plan& plan,
                     [&](std::span<const Outcome> outcomes) { return onRow(*outcomes[0].row); });
 }
 
+namespace {
+
+// Once more, if the thread that was asked ended meanwhile and another one is there to be asked.
+template <class Act>
+auto withAnyThread(const Process& process, const Act& act) -> decltype(act()) {
+  pid_t asked = process.thread();
+  auto done = act();
+  if (done.ok() || process.thread() == asked) return done;
+  return act();
+}
+
+}  // namespace
+
 base::Status measureAll(std::span<const Process* const> processes, Backend& backend,
                         const Plan& plan, Clock& clock,
                         const std::function<bool(std::span<const Outcome>)>& onRows) {
@@ -114,7 +135,8 @@ base::Status measureAll(std::span<const Process* const> processes, Backend& back
   for (int step = 0; plan.course != Course::kProfile || step < plan.steps; ++step) {
     bool clears = step == 0 || plan.course == Course::kSnapshots;
     auto clear = [&](size_t i) -> base::Status {
-      TG_ASSIGN_OR_RETURN(clearings[i], backend.clear(*processes[i], clock));
+      auto act = [&] { return backend.clear(*processes[i], clock); };
+      TG_ASSIGN_OR_RETURN(clearings[i], withAnyThread(*processes[i], act));
       return base::okStatus();
     };
     if (clears) {
@@ -127,9 +149,9 @@ base::Status measureAll(std::span<const Process* const> processes, Backend& back
     if (clock.isEnding()) break;
     int64_t end_ns = 0;
     TG_RETURN_IF_ERROR(ofEach([&](size_t i) -> base::Status {
-      TG_ASSIGN_OR_RETURN(Reading reading, backend.read(*processes[i], clock));
-      if (plan.course == Course::kCumulative && outcomes[i].row)
-        keepMost(reading.uses, outcomes[i].row->uses);
+      auto act = [&] { return backend.read(*processes[i], clock); };
+      TG_ASSIGN_OR_RETURN(Reading reading, withAnyThread(*processes[i], act));
+      if (!clears && outcomes[i].row) keepMost(reading.uses, outcomes[i].row->uses);
       Row row = rowOf(clearings[i], std::move(reading), slept_ns);
       if (clears) {
         row.cost.cpu_ns += clearings[i].cost.cpu_ns;

@@ -21,6 +21,7 @@
 #include "wss/measure.h"
 #include "wss/page_history.h"
 #include "wss/pressure.h"
+#include "wss/rolling_text.h"
 
 namespace tidegauge::wss {
 
@@ -42,10 +43,27 @@ MeasurementHead headOf(const Process& process, const Choice& choice, const Plan&
                        bool rolling);
 // The first line, without its end.
 std::string headLine(const MeasurementHead& head);
-// A row, without its end: rowJson with all mappings and what was counted of memory being short since the row
-// before, and of a rolling measurement `rolling` and the cells of row.pages, if they fit into a line.
-std::string rowLine(const MeasurementHead& head, const Row& row, double unix_s, const Plan& plan,
-                    const Rolling* rolling, const MemoryCounters& pressure);
+
+// Rows, without their ends. A reader wants the mappings of the last row alone, and of a process with many of them they
+// are megabytes: so a row has them if those written so far come to 64 KiB a second or less.
+//
+//   row 1  all fields, groups      row 2 … 40  no groups      row 41  groups      …      the last one again, with groups
+class RowLines {
+ public:
+  explicit RowLines(MeasurementHead head) : head_(std::move(head)) {}
+  // rowJson with the mappings, as many as fit, most touched first; what was counted of memory being short since the row
+  // before; and of a rolling measurement `rolling` and the cells of row.pages, if they fit into a line.
+  std::string next(const Row& row, double unix_s, const Plan& plan, const Rolling* rolling,
+                   const PressureWindow& pressure);
+  // The last one with its mappings, to stand in its place; not set: it had them, or there was none.
+  std::optional<std::string> lastWithMappings() const;
+
+ private:
+  MeasurementHead head_;
+  nlohmann::json last_{};  // without its mappings
+  nlohmann::json last_mappings_{};
+  double allowed_from_s_ = 0;  // when the next ones may be written
+};
 
 struct Measurement {
   struct Pressure {
@@ -54,17 +72,20 @@ struct Measurement {
   };
   struct Sample {
     double time_s = 0;  // when it ended, since the beginning of the first; never less than before
-    Row row{};          // without pages; mappings only of the last one
-    Rolling rolling{};  // of a rolling measurement
+    Row row{};  // without pages; mappings only of the last one, or of one before that (mappings_age_s)
+    Rolling rolling{};                   // of a rolling measurement
     std::optional<Pressure> pressure{};  // not set: the file does not tell
   };
   MeasurementHead head{};
   std::vector<Sample> samples{};
   HeatMap heat{};
+  double mappings_age_s = 0;       // how much older than the last row they are
+  uint64_t mappings_left_out = 0;  // of that one, the least touched: they did not fit into a line
   bool is_cut = false;             // its last line has no end, and was left out
   bool is_clock_set_back = false;  // times are by the rows' own from there on
   // Of kSums, those that some row does not tell: they are 0 there, and not known.
   std::array<bool, kSums.size()> untold{};
+  RollingPace pace() const;  // of a rolling measurement
   bool tells(uint64_t MappingSums::*sum) const {
     for (size_t i = 0; i < kSums.size(); ++i)
       if (kSums[i].second == sum) return !untold[i];
@@ -74,6 +95,7 @@ struct Measurement {
 
 inline constexpr int kMeasurementVersion = 1;
 inline constexpr size_t kMostLineBytes = 32 << 20;
+inline constexpr size_t kMostMappingBytes = 16 << 20;  // of a line
 inline constexpr size_t kMostSamples = 100'000;
 
 // Whether a file begins as one.

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/format.h"
+#include "wss/units.h"
+
 namespace tidegauge::wss {
 namespace {
 
@@ -26,6 +29,14 @@ std::vector<std::string> untoldNames(const Measurement& measurement) {
 
 }  // namespace
 
+RollingPace Measurement::pace() const {
+  if (head.course != "rolling" || samples.size() < 2) return {};
+  double of_all = samples.back().time_s - samples.front().time_s, watched = 0;
+  for (size_t i = 1; i < samples.size(); ++i) watched += seconds(samples[i].row.estimate_ns);
+  auto count = static_cast<double>(samples.size() - 1);
+  return {of_all / count, std::max(0.0, of_all - watched) / count};
+}
+
 std::vector<std::string> notesOf(const Measurement& measurement) {
   std::vector<std::string> notes;
   for (const std::string& limit : measurement.head.limits)
@@ -37,6 +48,16 @@ std::vector<std::string> notesOf(const Measurement& measurement) {
         "The clock was set back meanwhile: from there on a row ends as long after the one before "
         "as "
         "it took.");
+  if (measurement.mappings_left_out > 0)
+    notes.push_back(
+        fmt::format("Its list of mappings is without the {} of which least was touched.",
+                    base::withCommas(measurement.mappings_left_out)));
+  if (measurement.mappings_age_s > 0)
+    notes.push_back(
+        fmt::format("Its mappings are those of {:.3g} s before the last row: they are written now "
+                    "and then, and "
+                    "at the end, which it did not come to.",
+                    measurement.mappings_age_s));
   if (std::vector<std::string> names = untoldNames(measurement); !names.empty())
     notes.push_back(fmt::format("Not told by this file: {}.", fmt::join(names, ", ")));
   if (measurement.is_cut) notes.emplace_back("The file ends within a line, which was left out.");

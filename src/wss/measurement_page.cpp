@@ -1,5 +1,7 @@
 #include "wss/measurement_page.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -19,7 +21,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kMostMappings = 500, kMostWindows = 500, kMostRows = 160, kMostColumns = 256;
+constexpr size_t kMostMappings = 500, kMostWindows = 500, kMostPoints = 1000, kMostRows = 160,
+                 kMostColumns = 256;
 
 // What was touched by length of window: of -P and -C each row, of --rolling the last row's windows.
 std::vector<Touched> curveOf(const Measurement& measurement) {
@@ -27,12 +30,18 @@ std::vector<Touched> curveOf(const Measurement& measurement) {
   const std::string& course = measurement.head.course;
   if (course == "rolling") {
     const Measurement::Sample& last = measurement.samples.back();
+    double window_s = measurement.pace().windowOr(measurement.head.window_s);
     for (const Rolling::Within& within : last.rolling.within)
-      curve.push_back({std::llround(within.windows * measurement.head.window_s * 1e9), within.bytes,
-                       last.row.sums.rss});
+      curve.push_back(
+          {std::llround(within.windows * window_s * 1e9), within.bytes, last.row.sums.rss});
   } else if (course == "profile" || course == "cumulative") {
-    for (const Measurement::Sample& sample : measurement.samples)
-      curve.push_back({sample.row.window.mean_ns, sample.row.sums.referenced, sample.row.sums.rss});
+    // Of a day of -C every so manieth, and the last: the curve stays what it is.
+    const auto& samples = measurement.samples;
+    size_t step = samples.size() / kMostPoints + 1;
+    for (size_t i = (samples.size() - 1) % step; i < samples.size(); i += step) {
+      const Row& row = samples[i].row;
+      curve.push_back({row.window.mean_ns, row.sums.referenced, row.sums.rss});
+    }
   }
   return curve;
 }
@@ -60,6 +69,17 @@ void addVerdict(json& page, const Measurement& measurement, const std::vector<To
   }
   if (!fit.empty()) fit.pop_back();
   page["fit"] = fit;
+}
+
+void addPace(json& page, const Measurement& measurement) {
+  RollingPace pace = measurement.pace();
+  double asked_s = measurement.head.window_s;
+  if (std::string note = unseenNote(pace); !note.empty()) page["careful"].push_back(note);
+  if (pace.isSlower(asked_s))
+    page["careful"].push_back(
+        fmt::format("A window took {:.3g} s in the mean, with clearing and reading, where {:.3g} s "
+                    "were asked for: the profile shows them as long as they were.",
+                    pace.spacing_s, asked_s));
 }
 
 json curveJson(const std::vector<Touched>& curve) {
@@ -166,6 +186,7 @@ std::string measurementPage(const Measurement& measurement) {
     std::vector<Touched> curve = curveOf(measurement);
     page["curve"] = curveJson(curve);
     for (const std::string& gap : gapsOf(last)) page["careful"].push_back(gap);
+    addPace(page, measurement);
     addVerdict(page, measurement, curve);
     page["windows"] = windowsJson(measurement);
     page["heat"] = heatJson(measurement);

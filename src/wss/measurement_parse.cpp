@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "wss/row_json.h"
 #include "wss/units.h"
@@ -216,6 +217,22 @@ double RowReader::timeOf(double unix_s, const Row& row) {
   return time_s;
 }
 
+// Of the last row that has some.
+void RowReader::keepMappings(Fields& fields, const json& line, Measurement::Sample& sample) {
+  auto& samples = measurement_.samples;
+  if (Fields::tells(line, "groups") || samples.empty()) {
+    mappings_time_s_ = sample.time_s;
+    measurement_.mappings_age_s = 0;
+    measurement_.mappings_left_out =
+        Fields::tells(line, "mappings_left_out") ? fields.whole(line, "mappings_left_out") : 0;
+    if (!samples.empty()) samples.back().row.uses = {}, samples.back().row.windows = {};
+    return;
+  }
+  measurement_.mappings_age_s = sample.time_s - mappings_time_s_;
+  sample.row.uses = std::exchange(samples.back().row.uses, {});
+  sample.row.windows = std::exchange(samples.back().row.windows, {});
+}
+
 void RowReader::add(Fields& fields, const json& line) {
   if (Fields::tells(line, "tidegauge_wss"))
     return fields.wrong("another measurement begins here: each wants a file of its own");
@@ -226,7 +243,9 @@ void RowReader::add(Fields& fields, const json& line) {
   sample.time_s = timeOf(unix_s, sample.row);
   sample.pressure = readPressure(fields, line);
   readMappings(fields, line, sample.row);
-  sample.row.of_others_bytes = maybeOfOthers(sample.row);
+  sample.row.of_others_bytes = Fields::tells(line, "of_others_bytes")
+                                   ? fields.whole(line, "of_others_bytes")
+                                   : maybeOfOthers(sample.row);
   auto& samples = measurement_.samples;
   if (measurement_.head.course == "rolling") {
     const json& rolling = fields.object(line, "rolling");
@@ -237,7 +256,8 @@ void RowReader::add(Fields& fields, const json& line) {
     if (!fields.firstWrong()) measurement_.heat.addCells(begin_s, sample.time_s, cells);
   }
   if (fields.firstWrong()) return;
-  if (!samples.empty()) samples.back().row.uses = {}, samples.back().row.windows = {};
+  keepMappings(fields, line, sample);
+  if (fields.firstWrong()) return;
   samples.push_back(std::move(sample));
 }
 

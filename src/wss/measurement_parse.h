@@ -22,9 +22,11 @@ class RowReader {
   MappingSums readSums(Fields& fields, const nlohmann::json& of);
   Row readRow(Fields& fields, const nlohmann::json& line);
   void readMappings(Fields& fields, const nlohmann::json& line, Row& row);
+  void keepMappings(Fields& fields, const nlohmann::json& line, Measurement::Sample& sample);
   double timeOf(double unix_s, const Row& row);
 
   Measurement measurement_;
+  double mappings_time_s_ = 0;
   double began_s_ = 0;  // by the clock of the machine
 };
 

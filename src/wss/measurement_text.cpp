@@ -50,6 +50,7 @@ std::string measurementText(const Measurement& measurement, size_t top, size_t c
   else
     for (const std::string& gap : gapsOf(last)) text += sentence(gap);
   if (!rolls && head.course != "snapshots") text += coldText(last, columns);
+  if (rolls) text += paceText(measurement.pace(), head.window_s, columns);
   if (std::string again = reuse.text(head.window_s, columns); !again.empty()) text += "\n" + again;
   if (!measurement.heat.columns().empty() && !measurement.heat.addresses().empty())
     text += "\n" + heatText(measurement.heat, last.uses, columns, colour);

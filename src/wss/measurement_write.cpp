@@ -28,6 +28,26 @@ std::string dumped(const nlohmann::json& json) {
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+// Leaves out the last ones if all are too much for a line; how many.
+size_t leaveOut(std::vector<Group>& groups) {
+  constexpr size_t kBesideItsName = 600;  // of numbers, at the most
+  size_t bytes = 0, kept = 0;
+  for (; kept < groups.size(); ++kept) {
+    bytes += kBesideItsName + dumped(groups[kept].name).size();
+    if (bytes > kMostMappingBytes) break;
+  }
+  size_t left_out = groups.size() - kept;
+  groups.resize(kept);
+  return left_out;
+}
+
+std::string lineOf(nlohmann::json json) {
+  std::string line = dumped(json);
+  if (line.size() < kMostLineBytes || !json.contains("rolling")) return line;
+  json["rolling"].erase("cells");
+  return dumped(json);
+}
+
 }  // namespace
 
 MeasurementHead headOf(const Process& process, const Choice& choice, const Plan& plan,
@@ -77,18 +97,36 @@ std::string headLine(const MeasurementHead& head) {
   return fmt::format(R"({{"tidegauge_wss":{},)", kMeasurementVersion) + dumped(json).substr(1);
 }
 
-std::string rowLine(const MeasurementHead& head, const Row& row, double unix_s, const Plan& plan,
-                    const Rolling* rolling, const MemoryCounters& pressure) {
-  nlohmann::json json = rowJson(row, plan, unix_s, groupsOf(row, Grouping::kMapping),
-                                head.knows_sharing, head.tells_writes);
-  json["pressure"] = pressureJson(pressure, row.taken_ns);
-  if (rolling == nullptr) return dumped(json);
-  json["rolling"] = rollingJson(*rolling, head.window_s);
-  json["rolling"]["cells"] = cellsJson(row.pages);
-  std::string line = dumped(json);
-  if (line.size() < kMostLineBytes) return line;
-  json["rolling"].erase("cells");
-  return dumped(json);
+std::string RowLines::next(const Row& row, double unix_s, const Plan& plan, const Rolling* rolling,
+                           const PressureWindow& pressure) {
+  std::vector<Group> groups = groupsOf(row, Grouping::kMapping);
+  size_t left_out = leaveOut(groups);
+  last_ = rowJson(row, plan, unix_s, groups, head_.knows_sharing, head_.tells_writes);
+  last_["pressure"] = pressureJson(pressure);
+  if (left_out > 0) last_["mappings_left_out"] = left_out;
+  if (rolling != nullptr) {
+    last_["rolling"] = rollingJson(*rolling, head_.window_s);
+    last_["rolling"]["cells"] = cellsJson(row.pages);
+  }
+  last_mappings_ = nullptr;
+  // A clock that was set back does not keep them out for long.
+  constexpr double kMostWait_s = 3600, kBytes_s = 64 << 10;
+  if (unix_s >= allowed_from_s_ || allowed_from_s_ - unix_s > kMostWait_s) {
+    std::string line = lineOf(last_);
+    allowed_from_s_ = unix_s + static_cast<double>(dumped(last_["groups"]).size()) / kBytes_s;
+    return line;
+  }
+  last_mappings_ = std::move(last_["groups"]);
+  last_.erase("groups");
+  last_["of_others_bytes"] = maybeOfOthers(row);
+  return lineOf(last_);
+}
+
+std::optional<std::string> RowLines::lastWithMappings() const {
+  if (last_mappings_.is_null()) return std::nullopt;
+  nlohmann::json whole = last_;
+  whole["groups"] = last_mappings_;
+  return lineOf(std::move(whole));
 }
 
 }  // namespace tidegauge::wss

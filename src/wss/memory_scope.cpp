@@ -86,12 +86,16 @@ MemoryScope MemoryScope::of(const Process& process, std::string root) {
   int error_number = 0;
   std::string path = memoryCgroup(readAll(file.value(), size_t{1} << 20, error_number));
   close(file.value());
-  MemoryScope scope(path, root);
-  // The root of all cgroups has no such files, and one of version 1 others.
-  std::string stat = scope.folder() + "/memory.stat";
-  if (path.size() > 1 && access((scope.folder() + "/memory.pressure").c_str(), R_OK) == 0 &&
-      access(stat.c_str(), R_OK) == 0)
-    return scope;
+  // Of version 1 the files are others. In a container with cgroups of its own "/" is its cgroup, and so it is
+  // where the path is that of outside; the root of all has a memory.stat, too, but no memory.current.
+  for (const std::string& cgroup : {path, std::string("/")}) {
+    MemoryScope scope(cgroup, root);
+    auto has = [&](const char* name) {
+      return access((scope.folder() + "/" + name).c_str(), R_OK) == 0;
+    };
+    if (!cgroup.empty() && has("memory.pressure") && has("memory.stat") && has("memory.current"))
+      return scope;
+  }
   return {{}, std::move(root)};
 }
 

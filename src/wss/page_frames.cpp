@@ -36,14 +36,17 @@ class FrameFlags {
     return chunk.flags[frame % kFrames];
   }
   int errorNumber() const { return error_number_; }  // of the last read that failed; 0: none did
-  // The first frame of the folio that `frame` is in.
+  // The first frame of the folio that `frame` is in. Asked in order it goes back to the one asked before.
   uint64_t firstOf(uint64_t frame) {
+    uint64_t first = frame;
     for (uint64_t back = 0; back <= std::min(frame, kMostFolio); ++back) {
-      uint64_t flags = of(frame - back);
-      if ((flags & kHead) != 0) return frame - back;
-      if ((flags & kTail) == 0) break;  // the folio was split just now
+      uint64_t at = frame - back, flags = of(at);
+      bool is_head = (flags & kHead) != 0, is_tail = (flags & kTail) != 0;
+      if (is_head || (is_tail && at == before_)) first = is_head ? at : first_before_;
+      if (is_head || !is_tail || at == before_) break;  // neither: the folio was split just now
     }
-    return frame;
+    before_ = frame;
+    return first_before_ = first;
   }
 
  private:
@@ -55,6 +58,7 @@ class FrameFlags {
   WordFile file_;
   std::array<Chunk, 2> chunks_;
   int error_number_ = 0;
+  uint64_t before_ = ~uint64_t{0}, first_before_ = 0;  // the last one asked, and its first
 };
 
 }  // namespace

@@ -21,8 +21,8 @@ void addEntries(MappingSums& sums, Entries entries, size_t first, size_t last) {
     there += is_there;
     touched += is_there && (entry & kEntryAccessed) != 0;
     written += is_there && (entry & kEntryDirty) != 0;
-    swapped +=
-        (entry & (kEntryPresent | kEntryHidden)) == 0 && entry != 0 && entry >> 59 < kSwapFiles;
+    swapped += (entry & (kEntryPresent | kEntryHidden)) == 0 && entry != 0 &&
+               entry >> PAGE_ENTRY_SWAP_FILE < kSwapFiles;
   }
   sums.rss += there * kPage;
   sums.referenced += touched * kPage;
@@ -60,9 +60,8 @@ PageBits bitsOf(uint64_t table, page_table_kind kind, Entries entries) {
 
 // Of a page that is hidden x86 Linux writes the number inverted (L1TF).
 static uint64_t frameNumberOf(uint64_t entry) {
-  constexpr uint64_t kPhysical = 0x000ffffffffff000;
   uint64_t place = (entry & kEntryPresent) != 0 ? entry : ~entry;
-  return (place & kPhysical) / kPage;
+  return (place & kEntryPlace) / kPage;
 }
 
 void addFrames(std::vector<Frame>& frames, page_table_kind kind, Entries entries, size_t first,

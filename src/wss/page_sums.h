@@ -2,7 +2,7 @@
 //
 //   0x8000000012345867 → there, touched, written: 4 KiB of rss, referenced and dirty
 //
-// Cost: under 1 ns per entry. Source: Intel SDM volume 3, 4.5; Linux arch/x86/include/asm/pgtable*.h.
+// Cost: under 1 ns per entry.
 #pragma once
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "bpf/page_entry.h"
 #include "bpf/page_tables.h"
 #include "wss/frames.h"
 #include "wss/mappings.h"
@@ -19,10 +20,11 @@ namespace tidegauge::wss {
 
 inline constexpr uint64_t kTable = kPage * PAGE_TABLE_ENTRIES;  // that one table tells of
 
-// Of an entry (Intel SDM volume 3, 4.5; Linux: a bit that the processor ignores says "no page of RSS",
-// as the shared page of zeros is; a page that NUMA balancing hides keeps its place without bit 0).
-inline constexpr uint64_t kEntryPresent = 1, kEntryHidden = 0x100, kEntryAccessed = 0x20,
-                          kEntryDirty = 0x40, kEntrySpecial = 0x200;
+// Of an entry (SPECIAL: a bit that the processor ignores says "no page of RSS", as the shared page of zeros
+// is; HIDDEN: a page that NUMA balancing hides keeps its place).
+inline constexpr uint64_t kEntryPresent = PAGE_ENTRY_PRESENT, kEntryHidden = PAGE_ENTRY_HIDDEN,
+                          kEntryAccessed = PAGE_ENTRY_ACCESSED, kEntryDirty = PAGE_ENTRY_DIRTY,
+                          kEntrySpecial = PAGE_ENTRY_SPECIAL, kEntryPlace = PAGE_ENTRY_PLACE;
 
 inline bool hasEntries(page_table_kind kind) {
   return kind == PAGE_TABLE_OF_PAGES || kind == PAGE_TABLE_HUGE || kind == PAGE_TABLE_GIANT;
@@ -65,6 +67,9 @@ class MappingWalk {
         addEntries(sums, entries, (from - table) / kPage, (to - table) / kPage);
       else
         addLarge(sums, entries[0], to - from, use.mapping.kind);
+      // arm64 has reserved huge pages of 64 KiB, which are entries in a table of pages.
+      if (use.mapping.kind == MappingKind::kHugetlb && kind == PAGE_TABLE_OF_PAGES)
+        sums = {.hugetlb = sums.rss};
       add(use, sums, (from - table) / kPage, (to - table) / kPage);
     }
   }

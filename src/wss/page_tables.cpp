@@ -12,6 +12,8 @@
 #include <cstring>
 #include <optional>
 
+#include "wss/huge_zero.h"
+#include "wss/linear_map.h"
 #include "wss/own_page.h"
 
 // The object, as bytes (cmake/bpf.cmake).
@@ -22,7 +24,6 @@ namespace tidegauge::wss {
 namespace {
 
 constexpr uint64_t kFrameBits = (uint64_t{1} << 55) - 1;  // of an entry of pagemap
-constexpr uint64_t kPhysical = 0x000ffffffffff000;
 // The tables of our own lie somewhere in memory: so far below them, at the most, it begins.
 constexpr uint64_t kMostGiB = 65536;
 
@@ -70,6 +71,7 @@ struct PageTables::Handle {
   Shared<page_tables_request> request;
   Shared<uint64_t> wanted, kinds;
   Shared<page_table> tables;
+  HugeZero huge_zero;
 
   Handle() = default;
   Handle(const Handle&) = delete;
@@ -115,7 +117,7 @@ struct PageTables::Handle {
     auto done = run(getpid(), 1);
     if (!done || *done != 1 || kinds[0] != PAGE_TABLE_OF_PAGES) return false;
     uint64_t entry = tables[0].entry[page.address() / kPage % PAGE_TABLE_ENTRIES];
-    return (entry & kEntryPresent) != 0 && (entry & kPhysical) / kPage == frameOf(page);
+    return (entry & kEntryPresent) != 0 && (entry & kEntryPlace) / kPage == frameOf(page);
   }
 
   // Where our own tables begin; 0: the program did not find us.
@@ -125,7 +127,21 @@ struct PageTables::Handle {
     return run(getpid(), 0) ? request[0].top : 0;
   }
 
-  bool findDirectMap(const OwnPage& page) {
+  // Of arm64: nothing is read at a guess there (linear_map.h).
+  base::Status takeDirectMap(const OwnPage& page) {
+    auto direct_map = linearMapAt(request[0].top);
+    if (!direct_map)
+      return missing("/proc/kcore does not tell where the kernel has its memory mapped",
+                     "Run as root, or with CAP_SYS_RAWIO; the kernel needs CONFIG_PROC_KCORE");
+    wanted[0] = page.address();
+    request[0].direct_map = *direct_map;
+    request[0].levels = static_cast<uint16_t>(levelsOfArm64(request[0].top));
+    if (leadsTo(page)) return base::okStatus();
+    return missing("the page tables do not lead to where this process's own memory lies",
+                   "Take --backend smaps, and tell which kernel this is");
+  }
+
+  base::Status findDirectMap(const OwnPage& page) {
     wanted[0] = page.address();
     uint64_t top = request[0].top & ~(kGiant - 1);
     for (uint64_t gib = 0; gib < kMostGiB; ++gib) {
@@ -133,10 +149,11 @@ struct PageTables::Handle {
         request[0].levels = levels;
         request[0].direct_map = top - gib * kGiant;
         kinds[0] = PAGE_TABLE_NONE;
-        if (leadsTo(page)) return true;
+        if (leadsTo(page)) return base::okStatus();
       }
     }
-    return false;
+    return missing("where the kernel has its memory mapped was not found",
+                   "Memory encryption (SEV, TDX) is not known yet");
   }
 };
 
@@ -146,16 +163,22 @@ PageTables& PageTables::operator=(PageTables&&) noexcept = default;
 PageTables::~PageTables() = default;
 
 base::Result<PageTables> PageTables::open() {
+  return open({tidegauge_page_tables_object, tidegauge_page_tables_object_end});
+}
+
+base::Result<PageTables> PageTables::open(std::span<const unsigned char> program) {
+  if (long page_bytes = sysconf(_SC_PAGESIZE); page_bytes != kPage)
+    return missing(
+        fmt::format("the kernel has pages of {} KiB: page tables are read where they have 4",
+                    page_bytes / 1024),
+        "Take --backend smaps");
   libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
   libbpf_print_fn_t before = libbpf_set_print(keepQuiet);
   auto handle = std::make_unique<Handle>();
   bpf_object_open_opts options{};
   options.sz = sizeof(options);
   options.object_name = "tidegauge_wss";
-  handle->object = bpf_object__open_mem(
-      tidegauge_page_tables_object,
-      static_cast<size_t>(tidegauge_page_tables_object_end - tidegauge_page_tables_object),
-      &options);
+  handle->object = bpf_object__open_mem(program.data(), program.size(), &options);
   int code = handle->object == nullptr ? -errno : bpf_object__load(handle->object);
   libbpf_set_print(before);
   if (code == -EPERM || code == -EACCES)
@@ -179,9 +202,7 @@ base::Result<PageTables> PageTables::open() {
     return missing(
         "the kernel knows this process by another number, in a pid namespace of its own",
         "Run outside of the container, or in one with the host's processes (--pid=host)");
-  if (!maps.findDirectMap(page))
-    return missing("where the kernel has its memory mapped was not found",
-                   "Memory encryption (SEV, TDX) and other machines than x86-64 are not known yet");
+  TG_RETURN_IF_ERROR(kIsArm64 ? maps.takeDirectMap(page) : maps.findDirectMap(page));
   return PageTables(std::move(handle));
 }
 
@@ -196,9 +217,13 @@ base::Result<bool> PageTables::read(pid_t pid, std::span<const uint64_t> address
     if (!done)
       return missing(fmt::format("the BPF iterator cannot be run: {}", std::strerror(errno)), {});
     if (*done != count) return false;
-    for (size_t i = 0; i < count; ++i)
-      visit(addresses[i] / kTable * kTable, static_cast<page_table_kind>(maps.kinds[i]),
-            Entries(maps.tables[i].entry));
+    for (size_t i = 0; i < count; ++i) {
+      auto kind = static_cast<page_table_kind>(maps.kinds[i]);
+      if (kind == PAGE_TABLE_HUGE && part != PAGE_TABLE_KIND &&
+          maps.huge_zero.isIt(maps.tables[i].entry[0]))
+        kind = PAGE_TABLE_NONE;
+      visit(addresses[i] / kTable * kTable, kind, Entries(maps.tables[i].entry));
+    }
     addresses = addresses.subspan(count);
   }
   return true;

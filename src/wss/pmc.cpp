@@ -1,5 +1,8 @@
 #include "wss/pmc.h"
 
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -34,22 +37,54 @@ enum : size_t {
   kInstructions,
   kL1Looks,
   kL1Misses,
+  kL2Looks,
+  kL2Misses,
   kLastLooks,
   kLastMisses,
   kTlbLooks,
   kTlbMisses,
   kEventCount
 };
-constexpr std::array<Event, kEventCount> kEvents{{
-    {PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
-    {PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},
-    {PERF_TYPE_HW_CACHE, cacheEvent(PERF_COUNT_HW_CACHE_L1D, PERF_COUNT_HW_CACHE_RESULT_ACCESS)},
-    {PERF_TYPE_HW_CACHE, cacheEvent(PERF_COUNT_HW_CACHE_L1D, PERF_COUNT_HW_CACHE_RESULT_MISS)},
-    {PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES},
-    {PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES},
-    {PERF_TYPE_HW_CACHE, cacheEvent(PERF_COUNT_HW_CACHE_DTLB, PERF_COUNT_HW_CACHE_RESULT_ACCESS)},
-    {PERF_TYPE_HW_CACHE, cacheEvent(PERF_COUNT_HW_CACHE_DTLB, PERF_COUNT_HW_CACHE_RESULT_MISS)},
-}};
+using Events = std::array<std::optional<Event>, kEventCount>;  // not set: not counted here
+// "References" and "misses" are of the last cache for Intel, of the second for AMD (arch/x86/events/amd/core.c), and of the
+// first for arm64, which has others for the last.
+Events eventsOf(CounterMaker maker) {
+  auto missesOf = [](uint64_t cache) {
+    return Event{PERF_TYPE_HW_CACHE, cacheEvent(cache, PERF_COUNT_HW_CACHE_RESULT_MISS)};
+  };
+  auto looksOf = [](uint64_t cache) {
+    return Event{PERF_TYPE_HW_CACHE, cacheEvent(cache, PERF_COUNT_HW_CACHE_RESULT_ACCESS)};
+  };
+  constexpr Event kReferences{PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES},
+      kMisses{PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES};
+  Events events;
+  events[kCycles] = {PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES};
+  events[kInstructions] = {PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS};
+  events[kL1Looks] = looksOf(PERF_COUNT_HW_CACHE_L1D);
+  events[kL1Misses] = missesOf(PERF_COUNT_HW_CACHE_L1D);
+  events[kTlbLooks] = looksOf(PERF_COUNT_HW_CACHE_DTLB);
+  events[kTlbMisses] = missesOf(PERF_COUNT_HW_CACHE_DTLB);
+  bool is_generic_last = maker == CounterMaker::kIntel;
+  if (maker == CounterMaker::kAmd) events[kL2Looks] = kReferences, events[kL2Misses] = kMisses;
+  if (maker != CounterMaker::kAmd) {
+    events[kLastLooks] = is_generic_last ? kReferences : looksOf(PERF_COUNT_HW_CACHE_LL);
+    events[kLastMisses] = is_generic_last ? kMisses : missesOf(PERF_COUNT_HW_CACHE_LL);
+  }
+  return events;
+}
+
+#ifdef __x86_64__
+CounterMaker makerHere() {
+  constexpr unsigned kHygon = 0x6f677948;  // "Hygo"
+  unsigned most = 0, first = 0, second = 0, third = 0;
+  if (__get_cpuid(0, &most, &first, &second, &third) == 0) return CounterMaker::kIntel;
+  bool is_amd = first == signature_AMD_ebx || first == kHygon;
+  return is_amd ? CounterMaker::kAmd : CounterMaker::kIntel;
+}
+#else
+CounterMaker makerHere() { return CounterMaker::kOther; }
+#endif
+
 constexpr size_t kMostThreads = 1024;
 // Hits so frequent that what is worked with is in the cache but for what is new.
 constexpr double kFits = 99;
@@ -88,10 +123,6 @@ base::Error whyNot(int error_number, const std::string& whose) {
       std::nullopt, "Run it on the host; --backend pte and smaps need no counters"};
 }
 
-std::optional<double> valueOf(bool is_there, double value) {
-  return is_there ? std::optional(value) : std::nullopt;
-}
-
 nlohmann::json jsonOf(std::optional<double> value) {
   return value ? nlohmann::json(*value) : nlohmann::json();
 }
@@ -106,6 +137,7 @@ nlohmann::json fieldsOf(const CacheCounts& counts, double window_s) {
           {"cycles", jsonOf(counts.cycles)},
           {"instructions", jsonOf(counts.instructions)},
           {"l1d", level(counts.l1)},
+          {"l2", level(counts.l2)},
           {"llc", level(counts.last)},
           {"dtlb", level(counts.tlb)},
           {"counted_share", counts.watched}};
@@ -127,23 +159,26 @@ std::string sentencesOf(const CacheCounts& counts, double window_s, const Machin
     return level.looks && counts.instructions && *counts.instructions > 0 &&
            *level.looks / *counts.instructions >= kLeastLooks;
   };
-  auto l1 = counts.l1.hitPercent(), last = counts.last.hitPercent(), tlb = counts.tlb.hitPercent();
+  auto l1 = counts.l1.hitPercent(), tlb = counts.tlb.hitPercent();
   if (counts.instructions && *counts.instructions <= 0)
     return "It did not run meanwhile: that says nothing of its caches.\n";
-  if (last && isUsed(counts.last)) {
-    bool fits = *last >= kFits;
+  // Of one of the two a processor tells.
+  bool is_second = counts.l2.hitPercent().has_value();
+  const CacheCounts::Level& outer = is_second ? counts.l2 : counts.last;
+  std::string cache =
+      is_second ? "second cache" + size(machine.l2_bytes) : "last cache" + size(machine.l3_bytes);
+  if (auto hit = outer.hitPercent(); hit && isUsed(outer)) {
+    bool fits = *hit >= kFits;
     words += fmt::format(
-        "Of {:.1f} million looks into the last cache{} a second {:.1f} % hit: lines of a thread "
-        "that "
+        "Of {:.1f} million looks into the {} a second {:.1f} % hit: lines of a thread that "
         "it works with {} there.",
-        *counts.last.looks * 1e-6 / std::max(window_s, 1e-9), size(machine.l3_bytes), *last,
+        *outer.looks * 1e-6 / std::max(window_s, 1e-9), cache, *hit,
         fits ? "fit" : "do not all fit");
     if (!fits) words += " How many more there are this does not say: the hot ones hide the others.";
-  } else if (last && l1 && *l1 >= kFits) {
+  } else if (hit && l1 && *l1 >= kFits) {
     words += fmt::format(
-        "Almost all is answered before the last cache{}: what it works with at a time "
-        "is less than that.",
-        size(machine.l3_bytes));
+        "Almost all is answered before the {}: what it works with at a time is less than that.",
+        cache);
   }
   if (tlb && isUsed(counts.tlb))
     words += fmt::format("{}The TLB knew {:.2f} % of the pages that were asked for.",
@@ -152,18 +187,44 @@ std::string sentencesOf(const CacheCounts& counts, double window_s, const Machin
   return words + "\n";
 }
 
+CacheCounts countsBetween(std::span<const Count> before, std::span<const Count> now) {
+  std::array<std::optional<double>, kEventCount> sums;
+  std::array<double, kEventCount> enabled{}, running{};
+  for (size_t i = 0; i < std::min(before.size(), now.size()); ++i) {
+    size_t event = now[i].event;
+    double on = now[i].enabled - before[i].enabled, counted = now[i].running - before[i].running;
+    if (on > 0) enabled[event] += on, running[event] += std::max(0.0, counted);
+    // There are fewer counters than events: each is counted in turns, and what it counted stands for all.
+    double value = counted > 0 ? (now[i].value - before[i].value) * on / counted : 0;
+    sums[event] = sums[event].value_or(0) + std::max(0.0, value);
+  }
+  CacheCounts counts;
+  for (size_t event = 0; event < kEventCount; ++event)
+    if (enabled[event] > 0)
+      counts.watched = std::min(counts.watched, running[event] / enabled[event]);
+  counts.cycles = sums[kCycles];
+  counts.instructions = sums[kInstructions];
+  counts.l1 = {sums[kL1Looks], sums[kL1Misses]};
+  counts.l2 = {sums[kL2Looks], sums[kL2Misses]};
+  counts.last = {sums[kLastLooks], sums[kLastMisses]};
+  counts.tlb = {sums[kTlbLooks], sums[kTlbMisses]};
+  return counts;
+}
+
 base::Status Pmc::check() {
-  int file = openCounter(kEvents[kCycles], 0);
+  int file = openCounter(*eventsOf(makerHere())[kCycles], 0);
   if (file < 0) return whyNot(errno, "");
   close(file);
   return base::okStatus();
 }
 
-Pmc::Pmc(const Process& process) : process_(&process), machine_(lookAtMachine(process)) {}
+Pmc::Pmc(const Process& process)
+    : process_(&process), machine_(lookAtMachine(process)), maker_(makerHere()) {}
 
 Pmc::Pmc(Pmc&& other) noexcept
     : process_(other.process_),
       machine_(std::move(other.machine_)),
+      maker_(other.maker_),
       counters_(std::exchange(other.counters_, {})),
       threads_(other.threads_),
       first_(std::move(other.first_)),
@@ -195,9 +256,11 @@ base::Result<Pmc> Pmc::open(const Process& process) {
                                    process.pid(), threads.size(), kMostThreads),
                        std::nullopt, "--backend pte and smaps do not mind how many there are"};
   int first_error = 0;
+  Events events = eventsOf(pmc.maker_);
   for (pid_t thread : threads) {
-    for (size_t event = 0; event < kEvents.size(); ++event) {
-      int file = openCounter(kEvents[event], thread);
+    for (size_t event = 0; event < kEventCount; ++event) {
+      if (!events[event]) continue;
+      int file = openCounter(*events[event], thread);
       if (file >= 0) {
         pmc.counters_.push_back({event, file});
       } else if (errno != ESRCH) {  // a thread that ended just now
@@ -224,80 +287,63 @@ std::vector<std::string> Pmc::limits() const {
 }
 
 std::string Pmc::tableHead() const {
-  return "Time(s)  Cycles(M)  Instr(M)   IPC  L1D%   LLC(M/s)  LLC%  dTLB% Counted%\n";
+  std::string_view outer = maker_ == CounterMaker::kAmd ? " L2(M/s)   L2%" : "LLC(M/s)  LLC%";
+  return fmt::format("Time(s)  Cycles(M)  Instr(M)   IPC  L1D%   {}  dTLB% Counted%\n", outer);
 }
 
-std::vector<Pmc::Sum> Pmc::sums() const {
-  std::vector<Sum> sums(kEvents.size());
+std::vector<Count> Pmc::counts() const {
+  std::vector<Count> counts;
   for (const Counter& counter : counters_) {
-    std::array<uint64_t, 3> read_out{};
-    if (read(counter.file, read_out.data(), sizeof(read_out)) != sizeof(read_out)) continue;
-    auto value = static_cast<double>(read_out[0]), enabled = static_cast<double>(read_out[1]),
-         running = static_cast<double>(read_out[2]);
-    Sum& sum = sums[counter.event];
-    sum.is_there = true;
-    sum.enabled += enabled;
-    sum.running += running;
-    // There are fewer counters than events: each is counted in turns, and scaled.
-    if (running > 0) sum.value += value * enabled / running;
+    std::array<uint64_t, 3> told{};
+    Count count{.event = counter.event};
+    if (read(counter.file, told.data(), sizeof(told)) == sizeof(told)) {
+      count.value = static_cast<double>(told[0]);
+      count.enabled = static_cast<double>(told[1]);
+      count.running = static_cast<double>(told[2]);
+    }
+    counts.push_back(count);
   }
-  return sums;
-}
-
-CacheCounts Pmc::between(const std::vector<Sum>& before, const std::vector<Sum>& now) const {
-  CacheCounts counts;
-  auto value = [&](size_t event) {
-    const Sum &then = before[event], &it = now[event];
-    if (it.is_there && it.enabled > then.enabled)
-      counts.watched =
-          std::min(counts.watched, (it.running - then.running) / (it.enabled - then.enabled));
-    return valueOf(it.is_there, std::max(0.0, it.value - then.value));
-  };
-  counts.cycles = value(kCycles);
-  counts.instructions = value(kInstructions);
-  counts.l1 = {value(kL1Looks), value(kL1Misses)};
-  counts.last = {value(kLastLooks), value(kLastMisses)};
-  counts.tlb = {value(kTlbLooks), value(kTlbMisses)};
   return counts;
 }
 
 base::Result<std::optional<SurveyRow>> Pmc::next(Clock& clock, int64_t window_ns) {
   int64_t begin_ns = clock.now_ns();
-  std::vector<Sum> before = sums();
+  std::vector<Count> before = counts();
   clock.sleep(window_ns);
   if (clock.isEnding()) return std::optional<SurveyRow>();
-  std::vector<Sum> now = sums();
+  std::vector<Count> now = counts();
   int64_t took_ns = clock.now_ns() - begin_ns;
   TG_RETURN_IF_ERROR(process_->check());
-  CacheCounts counts = between(before, now);
+  CacheCounts counted = countsBetween(before, now);
   if (first_.empty()) first_ = before;
   last_ = now;
   watched_ns_ += took_ns;
   auto text = [](std::optional<double> value, double unit, int digits) {
     return value ? fmt::format("{:.{}f}", *value * unit, digits) : std::string("-");
   };
+  const CacheCounts::Level& outer = maker_ == CounterMaker::kAmd ? counted.l2 : counted.last;
   std::optional<double> ipc, looks_s;
-  if (counts.cycles && counts.instructions && *counts.cycles > 0)
-    ipc = *counts.instructions / *counts.cycles;
-  if (counts.last.looks) looks_s = *counts.last.looks / std::max(1e-9, seconds(took_ns));
+  if (counted.cycles && counted.instructions && *counted.cycles > 0)
+    ipc = *counted.instructions / *counted.cycles;
+  if (outer.looks) looks_s = *outer.looks / std::max(1e-9, seconds(took_ns));
   SurveyRow row;
-  row.text = fmt::format("{:7.2f} {:>10} {:>9} {:>5} {:>5} {:>10} {:>5} {:>6} {:>8.1f}\n",
-                         seconds(watched_ns_), text(counts.cycles, 1e-6, 1),
-                         text(counts.instructions, 1e-6, 1), text(ipc, 1, 2),
-                         text(counts.l1.hitPercent(), 1, 1), text(looks_s, 1e-6, 2),
-                         text(counts.last.hitPercent(), 1, 1), text(counts.tlb.hitPercent(), 1, 2),
-                         100 * counts.watched);
-  row.fields = fieldsOf(counts, seconds(took_ns));
+  row.text = fmt::format(
+      "{:7.2f} {:>10} {:>9} {:>5} {:>5} {:>10} {:>5} {:>6} {:>8.1f}\n", seconds(watched_ns_),
+      text(counted.cycles, 1e-6, 1), text(counted.instructions, 1e-6, 1), text(ipc, 1, 2),
+      text(counted.l1.hitPercent(), 1, 1), text(looks_s, 1e-6, 2), text(outer.hitPercent(), 1, 1),
+      text(counted.tlb.hitPercent(), 1, 2), 100 * counted.watched);
+  row.fields = fieldsOf(counted, seconds(took_ns));
   return std::optional(std::move(row));
 }
 
 std::string Pmc::verdict() const {
   if (first_.empty()) return {};
-  return sentencesOf(between(first_, last_), seconds(watched_ns_), machine_);
+  return sentencesOf(countsBetween(first_, last_), seconds(watched_ns_), machine_);
 }
 
 nlohmann::json Pmc::verdictJson() const {
-  return first_.empty() ? nlohmann::json() : fieldsOf(between(first_, last_), seconds(watched_ns_));
+  return first_.empty() ? nlohmann::json()
+                        : fieldsOf(countsBetween(first_, last_), seconds(watched_ns_));
 }
 
 }  // namespace tidegauge::wss

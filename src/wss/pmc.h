@@ -24,12 +24,22 @@ struct CacheCounts {
     std::optional<double> looks = {}, misses = {};
     std::optional<double> hitPercent() const;
   };
-  Level l1 = {}, last = {}, tlb = {};
+  Level l1 = {}, l2 = {}, last = {}, tlb = {};  // of l2 AMD's tell, of the last one the others
   double watched = 1;  // share of the time in which all were counted: there are few counters
 };
 
 // "fits", "does not fit", by level; a sentence each.
 std::string sentencesOf(const CacheCounts& counts, double window_s, const Machine& machine);
+
+// What one counter of one thread said since it was opened: while it was enabled it ran for a part of the time (ns).
+struct Count {
+  size_t event = 0;
+  double value = 0, enabled = 0, running = 0;
+};
+// Of two looks at the same counters: each scaled by what part of the time between them it ran.
+CacheCounts countsBetween(std::span<const Count> before, std::span<const Count> now);
+
+enum class CounterMaker : uint8_t { kIntel, kAmd, kOther };
 
 class Pmc final : public Survey {
  public:
@@ -47,22 +57,18 @@ class Pmc final : public Survey {
 
  private:
   struct Counter {
-    size_t event = 0;  // of kEvents
+    size_t event = 0;
     int file = -1;
   };
-  struct Sum {
-    double value = 0, enabled = 0, running = 0;
-    bool is_there = false;
-  };
   explicit Pmc(const Process& process);
-  std::vector<Sum> sums() const;
-  CacheCounts between(const std::vector<Sum>& before, const std::vector<Sum>& now) const;
+  std::vector<Count> counts() const;
 
   const Process* process_;
   Machine machine_;
+  CounterMaker maker_;
   std::vector<Counter> counters_;
   size_t threads_ = 0;
-  std::vector<Sum> first_, last_;
+  std::vector<Count> first_, last_;
   int64_t watched_ns_ = 0;
 };
 

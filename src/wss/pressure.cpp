@@ -51,9 +51,9 @@ nlohmann::json countersJson(const MemoryCounters& counted, int64_t window_ns) {
             {"refaulted_anonymous", counted.refaulted_anonymous}}}};
 }
 
-nlohmann::json pressureJson(const MemoryCounters& counted, int64_t window_ns) {
-  nlohmann::json json = countersJson(counted, window_ns);
-  json["shortage"] = nameOf(shortageOf(counted, window_ns));
+nlohmann::json pressureJson(const PressureWindow& window) {
+  nlohmann::json json = countersJson(window.counted, window.window_ns);
+  json["shortage"] = nameOf(shortageOf(window.counted, window.window_ns));
   return json;
 }
 

@@ -16,13 +16,19 @@ namespace tidegauge::wss {
 
 enum class Shortage : uint8_t { kNone, kNear, kShort };
 
+// What was counted, and in how long.
+struct PressureWindow {
+  MemoryCounters counted{};
+  int64_t window_ns = 0;
+};
+
 // By what was counted in a window of that length. A page in a second is noise: others' files come and go.
 Shortage shortageOf(const MemoryCounters& counted, int64_t window_ns);
 std::string_view nameOf(Shortage shortage);  // "none", "near", "short"
 // `window_s`, `stalled_percent`, `bytes`.
 nlohmann::json countersJson(const MemoryCounters& counted, int64_t window_ns);
 // The same of a row, with `shortage`.
-nlohmann::json pressureJson(const MemoryCounters& counted, int64_t window_ns);
+nlohmann::json pressureJson(const PressureWindow& window);
 // What it does to a working set that so much was searched meanwhile; `cgroup` empty: on the whole machine.
 std::string shortageNote(uint64_t scanned_bytes, const std::string& cgroup);
 

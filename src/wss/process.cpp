@@ -30,8 +30,9 @@ bool hasText(int file) {
 
 }  // namespace
 
-std::string readAll(int file, size_t most, int& error_number) {
+std::string readAll(int file, size_t most, int& error_number, size_t about) {
   std::string text;
+  text.reserve(about);
   std::vector<char> part(size_t{256} << 10);
   off_t at = 0;
   error_number = 0;
@@ -48,7 +49,7 @@ std::string readAll(int file, size_t most, int& error_number) {
 
 base::Result<Process> Process::open(pid_t pid, const std::string& proc) {
   std::string path = fmt::format("{}/{}", proc, pid);
-  Process process(pid, ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  Process process(pid, ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), path + "/task");
   if (process.folder_ < 0) {
     if (errno == ENOENT || errno == ESRCH)
       return error(fmt::format("there is no process {}", pid),
@@ -58,7 +59,7 @@ base::Result<Process> Process::open(pid_t pid, const std::string& proc) {
   process.name_ = process.readName();
   char state = process.state();
   if (state == 0 || state == 'X') return error(fmt::format("process {} ended just now", pid));
-  if (state == 'Z' && !process.takeAnotherThread(path + "/task"))
+  if (state == 'Z' && !process.takeAnotherThread())
     return error(fmt::format("process {} ({}) has ended (a zombie)", pid, process.name_));
   process.memory_ = openat(process.folder_, "maps", O_RDONLY | O_CLOEXEC);
   if (process.memory_ < 0) return process.whyNothing("maps", errno);
@@ -73,9 +74,11 @@ base::Result<Process> Process::open(pid_t pid, const std::string& proc) {
 
 Process::Process(Process&& other) noexcept
     : pid_(other.pid_),
+      tasks_(std::move(other.tasks_)),
       thread_(other.thread_),
       folder_(std::exchange(other.folder_, -1)),
       memory_(std::exchange(other.memory_, -1)),
+      longest_text_(other.longest_text_),
       name_(std::move(other.name_)) {}
 
 Process::~Process() {
@@ -83,14 +86,14 @@ Process::~Process() {
   if (memory_ >= 0) close(memory_);
 }
 
-bool Process::takeAnotherThread(const std::string& tasks) {
+bool Process::takeAnotherThread() const {
   std::error_code failed;
-  for (std::filesystem::directory_iterator it(tasks, failed), end; !failed && it != end;
+  for (std::filesystem::directory_iterator it(tasks_, failed), end; !failed && it != end;
        it.increment(failed)) {
     std::string name = it->path().filename();
     pid_t thread = 0;
     auto [rest, bad] = std::from_chars(name.data(), name.data() + name.size(), thread);
-    if (bad != std::errc() || thread == pid_) continue;
+    if (bad != std::errc() || thread == thread_) continue;
     int folder = ::open(it->path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0) continue;
     int maps = openat(folder, "maps", O_RDONLY | O_CLOEXEC);
@@ -141,9 +144,11 @@ base::Result<int> Process::openFile(const char* name, int flags) const {
 base::Result<std::string> Process::readFile(const char* name) const {
   TG_ASSIGN_OR_RETURN(int file, openFile(name, O_RDONLY));
   int error_number = 0;
-  std::string text = readAll(file, kMostText, error_number);
+  // As long as the longest so far: of 60,000 mappings it would grow, and be copied, six times.
+  std::string text = readAll(file, kMostText, error_number, longest_text_);
   close(file);
   if (error_number != 0 || text.empty()) return whyNothing(name, error_number);
+  longest_text_ = std::max(longest_text_, text.size() + text.size() / 16);
   return text;
 }
 
@@ -187,8 +192,13 @@ base::Error Process::ended() const {
 }
 
 base::Status Process::check() const {
-  char now = state();
-  if (now == 0 || now == 'X' || now == 'Z') return ended();
+  auto isOver = [&] {
+    char now = state();
+    return now == 0 || now == 'X' || now == 'Z';
+  };
+  // A process goes on without its first thread, or another one that was asked. Its memory is still there then, so the
+  // number has not gone to somebody else.
+  if (isOver() && !(memory_ >= 0 && hasText(memory_) && takeAnotherThread())) return ended();
   if (memory_ < 0 || hasText(memory_)) return base::okStatus();
   // Its memory is gone: it has another, or is about to end.
   int other = openat(folder_, "maps", O_RDONLY | O_CLOEXEC);

@@ -32,7 +32,7 @@ class Process {
 
   pid_t pid() const { return pid_; }
   // The thread that is asked for its memory: the first one, which has the process's number, or if that has
-  // ended another.
+  // ended another. check() may change it.
   pid_t thread() const { return thread_; }
   const std::string& name() const { return name_; }  // as the kernel has it: 15 bytes of anything
 
@@ -42,29 +42,36 @@ class Process {
   base::Result<int> openFile(const char* name, int flags) const;
   // The error that a failed or empty read of such a file means.
   base::Error whyNothing(const char* name, int error_number) const;
-  // It runs, and has the memory that it had when it was opened.
+  // It runs, and has the memory that it had when it was opened. If the thread that is asked has ended, another one of it
+  // is asked from now on.
   base::Status check() const;
   bool isStopped() const;          // by a signal or a debugger: it touches nothing
   size_t mappings() const;         // lines of /proc/PID/maps; 0: not known. Cost: 0.5 µs each
   uint64_t residentBytes() const;  // by /proc/PID/statm; 0: not known
 
  private:
-  Process(pid_t pid, int folder) : pid_(pid), thread_(pid), folder_(folder) {}
+  Process(pid_t pid, int folder, std::string tasks)
+      : pid_(pid), tasks_(std::move(tasks)), thread_(pid), folder_(folder) {}
   base::Error ended() const;
-  // Takes a thread that still has memory, if the first one has not; false: there is none.
-  bool takeAnotherThread(const std::string& tasks);
+  // Takes a thread that still has memory, in place of one that has ended; false: there is none.
+  bool takeAnotherThread() const;
   std::string smallFile(const char* name) const;
   std::string readName() const;
   char state() const;  // as in ps(1); 0: gone
 
-  pid_t pid_, thread_;
-  int folder_ = -1;
-  int memory_ = -1;  // its mappings, as they were opened at first
+  pid_t pid_;
+  std::string tasks_;  // where its threads are listed
+  // Which thread is asked is no part of what it is.
+  mutable pid_t thread_;
+  mutable int folder_ = -1;
+  int memory_ = -1;                  // its mappings, as they were opened at first
+  mutable size_t longest_text_ = 0;  // that readFile gave
   std::string name_;
 };
 
 // As much as there is of a file that is open, from its beginning; at most `most` bytes. What errno says
-// in `error_number` if it cannot be read, else 0.
-std::string readAll(int file, size_t most, int& error_number);
+// in `error_number` if it cannot be read, else 0. `about`: how
+// much there may be.
+std::string readAll(int file, size_t most, int& error_number, size_t about = 0);
 
 }  // namespace tidegauge::wss

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/text_layout.h"
 #include "wss/units.h"
 
 namespace tidegauge::wss {
@@ -42,6 +43,28 @@ std::string rollingText(const Row& row, const Rolling& rolling, double time_s) {
     text += fmt::format(" {:>7}", fitted(within.bytes, 7));
   return text + fmt::format(" {:>9} {:>7.1f} {:>9.1f}\n", fitted(rolling.never, 9),
                             milliseconds(row.cost.cpu_ns), milliseconds(row.cost.stall_ns));
+}
+
+std::string unseenNote(const RollingPace& pace) {
+  if (pace.spacing_s <= 0) return {};
+  return fmt::format(
+      "Between one window and the next {:.1f} ms in the mean were not watched: what was touched "
+      "only "
+      "then is missing.",
+      pace.unseen_s * 1e3);
+}
+
+std::string paceText(const RollingPace& pace, double window_s, size_t columns) {
+  if (pace.spacing_s <= 0) return {};
+  std::string text = base::wrapped(unseenNote(pace), columns, 0, 2);
+  if (!pace.isSlower(window_s)) return text;
+  return text +
+         base::wrapped(
+             fmt::format("Careful: a window took {:.3g} s in the mean, with clearing and reading, "
+                         "where {:.3g} s stand above; multiply the times of headings and of reuse "
+                         "by {:.2g}.",
+                         pace.spacing_s, window_s, pace.spacing_s / window_s),
+             columns, 0, 2);
 }
 
 void Reuse::add(const Rolling& rolling) {

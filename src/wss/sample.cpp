@@ -15,19 +15,14 @@ Sample chooseSample(std::span<const uint64_t> tables, SampleRate rate, std::mt19
   return sample;
 }
 
-Estimate estimateOf(std::span<const double> values, double most, uint32_t every, double chance) {
-  double sum = 0, differences = 0;
-  for (size_t i = 0; i < values.size(); ++i) {
-    sum += values[i];
-    if (i > 0) differences += (values[i] - values[i - 1]) * (values[i] - values[i - 1]);
-  }
-  Estimate estimate{sum * every, every * most / 2};
-  if (values.size() < 2) return estimate;
+double standardErrorOf(std::span<const double> values, double most, uint32_t every, double chance) {
+  double least = every * most / 2, differences = 0;
+  if (values.size() < 2) return least;
+  for (size_t i = 1; i < values.size(); ++i)
+    differences += (values[i] - values[i - 1]) * (values[i] - values[i - 1]);
   auto count = static_cast<double>(values.size());
   double of_one = differences / (2 * (count - 1));
-  estimate.standard_error =
-      std::max(estimate.standard_error, every * std::sqrt((1 - chance) * count * of_one));
-  return estimate;
+  return std::max(least, every * std::sqrt((1 - chance) * count * of_one));
 }
 
 }  // namespace tidegauge::wss

@@ -39,13 +39,9 @@ struct Sample {
 // One part in each of those of `tables`, beginning anywhere.
 Sample chooseSample(std::span<const uint64_t> tables, SampleRate rate, std::mt19937_64& random);
 
-struct Estimate {
-  double total = 0;
-  double standard_error = 0;
-};
-// Of values that each stand for their whole table, of which `most` is the largest possible: `every`
-// tables each. `chance`: of a page to be looked at. The error is never told as less than half of what one
+// The standard error of the sum of all, told from values that each stand for `every` tables, of which `most` is the
+// largest possible. `chance`: of a page to be looked at. It is never told as less than half of what one
 // value can stand for: a set as small as that lies between two parts, or all in one.
-Estimate estimateOf(std::span<const double> values, double most, uint32_t every, double chance);
+double standardErrorOf(std::span<const double> values, double most, uint32_t every, double chance);
 
 }  // namespace tidegauge::wss

@@ -1,30 +1,20 @@
 #include "wss/sampled_backend.h"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <span>
+#include <iterator>
 
 #include "wss/clear_refs.h"
 #include "wss/costs.h"
 #include "wss/kdamond.h"
+#include "wss/make_cold.h"
 #include "wss/read_maps.h"
 #include "wss/read_tables.h"
+#include "wss/wide_flush.h"
 
 namespace tidegauge::wss {
 namespace {
-
-constexpr int kPidfdOpen = 434, kProcessMadvise = 440, kMadvCold = 20;  // newer than some headers
-// Ranges in one call: the process may map and unmap between two.
-constexpr size_t kRangesOfACall = 32;
-// Above 33 pages x86 flushes the whole TLB, and with it what it holds of files.
-constexpr uint64_t kWide = 64 * kPage;
 
 bool isSampled(const Mapping& mapping) {
   return !mapping.shared &&
@@ -32,13 +22,9 @@ bool isSampled(const Mapping& mapping) {
           mapping.kind == MappingKind::kStack);
 }
 
-struct Range {
-  uint64_t begin = 0, end = 0;
-};
-
 // What of the sample lies in mappings that are sampled, in order.
-std::vector<Range> rangesOf(const Sample& sample, const std::vector<MappingUse>& uses) {
-  std::vector<Range> ranges;
+std::vector<AddressRange> rangesOf(const Sample& sample, const std::vector<MappingUse>& uses) {
+  std::vector<AddressRange> ranges;
   size_t from = 0;
   for (const SamplePart& part : sample.parts) {
     uint64_t begin = part.table + part.first * kPage, end = begin + part.pages * kPage;
@@ -51,93 +37,10 @@ std::vector<Range> rangesOf(const Sample& sample, const std::vector<MappingUse>&
   return ranges;
 }
 
-// Makes one so wide that the TLB is flushed for the files, too. False: there is none that can be.
-bool widenOne(std::vector<Range>& ranges, const std::vector<MappingUse>& uses) {
-  size_t at = 0;
-  for (Range& range : ranges) {
-    while (at < uses.size() && uses[at].mapping.end <= range.begin) ++at;
-    if (at == uses.size()) return false;
-    if (range.begin + kWide > uses[at].mapping.end) continue;
-    range.end = std::max(range.end, range.begin + kWide);
-    return true;
-  }
-  return false;
-}
-
-class PidDescriptor {
- public:
-  explicit PidDescriptor(pid_t pid) : file_(static_cast<int>(syscall(kPidfdOpen, pid, 0))) {}
-  ~PidDescriptor() {
-    if (file_ >= 0) close(file_);
-  }
-  PidDescriptor(const PidDescriptor&) = delete;
-  PidDescriptor& operator=(const PidDescriptor&) = delete;
-  int get() const { return file_; }
-
- private:
-  int file_;
-};
-
-// How many of the ranges were made cold before one that could not be; 0 with errno: it is the first.
-size_t coldRanges(int target, std::span<const Range> ranges) {
-  std::vector<iovec> call;
-  for (const Range& range : ranges)
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of another process
-    call.push_back({reinterpret_cast<void*>(range.begin), range.end - range.begin});
-  long done = syscall(kProcessMadvise, target, call.data(), call.size(), kMadvCold, 0);
-  size_t whole = 0;
-  for (; whole < ranges.size() && done > 0; ++whole) {
-    done -= static_cast<long>(ranges[whole].end - ranges[whole].begin);
-    if (done < 0) break;
-  }
-  return whole;
-}
-
-// What a call of the kernel said: process_madvise came with Linux 5.10.
-base::Error cannotSample(const Process& process, int error_number) {
-  if (auto status = process.check(); !status.ok()) return std::move(status.error());
-  if (process.thread() != process.pid())
-    return {base::ErrorKind::kMissingFeature,
-            fmt::format("process {} cannot be sampled: its first thread has ended", process.pid()),
-            std::nullopt, "Take --sample exact"};
-  bool may_not = error_number == EPERM || error_number == EACCES;
-  bool is_thread = error_number == EINVAL || error_number == ENOENT;
-  return {
-      base::ErrorKind::kMissingFeature,
-      fmt::format("process {} cannot be sampled: {}", process.pid(), std::strerror(error_number)),
-      std::nullopt,
-      may_not ? "That needs CAP_SYS_NICE beside CAP_SYS_PTRACE: run as root, or take --sample exact"
-      : is_thread ? "It wants the number of a process's first thread; or take --sample exact"
-                  : "It needs Linux 5.10; or take --sample exact"};
-}
-
-// How long the longest call took.
-base::Result<int64_t> makeCold(const Process& process, std::span<const Range> ranges,
-                               Clock& clock) {
-  PidDescriptor target(process.pid());
-  if (target.get() < 0) return cannotSample(process, errno);
-  // The descriptor is of whoever has the number: of this process, if that is still there now.
-  if (auto status = process.check(); !status.ok()) return std::move(status.error());
-  int64_t longest_ns = 0;
-  while (!ranges.empty()) {
-    int64_t began_ns = clock.now_ns();
-    errno = 0;
-    size_t done = coldRanges(target.get(), ranges.first(std::min(ranges.size(), kRangesOfACall)));
-    int why_not = errno;
-    longest_ns = std::max(longest_ns, clock.now_ns() - began_ns);
-    ranges = ranges.subspan(done);
-    if (done > 0)
-      continue;  // the one after those, if it could not be, is the first of the next call
-    if (why_not == EINVAL)
-      return base::Error{
-          base::ErrorKind::kMissingFeature,
-          fmt::format("process {} has locked memory, which cannot be sampled", process.pid()),
-          std::nullopt, "Take --sample exact"};
-    // What was unmapped meanwhile is no matter: nothing of it will be read.
-    if (why_not != ENOMEM) return cannotSample(process, why_not);
-    ranges = ranges.subspan(1);
-  }
-  return longest_ns;
+std::vector<uint64_t> addressesOf(const Sample& sample) {
+  std::vector<uint64_t> addresses;
+  for (const SamplePart& part : sample.parts) addresses.push_back(part.table + part.first * kPage);
+  return addresses;
 }
 
 void addScaled(MappingSums& sums, const MappingSums& part, double scale) {
@@ -162,6 +65,11 @@ std::vector<std::string> SampledBackend::limits() const {
       "forked from, so all of that counts as touched: take --sample exact if it forks",
       "of huge pages that are mapped by parts (after mprotect of a part, say) the sampled ones "
       "are split"};
+  if (flush_ == Flush::kNone)
+    limits.emplace_back(
+        "this kernel tracks soft-dirty pages, so the TLB is flushed by way of private memory that "
+        "was touched: of a process that touches none, small files in steady use can be missed");
+  if (kIsArm64) limits.emplace_back(kUntestedOnArm64);
   for (std::string& limit : Kdamond::limitsOfOthers()) limits.push_back(std::move(limit));
   return limits;
 }
@@ -177,33 +85,69 @@ base::Result<Clearing> SampledBackend::clear(const Process& process, Clock& cloc
   int64_t cpu_ns = clock.cpu_ns();
   TG_ASSIGN_OR_RETURN(std::vector<MappingUse> uses, readMaps(process));
   // One that has something else too is looked at for both.
-  TG_ASSIGN_OR_RETURN(std::vector<uint64_t> tables, usedTables(tables_, process, uses, isSampled));
-  sample_ = chooseSample(tables, rate_, random_);
-  std::vector<uint64_t> chosen;
-  for (const SamplePart& part : sample_.parts) chosen.push_back(part.table);
-  std::vector<page_table_kind> kinds;
-  auto visit = [&](uint64_t, page_table_kind kind, Entries) { kinds.push_back(kind); };
-  TG_ASSIGN_OR_RETURN(bool is_there,
-                      tables_.read(process.thread(), chosen, PAGE_TABLE_KIND, visit));
-  if (!is_there) return process.whyNothing("maps", 0);
-  Sample to_clear{tables.size(), {}};
-  for (size_t i = 0; i < kinds.size(); ++i) {
-    SamplePart& part = sample_.parts[i];
-    if (kinds[i] == PAGE_TABLE_HUGE || kinds[i] == PAGE_TABLE_GIANT) {
+  TG_ASSIGN_OR_RETURN(known_, usedTables(tables_, process, uses, isSampled));
+  sample_ = chooseSample(known_, rate_, random_);
+  // What is untouched by now need not be cleared: after the first window that is most of it.
+  Sample to_clear;
+  std::vector<uint64_t> touched;
+  size_t at = 0;
+  auto visit = [&](uint64_t table, page_table_kind kind, Entries entries) {
+    SamplePart& part = sample_.parts[at++];
+    auto pages = entries.subspan(part.first, part.pages);
+    if (kind == PAGE_TABLE_HUGE || kind == PAGE_TABLE_GIANT) {
       part.first = 0;
       part.pages = PAGE_TABLE_ENTRIES;
+      pages = entries.first(1);
+    } else if (kind != PAGE_TABLE_OF_PAGES) {
+      return;
     }
-    if (kinds[i] == PAGE_TABLE_NONE || kinds[i] == PAGE_TABLE_NONE_NEAR) continue;
+    if (!std::ranges::any_of(pages, isTouched)) return;
     to_clear.parts.push_back(part);
-  }
-  std::vector<Range> ranges = rangesOf(to_clear, uses);
-  bool is_wide = widenOne(ranges, uses);
+    if (kind == PAGE_TABLE_OF_PAGES) touched.push_back(table);
+  };
   done.pass.begin_ns = clock.now_ns();
-  TG_ASSIGN_OR_RETURN(Clearing files, clearFiles(process, !is_wide, clock));
-  TG_ASSIGN_OR_RETURN(int64_t longest_ns, makeCold(process, ranges, clock));
+  TG_ASSIGN_OR_RETURN(bool is_there,
+                      tables_.read(process.thread(), addressesOf(sample_), PAGE_TABLE_SOME, visit));
+  if (!is_there) return process.whyNothing("maps", 0);
+  TG_ASSIGN_OR_RETURN(Clearing files, clearFiles(process, clock));
+  TG_ASSIGN_OR_RETURN(int64_t longest_ns, makeCold(process, rangesOf(to_clear, uses), clock));
+  done.cost.stall_ns = std::max(files.cost.stall_ns, longest_ns);
+  // Only now is every touch of a file seen, too.
+  TG_RETURN_IF_ERROR(flush(process, touched, uses, clock, done.cost.stall_ns));
   done.pass.end_ns = clock.now_ns();
-  done.cost = {clock.cpu_ns() - cpu_ns, std::max(files.cost.stall_ns, longest_ns)};
+  done.cost.cpu_ns = clock.cpu_ns() - cpu_ns;
   return done;
+}
+
+base::Status SampledBackend::flush(const Process& process, std::span<const uint64_t> touched,
+                                   const std::vector<MappingUse>& uses, Clock& clock,
+                                   int64_t& stall_ns) {
+  TG_ASSIGN_OR_RETURN(WideFlush wide, flushWide(tables_, process, touched, uses, isSampled, clock));
+  // None of the sample: of so few tables a small process has touched ones elsewhere, a large one at both ends.
+  if (!wide.is_done) {
+    TG_ASSIGN_OR_RETURN(wide, flushWide(tables_, process, known_, uses, isSampled, clock));
+  }
+  stall_ns = std::max(stall_ns, wide.stall_ns);
+  if (wide.is_done || flush_ != Flush::kFree) return base::okStatus();
+  TG_ASSIGN_OR_RETURN(Clearing flushed, flushTlb(process, clock));
+  stall_ns = std::max(stall_ns, flushed.cost.stall_ns);
+  return base::okStatus();
+}
+
+// What was mapped meanwhile is sampled like all else: what is new is touched, nothing had to be cleared.
+base::Status SampledBackend::sampleNew(const Process& process,
+                                       const std::vector<MappingUse>& uses) {
+  TG_ASSIGN_OR_RETURN(std::vector<uint64_t> now, usedTables(tables_, process, uses, isSampled));
+  std::vector<uint64_t> more;
+  std::ranges::set_difference(now, known_, std::back_inserter(more));
+  if (more.empty()) return base::okStatus();
+  auto before = static_cast<ptrdiff_t>(sample_.parts.size());
+  std::ranges::move(chooseSample(more, rate_, random_).parts, std::back_inserter(sample_.parts));
+  std::ranges::inplace_merge(sample_.parts, sample_.parts.begin() + before, {}, &SamplePart::table);
+  auto known = static_cast<ptrdiff_t>(known_.size());
+  std::ranges::move(more, std::back_inserter(known_));
+  std::ranges::inplace_merge(known_, known_.begin() + known);
+  return base::okStatus();
 }
 
 base::Result<Reading> SampledBackend::read(const Process& process, Clock& clock) {
@@ -211,13 +155,15 @@ base::Result<Reading> SampledBackend::read(const Process& process, Clock& clock)
   int64_t cpu_ns = clock.cpu_ns();
   done.pass.begin_ns = clock.now_ns();
   TG_ASSIGN_OR_RETURN(done.uses, readMaps(process));
-  std::vector<uint64_t> chosen;
-  for (const SamplePart& part : sample_.parts) chosen.push_back(part.table + part.first * kPage);
+  TG_RETURN_IF_ERROR(sampleNew(process, done.uses));
+  std::vector<uint64_t> chosen = addressesOf(sample_);
   std::vector<double> touched(sample_.parts.size());
   size_t at = 0;
+  uint64_t unread_bytes = 0;
   MappingWalk sampled(done.uses, isSampled);
   auto visit = [&](uint64_t address, page_table_kind kind, Entries entries) {
     const SamplePart& part = sample_.parts[at];
+    if (kind == PAGE_TABLE_FAILED) unread_bytes += kTable * rate_.every;
     bool is_whole = kind == PAGE_TABLE_HUGE || kind == PAGE_TABLE_GIANT;
     // A huge page that was split meanwhile is told by the pages that were read.
     uint32_t first = is_whole ? 0 : part.first;
@@ -234,11 +180,12 @@ base::Result<Reading> SampledBackend::read(const Process& process, Clock& clock)
                       tables_.read(process.thread(), chosen, PAGE_TABLE_SOME, visit));
   auto isRest = [](const Mapping& mapping) { return !isSampled(mapping); };
   TG_ASSIGN_OR_RETURN(done.unread_bytes, readTables(tables_, process, done.uses, isRest));
+  done.unread_bytes += unread_bytes;
   done.pass.end_ns = clock.now_ns();
   if (auto status = process.check(); !status.ok()) return std::move(status.error());
   if (!is_there) return process.whyNothing("maps", 0);
   double chance = 1.0 / rate_.oneIn();
-  done.error_bytes = 1.96 * estimateOf(touched, kTable, rate_.every, chance).standard_error;
+  done.error_bytes = 1.96 * standardErrorOf(touched, kTable, rate_.every, chance);
   done.rss_bytes = process.residentBytes();
   done.cost.cpu_ns = clock.cpu_ns() - cpu_ns;
   return done;

@@ -1,7 +1,8 @@
 // pte, sampled: for processes so large that to clear every page would stop them for too long.
 //
 //   private memory   a part of each table (sample.h): process_madvise(MADV_COLD) clears and flushes just it
-//   all else         exactly: clear_refs 3, which goes through files and shared memory alone
+//   all else         exactly: clear_refs 3, which goes through files and shared memory alone, and a flush of
+//                    the whole TLB (wide_flush.h)
 //
 // What it costs beside all pages: docs/performance.md. MADV_COLD also tells the kernel that these pages may be
 // reclaimed first: without swap that means nothing to private memory. It does not go into locked memory
@@ -12,6 +13,7 @@
 #include <random>
 
 #include "wss/backend.h"
+#include "wss/flush.h"
 #include "wss/page_tables.h"
 #include "wss/sample.h"
 
@@ -19,8 +21,8 @@ namespace tidegauge::wss {
 
 class SampledBackend final : public Backend {
  public:
-  SampledBackend(PageTables tables, SampleRate rate, uint64_t seed)
-      : tables_(std::move(tables)), rate_(rate), random_(seed) {}
+  SampledBackend(PageTables tables, SampleRate rate, Flush flush, uint64_t seed)
+      : tables_(std::move(tables)), rate_(rate), flush_(flush), random_(seed) {}
   std::string_view name() const override { return "pte"; }
   std::string how() const override;
   std::vector<std::string> limits() const override;
@@ -30,10 +32,16 @@ class SampledBackend final : public Backend {
   base::Result<Reading> read(const Process& process, Clock& clock) override;
 
  private:
+  base::Status flush(const Process& process, std::span<const uint64_t> touched,
+                     const std::vector<MappingUse>& uses, Clock& clock, int64_t& stall_ns);
+  base::Status sampleNew(const Process& process, const std::vector<MappingUse>& uses);
+
   PageTables tables_;
   SampleRate rate_;
+  Flush flush_;
   std::mt19937_64 random_;
-  Sample sample_;  // of the last clearing
+  Sample sample_;                // of the last clearing, and of what was mapped since
+  std::vector<uint64_t> known_;  // the tables that it was chosen from, in order
 };
 
 }  // namespace tidegauge::wss

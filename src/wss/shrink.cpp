@@ -21,6 +21,7 @@ constexpr uint64_t kPart = 20;  // a step takes one in so many bytes
 constexpr uint64_t kLeastStep = 1U
                                 << 20;  // smaller ones drown in what the kernel charges in batches
 constexpr size_t kMostSteps = 200;
+constexpr uint64_t kMostAtOnce = 64U << 20;  // between two looks at who waits
 constexpr int64_t kLook_ns = 100'000'000;
 constexpr double kBack = 0.5;  // of what was taken
 constexpr int kTimes = 2;      // in a row
@@ -62,15 +63,29 @@ nlohmann::json fieldsOf(const ShrinkStep& step) {
 }
 
 std::string_view nameOf(ShrinkEnd end) {
-  if (end == ShrinkEnd::kReached) return "reached";
-  if (end == ShrinkEnd::kNothingLeft) return "nothing_left";
-  return end == ShrinkEnd::kPressure ? "pressure" : "ended_early";
+  switch (end) {
+    case ShrinkEnd::kReached:
+      return "reached";
+    case ShrinkEnd::kGrew:
+      return "grew";
+    case ShrinkEnd::kNothingLeft:
+      return "nothing_left";
+    case ShrinkEnd::kPressure:
+      return "pressure";
+    case ShrinkEnd::kGoesOn:
+      break;
+  }
+  return "ended_early";
 }
 
-bool cameBack(const ShrinkStep& step) {
-  if (step.taken == 0) return false;
-  uint64_t back = std::max(step.refaulted, lessThan(lessThan(step.taken, step.before), step.after));
-  return static_cast<double>(back) >= kBack * static_cast<double>(step.taken);
+bool isMost(uint64_t bytes, uint64_t of) {
+  return of != 0 && static_cast<double>(bytes) >= kBack * static_cast<double>(of);
+}
+bool cameBack(const ShrinkStep& step) { return isMost(step.refaulted, step.taken); }
+// What was taken is there again, whether it came back or is new.
+bool isFilled(const ShrinkStep& step) {
+  return cameBack(step) ||
+         isMost(lessThan(lessThan(step.taken, step.before), step.after), step.taken);
 }
 
 }  // namespace
@@ -80,8 +95,11 @@ ShrinkEnd endOf(const std::vector<ShrinkStep>& steps, double most_stalled) {
   const ShrinkStep& last = steps.back();
   if (last.stalled_percent && *last.stalled_percent > most_stalled) return ShrinkEnd::kPressure;
   // First: where all that is left is worked with, the kernel hardly finds what it could take.
-  if (steps.size() >= kTimes && std::all_of(steps.end() - kTimes, steps.end(), cameBack))
-    return ShrinkEnd::kReached;
+  auto lastOnes = [&](bool (*are)(const ShrinkStep&)) {
+    return steps.size() >= kTimes && std::all_of(steps.end() - kTimes, steps.end(), are);
+  };
+  if (lastOnes(cameBack)) return ShrinkEnd::kReached;
+  if (lastOnes(isFilled)) return ShrinkEnd::kGrew;
   return last.taken < kLeastStep / 4 ? ShrinkEnd::kNothingLeft : ShrinkEnd::kGoesOn;
 }
 
@@ -104,6 +122,13 @@ base::Result<Shrink> Shrink::open(MemoryScope scope, double most_stalled_percent
   if (access(file.c_str(), W_OK) != 0)
     return missing(fmt::format("{} may not be written: {}", file, std::strerror(errno)),
                    "Run as root");
+  TG_ASSIGN_OR_RETURN(MemoryCounters now, scope.look());
+  if (!now.some_ns)
+    return missing(
+        fmt::format("cgroup {} does not tell how long it waits for memory (memory.pressure)",
+                    shown),
+        "That is what ends the experiment in time: boot with psi=1; --backend pte and smaps need "
+        "none");
   auto own = readKernelFile(scope.root() + "/proc/self/cgroup");
   if (own.ok() && isWithin(memoryCgroup(own.value()), path))
     return base::Error{base::ErrorKind::kUsage,
@@ -143,14 +168,39 @@ base::Result<uint64_t> Shrink::inMemory() const {
       std::nullopt, ""};
 }
 
+// Of what may be waited in a window that began with `before`: whether it is over.
+base::Result<bool> Shrink::waitedTooLong(const MemoryCounters& before, int64_t window_ns) const {
+  auto most_ns = static_cast<int64_t>(most_stalled_ / 100 * static_cast<double>(window_ns));
+  TG_ASSIGN_OR_RETURN(MemoryCounters now, scope_.look());
+  return (now - before).some_ns.value_or(0) > most_ns;
+}
+
+// Less of it, if it has waited for too long by then.
+base::Status Shrink::take(uint64_t bytes, const MemoryCounters& before, int64_t window_ns) const {
+  for (uint64_t left = bytes; left > 0;) {
+    uint64_t part = std::min(left, kMostAtOnce);
+    std::string wanted = std::to_string(part);
+    int error_number = writeKernelFile(scope_.folder() + "/memory.reclaim", wanted);
+    if (error_number == EAGAIN) break;  // as much as could be taken was less than that
+    if (error_number != 0)
+      return missing(
+          fmt::format("memory.reclaim of cgroup {} does not take {}: {}",
+                      base::printable(scope_.cgroup()), wanted, std::strerror(error_number)),
+          "");
+    left -= part;
+    TG_ASSIGN_OR_RETURN(bool is_over, waitedTooLong(before, window_ns));
+    if (is_over) break;
+  }
+  return base::okStatus();
+}
+
 // Not to the end of the window, if it has waited for longer by then than in all of it it may.
 base::Result<MemoryCounters> Shrink::watch(Clock& clock, const MemoryCounters& before,
                                            int64_t window_ns) const {
-  auto most_ns = static_cast<int64_t>(most_stalled_ / 100 * static_cast<double>(window_ns));
   for (int64_t left_ns = window_ns; left_ns > 0 && !clock.isEnding(); left_ns -= kLook_ns) {
     clock.sleep(std::min(left_ns, kLook_ns));
-    TG_ASSIGN_OR_RETURN(MemoryCounters now, scope_.look());
-    if ((now - before).some_ns.value_or(0) > most_ns) break;
+    TG_ASSIGN_OR_RETURN(bool is_over, waitedTooLong(before, window_ns));
+    if (is_over) break;
   }
   TG_ASSIGN_OR_RETURN(MemoryCounters now, scope_.look());
   return now - before;
@@ -165,14 +215,7 @@ base::Result<std::optional<SurveyRow>> Shrink::next(Clock& clock, int64_t window
   TG_ASSIGN_OR_RETURN(MemoryCounters before, scope_.look());
   TG_ASSIGN_OR_RETURN(step.before, inMemory());
   int64_t begin_ns = clock.now_ns();
-  std::string wanted = std::to_string(std::max(step.before / kPart, kLeastStep));
-  // EAGAIN: as much as could be taken was less than that.
-  int error_number = writeKernelFile(scope_.folder() + "/memory.reclaim", wanted);
-  if (error_number != 0 && error_number != EAGAIN)
-    return missing(
-        fmt::format("memory.reclaim of cgroup {} does not take {}: {}",
-                    base::printable(scope_.cgroup()), wanted, std::strerror(error_number)),
-        "");
+  TG_RETURN_IF_ERROR(take(std::max(step.before / kPart, kLeastStep), before, window_ns));
   TG_ASSIGN_OR_RETURN(uint64_t left, inMemory());
   step.taken = lessThan(left, step.before);
   TG_ASSIGN_OR_RETURN(MemoryCounters counted, watch(clock, before, window_ns));
@@ -210,6 +253,11 @@ std::string Shrink::verdict() const {
           "was not needed.\n",
           least, window_s, base::humanBytes(steps_.front().before),
           base::humanBytes(lessThan(needed(), steps_.front().before)));
+    case ShrinkEnd::kGrew:
+      return fmt::format(
+          "It takes as much new memory as was taken from it: how little it works with cannot be "
+          "told while it grows. It had {} at the beginning, and {} at the least.\n",
+          base::humanBytes(steps_.front().before), least);
     case ShrinkEnd::kNothingLeft:
       return fmt::format(
           "Nothing more can be taken: at most {} are worked with in {:g} s; how much less cannot "

@@ -1,7 +1,7 @@
 // shrink: an experiment. Takes memory away from a cgroup step by step, and watches how much of it comes back:
 //
 //   in memory │▇▇▇▇▇▇▇
-//             │▇▇▇▇▇▇▇▇▇▇▇▇▇▇              a step takes a twentieth
+//             │▇▇▇▇▇▇▇▇▇▇▇▇▇▇              a step takes a twentieth, 64 MiB at a time
 //             │▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇    as much came back as was taken: the end
 //             └──────────────────────────► time
 //
@@ -28,6 +28,7 @@ struct ShrinkStep {
 enum class ShrinkEnd : uint8_t {
   kGoesOn,
   kReached,      // what is taken comes back
+  kGrew,         // what is taken is filled up by what is new
   kNothingLeft,  // nothing more can be taken
   kPressure,     // it waited for more than it may
 };
@@ -36,7 +37,8 @@ ShrinkEnd endOf(const std::vector<ShrinkStep>& steps, double most_stalled);
 
 class Shrink final : public Survey {
  public:
-  // An error: no such cgroup, not version 2, no memory.reclaim, no right to write it, or this program is in it.
+  // An error: no such cgroup, not version 2, no memory.reclaim, no right to write it, it is not told how long it
+  // waits, or this program is in it.
   static base::Result<Shrink> open(MemoryScope scope, double most_stalled_percent);
   std::string_view name() const override { return "shrink"; }
   std::string how() const override;
@@ -51,6 +53,8 @@ class Shrink final : public Survey {
   Shrink(MemoryScope scope, double most_stalled, bool has_swap)
       : scope_(std::move(scope)), most_stalled_(most_stalled), has_swap_(has_swap) {}
   base::Result<uint64_t> inMemory() const;
+  base::Result<bool> waitedTooLong(const MemoryCounters& before, int64_t window_ns) const;
+  base::Status take(uint64_t bytes, const MemoryCounters& before, int64_t window_ns) const;
   base::Result<MemoryCounters> watch(Clock& clock, const MemoryCounters& before,
                                      int64_t window_ns) const;
   // The least that was left at the end of a window and stayed.

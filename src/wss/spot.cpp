@@ -18,6 +18,7 @@
 
 #include "base/file_limit.h"
 #include "base/format.h"
+#include "wss/pagemap.h"
 #include "wss/units.h"
 
 namespace tidegauge::wss {
@@ -27,7 +28,6 @@ constexpr size_t kRegisters = 4;  // DR0 to DR3
 constexpr uint64_t kWord = 8;
 constexpr uint64_t kTold = 10;  // of so many rounds one is shown
 constexpr size_t kMostThreads = 1024;
-constexpr int kMostTries = 20'000;  // to find a page that is in memory
 
 class Watch {
  public:
@@ -98,15 +98,6 @@ base::Result<std::vector<pid_t>> threadsOf(const Process& process) {
   return threads;
 }
 
-// Whether the page at that address is in memory, and not only a place for one. Source:
-// Documentation/admin-guide/mm/pagemap.rst.
-bool isInMemory(int pagemap, uint64_t address, uint64_t page) {
-  uint64_t entry = 0;
-  return pread(pagemap, &entry, sizeof(entry),
-               static_cast<off_t>(address / page * sizeof(entry))) == sizeof(entry) &&
-         entry >> 63 != 0;
-}
-
 }  // namespace
 
 std::pair<double, double> wilson(uint64_t hits, uint64_t count) {
@@ -120,20 +111,21 @@ std::pair<double, double> wilson(uint64_t hits, uint64_t count) {
           hits == count ? 1 : std::min(1.0, middle + half)};
 }
 
-SpotChooser::SpotChooser(const std::vector<MappingUse>& uses, uint64_t seed) : random_(seed) {
-  for (const MappingUse& use : uses) {
-    if (!use.mapping.writable || use.mapping.shared || use.sums.rss == 0) continue;
-    bytes_ += use.sums.rss;
-    ends_.emplace_back(bytes_, use.mapping);
-  }
+void SpotChooser::add(AddressRange range) {
+  uint64_t words = (range.end - range.begin) / kWord;
+  if (words == 0) return;
+  bytes_ += words * kWord;
+  std::uniform_int_distribution<uint64_t> ofAll(0, bytes_ / kWord - 1);
+  for (uint64_t& address : addresses_)
+    if (uint64_t word = ofAll(random_); word < words) address = range.begin + word * kWord;
 }
 
-uint64_t SpotChooser::next() {
-  uint64_t at = std::uniform_int_distribution<uint64_t>(0, bytes_ - 1)(random_);
-  auto found = std::ranges::upper_bound(ends_, at, {}, [](const auto& it) { return it.first; });
-  const Mapping& mapping = found->second;
-  uint64_t words = (mapping.end - mapping.start) / kWord;
-  return mapping.start + kWord * std::uniform_int_distribution<uint64_t>(0, words - 1)(random_);
+std::vector<uint64_t> SpotChooser::addresses() const {
+  if (bytes_ == 0) return {};
+  std::vector<uint64_t> each = addresses_;
+  std::ranges::sort(each);
+  each.erase(std::ranges::unique(each).begin(), each.end());
+  return each;
 }
 
 base::Status Spot::check() {
@@ -164,33 +156,25 @@ std::string Spot::lasts(int64_t window_ns) const {
 
 std::string Spot::tableHead() const { return "Round  Words  Touched  Share%   95%: from     to\n"; }
 
-// As many as there are registers, each in a page that is in memory.
+// As many as there are registers, each in a page that is in memory: of mappings that are private and can be written.
 base::Result<std::vector<uint64_t>> Spot::choose() {
   TG_ASSIGN_OR_RETURN(std::string text, process_.readFile("smaps"));
-  SpotChooser chooser(parseSmaps(text), seed_ + rounds_);
-  bytes_ = chooser.bytes();
-  std::vector<uint64_t> addresses;
-  if (bytes_ == 0)
-    return base::Error{
-        base::ErrorKind::kUnreadable,
-        fmt::format("process {} has no private memory that it can write to", process_.pid()),
-        std::nullopt, ""};
-  TG_ASSIGN_OR_RETURN(int pagemap, process_.openFile("pagemap", O_RDONLY));
-  auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  for (int i = 0; i < kMostTries && addresses.size() < kRegisters; ++i) {
-    uint64_t address = chooser.next();
-    if (std::ranges::find(addresses, address) == addresses.end() &&
-        isInMemory(pagemap, address, page))
-      addresses.push_back(address);
+  TG_ASSIGN_OR_RETURN(int opened, process_.openFile("pagemap", O_RDONLY));
+  WordFile pagemap(opened);
+  SpotChooser chooser(kRegisters, seed_ + rounds_);
+  for (const MappingUse& use : parseSmaps(text)) {
+    if (!use.mapping.writable || use.mapping.shared || use.sums.rss == 0) continue;
+    int failed = eachRangeThere(pagemap, use.mapping, false,
+                                [&](AddressRange range) { chooser.add(range); });
+    if (failed != 0) return process_.whyNothing("pagemap", -failed);
   }
-  close(pagemap);
-  if (addresses.empty())
-    return base::Error{
-        base::ErrorKind::kUnreadable,
-        fmt::format("too little of the memory of process {} is there to find a word of it",
-                    process_.pid()),
-        std::nullopt, "--backend pte and smaps look at all of it"};
-  return addresses;
+  bytes_ = chooser.bytes();
+  if (bytes_ != 0) return chooser.addresses();
+  TG_RETURN_IF_ERROR(process_.check());
+  return base::Error{
+      base::ErrorKind::kUnreadable,
+      fmt::format("process {} has no private memory that it can write to", process_.pid()),
+      std::nullopt, "--backend pte and smaps tell of all that it has"};
 }
 
 base::Result<std::optional<SurveyRow>> Spot::next(Clock& clock, int64_t window_ns) {

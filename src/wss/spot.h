@@ -13,6 +13,7 @@
 
 #include <random>
 #include <utility>
+#include <vector>
 
 #include "wss/mappings.h"
 #include "wss/process.h"
@@ -23,16 +24,18 @@ namespace tidegauge::wss {
 // The 95 % interval of a share of which `hits` of `count` were seen; {0, 1} of none.
 std::pair<double, double> wilson(uint64_t hits, uint64_t count);
 
-// Mappings in whose memory words are looked for: private and writable, without huge TLB pages.
+// Takes words at random out of ranges that are told one after another: each word of all of them is as likely as any
+// other, whichever mapping it is in and however thinly that is filled (a reservoir of one for each: Knuth, volume
+// 2, 3.4.2).
 class SpotChooser {
  public:
-  SpotChooser(const std::vector<MappingUse>& uses, uint64_t seed);
-  uint64_t bytes() const { return bytes_; }  // in memory, of all of them
-  // An address of a word; as likely in each byte that is in memory as that is spread evenly in its mapping.
-  uint64_t next();
+  SpotChooser(size_t count, uint64_t seed) : addresses_(count), random_(seed) {}
+  void add(AddressRange range);
+  uint64_t bytes() const { return bytes_; }  // of all ranges
+  std::vector<uint64_t> addresses() const;   // each once; none if there was no range
 
  private:
-  std::vector<std::pair<uint64_t, Mapping>> ends_;  // of the sums of bytes in memory so far
+  std::vector<uint64_t> addresses_;
   uint64_t bytes_ = 0;
   std::mt19937_64 random_;
 };

@@ -25,18 +25,22 @@ const Rolling::Within* minuteOf(const Rolling& rolling, double window_s) {
 
 void MinuteWindows::add(const Row& row, const Rolling* rolling) {
   if (rolling == nullptr) {
-    if (seconds(row.window.mean_ns) >= kLeastWindow_s)
-      touched_.push_back(static_cast<double>(row.sums.referenced) + row.error_bytes.value_or(0));
+    double lasted_s = seconds(row.window.mean_ns);
+    if (lasted_s < kLeastWindow_s) return;
+    touched_.push_back(static_cast<double>(row.sums.referenced) + row.error_bytes.value_or(0));
+    of_all_s_ += lasted_s;
     return;
   }
   const Rolling::Within* minute = minuteOf(*rolling, window_s_);
   if (minute == nullptr || ++windows_ < minute->windows) return;
   windows_ = 0;
   touched_.push_back(static_cast<double>(minute->bytes));
+  of_all_s_ += minute->windows * window_s_;
 }
 
 SuggestedLimit MinuteWindows::limit() const {
   SuggestedLimit limit{.samples = touched_.size()};
+  if (limit.samples > 0) limit.window_s = of_all_s_ / static_cast<double>(limit.samples);
   if (touched_.size() < SuggestedLimit::kLeastSamples) return limit;
   std::vector<double> touched = touched_;
   std::sort(touched.begin(), touched.end());
@@ -67,9 +71,9 @@ std::string SuggestedLimit::text() const {
   // Of so few windows none says what happens in one of a hundred.
   std::string why =
       samples < kSamplesOfP99
-          ? fmt::format("{}, the most of {} windows of {:g} s", most, samples, kWindow_s)
-          : fmt::format("in 99 of 100 windows of {:g} s it touched {} at the most, of {} windows",
-                        kWindow_s, most, samples);
+          ? fmt::format("{}, the most of {} windows of {:.3g} s", most, samples, window_s)
+          : fmt::format("in 99 of 100 windows of {:.3g} s it touched {} at the most, of {} windows",
+                        window_s, most, samples);
   return fmt::format(
       "A memory limit of {} would do: {}, and a tenth more. Files that it reads without mapping "
       "them, and what the kernel holds for it, come on top.",

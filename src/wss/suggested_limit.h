@@ -20,7 +20,8 @@ struct SuggestedLimit {
   static constexpr size_t kLeastSamples = 60, kSamplesOfP99 = 100;
   static constexpr double kWindow_s = 60, kMargin = 0.1;
 
-  size_t samples = 0;  // windows of 60 s and more that stand apart
+  size_t samples = 0;           // windows of 60 s and more that stand apart
+  double window_s = kWindow_s;  // of one, in the mean
   // What 99 of 100 do not exceed, of fewer than 100 what none does; not set: too few.
   std::optional<uint64_t> touched{};
   std::optional<uint64_t> bytes{};
@@ -38,6 +39,7 @@ class MinuteWindows {
  private:
   double window_s_;
   size_t windows_ = 0;  // of a rolling measurement, since the last that was taken
+  double of_all_s_ = 0;
   std::vector<double> touched_;
 };
 

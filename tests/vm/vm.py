@@ -30,9 +30,9 @@ export PATH=/bin HOME=/
 mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev; mount -t tmpfs tmp /tmp
 mount -t tracefs trace /sys/kernel/tracing; mount -t debugfs debug /sys/kernel/debug; mount -t cgroup2 cgroup /sys/fs/cgroup
 mkdir -p /out; ip link set lo up
-stty -F /dev/ttyS1 raw -echo
+stty -F /dev/{back} raw -echo
 sh /job >/out/console.txt 2>&1
-tar c -C /out . | cat >/dev/ttyS1
+tar c -C /out . | cat >/dev/{back}
 sync; sleep 1; reboot -f
 """
 
@@ -44,9 +44,9 @@ def why_not():
 
 
 @functools.cache
-def kernel(line, cache):
+def kernel(line, cache, machine="amd64"):
     """The vmlinuz of Debian's newest cloud kernel of a line ("6.1", "6.12"), kept in `cache`."""
-    name = "linux-image-cloud-amd64" if line == "6.1" else f"linux-image-{line}-cloud-amd64"
+    name = f"linux-image-cloud-{machine}" if line == "6.1" else f"linux-image-{line}-cloud-{machine}"
     depends = subprocess.run(["apt-cache", "depends", name], capture_output=True, text=True, check=True)
     package = re.search(rf"Depends: (linux-image-{re.escape(line)}\.\S+)", depends.stdout)[1]
     folder = pathlib.Path(cache) / package
@@ -62,6 +62,8 @@ def kernel(line, cache):
 
 
 class Guest:
+    console, back = "ttyS0", "ttyS1"
+
     def __init__(self, kernel_file, memory_mib=1024, options="no5lvl"):
         """`options`: more of the kernel's command line. The processor has five levels of page tables."""
         self.kernel, self.memory_mib, self.options = kernel_file, memory_mib, options
@@ -69,8 +71,15 @@ class Guest:
         self.root = pathlib.Path(self.folder.name, "root")
         for name in ("bin", "proc", "sys", "dev", "tmp", "out", "etc"):
             (self.root / name).mkdir(parents=True)
-        self.add(shutil.which("busybox"), "/bin/busybox")
-        self.write("/init", INIT).chmod(0o755)
+        self.add(self.busybox(), "/bin/busybox")
+        self.write("/init", INIT.format(back=self.back)).chmod(0o755)
+
+    def busybox(self):
+        return shutil.which("busybox")
+
+    def emulator(self, back):
+        """QEMU, what it emulates, and its serial ports: the console, then the one that writes into `back`."""
+        return ["qemu-system-x86_64", "-cpu", "max", "-serial", "stdio", "-serial", f"file:{back}"]
 
     def write(self, path, text):
         place = self.root / path.lstrip("/")
@@ -112,10 +121,10 @@ class Guest:
             check=False)
         assert archive.returncode == 0
         console = subprocess.run(
-            ["timeout", str(LIMIT_S), "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max",
+            ["timeout", str(LIMIT_S), *self.emulator(back), "-accel", "tcg,thread=multi",
              "-smp", "2", "-m", str(self.memory_mib), "-display", "none", "-no-reboot", "-nic", "none",
-             "-serial", "stdio", "-serial", f"file:{back}", "-kernel", self.kernel, "-initrd", image,
-             "-append", f"console=ttyS0 quiet panic=-1 {self.options}"],
+             "-kernel", self.kernel, "-initrd", image,
+             "-append", f"console={self.console} quiet panic=-1 {self.options}"],
             stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False,
             env={**os.environ, "LC_ALL": "C"})
         try:

@@ -46,10 +46,10 @@ class WorkingSetGuest(vm.Guest):
         super().__init__(*words, **options)
         self.add_program(str(BINARY), "/bin/tidegauge")
         with tempfile.TemporaryDirectory() as folder:
-            touch = pathlib.Path(folder, "touch")
-            subprocess.run(["gcc", "-O1", "-Wall", "-Wextra", "-Werror", "-o", touch,
-                            HERE.parent / "wss" / "touch.c"], check=True)
-            self.add_program(str(touch), "/bin/touched")
+            for source, name in ((HERE.parent / "wss" / "touch.c", "touched"), (HERE / "odd.c", "odd")):
+                program = pathlib.Path(folder, name)
+                subprocess.run(["gcc", "-O1", "-Wall", "-Wextra", "-Werror", "-o", program, source], check=True)
+                self.add_program(str(program), f"/bin/{name}")
 
     def results(self, job):
         return Results(self.run(TOOLS + job))
@@ -85,6 +85,16 @@ hot {name} {RSS_MIB} {HOT_MIB} {way}
 measure {name}.pte --by vma --backend pte
 measure {name}.smaps --by vma --backend smaps
 kill $pid""" for name, way in WAYS.items())
+
+
+# 6.12 does not mark the huge page of zeros in the entries of page tables.
+ODD = """
+echo 8 >/proc/sys/vm/nr_hugepages
+odd >/out/odd.said & pid=$!
+while ! [ -s /out/odd.said ]; do sleep 0.1; done
+for backend in pte smaps; do measure odd.$backend --by vma --backend $backend; done
+kill $pid; wait $pid; echo 0 >/proc/sys/vm/nr_hugepages
+"""
 
 
 # It writes to what it touches, but for the last one, which reads.
@@ -156,7 +166,7 @@ def four_levels():
     with WorkingSetGuest(vm.kernel("6.12", CACHE)) as guest:
         for module in ("lz4_compress", "lz4hc_compress", "zsmalloc", "zram"):
             guest.add_module(module)
-        return guest.results(RIVALS + PAGES + WRITTEN + GENERATIONS + SAMPLED + TAKEN)
+        return guest.results(RIVALS + PAGES + ODD + WRITTEN + GENERATIONS + SAMPLED + TAKEN)
 
 
 @functools.cache
@@ -195,6 +205,21 @@ class Linux612(unittest.TestCase):
     def test_five_levels_of_page_tables(self):
         self.assertEqual(five_levels().text("levels"), "2\n")
         self.assertPages(five_levels())
+
+    def test_what_is_no_memory_of_its_own(self):
+        """The page tables alone say what the kernel says of huge pages of zeros and of reserved ones."""
+        results = four_levels()
+        zeros, pool = (int(word, 16) for word in results.text("odd.said").split())
+        told = {backend: {group["start"]: group for group in results.row(f"odd.{backend}")["groups"]}
+                for backend in ("pte", "smaps")}
+        for backend, groups in told.items():
+            with self.subTest(backend=backend):
+                around, = (group for start, group in groups.items() if start <= zeros < group["end"])
+                self.assertEqual((around["bytes"]["rss"], around["bytes"]["huge"]), (0, 0))
+                self.assertEqual(groups[pool]["kind"], "hugetlb")
+                self.assertEqual(groups[pool]["bytes"]["hugetlb"], 8 * MIB)
+                self.assertEqual((groups[pool]["bytes"]["rss"], groups[pool]["bytes"]["referenced"]), (0, 0))
+        self.assertEqual(results.row("odd.pte")["bytes"]["rss"], results.row("odd.smaps")["bytes"]["rss"])
 
     def test_what_is_written(self):
         results = four_levels()

@@ -1,17 +1,37 @@
-// touch RSS_MIB HOT_MIB [scattered] [random] [rate=MIB_S] [huge] [read] [locked] [swapped]
-// [reserved]: has RSS_MIB of memory and touches HOT_MIB
+// touch RSS_MIB HOT_MIB [scattered] [random] [rate=MIB_S] [huge] [read] [locked] [swapped] [reserved]
+// [file] [cold=MIB] [later=MIB] [split]: has RSS_MIB of memory and touches HOT_MIB
 // of it, page by page, round and round, until it is ended. What it touches is the truth that `wss` is held against.
 //
 //   contiguous: the first HOT_MIB      scattered: every (RSS / HOT)th page
 //   random: in an order of chance      rate=100: so much in a second, evenly, and not as fast as it can
+//   file: shared memory of a file      cold=100: so much private memory more, which it never touches again
+//   at SIGUSR1, once: later=100: so much more is mapped and filled; split: what it touches gets a mapping of its own
 //
 // Prints "ADDRESS BYTES" of the memory once all of it is there and one round is done. One core is enough.
+#define _GNU_SOURCE
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t is_later;
+
+static void atSignal(int number) {
+  (void)number;
+  is_later = 1;
+}
+
+static void* filled(size_t bytes) {
+  char* memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) exit(1);
+  madvise(memory, bytes, MADV_NOHUGEPAGE);
+  memset(memory, 1, bytes);
+  return memory;
+}
 
 static double now(void) {
   struct timespec time;
@@ -39,28 +59,42 @@ int main(int count, char** words) {
   if (count < 3) return 2;
   size_t bytes = strtoul(words[1], NULL, 10) << 20, hot = strtoul(words[2], NULL, 10) << 20;
   size_t step = page;
-  int is_huge = 0, writes = 1;
+  int is_huge = 0, writes = 1, is_file = 0, is_split = 0;
+  size_t later = 0;
   uint32_t* order = NULL;
   double rate = 0;
   for (int i = 3; i < count; ++i) {
     if (!strcmp(words[i], "scattered")) step = bytes / hot * page;
     if (!strcmp(words[i], "huge")) is_huge = 1;
     if (!strcmp(words[i], "read")) writes = 0;
+    if (!strcmp(words[i], "file")) is_file = 1;
+    if (!strcmp(words[i], "split")) is_split = 1;
+    if (!strncmp(words[i], "cold=", 5)) filled(strtoul(words[i] + 5, NULL, 10) << 20);
+    if (!strncmp(words[i], "later=", 6)) later = strtoul(words[i] + 6, NULL, 10) << 20;
     if (!strcmp(words[i], "reserved")) {  // addresses without memory
       size_t tera = (size_t)1 << 40;
       for (int j = 0; j < 16; ++j)
-        if (mmap(NULL, tera, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED)
+        if (mmap(NULL, tera, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                 -1, 0) == MAP_FAILED)
           return 1;
     }
     if (!strcmp(words[i], "random")) order = shuffled(hot / page);
     if (!strncmp(words[i], "rate=", 5)) rate = atof(words[i] + 5) * (1 << 20);
   }
   // With a page that nobody may touch on both sides, so that it stays a mapping of its own.
-  char* all = mmap(NULL, bytes + 2 * huge, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  char* all =
+      mmap(NULL, bytes + 2 * huge, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (all == MAP_FAILED) return 1;
   char* memory = (char*)(((uintptr_t)all + huge) & ~(huge - 1));
   if (memory == all) memory += huge;
   if (mprotect(memory, bytes, PROT_READ | PROT_WRITE)) return 1;
+  if (is_file) {
+    int file = memfd_create("hot", 0);
+    if (file < 0 || ftruncate(file, (off_t)bytes)) return 1;
+    if (mmap(memory, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED)
+      return 1;
+  }
+  signal(SIGUSR1, atSignal);
   madvise(memory, bytes, is_huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
   for (size_t at = 0; at < bytes; at += page) memory[at] = 1;
   for (int i = 3; i < count; ++i)  // a little of it, in the middle
@@ -70,6 +104,10 @@ int main(int count, char** words) {
   size_t pages = hot / page;
   double next = now();
   for (uint64_t round = 0;; ++round) {
+    for (const size_t part = (size_t)64 << 20; is_later && later != 0;
+         later -= part < later ? part : later)
+      filled(part);
+    if (is_later && is_split) mprotect(memory, hot, PROT_READ | PROT_WRITE | PROT_EXEC);
     for (size_t i = 0; i < pages; ++i) {
       if (rate > 0 && round > 0)
         for (next += (double)page / rate; now() < next;) continue;

@@ -135,6 +135,14 @@ class Truth(unittest.TestCase):
                 self.assertEqual(done.returncode, 3)
                 self.assertIn('line 2: "rss" is not from 0', done.stderr)
 
+    def test_pressure_is_of_the_time_since_the_row_before(self):
+        with self.touching(16, 4) as (pid, _, _):
+            for course in (("-C",), ("-s", "0.2")):
+                rows = json.loads(wss("--json", *course, "-d", 1.2, pid, 0.1).stdout)["rows"]
+                self.assertGreater(len(rows), 2)
+                for before, row in zip(rows, rows[1:]):
+                    self.assertAlmostEqual(row["pressure"]["window_s"], row["time"] - before["time"], delta=0.05)
+
     def test_a_file_of_writes_tells_writes(self):
         kept = pathlib.Path(self.folder.name, "writes.jsonl")
         with self.touching(64, 16) as (pid, _, _):
@@ -160,6 +168,20 @@ class Truth(unittest.TestCase):
             self.assertEqual(done.returncode, 3, done.stderr)
             self.assertIn(words, done.stderr)
             self.assertIn(str(path), done.stderr)
+
+    def test_what_does_not_go_with_a_file(self):
+        with tempfile.TemporaryDirectory() as folder, self.touching(16, 4) as (pid, _, _):
+            path = pathlib.Path(folder, "kept.jsonl")
+            wss("-o", path, pid, 0.05)
+            for words in (("--by", "kind"), ("--plot", pathlib.Path(folder, "x.svg")), ("--heat",), ("-C",), ("-s", 1),
+                          ("--backend", "smaps"), ("--rolling", 4), ("--writes",), ("-d", 3), ("--spots", 9)):
+                with self.subTest(words=words):
+                    done = wss(path, *words, check=False)
+                    self.assertEqual(done.returncode, 2)
+                    self.assertIn("has no part in that", done.stderr)
+                    self.assertIn(str(words[0]) if words[0].startswith("--") else "-", done.stderr)
+            self.assertEqual(os.listdir(folder), ["kept.jsonl"])
+            self.assertIn("Touched by touch", wss(path, "--top", 3).stdout)
 
     def test_other_commands_say_whose_file_it_is(self):
         with tempfile.TemporaryDirectory() as folder, self.touching(16, 4) as (pid, _, _):
@@ -235,11 +257,37 @@ class Truth(unittest.TestCase):
         self.assertEqual([one["process"] for one in table], ["python3"] * 3 + [""])
         self.assertAlmostEqual(int(table[3]["referenced_bytes"]) / MIB, 32, delta=2.5)
 
-    def test_a_program_without_its_first_thread(self):
+    def leaderless(self):
         program = pathlib.Path(self.folder.name, "leaderless")
         subprocess.run(["gcc", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread", "-o", program, HERE / "leaderless.c"],
                        check=True)
-        process = subprocess.Popen([program], stdout=subprocess.PIPE, text=True)
+        return program
+
+    def test_threads_that_end_in_the_window(self):
+        """The first one, and then the one that was asked in its place: the process goes on, and so does this."""
+        program = self.leaderless()
+        for backend in self.backends():
+            with self.subTest(backend=backend):
+                process = subprocess.Popen([program, "later"], stdout=subprocess.PIPE, text=True)
+                address = int(process.stdout.readline().split()[0], 16)
+                measuring = subprocess.Popen([BINARY, "wss", "--jsonl", "--by", "vma", "--backend", backend, "-s", "0",
+                                              str(process.pid), "0.1"], stdout=subprocess.PIPE, text=True)
+                try:
+                    for step in range(8):
+                        row = json.loads(measuring.stdout.readline())
+                        mine, = (group["bytes"] for group in row["groups"] if group.get("start") == address)
+                        self.assertAlmostEqual(mine["referenced"] / MIB, 8, delta=0.1)
+                        if step == 1:
+                            process.send_signal(signal.SIGUSR1)
+                    self.assertEqual(len(os.listdir(f"/proc/{process.pid}/task")), 2)  # a zombie, and who touches
+                finally:
+                    for one in (measuring, process):
+                        one.kill()
+                        one.wait()
+                        one.stdout.close()
+
+    def test_a_program_without_its_first_thread(self):
+        process = subprocess.Popen([self.leaderless()], stdout=subprocess.PIPE, text=True)
         try:
             address = int(process.stdout.readline().split()[0], 16)
             for backend in self.backends():
@@ -377,6 +425,64 @@ class Truth(unittest.TestCase):
                     off.append(abs(mine["referenced"] - 256 * MIB) / row["error"]["referenced_ci95"])
                 self.assertLess(sorted(off)[len(off) // 2], 1)  # of 95 in 100 it holds; of the median surely
                 self.assertLess(max(off), 3)
+
+    def test_a_sample_tells_what_is_mapped_in_the_window(self):
+        if "pte" not in list(self.backends()):
+            return
+        with self.touching(256, 16, "later=512") as (pid, _, _):
+            measuring = subprocess.Popen([BINARY, "wss", "--jsonl", "--sample", "1/32", "-C", str(pid), "0.2"],
+                                         stdout=subprocess.PIPE, text=True)
+            try:
+                row = json.loads(measuring.stdout.readline())
+                self.assertLess(row["bytes"]["referenced"], 100 * MIB)
+                os.kill(pid, signal.SIGUSR1)
+                for _ in range(100):
+                    before, row = row, json.loads(measuring.stdout.readline())
+                    if before["bytes"]["rss"] > (256 + 512) * MIB:  # all of it is there
+                        break
+            finally:
+                measuring.kill()
+                measuring.wait()
+                measuring.stdout.close()
+        self.assertLess(abs(row["bytes"]["referenced"] - 528 * MIB), 3 * row["error"]["referenced_ci95"] + 2 * MIB)
+
+    def test_of_a_sample_files_are_told_to_the_page(self):
+        """A processor has all of a small file in its TLB: without a flush none of its bits would come back."""
+        if "pte" not in list(self.backends()):
+            return
+        core = str(max(os.sched_getaffinity(0)))
+        for sample in ("1/32", "1/512"):
+            with self.subTest(sample=sample), self.touching(2, 2, "file", "cold=512") as (pid, address, _):
+                subprocess.run(["taskset", "-cp", core, str(pid)], check=True, stdout=subprocess.DEVNULL)
+                rows = json.loads(wss("--json", "--by", "vma", "--sample", sample, "-s", 0, "-d", 1, pid, 0.03)
+                                  .stdout)["rows"]
+                self.assertGreater(len(rows), 5)
+                for row in rows:
+                    mine = next(group["bytes"] for group in row["groups"] if group.get("start") == address)
+                    # Less by a little where the kernel itself takes accessed bits away; without a flush it is a part.
+                    self.assertGreaterEqual(mine["referenced"], 1.9 * MIB)
+
+    def test_a_mapping_that_is_split_is_not_told_twice(self):
+        for backend in self.backends():
+            with self.subTest(backend=backend):
+                measuring, rows = None, []
+                with self.touching(64, 32, "split", "rate=500") as (pid, address, size):
+                    measuring = subprocess.Popen(
+                        [BINARY, "wss", "--jsonl", "--by", "vma", "--backend", backend, "-C", str(pid), "0.2"],
+                        stdout=subprocess.PIPE, text=True)
+                    try:
+                        for step in range(6):
+                            rows.append(json.loads(measuring.stdout.readline()))
+                            if step == 2:
+                                os.kill(pid, signal.SIGUSR1)
+                    finally:
+                        measuring.kill()
+                        measuring.wait()
+                        measuring.stdout.close()
+                told = [sum(group["bytes"]["referenced"] for group in row["groups"]
+                            if address <= group.get("start", 0) < address + size) for row in rows]
+                self.assertLessEqual(max(told), 32 * MIB)
+                self.assertGreaterEqual(told[-1], 32 * MIB)
 
     def test_a_sample_splits_no_huge_page(self):
         if "pte" not in list(self.backends()):

@@ -165,6 +165,37 @@ TEST(ReportJson, ARefusalNamesItsCallSite) {
   EXPECT_EQ(oom["series"], 1);
 }
 
+// 60 MiB are free in five pieces of 12, and 30 are wanted: expandable segments are advised, and replayed.
+model::Trace refusedAmongPieces() {
+  constexpr uint64_t kMiB = uint64_t{1} << 20, kBegin = 0x7f0000000000;
+  TraceBuilder b;
+  for (uint64_t i = 0; i < 5; ++i)
+    b.segmentAlloc(kBegin + i * 32 * kMiB, 20 * kMiB).alloc(kBegin + i * 32 * kMiB, 8 * kMiB);
+  b.oom(30 * kMiB, 45 * kMiB);
+  return b.build();
+}
+
+TEST(ReportJson, TellsWhatAnAdvisedSettingWouldHaveDone) {
+  AnalysedTrace analysed(refusedAmongPieces());
+  json device = reportJson(analysed)["devices"][0];
+  json advised;
+  for (const json& one : device["advice"])
+    if (one["kind"] == "expandable_segments") advised = one["replayed"];
+  ASSERT_TRUE(advised.is_object()) << device["advice"];
+  EXPECT_EQ(advised["settings"], "expandable_segments:True");
+  json row;
+  for (const json& one : device["replay"]["rows"])
+    if (one["settings"] == "expandable_segments:True") row = one;
+  EXPECT_EQ(advised["ooms"], row["ooms"]);
+  EXPECT_EQ(advised["peak_reserved_bytes"], row["peak_reserved_bytes"]);
+  EXPECT_EQ(device["replay"]["rows"][0]["place"], 0);
+  // Not asked for: no rows, and no proof.
+  std::vector<Chosen> all{{analysed.devices[0].get(), std::nullopt}};
+  device = reportJson(analysed, all, std::nullopt, Replays::kNone)["devices"][0];
+  EXPECT_TRUE(device["replay"].is_null());
+  for (const json& one : device["advice"]) EXPECT_TRUE(one["replayed"].is_null());
+}
+
 // docs/json.md lists exactly the keys that the report has, as `- \`path\``.
 TEST(ReportJson, TheDocumentNamesEveryKey) {
   const char* source = std::getenv("TIDEGAUGE_SOURCE_DIR");
@@ -186,6 +217,8 @@ TEST(ReportJson, TheDocumentNamesEveryKey) {
   collectKeys(grown, "", written);
   AnalysedTrace refused(refusedByTheDriver());
   collectKeys({{"devices", reportJson(refused)["devices"]}}, "", written);
+  AnalysedTrace in_pieces(refusedAmongPieces());
+  collectKeys({{"devices", reportJson(in_pieces)["devices"]}}, "", written);
   auto part = choose(analysed, {.device = {}, .from = "0", .to = "1"});
   collectKeys(reportJson(analysed, part.value().devices), "", written);
   collectKeys({{"outside", outsideJson(everyKindOfOutside())}}, "", written);

@@ -88,6 +88,20 @@ TEST(HeatMap, TooManyCellsBecomeLarger) {
   EXPECT_EQ(touchedPages(map), 3U * 1025);
 }
 
+// A process that maps anew all the time: two columns that become one have the cells of both.
+TEST(HeatMap, StaysBoundedWhereAddressesChange) {
+  HeatMap map;
+  for (uint64_t window = 0; window < 600; ++window) {
+    std::vector<HeatMap::Cell> cells;
+    for (uint64_t cell = 0; cell < 9000; ++cell)
+      cells.push_back({(window * 9000 + cell) * kCell, 1, window % 2 == 0 ? 1U : 0U});
+    map.addCells(static_cast<double>(window), static_cast<double>(window + 1), cells);
+  }
+  for (const HeatMap::Column& column : map.columns())
+    ASSERT_LE(column.cells.size(), HeatMap::kMostCells);
+  EXPECT_EQ(touchedPages(map), 300U * 9000);
+}
+
 TEST(HeatPicture, ARowIsTheShareOfItsPages) {
   HeatMap map;
   map.add(0, 1, {{tableOf(0, 0, 512), tableOf(1000 * kTable, 0, 128)}});

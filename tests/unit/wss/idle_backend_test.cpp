@@ -116,6 +116,28 @@ TEST_F(Idle, AFolioIsAskedForAtItsFirstFrame) {
   EXPECT_EQ(backend_.read(process_, clock_).value().uses[0].sums.referenced, 4 * 4096U);
 }
 
+// Two side by side, one of whose pages is mapped twice, and one that was split just now.
+TEST_F(Idle, FoliosThatAreNeighbours) {
+  pagemap({{kFirstPage, kPresent | 17},
+           {kFirstPage + 1, kPresent | 17},
+           {kFirstPage + 2, kPresent | 19},
+           {kFirstPage + 3, kPresent | 22},
+           {kFirstPage + 4, kPresent | 23},
+           {kFirstPage + 5, kPresent | 33}});
+  flags({{16, kHead},
+         {17, kTail},
+         {18, kTail},
+         {19, kTail},
+         {20, kHead},
+         {21, kTail},
+         {22, kTail},
+         {23, kTail},
+         {33, kTail}});
+  ASSERT_TRUE(backend_.clear(process_, clock_).ok());
+  EXPECT_EQ(marked(), (std::map<uint64_t, uint64_t>{
+                          {0, uint64_t{1} << 16 | uint64_t{1} << 20 | uint64_t{1} << 33}}));
+}
+
 TEST_F(Idle, WhatIsNoMemoryOfItsOwnIsLeftOut) {
   pagemap({{kFirstPage, kPresent | 1},
            {kFirstPage + 1, kPresent | 2},

@@ -56,6 +56,18 @@ TEST_F(MachineTest, TheLeastLimitAboveItHolds) {
   EXPECT_EQ(machine.limit_of, "/shop/db");
 }
 
+// In a container with cgroups of its own its limit stands at what it sees as the root.
+TEST_F(MachineTest, TheRootThatAContainerSeesHasItsLimit) {
+  sys_.write("/proc/meminfo", "MemTotal: 8388608 kB\n");
+  sys_.write("/sys/fs/cgroup/memory.max", "536870912\n");
+  for (const char* path : {"0::/\n", "0::/system.slice/docker-1.scope\n"}) {
+    proc_.write("cgroup", path);
+    Machine machine = look();
+    EXPECT_EQ(machine.limit_bytes, 512 * kMiB);
+    EXPECT_EQ(machine.limit_of, "/");
+  }
+}
+
 TEST_F(MachineTest, VersionOneWritesAHugeNumberForNone) {
   sys_.write("/proc/meminfo", "MemTotal: 8388608 kB\n");
   proc_.write("cgroup", "4:memory:/a/b\n");
@@ -133,6 +145,15 @@ TEST(ProfileText, SaysThatMemoryWasGivenBack) {
   EXPECT_NE(verdictOf({{10, 100}, {20, 60}, {20, 60}}).find("gave memory back"), std::string::npos);
   // A few pages that the kernel took are nothing of the kind.
   EXPECT_NE(verdictOf({{40, 100}, {39, 99}, {39, 99}}).find("little is added"), std::string::npos);
+}
+
+// DAMON, reclaim: nothing was given back, so nothing of the kind is said.
+TEST(ProfileText, SaysThatBitsWereTakenAway) {
+  EXPECT_EQ(
+      verdictOf({{30, 33}, {26, 33}, {12, 33}, {2, 33}}),
+      "Less counts as touched in the window of 0.4 s than in the one before, 14.0 MiB, though "
+      "as much is in memory: something else takes accessed bits away (reclaim, DAMON), so the "
+      "curve is not comparable and has no knee.");
 }
 
 TEST(ProfileText, SaysThatAllThereIsWasTouched) {

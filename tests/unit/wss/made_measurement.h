@@ -46,12 +46,19 @@ inline Rolling rolling(uint64_t mib) {
   return {.within = {{1, mib * kMiB}, {2, 2 * mib * kMiB}}, .never = 7, .first = 8, .again = {9}};
 }
 
-inline std::string file(const MeasurementHead& head, int rows) {
+// One row with all that belongs to it.
+inline std::string rowLine(const MeasurementHead& head, const Row& row, double unix_s,
+                           const Rolling* rolling, const PressureWindow& pressure) {
+  return RowLines(head).next(row, unix_s, {}, rolling, pressure);
+}
+
+inline std::string file(const MeasurementHead& head, int rows, double spacing_s = 1) {
   std::string text = headLine(head) + "\n";
   Rolling of = rolling(4);
   for (int i = 0; i < rows; ++i)
     text +=
-        rowLine(head, row(20), 1000 + i, {}, head.course == "rolling" ? &of : nullptr, {}) + "\n";
+        rowLine(head, row(20), 1000 + i * spacing_s, head.course == "rolling" ? &of : nullptr, {}) +
+        "\n";
   return text;
 }
 

@@ -6,6 +6,8 @@
 
 #include <fstream>
 
+#include "wss/hugetlb_devices.h"
+
 namespace tidegauge::wss {
 namespace {
 
@@ -28,6 +30,31 @@ TEST(ParseSmaps, TellsWhatEachMappingIs) {
   EXPECT_EQ(kind("00:0f 9 /anon_hugepage (deleted)", "rd wr mr ht sd"), "hugetlb");
   EXPECT_EQ(kind("00:06 9 /dev/nvidia0", "rd wr sh pf io de"), "device");
   EXPECT_EQ(kind("00:00 0 [vvar]", "rd mr pf io de"), "kernel");
+  EXPECT_EQ(kind("00:01 12 [anon_shmem:ring]"), "shared");
+  EXPECT_EQ(kind("00:01 13 /i915 (deleted)"), "device");
+  EXPECT_EQ(kind("00:01 14 /drm mm object (deleted)"), "device");
+}
+
+// maps has no flags: by the device alone is it known what a file is of.
+TEST(ParseSmaps, KnowsReservedHugePagesByTheirDevice) {
+  std::vector<std::string> devices{"00:0f", "00:2a"};
+  auto uses = parseSmaps(
+      "7f00-8f00 rw-s 00000000 00:0f 131   /memfd:pool (deleted)\n"
+      "9f00-af00 rw-s 00000000 00:2a 7   /mnt/huge/rtemap_0\n"
+      "bf00-cf00 rw-s 00000000 00:01 131   /memfd:pool (deleted)\n",
+      devices);
+  ASSERT_EQ(uses.size(), 3U);
+  EXPECT_EQ(uses[0].mapping.kind, MappingKind::kHugetlb);
+  EXPECT_EQ(uses[1].mapping.kind, MappingKind::kHugetlb);
+  EXPECT_EQ(uses[2].mapping.kind, MappingKind::kShared);
+}
+
+TEST(HugetlbMounts, AreFoundByTheirType) {
+  EXPECT_EQ(hugetlbMounts("36 35 0:42 / /mnt/huge rw,nosuid - hugetlbfs none rw,pagesize=2M\n"
+                          "37 35 0:43 / /mnt/hugetlbfs rw - tmpfs hugetlbfs rw\n"
+                          "38 35 259:7 / /x rw shared:1 - hugetlbfs h rw\n"
+                          "39\n - hugetlbfs \n39 - hugetlbfs x\n40 35 :3 / /y - hugetlbfs x\n"),
+            (std::vector<std::string>{"00:2a", "103:07"}));
 }
 
 TEST(ParseSmaps, AddsWhatBelongsTogether) {

@@ -30,6 +30,18 @@ TEST(Marks, AreWholePagesInOrder) {
   EXPECT_EQ(ordered({{UINT64_MAX - 5, UINT64_MAX}}).size(), 0U);
 }
 
+// Whether reserved huge pages were touched nobody tells: marked or not.
+TEST(Marks, LeaveWhatHugePagesAre) {
+  std::vector<MappingUse> uses(1);
+  uses[0].mapping.start = 0x1000;
+  uses[0].mapping.end = 0x9000;
+  uses[0].mapping.kind = MappingKind::kHugetlb;
+  uint64_t unmapped = 0;
+  cutAt(uses, ordered({{0x3000, 0x5000}}), unmapped);
+  ASSERT_EQ(uses.size(), 3U);
+  for (const MappingUse& use : uses) EXPECT_EQ(use.mapping.kind, MappingKind::kHugetlb);
+}
+
 struct Part {
   uint64_t start, end;
   MappingKind kind;

@@ -174,7 +174,7 @@ TEST_F(Measure, TheTotalEndsAfterTheRowThatReachesIt) {
 
 MappingUse used(uint64_t start, uint64_t rss, uint64_t referenced) {
   MappingUse use;
-  use.mapping.start = start, use.mapping.end = start + 100;
+  use.mapping.start = start, use.mapping.end = start + std::max<uint64_t>(rss, 100);
   use.sums = {.rss = rss, .referenced = referenced};
   return use;
 }
@@ -189,6 +189,37 @@ TEST_F(Measure, WhatWasTouchedSinceTheBeginningStaysSo) {
   EXPECT_EQ(rows[0].sums.referenced, 100U);
   EXPECT_EQ(rows[1].sums.referenced, 40U + 10 + 20);
   EXPECT_EQ(rows[2].sums.referenced, 45U + 20);
+}
+
+TEST_F(Measure, InAProfileTooWhatWasTouchedStaysSo) {
+  backend.uses = {{used(1000, 50, 40)}, {used(1000, 50, 30)}, {used(1000, 50, 45)}};
+  ASSERT_TRUE(run({.course = Course::kProfile, .duration_ns = 10, .steps = 3}).ok());
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[1].sums.referenced, 40U);
+  EXPECT_EQ(rows[2].sums.referenced, 45U);
+}
+
+// 256 pages of which the second half is touched; then it is cut there, as mprotect does, and joined again.
+TEST_F(Measure, AMappingThatIsSplitIsNotToldTwice) {
+  backend.uses = {{used(1000, 256, 128)},
+                  {used(1000, 128, 0), used(1128, 128, 128)},
+                  {used(1000, 128, 0), used(1128, 128, 100)},
+                  {used(1000, 256, 90)}};
+  ASSERT_TRUE(run({.course = Course::kCumulative, .duration_ns = 10, .total_ns = 35}).ok());
+  ASSERT_EQ(rows.size(), 4U);
+  EXPECT_EQ(rows[1].uses[0].sums.referenced, 0U);
+  EXPECT_EQ(rows[1].uses[1].sums.referenced, 128U);
+  EXPECT_EQ(rows[2].uses[1].sums.referenced, 128U);
+  EXPECT_EQ(rows[3].sums.referenced, 128U);
+}
+
+// The half that was touched is given back; what is left never was.
+TEST_F(Measure, WhatIsGivenBackTakesItsTouchesWithIt) {
+  backend.uses = {{used(1000, 128, 64)}, {used(1000, 64, 0)}, {used(1000, 64, 0)}};
+  ASSERT_TRUE(run({.course = Course::kCumulative, .duration_ns = 10, .total_ns = 25}).ok());
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[1].sums.referenced, 0U);
+  EXPECT_EQ(rows[2].sums.referenced, 0U);
 }
 
 TEST_F(Measure, AnEndInTheWindowTellsNothingOfIt) {

@@ -70,6 +70,24 @@ TEST(AddLarge, CountsAsAWhole) {
   EXPECT_EQ(sums.rss, 4 * kMiB);
 }
 
+// arm64 has reserved huge pages of 64 KiB: 16 entries of a table of pages.
+TEST(MappingWalk, ReservedPagesOfATableAreNoRss) {
+  std::vector<MappingUse> uses(1);
+  uses[0].mapping.start = kTable;
+  uses[0].mapping.end = kTable + 16 * kPage;
+  uses[0].mapping.kind = MappingKind::kHugetlb;
+  std::array<__u64, PAGE_TABLE_ENTRIES> entries{};
+  std::fill_n(entries.begin(), 16, kEntryPresent | kEntryAccessed);
+  MappingSums sums;
+  MappingWalk(uses, anyOne)
+      .visit(
+          kTable, PAGE_TABLE_OF_PAGES, Entries(entries), 0, PAGE_TABLE_ENTRIES,
+          [&](MappingUse&, const MappingSums& of_mapping, size_t, size_t) { sums = of_mapping; });
+  EXPECT_EQ(sums.hugetlb, 16 * kPage);
+  EXPECT_EQ(sums.rss, 0U);
+  EXPECT_EQ(sums.referenced, 0U);
+}
+
 // What the bits say adds up to what the sums say, entry by entry.
 RC_GTEST_PROP(BitsOf, AreTheSums, ()) {
   std::vector<__u64> entries(PAGE_TABLE_ENTRIES);

@@ -57,6 +57,7 @@ class PressureOfCgroup : public testing::Test {
     proc_.write("cgroup", "0::/shop/db\n");
     counters(100, 10);
     sys_.write(std::string(kFolder) + "memory.pressure", kNoStall);
+    sys_.write(std::string(kFolder) + "memory.current", "4096\n");
     clock_.onSleep = [this] { counters(100 + scanned_, 10 + back_); };
   }
   void counters(int scanned, int back) {
@@ -97,6 +98,21 @@ TEST_F(PressureOfCgroup, EndsWithoutARowWhenItShall) {
   ASSERT_TRUE(row.ok());
   EXPECT_FALSE(row.value().has_value());
   EXPECT_EQ(pressure.verdict(), "");
+}
+
+// A container with cgroups of its own sees its own as the root; one without sees a path that is not there.
+TEST_F(PressureOfCgroup, OfAContainerIsTheRootThatItSees) {
+  for (const char* path : {"0::/\n", "0::/system.slice/docker-1.scope\n"}) {
+    proc_.write("cgroup", path);
+    sys_.write("/sys/fs/cgroup/memory.stat", "pgscan 7\n");
+    sys_.write("/sys/fs/cgroup/memory.pressure", kNoStall);
+    std::filesystem::remove(sys_.at("/sys/fs/cgroup/memory.current"));
+    EXPECT_EQ(MemoryScope::of(process_, sys_.root()).cgroup(), "");  // the root of all
+    sys_.write("/sys/fs/cgroup/memory.current", "4096\n");
+    MemoryScope scope = MemoryScope::of(process_, sys_.root());
+    EXPECT_EQ(scope.cgroup(), "/");
+    EXPECT_EQ(scope.look().value().scanned, 7U * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)));
+  }
 }
 
 TEST_F(PressureOfCgroup, WithoutSuchFilesIsOfTheMachine) {

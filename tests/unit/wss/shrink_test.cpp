@@ -38,7 +38,8 @@ TEST(Shrink, Ends) {
   // Memory that was new filled up what was taken: it did not shrink, though nothing came back.
   ShrinkStep grew = quiet;
   grew.after = 99 * kMiB;
-  EXPECT_EQ(endOf({grew, grew}, 10), ShrinkEnd::kReached);
+  EXPECT_EQ(endOf({grew, grew}, 10), ShrinkEnd::kGrew);
+  EXPECT_EQ(endOf({back, grew}, 10), ShrinkEnd::kGrew);
 }
 
 // A program with 100 MiB that touches 40 of them.
@@ -107,6 +108,16 @@ TEST_F(ShrinkOfCgroup, WaitsNoLongerThanItMay) {
   EXPECT_EQ(asked_.size(), 1U);
 }
 
+// A step of 10 GiB is taken in parts, so that it can be ended before it is done.
+TEST_F(ShrinkOfCgroup, TakesMuchInParts) {
+  current_ = 200ULL << 30, touched_ = 0;
+  tell();
+  auto shrink = open();
+  auto row = shrink.value().next(clock_, kWindow_ns);
+  ASSERT_TRUE(row.ok() && row.value()) << row.error().what;
+  EXPECT_EQ(asked_, (std::vector<uint64_t>{64 * kMiB}));  // the last of them, in this file
+}
+
 TEST_F(ShrinkOfCgroup, SaysThatThereIsNoSwap) {
   sys_.write("/proc/swaps", "Filename Type Size Used Priority\n");
   EXPECT_EQ(open().value().limits().size(), 2U);
@@ -126,6 +137,8 @@ TEST_F(ShrinkOfCgroup, RefusesWhatItMayNotTake) {
   EXPECT_THAT(whyNot("/shop"), HasSubstr("this program is in cgroup /shop itself"));
   sys_.write("/proc/self/cgroup", "0::/shopping\n");
   EXPECT_EQ(whyNot("/shop"), "it may");
+  std::filesystem::remove(sys_.at(kFolder + "memory.pressure"));
+  EXPECT_THAT(whyNot("/shop"), HasSubstr("does not tell how long it waits"));
 }
 
 TEST_F(ShrinkOfCgroup, ThatGoesAway) {

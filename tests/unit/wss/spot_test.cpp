@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 
 #include "fake_proc.h"
@@ -23,29 +24,36 @@ TEST(Spot, TheIntervalOfAShare) {
   EXPECT_EQ(wilson(0, 0), (std::pair{0.0, 1.0}));
 }
 
-TEST(Spot, AsLikelyInEachByteThatIsInMemory) {
-  auto use = [](uint64_t start, uint64_t bytes, uint64_t rss, bool writable, bool shared) {
-    MappingUse use;
-    use.mapping.start = start;
-    use.mapping.end = start + bytes;
-    use.mapping.writable = writable;
-    use.mapping.shared = shared;
-    use.sums.rss = rss;
-    return use;
-  };
-  SpotChooser chooser({use(0x1000, 4096, 4096, true, false), use(0x2000, 8192, 0, true, false),
-                       use(0x4000, 4096, 4096, false, false), use(0x5000, 4096, 4096, true, true),
-                       use(0x6000, 4096, 3 * 4096, true, false)},
-                      7);
-  EXPECT_EQ(chooser.bytes(), 4U * 4096);
+// One page here, and three that lie thinly in a mapping of a hundred: a quarter and three quarters of the words.
+TEST(SpotChooser, EachWordInMemoryIsAsLikely) {
   int first = 0;
-  for (int i = 0; i < 4000; ++i) {
-    uint64_t address = chooser.next();
+  std::array<int, 3> of_sparse{};
+  for (uint64_t seed = 0; seed < 4000; ++seed) {
+    SpotChooser chooser(1, seed);
+    chooser.add({0x1000, 0x2000});
+    for (uint64_t i = 0; i < 3; ++i) chooser.add({0x100000 + i * 0x20000, 0x101000 + i * 0x20000});
+    EXPECT_EQ(chooser.bytes(), 4U * 4096);
+    ASSERT_EQ(chooser.addresses().size(), 1U);
+    uint64_t address = chooser.addresses()[0];
     EXPECT_EQ(address % 8, 0U);
-    EXPECT_TRUE((address >= 0x1000 && address < 0x2000) || (address >= 0x6000 && address < 0x7000));
-    first += address < 0x2000;
+    if (address < 0x2000) {
+      first += 1;
+      EXPECT_GE(address, 0x1000U);
+    } else {
+      ASSERT_LT((address - 0x100000) % 0x20000, 0x1000U);
+      of_sparse[(address - 0x100000) / 0x20000] += 1;
+    }
   }
   EXPECT_NEAR(first, 1000, 120);
+  for (int count : of_sparse) EXPECT_NEAR(count, 1000, 120);
+}
+
+TEST(SpotChooser, EachWordOnceAndNoneOfNothing) {
+  SpotChooser chooser(4, 1);
+  EXPECT_TRUE(chooser.addresses().empty());
+  chooser.add({0x1000, 0x1010});  // two words for four places
+  EXPECT_LE(chooser.addresses().size(), 2U);
+  EXPECT_GE(chooser.addresses().size(), 1U);
 }
 
 // A child that touches every second word of 64 MiB, round and round; far more than what else a program has,

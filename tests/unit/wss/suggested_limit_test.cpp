@@ -56,6 +56,13 @@ TEST(SuggestedLimit, WantsSixtyMinutes) {
   EXPECT_EQ(suggestedLimit(measurement)->samples, 0U);
 }
 
+TEST(SuggestedLimit, SaysHowLongWindowsWere) {
+  Measurement measurement{.head = head("snapshots", 600)};
+  for (int i = 0; i < 61; ++i) measurement.samples.push_back({.row = row(20, 600'000'000'000)});
+  EXPECT_NE(suggestedLimit(measurement)->text().find("the most of 61 windows of 600 s"),
+            std::string::npos);
+}
+
 TEST(SuggestedLimit, JoinsRollingWindowsAndCountsThemOnce) {
   Measurement measurement{.head = head("rolling", 30)};
   for (int i = 0; i < 120; ++i)

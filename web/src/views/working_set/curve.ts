@@ -27,9 +27,14 @@ export function marksWithin(marks: readonly SizeMark[], most: number): SizeMark[
   return marks.filter(({ bytes }) => bytes <= most * 2);
 }
 
+/** The most of all windows; 1 of none, so that it can be divided by. */
+export function mostOf(curve: readonly CurvePoint[]): number {
+  return curve.reduce((most, { bytes }) => Math.max(most, bytes), 1);
+}
+
 /** Upper end of the axis. */
 export function highOf(of: WorkingSet): number {
-  const most = Math.max(1, ...of.curve.map(({ bytes }) => bytes));
+  const most = mostOf(of.curve);
   return Math.max(most, ...marksWithin(of.marks, most).map(({ bytes }) => bytes)) * 1.12;
 }
 
@@ -92,7 +97,7 @@ function drawMarks(
   right: number,
   toY: (bytes: number) => number,
 ): void {
-  const most = Math.max(1, ...of.curve.map(({ bytes }) => bytes));
+  const most = mostOf(of.curve);
   let last = Number.POSITIVE_INFINITY;
   font(s);
   for (const mark of marksWithin(of.marks, most)) {

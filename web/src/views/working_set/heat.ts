@@ -32,12 +32,21 @@ export function gutterOf(width: number): number {
   return width < 700 ? 120 : 180;
 }
 
+/** Where columns begin and end, from 0 to 1: each is as wide as its time, which differs. */
+export function edgesOf(ends_s: readonly number[]): number[] {
+  const all = ends_s.at(-1) ?? 0;
+  if (all <= 0)
+    return Array.from({ length: ends_s.length + 1 }, (_, at) => at / Math.max(1, ends_s.length));
+  return [0, ...ends_s.map((end) => end / all)];
+}
+
 export function drawHeat(s: Surface, of: HeatPicture): void {
   const { c, width, height } = s;
   const [left, right, top, bottom] = [gutterOf(width), width - MARGIN, 8, height - 24];
   const rows = of.rows.length;
   const columns = of.ends_s.length;
-  const toX = (column: number) => left + (column / columns) * (right - left);
+  const edges = edgesOf(of.ends_s);
+  const toX = (column: number) => left + (edges[column] ?? 1) * (right - left);
   const toY = (row: number) => bottom - (row / rows) * (bottom - top);
   for (let row = 0; row < rows; row += 1) {
     // whole pixels, so that no seams show
@@ -50,7 +59,7 @@ export function drawHeat(s: Surface, of: HeatPicture): void {
       if (shade >= 0) {
         c.fillStyle = s.token(`heat-${shade + 1}`);
         const from = Math.round(toX(x));
-        c.fillRect(from, upper, Math.round(toX(end)) - from, lower - upper);
+        c.fillRect(from, upper, Math.max(1, Math.round(toX(end)) - from), lower - upper);
       }
       x = end;
     }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { WorkingSet } from "../../api/working_set";
 import { highOf, logScale, marksWithin } from "./curve";
-import { runsOf, shadeOf } from "./heat";
+import { edgesOf, runsOf, shadeOf } from "./heat";
 import { curveText, headText, windowText } from "./words";
 
 const SET: WorkingSet = {
@@ -50,6 +50,12 @@ describe("curve", () => {
 });
 
 describe("heat", () => {
+  it("draws columns as wide as they took", () => {
+    expect(edgesOf([1, 3, 4])).toEqual([0, 0.25, 0.75, 1]);
+    expect(edgesOf([0, 0])).toEqual([0, 0.5, 1]);
+    expect(edgesOf([])).toEqual([0]);
+  });
+
   it("tells untouched from absent, and a little from nothing", () => {
     expect([-1, 0, 1, 16, 17, 100].map(shadeOf)).toEqual([-1, 0, 1, 1, 2, 6]);
   });

@@ -1,0 +1,199 @@
+// The section "replay": is the recording explained by the allocator's rules, and what other settings would have done.
+#include <fmt/format.h>
+
+#include "base/format.h"
+#include "export/report_parts.h"
+
+namespace tidegauge::exporting {
+namespace {
+
+using analysis::Replayed;
+using analysis::ReplayProof;
+using base::humanBytes;
+using base::withCommas;
+using nlohmann::json;
+
+constexpr size_t kShown = 4;  // candidates in the grid
+
+std::string nameOf(const Replayed& it) {
+  return it.conf.empty() ? std::string("PyTorch's defaults") : it.conf;
+}
+
+// Texts of SQL hold no quotes but their own: a conf comes from the file.
+std::string quoted(const std::string& text) {
+  std::string all = "'";
+  for (char c : text) all += c == '\'' ? "''" : std::string(1, c);
+  return all + "'";
+}
+
+Sentence provenSentence(const SectionContext& context, const std::string& from) {
+  const replay::Verification& it = context.proof->what_if.verified;
+  Sentence sentence;
+  sentence.sql = fmt::format(
+      "SELECT events_exact, events_checked, first_difference_step, events_checked - events_exact "
+      "FROM {}",
+      from);
+  if (it.events_exact == it.events_checked) {
+    sentence.parts = {
+        plain("All "), strong(withCommas(it.events_checked)),
+        plain(" events are what PyTorch's allocator does under these settings, address by "
+              "address: what a replay under others says is its own arithmetic.")};
+    return sentence;
+  }
+  sentence.parts = {
+      strong(withCommas(it.events_checked - it.events_exact)),
+      plain(" of "),
+      plain(withCommas(it.events_checked)),
+      plain(" events were handed out otherwise than the allocator's rules do"),
+      plain(it.first_divergence
+                ? fmt::format(", first at step {} ({})", withCommas(it.first_divergence->step),
+                              replay::words(it.first_divergence->cause))
+                : std::string()),
+      plain(": replays are estimates.")};
+  return sentence;
+}
+
+std::string failsText(uint64_t ooms) {
+  if (ooms == 0) return "no request fails";
+  return base::counted(ooms, "request") + (ooms == 1 ? " fails" : " fail");
+}
+
+Sentence bestSentence(const analysis::WhatIf& report, const std::string& from) {
+  const Replayed &own = report.own, &best = report.candidates.front();
+  Sentence sentence;
+  sentence.sql =
+      fmt::format("SELECT settings, ooms, peak_reserved_bytes FROM {} WHERE place < 2", from);
+  sentence.link = Link{"what_if", "What if", {}};
+  sentence.parts = {plain("Best of those tried: "), code(nameOf(best)), plain(": ")};
+  if (own.stats.ooms > 0)
+    sentence.parts.push_back(plain(
+        fmt::format("{}, where {} did; ", failsText(best.stats.ooms), withCommas(own.stats.ooms))));
+  sentence.parts.insert(
+      sentence.parts.end(),
+      {strong(humanBytes(best.peakReservedBytes())), plain(" reserved at the peak, where it was "),
+       plain(humanBytes(own.peakReservedBytes())), plain(".")});
+  return sentence;
+}
+
+// Nothing that was tried is better than the recording's own settings by more than a little.
+Sentence noneSentence(const analysis::WhatIf& report, const std::string& from) {
+  const Replayed& own = report.own;
+  Sentence sentence;
+  sentence.link = Link{"what_if", "What if", {}};
+  sentence.sql = fmt::format(
+      "SELECT count(*) - 1, min(ooms), max(ooms) FILTER (WHERE place = 0), "
+      "max(peak_active_bytes) FILTER (WHERE place = 0) FROM {}",
+      from);
+  std::string tried = base::counted(report.candidates.size(), "other setting");
+  if (own.stats.ooms == 0) {
+    sentence.parts = {plain("None of "), plain(tried), plain(" reserves noticeably less.")};
+  } else if (report.capacity_bytes && own.peakActiveBytes() > *report.capacity_bytes / 10 * 9) {
+    sentence.parts = {
+        plain(fmt::format("No setting helps: {} were in live blocks at the peak, and under each of "
+                          "{} {} still. What is "
+                          "missing is capacity, or holding less.",
+                          humanBytes(own.peakActiveBytes()), tried,
+                          own.stats.ooms == 1 ? "1 request fails" : "requests fail"))};
+  } else {
+    sentence.parts = {plain("None of "), plain(tried), plain(" lets more requests through.")};
+  }
+  return sentence;
+}
+
+Grid gridOf(const analysis::WhatIf& report, const std::string& from) {
+  Grid grid;
+  grid.heads = {"fail", "reserved at most", "unused then", "driver calls", "settings"};
+  auto add = [&](const Replayed& it, const char* mark) {
+    grid.rows.push_back({withCommas(it.stats.ooms), humanBytes(it.peakReservedBytes()),
+                         humanBytes(it.unused_at_peak_bytes), withCommas(it.driverCalls()),
+                         nameOf(it) + mark});
+  };
+  add(report.own, "  ← as recorded");
+  size_t shown = std::min(kShown, report.candidates.size());
+  for (size_t i = 0; i < shown; ++i) add(report.candidates[i], "");
+  grid.more = report.candidates.size() - shown;
+  grid.sql = fmt::format(
+      "SELECT ooms, peak_reserved_bytes, unused_at_peak_bytes, driver_allocs + driver_frees, "
+      "settings FROM {}",
+      from);
+  grid.link = Link{"what_if", "What if", {}};
+  return grid;
+}
+
+json rowJson(const Replayed& it, size_t place) {
+  json range_least, range_most;
+  if (it.peak_reserved_range) {
+    range_least = it.peak_reserved_range->least_bytes;
+    range_most = it.peak_reserved_range->most_bytes;
+  }
+  return {{"place", place},
+          {"settings", it.conf},
+          {"ooms", it.stats.ooms},
+          {"peak_reserved_bytes", it.peakReservedBytes()},
+          {"least_peak_reserved_bytes", range_least},
+          {"most_peak_reserved_bytes", range_most},
+          {"peak_active_bytes", it.peakActiveBytes()},
+          {"unused_at_peak_bytes", it.unused_at_peak_bytes},
+          {"retries", it.stats.retries},
+          {"driver_allocs", it.stats.driver_allocs},
+          {"driver_frees", it.stats.driver_frees},
+          {"rescued", it.rescued},
+          {"forecast_from_step", it.forecast_from ? json(*it.forecast_from) : json()}};
+}
+
+}  // namespace
+
+std::string replaysTable(int device, std::optional<uint64_t> capacity_bytes) {
+  return capacity_bytes ? fmt::format("replays_at({}, {})", device, *capacity_bytes)
+                        : fmt::format("replays({})", device);
+}
+
+Section replaySection(const SectionContext& context) {
+  Section section{
+      .key = "replay", .title = "Replay: what other settings would have done", .json = {}};
+  if (context.proof == nullptr) return section;
+  int device = context.summary.device->device.ordinal;
+  std::string proven = fmt::format("proven({})", device),
+              from = replaysTable(device, context.capacity_bytes);
+  const analysis::WhatIf& report = context.proof->what_if;
+  section.sentences.push_back(provenSentence(context, proven));
+  section.sentences.push_back(report.best_helps ? bestSentence(report, from)
+                                                : noneSentence(report, from));
+  // Rows that are all alike say nothing more.
+  if (report.best_helps || report.own.stats.ooms > 0) section.grid = gridOf(report, from);
+  const replay::Verification& it = report.verified;
+  section.json = {
+      {"events_checked", it.events_checked},
+      {"events_exact", it.events_exact},
+      {"first_difference_step", it.first_divergence ? json(it.first_divergence->step) : json()},
+      {"cause", it.first_divergence ? json(replay::words(it.first_divergence->cause)) : json()},
+      {"began_empty", it.began_empty ? 1 : 0},
+      {"final_segments", it.final_segments},
+      {"final_segments_differing", it.final_differences},
+      {"best", report.best_helps ? json(report.candidates.front().conf) : json()},
+      {"sql", fmt::format("SELECT * FROM {}", proven)},
+      {"rows", json::array()},
+      {"rows_sql", fmt::format("SELECT * FROM {}", from)}};
+  section.json["rows"].push_back(rowJson(report.own, 0));
+  for (size_t i = 0; i < report.candidates.size(); ++i)
+    section.json["rows"].push_back(rowJson(report.candidates[i], i + 1));
+  return section;
+}
+
+std::optional<Sentence> proofSentence(const SectionContext& context, size_t advice) {
+  const Replayed* tried = context.proof == nullptr ? nullptr : context.proof->of(advice);
+  if (tried == nullptr) return std::nullopt;
+  const Replayed& own = context.proof->what_if.own;
+  std::string from = replaysTable(context.summary.device->device.ordinal, context.capacity_bytes);
+  Sentence sentence;
+  sentence.sql = fmt::format(
+      "SELECT settings, ooms, peak_reserved_bytes FROM {} WHERE place = 0 OR settings = {}", from,
+      quoted(tried->conf));
+  sentence.parts = {plain(fmt::format(
+      "Replayed so: {}{} reserved at the peak, where it was {}.",
+      own.stats.ooms > 0 || tried->stats.ooms > 0 ? failsText(tried->stats.ooms) + ", " : "",
+      humanBytes(tried->peakReservedBytes()), humanBytes(own.peakReservedBytes())))};
+  return sentence;
+}
+
+}  // namespace tidegauge::exporting

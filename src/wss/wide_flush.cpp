@@ -1,0 +1,84 @@
+#include "wss/wide_flush.h"
+
+#include <algorithm>
+
+namespace tidegauge::wss {
+namespace {
+
+constexpr size_t kFarApart = 64;  // more than 33, the kernel's limit as it comes
+constexpr size_t kMostSeen = 32;  // tables that are looked at
+constexpr size_t kMostTried = 4;  // of them made cold, until one flushed
+
+bool isUntouched(uint64_t entry) {
+  return (entry & kEntryPresent) != 0 && (entry & kEntryAccessed) == 0;
+}
+
+std::vector<uint64_t> someOf(std::span<const uint64_t> tables) {
+  std::vector<uint64_t> some;
+  size_t count = std::min(tables.size(), kMostSeen);
+  // The first and the last among them: the heap, and stacks.
+  for (size_t i = 0; i < count; ++i)
+    some.push_back(tables[count == 1 ? 0 : i * (tables.size() - 1) / (count - 1)]);
+  return some;
+}
+
+}  // namespace
+
+bool isTouched(uint64_t entry) {
+  return (entry & kEntryPresent) != 0 && (entry & kEntrySpecial) == 0 &&
+         (entry & kEntryAccessed) != 0;
+}
+
+std::optional<WideSpan> wideSpanOf(uint64_t table, page_table_kind kind, Entries entries,
+                                   const std::vector<MappingUse>& uses,
+                                   MappingWalk::Wanted wanted) {
+  if (kind != PAGE_TABLE_OF_PAGES) return std::nullopt;
+  uint64_t end = table + kTable;
+  auto use =
+      std::ranges::upper_bound(uses, table, {}, [](const auto& it) { return it.mapping.end; });
+  for (; use != uses.end() && use->mapping.start < end; ++use) {
+    if (!wanted(use->mapping)) continue;
+    AddressRange range{std::max(table, use->mapping.start), std::min(end, use->mapping.end)};
+    auto own = entries.subspan((range.begin - table) / kPage, (range.end - range.begin) / kPage);
+    auto first = std::ranges::find_if(own, isTouched);
+    if (first == own.end()) continue;
+    auto last = std::find_if(own.rbegin(), own.rend(), isTouched).base() - 1;
+    if (last - first < static_cast<ptrdiff_t>(kFarApart)) continue;
+    size_t before = (range.begin - table) / kPage;
+    return WideSpan{table, range, before + static_cast<size_t>(first - own.begin()),
+                    before + static_cast<size_t>(last - own.begin())};
+  }
+  return std::nullopt;
+}
+
+base::Result<WideFlush> flushWide(PageTables& reader, const Process& process,
+                                  std::span<const uint64_t> tables,
+                                  const std::vector<MappingUse>& uses, MappingWalk::Wanted wanted,
+                                  Clock& clock) {
+  WideFlush done;
+  if (kIsArm64) return done;
+  std::vector<WideSpan> spans;
+  auto look = [&](uint64_t table, page_table_kind kind, Entries entries) {
+    if (spans.size() == kMostTried) return;
+    if (auto span = wideSpanOf(table, kind, entries, uses, wanted)) spans.push_back(*span);
+  };
+  TG_ASSIGN_OR_RETURN(bool is_there,
+                      reader.read(process.thread(), someOf(tables), PAGE_TABLE_ALL, look));
+  if (!is_there) return process.whyNothing("maps", 0);
+  for (const WideSpan& span : spans) {
+    TG_ASSIGN_OR_RETURN(int64_t stall_ns, makeCold(process, {&span.range, 1}, clock));
+    done.stall_ns = std::max(done.stall_ns, stall_ns);
+    // Of pages that other processes map too the bits stay, and then nothing is flushed.
+    auto verify = [&](uint64_t, page_table_kind kind, Entries entries) {
+      done.is_done = kind == PAGE_TABLE_OF_PAGES && isUntouched(entries[span.first]) &&
+                     isUntouched(entries[span.last]);
+    };
+    TG_ASSIGN_OR_RETURN(is_there,
+                        reader.read(process.thread(), {&span.table, 1}, PAGE_TABLE_ALL, verify));
+    if (!is_there) return process.whyNothing("maps", 0);
+    if (done.is_done) break;
+  }
+  return done;
+}
+
+}  // namespace tidegauge::wss

@@ -1,0 +1,90 @@
+// Which part of a table is made cold so that all of the TLB is flushed.
+#include "wss/wide_flush.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <initializer_list>
+
+namespace tidegauge::wss {
+namespace {
+
+constexpr uint64_t kAt = 5 * kTable;
+
+class WideSpanOf : public testing::Test {
+ protected:
+  void touch(std::initializer_list<size_t> pages) {
+    for (size_t page : pages) entries_[page] |= kEntryPresent | kEntryAccessed;
+  }
+  void map(size_t first, size_t last, MappingKind kind = MappingKind::kAnonymous) {
+    uses_.emplace_back();
+    uses_.back().mapping = {
+        .start = kAt + first * kPage, .end = kAt + last * kPage, .kind = kind, .path = {}};
+  }
+  std::optional<WideSpan> span(page_table_kind kind = PAGE_TABLE_OF_PAGES) {
+    return wideSpanOf(kAt, kind, entries_, uses_, [](const Mapping& mapping) {
+      return mapping.kind == MappingKind::kAnonymous;
+    });
+  }
+  std::array<__u64, PAGE_TABLE_ENTRIES> entries_{};
+  std::vector<MappingUse> uses_;
+};
+
+TEST_F(WideSpanOf, FromTheFirstTouchedPageToTheLast) {
+  map(10, 500);
+  touch({30, 31, 90, 200});
+  auto found = span();
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->first, 30U);
+  EXPECT_EQ(found->last, 200U);
+  EXPECT_EQ(found->range.begin, kAt + 10 * kPage);  // so that no folio is cut
+  EXPECT_EQ(found->range.end, kAt + 500 * kPage);
+}
+
+TEST_F(WideSpanOf, NotIfTheyLieCloseTogether) {
+  map(0, 512);
+  touch({30, 31, 60, 93});
+  EXPECT_FALSE(span());
+  touch({94});
+  EXPECT_TRUE(span());
+}
+
+// One flush is of one mapping.
+TEST_F(WideSpanOf, NotAcrossMappings) {
+  map(0, 100);
+  map(100, 512);
+  touch({10, 110});
+  EXPECT_FALSE(span());
+  touch({300});
+  ASSERT_TRUE(span());
+  EXPECT_EQ(span()->first, 110U);
+}
+
+TEST_F(WideSpanOf, NotOfWhatIsNotSampled) {
+  map(0, 512, MappingKind::kFile);
+  touch({10, 300});
+  EXPECT_FALSE(span());
+}
+
+// A huge page has one entry; and the page of zeros keeps its bit.
+TEST_F(WideSpanOf, NotOfHugePagesNorOfZeros) {
+  map(0, 512);
+  touch({0, 300});
+  EXPECT_FALSE(span(PAGE_TABLE_HUGE));
+  EXPECT_TRUE(span());
+  entries_[300] |= kEntrySpecial;
+  EXPECT_FALSE(span());
+}
+
+TEST_F(WideSpanOf, AMappingThatBeginsBeforeTheTable) {
+  uses_.emplace_back();
+  uses_.back().mapping = {.start = kAt - 3 * kTable, .end = kAt + 2 * kTable, .path = {}};
+  touch({0, 511});
+  auto found = span();
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->range.begin, kAt);
+  EXPECT_EQ(found->range.end, kAt + kTable);
+}
+
+}  // namespace
+}  // namespace tidegauge::wss

@@ -1,0 +1,26 @@
+// odd: memory that is easily taken for what it is not. 16 MiB in huge pages that it only ever reads, which are all one
+// page of zeros and so nobody's; and 8 MiB of reserved huge pages behind a file without a name that tells (memfd). Prints
+// where both begin, and waits.
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+int main(void) {
+  const size_t huge = 2 << 20, bytes = 16 << 20, reserved = 8 << 20;
+  char* zeros = mmap(NULL, bytes + huge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  int file = memfd_create("pool", MFD_HUGETLB);
+  if (zeros == MAP_FAILED || file < 0 || ftruncate(file, (off_t)reserved)) return 1;
+  zeros += huge - (size_t)zeros % huge;
+  madvise(zeros, bytes, MADV_HUGEPAGE);
+  for (size_t at = 0; at < bytes; at += huge)
+    if (((volatile char*)zeros)[at] != 0) return 1;
+  char* pool = mmap(NULL, reserved, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (pool == MAP_FAILED) return 1;
+  memset(pool, 1, reserved);
+  printf("%p %p\n", (void*)zeros, (void*)pool);
+  fflush(stdout);
+  pause();
+  return 0;
+}
