@@ -80,6 +80,8 @@ class Categories {
     std::call_once(once_, [this] { compute(); });
     return static_cast<Category>(by_row_[row]);
   }
+  // Those that it was made with, for another recording of the same program; null: the built-in ones.
+  const std::shared_ptr<const CategoryRules>& rules() const { return rules_; }
 
  private:
   void compute() const;

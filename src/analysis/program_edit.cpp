@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <vector>
 
 #include "analysis/text_pattern.h"
 #include "base/format.h"
+#include "base/text_layout.h"
 
 namespace tidegauge::analysis {
 namespace {
@@ -15,20 +17,179 @@ using replay::Op;
 using replay::Request;
 using What = ProgramEdit::What;
 
-base::Result<EditedProgram> withEmptyCache(const DeviceAnalysis& device,
-                                           const replay::Program& program, Step step) {
-  if (step >= device.device.steps())
-    return base::Error{
-        base::ErrorKind::kUsage, fmt::format("there is no step {}", base::withCommas(step)),
-        std::nullopt,
-        fmt::format("The device has steps 0 to {}.", base::withCommas(device.device.steps() - 1))};
-  EditedProgram result{program, 1, 0};
-  std::vector<Request>& requests = result.program.requests;
-  auto at = std::ranges::find_if(requests, [&](const Request& it) { return it.step >= step; });
-  Request flush;
-  flush.op = Op::kEmptyCache;
-  flush.step = step;
-  requests.insert(at, flush);
+base::Error unusable(std::string what, std::string hint) {
+  return {base::ErrorKind::kUsage, std::move(what), std::nullopt, std::move(hint)};
+}
+
+// Of a text that is nothing but digits.
+std::optional<uint64_t> stepIn(const std::string& where) {
+  uint64_t step = 0;
+  auto [end, error] = std::from_chars(where.data(), where.data() + where.size(), step);
+  if (error == std::errc::result_out_of_range) return UINT64_MAX;
+  if (error != std::errc() || end != where.data() + where.size()) return std::nullopt;
+  return step;
+}
+
+// A few of the phases that there are, for who named another.
+std::string someNames(const model::Trace& trace, const std::vector<Phase>& phases) {
+  constexpr size_t kShown = 5;
+  std::vector<model::StringId> names;
+  for (const Phase& phase : phases) {
+    model::StringId name = trace.annotations.name[phase.annotation];
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+    if (names.size() > kShown) break;
+  }
+  if (names.empty())
+    return "The recording has no phases: it names none (torch.profiler.record_function). Name a "
+           "step.";
+  std::string text = "There are ";
+  for (size_t i = 0; i < std::min(names.size(), kShown); ++i)
+    text += (i == 0 ? "" : ", ") + base::printable(trace.strings.text(names[i]));
+  return text + (names.size() > kShown ? ", …" : ".");
+}
+
+// Ascending, each once.
+base::Result<std::vector<Step>> stepsOf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
+                                        const std::string& where) {
+  if (auto step = stepIn(where)) {
+    Step steps = device.device.steps();
+    if (*step < steps) return std::vector<Step>{static_cast<Step>(*step)};
+    return unusable(
+        fmt::format("there is no step {}", base::withCommas(*step)),
+        steps == 0 ? "The device has no events."
+                   : fmt::format("The device has steps 0 to {}.", base::withCommas(steps - 1)));
+  }
+  TG_ASSIGN_OR_RETURN(TextPattern pattern, TextPattern::compile(where));
+  const model::Trace& trace = analysed.trace;
+  std::vector<Step> steps;
+  for (const Phase& phase : device.phases) {
+    bool is_here = phase.begin_step < phase.end_step;
+    if (is_here && pattern.matches(trace.strings.text(trace.annotations.name[phase.annotation])))
+      steps.push_back(phase.begin_step);
+  }
+  std::ranges::sort(steps);
+  steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
+  if (steps.empty())
+    return unusable(fmt::format("no phase is called “{}”", where), someNames(trace, device.phases));
+  return steps;
+}
+
+base::Result<EditedProgram> withEmptyCaches(const AnalysedTrace& analysed,
+                                            const DeviceAnalysis& device,
+                                            const replay::Program& program,
+                                            const std::string& where) {
+  TG_ASSIGN_OR_RETURN(std::vector<Step> steps, stepsOf(analysed, device, where));
+  EditedProgram result;
+  result.program.names = program.names;
+  result.requests = steps.size();
+  auto at = steps.begin();
+  auto flushUntil = [&](uint64_t step) {
+    for (; at != steps.end() && *at <= step; ++at) {
+      Request flush;
+      flush.op = Op::kEmptyCache;
+      flush.step = *at;
+      result.program.requests.push_back(flush);
+    }
+  };
+  for (const Request& request : program.requests) {
+    flushUntil(request.step);
+    result.program.requests.push_back(request);
+  }
+  flushUntil(UINT64_MAX);
+  return result;
+}
+
+base::Error nobodyAsks(const std::string& pattern) {
+  return unusable(fmt::format("no request's stack matches “{}”", pattern),
+                  "It is looked for in \"file:line function\"; /…/ is a regular expression.");
+}
+
+// Frees what is meant and lives at a step before the requests from that step on; its own free comes no more.
+class FreedEarlier {
+ public:
+  FreedEarlier(const AnalysedTrace& analysed, const DeviceAnalysis& device,
+               const std::vector<bool>& is_meant, const replay::Program& program)
+      : trace_(analysed.trace), device_(device.device), is_meant_(is_meant), lives_(program.names) {
+    result_.program.names = program.names;
+    const model::Allocations& all = trace_.allocations;
+    for (uint64_t row = device_.allocation_begin; row < device_.allocation_end; ++row) {
+      // Freed, but other streams have it still: that is not to be had earlier.
+      bool waits = all.free_requested_step[row] == 0 && !all.has(row, model::kAllocSeen);
+      if (model::isOlder(all.provenance[row]) && !waits && isMeant(all.stack[row]))
+        live(static_cast<uint32_t>(row - device_.allocation_begin), all.requested_bytes[row]);
+    }
+  }
+
+  EditedProgram run(const replay::Program& program, const std::vector<Step>& steps) {
+    auto at = steps.begin();
+    for (const Request& request : program.requests) {
+      for (; at != steps.end() && *at <= request.step; ++at) freeAll(*at);
+      take(request);
+    }
+    for (; at != steps.end(); ++at) freeAll(*at);
+    return std::move(result_);
+  }
+  bool isFound() const { return is_found_; }
+
+ private:
+  enum class Life : uint8_t { kNotOurs, kLives, kEnded };
+  struct Row {
+    uint32_t name;
+    uint64_t bytes;
+  };
+
+  bool isMeant(model::StackId stack) const { return stack.valid() && is_meant_[stack.index()]; }
+  void live(uint32_t name, uint64_t bytes) {
+    is_found_ = true;
+    lives_[name] = Life::kLives;
+    rows_.push_back({name, bytes});
+  }
+  void take(const Request& request) {
+    std::vector<Request>& requests = result_.program.requests;
+    bool is_end = request.op == Op::kFree || request.op == Op::kDone;
+    if (is_end && lives_[request.name] == Life::kEnded) return;
+    if (request.op == Op::kFree) lives_[request.name] = Life::kNotOurs;
+    requests.push_back(request);
+    if (request.op == Op::kMalloc && !request.failed &&
+        isMeant(trace_.events.stack[device_.event_begin + request.step]))
+      live(request.name, request.bytes);
+  }
+  void freeAll(Step step) {
+    for (const Row& row : rows_) {
+      if (lives_[row.name] != Life::kLives) continue;
+      lives_[row.name] = Life::kEnded;
+      ++result_.requests;
+      result_.bytes += row.bytes;
+      Request free;
+      free.op = Op::kFree;
+      free.step = step;
+      free.name = row.name;
+      result_.program.requests.push_back(free);
+    }
+    rows_.clear();
+  }
+
+  const model::Trace& trace_;
+  const model::Device& device_;
+  const std::vector<bool>& is_meant_;
+  std::vector<Life> lives_;  // by name
+  std::vector<Row> rows_;    // since the last step, as they were asked for; some have ended
+  bool is_found_ = false;
+  EditedProgram result_;
+};
+
+base::Result<EditedProgram> freedEarlier(const AnalysedTrace& analysed,
+                                         const DeviceAnalysis& device,
+                                         const replay::Program& program, const ProgramEdit& edit,
+                                         const std::vector<bool>& is_meant) {
+  TG_ASSIGN_OR_RETURN(std::vector<Step> steps, stepsOf(analysed, device, edit.where));
+  FreedEarlier work(analysed, device, is_meant, program);
+  EditedProgram result = work.run(program, steps);
+  if (!work.isFound()) return nobodyAsks(edit.pattern);
+  if (result.requests == 0)
+    return unusable(
+        fmt::format("nothing that “{}” asked for lives at {}", edit.pattern, edit.where),
+        "Name a step, or a phase, that begins before it is freed.");
   return result;
 }
 
@@ -36,10 +197,11 @@ base::Result<EditedProgram> withEmptyCache(const DeviceAnalysis& device,
 
 base::Result<EditedProgram> edited(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                                    const replay::Program& program, const ProgramEdit& edit) {
-  if (edit.what == What::kEmptyCache) return withEmptyCache(device, program, edit.step);
+  if (edit.what == What::kEmptyCache) return withEmptyCaches(analysed, device, program, edit.where);
   TG_ASSIGN_OR_RETURN(TextPattern pattern, TextPattern::compile(edit.pattern));
   const model::Trace& trace = analysed.trace;
   std::vector<bool> is_meant = stacksWith(trace, matchingFrames(trace, pattern));
+  if (edit.what == What::kFreeAt) return freedEarlier(analysed, device, program, edit, is_meant);
   EditedProgram result;
   result.program.names = program.names;
   std::vector<bool> is_changed(program.names);
@@ -62,21 +224,24 @@ base::Result<EditedProgram> edited(const AnalysedTrace& analysed, const DeviceAn
                          is_changed[request.name];
     if (!is_of_dropped) result.program.requests.push_back(request);
   }
-  if (result.requests == 0)
-    return base::Error{base::ErrorKind::kUsage,
-                       fmt::format("no request's stack matches “{}”", edit.pattern), std::nullopt,
-                       "It is looked for in \"file:line function\"; /…/ is a regular expression."};
+  if (result.requests == 0) return nobodyAsks(edit.pattern);
   return result;
 }
 
 std::string words(const ProgramEdit& edit) {
+  auto place = [&] {
+    auto step = stepIn(edit.where);
+    return step ? "step " + base::withCommas(*step) : edit.where;
+  };
   switch (edit.what) {
     case What::kDrop:
       return "without " + edit.pattern;
     case What::kHalve:
       return "half of " + edit.pattern;
+    case What::kFreeAt:
+      return edit.pattern + " freed at " + place();
     case What::kEmptyCache:
-      return "empty_cache() at step " + base::withCommas(edit.step);
+      return "empty_cache() at " + place();
   }
   return "";
 }

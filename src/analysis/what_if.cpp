@@ -8,6 +8,7 @@
 
 #include "analysis/allocator_rules.h"
 #include "replay/model_driver.h"
+#include "replay/written_trace.h"
 
 namespace tidegauge::analysis {
 namespace {
@@ -219,12 +220,13 @@ bool isReplayable(const DeviceAnalysis& device) {
   return allocatorOf(device.device) == AllocatorKind::kCaching;
 }
 
-base::Result<WhatIf> whatIf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
-                            const WhatIfWish& wish) {
-  const model::Trace& trace = analysed.trace;
+namespace {
+
+// Verified, and on which device the rest is to be replayed.
+WhatIf begin(const AnalysedTrace& analysed, const DeviceAnalysis& device, const WhatIfWish& wish) {
   WhatIf report;
   replay::VerifyOptions options;
-  options.settings = replay::settingsOf(trace);
+  options.settings = replay::settingsOf(analysed.trace);
   if (wish.fraction) options.settings.fraction = wish.fraction;
   if (wish.capacity_bytes) {
     report.capacity_bytes = wish.capacity_bytes;
@@ -235,11 +237,32 @@ base::Result<WhatIf> whatIf(const AnalysedTrace& analysed, const DeviceAnalysis&
   }
   // Another card is asked about, not the recorded one; but a fraction is of what there was.
   if (wish.fraction) options.capacity_bytes = wish.capacity_bytes;
-  report.verified = replay::verify(trace, device.device, options);
+  report.verified = replay::verify(analysed.trace, device.device, options);
+  return report;
+}
+
+}  // namespace
+
+base::Result<model::Trace> replayedTrace(const AnalysedTrace& analysed,
+                                         const DeviceAnalysis& device, const std::string& conf,
+                                         std::optional<uint64_t> capacity_bytes) {
+  WhatIfWish wish;
+  wish.capacity_bytes = capacity_bytes;
+  WhatIf report = begin(analysed, device, wish);
+  replay::WhatIfOptions options;
+  TG_ASSIGN_OR_RETURN(options.settings, wished(report.verified.settings, conf));
+  options.capacity_bytes = report.capacity_bytes;
+  replay::Tape tape(analysed.trace, device.device);
+  return replay::writtenTrace(tape, report.verified.program, options, conf).trace;
+}
+
+base::Result<WhatIf> whatIf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
+                            const WhatIfWish& wish) {
+  WhatIf report = begin(analysed, device, wish);
   replay::Program program = std::move(report.verified.program);
   if (wish.verify_only) return report;
   const Settings& own = report.verified.settings;
-  replay::Tape tape(trace, device.device);
+  replay::Tape tape(analysed.trace, device.device);
   Runs runs(tape, program, report.capacity_bytes, wish.columns);
   std::vector<std::pair<std::string, Settings>> wanted;
   wanted.emplace_back(replay::confOf(own, wish.fraction), own);

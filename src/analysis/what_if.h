@@ -94,6 +94,12 @@ bool isReplayable(const DeviceAnalysis& device);
 base::Result<WhatIf> whatIf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                             const WhatIfWish& wish);
 
+// The recording that `conf` (the whole string) would have left behind: to be looked at as any other. Its issue
+// kReplayed says what it is. Errors as whatIf.
+base::Result<model::Trace> replayedTrace(const AnalysedTrace& analysed,
+                                         const DeviceAnalysis& device, const std::string& conf,
+                                         std::optional<uint64_t> capacity_bytes);
+
 // Two that fight: small requests may not use the large free stretches that expandable segments have.
 inline bool fights(const replay::Settings& settings) {
   return settings.expandable && settings.max_split_bytes != replay::kUnlimited;

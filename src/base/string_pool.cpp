@@ -26,6 +26,14 @@ StringPool& StringPool::operator=(StringPool&& other) noexcept {
   return *this;
 }
 
+StringPool StringPool::clone() const {
+  StringPool copy;
+  copy.arena_ = arena_;
+  copy.ends_ = ends_;
+  copy.rebuildSet();
+  return copy;
+}
+
 // The set's hash points at its pool, so a moved pool makes a new one. Pools move a handful of times
 // in a run and hold thousands of texts, not millions.
 void StringPool::rebuildSet() {

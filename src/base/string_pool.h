@@ -21,6 +21,7 @@ class StringPool {
   StringPool& operator=(StringPool&&) noexcept;
   StringPool(const StringPool&) = delete;
   StringPool& operator=(const StringPool&) = delete;
+  StringPool clone() const;  // the same texts under the same ids
 
   // The id of `text`, added if new.
   StringId intern(std::string_view text);

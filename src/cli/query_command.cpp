@@ -19,7 +19,7 @@
 #include "cli/usage.h"
 #include "export/incomplete_words.h"
 #include "model/recorded_work.h"
-#include "query/recording_docs.h"
+#include "query/docs.h"
 
 namespace tidegauge::cli {
 namespace {
@@ -37,8 +37,7 @@ struct QueryOptions {
   std::optional<uint32_t> pid{};
   exporting::Selection selection;
   std::string categories;
-  bool print_docs = false;
-  bool print_recording_docs = false;
+  std::string print_docs;
 };
 
 constexpr std::pair<const char*, QueryFormat> kFormats[] = {
@@ -174,12 +173,11 @@ const analysis::AnalysedTrace* pickTrace(const Traces& traces,
 }
 
 int run(QueryOptions options) {
-  if (options.print_docs || options.print_recording_docs) {
+  for (const query::Docs& docs : query::allDocs()) {
+    if (docs.name != options.print_docs) continue;
     analysis::AnalysedTrace nothing{model::Trace()};
     Output out;
-    query::Database database(nothing);
-    out.write(options.print_recording_docs ? query::recordingMarkdown(database.schema())
-                                           : query::markdown(database.schema()));
+    out.write(docs.write(query::Database(nothing).schema()));
     return out.finish(0);
   }
   if (options.file.empty()) return usageError("FILE is missing", kUsageHint);
@@ -244,9 +242,11 @@ void addQueryCommand(CLI::App& app, int& exit_code) {
   addPidOption(*command, options->pid);
   addSelectionOptions(*command, options->selection);
   addCategoriesOption(*command, options->categories);
-  command->add_flag("--print-docs", options->print_docs)->group("");  // writes docs/sql.md
-  command->add_flag("--print-recording-docs", options->print_recording_docs)
-      ->group("");  // docs/sql-recordings.md
+  std::vector<std::string> pages;
+  for (const query::Docs& docs : query::allDocs()) pages.emplace_back(docs.name);
+  command->add_option("--print-docs", options->print_docs)
+      ->check(CLI::IsMember(pages))
+      ->group("");  // writes docs/sql.md and its like
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

@@ -25,7 +25,8 @@ struct WhatIfCommandOptions {
   std::optional<int32_t> device;
   std::string capacity;
   std::vector<std::string> drops, halves;
-  std::vector<analysis::Step> flushes;
+  std::vector<std::string> flushes;
+  std::vector<std::pair<std::string, std::string>> frees;  // stack, where
   analysis::WhatIfWish wish;
   bool json = false;
 };
@@ -91,11 +92,13 @@ int writeText(const std::vector<Part>& parts, bool verify_only, int exit_code) {
 void takeEdits(WhatIfCommandOptions& options) {
   using What = analysis::ProgramEdit::What;
   for (const std::string& pattern : options.drops)
-    options.wish.edits.push_back({What::kDrop, pattern, 0});
+    options.wish.edits.push_back({What::kDrop, pattern});
   for (const std::string& pattern : options.halves)
-    options.wish.edits.push_back({What::kHalve, pattern, 0});
-  for (analysis::Step step : options.flushes)
-    options.wish.edits.push_back({What::kEmptyCache, "", step});
+    options.wish.edits.push_back({What::kHalve, pattern});
+  for (const auto& [pattern, where] : options.frees)
+    options.wish.edits.push_back({What::kFreeAt, pattern, where});
+  for (const std::string& where : options.flushes)
+    options.wish.edits.push_back({What::kEmptyCache, {}, where});
 }
 
 int run(WhatIfCommandOptions& options) {
@@ -106,8 +109,9 @@ int run(WhatIfCommandOptions& options) {
                       "Add --capacity, as in --capacity 80GiB");
   if (options.wish.verify_only &&
       (options.wish.min_capacity || !options.wish.confs.empty() || !options.wish.edits.empty()))
-    return usageError("--verify tries nothing else",
-                      "Leave out --set, --drop, --halve, --empty-cache and --min-capacity");
+    return usageError(
+        "--verify tries nothing else",
+        "Leave out --set, --drop, --halve, --free-at, --empty-cache and --min-capacity");
   for (const std::string& conf : options.wish.confs)
     if (auto parsed = replay::parseConf(conf); !parsed.ok())
       return usageError("--set " + conf + ": " + parsed.error().what, parsed.error().hint);
@@ -172,12 +176,21 @@ void addWhatIfCommand(CLI::App& app, int& exit_code) {
       ->expected(1)
       ->type_name("STACK");
   command
-      ->add_option("--empty-cache", options->flushes,
-                   "As recorded, with an empty_cache() before this step")
+      ->add_option(
+          "--free-at", options->frees,
+          "As recorded, but what these stacks asked for and lives then is freed at this step, "
+          "or each time that a phase of this name begins")
       ->take_all()
       ->expected(1)
-      ->check(wholeNumber(0, UINT32_MAX))
-      ->type_name("STEP");
+      ->type_name("STACK STEP|PHASE");
+  command
+      ->add_option(
+          "--empty-cache", options->flushes,
+          "As recorded, with an empty_cache() before this step, or each time that a phase of "
+          "this name begins; again for more")
+      ->take_all()
+      ->expected(1)
+      ->type_name("STEP|PHASE");
   command
       ->add_option(
           "--capacity", options->capacity,

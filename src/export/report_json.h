@@ -33,4 +33,10 @@ nlohmann::json totalsJson(const analysis::Totals& totals);
 // The page's overview of one device.
 nlohmann::json overviewJson(const analysis::AnalysedTrace& analysed, int32_t device_ordinal);
 
+// What a replay says of the advice of that overview or, of an out of memory, of the advice at that step; null: nothing is
+// replayed unasked (proofFor, Replays::kShort).
+nlohmann::json proofJson(const analysis::AnalysedTrace& analysed,
+                         const analysis::DeviceAnalysis& device,
+                         std::optional<analysis::Step> oom_step);
+
 }  // namespace tidegauge::exporting

@@ -63,7 +63,7 @@ Sentence bestSentence(const analysis::WhatIf& report, const std::string& from) {
   Sentence sentence;
   sentence.sql =
       fmt::format("SELECT settings, ooms, peak_reserved_bytes FROM {} WHERE place < 2", from);
-  sentence.link = Link{"what_if", "What if", {}};
+  sentence.link = Link{"what-if", "What if", {}};
   sentence.parts = {plain("Best of those tried: "), code(nameOf(best)), plain(": ")};
   if (own.stats.ooms > 0)
     sentence.parts.push_back(plain(
@@ -79,7 +79,7 @@ Sentence bestSentence(const analysis::WhatIf& report, const std::string& from) {
 Sentence noneSentence(const analysis::WhatIf& report, const std::string& from) {
   const Replayed& own = report.own;
   Sentence sentence;
-  sentence.link = Link{"what_if", "What if", {}};
+  sentence.link = Link{"what-if", "What if", {}};
   sentence.sql = fmt::format(
       "SELECT count(*) - 1, min(ooms), max(ooms) FILTER (WHERE place = 0), "
       "max(peak_active_bytes) FILTER (WHERE place = 0) FROM {}",
@@ -116,7 +116,7 @@ Grid gridOf(const analysis::WhatIf& report, const std::string& from) {
       "SELECT ooms, peak_reserved_bytes, unused_at_peak_bytes, driver_allocs + driver_frees, "
       "settings FROM {}",
       from);
-  grid.link = Link{"what_if", "What if", {}};
+  grid.link = Link{"what-if", "What if", {}};
   return grid;
 }
 

@@ -113,6 +113,15 @@ std::string withSpaces(const std::string& conf) {
   return spaced;
 }
 
+std::string changedWords(const analysis::ReplayedEdit& it) {
+  using What = analysis::ProgramEdit::What;
+  if (it.edit.what == What::kEmptyCache)
+    return it.requests == 1 ? "" : fmt::format(" ({} times)", base::withCommas(it.requests));
+  std::string what = it.edit.what == What::kFreeAt ? "block" : "request";
+  return fmt::format(" ({} of {} in all)", base::counted(it.requests, what),
+                     base::humanBytes(it.bytes));
+}
+
 // The settings are never cut: where a row has no room for them they have a line of their own.
 void table(TextPage& page, const analysis::WhatIf& report) {
   std::vector<TextRow> rows{
@@ -125,12 +134,7 @@ void table(TextPage& page, const analysis::WhatIf& report) {
   };
   add(report.own, report.own.conf.empty() ? "as recorded" : "as recorded: " + report.own.conf);
   for (const analysis::ReplayedEdit& it : report.edits) {
-    std::string changed =
-        it.edit.what == analysis::ProgramEdit::What::kEmptyCache
-            ? ""
-            : fmt::format(" ({} of {} in all)", base::counted(it.requests, "request"),
-                          base::humanBytes(it.bytes));
-    add(it.replayed, analysis::words(it.edit) + changed);
+    add(it.replayed, analysis::words(it.edit) + changedWords(it));
   }
   std::string idle;  // of those that are only known: what changes nothing is no row
   for (const Replayed& it : report.candidates) {

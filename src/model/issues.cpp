@@ -65,6 +65,12 @@ constexpr Text kTexts[] = {
     {IssueKind::kRingOverflow, "ring_overflow",
      "The recording's ring buffer was probably full: the oldest events were overwritten. Record "
      "with a larger max_entries to see them."},
+    {IssueKind::kReplayed, "replayed",
+     "Not what was recorded, but what PyTorch's allocator would have made of the same program "
+     "under "
+     "other settings; from the step that is named on, if one is, a forecast: the program would "
+     "have "
+     "met another out of memory than it did."},
     {IssueKind::kNoTrace, "no_trace",
      "No events: memory history was not switched on. Call "
      "torch.cuda.memory._record_memory_history() before the part you want to see."},

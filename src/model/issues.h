@@ -36,6 +36,7 @@ enum class IssueKind : uint8_t {
   kRingOverflow,      // likely: the oldest events were overwritten
   kNoTrace,           // recording was never switched on: final state only
   kSnapshotChecksum,  // a snapshot event's total differs from ours
+  kReplayed,          // no recording: what it would have been under other settings (replay)
   // Of recordings (readers/recording):
   kIncompleteRecording,  // the recorder lost records: detail says which
   kOlderThanRecording,   // freed, handed out before the recording: bytes unknown

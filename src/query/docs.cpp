@@ -1,6 +1,6 @@
-#include <fmt/format.h>
+#include "query/docs.h"
 
-#include "query/recording_docs.h"
+#include <fmt/format.h>
 
 namespace tidegauge::query {
 namespace {
@@ -50,6 +50,11 @@ What the driver calls a device (`gpus`) need not be CUDA's device of that number
 [sql.md](sql.md).
 )";
 
+constexpr std::string_view kFunctions = R"(# SQL: columns of the functions that return tables
+
+`SELECT * FROM growth(0)`. What each is for, and the functions that return one value: [sql.md](sql.md).
+)";
+
 // A cell of a Markdown table.
 std::string cell(std::string_view text) {
   std::string escaped;
@@ -60,26 +65,22 @@ std::string cell(std::string_view text) {
   return escaped;
 }
 
-void addTables(std::string& text, const Schema& schema, bool of_recordings) {
-  for (const TableDoc& table : schema.tables) {
-    if (table.only_recordings != of_recordings) continue;
-    text +=
-        fmt::format("\n### {}\n{}\n\n| column | kind | |\n|---|---|---|\n", table.name, table.doc);
-    for (const ColumnDoc& column : table.columns) {
-      text += fmt::format("| {} | {} | {} |\n", column.name, name(column.kind), cell(column.doc));
-    }
+void addColumns(std::string& text, const std::vector<ColumnDoc>& columns) {
+  text += "| column | kind | |\n|---|---|---|\n";
+  for (const ColumnDoc& column : columns) {
+    text += fmt::format("| {} | {} | {} |\n", column.name, name(column.kind), cell(column.doc));
   }
 }
 
-}  // namespace
-
-std::string recordingMarkdown(const Schema& schema) {
-  std::string text(kRecordings);
-  addTables(text, schema, true);
-  return text;
+void addTables(std::string& text, const Schema& schema, bool of_recordings) {
+  for (const TableDoc& table : schema.tables) {
+    if (table.only_recordings != of_recordings) continue;
+    text += fmt::format("\n### {}\n{}\n\n", table.name, table.doc);
+    addColumns(text, table.columns);
+  }
 }
 
-std::string markdown(const Schema& schema) {
+std::string mainPage(const Schema& schema) {
   std::string text(kIntroduction);
   text += "## Tables\n";
   addTables(text, schema, false);
@@ -87,19 +88,38 @@ std::string markdown(const Schema& schema) {
   for (const FunctionDoc& function : schema.functions) {
     text += fmt::format("| `{}` | {} |\n", function.signature, cell(function.doc));
   }
-  text += "\nAnd all of SQLite's own. The columns of those that return a table of their own:\n";
-  for (const FunctionDoc& function : schema.functions) {
-    if (function.columns.empty()) continue;
-    text += fmt::format("\n### {}\n\n| column | kind | |\n|---|---|---|\n", function.signature);
-    for (const ColumnDoc& column : function.columns) {
-      text += fmt::format("| {} | {} | {} |\n", column.name, name(column.kind), cell(column.doc));
-    }
-  }
+  text +=
+      "\nAnd all of SQLite's own. The columns of those that return a table: "
+      "[sql-functions.md](sql-functions.md).\n";
   text += "\n## Worked questions\n";
   for (const Question& question : schema.questions) {
     text += fmt::format("\n### {}\n```sql\n{}\n```\n", question.title, question.sql);
   }
   return text;
+}
+
+std::string recordingsPage(const Schema& schema) {
+  std::string text(kRecordings);
+  addTables(text, schema, true);
+  return text;
+}
+
+std::string functionsPage(const Schema& schema) {
+  std::string text(kFunctions);
+  for (const FunctionDoc& function : schema.functions) {
+    if (function.columns.empty()) continue;
+    text += fmt::format("\n## {}\n\n", function.signature);
+    addColumns(text, function.columns);
+  }
+  return text;
+}
+
+}  // namespace
+
+const std::vector<Docs>& allDocs() {
+  static const std::vector<Docs> all = {
+      {"sql", mainPage}, {"sql-functions", functionsPage}, {"sql-recordings", recordingsPage}};
+  return all;
 }
 
 }  // namespace tidegauge::query

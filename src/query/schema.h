@@ -49,7 +49,4 @@ struct Schema {
 
 const std::vector<Question>& workedQuestions();
 
-// docs/sql.md.
-std::string markdown(const Schema& schema);
-
 }  // namespace tidegauge::query

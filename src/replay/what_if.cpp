@@ -40,12 +40,14 @@ class Run {
         allocator_(outcome_.end),
         driver_(options.capacity_bytes.value_or(kUnknownDeviceBytes), base(), reservedNow(),
                 options.placement) {
-    allocator_.rebind(driver_, silent);
+    if (options.witness != nullptr) options.witness->startsFrom(allocator_);
+    allocator_.rebind(driver_, listener());
     live_.resize(program.names);
   }
 
   Outcome go() {
     for (const Request& request : program_.requests) {
+      if (options_.witness != nullptr) options_.witness->begins(request);
       one(request);
       uint64_t reserved_bytes = reservedNow();
       if (reserved_bytes > peak_bytes_) {
@@ -66,6 +68,9 @@ class Run {
                         no_driver, silent);
     rebuild(tape, 0, nullptr, allocator, live_);
     return allocator;
+  }
+  Listener& listener() const {
+    return options_.witness != nullptr ? static_cast<Listener&>(*options_.witness) : silent;
   }
   uint64_t reservedNow() const {
     return static_cast<uint64_t>(outcome_.end.stats()[Quantity::kReservedBytes].all.current);

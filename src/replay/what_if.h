@@ -19,6 +19,14 @@
 
 namespace tidegauge::replay {
 
+// Whoever wants to know all: every request, and the entries that the allocator writes for it.
+class Witness : public Listener {
+ public:
+  // What is older than the recording is there; comes first.
+  virtual void startsFrom(const Allocator& allocator) = 0;
+  virtual void begins(const Request& request) = 0;
+};
+
 struct WhatIfOptions {
   Settings settings;
   Placement placement = Placement::kLowest;  // of no effect but under TieBreak::kAddress
@@ -26,6 +34,7 @@ struct WhatIfOptions {
   std::optional<uint64_t> capacity_bytes{};
   // After each request: its step, and what is reserved and in blocks then.
   std::function<void(model::Step, uint64_t reserved_bytes, uint64_t active_bytes)> at_request{};
+  Witness* witness = nullptr;
 };
 
 struct Failure {

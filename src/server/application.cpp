@@ -106,7 +106,7 @@ Response Application::answerBelow(const Request& request, std::stop_token stop) 
   std::shared_ptr<Session> before;
   if (target.params.find("from") != nullptr) before = sessionOf(target.params, "from");
   base::Result<Response> answer =
-      route->answer({request, target.params, *session, std::move(stop), before.get()});
+      route->answer({request, target.params, *session, std::move(stop), before.get(), this});
   return answer.ok() ? std::move(answer).value() : errorResponse(answer.error());
 }
 

@@ -26,6 +26,8 @@ class Application {
   // not seen that there is a newer one; the one that nobody may ask for any more is returned.
   std::shared_ptr<Session> replace(Session next);
   std::shared_ptr<Session> current() const;
+  // Held from current() to replace() by whoever makes a session out of the current one.
+  std::mutex& changing() { return changing_; }
   // What takes long does not get a thread that draws.
   Lane lane(const Request& request) const;
 
@@ -36,6 +38,7 @@ class Application {
   std::shared_ptr<Session> sessionOf(const Params& params, const char* generation) const;
 
   static constexpr size_t kKept = 2;
+  std::mutex changing_;
   mutable std::mutex mutex_;
   std::deque<std::shared_ptr<Session>> sessions_;  // newest first
   Gate gate_;

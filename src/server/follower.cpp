@@ -227,13 +227,8 @@ bool Follower::readAgain(Followed& followed) {
   if (!read.ok()) {
     followed.status.error = read.error().what;
   } else {
-    std::shared_ptr<Session> shown = application_.current();
-    Session next;
-    next.files = shown->files;
-    next.failed = shown->failed;
-    next.board = shown->board;
-    next.lives = shown->lives;
-    next.working_sets = shown->working_sets;
+    std::lock_guard changing(application_.changing());
+    Session next = successorOf(*application_.current());
     std::vector<std::shared_ptr<OpenFile>> made;
     std::set<int64_t> here;  // those of an older part are not
     std::shared_ptr<const model::RecordedRun> run;

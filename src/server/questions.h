@@ -14,6 +14,8 @@
 
 namespace tidegauge::server {
 
+class Application;  // application.h
+
 struct Question {
   const Request& request;
   const Params& params;
@@ -21,6 +23,8 @@ struct Question {
   std::stop_token stop;
   Session* before =
       nullptr;  // of the generation that `from` names; null: it names none, or no longer
+  Application* application =
+      nullptr;  // whose session it is; null: nobody's, and none can be added to
 };
 
 using Answer = base::Result<Response> (*)(const Question&);
@@ -98,6 +102,8 @@ base::Result<Response> answerFilter(const Question& question);
 base::Result<Response> answerCategories(const Question& question);
 base::Result<Response> answerGrowth(const Question& question);
 base::Result<Response> answerWhatIf(const Question& question);
+base::Result<Response> answerProof(const Question& question);
+base::Result<Response> answerReplay(const Question& question);
 
 base::Result<Response> answerLive(const Question& question);
 base::Result<Response> answerWorkingSet(const Question& question);

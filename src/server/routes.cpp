@@ -36,6 +36,8 @@ std::span<const Route> routes() {
       {"categories", Method::kGet, answerCategories, Lane::kText},
       {"growth", Method::kGet, answerGrowth, Lane::kText},
       {"what_if", Method::kGet, answerWhatIf, Lane::kText},
+      {"proof", Method::kGet, answerProof, Lane::kText},
+      {"replay", Method::kPost, answerReplay, Lane::kQuery},
       {"table", Method::kGet, answerTable, Lane::kText},
       {"schema", Method::kGet, answerSchema, Lane::kText},
       {"frag", Method::kGet, answerFrag, Lane::kText},

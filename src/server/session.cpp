@@ -60,6 +60,16 @@ const view::Siblings& OpenFile::siblings() {
   return *siblings_;
 }
 
+Session successorOf(const Session& session) {
+  Session next;
+  next.files = session.files;
+  next.failed = session.failed;
+  next.board = session.board;
+  next.lives = session.lives;
+  next.working_sets = session.working_sets;
+  return next;
+}
+
 Session openSession(std::vector<std::unique_ptr<analysis::AnalysedTrace>> traces,
                     std::vector<FailedFile> failed) {
   std::vector<std::string> paths;

@@ -75,6 +75,7 @@ struct OpenFile {
   std::string name;         // short, and unlike those of the other files
   uint64_t generation = 0;  // 0: as it was opened
   std::string recording{};  // path of the recording that it is a process of; empty: of a snapshot
+  std::string replay_of{};  // what was replayed to make it (replay_answers.cpp); empty: it was opened
   std::unique_ptr<const analysis::AnalysedTrace> analysed;
   MarkStore marks;
   TextCache texts;
@@ -135,6 +136,8 @@ struct Session {
 };
 Session openSession(std::vector<std::unique_ptr<analysis::AnalysedTrace>> traces,
                     std::vector<FailedFile> failed = {});
+// The same files and all that goes with them, for a session that is to have more or newer ones.
+Session successorOf(const Session& session);
 // Works out in the background what the first picture of these files would wait for.
 void warm(Session& session, const std::vector<std::shared_ptr<OpenFile>>& files);
 

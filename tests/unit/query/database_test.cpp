@@ -1,5 +1,6 @@
 #include "query/database.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
@@ -10,7 +11,7 @@
 #include <sstream>
 #include <thread>
 
-#include "query/recording_docs.h"
+#include "query/docs.h"
 #include "support/trace_builder.h"
 
 namespace tidegauge::query {
@@ -482,17 +483,14 @@ TEST_F(DatabaseTest, WorkedQuestionsHaveAnswers) {
 TEST(SqlDocs, AreUpToDate) {
   const char* source = std::getenv("TIDEGAUGE_SOURCE_DIR");
   if (source == nullptr) GTEST_SKIP() << "TIDEGAUGE_SOURCE_DIR is not set; ctest sets it";
-  std::ifstream file(std::string(source) + "/docs/sql.md");
-  std::stringstream text;
-  text << file.rdbuf();
   analysis::AnalysedTrace nothing{model::Trace()};
-  EXPECT_EQ(text.str(), markdown(Database(nothing).schema()))
-      << "write it again: tidegauge query --print-docs > docs/sql.md";
-  std::ifstream recordings(std::string(source) + "/docs/sql-recordings.md");
-  std::stringstream other;
-  other << recordings.rdbuf();
-  EXPECT_EQ(other.str(), recordingMarkdown(Database(nothing).schema()))
-      << "write it again: tidegauge query --print-recording-docs > docs/sql-recordings.md";
+  for (const Docs& docs : allDocs()) {
+    std::ifstream file(fmt::format("{}/docs/{}.md", source, docs.name));
+    std::stringstream text;
+    text << file.rdbuf();
+    EXPECT_EQ(text.str(), docs.write(Database(nothing).schema()))
+        << fmt::format("write it again: tidegauge query --print-docs {0} > docs/{0}.md", docs.name);
+  }
 }
 
 }  // namespace

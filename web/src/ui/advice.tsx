@@ -1,6 +1,9 @@
 // What to try, each with the numbers that it rests on.
-import type { Advice } from "../api/contract";
-import { Bytes, Name } from "./text";
+import type { Advice, Sentence } from "../api/contract";
+import { hrefOf } from "../state/links";
+import { isView, page } from "../state/store";
+import { Icon } from "./icons";
+import { Bytes, Name, Parts } from "./text";
 import { integer } from "./units";
 import { visible } from "./visible";
 
@@ -18,21 +21,56 @@ function Evidence({ of }: { of: Advice["evidence"][number] }) {
   );
 }
 
-export function AdviceList({ list }: { list: readonly Advice[] }) {
-  if (list.length === 0) return null;
+interface Proven {
+  /** in the order of the list */
+  of_advice: readonly (string | null)[];
+  sentences: readonly Sentence[];
+}
+
+/** What a replay of the allocator says, where it was short enough to be replayed unasked. */
+function Replayed({ proof }: { proof: Proven }) {
+  return (
+    <ul class="told">
+      {proof.sentences.map((sentence) => (
+        <li key={sentence.parts.map((part) => part.text).join("")}>
+          <span>
+            <Parts parts={sentence.parts} />
+          </span>
+          {sentence.link && isView(sentence.link.view) && (
+            <a class="go" href={hrefOf(sentence.link, page.value)}>
+              {sentence.link.label}
+            </a>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+export function AdviceList({ list, proof }: { list: readonly Advice[]; proof: Proven | null }) {
+  if (list.length === 0 && !proof) return null;
+  const of = proof && proof.of_advice.length === list.length ? proof.of_advice : [];
   return (
     <div class="block" id="advice">
       <div class="phead">
         <h2>What to try</h2>
-        <span class="note">rules of thumb on this recording's numbers; only a run shows more</span>
+        <span class="note">
+          rules of thumb on this recording's numbers{proof ? ", held against a replay" : ""}; only a
+          run shows more
+        </span>
       </div>
       <ul class="advice">
-        {list.map((one) => (
+        {list.map((one, at) => (
           <li key={`${one.kind} ${one.text}`}>
             <p>
               <Name text={one.text} />
             </p>
             {one.setting !== null && <code class="setting">{visible(one.setting)}</code>}
+            {of[at] && (
+              <p class="replayed">
+                <Icon name="whatif" /> {visible(of[at])}
+              </p>
+            )}
             <p class="rests">
               {one.evidence.map((evidence) => (
                 <Evidence key={evidence.name} of={evidence} />
@@ -41,6 +79,7 @@ export function AdviceList({ list }: { list: readonly Advice[] }) {
           </li>
         ))}
       </ul>
+      {proof && <Replayed proof={proof} />}
     </div>
   );
 }

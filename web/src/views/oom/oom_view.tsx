@@ -6,6 +6,7 @@ import type { OomStory } from "../../api/oom";
 import { onKey } from "../../state/keys";
 import { hrefOf } from "../../state/links";
 import { goOom, OOM_VIEW, oomStory, shownOom } from "../../state/oom";
+import { oomProof } from "../../state/proof";
 import { device, file, go, overview, page, pictured } from "../../state/store";
 import { formatHash } from "../../state/url";
 import { AdviceList } from "../../ui/advice";
@@ -227,7 +228,7 @@ export function OomView() {
           <div class="oom">
             <Story of={shown} oom={oom} />
             <SumBlock of={shown} />
-            <AdviceList list={shown.advice} />
+            <AdviceList list={shown.advice} proof={oomProof.value.data} />
             <FlushTable of={shown} />
             <FitTable of={shown} />
             <PieceTable of={shown} />

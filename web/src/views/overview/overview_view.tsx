@@ -4,6 +4,7 @@ import type { Overview, Sentence } from "../../api/contract";
 import { frozenDevice } from "../../api/frozen";
 import { deviceLines, wantDeviceLines } from "../../state/device_lines";
 import { hrefOf } from "../../state/links";
+import { overviewProof } from "../../state/proof";
 import { device, file, isView, overview, page, pictured } from "../../state/store";
 import { formatHash } from "../../state/url";
 import { AdviceList } from "../../ui/advice";
@@ -184,7 +185,7 @@ export function OverviewView() {
                 </div>
                 <Findings list={data.findings} />
               </div>
-              <AdviceList list={data.advice} />
+              <AdviceList list={data.advice} proof={overviewProof.value.data} />
               <Holders of={data.holders} incomplete={data.incomplete} />
               <Phases list={data.phases} total={data.phases_total} />
               <Issues list={data.issues} />

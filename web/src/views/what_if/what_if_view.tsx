@@ -4,7 +4,7 @@ import { useCallback, useEffect, useRef } from "preact/hooks";
 import type { WhatIf } from "../../api/what_if";
 import { onKey } from "../../state/keys";
 import { device, go, page, pictured } from "../../state/store";
-import { whatIf } from "../../state/what_if";
+import { opening, openReplay, whatIf } from "../../state/what_if";
 import { Canvas } from "../../ui/canvas";
 import { Icon } from "../../ui/icons";
 import { ErrorNotice, Notice, RECORD_CODE } from "../../ui/notice";
@@ -174,6 +174,29 @@ function Table({ rows, chosen }: { rows: readonly Row[]; chosen: Row }) {
   );
 }
 
+/** As a file among the others: its state can be stepped, its timeline drawn, both compared. */
+function OpenReplay({ settings }: { settings: string }) {
+  const { settings: busy, error } = opening.value;
+  return (
+    <>
+      <button
+        type="button"
+        class="btn"
+        disabled={busy !== null}
+        title="Every view shows it beside the recording: state, timeline, map, diff"
+        onClick={() => void openReplay(settings)}
+      >
+        <Icon name="state" /> {busy === settings ? "Opening…" : "Open as a recording"}
+      </button>
+      {error && (
+        <span class="note is-danger" role="alert" title={visible(error.hint)}>
+          {visible(error.what)}
+        </span>
+      )}
+    </>
+  );
+}
+
 function Chosen({ data, row }: { data: WhatIf; row: Row }) {
   const steps = device.value?.events ?? 0;
   const draw = useCallback(
@@ -186,6 +209,7 @@ function Chosen({ data, row }: { data: WhatIf; row: Row }) {
       <div class="phead">
         <h2 class="mono cut">{row.isOwn ? "as recorded" : visible(row.settings)}</h2>
         <span class="note">over the recording</span>
+        {!row.isOwn && <OpenReplay settings={row.of.settings} />}
         <span class="wilegend" aria-hidden="true">
           <span>
             <i />
