@@ -30,6 +30,11 @@ std::optional<uint64_t> stepIn(const std::string& where) {
   return step;
 }
 
+std::string placeWords(const std::string& where) {
+  auto step = stepIn(where);
+  return step ? "step " + base::withCommas(*step) : where;
+}
+
 // A few of the phases that there are, for who named another.
 std::string someNames(const model::Trace& trace, const std::vector<Phase>& phases) {
   constexpr size_t kShown = 5;
@@ -188,7 +193,8 @@ base::Result<EditedProgram> freedEarlier(const AnalysedTrace& analysed,
   if (!work.isFound()) return nobodyAsks(edit.pattern);
   if (result.requests == 0)
     return unusable(
-        fmt::format("nothing that “{}” asked for lives at {}", edit.pattern, edit.where),
+        fmt::format("nothing that “{}” asked for lives at {}", edit.pattern,
+                                placeWords(edit.where)),
         "Name a step, or a phase, that begins before it is freed.");
   return result;
 }
@@ -229,19 +235,15 @@ base::Result<EditedProgram> edited(const AnalysedTrace& analysed, const DeviceAn
 }
 
 std::string words(const ProgramEdit& edit) {
-  auto place = [&] {
-    auto step = stepIn(edit.where);
-    return step ? "step " + base::withCommas(*step) : edit.where;
-  };
   switch (edit.what) {
     case What::kDrop:
       return "without " + edit.pattern;
     case What::kHalve:
       return "half of " + edit.pattern;
     case What::kFreeAt:
-      return edit.pattern + " freed at " + place();
+      return edit.pattern + " freed at " + placeWords(edit.where);
     case What::kEmptyCache:
-      return "empty_cache() at " + place();
+      return "empty_cache() at " + placeWords(edit.where);
   }
   return "";
 }

@@ -1,5 +1,6 @@
 // The replay against PyTorch itself: the snapshots in shared/data/oracle, which its own allocator wrote for the
 // same requests under several settings, each with its own memory_stats() beside it.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -172,17 +173,20 @@ TEST_P(ReplayOracle, AskedForOtherSettingsItSaysWhatPyTorchMeasuredThere) {
   EXPECT_GT(pairs, 80U);
 }
 
-// Event by event: what a trace of it would hold is what PyTorch's own trace under those settings holds.
+// Event by event: what a trace of it would hold is what PyTorch's own trace under those settings holds. But for two
+// things that a trace does not tell: when streams were really done whose completions a flush had forced (D under
+// tight), and what a request that failed had asked for before it was rounded (from roundup on, F under combo).
 TEST_P(ReplayOracle, WhatIsWrittenIsWhatPyTorchWrote) {
-  auto rows = [](const model::Trace& trace) {
+  auto rows = [](const model::Trace& trace, bool are_failures_rounded) {
     std::vector<std::string> rows;
     Tape tape(trace, trace.devices[0]);
     for (model::Step step = 0; step < tape.steps(); ++step) {
-      if (tape.action(step) == model::Action::kSnapshot) continue;
-      rows.push_back(std::to_string(static_cast<int>(tape.action(step))) + " " +
-                     std::to_string(tape.address(step)) + " " + std::to_string(tape.bytes(step)) +
-                     " " + std::to_string(tape.stream(step)) + " " +
-                     std::to_string(tape.owner(step)));
+      model::Action action = tape.action(step);
+      if (action == model::Action::kSnapshot) continue;
+      bool is_rounded = action == model::Action::kOom && are_failures_rounded;
+      rows.push_back(fmt::format("{} {} {} {} {}", static_cast<int>(action), tape.address(step),
+                                 is_rounded ? 0 : tape.bytes(step), tape.stream(step),
+                                 tape.owner(step)));
     }
     return rows;
   };
@@ -197,7 +201,7 @@ TEST_P(ReplayOracle, WhatIsWrittenIsWhatPyTorchWrote) {
   for (const auto& [workload, settings] : runs_)
     for (const auto& [recorded, from] : settings)
       for (const auto& [asked, real] : settings) {
-        bool is_hidden = std::string_view(GetParam()) == "torch24" && workload == "D_multistream";
+        bool is_hidden = workload == "D_multistream" && recorded == "tight" && asked != recorded;
         if (from.info["request_sha1"] != real.info["request_sha1"] || is_hidden) continue;
         SCOPED_TRACE(workload + ", recorded under " + recorded + ", asked for " + asked);
         Tape tape(from.trace, from.trace.devices[0]);
@@ -207,7 +211,10 @@ TEST_P(ReplayOracle, WhatIsWrittenIsWhatPyTorchWrote) {
         model::Trace made =
             writtenTrace(tape, from.verified.program, options, confOf(options.settings)).trace;
         ++pairs;
-        std::vector<std::string> ours = rows(made), theirs = rows(real.trace);
+        bool is_rounded = std::ranges::any_of(from.options.settings.roundup_divisions,
+                                              [](uint32_t divisions) { return divisions > 0; });
+        std::vector<std::string> ours = rows(made, is_rounded),
+                                 theirs = rows(real.trace, is_rounded);
         ASSERT_EQ(ours.size(), theirs.size());
         EXPECT_EQ(std::ranges::mismatch(ours, theirs).in1 - ours.begin(),
                   static_cast<ptrdiff_t>(ours.size()));
@@ -219,7 +226,7 @@ TEST_P(ReplayOracle, WhatIsWrittenIsWhatPyTorchWrote) {
         EXPECT_EQ(liveBytes(made, made.devices[0].steps() / 2),
                   liveBytes(real.trace, made.devices[0].steps() / 2));
       }
-  EXPECT_GT(pairs, 70U);
+  EXPECT_GT(pairs, 80U);
 }
 
 // The course of a program changes at an out of memory: the first one is foretold all the same.

@@ -96,11 +96,12 @@ TEST_F(ProgramEditTest, AnEmptyCacheComesWheneverAPhaseBegins) {
   std::vector<Step> begins;
   const model::Trace& trace = analysed_->trace;
   for (const Phase& phase : device_->phases)
-    if (trace.strings.text(trace.annotations.name[phase.annotation]) == "forward" &&
+    if (trace.strings.text(trace.annotations.name[phase.annotation]) ==
+            "Optimizer.step#AdamW.step" &&
         phase.begin_step < phase.end_step)
       begins.push_back(phase.begin_step);
   ASSERT_GT(begins.size(), 1U);
-  auto edit = changed({ProgramEdit::What::kEmptyCache, "", "/^forward$/"});
+  auto edit = changed({ProgramEdit::What::kEmptyCache, "", "AdamW.step"});
   ASSERT_TRUE(edit.ok());
   std::vector<Step> found;
   for (const replay::Request& it : edit.value().program.requests)
