@@ -4,7 +4,6 @@
 //   POST api/replay?file=0&device=0&set=max_split_size_mb:128   →  {"file": 1}
 #include "analysis/what_if.h"
 #include "export/report_json.h"
-#include "replay/settings.h"
 #include "server/application.h"
 #include "server/questions.h"
 

@@ -46,6 +46,38 @@ describe("what if", { skip, timeout: 600_000 }, () => {
       await page.waitForSelector(`.phead h2:text-is("${next}")`);
     }));
 
+  it("opens the chosen one as a recording, whose state can be stepped", () =>
+    use(here.browser, at("#what-if"), async (page) => {
+      await page.waitForSelector(rows);
+      const { candidates } = await ask(page, "api/what_if?file=0&device=0&set=");
+      await page.getByRole("button", { name: "Open as a recording" }).click();
+      await page.waitForSelector('section[aria-label="State"]');
+      assert.equal(await waitForParam(page, "file", Boolean), "2");
+      const { files } = await ask(page, "api/session");
+      assert.equal(files[2].name, "oom.pickle.zst under expandable_segments:True");
+      assert.equal(files[2].devices[0].peak.reserved.bytes, candidates[0].peak_reserved_bytes);
+      assert.equal(files[2].devices[0].ooms.length, candidates[0].ooms);
+      const before = await waitForParam(page, "at", () => true).catch(() => null);
+      await page.keyboard.press("ArrowLeft");
+      assert.notEqual(await waitForParam(page, "at", (now) => now !== null && now !== before), before);
+      assert.deepEqual(await axeComplaints(page), []);
+      // It is one of the files from now on, and the same when it is asked for again.
+      await page.goBack();
+      await page.waitForSelector(rows);
+      await page.getByRole("button", { name: "Open as a recording" }).click();
+      await page.waitForSelector('section[aria-label="State"]');
+      assert.equal((await ask(page, "api/session")).files.length, 3);
+    }));
+
+  it("says beside the advice what a replay of it would have done", () =>
+    use(here.browser, at("#overview"), async (page) => {
+      await page.waitForSelector("#advice .replayed");
+      assert.match(await page.locator("#advice .replayed").first().innerText(), /Replayed so: no request fails, 5\.65 GiB/);
+      assert.match(await page.locator("#advice .told").innerText(), /All 37,378 events/);
+      await page.locator('#advice .told a:text-is("What if")').click();
+      await page.waitForSelector(rows);
+    }));
+
   it("tries what somebody writes, and says why PyTorch would refuse it", () =>
     use(here.browser, at("#what-if"), async (page) => {
       await page.waitForSelector(rows);
