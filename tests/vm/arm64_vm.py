@@ -6,7 +6,6 @@ on Debian's 6.12 and 6.1 with page tables of five levels and of four. Its back-e
 
 Beside that binary lies bpf/page_tables_arm64.bpf.o. Needs qemu-system-arm, g++-aarch64-linux-gnu and what vm.py
 needs; a minute of compiling and three boots of half a minute."""
-import functools
 import json
 import pathlib
 import unittest
@@ -34,7 +33,7 @@ tidegauge_page_tables_object_end:
 JOB = """
 measure() {
   name=$1; shift; "$@" >/tmp/said & pid=$!
-  while ! [ -s /tmp/said ]; do sleep 0.1; done
+  tries=600; while ! [ -s /tmp/said ] && kill -0 $pid && [ $((tries -= 1)) -gt 0 ]; do sleep 0.1; done
   at=$(cut -d' ' -f1 /tmp/said); arm64_wss $pid $at 1 >/out/$name.jsonl 2>/out/$name.err
   kill $pid; wait $pid 2>/dev/null; rm /tmp/said
 }
@@ -60,7 +59,7 @@ measure swapped touched {RSS_MIB} {HOT_MIB} swapped
 MODULES = {"6.12": ("zsmalloc", "lz4_compress", "lz4hc_compress", "zram"), "6.1": ("zsmalloc", "lzo-rle", "zram")}
 
 
-@functools.cache
+@vm.once
 def programs():
     """The program that measures and those that are measured, compiled once."""
     folder = CACHE / "arm64-programs"
@@ -75,7 +74,7 @@ def programs():
             "held": arm64.compile_program([HERE / "held.c"], folder / "held", CACHE)}
 
 
-@functools.cache
+@vm.once
 def results(line, processor):
     """Name → back-end → sums."""
     arm64.packages(CACHE)  # whose apt finds the kernel

@@ -5,7 +5,6 @@ flag of pages: one of our own, as no Debian kernel has it (own_kernel.py).
     TIDEGAUGE_BINARY=build/dev/tidegauge python3 tests/vm/idle_vm.py
 
 Needs what wss_vm.py needs, flex, bison, bc and libelf-dev; three minutes of building once, then half a minute."""
-import functools
 import unittest
 
 import own_kernel
@@ -32,7 +31,7 @@ for backend in pte mglru damon; do measure $backend --backend $backend; done
 """
 
 
-@functools.cache
+@vm.once
 def results() -> Results:
     kernel = own_kernel.build(HERE / "idle.config", CACHE)
     # Memory of whole words of the bitmap: of a part of one the kernel does not tell.

@@ -2,6 +2,7 @@
 // page of zeros and so nobody's; and 8 MiB of reserved huge pages behind a file without a name that tells (memfd). Prints
 // where both begin, and waits.
 #define _GNU_SOURCE
+#include <err.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,13 +12,13 @@ int main(void) {
   const size_t huge = 2 << 20, bytes = 16 << 20, reserved = 8 << 20;
   char* zeros = mmap(NULL, bytes + huge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   int file = memfd_create("pool", MFD_HUGETLB);
-  if (zeros == MAP_FAILED || file < 0 || ftruncate(file, (off_t)reserved)) return 1;
+  if (zeros == MAP_FAILED || file < 0 || ftruncate(file, (off_t)reserved)) err(1, "memory");
   zeros += huge - (size_t)zeros % huge;
   madvise(zeros, bytes, MADV_HUGEPAGE);
   for (size_t at = 0; at < bytes; at += huge)
-    if (((volatile char*)zeros)[at] != 0) return 1;
+    if (((volatile char*)zeros)[at] != 0) errx(1, "zeros");
   char* pool = mmap(NULL, reserved, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  if (pool == MAP_FAILED) return 1;
+  if (pool == MAP_FAILED) err(1, "reserved huge pages");
   memset(pool, 1, reserved);
   printf("%p %p\n", (void*)zeros, (void*)pool);
   fflush(stdout);

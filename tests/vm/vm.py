@@ -20,6 +20,25 @@ import subprocess
 import tarfile
 import tempfile
 
+def once(work):
+    """A decorator: `work()` is done once for all tests that ask, and if it failed then it has failed for each of them: a
+    machine that hangs takes its limit once, and not for every test."""
+    @functools.cache
+    def outcome(*words):
+        try:
+            return work(*words), None
+        except Exception as problem:  # whatever it was: each test tells it
+            return None, problem
+
+    @functools.wraps(work)
+    def told(*words):
+        result, problem = outcome(*words)
+        if problem is not None:
+            raise AssertionError(str(problem)) from problem
+        return result
+    return told
+
+
 LIMIT_S = 400  # emulated, on a loaded machine
 NEEDED = {"qemu-system-x86_64": "qemu-system-x86", "busybox": "busybox-static", "cpio": "cpio",
           "apt-get": "apt", "dpkg-deb": "dpkg"}
