@@ -4,7 +4,7 @@
 #
 # Files that define what another one of their library defines for itself stand alone. If a new one does ("redefinition
 # of … {anonymous}"), name it here, or give the two one home.
-set(unity_alone cli/frag_command cli/wss_survey server/event_answers server/http_push
+set(unity_alone cli/frag_command cli/wss_survey server/event_answers server/http_push server/table_answers
                 server/http_server)
 
 if(TIDEGAUGE_UNITY)

@@ -49,7 +49,9 @@ Sentence provenSentence(const SectionContext& context, const std::string& from) 
                 ? fmt::format(", first at step {} ({})", withCommas(it.first_divergence->step),
                               replay::words(it.first_divergence->cause))
                 : std::string()),
-      plain(": replays are estimates.")};
+      plain(it.checked_until < context.summary.device->device.steps()
+                ? ", too often to go on: what a replay says is a guess."
+                : ": replays are estimates.")};
   return sentence;
 }
 
