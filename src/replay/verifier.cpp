@@ -14,8 +14,10 @@ using model::Step;
 // More than any device has: addresses to map pages into are never short.
 constexpr uint64_t kUnknownDeviceBytes = uint64_t{1} << 44;
 constexpr uint64_t kMostRequestBytes = uint64_t{1} << 60;
-// Rows looked at to go on after differences, and copied to try readings: a few seconds.
+// To go on after differences, and to try readings, each of some 10 ns: a few seconds. A row of the trace that is looked
+// at or a block that is copied is one; a block that is put in its place again is many.
 constexpr uint64_t kMostRebuildWork = 200'000'000;
+constexpr uint64_t kRebuiltBlockWork = 50;
 
 bool isDriverTraffic(Action action) {
   return action == Action::kSegmentAlloc || action == Action::kSegmentFree ||
@@ -425,7 +427,7 @@ void Verifier::goOnAfter(Step next) {
   driver_ = std::make_unique<RecordedDriver>(*this, capacity_bytes_, reservedNow());
   allocator_->rebind(*driver_, *this);
   if (next == 0) result_.left_out_at_start = left_out;
-  if (before) rebuild_work_ += tape_.names() + 1000;
+  if (before) rebuild_work_ += tape_.names() + 1000 + kRebuiltBlockWork * allocator_->size();
   is_muted_ = false;
 }
 
