@@ -41,6 +41,17 @@ std::string noneHelps(const analysis::WhatIf& report) {
   return "No setting that was tried lets more requests through.";
 }
 
+// The first step from which on one of the answers that are told in words, or of another program, is a forecast.
+std::optional<analysis::Step> forecastFrom(const analysis::WhatIf& report) {
+  std::optional<analysis::Step> first = report.own.forecast_from;
+  auto meet = [&](const Replayed& it) {
+    if (it.forecast_from) first = std::min(first.value_or(*it.forecast_from), *it.forecast_from);
+  };
+  if (report.best_helps) meet(report.candidates.front());
+  for (const analysis::ReplayedEdit& edit : report.edits) meet(edit.replayed);
+  return first;
+}
+
 }  // namespace
 
 std::vector<std::string> whatIfSentences(const analysis::WhatIf& report) {
@@ -88,17 +99,13 @@ std::vector<std::string> whatIfSentences(const analysis::WhatIf& report) {
         "Of blocks of one size this PyTorch takes the one with the lowest address, so the driver's "
         "placement moves "
         "the result: the range is over three ways to place.");
-  if (own.forecast_from || (report.best_helps && report.candidates.front().forecast_from)) {
-    analysis::Step from = own.forecast_from.value_or(*report.candidates.front().forecast_from);
-    if (report.best_helps && report.candidates.front().forecast_from)
-      from = std::min(from, *report.candidates.front().forecast_from);
+  if (auto from = forecastFrom(report))
     sentences.push_back(
         fmt::format("From step {} on it is a forecast: there a request goes another way than it "
                     "did, and what the program would "
                     "have done next is not known. Against PyTorch's own runs such peaks were off "
                     "by up to 13 %.",
-                    base::withCommas(from)));
-  }
+                    base::withCommas(*from)));
   if (!report.capacity_bytes)
     sentences.push_back(
         "How much the device has is not known, so nothing fails here: --capacity 80GiB says it.");
