@@ -8,6 +8,7 @@
 #include "readers/torch/open_snapshots.h"
 #include "replay/verify.h"
 #include "replay/what_if.h"
+#include "replay/written_trace.h"
 
 namespace {
 
@@ -41,6 +42,15 @@ void check(const model::Trace& trace, const model::Device& device, const replay:
   replay::Outcome outcome = replay::whatIf(tape, verified.program, options);
   checkStats(outcome.stats);
   require(outcome.failures.size() == std::min<uint64_t>(outcome.stats.ooms, replay::kMostFailures));
+  model::Trace written = replay::writtenTrace(tape, verified.program, options, "").trace;
+  fuzz::checkTrace(written);
+  uint64_t reserved_bytes = 0, active_bytes = 0;
+  for (uint64_t bytes : written.final_segments.total_bytes) reserved_bytes += bytes;
+  for (uint64_t bytes : written.final_segments.active_bytes) active_bytes += bytes;
+  using replay::Quantity;
+  require(static_cast<int64_t>(reserved_bytes) ==
+          outcome.stats[Quantity::kReservedBytes].all.current);
+  require(static_cast<int64_t>(active_bytes) == outcome.stats[Quantity::kActiveBytes].all.current);
 }
 
 }  // namespace
