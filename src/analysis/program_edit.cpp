@@ -9,6 +9,7 @@
 #include "analysis/text_pattern.h"
 #include "base/format.h"
 #include "base/text_layout.h"
+#include "replay/rebuild.h"
 
 namespace tidegauge::analysis {
 namespace {
@@ -57,6 +58,8 @@ std::string someNames(const model::Trace& trace, const std::vector<Phase>& phase
 base::Result<std::vector<Step>> stepsOf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                                         const std::string& where) {
   if (auto step = stepIn(where)) {
+    if (*step == UINT64_MAX)
+      return unusable("there is no step " + where, "Its number is too large.");
     Step steps = device.device.steps();
     if (*step < steps) return std::vector<Step>{static_cast<Step>(*step)};
     return unusable(
@@ -114,15 +117,20 @@ class FreedEarlier {
  public:
   FreedEarlier(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                const std::vector<bool>& is_meant, const replay::Program& program)
-      : trace_(analysed.trace), device_(device.device), is_meant_(is_meant), lives_(program.names) {
+      : trace_(analysed.trace),
+        device_(device.device),
+        is_meant_(is_meant),
+        lives_(program.names),
+        is_shared_(program.names) {
     result_.program.names = program.names;
+    for (const Request& request : program.requests)
+      if (request.op == Op::kFree) is_shared_[request.name] = request.is_shared;
+    replay::Tape tape(trace_, device_);
     const model::Allocations& all = trace_.allocations;
-    for (uint64_t row = device_.allocation_begin; row < device_.allocation_end; ++row) {
-      // Freed, but other streams have it still: that is not to be had earlier.
-      bool waits = all.free_requested_step[row] == 0 && !all.has(row, model::kAllocSeen);
-      if (model::isOlder(all.provenance[row]) && !waits && isMeant(all.stack[row]))
+    for (uint64_t row = device_.allocation_begin; row < device_.allocation_end; ++row)
+      if (model::isOlder(all.provenance[row]) && isMeant(all.stack[row]) &&
+          !replay::waitsAtStart(tape, row))
         live(static_cast<uint32_t>(row - device_.allocation_begin), all.requested_bytes[row]);
-    }
   }
 
   EditedProgram run(const replay::Program& program, const std::vector<Step>& steps) {
@@ -151,8 +159,7 @@ class FreedEarlier {
   }
   void take(const Request& request) {
     std::vector<Request>& requests = result_.program.requests;
-    bool is_end = request.op == Op::kFree || request.op == Op::kDone;
-    if (is_end && lives_[request.name] == Life::kEnded) return;
+    if (request.op == Op::kFree && lives_[request.name] == Life::kEnded) return;
     if (request.op == Op::kFree) lives_[request.name] = Life::kNotOurs;
     requests.push_back(request);
     if (request.op == Op::kMalloc && !request.failed &&
@@ -169,6 +176,7 @@ class FreedEarlier {
       free.op = Op::kFree;
       free.step = step;
       free.name = row.name;
+      free.is_shared = is_shared_[row.name];  // other streams have it until they are through
       result_.program.requests.push_back(free);
     }
     rows_.clear();
@@ -177,8 +185,9 @@ class FreedEarlier {
   const model::Trace& trace_;
   const model::Device& device_;
   const std::vector<bool>& is_meant_;
-  std::vector<Life> lives_;  // by name
-  std::vector<Row> rows_;    // since the last step, as they were asked for; some have ended
+  std::vector<Life> lives_;      // by name
+  std::vector<bool> is_shared_;  // by name: its own free is
+  std::vector<Row> rows_;        // since the last step, as they were asked for; some have ended
   bool is_found_ = false;
   EditedProgram result_;
 };
@@ -192,10 +201,9 @@ base::Result<EditedProgram> freedEarlier(const AnalysedTrace& analysed,
   EditedProgram result = work.run(program, steps);
   if (!work.isFound()) return nobodyAsks(edit.pattern);
   if (result.requests == 0)
-    return unusable(
-        fmt::format("nothing that “{}” asked for lives at {}", edit.pattern,
+    return unusable(fmt::format("nothing that “{}” asked for lives at {}", edit.pattern,
                                 placeWords(edit.where)),
-        "Name a step, or a phase, that begins before it is freed.");
+                    "Name a step, or a phase, that begins before it is freed.");
   return result;
 }
 

@@ -149,8 +149,9 @@ class Runs {
     return others.clear(), results;
   }
 
-  // The smallest device on which nothing fails: between what is live at the peak and what is reserved, to 2 MiB.
-  uint64_t minCapacity(const Settings& settings) const {
+  // The smallest device found on which nothing fails, to 2 MiB: none below what is live at the peak can do. (Not every
+  // larger one need do, too: bisection takes it so.) Nothing: none of 1 PiB does.
+  std::optional<uint64_t> minCapacity(const Settings& settings) const {
     auto survives = [&](uint64_t bytes) {
       replay::WhatIfOptions options;
       options.settings = settings;
@@ -167,6 +168,13 @@ class Runs {
     uint64_t most =
         replay::roundUp(peakOf(replay::Quantity::kReservedBytes), replay::kSegmentStepBytes) /
         replay::kSegmentStepBytes;
+    constexpr uint64_t kMost = (uint64_t{1} << 50) / replay::kSegmentStepBytes;
+    most = std::max<uint64_t>(most, 1);
+    while (!survives(most * replay::kSegmentStepBytes)) {  // a fraction of it may be all there is
+      least = most + 1;
+      most *= 2;
+      if (most > kMost) return std::nullopt;
+    }
     while (least < most) {
       uint64_t middle = least + (most - least) / 2;
       if (survives(middle * replay::kSegmentStepBytes)) {
@@ -197,6 +205,7 @@ class Runs {
     result.settings = settings;
     result.stats = outcome.stats;
     result.unused_at_peak_bytes = outcome.unused_at_peak_bytes;
+    result.reserved_at_start_bytes = outcome.reserved_at_start_bytes;
     result.failures = std::move(outcome.failures);
     result.rescued = outcome.rescued;
     result.first_rescued = outcome.first_rescued;

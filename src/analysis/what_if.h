@@ -29,7 +29,8 @@ struct Replayed {
   std::string conf;  // the whole of PYTORCH_CUDA_ALLOC_CONF; empty: nothing is set
   replay::Settings settings;
   replay::Stats stats;
-  uint64_t unused_at_peak_bytes = 0;
+  uint64_t unused_at_peak_bytes = 0;     // in no block while reserved is at its peak: the least
+  uint64_t reserved_at_start_bytes = 0;  // older than the recording
   std::vector<replay::Failure> failures;
   uint64_t rescued = 0;
   std::optional<Step> first_rescued, forecast_from;

@@ -71,7 +71,8 @@ int writeJson(const std::vector<Part>& parts, bool verify_only, int exit_code) {
                    {"devices", std::move(devices)}});
   }
   Output out;
-  out.print("{}\n", (parts.size() == 1 ? all[0] : all).dump(2));
+  using Handler = nlohmann::json::error_handler_t;
+  out.print("{}\n", (parts.size() == 1 ? all[0] : all).dump(2, ' ', false, Handler::replace));
   return out.finish(exit_code);
 }
 
@@ -83,6 +84,7 @@ int writeText(const std::vector<Part>& parts, bool verify_only, int exit_code) {
   Output out;
   for (size_t i = 0; i < parts.size(); ++i) {
     out.print("{}{}\n", i == 0 ? "" : "\n", base::printable(names[i]));
+    if (parts[i].told.empty()) out.print("\n  No device of it: nothing to replay.\n");
     for (const Told& told : parts[i].told)
       out.write("\n" + exporting::whatIfText(*parts[i].trace, *told.device, told.report, page));
   }
@@ -112,12 +114,18 @@ int run(WhatIfCommandOptions& options) {
     return usageError(
         "--verify tries nothing else",
         "Leave out --set, --drop, --halve, --free-at, --empty-cache and --min-capacity");
+  for (std::string& conf : options.wish.confs) {
+    // As it is printed, to be copied.
+    constexpr std::string_view kVariable = "PYTORCH_CUDA_ALLOC_CONF=";
+    if (conf.starts_with(kVariable)) conf.erase(0, kVariable.size());
+  }
   for (const std::string& conf : options.wish.confs)
     if (auto parsed = replay::parseConf(conf); !parsed.ok())
       return usageError("--set " + conf + ": " + parsed.error().what, parsed.error().hint);
   Opened opened = openTraces({options.file});
   std::vector<Part> parts;
   bool is_left_out = false;
+  std::vector<std::pair<std::string, base::Error>> refused;
   for (const auto& trace : opened.traces) {
     Part part{trace.get(), {}};
     for (const auto& device : trace->devices) {
@@ -131,13 +139,19 @@ int run(WhatIfCommandOptions& options) {
         continue;
       }
       auto report = analysis::whatIf(*trace, *device, options.wish);
-      if (!report.ok()) return reportError(report.error());
+      if (!report.ok()) {  // what is asked for need not be on every device
+        refused.emplace_back(analysis::deviceLabel(device->device), report.error());
+        continue;
+      }
       part.told.push_back({device.get(), std::move(report.value())});
     }
     parts.push_back(std::move(part));
   }
   if (parts.empty()) return opened.exit_code;
   bool is_empty = std::ranges::all_of(parts, [](const Part& part) { return part.told.empty(); });
+  if (is_empty && !refused.empty()) return reportError(refused.front().second);
+  for (const auto& [label, error] : refused)
+    complain(fmt::format("tidegauge: {}: {}. {}", label, error.what, error.hint));
   if (is_empty && options.device && !is_left_out)
     return usageError(fmt::format("there is no device {}", *options.device));
   if (options.json) return writeJson(parts, options.wish.verify_only, opened.exit_code);

@@ -1,6 +1,8 @@
 // The section "replay": is the recording explained by the allocator's rules, and what other settings would have done.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/format.h"
 #include "export/report_parts.h"
 
@@ -63,8 +65,9 @@ std::string failsText(uint64_t ooms) {
 Sentence bestSentence(const analysis::WhatIf& report, const std::string& from) {
   const Replayed &own = report.own, &best = report.candidates.front();
   Sentence sentence;
-  sentence.sql =
-      fmt::format("SELECT settings, ooms, peak_reserved_bytes FROM {} WHERE place < 2", from);
+  sentence.sql = fmt::format(
+      "SELECT settings, ooms, peak_reserved_bytes, forecast_from_step FROM {} WHERE place < 2",
+      from);
   sentence.link = Link{"what-if", "What if", {}};
   sentence.parts = {plain("Best of those tried: "), code(nameOf(best)), plain(": ")};
   if (own.stats.ooms > 0)
@@ -74,7 +77,16 @@ Sentence bestSentence(const analysis::WhatIf& report, const std::string& from) {
       sentence.parts.end(),
       {strong(humanBytes(best.peakReservedBytes())), plain(" reserved at the peak, where it was "),
        plain(humanBytes(own.peakReservedBytes())), plain(".")});
+  if (best.forecast_from)
+    sentence.parts.push_back(
+        plain(fmt::format(" From step {} on it is a forecast.", withCommas(*best.forecast_from))));
   return sentence;
+}
+
+uint64_t leastOoms(const analysis::WhatIf& report) {
+  uint64_t least = UINT64_MAX;
+  for (const Replayed& it : report.candidates) least = std::min<uint64_t>(least, it.stats.ooms);
+  return least;
 }
 
 // Nothing that was tried is better than the recording's own settings by more than a little.
@@ -83,7 +95,7 @@ Sentence noneSentence(const analysis::WhatIf& report, const std::string& from) {
   Sentence sentence;
   sentence.link = Link{"what-if", "What if", {}};
   sentence.sql = fmt::format(
-      "SELECT count(*) - 1, min(ooms), max(ooms) FILTER (WHERE place = 0), "
+      "SELECT count(*) - 1, min(ooms) FILTER (WHERE place > 0), "
       "max(peak_active_bytes) FILTER (WHERE place = 0) FROM {}",
       from);
   std::string tried = base::counted(report.candidates.size(), "other setting");
@@ -92,10 +104,9 @@ Sentence noneSentence(const analysis::WhatIf& report, const std::string& from) {
   } else if (report.capacity_bytes && own.peakActiveBytes() > *report.capacity_bytes / 10 * 9) {
     sentence.parts = {
         plain(fmt::format("No setting helps: {} were in live blocks at the peak, and under each of "
-                          "{} {} still. What is "
+                          "{} at least {} still. What is "
                           "missing is capacity, or holding less.",
-                          humanBytes(own.peakActiveBytes()), tried,
-                          own.stats.ooms == 1 ? "1 request fails" : "requests fail"))};
+                          humanBytes(own.peakActiveBytes()), tried, failsText(leastOoms(report))))};
   } else {
     sentence.parts = {plain("None of "), plain(tried), plain(" lets more requests through.")};
   }

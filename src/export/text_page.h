@@ -21,6 +21,8 @@ class TextPage {
   // Too narrow for tables: what belongs in one row takes two lines.
   bool isNarrow() const { return columns_ < 72; }
 
+  // To be copied, so never cut: a terminal breaks it.
+  void whole(std::string_view text) { out_ += base::printable(text) + '\n'; }
   void line(std::string_view text) { out_ += base::cutTo(base::printable(text), columns_) + '\n'; }
   // Of a table: what stands before the name is never cut, a long name in its middle. Where too
   // little is left for it the name has a line of its own.

@@ -59,11 +59,13 @@ json verifyJson(const analysis::AnalysedTrace& analysed, const analysis::DeviceA
   if (it.first_divergence) {
     const replay::Divergence& found = *it.first_divergence;
     const model::Events& events = analysed.trace.events;
-    size_t row = device.device.event_begin + std::min(found.step, device.device.steps() - 1);
+    size_t row = device.device.event_begin + found.step;
+    bool is_end = found.step >= device.device.steps();  // it was cut there
     first = {{"step", found.step},
              {"cause", replay::words(found.cause)},
-             {"recorded", entryJson(analysed.trace, events.action[row], events.address[row],
-                                    events.size_bytes[row])},
+             {"recorded", is_end ? json()
+                                 : entryJson(analysed.trace, events.action[row],
+                                             events.address[row], events.size_bytes[row])},
              {"replayed", found.wrote_nothing
                               ? json()
                               : entryJson(analysed.trace, found.replayed.action,

@@ -56,9 +56,12 @@ void verified(TextPage& page, const model::Trace& trace, const model::Device& de
                                base::counted(it.left_out_at_start, "block")));
   if (it.first_divergence) {
     const replay::Divergence& first = *it.first_divergence;
-    size_t row = device.event_begin + std::min(first.step, device.steps() - 1);
-    std::string recorded = entryWords(trace, trace.events.action[row], trace.events.address[row],
-                                      trace.events.size_bytes[row]);
+    size_t row = device.event_begin + first.step;
+    std::string recorded =
+        first.step >= device.steps()
+            ? "nothing, it ends here"
+            : entryWords(trace, trace.events.action[row], trace.events.address[row],
+                         trace.events.size_bytes[row]);
     std::string replayed = first.wrote_nothing
                                ? "nothing"
                                : entryWords(trace, first.replayed.action, first.replayed.address,
@@ -102,17 +105,6 @@ std::string callsWords(const Replayed& it) {
                           : fmt::format("{}, {:.3g} s", calls, *it.driver_s);
 }
 
-// PyTorch reads them with spaces as without; a line can be broken there.
-std::string withSpaces(const std::string& conf) {
-  std::string spaced;
-  for (size_t i = 0; i < conf.size(); ++i) {
-    spaced += conf[i];
-    bool is_key = i + 1 < conf.size() && conf[i + 1] >= 'a' && conf[i + 1] <= 'z';
-    if (conf[i] == ',' && is_key) spaced += ' ';
-  }
-  return spaced;
-}
-
 std::string changedWords(const analysis::ReplayedEdit& it) {
   using What = analysis::ProgramEdit::What;
   if (it.edit.what == What::kEmptyCache)
@@ -132,7 +124,9 @@ void table(TextPage& page, const analysis::WhatIf& report) {
                      base::withCommas(it.stats.ooms), callsWords(it)},
                     name});
   };
-  add(report.own, report.own.conf.empty() ? "as recorded" : "as recorded: " + report.own.conf);
+  bool is_other_card = report.capacity_source == analysis::CapacitySource::kGiven;
+  std::string own = is_other_card ? "its own settings" : "as recorded";
+  add(report.own, report.own.conf.empty() ? own : own + ": " + report.own.conf);
   for (const analysis::ReplayedEdit& it : report.edits) {
     add(it.replayed, analysis::words(it.edit) + changedWords(it));
   }
@@ -162,8 +156,9 @@ void table(TextPage& page, const analysis::WhatIf& report) {
   }
   if (!idle.empty()) page.paragraph("Without any effect: " + idle + ".", 2, 2);
   page.faint(
-      "reserved, active: at their peaks; unused: reserved and in no block, when reserved was at "
-      "its peak; failed: "
+      "reserved, active: at their peaks; unused: reserved and in no block, the least while "
+      "reserved "
+      "was at its peak; failed: "
       "requests that ran out of memory; driver calls: cudaMalloc, cudaFree, mapping and unmapping",
       4, 2);
 }
@@ -182,10 +177,26 @@ std::string whatIfText(const analysis::AnalysedTrace& analysed,
     page.paragraph(fmt::format(
         "This process could have {}: what it held and what the driver had free when it ran out.",
         base::humanBytes(*report.capacity_bytes)));
+  if (report.capacity_source == analysis::CapacitySource::kGiven)
+    page.paragraph(fmt::format(
+        "Asked about {} for this process{}.", base::humanBytes(*report.capacity_bytes),
+        report.own.rescued > 0 ? fmt::format("; {} that failed when it was recorded {} there",
+                                             base::counted(report.own.rescued, "request"),
+                                             report.own.rescued == 1 ? "fits" : "fit")
+                               : std::string()));
   page.blank();
   table(page, report);
   page.blank();
-  for (const std::string& sentence : whatIfSentences(report)) page.bullet(sentence);
+  for (const std::string& sentence : whatIfSentences(report)) {
+    // What is to be copied is in one piece.
+    size_t setting = sentence.find("PYTORCH_CUDA_ALLOC_CONF=");
+    if (setting != std::string::npos && base::displayWidth(sentence) + 4 > page.columns()) {
+      page.bullet(sentence.substr(0, setting));
+      page.whole("    " + sentence.substr(setting));
+    } else {
+      page.bullet(sentence);
+    }
+  }
   return page.take();
 }
 

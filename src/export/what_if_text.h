@@ -25,6 +25,9 @@ nlohmann::json verifyJson(const analysis::AnalysedTrace& analysed,
                           const analysis::DeviceAnalysis& device,
                           const replay::Verification& verified);
 
+// PyTorch reads settings with spaces as without; a line can be broken there.
+std::string withSpaces(const std::string& conf);
+
 // The sentences that follow from it, most useful first; each ends with a full stop.
 std::vector<std::string> whatIfSentences(const analysis::WhatIf& report);
 

@@ -6,6 +6,17 @@
 #include "export/what_if_text.h"
 
 namespace tidegauge::exporting {
+
+std::string withSpaces(const std::string& conf) {
+  std::string spaced;
+  for (size_t i = 0; i < conf.size(); ++i) {
+    spaced += conf[i];
+    bool is_key = i + 1 < conf.size() && conf[i + 1] >= 'a' && conf[i + 1] <= 'z';
+    if (conf[i] == ',' && is_key) spaced += ' ';
+  }
+  return spaced;
+}
+
 namespace {
 
 using analysis::Replayed;
@@ -17,7 +28,7 @@ std::string bestSentence(const analysis::WhatIf& report) {
   // What looks alike is told finer.
   if (sizes[0] == sizes[1])
     sizes = base::inOneUnit({own.peakReservedBytes(), best.peakReservedBytes()});
-  std::string name = best.conf.empty() ? "To set nothing" : best.conf;
+  std::string name = best.conf.empty() ? "To set nothing" : withSpaces(best.conf);
   if (own.stats.ooms == 0)
     return fmt::format("{} would have helped: peak reserved {} instead of {}.", name, sizes[1],
                        sizes[0]);
@@ -26,6 +37,16 @@ std::string bestSentence(const analysis::WhatIf& report) {
                                                   (best.stats.ooms == 1 ? " fails" : " fail");
   return fmt::format("{} would have helped: {}, where {} did; peak reserved {}, where it was {}.",
                      name, failed, base::withCommas(own.stats.ooms), sizes[1], sizes[0]);
+}
+
+// For a shell, where brackets and > mean something else.
+std::string inShell(const std::string& conf) {
+  return conf.find_first_of("[]<> ") == std::string::npos ? conf : "'" + conf + "'";
+}
+
+// Exact: what is rounded down would not do.
+std::string mibWords(uint64_t bytes) {
+  return fmt::format("{} MiB", base::withCommas(bytes / replay::kMiB));
 }
 
 // Nothing that was tried is better.
@@ -57,12 +78,25 @@ std::optional<analysis::Step> forecastFrom(const analysis::WhatIf& report) {
 std::vector<std::string> whatIfSentences(const analysis::WhatIf& report) {
   std::vector<std::string> sentences;
   const Replayed& own = report.own;
+  uint64_t checked = report.verified.events_checked, exact = report.verified.events_exact;
+  std::string estimates =
+      fmt::format("{} of {} were not as these rules have it: take the figures as estimates.",
+                  base::withCommas(checked - exact), base::counted(checked, "event"));
+  bool is_poor = exact < checked - checked / 10;
+  if (is_poor) sentences.push_back(estimates);
+  if (report.capacity_source == analysis::CapacitySource::kGiven &&
+      own.reserved_at_start_bytes > *report.capacity_bytes)
+    sentences.push_back(fmt::format(
+        "{} were reserved before the recording began: on a device of {} this program would not "
+        "have "
+        "come so far.",
+        base::humanBytes(own.reserved_at_start_bytes), base::humanBytes(*report.capacity_bytes)));
   if (report.best_helps) {
     const Replayed& best = report.candidates.front();
     sentences.push_back(bestSentence(report));
     sentences.push_back(best.conf.empty()
                             ? std::string("To set it: leave PYTORCH_CUDA_ALLOC_CONF out.")
-                            : "To set it: PYTORCH_CUDA_ALLOC_CONF=" + best.conf);
+                            : "To set it: PYTORCH_CUDA_ALLOC_CONF=" + inShell(best.conf));
     if (best.conf.find("per_process_memory_fraction") != std::string::npos)
       sentences.push_back(
           "per_process_memory_fraction is a key since torch 2.9; before, call "
@@ -70,18 +104,23 @@ std::vector<std::string> whatIfSentences(const analysis::WhatIf& report) {
   } else if (!report.candidates.empty()) {
     sentences.push_back(noneHelps(report));
   }
-  if (own.stats.ooms > 0 && report.own_min_capacity_bytes == std::nullopt && !report.best_helps)
+  if (own.stats.ooms > 0 && !report.own_min_capacity_bytes && !report.best_helps &&
+      report.edits.empty() && report.capacity_bytes)
     sentences.push_back("--min-capacity says how large a card the run needs.");
   if (report.own_min_capacity_bytes) {
     std::string text =
         fmt::format("The smallest card on which the run gets through has {} for this process",
-                    base::humanBytes(*report.own_min_capacity_bytes));
-    if (report.best_min_capacity_bytes)
-      text += fmt::format("; with {}, {}", report.candidates.front().conf,
-                          base::humanBytes(*report.best_min_capacity_bytes));
+                    mibWords(*report.own_min_capacity_bytes));
+    if (report.best_min_capacity_bytes) {
+      const std::string& conf = report.candidates.front().conf;
+      text += fmt::format("; with {}, {}", conf.empty() ? "nothing set" : withSpaces(conf),
+                          mibWords(*report.best_min_capacity_bytes));
+    }
     sentences.push_back(text + ".");
   }
-  if (analysis::hasIdleThreshold(report.verified.settings))
+  auto isIdle = [](const Replayed& it) { return analysis::hasIdleThreshold(it.settings); };
+  if (analysis::hasIdleThreshold(report.verified.settings) ||
+      std::ranges::any_of(report.candidates, isIdle))
     sentences.push_back(
         "garbage_collection_threshold does nothing here: it is of a memory fraction, and none is "
         "set "
@@ -94,7 +133,11 @@ std::vector<std::string> whatIfSentences(const analysis::WhatIf& report) {
         "max_split_size_mb and expandable_segments fight: small requests may not use the large "
         "free stretches "
         "that expandable segments have, and map new pages instead.");
-  if (report.verified.settings.tie == replay::TieBreak::kAddress && !report.candidates.empty())
+  auto hasRange = [](const Replayed& it) {
+    return it.peak_reserved_range &&
+           it.peak_reserved_range->least_bytes != it.peak_reserved_range->most_bytes;
+  };
+  if (hasRange(own) || std::ranges::any_of(report.candidates, hasRange))
     sentences.push_back(
         "Of blocks of one size this PyTorch takes the one with the lowest address, so the driver's "
         "placement moves "
@@ -108,12 +151,12 @@ std::vector<std::string> whatIfSentences(const analysis::WhatIf& report) {
                     base::withCommas(*from)));
   if (!report.capacity_bytes)
     sentences.push_back(
-        "How much the device has is not known, so nothing fails here: --capacity 80GiB says it.");
-  if (report.verified.events_exact < report.verified.events_checked)
-    sentences.push_back(fmt::format(
-        "{} of {} were handed out otherwise than these rules do: take the figures as estimates.",
-        base::withCommas(report.verified.events_checked - report.verified.events_exact),
-        base::counted(report.verified.events_checked, "event")));
+        own.stats.ooms == 0
+            ? "How much the device has is not known, so nothing fails here: --capacity 80GiB says "
+              "it."
+            : "How much the device has is not known, so only what no device has fails here: "
+              "--capacity 80GiB says it.");
+  if (exact < checked && !is_poor) sentences.push_back(estimates);
   return sentences;
 }
 

@@ -95,7 +95,7 @@ std::vector<AnswerColumn<ReplayOf>> replayColumns() {
        range(&analysis::PlacementRange::least_bytes)},
       {Kind::kBytes, "most_peak_reserved_bytes", "…", range(&analysis::PlacementRange::most_bytes)},
       {Kind::kBytes, "peak_active_bytes", "", peakOf(Q::kActiveBytes)},
-      {Kind::kBytes, "unused_at_peak_bytes", "of the reserved peak, in no block",
+      {Kind::kBytes, "unused_at_peak_bytes", "in no block while reserved is at its peak: the least",
        [](const R& r) { return keyOfBytes(r.replayed.unused_at_peak_bytes); }},
       {Kind::kInteger, "retries", "flushes of the cache for a request",
        [](const R& r) { return r.replayed.stats.retries; }},

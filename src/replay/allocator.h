@@ -55,7 +55,13 @@ class Allocator {
     return id.valid() && blocks_[id].name == name && !blocks_[id].isFree();
   }
   const SegmentRow& segment(SegmentIndex id) const { return segments_[id]; }
-  size_t size() const { return blocks_.size(); }  // rows that a copy copies
+  // Rows that a copy copies.
+  size_t size() const {
+    size_t rows = blocks_.size();
+    for (const Owner& owner : owners_)
+      rows += 1 + owner.small.shelves().size() + owner.large.shelves().size();
+    return rows;
+  }
   const Settings& settings() const { return settings_; }
   const Stats& stats() const { return stats_; }
   bool isReleased(OwnerIndex owner) const {

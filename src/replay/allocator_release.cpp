@@ -19,7 +19,7 @@ void Allocator::collectGarbage() {
   std::vector<BlockId> candidates;
   uint64_t ages = 0;
   auto age = [&](BlockId id) { return uint64_t{pool.searches} - blocks_[id].searches; };
-  for (const StreamShelf& shelf : pool.shelves())
+  for (const auto& [stream, shelf] : pool.shelves())
     for (const FreeKey& key : shelf.mapped)
       if (!blocks_[key.block].isSplit()) {
         candidates.push_back(key.block);
@@ -94,7 +94,7 @@ void Allocator::releaseCachedBlocks() {
 
 void Allocator::releaseBlocks(OwnerIndex owner, bool is_small) {
   std::vector<BlockId> whole, mapped;
-  for (const StreamShelf& shelf : owners_[owner].of(is_small).shelves())
+  for (const auto& [stream, shelf] : owners_[owner].of(is_small).shelves())
     for (const FreeKey& key : shelf.mapped) {
       const Block& block = blocks_[key.block];
       if (segments_[block.segment].page_bytes > 0) {

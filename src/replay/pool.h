@@ -8,8 +8,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
-#include <vector>
 
 #include "replay/blocks.h"
 
@@ -41,16 +41,14 @@ struct StreamShelf {
 
 class Pool {
  public:
-  StreamShelf& on(StreamRank stream) {
-    if (stream >= shelves_.size()) shelves_.resize(size_t{stream} + 1);
-    return shelves_[stream];
-  }
-  const std::vector<StreamShelf>& shelves() const { return shelves_; }
+  StreamShelf& on(StreamRank stream) { return shelves_[stream]; }
+  // In the order of the streams. Only those that were asked about: a trace may name 65,000 of them, and as many pools.
+  const std::map<StreamRank, StreamShelf>& shelves() const { return shelves_; }
 
   uint32_t searches = 0;  // counted where garbage is collected: the clock of a free block's age
 
  private:
-  std::vector<StreamShelf> shelves_;
+  std::map<StreamRank, StreamShelf> shelves_;
 };
 
 // The default pools, or those of a graph or MemPool.

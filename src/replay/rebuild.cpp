@@ -31,6 +31,12 @@ class Rebuild {
     std::vector<size_t> pieces;
   };
   std::vector<Found> find() const;
+  // A step 0 may be before the recording, or its first event.
+  bool isMappedByTheFirstEvent(size_t piece) const {
+    return tape_.steps() > 0 && tape_.action(0) == model::Action::kSegmentMap &&
+           trace_.pieces.address[piece] == tape_.address(0) &&
+           trace_.pieces.size_bytes[piece] == tape_.bytes(0);
+  }
   bool waitsThen(size_t row) const;
 
   const Tape& tape_;
@@ -46,7 +52,8 @@ std::vector<Rebuild::Found> Rebuild::find() const {
   std::map<size_t, Found> by_row;
   for (size_t i = device_.piece_begin; i < device_.piece_end; ++i) {
     size_t row = pieces.segment[i].index();
-    bool is_older = model::isOlder(segments.provenance[row]) && pieces.first_step[i] == 0;
+    bool is_older = model::isOlder(segments.provenance[row]) && pieces.first_step[i] == 0 &&
+                    !isMappedByTheFirstEvent(i);
     if (!livesThen(is_older, pieces.first_step[i], pieces.last_step[i])) continue;
     by_row[row].pieces.push_back(i);
   }
@@ -66,7 +73,13 @@ std::vector<Rebuild::Found> Rebuild::find() const {
   std::ranges::sort(found, {}, &Found::address);
   for (size_t i = 0; i < found.size(); ++i) {
     if (found[i].page_bytes == 0) continue;
+    // All that was mapped is there, however small the device is that is asked about.
     uint64_t most_bytes = allocator_.rangeBytes(found[i].page_bytes);
+    for (size_t piece : found[i].pieces)
+      most_bytes = std::max(
+          most_bytes,
+          replay::roundUp(pieces.address[piece] + pieces.size_bytes[piece] - found[i].address,
+                          found[i].page_bytes));
     uint64_t room_bytes =
         i + 1 < found.size() ? found[i + 1].address - found[i].address : UINT64_MAX;
     found[i].bytes = std::min(most_bytes, room_bytes);
@@ -105,13 +118,9 @@ void Rebuild::segments(const Allocator* before) {
 bool Rebuild::waitsThen(size_t row) const {
   const model::Allocations& all = trace_.allocations;
   Step requested = all.free_requested_step[row];
-  if (requested == model::kNoStep)
-    return model::isOlder(all.provenance[row]) && all.has(row, model::kFreeCompletedSeen) &&
-           tape_.action(all.last_step[row]) == model::Action::kFreeCompleted;
-  if (events_ > 0 || requested != 0) return requested < events_;
-  bool is_first = tape_.steps() > 0 && tape_.action(0) == model::Action::kFreeRequested &&
-                  tape_.name(0) == row - device_.allocation_begin;
-  return !is_first;
+  if (requested == model::kNoStep || (requested == 0 && events_ == 0))
+    return waitsAtStart(tape_, row);
+  return requested < events_;
 }
 
 uint64_t Rebuild::blocks(std::vector<BlockId>& blocks) {
@@ -149,6 +158,18 @@ uint64_t Rebuild::blocks(std::vector<BlockId>& blocks) {
 }
 
 }  // namespace
+
+bool waitsAtStart(const Tape& tape, size_t row) {
+  const model::Allocations& all = tape.trace().allocations;
+  Step requested = all.free_requested_step[row];
+  if (requested == model::kNoStep)
+    return model::isOlder(all.provenance[row]) && all.has(row, model::kFreeCompletedSeen) &&
+           tape.action(all.last_step[row]) == model::Action::kFreeCompleted;
+  if (requested != 0) return false;
+  bool is_first = tape.steps() > 0 && tape.action(0) == model::Action::kFreeRequested &&
+                  tape.name(0) == row - tape.device().allocation_begin;
+  return !is_first;
+}
 
 uint64_t rebuild(const Tape& tape, Step events, const Allocator* before, Allocator& allocator,
                  std::vector<BlockId>& blocks) {

@@ -19,4 +19,7 @@ namespace tidegauge::replay {
 uint64_t rebuild(const Tape& tape, model::Step events, const Allocator* before,
                  Allocator& allocator, std::vector<BlockId>& blocks);
 
+// Of a row of the trace's allocations: was it freed before the first event, but not by all streams?
+bool waitsAtStart(const Tape& tape, size_t row);
+
 }  // namespace tidegauge::replay

@@ -11,15 +11,23 @@
 namespace tidegauge::replay {
 namespace {
 
-constexpr std::array<std::string_view, 9> kWithoutEffect{"backend",
-                                                         "release_lock_on_cudamalloc",
-                                                         "throw_on_cudamalloc_oom",
-                                                         "graph_capture_record_stream_reuse",
-                                                         "expandable_segments_handle_type",
-                                                         "pinned_use_cuda_host_register",
-                                                         "pinned_num_register_threads",
-                                                         "pinned_use_background_threads",
-                                                         "pinned_reserve_segment_size_mb"};
+constexpr std::array<std::string_view, 2> kWithoutEffect{"release_lock_on_cudamalloc",
+                                                         "expandable_segments_handle_type"};
+
+// Of pinned host memory, by their names; those that are still to come, too.
+bool isWithoutEffect(std::string_view key) {
+  return key.starts_with("pinned_") ||
+         std::ranges::find(kWithoutEffect, key) != kWithoutEffect.end();
+}
+
+// They change what is handed out, and how is not simulated; a value here is their default.
+struct NotSimulated {
+  std::string_view key, without_effect;
+};
+constexpr NotSimulated kNotSimulated[] = {{"backend", "native"},
+                                          {"throw_on_cudamalloc_oom", "False"},
+                                          {"graph_capture_record_stream_reuse", "False"},
+                                          {"expandable_segments_reserve", "0"}};
 
 struct Pair {
   std::string key, value;  // a value in brackets has them
@@ -62,10 +70,10 @@ std::optional<Number> numberOf(std::string_view text) {
 
 // MiB, as bytes; nothing: less than `least`, or no number.
 std::optional<uint64_t> mibOf(std::string_view text, uint64_t least_mib) {
-  constexpr uint64_t kMost = uint64_t{1} << 43;
+  constexpr uint64_t kMost = uint64_t{1} << 43;  // PyTorch takes what is more for this
   auto mib = numberOf<uint64_t>(text);
-  if (!mib || *mib < least_mib || *mib > kMost) return std::nullopt;
-  return *mib * kMiB;
+  if (!mib || *mib < least_mib) return std::nullopt;
+  return std::min(*mib, kMost) * kMiB;
 }
 
 std::optional<uint32_t> divisionsOf(std::string_view text) {
@@ -150,27 +158,56 @@ const char* take(Settings& settings, const Pair& pair) {
 
 }  // namespace
 
+namespace {
+
+std::string pairText(const Pair& pair) { return fmt::format("{} is “{}”", pair.key, pair.value); }
+
+std::optional<base::Error> takeLarge(Settings& settings, const Pair& pair) {
+  auto bytes = mibOf(pair.value, 11);
+  if (!bytes) return wrong(pairText(pair), "It must be more than 10");
+  settings.large_segment_bytes = settings.max_non_split_rounding_bytes = *bytes;
+  return std::nullopt;
+}
+
+std::optional<base::Error> takeAny(Settings& settings, const Pair& pair) {
+  for (const NotSimulated& it : kNotSimulated) {
+    if (pair.key != it.key) continue;
+    if (pair.value == it.without_effect) return std::nullopt;
+    return wrong(pairText(pair), "That is not simulated");
+  }
+  if (isWithoutEffect(pair.key)) return std::nullopt;
+  const char* must = take(settings, pair);
+  if (must == nullptr) return std::nullopt;
+  if (*must == '\0')
+    return wrong(fmt::format("“{}” is no setting of the allocator", pair.key),
+                 "As in PYTORCH_CUDA_ALLOC_CONF: max_split_size_mb, roundup_power2_divisions, "
+                 "garbage_collection_threshold, expandable_segments, …");
+  return wrong(pairText(pair), fmt::format("It must be {}", must));
+}
+
+}  // namespace
+
 base::Result<Settings> parseConf(std::string_view conf) {
   Settings settings;
   TG_ASSIGN_OR_RETURN(std::vector<Pair> pairs, pairsOf(conf));
   // Before all others: they are measured by it.
-  for (const Pair& pair : pairs) {
-    if (pair.key != "large_segment_size_mb") continue;
-    auto bytes = mibOf(pair.value, 11);
-    if (!bytes)
-      return wrong(fmt::format("{} is “{}”", pair.key, pair.value), "It must be more than 10");
-    settings.large_segment_bytes = settings.max_non_split_rounding_bytes = *bytes;
-  }
-  for (const Pair& pair : pairs) {
-    if (std::ranges::find(kWithoutEffect, pair.key) != kWithoutEffect.end()) continue;
-    const char* must = take(settings, pair);
-    if (must == nullptr) continue;
-    if (*must == '\0')
-      return wrong(fmt::format("“{}” is no setting of the allocator", pair.key),
-                   "As in PYTORCH_CUDA_ALLOC_CONF: max_split_size_mb, roundup_power2_divisions, "
-                   "garbage_collection_threshold, expandable_segments, …");
-    return wrong(fmt::format("{} is “{}”", pair.key, pair.value),
-                 fmt::format("It must be {}", must));
+  for (const Pair& pair : pairs)
+    if (pair.key == "large_segment_size_mb")
+      if (auto error = takeLarge(settings, pair)) return std::move(*error);
+  for (const Pair& pair : pairs)
+    if (auto error = takeAny(settings, pair)) return std::move(*error);
+  return settings;
+}
+
+Settings settingsIn(std::string_view conf) {
+  Settings settings;
+  auto pairs = pairsOf(conf);
+  if (!pairs.ok()) return settings;
+  for (const Pair& pair : pairs.value())
+    if (pair.key == "large_segment_size_mb") (void)takeLarge(settings, pair);
+  for (const Pair& pair : pairs.value()) {
+    Settings before = settings;
+    if (takeAny(settings, pair)) settings = before;
   }
   return settings;
 }

@@ -54,10 +54,12 @@ struct Settings {
   uint64_t capBytes(uint64_t device_bytes) const;
 };
 
-// Of a string as PYTORCH_CUDA_ALLOC_CONF has it. Keys that do not change what is handed out (backend, pinned_*,
-// release_lock_on_cudamalloc) are passed over; an unknown one, or a value that PyTorch would refuse, is an error
-// that names it.
+// Of a string as PYTORCH_CUDA_ALLOC_CONF has it. Keys that do not change what is handed out (pinned_*,
+// release_lock_on_cudamalloc) are passed over; an unknown one, a value that PyTorch would refuse, or one that is not
+// simulated (backend:cudaMallocAsync) is an error that names it.
 base::Result<Settings> parseConf(std::string_view conf);
+// Of a recording's own string, which PyTorch took: what is not understood in it is passed over.
+Settings settingsIn(std::string_view conf);
 
 // The other way: what has to be written for these settings; empty: nothing, they are PyTorch's defaults. Without
 // the fraction where it is `known_fraction`: the program sets that itself.

@@ -92,9 +92,13 @@ Verification Verifier::run(uint64_t most_divergences) {
          result_.divergences <= most_divergences)
     step();
   result_.checked_until = at_;
-  result_.program.names = tape_.names() + failed_requests_;
   result_.stats = allocator_->stats();
-  if (at_ == tape_.steps()) compareFinalState();
+  if (at_ == tape_.steps()) {
+    compareFinalState();
+  } else {
+    collectRest();
+  }
+  result_.program.names = tape_.names() + failed_requests_;
   return std::move(result_);
 }
 
@@ -216,12 +220,39 @@ std::optional<BlockId> Verifier::live(Step step) const {
   return live_[name];
 }
 
+bool Verifier::isDeferred(Step step) const {
+  return tape_.action(step) != Action::kFree &&
+         (step + 1 >= tape_.steps() || tape_.action(step + 1) != Action::kFreeCompleted ||
+          tape_.address(step + 1) != tape_.address(step));
+}
+
+// What the program asked for, where it is not compared any more.
+void Verifier::collectRest() {
+  while (at_ < tape_.steps()) {
+    Action action = tape_.action(at_);
+    if (action == Action::kFreeRequested || action == Action::kFree) {
+      bool is_deferred = isDeferred(at_);
+      uint32_t name = tape_.name(at_);
+      if (name != kNoName) asks(Op::kFree, at_, name).is_shared = is_deferred;
+      at_ += is_deferred || action == Action::kFree ? 1 : 2;
+      continue;
+    }
+    Group group = groupHere();
+    if (group.has_request) {
+      ask(group, group.late_end);
+      if (tape_.action(group.end) == Action::kOom) ++failed_requests_;
+      at_ = group.end + 1;
+      continue;
+    }
+    askDone(group.begin, group.late_end);
+    if (group.late_end < group.end) asks(Op::kEmptyCache, group.late_end);
+    at_ = std::max(at_ + 1, group.end);
+  }
+}
+
 void Verifier::stepFree() {
   Step step = at_;
-  bool is_deferred =
-      tape_.action(step) != Action::kFree &&
-      (step + 1 >= tape_.steps() || tape_.action(step + 1) != Action::kFreeCompleted ||
-       tape_.address(step + 1) != tape_.address(step));
+  bool is_deferred = isDeferred(step);
   uint32_t name = tape_.name(step);
   Step end = is_deferred || tape_.action(step) == Action::kFree ? step + 1 : step + 2;
   if (name != kNoName) asks(Op::kFree, step, name).is_shared = is_deferred;
@@ -344,12 +375,14 @@ Request& Verifier::asks(Op op, Step step, uint32_t name) {
   return result_.program.requests.emplace_back(request);
 }
 
+void Verifier::askDone(Step begin, Step end) {
+  for (Step step = begin; step < end; ++step)
+    if (tape_.action(step) == Action::kFreeCompleted && tape_.name(step) != kNoName)
+      asks(Op::kDone, step, tape_.name(step));
+}
+
 void Verifier::ask(const Group& group, Step ready_end) {
-  auto done = [&](Step step) {
-    if (tape_.action(step) != Action::kFreeCompleted || tape_.name(step) == kNoName) return;
-    asks(Op::kDone, step, tape_.name(step));
-  };
-  for (Step step = group.begin; step < ready_end; ++step) done(step);
+  askDone(group.begin, ready_end);
   bool failed = tape_.action(group.end) == Action::kOom;
   uint32_t name = failed ? tape_.names() + failed_requests_ : tape_.name(group.end);
   uint64_t bytes = tape_.bytes(group.end);
@@ -361,7 +394,7 @@ void Verifier::ask(const Group& group, Step ready_end) {
     request.owner = tape_.owner(group.end);
   }
   // Those that its retry waited for.
-  for (Step step = ready_end; step < group.end; ++step) done(step);
+  askDone(ready_end, group.end);
 }
 
 // One request with all its driver traffic; its completions until `ready_end` were due when it began.
@@ -427,7 +460,9 @@ void Verifier::goOnAfter(Step next) {
   driver_ = std::make_unique<RecordedDriver>(*this, capacity_bytes_, reservedNow());
   allocator_->rebind(*driver_, *this);
   if (next == 0) result_.left_out_at_start = left_out;
-  if (before) rebuild_work_ += tape_.names() + 1000 + kRebuiltBlockWork * allocator_->size();
+  uint64_t pieces = tape_.device().piece_end - tape_.device().piece_begin;
+  if (before)
+    rebuild_work_ += tape_.names() + pieces + 1000 + kRebuiltBlockWork * allocator_->size();
   is_muted_ = false;
 }
 

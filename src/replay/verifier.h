@@ -32,7 +32,9 @@ class Verifier final : public Listener {
   };
 
   void step();
+  void collectRest();
   void stepFree();
+  bool isDeferred(Step step) const;
   void stepGroup();
   Group groupHere() const;
   // The entries from at_ on are what the allocator writes; false: they are not.
@@ -42,6 +44,7 @@ class Verifier final : public Listener {
   bool attempt(const Group& group);
   bool markDone(Step step);
   void ask(const Group& group, Step ready_end);  // the request, for the program
+  void askDone(Step begin, Step end);
   Request& asks(Op op, Step step, uint32_t name = 0);
   void noticeReleasedPools(const Group& group);
   bool wouldBeFull(const Group& group) const;

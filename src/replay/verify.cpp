@@ -30,9 +30,8 @@ std::string_view words(Cause cause) {
 }
 
 Settings settingsOf(const model::Trace& trace) {
-  Settings settings;
   const model::AllocatorSettings& told = trace.settings;
-  if (auto parsed = parseConf(told.conf); parsed.ok()) settings = parsed.value();
+  Settings settings = settingsIn(told.conf);
   if (told.present) {
     settings.expandable = told.expandable_segments;
     settings.max_split_bytes = told.max_split_bytes;

@@ -36,7 +36,7 @@ class Run {
   Run(const Tape& tape, const Program& program, const WhatIfOptions& options)
       : program_(program),
         options_(options),
-        outcome_{{}, {}, 0, 0, {}, {}, start(tape)},
+        outcome_{{}, {}, 0, 0, 0, {}, {}, start(tape)},
         allocator_(outcome_.end),
         driver_(options.capacity_bytes.value_or(kUnknownDeviceBytes), base(), reservedNow(),
                 options.placement) {
@@ -46,15 +46,13 @@ class Run {
   }
 
   Outcome go() {
+    outcome_.reserved_at_start_bytes = reservedNow();
+    look();
     for (const Request& request : program_.requests) {
       if (options_.witness != nullptr) options_.witness->begins(request);
       one(request);
-      uint64_t reserved_bytes = reservedNow();
-      if (reserved_bytes > peak_bytes_) {
-        peak_bytes_ = reserved_bytes;
-        outcome_.unused_at_peak_bytes = reserved_bytes - activeNow();
-      }
-      if (options_.at_request) options_.at_request(request.step, reserved_bytes, activeNow());
+      look();
+      if (options_.at_request) options_.at_request(request.step, reservedNow(), activeNow());
     }
     outcome_.stats = allocator_.stats();
     allocator_.rebind(no_driver, silent);
@@ -62,6 +60,15 @@ class Run {
   }
 
  private:
+  void look() {
+    uint64_t reserved_bytes = reservedNow(), unused_bytes = reserved_bytes - activeNow();
+    if (reserved_bytes > peak_bytes_) {
+      peak_bytes_ = reserved_bytes;
+      outcome_.unused_at_peak_bytes = unused_bytes;
+    } else if (reserved_bytes == peak_bytes_) {
+      outcome_.unused_at_peak_bytes = std::min(outcome_.unused_at_peak_bytes, unused_bytes);
+    }
+  }
   // What is older than the recording is as it was.
   Allocator start(const Tape& tape) {
     Allocator allocator(options_.settings, options_.capacity_bytes.value_or(kUnknownDeviceBytes),
@@ -101,6 +108,7 @@ class Run {
       ++outcome_.rescued;
       if (!outcome_.first_rescued) outcome_.first_rescued = request.step;
       forecastFrom(request.step);
+      look();
       allocator_.free(*block, false);
       return;
     }

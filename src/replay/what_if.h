@@ -46,9 +46,10 @@ struct Failure {
 struct Outcome {
   Stats stats;
   std::vector<Failure> failures;  // the first kMostFailures of stats.ooms
-  uint64_t unused_at_peak_bytes =
-      0;                 // reserved, and in no block, when reserved was at its peak first
-  uint64_t rescued = 0;  // failed when it was recorded, and fits here
+  // Reserved, and in no block, while reserved was at its peak: the least.
+  uint64_t unused_at_peak_bytes = 0;
+  uint64_t reserved_at_start_bytes = 0;  // older than the recording
+  uint64_t rescued = 0;                  // failed when it was recorded, and fits here
   std::optional<model::Step> first_rescued{};
   // From this step on it is a forecast: the program would have seen something else than it did.
   std::optional<model::Step> forecast_from{};
