@@ -211,6 +211,9 @@ base::Result<EditedProgram> freedEarlier(const AnalysedTrace& analysed,
 
 base::Result<EditedProgram> edited(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                                    const replay::Program& program, const ProgramEdit& edit) {
+  bool has_place = edit.what == What::kEmptyCache || edit.what == What::kFreeAt;
+  if ((edit.what != What::kEmptyCache && edit.pattern.empty()) || (has_place && edit.where.empty()))
+    return unusable("an empty text names all stacks, or all phases", "/./ does, if that is meant.");
   if (edit.what == What::kEmptyCache) return withEmptyCaches(analysed, device, program, edit.where);
   TG_ASSIGN_OR_RETURN(TextPattern pattern, TextPattern::compile(edit.pattern));
   const model::Trace& trace = analysed.trace;

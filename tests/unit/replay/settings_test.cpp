@@ -62,6 +62,9 @@ TEST(Settings, WhatPyTorchWouldRefuseIsRefusedByName) {
                                 "per_process_memory_fraction:1.1",
                                 "large_segment_size_mb:10",
                                 "no_such_key:1",
+                                "backend:cudaMallocAsync",
+                                "throw_on_cudamalloc_oom:True",
+                                "expandable_segments_reserve:0.5",
                                 ":",
                                 ",",
                                 "]:["}) {
@@ -70,6 +73,23 @@ TEST(Settings, WhatPyTorchWouldRefuseIsRefusedByName) {
     EXPECT_EQ(refused.error().kind, base::ErrorKind::kUsage) << conf;
     EXPECT_FALSE(refused.error().hint.empty()) << conf;
   }
+}
+
+// PyTorch took a recording's own string: what is not known in it hides nothing else.
+TEST(Settings, OfARecordingWhatIsUnderstoodIsTaken) {
+  Settings told = settingsIn(
+      "expandable_segments_reserve:0.5,large_segment_size_mb:40,pinned_new_key:1,"
+      "garbage_collection_threshold:0.5,max_split_size_mb:5,backend:native");
+  EXPECT_EQ(told.large_segment_bytes, 40 * kMiB);
+  EXPECT_EQ(told.gc_threshold, 0.5);
+  EXPECT_EQ(told.max_split_bytes, kUnlimited);
+  EXPECT_EQ(settingsIn("]:["), Settings());
+  EXPECT_TRUE(parseConf("pinned_new_key:1,backend:native").ok());
+}
+
+TEST(Settings, AHugeLimitIsTheLargest) {
+  EXPECT_EQ(of("max_split_size_mb:9223372036854775807").max_split_bytes,
+            of("max_split_size_mb:8796093022208").max_split_bytes);
 }
 
 TEST(Settings, RoundsRequestsToBlocks) {

@@ -1,0 +1,145 @@
+// What a what-if tells of small programs whose answer is known.
+#include "analysis/what_if.h"
+
+#include <gtest/gtest.h>
+
+#include "analysis/program_edit.h"
+#include "support/trace_builder.h"
+
+namespace tidegauge::analysis {
+namespace {
+
+constexpr uint64_t kMiB = uint64_t{1} << 20, kBase = uint64_t{1} << 40;
+
+WhatIf ask(testing::TraceBuilder& builder, const WhatIfWish& wish) {
+  AnalysedTrace analysed(builder.build());
+  auto report = whatIf(analysed, *analysed.devices.front(), wish);
+  EXPECT_TRUE(report.ok());
+  return std::move(report.value());
+}
+
+WhatIfWish of(std::optional<uint64_t> capacity_bytes) {
+  WhatIfWish wish;
+  wish.capacity_bytes = capacity_bytes;
+  return wish;
+}
+
+TEST(WhatIf, ARequestThatFitsNowIsInABlockWhileItIs) {
+  testing::TraceBuilder b;
+  b.segmentAlloc(kBase, 40 * kMiB).alloc(kBase, 40 * kMiB).oom(0, 60 * kMiB);
+  WhatIf report = ask(b, of(1024 * kMiB));
+  EXPECT_EQ(report.own.peakReservedBytes(), 100 * kMiB);
+  EXPECT_EQ(report.own.peakActiveBytes(), 100 * kMiB);
+  EXPECT_EQ(report.own.unused_at_peak_bytes, 0U);
+  EXPECT_EQ(report.own.rescued, 1U);
+}
+
+TEST(WhatIf, UnusedIsTheLeastWhileReservedIsAtItsPeak) {
+  testing::TraceBuilder b;
+  b.alloc(kBase, 30 * kMiB).free(kBase, 30 * kMiB);
+  b.alloc(kBase, 38 * kMiB).free(kBase, 38 * kMiB);
+  b.finalSegment(kBase, 40 * kMiB).block(40 * kMiB, model::BlockState::kInactive);
+  EXPECT_EQ(ask(b, {}).own.unused_at_peak_bytes, 2 * kMiB);
+}
+
+TEST(WhatIf, WhatWasReservedBeforeIsAPeakToo) {
+  testing::TraceBuilder b;
+  b.alloc(kBase, 2 * kMiB).free(kBase, 2 * kMiB);
+  b.finalSegment(kBase, 40 * kMiB).block(40 * kMiB, model::BlockState::kInactive);
+  WhatIf report = ask(b, {});
+  EXPECT_EQ(report.own.reserved_at_start_bytes, 40 * kMiB);
+  EXPECT_EQ(report.own.peakReservedBytes(), 40 * kMiB);
+  EXPECT_EQ(report.own.unused_at_peak_bytes, 38 * kMiB);
+}
+
+TEST(WhatIf, TheSmallestCardIsOneThatDoes) {
+  testing::TraceBuilder b;
+  for (uint64_t i = 0; i < 10; ++i)
+    b.segmentAlloc(kBase + i * 100 * kMiB, 100 * kMiB).alloc(kBase + i * 100 * kMiB, 100 * kMiB);
+  model::Trace trace = b.build();
+  AnalysedTrace analysed(std::move(trace));
+  for (std::optional<double> fraction : {std::optional<double>(), std::optional<double>(0.5)}) {
+    WhatIfWish wish = of(4096 * kMiB);
+    wish.fraction = fraction;
+    wish.min_capacity = true;
+    auto told = whatIf(analysed, *analysed.devices.front(), wish);
+    ASSERT_TRUE(told.ok());
+    uint64_t least_bytes = told.value().own_min_capacity_bytes.value();
+    EXPECT_EQ(least_bytes, (fraction ? 2000 : 1000) * kMiB);
+    for (uint64_t less : {uint64_t{0}, 2 * kMiB}) {
+      WhatIfWish again = of(least_bytes - less);
+      again.fraction = fraction;
+      auto on_it = whatIf(analysed, *analysed.devices.front(), again);
+      EXPECT_EQ(on_it.value().own.stats.ooms > 0, less > 0);
+    }
+  }
+}
+
+TEST(WhatIf, OlderMemoryIsThereHoweverSmallTheCard) {
+  testing::TraceBuilder b;
+  uint64_t far = kBase + 40 * 1024 * kMiB;
+  b.settings().present = true;
+  b.settings().expandable_segments = true;
+  b.settings().conf = "expandable_segments:True";
+  b.alloc(kBase, 20 * kMiB);
+  b.finalSegment(kBase, 20 * kMiB, model::SegmentKind::kExpandable);
+  b.block(20 * kMiB, model::BlockState::kActiveAllocated, 20 * kMiB);
+  b.finalSegment(far, 5120 * kMiB, model::SegmentKind::kExpandable);
+  b.block(5120 * kMiB, model::BlockState::kActiveAllocated, 5120 * kMiB);
+  WhatIf report = ask(b, of(1024 * kMiB));
+  EXPECT_EQ(report.own.reserved_at_start_bytes, 5140 * kMiB);
+  EXPECT_GE(report.own.peakActiveBytes(), 5120 * kMiB);
+}
+
+TEST(WhatIf, AllRequestsCountWhereTheComparisonGaveUp) {
+  testing::TraceBuilder b;  // in no segment: each differs
+  constexpr uint64_t kBlocks = 120'000;
+  for (uint64_t i = 0; i < kBlocks; ++i) b.alloc(kBase + i * 512, 512);
+  WhatIf report = ask(b, {});
+  EXPECT_LT(report.verified.checked_until, kBlocks);
+  EXPECT_EQ(report.own.peakActiveBytes(), kBlocks * 512);
+}
+
+TEST(WhatIf, AMapThatIsTheFirstEventIsNotOlder) {
+  testing::TraceBuilder b;
+  b.settings().present = true;
+  b.settings().expandable_segments = true;
+  b.settings().conf = "expandable_segments:True";
+  b.map(kBase + 20 * kMiB, 20 * kMiB).alloc(kBase + 20 * kMiB, 20 * kMiB);
+  b.finalSegment(kBase, 40 * kMiB, model::SegmentKind::kExpandable);
+  b.block(20 * kMiB, model::BlockState::kActiveAllocated, 20 * kMiB);
+  b.block(20 * kMiB, model::BlockState::kActiveAllocated, 20 * kMiB);
+  WhatIf report = ask(b, {});
+  EXPECT_EQ(report.verified.events_exact, 2U);
+  EXPECT_EQ(report.own.reserved_at_start_bytes, 20 * kMiB);
+}
+
+// Other streams still have it when the recording begins: it is freed when they are through, and not earlier.
+TEST(WhatIf, WhatWaitsFromTheStartCannotBeFreedEarlier) {
+  testing::TraceBuilder b;
+  b.stack({"f@x.py:1"}).freeCompleted(kBase, 40 * kMiB);
+  b.alloc(kBase, 40 * kMiB);
+  b.finalSegment(kBase, 40 * kMiB).block(40 * kMiB, model::BlockState::kActiveAllocated, 40 * kMiB);
+  AnalysedTrace analysed(b.build());
+  WhatIfWish wish;
+  wish.edits.push_back({ProgramEdit::What::kFreeAt, "x.py", "1"});
+  EXPECT_FALSE(whatIf(analysed, *analysed.devices.front(), wish).ok());  // nothing lives there
+}
+
+TEST(WhatIf, AnEmptyTextNamesNothing) {
+  testing::TraceBuilder b;
+  b.stack({"f@x.py:1"}).segmentAlloc(kBase, 40 * kMiB).alloc(kBase, 40 * kMiB);
+  AnalysedTrace analysed(b.build());
+  using What = ProgramEdit::What;
+  for (const ProgramEdit& edit :
+       {ProgramEdit{What::kDrop, "", ""}, ProgramEdit{What::kHalve, "", ""},
+        ProgramEdit{What::kEmptyCache, "", ""}, ProgramEdit{What::kFreeAt, "", "1"},
+        ProgramEdit{What::kFreeAt, "x.py", ""}}) {
+    WhatIfWish wish;
+    wish.edits.push_back(edit);
+    EXPECT_FALSE(whatIf(analysed, *analysed.devices.front(), wish).ok()) << words(edit);
+  }
+}
+
+}  // namespace
+}  // namespace tidegauge::analysis
