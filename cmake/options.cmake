@@ -5,7 +5,6 @@ option(TIDEGAUGE_BENCH "Build the benchmarks" OFF)
 option(TIDEGAUGE_FUZZ "Build the libFuzzer targets (clang)" OFF)
 option(TIDEGAUGE_WEB "Build the page with npm and embed it" ON)
 option(TIDEGAUGE_WARNINGS_AS_ERRORS "Treat warnings as errors" OFF)
-option(TIDEGAUGE_UNITY "Compile files of the largest libraries together (cmake/unity.cmake)" OFF)
 set(TIDEGAUGE_SANITIZE "" CACHE STRING "Comma-separated sanitizers: address,undefined or thread")
 
 set(CMAKE_CXX_STANDARD 20)

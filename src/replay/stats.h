@@ -11,12 +11,18 @@
 
 namespace tidegauge::replay {
 
+// Files may say 2^62 bytes again and again: their sums are nonsense, and must be no more than that.
+inline int64_t wrappingSum(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+
 struct Stat {
   int64_t current = 0, peak = 0, allocated = 0, freed = 0;
   void add(int64_t delta) {
-    current += delta;
+    current = wrappingSum(current, delta);
     peak = std::max(peak, current);
-    (delta > 0 ? allocated : freed) += delta > 0 ? delta : -delta;
+    int64_t& sum = delta > 0 ? allocated : freed;
+    sum = wrappingSum(sum, delta > 0 ? delta : wrappingSum(~delta, 1));
   }
   void beginAnew() { *this = {current, current, 0, 0}; }
 };

@@ -70,7 +70,8 @@ uint64_t mostReserved(const Tape& tape) {
   }
   std::ranges::sort(changes);  // at one step, what goes first
   int64_t now_bytes = 0, most_bytes = 0;
-  for (auto [step, bytes] : changes) most_bytes = std::max(most_bytes, now_bytes += bytes);
+  for (auto [step, bytes] : changes)
+    most_bytes = std::max(most_bytes, now_bytes = wrappingSum(now_bytes, bytes));
   return static_cast<uint64_t>(most_bytes);
 }
 

@@ -75,7 +75,8 @@ struct OpenFile {
   std::string name;         // short, and unlike those of the other files
   uint64_t generation = 0;  // 0: as it was opened
   std::string recording{};  // path of the recording that it is a process of; empty: of a snapshot
-  std::string replay_of{};  // what was replayed to make it (replay_answers.cpp); empty: it was opened
+  std::string
+      replay_of{};  // what was replayed to make it (replay_answers.cpp); empty: it was opened
   std::unique_ptr<const analysis::AnalysedTrace> analysed;
   MarkStore marks;
   TextCache texts;

@@ -106,13 +106,16 @@ base::Status measure(const Process& process, Backend& backend, const Plan& plan,
 
 namespace {
 
-// Once more, if the thread that was asked ended meanwhile and another one is there to be asked.
+// Again, if the thread that was asked ended meanwhile and another one is there to be asked: a few times, as that one may
+// end, too.
 template <class Act>
 auto withAnyThread(const Process& process, const Act& act) -> decltype(act()) {
-  pid_t asked = process.thread();
-  auto done = act();
-  if (done.ok() || process.thread() == asked) return done;
-  return act();
+  constexpr int kMostTries = 8;
+  for (int tries = 1;; ++tries) {
+    pid_t asked = process.thread();
+    auto done = act();
+    if (done.ok() || process.thread() == asked || tries == kMostTries) return done;
+  }
 }
 
 }  // namespace

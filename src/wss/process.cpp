@@ -196,9 +196,19 @@ base::Status Process::check() const {
     char now = state();
     return now == 0 || now == 'X' || now == 'Z';
   };
+  // A thread that ends lets go of the memory some time before it is told as over.
+  auto hasNoMemory = [&] {
+    int maps = openat(folder_, "maps", O_RDONLY | O_CLOEXEC);
+    if (maps < 0) return errno == ENOENT || errno == ESRCH;
+    bool has_none = !hasText(maps);
+    close(maps);
+    return has_none;
+  };
+  bool is_there = memory_ >= 0 && hasText(memory_);
   // A process goes on without its first thread, or another one that was asked. Its memory is still there then, so the
   // number has not gone to somebody else.
-  if (isOver() && !(memory_ >= 0 && hasText(memory_) && takeAnotherThread())) return ended();
+  if ((isOver() || (is_there && hasNoMemory())) && !(is_there && takeAnotherThread()))
+    return ended();
   if (memory_ < 0 || hasText(memory_)) return base::okStatus();
   // Its memory is gone: it has another, or is about to end.
   int other = openat(folder_, "maps", O_RDONLY | O_CLOEXEC);

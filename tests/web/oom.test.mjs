@@ -49,7 +49,7 @@ describe("out of memory", { skip, timeout: 600_000 }, () => {
       assert.ok((await textOf(page, ".oom .story")).includes(rows[0].text));
       assert.match(await textOf(page, ".oom"), /The sum closes to the byte/);
       assert.equal(await page.locator(".oom tr.own").count(), 1);
-      assert.equal(await page.locator("#advice li").count(), told.advice.length);
+      assert.equal(await page.locator("#advice .advice > li").count(), told.advice.length);
     }));
 
   it("goes from event to event; the URL holds it", () =>
@@ -90,7 +90,7 @@ describe("out of memory", { skip, timeout: 600_000 }, () => {
   it("is linked from the story of the overview, which says what to try", () =>
     use(here.browser, at("#overview?file=0"), async (page) => {
       await page.waitForSelector(".story .go");
-      assert.ok((await page.locator("#advice li").count()) > 0);
+      assert.ok((await page.locator("#advice .advice > li").count()) > 0);
       await page.locator(".story .go", { hasText: "Out of memory" }).first().click();
       await ready(page);
     }));
