@@ -100,7 +100,8 @@ function shrinking(folder, name) {
   const told = (sums) => ({ ...sums, huge: undefined });
   const lines = [{ ...headOf("profile"), limits: [], pressure_cgroup: "/db", tells_writes: false }];
   [4, 40, 10, 10].forEach((mib, at) => {
-    const row = rowOf(1000 + 2 ** at, 64 * MIB, mib * MIB, 0.1 * 2 ** at);
+    const rss = (at < 2 ? 64 : 34) * MIB;
+    const row = rowOf(1000 + 2 ** at, rss, mib * MIB, 0.1 * 2 ** at);
     row.bytes = told(row.bytes);
     row.error.unmapped_marks_bytes = MIB;
     row.pressure = {
@@ -110,7 +111,7 @@ function shrinking(folder, name) {
       shortage: "short",
     };
     row.groups = [
-      { name: "pinned host memory", kind: "pinned", window_s: row.window_s, bytes: told(bytes(64 * MIB, mib * MIB)), start: LOW, end: LOW + 64 * MIB },
+      { name: "pinned host memory", kind: "pinned", window_s: row.window_s, bytes: told(bytes(rss, mib * MIB)), start: LOW, end: LOW + rss },
     ];
     lines.push(row);
   });
