@@ -126,12 +126,12 @@ BlockId Allocator::handOut(BlockId id, uint64_t rounded_bytes, uint64_t request_
     insert(rest);
     if (is_cuda_malloc) {
       if (!was_split) splits.add(is_small, 1);
-      split_bytes.add(is_small, was_split ? -static_cast<int64_t>(rounded_bytes)
-                                          : static_cast<int64_t>(blocks_[rest].bytes));
+      split_bytes.add(is_small,
+                      was_split ? minus(rounded_bytes) : static_cast<int64_t>(blocks_[rest].bytes));
     }
   } else if (was_split && is_cuda_malloc) {
     splits.add(is_small, -1);
-    split_bytes.add(is_small, -static_cast<int64_t>(blocks_[id].bytes));
+    split_bytes.add(is_small, minus(blocks_[id].bytes));
   }
   Block& block = blocks_[id];
   block.is_allocated = true;
@@ -155,7 +155,7 @@ void Allocator::free(BlockId id, bool is_shared) {
   block.is_allocated = false;
   write(Action::kFreeRequested, block.address, block.requested_bytes, block.stream, block.owner);
   stats_[Quantity::kAllocation].add(block.is_small, -1);
-  stats_[Quantity::kAllocatedBytes].add(block.is_small, -static_cast<int64_t>(block.bytes));
+  stats_[Quantity::kAllocatedBytes].add(block.is_small, minus(block.bytes));
   if (block.bytes >= settings_.max_split_bytes) stats_.oversize_allocations.add(-1);
   if (is_shared) {
     wait(id);
@@ -169,26 +169,27 @@ void Allocator::freeBlock(BlockId id) {
   Block& block = blocks_[id];
   write(Action::kFreeCompleted, block.address, block.requested_bytes, block.stream, block.owner);
   bool is_small = block.is_small;
-  auto bytes = static_cast<int64_t>(block.bytes);
-  auto requested_bytes = static_cast<int64_t>(block.requested_bytes);
-  int64_t splits = 0, split_bytes = 0;  // one change of each: peaks and sums are of nets
+  uint64_t bytes = block.bytes;
+  uint64_t requested_bytes = block.requested_bytes;
+  int64_t splits = 0;
+  uint64_t split_bytes = 0;  // one change of each: peaks and sums are of nets
   for (BlockId neighbour : {block.prev, block.next}) {
     uint64_t absorbed = merge(id, neighbour);
     splits -= absorbed > 0 ? 1 : 0;
-    split_bytes -= static_cast<int64_t>(absorbed);
+    split_bytes -= absorbed;
   }
   insert(id);
   if (block.isSplit()) {
     ++splits;
-    split_bytes += static_cast<int64_t>(block.bytes);
+    split_bytes += block.bytes;
   }
   if (segments_[block.segment].page_bytes == 0) {
     stats_[Quantity::kInactiveSplit].add(is_small, splits);
-    stats_[Quantity::kInactiveSplitBytes].add(is_small, split_bytes);
+    stats_[Quantity::kInactiveSplitBytes].add(is_small, static_cast<int64_t>(split_bytes));
   }
   stats_[Quantity::kActive].add(is_small, -1);
-  stats_[Quantity::kActiveBytes].add(is_small, -bytes);
-  stats_[Quantity::kRequestedBytes].add(is_small, -requested_bytes);
+  stats_[Quantity::kActiveBytes].add(is_small, minus(bytes));
+  stats_[Quantity::kRequestedBytes].add(is_small, minus(requested_bytes));
 }
 
 // Absorbs a neighbour that is as free and as mapped; returns its bytes. `id` is in no set.

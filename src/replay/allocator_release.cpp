@@ -118,7 +118,7 @@ void Allocator::giveBack(BlockId id) {
   dropSegment(block.segment, block.owner);
   blocks_.remove(id);
   stats_[Quantity::kSegment].add(block.is_small, -1);
-  reserved(block, -static_cast<int64_t>(block.bytes));
+  reserved(block, minus(block.bytes));
   if (block.bytes >= settings_.max_split_bytes) stats_.oversize_segments.add(-1);
   write(Action::kSegmentFree, block.address, block.bytes, block.stream, block.owner);
 }
@@ -156,7 +156,7 @@ void Allocator::unmapPages(BlockId id) {
   merge(id, blocks_[id].next);
   insert(id);
   const Block block = blocks_[id];
-  reserved(block, -static_cast<int64_t>(end - begin));
+  reserved(block, minus(end - begin));
   write(Action::kSegmentUnmap, begin, end - begin, block.stream, block.owner);
   if (block.isSplit()) return;
   remove(id);  // nothing is mapped there any more

@@ -15,6 +15,8 @@ namespace tidegauge::replay {
 inline int64_t wrappingSum(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
 }
+// −bytes.
+inline int64_t minus(uint64_t bytes) { return static_cast<int64_t>(uint64_t{0} - bytes); }
 
 struct Stat {
   int64_t current = 0, peak = 0, allocated = 0, freed = 0;
