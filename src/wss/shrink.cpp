@@ -217,7 +217,9 @@ base::Result<std::optional<SurveyRow>> Shrink::next(Clock& clock, int64_t window
   int64_t begin_ns = clock.now_ns();
   TG_RETURN_IF_ERROR(take(std::max(step.before / kPart, kLeastStep), before, window_ns));
   TG_ASSIGN_OR_RETURN(uint64_t left, inMemory());
-  step.taken = lessThan(left, step.before);
+  TG_ASSIGN_OR_RETURN(MemoryCounters meanwhile, scope_.look());
+  // What comes back at once was taken, too.
+  step.taken = lessThan(left, step.before + (meanwhile - before).refaulted());
   TG_ASSIGN_OR_RETURN(MemoryCounters counted, watch(clock, before, window_ns));
   TG_ASSIGN_OR_RETURN(step.after, inMemory());
   step.refaulted = counted.refaulted();

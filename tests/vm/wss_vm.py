@@ -4,7 +4,9 @@ working set is known (../wss/touch.c).
 
     TIDEGAUGE_BINARY=build/dev/tidegauge python3 tests/vm/wss_vm.py
 
-Needs qemu-system-x86, busybox-static, cpio and gcc, no root; two boots, a minute in all."""
+Needs qemu-system-x86, busybox-static, cpio and gcc, no root; three boots, two at a time: two minutes."""
+import concurrent.futures
+import functools
 import json
 import os
 import pathlib
@@ -162,18 +164,43 @@ run damon.gone tidegauge wss --backend damon $pid 2; left damon.gone
 """
 
 
+MODULES = "lz4_compress", "lz4hc_compress", "zsmalloc", "zram"
+GUESTS = {  # name: (more of the kernel's command line, modules, job)
+    "four levels": ("no5lvl hugepages=8", (), RIVALS + PAGES + ODD + WRITTEN),
+    "five levels": ("", (), RIVALS + PAGES),
+    "memory": ("no5lvl", MODULES, RIVALS + GENERATIONS + SAMPLED + TAKEN),
+}
+
+
+def boot(name):
+    options, modules, job = GUESTS[name]
+    with WorkingSetGuest(vm.kernel("6.12", CACHE), options=options) as guest:
+        for module in modules:
+            guest.add_module(module)
+        return guest.results(job)
+
+
+@functools.cache
+def booted():
+    """All of them, two at a time: each emulates its processors in turn, in one thread."""
+    vm.kernel("6.12", CACHE)  # fetched once
+    pool = concurrent.futures.ThreadPoolExecutor(max_workers=2)
+    return {name: pool.submit(boot, name) for name in GUESTS}
+
+
 @vm.once
 def four_levels():
-    with WorkingSetGuest(vm.kernel("6.12", CACHE), options="no5lvl hugepages=8") as guest:
-        for module in ("lz4_compress", "lz4hc_compress", "zsmalloc", "zram"):
-            guest.add_module(module)
-        return guest.results(RIVALS + PAGES + ODD + WRITTEN + GENERATIONS + SAMPLED + TAKEN)
+    return booted()["four levels"].result()
 
 
 @vm.once
 def five_levels():
-    with WorkingSetGuest(vm.kernel("6.12", CACHE), options="") as guest:
-        return guest.results(RIVALS + PAGES)
+    return booted()["five levels"].result()
+
+
+@vm.once
+def memory():
+    return booted()["memory"].result()
 
 
 class Linux612(unittest.TestCase):
@@ -239,7 +266,7 @@ class Linux612(unittest.TestCase):
     def test_mglru(self):
         for way in ("contiguous", "scattered", "huge"):
             with self.subTest(way=way):
-                answer = four_levels().json(f"mglru-{way}")
+                answer = memory().json(f"mglru-{way}")
                 self.assertEqual((answer["backend"], answer["cgroup"]), ("mglru", f"/shop/{way}"))
                 self.assertGreaterEqual(len(answer["rows"]), 2)
                 for row in answer["rows"]:
@@ -252,7 +279,7 @@ class Linux612(unittest.TestCase):
                     self.assertLessEqual(own["referenced"], HOT_MIB * MIB + BOUND)
 
     def test_damon(self):
-        results = four_levels()
+        results = memory()
         answer = results.json("damon.rows")
         self.assertEqual(answer["backend"], "damon")
         start = int(results.text("damon.said").split()[0], 16)
@@ -269,7 +296,7 @@ class Linux612(unittest.TestCase):
         self.assertLess(min(told), HOT_MIB * 2, told)
 
     def test_damon_leaves_nothing(self):
-        results = four_levels()
+        results = memory()
         self.assertEqual(results.text("damon.rows.left"), "0 0\n")
         for wait in (0, 5):
             with self.subTest(seconds=wait):
@@ -281,14 +308,14 @@ class Linux612(unittest.TestCase):
         self.assertEqual(results.text("damon.gone.left"), "0 0\n")
 
     def test_damon_of_somebody_else(self):
-        results = four_levels()
+        results = memory()
         self.assertEqual(results.text("damon.foreign.code"), "4\n")
         self.assertIn("DAMON is in use", results.text("damon.foreign.err"))
         self.assertEqual(results.text("damon.foreign.left"), "1 1\n")
         self.assertEqual(results.text("damon.foreign.contexts"), "1\n")
 
     def test_what_is_left_when_memory_is_taken_away(self):
-        results = four_levels()
+        results = memory()
         answer = results.json("shrink")
         self.assertEqual(answer["all"]["end"], "reached", answer)
         first, least = answer["rows"][0]["bytes"]["before"], answer["all"]["least_bytes"]
@@ -299,7 +326,7 @@ class Linux612(unittest.TestCase):
         self.assertEqual(results.text("shrink.limit"), "max\n")
 
     def test_pressure_of_a_cgroup(self):
-        answer = four_levels().json("pressure")
+        answer = memory().json("pressure")
         self.assertEqual(answer["all"]["cgroup"], "/taken")
         self.assertEqual(answer["all"]["shortage"], "none")
 
