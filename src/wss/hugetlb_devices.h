@@ -5,7 +5,7 @@
 // memfd_create(MFD_HUGETLB), shmget(SHM_HUGETLB) and MAP_HUGETLB are files of a file system of the kernel's own, one
 // for each size of page; others are mounted, under any name (DPDK, QEMU, Kubernetes). The kernel never takes the accessed bit from
 // such pages, so one that is taken for a file would count as touched in each window.
-// Cost: nothing where no huge pages are reserved, else some 50 µs. Source: Documentation/admin-guide/mm/hugetlbpage.rst.
+// Cost: 0.1 ms; asked only of a process that has files on no disk (mappings.h). Source: Documentation/admin-guide/mm/hugetlbpage.rst.
 #pragma once
 
 #include <string>

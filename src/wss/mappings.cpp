@@ -55,9 +55,26 @@ MappingKind kindOf(const Mapping& mapping, uint64_t inode, bool is_hugetlb) {
   return MappingKind::kFile;
 }
 
+// Those of hugetlb, asked for when they are needed.
+class KnownDevices {
+ public:
+  explicit KnownDevices(const HugetlbDevices& ask) : ask_(ask) {}
+  bool has(std::string_view device) {
+    constexpr std::string_view kNoDisk =
+        "00:";  // of file systems in memory, and of layers of others
+    if (!ask_ || !device.starts_with(kNoDisk)) return false;
+    if (!std::exchange(is_asked_, true)) known_ = ask_();
+    return std::ranges::find(known_, device) != known_.end();
+  }
+
+ private:
+  const HugetlbDevices& ask_;
+  bool is_asked_ = false;
+  std::vector<std::string> known_;
+};
+
 // "7f12a000-7f13b000 rw-p 00012000 fd:01 131   /usr/lib/libx.so"
-std::optional<Mapping> parseHead(std::string_view line,
-                                 std::span<const std::string> hugetlb_devices) {
+std::optional<Mapping> parseHead(std::string_view line, KnownDevices& hugetlb_devices) {
   Mapping mapping;
   uint64_t inode = 0;
   if (!take(line, 16, '-', mapping.start) || !take(line, 16, ' ', mapping.end)) return std::nullopt;
@@ -74,8 +91,7 @@ std::optional<Mapping> parseHead(std::string_view line,
   line.remove_prefix(static_cast<size_t>(rest - line.data()));
   line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
   mapping.path = line;
-  mapping.kind =
-      kindOf(mapping, inode, std::ranges::find(hugetlb_devices, device) != hugetlb_devices.end());
+  mapping.kind = kindOf(mapping, inode, inode != 0 && hugetlb_devices.has(device));
   return mapping;
 }
 
@@ -146,9 +162,9 @@ void MappingSums::add(const MappingSums& other) {
   for (const auto& [name, sum] : kSums) this->*sum = sumOf(this->*sum, other.*sum);
 }
 
-std::vector<MappingUse> parseSmaps(std::string_view text,
-                                   std::span<const std::string> hugetlb_devices) {
+std::vector<MappingUse> parseSmaps(std::string_view text, const HugetlbDevices& hugetlb_devices) {
   std::vector<MappingUse> uses;
+  KnownDevices devices(hugetlb_devices);
   // Of maps a line is one, of smaps some twenty-five are.
   constexpr size_t kMostAhead = 1 << 20;
   size_t second = text.find('\n') + 1;  // 0: there is none
@@ -163,8 +179,7 @@ std::vector<MappingUse> parseSmaps(std::string_view text,
     if (line.empty()) continue;
     bool is_field = line[0] >= 'A' && line[0] <= 'Z';  // addresses are written in small letters
     if (!is_field) {
-      if (auto mapping = parseHead(line, hugetlb_devices))
-        uses.push_back({std::move(*mapping), {}});
+      if (auto mapping = parseHead(line, devices)) uses.push_back({std::move(*mapping), {}});
     } else if (uses.empty()) {
       continue;
     } else if (constexpr std::string_view kFlags = "VmFlags: "; line.starts_with(kFlags)) {

@@ -6,8 +6,8 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -79,9 +79,10 @@ struct MappingUse {
 };
 
 // Of the text of smaps, or of maps, which has the heads alone. Lines of no known form are passed over;
-// numbers that overflow are taken as the largest. `hugetlb_devices`: hugetlb_devices.h; smaps tells them by itself.
-// Cost: 10 ns per line.
+// numbers that overflow are taken as the largest. `hugetlb_devices`: hugetlb_devices.h; smaps tells them by itself. It is
+// asked at the first file that is on no disk. Cost: 10 ns per line.
+using HugetlbDevices = std::function<std::vector<std::string>()>;
 std::vector<MappingUse> parseSmaps(std::string_view text,
-                                   std::span<const std::string> hugetlb_devices = {});
+                                   const HugetlbDevices& hugetlb_devices = {});
 
 }  // namespace tidegauge::wss

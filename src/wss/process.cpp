@@ -5,13 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <utility>
-#include <vector>
 
 namespace tidegauge::wss {
 namespace {
@@ -31,18 +32,26 @@ bool hasText(int file) {
 }  // namespace
 
 std::string readAll(int file, size_t most, int& error_number, size_t about) {
+  // Most are small: a large buffer costs more than they do, in pages that the kernel has to fill with zeros.
+  std::array<char, size_t{8} << 10> small;
+  std::unique_ptr<char[]> large;
+  constexpr size_t kLarge = size_t{256} << 10;
   std::string text;
   text.reserve(about);
-  std::vector<char> part(size_t{256} << 10);
-  off_t at = 0;
+  char* part = small.data();
+  size_t part_bytes = small.size();
   error_number = 0;
   while (text.size() < most) {
-    ssize_t got = pread(file, part.data(), std::min(part.size(), most - text.size()), at);
+    ssize_t got = pread(file, part, std::min(part_bytes, most - text.size()),
+                        static_cast<off_t>(text.size()));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) error_number = errno;
     if (got <= 0) break;
-    text.append(part.data(), static_cast<size_t>(got));
-    at += got;
+    text.append(part, static_cast<size_t>(got));
+    if (text.size() < small.size() || large != nullptr) continue;
+    large = std::make_unique_for_overwrite<char[]>(kLarge);
+    part = large.get();
+    part_bytes = kLarge;
   }
   return text;
 }

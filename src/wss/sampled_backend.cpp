@@ -138,6 +138,7 @@ base::Status SampledBackend::flush(const Process& process, std::span<const uint6
 base::Status SampledBackend::sampleNew(const Process& process,
                                        const std::vector<MappingUse>& uses) {
   TG_ASSIGN_OR_RETURN(std::vector<uint64_t> now, usedTables(tables_, process, uses, isSampled));
+  if (now == known_) return base::okStatus();
   std::vector<uint64_t> more;
   std::ranges::set_difference(now, known_, std::back_inserter(more));
   if (more.empty()) return base::okStatus();

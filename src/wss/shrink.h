@@ -18,10 +18,10 @@
 namespace tidegauge::wss {
 
 struct ShrinkStep {
-  uint64_t before = 0;                                   // in memory, bytes: before the step
-  uint64_t taken = 0;                                    // so much less at once, and what was back by then
-  uint64_t refaulted = 0;                                // came back while it was watched
-  uint64_t after = 0;                                    // in memory when it had been watched
+  uint64_t before = 0;     // in memory, bytes: before the step
+  uint64_t taken = 0;      // so much less at once, and what was back by then
+  uint64_t refaulted = 0;  // came back while it was watched
+  uint64_t after = 0;      // in memory when it had been watched
   std::optional<double> stalled_percent = std::nullopt;  // some task waited for memory
 };
 

@@ -37,7 +37,16 @@ TEST(ParseSmaps, TellsWhatEachMappingIs) {
 
 // maps has no flags: by the device alone is it known what a file is of.
 TEST(ParseSmaps, KnowsReservedHugePagesByTheirDevice) {
-  std::vector<std::string> devices{"00:0f", "00:2a"};
+  int asked = 0;
+  auto devices = [&asked] {
+    ++asked;
+    return std::vector<std::string>{"00:0f", "00:2a"};
+  };
+  EXPECT_EQ(parseSmaps("7f00-8f00 r--p 00000000 fe:00 131   /a\n8f00-9f00 rw-p 00000000 00:00 0\n",
+                       devices)
+                .size(),
+            2U);
+  EXPECT_EQ(asked, 0);  // of files on disks, and of what is no file, it is clear
   auto uses = parseSmaps(
       "7f00-8f00 rw-s 00000000 00:0f 131   /memfd:pool (deleted)\n"
       "9f00-af00 rw-s 00000000 00:2a 7   /mnt/huge/rtemap_0\n"
@@ -47,6 +56,7 @@ TEST(ParseSmaps, KnowsReservedHugePagesByTheirDevice) {
   EXPECT_EQ(uses[0].mapping.kind, MappingKind::kHugetlb);
   EXPECT_EQ(uses[1].mapping.kind, MappingKind::kHugetlb);
   EXPECT_EQ(uses[2].mapping.kind, MappingKind::kShared);
+  EXPECT_EQ(asked, 1);
 }
 
 TEST(HugetlbMounts, AreFoundByTheirType) {
