@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <thread>
 #include <tuple>
 #include <utility>
@@ -116,9 +117,13 @@ class LineWriter {
 
 class Runs {
  public:
-  Runs(const replay::Tape& tape, const replay::Program& program,
-       std::optional<uint64_t> capacity_bytes, size_t columns)
-      : tape_(tape), program_(program), capacity_bytes_(capacity_bytes), columns_(columns) {}
+  Runs(const replay::Tape& tape, const replay::Program& program, const WhatIf& report,
+       size_t columns)
+      : tape_(tape),
+        program_(program),
+        capacity_bytes_(report.capacity_bytes),
+        device_bytes_(report.device_bytes),
+        columns_(columns) {}
 
   Replayed one(const std::string& conf, const Settings& settings) const {
     Replayed result = take(conf, settings, replay::Placement::kLowest);
@@ -192,6 +197,7 @@ class Runs {
     replay::WhatIfOptions options;
     options.settings = settings;
     options.capacity_bytes = capacity_bytes_;
+    options.device_bytes = device_bytes_;
     options.placement = placement;
     Replayed result;
     LineWriter line(result, columns_, tape_.steps());
@@ -215,7 +221,7 @@ class Runs {
 
   const replay::Tape& tape_;
   const replay::Program& program_;
-  std::optional<uint64_t> capacity_bytes_;
+  std::optional<uint64_t> capacity_bytes_, device_bytes_;
   size_t columns_;
 };
 
@@ -231,6 +237,14 @@ bool isReplayable(const DeviceAnalysis& device) {
 
 namespace {
 
+// The most that the process ever had was within its fraction.
+uint64_t leastDeviceBytes(const DeviceAnalysis& device, double fraction, uint64_t ceiling_bytes) {
+  uint64_t most_bytes = std::max(device.totals.peakReserved().bytes, device.totals.initial().reserved_bytes);
+  double least = std::ceil(static_cast<double>(most_bytes) / fraction) + 1;
+  constexpr double kMost = 1ULL << 60;
+  return std::max(ceiling_bytes, least < kMost ? static_cast<uint64_t>(least) : ceiling_bytes);
+}
+
 // Verified, and on which device the rest is to be replayed.
 WhatIf begin(const AnalysedTrace& analysed, const DeviceAnalysis& device, const WhatIfWish& wish) {
   WhatIf report;
@@ -243,6 +257,8 @@ WhatIf begin(const AnalysedTrace& analysed, const DeviceAnalysis& device, const 
   } else if (auto ceiling = ceilingOf(analysed, device)) {
     report.capacity_bytes = ceiling;
     report.capacity_source = CapacitySource::kOutOfMemory;
+    if (auto fraction = options.settings.fraction; fraction && *fraction > 0)
+      report.device_bytes = leastDeviceBytes(device, *fraction, *ceiling);
   }
   // Another card is asked about, not the recorded one; but a fraction is of what there was.
   if (wish.fraction) options.capacity_bytes = wish.capacity_bytes;
@@ -261,6 +277,7 @@ base::Result<model::Trace> replayedTrace(const AnalysedTrace& analysed,
   replay::WhatIfOptions options;
   TG_ASSIGN_OR_RETURN(options.settings, wished(report.verified.settings, conf));
   options.capacity_bytes = report.capacity_bytes;
+  options.device_bytes = report.device_bytes;
   replay::Tape tape(analysed.trace, device.device);
   return replay::writtenTrace(tape, report.verified.program, options, conf).trace;
 }
@@ -272,12 +289,12 @@ base::Result<WhatIf> whatIf(const AnalysedTrace& analysed, const DeviceAnalysis&
   if (wish.verify_only) return report;
   const Settings& own = report.verified.settings;
   replay::Tape tape(analysed.trace, device.device);
-  Runs runs(tape, program, report.capacity_bytes, wish.columns);
+  Runs runs(tape, program, report, wish.columns);
   std::vector<std::pair<std::string, Settings>> wanted;
   wanted.emplace_back(replay::confOf(own, wish.fraction), own);
   for (const ProgramEdit& edit : wish.edits) {
     TG_ASSIGN_OR_RETURN(EditedProgram changed, edited(analysed, device, program, edit));
-    Runs other(tape, changed.program, report.capacity_bytes, wish.columns);
+    Runs other(tape, changed.program, report, wish.columns);
     report.edits.push_back(
         {edit, changed.requests, changed.bytes, other.one(wanted.front().first, own)});
   }

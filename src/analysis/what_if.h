@@ -79,6 +79,8 @@ struct WhatIf {
   replay::Verification verified;  // without its program
   std::optional<uint64_t> capacity_bytes;
   CapacitySource capacity_source = CapacitySource::kUnknown;
+  // All of the device's, where the recording's own memory fraction tells that it is more than that: the least.
+  std::optional<uint64_t> device_bytes;
   Replayed own;
   std::vector<ReplayedEdit> edits;   // as wished
   std::vector<Replayed> candidates;  // best first

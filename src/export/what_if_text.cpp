@@ -163,6 +163,14 @@ void table(TextPage& page, const analysis::WhatIf& report) {
       4, 2);
 }
 
+// What the recording's own memory fraction allowed at the least, where that is less than what the driver had.
+std::optional<uint64_t> ownCapBytes(const analysis::WhatIf& report) {
+  if (!report.device_bytes) return std::nullopt;
+  uint64_t cap_bytes = report.verified.settings.capBytes(*report.device_bytes);
+  if (cap_bytes >= *report.capacity_bytes) return std::nullopt;
+  return cap_bytes;
+}
+
 }  // namespace
 
 std::string whatIfText(const analysis::AnalysedTrace& analysed,
@@ -177,6 +185,10 @@ std::string whatIfText(const analysis::AnalysedTrace& analysed,
     page.paragraph(fmt::format(
         "This process could have {}: what it held and what the driver had free when it ran out.",
         base::humanBytes(*report.capacity_bytes)));
+  if (auto least = ownCapBytes(report))
+    page.paragraph(
+        fmt::format("Its memory fraction of {:g} let it have {} of that, or a little more.",
+                    *report.verified.settings.fraction, base::humanBytes(*least)));
   if (report.capacity_source == analysis::CapacitySource::kGiven)
     page.paragraph(fmt::format(
         "Asked about {} for this process{}.", base::humanBytes(*report.capacity_bytes),

@@ -11,6 +11,9 @@
 
 namespace tidegauge::replay {
 
+// Where nobody says: more than any device has, so that addresses to map pages into are never short.
+inline constexpr uint64_t kUnknownDeviceBytes = uint64_t{1} << 44;
+
 class Driver {
  public:
   virtual ~Driver() = default;

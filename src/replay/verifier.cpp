@@ -11,8 +11,6 @@ namespace {
 using model::Action;
 using model::Step;
 
-// More than any device has: addresses to map pages into are never short.
-constexpr uint64_t kUnknownDeviceBytes = uint64_t{1} << 44;
 constexpr uint64_t kMostRequestBytes = uint64_t{1} << 60;
 // To go on after differences, and to try readings, each of some 10 ns: a few seconds. A row of the trace that is looked
 // at or a block that is copied is one; a block that is put in its place again is many.

@@ -8,8 +8,6 @@
 namespace tidegauge::replay {
 namespace {
 
-constexpr uint64_t kUnknownDeviceBytes = uint64_t{1} << 44;
-
 class Silent final : public Listener {
  public:
   void wrote(const Entry&) override {}
@@ -71,8 +69,7 @@ class Run {
   }
   // What is older than the recording is as it was.
   Allocator start(const Tape& tape) {
-    Allocator allocator(options_.settings, options_.capacity_bytes.value_or(kUnknownDeviceBytes),
-                        no_driver, silent);
+    Allocator allocator(options_.settings, options_.deviceBytes(), no_driver, silent);
     rebuild(tape, 0, nullptr, allocator, live_);
     return allocator;
   }

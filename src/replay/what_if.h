@@ -30,8 +30,14 @@ class Witness : public Listener {
 struct WhatIfOptions {
   Settings settings;
   Placement placement = Placement::kLowest;  // of no effect but under TieBreak::kAddress
-  // Of the device; of its memory others may hold a part. Not known: nothing is refused.
+  // What the driver gives: of the device's memory others may hold a part. Not known: nothing is refused.
   std::optional<uint64_t> capacity_bytes{};
+  // All of the device's: settings.fraction is of it. Not known: capacity_bytes.
+  std::optional<uint64_t> device_bytes{};
+
+  uint64_t deviceBytes() const {
+    return device_bytes.value_or(capacity_bytes.value_or(kUnknownDeviceBytes));
+  }
   // After each request: its step, and what is reserved and in blocks then.
   std::function<void(model::Step, uint64_t reserved_bytes, uint64_t active_bytes)> at_request{};
   Witness* witness = nullptr;

@@ -42,6 +42,27 @@ TEST(WhatIf, UnusedIsTheLeastWhileReservedIsAtItsPeak) {
   EXPECT_EQ(ask(b, {}).own.unused_at_peak_bytes, 2 * kMiB);
 }
 
+// Others hold 800 MiB of 2,000; the process may have half of the device, and the driver still has 200.
+TEST(WhatIf, AFractionIsOfTheDeviceAndNotOfWhatThisProcessCouldHave) {
+  testing::TraceBuilder b;
+  b.settings().conf = "per_process_memory_fraction:0.5";
+  for (uint64_t i = 0; i < 10; ++i)
+    b.segmentAlloc(kBase + i * 100 * kMiB, 100 * kMiB).alloc(kBase + i * 100 * kMiB, 100 * kMiB);
+  b.oom(200 * kMiB, 100 * kMiB);
+  WhatIfWish wish;
+  wish.confs = {"per_process_memory_fraction:1.0"};
+  WhatIf report = ask(b, wish);
+  EXPECT_EQ(report.capacity_bytes, 1200 * kMiB);
+  ASSERT_TRUE(report.device_bytes.has_value());
+  EXPECT_GE(*report.device_bytes, 2000 * kMiB);
+  EXPECT_LT(*report.device_bytes, 2001 * kMiB);
+  EXPECT_EQ(report.own.peakReservedBytes(), 1000 * kMiB);
+  EXPECT_EQ(report.own.stats.ooms, 1);
+  // Without it the driver has enough.
+  EXPECT_EQ(report.candidates.front().stats.ooms, 0);
+  EXPECT_EQ(report.candidates.front().peakReservedBytes(), 1100 * kMiB);
+}
+
 TEST(WhatIf, WhatWasReservedBeforeIsAPeakToo) {
   testing::TraceBuilder b;
   b.alloc(kBase, 2 * kMiB).free(kBase, 2 * kMiB);
