@@ -154,13 +154,21 @@ class Runs {
     return others.clear(), results;
   }
 
+  // Where it is of no effect: the one that needs no search. (Expandable segments are few, and each takes more addresses
+  // than the device has memory: these are used again.)
+  static replay::Placement anyPlacement(const Settings& settings) {
+    return settings.expandable ? replay::Placement::kLowest : replay::Placement::kRising;
+  }
+
   // The smallest device found on which nothing fails, to 2 MiB: none below what is live at the peak can do. (Not every
   // larger one need do, too: bisection takes it so.) Nothing: none of 1 PiB does.
   std::optional<uint64_t> minCapacity(const Settings& settings) const {
     auto survives = [&](uint64_t bytes) {
       replay::WhatIfOptions options;
       options.settings = settings;
+      if (settings.tie != replay::TieBreak::kAddress) options.placement = anyPlacement(settings);
       options.capacity_bytes = bytes;
+      options.until_failure = true;
       return replay::whatIf(tape_, program_, options).stats.ooms == 0;
     };
     replay::WhatIfOptions unlimited;
@@ -198,7 +206,8 @@ class Runs {
     options.settings = settings;
     options.capacity_bytes = capacity_bytes_;
     options.device_bytes = device_bytes_;
-    options.placement = placement;
+    options.placement =
+        settings.tie == replay::TieBreak::kAddress ? placement : anyPlacement(settings);
     Replayed result;
     LineWriter line(result, columns_, tape_.steps());
     if (columns_ > 0 && tape_.steps() > 0)
@@ -239,7 +248,8 @@ namespace {
 
 // The most that the process ever had was within its fraction.
 uint64_t leastDeviceBytes(const DeviceAnalysis& device, double fraction, uint64_t ceiling_bytes) {
-  uint64_t most_bytes = std::max(device.totals.peakReserved().bytes, device.totals.initial().reserved_bytes);
+  uint64_t most_bytes =
+      std::max(device.totals.peakReserved().bytes, device.totals.initial().reserved_bytes);
   double least = std::ceil(static_cast<double>(most_bytes) / fraction) + 1;
   constexpr double kMost = 1ULL << 60;
   return std::max(ceiling_bytes, least < kMost ? static_cast<uint64_t>(least) : ceiling_bytes);

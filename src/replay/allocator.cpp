@@ -54,8 +54,6 @@ std::optional<BlockId> Allocator::findFreeBlock(Pool& pool, StreamRank stream, u
       if (next == shelf.end() || growable(blocks_[next->block]) >= growable(blocks_[at->block]))
         break;
     }
-  } else {
-    while (at != shelf.end() && isExpandable(*at)) ++at;
   }
   if (at == shelf.end()) return std::nullopt;
   if (bytes < settings_.max_split_bytes && at->bytes >= settings_.max_split_bytes)
@@ -224,28 +222,33 @@ void Allocator::linkNext(BlockId id, BlockId next) {
   if (next.valid()) blocks_[next].prev = id;
 }
 
+std::set<FreeKey>& Allocator::shelfOf(const Block& block) {
+  StreamShelf& shelf = poolOf(block).on(block.stream);
+  bool is_idle = !settings_.expandable && segments_[block.segment].page_bytes > 0;
+  return is_idle ? shelf.idle : shelf.mapped;
+}
+
 void Allocator::insert(BlockId id) {
   Block& block = blocks_[id];
   Pool& pool = poolOf(block);
   block.searches = pool.searches;
-  StreamShelf& shelf = pool.on(block.stream);
+  pool.has_news = true;
   if (!block.is_mapped) {
-    shelf.holes.insert({block.address, id});
+    pool.on(block.stream).holes.insert({block.address, id});
     return;
   }
   uint32_t order = settings_.tie == TieBreak::kSegment ? segments_[block.segment].order : 0;
-  shelf.mapped.insert({block.bytes, order, id, block.address});
+  shelfOf(block).insert({block.bytes, order, id, block.address});
 }
 
 void Allocator::remove(BlockId id) {
   const Block& block = blocks_[id];
-  StreamShelf& shelf = poolOf(block).on(block.stream);
   if (!block.is_mapped) {
-    shelf.holes.erase({block.address, id});
+    poolOf(block).on(block.stream).holes.erase({block.address, id});
     return;
   }
   uint32_t order = settings_.tie == TieBreak::kSegment ? segments_[block.segment].order : 0;
-  shelf.mapped.erase({block.bytes, order, id, block.address});
+  shelfOf(block).erase({block.bytes, order, id, block.address});
 }
 
 // ---- frees that wait for other streams -----------------------------------------------------------

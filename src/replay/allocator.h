@@ -105,6 +105,7 @@ class Allocator {
   // giving back to the pool
   void freeBlock(BlockId block);
   uint64_t merge(BlockId block, BlockId other);
+  std::set<FreeKey>& shelfOf(const Block& block);  // that of its own
   void insert(BlockId block);
   void remove(BlockId block);
   void linkPrev(BlockId block, BlockId prev);

@@ -20,11 +20,12 @@ void Allocator::collectGarbage() {
   uint64_t ages = 0;
   auto age = [&](BlockId id) { return uint64_t{pool.searches} - blocks_[id].searches; };
   for (const auto& [stream, shelf] : pool.shelves())
-    for (const FreeKey& key : shelf.mapped)
-      if (!blocks_[key.block].isSplit()) {
-        candidates.push_back(key.block);
-        ages += age(key.block);
-      }
+    for (const auto* free : {&shelf.mapped, &shelf.idle})
+      for (const FreeKey& key : *free)
+        if (!blocks_[key.block].isSplit()) {
+          candidates.push_back(key.block);
+          ages += age(key.block);
+        }
   while (reclaimed_bytes < target_bytes && !candidates.empty()) {
     double average = static_cast<double>(ages) / static_cast<double>(candidates.size());
     bool freed = false;
@@ -93,18 +94,22 @@ void Allocator::releaseCachedBlocks() {
 }
 
 void Allocator::releaseBlocks(OwnerIndex owner, bool is_small) {
+  Pool& pool = owners_[owner].of(is_small);
+  if (!pool.has_news) return;  // all that is whole went with the flush before
   std::vector<BlockId> whole, mapped;
-  for (const auto& [stream, shelf] : owners_[owner].of(is_small).shelves())
-    for (const FreeKey& key : shelf.mapped) {
-      const Block& block = blocks_[key.block];
-      if (segments_[block.segment].page_bytes > 0) {
-        mapped.push_back(key.block);
-      } else if (!block.isSplit()) {
-        whole.push_back(key.block);
+  for (const auto& [stream, shelf] : pool.shelves())
+    for (const auto* free : {&shelf.mapped, &shelf.idle})
+      for (const FreeKey& key : *free) {
+        const Block& block = blocks_[key.block];
+        if (segments_[block.segment].page_bytes > 0) {
+          mapped.push_back(key.block);
+        } else if (!block.isSplit()) {
+          whole.push_back(key.block);
+        }
       }
-    }
   for (BlockId block : whole) releaseBlock(block);
   for (BlockId block : mapped) unmapBlock(block);
+  pool.has_news = false;
 }
 
 void Allocator::releaseBlock(BlockId id) {

@@ -36,6 +36,8 @@ struct HoleKey {
 
 struct StreamShelf {
   std::set<FreeKey> mapped;
+  // Of expandable segments that are older than settings without: nobody may take them.
+  std::set<FreeKey> idle;
   std::set<HoleKey> holes;
 };
 
@@ -45,6 +47,7 @@ class Pool {
   // In the order of the streams. Only those that were asked about: a trace may name 65,000 of them, and as many pools.
   const std::map<StreamRank, StreamShelf>& shelves() const { return shelves_; }
 
+  bool has_news = false;  // something became free since the last flush
   uint32_t searches = 0;  // counted where garbage is collected: the clock of a free block's age
 
  private:

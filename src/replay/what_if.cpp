@@ -51,6 +51,7 @@ class Run {
       one(request);
       look();
       if (options_.at_request) options_.at_request(request.step, reservedNow(), activeNow());
+      if (options_.until_failure && allocator_.stats().ooms > 0) break;
     }
     outcome_.stats = allocator_.stats();
     allocator_.rebind(no_driver, silent);

@@ -41,6 +41,7 @@ struct WhatIfOptions {
   // After each request: its step, and what is reserved and in blocks then.
   std::function<void(model::Step, uint64_t reserved_bytes, uint64_t active_bytes)> at_request{};
   Witness* witness = nullptr;
+  bool until_failure = false;  // nothing of what comes after the first request that fails
 };
 
 struct Failure {
