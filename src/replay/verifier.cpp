@@ -16,6 +16,7 @@ constexpr uint64_t kMostRequestBytes = uint64_t{1} << 60;
 // at or a block that is copied is one; a block that is put in its place again is many.
 constexpr uint64_t kMostRebuildWork = 200'000'000;
 constexpr uint64_t kRebuiltBlockWork = 50;
+constexpr uint64_t kInVainWork = 500;  // what is done after a difference, such as a flush: done again, too
 
 bool isDriverTraffic(Action action) {
   return action == Action::kSegmentAlloc || action == Action::kSegmentFree ||
@@ -121,6 +122,7 @@ bool Verifier::matches(const Entry& entry) const {
 }
 
 void Verifier::wrote(const Entry& entry) {
+  if (difference_) rebuild_work_ += kInVainWork;
   if (is_muted_ || difference_) return;
   // Viewers' files have one event for both.
   if (entry.action == Action::kFreeRequested && at_ < tape_.steps() &&
