@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "cli/output.h"
 #include "cli/usage.h"
 #include "cli/wss_file.h"
 #include "cli/wss_pinned.h"
@@ -37,6 +38,16 @@ int parseWords(WssOptions& options) {
   options.seconds = options.words.back();
   if (std::string wrong = number(0.001, kMostSeconds)(options.seconds); !wrong.empty())
     return usageError(fmt::format("SECONDS {}", wrong));
+  // As long as that few mean to wait, and it is somebody's number.
+  constexpr double kLongWindow_s = 300;
+  bool may_be_process = std::stod(options.seconds) >= kLongWindow_s &&
+                        wholeNumber(1, kMostPid)(options.seconds).empty() &&
+                        ::access(("/proc/" + options.seconds).c_str(), F_OK) == 0;
+  if (may_be_process)
+    complain(fmt::format(
+        "tidegauge: the last word is the time: a window of {0} s begins. If process {0} was meant, "
+        "Ctrl-C, and put the time behind it",
+        options.seconds));
   for (size_t i = 0; i + 1 < options.words.size(); ++i) {
     if (std::string wrong = wholeNumber(1, kMostPid)(options.words[i]); !wrong.empty())
       return usageError(fmt::format("PID {}", wrong));

@@ -1,5 +1,6 @@
 #include "cli/wss_common.h"
 
+#include <fmt/format.h>
 #include <signal.h>
 
 #include "base/text_layout.h"
@@ -16,6 +17,20 @@ std::string choiceNotes(const wss::Choice& choice, size_t columns) {
   for (const std::string& limit : choice.backend->limits())
     text += base::wrapped("Careful: " + limit + ".", columns, 0, 2);
   return text;
+}
+
+void complainOfLimits(const wss::Backend& backend) {
+  for (const std::string& limit : backend.limits()) complain("tidegauge: careful: " + limit);
+}
+
+std::string stallNote(int64_t stall_ns, double most_ms, std::string_view who, size_t columns) {
+  double stall_ms = static_cast<double>(stall_ns) * 1e-6;
+  if (stall_ms <= most_ms) return {};
+  return base::wrapped(
+      fmt::format("Careful: mmap, munmap and brk of {} waited for up to {:.1f} ms, more "
+                  "than the {:g} of --max-stall-ms.",
+                  who, stall_ms, most_ms),
+      columns, 0, 2);
 }
 
 int endOfMeasurement(int code, const RealClock& clock, int rows) {

@@ -14,6 +14,10 @@ namespace tidegauge::cli {
 std::string dumpedJson(const nlohmann::json& json, int indent);
 // Why that back-end, and what its figures leave out: a line each, or more.
 std::string choiceNotes(const wss::Choice& choice, size_t columns);
+// What text and JSON tell beside the figures, and rows alone cannot: on standard error.
+void complainOfLimits(const wss::Backend& backend);
+// That the process had to wait for longer than it may; empty: it had not. `who`: "the process", …
+std::string stallNote(int64_t stall_ns, double most_ms, std::string_view who, size_t columns);
 // The exit code of a measurement with `code`: if it was ended before there was a row, that is said.
 int endOfMeasurement(int code, const RealClock& clock, int rows);
 

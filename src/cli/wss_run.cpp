@@ -40,6 +40,7 @@ wss::Plan planOf(const WssOptions& options) {
     std::from_chars(options.steps.data(), options.steps.data() + options.steps.size(), plan.steps);
   }
   if (options.total_s > 0) plan.total_ns = nanosecondsOf(options.total_s);
+  plan.as_wss_pl = options.compat;
   return plan;
 }
 

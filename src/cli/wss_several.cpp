@@ -47,7 +47,7 @@ base::Status measureEach(WssWatched& watched, wss::Backend& backend, const wss::
     };
     base::Status status = wss::measureAll(all, backend, one, clock, onRows);
     for (const auto& [pid, why] : gone) watched.forget(pid, why, measured.contains(pid));
-    bool is_over = plan.total_ns && clock.now_ns() - began_ns >= *plan.total_ns;
+    bool is_over = plan.total_ns && clock.now_ns() - began_ns + plan.pause_ns >= *plan.total_ns;
     if (!status.ok() || !takes_in || !goes_on || is_over || clock.isEnding()) return status;
     clock.sleep(plan.pause_ns);
     if (clock.isEnding()) return status;

@@ -67,7 +67,7 @@ WssSeveralWriter::WssSeveralWriter(const WssOptions& options, const wss::Plan& p
            {"why", choice.why},
            {"limits", backend.limits()}};
   if (options.csv)
-    out.write("pid,process," + wss::csvHeader());
+    out.write("pid,process," + wss::csvHeader()), complainOfLimits(backend);
   else if (!options.json && !options.jsonl)
     out.write(headText(watched.processes().size(), choice));
   if (!watched.processes().empty()) machine_ = wss::lookAtMachine(watched.processes().front());
@@ -93,6 +93,7 @@ bool WssSeveralWriter::rows(std::span<const wss::Outcome> outcomes) {
   else if (!options_.by.empty())
     window.groups = wss::groupsOfAll(window.rows, grouping(), knows_frames_);
   wss::Row all = rowOfAll(window);
+  most_stall_ns_ = std::max(most_stall_ns_, all.cost.stall_ns);
   if (rolling_) rolling_->add(all);
   if (options_.csv)
     writeCsv(window, all);
@@ -112,6 +113,7 @@ void WssSeveralWriter::end(const std::vector<pid_t>& unseen) {
     head_["began_unmeasured"] = unseen;
     out_.print("{}\n", dumpedJson(head_, 2));
   } else if (!options_.jsonl && !options_.csv) {
+    out_.write(stallNote(most_stall_ns_, options_.most_stall_ms, "one of them", pageColumns()));
     if (rolling_) out_.write(rolling_->closingText(pageColumns(), usesColours()));
     if (std::string chart = wss::profileText(profile_, machine_, pageColumns()); !chart.empty())
       out_.write("\n" + chart);
@@ -220,7 +222,7 @@ void WssSeveralWriter::writeCsv(const Window& window, const wss::Row& all) {
   for (const wss::Member& member : window.members) {
     if (!member.outcome->row) continue;
     std::string line = fmt::format("{},", member.pid);
-    base::appendCsvField(line, member.name);
+    base::appendCsvField(line, base::printable(member.name));
     out_.write(line + "," + wss::csvRow(*member.outcome->row, unix_s, knows_sharing_));
   }
   if (knows_frames_) out_.write(",," + wss::csvRow(all, unix_s, false));

@@ -53,6 +53,7 @@ class WssSeveralWriter {
   nlohmann::json head_, all_ = nlohmann::json::array();
   std::unique_ptr<WssRolling> rolling_;  // if that was asked for
   int count_ = 0;
+  int64_t most_stall_ns_ = 0;
 };
 
 }  // namespace tidegauge::cli

@@ -34,7 +34,7 @@ WssWriter::WssWriter(const WssOptions& options, const wss::Plan& plan, const wss
     out_.write(wss::compatHeader(plan, {pid, options.seconds, options.pause, options.steps},
                                  options.more_times));
   else if (options.csv)
-    out_.write(wss::csvHeader(text_.tells_writes));
+    out_.write(wss::csvHeader(text_.tells_writes)), complainOfLimits(backend);
   else if (!options.json && !options.jsonl)
     writeHead(process, choice);
   head_ = {{"pid", options.pids.front()}, {"process", process.name()},
@@ -99,13 +99,7 @@ void WssWriter::writeCareful() {
     out_.write(base::wrapped(words, text_.columns, 0, 2));
   };
   if (searched_ > 0) say(wss::shortageNote(searched_, scope_.cgroup()));
-  auto most_ms = static_cast<double>(most_stall_ns_) * 1e-6;
-  if (most_ms > options_.most_stall_ms)
-    say(
-        fmt::format("Careful: mmap, munmap and brk of the process waited for up to {:.1f} ms, more "
-                    "than the {:g} of "
-                    "--max-stall-ms.",
-                    most_ms, options_.most_stall_ms));
+  out_.write(stallNote(most_stall_ns_, options_.most_stall_ms, "the process", text_.columns));
   if (rows_ > 0 && measured_.isStopped())
     say("Careful: it is stopped (SIGSTOP, or a debugger), and so touches nothing.");
 }

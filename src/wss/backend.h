@@ -41,6 +41,8 @@ struct Reading {
   // Of a sample: what was touched is so much more or less, with 95 %; how much is there, from elsewhere.
   std::optional<double> error_bytes = std::nullopt;
   std::optional<uint64_t> rss_bytes = std::nullopt;
+  // Of what was touched, so much could not be cleared, and may not have been: in error_bytes, too.
+  uint64_t uncleared_bytes = 0;
   uint64_t unmapped_bytes = 0;  // of marks where nothing is mapped
   uint64_t unread_bytes = 0;    // of page tables that could not be read: in no figure
   std::vector<Frame> frames =

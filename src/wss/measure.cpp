@@ -65,6 +65,7 @@ Row rowOf(const Clearing& clearing, Reading reading, int64_t slept_ns) {
   }
   if (reading.rss_bytes) row.sums.rss = *reading.rss_bytes;
   row.error_bytes = reading.error_bytes;
+  row.uncleared_bytes = reading.uncleared_bytes;
   row.unread_bytes = reading.unread_bytes;
   row.unmapped_bytes = reading.unmapped_bytes;
   row.knows_error = !reading.watched_ns;
@@ -135,6 +136,7 @@ base::Status measureAll(std::span<const Process* const> processes, Backend& back
     }
     return is_any_left ? base::okStatus() : base::Status(*outcomes[0].gone);
   };
+  TG_RETURN_IF_ERROR(ofEach([&](size_t i) { return processes[i]->claim(); }));
   for (int step = 0; plan.course != Course::kProfile || step < plan.steps; ++step) {
     bool clears = step == 0 || plan.course == Course::kSnapshots;
     auto clear = [&](size_t i) -> base::Status {
@@ -165,7 +167,11 @@ base::Status measureAll(std::span<const Process* const> processes, Backend& back
       return base::okStatus();
     }));
     if (!onRows(outcomes) || plan.course == Course::kSingle) break;
-    if (plan.course == Course::kSnapshots) clock.sleep(plan.pause_ns);
+    if (plan.course == Course::kSnapshots) {
+      bool has_time = !plan.total_ns || clock.now_ns() - began_ns < *plan.total_ns - plan.pause_ns;
+      if (!has_time && !plan.as_wss_pl) break;
+      clock.sleep(plan.pause_ns);
+    }
     if (clock.isEnding() || (plan.total_ns && end_ns - began_ns >= *plan.total_ns)) break;
   }
   return base::okStatus();

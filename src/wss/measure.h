@@ -23,7 +23,8 @@ struct Plan {
   int64_t duration_ns = 0;                         // of one window
   int64_t pause_ns = 0;                            // between snapshots
   std::optional<int64_t> total_ns = std::nullopt;  // ends after the row in which this has passed
-  int steps = 0;                                   // of a profile
+  bool as_wss_pl = false;  // which looks at that before the pause between snapshots alone
+  int steps = 0;           // of a profile
 };
 
 // One row of the answer.
@@ -35,6 +36,7 @@ struct Row {
   Window window;  // what really was: of the memory in the mean, and of its ends
   MappingSums sums;
   std::optional<double> error_bytes = std::nullopt;  // of sums.referenced, of a sample: 95 %
+  uint64_t uncleared_bytes = 0;                      // Reading::uncleared_bytes
   uint64_t unread_bytes = 0;                         // Reading::unread_bytes
   uint64_t unmapped_bytes = 0;                       // Reading::unmapped_bytes
   bool knows_error = true;  // false: by regions (DAMON), which have no bound

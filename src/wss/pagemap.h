@@ -1,6 +1,6 @@
 // /proc/PID/pagemap: eight bytes for each page of addresses.
 //
-//   bit 63 in memory   62 swapped out   55 written since that was cleared (soft-dirty)   0 to 54 its frame
+//   bit 63 in memory   62 swapped out   56 mapped by no other process   55 written since that was cleared (soft-dirty)   0 to 54 its frame
 //
 // Source: Documentation/admin-guide/mm/pagemap.rst.
 #pragma once
@@ -18,6 +18,7 @@
 namespace tidegauge::wss {
 
 inline constexpr uint64_t kPagemapPresent = uint64_t{1} << 63, kPagemapSwapped = uint64_t{1} << 62,
+                          kPagemapExclusive = uint64_t{1} << 56,
                           kPagemapSoftDirty = uint64_t{1} << 55,
                           kPagemapFrame = (uint64_t{1} << 55) - 1;
 

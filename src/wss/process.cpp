@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -137,6 +138,18 @@ char Process::state() const {
 size_t Process::mappings() const {
   auto text = readFile("maps");
   return text.ok() ? static_cast<size_t>(std::ranges::count(text.value(), '\n')) : 0;
+}
+
+base::Status Process::claim() const {
+  if (memory_ < 0 || flock(memory_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+    return base::okStatus();
+  return base::Error{
+      base::ErrorKind::kMissingFeature,
+      fmt::format("process {} ({}) is being measured by another tidegauge", pid_, name_),
+      std::nullopt,
+      "Wait until that has ended: each would take away what the other is to see, and both would "
+      "tell too "
+      "little"};
 }
 
 bool Process::isStopped() const {

@@ -45,6 +45,9 @@ class Process {
   // It runs, and has the memory that it had when it was opened. If the thread that is asked has ended, another one of it
   // is asked from now on.
   base::Status check() const;
+  // Until this one is gone it is measured by nobody else: two would take away each other's accessed bits. An error if
+  // somebody else has claimed it. (Among those who see the same /proc; wss.pl claims nothing.)
+  base::Status claim() const;
   bool isStopped() const;          // by a signal or a debugger: it touches nothing
   size_t mappings() const;         // lines of /proc/PID/maps; 0: not known. Cost: 0.5 µs each
   uint64_t residentBytes() const;  // by /proc/PID/statm; 0: not known

@@ -49,6 +49,7 @@ nlohmann::json rowJson(const Row& row, const Plan& plan, double unix_s,
   // Half of the interval that holds what was touched with 95 %; 0: all pages were looked at.
   json["error"] = {{"referenced_ci95", row.error_bytes.value_or(0)},
                    {"method", row.error_bytes ? "sample" : "exact"},
+                   {"uncleared_bytes", row.uncleared_bytes},
                    {"unread_bytes", row.unread_bytes},
                    {"unmapped_marks_bytes", row.unmapped_bytes}};
   if (!row.knows_error) {

@@ -107,7 +107,13 @@ std::string rowNotes(const Row& row, const TextOptions& options) {
                      seconds(row.window.least_ns), seconds(row.window.most_ns),
                      milliseconds(row.clear.duration_ns()), milliseconds(row.read.duration_ns()),
                      knowsWhich(row) ? "; --by vma says which had which" : ""));
-  if (row.error_bytes && *row.error_bytes > 0.25 * static_cast<double>(sums.referenced))
+  if (row.uncleared_bytes > sums.referenced / 100)
+    note(fmt::format(
+        "{} of what counts as touched is shared with a process that it forked or was forked from: "
+        "a "
+        "sample cannot clear that, so it may have been touched before. Take --sample exact.",
+        base::humanBytes(row.uncleared_bytes)));
+  else if (row.error_bytes && *row.error_bytes > 0.25 * static_cast<double>(sums.referenced))
     note(
         "So little was touched that a sample tells it badly: take --sample exact, or a finer one.");
   for (const std::string& gap : gapsOf(row)) note(gap);

@@ -11,6 +11,7 @@
 #include "wss/make_cold.h"
 #include "wss/read_maps.h"
 #include "wss/read_tables.h"
+#include "wss/uncleared.h"
 #include "wss/wide_flush.h"
 
 namespace tidegauge::wss {
@@ -62,7 +63,8 @@ std::string SampledBackend::how() const {
 std::vector<std::string> SampledBackend::limits() const {
   std::vector<std::string> limits{
       "a sample cannot clear memory that the process shares with one that it forked or was "
-      "forked from, so all of that counts as touched: take --sample exact if it forks",
+      "forked from, so what was touched of that before counts as touched: take --sample exact if "
+      "it forks",
       "of huge pages that are mapped by parts (after mprotect of a part, say) the sampled ones "
       "are split"};
   if (flush_ == Flush::kNone)
@@ -161,6 +163,7 @@ base::Result<Reading> SampledBackend::read(const Process& process, Clock& clock)
   std::vector<double> touched(sample_.parts.size());
   size_t at = 0;
   uint64_t unread_bytes = 0;
+  Uncleared uncleared;
   MappingWalk sampled(done.uses, isSampled);
   auto visit = [&](uint64_t address, page_table_kind kind, Entries entries) {
     const SamplePart& part = sample_.parts[at];
@@ -171,8 +174,11 @@ base::Result<Reading> SampledBackend::read(const Process& process, Clock& clock)
     uint32_t pages = is_whole ? PAGE_TABLE_ENTRIES : rate_.pages;
     double of_table = static_cast<double>(PAGE_TABLE_ENTRIES) / pages;
     sampled.visit(address, kind, entries, first, first + pages,
-                  [&](MappingUse& use, const MappingSums& sums, size_t, size_t) {
+                  [&](MappingUse& use, const MappingSums& sums, size_t from, size_t to) {
                     addScaled(use.sums, sums, of_table * rate_.every);
+                    if (sums.referenced > 0)
+                      uncleared.look(address, kind, entries, from, to,
+                                     kPage * of_table * rate_.every);
                     touched[at] += static_cast<double>(sums.referenced) * of_table;
                   });
     ++at;
@@ -186,7 +192,9 @@ base::Result<Reading> SampledBackend::read(const Process& process, Clock& clock)
   if (auto status = process.check(); !status.ok()) return std::move(status.error());
   if (!is_there) return process.whyNothing("maps", 0);
   double chance = 1.0 / rate_.oneIn();
-  done.error_bytes = 1.96 * standardErrorOf(touched, kTable, rate_.every, chance);
+  double uncleared_bytes = uncleared.bytes(process);
+  done.uncleared_bytes = static_cast<uint64_t>(uncleared_bytes);
+  done.error_bytes = 1.96 * standardErrorOf(touched, kTable, rate_.every, chance) + uncleared_bytes;
   done.rss_bytes = process.residentBytes();
   done.cost.cpu_ns = clock.cpu_ns() - cpu_ns;
   return done;

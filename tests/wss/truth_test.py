@@ -257,6 +257,47 @@ class Truth(unittest.TestCase):
         self.assertEqual([one["process"] for one in table], ["python3"] * 3 + [""])
         self.assertAlmostEqual(int(table[3]["referenced_bytes"]) / MIB, 32, delta=2.5)
 
+    def test_a_sample_says_what_a_fork_keeps_it_from_knowing(self):
+        """A page that two processes map cannot be cleared by MADV_COLD: all of it counts, and the bound says so."""
+        if "pte" not in list(self.backends()):
+            return
+        with self.forks() as pid:
+            row, = json.loads(wss("--json", "--sample", "1/32", pid, 0.5).stdout)["rows"]
+            said = " ".join(wss("--sample", "1/32", pid, 0.5).stdout.split())
+        least = row["bytes"]["referenced"] - row["error"]["referenced_ci95"]
+        self.assertGreater(row["bytes"]["referenced"], 40 * MIB)
+        self.assertGreater(row["error"]["uncleared_bytes"], 40 * MIB)
+        self.assertLess(least, 17 * MIB)  # what it reads
+        self.assertIn("shared with a process that it forked or was forked from", said)
+        with self.touching(256, 64) as (pid, _, _):
+            row, = json.loads(wss("--json", "--sample", "1/32", pid, 0.5).stdout)["rows"]
+        self.assertEqual(row["error"]["uncleared_bytes"], 0)
+
+    def test_two_at_once(self):
+        """Each would take away the accessed bits that the other is to see."""
+        with self.touching(32, 8) as (pid, _, _):
+            first = subprocess.Popen([BINARY, "wss", "--jsonl", "-s", "0", str(pid), "0.3"], stdout=subprocess.PIPE,
+                                     text=True)
+            try:
+                first.stdout.readline()
+                one = wss(pid, 0.1, check=False)
+                several = wss(pid, os.getpid(), 0.1, check=False)
+            finally:
+                first.kill()
+                first.wait()
+                first.stdout.close()
+            self.assertEqual(wss(pid, 0.1).returncode, 0)
+        self.assertEqual(one.returncode, 4)
+        self.assertIn(f"process {pid} (touch) is being measured by another tidegauge", one.stderr)
+        self.assertEqual(several.returncode, 3)
+        self.assertIn("being measured by another tidegauge: left out", several.stderr)
+
+    def test_a_time_that_may_be_a_process(self):
+        with self.touching(16, 4) as (pid, _, _):
+            asked = subprocess.run(["timeout", "-s", "INT", "1", BINARY, "wss", str(pid), str(pid)], capture_output=True,
+                                   text=True, check=False)
+        self.assertEqual("the last word is the time" in asked.stderr, pid >= 300)
+
     def leaderless(self):
         program = pathlib.Path(self.folder.name, "leaderless")
         subprocess.run(["gcc", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread", "-o", program, HERE / "leaderless.c"],

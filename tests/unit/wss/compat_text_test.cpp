@@ -63,7 +63,8 @@ TEST(CompatText, Snapshots) {
   Plan plan{.course = Course::kSnapshots,
             .duration_ns = 10 * kMs,
             .pause_ns = 1500 * kMs,
-            .total_ns = 2000 * kMs};
+            .total_ns = 2000 * kMs,
+            .as_wss_pl = true};
   EXPECT_EQ(
       run(plan, {"423", "0.01", "1.5", ""}, false),
       "Watching PID 423 page references for 0.01 seconds, repeating after 1.5 second pauses...\n"

@@ -172,6 +172,31 @@ TEST_F(Measure, TheTotalEndsAfterTheRowThatReachesIt) {
   EXPECT_EQ(rows.size(), 3U);
 }
 
+// No window begins, and nothing is waited for, when the time would be over by then; but as wss.pl has it.
+TEST_F(Measure, APauseIsNotLongerThanTheTotal) {
+  Plan plan{.course = Course::kSnapshots, .duration_ns = 10, .pause_ns = 90, .total_ns = 150};
+  int64_t began_ns = clock.now_ns();
+  ASSERT_TRUE(run(plan).ok());
+  EXPECT_EQ(rows.size(), 2U);
+  EXPECT_EQ(clock.now_ns() - began_ns, 110);
+  plan.as_wss_pl = true;
+  ASSERT_TRUE(run(plan).ok());
+  EXPECT_EQ(rows.size(), 2U + 3U);
+  EXPECT_EQ(clock.now_ns() - began_ns, 110 + 300);
+}
+
+// Two who measure it at once would take each other's marks away.
+TEST_F(Measure, WhatIsMeasuredBySomebodyElseIsLeftAlone) {
+  auto other = Process::open(423, proc_.root());
+  ASSERT_TRUE(other.value().claim().ok());
+  auto refused = run({.duration_ns = 10});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().what, testing::HasSubstr("another tidegauge"));
+  EXPECT_EQ(backend.clears, 0);
+  { auto gone = std::move(other.value()); }
+  EXPECT_TRUE(run({.duration_ns = 10}).ok());
+}
+
 MappingUse used(uint64_t start, uint64_t rss, uint64_t referenced) {
   MappingUse use;
   use.mapping.start = start, use.mapping.end = start + std::max<uint64_t>(rss, 100);
