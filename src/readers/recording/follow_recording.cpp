@@ -428,11 +428,18 @@ base::Status RecordingFollower::findFile() {
 }
 
 base::Result<model::LiveSnapshot> RecordingFollower::lookOnce(const model::LiveWish& wish) {
-  letPartEnd(path_);
+  bool waits = letPartEnd(path_);
   TG_RETURN_IF_ERROR(findFile());
   // Before the file is read: an end that is written in between is seen by the next look.
   bool has_writer = books_->of().hasWriter();
   TG_ASSIGN_OR_RETURN(SqliteFile file, SqliteFile::open(path_));
+  for (int i = 0; waits && books_->of().isEnding() && i < kMostTries; ++i) {
+    { auto closed = std::move(file); }
+    waits = letPartEnd(path_);
+    TG_RETURN_IF_ERROR(findFile());
+    has_writer = books_->of().hasWriter();
+    TG_ASSIGN_OR_RETURN(file, SqliteFile::open(path_));
+  }
   if (!books_->of().isAt(path_)) {
     return base::Error{base::ErrorKind::kUnreadable, path_ + " was replaced while it was opened",
                        std::nullopt, "Ask again."};

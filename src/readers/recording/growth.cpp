@@ -33,7 +33,7 @@ bool hasWriter(const std::string& path) {
   return file != nullptr && file->hasWriter();
 }
 
-void letPartEnd(const std::string& path) {
+bool letPartEnd(const std::string& path) {
   constexpr auto kEvery = std::chrono::milliseconds(5);
   constexpr int kMost = 600;  // longer than a recorder waits
   bool was_ending = false;
@@ -41,11 +41,12 @@ void letPartEnd(const std::string& path) {
     auto file = heldFile(path);
     // Between two parts no file has the name.
     bool is_ready = file == nullptr ? !was_ending : !file->isEnding();
-    if (is_ready) return;
+    if (is_ready) return true;
     was_ending = true;
     file.reset();
     std::this_thread::sleep_for(kEvery);
   }
+  return false;
 }
 
 bool isOpen(const std::string& path) {

@@ -40,7 +40,9 @@ bool hasWriter(const std::string& path);
 bool isOpen(const std::string& path);
 
 // Returns when the recorder does not wait to end this part (any more), and its next one is there; in any case
-// after some seconds. Without it, readers that overlap would keep a part from ending for ever.
-void letPartEnd(const std::string& path);
+// after some seconds, and then false. Without it, readers that overlap would keep a part from ending for ever. Between
+// this and opening the file the next part may take the name and not have begun yet: who has it open looks again
+// (HeldFile::isEnding).
+bool letPartEnd(const std::string& path);
 
 }  // namespace tidegauge::readers::recording

@@ -55,9 +55,9 @@ struct Opened {
   bool has_writer = false, is_open = false;
 };
 
-// None: while it was opened the next part took the name.
+// None: while it was opened the next part took the name, or was about to.
 base::Result<std::optional<Opened>> openOnce(const std::string& path) {
-  letPartEnd(path);
+  bool waits = letPartEnd(path);
   auto held = heldFile(path);
   if (held == nullptr) {
     return base::Error{base::ErrorKind::kUnreadable, std::strerror(errno), std::nullopt, ""};
@@ -84,7 +84,7 @@ base::Result<std::optional<Opened>> openOnce(const std::string& path) {
   bool has_writer = held->hasWriter();
   bool is_open = isOpen(path);
   auto file = SqliteFile::open(path);
-  if (!held->isAt(path)) return std::optional<Opened>();
+  if (!held->isAt(path) || (waits && held->isEnding())) return std::optional<Opened>();
   if (!file.ok()) return std::move(file.error());
   return std::optional<Opened>({std::move(file.value()), has_writer, is_open});
 }
