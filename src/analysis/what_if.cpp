@@ -319,6 +319,7 @@ base::Result<WhatIf> whatIf(const AnalysedTrace& analysed, const DeviceAnalysis&
       if (std::ranges::none_of(wanted, is_wished))
         wanted.emplace_back(replay::confOf(settings, wish.fraction), settings);
     }
+  if (program.requests.empty()) wanted.resize(1);  // nothing that settings could change
   report.candidates = runs.all(wanted);
   report.own = std::move(report.candidates.front());
   report.candidates.erase(report.candidates.begin());

@@ -31,6 +31,8 @@ struct Grid {
   uint64_t more = 0;                             // rows of the result that are not shown
   std::string sql{};
   std::optional<Link> link{};
+  bool whole_names =
+      false;  // one that has no room beside its row has lines of its own, and is not cut
 };
 
 struct Section {

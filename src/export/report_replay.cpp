@@ -5,6 +5,7 @@
 
 #include "base/format.h"
 #include "export/report_parts.h"
+#include "export/what_if_text.h"
 
 namespace tidegauge::exporting {
 namespace {
@@ -46,7 +47,9 @@ Sentence provenSentence(const SectionContext& context, const std::string& from) 
       strong(withCommas(it.events_checked - it.events_exact)),
       plain(" of "),
       plain(withCommas(it.events_checked)),
-      plain(" events were handed out otherwise than the allocator's rules do"),
+      plain(it.events_checked - it.events_exact == 1
+                ? " events was handed out otherwise than the allocator's rules do"
+                : " events were handed out otherwise than the allocator's rules do"),
       plain(it.first_divergence
                 ? fmt::format(", first at step {} ({})", withCommas(it.first_divergence->step),
                               replay::words(it.first_divergence->cause))
@@ -119,7 +122,7 @@ Grid gridOf(const analysis::WhatIf& report, const std::string& from) {
   auto add = [&](const Replayed& it, const char* mark) {
     grid.rows.push_back({withCommas(it.stats.ooms), humanBytes(it.peakReservedBytes()),
                          humanBytes(it.unused_at_peak_bytes), withCommas(it.driverCalls()),
-                         nameOf(it) + mark});
+                         withSpaces(nameOf(it)) + mark});
   };
   add(report.own, "  ← as recorded");
   size_t shown = std::min(kShown, report.candidates.size());
@@ -130,6 +133,7 @@ Grid gridOf(const analysis::WhatIf& report, const std::string& from) {
       "settings FROM {}",
       from);
   grid.link = Link{"what-if", "What if", {}};
+  grid.whole_names = true;
   return grid;
 }
 

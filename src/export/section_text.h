@@ -53,6 +53,13 @@ class SectionText {
     };
     if (!page_.isNarrow()) page_.row(line(grid.heads), grid.heads.back());
     for (const auto& row : grid.rows) {
+      bool fits =
+          base::displayWidth(line(row)) + 2 + base::displayWidth(row.back()) <= page_.columns();
+      if (!page_.isNarrow() && grid.whole_names && !fits) {
+        page_.row(line(row), "");
+        page_.paragraph(row.back(), 6, 2);
+        continue;
+      }
       if (!page_.isNarrow()) {
         page_.row(line(row), row.back());
         continue;

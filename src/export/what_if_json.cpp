@@ -92,6 +92,7 @@ json whatIfJson(const analysis::AnalysedTrace& analysed, const analysis::DeviceA
              {"verify", verifyJson(analysed, device, report.verified)}};
   if (verify_only) return it;
   it["capacity_bytes"] = report.capacity_bytes ? json(*report.capacity_bytes) : json();
+  it["device_bytes"] = report.device_bytes ? json(*report.device_bytes) : json();
   it["capacity_source"] = report.capacity_source == analysis::CapacitySource::kGiven ? json("given")
                           : report.capacity_source == analysis::CapacitySource::kOutOfMemory
                               ? json("out_of_memory")

@@ -16,7 +16,8 @@ constexpr uint64_t kMostRequestBytes = uint64_t{1} << 60;
 // at or a block that is copied is one; a block that is put in its place again is many.
 constexpr uint64_t kMostRebuildWork = 200'000'000;
 constexpr uint64_t kRebuiltBlockWork = 50;
-constexpr uint64_t kInVainWork = 500;  // what is done after a difference, such as a flush: done again, too
+constexpr uint64_t kInVainWork =
+    500;  // what is done after a difference, such as a flush: done again, too
 
 bool isDriverTraffic(Action action) {
   return action == Action::kSegmentAlloc || action == Action::kSegmentFree ||

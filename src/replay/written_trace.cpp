@@ -216,8 +216,8 @@ WrittenTrace writtenTrace(const Tape& tape, const Program& program, const WhatIf
   model::Device device;
   device.ordinal = tape.device().ordinal;
   device.kind = tape.device().kind;
-  device.total_bytes = options.device_bytes.value_or(
-      options.capacity_bytes.value_or(tape.device().total_bytes));
+  device.total_bytes =
+      options.device_bytes.value_or(options.capacity_bytes.value_or(tape.device().total_bytes));
   trace.devices.push_back(device);
 
   Writer writer(tape, trace);
