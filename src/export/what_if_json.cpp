@@ -115,7 +115,7 @@ json whatIfJson(const analysis::AnalysedTrace& analysed, const analysis::DeviceA
   };
   it["own_min_capacity_bytes"] = bytesOrNull(report.own_min_capacity_bytes);
   it["best_min_capacity_bytes"] = bytesOrNull(report.best_min_capacity_bytes);
-  it["sentences"] = whatIfSentences(report);
+  it["sentences"] = whatIfSentences(analysed.trace, report);
   return it;
 }
 

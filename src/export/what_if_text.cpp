@@ -199,7 +199,7 @@ std::string whatIfText(const analysis::AnalysedTrace& analysed,
   page.blank();
   table(page, report);
   page.blank();
-  for (const std::string& sentence : whatIfSentences(report)) {
+  for (const std::string& sentence : whatIfSentences(analysed.trace, report)) {
     // What is to be copied is in one piece.
     size_t setting = sentence.find("PYTORCH_CUDA_ALLOC_CONF=");
     if (setting != std::string::npos && base::displayWidth(sentence) + 4 > page.columns()) {

@@ -29,6 +29,6 @@ nlohmann::json verifyJson(const analysis::AnalysedTrace& analysed,
 std::string withSpaces(const std::string& conf);
 
 // The sentences that follow from it, most useful first; each ends with a full stop.
-std::vector<std::string> whatIfSentences(const analysis::WhatIf& report);
+std::vector<std::string> whatIfSentences(const model::Trace& trace, const analysis::WhatIf& report);
 
 }  // namespace tidegauge::exporting

@@ -75,8 +75,15 @@ std::optional<analysis::Step> forecastFrom(const analysis::WhatIf& report) {
 
 }  // namespace
 
-std::vector<std::string> whatIfSentences(const analysis::WhatIf& report) {
+std::vector<std::string> whatIfSentences(const model::Trace& trace,
+                                         const analysis::WhatIf& report) {
   std::vector<std::string> sentences;
+  if (report.verified.events_checked == 0)
+    return {"No event of this device is the allocator's: nothing to replay."};
+  if (uint64_t unread = trace.issues.count(model::IssueKind::kBadValue); unread > 0)
+    sentences.push_back(fmt::format(
+        "{} of the file could not be read and {} taken as unknown: `tidegauge report` says where.",
+        base::counted(unread, "value"), unread == 1 ? "is" : "are"));
   const Replayed& own = report.own;
   uint64_t checked = report.verified.events_checked, exact = report.verified.events_exact;
   std::string estimates =
