@@ -122,6 +122,15 @@ static __always_inline __u64 giantEntryOf(struct walk* walk, __u64 address) {
   return entryOf(walk, at, address, 30);
 }
 
+// Of the table at `from` those `count` (a power of two) with that of `address`.
+static __always_inline long readSome(struct page_table* table, __u64 from, __u64 address, __u32 count,
+                                     const struct entry_form* form) {
+  __u64 first = (address >> 12) & (PAGE_TABLE_ENTRIES - count);
+  long failed = bpf_probe_read_kernel(&table->entry[first], 8 * count, (void*)(from + 8 * first));
+  translate(table, first, count, form);
+  return failed;
+}
+
 static long lookAt(__u32 i, struct walk* walk) {
   __u64* address = bpf_map_lookup_elem(&wanted, &i);
   __u64* kind = bpf_map_lookup_elem(&kinds, &i);
@@ -151,10 +160,12 @@ static long lookAt(__u32 i, struct walk* walk) {
   if (walk->part == PAGE_TABLE_ALL) {
     failed = bpf_probe_read_kernel(table, sizeof(*table), (void*)from);
     translate(table, 0, PAGE_TABLE_ENTRIES, &walk->form);
-  } else if (walk->part == PAGE_TABLE_SOME) {
-    __u64 first = (*address >> 12) & (PAGE_TABLE_ENTRIES - PAGE_TABLE_FEW);
-    failed = bpf_probe_read_kernel(&table->entry[first], 8 * PAGE_TABLE_FEW, (void*)(from + 8 * first));
-    translate(table, first, PAGE_TABLE_FEW, &walk->form);
+  } else if (walk->part == PAGE_TABLE_64) {
+    failed = readSome(table, from, *address, 64, &walk->form);
+  } else if (walk->part == PAGE_TABLE_32) {
+    failed = readSome(table, from, *address, 32, &walk->form);
+  } else if (walk->part == PAGE_TABLE_16) {
+    failed = readSome(table, from, *address, 16, &walk->form);
   }
   *kind = failed ? PAGE_TABLE_FAILED : PAGE_TABLE_OF_PAGES;
   return 0;

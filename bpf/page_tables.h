@@ -22,10 +22,12 @@ enum page_table_kind {
   PAGE_TABLE_NONE_NEAR,  // nothing is mapped in the whole 1 GiB around it
 };
 
-#define PAGE_TABLE_FEW 32
+// How many are read: the entries around the wanted address. Half as many take half as many misses of the cache.
 enum page_table_part {
   PAGE_TABLE_ALL,
-  PAGE_TABLE_SOME,  // PAGE_TABLE_FEW of them, with that of the wanted address
+  PAGE_TABLE_64,
+  PAGE_TABLE_32,
+  PAGE_TABLE_16,
   PAGE_TABLE_KIND,  // none
 };
 

@@ -27,7 +27,7 @@ constexpr int64_t kLeastDamon_ns = 50'000'000, kMostDamon_ns = 10'000'000'000;
 // `every` 0: all pages. A part of a table costs as much again as its pages, so larger parts of fewer tables are
 // cheaper, where so few tables still tell where a set begins and ends.
 SampleRate rateOf(const std::string& sample) {
-  if (sample == "1/32") return {2, 32};
+  if (sample == "1/32") return {4, 64};
   if (sample == "1/128") return {8, 32};
   return sample == "1/512" ? SampleRate{16, 16} : SampleRate{0, 0};
 }

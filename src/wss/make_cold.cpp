@@ -14,23 +14,9 @@
 namespace tidegauge::wss {
 namespace {
 
-constexpr int kPidfdOpen = 434, kProcessMadvise = 440, kMadvCold = 20;  // newer than some headers
+constexpr int kProcessMadvise = 440, kMadvCold = 20;  // newer than some headers
 // Ranges in one call: the process may map and unmap between two.
 constexpr size_t kRangesOfACall = 32;
-
-class PidDescriptor {
- public:
-  explicit PidDescriptor(pid_t pid) : file_(static_cast<int>(syscall(kPidfdOpen, pid, 0))) {}
-  ~PidDescriptor() {
-    if (file_ >= 0) close(file_);
-  }
-  PidDescriptor(const PidDescriptor&) = delete;
-  PidDescriptor& operator=(const PidDescriptor&) = delete;
-  int get() const { return file_; }
-
- private:
-  int file_;
-};
 
 // How many of the ranges were made cold before one that could not be; 0 with errno: it is the first.
 size_t coldRanges(int target, std::span<const AddressRange> ranges) {
@@ -69,15 +55,13 @@ base::Error cannotSample(const Process& process, int error_number) {
 
 base::Result<int64_t> makeCold(const Process& process, std::span<const AddressRange> ranges,
                                Clock& clock) {
-  PidDescriptor target(process.pid());
-  if (target.get() < 0) return cannotSample(process, errno);
-  // The descriptor is of whoever has the number: of this process, if that is still there now.
-  if (auto status = process.check(); !status.ok()) return std::move(status.error());
+  int target = process.descriptor();
+  if (target < 0) return cannotSample(process, errno);
   int64_t longest_ns = 0;
   while (!ranges.empty()) {
     int64_t began_ns = clock.now_ns();
     errno = 0;
-    size_t done = coldRanges(target.get(), ranges.first(std::min(ranges.size(), kRangesOfACall)));
+    size_t done = coldRanges(target, ranges.first(std::min(ranges.size(), kRangesOfACall)));
     int why_not = errno;
     longest_ns = std::max(longest_ns, clock.now_ns() - began_ns);
     ranges = ranges.subspan(done);

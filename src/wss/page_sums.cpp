@@ -80,6 +80,9 @@ void addFrames(std::vector<Frame>& frames, page_table_kind kind, Entries entries
 
 namespace {
 
+// Reserved addresses may have millions.
+constexpr uint64_t kMostAhead = 1 << 16;
+
 // The parts of `bytes` that mappings reach into, in order, each once.
 template <class Next>
 std::vector<uint64_t> partsOf(const std::vector<MappingUse>& uses, MappingWalk::Wanted wanted,
@@ -87,6 +90,8 @@ std::vector<uint64_t> partsOf(const std::vector<MappingUse>& uses, MappingWalk::
   std::vector<uint64_t> parts;
   for (const MappingUse& use : uses) {
     if (!wanted(use.mapping)) continue;
+    if (uint64_t most = (use.mapping.end - use.mapping.start) / bytes; most > parts.capacity())
+      parts.reserve(parts.size() + std::min(most, kMostAhead) + 2);
     uint64_t at = use.mapping.start / bytes * bytes;
     if (!parts.empty() && at <= parts.back()) at = parts.back() + bytes;
     for (at = next(at); at < use.mapping.end; at = next(at + bytes)) parts.push_back(at);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +19,7 @@
 namespace tidegauge::wss {
 namespace {
 
+constexpr int kPidfdOpen = 434;  // newer than some headers
 constexpr size_t kMostStat = 4096;
 constexpr size_t kMostText = size_t{4} << 30;  // smaps of 60,000 mappings has 80 MB
 
@@ -87,13 +89,14 @@ Process::Process(Process&& other) noexcept
       tasks_(std::move(other.tasks_)),
       thread_(other.thread_),
       folder_(std::exchange(other.folder_, -1)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
       memory_(std::exchange(other.memory_, -1)),
       longest_text_(other.longest_text_),
       name_(std::move(other.name_)) {}
 
 Process::~Process() {
-  if (folder_ >= 0) close(folder_);
-  if (memory_ >= 0) close(memory_);
+  for (int file : {folder_, descriptor_, memory_})
+    if (file >= 0) close(file);
 }
 
 bool Process::takeAnotherThread() const {
@@ -150,6 +153,17 @@ base::Status Process::claim() const {
       "Wait until that has ended: each would take away what the other is to see, and both would "
       "tell too "
       "little"};
+}
+
+int Process::descriptor() const {
+  if (descriptor_ >= 0) return descriptor_;
+  int of_the_number = static_cast<int>(syscall(kPidfdOpen, pid_, 0));
+  if (of_the_number < 0) return -1;
+  // It is of whoever has the number: of this process, if that is still there now.
+  if (check().ok()) return descriptor_ = of_the_number;
+  close(of_the_number);
+  errno = ESRCH;
+  return -1;
 }
 
 bool Process::isStopped() const {

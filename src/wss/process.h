@@ -48,6 +48,8 @@ class Process {
   // Until this one is gone it is measured by nobody else: two would take away each other's accessed bits. An error if
   // somebody else has claimed it. (Among those who see the same /proc; wss.pl claims nothing.)
   base::Status claim() const;
+  // A descriptor for system calls that take one (pidfd_open), which is of this process for good; -1 with errno: there is none.
+  int descriptor() const;
   bool isStopped() const;          // by a signal or a debugger: it touches nothing
   size_t mappings() const;         // lines of /proc/PID/maps; 0: not known. Cost: 0.5 µs each
   uint64_t residentBytes() const;  // by /proc/PID/statm; 0: not known
@@ -67,6 +69,7 @@ class Process {
   // Which thread is asked is no part of what it is.
   mutable pid_t thread_;
   mutable int folder_ = -1;
+  mutable int descriptor_ = -1;      // once it was asked for
   int memory_ = -1;                  // its mappings, as they were opened at first
   mutable size_t longest_text_ = 0;  // that readFile gave
   std::string name_;

@@ -9,20 +9,27 @@ constexpr uint64_t kMostUnasked = 4 * kGiant;
 
 }  // namespace
 
-base::Result<std::vector<uint64_t>> usedTables(PageTables& tables, const Process& process,
-                                               const std::vector<MappingUse>& uses,
-                                               MappingWalk::Wanted wanted) {
+base::Result<std::vector<uint64_t>> emptyGiants(PageTables& tables, const Process& process,
+                                                const std::vector<MappingUse>& uses,
+                                                MappingWalk::Wanted wanted) {
+  std::vector<uint64_t> empty;
   uint64_t bytes = 0;
   for (const MappingUse& use : uses)
     if (wanted(use.mapping)) bytes += use.mapping.end - use.mapping.start;
-  if (bytes <= kMostUnasked) return tablesOf(uses, wanted);
-  std::vector<uint64_t> empty;
+  if (bytes <= kMostUnasked) return empty;
   auto visit = [&](uint64_t address, page_table_kind kind, Entries) {
     if (kind == PAGE_TABLE_NONE_NEAR) empty.push_back(address);
   };
   TG_ASSIGN_OR_RETURN(
       bool is_there, tables.read(process.thread(), giantsOf(uses, wanted), PAGE_TABLE_KIND, visit));
   if (!is_there) return process.whyNothing("maps", 0);
+  return empty;
+}
+
+base::Result<std::vector<uint64_t>> usedTables(PageTables& tables, const Process& process,
+                                               const std::vector<MappingUse>& uses,
+                                               MappingWalk::Wanted wanted) {
+  TG_ASSIGN_OR_RETURN(std::vector<uint64_t> empty, emptyGiants(tables, process, uses, wanted));
   return tablesOf(uses, wanted, empty);
 }
 

@@ -13,6 +13,11 @@ base::Result<uint64_t> readTables(PageTables& tables, const Process& process,
                                   std::vector<PageBits>* pages = nullptr,
                                   std::vector<Frame>* frames = nullptr);
 
+// The GiB of those in which there is no memory at all, in order; not asked for where the answer would cost more than it saves.
+base::Result<std::vector<uint64_t>> emptyGiants(PageTables& tables, const Process& process,
+                                                const std::vector<MappingUse>& uses,
+                                                MappingWalk::Wanted wanted);
+
 // The 2 MiB that must be looked at for those; where programs reserve addresses (CUDA, sanitizers: TB of them),
 // whole GiB without any memory are left out.
 base::Result<std::vector<uint64_t>> usedTables(PageTables& tables, const Process& process,

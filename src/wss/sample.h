@@ -1,7 +1,7 @@
 // Which pages a sampled measurement looks at, and what they say of all.
 //
-//   2 MiB │··▓▓·············│                 │···········▓▓····│   128 KiB somewhere in each 2nd (1/32),
-//         └─ table 0 ───────┴─ table 1 ───────┴─ table 2 …          8th (1/128); 64 KiB in each 16th (1/512)
+//   2 MiB │··▓▓·············│                 │···········▓▓····│   256 KiB somewhere in each 4th (1/32),
+//         └─ table 0 ───────┴─ table 1 ───────┴─ table 2 …          128 in each 8th (1/128), 64 in each 16th (1/512)
 //
 // Every page has the same chance, so touched ÷ chance is right in the mean (Horvitz-Thompson). How wrong
 // it may be is told by how much neighbours differ: sets that are touched are mostly contiguous, and then
@@ -18,10 +18,13 @@
 
 namespace tidegauge::wss {
 
-// Pages in a row of each `every`th table; a power of two, PAGE_TABLE_FEW at the most.
+// Pages in a row of each `every`th table; 16, 32 or 64.
 struct SampleRate {
   uint32_t every = 1, pages = 32;
   uint32_t oneIn() const { return PAGE_TABLE_ENTRIES / pages * every; }  // 32: a page in 32
+  page_table_part part() const {
+    return pages == 16 ? PAGE_TABLE_16 : pages == 32 ? PAGE_TABLE_32 : PAGE_TABLE_64;
+  }
 };
 
 // A part of one table.

@@ -38,6 +38,18 @@ std::vector<AddressRange> rangesOf(const Sample& sample, const std::vector<Mappi
   return ranges;
 }
 
+bool haveSameRanges(const std::vector<MappingUse>& uses, std::span<const AddressRange> ranges) {
+  size_t at = 0;
+  for (const MappingUse& use : uses) {
+    if (!isSampled(use.mapping)) continue;
+    if (at == ranges.size() || ranges[at].begin != use.mapping.start ||
+        ranges[at].end != use.mapping.end)
+      return false;
+    ++at;
+  }
+  return at == ranges.size();
+}
+
 std::vector<uint64_t> addressesOf(const Sample& sample) {
   std::vector<uint64_t> addresses;
   for (const SamplePart& part : sample.parts) addresses.push_back(part.table + part.first * kPage);
@@ -86,8 +98,12 @@ base::Result<Clearing> SampledBackend::clear(const Process& process, Clock& cloc
   Clearing done;
   int64_t cpu_ns = clock.cpu_ns();
   TG_ASSIGN_OR_RETURN(std::vector<MappingUse> uses, readMaps(process));
-  // One that has something else too is looked at for both.
-  TG_ASSIGN_OR_RETURN(known_, usedTables(tables_, process, uses, isSampled));
+  // A table that has something else too is looked at for both.
+  TG_ASSIGN_OR_RETURN(empty_, emptyGiants(tables_, process, uses, isSampled));
+  known_ = tablesOf(uses, isSampled, empty_);
+  mapped_.clear();
+  for (const MappingUse& use : uses)
+    if (isSampled(use.mapping)) mapped_.push_back({use.mapping.start, use.mapping.end});
   sample_ = chooseSample(known_, rate_, random_);
   // What is untouched by now need not be cleared: after the first window that is most of it.
   Sample to_clear;
@@ -109,7 +125,7 @@ base::Result<Clearing> SampledBackend::clear(const Process& process, Clock& cloc
   };
   done.pass.begin_ns = clock.now_ns();
   TG_ASSIGN_OR_RETURN(bool is_there,
-                      tables_.read(process.thread(), addressesOf(sample_), PAGE_TABLE_SOME, visit));
+                      tables_.read(process.thread(), addressesOf(sample_), rate_.part(), visit));
   if (!is_there) return process.whyNothing("maps", 0);
   TG_ASSIGN_OR_RETURN(Clearing files, clearFiles(process, clock));
   TG_ASSIGN_OR_RETURN(int64_t longest_ns, makeCold(process, rangesOf(to_clear, uses), clock));
@@ -139,8 +155,9 @@ base::Status SampledBackend::flush(const Process& process, std::span<const uint6
 // What was mapped meanwhile is sampled like all else: what is new is touched, nothing had to be cleared.
 base::Status SampledBackend::sampleNew(const Process& process,
                                        const std::vector<MappingUse>& uses) {
-  TG_ASSIGN_OR_RETURN(std::vector<uint64_t> now, usedTables(tables_, process, uses, isSampled));
-  if (now == known_) return base::okStatus();
+  TG_ASSIGN_OR_RETURN(std::vector<uint64_t> empty, emptyGiants(tables_, process, uses, isSampled));
+  if (empty == empty_ && haveSameRanges(uses, mapped_)) return base::okStatus();
+  std::vector<uint64_t> now = tablesOf(uses, isSampled, empty);
   std::vector<uint64_t> more;
   std::ranges::set_difference(now, known_, std::back_inserter(more));
   if (more.empty()) return base::okStatus();
@@ -183,8 +200,7 @@ base::Result<Reading> SampledBackend::read(const Process& process, Clock& clock)
                   });
     ++at;
   };
-  TG_ASSIGN_OR_RETURN(bool is_there,
-                      tables_.read(process.thread(), chosen, PAGE_TABLE_SOME, visit));
+  TG_ASSIGN_OR_RETURN(bool is_there, tables_.read(process.thread(), chosen, rate_.part(), visit));
   auto isRest = [](const Mapping& mapping) { return !isSampled(mapping); };
   TG_ASSIGN_OR_RETURN(done.unread_bytes, readTables(tables_, process, done.uses, isRest));
   done.unread_bytes += unread_bytes;

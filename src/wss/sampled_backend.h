@@ -42,6 +42,9 @@ class SampledBackend final : public Backend {
   std::mt19937_64 random_;
   Sample sample_;                // of the last clearing, and of what was mapped since
   std::vector<uint64_t> known_;  // the tables that it was chosen from, in order
+  // Of the last clearing, in order: the mappings that are sampled, and the GiB without memory.
+  std::vector<AddressRange> mapped_;
+  std::vector<uint64_t> empty_;
 };
 
 }  // namespace tidegauge::wss

@@ -39,7 +39,7 @@ int main(int count, char** words) {
   constexpr uint64_t kFrameBits = (uint64_t{1} << 55) - 1;
   uint64_t place = (page.pagemapEntry().value_or(0) & kFrameBits) * kPage;
   uint64_t address = page.address();
-  for (page_table_part part : {PAGE_TABLE_ALL, PAGE_TABLE_SOME}) {
+  for (page_table_part part : {PAGE_TABLE_ALL, PAGE_TABLE_64, PAGE_TABLE_32, PAGE_TABLE_16}) {
     uint64_t entry = 0;
     auto visit = [&](uint64_t table, page_table_kind kind, Entries entries) {
       if (kind == PAGE_TABLE_OF_PAGES) entry = entries[(address - table) / kPage];

@@ -98,7 +98,7 @@ int main(int count, char** words) {
   madvise(memory, bytes, is_huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
   for (size_t at = 0; at < bytes; at += page) memory[at] = 1;
   for (int i = 3; i < count; ++i)  // a little of it, in the middle
-    if (!strcmp(words[i], "locked") && mlock(memory + bytes / 2, 4 << 20)) return 1;
+    if (!strcmp(words[i], "locked") && mlock(memory + bytes / 2, 16 << 20)) return 1;
   for (int i = 3; i < count; ++i)  // what it will not touch
     if (!strcmp(words[i], "swapped") && madvise(memory + hot, bytes - hot, MADV_PAGEOUT)) return 1;
   size_t pages = hot / page;
