@@ -29,7 +29,8 @@ struct WallLine {
   std::optional<double> events_left_most;
 };
 
-enum class CapacitySource : uint8_t { kUnknown, kGiven, kOutOfMemory };
+// kRefused: memory was refused, and given back for another try, but nothing failed (what-if alone).
+enum class CapacitySource : uint8_t { kUnknown, kGiven, kOutOfMemory, kRefused };
 
 struct Wall {
   bool enough = false;  // at least kLeastWallSlices slices; else nothing but the capacity is known

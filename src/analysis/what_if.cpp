@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analysis/allocator_rules.h"
+#include "replay/limit.h"
 #include "replay/model_driver.h"
 #include "replay/written_trace.h"
 
@@ -18,6 +19,8 @@ using replay::Settings;
 
 // Less than this share of the peak is no help that anybody would notice.
 constexpr uint64_t kNoticeable = 100;
+
+bool hasCap(const Settings& it) { return it.capBytes(uint64_t{1} << 40) != replay::kUnlimited; }
 
 // What is known to help somebody, as changes of the recording's own; what needs a cap only where the capacity is
 // known.
@@ -35,7 +38,7 @@ std::vector<Settings> knownSettings(const Settings& own, bool has_capacity) {
   };
   auto collects = [](Settings& it) {
     it.gc_threshold = 0.8;
-    if (!it.fraction) it.fraction = 0.95;
+    if (!hasCap(it)) it.fraction = 0.95;
   };
   add(expandable);
   for (uint64_t mib : {64, 128, 256, 512})
@@ -50,7 +53,7 @@ std::vector<Settings> knownSettings(const Settings& own, bool has_capacity) {
     expandable(it);
     it.roundup_divisions.fill(8);
   });
-  if (has_capacity && (own.gc_threshold == 0 || hasIdleThreshold(own))) {
+  if ((has_capacity || hasCap(own)) && (own.gc_threshold == 0 || hasIdleThreshold(own))) {
     add(collects);
     add([&](Settings& it) {
       collects(it);
@@ -64,6 +67,9 @@ std::vector<Settings> knownSettings(const Settings& own, bool has_capacity) {
     plain.gc_needs_fraction_below_1 = it.gc_needs_fraction_below_1;
     plain.private_pools_expandable = it.private_pools_expandable;
     plain.fraction = it.fraction;
+    plain.limit_bytes = it.limit_bytes;
+    plain.without_effect = it.without_effect;
+    plain.not_simulated = it.not_simulated;
     it = plain;
   });
   return found;
@@ -71,11 +77,12 @@ std::vector<Settings> knownSettings(const Settings& own, bool has_capacity) {
 
 // The whole string, in the same program and version.
 base::Result<Settings> wished(const Settings& own, const std::string& conf) {
-  TG_ASSIGN_OR_RETURN(Settings settings, replay::parseConf(conf));
+  TG_ASSIGN_OR_RETURN(Settings settings, replay::parseConf(conf, own.not_simulated));
   settings.tie = own.tie;
   settings.gc_needs_fraction_below_1 = own.gc_needs_fraction_below_1;
   settings.private_pools_expandable = own.private_pools_expandable;
   if (!settings.fraction) settings.fraction = own.fraction;
+  settings.limit_bytes = own.limit_bytes;
   return settings;
 }
 
@@ -129,11 +136,14 @@ class Runs {
     Replayed result = take(conf, settings, replay::Placement::kLowest);
     if (settings.tie != replay::TieBreak::kAddress) return result;
     uint64_t peak_bytes = result.peakReservedBytes();
-    PlacementRange range{peak_bytes, peak_bytes};
+    uint64_t ooms = result.stats.ooms;
+    PlacementRange range{peak_bytes, peak_bytes, ooms, ooms};
     for (replay::Placement placement : {replay::Placement::kHighest, replay::Placement::kRising}) {
-      peak_bytes = take(conf, settings, placement).peakReservedBytes();
-      range.least_bytes = std::min(range.least_bytes, peak_bytes);
-      range.most_bytes = std::max(range.most_bytes, peak_bytes);
+      Replayed other = take(conf, settings, placement);
+      range.least_bytes = std::min(range.least_bytes, other.peakReservedBytes());
+      range.most_bytes = std::max(range.most_bytes, other.peakReservedBytes());
+      range.least_ooms = std::min(range.least_ooms, other.stats.ooms);
+      range.most_ooms = std::max(range.most_ooms, other.stats.ooms);
     }
     result.peak_reserved_range = range;
     return result;
@@ -151,7 +161,8 @@ class Runs {
     std::vector<std::jthread> others;
     for (size_t i = 1; i < threads; ++i) others.emplace_back(work);
     work();
-    return others.clear(), results;
+    others.clear();  // all of them are through
+    return results;
   }
 
   // Where it is of no effect: the one that needs no search. (Expandable segments are few, and each takes more addresses
@@ -166,6 +177,7 @@ class Runs {
     auto survives = [&](uint64_t bytes) {
       replay::WhatIfOptions options;
       options.settings = settings;
+      if (settings.limit_bytes) options.settings.limit_bytes = bytes;
       if (settings.tie != replay::TieBreak::kAddress) options.placement = anyPlacement(settings);
       options.capacity_bytes = bytes;
       options.until_failure = true;
@@ -173,6 +185,7 @@ class Runs {
     };
     replay::WhatIfOptions unlimited;
     unlimited.settings = settings;
+    unlimited.settings.limit_bytes.reset();
     auto outcome = replay::whatIf(tape_, program_, unlimited);
     auto peakOf = [&](replay::Quantity quantity) {
       return static_cast<uint64_t>(outcome.stats[quantity].all.peak);
@@ -235,7 +248,24 @@ class Runs {
 };
 
 auto rank(const Replayed& it) {
-  return std::tuple(it.stats.ooms, it.peakReservedBytes(), it.driverCalls());
+  return std::tuple(it.mostOoms(), it.mostReservedBytes(), it.driverCalls());
+}
+
+// Fewer failures; or, where nothing fails, noticeably less at the peak. (Where something does, less is reserved because it
+// does.) Against what was recorded, too: that is what helps nobody to be told otherwise.
+bool helps(const Replayed& best, const WhatIf& report) {
+  uint64_t ooms = report.own.leastOoms(), bytes = report.own.leastReservedBytes();
+  if (report.capacity_source != CapacitySource::kGiven) {
+    ooms = std::min(ooms, report.recorded_ooms);
+    bytes = std::min(bytes, report.recorded_peak_bytes);
+  }
+  if (best.mostOoms() != ooms) return best.mostOoms() < ooms;
+  return ooms == 0 && bytes > best.mostReservedBytes() &&
+         bytes - best.mostReservedBytes() > bytes / kNoticeable;
+}
+
+uint64_t mostReserved(const DeviceAnalysis& device) {
+  return std::max(device.totals.peakReserved().bytes, device.totals.initial().reserved_bytes);
 }
 
 }  // namespace
@@ -248,16 +278,35 @@ namespace {
 
 // The most that the process ever had was within its fraction.
 uint64_t leastDeviceBytes(const DeviceAnalysis& device, double fraction, uint64_t ceiling_bytes) {
-  uint64_t most_bytes =
-      std::max(device.totals.peakReserved().bytes, device.totals.initial().reserved_bytes);
-  double least = std::ceil(static_cast<double>(most_bytes) / fraction) + 1;
+  double least = std::ceil(static_cast<double>(mostReserved(device)) / fraction) + 1;
   constexpr double kMost = 1ULL << 60;
   return std::max(ceiling_bytes, least < kMost ? static_cast<uint64_t>(least) : ceiling_bytes);
+}
+
+// What kept the process to what it had, where neither a fraction nor a failure with nothing left says it.
+void findLimit(const AnalysedTrace& analysed, const DeviceAnalysis& device,
+               replay::VerifyOptions& options, WhatIf& report) {
+  uint64_t most_bytes = mostReserved(device);
+  report.limit_bytes =
+      replay::limitOf(analysed.trace, device.device, options, report.verified, most_bytes);
+  if (report.limit_bytes) {
+    options.settings.limit_bytes = report.limit_bytes;
+    report.verified = replay::verify(analysed.trace, device.device, options);
+    if (report.capacity_source == CapacitySource::kGiven)
+      report.verified.settings.limit_bytes = report.capacity_bytes;
+  } else if (!report.capacity_bytes && report.verified.refused_at_bytes) {
+    report.capacity_bytes = most_bytes;
+    report.capacity_source = CapacitySource::kRefused;
+  }
 }
 
 // Verified, and on which device the rest is to be replayed.
 WhatIf begin(const AnalysedTrace& analysed, const DeviceAnalysis& device, const WhatIfWish& wish) {
   WhatIf report;
+  report.recorded_peak_bytes = mostReserved(device);
+  const model::Events& events = analysed.trace.events;
+  for (size_t row = device.device.event_begin; row < device.device.event_end; ++row)
+    report.recorded_ooms += events.action[row] == model::Action::kOom;
   replay::VerifyOptions options;
   options.settings = replay::settingsOf(analysed.trace);
   if (wish.fraction) options.settings.fraction = wish.fraction;
@@ -273,6 +322,7 @@ WhatIf begin(const AnalysedTrace& analysed, const DeviceAnalysis& device, const 
   // Another card is asked about, not the recorded one; but a fraction is of what there was.
   if (wish.fraction) options.capacity_bytes = wish.capacity_bytes;
   report.verified = replay::verify(analysed.trace, device.device, options);
+  if (!options.settings.fraction) findLimit(analysed, device, options, report);
   return report;
 }
 
@@ -310,7 +360,9 @@ base::Result<WhatIf> whatIf(const AnalysedTrace& analysed, const DeviceAnalysis&
   }
   for (const std::string& conf : wish.confs) {
     TG_ASSIGN_OR_RETURN(Settings settings, wished(own, conf));
-    wanted.emplace_back(conf, settings);
+    auto is_same = [&](const auto& it) { return it.first == conf; };
+    if (std::none_of(wanted.begin() + 1, wanted.end(), is_same))
+      wanted.emplace_back(conf, settings);
   }
   report.are_known = wish.confs.empty() && wish.edits.empty();
   if (report.are_known || wish.with_known)
@@ -325,12 +377,7 @@ base::Result<WhatIf> whatIf(const AnalysedTrace& analysed, const DeviceAnalysis&
   report.candidates.erase(report.candidates.begin());
   std::ranges::stable_sort(report.candidates, {}, rank);
   if (!report.candidates.empty()) {
-    const Replayed& best = report.candidates.front();
-    uint64_t own_bytes = report.own.peakReservedBytes();
-    bool saves = own_bytes > best.peakReservedBytes() &&
-                 own_bytes - best.peakReservedBytes() > own_bytes / kNoticeable;
-    report.best_helps = best.stats.ooms < report.own.stats.ooms ||
-                        (best.stats.ooms == report.own.stats.ooms && saves);
+    report.best_helps = helps(report.candidates.front(), report);
   }
   if (wish.driver_call_us) {
     auto price = [&](Replayed& it) {

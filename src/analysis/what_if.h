@@ -9,6 +9,7 @@
 // Cost: about 0.1 µs an event and candidate, 32 bytes a request once. Facts: docs/replay.md.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +24,7 @@ namespace tidegauge::analysis {
 // What others may differ in, where the tie-break is by address: what the driver's placement does to the peak.
 struct PlacementRange {
   uint64_t least_bytes = 0, most_bytes = 0;
+  uint64_t least_ooms = 0, most_ooms = 0;
 };
 
 struct Replayed {
@@ -42,6 +44,19 @@ struct Replayed {
   uint64_t peakReservedBytes() const {
     return static_cast<uint64_t>(stats[replay::Quantity::kReservedBytes].all.peak);
   }
+  // However the driver places what it gives.
+  uint64_t mostReservedBytes() const {
+    return peak_reserved_range ? peak_reserved_range->most_bytes : peakReservedBytes();
+  }
+  uint64_t leastReservedBytes() const {
+    return peak_reserved_range ? peak_reserved_range->least_bytes : peakReservedBytes();
+  }
+  uint64_t mostOoms() const {
+    return peak_reserved_range ? peak_reserved_range->most_ooms : stats.ooms;
+  }
+  uint64_t leastOoms() const {
+    return peak_reserved_range ? peak_reserved_range->least_ooms : stats.ooms;
+  }
   uint64_t peakActiveBytes() const {
     return static_cast<uint64_t>(stats[replay::Quantity::kActiveBytes].all.peak);
   }
@@ -51,7 +66,8 @@ struct Replayed {
            peakActiveBytes() == other.peakActiveBytes() &&
            unused_at_peak_bytes == other.unused_at_peak_bytes &&
            stats.retries == other.stats.retries && stats.ooms == other.stats.ooms &&
-           driverCalls() == other.driverCalls();
+           driverCalls() == other.driverCalls() &&
+           mostReservedBytes() == other.mostReservedBytes() && mostOoms() == other.mostOoms();
   }
   uint64_t driverCalls() const { return stats.driver_allocs + stats.driver_frees; }
 };
@@ -81,12 +97,30 @@ struct WhatIf {
   CapacitySource capacity_source = CapacitySource::kUnknown;
   // All of the device's, where the recording's own memory fraction tells that it is more than that: the least.
   std::optional<uint64_t> device_bytes;
+  // A limit of the process that the file does not tell, and the trace does (replay/limit.h). What is asked about another
+  // card has that for its limit.
+  std::optional<uint64_t> limit_bytes;
+  // Under its limit, as far as the file tells: the most that was reserved, and what failed.
+  uint64_t recorded_peak_bytes = 0, recorded_ooms = 0;
   Replayed own;
   std::vector<ReplayedEdit> edits;   // as wished
   std::vector<Replayed> candidates;  // best first
   bool are_known = false;            // the candidates are those that are known to help, not a wish
   bool best_helps = false;  // the first is better than the recording's own by more than a little
   std::optional<uint64_t> own_min_capacity_bytes, best_min_capacity_bytes;
+
+  // What the process could have; none: not known.
+  std::optional<uint64_t> availableBytes() const {
+    if (!capacity_bytes || !limit_bytes) return capacity_bytes ? capacity_bytes : limit_bytes;
+    bool is_other_card = capacity_source == CapacitySource::kGiven;
+    return is_other_card ? *capacity_bytes : std::min(*capacity_bytes, *limit_bytes);
+  }
+  // The replay under its own settings met what the recording did: if not, something that is not told was at work.
+  bool ownIsAsRecorded() const {
+    return capacity_source != CapacitySource::kGiven && own.leastOoms() <= recorded_ooms &&
+           recorded_ooms <= own.mostOoms() && own.leastReservedBytes() <= recorded_peak_bytes &&
+           recorded_peak_bytes <= own.mostReservedBytes();
+  }
 };
 
 // Whether PyTorch's caching allocator hands out this device's memory: nothing else is replayed.
@@ -107,7 +141,7 @@ base::Result<model::Trace> replayedTrace(const AnalysedTrace& analysed,
 inline bool fights(const replay::Settings& settings) {
   return settings.expandable && settings.max_split_bytes != replay::kUnlimited;
 }
-// Garbage is never collected: a threshold is of a memory fraction, and none is set.
+// Garbage is never collected: a threshold is of a memory fraction below 1, and none is set.
 inline bool hasIdleThreshold(const replay::Settings& settings) {
   return settings.gc_threshold > 0 && settings.capBytes(uint64_t{1} << 40) == replay::kUnlimited;
 }

@@ -104,7 +104,8 @@ Sentence noneSentence(const analysis::WhatIf& report, const std::string& from) {
   std::string tried = base::counted(report.candidates.size(), "other setting");
   if (own.stats.ooms == 0) {
     sentence.parts = {plain("None of "), plain(tried), plain(" reserves noticeably less.")};
-  } else if (report.capacity_bytes && own.peakActiveBytes() > *report.capacity_bytes / 10 * 9) {
+  } else if (auto could_have = report.availableBytes();
+             could_have && own.peakActiveBytes() > *could_have / 10 * 9) {
     sentence.parts = {
         plain(fmt::format("No setting helps: {} were in live blocks at the peak, and under each of "
                           "{} at least {} still. What is "
@@ -124,7 +125,7 @@ Grid gridOf(const analysis::WhatIf& report, const std::string& from) {
                          humanBytes(it.unused_at_peak_bytes), withCommas(it.driverCalls()),
                          withSpaces(nameOf(it)) + mark});
   };
-  add(report.own, "  ← as recorded");
+  add(report.own, report.ownIsAsRecorded() ? "  ← as recorded" : "  ← its own");
   size_t shown = std::min(kShown, report.candidates.size());
   for (size_t i = 0; i < shown; ++i) add(report.candidates[i], "");
   grid.more = report.candidates.size() - shown;

@@ -28,6 +28,10 @@ json replayedJson(const Replayed& it) {
   if (it.peak_reserved_range)
     range = {{"least", it.peak_reserved_range->least_bytes},
              {"most", it.peak_reserved_range->most_bytes}};
+  json ooms_range;
+  if (it.peak_reserved_range)
+    ooms_range = {{"least", it.peak_reserved_range->least_ooms},
+                  {"most", it.peak_reserved_range->most_ooms}};
   json told = {{"settings", it.conf},
                {"peak_reserved_bytes", peakOf(replay::Quantity::kReservedBytes)},
                {"peak_reserved_range_bytes", range},
@@ -37,6 +41,7 @@ json replayedJson(const Replayed& it) {
                {"peak_segments", peakOf(replay::Quantity::kSegment)},
                {"retries", it.stats.retries},
                {"ooms", it.stats.ooms},
+               {"ooms_range", ooms_range},
                {"driver_allocs", it.stats.driver_allocs},
                {"driver_frees", it.stats.driver_frees},
                {"driver_s", it.driver_s ? json(*it.driver_s) : json()},
@@ -93,10 +98,16 @@ json whatIfJson(const analysis::AnalysedTrace& analysed, const analysis::DeviceA
   if (verify_only) return it;
   it["capacity_bytes"] = report.capacity_bytes ? json(*report.capacity_bytes) : json();
   it["device_bytes"] = report.device_bytes ? json(*report.device_bytes) : json();
-  it["capacity_source"] = report.capacity_source == analysis::CapacitySource::kGiven ? json("given")
-                          : report.capacity_source == analysis::CapacitySource::kOutOfMemory
-                              ? json("out_of_memory")
-                              : json();
+  it["capacity_source"] =
+      report.capacity_source == analysis::CapacitySource::kGiven         ? json("given")
+      : report.capacity_source == analysis::CapacitySource::kOutOfMemory ? json("out_of_memory")
+      : report.capacity_source == analysis::CapacitySource::kRefused     ? json("refused")
+                                                                         : json();
+  it["limit_bytes"] = report.limit_bytes ? json(*report.limit_bytes) : json();
+  it["recorded"] = {{"peak_reserved_bytes", report.recorded_peak_bytes},
+                    {"ooms", report.recorded_ooms},
+                    {"own_is_as_recorded", report.ownIsAsRecorded()}};
+  it["not_simulated"] = report.verified.settings.not_simulated;
   it["own"] = replayedJson(report.own);
   it["edits"] = json::array();
   for (const analysis::ReplayedEdit& edit : report.edits) {

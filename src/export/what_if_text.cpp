@@ -98,6 +98,11 @@ std::string peakWords(const Replayed& it) {
   return fmt::format("{} to {}", least, most);
 }
 
+std::string failedWords(const Replayed& it) {
+  if (it.leastOoms() == it.mostOoms()) return base::withCommas(it.mostOoms());
+  return fmt::format("{} to {}", base::withCommas(it.leastOoms()), base::withCommas(it.mostOoms()));
+}
+
 std::string callsWords(const Replayed& it) {
   std::string calls = base::withCommas(it.driverCalls());
   if (!it.driver_s) return calls;
@@ -121,11 +126,10 @@ void table(TextPage& page, const analysis::WhatIf& report) {
   auto add = [&](const Replayed& it, const std::string& name) {
     rows.push_back({{peakWords(it), base::humanBytes(it.peakActiveBytes()),
                      base::humanBytes(it.unused_at_peak_bytes), base::withCommas(it.stats.retries),
-                     base::withCommas(it.stats.ooms), callsWords(it)},
+                     failedWords(it), callsWords(it)},
                     name});
   };
-  bool is_other_card = report.capacity_source == analysis::CapacitySource::kGiven;
-  std::string own = is_other_card ? "its own settings" : "as recorded";
+  std::string own = report.ownIsAsRecorded() ? "as recorded" : "its own settings";
   add(report.own, report.own.conf.empty() ? own : own + ": " + report.own.conf);
   for (const analysis::ReplayedEdit& it : report.edits) {
     add(it.replayed, analysis::words(it.edit) + changedWords(it));
@@ -184,6 +188,21 @@ std::string whatIfText(const analysis::AnalysedTrace& analysed,
   if (report.capacity_source == analysis::CapacitySource::kOutOfMemory)
     page.paragraph(fmt::format(
         "This process could have {}: what it held and what the driver had free when it ran out.",
+        base::humanBytes(*report.capacity_bytes)));
+  if (report.limit_bytes)
+    page.paragraph(fmt::format(
+        fmt::runtime(report.verified.settings.gc_threshold > 0
+                         ? "Garbage was collected as under a limit of {} or a little more, which "
+                           "the file does "
+                           "not tell: a memory fraction that the program set, most likely."
+                         : "A limit that the file does not tell kept it to {} or a little more, "
+                           "though the driver "
+                           "had memory: a memory fraction that the program set, most likely."),
+        base::humanBytes(*report.limit_bytes)));
+  if (report.capacity_source == analysis::CapacitySource::kRefused)
+    page.paragraph(fmt::format(
+        "It was refused memory beyond {}, gave back what it did not use and got through: replays "
+        "have no more than that.",
         base::humanBytes(*report.capacity_bytes)));
   if (auto least = ownCapBytes(report))
     page.paragraph(

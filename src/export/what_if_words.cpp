@@ -3,6 +3,7 @@
 
 #include "base/format.h"
 #include "base/sizes.h"
+#include "base/text_layout.h"
 #include "export/what_if_text.h"
 
 namespace tidegauge::exporting {
@@ -53,12 +54,13 @@ std::string mibWords(uint64_t bytes) {
 std::string noneHelps(const analysis::WhatIf& report) {
   const Replayed& own = report.own;
   if (own.stats.ooms == 0) return "No setting that was tried reserves noticeably less.";
-  if (report.capacity_bytes && own.peakActiveBytes() > *report.capacity_bytes / 10 * 9)
+  if (auto could_have = report.availableBytes();
+      could_have && own.peakActiveBytes() > *could_have / 10 * 9)
     return fmt::format(
         "No setting helps: {} of {} were in live blocks at the peak, so what is missing is "
         "capacity, or holding "
         "less.",
-        base::humanBytes(own.peakActiveBytes()), base::humanBytes(*report.capacity_bytes));
+        base::humanBytes(own.peakActiveBytes()), base::humanBytes(*could_have));
   return "No setting that was tried lets more requests through.";
 }
 
@@ -98,6 +100,17 @@ std::vector<std::string> whatIfSentences(const model::Trace& trace,
         "have "
         "come so far.",
         base::humanBytes(own.reserved_at_start_bytes), base::humanBytes(*report.capacity_bytes)));
+  if (!report.ownIsAsRecorded() && report.capacity_source != analysis::CapacitySource::kGiven)
+    sentences.push_back(fmt::format(
+        "The recording itself reserved {} at its peak and {} failed; its replay does not meet the "
+        "same, so something was at work that the file does not tell, such as a memory fraction or "
+        "other processes: --fraction and --capacity say it.",
+        base::humanBytes(report.recorded_peak_bytes),
+        report.recorded_ooms == 0 ? "no request" : base::counted(report.recorded_ooms, "request")));
+  for (const std::string& pair : report.verified.settings.not_simulated)
+    sentences.push_back(
+        fmt::format("{} of the recording is not simulated: what it changes is not in here.",
+                    base::printable(pair)));
   if (report.best_helps) {
     const Replayed& best = report.candidates.front();
     sentences.push_back(bestSentence(report));
@@ -108,11 +121,22 @@ std::vector<std::string> whatIfSentences(const model::Trace& trace,
       sentences.push_back(
           "per_process_memory_fraction is a key since torch 2.9; before, call "
           "torch.cuda.set_per_process_memory_fraction() at the start.");
+    if (auto fraction = best.settings.fraction;
+        fraction && report.capacity_source == analysis::CapacitySource::kOutOfMemory &&
+        !report.device_bytes)
+      sentences.push_back(fmt::format(
+          "PyTorch takes it of the whole device, whose size is not known: what was replayed is a "
+          "limit of {}. Where others hold a part of the device, give that by its size.",
+          base::humanBytes(best.settings.capBytes(*report.capacity_bytes))));
+    if (report.limit_bytes && best.settings.gc_threshold > 0 &&
+        best.settings.gc_threshold != own.settings.gc_threshold)
+      sentences.push_back(
+          "The threshold is of the limit that the program set: without one nothing is collected.");
   } else if (!report.candidates.empty()) {
     sentences.push_back(noneHelps(report));
   }
   if (own.stats.ooms > 0 && !report.own_min_capacity_bytes && !report.best_helps &&
-      report.edits.empty() && report.capacity_bytes)
+      report.edits.empty() && report.availableBytes())
     sentences.push_back("--min-capacity says how large a card the run needs.");
   if (report.own_min_capacity_bytes) {
     std::string text =
@@ -129,7 +153,8 @@ std::vector<std::string> whatIfSentences(const model::Trace& trace,
   if (analysis::hasIdleThreshold(report.verified.settings) ||
       std::ranges::any_of(report.candidates, isIdle))
     sentences.push_back(
-        "garbage_collection_threshold does nothing here: it is of a memory fraction, and none is "
+        "garbage_collection_threshold does nothing here: it is of a memory fraction below 1, and "
+        "none is "
         "set "
         "(per_process_memory_fraction, or torch.cuda.set_per_process_memory_fraction()). If the "
         "program sets one, "
@@ -156,7 +181,7 @@ std::vector<std::string> whatIfSentences(const model::Trace& trace,
                     "have done next is not known. Against PyTorch's own runs such peaks were off "
                     "by up to 13 %.",
                     base::withCommas(*from)));
-  if (!report.capacity_bytes)
+  if (!report.availableBytes())
     sentences.push_back(
         own.stats.ooms == 0
             ? "How much the device has is not known, so nothing fails here: --capacity 80GiB says "

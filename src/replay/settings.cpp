@@ -161,6 +161,7 @@ const char* take(Settings& settings, const Pair& pair) {
 namespace {
 
 std::string pairText(const Pair& pair) { return fmt::format("{} is “{}”", pair.key, pair.value); }
+std::string written(const Pair& pair) { return pair.key + ":" + pair.value; }
 
 std::optional<base::Error> takeLarge(Settings& settings, const Pair& pair) {
   auto bytes = mibOf(pair.value, 11);
@@ -172,10 +173,14 @@ std::optional<base::Error> takeLarge(Settings& settings, const Pair& pair) {
 std::optional<base::Error> takeAny(Settings& settings, const Pair& pair) {
   for (const NotSimulated& it : kNotSimulated) {
     if (pair.key != it.key) continue;
-    if (pair.value == it.without_effect) return std::nullopt;
-    return wrong(pairText(pair), "That is not simulated");
+    if (pair.value != it.without_effect) return wrong(pairText(pair), "That is not simulated");
+    settings.without_effect.push_back(written(pair));
+    return std::nullopt;
   }
-  if (isWithoutEffect(pair.key)) return std::nullopt;
+  if (isWithoutEffect(pair.key)) {
+    settings.without_effect.push_back(written(pair));
+    return std::nullopt;
+  }
   const char* must = take(settings, pair);
   if (must == nullptr) return std::nullopt;
   if (*must == '\0')
@@ -187,15 +192,20 @@ std::optional<base::Error> takeAny(Settings& settings, const Pair& pair) {
 
 }  // namespace
 
-base::Result<Settings> parseConf(std::string_view conf) {
+base::Result<Settings> parseConf(std::string_view conf, std::span<const std::string> known) {
   Settings settings;
   TG_ASSIGN_OR_RETURN(std::vector<Pair> pairs, pairsOf(conf));
   // Before all others: they are measured by it.
   for (const Pair& pair : pairs)
     if (pair.key == "large_segment_size_mb")
       if (auto error = takeLarge(settings, pair)) return std::move(*error);
-  for (const Pair& pair : pairs)
-    if (auto error = takeAny(settings, pair)) return std::move(*error);
+  for (const Pair& pair : pairs) {
+    if (std::ranges::find(known, written(pair)) != known.end()) {
+      settings.not_simulated.push_back(written(pair));
+    } else if (auto error = takeAny(settings, pair)) {
+      return std::move(*error);
+    }
+  }
   return settings;
 }
 
@@ -207,7 +217,9 @@ Settings settingsIn(std::string_view conf) {
     if (pair.key == "large_segment_size_mb") (void)takeLarge(settings, pair);
   for (const Pair& pair : pairs.value()) {
     Settings before = settings;
-    if (takeAny(settings, pair)) settings = before;
+    if (!takeAny(settings, pair)) continue;
+    settings = before;
+    if (!pair.key.empty()) settings.not_simulated.push_back(written(pair));
   }
   return settings;
 }
@@ -224,10 +236,9 @@ std::string divisionsText(const std::array<uint32_t, 16>& classes) {
   std::string text = "[";
   for (size_t i = first; i < last; ++i)
     if (i == first || classes[i] != 0) text += fmt::format("{}:{},", uint64_t{1} << i, classes[i]);
-  // A class between two that are named is 0 if it is not: the last but one is named for ">" to begin behind it.
-  if (last - 1 > first && classes[last - 1] == 0)
-    text += fmt::format("{}:0,", uint64_t{1} << (last - 1));
-  return text + fmt::format(">:{}]", classes.back());
+  // ">" begins behind the last that is named. Up to torch 2.8 it wrote over that one, too: so the first of the tail is
+  // named with the tail's own number.
+  return text + fmt::format("{}:{},>:{}]", uint64_t{1} << last, classes.back(), classes.back());
 }
 
 }  // namespace
@@ -250,6 +261,8 @@ std::string confOf(const Settings& settings, std::optional<double> known_fractio
     parts.push_back(fmt::format("garbage_collection_threshold:{}", settings.gc_threshold));
   if (settings.fraction && settings.fraction != known_fraction)
     parts.push_back(fmt::format("per_process_memory_fraction:{}", *settings.fraction));
+  for (const auto* others : {&settings.without_effect, &settings.not_simulated})
+    parts.insert(parts.end(), others->begin(), others->end());
   std::string text;
   for (const std::string& part : parts) text += (text.empty() ? "" : ",") + part;
   return text;
@@ -266,8 +279,9 @@ uint64_t Settings::segmentBytes(uint64_t rounded_bytes) const {
 }
 
 uint64_t Settings::capBytes(uint64_t device_bytes) const {
-  if (!fraction || (*fraction >= 1 && gc_needs_fraction_below_1)) return kUnlimited;
-  return static_cast<uint64_t>(*fraction * static_cast<double>(device_bytes));
+  uint64_t least = limit_bytes.value_or(kUnlimited);
+  if (!fraction || (*fraction >= 1 && gc_needs_fraction_below_1)) return least;
+  return std::min(least, static_cast<uint64_t>(*fraction * static_cast<double>(device_bytes)));
 }
 
 }  // namespace tidegauge::replay

@@ -1,6 +1,7 @@
 #include "replay/verifier.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include "replay/rebuild.h"
@@ -24,8 +25,8 @@ bool isDriverTraffic(Action action) {
          action == Action::kSegmentMap || action == Action::kSegmentUnmap;
 }
 
-// Gives at the addresses of the trace. Where the device's size is known, what fits; otherwise what the trace
-// says that was given, where it says so.
+// Gives at the addresses of the trace what the trace says that was given; and never more than the device has, where
+// that is known. (Less it may give: others had a part.)
 class RecordedDriver final : public Driver {
  public:
   RecordedDriver(const Verifier& verifier, std::optional<uint64_t> capacity_bytes,
@@ -48,8 +49,8 @@ class RecordedDriver final : public Driver {
 
  private:
   bool gives(uint64_t bytes) {
-    bool fits = capacity_bytes_ ? used_bytes_ + bytes <= *capacity_bytes_ : verifier_->givesNow();
-    if (!fits) return false;
+    if (capacity_bytes_ && used_bytes_ + bytes > *capacity_bytes_) return false;
+    if (!verifier_->givesNow()) return false;
     used_bytes_ += bytes;
     return true;
   }
@@ -78,10 +79,11 @@ uint64_t mostReserved(const Tape& tape) {
 }  // namespace
 
 Verifier::Verifier(const Tape& tape, const Settings& settings,
-                   std::optional<uint64_t> capacity_bytes)
+                   std::optional<uint64_t> capacity_bytes, Refusals refusals)
     : tape_(tape),
       settings_(settings),
       capacity_bytes_(capacity_bytes),
+      refusals_(refusals),
       most_reserved_bytes_(mostReserved(tape)) {
   result_.settings = settings;
 }
@@ -107,6 +109,7 @@ Verification Verifier::run(uint64_t most_divergences) {
 
 bool Verifier::givesNow() const {
   if (difference_ || at_ >= tape_.steps()) return false;
+  if (refusals_ == Refusals::kNone) return true;
   Action action = tape_.action(at_);
   return action == Action::kSegmentAlloc || action == Action::kSegmentMap;
 }
@@ -156,16 +159,16 @@ void Verifier::differs(const Entry& entry, Cause cause, bool wrote_nothing) {
 // In the order in which the trace has their completions.
 void Verifier::arrange(std::span<BlockId> blocks) {
   if (is_muted_ || blocks.size() < 2) return;
-  size_t placed = 0;
-  for (Step step = at_; step < tape_.steps() && placed < blocks.size(); ++step) {
-    if (tape_.action(step) != Action::kFreeCompleted) break;
-    auto rest = blocks.subspan(placed);
-    auto it = std::ranges::find_if(
-        rest, [&](BlockId id) { return allocator_->block(id).address == tape_.address(step); });
-    if (it == rest.end()) break;
-    std::rotate(rest.begin(), it, it + 1);
-    ++placed;
-  }
+  std::unordered_map<uint64_t, size_t> places;  // by address: where it is told
+  for (Step step = at_; step < tape_.steps() && places.size() < blocks.size() &&
+                        tape_.action(step) == Action::kFreeCompleted;
+       ++step)
+    places.try_emplace(tape_.address(step), places.size());
+  auto placeOf = [&](BlockId id) {
+    auto it = places.find(allocator_->block(id).address);
+    return it == places.end() ? SIZE_MAX : it->second;
+  };
+  std::ranges::stable_sort(blocks, {}, placeOf);
 }
 
 // ---- walking -------------------------------------------------------------------------------------
@@ -318,10 +321,16 @@ bool Verifier::attempt(const Group& group) {
     const Allocator saved = *allocator_;
     rebuild_work_ += saved.size();
     std::unique_ptr<Driver> saved_driver = driver_->clone();
-    std::optional<Divergence> first_difference;
+    std::optional<Divergence> told;  // of the request that came furthest, or of the flush
+    bool told_is_malloc = false;
     constexpr Step kMostTries = 64;
-    auto restore = [&] {
-      if (!first_difference) first_difference = difference_;
+    auto restore = [&](bool was_malloc) {
+      bool is_better =
+          was_malloc == told_is_malloc ? told && difference_->step > told->step : was_malloc;
+      if (!told || is_better) {
+        told = difference_;
+        told_is_malloc = was_malloc;
+      }
       difference_.reset();
       *allocator_ = saved;
       rebuild_work_ += saved.size();
@@ -335,21 +344,21 @@ bool Verifier::attempt(const Group& group) {
     bool is_full = wouldBeFull(group);
     if (!is_full) {
       if (flush()) return true;
-      restore();
+      restore(false);
     }
     for (Step i = 0; i <= std::min(late, kMostTries); ++i) {
       if (malloc(group, group.late_end - i)) return true;
-      restore();
+      restore(true);
     }
     if (late > kMostTries) {
       if (malloc(group, group.begin)) return true;
-      restore();
+      restore(true);
     }
     if (is_full) {
       if (flush()) return true;
-      restore();
+      restore(false);
     }
-    difference_ = first_difference;
+    difference_ = told;
   }
   // What the program asked for holds all the same.
   result_.program.requests.resize(asked);
@@ -410,6 +419,8 @@ bool Verifier::malloc(const Group& group, Step ready_end) {
   for (Step step = group.begin; step < ready_end; ++step)
     if (!markDone(step)) return false;
   bool failed = tape_.action(group.end) == Action::kOom;
+  uint64_t reserved_before = reservedNow();
+  auto retries_before = allocator_->stats().retries;
   auto block = allocator_->malloc(bytes, tape_.stream(group.end), tape_.owner(group.end),
                                   tape_.name(group.end));
   if (difference_) return false;
@@ -417,12 +428,24 @@ bool Verifier::malloc(const Group& group, Step ready_end) {
     differs({}, Cause::kDriverTraffic, true);
     return false;
   }
+  if (allocator_->stats().retries > retries_before)
+    noteRefusal(group, failed ? reservedNow() : reserved_before);
   if (failed) {
     ++failed_requests_;
   } else if (uint32_t name = tape_.name(group.end); block && name != kNoName) {
     live_[name] = *block;
   }
   return true;
+}
+
+void Verifier::noteRefusal(const Group& group, uint64_t reserved_bytes) {
+  uint64_t segment_bytes = settings_.segmentBytes(settings_.roundedBytes(tape_.bytes(group.end)));
+  result_.refused_at_bytes =
+      std::min(result_.refused_at_bytes.value_or(UINT64_MAX), reserved_bytes + segment_bytes);
+  uint64_t free_bytes = tape_.address(group.end);  // of an oom
+  if (tape_.action(group.end) == Action::kOom && free_bytes != model::kUnknownBytes &&
+      free_bytes >= segment_bytes)
+    ++result_.refused_with_room;
 }
 
 bool Verifier::flush() {
@@ -435,10 +458,9 @@ bool Verifier::flush() {
 
 // Frees whose other streams were seen to be done when the coming malloc began.
 bool Verifier::complete(Step end) {
-  for (Step step = at_; step < end; ++step) {
+  askDone(at_, end);  // the program's, whatever becomes of the comparison
+  for (Step step = at_; step < end; ++step)
     if (!markDone(step)) return false;
-    asks(Op::kDone, step, tape_.name(step));
-  }
   allocator_->processEvents();
   return !difference_;
 }

@@ -7,7 +7,10 @@ namespace tidegauge::replay {
 
 class Verifier final : public Listener {
  public:
-  Verifier(const Tape& tape, const Settings& settings, std::optional<uint64_t> capacity_bytes);
+  // What the driver is taken to do: what the trace says, or never to refuse (all that was refused a limit did).
+  enum class Refusals : uint8_t { kRecorded, kNone };
+  Verifier(const Tape& tape, const Settings& settings, std::optional<uint64_t> capacity_bytes,
+           Refusals refusals = Refusals::kRecorded);
   Verifier(const Verifier&) = delete;
   Verifier& operator=(const Verifier&) = delete;
 
@@ -46,6 +49,7 @@ class Verifier final : public Listener {
   void ask(const Group& group, Step ready_end);  // the request, for the program
   void askDone(Step begin, Step end);
   Request& asks(Op op, Step step, uint32_t name = 0);
+  void noteRefusal(const Group& group, uint64_t reserved_bytes);
   void noticeReleasedPools(const Group& group);
   bool wouldBeFull(const Group& group) const;
   uint64_t reservedNow() const;
@@ -59,6 +63,7 @@ class Verifier final : public Listener {
   const Tape& tape_;
   Settings settings_;
   std::optional<uint64_t> capacity_bytes_;
+  Refusals refusals_;
   uint64_t most_reserved_bytes_;
   std::unique_ptr<Driver> driver_;
   std::optional<Allocator> allocator_;

@@ -43,7 +43,7 @@ struct Divergence {
 
 struct VerifyOptions {
   Settings settings;
-  // What the device has; none: the trace says when the driver refused.
+  // What the device has, at the most; when the driver refused, the trace says.
   std::optional<uint64_t> capacity_bytes{};
 };
 
@@ -57,6 +57,9 @@ struct Verification {
   uint64_t left_out_at_start = 0;  // blocks older than the recording that are in no known segment
   bool began_empty = true;         // nothing is older than the recording
   uint64_t final_segments = 0, final_differences = 0;
+  // Each time memory was refused, and the replay says when: what was reserved and what was wanted beside; the least.
+  std::optional<uint64_t> refused_at_bytes;
+  uint64_t refused_with_room = 0;  // … although the driver had enough: a limit of the process
   Stats stats;  // at the end; of a replay without a difference from empty: PyTorch's own
   Program program;
 };
