@@ -108,8 +108,10 @@ base::Result<EditedProgram> withEmptyCaches(const AnalysedTrace& analysed,
 }
 
 base::Error nobodyAsks(const std::string& pattern) {
+  bool is_chain = pattern.find("‹") != std::string::npos;
   return unusable(fmt::format("no request's stack matches “{}”", pattern),
-                  "It is looked for in \"file:line function\"; /…/ is a regular expression.");
+                  is_chain ? "Name one frame of it, as what stands before the first ‹"
+                           : "It is looked for in \"file:line function\"; /…/ is a regular expression.");
 }
 
 // Frees what is meant and lives at a step before the requests from that step on; its own free comes no more.
@@ -212,7 +214,9 @@ base::Result<EditedProgram> freedEarlier(const AnalysedTrace& analysed,
 base::Result<EditedProgram> edited(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                                    const replay::Program& program, const ProgramEdit& edit) {
   bool has_place = edit.what == What::kEmptyCache || edit.what == What::kFreeAt;
-  if ((edit.what != What::kEmptyCache && edit.pattern.empty()) || (has_place && edit.where.empty()))
+  auto isEmpty = [](const std::string& text) { return text.empty() || text == "//"; };
+  if ((edit.what != What::kEmptyCache && isEmpty(edit.pattern)) ||
+      (has_place && isEmpty(edit.where)))
     return unusable("an empty text names all stacks, or all phases", "/./ does, if that is meant.");
   if (edit.what == What::kEmptyCache) return withEmptyCaches(analysed, device, program, edit.where);
   TG_ASSIGN_OR_RETURN(TextPattern pattern, TextPattern::compile(edit.pattern));

@@ -238,6 +238,7 @@ class Runs {
     result.rescued = outcome.rescued;
     result.first_rescued = outcome.first_rescued;
     result.forecast_from = outcome.forecast_from;
+    result.stopped_at = outcome.stopped_at;
     return result;
   }
 
@@ -248,18 +249,24 @@ class Runs {
 };
 
 auto rank(const Replayed& it) {
-  return std::tuple(it.mostOoms(), it.mostReservedBytes(), it.driverCalls());
+  return std::tuple(it.stopped_at.has_value(), it.mostOoms(), it.mostReservedBytes(),
+                    it.driverCalls(), it.conf.size());
 }
 
 // Fewer failures; or, where nothing fails, noticeably less at the peak. (Where something does, less is reserved because it
 // does.) Against what was recorded, too: that is what helps nobody to be told otherwise.
 bool helps(const Replayed& best, const WhatIf& report) {
+  // What was not replayed to its end is no proof; nor is anything where the rules do not explain the recording.
+  if (best.stopped_at || report.own.stopped_at || !report.isProven()) return false;
   uint64_t ooms = report.own.leastOoms(), bytes = report.own.leastReservedBytes();
   if (report.capacity_source != CapacitySource::kGiven) {
     ooms = std::min(ooms, report.recorded_ooms);
     bytes = std::min(bytes, report.recorded_peak_bytes);
   }
-  if (best.mostOoms() != ooms) return best.mostOoms() < ooms;
+  if (report.own.reserved_at_start_bytes > report.availableBytes().value_or(UINT64_MAX))
+    return false;  // it would not have come so far
+  // A few of many that fail change nothing for anybody.
+  if (best.mostOoms() != ooms) return best.mostOoms() <= ooms / 2;
   return ooms == 0 && bytes > best.mostReservedBytes() &&
          bytes - best.mostReservedBytes() > bytes / kNoticeable;
 }
@@ -309,7 +316,12 @@ WhatIf begin(const AnalysedTrace& analysed, const DeviceAnalysis& device, const 
     report.recorded_ooms += events.action[row] == model::Action::kOom;
   replay::VerifyOptions options;
   options.settings = replay::settingsOf(analysed.trace);
-  if (wish.fraction) options.settings.fraction = wish.fraction;
+  report.fraction = wish.fraction;
+  // Of another card than the recorded one it says nothing of the recording.
+  bool could_be = wish.fraction && wish.capacity_bytes &&
+                  *wish.fraction * static_cast<double>(*wish.capacity_bytes) >=
+                      static_cast<double>(report.recorded_peak_bytes);
+  if (could_be) options.settings.fraction = wish.fraction;
   if (wish.capacity_bytes) {
     report.capacity_bytes = wish.capacity_bytes;
     report.capacity_source = CapacitySource::kGiven;
@@ -319,10 +331,10 @@ WhatIf begin(const AnalysedTrace& analysed, const DeviceAnalysis& device, const 
     if (auto fraction = options.settings.fraction; fraction && *fraction > 0)
       report.device_bytes = leastDeviceBytes(device, *fraction, *ceiling);
   }
-  // Another card is asked about, not the recorded one; but a fraction is of what there was.
-  if (wish.fraction) options.capacity_bytes = wish.capacity_bytes;
+  if (could_be) options.capacity_bytes = wish.capacity_bytes;
   report.verified = replay::verify(analysed.trace, device.device, options);
   if (!options.settings.fraction) findLimit(analysed, device, options, report);
+  if (wish.fraction) report.verified.settings.fraction = wish.fraction;
   return report;
 }
 
@@ -355,8 +367,9 @@ base::Result<WhatIf> whatIf(const AnalysedTrace& analysed, const DeviceAnalysis&
   for (const ProgramEdit& edit : wish.edits) {
     TG_ASSIGN_OR_RETURN(EditedProgram changed, edited(analysed, device, program, edit));
     Runs other(tape, changed.program, report, wish.columns);
-    report.edits.push_back(
-        {edit, changed.requests, changed.bytes, other.one(wanted.front().first, own)});
+    ReplayedEdit& replayed = report.edits.emplace_back();
+    replayed = {edit, changed.requests, changed.bytes, other.one(wanted.front().first, own), {}};
+    if (wish.min_capacity) replayed.min_capacity_bytes = other.minCapacity(own);
   }
   for (const std::string& conf : wish.confs) {
     TG_ASSIGN_OR_RETURN(Settings settings, wished(own, conf));

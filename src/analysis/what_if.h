@@ -35,7 +35,7 @@ struct Replayed {
   uint64_t reserved_at_start_bytes = 0;  // older than the recording
   std::vector<replay::Failure> failures;
   uint64_t rescued = 0;
-  std::optional<Step> first_rescued, forecast_from;
+  std::optional<Step> first_rescued, forecast_from, stopped_at;
   std::optional<PlacementRange> peak_reserved_range;  // TieBreak::kAddress alone
   std::optional<double> driver_s;                     // of WhatIfWish::driver_call_us
   // Of WhatIfWish::columns equal parts of the steps: the highest of each.
@@ -77,6 +77,7 @@ struct ReplayedEdit {
   ProgramEdit edit;
   uint64_t requests = 0, bytes = 0;  // that were changed, and what they had asked for
   Replayed replayed;
+  std::optional<uint64_t> min_capacity_bytes;  // of WhatIfWish::min_capacity
 };
 
 struct WhatIfWish {
@@ -97,6 +98,7 @@ struct WhatIf {
   CapacitySource capacity_source = CapacitySource::kUnknown;
   // All of the device's, where the recording's own memory fraction tells that it is more than that: the least.
   std::optional<uint64_t> device_bytes;
+  std::optional<double> fraction;  // of the wish: what the program had set, and each candidate has too
   // A limit of the process that the file does not tell, and the trace does (replay/limit.h). What is asked about another
   // card has that for its limit.
   std::optional<uint64_t> limit_bytes;
@@ -109,6 +111,10 @@ struct WhatIf {
   bool best_helps = false;  // the first is better than the recording's own by more than a little
   std::optional<uint64_t> own_min_capacity_bytes, best_min_capacity_bytes;
 
+  // The rules explain the recording but for a tenth of it; otherwise figures are of another program.
+  bool isProven() const {
+    return verified.events_exact >= verified.events_checked - verified.events_checked / 10;
+  }
   // What the process could have; none: not known.
   std::optional<uint64_t> availableBytes() const {
     if (!capacity_bytes || !limit_bytes) return capacity_bytes ? capacity_bytes : limit_bytes;

@@ -114,10 +114,15 @@ int run(WhatIfCommandOptions& options) {
     return usageError(
         "--verify tries nothing else",
         "Leave out --set, --drop, --halve, --free-at, --empty-cache and --min-capacity");
+  if (options.wish.verify_only &&
+      ((options.wish.capacity_bytes && !options.wish.fraction) || options.wish.driver_call_us))
+    return usageError("--verify is of the recorded device alone",
+                      "Leave out --driver-call, and --capacity without --fraction");
   for (std::string& conf : options.wish.confs) {
     // As it is printed, to be copied.
     constexpr std::string_view kVariable = "PYTORCH_CUDA_ALLOC_CONF=";
     if (conf.starts_with(kVariable)) conf.erase(0, kVariable.size());
+    std::erase_if(conf, [](char c) { return c == ' ' || c == '\t'; });
   }
   for (const std::string& conf : options.wish.confs)
     if (auto parsed = replay::parseConf(conf); !parsed.ok())
@@ -209,7 +214,7 @@ void addWhatIfCommand(CLI::App& app, int& exit_code) {
       ->add_option(
           "--capacity", options->capacity,
           "Memory that the process could have, as in 80GiB; without: what an out of memory tells")
-      ->check(size(1, base::kMostSizeBytes, "1 byte to 1 PiB, as in 80GiB"))
+      ->check(size(replay::kMiB, base::kMostSizeBytes, "1 MiB to 1 PiB, with its unit, as in 80GiB"))
       ->type_name("SIZE");
   command
       ->add_option("--fraction", options->wish.fraction,

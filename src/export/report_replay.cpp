@@ -73,12 +73,16 @@ Sentence bestSentence(const analysis::WhatIf& report, const std::string& from) {
       from);
   sentence.link = Link{"what-if", "What if", {}};
   sentence.parts = {plain("Best of those tried: "), code(nameOf(best)), plain(": ")};
+  bool is_real = report.ownIsAsRecorded();
   if (own.stats.ooms > 0)
-    sentence.parts.push_back(plain(
-        fmt::format("{}, where {} did; ", failsText(best.stats.ooms), withCommas(own.stats.ooms))));
+    sentence.parts.push_back(plain(fmt::format("{}, where {} {}; ", failsText(best.stats.ooms),
+                                               withCommas(own.stats.ooms),
+                                               is_real ? "did" : "would under its own")));
   sentence.parts.insert(
       sentence.parts.end(),
-      {strong(humanBytes(best.peakReservedBytes())), plain(" reserved at the peak, where it was "),
+      {strong(humanBytes(best.peakReservedBytes())),
+       plain(is_real ? " reserved at the peak, where it was "
+                     : " reserved at the peak, where it would be "),
        plain(humanBytes(own.peakReservedBytes())), plain(".")});
   if (best.forecast_from)
     sentence.parts.push_back(
@@ -102,7 +106,15 @@ Sentence noneSentence(const analysis::WhatIf& report, const std::string& from) {
       "max(peak_active_bytes) FILTER (WHERE place = 0) FROM {}",
       from);
   std::string tried = base::counted(report.candidates.size(), "other setting");
-  if (own.stats.ooms == 0) {
+  if (!report.isProven()) {
+    sentence.parts = {plain("Of "), plain(tried),
+                      plain(" none is said to help: the rules do not explain this recording.")};
+  } else if (own.reserved_at_start_bytes > report.availableBytes().value_or(UINT64_MAX)) {
+    sentence.parts = {plain(fmt::format(
+        "{} were reserved before the recording began: on a device of {} this program would not "
+        "have come so far, with any of {}.",
+        humanBytes(own.reserved_at_start_bytes), humanBytes(*report.availableBytes()), tried))};
+  } else if (own.stats.ooms == 0) {
     sentence.parts = {plain("None of "), plain(tried), plain(" reserves noticeably less.")};
   } else if (auto could_have = report.availableBytes();
              could_have && own.peakActiveBytes() > *could_have / 10 * 9) {

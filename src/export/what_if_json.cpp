@@ -48,7 +48,8 @@ json replayedJson(const Replayed& it) {
                {"failures", std::move(failures)},
                {"rescued", it.rescued},
                {"first_rescued_step", stepOrNull(it.first_rescued)},
-               {"forecast_from_step", stepOrNull(it.forecast_from)}};
+               {"forecast_from_step", stepOrNull(it.forecast_from)},
+               {"stopped_at_step", stepOrNull(it.stopped_at)}};
   if (!it.reserved_line.empty()) {
     told["reserved_line"] = it.reserved_line;
     told["active_line"] = it.active_line;
@@ -103,6 +104,8 @@ json whatIfJson(const analysis::AnalysedTrace& analysed, const analysis::DeviceA
       : report.capacity_source == analysis::CapacitySource::kOutOfMemory ? json("out_of_memory")
       : report.capacity_source == analysis::CapacitySource::kRefused     ? json("refused")
                                                                          : json();
+  it["fraction"] = report.fraction ? json(*report.fraction) : json();
+  it["proven"] = report.isProven();
   it["limit_bytes"] = report.limit_bytes ? json(*report.limit_bytes) : json();
   it["recorded"] = {{"peak_reserved_bytes", report.recorded_peak_bytes},
                     {"ooms", report.recorded_ooms},
@@ -115,6 +118,8 @@ json whatIfJson(const analysis::AnalysedTrace& analysed, const analysis::DeviceA
     told["edit"] = analysis::words(edit.edit);
     told["changed_requests"] = edit.requests;
     told["changed_bytes"] = edit.bytes;
+    told["min_capacity_bytes"] =
+        edit.min_capacity_bytes ? json(*edit.min_capacity_bytes) : json();
     it["edits"].push_back(std::move(told));
   }
   it["candidates"] = json::array();

@@ -33,9 +33,10 @@ void verified(TextPage& page, const model::Trace& trace, const model::Device& de
   }
   bool is_whole = it.events_exact == it.events_checked;
   page.paragraph(
-      fmt::format("{} of {} are what PyTorch's allocator does under the recording's settings, to "
+      fmt::format("{} of {} {} what PyTorch's allocator does under the recording's settings, to "
                   "the address{}.",
                   base::withCommas(it.events_exact), base::counted(it.events_checked, "event"),
+                  it.events_exact == 1 ? "is" : "are",
                   is_whole && it.final_segments > 0 && it.final_differences == 0
                       ? ", and so is each block of the final state"
                       : ""));
@@ -210,7 +211,12 @@ std::string whatIfText(const analysis::AnalysedTrace& analysed,
                     *report.verified.settings.fraction, base::humanBytes(*least)));
   if (report.capacity_source == analysis::CapacitySource::kGiven)
     page.paragraph(fmt::format(
-        "Asked about {} for this process{}.", base::humanBytes(*report.capacity_bytes),
+        "Asked about {} for this process{}.",
+        report.fraction ? fmt::format("{:g} of {}, which is {},", *report.fraction,
+                                      base::humanBytes(*report.capacity_bytes),
+                                      base::humanBytes(report.own.settings.capBytes(
+                                          *report.capacity_bytes)))
+                        : base::humanBytes(*report.capacity_bytes),
         report.own.rescued > 0 ? fmt::format("; {} that failed when it was recorded {} there",
                                              base::counted(report.own.rescued, "request"),
                                              report.own.rescued == 1 ? "fits" : "fit")
@@ -221,7 +227,8 @@ std::string whatIfText(const analysis::AnalysedTrace& analysed,
   for (const std::string& sentence : whatIfSentences(analysed.trace, report)) {
     // What is to be copied is in one piece.
     size_t setting = sentence.find("PYTORCH_CUDA_ALLOC_CONF=");
-    if (setting != std::string::npos && base::displayWidth(sentence) + 4 > page.columns()) {
+    if (setting != std::string::npos &&
+        base::displayWidth(sentence) + 4 > std::min(page.columns(), TextPage::kMostProse)) {
       page.bullet(sentence.substr(0, setting));
       page.whole("    " + sentence.substr(setting));
     } else {

@@ -22,6 +22,16 @@ namespace {
 
 using analysis::Replayed;
 
+std::string failsWords(uint64_t ooms) {
+  if (ooms == 0) return "no request fails";
+  return base::counted(ooms, "request") + (ooms == 1 ? " fails" : " fail");
+}
+
+// Exact: what is rounded down would not do.
+std::string mibWords(uint64_t bytes) {
+  return fmt::format("{} MiB", base::withCommas(bytes / replay::kMiB));
+}
+
 std::string bestSentence(const analysis::WhatIf& report) {
   const Replayed &own = report.own, &best = report.candidates.front();
   std::vector<std::string> sizes{base::humanBytes(own.peakReservedBytes()),
@@ -30,24 +40,38 @@ std::string bestSentence(const analysis::WhatIf& report) {
   if (sizes[0] == sizes[1])
     sizes = base::inOneUnit({own.peakReservedBytes(), best.peakReservedBytes()});
   std::string name = best.conf.empty() ? "To set nothing" : withSpaces(best.conf);
+  bool is_real = report.ownIsAsRecorded();
+  std::string helps = is_real ? "would have helped" : "would help there";
   if (own.stats.ooms == 0)
-    return fmt::format("{} would have helped: peak reserved {} instead of {}.", name, sizes[1],
-                       sizes[0]);
-  std::string failed = best.stats.ooms == 0 ? "no request fails"
-                                            : base::counted(best.stats.ooms, "request") +
-                                                  (best.stats.ooms == 1 ? " fails" : " fail");
-  return fmt::format("{} would have helped: {}, where {} did; peak reserved {}, where it was {}.",
-                     name, failed, base::withCommas(own.stats.ooms), sizes[1], sizes[0]);
+    return fmt::format("{} {}: peak reserved {} instead of {}.", name, helps, sizes[1], sizes[0]);
+  return fmt::format("{} {}: {}, where {} {}; peak reserved {}, where it {} {}.", name, helps,
+                     failsWords(best.stats.ooms), base::withCommas(own.stats.ooms),
+                     is_real ? "did" : "would under its own settings", sizes[1],
+                     is_real ? "was" : "would be", sizes[0]);
+}
+
+std::string editSentence(const analysis::WhatIf& report, const analysis::ReplayedEdit& it) {
+  const Replayed &own = report.own, &other = it.replayed;
+  std::string text =
+      fmt::format("{}: peak reserved {}, where it {} {}", analysis::words(it.edit),
+                  base::humanBytes(other.peakReservedBytes()),
+                  report.ownIsAsRecorded() ? "was" : "would be",
+                  base::humanBytes(own.peakReservedBytes()));
+  if (own.stats.ooms > 0 || other.stats.ooms > 0)
+    text += fmt::format("; {}, where {} {}", failsWords(other.stats.ooms),
+                        base::withCommas(own.stats.ooms),
+                        report.ownIsAsRecorded() ? "did" : "would");
+  if (it.min_capacity_bytes)
+    text += fmt::format("; the smallest card on which it gets through has {}",
+                        mibWords(*it.min_capacity_bytes));
+  text += ".";
+  if (text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text;
 }
 
 // For a shell, where brackets and > mean something else.
 std::string inShell(const std::string& conf) {
   return conf.find_first_of("[]<> ") == std::string::npos ? conf : "'" + conf + "'";
-}
-
-// Exact: what is rounded down would not do.
-std::string mibWords(uint64_t bytes) {
-  return fmt::format("{} MiB", base::withCommas(bytes / replay::kMiB));
 }
 
 // Nothing that was tried is better.
@@ -91,16 +115,32 @@ std::vector<std::string> whatIfSentences(const model::Trace& trace,
   std::string estimates =
       fmt::format("{} of {} were not as these rules have it: take the figures as estimates.",
                   base::withCommas(checked - exact), base::counted(checked, "event"));
-  bool is_poor = exact < checked - checked / 10;
-  if (is_poor) sentences.push_back(estimates);
-  if (report.capacity_source == analysis::CapacitySource::kGiven &&
-      own.reserved_at_start_bytes > *report.capacity_bytes)
+  bool is_poor = !report.isProven();
+  if (is_poor)
+    sentences.push_back(
+        fmt::format("{} of {} were not as these rules have it: no figure of other settings is "
+                    "proof, and none is said to help.",
+                    base::withCommas(checked - exact), base::counted(checked, "event")));
+  bool is_impossible =
+      own.reserved_at_start_bytes > report.availableBytes().value_or(UINT64_MAX);
+  if (is_impossible)
     sentences.push_back(fmt::format(
         "{} were reserved before the recording began: on a device of {} this program would not "
         "have "
         "come so far.",
-        base::humanBytes(own.reserved_at_start_bytes), base::humanBytes(*report.capacity_bytes)));
-  if (!report.ownIsAsRecorded() && report.capacity_source != analysis::CapacitySource::kGiven)
+        base::humanBytes(own.reserved_at_start_bytes), base::humanBytes(*report.availableBytes())));
+  else if (own.reserved_at_start_bytes > 0 &&
+           own.reserved_at_start_bytes == own.peakReservedBytes())
+    sentences.push_back(fmt::format(
+        "{} were reserved before the recording began, and never more: settings change only what "
+        "comes after, so record from the start of the program.",
+        base::humanBytes(own.reserved_at_start_bytes)));
+  if (own.stopped_at)
+    sentences.push_back(
+        fmt::format("There are so many free blocks to search that the replay ended at step {}: of "
+                    "what comes after nothing is known.",
+                    base::withCommas(*own.stopped_at)));
+  if (!report.ownIsAsRecorded() && !is_poor && report.capacity_source != analysis::CapacitySource::kGiven)
     sentences.push_back(fmt::format(
         "The recording itself reserved {} at its peak and {} failed; its replay does not meet the "
         "same, so something was at work that the file does not tell, such as a memory fraction or "
@@ -132,11 +172,13 @@ std::vector<std::string> whatIfSentences(const model::Trace& trace,
         best.settings.gc_threshold != own.settings.gc_threshold)
       sentences.push_back(
           "The threshold is of the limit that the program set: without one nothing is collected.");
-  } else if (!report.candidates.empty()) {
+  } else if (!report.candidates.empty() && !is_impossible && !is_poor && !own.stopped_at) {
     sentences.push_back(noneHelps(report));
   }
+  for (const analysis::ReplayedEdit& it : report.edits)
+    sentences.push_back(editSentence(report, it));
   if (own.stats.ooms > 0 && !report.own_min_capacity_bytes && !report.best_helps &&
-      report.edits.empty() && report.availableBytes())
+      report.edits.empty() && !is_impossible && report.availableBytes())
     sentences.push_back("--min-capacity says how large a card the run needs.");
   if (report.own_min_capacity_bytes) {
     std::string text =
@@ -146,6 +188,8 @@ std::vector<std::string> whatIfSentences(const model::Trace& trace,
       const std::string& conf = report.candidates.front().conf;
       text += fmt::format("; with {}, {}", conf.empty() ? "nothing set" : withSpaces(conf),
                           mibWords(*report.best_min_capacity_bytes));
+      if (*report.best_min_capacity_bytes > *report.own_min_capacity_bytes)
+        text += ", which is more";
     }
     sentences.push_back(text + ".");
   }

@@ -49,7 +49,7 @@ std::optional<BlockId> Allocator::findFreeBlock(Pool& pool, StreamRank stream, u
   };
   if (settings_.expandable) {
     // Rather a slightly larger hole inside than the end that can grow.
-    for (; at != shelf.end() && isExpandable(*at); ++at) {
+    for (; at != shelf.end() && isExpandable(*at); ++at, ++searched_) {
       auto next = std::next(at);
       if (next == shelf.end() || growable(blocks_[next->block]) >= growable(blocks_[at->block]))
         break;
@@ -232,11 +232,11 @@ void Allocator::insert(BlockId id) {
   Block& block = blocks_[id];
   Pool& pool = poolOf(block);
   block.searches = pool.searches;
-  pool.has_news = true;
   if (!block.is_mapped) {
     pool.on(block.stream).holes.insert({block.address, id});
     return;
   }
+  pool.has_news = true;
   uint32_t order = settings_.tie == TieBreak::kSegment ? segments_[block.segment].order : 0;
   shelfOf(block).insert({block.bytes, order, id, block.address});
 }
@@ -319,11 +319,16 @@ void Allocator::beginCounting() {
 }
 
 std::optional<BlockId> Allocator::blockAt(uint64_t address) const {
+  return blockFrom(BlockId(), address);
+}
+
+std::optional<BlockId> Allocator::blockFrom(BlockId at, uint64_t address) const {
   auto after = by_address_.upper_bound(address);
   if (after == by_address_.begin()) return std::nullopt;
-  const SegmentRow& segment = segments_[std::prev(after)->second];
+  SegmentIndex id = std::prev(after)->second;
+  const SegmentRow& segment = segments_[id];
   if (address - segment.address >= segment.bytes) return std::nullopt;
-  BlockId at = segment.first;
+  if (!at.valid() || blocks_[at].segment != id || blocks_[at].address > address) at = segment.first;
   while (at.valid() && address - blocks_[at].address >= blocks_[at].bytes) at = blocks_[at].next;
   return at;
 }

@@ -78,6 +78,11 @@ class Allocator {
   // ---- what was recorded, whatever the rules say (verify.cpp) ----------------------------------
   // The block that has this address; none: it is in no segment.
   std::optional<BlockId> blockAt(uint64_t address) const;
+  // The same for who goes up through the addresses: from `at` on, if that is in the same segment and not above it.
+  std::optional<BlockId> blockFrom(BlockId at, uint64_t address) const;
+  // Free blocks and holes that were passed by in searches: PyTorch goes through them, too, and a hostile file may have it
+  // do so without end.
+  uint64_t searched() const { return searched_; }
   // cudaMalloc gave this, or addresses to map pages into (page_bytes > 0); one free block of it.
   BlockId adopt(uint64_t address, uint64_t bytes, uint64_t page_bytes, StreamRank stream,
                 OwnerIndex owner, bool is_small);
@@ -160,6 +165,7 @@ class Allocator {
   std::vector<BlockId> done_;  // of these: will be seen when the next malloc begins
   uint32_t segments_made_ = 0;
   uint64_t reserved_bytes_ = 0;
+  uint64_t searched_ = 0;
   Stats stats_;
 };
 

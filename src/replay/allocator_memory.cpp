@@ -78,7 +78,7 @@ std::optional<BlockId> Allocator::findExpandable(const Want& want) {
     if (before.valid() && blocks_[before].isFree() && blocks_[before].is_mapped) start = before;
     uint64_t run_bytes = 0;
     for (BlockId at = start; at.valid() && blocks_[at].isFree() && run_bytes < want.rounded_bytes;
-         at = blocks_[at].next)
+         at = blocks_[at].next, ++searched_)
       run_bytes += blocks_[at].bytes;
     if (run_bytes >= want.rounded_bytes) return start;
   }
@@ -91,7 +91,8 @@ std::optional<BlockId> Allocator::findExpandable(const Want& want) {
 
 // Pages at the front of a hole; false, and nothing is done, if the driver has not all of them.
 bool Allocator::mapBlock(BlockId hole, uint64_t bytes) {
-  bytes = roundUp(bytes, segments_[blocks_[hole].segment].page_bytes);
+  // One that is older than the recording may end within a page: where the next segment begins.
+  bytes = std::min(roundUp(bytes, segments_[blocks_[hole].segment].page_bytes), blocks_[hole].bytes);
   if (!driver_->map(blocks_[hole].address, bytes)) return false;
   mapPages(hole, bytes);
   return true;

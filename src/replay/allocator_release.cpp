@@ -21,11 +21,13 @@ void Allocator::collectGarbage() {
   auto age = [&](BlockId id) { return uint64_t{pool.searches} - blocks_[id].searches; };
   for (const auto& [stream, shelf] : pool.shelves())
     for (const auto* free : {&shelf.mapped, &shelf.idle})
-      for (const FreeKey& key : *free)
+      for (const FreeKey& key : *free) {
+        ++searched_;
         if (!blocks_[key.block].isSplit()) {
           candidates.push_back(key.block);
           ages += age(key.block);
         }
+      }
   while (reclaimed_bytes < target_bytes && !candidates.empty()) {
     double average = static_cast<double>(ages) / static_cast<double>(candidates.size());
     bool freed = false;
@@ -52,24 +54,27 @@ bool Allocator::releaseAvailable(const Want& want) {
   uint64_t limit_bytes = settings_.max_split_bytes;
   if (limit_bytes == kUnlimited) return false;
   uint64_t wanted_bytes = std::max(want.rounded_bytes, limit_bytes);
-  Pool& pool = ownerFor(want.owner).of(want.is_small);
-  std::vector<BlockId> oversize;
-  const std::set<FreeKey>& shelf = pool.on(want.stream).mapped;
-  for (auto at = shelf.lower_bound(FreeKey{limit_bytes, 0, BlockId(), 0}); at != shelf.end(); ++at)
-    // One that is split is only met under settings that PyTorch would refuse.
-    if (segments_[blocks_[at->block].segment].page_bytes == 0 && !blocks_[at->block].isSplit())
-      oversize.push_back(at->block);
-  auto enough =
-      std::ranges::find_if(oversize, [&](BlockId id) { return blocks_[id].bytes >= wanted_bytes; });
-  if (enough != oversize.end()) {
-    releaseBlock(*enough);
+  const std::set<FreeKey>& shelf = ownerFor(want.owner).of(want.is_small).on(want.stream).mapped;
+  // One that is split is only met under settings that PyTorch would refuse.
+  auto isWhole = [&](BlockId id) {
+    return segments_[blocks_[id].segment].page_bytes == 0 && !blocks_[id].isSplit();
+  };
+  // Only the first that is large enough is asked; if that may not go, those below it do, from the largest on.
+  auto at = shelf.lower_bound(FreeKey{wanted_bytes, 0, BlockId(), 0});
+  if (at != shelf.end() && isWhole(at->block)) {
+    releaseBlock(at->block);
     return true;
   }
+  std::vector<BlockId> oversize;
   uint64_t released_bytes = 0;
-  for (auto at = oversize.rbegin(); at != oversize.rend() && released_bytes < wanted_bytes; ++at) {
-    released_bytes += blocks_[*at].bytes;
-    releaseBlock(*at);
+  while (at != shelf.begin() && released_bytes < wanted_bytes) {
+    --at;
+    if (at->bytes < limit_bytes) break;
+    if (!isWhole(at->block)) continue;
+    released_bytes += at->bytes;
+    oversize.push_back(at->block);
   }
+  for (BlockId id : oversize) releaseBlock(id);
   return released_bytes >= wanted_bytes;
 }
 
@@ -97,6 +102,7 @@ void Allocator::releaseBlocks(OwnerIndex owner, bool is_small) {
   Pool& pool = owners_[owner].of(is_small);
   if (!pool.has_news) return;  // all that is whole went with the flush before
   std::vector<BlockId> whole, mapped;
+  searched_ += pool.shelves().size();
   for (const auto& [stream, shelf] : pool.shelves())
     for (const auto* free : {&shelf.mapped, &shelf.idle})
       for (const FreeKey& key : *free) {
@@ -110,6 +116,7 @@ void Allocator::releaseBlocks(OwnerIndex owner, bool is_small) {
   for (BlockId block : whole) releaseBlock(block);
   for (BlockId block : mapped) unmapBlock(block);
   pool.has_news = false;
+  pool.dropEmptyShelves();
 }
 
 void Allocator::releaseBlock(BlockId id) {

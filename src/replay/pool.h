@@ -47,6 +47,13 @@ class Pool {
   // In the order of the streams. Only those that were asked about: a trace may name 65,000 of them, and as many pools.
   const std::map<StreamRank, StreamShelf>& shelves() const { return shelves_; }
 
+  // A trace may name 65,000 streams that never free anything, and flush as often.
+  void dropEmptyShelves() {
+    std::erase_if(shelves_, [](const auto& it) {
+      return it.second.mapped.empty() && it.second.idle.empty() && it.second.holes.empty();
+    });
+  }
+
   bool has_news = false;  // something became free since the last flush
   uint32_t searches = 0;  // counted where garbage is collected: the clock of a free block's age
 

@@ -15,7 +15,8 @@ class Rebuild {
         trace_(tape.trace()),
         device_(tape.device()),
         events_(events),
-        allocator_(allocator) {}
+        allocator_(allocator),
+        own_large_bytes_(settingsIn(tape.trace().settings.conf).large_segment_bytes) {}
 
   void segments(const Allocator* before);
   uint64_t blocks(std::vector<BlockId>& blocks);
@@ -44,6 +45,7 @@ class Rebuild {
   const model::Device& device_;
   Step events_;
   Allocator& allocator_;
+  uint64_t own_large_bytes_;  // pages of the recording's, whatever is asked for
 };
 
 std::vector<Rebuild::Found> Rebuild::find() const {
@@ -62,7 +64,7 @@ std::vector<Rebuild::Found> Rebuild::find() const {
     it.row = row;
     bool is_small = segments.small_pool[row];
     if (segments.kind[row] == model::SegmentKind::kExpandable) {
-      it.page_bytes = is_small ? kSmallSegmentBytes : allocator_.settings().large_segment_bytes;
+      it.page_bytes = is_small ? kSmallSegmentBytes : own_large_bytes_;
       it.address = segments.address[row];
     } else {
       it.address = pieces.address[it.pieces.front()];
@@ -102,13 +104,18 @@ void Rebuild::segments(const Allocator* before) {
     allocator_.adopt(it.address, it.bytes, it.page_bytes, tape_.rankOf(segments.stream[it.row]),
                      Tape::ownerOf(segments.pool[it.row]), segments.small_pool[it.row]);
     if (it.page_bytes == 0) continue;
-    for (size_t piece : it.pieces) {
+    std::vector<size_t> pieces = it.pieces;
+    std::ranges::sort(pieces, {}, [&](size_t piece) { return trace_.pieces.address[piece]; });
+    BlockId at{};  // goes up with the addresses: a chain is walked once
+    for (size_t piece : pieces) {
       uint64_t address = trace_.pieces.address[piece], bytes = trace_.pieces.size_bytes[piece];
-      auto hole = allocator_.blockAt(address);
+      auto hole = allocator_.blockFrom(at, address);
+      at = hole.value_or(BlockId());
       if (!hole || allocator_.block(*hole).is_mapped) continue;
       const Block& there = allocator_.block(*hole);
-      if (bytes > there.bytes - (address - there.address)) continue;
-      allocator_.mapPages(allocator_.carve(*hole, address, bytes), bytes);
+      if (address < there.address || bytes > there.bytes - (address - there.address)) continue;
+      at = allocator_.carve(*hole, address, bytes);
+      allocator_.mapPages(at, bytes);
     }
   }
 }
@@ -134,9 +141,7 @@ uint64_t Rebuild::blocks(std::vector<BlockId>& blocks) {
   BlockId at{};  // goes up with the addresses: a chain is walked once
   for (size_t row : rows) {
     uint64_t address = all.address[row], bytes = all.block_bytes[row];
-    while (at.valid() && allocator_.block(at).address + allocator_.block(at).bytes <= address)
-      at = allocator_.block(at).next;
-    if (!at.valid()) at = allocator_.blockAt(address).value_or(BlockId());
+    at = allocator_.blockFrom(at, address).value_or(BlockId());
     bool fits = at.valid() && bytes > 0;
     if (fits) {
       const Block& there = allocator_.block(at);

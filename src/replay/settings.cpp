@@ -125,14 +125,15 @@ const char* take(Settings& settings, const Pair& pair) {
     return from.has_value();
   };
   uint64_t large_mib = settings.large_segment_bytes / kMiB;
+  auto wrongMib = [&] {
+    return numberOf<uint64_t>(value) ? "at least large_segment_size_mb (20)"
+                                     : "a whole number of MiB, without a unit";
+  };
   if (key == "max_split_size_mb")
-    return set(settings.max_split_bytes, mibOf(value, large_mib))
-               ? nullptr
-               : "at least large_segment_size_mb (20)";
+    return set(settings.max_split_bytes, mibOf(value, large_mib)) ? nullptr : wrongMib();
   if (key == "max_non_split_rounding_mb")
-    return set(settings.max_non_split_rounding_bytes, mibOf(value, large_mib))
-               ? nullptr
-               : "at least large_segment_size_mb (20)";
+    return set(settings.max_non_split_rounding_bytes, mibOf(value, large_mib)) ? nullptr
+                                                                               : wrongMib();
   if (key == "roundup_power2_divisions")
     return readDivisions(value, settings.roundup_divisions)
                ? nullptr

@@ -17,6 +17,8 @@ constexpr uint64_t kMostRequestBytes = uint64_t{1} << 60;
 // at or a block that is copied is one; a block that is put in its place again is many.
 constexpr uint64_t kMostRebuildWork = 200'000'000;
 constexpr uint64_t kRebuiltBlockWork = 50;
+// Free blocks that are passed by in searches, of some 10 ns each. No real trace that was tried takes a hundredth of it.
+constexpr uint64_t kMostSearched = 300'000'000;
 constexpr uint64_t kInVainWork =
     500;  // what is done after a difference, such as a flush: done again, too
 
@@ -25,8 +27,8 @@ bool isDriverTraffic(Action action) {
          action == Action::kSegmentMap || action == Action::kSegmentUnmap;
 }
 
-// Gives at the addresses of the trace what the trace says that was given; and never more than the device has, where
-// that is known. (Less it may give: others had a part.)
+// Gives at the addresses of the trace. Where the device's size is known, what fits; where it is not, or where that does
+// not explain the trace (others had a part of it), what the trace says that was given.
 class RecordedDriver final : public Driver {
  public:
   RecordedDriver(const Verifier& verifier, std::optional<uint64_t> capacity_bytes,
@@ -50,7 +52,8 @@ class RecordedDriver final : public Driver {
  private:
   bool gives(uint64_t bytes) {
     if (capacity_bytes_ && used_bytes_ + bytes > *capacity_bytes_) return false;
-    if (!verifier_->givesNow()) return false;
+    bool is_told = !capacity_bytes_ || verifier_->refusesAsRecorded();
+    if (is_told && !verifier_->givesNow()) return false;
     used_bytes_ += bytes;
     return true;
   }
@@ -92,6 +95,7 @@ Verification Verifier::run(uint64_t most_divergences) {
   goOnAfter(0);
   result_.began_empty = allocator_->byAddress().empty();
   while (at_ < tape_.steps() && rebuild_work_ <= kMostRebuildWork &&
+         searched_before_ + allocator_->searched() <= kMostSearched &&
          result_.divergences <= most_divergences)
     step();
   result_.checked_until = at_;
@@ -233,6 +237,7 @@ bool Verifier::isDeferred(Step step) const {
 
 // What the program asked for, where it is not compared any more.
 void Verifier::collectRest() {
+  std::vector<bool> is_released;
   while (at_ < tape_.steps()) {
     Action action = tape_.action(at_);
     if (action == Action::kFreeRequested || action == Action::kFree) {
@@ -243,7 +248,18 @@ void Verifier::collectRest() {
       continue;
     }
     Group group = groupHere();
+    for (Step step = group.late_end; step < group.end; ++step) {
+      OwnerIndex owner = tape_.owner(step);
+      bool gives_back = tape_.action(step) == Action::kSegmentFree ||
+                        tape_.action(step) == Action::kSegmentUnmap;
+      if (!gives_back || owner == 0) continue;
+      if (is_released.size() <= owner) is_released.resize(size_t{owner} + 1);
+      if (!is_released[owner]) asks(Op::kReleasePool, step).owner = owner;
+      is_released[owner] = true;
+    }
     if (group.has_request) {
+      if (OwnerIndex owner = tape_.owner(group.end); owner < is_released.size())
+        is_released[owner] = false;  // whoever allocates from it holds it
       ask(group, group.late_end);
       if (tape_.action(group.end) == Action::kOom) ++failed_requests_;
       at_ = group.end + 1;
@@ -357,6 +373,13 @@ bool Verifier::attempt(const Group& group) {
     if (is_full) {
       if (flush()) return true;
       restore(false);
+    }
+    if (capacity_bytes_) {
+      refuses_as_recorded_ = true;
+      bool is_explained = malloc(group, group.late_end);
+      refuses_as_recorded_ = false;
+      if (is_explained) return true;
+      restore(true);
     }
     difference_ = told;
   }
@@ -478,6 +501,7 @@ bool Verifier::markDone(Step step) {
 void Verifier::goOnAfter(Step next) {
   is_muted_ = true;
   std::optional<Allocator> before = std::move(allocator_);
+  if (before) searched_before_ += before->searched();
   driver_ = std::make_unique<RecordedDriver>(*this, capacity_bytes_, 0);
   allocator_.emplace(settings_, capacity_bytes_.value_or(kUnknownDeviceBytes), *driver_, *this);
   uint64_t left_out = rebuild(tape_, next, before ? &*before : nullptr, *allocator_, live_);

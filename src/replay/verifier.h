@@ -20,6 +20,8 @@ class Verifier final : public Listener {
   // ---- for the driver that answers as the recorded one did ---------------------------------------
   // The driver is about to be asked: does the trace go on with memory that it gave?
   bool givesNow() const;
+  // What would fit is refused all the same: others have a part of the device.
+  bool refusesAsRecorded() const { return refuses_as_recorded_; }
   uint64_t addressNow() const { return at_ < tape_.steps() ? tape_.address(at_) : 0; }
 
   void wrote(const Entry& entry) override;
@@ -72,7 +74,8 @@ class Verifier final : public Listener {
   std::optional<Divergence> difference_;  // of what is being tried
   uint32_t failed_requests_ = 0;
   uint64_t rebuild_work_ = 0;
-  bool is_muted_ = false;
+  uint64_t searched_before_ = 0;  // by allocators that were given up
+  bool is_muted_ = false, refuses_as_recorded_ = false;
   Verification result_;
 };
 

@@ -55,9 +55,10 @@ uint64_t finalDifferences(const Tape& tape, const Allocator& allocator) {
   for (const auto& [address, id] : allocator.byAddress())
     for (BlockId at = allocator.segment(id).first; at.valid(); at = allocator.block(at).next)
       if (allocator.block(at).is_mapped) mapped_bytes += allocator.block(at).bytes;
+  BlockId at{};  // goes up with the addresses: a chain is walked once
   for (size_t row : rows) {
     compared_bytes += finals.total_bytes[row];
-    BlockId at = allocator.blockAt(finals.address[row]).value_or(BlockId());
+    at = allocator.blockFrom(at, finals.address[row]).value_or(BlockId());
     bool same = at.valid() && tape.rankOf(finals.stream[row]) == allocator.block(at).stream &&
                 finals.small_pool[row] == allocator.block(at).is_small;
     for (uint64_t i = finals.block_begin[row]; same && i < finals.block_end[row]; ++i) {
@@ -106,10 +107,22 @@ Verification verify(const model::Trace& trace, const model::Device& device,
   Verification by_segment = under(tape, settings, TieBreak::kSegment, kFew, options);
   Verification by_address = under(tape, settings, TieBreak::kAddress, kFew, options);
   bool is_same = by_segment.events_exact == by_address.events_exact;
-  Verification& best = by_address.events_exact > by_segment.events_exact ? by_address : by_segment;
+  // Where it does not show: events have named their pools since 2.12.
+  bool is_by_address = is_same ? !tape.tellsOwners() && tape.steps() > 0
+                               : by_address.events_exact > by_segment.events_exact;
+  Verification& best = is_by_address ? by_address : by_segment;
   if (best.checked_until < tape.steps())
     best = under(tape, settings, best.settings.tie, UINT64_MAX, options);
   best.tie_is_known = !is_same;
+  // Up to some version before 2.15 any fraction that was said arms the collection.
+  bool is_said = settings.fraction && *settings.fraction >= 1 && settings.gc_threshold > 0;
+  if (best.first_divergence && is_said) {
+    Settings armed = best.settings;
+    armed.gc_needs_fraction_below_1 = false;
+    Verification other = under(tape, armed, armed.tie, UINT64_MAX, options);
+    other.tie_is_known = best.tie_is_known;
+    if (other.events_exact > best.events_exact) best = std::move(other);
+  }
   return std::move(best);
 }
 

@@ -8,6 +8,9 @@
 namespace tidegauge::replay {
 namespace {
 
+// Free blocks that are passed by in searches, of some 10 ns each: so many candidates together take seconds at the most.
+constexpr uint64_t kMostSearched = 100'000'000;
+
 class Silent final : public Listener {
  public:
   void wrote(const Entry&) override {}
@@ -34,7 +37,7 @@ class Run {
   Run(const Tape& tape, const Program& program, const WhatIfOptions& options)
       : program_(program),
         options_(options),
-        outcome_{{}, {}, 0, 0, 0, {}, {}, start(tape)},
+        outcome_{{}, {}, 0, 0, 0, {}, {}, {}, start(tape)},
         allocator_(outcome_.end),
         driver_(options.capacity_bytes.value_or(kUnknownDeviceBytes), base(), reservedNow(),
                 options.placement) {
@@ -52,6 +55,10 @@ class Run {
       look();
       if (options_.at_request) options_.at_request(request.step, reservedNow(), activeNow());
       if (options_.until_failure && allocator_.stats().ooms > 0) break;
+      if (allocator_.searched() > kMostSearched) {
+        outcome_.stopped_at = request.step;
+        break;
+      }
     }
     outcome_.stats = allocator_.stats();
     allocator_.rebind(no_driver, silent);

@@ -58,6 +58,8 @@ struct Outcome {
   uint64_t reserved_at_start_bytes = 0;  // older than the recording
   uint64_t rescued = 0;                  // failed when it was recorded, and fits here
   std::optional<model::Step> first_rescued{};
+  // Searches took too long to go on: nothing is known of what comes after.
+  std::optional<model::Step> stopped_at{};
   // From this step on it is a forecast: the program would have seen something else than it did.
   std::optional<model::Step> forecast_from{};
   Allocator end;  // without a driver: to be looked at
