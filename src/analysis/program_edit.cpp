@@ -110,8 +110,9 @@ base::Result<EditedProgram> withEmptyCaches(const AnalysedTrace& analysed,
 base::Error nobodyAsks(const std::string& pattern) {
   bool is_chain = pattern.find("‹") != std::string::npos;
   return unusable(fmt::format("no request's stack matches “{}”", pattern),
-                  is_chain ? "Name one frame of it, as what stands before the first ‹"
-                           : "It is looked for in \"file:line function\"; /…/ is a regular expression.");
+                  is_chain
+                      ? "Name one frame of it, as what stands before the first ‹"
+                      : "It is looked for in \"file:line function\"; /…/ is a regular expression.");
 }
 
 // Frees what is meant and lives at a step before the requests from that step on; its own free comes no more.

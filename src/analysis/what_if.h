@@ -98,7 +98,8 @@ struct WhatIf {
   CapacitySource capacity_source = CapacitySource::kUnknown;
   // All of the device's, where the recording's own memory fraction tells that it is more than that: the least.
   std::optional<uint64_t> device_bytes;
-  std::optional<double> fraction;  // of the wish: what the program had set, and each candidate has too
+  std::optional<double>
+      fraction;  // of the wish: what the program had set, and each candidate has too
   // A limit of the process that the file does not tell, and the trace does (replay/limit.h). What is asked about another
   // card has that for its limit.
   std::optional<uint64_t> limit_bytes;

@@ -214,7 +214,8 @@ void addWhatIfCommand(CLI::App& app, int& exit_code) {
       ->add_option(
           "--capacity", options->capacity,
           "Memory that the process could have, as in 80GiB; without: what an out of memory tells")
-      ->check(size(replay::kMiB, base::kMostSizeBytes, "1 MiB to 1 PiB, with its unit, as in 80GiB"))
+      ->check(
+          size(replay::kMiB, base::kMostSizeBytes, "1 MiB to 1 PiB, with its unit, as in 80GiB"))
       ->type_name("SIZE");
   command
       ->add_option("--fraction", options->wish.fraction,

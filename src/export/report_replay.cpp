@@ -75,15 +75,14 @@ Sentence bestSentence(const analysis::WhatIf& report, const std::string& from) {
   sentence.parts = {plain("Best of those tried: "), code(nameOf(best)), plain(": ")};
   bool is_real = report.ownIsAsRecorded();
   if (own.stats.ooms > 0)
-    sentence.parts.push_back(plain(fmt::format("{}, where {} {}; ", failsText(best.stats.ooms),
-                                               withCommas(own.stats.ooms),
-                                               is_real ? "did" : "would under its own")));
-  sentence.parts.insert(
-      sentence.parts.end(),
-      {strong(humanBytes(best.peakReservedBytes())),
-       plain(is_real ? " reserved at the peak, where it was "
-                     : " reserved at the peak, where it would be "),
-       plain(humanBytes(own.peakReservedBytes())), plain(".")});
+    sentence.parts.push_back(
+        plain(fmt::format("{}, where {} {}; ", failsText(best.stats.ooms),
+                          withCommas(own.stats.ooms), is_real ? "did" : "would under its own")));
+  sentence.parts.insert(sentence.parts.end(),
+                        {strong(humanBytes(best.peakReservedBytes())),
+                         plain(is_real ? " reserved at the peak, where it was "
+                                       : " reserved at the peak, where it would be "),
+                         plain(humanBytes(own.peakReservedBytes())), plain(".")});
   if (best.forecast_from)
     sentence.parts.push_back(
         plain(fmt::format(" From step {} on it is a forecast.", withCommas(*best.forecast_from))));
@@ -110,6 +109,8 @@ Sentence noneSentence(const analysis::WhatIf& report, const std::string& from) {
     sentence.parts = {plain("Of "), plain(tried),
                       plain(" none is said to help: the rules do not explain this recording.")};
   } else if (own.reserved_at_start_bytes > report.availableBytes().value_or(UINT64_MAX)) {
+    sentence.sql = fmt::format(
+        "SELECT count(*) - 1, max(reserved_at_start_bytes), max(available_bytes) FROM {}", from);
     sentence.parts = {plain(fmt::format(
         "{} were reserved before the recording began: on a device of {} this program would not "
         "have come so far, with any of {}.",
@@ -126,6 +127,40 @@ Sentence noneSentence(const analysis::WhatIf& report, const std::string& from) {
   } else {
     sentence.parts = {plain("None of "), plain(tried), plain(" lets more requests through.")};
   }
+  return sentence;
+}
+
+bool hasRange(const Replayed& it) {
+  return it.leastReservedBytes() != it.mostReservedBytes() || it.leastOoms() != it.mostOoms();
+}
+
+std::string rangeText(const Replayed& it) {
+  std::string text = it.leastReservedBytes() == it.mostReservedBytes()
+                         ? humanBytes(it.mostReservedBytes())
+                         : fmt::format("{} to {}", humanBytes(it.leastReservedBytes()),
+                                       humanBytes(it.mostReservedBytes()));
+  if (it.leastOoms() != it.mostOoms())
+    text += fmt::format(", {} to {} requests failing", withCommas(it.leastOoms()),
+                        withCommas(it.mostOoms()));
+  return text;
+}
+
+// Where the tie-break is by address, of the recording's own settings and of the best.
+std::optional<Sentence> rangeSentence(const analysis::WhatIf& report, const std::string& from) {
+  std::vector<std::string> told;
+  if (hasRange(report.own)) told.push_back("its own settings " + rangeText(report.own));
+  if (report.best_helps && hasRange(report.candidates.front()))
+    told.push_back("the best " + rangeText(report.candidates.front()));
+  if (told.empty()) return std::nullopt;
+  Sentence sentence;
+  sentence.sql = fmt::format(
+      "SELECT least_peak_reserved_bytes, most_peak_reserved_bytes, least_ooms, most_ooms FROM {} "
+      "WHERE place < 2",
+      from);
+  sentence.parts = {plain(
+      fmt::format("Of blocks of one size this PyTorch takes the one with the lowest address, so "
+                  "the driver's placement moves the peak: under {}.",
+                  fmt::join(told, ", under ")))};
   return sentence;
 }
 
@@ -150,25 +185,29 @@ Grid gridOf(const analysis::WhatIf& report, const std::string& from) {
   return grid;
 }
 
-json rowJson(const Replayed& it, size_t place) {
-  json range_least, range_most;
-  if (it.peak_reserved_range) {
-    range_least = it.peak_reserved_range->least_bytes;
-    range_most = it.peak_reserved_range->most_bytes;
-  }
+json rowJson(const analysis::WhatIf& report, const Replayed& it, size_t place) {
+  auto range = [&](auto figure) {
+    return it.peak_reserved_range ? json((*it.peak_reserved_range).*figure) : json();
+  };
+  auto available_bytes = report.availableBytes();
+  using analysis::PlacementRange;
   return {{"place", place},
           {"settings", it.conf},
           {"ooms", it.stats.ooms},
+          {"least_ooms", range(&PlacementRange::least_ooms)},
+          {"most_ooms", range(&PlacementRange::most_ooms)},
           {"peak_reserved_bytes", it.peakReservedBytes()},
-          {"least_peak_reserved_bytes", range_least},
-          {"most_peak_reserved_bytes", range_most},
+          {"least_peak_reserved_bytes", range(&PlacementRange::least_bytes)},
+          {"most_peak_reserved_bytes", range(&PlacementRange::most_bytes)},
           {"peak_active_bytes", it.peakActiveBytes()},
           {"unused_at_peak_bytes", it.unused_at_peak_bytes},
           {"retries", it.stats.retries},
           {"driver_allocs", it.stats.driver_allocs},
           {"driver_frees", it.stats.driver_frees},
           {"rescued", it.rescued},
-          {"forecast_from_step", it.forecast_from ? json(*it.forecast_from) : json()}};
+          {"forecast_from_step", it.forecast_from ? json(*it.forecast_from) : json()},
+          {"reserved_at_start_bytes", it.reserved_at_start_bytes},
+          {"available_bytes", available_bytes ? json(*available_bytes) : json()}};
 }
 
 }  // namespace
@@ -189,6 +228,7 @@ Section replaySection(const SectionContext& context) {
   section.sentences.push_back(provenSentence(context, proven));
   section.sentences.push_back(report.best_helps ? bestSentence(report, from)
                                                 : noneSentence(report, from));
+  if (auto range = rangeSentence(report, from)) section.sentences.push_back(std::move(*range));
   // Rows that are all alike say nothing more.
   if (report.best_helps || report.own.stats.ooms > 0) section.grid = gridOf(report, from);
   const replay::Verification& it = report.verified;
@@ -204,9 +244,9 @@ Section replaySection(const SectionContext& context) {
       {"sql", fmt::format("SELECT * FROM {}", proven)},
       {"rows", json::array()},
       {"rows_sql", fmt::format("SELECT * FROM {}", from)}};
-  section.json["rows"].push_back(rowJson(report.own, 0));
+  section.json["rows"].push_back(rowJson(report, report.own, 0));
   for (size_t i = 0; i < report.candidates.size(); ++i)
-    section.json["rows"].push_back(rowJson(report.candidates[i], i + 1));
+    section.json["rows"].push_back(rowJson(report, report.candidates[i], i + 1));
   return section;
 }
 

@@ -118,8 +118,7 @@ json whatIfJson(const analysis::AnalysedTrace& analysed, const analysis::DeviceA
     told["edit"] = analysis::words(edit.edit);
     told["changed_requests"] = edit.requests;
     told["changed_bytes"] = edit.bytes;
-    told["min_capacity_bytes"] =
-        edit.min_capacity_bytes ? json(*edit.min_capacity_bytes) : json();
+    told["min_capacity_bytes"] = edit.min_capacity_bytes ? json(*edit.min_capacity_bytes) : json();
     it["edits"].push_back(std::move(told));
   }
   it["candidates"] = json::array();

@@ -212,11 +212,11 @@ std::string whatIfText(const analysis::AnalysedTrace& analysed,
   if (report.capacity_source == analysis::CapacitySource::kGiven)
     page.paragraph(fmt::format(
         "Asked about {} for this process{}.",
-        report.fraction ? fmt::format("{:g} of {}, which is {},", *report.fraction,
-                                      base::humanBytes(*report.capacity_bytes),
-                                      base::humanBytes(report.own.settings.capBytes(
-                                          *report.capacity_bytes)))
-                        : base::humanBytes(*report.capacity_bytes),
+        report.fraction
+            ? fmt::format("{:g} of {}, which is {},", *report.fraction,
+                          base::humanBytes(*report.capacity_bytes),
+                          base::humanBytes(report.own.settings.capBytes(*report.capacity_bytes)))
+            : base::humanBytes(*report.capacity_bytes),
         report.own.rescued > 0 ? fmt::format("; {} that failed when it was recorded {} there",
                                              base::counted(report.own.rescued, "request"),
                                              report.own.rescued == 1 ? "fits" : "fit")

@@ -52,15 +52,14 @@ std::string bestSentence(const analysis::WhatIf& report) {
 
 std::string editSentence(const analysis::WhatIf& report, const analysis::ReplayedEdit& it) {
   const Replayed &own = report.own, &other = it.replayed;
-  std::string text =
-      fmt::format("{}: peak reserved {}, where it {} {}", analysis::words(it.edit),
-                  base::humanBytes(other.peakReservedBytes()),
-                  report.ownIsAsRecorded() ? "was" : "would be",
-                  base::humanBytes(own.peakReservedBytes()));
+  std::string text = fmt::format("{}: peak reserved {}, where it {} {}", analysis::words(it.edit),
+                                 base::humanBytes(other.peakReservedBytes()),
+                                 report.ownIsAsRecorded() ? "was" : "would be",
+                                 base::humanBytes(own.peakReservedBytes()));
   if (own.stats.ooms > 0 || other.stats.ooms > 0)
-    text += fmt::format("; {}, where {} {}", failsWords(other.stats.ooms),
-                        base::withCommas(own.stats.ooms),
-                        report.ownIsAsRecorded() ? "did" : "would");
+    text +=
+        fmt::format("; {}, where {} {}", failsWords(other.stats.ooms),
+                    base::withCommas(own.stats.ooms), report.ownIsAsRecorded() ? "did" : "would");
   if (it.min_capacity_bytes)
     text += fmt::format("; the smallest card on which it gets through has {}",
                         mibWords(*it.min_capacity_bytes));
@@ -121,8 +120,7 @@ std::vector<std::string> whatIfSentences(const model::Trace& trace,
         fmt::format("{} of {} were not as these rules have it: no figure of other settings is "
                     "proof, and none is said to help.",
                     base::withCommas(checked - exact), base::counted(checked, "event")));
-  bool is_impossible =
-      own.reserved_at_start_bytes > report.availableBytes().value_or(UINT64_MAX);
+  bool is_impossible = own.reserved_at_start_bytes > report.availableBytes().value_or(UINT64_MAX);
   if (is_impossible)
     sentences.push_back(fmt::format(
         "{} were reserved before the recording began: on a device of {} this program would not "
@@ -140,7 +138,8 @@ std::vector<std::string> whatIfSentences(const model::Trace& trace,
         fmt::format("There are so many free blocks to search that the replay ended at step {}: of "
                     "what comes after nothing is known.",
                     base::withCommas(*own.stopped_at)));
-  if (!report.ownIsAsRecorded() && !is_poor && report.capacity_source != analysis::CapacitySource::kGiven)
+  if (!report.ownIsAsRecorded() && !is_poor &&
+      report.capacity_source != analysis::CapacitySource::kGiven)
     sentences.push_back(fmt::format(
         "The recording itself reserved {} at its peak and {} failed; its replay does not meet the "
         "same, so something was at work that the file does not tell, such as a memory fraction or "

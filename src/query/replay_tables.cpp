@@ -51,6 +51,7 @@ std::vector<AnswerColumn<replay::Verification>> provenColumns() {
 
 struct ReplayOf {
   size_t place;  // 0: the recording's own settings
+  std::optional<uint64_t> available_bytes;
   analysis::Replayed replayed;
 };
 
@@ -59,9 +60,10 @@ std::vector<ReplayOf> replaysOf(const AnalysedTrace& trace, const DeviceAnalysis
   std::vector<ReplayOf> rows;
   auto proof = proofFor(trace, device, capacity_bytes);
   if (!proof) return rows;
-  rows.push_back({0, std::move(proof->what_if.own)});
+  auto available_bytes = proof->what_if.availableBytes();
+  rows.push_back({0, available_bytes, std::move(proof->what_if.own)});
   for (analysis::Replayed& candidate : proof->what_if.candidates)
-    rows.push_back({rows.size(), std::move(candidate)});
+    rows.push_back({rows.size(), available_bytes, std::move(candidate)});
   return rows;
 }
 
@@ -73,10 +75,10 @@ std::vector<AnswerColumn<ReplayOf>> replayColumns() {
       return static_cast<int64_t>(r.replayed.stats[quantity].all.peak);
     };
   };
-  auto range = [](auto bytes) {
-    return [bytes](const R& r) {
+  auto range = [](auto figure) {
+    return [figure](const R& r) {
       const auto& told = r.replayed.peak_reserved_range;
-      return told ? keyOfBytes((*told).*bytes) : kNull;
+      return told ? keyOfBytes((*told).*figure) : kNull;
     };
   };
   return {
@@ -89,6 +91,9 @@ std::vector<AnswerColumn<ReplayOf>> replayColumns() {
        [](const R& r) { return r.replayed.conf; }},
       {Kind::kInteger, "ooms", "requests that fail",
        [](const R& r) { return r.replayed.stats.ooms; }},
+      {Kind::kInteger, "least_ooms", "over the driver's placements; NULL: they do not matter",
+       range(&analysis::PlacementRange::least_ooms)},
+      {Kind::kInteger, "most_ooms", "…", range(&analysis::PlacementRange::most_ooms)},
       {Kind::kBytes, "peak_reserved_bytes", "", peakOf(Q::kReservedBytes)},
       {Kind::kBytes, "least_peak_reserved_bytes",
        "over the driver's placements; NULL: they do not matter",
@@ -108,7 +113,11 @@ std::vector<AnswerColumn<ReplayOf>> replayColumns() {
       {Kind::kStep, "forecast_from_step",
        "from there on the program would have seen something else; NULL: nowhere", [](const R& r) {
          return r.replayed.forecast_from ? keyOfStep(*r.replayed.forecast_from) : kNull;
-       }}};
+       }},
+      {Kind::kBytes, "reserved_at_start_bytes", "older than the recording: as it was",
+       [](const R& r) { return keyOfBytes(r.replayed.reserved_at_start_bytes); }},
+      {Kind::kBytes, "available_bytes", "what the process could have; NULL: not known",
+       [](const R& r) { return r.available_bytes ? keyOfBytes(*r.available_bytes) : kNull; }}};
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 // Nothing here looks at a trace: who replays one is verify.h and what_if.h. A value: copies are independent,
 // but for driver and listener, which rebind() exchanges. Names as in CUDACachingAllocator.cpp
 // (DeviceCachingAllocator); what differs between versions are values of Settings.
-// Cost: about 200 ns for an allocation and its free; 64 bytes a block, about 60 more for a free one.
+// Cost: about 200 ns for an allocation and its free; 56 bytes a block, about 60 more for a free one.
 #pragma once
 
 #include <map>

@@ -92,7 +92,8 @@ std::optional<BlockId> Allocator::findExpandable(const Want& want) {
 // Pages at the front of a hole; false, and nothing is done, if the driver has not all of them.
 bool Allocator::mapBlock(BlockId hole, uint64_t bytes) {
   // One that is older than the recording may end within a page: where the next segment begins.
-  bytes = std::min(roundUp(bytes, segments_[blocks_[hole].segment].page_bytes), blocks_[hole].bytes);
+  bytes =
+      std::min(roundUp(bytes, segments_[blocks_[hole].segment].page_bytes), blocks_[hole].bytes);
   if (!driver_->map(blocks_[hole].address, bytes)) return false;
   mapPages(hole, bytes);
   return true;

@@ -3,7 +3,7 @@
 //
 //   segment 3   [ b7 in use ][ b2 free      ][ b9 in use ]      prev and next stay within the segment
 //
-// Cost: 64 bytes a block; ids of merged blocks are given out again.
+// Cost: 56 bytes a block; ids of merged blocks are given out again.
 #pragma once
 
 #include <cstdint>

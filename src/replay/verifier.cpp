@@ -17,8 +17,8 @@ constexpr uint64_t kMostRequestBytes = uint64_t{1} << 60;
 // at or a block that is copied is one; a block that is put in its place again is many.
 constexpr uint64_t kMostRebuildWork = 200'000'000;
 constexpr uint64_t kRebuiltBlockWork = 50;
-// Free blocks that are passed by in searches, of some 10 ns each. No real trace that was tried takes a hundredth of it.
-constexpr uint64_t kMostSearched = 300'000'000;
+// Free blocks that are passed by in searches, each up to 100 ns. No real trace that was tried takes a thirtieth of it.
+constexpr uint64_t kMostSearched = 100'000'000;
 constexpr uint64_t kInVainWork =
     500;  // what is done after a difference, such as a flush: done again, too
 
@@ -250,8 +250,8 @@ void Verifier::collectRest() {
     Group group = groupHere();
     for (Step step = group.late_end; step < group.end; ++step) {
       OwnerIndex owner = tape_.owner(step);
-      bool gives_back = tape_.action(step) == Action::kSegmentFree ||
-                        tape_.action(step) == Action::kSegmentUnmap;
+      bool gives_back =
+          tape_.action(step) == Action::kSegmentFree || tape_.action(step) == Action::kSegmentUnmap;
       if (!gives_back || owner == 0) continue;
       if (is_released.size() <= owner) is_released.resize(size_t{owner} + 1);
       if (!is_released[owner]) asks(Op::kReleasePool, step).owner = owner;

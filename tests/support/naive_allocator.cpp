@@ -41,11 +41,12 @@ NaiveAllocator::Place NaiveAllocator::find(uint64_t address) const {
   return {SIZE_MAX, SIZE_MAX};
 }
 
-std::vector<NaiveAllocator::Place> NaiveAllocator::freeBlocks(bool is_small) const {
+std::vector<NaiveAllocator::Place> NaiveAllocator::freeBlocks(uint32_t owner, bool is_small) const {
   std::vector<Place> found;
   for (size_t i = 0; i < segments_.size(); ++i)
     for (size_t j = 0; j < segments_[i].blocks.size(); ++j)
-      if (segments_[i].is_small == is_small && segments_[i].blocks[j].state == State::kFree)
+      if (segments_[i].owner == owner && segments_[i].is_small == is_small &&
+          segments_[i].blocks[j].state == State::kFree)
         found.push_back({i, j});
   auto key = [&](const Place& it) {
     const Segment& segment = segments_[it.segment];
@@ -57,11 +58,11 @@ std::vector<NaiveAllocator::Place> NaiveAllocator::freeBlocks(bool is_small) con
   return found;
 }
 
-std::optional<NaiveAllocator::Place> NaiveAllocator::search(bool is_small, uint16_t stream,
-                                                            uint64_t bytes) const {
+std::optional<NaiveAllocator::Place> NaiveAllocator::search(const Want& want) const {
+  uint64_t bytes = want.bytes;
   std::vector<Place> fit;
-  for (const Place& it : freeBlocks(is_small))
-    if (segments_[it.segment].stream == stream &&
+  for (const Place& it : freeBlocks(want.owner, want.is_small))
+    if (segments_[it.segment].stream == want.stream &&
         segments_[it.segment].blocks[it.block].bytes >= bytes)
       fit.push_back(it);
   auto grown = [&](const Place& it) {
@@ -85,21 +86,25 @@ std::optional<NaiveAllocator::Place> NaiveAllocator::search(bool is_small, uint1
   return fit[at];
 }
 
-std::optional<uint64_t> NaiveAllocator::malloc(uint64_t request_bytes, uint16_t stream) {
+std::optional<uint64_t> NaiveAllocator::malloc(uint64_t request_bytes, uint16_t stream,
+                                               uint32_t owner) {
   for (uint64_t address : std::vector<uint64_t>(std::move(done_))) complete(address);
   done_.clear();
   uint64_t bytes = settings_.roundedBytes(request_bytes);
   bool is_small = bytes <= (1 << 20);
+  Want want{owner, is_small, stream, bytes};
+  released_.erase(owner);  // whoever allocates from it holds it
+  if (owner != 0 && std::ranges::find(private_pools_, owner) == private_pools_.end())
+    private_pools_.push_back(owner);
   bool collects = settings_.gc_threshold > 0 && settings_.capBytes(capacity_bytes_) != kUnlimited;
-  if (collects) ++searches_[is_small];
-  auto place = search(is_small, stream, bytes);
+  if (collects) ++searches_[{owner, is_small}];
+  auto place = search(want);
   if (!place && collects) collect();
-  if (!place) place = getMemory(is_small, stream, bytes);
-  if (!place && releaseOversize(is_small, stream, bytes))
-    place = getMemory(is_small, stream, bytes);
+  if (!place) place = getMemory(want);
+  if (!place && releaseOversize(want)) place = getMemory(want);
   if (!place) {
     emptyCache();
-    place = getMemory(is_small, stream, bytes);
+    place = getMemory(want);
   }
   if (!place) {
     write("oom", capacity_bytes_ - usedBytes(), bytes, stream);
@@ -114,7 +119,7 @@ std::optional<uint64_t> NaiveAllocator::malloc(uint64_t request_bytes, uint16_t 
   if (splits) {
     blocks[place->block].bytes = bytes;
     blocks.insert(blocks.begin() + static_cast<ptrdiff_t>(place->block) + 1,
-                  {address + bytes, rest, 0, State::kFree, searches_[is_small]});
+                  {address + bytes, rest, 0, State::kFree, searches_[{owner, is_small}]});
   }
   blocks[place->block].state = State::kUsed;
   blocks[place->block].requested_bytes = request_bytes;
@@ -137,7 +142,7 @@ void NaiveAllocator::complete(uint64_t address) {
   Block& it = segments_[segment].blocks[block];
   write("free_completed", address, it.requested_bytes, segments_[segment].stream);
   it.state = State::kFree;
-  it.since = searches_[segments_[segment].is_small];
+  it.since = searches_[{segments_[segment].owner, segments_[segment].is_small}];
   join(segments_[segment]);
 }
 
@@ -157,31 +162,34 @@ void NaiveAllocator::join(Segment& segment) {
   }
 }
 
-std::optional<NaiveAllocator::Place> NaiveAllocator::getMemory(bool is_small, uint16_t stream,
-                                                               uint64_t bytes) {
-  uint64_t segment_bytes = settings_.segmentBytes(bytes), cap = settings_.capBytes(capacity_bytes_);
+std::optional<NaiveAllocator::Place> NaiveAllocator::getMemory(const Want& want) {
+  uint64_t segment_bytes = settings_.segmentBytes(want.bytes),
+           cap = settings_.capBytes(capacity_bytes_);
   if (cap != kUnlimited && usedBytes() + segment_bytes > cap) return std::nullopt;
-  if (settings_.expandable) return grow(is_small, stream, bytes);
+  if (settings_.expandable && (want.owner == 0 || settings_.private_pools_expandable))
+    return grow(want);
   if (usedBytes() + segment_bytes > capacity_bytes_) return std::nullopt;
   uint64_t address = place(segment_bytes);
-  segments_.push_back({address,
-                       segment_bytes,
-                       0,
-                       stream,
-                       is_small,
-                       ++made_,
-                       {{address, segment_bytes, 0, State::kFree, searches_[is_small]}}});
-  write("segment_alloc", address, segment_bytes, stream);
+  segments_.push_back(
+      {address,
+       segment_bytes,
+       0,
+       want.owner,
+       want.stream,
+       want.is_small,
+       ++made_,
+       {{address, segment_bytes, 0, State::kFree, searches_[{want.owner, want.is_small}]}}});
+  write("segment_alloc", address, segment_bytes, want.stream);
   return Place{segments_.size() - 1, 0};
 }
 
-std::optional<NaiveAllocator::Place> NaiveAllocator::grow(bool is_small, uint16_t stream,
-                                                          uint64_t bytes) {
+std::optional<NaiveAllocator::Place> NaiveAllocator::grow(const Want& want) {
+  uint64_t bytes = want.bytes;
   std::vector<Place> holes;
   for (size_t i = 0; i < segments_.size(); ++i)
     for (size_t j = 0; j < segments_[i].blocks.size(); ++j)
-      if (segments_[i].is_small == is_small && segments_[i].stream == stream &&
-          segments_[i].blocks[j].state == State::kHole)
+      if (segments_[i].owner == want.owner && segments_[i].is_small == want.is_small &&
+          segments_[i].stream == want.stream && segments_[i].blocks[j].state == State::kHole)
         holes.push_back({i, j});
   std::ranges::sort(
       holes, {}, [&](const Place& it) { return segments_[it.segment].blocks[it.block].address; });
@@ -199,12 +207,18 @@ std::optional<NaiveAllocator::Place> NaiveAllocator::grow(bool is_small, uint16_
     break;
   }
   if (!start) {
-    uint64_t page = is_small ? 2 << 20 : settings_.large_segment_bytes;
+    uint64_t page = want.is_small ? 2 << 20 : settings_.large_segment_bytes;
     uint64_t range = (capacity_bytes_ * 9 / 8 + page - 1) / page * page;
     if (range < bytes) return std::nullopt;
     uint64_t address = place(range);
-    segments_.push_back(
-        {address, range, page, stream, is_small, ++made_, {{address, range, 0, State::kHole, 0}}});
+    segments_.push_back({address,
+                         range,
+                         page,
+                         want.owner,
+                         want.stream,
+                         want.is_small,
+                         ++made_,
+                         {{address, range, 0, State::kHole, 0}}});
     start = Place{segments_.size() - 1, 0};
   }
   uint64_t address = segments_[start->segment].blocks[start->block].address;
@@ -227,7 +241,7 @@ bool NaiveAllocator::map(size_t index, size_t hole, uint64_t bytes) {
   uint64_t address = it.address, rest = it.bytes - bytes;
   it.bytes = bytes;
   it.state = State::kFree;
-  it.since = searches_[segment.is_small];
+  it.since = searches_[{segment.owner, segment.is_small}];
   if (rest > 0)
     segment.blocks.insert(segment.blocks.begin() + static_cast<ptrdiff_t>(hole) + 1,
                           {address + bytes, rest, 0, State::kHole, 0});
@@ -242,12 +256,13 @@ void NaiveAllocator::collect() {
   uint64_t used = usedBytes(), reclaimed = 0;
   if (used <= limit) return;
   std::vector<uint64_t> candidates;
-  for (const Place& it : freeBlocks(false))
+  for (const Place& it : freeBlocks(0, false))
     if (segments_[it.segment].blocks.size() == 1)
       candidates.push_back(segments_[it.segment].address);
   auto age = [&](uint64_t address) {
     Place it = find(address);
-    return static_cast<double>(searches_[0] - segments_[it.segment].blocks[it.block].since);
+    return static_cast<double>(searches_[{0, false}] -
+                               segments_[it.segment].blocks[it.block].since);
   };
   while (reclaimed < used - limit && !candidates.empty()) {
     double sum = 0;
@@ -267,27 +282,32 @@ void NaiveAllocator::collect() {
   }
 }
 
-bool NaiveAllocator::releaseOversize(bool is_small, uint16_t stream, uint64_t bytes) {
+// The first free block that is large enough goes if it may; if not, those below it, from the largest on.
+bool NaiveAllocator::releaseOversize(const Want& want) {
   uint64_t least = settings_.max_split_bytes;
   if (least == kUnlimited) return false;
-  uint64_t wanted = std::max(bytes, least);
-  std::vector<uint64_t> oversize;
-  for (const Place& it : freeBlocks(is_small)) {
+  uint64_t wanted = std::max(want.bytes, least);
+  auto mayGo = [&](const Place& it) {
+    return segments_[it.segment].page_bytes == 0 && segments_[it.segment].blocks.size() == 1;
+  };
+  std::vector<uint64_t> below;
+  for (const Place& it : freeBlocks(want.owner, want.is_small)) {
     const Segment& segment = segments_[it.segment];
-    if (segment.stream == stream && segment.page_bytes == 0 &&
-        segment.blocks[it.block].bytes >= least)
-      oversize.push_back(segment.blocks[it.block].address);
-  }
-  auto bytesAt = [&](uint64_t address) { return segments_[find(address).segment].bytes; };
-  for (uint64_t address : oversize)
-    if (bytesAt(address) >= wanted) {
-      release(address);
-      return true;
+    const Block& block = segment.blocks[it.block];
+    if (segment.stream != want.stream || block.bytes < least) continue;
+    if (block.bytes >= wanted) {
+      if (mayGo(it)) {
+        release(block.address);
+        return true;
+      }
+      break;
     }
+    if (mayGo(it)) below.push_back(block.address);
+  }
   uint64_t released = 0;
-  for (size_t i = oversize.size(); i-- > 0 && released < wanted;) {
-    released += bytesAt(oversize[i]);
-    release(oversize[i]);
+  for (size_t i = below.size(); i-- > 0 && released < wanted;) {
+    released += segments_[find(below[i]).segment].bytes;
+    release(below[i]);
   }
   return released >= wanted;
 }
@@ -302,20 +322,42 @@ void NaiveAllocator::release(uint64_t address) {
 void NaiveAllocator::emptyCache() {
   done_.clear();
   for (uint64_t address : std::vector<uint64_t>(waiting_)) complete(address);
-  for (bool is_small : {false, true}) {
-    std::vector<uint64_t> whole, mapped;
-    for (const Place& it : freeBlocks(is_small)) {
-      const Segment& segment = segments_[it.segment];
-      uint64_t address = segment.blocks[it.block].address;
-      if (segment.page_bytes > 0) {
-        mapped.push_back(address);
-      } else if (segment.blocks.size() == 1) {
-        whole.push_back(address);
-      }
+  flush(0, false);
+  flush(0, true);
+  std::vector<uint32_t> left;
+  for (uint32_t owner : private_pools_) {
+    if (released_.contains(owner)) {
+      flush(owner, true);
+      flush(owner, false);
     }
-    for (uint64_t address : whole) release(address);
-    for (uint64_t address : mapped) unmap(find(address));
+    bool has_segments =
+        std::ranges::any_of(segments_, [&](const Segment& it) { return it.owner == owner; });
+    bool is_gone = released_.contains(owner) && !has_segments;
+    if (is_gone) {
+      released_.erase(owner);
+      searches_.erase({owner, false});
+      searches_.erase({owner, true});
+    } else {
+      left.push_back(owner);
+    }
   }
+  private_pools_ = left;
+}
+
+// What is whole is given back, and pages that are free as a whole.
+void NaiveAllocator::flush(uint32_t owner, bool is_small) {
+  std::vector<uint64_t> whole, mapped;
+  for (const Place& it : freeBlocks(owner, is_small)) {
+    const Segment& segment = segments_[it.segment];
+    uint64_t address = segment.blocks[it.block].address;
+    if (segment.page_bytes > 0) {
+      mapped.push_back(address);
+    } else if (segment.blocks.size() == 1) {
+      whole.push_back(address);
+    }
+  }
+  for (uint64_t address : whole) release(address);
+  for (uint64_t address : mapped) unmap(find(address));
 }
 
 void NaiveAllocator::unmap(Place place) {
@@ -326,7 +368,7 @@ void NaiveAllocator::unmap(Place place) {
   uint64_t end = segment.address + (before + it.bytes) / page * page;
   if (end <= begin) return;
   std::vector<Block> parts;
-  uint64_t now = searches_[segment.is_small];
+  uint64_t now = searches_[{segment.owner, segment.is_small}];
   if (begin > it.address) parts.push_back({it.address, begin - it.address, 0, State::kFree, now});
   parts.push_back({begin, end - begin, 0, State::kHole, 0});
   if (it.address + it.bytes > end)

@@ -3,8 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "replay/settings.h"
@@ -16,10 +19,12 @@ class NaiveAllocator {
   NaiveAllocator(const replay::Settings& settings, uint64_t capacity_bytes)
       : settings_(settings), capacity_bytes_(capacity_bytes) {}
 
-  std::optional<uint64_t> malloc(uint64_t request_bytes, uint16_t stream);  // its address
+  // Its address. `owner`: 0, or a private pool.
+  std::optional<uint64_t> malloc(uint64_t request_bytes, uint16_t stream, uint32_t owner);
   void free(uint64_t address, bool is_shared);
   void done(uint64_t address) { done_.push_back(address); }
   void emptyCache();
+  void releasePool(uint32_t owner) { released_.insert(owner); }
 
   // "alloc 700000000000 512 0": every entry, in order.
   std::vector<std::string> entries;
@@ -33,6 +38,7 @@ class NaiveAllocator {
   };
   struct Segment {
     uint64_t address, bytes, page_bytes;
+    uint32_t owner;
     uint16_t stream;
     bool is_small;
     uint64_t order;
@@ -42,13 +48,23 @@ class NaiveAllocator {
     size_t segment, block;
   };
 
-  std::vector<Place> freeBlocks(bool is_small) const;  // in the order of the free set
-  std::optional<Place> search(bool is_small, uint16_t stream, uint64_t bytes) const;
-  std::optional<Place> getMemory(bool is_small, uint16_t stream, uint64_t bytes);
-  std::optional<Place> grow(bool is_small, uint16_t stream, uint64_t bytes);
+  // A request: of whom, and how much once it is rounded.
+  struct Want {
+    uint32_t owner;
+    bool is_small;
+    uint16_t stream;
+    uint64_t bytes;
+  };
+
+  std::vector<Place> freeBlocks(uint32_t owner,
+                                bool is_small) const;  // in the order of the free set
+  std::optional<Place> search(const Want& want) const;
+  std::optional<Place> getMemory(const Want& want);
+  std::optional<Place> grow(const Want& want);
+  void flush(uint32_t owner, bool is_small);
   bool map(size_t segment, size_t hole, uint64_t bytes);
   void collect();
-  bool releaseOversize(bool is_small, uint16_t stream, uint64_t bytes);
+  bool releaseOversize(const Want& want);
   void release(uint64_t segment_address);
   void unmap(Place place);
   void complete(uint64_t address);
@@ -61,7 +77,9 @@ class NaiveAllocator {
   replay::Settings settings_;
   uint64_t capacity_bytes_;
   uint64_t made_ = 0;
-  uint64_t searches_[2] = {0, 0};  // of the large and the small pool
+  std::map<std::pair<uint32_t, bool>, uint64_t> searches_;  // of each owner's large and small pool
+  std::vector<uint32_t> private_pools_;                     // as they were first asked for
+  std::set<uint32_t> released_;
   std::vector<Segment> segments_;
   std::vector<uint64_t> waiting_, done_;
 };

@@ -55,11 +55,16 @@ rc::Gen<Settings> anySettings() {
     if (*rc::gen::arbitrary<bool>())
       settings.roundup_divisions.fill(*rc::gen::element(0U, 1U, 2U, 4U, 8U));
     if (*rc::gen::arbitrary<bool>()) {
-      settings.fraction = *rc::gen::element(0.3, 0.6, 0.9);
+      settings.fraction = *rc::gen::element(0.3, 0.6, 0.9, 1.0);
       settings.gc_threshold = *rc::gen::element(0.0, 0.3, 0.8);
     }
     settings.large_segment_bytes = *rc::gen::element(20 * kMiB, 20 * kMiB, 32 * kMiB);
-    settings.max_non_split_rounding_bytes = settings.large_segment_bytes;
+    settings.max_non_split_rounding_bytes =
+        settings.large_segment_bytes * *rc::gen::element(1U, 1U, 2U);
+    settings.private_pools_expandable = *rc::gen::arbitrary<bool>();
+    settings.gc_needs_fraction_below_1 = *rc::gen::arbitrary<bool>();
+    if (*rc::gen::inRange(0, 4) == 0)
+      settings.limit_bytes = *rc::gen::element(100 * kMiB, 400 * kMiB);
     return settings;
   });
 }
@@ -116,14 +121,14 @@ void checkInvariants(const Allocator& allocator) {
 }
 
 // The least free block of the stream and pool that holds it.
-uint64_t leastFit(const Allocator& allocator, uint64_t bytes, StreamRank stream) {
+uint64_t leastFit(const Allocator& allocator, uint64_t bytes, StreamRank stream, OwnerIndex owner) {
   uint64_t least = UINT64_MAX;
   for (const auto& [address, id] : allocator.byAddress())
     for (BlockId block = allocator.segment(id).first; block.valid();
          block = allocator.block(block).next) {
       const Block& it = allocator.block(block);
-      if (it.isFree() && it.is_mapped && it.stream == stream && it.bytes >= bytes &&
-          it.is_small == (bytes <= kSmallBytes))
+      if (it.isFree() && it.is_mapped && it.stream == stream && it.owner == owner &&
+          it.bytes >= bytes && it.is_small == (bytes <= kSmallBytes))
         least = std::min(least, it.bytes);
     }
   return least;
@@ -131,10 +136,13 @@ uint64_t leastFit(const Allocator& allocator, uint64_t bytes, StreamRank stream)
 
 void run(const Settings& settings, bool is_checked) {
   RC_LOG() << fmt::format(
-      "expandable {} tie {} max_split {} fraction {} gc {} large {} divisions {}\n",
+      "expandable {} tie {} max_split {} fraction {} gc {} large {} divisions {} private {} "
+      "armed {} limit {}\n",
       settings.expandable, settings.tie == TieBreak::kSegment ? "segment" : "address",
       settings.max_split_bytes, settings.fraction.value_or(-1), settings.gc_threshold,
-      settings.large_segment_bytes, settings.roundup_divisions[0]);
+      settings.large_segment_bytes, settings.roundup_divisions[0],
+      settings.private_pools_expandable, settings.gc_needs_fraction_below_1,
+      settings.limit_bytes.value_or(0));
   ModelDriver driver(kCapacity);
   Lines lines;
   Allocator allocator(settings, kCapacity, driver, lines);
@@ -144,15 +152,16 @@ void run(const Settings& settings, bool is_checked) {
   uint32_t names = 0;
   int steps = *rc::gen::inRange(1, 120);
   for (int i = 0; i < steps; ++i) {
-    int what = *rc::gen::inRange(0, 20);
+    int what = *rc::gen::inRange(0, 21);
     if (what < 11) {
       uint64_t bytes = anyRequest();
       auto stream = static_cast<StreamRank>(*rc::gen::inRange(0, 3));
       uint64_t rounded = settings.roundedBytes(bytes);
       size_t before = lines.entries.size();
-      uint64_t least = is_checked ? leastFit(allocator, rounded, stream) : 0;
-      auto block = allocator.malloc(bytes, stream, 0, names++);
-      auto address = twin.malloc(bytes, stream);
+      auto owner = static_cast<OwnerIndex>(std::max(0, *rc::gen::inRange(-3, 3)));  // 0 mostly
+      uint64_t least = is_checked ? leastFit(allocator, rounded, stream, owner) : 0;
+      auto block = allocator.malloc(bytes, stream, owner, names++);
+      auto address = twin.malloc(bytes, stream, owner);
       RC_ASSERT(lines.entries == twin.entries);
       RC_ASSERT(block.has_value() == address.has_value());
       if (block) {
@@ -182,6 +191,10 @@ void run(const Settings& settings, bool is_checked) {
       allocator.emptyCache();
       twin.emptyCache();
       waiting.clear();
+    } else if (what == 20) {
+      auto owner = static_cast<OwnerIndex>(*rc::gen::inRange(1, 3));
+      allocator.releasePool(owner);
+      if (allocator.knows(owner)) twin.releasePool(owner);
     } else if (!waiting.empty()) {
       BlockId block = waiting.front();
       waiting.erase(waiting.begin());

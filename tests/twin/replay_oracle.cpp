@@ -9,6 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "analysis/what_if.h"
 #include "readers/torch/open_snapshots.h"
 #include "replay/verify.h"
 #include "replay/what_if.h"
@@ -140,6 +141,29 @@ TEST_P(ReplayOracle, TheTraceAloneIsEnough) {
       EXPECT_EQ(verified.events_exact, run.trace.devices[0].steps());
       EXPECT_EQ(verified.final_differences, 0U);
     }
+}
+
+// … and the memory fraction: what it did says what it was.
+TEST_P(ReplayOracle, ALimitThatTheFileDoesNotTellIsFoundOut) {
+  size_t found = 0;
+  for (auto& [workload, settings] : runs_)
+    for (auto& [setting, run] : settings) {
+      SCOPED_TRACE(workload + " " + setting);
+      analysis::AnalysedTrace analysed(std::move(run.trace));
+      analysis::WhatIfWish wish;
+      wish.verify_only = true;
+      auto report = analysis::whatIf(analysed, *analysed.devices.front(), wish);
+      ASSERT_TRUE(report.ok());
+      const Verification& verified = report.value().verified;
+      EXPECT_EQ(verified.events_exact, analysed.devices.front()->device.steps());
+      EXPECT_EQ(verified.final_differences, 0U);
+      if (!report.value().limit_bytes) continue;
+      ++found;
+      ASSERT_TRUE(run.options.settings.fraction);  // no limit is told where there was none
+      EXPECT_LE(*report.value().limit_bytes,
+                run.options.settings.capBytes(*run.options.capacity_bytes));
+    }
+  EXPECT_GT(found, 0U);
 }
 
 TEST_P(ReplayOracle, AskedForOtherSettingsItSaysWhatPyTorchMeasuredThere) {

@@ -112,6 +112,7 @@ describe("what if", { skip, timeout: 600_000 }, () => {
       const data = await ask(page, `api/what_if?file=1&device=0&set=&capacity=${4 * 2 ** 30}`);
       assert.equal(data.capacity_source, "given");
       assert.ok(data.own.ooms > 0);
+      assert.match(await page.locator(".wilist").innerText(), /its own settings/);
       await page.keyboard.press("t");
       assert.deepEqual(await axeComplaints(page), []);
     }));

@@ -11,6 +11,7 @@ export interface Replayed {
   unused_at_peak_bytes: number;
   retries: number;
   ooms: number;
+  ooms_range: { least: number; most: number } | null;
   driver_allocs: number;
   driver_frees: number;
   /** requests that failed when they were recorded, and fit here */
@@ -32,7 +33,9 @@ export interface WhatIf {
     policy: { tie_break: "segment" | "address"; tie_break_shows: boolean };
   };
   capacity_bytes: number | null;
-  capacity_source: "given" | "out_of_memory" | null;
+  capacity_source: "given" | "out_of_memory" | "refused" | null;
+  /** did the replay under its own settings meet what the recording did? */
+  recorded: { peak_reserved_bytes: number; ooms: number; own_is_as_recorded: boolean };
   own: Replayed;
   /** best first */
   candidates: Replayed[];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Replayed, WhatIf } from "../../api/what_if";
-import { chosenRow, OWN, proofOf, rowsOf, unusedLine } from "./rows";
+import { chosenRow, OWN, ownText, proofOf, rowsOf, unusedLine } from "./rows";
 
 const MIB = 2 ** 20;
 
@@ -13,6 +13,7 @@ function replayed(settings: string, reserved: number, ooms = 0): Replayed {
     unused_at_peak_bytes: 10 * MIB,
     retries: 0,
     ooms,
+    ooms_range: null,
     driver_allocs: 3,
     driver_frees: 2,
     rescued: 0,
@@ -35,6 +36,11 @@ function whatIf(own: Replayed, ...candidates: Replayed[]): WhatIf {
     },
     capacity_bytes: null,
     capacity_source: null,
+    recorded: {
+      peak_reserved_bytes: own.peak_reserved_bytes,
+      ooms: own.ooms,
+      own_is_as_recorded: true,
+    },
     own,
     candidates,
     best: null,
@@ -54,6 +60,19 @@ describe("the rows of a what-if", () => {
     ]);
     expect(rowsOf(whatIf(replayed("", 100), replayed("a:1", 90))).at(-1)?.key).toBe(OWN);
     expect(rowsOf(whatIf(replayed("", 100), replayed("a:1", 110)))[0]?.key).toBe(OWN);
+  });
+  it("ranks by the most over ways to place, and tells that range", () => {
+    const spread = { ...replayed("a:1", 90), ooms_range: { least: 0, most: 2 } };
+    const rows = rowsOf(whatIf(replayed("", 100, 1), spread));
+    expect(rows.map(({ key }) => key)).toEqual([OWN, "a:1"]);
+    expect(rows[1]).toMatchObject({ outcome: "0 to 2 failures", fails: true });
+  });
+  it("says what its own settings are where another card is asked about", () => {
+    const data = whatIf(replayed("", 100));
+    expect(ownText(data)).toBe("as recorded");
+    expect(ownText({ ...data, recorded: { ...data.recorded, own_is_as_recorded: false } })).toBe(
+      "its own settings",
+    );
   });
   it("says how each differs, and draws all in one scale", () => {
     const [own, more] = rowsOf(whatIf(replayed("", 100), replayed("", 125)));

@@ -4,7 +4,7 @@ import type { Replayed, WhatIf } from "../../api/what_if";
 import { counted, formatBytes, integer, type Quantity } from "../../ui/units";
 
 export interface Row {
-  /** the settings; "own": as recorded */
+  /** the settings; "own": the recording's */
   key: string;
   rank: string;
   settings: string;
@@ -24,10 +24,25 @@ export function settingsText(settings: string): string {
   return settings === "" ? "nothing set" : settings;
 }
 
+/** "as recorded" only where its replay met the same: another card or an untold limit makes it something else. */
+export function ownText(data: WhatIf): string {
+  return data.recorded.own_is_as_recorded ? "as recorded" : "its own settings";
+}
+
+function outcomeOf({ ooms, ooms_range: range }: Replayed): string {
+  if (range && range.least !== range.most)
+    return `${integer(range.least)} to ${counted(range.most, "failure")}`;
+  return ooms === 0 ? "none fails" : counted(ooms, "failure");
+}
+
+/** However the driver places what it gives, as the engine ranks them. */
+const mostOoms = (of: Replayed) => of.ooms_range?.most ?? of.ooms;
+const mostReserved = (of: Replayed) => of.peak_reserved_range_bytes?.most ?? of.peak_reserved_bytes;
+
 function isBetter(a: Replayed, b: Replayed): boolean {
   const [x, y] = [a, b].map((of) => [
-    of.ooms,
-    of.peak_reserved_bytes,
+    mostOoms(of),
+    mostReserved(of),
     of.driver_allocs + of.driver_frees,
   ]) as [number[], number[]];
   for (let at = 0; at < x.length; at++) {
@@ -51,8 +66,8 @@ export function rowsOf(data: WhatIf): Row[] {
     settings: settingsText(of.settings),
     isOwn,
     of,
-    outcome: of.ooms === 0 ? "none fails" : counted(of.ooms, "failure"),
-    fails: of.ooms > 0,
+    outcome: outcomeOf(of),
+    fails: mostOoms(of) > 0,
     change: changeOf(of.peak_reserved_bytes, data.own.peak_reserved_bytes),
     live: (of.peak_reserved_bytes - of.unused_at_peak_bytes) / most,
     unused: of.unused_at_peak_bytes / most,

@@ -14,7 +14,7 @@ import { bytesText, GIB, integer } from "../../ui/units";
 import { visible } from "../../ui/visible";
 import { sparkPath } from "../growth/rows";
 import { drawWhatIf } from "./chart";
-import { chosenRow, proofOf, type Row, rowsOf, settingsText, unusedLine } from "./rows";
+import { chosenRow, ownText, proofOf, type Row, rowsOf, settingsText, unusedLine } from "./rows";
 
 const WIDTH = 92;
 const HEIGHT = 18;
@@ -111,7 +111,7 @@ function Peak({ row }: { row: Row }) {
   );
 }
 
-function Table({ rows, chosen }: { rows: readonly Row[]; chosen: Row }) {
+function Table({ rows, chosen, own }: { rows: readonly Row[]; chosen: Row; own: string }) {
   return (
     <div class="wilist" tabIndex={0} role="region" aria-label="Settings, best first">
       <table class="table">
@@ -150,7 +150,7 @@ function Table({ rows, chosen }: { rows: readonly Row[]; chosen: Row }) {
                   aria-pressed={row === chosen}
                   title={visible(row.settings)}
                 >
-                  {row.isOwn && <span class="tag">as recorded</span>} {visible(row.settings)}
+                  {row.isOwn && <span class="tag">{own}</span>} {visible(row.settings)}
                 </button>
               </td>
               <td>
@@ -207,7 +207,7 @@ function Chosen({ data, row }: { data: WhatIf; row: Row }) {
   return (
     <>
       <div class="phead">
-        <h2 class="mono cut">{row.isOwn ? "as recorded" : visible(row.settings)}</h2>
+        <h2 class="mono cut">{row.isOwn ? ownText(data) : visible(row.settings)}</h2>
         <span class="note">over the recording</span>
         {!row.isOwn && <OpenReplay settings={row.of.settings} />}
         <span class="wilegend" aria-hidden="true">
@@ -218,7 +218,7 @@ function Chosen({ data, row }: { data: WhatIf; row: Row }) {
           {!row.isOwn && (
             <span>
               <i class="wirecorded" />
-              as recorded
+              {ownText(data)}
             </span>
           )}
           <span>
@@ -287,7 +287,7 @@ export function WhatIfView() {
               ))}
             </ul>
           )}
-          <Table rows={rows} chosen={row} />
+          <Table rows={rows} chosen={row} own={ownText(data)} />
           <Chosen data={data} row={row} />
         </>
       )}

@@ -1,0 +1,118 @@
+// A limit that no file tells, found out from what it did.
+#include "replay/limit.h"
+
+#include <gtest/gtest.h>
+
+#include "replay/model_driver.h"
+#include "support/trace_builder.h"
+
+namespace tidegauge::replay {
+namespace {
+
+// What the allocator writes, as a trace.
+class Recorder final : public Listener {
+ public:
+  void wrote(const Entry& entry) override {
+    builder.event(entry.action, entry.address, entry.bytes);
+  }
+  testing::TraceBuilder builder;
+};
+
+// Blocks of more and more sizes, each freed before the next: what is cached grows until something takes it back.
+model::Trace grown(const Settings& settings, uint64_t device_bytes, int rounds) {
+  Recorder recorder;
+  ModelDriver driver(device_bytes);
+  Allocator allocator(settings, device_bytes, driver, recorder);
+  std::optional<BlockId> held = allocator.malloc(20 * kMiB, 0, 0);
+  for (int i = 0; i < rounds; ++i) {
+    auto block = allocator.malloc((12 + 14 * uint64_t(i % 17)) * kMiB, 0, 0);
+    if (block) allocator.free(*block, false);
+  }
+  allocator.free(*held, false);
+  return recorder.builder.build();
+}
+
+struct Found {
+  Verification verified;
+  std::optional<uint64_t> limit_bytes;
+};
+
+Found find(const model::Trace& trace, const Settings& told, uint64_t most_reserved_bytes) {
+  VerifyOptions options{told, {}};
+  Found found{verify(trace, trace.devices[0], options), {}};
+  found.limit_bytes =
+      limitOf(trace, trace.devices[0], options, found.verified, most_reserved_bytes);
+  return found;
+}
+
+uint64_t mostReserved(const model::Trace& trace) {
+  uint64_t now = 0, most = 0;
+  for (size_t row = 0; row < trace.events.size(); ++row) {
+    if (trace.events.action[row] == model::Action::kSegmentAlloc)
+      now += trace.events.size_bytes[row];
+    if (trace.events.action[row] == model::Action::kSegmentFree)
+      now -= trace.events.size_bytes[row];
+    most = std::max(most, now);
+  }
+  return most;
+}
+
+TEST(Limit, WhatGarbageWasCollectedUnderIsFoundToASegment) {
+  constexpr uint64_t kDevice = 4096 * kMiB;
+  for (double fraction : {0.15, 0.21, 0.4}) {
+    Settings told, real;
+    told.gc_threshold = real.gc_threshold = 0.6;
+    real.fraction = fraction;
+    model::Trace trace = grown(real, kDevice, 200);
+    Found found = find(trace, told, mostReserved(trace));
+    ASSERT_TRUE(found.verified.first_divergence) << fraction;  // without a limit nothing is collected
+    ASSERT_TRUE(found.limit_bytes) << fraction;
+    // With it every event is explained, and none is with so much less that a segment more would have gone.
+    VerifyOptions options{told, {}};
+    options.settings.limit_bytes = found.limit_bytes;
+    Verification again = verify(trace, trace.devices[0], options);
+    EXPECT_EQ(again.events_exact, trace.events.size()) << fraction;
+    EXPECT_LE(*found.limit_bytes, real.capBytes(kDevice));
+    options.settings.limit_bytes = *found.limit_bytes - kMiB;
+    EXPECT_TRUE(verify(trace, trace.devices[0], options).first_divergence) << fraction;
+  }
+}
+
+TEST(Limit, RefusalsWithRoomInTheDriverAreALimit) {
+  Settings told, real;
+  real.fraction = 0.1;
+  model::Trace trace = grown(real, 4096 * kMiB, 60);
+  uint64_t most_bytes = mostReserved(trace);
+  Found none = find(trace, told, most_bytes);
+  EXPECT_EQ(none.verified.events_exact, trace.events.size());
+  EXPECT_EQ(none.verified.refused_with_room > 0, none.limit_bytes.has_value());
+  // One that ran out of memory, with 3 GiB free in the driver.
+  testing::TraceBuilder b;
+  b.segmentAlloc(1ULL << 40, 200 * kMiB).alloc(1ULL << 40, 200 * kMiB);
+  b.oom(3072 * kMiB, 300 * kMiB);
+  model::Trace refused = b.build();
+  Found limited = find(refused, told, 200 * kMiB);
+  EXPECT_EQ(limited.verified.refused_with_room, 1U);
+  EXPECT_EQ(limited.limit_bytes, 200 * kMiB);
+}
+
+TEST(Limit, NoneIsToldWhereNothingSaysSo) {
+  Settings plain;
+  model::Trace trace = grown(plain, 65536 * kMiB, 100);
+  Found found = find(trace, plain, mostReserved(trace));
+  EXPECT_FALSE(found.verified.first_divergence);
+  EXPECT_FALSE(found.limit_bytes);
+  // With a threshold that never did anything.
+  Settings idle;
+  idle.gc_threshold = 0.8;
+  EXPECT_FALSE(find(trace, idle, mostReserved(trace)).limit_bytes);
+  // Out of memory because the driver had nothing more.
+  testing::TraceBuilder b;
+  b.segmentAlloc(1ULL << 40, 200 * kMiB).alloc(1ULL << 40, 200 * kMiB).oom(40 * kMiB, 300 * kMiB);
+  model::Trace full = b.build();
+  EXPECT_FALSE(find(full, plain, 200 * kMiB).limit_bytes);
+  EXPECT_FALSE(find(full, plain, 0).limit_bytes);  // nothing was ever reserved: a made file
+}
+
+}  // namespace
+}  // namespace tidegauge::replay
