@@ -62,7 +62,7 @@ int runDry(const wss::Process& process, const wss::Choice& choice) {
     out.write(base::wrapped(words, pageColumns(), 0, 2));
   };
   const wss::Backend& backend = *choice.backend;
-  uint64_t rss_bytes = process.residentBytes();
+  uint64_t rss_bytes = process.resident().bytes;
   say(fmt::format("Would look at {} (process {}), {} in memory, by {}: {}.",
                   base::printable(process.name()), process.pid(), base::humanBytes(rss_bytes),
                   backend.name(), backend.how()));

@@ -68,7 +68,7 @@ int runDry(const WssWatched& watched, const wss::Choice& choice) {
   uint64_t rss_bytes = 0;
   wss::Cost all;
   for (const wss::Process& process : watched.processes()) {
-    uint64_t its_bytes = process.residentBytes();
+    uint64_t its_bytes = process.resident().bytes;
     rss_bytes += its_bytes;
     auto cost = wss::predictedFor(*choice.backend, process).value_or(wss::Cost{});
     all.cpu_ns += cost.cpu_ns;

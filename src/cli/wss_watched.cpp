@@ -23,8 +23,11 @@ base::Status WssWatched::look() {
     if (!tried_.insert(pid).second) continue;
     auto process = wss::Process::open(pid);
     if (process.ok()) {
+      pid_t first = process.value().pid();  // which another of its threads was named for
+      tried_.insert(first);
+      if (std::ranges::find(processes_, first, &wss::Process::pid) != processes_.end()) continue;
       processes_.push_back(std::move(process).value());
-      began_.push_back(pid);
+      began_.push_back(first);
     } else {
       leaveOut(pid, process.error().what);
     }

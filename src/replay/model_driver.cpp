@@ -22,7 +22,8 @@ uint64_t ModelDriver::reserve(uint64_t bytes) {
 }
 
 uint64_t ModelDriver::place(uint64_t bytes) {
-  auto gap = std::ranges::find_if(gaps_, [&](const auto& it) { return it.second >= bytes; });
+  auto gap = gaps_.begin();
+  for (; gap != gaps_.end() && gap->second < bytes; ++gap) ++searched_;
   if (gap == gaps_.end()) {
     uint64_t address = end_;
     end_ += bytes;

@@ -36,6 +36,8 @@ class ModelDriver final : public Driver {
   uint64_t freeBytes() const override {
     return capacity_bytes_ > used_bytes_ ? capacity_bytes_ - used_bytes_ : 0;
   }
+  // Gaps that were passed by: a hostile file may leave very many that are too small.
+  uint64_t searched() const { return searched_; }
 
   static constexpr uint64_t kBase = 0x700000000000;
 
@@ -45,6 +47,7 @@ class ModelDriver final : public Driver {
   uint64_t place(uint64_t bytes);
 
   uint64_t capacity_bytes_, used_bytes_;
+  uint64_t searched_ = 0;
   Placement placement_;
   uint64_t end_;                       // nothing was placed from here on
   std::map<uint64_t, uint64_t> gaps_;  // below it: address → bytes

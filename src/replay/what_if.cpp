@@ -8,8 +8,8 @@
 namespace tidegauge::replay {
 namespace {
 
-// Free blocks that are passed by in searches, each up to 100 ns: so many candidates together take seconds. No real trace
-// that was tried takes a sixth of it.
+// Free blocks and gaps that are passed by in searches, each up to 100 ns: so many candidates together take seconds. No
+// real trace that was tried takes a sixth of it.
 constexpr uint64_t kMostSearched = 20'000'000;
 
 class Silent final : public Listener {
@@ -56,7 +56,7 @@ class Run {
       look();
       if (options_.at_request) options_.at_request(request.step, reservedNow(), activeNow());
       if (options_.until_failure && allocator_.stats().ooms > 0) break;
-      if (allocator_.searched() > kMostSearched) {
+      if (allocator_.searched() + driver_.searched() > kMostSearched) {
         outcome_.stopped_at = request.step;
         break;
       }

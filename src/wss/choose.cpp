@@ -5,9 +5,11 @@
 #include <cmath>
 #include <random>
 
+#include "base/format.h"
 #include "wss/costs.h"
 #include "wss/damon_backend.h"
 #include "wss/idle_backend.h"
+#include "wss/large_folios.h"
 #include "wss/mglru_backend.h"
 #include "wss/smaps_backend.h"
 #include "wss/write_backend.h"
@@ -24,12 +26,17 @@ constexpr int64_t kLeastDamon_ns = 50'000'000, kMostDamon_ns = 10'000'000'000;
 
 #ifdef TIDEGAUGE_BPF
 
-// `every` 0: all pages. A part of a table costs as much again as its pages, so larger parts of fewer tables are
-// cheaper, where so few tables still tell where a set begins and ends.
-SampleRate rateOf(const std::string& sample) {
-  if (sample == "1/32") return {4, 64};
-  if (sample == "1/128") return {8, 32};
-  return sample == "1/512" ? SampleRate{16, 16} : SampleRate{0, 0};
+// Huge pages that are larger than a part of the sample would be split.
+base::Status checkFolios(const SampleRate& rate) {
+  uint64_t folio_bytes = largestFolioBytes();
+  if (folio_bytes <= rate.pages * kPage) return base::okStatus();
+  return base::Error{
+      base::ErrorKind::kMissingFeature,
+      fmt::format("a sample looks at {} in a row, and this kernel makes huge pages of {} (mTHP), "
+                  "which that would split",
+                  base::humanBytes(rate.pages * kPage), base::humanBytes(folio_bytes)),
+      std::nullopt,
+      "Take --sample exact; or see /sys/kernel/mm/transparent_hugepage/hugepages-*kB/enabled"};
 }
 
 base::Status checkPte() {
@@ -40,21 +47,25 @@ base::Status checkPte() {
 base::Result<Choice> choosePte(const Wish& wish, const Process& process) {
   TG_ASSIGN_OR_RETURN(PageTables tables, PageTables::open());
   Choice choice;
-  SampleRate rate = rateOf(wish.sample);
-  if (rate.every == 0) {
-    choice.backend = std::make_unique<PteBackend>(std::move(tables), flushOfThisKernel());
-    auto stall_ns = static_cast<double>(predictedFor(*choice.backend, process)->stall_ns);
-    if (wish.sample == "auto" && stall_ns * 1e-6 > wish.most_stall_ms)
-      choice.why = fmt::format(
-          "to clear all pages stops its mmap and munmap for some {:.0f} ms, --sample 1/32 for "
-          "less; but "
-          "that is for processes that do not fork, and without locked memory",
-          stall_ns * 1e-6);
+  std::optional<SampleRate> rate = rateOf(wish.sample);
+  if (rate) {
+    TG_RETURN_IF_ERROR(checkFolios(*rate));
+    choice.is_sampled = true;
+    choice.backend = std::make_unique<SampledBackend>(std::move(tables), *rate, flushOfThisKernel(),
+                                                      std::random_device{}());
     return choice;
   }
-  choice.is_sampled = true;
-  choice.backend = std::make_unique<SampledBackend>(std::move(tables), rate, flushOfThisKernel(),
-                                                    std::random_device{}());
+  choice.backend = std::make_unique<PteBackend>(std::move(tables), flushOfThisKernel());
+  auto ms = [](int64_t ns) { return static_cast<double>(ns) * 1e-6; };
+  double stall_ms = ms(predictedFor(*choice.backend, process)->stall_ns);
+  if (wish.sample != "auto" || stall_ms <= wish.most_stall_ms) return choice;
+  choice.why =
+      fmt::format("to clear all pages stops its mmap and munmap for some {:.0f} ms", stall_ms);
+  // A sample clears all of files and shared memory, too.
+  double private_ms =
+      stall_ms - pagesOf(process.resident().shared_bytes) * kClearOfAPage_ns * 1e-6;
+  if (private_ms > stall_ms / 2)
+    choice.why += ", --sample 1/32 for less; but that is for processes that do not fork";
   return choice;
 }
 
@@ -73,7 +84,7 @@ base::Result<Choice> choosePte(const Wish&, const Process&) { return checkPte().
 }  // namespace
 
 std::optional<Cost> predictedFor(const Backend& backend, const Process& process) {
-  std::optional<Cost> cost = backend.predicted(process.residentBytes());
+  std::optional<Cost> cost = backend.predicted(process.resident());
   if (!cost) return cost;
   auto mappings = static_cast<double>(process.mappings());
   cost->cpu_ns += std::llround(mappings * kMapping_ns);

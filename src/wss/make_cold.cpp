@@ -53,30 +53,26 @@ base::Error cannotSample(const Process& process, int error_number) {
 
 }  // namespace
 
-base::Result<int64_t> makeCold(const Process& process, std::span<const AddressRange> ranges,
-                               Clock& clock) {
+base::Result<MadeCold> makeCold(const Process& process, std::span<const AddressRange> ranges,
+                                Clock& clock) {
   int target = process.descriptor();
   if (target < 0) return cannotSample(process, errno);
-  int64_t longest_ns = 0;
+  MadeCold made;
   while (!ranges.empty()) {
     int64_t began_ns = clock.now_ns();
     errno = 0;
     size_t done = coldRanges(target, ranges.first(std::min(ranges.size(), kRangesOfACall)));
     int why_not = errno;
-    longest_ns = std::max(longest_ns, clock.now_ns() - began_ns);
+    made.longest_ns = std::max(made.longest_ns, clock.now_ns() - began_ns);
     ranges = ranges.subspan(done);
     if (done > 0)
       continue;  // the one after those, if it could not be, is the first of the next call
-    if (why_not == EINVAL)
-      return base::Error{
-          base::ErrorKind::kMissingFeature,
-          fmt::format("process {} has locked memory, which cannot be sampled", process.pid()),
-          std::nullopt, "Take --sample exact"};
     // What was unmapped meanwhile is no matter: nothing of it will be read.
-    if (why_not != ENOMEM) return cannotSample(process, why_not);
+    if (why_not != EINVAL && why_not != ENOMEM) return cannotSample(process, why_not);
+    if (why_not == EINVAL) made.locked.push_back(ranges.front());
     ranges = ranges.subspan(1);
   }
-  return longest_ns;
+  return made;
 }
 
 }  // namespace tidegauge::wss

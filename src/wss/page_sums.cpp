@@ -7,10 +7,6 @@ namespace {
 // that it is something else (pages that move, broken memory, marks).
 constexpr uint64_t kSwapFiles = 23;
 
-bool isThere(uint64_t entry) {
-  return (entry & (kEntryPresent | kEntryHidden)) != 0 && (entry & kEntrySpecial) == 0;
-}
-
 }  // namespace
 
 void addEntries(MappingSums& sums, Entries entries, size_t first, size_t last) {
@@ -19,7 +15,7 @@ void addEntries(MappingSums& sums, Entries entries, size_t first, size_t last) {
     uint64_t entry = entries[i];
     bool is_there = isThere(entry);
     there += is_there;
-    touched += is_there && (entry & kEntryAccessed) != 0;
+    touched += isTouched(entry);
     written += is_there && (entry & kEntryDirty) != 0;
     swapped += (entry & (kEntryPresent | kEntryHidden)) == 0 && entry != 0 &&
                entry >> PAGE_ENTRY_SWAP_FILE < kSwapFiles;
@@ -46,7 +42,7 @@ PageBits bitsOf(uint64_t table, page_table_kind kind, Entries entries) {
   PageBits bits{.table = table};
   if (kind != PAGE_TABLE_OF_PAGES) {
     if (isThere(entries[0])) bits.there.fill(~uint64_t{0});
-    if (isThere(entries[0]) && (entries[0] & kEntryAccessed) != 0) bits.touched = bits.there;
+    if (isTouched(entries[0])) bits.touched = bits.there;
     return bits;
   }
   for (size_t i = 0; i < PageBits::kPages; ++i) {

@@ -26,6 +26,13 @@ inline constexpr uint64_t kEntryPresent = PAGE_ENTRY_PRESENT, kEntryHidden = PAG
                           kEntryAccessed = PAGE_ENTRY_ACCESSED, kEntryDirty = PAGE_ENTRY_DIRTY,
                           kEntrySpecial = PAGE_ENTRY_SPECIAL, kEntryPlace = PAGE_ENTRY_PLACE;
 
+// A page of memory: also one that is hidden (NUMA balancing; PROT_NONE).
+inline bool isThere(uint64_t entry) {
+  return (entry & (kEntryPresent | kEntryHidden)) != 0 && (entry & kEntrySpecial) == 0;
+}
+// … that was touched since its bit was taken.
+inline bool isTouched(uint64_t entry) { return isThere(entry) && (entry & kEntryAccessed) != 0; }
+
 inline bool hasEntries(page_table_kind kind) {
   return kind == PAGE_TABLE_OF_PAGES || kind == PAGE_TABLE_HUGE || kind == PAGE_TABLE_GIANT;
 }

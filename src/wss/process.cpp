@@ -68,6 +68,8 @@ base::Result<Process> Process::open(pid_t pid, const std::string& proc) {
                    "`ps -e` lists those that run; one in a container has another number there");
     return error(fmt::format("{} cannot be opened: {}", path, std::strerror(errno)));
   }
+  // One memory has one number: whoever asks for another thread of it would not be seen to measure the same.
+  if (pid_t first = process.firstThread(); first != pid && first > 0) return open(first, proc);
   process.name_ = process.readName();
   char state = process.state();
   if (state == 0 || state == 'X') return error(fmt::format("process {} ended just now", pid));
@@ -127,6 +129,15 @@ std::string Process::readName() const {
   std::string text = smallFile("comm");
   if (text.ends_with('\n')) text.pop_back();
   return text;
+}
+
+// "… Tgid:\t4711 …"; the name before it has its line breaks escaped.
+pid_t Process::firstThread() const {
+  std::string text = smallFile("status");
+  size_t at = text.find("\nTgid:\t");
+  int first = 0;
+  return at != std::string::npos && std::sscanf(text.c_str() + at, " Tgid: %d", &first) == 1 ? first
+                                                                                            : pid_;
 }
 
 // "4711 (na)me (x) S 1 …": the name ends at the last parenthesis.
@@ -216,11 +227,12 @@ base::Error Process::whyNothing(const char* name, int error_number) const {
                            error_number == 0 ? "it is empty" : std::strerror(error_number)));
 }
 
-uint64_t Process::residentBytes() const {
+Resident Process::resident() const {
   std::string text = smallFile("statm");
-  unsigned long long all = 0, resident = 0;
-  if (std::sscanf(text.c_str(), "%llu %llu", &all, &resident) != 2) return 0;
-  return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  unsigned long long all = 0, resident = 0, shared = 0;
+  if (std::sscanf(text.c_str(), "%llu %llu %llu", &all, &resident, &shared) != 3) return {};
+  auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  return {resident * page, std::min(resident, shared) * page};
 }
 
 base::Error Process::ended() const {

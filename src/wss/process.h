@@ -20,10 +20,15 @@
 
 namespace tidegauge::wss {
 
+// What of a process is in memory, and how much of that is of files or shared; 0: not known.
+struct Resident {
+  uint64_t bytes = 0, shared_bytes = 0;
+};
+
 class Process {
  public:
-  // `proc`: where procfs is mounted. Errors say why such a process has no working set: gone, a zombie,
-  // a thread of the kernel, another user's.
+  // `pid`: or the number of any of its threads. `proc`: where procfs is mounted. Errors say why such a process has no
+  // working set: gone, a zombie, a thread of the kernel, another user's.
   static base::Result<Process> open(pid_t pid, const std::string& proc = "/proc");
   Process(Process&& other) noexcept;
   Process& operator=(Process&&) = delete;
@@ -52,7 +57,7 @@ class Process {
   int descriptor() const;
   bool isStopped() const;          // by a signal or a debugger: it touches nothing
   size_t mappings() const;         // lines of /proc/PID/maps; 0: not known. Cost: 0.5 µs each
-  uint64_t residentBytes() const;  // by /proc/PID/statm; 0: not known
+  Resident resident() const;       // by /proc/PID/statm
 
  private:
   Process(pid_t pid, int folder, std::string tasks)
@@ -62,6 +67,7 @@ class Process {
   bool takeAnotherThread() const;
   std::string smallFile(const char* name) const;
   std::string readName() const;
+  pid_t firstThread() const;  // whose number the process has
   char state() const;  // as in ps(1); 0: gone
 
   pid_t pid_;

@@ -24,9 +24,9 @@ std::vector<std::string> PteBackend::limits() const {
   return limits;
 }
 
-std::optional<Cost> PteBackend::predicted(uint64_t rss_bytes) const {
-  double clear_ns = pagesOf(rss_bytes) * kClearOfAPage_ns;
-  return costOf(clear_ns + tablesFor(rss_bytes) * kReadOfATable_ns, clear_ns);
+std::optional<Cost> PteBackend::predicted(const Resident& resident) const {
+  double clear_ns = pagesOf(resident.bytes) * kClearOfAPage_ns;
+  return costOf(clear_ns + tablesFor(resident.bytes) * kReadOfATable_ns, clear_ns);
 }
 
 base::Result<Clearing> PteBackend::clear(const Process& process, Clock& clock) {

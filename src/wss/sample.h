@@ -1,24 +1,28 @@
 // Which pages a sampled measurement looks at, and what they say of all.
 //
-//   2 MiB │··▓▓·············│                 │···········▓▓····│   256 KiB somewhere in each 4th (1/32),
-//         └─ table 0 ───────┴─ table 1 ───────┴─ table 2 …          128 in each 8th (1/128), 64 in each 16th (1/512)
+//   2 MiB │·······│··▓▓···│·······│·······│·······│·······│·▓▓····│·······│   1/32: 256 KiB somewhere in one of
+//         └ any one of these four ────────┴ any one of these four ────────┘   four; 1/128: 128 in one of eight;
+//                                                                             1/512: 64 in one of 16
 //
-// Every page has the same chance, so touched ÷ chance is right in the mean (Horvitz-Thompson). How wrong
-// it may be is told by how much neighbours differ: sets that are touched are mostly contiguous, and then
-// neighbours are alike (the successive-difference estimator for systematic samples: Wolter, Introduction
-// to Variance Estimation, chapter 8). A page of 2 MiB is taken whole, or clearing a part would split it.
+// Every page has the same chance, so touched ÷ chance is right in the mean (Horvitz-Thompson). Which table of each few
+// is left to chance anew: programs repeat themselves (stacks of 8 MiB, arenas of 64), and a fixed step would meet all of
+// their touched tables or none. How wrong it may be is told by how much neighbours differ: sets that are touched are
+// mostly contiguous, and then neighbours are alike (the successive-difference estimator: Wolter, Introduction to
+// Variance Estimation, chapter 8). A page of 2 MiB is taken whole, or clearing a part would split it.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <random>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "wss/page_sums.h"
 
 namespace tidegauge::wss {
 
-// Pages in a row of each `every`th table; 16, 32 or 64.
+// Pages in a row of one table among `every`; 16, 32 or 64.
 struct SampleRate {
   uint32_t every = 1, pages = 32;
   uint32_t oneIn() const { return PAGE_TABLE_ENTRIES / pages * every; }  // 32: a page in 32
@@ -26,6 +30,15 @@ struct SampleRate {
     return pages == 16 ? PAGE_TABLE_16 : pages == 32 ? PAGE_TABLE_32 : PAGE_TABLE_64;
   }
 };
+
+// Those that are offered: "1/32", "1/128", "1/512". None: another text, so all pages. A part of a table costs as much again
+// as its pages, so larger parts of fewer tables are cheaper, where so few still tell where a set begins and ends.
+inline std::optional<SampleRate> rateOf(std::string_view sample) {
+  if (sample == "1/32") return SampleRate{4, 64};
+  if (sample == "1/128") return SampleRate{8, 32};
+  if (sample == "1/512") return SampleRate{16, 16};
+  return std::nullopt;
+}
 
 // A part of one table.
 struct SamplePart {
@@ -39,12 +52,13 @@ struct Sample {
   std::vector<SamplePart> parts;
 };
 
-// One part in each of those of `tables`, beginning anywhere.
+// One part of one in each `rate.every` of `tables`, beginning anywhere.
 Sample chooseSample(std::span<const uint64_t> tables, SampleRate rate, std::mt19937_64& random);
 
-// The standard error of the sum of all, told from values that each stand for `every` tables, of which `most` is the
-// largest possible. `chance`: of a page to be looked at. It is never told as less than half of what one
-// value can stand for: a set as small as that lies between two parts, or all in one.
-double standardErrorOf(std::span<const double> values, double most, uint32_t every, double chance);
+// Half of the interval that holds the sum of all with 95 %, told from values that each stand for `every` tables, of which
+// `most` is the largest possible. `chance`: of a page to be looked at. It is never less than half of what one value can
+// stand for; and where next to nothing was met it is what can hide from such a sample: three times that (met with
+// 95 %: 1 − e⁻³).
+double halfIntervalOf(std::span<const double> values, double most, uint32_t every, double chance);
 
 }  // namespace tidegauge::wss

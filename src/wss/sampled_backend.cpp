@@ -11,7 +11,6 @@
 #include "wss/make_cold.h"
 #include "wss/read_maps.h"
 #include "wss/read_tables.h"
-#include "wss/uncleared.h"
 #include "wss/wide_flush.h"
 
 namespace tidegauge::wss {
@@ -56,6 +55,12 @@ std::vector<uint64_t> addressesOf(const Sample& sample) {
   return addresses;
 }
 
+void addInOrder(std::vector<uint64_t>& all, const std::vector<uint64_t>& more) {
+  auto before = static_cast<ptrdiff_t>(all.size());
+  all.insert(all.end(), more.begin(), more.end());
+  std::ranges::inplace_merge(all, all.begin() + before);
+}
+
 void addScaled(MappingSums& sums, const MappingSums& part, double scale) {
   for (auto sum : {&MappingSums::rss, &MappingSums::referenced, &MappingSums::dirty,
                    &MappingSums::huge, &MappingSums::hugetlb, &MappingSums::swap})
@@ -78,7 +83,9 @@ std::vector<std::string> SampledBackend::limits() const {
       "forked from, so what was touched of that before counts as touched: take --sample exact if "
       "it forks",
       "of huge pages that are mapped by parts (after mprotect of a part, say) the sampled ones "
-      "are split"};
+      "are split",
+      "of memory that was moved in the window (mremap, so realloc of large blocks) it cannot tell "
+      "whether it was touched"};
   if (flush_ == Flush::kNone)
     limits.emplace_back(
         "this kernel tracks soft-dirty pages, so the TLB is flushed by way of private memory that "
@@ -88,10 +95,13 @@ std::vector<std::string> SampledBackend::limits() const {
   return limits;
 }
 
-std::optional<Cost> SampledBackend::predicted(uint64_t rss_bytes) const {
-  return costOf(
-      tablesFor(rss_bytes) / rate_.every * (kPartOfATable_ns + rate_.pages * kPageOfAPart_ns),
-      kStallOfASample_ns);
+std::optional<Cost> SampledBackend::predicted(const Resident& resident) const {
+  double shared_pages = pagesOf(resident.shared_bytes);
+  double parts = tablesFor(resident.bytes - resident.shared_bytes) / rate_.every;
+  return costOf(parts * (kPartOfATable_ns + rate_.pages * kPageOfAPart_ns) +
+                    shared_pages * kClearOfAPage_ns +
+                    tablesFor(resident.shared_bytes) * kReadOfATable_ns,
+                kStallOfASample_ns + shared_pages * kClearOfAPage_ns);
 }
 
 base::Result<Clearing> SampledBackend::clear(const Process& process, Clock& clock) {
@@ -101,6 +111,8 @@ base::Result<Clearing> SampledBackend::clear(const Process& process, Clock& cloc
   // A table that has something else too is looked at for both.
   TG_ASSIGN_OR_RETURN(empty_, emptyGiants(tables_, process, uses, isSampled));
   known_ = tablesOf(uses, isSampled, empty_);
+  new_.clear();
+  gone_bytes_ = 0;
   mapped_.clear();
   for (const MappingUse& use : uses)
     if (isSampled(use.mapping)) mapped_.push_back({use.mapping.start, use.mapping.end});
@@ -108,33 +120,63 @@ base::Result<Clearing> SampledBackend::clear(const Process& process, Clock& cloc
   // What is untouched by now need not be cleared: after the first window that is most of it.
   Sample to_clear;
   std::vector<uint64_t> touched;
+  uncleared_.begin();
+  pages_there_.assign(sample_.parts.size(), 0);
   size_t at = 0;
   auto visit = [&](uint64_t table, page_table_kind kind, Entries entries) {
+    uint32_t& pages_there = pages_there_[at];
     SamplePart& part = sample_.parts[at++];
     auto pages = entries.subspan(part.first, part.pages);
     if (kind == PAGE_TABLE_HUGE || kind == PAGE_TABLE_GIANT) {
       part.first = 0;
       part.pages = PAGE_TABLE_ENTRIES;
       pages = entries.first(1);
-    } else if (kind != PAGE_TABLE_OF_PAGES) {
+      pages_there = isThere(pages[0]) ? part.pages : 0;
+    } else if (kind == PAGE_TABLE_OF_PAGES) {
+      pages_there = static_cast<uint32_t>(std::ranges::count_if(pages, isThere));
+    } else {
       return;
     }
     if (!std::ranges::any_of(pages, isTouched)) return;
     to_clear.parts.push_back(part);
+    uncleared_.look(table, kind, entries, part.first, part.first + part.pages);
     if (kind == PAGE_TABLE_OF_PAGES) touched.push_back(table);
   };
   done.pass.begin_ns = clock.now_ns();
   TG_ASSIGN_OR_RETURN(bool is_there,
                       tables_.read(process.thread(), addressesOf(sample_), rate_.part(), visit));
   if (!is_there) return process.whyNothing("maps", 0);
-  TG_ASSIGN_OR_RETURN(Clearing files, clearFiles(process, clock));
-  TG_ASSIGN_OR_RETURN(int64_t longest_ns, makeCold(process, rangesOf(to_clear, uses), clock));
-  done.cost.stall_ns = std::max(files.cost.stall_ns, longest_ns);
+  std::vector<AddressRange> locked;
+  TG_RETURN_IF_ERROR(clearSample(process, to_clear, uses, clock, done.cost, locked));
   // Only now is every touch of a file seen, too.
   TG_RETURN_IF_ERROR(flush(process, touched, uses, clock, done.cost.stall_ns));
   done.pass.end_ns = clock.now_ns();
+  uncleared_.keep(process, locked);
   done.cost.cpu_ns = clock.cpu_ns() - cpu_ns;
   return done;
+}
+
+// Files and shared memory as a whole, of all else the sample.
+base::Status SampledBackend::clearSample(const Process& process, const Sample& sample,
+                                         const std::vector<MappingUse>& uses, Clock& clock,
+                                         Cost& cost, std::vector<AddressRange>& locked) {
+  TG_ASSIGN_OR_RETURN(Clearing files, clearFiles(process, clock));
+  std::vector<AddressRange> ranges = rangesOf(sample, uses);
+  TG_ASSIGN_OR_RETURN(MadeCold made, makeCold(process, ranges, clock));
+  auto bytesOf = [](const std::vector<AddressRange>& all) {
+    uint64_t bytes = 0;
+    for (const AddressRange& range : all) bytes += range.end - range.begin;
+    return bytes;
+  };
+  // A little of it is told as not cleared.
+  if (bytesOf(made.locked) > bytesOf(ranges) / 2)
+    return base::Error{
+        base::ErrorKind::kMissingFeature,
+        fmt::format("process {} has locked memory, which cannot be sampled", process.pid()),
+        std::nullopt, "Take --sample exact"};
+  locked = std::move(made.locked);
+  cost.stall_ns = std::max({cost.stall_ns, files.cost.stall_ns, made.longest_ns});
+  return base::okStatus();
 }
 
 base::Status SampledBackend::flush(const Process& process, std::span<const uint64_t> touched,
@@ -152,21 +194,29 @@ base::Status SampledBackend::flush(const Process& process, std::span<const uint6
   return base::okStatus();
 }
 
-// What was mapped meanwhile is sampled like all else: what is new is touched, nothing had to be cleared.
+// What was mapped meanwhile is sampled like all else: what is new is touched, nothing had to be cleared. But what was
+// moved there (mremap) brought its bits along: so much of it as is gone elsewhere may have.
 base::Status SampledBackend::sampleNew(const Process& process,
                                        const std::vector<MappingUse>& uses) {
   TG_ASSIGN_OR_RETURN(std::vector<uint64_t> empty, emptyGiants(tables_, process, uses, isSampled));
   if (empty == empty_ && haveSameRanges(uses, mapped_)) return base::okStatus();
   std::vector<uint64_t> now = tablesOf(uses, isSampled, empty);
+  gone_bytes_ = 0;
+  for (size_t i = 0, at = 0; i < sample_.parts.size(); ++i) {
+    const SamplePart& part = sample_.parts[i];
+    if (std::ranges::binary_search(new_, part.table)) continue;
+    uint32_t pages_there = pages_there_[at++];
+    if (!std::ranges::binary_search(now, part.table))
+      gone_bytes_ += kTable * rate_.every * static_cast<double>(pages_there) / part.pages;
+  }
   std::vector<uint64_t> more;
   std::ranges::set_difference(now, known_, std::back_inserter(more));
   if (more.empty()) return base::okStatus();
   auto before = static_cast<ptrdiff_t>(sample_.parts.size());
   std::ranges::move(chooseSample(more, rate_, random_).parts, std::back_inserter(sample_.parts));
   std::ranges::inplace_merge(sample_.parts, sample_.parts.begin() + before, {}, &SamplePart::table);
-  auto known = static_cast<ptrdiff_t>(known_.size());
-  std::ranges::move(more, std::back_inserter(known_));
-  std::ranges::inplace_merge(known_, known_.begin() + known);
+  addInOrder(known_, more);
+  addInOrder(new_, more);
   return base::okStatus();
 }
 
@@ -180,7 +230,7 @@ base::Result<Reading> SampledBackend::read(const Process& process, Clock& clock)
   std::vector<double> touched(sample_.parts.size());
   size_t at = 0;
   uint64_t unread_bytes = 0;
-  Uncleared uncleared;
+  double uncleared_bytes = 0, new_bytes = 0;
   MappingWalk sampled(done.uses, isSampled);
   auto visit = [&](uint64_t address, page_table_kind kind, Entries entries) {
     const SamplePart& part = sample_.parts[at];
@@ -190,13 +240,19 @@ base::Result<Reading> SampledBackend::read(const Process& process, Clock& clock)
     uint32_t first = is_whole ? 0 : part.first;
     uint32_t pages = is_whole ? PAGE_TABLE_ENTRIES : rate_.pages;
     double of_table = static_cast<double>(PAGE_TABLE_ENTRIES) / pages;
+    bool is_new = std::ranges::binary_search(new_, address);
     sampled.visit(address, kind, entries, first, first + pages,
                   [&](MappingUse& use, const MappingSums& sums, size_t from, size_t to) {
                     addScaled(use.sums, sums, of_table * rate_.every);
-                    if (sums.referenced > 0)
-                      uncleared.look(address, kind, entries, from, to,
-                                     kPage * of_table * rate_.every);
-                    touched[at] += static_cast<double>(sums.referenced) * of_table;
+                    if (sums.referenced == 0) return;
+                    auto bytes = static_cast<double>(sums.referenced) * of_table;
+                    touched[at] += bytes;
+                    if (is_new) {
+                      new_bytes += bytes * rate_.every;
+                    } else {
+                      uncleared_bytes += uncleared_.bytesOf(address, kind, entries, from, to,
+                                                            kPage * of_table * rate_.every);
+                    }
                   });
     ++at;
   };
@@ -208,10 +264,11 @@ base::Result<Reading> SampledBackend::read(const Process& process, Clock& clock)
   if (auto status = process.check(); !status.ok()) return std::move(status.error());
   if (!is_there) return process.whyNothing("maps", 0);
   double chance = 1.0 / rate_.oneIn();
-  double uncleared_bytes = uncleared.bytes(process);
+  uncleared_bytes += std::min(new_bytes, gone_bytes_);
   done.uncleared_bytes = static_cast<uint64_t>(uncleared_bytes);
-  done.error_bytes = 1.96 * standardErrorOf(touched, kTable, rate_.every, chance) + uncleared_bytes;
-  done.rss_bytes = process.residentBytes();
+  done.error_bytes = halfIntervalOf(touched, kTable, rate_.every, chance) + uncleared_bytes;
+  done.in_order = false;  // private memory and the rest have passes of their own
+  done.rss_bytes = process.resident().bytes;
   done.cost.cpu_ns = clock.cpu_ns() - cpu_ns;
   return done;
 }

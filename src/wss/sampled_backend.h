@@ -1,13 +1,13 @@
 // pte, sampled: for processes so large that to clear every page would stop them for too long.
 //
-//   private memory   a part of each table (sample.h): process_madvise(MADV_COLD) clears and flushes just it
+//   private memory   parts of some tables (sample.h): process_madvise(MADV_COLD) clears and flushes just these
 //   all else         exactly: clear_refs 3, which goes through files and shared memory alone, and a flush of
 //                    the whole TLB (wide_flush.h)
 //
 // What it costs beside all pages: docs/performance.md. MADV_COLD also tells the kernel that these pages may be
-// reclaimed first: without swap that means nothing to private memory. It does not go into locked memory
-// (then nothing is sampled), nor to pages that a forked process maps too, which then seem touched; so it
-// is never chosen unasked.
+// reclaimed first: without swap that means nothing to private memory. It does not go into locked memory, nor to pages
+// that a forked process maps too, which then seem touched (uncleared.h); so it is never chosen unasked. Nor where
+// the kernel makes huge pages that are larger than a part, which it would split.
 #pragma once
 
 #include <random>
@@ -16,6 +16,7 @@
 #include "wss/flush.h"
 #include "wss/page_tables.h"
 #include "wss/sample.h"
+#include "wss/uncleared.h"
 
 namespace tidegauge::wss {
 
@@ -26,7 +27,7 @@ class SampledBackend final : public Backend {
   std::string_view name() const override { return "pte"; }
   std::string how() const override;
   std::vector<std::string> limits() const override;
-  std::optional<Cost> predicted(uint64_t rss_bytes) const override;
+  std::optional<Cost> predicted(const Resident& resident) const override;
   bool knowsSharing() const override { return false; }
   base::Result<Clearing> clear(const Process& process, Clock& clock) override;
   base::Result<Reading> read(const Process& process, Clock& clock) override;
@@ -34,6 +35,9 @@ class SampledBackend final : public Backend {
  private:
   base::Status flush(const Process& process, std::span<const uint64_t> touched,
                      const std::vector<MappingUse>& uses, Clock& clock, int64_t& stall_ns);
+  base::Status clearSample(const Process& process, const Sample& sample,
+                           const std::vector<MappingUse>& uses, Clock& clock, Cost& cost,
+                           std::vector<AddressRange>& locked);
   base::Status sampleNew(const Process& process, const std::vector<MappingUse>& uses);
 
   PageTables tables_;
@@ -42,6 +46,11 @@ class SampledBackend final : public Backend {
   std::mt19937_64 random_;
   Sample sample_;                // of the last clearing, and of what was mapped since
   std::vector<uint64_t> known_;  // the tables that it was chosen from, in order
+  std::vector<uint64_t> new_;    // of these, those that were mapped since the last clearing
+  // Of the last clearing, in the order of its parts: the pages that were there.
+  std::vector<uint32_t> pages_there_;
+  double gone_bytes_ = 0;  // of these, what is not mapped any more, and all that such parts stand for
+  Uncleared uncleared_;
   // Of the last clearing, in order: the mappings that are sampled, and the GiB without memory.
   std::vector<AddressRange> mapped_;
   std::vector<uint64_t> empty_;

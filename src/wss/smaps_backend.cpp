@@ -27,9 +27,9 @@ std::vector<std::string> SmapsBackend::limits() const {
   return limits;
 }
 
-std::optional<Cost> SmapsBackend::predicted(uint64_t rss_bytes) const {
-  double clear_ns = pagesOf(rss_bytes) * kClearOfAPage_ns;
-  return costOf(clear_ns + pagesOf(rss_bytes) * kSmapsOfAPage_ns, clear_ns);
+std::optional<Cost> SmapsBackend::predicted(const Resident& resident) const {
+  double clear_ns = pagesOf(resident.bytes) * kClearOfAPage_ns;
+  return costOf(clear_ns + pagesOf(resident.bytes) * kSmapsOfAPage_ns, clear_ns);
 }
 
 base::Result<Clearing> SmapsBackend::clear(const Process& process, Clock& clock) {

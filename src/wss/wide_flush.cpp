@@ -10,7 +10,7 @@ constexpr size_t kMostSeen = 32;  // tables that are looked at
 constexpr size_t kMostTried = 4;  // of them made cold, until one flushed
 
 bool isUntouched(uint64_t entry) {
-  return (entry & kEntryPresent) != 0 && (entry & kEntryAccessed) == 0;
+  return isThere(entry) && !isTouched(entry);
 }
 
 std::vector<uint64_t> someOf(std::span<const uint64_t> tables) {
@@ -23,11 +23,6 @@ std::vector<uint64_t> someOf(std::span<const uint64_t> tables) {
 }
 
 }  // namespace
-
-bool isTouched(uint64_t entry) {
-  return (entry & kEntryPresent) != 0 && (entry & kEntrySpecial) == 0 &&
-         (entry & kEntryAccessed) != 0;
-}
 
 std::optional<WideSpan> wideSpanOf(uint64_t table, page_table_kind kind, Entries entries,
                                    const std::vector<MappingUse>& uses,
@@ -66,9 +61,9 @@ base::Result<WideFlush> flushWide(PageTables& reader, const Process& process,
                       reader.read(process.thread(), someOf(tables), PAGE_TABLE_ALL, look));
   if (!is_there) return process.whyNothing("maps", 0);
   for (const WideSpan& span : spans) {
-    TG_ASSIGN_OR_RETURN(int64_t stall_ns, makeCold(process, {&span.range, 1}, clock));
-    done.stall_ns = std::max(done.stall_ns, stall_ns);
-    // Of pages that other processes map too the bits stay, and then nothing is flushed.
+    TG_ASSIGN_OR_RETURN(MadeCold made, makeCold(process, {&span.range, 1}, clock));
+    done.stall_ns = std::max(done.stall_ns, made.longest_ns);
+    // Of pages that other processes map too, or that are locked, the bits stay, and then nothing is flushed.
     auto verify = [&](uint64_t, page_table_kind kind, Entries entries) {
       done.is_done = kind == PAGE_TABLE_OF_PAGES && isUntouched(entries[span.first]) &&
                      isUntouched(entries[span.last]);

@@ -16,9 +16,6 @@
 
 namespace tidegauge::wss {
 
-// A page of memory that was touched since its bit was taken.
-bool isTouched(uint64_t entry);
-
 // In one table a part of one mapping, with the first and the last of its touched pages.
 struct WideSpan {
   uint64_t table = 0;

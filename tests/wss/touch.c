@@ -1,11 +1,13 @@
-// touch RSS_MIB HOT_MIB [scattered] [random] [rate=MIB_S] [huge] [read] [locked] [swapped] [reserved]
-// [file] [cold=MIB] [later=MIB] [split]: has RSS_MIB of memory and touches HOT_MIB
+// touch RSS_MIB HOT_MIB [scattered] [random] [rate=MIB_S] [huge] [read] [locked=MIB] [swapped] [reserved]
+// [file] [cold=MIB] [hidden=MIB] [later=MIB] [split] [moved=MIB] [child]: has RSS_MIB of memory and touches HOT_MIB
 // of it, page by page, round and round, until it is ended. What it touches is the truth that `wss` is held against.
 //
 //   contiguous: the first HOT_MIB      scattered: every (RSS / HOT)th page
 //   random: in an order of chance      rate=100: so much in a second, evenly, and not as fast as it can
 //   file: shared memory of a file      cold=100: so much private memory more, which it never touches again
-//   at SIGUSR1, once: later=100: so much more is mapped and filled; split: what it touches gets a mapping of its own
+//   hidden=100: so much more, filled and then PROT_NONE
+//   at SIGUSR1, once: later=100: so much more is mapped and filled; split: what it touches gets a mapping of its own;
+//   moved=100: so much that it filled before is moved elsewhere (mremap); child: one that it forked ends
 //
 // Prints "ADDRESS BYTES" of the memory once all of it is there and one round is done. One core is enough.
 #define _GNU_SOURCE
@@ -15,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -60,7 +63,9 @@ int main(int count, char** words) {
   size_t bytes = strtoul(words[1], NULL, 10) << 20, hot = strtoul(words[2], NULL, 10) << 20;
   size_t step = page;
   int is_huge = 0, writes = 1, is_file = 0, is_split = 0;
-  size_t later = 0;
+  size_t later = 0, moved = 0;
+  void* to_move = NULL;
+  pid_t child = 0;
   uint32_t* order = NULL;
   double rate = 0;
   for (int i = 3; i < count; ++i) {
@@ -70,6 +75,14 @@ int main(int count, char** words) {
     if (!strcmp(words[i], "file")) is_file = 1;
     if (!strcmp(words[i], "split")) is_split = 1;
     if (!strncmp(words[i], "cold=", 5)) filled(strtoul(words[i] + 5, NULL, 10) << 20);
+    if (!strncmp(words[i], "hidden=", 7)) {
+      size_t hidden = strtoul(words[i] + 7, NULL, 10) << 20;
+      if (mprotect(filled(hidden), hidden, PROT_NONE)) return 1;
+    }
+    if (!strncmp(words[i], "moved=", 6)) {
+      moved = strtoul(words[i] + 6, NULL, 10) << 20;
+      to_move = filled(moved);
+    }
     if (!strncmp(words[i], "later=", 6)) later = strtoul(words[i] + 6, NULL, 10) << 20;
     if (!strcmp(words[i], "reserved")) {  // addresses without memory
       size_t tera = (size_t)1 << 40;
@@ -97,16 +110,32 @@ int main(int count, char** words) {
   signal(SIGUSR1, atSignal);
   madvise(memory, bytes, is_huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
   for (size_t at = 0; at < bytes; at += page) memory[at] = 1;
-  for (int i = 3; i < count; ++i)  // a little of it, in the middle
-    if (!strcmp(words[i], "locked") && mlock(memory + bytes / 2, 16 << 20)) return 1;
+  for (int i = 3; i < count; ++i)  // from its end
+    if (!strncmp(words[i], "locked=", 7)) {
+      size_t locked = strtoul(words[i] + 7, NULL, 10) << 20;
+      if (mlock(memory + bytes - locked, locked)) return 1;
+    }
   for (int i = 3; i < count; ++i)  // what it will not touch
     if (!strcmp(words[i], "swapped") && madvise(memory + hot, bytes - hot, MADV_PAGEOUT)) return 1;
+  for (int i = 3; i < count; ++i)
+    if (!strcmp(words[i], "child") && (child = fork()) == 0)
+      for (;;) pause();
   size_t pages = hot / page;
   double next = now();
   for (uint64_t round = 0;; ++round) {
     for (const size_t part = (size_t)64 << 20; is_later && later != 0;
          later -= part < later ? part : later)
       filled(part);
+    if (is_later && moved > 0) {
+      void* place = mmap(NULL, moved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      if (mremap(to_move, moved, moved, MREMAP_MAYMOVE | MREMAP_FIXED, place) == MAP_FAILED) return 1;
+      moved = 0;
+    }
+    if (is_later && child > 0) {
+      kill(child, SIGKILL);
+      waitpid(child, NULL, 0);
+      child = 0;
+    }
     if (is_later && is_split) mprotect(memory, hot, PROT_READ | PROT_WRITE | PROT_EXEC);
     for (size_t i = 0; i < pages; ++i) {
       if (rate > 0 && round > 0)

@@ -273,6 +273,64 @@ class Truth(unittest.TestCase):
             row, = json.loads(wss("--json", "--sample", "1/32", pid, 0.5).stdout)["rows"]
         self.assertEqual(row["error"]["uncleared_bytes"], 0)
 
+    def sampled_while(self, pid, happens):
+        """A row of a sample in whose window something happens."""
+        measuring = subprocess.Popen([BINARY, "wss", "--json", "--sample", "1/32", str(pid), "1.5"],
+                                     stdout=subprocess.PIPE, text=True)
+        time.sleep(0.7)
+        happens()
+        row, = json.loads(measuring.communicate(timeout=LIMIT_S)[0])["rows"]
+        return row
+
+    def test_what_a_sample_could_not_clear_is_told(self):
+        """Bits that are older than the window: a child had the pages when it began, they were moved, they are locked."""
+        if "pte" not in list(self.backends()):
+            return
+        for way in ("child", "moved=120"):
+            with self.subTest(way), self.touching(128, 4, way) as (pid, _, _):
+                row = self.sampled_while(pid, lambda pid=pid: os.kill(pid, signal.SIGUSR1))
+                self.assertGreater(row["error"]["uncleared_bytes"], 70 * MIB)
+                self.assertLess(row["bytes"]["referenced"] - row["error"]["referenced_ci95"], 6 * MIB)
+        with self.touching(256, 1, "locked=16") as (pid, _, _):
+            row, = json.loads(wss("--json", "--sample", "1/32", pid, 0.2).stdout)["rows"]
+            self.assertLess(row["error"]["uncleared_bytes"], 48 * MIB)  # 16 are
+            self.assertLess(row["bytes"]["referenced"] - row["error"]["referenced_ci95"], 3 * MIB)
+
+    def test_a_sample_clears_what_is_hidden(self):
+        if "pte" not in list(self.backends()):
+            return
+        with self.touching(16, 4, "hidden=128") as (pid, _, _):
+            for row in json.loads(wss("--json", "--sample", "1/32", "-s", 0, "-d", 0.5, pid, 0.1).stdout)["rows"]:
+                self.assertEqual(row["error"]["uncleared_bytes"], 0)
+                self.assertLess(row["bytes"]["referenced"], 64 * MIB)
+
+    def test_a_thread_is_its_process(self):
+        """Or two would measure one memory and take each other's marks away."""
+        program = ("import threading, time\n"
+                   "threading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n"
+                   "print(flush=True); time.sleep(60)")
+        process = subprocess.Popen(["python3", "-c", program], stdout=subprocess.PIPE, text=True)
+        try:
+            process.stdout.readline()
+            thread = max(int(name) for name in os.listdir(f"/proc/{process.pid}/task"))
+            self.assertNotEqual(thread, process.pid)
+            self.assertIn(f"(process {process.pid})", wss(thread, 0.05).stdout)
+            both = json.loads(wss("--json", thread, process.pid, 0.05).stdout)["rows"][-1]["processes"]
+            self.assertEqual([one["pid"] for one in both], [process.pid])
+            first = subprocess.Popen([BINARY, "wss", "--jsonl", "-s", "0", str(process.pid), "0.2"],
+                                     stdout=subprocess.PIPE, text=True)
+            try:
+                first.stdout.readline()
+                self.assertEqual(wss(thread, 0.05, check=False).returncode, 4)
+            finally:
+                first.kill()
+                first.wait()
+                first.stdout.close()
+        finally:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+
     def test_two_at_once(self):
         """Each would take away the accessed bits that the other is to see."""
         with self.touching(32, 8) as (pid, _, _):
@@ -462,7 +520,8 @@ class Truth(unittest.TestCase):
                 for row in rows:
                     mine = next(group["bytes"] for group in row["groups"] if group.get("start") == address)
                     self.assertEqual(row["error"]["method"], "sample")
-                    self.assertEqual(mine["rss"], size)  # all of it is there: so is each part
+                    # All of it is there: but for its borders, which lie among other tables, so is each part.
+                    self.assertAlmostEqual(mine["rss"], size, delta=16 * MIB)
                     off.append(abs(mine["referenced"] - 256 * MIB) / row["error"]["referenced_ci95"])
                 self.assertLess(sorted(off)[len(off) // 2], 1)  # of 95 in 100 it holds; of the median surely
                 self.assertLess(max(off), 3)
@@ -535,7 +594,7 @@ class Truth(unittest.TestCase):
             mine, _ = self.touched(address, "--sample", "1/128", pid, 0.1)
             after, _ = self.touched(address, "--sample", "exact", pid, 0.1)
             self.assertEqual(after["huge"], size)
-            self.assertEqual(mine["huge"], size)
+            self.assertAlmostEqual(mine["huge"], size, delta=32 * MIB)  # at its borders
 
     def test_huge_pages_count_as_a_whole(self):
         state = pathlib.Path("/sys/kernel/mm/transparent_hugepage/enabled")
@@ -663,11 +722,11 @@ class Truth(unittest.TestCase):
         self.assertEqual(done.returncode, 4, done.stderr)
         self.assertIn("may not be looked into", done.stderr)
 
-    def test_a_sample_and_locked_memory(self):
-        """None is told: what could not be cleared would count as touched."""
+    def test_a_sample_of_locked_memory(self):
+        """None is told: all of it would count as touched."""
         if "pte" not in list(self.backends()):
             return
-        with self.touching(256, 1, "locked") as (pid, _, _):
+        with self.touching(64, 1, "locked=64") as (pid, _, _):
             done = wss("--sample", "1/32", pid, 0.05, check=False)
             self.assertEqual(done.returncode, 4, done.stdout + done.stderr)
             self.assertIn("has locked memory, which cannot be sampled", done.stderr)

@@ -121,6 +121,24 @@ TEST(WhatIf, AllRequestsCountWhereTheComparisonGaveUp) {
   EXPECT_EQ(report.own.peakActiveBytes(), kBlocks * 512);
 }
 
+// Each of 4,500 segments is looked for in 5,000 gaps that are too small: it ends, and says where.
+TEST(WhatIf, ADeviceOfManyGapsIsNotSearchedWithoutEnd) {
+  testing::TraceBuilder b;
+  constexpr uint64_t kFirst = 10'000, kThen = 4'500, kLess = 12 * kMiB, kMore = 14 * kMiB;
+  for (uint64_t i = 0; i < kFirst; ++i)
+    b.segmentAlloc(kBase + i * kLess, kLess).alloc(kBase + i * kLess, kLess);
+  for (uint64_t i = 0; i < kFirst; i += 2) b.free(kBase + i * kLess, kLess);
+  for (uint64_t i = 0; i < kFirst; i += 2) b.segmentFree(kBase + i * kLess, kLess);
+  uint64_t base = kBase + kFirst * kLess;
+  for (uint64_t i = 0; i < kThen; ++i)
+    b.segmentAlloc(base + i * kMore, kMore).alloc(base + i * kMore, kMore);
+  WhatIf report = ask(b, {});
+  EXPECT_EQ(report.verified.settings.tie, replay::TieBreak::kAddress);
+  EXPECT_EQ(report.verified.events_exact, report.verified.events_checked);
+  EXPECT_TRUE(report.own.stopped_at.has_value());
+  EXPECT_FALSE(report.best_helps);
+}
+
 TEST(WhatIf, AMapThatIsTheFirstEventIsNotOlder) {
   testing::TraceBuilder b;
   b.settings().present = true;

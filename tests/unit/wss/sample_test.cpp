@@ -17,6 +17,20 @@ std::vector<uint64_t> tables(size_t count) {
   return all;
 }
 
+TEST(ChooseSample, OneOfEachFewTables) {
+  std::mt19937_64 random(7);
+  std::vector<int> places(8);
+  for (int run = 0; run < 1000; ++run) {
+    Sample sample = chooseSample(tables(800), {8, 32}, random);
+    ASSERT_EQ(sample.parts.size(), 100U);
+    for (size_t i = 0; i < 100; ++i) {
+      ASSERT_EQ(sample.parts[i].table / kTable / 8, i);
+      places[sample.parts[i].table / kTable % 8] += 1;
+    }
+  }
+  for (int count : places) EXPECT_NEAR(count, 12'500, 700);
+}
+
 TEST(ChooseSample, APartOfEachTable) {
   std::mt19937_64 random(1);
   Sample sample = chooseSample(tables(1000), {1, 16}, random);
@@ -46,8 +60,8 @@ TEST(ChooseSample, FewTables) {
   EXPECT_LE(chooseSample(tables(1), {16, 32}, random).parts.size(), 1U);
 }
 
-// Those that are offered: a page in 32, 128 and 512.
-constexpr SampleRate kRates[] = {{2, 32}, {8, 32}, {16, 16}};
+// Those that are offered.
+const SampleRate kRates[] = {*rateOf("1/32"), *rateOf("1/128"), *rateOf("1/512")};
 
 // Of `touched(page)` in 4,096 tables (8 GiB).
 struct Outcome {
@@ -70,12 +84,12 @@ Outcome outcomeOf(SampleRate rate, const std::function<bool(uint64_t page)>& tou
         sum += touched(part.table / kPage + page) ? PAGE_TABLE_ENTRIES / double(rate.pages) : 0;
       values.push_back(sum);
     }
-    double error = standardErrorOf(values, PAGE_TABLE_ENTRIES, rate.every, 1.0 / rate.oneIn());
+    double half = halfIntervalOf(values, PAGE_TABLE_ENTRIES, rate.every, 1.0 / rate.oneIn());
     double total = rate.every * std::accumulate(values.begin(), values.end(), 0.0);
     double off = total - outcome.truth;
     outcome.mean += total / kRuns;
     squares += off * off / kRuns;
-    outcome.covered += std::abs(off) <= 1.96 * error + 0.5 ? 1.0 / kRuns : 0;
+    outcome.covered += std::abs(off) <= half + 0.5 ? 1.0 / kRuns : 0;
   }
   outcome.deviation = std::sqrt(squares);
   return outcome;
@@ -86,7 +100,7 @@ uint64_t scattered(uint64_t page) {
   return page ^ (page >> 29);
 }
 
-TEST(StandardErrorOf, AContiguousSet) {
+TEST(HalfIntervalOf, AContiguousSet) {
   for (SampleRate rate : kRates) {
     auto outcome = outcomeOf(rate, [](uint64_t page) { return page >= 100'003 && page < 228'003; });
     EXPECT_NEAR(outcome.mean, outcome.truth, 0.01 * outcome.truth) << rate.oneIn();
@@ -97,7 +111,7 @@ TEST(StandardErrorOf, AContiguousSet) {
 
 // Pages that lie anywhere: nothing is to be learnt from neighbours, so the error is that of counting
 // √(touched ÷ chance), whoever counts: 1.5, 3 and 6 % for 500 MiB.
-TEST(StandardErrorOf, AScatteredSet) {
+TEST(HalfIntervalOf, AScatteredSet) {
   for (SampleRate rate : kRates) {
     auto outcome = outcomeOf(rate, [](uint64_t page) { return scattered(page) % 1000 < 61; });
     double counting = std::sqrt(outcome.truth * (1 - 0.061) * rate.oneIn());
@@ -107,25 +121,60 @@ TEST(StandardErrorOf, AScatteredSet) {
   }
 }
 
-TEST(StandardErrorOf, NothingAndAll) {
-  auto nothing = outcomeOf({}, [](uint64_t) { return false; });
-  EXPECT_EQ(nothing.mean, 0);
-  auto all = outcomeOf({}, [](uint64_t) { return true; });
-  EXPECT_NEAR(all.mean, all.truth, 1);
-  EXPECT_EQ(all.deviation, 0);
+// A stack of 8 MiB for each of 1,024 threads, of which each uses 2 MiB; arenas of 64 MiB in which one table is in use: a fixed
+// step would meet all of them or none, and be sure of it.
+TEST(HalfIntervalOf, ASetThatRepeatsItself) {
+  for (SampleRate rate : kRates)
+    for (uint64_t every : {4, 8, 16, 32}) {
+      SCOPED_TRACE(testing::Message() << rate.oneIn() << ", each " << every << "th table");
+      auto outcome = outcomeOf(
+          rate, [&](uint64_t page) { return page / PAGE_TABLE_ENTRIES % every == every - 1; });
+      EXPECT_NEAR(outcome.mean, outcome.truth, 0.08 * outcome.truth);
+      EXPECT_GE(outcome.covered, 0.88);
+    }
 }
 
-TEST(StandardErrorOf, IsNeverSurerThanItsGrain) {
-  EXPECT_EQ(standardErrorOf({}, 512, 4, 0.01), 1024);
-  std::vector<double> none(1000), one{512};
-  EXPECT_EQ(standardErrorOf(none, 512, 4, 0.01), 1024);
-  EXPECT_EQ(standardErrorOf(one, 512, 4, 0.01), 1024);
+// A few pieces anywhere: 50 of 256 KiB, 12 of 2 MiB. Most samples meet few of them.
+TEST(HalfIntervalOf, AFewPieces) {
+  for (SampleRate rate : kRates)
+    for (uint64_t pages : {64, 512}) {
+      SCOPED_TRACE(testing::Message() << rate.oneIn() << ", pieces of " << pages);
+      uint64_t one_in = pages == 64 ? 655 : 341;
+      auto outcome = outcomeOf(
+          rate, [&](uint64_t page) { return scattered(page / pages) % one_in == 7; });
+      EXPECT_GE(outcome.covered, 0.93);
+    }
+}
+
+TEST(HalfIntervalOf, NothingAndAll) {
+  for (SampleRate rate : kRates) {
+    auto nothing = outcomeOf(rate, [](uint64_t) { return false; });
+    EXPECT_EQ(nothing.mean, 0);
+    auto all = outcomeOf(rate, [](uint64_t) { return true; });
+    EXPECT_NEAR(all.mean, all.truth, 1);
+    EXPECT_EQ(all.deviation, 0);
+  }
+}
+
+TEST(HalfIntervalOf, IsNeverSurerThanItsGrain) {
+  std::vector<double> none(1000), one{512}, few(1000), many(1000);
+  EXPECT_EQ(halfIntervalOf({}, 512, 4, 0.01), 4 * 512);
+  EXPECT_EQ(halfIntervalOf(one, 512, 4, 0.01), 2 * 4 * 512);
+  EXPECT_EQ(halfIntervalOf(none, 512, 4, 0.01), 3 * 4 * 512);
+  few[500] = 1;
+  EXPECT_EQ(halfIntervalOf(few, 512, 4, 0.01), 3 * 4 * 512);
+  for (size_t i = 100; i < 900; ++i) many[i] = 512;  // two borders: √2 of what one value stands for
+  EXPECT_NEAR(halfIntervalOf(many, 512, 4, 0.01), 1.96 * 4 * 512, 25);
+  std::vector<double> all(1000, 512);
+  EXPECT_EQ(halfIntervalOf(all, 512, 4, 0.01), 1.96 * 4 * 512 / 2);
 }
 
 // What lies in a fraction of one table is seen rarely, and then as too much: the interval has room for it.
-TEST(StandardErrorOf, ATinySetIsInsideItsInterval) {
-  auto outcome = outcomeOf({}, [](uint64_t page) { return page >= 5'000 && page < 5'100; });
-  EXPECT_GE(outcome.covered, 0.95);
+TEST(HalfIntervalOf, ATinySetIsInsideItsInterval) {
+  for (SampleRate rate : kRates) {
+    auto outcome = outcomeOf(rate, [](uint64_t page) { return page >= 5'000 && page < 5'100; });
+    EXPECT_GE(outcome.covered, 0.95);
+  }
 }
 
 }  // namespace
