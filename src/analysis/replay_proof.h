@@ -21,10 +21,11 @@ struct ReplayProof {
   WhatIf what_if;
   // Candidates that settings of the advice are, in its order; not set: it names none.
   std::vector<std::optional<size_t>> of_advice;
-  // What the advice at that place would have done.
+  // What the advice at that place would have done; null: nothing proves it.
   const Replayed* of(size_t advice) const {
-    if (advice >= of_advice.size() || !of_advice[advice]) return nullptr;
-    return &what_if.candidates[*of_advice[advice]];
+    if (advice >= of_advice.size() || !of_advice[advice] || !what_if.isProven()) return nullptr;
+    const Replayed& it = what_if.candidates[*of_advice[advice]];
+    return it.stopped_at || what_if.own.stopped_at ? nullptr : &it;
   }
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <span>
 #include <thread>
 #include <tuple>
 #include <utility>
@@ -75,13 +76,14 @@ std::vector<Settings> knownSettings(const Settings& own, bool has_capacity) {
   return found;
 }
 
-// The whole string, in the same program and version.
-base::Result<Settings> wished(const Settings& own, const std::string& conf) {
+// The whole string, in the same program, which may have set a fraction, and version.
+base::Result<Settings> wished(const Settings& own, const std::string& conf,
+                              std::optional<double> fraction) {
   TG_ASSIGN_OR_RETURN(Settings settings, replay::parseConf(conf, own.not_simulated));
   settings.tie = own.tie;
   settings.gc_needs_fraction_below_1 = own.gc_needs_fraction_below_1;
   settings.private_pools_expandable = own.private_pools_expandable;
-  if (!settings.fraction) settings.fraction = own.fraction;
+  if (!settings.fraction) settings.fraction = fraction;
   settings.limit_bytes = own.limit_bytes;
   return settings;
 }
@@ -122,6 +124,19 @@ class LineWriter {
   Step steps_;
 };
 
+// Calls `work(i)` for each i below `count`, on all processors.
+template <class Work>
+void eachAtOnce(size_t count, const Work& work) {
+  std::atomic<size_t> next = 0;
+  auto run = [&] {
+    for (size_t i = next++; i < count; i = next++) work(i);
+  };
+  size_t threads = std::min<size_t>(std::max(1U, std::thread::hardware_concurrency()), count);
+  std::vector<std::jthread> others;
+  for (size_t i = 1; i < threads; ++i) others.emplace_back(run);
+  run();
+}
+
 class Runs {
  public:
   Runs(const replay::Tape& tape, const replay::Program& program, const WhatIf& report,
@@ -133,13 +148,16 @@ class Runs {
         columns_(columns) {}
 
   Replayed one(const std::string& conf, const Settings& settings) const {
-    Replayed result = take(conf, settings, replay::Placement::kLowest);
-    if (settings.tie != replay::TieBreak::kAddress) return result;
+    Replayed result = take(conf, settings, placementsOf(settings).front());
+    if (placementsOf(settings).size() == 1) return result;
     uint64_t peak_bytes = result.peakReservedBytes();
     uint64_t ooms = result.stats.ooms;
     PlacementRange range{peak_bytes, peak_bytes, ooms, ooms};
-    for (replay::Placement placement : {replay::Placement::kHighest, replay::Placement::kRising}) {
+    for (replay::Placement placement : placementsOf(settings).subspan(1)) {
       Replayed other = take(conf, settings, placement);
+      if (other.stopped_at)
+        result.stopped_at =
+            std::min(result.stopped_at.value_or(*other.stopped_at), *other.stopped_at);
       range.least_bytes = std::min(range.least_bytes, other.peakReservedBytes());
       range.most_bytes = std::max(range.most_bytes, other.peakReservedBytes());
       range.least_ooms = std::min(range.least_ooms, other.stats.ooms);
@@ -151,76 +169,92 @@ class Runs {
 
   std::vector<Replayed> all(const std::vector<std::pair<std::string, Settings>>& wanted) const {
     std::vector<Replayed> results(wanted.size());
-    std::atomic<size_t> next = 0;
-    auto work = [&] {
-      for (size_t i = next++; i < wanted.size(); i = next++)
-        results[i] = one(wanted[i].first, wanted[i].second);
-    };
-    size_t threads = std::min<size_t>(std::max(1U, std::thread::hardware_concurrency()),
-                                      std::max<size_t>(1, wanted.size()));
-    std::vector<std::jthread> others;
-    for (size_t i = 1; i < threads; ++i) others.emplace_back(work);
-    work();
-    others.clear();  // all of them are through
+    eachAtOnce(wanted.size(),
+               [&](size_t i) { results[i] = one(wanted[i].first, wanted[i].second); });
     return results;
   }
 
-  // Where it is of no effect: the one that needs no search. (Expandable segments are few, and each takes more addresses
-  // than the device has memory: these are used again.)
-  static replay::Placement anyPlacement(const Settings& settings) {
-    return settings.expandable ? replay::Placement::kLowest : replay::Placement::kRising;
-  }
-
-  // The smallest device found on which nothing fails, to 2 MiB: none below what is live at the peak can do. (Not every
-  // larger one need do, too: bisection takes it so.) Nothing: none of 1 PiB does.
+  // The smallest device found on which nothing fails, nor on larger ones that were tried, to 2 MiB: none below what is live
+  // at the peak can do. A larger one need not do because a smaller does: when what is cached is given back moves all the
+  // rest. Nothing: none of 1 PiB does, or a replay took too long.
   std::optional<uint64_t> minCapacity(const Settings& settings) const {
-    auto survives = [&](uint64_t bytes) {
-      replay::WhatIfOptions options;
-      options.settings = settings;
-      if (settings.limit_bytes) options.settings.limit_bytes = bytes;
-      if (settings.tie != replay::TieBreak::kAddress) options.placement = anyPlacement(settings);
-      options.capacity_bytes = bytes;
-      options.until_failure = true;
-      return replay::whatIf(tape_, program_, options).stats.ooms == 0;
-    };
-    replay::WhatIfOptions unlimited;
-    unlimited.settings = settings;
-    unlimited.settings.limit_bytes.reset();
-    auto outcome = replay::whatIf(tape_, program_, unlimited);
-    auto peakOf = [&](replay::Quantity quantity) {
-      return static_cast<uint64_t>(outcome.stats[quantity].all.peak);
-    };
-    uint64_t least = peakOf(replay::Quantity::kActiveBytes) / replay::kSegmentStepBytes;
-    uint64_t most =
-        replay::roundUp(peakOf(replay::Quantity::kReservedBytes), replay::kSegmentStepBytes) /
-        replay::kSegmentStepBytes;
-    constexpr uint64_t kMost = (uint64_t{1} << 50) / replay::kSegmentStepBytes;
-    most = std::max<uint64_t>(most, 1);
-    while (!survives(most * replay::kSegmentStepBytes)) {  // a fraction of it may be all there is
-      least = most + 1;
-      most *= 2;
-      if (most > kMost) return std::nullopt;
+    auto survives = [&](uint64_t steps) { return survivesOn(settings, steps * kStep); };
+    uint64_t least_bytes = 0, most_bytes = 0;
+    for (replay::Placement placement : placementsOf(settings)) {
+      replay::WhatIfOptions unlimited;
+      unlimited.settings = settings;
+      unlimited.settings.limit_bytes.reset();
+      unlimited.placement = placement;
+      auto outcome = replay::whatIf(tape_, program_, unlimited);
+      if (outcome.stopped_at) return std::nullopt;
+      auto peakOf = [&](replay::Quantity quantity) {
+        return static_cast<uint64_t>(outcome.stats[quantity].all.peak);
+      };
+      // What is older than the recording is there.
+      least_bytes = std::max(
+          {least_bytes, peakOf(replay::Quantity::kActiveBytes), outcome.reserved_at_start_bytes});
+      most_bytes = std::max(most_bytes, peakOf(replay::Quantity::kReservedBytes));
     }
-    while (least < most) {
-      uint64_t middle = least + (most - least) / 2;
-      if (survives(middle * replay::kSegmentStepBytes)) {
-        most = middle;
-      } else {
-        least = middle + 1;
+    auto inSteps = [](uint64_t bytes) { return replay::roundUp(bytes, kStep) / kStep; };
+    uint64_t least = std::max<uint64_t>(inSteps(least_bytes), 1);
+    uint64_t top = std::max(inSteps(most_bytes), least);
+    while (!survives(top)) {  // a fraction of it may be all there is
+      least = top + 1;
+      top *= 2;
+      if (top > kMostSteps) return std::nullopt;
+    }
+    constexpr int kMostGaps = 8;
+    for (int gap = 0; gap < kMostGaps; ++gap) {
+      uint64_t found = top;
+      while (least < found) {
+        uint64_t middle = least + (found - least) / 2;
+        if (survives(middle)) {
+          found = middle;
+        } else {
+          least = middle + 1;
+        }
       }
+      uint64_t more = 1;
+      while (found + more < top && survives(found + more)) more += more / 4 + 1;
+      if (found + more >= top) return found * kStep;
+      least = found + more + 1;
     }
-    return most * replay::kSegmentStepBytes;
+    return top * kStep;
   }
 
  private:
+  static constexpr uint64_t kStep = replay::kSegmentStepBytes;
+  static constexpr uint64_t kMostSteps = (uint64_t{1} << 50) / kStep;
+
+  // Where it is of an effect all; else the one that needs no search. (Expandable segments are few, and each takes more
+  // addresses than the device has memory: these are used again.)
+  static std::span<const replay::Placement> placementsOf(const Settings& settings) {
+    using replay::Placement;
+    static constexpr Placement kAll[] = {Placement::kLowest, Placement::kHighest,
+                                         Placement::kRising};
+    std::span<const Placement> all(kAll);
+    if (settings.tie == replay::TieBreak::kAddress) return all;
+    return settings.expandable ? all.first(1) : all.last(1);
+  }
+  bool survivesOn(const Settings& settings, uint64_t bytes) const {
+    replay::WhatIfOptions options;
+    options.settings = settings;
+    if (settings.limit_bytes) options.settings.limit_bytes = bytes;
+    options.capacity_bytes = bytes;
+    options.until_failure = true;
+    return std::ranges::all_of(placementsOf(settings), [&](replay::Placement placement) {
+      options.placement = placement;
+      replay::Outcome outcome = replay::whatIf(tape_, program_, options);
+      return outcome.stats.ooms == 0 && !outcome.stopped_at;
+    });
+  }
   Replayed take(const std::string& conf, const Settings& settings,
                 replay::Placement placement) const {
     replay::WhatIfOptions options;
     options.settings = settings;
     options.capacity_bytes = capacity_bytes_;
     options.device_bytes = device_bytes_;
-    options.placement =
-        settings.tie == replay::TieBreak::kAddress ? placement : anyPlacement(settings);
+    options.placement = placement;
     Replayed result;
     LineWriter line(result, columns_, tape_.steps());
     if (columns_ > 0 && tape_.steps() > 0)
@@ -283,28 +317,46 @@ bool isReplayable(const DeviceAnalysis& device) {
 
 namespace {
 
-// The most that the process ever had was within its fraction.
-uint64_t leastDeviceBytes(const DeviceAnalysis& device, double fraction, uint64_t ceiling_bytes) {
-  double least = std::ceil(static_cast<double>(mostReserved(device)) / fraction) + 1;
+// What the process had was within its fraction.
+uint64_t leastDeviceBytes(uint64_t had_bytes, double fraction, uint64_t ceiling_bytes) {
+  double least = std::ceil(static_cast<double>(had_bytes) / fraction) + 1;
   constexpr double kMost = 1ULL << 60;
   return std::max(ceiling_bytes, least < kMost ? static_cast<uint64_t>(least) : ceiling_bytes);
 }
 
-// What kept the process to what it had, where neither a fraction nor a failure with nothing left says it.
+// What kept the process to what it had, where no failure with nothing left says it.
 void findLimit(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                replay::VerifyOptions& options, WhatIf& report) {
   uint64_t most_bytes = mostReserved(device);
-  report.limit_bytes =
-      replay::limitOf(analysed.trace, device.device, options, report.verified, most_bytes);
-  if (report.limit_bytes) {
-    options.settings.limit_bytes = report.limit_bytes;
+  if (auto limit =
+          replay::limitOf(analysed.trace, device.device, options, report.verified, most_bytes)) {
+    report.limit_bytes = options.settings.limit_bytes = limit->least_bytes;
+    report.limit_most_bytes = limit->most_bytes;
     report.verified = replay::verify(analysed.trace, device.device, options);
-    if (report.capacity_source == CapacitySource::kGiven)
-      report.verified.settings.limit_bytes = report.capacity_bytes;
-  } else if (!report.capacity_bytes && report.verified.refused_at_bytes) {
+  } else if (!report.capacity_bytes && report.verified.refused_at_bytes && most_bytes > 0) {
     report.capacity_bytes = most_bytes;
     report.capacity_source = CapacitySource::kRefused;
   }
+}
+
+// A fraction of `fraction` of the recorded device may be what kept it: it had so much, and was not refused less; and it
+// explains no event less.
+bool explainsAsWell(const AnalysedTrace& analysed, const DeviceAnalysis& device,
+                    replay::VerifyOptions options, WhatIf& report, double fraction,
+                    uint64_t device_bytes, std::optional<uint64_t> refused_at_bytes) {
+  double cap_bytes = std::min(fraction, 1.0) * static_cast<double>(device_bytes);
+  if (cap_bytes < static_cast<double>(report.recorded_peak_bytes) ||
+      cap_bytes >= static_cast<double>(refused_at_bytes.value_or(UINT64_MAX)))
+    return false;
+  options.settings.fraction = fraction;
+  options.settings.limit_bytes.reset();
+  options.capacity_bytes = device_bytes;
+  auto other = replay::verify(analysed.trace, device.device, options);
+  if (other.events_exact < report.verified.events_exact) return false;
+  report.verified = std::move(other);
+  report.limit_bytes.reset();
+  report.limit_most_bytes.reset();
+  return true;
 }
 
 // Verified, and on which device the rest is to be replayed.
@@ -316,26 +368,69 @@ WhatIf begin(const AnalysedTrace& analysed, const DeviceAnalysis& device, const 
     report.recorded_ooms += events.action[row] == model::Action::kOom;
   replay::VerifyOptions options;
   options.settings = replay::settingsOf(analysed.trace);
-  report.fraction = wish.fraction;
-  // Of another card than the recorded one it says nothing of the recording.
-  bool could_be = wish.fraction && wish.capacity_bytes &&
-                  *wish.fraction * static_cast<double>(*wish.capacity_bytes) >=
-                      static_cast<double>(report.recorded_peak_bytes);
-  if (could_be) options.settings.fraction = wish.fraction;
-  if (wish.capacity_bytes) {
-    report.capacity_bytes = wish.capacity_bytes;
-    report.capacity_source = CapacitySource::kGiven;
-  } else if (auto ceiling = ceilingOf(analysed, device)) {
+  // Of a device whose size no file tells: what it did is found out like what is not told at all.
+  std::optional<double> told_fraction = std::exchange(options.settings.fraction, std::nullopt);
+  auto ceiling = ceilingOf(analysed, device);
+  if (ceiling) {
     report.capacity_bytes = ceiling;
     report.capacity_source = CapacitySource::kOutOfMemory;
-    if (auto fraction = options.settings.fraction; fraction && *fraction > 0)
-      report.device_bytes = leastDeviceBytes(device, *fraction, *ceiling);
   }
-  if (could_be) options.capacity_bytes = wish.capacity_bytes;
   report.verified = replay::verify(analysed.trace, device.device, options);
-  if (!options.settings.fraction) findLimit(analysed, device, options, report);
-  if (wish.fraction) report.verified.settings.fraction = wish.fraction;
+  std::optional<uint64_t> refused_at_bytes = report.verified.refused_at_bytes;
+  findLimit(analysed, device, options, report);
+  report.verified.settings.fraction = told_fraction;
+  if (told_fraction && *told_fraction > 0 && *told_fraction < 1) {
+    if (report.limit_bytes || ceiling)
+      report.device_bytes = leastDeviceBytes(report.limit_bytes.value_or(mostReserved(device)),
+                                             *told_fraction, ceiling.value_or(0));
+    report.limit_bytes.reset();
+    report.limit_most_bytes.reset();
+    report.verified.settings.limit_bytes.reset();
+  }
+  if (!wish.capacity_bytes) return report;
+  report.capacity_bytes = wish.capacity_bytes;
+  report.capacity_source = CapacitySource::kGiven;
+  report.device_bytes.reset();
+  report.fraction = wish.fraction;
+  if (wish.fraction) {
+    (void)explainsAsWell(analysed, device, options, report, *wish.fraction, *wish.capacity_bytes,
+                         refused_at_bytes);
+    report.verified.settings.fraction = wish.fraction;
+    report.verified.settings.limit_bytes.reset();
+  } else if (report.limit_bytes) {
+    report.verified.settings.limit_bytes = report.capacity_bytes;
+  }
   return report;
+}
+
+// Under another limit that explains the recording as well, does anything help? The least from which on it does.
+void findHelpFrom(const Runs& runs, std::vector<std::pair<std::string, Settings>> wanted,
+                  WhatIf& report) {
+  bool is_open = report.limit_bytes && report.limit_most_bytes > report.limit_bytes &&
+                 report.capacity_source != CapacitySource::kGiven && report.isProven();
+  if (!is_open || report.best_helps || report.own.leastOoms() == 0 || wanted.size() < 2) return;
+  uint64_t enough = report.own.leastOoms() / 2;
+  wanted.erase(wanted.begin());
+  for (auto& [conf, settings] : wanted) settings.limit_bytes = report.limit_most_bytes;
+  std::vector<Replayed> others = runs.all(wanted);
+  auto best = std::ranges::min_element(others, {}, rank);
+  if (best->stopped_at || best->mostOoms() > enough) return;
+  WhatIf::FromLimit from{best->conf, *report.limit_most_bytes, best->mostOoms()};
+  uint64_t least = *report.limit_bytes / replay::kSegmentStepBytes,
+           most = *report.limit_most_bytes / replay::kSegmentStepBytes;
+  while (least < most) {
+    uint64_t middle = least + (most - least) / 2;
+    Settings settings = best->settings;
+    settings.limit_bytes = middle * replay::kSegmentStepBytes;
+    Replayed it = runs.one(best->conf, settings);
+    if (it.stopped_at || it.mostOoms() > enough) {
+      least = middle + 1;
+      continue;
+    }
+    from = {best->conf, middle * replay::kSegmentStepBytes, it.mostOoms()};
+    most = middle;
+  }
+  report.helps_from = from;
 }
 
 }  // namespace
@@ -347,7 +442,7 @@ base::Result<model::Trace> replayedTrace(const AnalysedTrace& analysed,
   wish.capacity_bytes = capacity_bytes;
   WhatIf report = begin(analysed, device, wish);
   replay::WhatIfOptions options;
-  TG_ASSIGN_OR_RETURN(options.settings, wished(report.verified.settings, conf));
+  TG_ASSIGN_OR_RETURN(options.settings, wished(report.verified.settings, conf, wish.fraction));
   options.capacity_bytes = report.capacity_bytes;
   options.device_bytes = report.device_bytes;
   replay::Tape tape(analysed.trace, device.device);
@@ -367,17 +462,19 @@ base::Result<WhatIf> whatIf(const AnalysedTrace& analysed, const DeviceAnalysis&
   for (const ProgramEdit& edit : wish.edits) {
     TG_ASSIGN_OR_RETURN(EditedProgram changed, edited(analysed, device, program, edit));
     Runs other(tape, changed.program, report, wish.columns);
-    ReplayedEdit& replayed = report.edits.emplace_back();
-    replayed = {edit, changed.requests, changed.bytes, other.one(wanted.front().first, own), {}};
-    if (wish.min_capacity) replayed.min_capacity_bytes = other.minCapacity(own);
+    ReplayedEdit& it = report.edits.emplace_back();
+    it = {edit, changed.requests, changed.bytes, other.one(wanted.front().first, own)};
+    if (wish.min_capacity && report.isProven())
+      it.replayed.min_capacity_bytes = other.minCapacity(own);
   }
   for (const std::string& conf : wish.confs) {
-    TG_ASSIGN_OR_RETURN(Settings settings, wished(own, conf));
+    TG_ASSIGN_OR_RETURN(Settings settings, wished(own, conf, wish.fraction));
     auto is_same = [&](const auto& it) { return it.first == conf; };
     if (std::none_of(wanted.begin() + 1, wanted.end(), is_same))
       wanted.emplace_back(conf, settings);
   }
   report.are_known = wish.confs.empty() && wish.edits.empty();
+  report.are_mixed = !report.are_known && wish.with_known;
   if (report.are_known || wish.with_known)
     for (const Settings& settings : knownSettings(own, report.capacity_bytes.has_value())) {
       auto is_wished = [&](const auto& it) { return it.second == settings; };
@@ -386,12 +483,15 @@ base::Result<WhatIf> whatIf(const AnalysedTrace& analysed, const DeviceAnalysis&
     }
   if (program.requests.empty()) wanted.resize(1);  // nothing that settings could change
   report.candidates = runs.all(wanted);
+  for (Replayed& it : report.candidates)
+    it.is_wished = std::ranges::find(wish.confs, it.conf) != wish.confs.end();
   report.own = std::move(report.candidates.front());
   report.candidates.erase(report.candidates.begin());
   std::ranges::stable_sort(report.candidates, {}, rank);
   if (!report.candidates.empty()) {
     report.best_helps = helps(report.candidates.front(), report);
   }
+  findHelpFrom(runs, std::move(wanted), report);
   if (wish.driver_call_us) {
     auto price = [&](Replayed& it) {
       it.driver_s = static_cast<double>(it.driverCalls()) * *wish.driver_call_us * 1e-6;
@@ -400,10 +500,14 @@ base::Result<WhatIf> whatIf(const AnalysedTrace& analysed, const DeviceAnalysis&
     for (Replayed& candidate : report.candidates) price(candidate);
     for (ReplayedEdit& edit : report.edits) price(edit.replayed);
   }
-  if (wish.min_capacity) {
-    report.own_min_capacity_bytes = runs.minCapacity(own);
-    if (report.best_helps)
-      report.best_min_capacity_bytes = runs.minCapacity(report.candidates.front().settings);
+  if (wish.min_capacity && report.isProven()) {
+    std::vector<Replayed*> asked{&report.own};
+    for (Replayed& it : report.candidates)
+      if (it.is_wished || (report.best_helps && &it == &report.candidates.front()))
+        asked.push_back(&it);
+    eachAtOnce(asked.size(), [&](size_t i) {
+      asked[i]->min_capacity_bytes = runs.minCapacity(asked[i]->settings);
+    });
   }
   return report;
 }

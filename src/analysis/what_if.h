@@ -31,13 +31,16 @@ struct Replayed {
   std::string conf;  // the whole of PYTORCH_CUDA_ALLOC_CONF; empty: nothing is set
   replay::Settings settings;
   replay::Stats stats;
-  uint64_t unused_at_peak_bytes = 0;     // in no block while reserved is at its peak: the least
+  uint64_t unused_at_peak_bytes = 0;     // in no block while most is in blocks: the least
   uint64_t reserved_at_start_bytes = 0;  // older than the recording
   std::vector<replay::Failure> failures;
   uint64_t rescued = 0;
   std::optional<Step> first_rescued, forecast_from, stopped_at;
   std::optional<PlacementRange> peak_reserved_range;  // TieBreak::kAddress alone
   std::optional<double> driver_s;                     // of WhatIfWish::driver_call_us
+  // Of WhatIfWish::min_capacity. Not set: not asked, none does, or nothing is proven.
+  std::optional<uint64_t> min_capacity_bytes;
+  bool is_wished = false;  // its conf is one of the wish
   // Of WhatIfWish::columns equal parts of the steps: the highest of each.
   std::vector<uint64_t> reserved_line, active_line;
 
@@ -57,12 +60,16 @@ struct Replayed {
   uint64_t leastOoms() const {
     return peak_reserved_range ? peak_reserved_range->least_ooms : stats.ooms;
   }
+  // What is known of it depends on how the driver places what it gives.
+  bool hasRange() const {
+    return leastReservedBytes() != mostReservedBytes() || leastOoms() != mostOoms();
+  }
   uint64_t peakActiveBytes() const {
     return static_cast<uint64_t>(stats[replay::Quantity::kActiveBytes].all.peak);
   }
   // To the last figure that is shown.
   bool isAs(const Replayed& other) const {
-    return peakReservedBytes() == other.peakReservedBytes() &&
+    return !stopped_at && !other.stopped_at && peakReservedBytes() == other.peakReservedBytes() &&
            peakActiveBytes() == other.peakActiveBytes() &&
            unused_at_peak_bytes == other.unused_at_peak_bytes &&
            stats.retries == other.stats.retries && stats.ooms == other.stats.ooms &&
@@ -77,7 +84,6 @@ struct ReplayedEdit {
   ProgramEdit edit;
   uint64_t requests = 0, bytes = 0;  // that were changed, and what they had asked for
   Replayed replayed;
-  std::optional<uint64_t> min_capacity_bytes;  // of WhatIfWish::min_capacity
 };
 
 struct WhatIfWish {
@@ -89,7 +95,8 @@ struct WhatIfWish {
   bool with_known = false;               // those that are known as well as `confs`
   size_t columns = 0;                    // of lines; 0: none
   bool verify_only = false;
-  bool min_capacity = false;  // of the own settings and of the best
+  bool min_capacity =
+      false;  // of the own settings, of each that is wished, of the best, of each edit
 };
 
 struct WhatIf {
@@ -100,32 +107,44 @@ struct WhatIf {
   std::optional<uint64_t> device_bytes;
   std::optional<double>
       fraction;  // of the wish: what the program had set, and each candidate has too
-  // A limit of the process that the file does not tell, and the trace does (replay/limit.h). What is asked about another
-  // card has that for its limit.
-  std::optional<uint64_t> limit_bytes;
+  // A limit of the process that the file does not tell, and the trace does (replay/limit.h): it was that or more, at the most
+  // so much. What is asked about another card has that for its limit.
+  std::optional<uint64_t> limit_bytes, limit_most_bytes;
+  // Nothing helps under the least limit; from another on, which explains the recording as well, something would.
+  struct FromLimit {
+    std::string conf;
+    uint64_t limit_bytes = 0;
+    uint64_t ooms = 0;  // there
+  };
+  std::optional<FromLimit> helps_from;
   // Under its limit, as far as the file tells: the most that was reserved, and what failed.
   uint64_t recorded_peak_bytes = 0, recorded_ooms = 0;
   Replayed own;
   std::vector<ReplayedEdit> edits;   // as wished
   std::vector<Replayed> candidates;  // best first
   bool are_known = false;            // the candidates are those that are known to help, not a wish
+  bool are_mixed = false;            // … or both
   bool best_helps = false;  // the first is better than the recording's own by more than a little
-  std::optional<uint64_t> own_min_capacity_bytes, best_min_capacity_bytes;
 
   // The rules explain the recording but for a tenth of it; otherwise figures are of another program.
   bool isProven() const {
-    return verified.events_exact >= verified.events_checked - verified.events_checked / 10;
+    uint64_t all = verified.events_checked + verified.unchecked;
+    return verified.events_exact >= all - all / 10;
   }
   // What the process could have; none: not known.
   std::optional<uint64_t> availableBytes() const {
-    if (!capacity_bytes || !limit_bytes) return capacity_bytes ? capacity_bytes : limit_bytes;
+    uint64_t least = capacity_bytes.value_or(replay::kUnlimited);
     bool is_other_card = capacity_source == CapacitySource::kGiven;
-    return is_other_card ? *capacity_bytes : std::min(*capacity_bytes, *limit_bytes);
+    if (limit_bytes && !is_other_card) least = std::min(least, *limit_bytes);
+    if (auto of_device = device_bytes ? device_bytes : capacity_bytes)
+      least = std::min(least, verified.settings.capBytes(*of_device));
+    return least == replay::kUnlimited ? std::nullopt : std::optional(least);
   }
   // The replay under its own settings met what the recording did: if not, something that is not told was at work.
   bool ownIsAsRecorded() const {
-    return capacity_source != CapacitySource::kGiven && own.leastOoms() <= recorded_ooms &&
-           recorded_ooms <= own.mostOoms() && own.leastReservedBytes() <= recorded_peak_bytes &&
+    return capacity_source != CapacitySource::kGiven && !own.stopped_at &&
+           own.leastOoms() <= recorded_ooms && recorded_ooms <= own.mostOoms() &&
+           own.leastReservedBytes() <= recorded_peak_bytes &&
            recorded_peak_bytes <= own.mostReservedBytes();
   }
 };

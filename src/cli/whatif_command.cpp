@@ -103,6 +103,16 @@ void takeEdits(WhatIfCommandOptions& options) {
     options.wish.edits.push_back({What::kEmptyCache, {}, where});
 }
 
+// What a recording has of its own can be written back, whether it is known or not: the lines that are printed have it.
+std::optional<base::Error> refusalOf(const std::string& conf, const Opened& opened) {
+  auto parsed = replay::parseConf(conf);
+  if (parsed.ok()) return std::nullopt;
+  bool is_known = std::ranges::any_of(opened.traces, [&](const auto& trace) {
+    return replay::parseConf(conf, replay::settingsOf(trace->trace).not_simulated).ok();
+  });
+  return is_known ? std::nullopt : std::optional(parsed.error());
+}
+
 int run(WhatIfCommandOptions& options) {
   takeEdits(options);
   if (!options.capacity.empty()) options.wish.capacity_bytes = base::parseSize(options.capacity);
@@ -124,10 +134,10 @@ int run(WhatIfCommandOptions& options) {
     if (conf.starts_with(kVariable)) conf.erase(0, kVariable.size());
     std::erase_if(conf, [](char c) { return c == ' ' || c == '\t'; });
   }
-  for (const std::string& conf : options.wish.confs)
-    if (auto parsed = replay::parseConf(conf); !parsed.ok())
-      return usageError("--set " + conf + ": " + parsed.error().what, parsed.error().hint);
   Opened opened = openTraces({options.file});
+  for (const std::string& conf : options.wish.confs)
+    if (auto refusal = refusalOf(conf, opened))
+      return usageError("--set " + conf + ": " + refusal->what, refusal->hint);
   std::vector<Part> parts;
   bool is_left_out = false;
   std::vector<std::pair<std::string, base::Error>> refused;

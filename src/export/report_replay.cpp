@@ -60,39 +60,30 @@ Sentence provenSentence(const SectionContext& context, const std::string& from) 
   return sentence;
 }
 
-std::string failsText(uint64_t ooms) {
-  if (ooms == 0) return "no request fails";
-  return base::counted(ooms, "request") + (ooms == 1 ? " fails" : " fail");
-}
-
 Sentence bestSentence(const analysis::WhatIf& report, const std::string& from) {
   const Replayed &own = report.own, &best = report.candidates.front();
   Sentence sentence;
   sentence.sql = fmt::format(
-      "SELECT settings, ooms, peak_reserved_bytes, forecast_from_step FROM {} WHERE place < 2",
+      "SELECT settings, ooms, least_ooms, most_ooms, peak_reserved_bytes, forecast_from_step FROM "
+      "{} WHERE place < 2",
       from);
   sentence.link = Link{"what-if", "What if", {}};
   sentence.parts = {plain("Best of those tried: "), code(nameOf(best)), plain(": ")};
   bool is_real = report.ownIsAsRecorded();
-  if (own.stats.ooms > 0)
+  if (own.mostOoms() > 0)
     sentence.parts.push_back(
-        plain(fmt::format("{}, where {} {}; ", failsText(best.stats.ooms),
-                          withCommas(own.stats.ooms), is_real ? "did" : "would under its own")));
-  sentence.parts.insert(sentence.parts.end(),
-                        {strong(humanBytes(best.peakReservedBytes())),
-                         plain(is_real ? " reserved at the peak, where it was "
-                                       : " reserved at the peak, where it would be "),
-                         plain(humanBytes(own.peakReservedBytes())), plain(".")});
+        plain(fmt::format("{}, where {} {}; ", failsWords(best), failedWords(own),
+                          is_real ? "did" : "would under its own")));
+  sentence.parts.insert(
+      sentence.parts.end(),
+      {strong(humanBytes(best.peakReservedBytes())), plain(best.rescued > 0 ? " or more" : ""),
+       plain(is_real ? " reserved at the peak, where it was "
+                     : " reserved at the peak, where it would be "),
+       plain(humanBytes(own.peakReservedBytes())), plain(".")});
   if (best.forecast_from)
     sentence.parts.push_back(
         plain(fmt::format(" From step {} on it is a forecast.", withCommas(*best.forecast_from))));
   return sentence;
-}
-
-uint64_t leastOoms(const analysis::WhatIf& report) {
-  uint64_t least = UINT64_MAX;
-  for (const Replayed& it : report.candidates) least = std::min<uint64_t>(least, it.stats.ooms);
-  return least;
 }
 
 // Nothing that was tried is better than the recording's own settings by more than a little.
@@ -115,23 +106,31 @@ Sentence noneSentence(const analysis::WhatIf& report, const std::string& from) {
         "{} were reserved before the recording began: on a device of {} this program would not "
         "have come so far, with any of {}.",
         humanBytes(own.reserved_at_start_bytes), humanBytes(*report.availableBytes()), tried))};
-  } else if (own.stats.ooms == 0) {
+  } else if (own.mostOoms() == 0) {
     sentence.parts = {plain("None of "), plain(tried), plain(" reserves noticeably less.")};
+  } else if (report.helps_from) {
+    sentence.parts = {
+        plain("None of "), plain(tried),
+        plain(" helps under the least limit that explains this "
+              "recording; under a higher one that does as well, "),
+        code(report.helps_from->conf.empty() ? "PyTorch's defaults" : report.helps_from->conf),
+        plain(" would: `tidegauge whatif` tells from which on.")};
   } else if (auto could_have = report.availableBytes();
              could_have && own.peakActiveBytes() > *could_have / 10 * 9) {
-    sentence.parts = {
-        plain(fmt::format("No setting helps: {} were in live blocks at the peak, and under each of "
-                          "{} at least {} still. What is "
-                          "missing is capacity, or holding less.",
-                          humanBytes(own.peakActiveBytes()), tried, failsText(leastOoms(report))))};
+    sentence.parts = {plain(fmt::format(
+        "None of {} helps: {} were in live blocks at the peak. What is missing is {}, or holding "
+        "less.",
+        tried, humanBytes(own.peakActiveBytes()),
+        report.limit_bytes ? "a higher limit" : "capacity"))};
+  } else if (const Replayed& best = report.candidates.front();
+             !report.candidates.empty() && !best.stopped_at && best.mostOoms() < own.leastOoms()) {
+    sentence.sql = fmt::format("SELECT count(*) - 1, min(coalesce(most_ooms, ooms)) FROM {}", from);
+    sentence.parts = {plain(fmt::format("The best of {} lets more through, and {} fail still.",
+                                        tried, withCommas(best.mostOoms())))};
   } else {
     sentence.parts = {plain("None of "), plain(tried), plain(" lets more requests through.")};
   }
   return sentence;
-}
-
-bool hasRange(const Replayed& it) {
-  return it.leastReservedBytes() != it.mostReservedBytes() || it.leastOoms() != it.mostOoms();
 }
 
 std::string rangeText(const Replayed& it) {
@@ -139,17 +138,15 @@ std::string rangeText(const Replayed& it) {
                          ? humanBytes(it.mostReservedBytes())
                          : fmt::format("{} to {}", humanBytes(it.leastReservedBytes()),
                                        humanBytes(it.mostReservedBytes()));
-  if (it.leastOoms() != it.mostOoms())
-    text += fmt::format(", {} to {} requests failing", withCommas(it.leastOoms()),
-                        withCommas(it.mostOoms()));
+  if (it.leastOoms() != it.mostOoms()) text += ", " + failsWords(it);
   return text;
 }
 
 // Where the tie-break is by address, of the recording's own settings and of the best.
 std::optional<Sentence> rangeSentence(const analysis::WhatIf& report, const std::string& from) {
   std::vector<std::string> told;
-  if (hasRange(report.own)) told.push_back("its own settings " + rangeText(report.own));
-  if (report.best_helps && hasRange(report.candidates.front()))
+  if (report.own.hasRange()) told.push_back("its own settings " + rangeText(report.own));
+  if (report.best_helps && report.candidates.front().hasRange())
     told.push_back("the best " + rangeText(report.candidates.front()));
   if (told.empty()) return std::nullopt;
   Sentence sentence;
@@ -230,7 +227,7 @@ Section replaySection(const SectionContext& context) {
                                                 : noneSentence(report, from));
   if (auto range = rangeSentence(report, from)) section.sentences.push_back(std::move(*range));
   // Rows that are all alike say nothing more.
-  if (report.best_helps || report.own.stats.ooms > 0) section.grid = gridOf(report, from);
+  if (report.best_helps || report.own.mostOoms() > 0) section.grid = gridOf(report, from);
   const replay::Verification& it = report.verified;
   section.json = {
       {"events_checked", it.events_checked},
@@ -253,16 +250,19 @@ Section replaySection(const SectionContext& context) {
 std::optional<Sentence> proofSentence(const SectionContext& context, size_t advice) {
   const Replayed* tried = context.proof == nullptr ? nullptr : context.proof->of(advice);
   if (tried == nullptr) return std::nullopt;
-  const Replayed& own = context.proof->what_if.own;
+  const analysis::WhatIf& report = context.proof->what_if;
+  const Replayed& own = report.own;
   std::string from = replaysTable(context.summary.device->device.ordinal, context.capacity_bytes);
   Sentence sentence;
   sentence.sql = fmt::format(
-      "SELECT settings, ooms, peak_reserved_bytes FROM {} WHERE place = 0 OR settings = {}", from,
-      quoted(tried->conf));
+      "SELECT settings, ooms, least_ooms, most_ooms, peak_reserved_bytes FROM {} WHERE place = 0 "
+      "OR settings = {}",
+      from, quoted(tried->conf));
   sentence.parts = {plain(fmt::format(
-      "Replayed so: {}{} reserved at the peak, where it was {}.",
-      own.stats.ooms > 0 || tried->stats.ooms > 0 ? failsText(tried->stats.ooms) + ", " : "",
-      humanBytes(tried->peakReservedBytes()), humanBytes(own.peakReservedBytes())))};
+      "Replayed so: {}{} reserved at the peak, where it {} {}.",
+      own.mostOoms() > 0 || tried->mostOoms() > 0 ? failsWords(*tried) + ", " : "",
+      humanBytes(tried->peakReservedBytes()), report.ownIsAsRecorded() ? "was" : "would be",
+      humanBytes(own.peakReservedBytes())))};
   return sentence;
 }
 

@@ -32,24 +32,26 @@ json replayedJson(const Replayed& it) {
   if (it.peak_reserved_range)
     ooms_range = {{"least", it.peak_reserved_range->least_ooms},
                   {"most", it.peak_reserved_range->most_ooms}};
-  json told = {{"settings", it.conf},
-               {"peak_reserved_bytes", peakOf(replay::Quantity::kReservedBytes)},
-               {"peak_reserved_range_bytes", range},
-               {"peak_active_bytes", peakOf(replay::Quantity::kActiveBytes)},
-               {"unused_at_peak_bytes", it.unused_at_peak_bytes},
-               {"peak_split_bytes", peakOf(replay::Quantity::kInactiveSplitBytes)},
-               {"peak_segments", peakOf(replay::Quantity::kSegment)},
-               {"retries", it.stats.retries},
-               {"ooms", it.stats.ooms},
-               {"ooms_range", ooms_range},
-               {"driver_allocs", it.stats.driver_allocs},
-               {"driver_frees", it.stats.driver_frees},
-               {"driver_s", it.driver_s ? json(*it.driver_s) : json()},
-               {"failures", std::move(failures)},
-               {"rescued", it.rescued},
-               {"first_rescued_step", stepOrNull(it.first_rescued)},
-               {"forecast_from_step", stepOrNull(it.forecast_from)},
-               {"stopped_at_step", stepOrNull(it.stopped_at)}};
+  json told = {
+      {"settings", it.conf},
+      {"peak_reserved_bytes", peakOf(replay::Quantity::kReservedBytes)},
+      {"peak_reserved_range_bytes", range},
+      {"peak_active_bytes", peakOf(replay::Quantity::kActiveBytes)},
+      {"unused_at_peak_bytes", it.unused_at_peak_bytes},
+      {"peak_split_bytes", peakOf(replay::Quantity::kInactiveSplitBytes)},
+      {"peak_segments", peakOf(replay::Quantity::kSegment)},
+      {"retries", it.stats.retries},
+      {"ooms", it.stats.ooms},
+      {"ooms_range", ooms_range},
+      {"driver_allocs", it.stats.driver_allocs},
+      {"driver_frees", it.stats.driver_frees},
+      {"driver_s", it.driver_s ? json(*it.driver_s) : json()},
+      {"min_capacity_bytes", it.min_capacity_bytes ? json(*it.min_capacity_bytes) : json()},
+      {"failures", std::move(failures)},
+      {"rescued", it.rescued},
+      {"first_rescued_step", stepOrNull(it.first_rescued)},
+      {"forecast_from_step", stepOrNull(it.forecast_from)},
+      {"stopped_at_step", stepOrNull(it.stopped_at)}};
   if (!it.reserved_line.empty()) {
     told["reserved_line"] = it.reserved_line;
     told["active_line"] = it.active_line;
@@ -85,7 +87,8 @@ json verifyJson(const analysis::AnalysedTrace& analysed, const analysis::DeviceA
           {"policy",
            {{"tie_break", it.settings.tie == replay::TieBreak::kSegment ? "segment" : "address"},
             {"tie_break_shows", it.tie_is_known},
-            {"private_pools_expandable", it.settings.private_pools_expandable}}},
+            {"private_pools_expandable",
+             it.private_pools_are_known ? json(it.settings.private_pools_expandable) : json()}}},
           {"began_empty", it.began_empty},
           {"blocks_left_out", it.left_out_at_start},
           {"final_segments", it.final_segments},
@@ -107,6 +110,12 @@ json whatIfJson(const analysis::AnalysedTrace& analysed, const analysis::DeviceA
   it["fraction"] = report.fraction ? json(*report.fraction) : json();
   it["proven"] = report.isProven();
   it["limit_bytes"] = report.limit_bytes ? json(*report.limit_bytes) : json();
+  it["limit_most_bytes"] = report.limit_most_bytes ? json(*report.limit_most_bytes) : json();
+  it["helps_from_limit"] = json();
+  if (report.helps_from)
+    it["helps_from_limit"] = {{"settings", report.helps_from->conf},
+                              {"limit_bytes", report.helps_from->limit_bytes},
+                              {"ooms", report.helps_from->ooms}};
   it["recorded"] = {{"peak_reserved_bytes", report.recorded_peak_bytes},
                     {"ooms", report.recorded_ooms},
                     {"own_is_as_recorded", report.ownIsAsRecorded()}};
@@ -118,18 +127,12 @@ json whatIfJson(const analysis::AnalysedTrace& analysed, const analysis::DeviceA
     told["edit"] = analysis::words(edit.edit);
     told["changed_requests"] = edit.requests;
     told["changed_bytes"] = edit.bytes;
-    told["min_capacity_bytes"] = edit.min_capacity_bytes ? json(*edit.min_capacity_bytes) : json();
     it["edits"].push_back(std::move(told));
   }
   it["candidates"] = json::array();
   for (const Replayed& candidate : report.candidates)
     it["candidates"].push_back(replayedJson(candidate));
   it["best"] = report.best_helps ? json(report.candidates.front().conf) : json();
-  auto bytesOrNull = [](const std::optional<uint64_t>& bytes) {
-    return bytes ? json(*bytes) : json();
-  };
-  it["own_min_capacity_bytes"] = bytesOrNull(report.own_min_capacity_bytes);
-  it["best_min_capacity_bytes"] = bytesOrNull(report.best_min_capacity_bytes);
   it["sentences"] = whatIfSentences(analysed.trace, report);
   return it;
 }

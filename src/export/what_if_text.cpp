@@ -18,6 +18,8 @@ using model::Action;
 using replay::Verification;
 
 std::string entryWords(const model::Trace& trace, Action action, uint64_t address, uint64_t bytes) {
+  if (bytes == model::kUnknownBytes)
+    return fmt::format("{} of unknown size", trace.actionName(action));
   if (action == Action::kOom) return fmt::format("out of memory for {}", base::humanBytes(bytes));
   if (action == Action::kSnapshot)
     return fmt::format("a snapshot with {} active", base::humanBytes(bytes));
@@ -99,11 +101,6 @@ std::string peakWords(const Replayed& it) {
   return fmt::format("{} to {}", least, most);
 }
 
-std::string failedWords(const Replayed& it) {
-  if (it.leastOoms() == it.mostOoms()) return base::withCommas(it.mostOoms());
-  return fmt::format("{} to {}", base::withCommas(it.leastOoms()), base::withCommas(it.mostOoms()));
-}
-
 std::string callsWords(const Replayed& it) {
   std::string calls = base::withCommas(it.driverCalls());
   if (!it.driver_s) return calls;
@@ -128,7 +125,10 @@ void table(TextPage& page, const analysis::WhatIf& report) {
     rows.push_back({{peakWords(it), base::humanBytes(it.peakActiveBytes()),
                      base::humanBytes(it.unused_at_peak_bytes), base::withCommas(it.stats.retries),
                      failedWords(it), callsWords(it)},
-                    name});
+                    it.stopped_at ? fmt::format("{} (until step {} alone: too many free blocks to "
+                                                "search)",
+                                                name, base::withCommas(*it.stopped_at))
+                                  : name});
   };
   std::string own = report.ownIsAsRecorded() ? "as recorded" : "its own settings";
   add(report.own, report.own.conf.empty() ? own : own + ": " + report.own.conf);
@@ -161,9 +161,8 @@ void table(TextPage& page, const analysis::WhatIf& report) {
   }
   if (!idle.empty()) page.paragraph("Without any effect: " + idle + ".", 2, 2);
   page.faint(
-      "reserved, active: at their peaks; unused: reserved and in no block, the least while "
-      "reserved "
-      "was at its peak; failed: "
+      "reserved, active: at their peaks; unused: reserved and in no block, the least while most "
+      "was in blocks; failed: "
       "requests that ran out of memory; driver calls: cudaMalloc, cudaFree, mapping and unmapping",
       4, 2);
 }
@@ -212,11 +211,10 @@ std::string whatIfText(const analysis::AnalysedTrace& analysed,
   if (report.capacity_source == analysis::CapacitySource::kGiven)
     page.paragraph(fmt::format(
         "Asked about {} for this process{}.",
-        report.fraction
-            ? fmt::format("{:g} of {}, which is {},", *report.fraction,
-                          base::humanBytes(*report.capacity_bytes),
-                          base::humanBytes(report.own.settings.capBytes(*report.capacity_bytes)))
-            : base::humanBytes(*report.capacity_bytes),
+        report.fraction ? fmt::format("{} of {}, which is {},", *report.fraction,
+                                      base::humanBytes(*report.capacity_bytes),
+                                      base::humanBytes(report.availableBytes().value_or(0)))
+                        : base::humanBytes(*report.capacity_bytes),
         report.own.rescued > 0 ? fmt::format("; {} that failed when it was recorded {} there",
                                              base::counted(report.own.rescued, "request"),
                                              report.own.rescued == 1 ? "fits" : "fit")

@@ -28,6 +28,11 @@ nlohmann::json verifyJson(const analysis::AnalysedTrace& analysed,
 // PyTorch reads settings with spaces as without; a line can be broken there.
 std::string withSpaces(const std::string& conf);
 
+// "no request fails", "3 requests fail", "0 to 2 requests fail": however the driver places what it gives.
+std::string failsWords(const analysis::Replayed& it);
+// "3", "0 to 2".
+std::string failedWords(const analysis::Replayed& it);
+
 // The sentences that follow from it, most useful first; each ends with a full stop.
 std::vector<std::string> whatIfSentences(const model::Trace& trace, const analysis::WhatIf& report);
 

@@ -100,7 +100,7 @@ std::vector<AnswerColumn<ReplayOf>> replayColumns() {
        range(&analysis::PlacementRange::least_bytes)},
       {Kind::kBytes, "most_peak_reserved_bytes", "…", range(&analysis::PlacementRange::most_bytes)},
       {Kind::kBytes, "peak_active_bytes", "", peakOf(Q::kActiveBytes)},
-      {Kind::kBytes, "unused_at_peak_bytes", "in no block while reserved is at its peak: the least",
+      {Kind::kBytes, "unused_at_peak_bytes", "in no block while most is in blocks: the least",
        [](const R& r) { return keyOfBytes(r.replayed.unused_at_peak_bytes); }},
       {Kind::kInteger, "retries", "flushes of the cache for a request",
        [](const R& r) { return r.replayed.stats.retries; }},
@@ -111,7 +111,8 @@ std::vector<AnswerColumn<ReplayOf>> replayColumns() {
       {Kind::kInteger, "rescued", "requests that failed when it was recorded, and fit here",
        [](const R& r) { return keyOfBytes(r.replayed.rescued); }},
       {Kind::kStep, "forecast_from_step",
-       "from there on the program would have seen something else; NULL: nowhere", [](const R& r) {
+       "from there on the program would have seen something else; NULL: nowhere",
+       [](const R& r) {
          return r.replayed.forecast_from ? keyOfStep(*r.replayed.forecast_from) : kNull;
        }},
       {Kind::kBytes, "reserved_at_start_bytes", "older than the recording: as it was",

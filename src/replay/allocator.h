@@ -55,12 +55,13 @@ class Allocator {
     return id.valid() && blocks_[id].name == name && !blocks_[id].isFree();
   }
   const SegmentRow& segment(SegmentIndex id) const { return segments_[id]; }
-  // Rows that a copy copies.
+  // What a copy costs, in rows of a vector: what is a node of a map or a pair of pools is many.
   size_t size() const {
-    size_t rows = blocks_.size();
+    constexpr size_t kNode = 20;
+    size_t nodes = by_address_.size();
     for (const Owner& owner : owners_)
-      rows += 1 + owner.small.shelves().size() + owner.large.shelves().size();
-    return rows;
+      nodes += 1 + owner.small.shelves().size() + owner.large.shelves().size();
+    return blocks_.size() + kNode * nodes;
   }
   const Settings& settings() const { return settings_; }
   const Stats& stats() const { return stats_; }

@@ -83,6 +83,7 @@ void Allocator::releaseCachedBlocks() {
   synchronize();
   releaseBlocks(0, false);
   releaseBlocks(0, true);
+  searched_ += private_order_.size();
   for (size_t i = 0; i < private_order_.size();) {
     OwnerIndex owner = private_order_[i];
     if (owners_[owner].is_released) {

@@ -59,20 +59,22 @@ std::optional<uint64_t> limitOfCollections(const Tape& tape, const VerifyOptions
 
 }  // namespace
 
-std::optional<uint64_t> limitOf(const model::Trace& trace, const model::Device& device,
-                                const VerifyOptions& options, const Verification& verified,
-                                uint64_t most_reserved_bytes) {
+std::optional<Limit> limitOf(const model::Trace& trace, const model::Device& device,
+                             const VerifyOptions& options, const Verification& verified,
+                             uint64_t most_reserved_bytes) {
   if (most_reserved_bytes == 0) return std::nullopt;
+  uint64_t refused_bytes = verified.refused_at_bytes.value_or(UINT64_MAX);
   double threshold = verified.settings.gc_threshold;
   if (threshold > 0 && verified.first_divergence) {
     // Collected for the first time with no more than was ever reserved.
     double most = std::min(static_cast<double>(most_reserved_bytes) / threshold + 1, 0x1p60);
-    uint64_t most_bytes =
-        std::min(static_cast<uint64_t>(most), verified.refused_at_bytes.value_or(UINT64_MAX) - 1);
-    return limitOfCollections(Tape(trace, device), options, verified, most_reserved_bytes,
-                              most_bytes);
+    uint64_t most_bytes = std::min(static_cast<uint64_t>(most), refused_bytes - 1);
+    if (auto bytes = limitOfCollections(Tape(trace, device), options, verified, most_reserved_bytes,
+                                        most_bytes))
+      return Limit{*bytes, *bytes};
   }
-  if (verified.refused_with_room > 0) return most_reserved_bytes;
+  if (verified.refused_with_room > 0)
+    return Limit{most_reserved_bytes, std::max(most_reserved_bytes, refused_bytes - 1)};
   return std::nullopt;
 }
 

@@ -15,8 +15,7 @@ class Rebuild {
         trace_(tape.trace()),
         device_(tape.device()),
         events_(events),
-        allocator_(allocator),
-        own_large_bytes_(settingsIn(tape.trace().settings.conf).large_segment_bytes) {}
+        allocator_(allocator) {}
 
   void segments(const Allocator* before);
   uint64_t blocks(std::vector<BlockId>& blocks);
@@ -45,7 +44,6 @@ class Rebuild {
   const model::Device& device_;
   Step events_;
   Allocator& allocator_;
-  uint64_t own_large_bytes_;  // pages of the recording's, whatever is asked for
 };
 
 std::vector<Rebuild::Found> Rebuild::find() const {
@@ -64,7 +62,8 @@ std::vector<Rebuild::Found> Rebuild::find() const {
     it.row = row;
     bool is_small = segments.small_pool[row];
     if (segments.kind[row] == model::SegmentKind::kExpandable) {
-      it.page_bytes = is_small ? kSmallSegmentBytes : own_large_bytes_;
+      // The recording's, whatever is asked for.
+      it.page_bytes = is_small ? kSmallSegmentBytes : tape_.largeSegmentBytes();
       it.address = segments.address[row];
     } else {
       it.address = pieces.address[it.pieces.front()];

@@ -117,7 +117,7 @@ bool readDivisions(std::string_view text, std::array<uint32_t, 16>& classes) {
   return true;
 }
 
-// What is wrong with the value; nullptr: it was taken.
+// What is wrong with the value, and then nothing is changed; nullptr: it was taken.
 const char* take(Settings& settings, const Pair& pair) {
   const auto& [key, value] = pair;
   auto set = [](auto& to, auto from) {
@@ -134,10 +134,12 @@ const char* take(Settings& settings, const Pair& pair) {
   if (key == "max_non_split_rounding_mb")
     return set(settings.max_non_split_rounding_bytes, mibOf(value, large_mib)) ? nullptr
                                                                                : wrongMib();
-  if (key == "roundup_power2_divisions")
-    return readDivisions(value, settings.roundup_divisions)
-               ? nullptr
-               : "a power of two, or [256:1,512:2,>:4]";
+  if (key == "roundup_power2_divisions") {
+    auto divisions = settings.roundup_divisions;
+    if (!readDivisions(value, divisions)) return "a power of two, or [256:1,512:2,>:4]";
+    settings.roundup_divisions = divisions;
+    return nullptr;
+  }
   if (key == "garbage_collection_threshold") {
     auto part = numberOf<double>(value);
     if (!part || !(*part > 0 && *part < 1)) return "between 0 and 1";
@@ -151,8 +153,9 @@ const char* take(Settings& settings, const Pair& pair) {
     return nullptr;
   }
   if (key == "expandable_segments") {
+    if (value != "True" && value != "False") return "True or False";
     settings.expandable = value == "True";
-    return value == "True" || value == "False" ? nullptr : "True or False";
+    return nullptr;
   }
   return key == "large_segment_size_mb" ? nullptr : "";
 }
@@ -216,11 +219,12 @@ Settings settingsIn(std::string_view conf) {
   if (!pairs.ok()) return settings;
   for (const Pair& pair : pairs.value())
     if (pair.key == "large_segment_size_mb") (void)takeLarge(settings, pair);
+  constexpr size_t kMostKept = 100;  // a made file may have any number
   for (const Pair& pair : pairs.value()) {
-    Settings before = settings;
-    if (!takeAny(settings, pair)) continue;
-    settings = before;
-    if (!pair.key.empty()) settings.not_simulated.push_back(written(pair));
+    bool is_refused = takeAny(settings, pair).has_value();
+    if (is_refused && !pair.key.empty() && settings.not_simulated.size() < kMostKept)
+      settings.not_simulated.push_back(written(pair));
+    if (settings.without_effect.size() > kMostKept) settings.without_effect.pop_back();
   }
   return settings;
 }
@@ -262,8 +266,15 @@ std::string confOf(const Settings& settings, std::optional<double> known_fractio
     parts.push_back(fmt::format("garbage_collection_threshold:{}", settings.gc_threshold));
   if (settings.fraction && settings.fraction != known_fraction)
     parts.push_back(fmt::format("per_process_memory_fraction:{}", *settings.fraction));
+  // A recording's own value that PyTorch would refuse gives way to one that it would take.
+  auto isWritten = [&, count = parts.size()](const std::string& pair) {
+    std::string key = pair.substr(0, pair.find(':') + 1);
+    return std::any_of(parts.begin(), parts.begin() + static_cast<ptrdiff_t>(count),
+                       [&](const std::string& part) { return part.starts_with(key); });
+  };
   for (const auto* others : {&settings.without_effect, &settings.not_simulated})
-    parts.insert(parts.end(), others->begin(), others->end());
+    for (const std::string& pair : *others)
+      if (!isWritten(pair)) parts.push_back(pair);
   std::string text;
   for (const std::string& part : parts) text += (text.empty() ? "" : ",") + part;
   return text;

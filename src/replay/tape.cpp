@@ -3,12 +3,17 @@
 #include <algorithm>
 #include <numeric>
 
+#include "replay/settings.h"
+
 namespace tidegauge::replay {
 
 using model::Action;
 
 Tape::Tape(const model::Trace& trace, const model::Device& device)
-    : trace_(&trace), device_(&device), ranks_(trace.streams.size()) {
+    : trace_(&trace),
+      device_(&device),
+      large_segment_bytes_(settingsIn(trace.settings.conf).large_segment_bytes),
+      ranks_(trace.streams.size()) {
   std::vector<StreamRank> order(trace.streams.size());
   std::iota(order.begin(), order.end(), StreamRank{0});
   std::ranges::sort(order, {}, [&](StreamRank id) { return trace.streams[id].raw; });

@@ -28,6 +28,8 @@ class Tape {
   StreamRank stream(model::Step step) const { return rankOf(events().stream[row(step)]); }
   OwnerIndex owner(model::Step step) const;
   bool tellsOwners() const { return !events().pool.empty(); }
+  // Pages of its large expandable segments.
+  uint64_t largeSegmentBytes() const { return large_segment_bytes_; }
   // Of alloc, free_requested, free_completed: the allocation's row from the device's first; or kNoName.
   uint32_t name(model::Step step) const;
   uint32_t names() const {
@@ -45,6 +47,7 @@ class Tape {
 
   const model::Trace* trace_;
   const model::Device* device_;
+  uint64_t large_segment_bytes_;
   std::vector<StreamRank> ranks_;  // by StreamId
 };
 

@@ -99,6 +99,7 @@ Verification Verifier::run(uint64_t most_divergences) {
          result_.divergences <= most_divergences)
     step();
   result_.checked_until = at_;
+  result_.unchecked = tape_.steps() - at_;
   result_.stats = allocator_->stats();
   if (at_ == tape_.steps()) {
     compareFinalState();

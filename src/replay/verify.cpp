@@ -81,11 +81,17 @@ uint64_t finalDifferences(const Tape& tape, const Allocator& allocator) {
 
 namespace {
 
-// cudaMalloc for a private pool although the rest is expandable: as before 2.5.
-bool hasPlainPrivateSegments(const Tape& tape) {
-  for (model::Step step = 0; step < tape.steps(); ++step)
-    if (tape.action(step) == Action::kSegmentAlloc && tape.owner(step) != 0) return true;
-  return false;
+// What private pools got: cudaMalloc although the rest is expandable (before 2.5), or pages.
+struct PrivateSegments {
+  bool has_plain = false, has_pages = false;
+};
+PrivateSegments privateSegments(const Tape& tape) {
+  PrivateSegments found;
+  for (model::Step step = 0; step < tape.steps(); ++step) {
+    found.has_plain |= tape.action(step) == Action::kSegmentAlloc && tape.owner(step) != 0;
+    found.has_pages |= tape.action(step) == Action::kSegmentMap && tape.owner(step) != 0;
+  }
+  return found;
 }
 
 Verification under(const Tape& tape, Settings settings, TieBreak tie, uint64_t most_divergences,
@@ -100,8 +106,8 @@ Verification verify(const model::Trace& trace, const model::Device& device,
                     const VerifyOptions& options) {
   Tape tape(trace, device);
   Settings settings = options.settings;
-  if (settings.expandable && hasPlainPrivateSegments(tape))
-    settings.private_pools_expandable = false;
+  PrivateSegments of_private = privateSegments(tape);
+  if (settings.expandable && of_private.has_plain) settings.private_pools_expandable = false;
   // The wrong one differs soon and often: where one holds, the other need not be followed to the end.
   constexpr uint64_t kFew = 32;
   Verification by_segment = under(tape, settings, TieBreak::kSegment, kFew, options);
@@ -111,9 +117,11 @@ Verification verify(const model::Trace& trace, const model::Device& device,
   bool is_by_address = is_same ? !tape.tellsOwners() && tape.steps() > 0
                                : by_address.events_exact > by_segment.events_exact;
   Verification& best = is_by_address ? by_address : by_segment;
-  if (best.checked_until < tape.steps())
+  if (best.divergences > kFew)  // not where it took too long
     best = under(tape, settings, best.settings.tie, UINT64_MAX, options);
   best.tie_is_known = !is_same;
+  best.has_private_pools = of_private.has_plain || of_private.has_pages;
+  best.private_pools_are_known = settings.expandable && best.has_private_pools;
   // Up to some version before 2.15 any fraction that was said arms the collection.
   bool is_said = settings.fraction && *settings.fraction >= 1 && settings.gc_threshold > 0;
   if (best.first_divergence && is_said) {
@@ -121,6 +129,8 @@ Verification verify(const model::Trace& trace, const model::Device& device,
     armed.gc_needs_fraction_below_1 = false;
     Verification other = under(tape, armed, armed.tie, UINT64_MAX, options);
     other.tie_is_known = best.tie_is_known;
+    other.has_private_pools = best.has_private_pools;
+    other.private_pools_are_known = best.private_pools_are_known;
     if (other.events_exact > best.events_exact) best = std::move(other);
   }
   return std::move(best);

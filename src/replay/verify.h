@@ -50,10 +50,14 @@ struct VerifyOptions {
 struct Verification {
   Settings settings;          // with the policies that fit
   bool tie_is_known = false;  // another tie-break would have given other addresses
+  // Segments of private pools (graphs, MemPool) were seen; and whether they are expandable, where others are.
+  bool has_private_pools = false, private_pools_are_known = false;
   uint64_t events_checked = 0, events_exact = 0;
   uint64_t divergences = 0;
   std::optional<Divergence> first_divergence;
-  model::Step checked_until = 0;   // less than all: it differed too often to go on
+  model::Step checked_until =
+      0;                      // less than all: it differed too often, or took too long, to go on
+  model::Step unchecked = 0;  // those after it
   uint64_t left_out_at_start = 0;  // blocks older than the recording that are in no known segment
   bool began_empty = true;         // nothing is older than the recording
   uint64_t final_segments = 0, final_differences = 0;

@@ -68,11 +68,11 @@ class Run {
 
  private:
   void look() {
-    uint64_t reserved_bytes = reservedNow(), unused_bytes = reserved_bytes - activeNow();
-    if (reserved_bytes > peak_bytes_) {
-      peak_bytes_ = reserved_bytes;
+    uint64_t active_bytes = activeNow(), unused_bytes = reservedNow() - active_bytes;
+    if (active_bytes > peak_bytes_) {
+      peak_bytes_ = active_bytes;
       outcome_.unused_at_peak_bytes = unused_bytes;
-    } else if (reserved_bytes == peak_bytes_) {
+    } else if (active_bytes == peak_bytes_) {
       outcome_.unused_at_peak_bytes = std::min(outcome_.unused_at_peak_bytes, unused_bytes);
     }
   }
@@ -149,7 +149,7 @@ class Run {
   const Program& program_;
   const WhatIfOptions& options_;
   std::vector<BlockId> live_;
-  uint64_t peak_bytes_ = 0;
+  uint64_t peak_bytes_ = 0;  // in blocks
   Outcome outcome_;
   Allocator& allocator_;
   ModelDriver driver_;

@@ -53,7 +53,7 @@ struct Failure {
 struct Outcome {
   Stats stats;
   std::vector<Failure> failures;  // the first kMostFailures of stats.ooms
-  // Reserved, and in no block, while reserved was at its peak: the least.
+  // Reserved, and in no block, while most was in blocks: the least.
   uint64_t unused_at_peak_bytes = 0;
   uint64_t reserved_at_start_bytes = 0;  // older than the recording
   uint64_t rescued = 0;                  // failed when it was recorded, and fits here

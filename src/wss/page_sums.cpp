@@ -1,5 +1,7 @@
 #include "wss/page_sums.h"
 
+#include <bit>
+
 namespace tidegauge::wss {
 namespace {
 
@@ -9,10 +11,35 @@ constexpr uint64_t kSwapFiles = 23;
 
 }  // namespace
 
+namespace {
+
+constexpr uint64_t bitOf(uint64_t entry, uint64_t mask) {
+  return entry >> std::countr_zero(mask) & 1;
+}
+
+// Most tables are full: then only two bits of each entry count, which are added up side by side. False: it is not, and
+// nothing was added.
+bool addFull(MappingSums& sums, std::span<const __u64> entries) {
+  uint64_t all = kEntryPresent, any = 0, touched_and_written = 0;
+  for (uint64_t entry : entries) {
+    all &= entry;
+    any |= entry;
+    touched_and_written += bitOf(entry, kEntryAccessed) | bitOf(entry, kEntryDirty) << 32;
+  }
+  if (all == 0 || (any & kEntrySpecial) != 0) return false;
+  sums.rss += entries.size() * kPage;
+  sums.referenced += (touched_and_written & 0xffffffff) * kPage;
+  sums.dirty += (touched_and_written >> 32) * kPage;
+  return true;
+}
+
+}  // namespace
+
 void addEntries(MappingSums& sums, Entries entries, size_t first, size_t last) {
+  std::span<const __u64> mine = entries.subspan(first, last - first);
+  if (addFull(sums, mine)) return;
   uint64_t there = 0, touched = 0, written = 0, swapped = 0;
-  for (size_t i = first; i < last; ++i) {
-    uint64_t entry = entries[i];
+  for (uint64_t entry : mine) {
     bool is_there = isThere(entry);
     there += is_there;
     touched += isTouched(entry);

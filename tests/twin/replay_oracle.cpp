@@ -294,6 +294,31 @@ TEST_P(ReplayOracle, TheFirstRequestThatFailsIsTheSame) {
   EXPECT_GT(seen, 10U);
 }
 
+// From the first request on that goes another way it is a forecast: how far off is what whatif says of those.
+TEST_P(ReplayOracle, AForecastIsOffByWhatIsSaidOfIt) {
+  size_t forecasts = 0, same_failures = 0;
+  for (const auto& [workload, settings] : runs_)
+    for (const auto& [recorded, from] : settings)
+      for (const auto& [asked, real] : settings) {
+        if (from.info["request_sha1"] == real.info["request_sha1"]) continue;
+        SCOPED_TRACE(workload + ", recorded under " + recorded + ", asked for " + asked);
+        Tape tape(from.trace, from.trace.devices[0]);
+        WhatIfOptions options;
+        options.settings = asThere(real);
+        options.capacity_bytes = real.options.capacity_bytes;
+        Outcome outcome = whatIf(tape, from.verified.program, options);
+        if (!outcome.forecast_from) continue;
+        ++forecasts;
+        const json& stats = real.info["memory_stats"];
+        same_failures += outcome.stats.ooms == stats["num_ooms"].get<uint64_t>();
+        auto ours = static_cast<double>(outcome.stats[Quantity::kReservedBytes].all.peak);
+        auto theirs = static_cast<double>(stats["reserved_bytes.all.peak"].get<int64_t>());
+        EXPECT_LE(std::abs(ours - theirs), 0.13 * theirs);
+      }
+  EXPECT_GT(forecasts, 30U);
+  EXPECT_LT(same_failures, forecasts / 2);  // "in most of them another number of requests failed"
+}
+
 INSTANTIATE_TEST_SUITE_P(Torch, ReplayOracle, testing::Values("", "torch24"), [](const auto& info) {
   return std::string(info.param).empty() ? "Torch215" : "Torch24";
 });

@@ -85,7 +85,7 @@ TEST(WhatIf, TheSmallestCardIsOneThatDoes) {
     wish.min_capacity = true;
     auto told = whatIf(analysed, *analysed.devices.front(), wish);
     ASSERT_TRUE(told.ok());
-    uint64_t least_bytes = told.value().own_min_capacity_bytes.value();
+    uint64_t least_bytes = told.value().own.min_capacity_bytes.value();
     EXPECT_EQ(least_bytes, (fraction ? 2000 : 1000) * kMiB);
     for (uint64_t less : {uint64_t{0}, 2 * kMiB}) {
       WhatIfWish again = of(least_bytes - less);

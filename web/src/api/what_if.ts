@@ -7,7 +7,7 @@ export interface Replayed {
   /** over ways to place segments; null: they do not matter */
   peak_reserved_range_bytes: { least: number; most: number } | null;
   peak_active_bytes: number;
-  /** reserved and in no block, when reserved was at its peak */
+  /** reserved and in no block, when most was in blocks */
   unused_at_peak_bytes: number;
   retries: number;
   ooms: number;
@@ -17,6 +17,8 @@ export interface Replayed {
   /** requests that failed when they were recorded, and fit here */
   rescued: number;
   forecast_from_step: number | null;
+  /** there were too many free blocks to search to go on */
+  stopped_at_step: number | null;
   failures: { step: number; request_bytes: number; was_recorded: boolean }[];
   /** the highest of each of 400 equal parts of the steps */
   reserved_line: number[];

@@ -29,7 +29,8 @@ export function ownText(data: WhatIf): string {
   return data.recorded.own_is_as_recorded ? "as recorded" : "its own settings";
 }
 
-function outcomeOf({ ooms, ooms_range: range }: Replayed): string {
+function outcomeOf({ ooms, ooms_range: range, stopped_at_step: end }: Replayed): string {
+  if (end !== null) return `not known from step ${integer(end)}`;
   if (range && range.least !== range.most)
     return `${integer(range.least)} to ${counted(range.most, "failure")}`;
   return ooms === 0 ? "none fails" : counted(ooms, "failure");
@@ -67,9 +68,9 @@ export function rowsOf(data: WhatIf): Row[] {
     isOwn,
     of,
     outcome: outcomeOf(of),
-    fails: mostOoms(of) > 0,
+    fails: mostOoms(of) > 0 || of.stopped_at_step !== null,
     change: changeOf(of.peak_reserved_bytes, data.own.peak_reserved_bytes),
-    live: (of.peak_reserved_bytes - of.unused_at_peak_bytes) / most,
+    live: of.peak_active_bytes / most,
     unused: of.unused_at_peak_bytes / most,
   });
   const rows = data.candidates.map((of, at) => row(of, String(at + 1), false));

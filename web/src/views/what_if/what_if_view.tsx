@@ -89,7 +89,7 @@ function Spark({ row }: { row: Row }) {
 }
 
 function Bar({ row }: { row: Row }) {
-  const text = `${bytesText(row.of.peak_reserved_bytes - row.of.unused_at_peak_bytes)} in blocks, ${bytesText(row.of.unused_at_peak_bytes)} not, at the peak`;
+  const text = `At the most ${bytesText(row.of.peak_active_bytes)} in blocks, and ${bytesText(row.of.unused_at_peak_bytes)} reserved beside`;
   return (
     <span class="wibar" role="img" aria-label={text} title={text}>
       <i class="wilive" style={{ width: `${row.live * 100}%` }} />
@@ -121,7 +121,10 @@ function Table({ rows, chosen, own }: { rows: readonly Row[]; chosen: Row; own: 
             <th>Setting</th>
             <th class="fit">Out of memory</th>
             <th class="r fit">Peak reserved</th>
-            <th class="fit hide-s" title="At the peak: in blocks, and not">
+            <th
+              class="fit hide-s"
+              title="When most was in blocks: that, and what was reserved beside"
+            >
               In blocks, not
             </th>
             <th class="r fit">Change</th>
