@@ -21,6 +21,41 @@ uint64_t NaiveAllocator::usedBytes() const {
   return bytes;
 }
 
+// A multiple of 512 B; or, of what is more than 512 B for each part, of the next power of two below it by its parts.
+uint64_t NaiveAllocator::rounded(uint64_t bytes) const {
+  if (bytes < 512) return 512;
+  uint64_t power = 1;
+  int exponent = 0;
+  while (power * 2 <= bytes) {
+    power *= 2;
+    ++exponent;
+  }
+  uint64_t parts =
+      settings_.roundup_divisions[static_cast<size_t>(exponent < 20   ? 0
+                                                      : exponent > 35 ? 15
+                                                                      : exponent - 20)];
+  if (parts <= 1 || bytes <= 512 * parts) return (bytes + 511) / 512 * 512;
+  if (power == bytes) return bytes;
+  uint64_t step = power / parts;
+  return (bytes + step - 1) / step * step;
+}
+
+uint64_t NaiveAllocator::ofTheDriver(uint64_t rounded_bytes) const {
+  if (rounded_bytes <= 1 << 20) return 2 << 20;
+  if (rounded_bytes < 10 << 20) return settings_.large_segment_bytes;
+  return (rounded_bytes + (2 << 20) - 1) / (2 << 20) * (2 << 20);
+}
+
+uint64_t NaiveAllocator::capBytes() const {
+  uint64_t most = settings_.limit_bytes ? *settings_.limit_bytes : kUnlimited;
+  bool is_cap =
+      settings_.fraction && (*settings_.fraction < 1 || !settings_.gc_needs_fraction_below_1);
+  if (!is_cap) return most;
+  auto of_device =
+      static_cast<uint64_t>(*settings_.fraction * static_cast<double>(capacity_bytes_));
+  return of_device < most ? of_device : most;
+}
+
 // The lowest address at which so much is in no segment.
 uint64_t NaiveAllocator::place(uint64_t bytes) const {
   std::vector<std::pair<uint64_t, uint64_t>> taken;
@@ -90,13 +125,13 @@ std::optional<uint64_t> NaiveAllocator::malloc(uint64_t request_bytes, uint16_t 
                                                uint32_t owner) {
   for (uint64_t address : std::vector<uint64_t>(std::move(done_))) complete(address);
   done_.clear();
-  uint64_t bytes = settings_.roundedBytes(request_bytes);
+  uint64_t bytes = rounded(request_bytes);
   bool is_small = bytes <= (1 << 20);
   Want want{owner, is_small, stream, bytes};
   released_.erase(owner);  // whoever allocates from it holds it
   if (owner != 0 && std::ranges::find(private_pools_, owner) == private_pools_.end())
     private_pools_.push_back(owner);
-  bool collects = settings_.gc_threshold > 0 && settings_.capBytes(capacity_bytes_) != kUnlimited;
+  bool collects = settings_.gc_threshold > 0 && capBytes() != kUnlimited;
   if (collects) ++searches_[{owner, is_small}];
   auto place = search(want);
   if (!place && collects) collect();
@@ -163,8 +198,7 @@ void NaiveAllocator::join(Segment& segment) {
 }
 
 std::optional<NaiveAllocator::Place> NaiveAllocator::getMemory(const Want& want) {
-  uint64_t segment_bytes = settings_.segmentBytes(want.bytes),
-           cap = settings_.capBytes(capacity_bytes_);
+  uint64_t segment_bytes = ofTheDriver(want.bytes), cap = capBytes();
   if (cap != kUnlimited && usedBytes() + segment_bytes > cap) return std::nullopt;
   if (settings_.expandable && (want.owner == 0 || settings_.private_pools_expandable))
     return grow(want);
@@ -251,8 +285,7 @@ bool NaiveAllocator::map(size_t index, size_t hole, uint64_t bytes) {
 }
 
 void NaiveAllocator::collect() {
-  auto limit = static_cast<uint64_t>(settings_.gc_threshold *
-                                     static_cast<double>(settings_.capBytes(capacity_bytes_)));
+  auto limit = static_cast<uint64_t>(settings_.gc_threshold * static_cast<double>(capBytes()));
   uint64_t used = usedBytes(), reclaimed = 0;
   if (used <= limit) return;
   std::vector<uint64_t> candidates;

@@ -1,5 +1,5 @@
 // A slow and obvious twin of replay::Allocator: lists that are searched from one end to the other, one way to do
-// each thing, written from docs/replay.md. It keeps every block of a segment in one sorted vector, never a link.
+// each thing, written from a description of PyTorch's rules and not from that code. It keeps every block of a segment in one sorted vector, never a link.
 #pragma once
 
 #include <cstdint>
@@ -56,6 +56,9 @@ class NaiveAllocator {
     uint64_t bytes;
   };
 
+  uint64_t rounded(uint64_t bytes) const;
+  uint64_t ofTheDriver(uint64_t rounded_bytes) const;
+  uint64_t capBytes() const;
   std::vector<Place> freeBlocks(uint32_t owner,
                                 bool is_small) const;  // in the order of the free set
   std::optional<Place> search(const Want& want) const;

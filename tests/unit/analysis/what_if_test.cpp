@@ -50,7 +50,8 @@ TEST(WhatIf, AFractionIsOfTheDeviceAndNotOfWhatThisProcessCouldHave) {
     b.segmentAlloc(kBase + i * 100 * kMiB, 100 * kMiB).alloc(kBase + i * 100 * kMiB, 100 * kMiB);
   b.oom(200 * kMiB, 100 * kMiB);
   WhatIfWish wish;
-  wish.confs = {"per_process_memory_fraction:1.0"};
+  wish.confs = {"per_process_memory_fraction:1.0",
+                ""};  // the second sets nothing, so no fraction either
   WhatIf report = ask(b, wish);
   EXPECT_EQ(report.capacity_bytes, 1200 * kMiB);
   ASSERT_TRUE(report.device_bytes.has_value());
@@ -59,8 +60,10 @@ TEST(WhatIf, AFractionIsOfTheDeviceAndNotOfWhatThisProcessCouldHave) {
   EXPECT_EQ(report.own.peakReservedBytes(), 1000 * kMiB);
   EXPECT_EQ(report.own.stats.ooms, 1);
   // Without it the driver has enough.
-  EXPECT_EQ(report.candidates.front().stats.ooms, 0);
-  EXPECT_EQ(report.candidates.front().peakReservedBytes(), 1100 * kMiB);
+  for (const Replayed& it : report.candidates) {
+    EXPECT_EQ(it.stats.ooms, 0U) << it.conf;
+    EXPECT_EQ(it.peakReservedBytes(), 1100 * kMiB) << it.conf;
+  }
 }
 
 TEST(WhatIf, WhatWasReservedBeforeIsAPeakToo) {
@@ -94,6 +97,83 @@ TEST(WhatIf, TheSmallestCardIsOneThatDoes) {
       EXPECT_EQ(on_it.value().own.stats.ooms > 0, less > 0);
     }
   }
+}
+
+TEST(WhatIf, TheSmallestCardHoldsWhatIsOlder) {
+  testing::TraceBuilder b;
+  b.alloc(kBase, 2 * kMiB).free(kBase, 2 * kMiB);
+  b.finalSegment(kBase, 40 * kMiB).block(40 * kMiB, model::BlockState::kInactive);
+  WhatIfWish wish;
+  wish.min_capacity = true;
+  wish.confs = {"expandable_segments:True"};
+  WhatIf report = ask(b, wish);
+  EXPECT_EQ(report.own.min_capacity_bytes, 40 * kMiB);
+  EXPECT_EQ(report.candidates.front().min_capacity_bytes, 40 * kMiB);  // it was asked for
+}
+
+// 120 MiB it had, and 100 beside the 40 that it held were too many, although the driver had 3 GiB.
+TEST(WhatIf, ALimitLiesBetweenWhatItHadAndWhatItWasRefused) {
+  testing::TraceBuilder b;
+  b.segmentAlloc(kBase, 120 * kMiB).alloc(kBase, 120 * kMiB).free(kBase, 120 * kMiB);
+  b.segmentFree(kBase, 120 * kMiB);
+  b.segmentAlloc(kBase, 40 * kMiB).alloc(kBase, 10 * kMiB);
+  b.alloc(kBase + 10 * kMiB, 30 * kMiB);
+  b.free(kBase, 10 * kMiB);
+  b.oom(3072 * kMiB, 100 * kMiB);
+  WhatIf report = ask(b, {});
+  EXPECT_EQ(report.limit_bytes, 120 * kMiB);
+  EXPECT_EQ(report.limit_most_bytes, 140 * kMiB - 1);
+  EXPECT_EQ(report.availableBytes(), 120 * kMiB);
+}
+
+TEST(WhatIf, WhatWasNotLookedAtIsNotProven) {
+  WhatIf report;
+  report.verified.events_checked = report.verified.events_exact = 25'000;
+  EXPECT_TRUE(report.isProven());
+  report.verified.unchecked = 2'000;
+  EXPECT_TRUE(report.isProven());
+  report.verified.unchecked = 200'000;
+  EXPECT_FALSE(report.isProven());
+}
+
+// A tenth of the device, of whose size nothing is told: what it did says it.
+TEST(WhatIf, AFractionOfAnUnknownDeviceIsFoundOut) {
+  testing::TraceBuilder b;
+  b.settings().conf = "per_process_memory_fraction:0.1";
+  b.segmentAlloc(kBase, 200 * kMiB).alloc(kBase, 200 * kMiB).oom(3072 * kMiB, 300 * kMiB);
+  WhatIf report = ask(b, {});
+  EXPECT_EQ(report.own.stats.ooms, 1U);
+  EXPECT_TRUE(report.ownIsAsRecorded());
+  EXPECT_FALSE(report.limit_bytes);  // told, of a device that has so much at the least
+  ASSERT_TRUE(report.device_bytes);
+  EXPECT_GE(*report.device_bytes, 3272 * kMiB);
+}
+
+// Half of so large a device would have been enough: it was something else that refused.
+TEST(WhatIf, AFractionThatWouldHaveAllowedItIsNotWhatRefused) {
+  testing::TraceBuilder b;
+  b.settings().conf = "per_process_memory_fraction:0.5";
+  b.segmentAlloc(kBase, 200 * kMiB).alloc(kBase, 200 * kMiB).oom(3072 * kMiB, 300 * kMiB);
+  WhatIf report = ask(b, {});
+  EXPECT_EQ(report.own.stats.ooms, 1U);
+  EXPECT_EQ(report.limit_bytes, 200 * kMiB);
+}
+
+// Another card than the recorded one is a question, whatever the fraction.
+TEST(WhatIf, AFractionThatTheRecordingRulesOutIsAnotherCard) {
+  testing::TraceBuilder b;
+  b.segmentAlloc(kBase, 40 * kMiB).alloc(kBase, 40 * kMiB).oom(0, 60 * kMiB);
+  WhatIfWish alone = of(512 * kMiB), half = of(1024 * kMiB);
+  half.fraction = 0.5;
+  WhatIf one = ask(b, alone);
+  testing::TraceBuilder c;
+  c.segmentAlloc(kBase, 40 * kMiB).alloc(kBase, 40 * kMiB).oom(0, 60 * kMiB);
+  WhatIf other = ask(c, half);
+  EXPECT_EQ(one.own.rescued, 1U);
+  EXPECT_EQ(other.own.rescued, 1U);
+  EXPECT_EQ(one.own.peakReservedBytes(), other.own.peakReservedBytes());
+  EXPECT_EQ(one.own.driverCalls(), other.own.driverCalls());
+  EXPECT_EQ(other.availableBytes(), 512 * kMiB);
 }
 
 TEST(WhatIf, OlderMemoryIsThereHoweverSmallTheCard) {

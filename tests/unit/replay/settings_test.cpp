@@ -87,6 +87,20 @@ TEST(Settings, OfARecordingWhatIsUnderstoodIsTaken) {
   EXPECT_TRUE(parseConf("pinned_new_key:1,backend:native").ok());
 }
 
+// 64 KB of made pairs: each is looked at once, and what is kept has an end.
+TEST(Settings, ALongStringTakesNoTime) {
+  std::string conf;
+  for (int i = 0; i < 200'000; ++i) conf += "a:1,";
+  EXPECT_LE(settingsIn(conf).not_simulated.size(), 100U);
+}
+
+TEST(Settings, ARefusedValueOfARecordingGivesWay) {
+  Settings own = settingsIn("max_split_size_mb:5,some_key:1");
+  EXPECT_EQ(confOf(own), "max_split_size_mb:5,some_key:1");
+  own.max_split_bytes = 64 * kMiB;
+  EXPECT_EQ(confOf(own), "max_split_size_mb:64,some_key:1");
+}
+
 TEST(Settings, AHugeLimitIsTheLargest) {
   EXPECT_EQ(of("max_split_size_mb:9223372036854775807").max_split_bytes,
             of("max_split_size_mb:8796093022208").max_split_bytes);
