@@ -52,6 +52,8 @@ class Rows {
     auto* operator->() const { return &Base::operator*().second; }
     uint32_t number() const { return Base::operator*().first; }
   };
+  template <class Base>
+  Values(Base) -> Values<Base>;  // clang 14 asks for it
   auto begin() const { return Values(rows_.begin()); }
   auto end() const { return Values(rows_.end()); }
   auto begin() { return Values(rows_.begin()); }
