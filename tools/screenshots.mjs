@@ -34,6 +34,7 @@ const VIEWS = {
   live: `#live?file=${LIVE}&proc=0`,
   tables: `#tables?file=${OOM}&table=stacks`,
   sql: `#sql?file=${OOM}&sql=${encodeURIComponent(SQL)}`,
+  "what-if": `#what-if?file=${OOM}`,
   filters: `#timeline?file=${OOM}&x=19000,23000&colour=category&filter=category:activations`,
 };
 

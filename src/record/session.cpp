@@ -177,11 +177,12 @@ uint32_t Session::frameOf(const CodePlace& place) {
 uint32_t Session::namedFrame(const CodeName& name, uint64_t address) {
   auto [found, is_new] = named_frames_.try_emplace(name, static_cast<uint32_t>(frames_.size()));
   if (!is_new) return found->second;
-  frames_.push_back({{kNoModule, address}, {found->second, name.function, name.file, 0}});
-  if (ring_) return found->second;  // a part has it once a row names it
+  uint32_t frame = found->second;
+  frames_.push_back({{kNoModule, address}, {frame, name.function, name.file, 0}});
+  if (ring_) return frame;  // a part has it once a row names it
   write([&](auto& file) { return file.addFrame(std::nullopt, address); });
-  write([&](auto& file) { return file.nameFrame(found->second, name.function, name.file, 0); });
-  return found->second;
+  write([&](auto& file) { return file.nameFrame(frame, name.function, name.file, 0); });
+  return frame;
 }
 
 void Session::stackSeen(uint32_t process, uint32_t stack, const std::vector<uint64_t>& addresses) {

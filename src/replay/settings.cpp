@@ -125,7 +125,7 @@ const char* take(Settings& settings, const Pair& pair) {
     return from.has_value();
   };
   uint64_t large_mib = settings.large_segment_bytes / kMiB;
-  auto wrongMib = [&] {
+  auto wrongMib = [&value = value] {
     return numberOf<uint64_t>(value) ? "at least large_segment_size_mb (20)"
                                      : "a whole number of MiB, without a unit";
   };

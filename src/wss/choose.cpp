@@ -62,8 +62,7 @@ base::Result<Choice> choosePte(const Wish& wish, const Process& process) {
   choice.why =
       fmt::format("to clear all pages stops its mmap and munmap for some {:.0f} ms", stall_ms);
   // A sample clears all of files and shared memory, too.
-  double private_ms =
-      stall_ms - pagesOf(process.resident().shared_bytes) * kClearOfAPage_ns * 1e-6;
+  double private_ms = stall_ms - pagesOf(process.resident().shared_bytes) * kClearOfAPage_ns * 1e-6;
   if (private_ms > stall_ms / 2)
     choice.why += ", --sample 1/32 for less; but that is for processes that do not fork";
   return choice;

@@ -79,7 +79,7 @@ std::vector<std::string> hugetlbDevices(const Process& process, const std::strin
       for (std::string& mount : hugetlbMounts(mounts.value())) devices.push_back(std::move(mount));
   }
   std::ranges::sort(devices);
-  devices.erase(std::ranges::unique(devices).begin(), devices.end());
+  devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
   return devices;
 }
 

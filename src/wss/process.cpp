@@ -137,7 +137,7 @@ pid_t Process::firstThread() const {
   size_t at = text.find("\nTgid:\t");
   int first = 0;
   return at != std::string::npos && std::sscanf(text.c_str() + at, " Tgid: %d", &first) == 1 ? first
-                                                                                            : pid_;
+                                                                                             : pid_;
 }
 
 // "4711 (na)me (x) S 1 …": the name ends at the last parenthesis.

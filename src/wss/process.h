@@ -55,9 +55,9 @@ class Process {
   base::Status claim() const;
   // A descriptor for system calls that take one (pidfd_open), which is of this process for good; -1 with errno: there is none.
   int descriptor() const;
-  bool isStopped() const;          // by a signal or a debugger: it touches nothing
-  size_t mappings() const;         // lines of /proc/PID/maps; 0: not known. Cost: 0.5 µs each
-  Resident resident() const;       // by /proc/PID/statm
+  bool isStopped() const;     // by a signal or a debugger: it touches nothing
+  size_t mappings() const;    // lines of /proc/PID/maps; 0: not known. Cost: 0.5 µs each
+  Resident resident() const;  // by /proc/PID/statm
 
  private:
   Process(pid_t pid, int folder, std::string tasks)
@@ -68,7 +68,7 @@ class Process {
   std::string smallFile(const char* name) const;
   std::string readName() const;
   pid_t firstThread() const;  // whose number the process has
-  char state() const;  // as in ps(1); 0: gone
+  char state() const;         // as in ps(1); 0: gone
 
   pid_t pid_;
   std::string tasks_;  // where its threads are listed

@@ -12,7 +12,8 @@ Sample chooseSample(std::span<const uint64_t> tables, SampleRate rate, std::mt19
   for (size_t few = 0; few < tables.size(); few += rate.every) {
     size_t table = few + random() % rate.every;
     auto place = static_cast<uint32_t>(random() % places);
-    if (table < tables.size())  // of the last few there may be less: each has its chance all the same
+    if (table <
+        tables.size())  // of the last few there may be less: each has its chance all the same
       sample.parts.push_back({tables[table], place * rate.pages, rate.pages});
   }
   return sample;

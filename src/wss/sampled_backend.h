@@ -49,7 +49,8 @@ class SampledBackend final : public Backend {
   std::vector<uint64_t> new_;    // of these, those that were mapped since the last clearing
   // Of the last clearing, in the order of its parts: the pages that were there.
   std::vector<uint32_t> pages_there_;
-  double gone_bytes_ = 0;  // of these, what is not mapped any more, and all that such parts stand for
+  double gone_bytes_ =
+      0;  // of these, what is not mapped any more, and all that such parts stand for
   Uncleared uncleared_;
   // Of the last clearing, in order: the mappings that are sampled, and the GiB without memory.
   std::vector<AddressRange> mapped_;

@@ -124,7 +124,7 @@ std::vector<uint64_t> SpotChooser::addresses() const {
   if (bytes_ == 0) return {};
   std::vector<uint64_t> each = addresses_;
   std::ranges::sort(each);
-  each.erase(std::ranges::unique(each).begin(), each.end());
+  each.erase(std::unique(each.begin(), each.end()), each.end());
   return each;
 }
 

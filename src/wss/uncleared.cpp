@@ -63,8 +63,8 @@ void Uncleared::keep(const Process& process, std::span<const AddressRange> locke
       ssize_t got = pagemap.read(std::span(words).first(pages), piece.page);
       for (size_t i = 0; i < pages; ++i) {
         bool is_told = got > 0 && i < static_cast<size_t>(got);
-        bool is_shared = is_told && (words[i] & kPagemapPresent) != 0 &&
-                         (words[i] & kPagemapExclusive) == 0;
+        bool is_shared =
+            is_told && (words[i] & kPagemapPresent) != 0 && (words[i] & kPagemapExclusive) == 0;
         if (!is_shared) piece.pages &= ~(uint64_t{1} << i);
       }
       piece.stands_for = static_cast<uint32_t>(every);
@@ -85,8 +85,10 @@ double Uncleared::bytesOf(uint64_t table, page_table_kind kind, Entries entries,
     for (size_t i = from; i < to; ++i) {
       bool was_kept = piece->is_huge;
       if (uint64_t page = begin + i; !was_kept && page >= piece->page)
-        was_kept = page - piece->page < kMostPages && (piece->pages >> (page - piece->page) & 1) != 0;
-      if (was_kept && isTouched(entries[is_huge ? 0 : i])) bytes += bytes_of_page * piece->stands_for;
+        was_kept =
+            page - piece->page < kMostPages && (piece->pages >> (page - piece->page) & 1) != 0;
+      if (was_kept && isTouched(entries[is_huge ? 0 : i]))
+        bytes += bytes_of_page * piece->stands_for;
     }
   return bytes;
 }

@@ -9,9 +9,7 @@ constexpr size_t kFarApart = 64;  // more than 33, the kernel's limit as it come
 constexpr size_t kMostSeen = 32;  // tables that are looked at
 constexpr size_t kMostTried = 4;  // of them made cold, until one flushed
 
-bool isUntouched(uint64_t entry) {
-  return isThere(entry) && !isTouched(entry);
-}
+bool isUntouched(uint64_t entry) { return isThere(entry) && !isTouched(entry); }
 
 std::vector<uint64_t> someOf(std::span<const uint64_t> tables) {
   std::vector<uint64_t> some;

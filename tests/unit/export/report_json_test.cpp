@@ -165,12 +165,16 @@ TEST(ReportJson, ARefusalNamesItsCallSite) {
   EXPECT_EQ(oom["series"], 1);
 }
 
-// 60 MiB are free in five pieces of 12, and 30 are wanted: expandable segments are advised, and replayed.
+// 60 MiB are free in five pieces of 12, and 45 are wanted: expandable segments are advised, and replayed. As the
+// allocator goes about it, or nothing would be proven: each segment is filled before the next is taken.
 model::Trace refusedAmongPieces() {
   constexpr uint64_t kMiB = uint64_t{1} << 20, kBegin = 0x7f0000000000;
   TraceBuilder b;
   for (uint64_t i = 0; i < 5; ++i)
-    b.segmentAlloc(kBegin + i * 32 * kMiB, 20 * kMiB).alloc(kBegin + i * 32 * kMiB, 8 * kMiB);
+    b.segmentAlloc(kBegin + i * 32 * kMiB, 20 * kMiB)
+        .alloc(kBegin + i * 32 * kMiB, 8 * kMiB)
+        .alloc(kBegin + (i * 32 + 8) * kMiB, 12 * kMiB);
+  for (uint64_t i = 0; i < 5; ++i) b.free(kBegin + (i * 32 + 8) * kMiB, 12 * kMiB);
   b.oom(30 * kMiB, 45 * kMiB);
   return b.build();
 }

@@ -100,7 +100,7 @@ TEST(SessionForget, MemoryStaysFlat) {
     if (i == 4'999) warm_bytes = residentBytes();
   }
   EXPECT_EQ(session.keeps().processes + session.keeps().stacks + session.keeps().frames, 0U);
-#ifdef __SANITIZE_ADDRESS__
+#ifdef TIDEGAUGE_SANITIZED
   GTEST_SKIP()
       << "AddressSanitizer keeps freed memory back: the build without it compares the bytes";
 #endif

@@ -14,7 +14,7 @@ class Silent final : public Listener {
   void wrote(const Entry&) override {}
 };
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef TIDEGAUGE_SANITIZED
 constexpr bool kCountsBytes = false;
 #else
 constexpr bool kCountsBytes = true;

@@ -140,8 +140,8 @@ TEST(HalfIntervalOf, AFewPieces) {
     for (uint64_t pages : {64, 512}) {
       SCOPED_TRACE(testing::Message() << rate.oneIn() << ", pieces of " << pages);
       uint64_t one_in = pages == 64 ? 655 : 341;
-      auto outcome = outcomeOf(
-          rate, [&](uint64_t page) { return scattered(page / pages) % one_in == 7; });
+      auto outcome =
+          outcomeOf(rate, [&](uint64_t page) { return scattered(page / pages) % one_in == 7; });
       EXPECT_GE(outcome.covered, 0.93);
     }
 }

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""Samples of `tidegauge wss` beside programs whose working set is known: what they may not know, they say.
+
+    TIDEGAUGE_BINARY=build/dev/tidegauge python3 tests/wss/samples_test.py"""
+import json
+import os
+import signal
+import subprocess
+import time
+import unittest
+
+from wss_case import BINARY, LIMIT_S, MIB, WssCase, wss
+
+
+class Samples(WssCase):
+    def test_a_sample_says_what_a_fork_keeps_it_from_knowing(self):
+        """A page that two processes map cannot be cleared by MADV_COLD: all of it counts, and the bound says so."""
+        if "pte" not in list(self.backends()):
+            return
+        with self.forks() as pid:
+            row, = json.loads(wss("--json", "--sample", "1/32", pid, 0.5).stdout)["rows"]
+            said = " ".join(wss("--sample", "1/32", pid, 0.5).stdout.split())
+        least = row["bytes"]["referenced"] - row["error"]["referenced_ci95"]
+        self.assertGreater(row["bytes"]["referenced"], 40 * MIB)
+        self.assertGreater(row["error"]["uncleared_bytes"], 40 * MIB)
+        self.assertLess(least, 17 * MIB)  # what it reads
+        self.assertIn("shared with a process that it forked or was forked from", said)
+        with self.touching(256, 64) as (pid, _, _):
+            row, = json.loads(wss("--json", "--sample", "1/32", pid, 0.5).stdout)["rows"]
+        self.assertEqual(row["error"]["uncleared_bytes"], 0)
+
+    def sampled_while(self, pid, happens):
+        """A row of a sample in whose window something happens."""
+        measuring = subprocess.Popen([BINARY, "wss", "--json", "--sample", "1/32", str(pid), "1.5"],
+                                     stdout=subprocess.PIPE, text=True)
+        time.sleep(0.7)
+        happens()
+        row, = json.loads(measuring.communicate(timeout=LIMIT_S)[0])["rows"]
+        return row
+
+    def test_what_a_sample_could_not_clear_is_told(self):
+        """Bits that are older than the window: a child had the pages when it began, they were moved, they are locked."""
+        if "pte" not in list(self.backends()):
+            return
+        for way in ("child", "moved=120"):
+            with self.subTest(way), self.touching(128, 4, way) as (pid, _, _):
+                row = self.sampled_while(pid, lambda pid=pid: os.kill(pid, signal.SIGUSR1))
+                self.assertGreater(row["error"]["uncleared_bytes"], 70 * MIB)
+                self.assertLess(row["bytes"]["referenced"] - row["error"]["referenced_ci95"], 6 * MIB)
+        with self.touching(256, 1, "locked=16") as (pid, _, _):
+            row, = json.loads(wss("--json", "--sample", "1/32", pid, 0.2).stdout)["rows"]
+            self.assertLess(row["error"]["uncleared_bytes"], 48 * MIB)  # 16 are
+            self.assertLess(row["bytes"]["referenced"] - row["error"]["referenced_ci95"], 3 * MIB)
+
+    def test_a_sample_clears_what_is_hidden(self):
+        if "pte" not in list(self.backends()):
+            return
+        with self.touching(16, 4, "hidden=128") as (pid, _, _):
+            for row in json.loads(wss("--json", "--sample", "1/32", "-s", 0, "-d", 0.5, pid, 0.1).stdout)["rows"]:
+                self.assertEqual(row["error"]["uncleared_bytes"], 0)
+                self.assertLess(row["bytes"]["referenced"], 64 * MIB)
+
+    def test_a_sample_is_right_within_what_it_says(self):
+        if "pte" not in list(self.backends()):
+            return
+        for way in ((), ("scattered",)):
+            with self.subTest(way=way), self.touching(2048, 256, *way) as (pid, address, size):
+                rows = json.loads(wss("--json", "--by", "vma", "--sample", "1/32", "-s", 0, "-d", 1.5, pid, 0.1)
+                                  .stdout)["rows"]
+                off = []
+                for row in rows:
+                    mine = next(group["bytes"] for group in row["groups"] if group.get("start") == address)
+                    self.assertEqual(row["error"]["method"], "sample")
+                    # All of it is there: but for its borders, which lie among other tables, so is each part.
+                    self.assertAlmostEqual(mine["rss"], size, delta=16 * MIB)
+                    off.append(abs(mine["referenced"] - 256 * MIB) / row["error"]["referenced_ci95"])
+                self.assertLess(sorted(off)[len(off) // 2], 1)  # of 95 in 100 it holds; of the median surely
+                self.assertLess(max(off), 3)
+
+    def test_a_sample_tells_what_is_mapped_in_the_window(self):
+        if "pte" not in list(self.backends()):
+            return
+        with self.touching(256, 16, "later=512") as (pid, _, _):
+            measuring = subprocess.Popen([BINARY, "wss", "--jsonl", "--sample", "1/32", "-C", str(pid), "0.2"],
+                                         stdout=subprocess.PIPE, text=True)
+            try:
+                row = json.loads(measuring.stdout.readline())
+                self.assertLess(row["bytes"]["referenced"], 100 * MIB)
+                os.kill(pid, signal.SIGUSR1)
+                for _ in range(100):
+                    before, row = row, json.loads(measuring.stdout.readline())
+                    if before["bytes"]["rss"] > (256 + 512) * MIB:  # all of it is there
+                        break
+            finally:
+                measuring.kill()
+                measuring.wait()
+                measuring.stdout.close()
+        self.assertLess(abs(row["bytes"]["referenced"] - 528 * MIB), 3 * row["error"]["referenced_ci95"] + 2 * MIB)
+
+    def test_of_a_sample_files_are_told_to_the_page(self):
+        """A processor has all of a small file in its TLB: without a flush none of its bits would come back."""
+        if "pte" not in list(self.backends()):
+            return
+        core = str(max(os.sched_getaffinity(0)))
+        for sample in ("1/32", "1/512"):
+            with self.subTest(sample=sample), self.touching(2, 2, "file", "cold=512") as (pid, address, _):
+                subprocess.run(["taskset", "-cp", core, str(pid)], check=True, stdout=subprocess.DEVNULL)
+                rows = json.loads(wss("--json", "--by", "vma", "--sample", sample, "-s", 0, "-d", 1, pid, 0.03)
+                                  .stdout)["rows"]
+                self.assertGreater(len(rows), 5)
+                for row in rows:
+                    mine = next(group["bytes"] for group in row["groups"] if group.get("start") == address)
+                    # Less by a little where the kernel itself takes accessed bits away; without a flush it is a part.
+                    self.assertGreaterEqual(mine["referenced"], 1.9 * MIB)
+
+    def test_a_sample_splits_no_huge_page(self):
+        if "pte" not in list(self.backends()):
+            return
+        with self.touching(1024, 64, "huge") as (pid, address, size):
+            before, _ = self.touched(address, "--sample", "exact", pid, 0.1)
+            if before["huge"] < size:
+                self.skipTest("no huge pages were free for the program: free some memory")
+            mine, _ = self.touched(address, "--sample", "1/128", pid, 0.1)
+            after, _ = self.touched(address, "--sample", "exact", pid, 0.1)
+            self.assertEqual(after["huge"], size)
+            self.assertAlmostEqual(mine["huge"], size, delta=32 * MIB)  # at its borders
+
+    def test_a_sample_of_locked_memory(self):
+        """None is told: all of it would count as touched."""
+        if "pte" not in list(self.backends()):
+            return
+        with self.touching(64, 1, "locked=64") as (pid, _, _):
+            done = wss("--sample", "1/32", pid, 0.05, check=False)
+            self.assertEqual(done.returncode, 4, done.stdout + done.stderr)
+            self.assertIn("has locked memory, which cannot be sampled", done.stderr)
+            self.assertEqual(wss(pid, 0.05).returncode, 0)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

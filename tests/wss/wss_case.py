@@ -1,0 +1,82 @@
+"""What the tests of `tidegauge wss` share: the program that touches memory (touch.c), the back-ends that work here."""
+import contextlib
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import time
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+BINARY = pathlib.Path(os.environ.get("TIDEGAUGE_BINARY", "build/dev/tidegauge")).resolve()
+LIMIT_S = 120
+MIB = 2 ** 20
+
+
+def wss(*words, check=True):
+    done = subprocess.run([BINARY, "wss", *map(str, words)], capture_output=True, text=True, timeout=LIMIT_S,
+                          check=False)
+    if check and done.returncode != 0:
+        raise AssertionError(f"wss {words}: {done.returncode}: {done.stderr}")
+    return done
+
+
+class WssCase(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.touch = pathlib.Path(cls.folder.name, "touch")
+        subprocess.run(["gcc", "-O1", "-Wall", "-Wextra", "-Werror", "-o", cls.touch, HERE / "touch.c"], check=True)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    @contextlib.contextmanager
+    def touching(self, *words):
+        process = subprocess.Popen([self.touch, *map(str, words)], stdout=subprocess.PIPE, text=True)
+        try:
+            address, size = process.stdout.readline().split()
+            yield process.pid, int(address, 16), int(size)
+        finally:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+
+    def backends(self):
+        """Those that work here; why not else."""
+        yield "smaps"
+        with self.subTest(backend="pte"):
+            done = wss("--backend", "pte", os.getpid(), 0.001, check=False)
+            if done.returncode == 4:
+                self.skipTest(done.stderr.strip())
+            yield "pte"
+
+    def touched(self, address, *words):
+        """Of the mapping at `address`, and of all."""
+        row = json.loads(wss("--json", "--by", "vma", *words).stdout)["rows"][-1]
+        mine = [group for group in row["groups"] if group.get("start") == address]
+        self.assertEqual(len(mine), 1, row["groups"])
+        return mine[0]["bytes"], row
+
+    @contextlib.contextmanager
+    def forks(self):
+        """Three that share 48 MiB: one reads the first 16 of them, two the second 16."""
+        program = ("import mmap, os, time\n"
+                   "memory = mmap.mmap(-1, 48 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
+                   "memory.write(b'x' * (48 << 20))\n"
+                   "is_child = os.fork() == 0 or os.fork() == 0\n"
+                   "if not is_child: print('ready', flush=True)\n"
+                   "begin, n = (16 << 20 if is_child else 0), 0\n"
+                   "while os.getppid() != 1:\n"
+                   "    for at in range(begin, begin + (16 << 20), 4096): n += memory[at]\n"
+                   "    time.sleep(0.001)\n")
+        process = subprocess.Popen(["python3", "-c", program], stdout=subprocess.PIPE, text=True)
+        try:
+            self.assertEqual(process.stdout.readline(), "ready\n")
+            yield process.pid
+        finally:
+            process.kill()
+            process.wait()
+            process.stdout.close()
