@@ -303,8 +303,7 @@ void PreloadRecorder::endThese(const std::vector<uint32_t>& gone) {
 }
 
 void PreloadRecorder::finish() {
-  for (int i = 0; i < 1000 && poll(0) > 0; ++i) {
-  }
+  poll(0);  // all until now: programs that go on may write as fast as it reads
   poll(0);
   poll(0);  // and who was found to be gone meanwhile
 }

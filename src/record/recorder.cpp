@@ -223,7 +223,7 @@ size_t Recorder::poll(int timeout_ms) {
   takeNames();
   unwinder_.drain();
   takeUrgent();
-  until_ns = std::min(until_ns, rings_.systemReadAt());
+  until_ns = std::min({until_ns, rings_.systemReadAt(), end_ns_});
 
   // Merge by time. What is newer than `until_ns` waits: something before it may still come.
   sortBy(memory_records_, &memory_record::end_ns);
@@ -248,13 +248,15 @@ size_t Recorder::poll(int timeout_ms) {
   inOrderUntil(until_ns);
   dropFirst(memory_records_, calls);
   dropFirst(launch_records_, launches);
+  told_until_ns_ = until_ns;
   return calls;
 }
 
+// Until now: programs that go on may write as fast as it reads.
 void Recorder::finish() {
-  for (int i = 0; i < 1000 && poll(0) > 0; ++i) {
-  }
-  (void)poll(0);
+  end_ns_ = evenClock().kernelNow_ns();
+  for (int i = 0; i < 1000 && told_until_ns_ < end_ns_; ++i) (void)poll(0);
+  (void)poll(0);  // stacks that came with the last
 }
 
 // Hands out those rows whose program was told; true keeps a row for the next time.

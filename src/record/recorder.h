@@ -100,6 +100,7 @@ class Recorder final : public Source {
   Rings rings_;
   KernelCounts counts_;
   std::vector<system_record> system_records_;  // in order of time, up to where all calls are known
+  uint64_t told_until_ns_ = 0, end_ns_ = UINT64_MAX;  // the kernel's clock
   std::vector<memory_record> memory_records_;
   std::vector<launch_record> launch_records_;
   std::map<uint32_t, Running> running_;

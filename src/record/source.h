@@ -107,7 +107,7 @@ class Source {
   virtual ~Source() = default;
   // Waits at most `timeout_ms` for news, handles all there is. How many calls came.
   virtual size_t poll(int timeout_ms) = 0;
-  // Everything that is still on its way; then nothing more comes.
+  // Everything until now that is still on its way; then nothing more comes.
   virtual void finish() = 0;
   // Hands to the sink what was counted since the last time: launchesSeen(), copiesSeen().
   virtual void tellCounts() = 0;
