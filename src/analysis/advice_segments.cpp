@@ -6,6 +6,7 @@
 
 #include "analysis/advice_rules.h"
 #include "base/format.h"
+#include "replay/verify.h"
 
 namespace tidegauge::analysis {
 namespace {
@@ -78,10 +79,10 @@ void splitLimit(Adviser& c, const OomVerdict& v) {
     largerSplitLimit(c, v);
     return;
   }
-  // The limit must lie above 20 MiB, and not above the request, so that the segments that hold
+  // The limit must lie above a large segment (20 MiB), and not above the request, so that the segments that hold
   // such requests are not split for smaller ones.
   uint64_t limit_mib = request / kMiB;
-  if (limit_mib <= 20) return;
+  if (limit_mib <= replay::settingsOf(c.trace).large_segment_bytes / kMiB) return;
   SegmentedLayout layout(blocksAt(c.trace, c.device.device, c.device.live, v.step));
   uint64_t cut = 0, cut_free = 0;
   for (const SegmentContents& contents : layout.segments()) {

@@ -1,6 +1,7 @@
 #include "analysis/what_if.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "analysis/allocator_rules.h"
@@ -109,7 +110,8 @@ bool isReplayable(const DeviceAnalysis& device) {
 
 namespace {
 
-// Under another limit that explains the recording as well, does anything help? The least from which on it does.
+// Under another limit that explains the recording as well, does anything help? The least from which on it does, by all
+// that were tried.
 void findHelpFrom(const Runs& runs, std::vector<std::pair<std::string, Settings>> wanted,
                   WhatIf& report) {
   bool is_open = report.limit_bytes && report.limit_most_bytes > report.limit_bytes &&
@@ -121,22 +123,19 @@ void findHelpFrom(const Runs& runs, std::vector<std::pair<std::string, Settings>
   std::vector<Replayed> others = runs.all(wanted);
   auto best = std::ranges::min_element(others, {}, rank);
   if (best->stopped_at || best->mostOoms() > enough) return;
-  WhatIf::FromLimit from{best->conf, *report.limit_most_bytes, best->mostOoms()};
-  uint64_t least = *report.limit_bytes / replay::kSegmentStepBytes,
-           most = *report.limit_most_bytes / replay::kSegmentStepBytes;
-  while (least < most) {
-    uint64_t middle = least + (most - least) / 2;
+  std::map<uint64_t, uint64_t> ooms{
+      {*report.limit_most_bytes / replay::kSegmentStepBytes, best->mostOoms()}};
+  auto holds = [&](uint64_t steps) {
     Settings settings = best->settings;
-    settings.limit_bytes = middle * replay::kSegmentStepBytes;
+    settings.limit_bytes = steps * replay::kSegmentStepBytes;
     Replayed it = runs.one(best->conf, settings);
-    if (it.stopped_at || it.mostOoms() > enough) {
-      least = middle + 1;
-      continue;
-    }
-    from = {best->conf, middle * replay::kSegmentStepBytes, it.mostOoms()};
-    most = middle;
-  }
-  report.helps_from = from;
+    ooms[steps] = it.mostOoms();
+    return !it.stopped_at && it.mostOoms() <= enough;
+  };
+  uint64_t top = *report.limit_most_bytes / replay::kSegmentStepBytes;
+  uint64_t from = leastFrom(*report.limit_bytes / replay::kSegmentStepBytes, top, holds);
+  uint64_t from_bytes = from == top ? *report.limit_most_bytes : from * replay::kSegmentStepBytes;
+  report.helps_from = {best->conf, from_bytes, ooms[from]};
 }
 
 }  // namespace

@@ -13,11 +13,13 @@ uint64_t mostReserved(const DeviceAnalysis& device) {
   return std::max(device.totals.peakReserved().bytes, device.totals.initial().reserved_bytes);
 }
 
-// What the process had was within its fraction.
-uint64_t leastDeviceBytes(uint64_t had_bytes, double fraction, uint64_t ceiling_bytes) {
+// What the process had was within its fraction. Not set: no device is so large.
+std::optional<uint64_t> leastDeviceBytes(uint64_t had_bytes, double fraction,
+                                         uint64_t ceiling_bytes) {
   double least = std::ceil(static_cast<double>(had_bytes) / fraction) + 1;
   constexpr double kMost = 1ULL << 60;
-  return std::max(ceiling_bytes, least < kMost ? static_cast<uint64_t>(least) : ceiling_bytes);
+  if (least >= kMost) return std::nullopt;
+  return std::max(ceiling_bytes, static_cast<uint64_t>(least));
 }
 
 // What kept the process to what it had, where no failure with nothing left says it.
@@ -78,12 +80,12 @@ WhatIf provenOn(const AnalysedTrace& analysed, const DeviceAnalysis& device,
   findLimit(analysed, device, options, report);
   report.verified.settings.fraction = told_fraction;
   if (told_fraction && *told_fraction > 0 && *told_fraction < 1 &&
-      (report.limit_bytes || ceiling)) {
+      (report.limit_bytes || report.capacity_bytes)) {
     uint64_t had_bytes = report.limit_bytes.value_or(mostReserved(device));
-    uint64_t device_bytes = leastDeviceBytes(had_bytes, *told_fraction, ceiling.value_or(0));
-    double cap_bytes = *told_fraction * static_cast<double>(device_bytes);
+    auto device_bytes = leastDeviceBytes(had_bytes, *told_fraction, ceiling.value_or(0));
     // If that allows what was refused, it was something else that did.
-    if (cap_bytes < static_cast<double>(refused_at_bytes.value_or(UINT64_MAX))) {
+    if (device_bytes && *told_fraction * static_cast<double>(*device_bytes) <
+                            static_cast<double>(refused_at_bytes.value_or(UINT64_MAX))) {
       report.device_bytes = device_bytes;
       report.limit_bytes.reset();
       report.limit_most_bytes.reset();

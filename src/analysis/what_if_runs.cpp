@@ -84,6 +84,26 @@ std::vector<Replayed> Runs::all(const std::vector<std::pair<std::string, Setting
   return results;
 }
 
+uint64_t leastFrom(uint64_t least, uint64_t top, const std::function<bool(uint64_t)>& holds) {
+  constexpr int kMostGaps = 8;
+  for (int gap = 0; gap < kMostGaps; ++gap) {
+    uint64_t found = top;
+    while (least < found) {
+      uint64_t middle = least + (found - least) / 2;
+      if (holds(middle)) {
+        found = middle;
+      } else {
+        least = middle + 1;
+      }
+    }
+    uint64_t more = 1;
+    while (found + more < top && holds(found + more)) more += more / 4 + 1;
+    if (found + more >= top) return found;
+    least = found + more + 1;
+  }
+  return top;
+}
+
 std::optional<uint64_t> Runs::minCapacity(const Settings& settings) const {
   auto survives = [&](uint64_t steps) { return survivesOn(settings, steps * kStep); };
   uint64_t least_bytes = 0, most_bytes = 0;
@@ -110,23 +130,7 @@ std::optional<uint64_t> Runs::minCapacity(const Settings& settings) const {
     top *= 2;
     if (top > kMostSteps) return std::nullopt;
   }
-  constexpr int kMostGaps = 8;
-  for (int gap = 0; gap < kMostGaps; ++gap) {
-    uint64_t found = top;
-    while (least < found) {
-      uint64_t middle = least + (found - least) / 2;
-      if (survives(middle)) {
-        found = middle;
-      } else {
-        least = middle + 1;
-      }
-    }
-    uint64_t more = 1;
-    while (found + more < top && survives(found + more)) more += more / 4 + 1;
-    if (found + more >= top) return found * kStep;
-    least = found + more + 1;
-  }
-  return top * kStep;
+  return leastFrom(least, top, survives) * kStep;
 }
 
 bool Runs::survivesOn(const Settings& settings, uint64_t bytes) const {

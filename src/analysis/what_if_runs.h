@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <span>
 #include <string>
 #include <thread>
@@ -39,6 +40,10 @@ inline auto rank(const Replayed& it) {
   return std::tuple(it.stopped_at.has_value(), it.mostOoms(), it.mostReservedBytes(),
                     it.driverCalls(), it.conf.size());
 }
+
+// The least number up to `top` that holds, and with it all larger ones that were tried, in steps that grow by a quarter:
+// that one holds says nothing of the next. `top` does. Cost: some log2(top) calls, and as many as there are steps.
+uint64_t leastFrom(uint64_t least, uint64_t top, const std::function<bool(uint64_t)>& holds);
 
 class Runs {
  public:

@@ -29,4 +29,26 @@ std::string damageOf(const model::Trace& trace, const std::string& path) {
   return text + " Copy it again, with the -wal file beside it if there is one.";
 }
 
+std::string unreadMembersOf(const model::Trace& trace, const std::string& path) {
+  // Other things may lie in an archive beside snapshots; these say what they are.
+  auto isSnapshot = [](const std::string& detail) {
+    std::string_view name = std::string_view(detail).substr(0, detail.find(": "));
+    return name.find(".pickle") != std::string_view::npos ||
+           name.find(".pkl") != std::string_view::npos || name == model::Issues::kRest;
+  };
+  std::string first;
+  uint64_t count = 0;
+  for (const model::Issue& issue : trace.issues.all()) {
+    if (issue.kind != model::IssueKind::kUnreadMember || !isSnapshot(issue.detail)) continue;
+    if (count == 0) first = issue.detail;
+    count += issue.count;
+  }
+  if (count == 0) return {};
+  std::string text = fmt::format("{}: {}.", path, first);
+  if (count > 1)
+    text += fmt::format(" So {} more.",
+                        count == 2 ? "is one" : fmt::format("are {}", base::withCommas(count - 1)));
+  return text + " The rest of the archive was read.";
+}
+
 }  // namespace tidegauge::cli

@@ -103,14 +103,16 @@ Opened openTraces(const std::vector<std::string>& paths,
       if (path != "-" && name != path) name = path + "/" + name;
       opened.traces.push_back(std::make_unique<analysis::AnalysedTrace>(std::move(trace), rules));
     }
-    if (!is_recording) continue;
     recording.end = opened.traces.size();
-    std::string damage = damageOf(opened.traces.back()->trace, shownPath(path));
+    const model::Trace& last = opened.traces.back()->trace;
+    std::string damage =
+        is_recording ? damageOf(last, shownPath(path)) : unreadMembersOf(last, shownPath(path));
     if (!damage.empty()) {
       bar.clear();
       complain("tidegauge: " + base::printable(damage));
       if (opened.exit_code == 0) opened.exit_code = kNotRead;
     }
+    if (!is_recording) continue;
     recording.read_s = threadSeconds() - begin_s;
     opened.recordings.push_back(std::move(recording));
   }

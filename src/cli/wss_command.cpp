@@ -71,7 +71,9 @@ int checkWrites(WssOptions& options) {
 
 int checked(WssOptions& options) {
   if (options.probe)
-    return options.words.empty() ? 0 : usageError("--probe looks at the machine, at no process");
+    return options.words.empty()
+               ? 0
+               : usageError("--probe looks at the machine, at no process", "Leave out the process");
   if (isWssFile(options)) return checkWssFile(options);
   if (int code = parseWords(options); code != 0) return code;
   if (int code = checkWrites(options); code != 0) return code;

@@ -46,7 +46,9 @@ int runWssFile(const WssOptions& options) {
   }
   Output out;
   out.write(wss::measurementText(measurement.value(), options.top, pageColumns(), usesColours()));
-  return out.finish(0);
+  // Cut off before a window was over, it tells nothing.
+  bool is_nothing = measurement.value().is_cut && measurement.value().samples.empty();
+  return out.finish(is_nothing ? kNotRead : 0);
 }
 
 int checkOutput(const WssOptions& options) {

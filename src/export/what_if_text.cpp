@@ -73,8 +73,9 @@ void verified(TextPage& page, const model::Trace& trace, const model::Device& de
                                base::withCommas(first.step), recorded, replayed,
                                replay::words(first.cause)));
     page.paragraph(fmt::format(
-        "It differs {} in all; after each the state was taken from the recording again.",
-        it.divergences == 1 ? "once" : base::withCommas(it.divergences) + " times"));
+        "It differs {} in all, over {}; after each the state was taken from the recording again.",
+        it.divergences == 1 ? "once" : base::withCommas(it.divergences) + " times",
+        base::counted(it.events_checked - it.events_exact, "event")));
   }
   if (it.first_divergence && analysis::hasIdleThreshold(it.settings))
     page.paragraph(
@@ -171,7 +172,7 @@ void table(TextPage& page, const analysis::WhatIf& report) {
 std::optional<uint64_t> ownCapBytes(const analysis::WhatIf& report) {
   if (!report.device_bytes) return std::nullopt;
   uint64_t cap_bytes = report.verified.settings.capBytes(*report.device_bytes);
-  if (cap_bytes >= *report.capacity_bytes) return std::nullopt;
+  if (report.capacity_bytes && cap_bytes >= *report.capacity_bytes) return std::nullopt;
   return cap_bytes;
 }
 
@@ -205,9 +206,10 @@ std::string whatIfText(const analysis::AnalysedTrace& analysed,
         "have no more than that.",
         base::humanBytes(*report.capacity_bytes)));
   if (auto least = ownCapBytes(report))
-    page.paragraph(
-        fmt::format("Its memory fraction of {:g} let it have {} of that, or a little more.",
-                    *report.verified.settings.fraction, base::humanBytes(*least)));
+    page.paragraph(fmt::format(
+        "Its memory fraction of {:g} let it have {}{}, or a little more.",
+        *report.verified.settings.fraction, base::humanBytes(*least),
+        report.capacity_source == analysis::CapacitySource::kOutOfMemory ? " of that" : ""));
   if (report.capacity_source == analysis::CapacitySource::kGiven)
     page.paragraph(fmt::format(
         "Asked about {} for this process{}.",

@@ -82,7 +82,8 @@ std::string editSentence(const analysis::WhatIf& report, const analysis::Replaye
                         report.ownIsAsRecorded() ? "did" : "would");
   if (other.min_capacity_bytes)
     text += fmt::format("; the smallest card on which it gets through has {}{}",
-                        mibWords(*other.min_capacity_bytes), orMore(other));
+                        mibWords(*other.min_capacity_bytes),
+                        report.recorded_ooms > 0 ? " or more" : "");
   text += ".";
   if (text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
   return text;
@@ -238,8 +239,9 @@ std::vector<std::string> whatIfSentences(const model::Trace& trace,
                                  : "");
     for (const Replayed& it : report.candidates)
       if (it.min_capacity_bytes)
-        text += fmt::format("; with {}, {}", it.conf.empty() ? "nothing set" : withSpaces(it.conf),
-                            mibWords(*it.min_capacity_bytes));
+        text += fmt::format(
+            "; with {}, {}{}", it.conf.empty() ? "nothing set" : withSpaces(it.conf),
+            mibWords(*it.min_capacity_bytes), report.recorded_ooms > 0 ? " or more" : "");
     sentences.push_back(text + ".");
   }
   auto isIdle = [](const Replayed& it) { return analysis::hasIdleThreshold(it.settings); };

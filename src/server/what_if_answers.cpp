@@ -27,7 +27,9 @@ base::Result<Response> answerWhatIf(const Question& question) {
   std::string conf = question.params.text("set");
   if (conf.size() > kMostConfBytes) return notUsable("set is too long");
   if (!conf.empty()) {
-    if (auto parsed = replay::parseConf(conf); !parsed.ok()) return std::move(parsed.error());
+    auto own = replay::settingsOf(place.file->analysed->trace);
+    if (auto parsed = replay::parseConf(conf, own.not_simulated); !parsed.ok())
+      return std::move(parsed.error());
     wish.confs.push_back(conf);
   }
   const analysis::AnalysedTrace& analysed = *place.file->analysed;

@@ -5,13 +5,14 @@
 #include <numeric>
 
 namespace tidegauge::wss {
-namespace {
 
 std::string nameOf(const Mapping& mapping) {
   // What the kernel calls shared memory of no file.
   if (mapping.path == "/dev/zero (deleted)") return "[shared anonymous]";
   return mapping.path.empty() ? std::string(name(mapping.kind)) : mapping.path;
 }
+
+namespace {
 
 // What each group is known by.
 std::string keyOf(const Mapping& mapping, Grouping grouping) {

@@ -26,6 +26,9 @@ struct Group {
   Window window;  // from the least to the most of all; the mean by what was touched
 };
 
+// "/usr/lib/libc.so.6", "[shared anonymous]", "heap".
+std::string nameOf(const Mapping& mapping);
+
 std::vector<Group> groupsOf(const Row& row, Grouping grouping);
 // The mappings of several processes, each as its own process has it: pages that several map are in each of theirs.
 std::vector<Group> mappingsOfAll(const std::vector<std::pair<pid_t, const Row*>>& rows);

@@ -8,6 +8,7 @@
 
 #include "base/format.h"
 #include "base/text_layout.h"
+#include "wss/grouping.h"
 
 namespace tidegauge::wss {
 namespace {
@@ -34,9 +35,9 @@ std::string halves(float upper, float lower) {
   return paint('3', upper) + paint('4', lower) + "▀\x1b[0m";
 }
 
-std::string nameOf(const Mapping& mapping) {
-  std::string_view path = mapping.path;
-  if (path.empty()) return std::string(name(mapping.kind));
+std::string shortNameOf(const Mapping& mapping) {
+  std::string named = nameOf(mapping);
+  std::string_view path = named;
   if (path.front() == '/') path.remove_prefix(path.rfind('/') + 1);
   return base::printable(path);
 }
@@ -80,7 +81,7 @@ std::vector<std::string> rowNames(const HeatPicture& picture,
                            : std::min(mapping.end, row.end) - std::max(mapping.start, row.begin);
       if (best == nullptr || bytes > most) best = &mapping, most = bytes;
     }
-    names.push_back(best == nullptr ? "" : nameOf(*best));
+    names.push_back(best == nullptr ? "" : shortNameOf(*best));
   }
   return names;
 }

@@ -57,9 +57,9 @@ struct Sample {
 Sample chooseSample(std::span<const uint64_t> tables, SampleRate rate, std::mt19937_64& random);
 
 // Half of the interval that holds the sum of all with 95 %, told from values that each stand for `every` tables, of which
-// `most` is the largest possible. `chance`: of a page to be looked at. It is never less than half of what one value can
-// stand for; and where next to nothing was met it is what can hide from such a sample: three times that (met with
-// 95 %: 1 − e⁻³).
+// `most` is the largest possible. `chance`: of a page to be looked at. It is never less than 1.96 times half of what one
+// value can stand for; and where next to nothing was met it is what can hide from such a sample: three times what one can
+// stand for (it would be met with 95 %: 1 − e⁻³), and of fewer than two values as many and one more.
 double halfIntervalOf(std::span<const double> values, double most, uint32_t every, double chance);
 
 }  // namespace tidegauge::wss

@@ -1,9 +1,11 @@
 #include "wss/sampled_backend.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 
 #include "wss/clear_refs.h"
 #include "wss/costs.h"
@@ -67,6 +69,19 @@ void addScaled(MappingSums& sums, const MappingSums& part, double scale) {
     sums.*sum += static_cast<uint64_t>(static_cast<double>(part.*sum) * scale);
 }
 
+// What is looked at as a whole is known: a sample is off by no more than there is of the rest, or was told of it. The
+// kernel's sum of that lacks what each processor has not handed in yet (percpu_counter_batch in lib/percpu_counter.c).
+double mostSampledBytes(const Resident& resident, const std::vector<MappingUse>& uses) {
+  uint64_t addresses_bytes = 0;
+  for (const MappingUse& use : uses)
+    if (isSampled(use.mapping)) addresses_bytes += use.mapping.end - use.mapping.start;
+  auto processors = static_cast<uint64_t>(std::max(sysconf(_SC_NPROCESSORS_CONF), 1L));
+  uint64_t not_in = std::max<uint64_t>(32, 2 * processors) * processors * kPage;
+  uint64_t resident_bytes =
+      resident.bytes - std::min(resident.bytes, resident.shared_bytes) + not_in;
+  return static_cast<double>(std::min(addresses_bytes, resident_bytes));
+}
+
 }  // namespace
 
 std::string SampledBackend::how() const {
@@ -85,7 +100,8 @@ std::vector<std::string> SampledBackend::limits() const {
       "of huge pages that are mapped by parts (after mprotect of a part, say) the sampled ones "
       "are split",
       "of memory that was moved in the window (mremap, so realloc of large blocks) it cannot tell "
-      "whether it was touched"};
+      "whether it was touched; by less than some 4 MiB at once that is not in +-, too",
+      "how much of a mapping is resident is told by the sample, too"};
   if (flush_ == Flush::kNone)
     limits.emplace_back(
         "this kernel tracks soft-dirty pages, so the TLB is flushed by way of private memory that "
@@ -266,9 +282,13 @@ base::Result<Reading> SampledBackend::read(const Process& process, Clock& clock)
   double chance = 1.0 / rate_.oneIn();
   uncleared_bytes += std::min(new_bytes, gone_bytes_);
   done.uncleared_bytes = static_cast<uint64_t>(uncleared_bytes);
-  done.error_bytes = halfIntervalOf(touched, kTable, rate_.every, chance) + uncleared_bytes;
+  Resident resident = process.resident();
+  double told_bytes = rate_.every * std::accumulate(touched.begin(), touched.end(), 0.0);
+  double most_bytes = std::max(told_bytes, mostSampledBytes(resident, done.uses));
+  done.error_bytes =
+      std::min(halfIntervalOf(touched, kTable, rate_.every, chance) + uncleared_bytes, most_bytes);
   done.in_order = false;  // private memory and the rest have passes of their own
-  done.rss_bytes = process.resident().bytes;
+  done.rss_bytes = resident.bytes;
   done.cost.cpu_ns = clock.cpu_ns() - cpu_ns;
   return done;
 }

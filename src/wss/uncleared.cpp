@@ -40,11 +40,15 @@ void Uncleared::look(uint64_t table, page_table_kind kind, Entries entries, size
 
 void Uncleared::keep(const Process& process, std::span<const AddressRange> locked) {
   std::vector<Piece> found;
-  for (Piece& piece : pieces_)
-    for (const AddressRange& range : locked) {
+  // Both are in order of addresses.
+  size_t first_locked = 0;
+  for (Piece& piece : pieces_) {
+    uint64_t there = piece.page + (piece.is_huge ? PAGE_TABLE_ENTRIES : kMostPages);
+    while (first_locked < locked.size() && locked[first_locked].end <= piece.page * kPage)
+      ++first_locked;
+    for (const AddressRange& range : locked.subspan(first_locked)) {
       uint64_t first = range.begin / kPage, last = (range.end + kPage - 1) / kPage;
-      uint64_t there = piece.page + (piece.is_huge ? PAGE_TABLE_ENTRIES : kMostPages);
-      if (last <= piece.page || first >= there) continue;
+      if (first >= there) break;
       uint64_t bits = piece.is_huge
                           ? 1
                           : bitsOf(first > piece.page ? first - piece.page : 0, last - piece.page);
@@ -52,6 +56,7 @@ void Uncleared::keep(const Process& process, std::span<const AddressRange> locke
       found.push_back({piece.page, piece.pages & bits, piece.is_huge, 1});
       piece.pages &= ~bits;
     }
+  }
   size_t every = (pieces_.size() + kMostAsked - 1) / kMostAsked;
   if (auto file = process.openFile("pagemap", O_RDONLY); file.ok() && every > 0) {
     WordFile pagemap(file.value());

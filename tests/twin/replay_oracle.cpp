@@ -173,6 +173,27 @@ TEST_P(ReplayOracle, ALimitThatTheFileDoesNotTellIsFoundOut) {
   EXPECT_GT(found, 0U);
 }
 
+// A fraction that the settings tell is of a device that nobody tells, and not of what this process had: whatever told what
+// that was.
+TEST_P(ReplayOracle, AFractionThatIsToldIsNotTakenTwice) {
+  size_t limited = 0;
+  for (auto& [workload, settings] : runs_)
+    for (auto& [setting, run] : settings) {
+      if (setting != "tight" && setting != "gc80") continue;
+      SCOPED_TRACE(workload + " " + setting);
+      std::string& conf = run.trace.settings.conf;
+      conf += (conf.empty() ? "" : ",") + std::string("per_process_memory_fraction:0.5");
+      analysis::AnalysedTrace analysed(std::move(run.trace));
+      auto report = analysis::whatIf(analysed, *analysed.devices.front(), {});
+      ASSERT_TRUE(report.ok());
+      const analysis::WhatIf& it = report.value();
+      EXPECT_TRUE(it.ownIsAsRecorded());
+      if (!it.capacity_bytes && !it.limit_bytes && !it.device_bytes) continue;
+      ++limited;
+    }
+  EXPECT_GT(limited, 3U);
+}
+
 TEST_P(ReplayOracle, AskedForOtherSettingsItSaysWhatPyTorchMeasuredThere) {
   size_t pairs = 0;
   for (const auto& [workload, settings] : runs_)

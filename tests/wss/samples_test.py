@@ -52,6 +52,27 @@ class Samples(WssCase):
             self.assertLess(row["error"]["uncleared_bytes"], 48 * MIB)  # 16 are
             self.assertLess(row["bytes"]["referenced"] - row["error"]["referenced_ci95"], 3 * MIB)
 
+    def test_what_is_looked_at_as_a_whole_is_known(self):
+        """Shared memory is not sampled: a sample is wrong by no more than there is of the rest."""
+        if "pte" not in list(self.backends()):
+            return
+        program = ("import mmap, time\n"
+                   "m = mmap.mmap(-1, 256 << 20)\n"  # shared
+                   "m[::4096] = b'1' * (len(m) >> 12)\n"
+                   "print(flush=True)\n"
+                   "while True: m[:64 << 20:4096]; time.sleep(0.1)")
+        process = subprocess.Popen(["python3", "-c", program], stdout=subprocess.PIPE, text=True)
+        try:
+            process.stdout.readline()
+            for rate in ("1/32", "1/512"):
+                row, = json.loads(wss("--json", "--sample", rate, process.pid, 0.5).stdout)["rows"]
+                self.assertGreaterEqual(row["bytes"]["referenced"], 63.5 * MIB)
+                self.assertLess(row["error"]["referenced_ci95"], 16 * MIB)
+        finally:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+
     def test_a_sample_clears_what_is_hidden(self):
         if "pte" not in list(self.backends()):
             return

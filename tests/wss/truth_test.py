@@ -118,6 +118,16 @@ class Truth(WssCase):
             self.assertIn(words, done.stderr)
             self.assertIn(str(path), done.stderr)
 
+    def test_a_file_that_ends_before_a_window_is_over(self):
+        with tempfile.TemporaryDirectory() as folder, self.touching(16, 4) as (pid, _, _):
+            path = pathlib.Path(folder, "kept.jsonl")
+            wss("-o", path, pid, 0.05)
+            whole = path.read_bytes()
+            head = whole.index(b"\n") + 1
+            for end, code in ((len(whole), 0), (head + 10, 3), (head - 10, 3)):
+                path.write_bytes(whole[:end])
+                self.assertEqual(wss(path, check=False).returncode, code)
+
     def test_what_does_not_go_with_a_file(self):
         with tempfile.TemporaryDirectory() as folder, self.touching(16, 4) as (pid, _, _):
             path = pathlib.Path(folder, "kept.jsonl")

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <set>
@@ -198,6 +199,28 @@ TEST(ReportJson, TellsWhatAnAdvisedSettingWouldHaveDone) {
   device = reportJson(analysed, all, std::nullopt, Replays::kNone)["devices"][0];
   EXPECT_TRUE(device["replay"].is_null());
   for (const json& one : device["advice"]) EXPECT_TRUE(one["replayed"].is_null());
+}
+
+// A split limit below a large segment is no setting: neither advised nor replayed, and all else is told.
+TEST(ReportJson, ALimitThatPyTorchWouldRefuseIsNotAdvised) {
+  constexpr uint64_t kMiB = uint64_t{1} << 20, kBegin = 0x7f0000000000;
+  for (bool is_large : {false, true}) {
+    TraceBuilder b;
+    if (is_large) b.settings().conf = "large_segment_size_mb:300";
+    for (uint64_t i = 0; i < 4; ++i) {
+      uint64_t at = kBegin + i * 512 * kMiB;
+      b.segmentAlloc(at, 400 * kMiB).alloc(at, 400 * kMiB);
+    }
+    for (uint64_t i = 0; i < 4; ++i) b.free(kBegin + i * 512 * kMiB, 400 * kMiB);
+    for (uint64_t i = 0; i < 4; ++i)
+      for (uint64_t j = 0; j < 8; ++j) b.alloc(kBegin + (i * 512 + j * 30) * kMiB, 30 * kMiB);
+    b.oom(30 * kMiB, 250 * kMiB);
+    AnalysedTrace analysed(b.build());
+    json device = reportJson(analysed)["devices"][0];
+    auto isSplit = [](const json& one) { return one["kind"] == "max_split_size"; };
+    EXPECT_EQ(std::ranges::any_of(device["advice"], isSplit), !is_large) << device["advice"];
+    EXPECT_TRUE(device["replay"].is_object());
+  }
 }
 
 // docs/json.md lists exactly the keys that the report has, as `- \`path\``.
