@@ -40,7 +40,7 @@ def main():
             path = pathlib.Path(folder) / "program.pickle"
             subprocess.run([sys.executable, ROOT / "tools" / "make_snapshot", "--events", str(options.events), *words,
                             "-o", path], check=True, stderr=subprocess.DEVNULL)
-            sets = [word for _ in range(12) for word in ("--set", "max_split_size_mb:512")]
+            sets = [word for mib in range(501, 513) for word in ("--set", f"max_split_size_mb:{mib}")]
             medians = [statistics.median(of) for of in zip(*[
                 (cost("whatif", path, "--verify")[1], cost("whatif", path)[1],
                  cost("whatif", path, *sets)[0] - cost("whatif", path, "--set", "max_split_size_mb:512")[0])
