@@ -26,10 +26,6 @@ if(TIDEGAUGE_SANITIZE)
   add_compile_options(-fsanitize=${TIDEGAUGE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${TIDEGAUGE_SANITIZE})
   add_compile_definitions(TIDEGAUGE_SANITIZED)  # where tests count bytes
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND TIDEGAUGE_SANITIZE MATCHES "undefined")
-    # These two checks alone take half of the time that GCC compiles; builds by clang have them.
-    add_compile_options(-fno-sanitize=null,alignment)
-  endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # With sanitizers it has false positives (GCC's manual says so); the dev build judges it.
     add_compile_options(-Wno-maybe-uninitialized)

@@ -21,9 +21,7 @@ std::optional<replay::Settings> advised(replay::Settings settings, const Advice&
       return settings;
     case AdviceKind::kSplitLimit: {
       auto limit = replay::parseConf(advice.setting);
-      // PyTorch would refuse it.
-      if (!limit.ok() || limit.value().max_split_bytes < settings.large_segment_bytes)
-        return std::nullopt;
+      if (!limit.ok()) return std::nullopt;
       settings.expandable = false;
       settings.max_split_bytes = limit.value().max_split_bytes;
       return settings;

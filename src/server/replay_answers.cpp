@@ -66,9 +66,6 @@ base::Result<Response> answerReplay(const Question& question) {
                       question.params.integer("capacity", 0, kMostCapacityBytes, 0));
   std::string conf = question.params.text("set");
   if (conf.size() > kMostConfBytes) return notUsable("set is too long");
-  auto own = replay::settingsOf(place.file->analysed->trace);
-  if (auto parsed = replay::parseConf(conf, own.not_simulated); !parsed.ok())
-    return std::move(parsed.error());
   std::string what = std::to_string(place.file->id) + " " + std::to_string(place.file->generation) +
                      " " + std::to_string(place.device->device.ordinal) + " " +
                      std::to_string(capacity) + " " + conf;

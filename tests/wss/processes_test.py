@@ -12,7 +12,7 @@ import subprocess
 import time
 import unittest
 
-from wss_case import BINARY, HERE, LIMIT_S, MIB, WssCase, wss
+from wss_case import BINARY, HERE, LIMIT_S, MIB, WssCase, running, wss
 
 
 class Processes(WssCase):
@@ -49,41 +49,24 @@ class Processes(WssCase):
         program = ("import threading, time\n"
                    "threading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n"
                    "print(flush=True); time.sleep(60)")
-        process = subprocess.Popen(["python3", "-c", program], stdout=subprocess.PIPE, text=True)
-        try:
+        with running(["python3", "-c", program]) as process:
             process.stdout.readline()
             thread = max(int(name) for name in os.listdir(f"/proc/{process.pid}/task"))
             self.assertNotEqual(thread, process.pid)
             self.assertIn(f"(process {process.pid})", wss(thread, 0.05).stdout)
             both = json.loads(wss("--json", thread, process.pid, 0.05).stdout)["rows"][-1]["processes"]
             self.assertEqual([one["pid"] for one in both], [process.pid])
-            first = subprocess.Popen([BINARY, "wss", "--jsonl", "-s", "0", str(process.pid), "0.2"],
-                                     stdout=subprocess.PIPE, text=True)
-            try:
+            with running([BINARY, "wss", "--jsonl", "-s", "0", str(process.pid), "0.2"]) as first:
                 first.stdout.readline()
                 self.assertEqual(wss(thread, 0.05, check=False).returncode, 4)
-            finally:
-                first.kill()
-                first.wait()
-                first.stdout.close()
-        finally:
-            process.kill()
-            process.wait()
-            process.stdout.close()
 
     def test_two_at_once(self):
         """Each would take away the accessed bits that the other is to see."""
         with self.touching(32, 8) as (pid, _, _):
-            first = subprocess.Popen([BINARY, "wss", "--jsonl", "-s", "0", str(pid), "0.3"], stdout=subprocess.PIPE,
-                                     text=True)
-            try:
+            with running([BINARY, "wss", "--jsonl", "-s", "0", str(pid), "0.3"]) as first:
                 first.stdout.readline()
                 one = wss(pid, 0.1, check=False)
                 several = wss(pid, os.getpid(), 0.1, check=False)
-            finally:
-                first.kill()
-                first.wait()
-                first.stdout.close()
             self.assertEqual(wss(pid, 0.1).returncode, 0)
         self.assertEqual(one.returncode, 4)
         self.assertIn(f"process {pid} (touch) is being measured by another tidegauge", one.stderr)
@@ -120,8 +103,7 @@ class Processes(WssCase):
                         one.stdout.close()
 
     def test_a_program_without_its_first_thread(self):
-        process = subprocess.Popen([self.leaderless()], stdout=subprocess.PIPE, text=True)
-        try:
+        with running([self.leaderless()]) as process:
             address = int(process.stdout.readline().split()[0], 16)
             for backend in self.backends():
                 with self.subTest(backend):
@@ -134,10 +116,6 @@ class Processes(WssCase):
                     self.assertIn("its first thread has ended. Take --sample exact", done.stderr)
             row, = json.loads(wss("--json", "--comm", "leaderless", 0.1).stdout)["rows"]
             self.assertEqual([one["pid"] for one in row["processes"]], [process.pid])
-        finally:
-            process.kill()
-            process.wait()
-            process.stdout.close()
 
     def test_who_is_left_out_is_told(self):
         gone = 2 ** 22
@@ -155,8 +133,7 @@ class Processes(WssCase):
 
     def test_who_begins_later_is_taken_in(self):
         program = "sleep 100 & echo ready; read it; sleep 101 & wait"
-        parent = subprocess.Popen(["sh", "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        try:
+        with running(["sh", "-c", program]) as parent:
             self.assertEqual(parent.stdout.readline(), "ready\n")
             measuring = subprocess.Popen([BINARY, "wss", "--jsonl", "--children", "-s", "0", str(parent.pid), "0.05"],
                                          stdout=subprocess.PIPE, text=True)
@@ -169,22 +146,13 @@ class Processes(WssCase):
                     break
             measuring.send_signal(signal.SIGINT)
             measuring.communicate(timeout=LIMIT_S)
-        finally:
-            for one in pathlib.Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text().split():
-                os.kill(int(one), signal.SIGKILL)
-            parent.kill()
-            parent.wait()
-            parent.stdin.close()
-            parent.stdout.close()
         self.assertEqual((len(first["processes"]), first["began"]), (2, []))
         self.assertEqual((len(row["processes"]), len(row["began"])), (3, 1))
         self.assertIn(row["began"][0], [one["pid"] for one in row["processes"]])
 
     def test_who_begins_in_the_window_is_named(self):
         """A window of -C is of those who were there: no word of the others would be a wrong answer."""
-        parent = subprocess.Popen(["sh", "-c", "read it; sleep 100 & echo begun; wait"], stdin=subprocess.PIPE,
-                                  stdout=subprocess.PIPE, text=True)
-        try:
+        with running(["sh", "-c", "read it; sleep 100 & echo begun; wait"]) as parent:
             measuring = subprocess.Popen([BINARY, "wss", "--json", "--children", "-C", "-d", "1", str(parent.pid), "0.5"],
                                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             time.sleep(0.2)
@@ -193,13 +161,6 @@ class Processes(WssCase):
             self.assertEqual(parent.stdout.readline(), "begun\n")
             said, _ = measuring.communicate(timeout=LIMIT_S)
             child = int(pathlib.Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text())
-        finally:
-            for one in pathlib.Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text().split():
-                os.kill(int(one), signal.SIGKILL)
-            parent.kill()
-            parent.wait()
-            parent.stdin.close()
-            parent.stdout.close()
         answer = json.loads(said)
         self.assertEqual(answer["began_unmeasured"], [child])
         self.assertEqual([row["began"] for row in answer["rows"]], [[]] * len(answer["rows"]))
@@ -228,15 +189,11 @@ class Processes(WssCase):
         self.assertIn("it is stopped", said)
 
     def test_a_process_that_does_nothing(self):
-        process = subprocess.Popen(["sleep", "100"])
-        try:
+        with running(["sleep", "100"]) as process:
             rows = list(csv.DictReader(io.StringIO(wss("--csv", process.pid, 0.05).stdout)))
             self.assertEqual(len(rows), 1)
             self.assertGreater(int(rows[0]["rss_bytes"]), 0)
             self.assertLessEqual(int(rows[0]["referenced_bytes"]), int(rows[0]["rss_bytes"]))
-        finally:
-            process.kill()
-            process.wait()
 
     def test_a_process_that_ends_in_the_window(self):
         process = subprocess.Popen(["sleep", "0.3"])
@@ -250,25 +207,17 @@ class Processes(WssCase):
         self.assertNotIn("0.00", done.stdout)  # no row of zeros
 
     def test_one_that_begins_another_program(self):
-        process = subprocess.Popen(["sh", "-c", "sleep 0.3; exec sleep 100"])
-        try:
+        with running(["sh", "-c", "sleep 0.3; exec sleep 100"]) as process:
             done = wss(process.pid, 1, check=False)
-        finally:
-            process.kill()
-            process.wait()
         self.assertEqual(done.returncode, 3)
         self.assertIn("began another program (exec)", done.stderr)
 
     def test_another_users_process(self):
         if os.geteuid() != 0:
             self.skipTest("needs root, to be somebody else")
-        process = subprocess.Popen(["sleep", "100"])
-        try:
+        with running(["sleep", "100"]) as process:
             done = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", BINARY, "wss",
                                    str(process.pid), "0.1"], capture_output=True, text=True, check=False)
-        finally:
-            process.kill()
-            process.wait()
         if "execvp" in done.stderr or "failed to execute" in done.stderr:
             self.skipTest("the program lies where other users may not go: put it elsewhere")
         self.assertEqual(done.returncode, 4, done.stderr)

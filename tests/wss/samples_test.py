@@ -9,7 +9,7 @@ import subprocess
 import time
 import unittest
 
-from wss_case import BINARY, LIMIT_S, MIB, WssCase, wss
+from wss_case import BINARY, LIMIT_S, MIB, WssCase, running, wss
 
 
 class Samples(WssCase):
@@ -61,17 +61,12 @@ class Samples(WssCase):
                    "m[::4096] = b'1' * (len(m) >> 12)\n"
                    "print(flush=True)\n"
                    "while True: m[:64 << 20:4096]; time.sleep(0.1)")
-        process = subprocess.Popen(["python3", "-c", program], stdout=subprocess.PIPE, text=True)
-        try:
+        with running(["python3", "-c", program]) as process:
             process.stdout.readline()
             for rate in ("1/32", "1/512"):
                 row, = json.loads(wss("--json", "--sample", rate, process.pid, 0.5).stdout)["rows"]
                 self.assertGreaterEqual(row["bytes"]["referenced"], 63.5 * MIB)
                 self.assertLess(row["error"]["referenced_ci95"], 16 * MIB)
-        finally:
-            process.kill()
-            process.wait()
-            process.stdout.close()
 
     def test_a_sample_clears_what_is_hidden(self):
         if "pte" not in list(self.backends()):
@@ -102,9 +97,7 @@ class Samples(WssCase):
         if "pte" not in list(self.backends()):
             return
         with self.touching(256, 16, "later=512") as (pid, _, _):
-            measuring = subprocess.Popen([BINARY, "wss", "--jsonl", "--sample", "1/32", "-C", str(pid), "0.2"],
-                                         stdout=subprocess.PIPE, text=True)
-            try:
+            with running([BINARY, "wss", "--jsonl", "--sample", "1/32", "-C", str(pid), "0.2"]) as measuring:
                 row = json.loads(measuring.stdout.readline())
                 self.assertLess(row["bytes"]["referenced"], 100 * MIB)
                 os.kill(pid, signal.SIGUSR1)
@@ -112,10 +105,6 @@ class Samples(WssCase):
                     before, row = row, json.loads(measuring.stdout.readline())
                     if before["bytes"]["rss"] > (256 + 512) * MIB:  # all of it is there
                         break
-            finally:
-                measuring.kill()
-                measuring.wait()
-                measuring.stdout.close()
         self.assertLess(abs(row["bytes"]["referenced"] - 528 * MIB), 3 * row["error"]["referenced_ci95"] + 2 * MIB)
 
     def test_of_a_sample_files_are_told_to_the_page(self):

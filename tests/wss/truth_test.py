@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import unittest
 
-from wss_case import BINARY, LIMIT_S, MIB, WssCase, wss
+from wss_case import BINARY, LIMIT_S, MIB, WssCase, running, wss
 
 BY_NAME_ALONE = {"idle": "CONFIG_IDLE_PAGE_TRACKING|root",
                  "mglru": "CONFIG_LRU_GEN|switched off|debugfs|root",
@@ -194,18 +194,12 @@ class Truth(WssCase):
             with self.subTest(backend=backend):
                 measuring, rows = None, []
                 with self.touching(64, 32, "split", "rate=500") as (pid, address, size):
-                    measuring = subprocess.Popen(
-                        [BINARY, "wss", "--jsonl", "--by", "vma", "--backend", backend, "-C", str(pid), "0.2"],
-                        stdout=subprocess.PIPE, text=True)
-                    try:
+                    words = ["--by", "vma", "--backend", backend, "-C", str(pid), "0.2"]
+                    with running([BINARY, "wss", "--jsonl", *words]) as measuring:
                         for step in range(6):
                             rows.append(json.loads(measuring.stdout.readline()))
                             if step == 2:
                                 os.kill(pid, signal.SIGUSR1)
-                    finally:
-                        measuring.kill()
-                        measuring.wait()
-                        measuring.stdout.close()
                 told = [sum(group["bytes"]["referenced"] for group in row["groups"]
                             if address <= group.get("start", 0) < address + size) for row in rows]
                 self.assertLessEqual(max(told), 32 * MIB)
@@ -276,17 +270,13 @@ class Truth(WssCase):
             self.assertIn("in memory are written once", text.replace("\n  ", " "))
 
     def test_ctrl_c_ends_it_at_once(self):
-        process = subprocess.Popen(["sleep", "100"])
-        try:
+        with running(["sleep", "100"]) as process:
             measuring = subprocess.Popen([BINARY, "wss", "--compat", str(process.pid), "90"], stdout=subprocess.PIPE,
                                          stderr=subprocess.PIPE, text=True)
             first = measuring.stdout.readline()
             self.assertEqual(first, f"Watching PID {process.pid} page references during 90 seconds...\n")
             measuring.send_signal(signal.SIGINT)
             _, err = measuring.communicate(timeout=LIMIT_S)
-        finally:
-            process.kill()
-            process.wait()
         self.assertEqual(measuring.returncode, 130)
         self.assertIn("nothing was measured", err)
 

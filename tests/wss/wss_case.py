@@ -3,6 +3,7 @@ import contextlib
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import tempfile
 import time
@@ -22,6 +23,22 @@ def wss(*words, check=True):
     return done
 
 
+@contextlib.contextmanager
+def running(words):
+    """A process with pipes, which is ended with its children behind the block."""
+    process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            for child in pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():
+                os.kill(int(child), signal.SIGKILL)
+        process.kill()
+        process.wait()
+        process.stdin.close()
+        process.stdout.close()
+
+
 class WssCase(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -35,14 +52,9 @@ class WssCase(unittest.TestCase):
 
     @contextlib.contextmanager
     def touching(self, *words):
-        process = subprocess.Popen([self.touch, *map(str, words)], stdout=subprocess.PIPE, text=True)
-        try:
+        with running([self.touch, *map(str, words)]) as process:
             address, size = process.stdout.readline().split()
             yield process.pid, int(address, 16), int(size)
-        finally:
-            process.kill()
-            process.wait()
-            process.stdout.close()
 
     def backends(self):
         """Those that work here; why not else."""
@@ -72,11 +84,6 @@ class WssCase(unittest.TestCase):
                    "while os.getppid() != 1:\n"
                    "    for at in range(begin, begin + (16 << 20), 4096): n += memory[at]\n"
                    "    time.sleep(0.001)\n")
-        process = subprocess.Popen(["python3", "-c", program], stdout=subprocess.PIPE, text=True)
-        try:
+        with running(["python3", "-c", program]) as process:
             self.assertEqual(process.stdout.readline(), "ready\n")
             yield process.pid
-        finally:
-            process.kill()
-            process.wait()
-            process.stdout.close()

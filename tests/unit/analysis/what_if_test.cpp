@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/program_edit.h"
+#include "analysis/what_if_runs.h"
 #include "support/trace_builder.h"
 
 namespace tidegauge::analysis {
@@ -22,6 +23,18 @@ WhatIfWish of(std::optional<uint64_t> capacity_bytes) {
   WhatIfWish wish;
   wish.capacity_bytes = capacity_bytes;
   return wish;
+}
+
+// One that holds says nothing of the next: 40 to 44 hold, 45 to 59 do not.
+TEST(LeastFrom, AGapIsPassed) {
+  auto holds = [](uint64_t it) { return (it >= 40 && it < 45) || it >= 60; };
+  EXPECT_EQ(leastFrom(1, 100, holds), 60U);
+  EXPECT_EQ(leastFrom(1, 42, holds), 40U);
+  EXPECT_EQ(leastFrom(100, 100, holds), 100U);
+}
+
+TEST(LeastFrom, OfTooManyGapsTheTopIsLeft) {
+  EXPECT_EQ(leastFrom(0, 1001, [](uint64_t it) { return it % 2 == 1; }), 1001U);
 }
 
 TEST(WhatIf, ARequestThatFitsNowIsInABlockWhileItIs) {

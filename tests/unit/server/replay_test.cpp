@@ -16,8 +16,9 @@ class ReplayTest : public ::testing::Test {
 
   static Session session() {
     std::vector<std::unique_ptr<analysis::AnalysedTrace>> traces;
-    traces.push_back(std::make_unique<analysis::AnalysedTrace>(
-        testing::simulate({.seed = 7, .events = 2000}).trace));
+    model::Trace trace = testing::simulate({.seed = 7, .events = 2000}).trace;
+    trace.settings.conf = "throw_on_cudamalloc_oom:True";  // not simulated, and the recording's own
+    traces.push_back(std::make_unique<analysis::AnalysedTrace>(std::move(trace)));
     return openSession(std::move(traces));
   }
 
@@ -47,7 +48,7 @@ class ReplayTest : public ::testing::Test {
 
 TEST_F(ReplayTest, IsAFileThatEveryViewShows) {
   json told = getJson("api/what_if");
-  std::string conf = "max_split_size_mb:64";
+  std::string conf = "max_split_size_mb:64,throw_on_cudamalloc_oom:True";
   auto& all = told["candidates"];
   auto wanted =
       std::find_if(all.begin(), all.end(), [&](const json& it) { return it["settings"] == conf; });
@@ -77,6 +78,14 @@ TEST_F(ReplayTest, IsAFileThatEveryViewShows) {
   json again = getJson("api/what_if?file=1");
   EXPECT_EQ(again["verify"]["events_exact"], again["verify"]["events_checked"]);
   EXPECT_EQ(again["verify"]["final_segments_differing"], 0);
+}
+
+TEST_F(ReplayTest, WhatItOffersItTakes) {
+  json told = getJson("api/what_if");
+  std::string offered = told["candidates"][0]["settings"];
+  EXPECT_NE(offered.find("throw_on_cudamalloc_oom"), std::string::npos) << offered;
+  EXPECT_EQ(ask(Method::kGet, "api/what_if?set=" + offered).status, 200);
+  EXPECT_EQ(replay("set=" + offered), 1);
 }
 
 TEST_F(ReplayTest, AskedForAgainItIsTheSame) {
