@@ -122,19 +122,22 @@ static __always_inline __u64 giantEntryOf(struct walk* walk, __u64 address) {
   return entryOf(walk, at, address, 30);
 }
 
-// Of the table at `from` those `count` (a power of two) with that of `address`.
-static __always_inline long readSome(struct page_table* table, __u64 from, __u64 address, __u32 count,
+// Of the table at `from` those `count` (a power of two) with that of `address`, to `at` of `table`.
+static __always_inline long readSome(struct page_table* table, __u32 at, __u64 from, __u64 address, __u32 count,
                                      const struct entry_form* form) {
   __u64 first = (address >> 12) & (PAGE_TABLE_ENTRIES - count);
-  long failed = bpf_probe_read_kernel(&table->entry[first], 8 * count, (void*)(from + 8 * first));
-  translate(table, first, count, form);
+  at &= PAGE_TABLE_ENTRIES - count;
+  long failed = bpf_probe_read_kernel(&table->entry[at], 8 * count, (void*)(from + 8 * first));
+  translate(table, at, count, form);
   return failed;
 }
 
 static long lookAt(__u32 i, struct walk* walk) {
   __u64* address = bpf_map_lookup_elem(&wanted, &i);
   __u64* kind = bpf_map_lookup_elem(&kinds, &i);
-  struct page_table* table = bpf_map_lookup_elem(&tables, &i);
+  __u32 at = i * page_table_part_entries(walk->part), place = at / PAGE_TABLE_ENTRIES;
+  at %= PAGE_TABLE_ENTRIES;
+  struct page_table* table = bpf_map_lookup_elem(&tables, &place);
   if (!address || !kind || !table) return 1;
   *kind = PAGE_TABLE_NONE_NEAR;
   if (walk->giant != *address >> 30) {
@@ -144,14 +147,14 @@ static long lookAt(__u32 i, struct walk* walk) {
   __u64 entry = walk->giant_entry;
   if (!entry) return 0;
   if (entry & PAGE_ENTRY_LEAF) {
-    table->entry[0] = entry;
+    table->entry[at] = entry;
     *kind = PAGE_TABLE_GIANT;
     return 0;
   }
   *kind = PAGE_TABLE_NONE;
   if (!(entry = entryOf(walk, below(walk, entry), *address, 21))) return 0;
   if (entry & PAGE_ENTRY_LEAF) {
-    table->entry[0] = entry;
+    table->entry[at] = entry;
     *kind = PAGE_TABLE_HUGE;
     return 0;
   }
@@ -161,11 +164,11 @@ static long lookAt(__u32 i, struct walk* walk) {
     failed = bpf_probe_read_kernel(table, sizeof(*table), (void*)from);
     translate(table, 0, PAGE_TABLE_ENTRIES, &walk->form);
   } else if (walk->part == PAGE_TABLE_64) {
-    failed = readSome(table, from, *address, 64, &walk->form);
+    failed = readSome(table, at, from, *address, 64, &walk->form);
   } else if (walk->part == PAGE_TABLE_32) {
-    failed = readSome(table, from, *address, 32, &walk->form);
+    failed = readSome(table, at, from, *address, 32, &walk->form);
   } else if (walk->part == PAGE_TABLE_16) {
-    failed = readSome(table, from, *address, 16, &walk->form);
+    failed = readSome(table, at, from, *address, 16, &walk->form);
   }
   *kind = failed ? PAGE_TABLE_FAILED : PAGE_TABLE_OF_PAGES;
   return 0;

@@ -1,7 +1,10 @@
 // What the reader of page tables and the program that reads them say to each other.
 //
-//   wanted[i] ── program ──► kinds[i], tables[i]
-//   an address, of which the 2 MiB around it are meant      entries of their page table, at their places
+//   wanted[i] ── program ──► kinds[i], tables[]
+//   an address, of which the 2 MiB around it are meant      entries of their page table
+//
+// Of whole tables tables[i] has the entries at their places; of parts of 64, 32 or 16 entries they follow each other
+// there, so that 512 parts of 16 take 64 KiB of the caches and not 2 MiB.
 #pragma once
 
 #include "page_entry.h"
@@ -16,7 +19,7 @@ struct page_table {
 enum page_table_kind {
   PAGE_TABLE_NONE,       // nothing is mapped there
   PAGE_TABLE_OF_PAGES,   // 512 entries of 4 KiB
-  PAGE_TABLE_HUGE,       // one page of 2 MiB: its entry is the first of the table
+  PAGE_TABLE_HUGE,       // one page of 2 MiB: its entry is the first
   PAGE_TABLE_GIANT,      // a part of one of 1 GiB: likewise
   PAGE_TABLE_FAILED,     // could not be read
   PAGE_TABLE_NONE_NEAR,  // nothing is mapped in the whole 1 GiB around it
@@ -30,6 +33,14 @@ enum page_table_part {
   PAGE_TABLE_16,
   PAGE_TABLE_KIND,  // none
 };
+
+// How many entries of tables[] each wanted address has for itself.
+static inline __u32 page_table_part_entries(__u32 part) {
+  return part == PAGE_TABLE_64   ? 64
+         : part == PAGE_TABLE_32 ? 32
+         : part == PAGE_TABLE_16 ? 16
+                                 : PAGE_TABLE_ENTRIES;
+}
 
 struct page_tables_request {
   __u64 direct_map;  // where the kernel has all memory mapped, by physical address

@@ -5,7 +5,8 @@
                                                                              [--profile 16]
 
 Prints, for each method, the median processor time (of all that runs: start and load of BPF too, and of the
-measurement alone), the longest stall, and how far off the answer was: mean and standard deviation."""
+measurement alone), the longest stall, and how far off the answer was: mean and standard deviation. "next" is the last
+of the windows of a run of -s, which has the sample of those before."""
 import argparse
 import json
 import os
@@ -17,7 +18,8 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 BINARY = os.environ.get("TIDEGAUGE_BINARY", "build/dev/tidegauge")
 METHODS = {"wss.pl's calls": None, "smaps": ("--backend", "smaps"), "pte": ("--sample", "exact"),
-           "pte 1/32": ("--sample", "1/32"), "pte 1/128": ("--sample", "1/128"), "pte 1/512": ("--sample", "1/512")}
+           **{f"pte {rate}{', next' if next_ones else ''}": ("--sample", rate, *next_ones)
+              for next_ones in ((), ("-s", "0", "-d", "0.5")) for rate in ("1/32", "1/128", "1/512")}}
 
 
 def once(calls, options, pid, address, seconds, steps):
@@ -31,7 +33,7 @@ def once(calls, options, pid, address, seconds, steps):
     if options is None:
         return all_ms, said["cpu_ms"], said["stall_ms"], said["referenced"]
     row = said["rows"][-1]
-    for other in said["rows"][:-1]:
+    for other in said["rows"][:-1] if steps else ():
         row["cost"]["cpu_s"] += other["cost"]["cpu_s"]
         row["cost"]["stall_s"] = max(row["cost"]["stall_s"], other["cost"]["stall_s"])
     mine = next(group["bytes"]["referenced"] for group in row["groups"] if group.get("start") == address)

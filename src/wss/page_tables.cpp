@@ -71,6 +71,7 @@ struct PageTables::Handle {
   Shared<page_tables_request> request;
   Shared<uint64_t> wanted, kinds;
   Shared<page_table> tables;
+  page_table part;  // entries of one, at their places
   HugeZero huge_zero;
 
   Handle() = default;
@@ -111,6 +112,19 @@ struct PageTables::Handle {
     }
     close(iterator);
     return request[0].done;
+  }
+
+  const page_table& tableOf(size_t i, page_table_part what, page_table_kind kind,
+                            uint64_t address) {
+    size_t entries = page_table_part_entries(what), at = i * entries;
+    if (entries == PAGE_TABLE_ENTRIES) return tables[i];
+    const __u64* from = &tables[at / PAGE_TABLE_ENTRIES].entry[at % PAGE_TABLE_ENTRIES];
+    size_t to = address / kPage % PAGE_TABLE_ENTRIES / entries * entries;
+    if (kind != PAGE_TABLE_OF_PAGES)
+      part.entry[0] = *from;
+    else
+      std::copy_n(from, entries, part.entry + to);
+    return part;
   }
 
   bool leadsTo(const OwnPage& page) {
@@ -219,10 +233,10 @@ base::Result<bool> PageTables::read(pid_t pid, std::span<const uint64_t> address
     if (*done != count) return false;
     for (size_t i = 0; i < count; ++i) {
       auto kind = static_cast<page_table_kind>(maps.kinds[i]);
-      if (kind == PAGE_TABLE_HUGE && part != PAGE_TABLE_KIND &&
-          maps.huge_zero.isIt(maps.tables[i].entry[0]))
+      const page_table& table = maps.tableOf(i, part, kind, addresses[i]);
+      if (kind == PAGE_TABLE_HUGE && part != PAGE_TABLE_KIND && maps.huge_zero.isIt(table.entry[0]))
         kind = PAGE_TABLE_NONE;
-      visit(addresses[i] / kTable * kTable, kind, Entries(maps.tables[i].entry));
+      visit(addresses[i] / kTable * kTable, kind, Entries(table.entry));
     }
     addresses = addresses.subspan(count);
   }

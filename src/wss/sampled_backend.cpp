@@ -69,20 +69,13 @@ void addScaled(MappingSums& sums, const MappingSums& part, double scale) {
     sums.*sum += static_cast<uint64_t>(static_cast<double>(part.*sum) * scale);
 }
 
-// What is looked at as a whole is known: a sample is off by no more than there is of the rest, or was told of it. The
-// kernel's sum of that lacks what each processor has not handed in yet (percpu_counter_batch in lib/percpu_counter.c).
-double mostSampledBytes(const Resident& resident, const std::vector<MappingUse>& uses) {
-  uint64_t addresses_bytes = 0;
-  for (const MappingUse& use : uses)
-    if (isSampled(use.mapping)) addresses_bytes += use.mapping.end - use.mapping.start;
-  auto processors = static_cast<uint64_t>(std::max(sysconf(_SC_NPROCESSORS_CONF), 1L));
-  uint64_t not_in = std::max<uint64_t>(32, 2 * processors) * processors * kPage;
-  uint64_t resident_bytes =
-      resident.bytes - std::min(resident.bytes, resident.shared_bytes) + not_in;
-  return static_cast<double>(std::min(addresses_bytes, resident_bytes));
-}
-
 }  // namespace
+
+SampledBackend::SampledBackend(PageTables tables, SampleRate rate, Flush flush, uint64_t seed)
+    : tables_(std::move(tables)), rate_(rate), flush_(flush), random_(seed) {
+  auto processors = static_cast<uint64_t>(std::max(sysconf(_SC_NPROCESSORS_CONF), 1L));
+  not_in_bytes_ = std::max<uint64_t>(32, 2 * processors) * processors * kPage;
+}
 
 std::string SampledBackend::how() const {
   return fmt::format(
@@ -126,13 +119,21 @@ base::Result<Clearing> SampledBackend::clear(const Process& process, Clock& cloc
   TG_ASSIGN_OR_RETURN(std::vector<MappingUse> uses, readMaps(process));
   // A table that has something else too is looked at for both.
   TG_ASSIGN_OR_RETURN(empty_, emptyGiants(tables_, process, uses, isSampled));
-  known_ = tablesOf(uses, isSampled, empty_);
+  std::vector<uint64_t> now = tablesOf(uses, isSampled, empty_);
+  if (known_.empty()) {
+    sample_ = chooseSample(now, rate_, random_);
+  } else {
+    std::erase_if(sample_.parts, [&](const SamplePart& part) {
+      return !std::ranges::binary_search(now, part.table);
+    });
+    addToSample(now);
+  }
+  known_ = std::move(now);
   new_.clear();
   gone_bytes_ = 0;
   mapped_.clear();
   for (const MappingUse& use : uses)
     if (isSampled(use.mapping)) mapped_.push_back({use.mapping.start, use.mapping.end});
-  sample_ = chooseSample(known_, rate_, random_);
   // What is untouched by now need not be cleared: after the first window that is most of it.
   Sample to_clear;
   std::vector<uint64_t> touched;
@@ -141,13 +142,13 @@ base::Result<Clearing> SampledBackend::clear(const Process& process, Clock& cloc
   size_t at = 0;
   auto visit = [&](uint64_t table, page_table_kind kind, Entries entries) {
     uint32_t& pages_there = pages_there_[at];
-    SamplePart& part = sample_.parts[at++];
+    SamplePart part = sample_.parts[at++];
     auto pages = entries.subspan(part.first, part.pages);
     if (kind == PAGE_TABLE_HUGE || kind == PAGE_TABLE_GIANT) {
-      part.first = 0;
-      part.pages = PAGE_TABLE_ENTRIES;
       pages = entries.first(1);
       pages_there = isThere(pages[0]) ? part.pages : 0;
+      part.first = 0;
+      part.pages = PAGE_TABLE_ENTRIES;
     } else if (kind == PAGE_TABLE_OF_PAGES) {
       pages_there = static_cast<uint32_t>(std::ranges::count_if(pages, isThere));
     } else {
@@ -210,6 +211,16 @@ base::Status SampledBackend::flush(const Process& process, std::span<const uint6
   return base::okStatus();
 }
 
+// One of each few of those that were not known.
+std::vector<uint64_t> SampledBackend::addToSample(const std::vector<uint64_t>& now) {
+  std::vector<uint64_t> more;
+  std::ranges::set_difference(now, known_, std::back_inserter(more));
+  auto before = static_cast<ptrdiff_t>(sample_.parts.size());
+  std::ranges::move(chooseSample(more, rate_, random_).parts, std::back_inserter(sample_.parts));
+  std::ranges::inplace_merge(sample_.parts, sample_.parts.begin() + before, {}, &SamplePart::table);
+  return more;
+}
+
 // What was mapped meanwhile is sampled like all else: what is new is touched, nothing had to be cleared. But what was
 // moved there (mremap) brought its bits along: so much of it as is gone elsewhere may have.
 base::Status SampledBackend::sampleNew(const Process& process,
@@ -225,15 +236,21 @@ base::Status SampledBackend::sampleNew(const Process& process,
     if (!std::ranges::binary_search(now, part.table))
       gone_bytes_ += kTable * rate_.every * static_cast<double>(pages_there) / part.pages;
   }
-  std::vector<uint64_t> more;
-  std::ranges::set_difference(now, known_, std::back_inserter(more));
-  if (more.empty()) return base::okStatus();
-  auto before = static_cast<ptrdiff_t>(sample_.parts.size());
-  std::ranges::move(chooseSample(more, rate_, random_).parts, std::back_inserter(sample_.parts));
-  std::ranges::inplace_merge(sample_.parts, sample_.parts.begin() + before, {}, &SamplePart::table);
+  std::vector<uint64_t> more = addToSample(now);
   addInOrder(known_, more);
   addInOrder(new_, more);
   return base::okStatus();
+}
+
+// What is looked at as a whole is known: a sample is off by no more than there is of the rest, or was told of it.
+double SampledBackend::mostSampledBytes(const Resident& resident,
+                                        const std::vector<MappingUse>& uses) const {
+  uint64_t addresses_bytes = 0;
+  for (const MappingUse& use : uses)
+    if (isSampled(use.mapping)) addresses_bytes += use.mapping.end - use.mapping.start;
+  uint64_t resident_bytes =
+      resident.bytes - std::min(resident.bytes, resident.shared_bytes) + not_in_bytes_;
+  return static_cast<double>(std::min(addresses_bytes, resident_bytes));
 }
 
 base::Result<Reading> SampledBackend::read(const Process& process, Clock& clock) {

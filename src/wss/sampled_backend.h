@@ -4,6 +4,9 @@
 //   all else         exactly: clear_refs 3, which goes through files and shared memory alone, and a flush of
 //                    the whole TLB (wide_flush.h)
 //
+// The parts are chosen once: in each window of a run the same are looked at, so that rows can be compared, and what was
+// cleared for one need not be for the next.
+//
 // What it costs beside all pages: docs/performance.md. MADV_COLD also tells the kernel that these pages may be
 // reclaimed first: without swap that means nothing to private memory. It does not go into locked memory, nor to pages
 // that a forked process maps too, which then seem touched (uncleared.h); so it is never chosen unasked. Nor where
@@ -22,8 +25,7 @@ namespace tidegauge::wss {
 
 class SampledBackend final : public Backend {
  public:
-  SampledBackend(PageTables tables, SampleRate rate, Flush flush, uint64_t seed)
-      : tables_(std::move(tables)), rate_(rate), flush_(flush), random_(seed) {}
+  SampledBackend(PageTables tables, SampleRate rate, Flush flush, uint64_t seed);
   std::string_view name() const override { return "pte"; }
   std::string how() const override;
   std::vector<std::string> limits() const override;
@@ -38,13 +40,18 @@ class SampledBackend final : public Backend {
   base::Status clearSample(const Process& process, const Sample& sample,
                            const std::vector<MappingUse>& uses, Clock& clock, Cost& cost,
                            std::vector<AddressRange>& locked);
+  double mostSampledBytes(const Resident& resident, const std::vector<MappingUse>& uses) const;
+  std::vector<uint64_t> addToSample(const std::vector<uint64_t>& now);
   base::Status sampleNew(const Process& process, const std::vector<MappingUse>& uses);
 
   PageTables tables_;
   SampleRate rate_;
   Flush flush_;
   std::mt19937_64 random_;
-  Sample sample_;                // of the last clearing, and of what was mapped since
+  // What the kernel's sum of a process's memory can lack: what each processor has not handed in yet
+  // (percpu_counter_batch in lib/percpu_counter.c).
+  uint64_t not_in_bytes_ = 0;
+  Sample sample_;                // of what was there at the last clearing, or was mapped since
   std::vector<uint64_t> known_;  // the tables that it was chosen from, in order
   std::vector<uint64_t> new_;    // of these, those that were mapped since the last clearing
   // Of the last clearing, in the order of its parts: the pages that were there.

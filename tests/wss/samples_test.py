@@ -68,6 +68,16 @@ class Samples(WssCase):
                 self.assertGreaterEqual(row["bytes"]["referenced"], 63.5 * MIB)
                 self.assertLess(row["error"]["referenced_ci95"], 16 * MIB)
 
+    def test_all_windows_have_the_same_sample(self):
+        """What was touched before the first window is cleared for it, and need not be for the next."""
+        if "pte" not in list(self.backends()):
+            return
+        with self.touching(2048, 256) as (pid, _, _):
+            rows = json.loads(wss("--json", "--sample", "1/128", "-s", 0, "-d", 2, pid, 0.2).stdout)["rows"]
+        told = [row["bytes"]["referenced"] for row in rows[1:]]
+        self.assertGreater(len(told), 3)
+        self.assertLess(max(told) - min(told), 2 * MIB)
+
     def test_a_sample_clears_what_is_hidden(self):
         if "pte" not in list(self.backends()):
             return
