@@ -72,7 +72,7 @@ def main():
     for name, runs in results.items():
         off = [(run[3] / (options.hot_mib << 20) - 1) * 100 for run in runs]
         cpu = statistics.median(run[1] for run in runs)
-        print(f"{name:<16} {cpu:>8.1f} {base / cpu:>8.1f} {statistics.median(run[0] for run in runs):>9.1f} "
+        print(f"{name:<16} {cpu:>8.2f} {base / cpu:>8.1f} {statistics.median(run[0] for run in runs):>9.1f} "
               f"{max(run[2] for run in runs):>9.1f} {statistics.mean(off):>7.2f} {statistics.pstdev(off):>6.2f}")
 
 

@@ -101,39 +101,4 @@ void addFrames(std::vector<Frame>& frames, page_table_kind kind, Entries entries
     frames.push_back(frameOf(begin + i, (entries[0] & kEntryAccessed) != 0));
 }
 
-namespace {
-
-// Reserved addresses may have millions.
-constexpr uint64_t kMostAhead = 1 << 16;
-
-// The parts of `bytes` that mappings reach into, in order, each once.
-template <class Next>
-std::vector<uint64_t> partsOf(const std::vector<MappingUse>& uses, MappingWalk::Wanted wanted,
-                              uint64_t bytes, const Next& next) {
-  std::vector<uint64_t> parts;
-  for (const MappingUse& use : uses) {
-    if (!wanted(use.mapping)) continue;
-    if (uint64_t most = (use.mapping.end - use.mapping.start) / bytes; most > parts.capacity())
-      parts.reserve(parts.size() + std::min(most, kMostAhead) + 2);
-    uint64_t at = use.mapping.start / bytes * bytes;
-    if (!parts.empty() && at <= parts.back()) at = parts.back() + bytes;
-    for (at = next(at); at < use.mapping.end; at = next(at + bytes)) parts.push_back(at);
-  }
-  return parts;
-}
-
-}  // namespace
-
-std::vector<uint64_t> tablesOf(const std::vector<MappingUse>& uses, MappingWalk::Wanted wanted,
-                               std::span<const uint64_t> empty) {
-  return partsOf(uses, wanted, kTable, [&](uint64_t at) {
-    while (std::ranges::binary_search(empty, at / kGiant * kGiant)) at = (at / kGiant + 1) * kGiant;
-    return at;
-  });
-}
-
-std::vector<uint64_t> giantsOf(const std::vector<MappingUse>& uses, MappingWalk::Wanted wanted) {
-  return partsOf(uses, wanted, kGiant, [](uint64_t at) { return at; });
-}
-
 }  // namespace tidegauge::wss

@@ -19,6 +19,7 @@
 namespace tidegauge::wss {
 
 inline constexpr uint64_t kTable = kPage * PAGE_TABLE_ENTRIES;  // that one table tells of
+inline constexpr uint64_t kGiant = uint64_t{1} << 30;
 
 // Of an entry (SPECIAL: a bit that the processor ignores says "no page of RSS", as the shared page of zeros
 // is; HIDDEN: a page that NUMA balancing hides keeps its place).
@@ -86,13 +87,5 @@ class MappingWalk {
   Wanted wanted_;
   size_t from_ = 0;  // the first that does not end before the table
 };
-
-// The 2 MiB that must be looked at for those that are wanted, in order, each once; but for those in one of
-// `empty`, which begin at whole GiB, in order.
-std::vector<uint64_t> tablesOf(const std::vector<MappingUse>& uses, MappingWalk::Wanted wanted,
-                               std::span<const uint64_t> empty = {});
-// The GiB that they reach into, in order, each once.
-inline constexpr uint64_t kGiant = uint64_t{1} << 30;
-std::vector<uint64_t> giantsOf(const std::vector<MappingUse>& uses, MappingWalk::Wanted wanted);
 
 }  // namespace tidegauge::wss

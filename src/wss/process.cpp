@@ -150,7 +150,7 @@ char Process::state() const {
 }
 
 size_t Process::mappings() const {
-  auto text = readFile("maps");
+  auto text = readMaps();
   return text.ok() ? static_cast<size_t>(std::ranges::count(text.value(), '\n')) : 0;
 }
 
@@ -170,8 +170,8 @@ int Process::descriptor() const {
   if (descriptor_ >= 0) return descriptor_;
   int of_the_number = static_cast<int>(syscall(kPidfdOpen, pid_, 0));
   if (of_the_number < 0) return -1;
-  // It is of whoever has the number: of this process, if that is still there now.
-  if (check().ok()) return descriptor_ = of_the_number;
+  // It is of whoever has the number: of this process, if that has its memory still.
+  if (hasText(memory_)) return descriptor_ = of_the_number;
   close(of_the_number);
   errno = ESRCH;
   return -1;
@@ -190,10 +190,17 @@ base::Result<int> Process::openFile(const char* name, int flags) const {
 
 base::Result<std::string> Process::readFile(const char* name) const {
   TG_ASSIGN_OR_RETURN(int file, openFile(name, O_RDONLY));
+  auto text = textOf(file, name);
+  close(file);
+  return text;
+}
+
+base::Result<std::string> Process::readMaps() const { return textOf(memory_, "maps"); }
+
+base::Result<std::string> Process::textOf(int file, const char* name) const {
   int error_number = 0;
   // As long as the longest so far: of 60,000 mappings it would grow, and be copied, six times.
   std::string text = readAll(file, kMostText, error_number, longest_text_);
-  close(file);
   if (error_number != 0 || text.empty()) return whyNothing(name, error_number);
   longest_text_ = std::max(longest_text_, text.size() + text.size() / 16);
   return text;
@@ -240,29 +247,25 @@ base::Error Process::ended() const {
 }
 
 base::Status Process::check() const {
-  auto isOver = [&] {
+  if (memory_ < 0) {  // could not be opened: that the process is there is all that can be asked
     char now = state();
-    return now == 0 || now == 'X' || now == 'Z';
-  };
-  // A thread that ends lets go of the memory some time before it is told as over.
+    if (now == 0 || now == 'X' || now == 'Z') return ended();
+    return base::okStatus();
+  }
+  // Nothing may be read through a thread that ends: it lets go of the memory some time before it is told as over.
   auto hasNoMemory = [&] {
-    int maps = openat(folder_, "maps", O_RDONLY | O_CLOEXEC);
-    if (maps < 0) return errno == ENOENT || errno == ESRCH;
-    bool has_none = !hasText(maps);
-    close(maps);
-    return has_none;
+    errno = 0;
+    std::string text = smallFile("statm");
+    return text.empty() ? errno == ENOENT || errno == ESRCH : text.starts_with("0 ");
   };
-  bool is_there = memory_ >= 0 && hasText(memory_);
-  // A process goes on without its first thread, or another one that was asked. Its memory is still there then, so the
-  // number has not gone to somebody else.
-  if ((isOver() || (is_there && hasNoMemory())) && !(is_there && takeAnotherThread()))
-    return ended();
-  if (memory_ < 0 || hasText(memory_)) return base::okStatus();
+  if (hasText(memory_)) {
+    // A process goes on without its first thread, or another one that was asked. Its memory is still there then, so the
+    // number has not gone to somebody else.
+    if (hasNoMemory() && !takeAnotherThread()) return ended();
+    return base::okStatus();
+  }
   // Its memory is gone: it has another, or is about to end.
-  int other = openat(folder_, "maps", O_RDONLY | O_CLOEXEC);
-  bool has_other = other >= 0 && hasText(other);
-  if (other >= 0) close(other);
-  if (!has_other) return ended();
+  if (hasNoMemory()) return ended();
   return error(fmt::format("process {} ({}) began another program (exec) while it was measured",
                            pid_, name_),
                "What it touched before is not known any more; measure again");

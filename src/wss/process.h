@@ -43,6 +43,8 @@ class Process {
 
   // The text of a file of it, which is never empty; the errors of openFile.
   base::Result<std::string> readFile(const char* name) const;
+  // The same of its mappings, whatever thread is asked.
+  base::Result<std::string> readMaps() const;
   // A file of it; an error that says what became of the process if that is why.
   base::Result<int> openFile(const char* name, int flags) const;
   // The error that a failed or empty read of such a file means.
@@ -63,6 +65,7 @@ class Process {
   Process(pid_t pid, int folder, std::string tasks)
       : pid_(pid), tasks_(std::move(tasks)), thread_(pid), folder_(folder) {}
   base::Error ended() const;
+  base::Result<std::string> textOf(int file, const char* name) const;
   // Takes a thread that still has memory, in place of one that has ended; false: there is none.
   bool takeAnotherThread() const;
   std::string smallFile(const char* name) const;

@@ -1,5 +1,7 @@
 #include "wss/read_tables.h"
 
+#include "wss/table_runs.h"
+
 namespace tidegauge::wss {
 namespace {
 
@@ -12,25 +14,23 @@ constexpr uint64_t kMostUnasked = 4 * kGiant;
 base::Result<std::vector<uint64_t>> emptyGiants(PageTables& tables, const Process& process,
                                                 const std::vector<MappingUse>& uses,
                                                 MappingWalk::Wanted wanted) {
-  std::vector<uint64_t> empty;
   uint64_t bytes = 0;
   for (const MappingUse& use : uses)
     if (wanted(use.mapping)) bytes += use.mapping.end - use.mapping.start;
-  if (bytes <= kMostUnasked) return empty;
+  if (bytes <= kMostUnasked) return std::vector<uint64_t>{};
+  return emptyOf(tables, process, giantsOf(uses, wanted));
+}
+
+base::Result<std::vector<uint64_t>> emptyOf(PageTables& tables, const Process& process,
+                                            std::span<const uint64_t> giants) {
+  std::vector<uint64_t> empty;
+  if (giants.empty()) return empty;
   auto visit = [&](uint64_t address, page_table_kind kind, Entries) {
     if (kind == PAGE_TABLE_NONE_NEAR) empty.push_back(address);
   };
-  TG_ASSIGN_OR_RETURN(
-      bool is_there, tables.read(process.thread(), giantsOf(uses, wanted), PAGE_TABLE_KIND, visit));
+  TG_ASSIGN_OR_RETURN(bool is_there, tables.read(process.thread(), giants, PAGE_TABLE_KIND, visit));
   if (!is_there) return process.whyNothing("maps", 0);
   return empty;
-}
-
-base::Result<std::vector<uint64_t>> usedTables(PageTables& tables, const Process& process,
-                                               const std::vector<MappingUse>& uses,
-                                               MappingWalk::Wanted wanted) {
-  TG_ASSIGN_OR_RETURN(std::vector<uint64_t> empty, emptyGiants(tables, process, uses, wanted));
-  return tablesOf(uses, wanted, empty);
 }
 
 base::Result<uint64_t> readTables(PageTables& tables, const Process& process,
@@ -51,10 +51,10 @@ base::Result<uint64_t> readTables(PageTables& tables, const Process& process,
                });
     if (pages != nullptr && rss != 0) pages->push_back(bitsOf(address, kind, entries));
   };
-  TG_ASSIGN_OR_RETURN(std::vector<uint64_t> wanted_tables,
-                      usedTables(tables, process, uses, wanted));
+  TG_ASSIGN_OR_RETURN(std::vector<uint64_t> empty, emptyGiants(tables, process, uses, wanted));
   TG_ASSIGN_OR_RETURN(bool is_there,
-                      tables.read(process.thread(), wanted_tables, PAGE_TABLE_ALL, visit));
+                      tables.read(process.thread(), tablesOf(uses, wanted, empty).addresses(),
+                                  PAGE_TABLE_ALL, visit));
   if (!is_there) return process.whyNothing("maps", 0);
   return unread;
 }

@@ -17,11 +17,8 @@ base::Result<uint64_t> readTables(PageTables& tables, const Process& process,
 base::Result<std::vector<uint64_t>> emptyGiants(PageTables& tables, const Process& process,
                                                 const std::vector<MappingUse>& uses,
                                                 MappingWalk::Wanted wanted);
-
-// The 2 MiB that must be looked at for those; where programs reserve addresses (CUDA, sanitizers: TB of them),
-// whole GiB without any memory are left out.
-base::Result<std::vector<uint64_t>> usedTables(PageTables& tables, const Process& process,
-                                               const std::vector<MappingUse>& uses,
-                                               MappingWalk::Wanted wanted);
+// Those of `giants` in which there is none.
+base::Result<std::vector<uint64_t>> emptyOf(PageTables& tables, const Process& process,
+                                            std::span<const uint64_t> giants);
 
 }  // namespace tidegauge::wss

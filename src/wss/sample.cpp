@@ -5,16 +5,16 @@
 
 namespace tidegauge::wss {
 
-Sample chooseSample(std::span<const uint64_t> tables, SampleRate rate, std::mt19937_64& random) {
-  Sample sample{tables.size(), {}};
-  sample.parts.reserve(tables.size() / rate.every + 1);
+Sample chooseSample(const TableRuns& tables, SampleRate rate, std::mt19937_64& random) {
+  Sample sample;
+  size_t count = tables.count();
+  sample.reserve(count / rate.every + 1);
   uint32_t places = PAGE_TABLE_ENTRIES / rate.pages;
-  for (size_t few = 0; few < tables.size(); few += rate.every) {
+  for (size_t few = 0; few < count; few += rate.every) {
     size_t table = few + random() % rate.every;
     auto place = static_cast<uint32_t>(random() % places);
-    if (table <
-        tables.size())  // of the last few there may be less: each has its chance all the same
-      sample.parts.push_back({tables[table], place * rate.pages, rate.pages});
+    if (table < count)  // of the last few there may be less: each has its chance all the same
+      sample.push_back({tables.at(table), place * rate.pages, rate.pages});
   }
   return sample;
 }

@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "wss/page_sums.h"
+#include "wss/table_runs.h"
 
 namespace tidegauge::wss {
 
@@ -48,13 +48,11 @@ struct SamplePart {
   uint32_t pages = 0;
 };
 
-struct Sample {
-  size_t tables = 0;  // there are
-  std::vector<SamplePart> parts;
-};
+// In the order of addresses, at most one of a table.
+using Sample = std::vector<SamplePart>;
 
 // One part of one in each `rate.every` of `tables`, beginning anywhere.
-Sample chooseSample(std::span<const uint64_t> tables, SampleRate rate, std::mt19937_64& random);
+Sample chooseSample(const TableRuns& tables, SampleRate rate, std::mt19937_64& random);
 
 // Half of the interval that holds the sum of all with 95 %, told from values that each stand for `every` tables, of which
 // `most` is the largest possible. `chance`: of a page to be looked at. It is never less than 1.96 times half of what one

@@ -28,7 +28,7 @@ bool isSampled(const Mapping& mapping) {
 std::vector<AddressRange> rangesOf(const Sample& sample, const std::vector<MappingUse>& uses) {
   std::vector<AddressRange> ranges;
   size_t from = 0;
-  for (const SamplePart& part : sample.parts) {
+  for (const SamplePart& part : sample) {
     uint64_t begin = part.table + part.first * kPage, end = begin + part.pages * kPage;
     while (from < uses.size() && uses[from].mapping.end <= begin) ++from;
     for (size_t i = from; i < uses.size() && uses[i].mapping.start < end; ++i)
@@ -53,14 +53,8 @@ bool haveSameRanges(const std::vector<MappingUse>& uses, std::span<const Address
 
 std::vector<uint64_t> addressesOf(const Sample& sample) {
   std::vector<uint64_t> addresses;
-  for (const SamplePart& part : sample.parts) addresses.push_back(part.table + part.first * kPage);
+  for (const SamplePart& part : sample) addresses.push_back(part.table + part.first * kPage);
   return addresses;
-}
-
-void addInOrder(std::vector<uint64_t>& all, const std::vector<uint64_t>& more) {
-  auto before = static_cast<ptrdiff_t>(all.size());
-  all.insert(all.end(), more.begin(), more.end());
-  std::ranges::inplace_merge(all, all.begin() + before);
 }
 
 void addScaled(MappingSums& sums, const MappingSums& part, double scale) {
@@ -119,30 +113,28 @@ base::Result<Clearing> SampledBackend::clear(const Process& process, Clock& cloc
   TG_ASSIGN_OR_RETURN(std::vector<MappingUse> uses, readMaps(process));
   // A table that has something else too is looked at for both.
   TG_ASSIGN_OR_RETURN(empty_, emptyGiants(tables_, process, uses, isSampled));
-  std::vector<uint64_t> now = tablesOf(uses, isSampled, empty_);
+  TableRuns now = tablesOf(uses, isSampled, empty_);
   if (known_.empty()) {
     sample_ = chooseSample(now, rate_, random_);
   } else {
-    std::erase_if(sample_.parts, [&](const SamplePart& part) {
-      return !std::ranges::binary_search(now, part.table);
-    });
+    std::erase_if(sample_, [&](const SamplePart& part) { return !now.has(part.table); });
     addToSample(now);
   }
   known_ = std::move(now);
-  new_.clear();
+  new_ = {};
   gone_bytes_ = 0;
   mapped_.clear();
   for (const MappingUse& use : uses)
     if (isSampled(use.mapping)) mapped_.push_back({use.mapping.start, use.mapping.end});
   // What is untouched by now need not be cleared: after the first window that is most of it.
   Sample to_clear;
-  std::vector<uint64_t> touched;
+  TableRuns touched;
   uncleared_.begin();
-  pages_there_.assign(sample_.parts.size(), 0);
+  pages_there_.assign(sample_.size(), 0);
   size_t at = 0;
   auto visit = [&](uint64_t table, page_table_kind kind, Entries entries) {
     uint32_t& pages_there = pages_there_[at];
-    SamplePart part = sample_.parts[at++];
+    SamplePart part = sample_[at++];
     auto pages = entries.subspan(part.first, part.pages);
     if (kind == PAGE_TABLE_HUGE || kind == PAGE_TABLE_GIANT) {
       pages = entries.first(1);
@@ -155,9 +147,9 @@ base::Result<Clearing> SampledBackend::clear(const Process& process, Clock& cloc
       return;
     }
     if (!std::ranges::any_of(pages, isTouched)) return;
-    to_clear.parts.push_back(part);
+    to_clear.push_back(part);
     uncleared_.look(table, kind, entries, part.first, part.first + part.pages);
-    if (kind == PAGE_TABLE_OF_PAGES) touched.push_back(table);
+    if (kind == PAGE_TABLE_OF_PAGES) touched.add(table, table + kTable);
   };
   done.pass.begin_ns = clock.now_ns();
   TG_ASSIGN_OR_RETURN(bool is_there,
@@ -196,7 +188,7 @@ base::Status SampledBackend::clearSample(const Process& process, const Sample& s
   return base::okStatus();
 }
 
-base::Status SampledBackend::flush(const Process& process, std::span<const uint64_t> touched,
+base::Status SampledBackend::flush(const Process& process, const TableRuns& touched,
                                    const std::vector<MappingUse>& uses, Clock& clock,
                                    int64_t& stall_ns) {
   TG_ASSIGN_OR_RETURN(WideFlush wide, flushWide(tables_, process, touched, uses, isSampled, clock));
@@ -212,12 +204,11 @@ base::Status SampledBackend::flush(const Process& process, std::span<const uint6
 }
 
 // One of each few of those that were not known.
-std::vector<uint64_t> SampledBackend::addToSample(const std::vector<uint64_t>& now) {
-  std::vector<uint64_t> more;
-  std::ranges::set_difference(now, known_, std::back_inserter(more));
-  auto before = static_cast<ptrdiff_t>(sample_.parts.size());
-  std::ranges::move(chooseSample(more, rate_, random_).parts, std::back_inserter(sample_.parts));
-  std::ranges::inplace_merge(sample_.parts, sample_.parts.begin() + before, {}, &SamplePart::table);
+TableRuns SampledBackend::addToSample(const TableRuns& now) {
+  TableRuns more = now.without(known_);
+  auto before = static_cast<ptrdiff_t>(sample_.size());
+  std::ranges::move(chooseSample(more, rate_, random_), std::back_inserter(sample_));
+  std::ranges::inplace_merge(sample_, sample_.begin() + before, {}, &SamplePart::table);
   return more;
 }
 
@@ -225,20 +216,24 @@ std::vector<uint64_t> SampledBackend::addToSample(const std::vector<uint64_t>& n
 // moved there (mremap) brought its bits along: so much of it as is gone elsewhere may have.
 base::Status SampledBackend::sampleNew(const Process& process,
                                        const std::vector<MappingUse>& uses) {
+  if (haveSameRanges(uses, mapped_)) {
+    // Where there was memory at the clearing it is known: only where there was none there may be new one.
+    TG_ASSIGN_OR_RETURN(std::vector<uint64_t> empty, emptyOf(tables_, process, empty_));
+    if (empty == empty_) return base::okStatus();
+  }
   TG_ASSIGN_OR_RETURN(std::vector<uint64_t> empty, emptyGiants(tables_, process, uses, isSampled));
-  if (empty == empty_ && haveSameRanges(uses, mapped_)) return base::okStatus();
-  std::vector<uint64_t> now = tablesOf(uses, isSampled, empty);
+  TableRuns now = tablesOf(uses, isSampled, empty);
   gone_bytes_ = 0;
-  for (size_t i = 0, at = 0; i < sample_.parts.size(); ++i) {
-    const SamplePart& part = sample_.parts[i];
-    if (std::ranges::binary_search(new_, part.table)) continue;
+  for (size_t i = 0, at = 0; i < sample_.size(); ++i) {
+    const SamplePart& part = sample_[i];
+    if (new_.has(part.table)) continue;
     uint32_t pages_there = pages_there_[at++];
-    if (!std::ranges::binary_search(now, part.table))
+    if (!now.has(part.table))
       gone_bytes_ += kTable * rate_.every * static_cast<double>(pages_there) / part.pages;
   }
-  std::vector<uint64_t> more = addToSample(now);
-  addInOrder(known_, more);
-  addInOrder(new_, more);
+  TableRuns more = addToSample(now);
+  known_ = known_.with(more);
+  new_ = new_.with(more);
   return base::okStatus();
 }
 
@@ -260,20 +255,20 @@ base::Result<Reading> SampledBackend::read(const Process& process, Clock& clock)
   TG_ASSIGN_OR_RETURN(done.uses, readMaps(process));
   TG_RETURN_IF_ERROR(sampleNew(process, done.uses));
   std::vector<uint64_t> chosen = addressesOf(sample_);
-  std::vector<double> touched(sample_.parts.size());
+  std::vector<double> touched(sample_.size());
   size_t at = 0;
   uint64_t unread_bytes = 0;
   double uncleared_bytes = 0, new_bytes = 0;
   MappingWalk sampled(done.uses, isSampled);
   auto visit = [&](uint64_t address, page_table_kind kind, Entries entries) {
-    const SamplePart& part = sample_.parts[at];
+    const SamplePart& part = sample_[at];
     if (kind == PAGE_TABLE_FAILED) unread_bytes += kTable * rate_.every;
     bool is_whole = kind == PAGE_TABLE_HUGE || kind == PAGE_TABLE_GIANT;
     // A huge page that was split meanwhile is told by the pages that were read.
     uint32_t first = is_whole ? 0 : part.first;
     uint32_t pages = is_whole ? PAGE_TABLE_ENTRIES : rate_.pages;
     double of_table = static_cast<double>(PAGE_TABLE_ENTRIES) / pages;
-    bool is_new = std::ranges::binary_search(new_, address);
+    bool is_new = new_.has(address);
     sampled.visit(address, kind, entries, first, first + pages,
                   [&](MappingUse& use, const MappingSums& sums, size_t from, size_t to) {
                     addScaled(use.sums, sums, of_table * rate_.every);

@@ -35,13 +35,13 @@ class SampledBackend final : public Backend {
   base::Result<Reading> read(const Process& process, Clock& clock) override;
 
  private:
-  base::Status flush(const Process& process, std::span<const uint64_t> touched,
+  base::Status flush(const Process& process, const TableRuns& touched,
                      const std::vector<MappingUse>& uses, Clock& clock, int64_t& stall_ns);
   base::Status clearSample(const Process& process, const Sample& sample,
                            const std::vector<MappingUse>& uses, Clock& clock, Cost& cost,
                            std::vector<AddressRange>& locked);
   double mostSampledBytes(const Resident& resident, const std::vector<MappingUse>& uses) const;
-  std::vector<uint64_t> addToSample(const std::vector<uint64_t>& now);
+  TableRuns addToSample(const TableRuns& now);
   base::Status sampleNew(const Process& process, const std::vector<MappingUse>& uses);
 
   PageTables tables_;
@@ -51,9 +51,9 @@ class SampledBackend final : public Backend {
   // What the kernel's sum of a process's memory can lack: what each processor has not handed in yet
   // (percpu_counter_batch in lib/percpu_counter.c).
   uint64_t not_in_bytes_ = 0;
-  Sample sample_;                // of what was there at the last clearing, or was mapped since
-  std::vector<uint64_t> known_;  // the tables that it was chosen from, in order
-  std::vector<uint64_t> new_;    // of these, those that were mapped since the last clearing
+  Sample sample_;    // of what was there at the last clearing, or was mapped since
+  TableRuns known_;  // the tables that it was chosen from
+  TableRuns new_;    // of these, those that were mapped since the last clearing
   // Of the last clearing, in the order of its parts: the pages that were there.
   std::vector<uint32_t> pages_there_;
   double gone_bytes_ =

@@ -7,16 +7,18 @@ namespace {
 
 constexpr size_t kFarApart = 64;  // more than 33, the kernel's limit as it comes
 constexpr size_t kMostSeen = 32;  // tables that are looked at
+constexpr size_t kSeenFirst = 4;  // mostly enough, and each of them is 4 KiB to read
 constexpr size_t kMostTried = 4;  // of them made cold, until one flushed
+constexpr size_t kUncut = 64;     // pages of the largest folio that is sampled at all
 
 bool isUntouched(uint64_t entry) { return isThere(entry) && !isTouched(entry); }
 
-std::vector<uint64_t> someOf(std::span<const uint64_t> tables) {
+std::vector<uint64_t> someOf(const TableRuns& tables) {
   std::vector<uint64_t> some;
-  size_t count = std::min(tables.size(), kMostSeen);
+  size_t count = std::min(tables.count(), kMostSeen);
   // The first and the last among them: the heap, and stacks.
   for (size_t i = 0; i < count; ++i)
-    some.push_back(tables[count == 1 ? 0 : i * (tables.size() - 1) / (count - 1)]);
+    some.push_back(tables.at(count == 1 ? 0 : i * (tables.count() - 1) / (count - 1)));
   return some;
 }
 
@@ -34,43 +36,56 @@ std::optional<WideSpan> wideSpanOf(uint64_t table, page_table_kind kind, Entries
     AddressRange range{std::max(table, use->mapping.start), std::min(end, use->mapping.end)};
     auto own = entries.subspan((range.begin - table) / kPage, (range.end - range.begin) / kPage);
     auto first = std::ranges::find_if(own, isTouched);
-    if (first == own.end()) continue;
-    auto last = std::find_if(own.rbegin(), own.rend(), isTouched).base() - 1;
-    if (last - first < static_cast<ptrdiff_t>(kFarApart)) continue;
-    size_t before = (range.begin - table) / kPage;
-    return WideSpan{table, range, before + static_cast<size_t>(first - own.begin()),
-                    before + static_cast<size_t>(last - own.begin())};
+    if (own.end() - first <= static_cast<ptrdiff_t>(kFarApart)) continue;
+    auto last = std::find_if(first + kFarApart, own.end(), isTouched);
+    if (last == own.end()) continue;
+    WideSpan span{table, range, static_cast<size_t>(first - own.begin()),
+                  static_cast<size_t>(last - own.begin())};
+    span.first += (range.begin - table) / kPage;
+    span.last += (range.begin - table) / kPage;
+    // No more than these two need, but for folios, which would be cut.
+    span.range.begin = std::max(range.begin, table + span.first / kUncut * kUncut * kPage);
+    span.range.end = std::min(range.end, table + (span.last / kUncut + 1) * kUncut * kPage);
+    return span;
   }
   return std::nullopt;
 }
 
 base::Result<WideFlush> flushWide(PageTables& reader, const Process& process,
-                                  std::span<const uint64_t> tables,
-                                  const std::vector<MappingUse>& uses, MappingWalk::Wanted wanted,
-                                  Clock& clock) {
+                                  const TableRuns& tables, const std::vector<MappingUse>& uses,
+                                  MappingWalk::Wanted wanted, Clock& clock) {
   WideFlush done;
   if (kIsArm64) return done;
-  std::vector<WideSpan> spans;
-  auto look = [&](uint64_t table, page_table_kind kind, Entries entries) {
-    if (spans.size() == kMostTried) return;
-    if (auto span = wideSpanOf(table, kind, entries, uses, wanted)) spans.push_back(*span);
-  };
-  TG_ASSIGN_OR_RETURN(bool is_there,
-                      reader.read(process.thread(), someOf(tables), PAGE_TABLE_ALL, look));
-  if (!is_there) return process.whyNothing("maps", 0);
-  for (const WideSpan& span : spans) {
-    TG_ASSIGN_OR_RETURN(MadeCold made, makeCold(process, {&span.range, 1}, clock));
-    done.stall_ns = std::max(done.stall_ns, made.longest_ns);
-    // Of pages that other processes map too, or that are locked, the bits stay, and then nothing is flushed.
-    auto verify = [&](uint64_t, page_table_kind kind, Entries entries) {
-      done.is_done = kind == PAGE_TABLE_OF_PAGES && isUntouched(entries[span.first]) &&
-                     isUntouched(entries[span.last]);
+  size_t tried = 0;
+  auto lookAndTry = [&](std::span<const uint64_t> few) -> base::Status {
+    std::vector<WideSpan> spans;
+    auto look = [&](uint64_t table, page_table_kind kind, Entries entries) {
+      if (tried + spans.size() == kMostTried) return;
+      if (auto span = wideSpanOf(table, kind, entries, uses, wanted)) spans.push_back(*span);
     };
-    TG_ASSIGN_OR_RETURN(is_there,
-                        reader.read(process.thread(), {&span.table, 1}, PAGE_TABLE_ALL, verify));
+    TG_ASSIGN_OR_RETURN(bool is_there, reader.read(process.thread(), few, PAGE_TABLE_ALL, look));
     if (!is_there) return process.whyNothing("maps", 0);
-    if (done.is_done) break;
-  }
+    for (const WideSpan& span : spans) {
+      if (done.is_done) break;
+      ++tried;
+      TG_ASSIGN_OR_RETURN(MadeCold made, makeCold(process, {&span.range, 1}, clock));
+      done.stall_ns = std::max(done.stall_ns, made.longest_ns);
+      // Of pages that other processes map too, or that are locked, the bits stay, and then nothing is flushed.
+      auto verify = [&](uint64_t, page_table_kind kind, Entries entries) {
+        done.is_done = kind == PAGE_TABLE_OF_PAGES && isUntouched(entries[span.first]) &&
+                       isUntouched(entries[span.last]);
+      };
+      TG_ASSIGN_OR_RETURN(is_there,
+                          reader.read(process.thread(), {&span.table, 1}, PAGE_TABLE_ALL, verify));
+      if (!is_there) return process.whyNothing("maps", 0);
+    }
+    return base::okStatus();
+  };
+  std::vector<uint64_t> some = someOf(tables);
+  std::span<const uint64_t> all = some;
+  auto first = all.first(std::min(all.size(), kSeenFirst));
+  TG_RETURN_IF_ERROR(lookAndTry(first));
+  if (!done.is_done) TG_RETURN_IF_ERROR(lookAndTry(all.subspan(first.size())));
   return done;
 }
 

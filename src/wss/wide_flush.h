@@ -1,11 +1,11 @@
 // Flushes what the processors have cached of a whole process, without a walk through all of its memory.
 //
-//   one table │·▓··▓▓·······················▓·│  touched pages 33 or more apart: MADV_COLD takes both bits,
-//                └────── one flush ────────┘      and x86 Linux flushes all rather than so many pages
+//   one table │·▓··▓▓···············▓▓·······▓·│  touched pages 64 or more apart: MADV_COLD takes both bits,
+//                └─── one flush ─────┘             and x86 Linux flushes all rather than more than 33 pages
 //
 // clear_refs 4 does it too, but looks at every entry: 4.4 ms at 16 GiB, during which the process cannot map
-// memory, and with soft-dirty bits it protects each page. Cost here: some 0.1 ms. Clears the bits of a table
-// (2 MiB), of four at the most. arm64 flushes such ranges page by page: there it does nothing.
+// memory, and with soft-dirty bits it protects each page. Cost here: some 0.05 ms. Clears the bits of some 128 pages
+// in a row, of four such at the most. arm64 flushes such ranges page by page: there it does nothing.
 // Source: Linux, arch/x86/mm/tlb.c, tlb_single_page_flush_ceiling; mm/madvise.c, madvise_cold_or_pageout_pte_range.
 #pragma once
 
@@ -13,17 +13,18 @@
 
 #include "wss/make_cold.h"
 #include "wss/page_tables.h"
+#include "wss/table_runs.h"
 
 namespace tidegauge::wss {
 
-// In one table a part of one mapping, with the first and the last of its touched pages.
+// In one table a part of one mapping, around two touched pages of it.
 struct WideSpan {
   uint64_t table = 0;
   AddressRange range;
   size_t first = 0, last = 0;  // entries of the table
 };
 
-// Of the mappings in a table that are `wanted` the first whose touched pages lie far enough apart.
+// Of the mappings in a table that are `wanted` the first with touched pages that lie far enough apart.
 std::optional<WideSpan> wideSpanOf(uint64_t table, page_table_kind kind, Entries entries,
                                    const std::vector<MappingUse>& uses, MappingWalk::Wanted wanted);
 
@@ -34,8 +35,7 @@ struct WideFlush {
 };
 // Tries some of `tables`, in the order of addresses.
 base::Result<WideFlush> flushWide(PageTables& reader, const Process& process,
-                                  std::span<const uint64_t> tables,
-                                  const std::vector<MappingUse>& uses, MappingWalk::Wanted wanted,
-                                  Clock& clock);
+                                  const TableRuns& tables, const std::vector<MappingUse>& uses,
+                                  MappingWalk::Wanted wanted, Clock& clock);
 
 }  // namespace tidegauge::wss

@@ -23,6 +23,7 @@ class FakeProc {
     write("comm", "mysqld\n");
     write("stat", "423 (my (s) qld) S 1 423 423 0");
     write("maps", "559e00000000-559e00100000 rw-p 00000000 00:00 0 [heap]\n");
+    write("statm", "256 0 0 0 0 256 0\n");
     write("clear_refs", "");
   }
   ~FakeProc() { std::filesystem::remove_all(root_); }

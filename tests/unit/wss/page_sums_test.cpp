@@ -116,40 +116,5 @@ TEST(BitsOf, ALargePageIsAllOfItsPages) {
   EXPECT_FALSE(PageBits::at(bitsOf(0, PAGE_TABLE_GIANT, all).touched, 0));
 }
 
-TEST(TablesOf, EachOnceInOrder) {
-  auto use = [](uint64_t start, uint64_t end) {
-    MappingUse one;
-    one.mapping.start = start;
-    one.mapping.end = end;
-    return one;
-  };
-  EXPECT_TRUE(tablesOf({}, anyOne).empty());
-  EXPECT_EQ(tablesOf({use(0x1000, 0x2000), use(0x3000, 0x200000), use(0x200000, 0x201000)}, anyOne),
-            (std::vector<uint64_t>{0, 0x200000}));
-  EXPECT_EQ(
-      tablesOf({use(0x1ff000, 0x600000), use(0x600000, 0x601000), use(0x40000000, 0x40001000)},
-               anyOne),
-      (std::vector<uint64_t>{0, 0x200000, 0x400000, 0x600000, 0x40000000}));
-}
-
-TEST(PageSums, GiantsThatAreEmptyHaveNoTablesToLookAt) {
-  auto use = [](uint64_t start, uint64_t end) {
-    MappingUse one;
-    one.mapping.start = start;
-    one.mapping.end = end;
-    return one;
-  };
-  std::vector<MappingUse> uses{use(0x3fe00000, 0x140200000), use(0x140200000, 0x140201000)};
-  EXPECT_EQ(giantsOf(uses, anyOne), (std::vector<uint64_t>{0, 0x40000000, 0x80000000, 0xc0000000,
-                                                           0x100000000, 0x140000000}));
-  EXPECT_EQ(tablesOf(uses, anyOne,
-                     std::vector<uint64_t>{0x40000000, 0x80000000, 0xc0000000, 0x100000000}),
-            (std::vector<uint64_t>{0x3fe00000, 0x140000000, 0x140200000}));
-  EXPECT_EQ(tablesOf(uses, anyOne,
-                     std::vector<uint64_t>{0, 0x40000000, 0x80000000, 0xc0000000, 0x100000000,
-                                           0x140000000}),
-            (std::vector<uint64_t>{}));
-}
-
 }  // namespace
 }  // namespace tidegauge::wss

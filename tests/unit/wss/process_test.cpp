@@ -77,12 +77,14 @@ TEST(Process, ThatGoesOnWithoutItsFirstThread) {
   FakeProc proc;
   proc.write("stat", "423 (mysqld) Z 1 423 423 0");
   proc.write("maps", "");
+  proc.write("statm", "0 0 0 0 0 0 0\n");
   EXPECT_THAT(whyNot(423, proc.root()), HasSubstr("zombie"));
   std::filesystem::path tasks = std::filesystem::path(proc.root()) / "423" / "task";
   std::filesystem::create_directories(tasks / "423");
   std::filesystem::create_directories(tasks / "425");
   proc.write("task/423/maps", "");
   proc.write("task/425/stat", "425 (worker) S 1 423 423 0");
+  proc.write("task/425/statm", "256 0 0 0 0 256 0\n");
   proc.write("task/425/maps", "559e00000000-559e00100000 rw-p 00000000 00:00 0 [heap]\n");
   auto process = Process::open(423, proc.root());
   ASSERT_TRUE(process.ok());

@@ -11,9 +11,9 @@
 namespace tidegauge::wss {
 namespace {
 
-std::vector<uint64_t> tables(size_t count) {
-  std::vector<uint64_t> all;
-  for (size_t i = 0; i < count; ++i) all.push_back(i * kTable);
+TableRuns tables(size_t count) {
+  TableRuns all;
+  all.add(0, count * kTable);
   return all;
 }
 
@@ -22,10 +22,10 @@ TEST(ChooseSample, OneOfEachFewTables) {
   std::vector<int> places(8);
   for (int run = 0; run < 1000; ++run) {
     Sample sample = chooseSample(tables(800), {8, 32}, random);
-    ASSERT_EQ(sample.parts.size(), 100U);
+    ASSERT_EQ(sample.size(), 100U);
     for (size_t i = 0; i < 100; ++i) {
-      ASSERT_EQ(sample.parts[i].table / kTable / 8, i);
-      places[sample.parts[i].table / kTable % 8] += 1;
+      ASSERT_EQ(sample[i].table / kTable / 8, i);
+      places[sample[i].table / kTable % 8] += 1;
     }
   }
   for (int count : places) EXPECT_NEAR(count, 12'500, 700);
@@ -34,11 +34,11 @@ TEST(ChooseSample, OneOfEachFewTables) {
 TEST(ChooseSample, APartOfEachTable) {
   std::mt19937_64 random(1);
   Sample sample = chooseSample(tables(1000), {1, 16}, random);
-  ASSERT_EQ(sample.parts.size(), 1000U);
+  ASSERT_EQ(sample.size(), 1000U);
   for (size_t i = 0; i < 1000; ++i) {
-    EXPECT_EQ(sample.parts[i].table, i * kTable);
-    EXPECT_EQ(sample.parts[i].pages, 16U);
-    EXPECT_LE(sample.parts[i].first + 16, uint32_t{PAGE_TABLE_ENTRIES});
+    EXPECT_EQ(sample[i].table, i * kTable);
+    EXPECT_EQ(sample[i].pages, 16U);
+    EXPECT_LE(sample[i].first + 16, uint32_t{PAGE_TABLE_ENTRIES});
   }
 }
 
@@ -47,7 +47,7 @@ TEST(ChooseSample, EveryPageHasTheSameChance) {
   std::vector<int> seen(8 * PAGE_TABLE_ENTRIES);
   constexpr int kRuns = 40'000;
   for (int run = 0; run < kRuns; ++run)
-    for (const SamplePart& part : chooseSample(tables(8), {4, 16}, random).parts)
+    for (const SamplePart& part : chooseSample(tables(8), {4, 16}, random))
       for (uint32_t page = part.first; page < part.first + part.pages; ++page)
         seen[part.table / kPage + page] += 1;
   double wanted = kRuns / 128.0;
@@ -56,8 +56,8 @@ TEST(ChooseSample, EveryPageHasTheSameChance) {
 
 TEST(ChooseSample, FewTables) {
   std::mt19937_64 random(3);
-  EXPECT_TRUE(chooseSample({}, {16, 32}, random).parts.empty());
-  EXPECT_LE(chooseSample(tables(1), {16, 32}, random).parts.size(), 1U);
+  EXPECT_TRUE(chooseSample({}, {16, 32}, random).empty());
+  EXPECT_LE(chooseSample(tables(1), {16, 32}, random).size(), 1U);
 }
 
 // Those that are offered.
@@ -78,7 +78,7 @@ Outcome outcomeOf(SampleRate rate, const std::function<bool(uint64_t page)>& tou
   double squares = 0;
   for (int run = 0; run < kRuns; ++run) {
     std::vector<double> values;
-    for (const SamplePart& part : chooseSample(all, rate, random).parts) {
+    for (const SamplePart& part : chooseSample(all, rate, random)) {
       double sum = 0;
       for (uint32_t page = part.first; page < part.first + part.pages; ++page)
         sum += touched(part.table / kPage + page) ? PAGE_TABLE_ENTRIES / double(rate.pages) : 0;

@@ -30,15 +30,24 @@ class WideSpanOf : public testing::Test {
   std::vector<MappingUse> uses_;
 };
 
-TEST_F(WideSpanOf, FromTheFirstTouchedPageToTheLast) {
-  map(10, 500);
-  touch({30, 31, 90, 200});
+TEST_F(WideSpanOf, FromTheFirstTouchedPageToTheNextThatIsFarFromIt) {
+  map(0, 512);
+  touch({80, 81, 140, 200, 400});
   auto found = span();
   ASSERT_TRUE(found);
-  EXPECT_EQ(found->first, 30U);
+  EXPECT_EQ(found->first, 80U);
   EXPECT_EQ(found->last, 200U);
-  EXPECT_EQ(found->range.begin, kAt + 10 * kPage);  // so that no folio is cut
-  EXPECT_EQ(found->range.end, kAt + 500 * kPage);
+  EXPECT_EQ(found->range.begin, kAt + 64 * kPage);  // so that no folio is cut
+  EXPECT_EQ(found->range.end, kAt + 256 * kPage);
+}
+
+TEST_F(WideSpanOf, NotOutsideOfTheMapping) {
+  map(10, 102);
+  touch({30, 100});
+  auto found = span();
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->range.begin, kAt + 10 * kPage);
+  EXPECT_EQ(found->range.end, kAt + 102 * kPage);
 }
 
 TEST_F(WideSpanOf, NotIfTheyLieCloseTogether) {
