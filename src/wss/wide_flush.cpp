@@ -39,14 +39,13 @@ std::optional<WideSpan> wideSpanOf(uint64_t table, page_table_kind kind, Entries
     if (own.end() - first <= static_cast<ptrdiff_t>(kFarApart)) continue;
     auto last = std::find_if(first + kFarApart, own.end(), isTouched);
     if (last == own.end()) continue;
-    WideSpan span{table, range, static_cast<size_t>(first - own.begin()),
-                  static_cast<size_t>(last - own.begin())};
-    span.first += (range.begin - table) / kPage;
-    span.last += (range.begin - table) / kPage;
+    size_t before = (range.begin - table) / kPage;
+    size_t from = before + static_cast<size_t>(first - own.begin());
+    size_t to = before + static_cast<size_t>(last - own.begin());
     // No more than these two need, but for folios, which would be cut.
-    span.range.begin = std::max(range.begin, table + span.first / kUncut * kUncut * kPage);
-    span.range.end = std::min(range.end, table + (span.last / kUncut + 1) * kUncut * kPage);
-    return span;
+    range.begin = std::max(range.begin, table + from / kUncut * kUncut * kPage);
+    range.end = std::min(range.end, table + (to / kUncut + 1) * kUncut * kPage);
+    return WideSpan{table, range, from, to};
   }
   return std::nullopt;
 }

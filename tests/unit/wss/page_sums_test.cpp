@@ -58,6 +58,27 @@ RC_GTEST_PROP(AddEntries, OnlyOfTheMapping, (std::array<uint64_t, 8> some)) {
   RC_ASSERT(all.rss + all.swap <= 2 * kMiB);
 }
 
+// Full tables have a way of their own: it tells what the sum of its entries is, and so does one with a page that is not as the
+// others are.
+RC_GTEST_PROP(AddEntries, OfAFullTableAreThoseOfEachEntry, ()) {
+  std::array<__u64, PAGE_TABLE_ENTRIES> entries{};
+  for (__u64& entry : entries)
+    entry = (uint64_t{0x12345} << 12) | kEntryPresent |
+            (*rc::gen::inRange<uint64_t>(0, 4) * kEntryAccessed);
+  if (*rc::gen::arbitrary<bool>()) {
+    size_t at = *rc::gen::inRange<size_t>(0, PAGE_TABLE_ENTRIES);
+    entries[at] = *rc::gen::element<uint64_t>(0, kEntryHidden, (uint64_t{3} << 59) | 0x40,
+                                              entries[at] | kEntrySpecial);
+  }
+  MappingSums all, each;
+  addEntries(all, entries, 0, PAGE_TABLE_ENTRIES);
+  for (__u64 entry : entries) each.add(sumsOf(entry));
+  RC_ASSERT(all.rss == each.rss);
+  RC_ASSERT(all.referenced == each.referenced);
+  RC_ASSERT(all.dirty == each.dirty);
+  RC_ASSERT(all.swap == each.swap);
+}
+
 TEST(AddLarge, CountsAsAWhole) {
   MappingSums sums;
   addLarge(sums, 0x80 | 0x21, 2 * kMiB, MappingKind::kAnonymous);
