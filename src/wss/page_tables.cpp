@@ -26,8 +26,8 @@ namespace {
 constexpr uint64_t kFrameBits = (uint64_t{1} << 55) - 1;  // of an entry of pagemap
 // The tables of our own lie somewhere in memory: so far below them, at the most, it begins.
 constexpr uint64_t kMostGiB = 65536;
-// In one run: 512 KiB, which are still in the caches of the core when they are added up.
-constexpr size_t kWholeTables = 128;
+// In one run: 256 KiB, which are still in the caches of the core when they are added up.
+constexpr size_t kWholeTables = 64;
 static_assert(kWholeTables <= PAGE_TABLES_BATCH);
 
 // Where it lies in memory; 0: that is not told to who lacks CAP_SYS_ADMIN.
