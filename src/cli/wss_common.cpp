@@ -33,6 +33,10 @@ std::string stallNote(int64_t stall_ns, double most_ms, std::string_view who, si
       columns, 0, 2);
 }
 
+nlohmann::json endedJson(const base::Status& status) {
+  return status.ok() ? nlohmann::json() : nlohmann::json(status.error().what);
+}
+
 int endOfMeasurement(int code, const RealClock& clock, int rows) {
   if (code != 0 || !clock.isEnding() || rows > 0) return code;
   complain("tidegauge: ended before the first window was over: nothing was measured");

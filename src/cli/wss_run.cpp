@@ -104,7 +104,7 @@ int runWss(const WssOptions& options) {
   WssWriter writer(options, plan, process.value(), choice.value(), out);
   auto status = wss::measure(process.value(), backend, plan, clock,
                              [&](const wss::Row& row) { return writer.row(row); });
-  int code = writer.end();
+  int code = writer.end(status);
   if (!status.ok()) code = reportError(status.error());
   return out.finish(endOfMeasurement(code, clock, writer.rows()));
 }

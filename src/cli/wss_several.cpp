@@ -140,7 +140,7 @@ int runSeveral(const WssOptions& options, const wss::Plan& plan) {
   Output out;
   WssSeveralWriter writer(options, plan, choice.value(), knows_frames, watched, out);
   base::Status status = measureEach(watched, backend, plan, clock, writer);
-  writer.end(watched.unseen());
+  writer.end(watched.unseen(), status);
   int code = status.ok() ? 0 : reportError(status.error());
   if (code == 0 && !watched.leftOut().empty()) code = kPartial;
   return out.finish(endOfMeasurement(code, clock, writer.count()));

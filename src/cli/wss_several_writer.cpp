@@ -106,12 +106,15 @@ bool WssSeveralWriter::rows(std::span<const wss::Outcome> outcomes) {
   return !out_.failed();
 }
 
-void WssSeveralWriter::end(const std::vector<pid_t>& unseen) {
+void WssSeveralWriter::end(const std::vector<pid_t>& unseen, const base::Status& status) {
   if (options_.json) {
     head_["rows"] = std::move(all_);
     head_["left_out"] = leftOutJson(watched_);
     head_["began_unmeasured"] = unseen;
+    head_["ended"] = endedJson(status);
     out_.print("{}\n", dumpedJson(head_, 2));
+  } else if (options_.jsonl && !status.ok()) {
+    out_.print("{}\n", dumpedJson({{"ended", endedJson(status)}}, -1));
   } else if (!options_.jsonl && !options_.csv) {
     out_.write(stallNote(most_stall_ns_, options_.most_stall_ms, "one of them", pageColumns()));
     if (rolling_) out_.write(rolling_->closingText(pageColumns(), usesColours()));

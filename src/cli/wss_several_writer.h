@@ -25,7 +25,7 @@ class WssSeveralWriter {
   bool rows(std::span<const wss::Outcome> outcomes);
   // What stands after all windows.
   // `unseen`: processes that began since the last window did.
-  void end(const std::vector<pid_t>& unseen);
+  void end(const std::vector<pid_t>& unseen, const base::Status& status);
   int count() const { return count_; }
 
  private:

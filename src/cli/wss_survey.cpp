@@ -107,16 +107,19 @@ class Writer {
     }
     rows_ += 1;
   }
-  void end() {
+  void end(const base::Status& status) {
     if (rows_ == 0) return;
     if (isText()) return say(survey_.verdict());
     if (options_.jsonl) {
-      out_.print("{}\n",
-                 dumpedJson({{"backend", survey_.name()}, {"all", survey_.verdictJson()}}, -1));
+      out_.print("{}\n", dumpedJson({{"backend", survey_.name()},
+                                     {"all", survey_.verdictJson()},
+                                     {"ended", endedJson(status)}},
+                                    -1));
       return;
     }
     head_["all"] = survey_.verdictJson();
     head_["verdict"] = survey_.verdict();
+    head_["ended"] = endedJson(status);
     out_.print("{}\n", dumpedJson(head_, 2));
   }
   void say(std::string words) {
@@ -208,7 +211,7 @@ int runSurvey(const WssOptions& options) {
     return writer.finish(0);
   }
   auto status = measureAll(*survey.value(), options, clock, writer);
-  writer.end();
+  writer.end(status);
   int code = status.ok() ? 0 : reportError(status.error());
   if (auto broken = survey.value()->broken(); code == 0 && broken) code = reportError(*broken);
   return writer.finish(endOfMeasurement(code, clock, writer.rows()));

@@ -74,11 +74,14 @@ bool WssWriter::row(const wss::Row& row) {
   return !out_.failed() && !file_.failed();
 }
 
-int WssWriter::end() {
+int WssWriter::end(const base::Status& status) {
   if (options_.json) {
     nlohmann::json json = head_;
     json["rows"] = std::move(all_);
+    json["ended"] = endedJson(status);
     out_.print("{}\n", dumpedJson(json, 2));
+  } else if (options_.jsonl && !status.ok()) {
+    out_.print("{}\n", dumpedJson({{"pid", measured_.pid()}, {"ended", endedJson(status)}}, -1));
   }
   if (std::string chart = wss::profileText(profile_, machine_, text_.columns); !chart.empty())
     out_.write("\n" + chart);

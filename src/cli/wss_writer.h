@@ -21,8 +21,8 @@ class WssWriter {
             const wss::Choice& choice, Output& out);
   // False: nobody reads it any more.
   bool row(const wss::Row& row);
-  // What stands after all rows; the exit code.
-  int end();
+  // What stands after all rows; the exit code. `status`: how it ended.
+  int end(const base::Status& status);
   int rows() const { return rows_; }
 
  private:

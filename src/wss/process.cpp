@@ -27,6 +27,14 @@ base::Error error(std::string what, std::string hint = {}) {
   return {base::ErrorKind::kUnreadable, std::move(what), std::nullopt, std::move(hint)};
 }
 
+// "4096 1024 256 …", in pages; nothing of whoever has no memory.
+Resident residentOf(const std::string& statm) {
+  unsigned long long all = 0, resident = 0, shared = 0;
+  if (std::sscanf(statm.c_str(), "%llu %llu %llu", &all, &resident, &shared) != 3) return {};
+  auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  return {resident * page, std::min(resident, shared) * page};
+}
+
 bool hasText(int file) {
   char first = 0;
   return pread(file, &first, 1, 0) != 0;
@@ -234,38 +242,38 @@ base::Error Process::whyNothing(const char* name, int error_number) const {
                            error_number == 0 ? "it is empty" : std::strerror(error_number)));
 }
 
-Resident Process::resident() const {
-  std::string text = smallFile("statm");
-  unsigned long long all = 0, resident = 0, shared = 0;
-  if (std::sscanf(text.c_str(), "%llu %llu %llu", &all, &resident, &shared) != 3) return {};
-  auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  return {resident * page, std::min(resident, shared) * page};
-}
-
 base::Error Process::ended() const {
   return error(fmt::format("process {} ({}) ended while it was measured", pid_, name_));
 }
 
+Resident Process::resident() const { return residentOf(smallFile("statm")); }
+
 base::Status Process::check() const {
+  auto resident = checkedResident();
+  if (!resident.ok()) return std::move(resident.error());
+  return base::okStatus();
+}
+
+base::Result<Resident> Process::checkedResident() const {
   if (memory_ < 0) {  // could not be opened: that the process is there is all that can be asked
     char now = state();
     if (now == 0 || now == 'X' || now == 'Z') return ended();
-    return base::okStatus();
+    return resident();
   }
+  bool is_there = hasText(memory_);
   // Nothing may be read through a thread that ends: it lets go of the memory some time before it is told as over.
-  auto hasNoMemory = [&] {
-    errno = 0;
-    std::string text = smallFile("statm");
-    return text.empty() ? errno == ENOENT || errno == ESRCH : text.starts_with("0 ");
-  };
-  if (hasText(memory_)) {
+  errno = 0;
+  std::string statm = smallFile("statm");
+  bool has_none = statm.empty() ? errno == ENOENT || errno == ESRCH : statm.starts_with("0 ");
+  if (is_there) {
+    if (!has_none) return residentOf(statm);
     // A process goes on without its first thread, or another one that was asked. Its memory is still there then, so the
     // number has not gone to somebody else.
-    if (hasNoMemory() && !takeAnotherThread()) return ended();
-    return base::okStatus();
+    if (!takeAnotherThread()) return ended();
+    return resident();
   }
   // Its memory is gone: it has another, or is about to end.
-  if (hasNoMemory()) return ended();
+  if (has_none) return ended();
   return error(fmt::format("process {} ({}) began another program (exec) while it was measured",
                            pid_, name_),
                "What it touched before is not known any more; measure again");

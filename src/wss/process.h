@@ -52,6 +52,8 @@ class Process {
   // It runs, and has the memory that it had when it was opened. If the thread that is asked has ended, another one of it
   // is asked from now on.
   base::Status check() const;
+  // The same, and what it has in memory, which that reads anyway.
+  base::Result<Resident> checkedResident() const;
   // Until this one is gone it is measured by nobody else: two would take away each other's accessed bits. An error if
   // somebody else has claimed it. (Among those who see the same /proc; wss.pl claims nothing.)
   base::Status claim() const;

@@ -289,12 +289,11 @@ base::Result<Reading> SampledBackend::read(const Process& process, Clock& clock)
   TG_ASSIGN_OR_RETURN(done.unread_bytes, readTables(tables_, process, done.uses, isRest));
   done.unread_bytes += unread_bytes;
   done.pass.end_ns = clock.now_ns();
-  if (auto status = process.check(); !status.ok()) return std::move(status.error());
+  TG_ASSIGN_OR_RETURN(Resident resident, process.checkedResident());
   if (!is_there) return process.whyNothing("maps", 0);
   double chance = 1.0 / rate_.oneIn();
   uncleared_bytes += std::min(new_bytes, gone_bytes_);
   done.uncleared_bytes = static_cast<uint64_t>(uncleared_bytes);
-  Resident resident = process.resident();
   double told_bytes = rate_.every * std::accumulate(touched.begin(), touched.end(), 0.0);
   double most_bytes = std::max(told_bytes, mostSampledBytes(resident, done.uses));
   done.error_bytes =

@@ -206,6 +206,24 @@ class Processes(WssCase):
         self.assertEqual(done.stderr.count("\n"), 1)
         self.assertNotIn("0.00", done.stdout)  # no row of zeros
 
+    def test_why_it_ended_is_in_json(self):
+        told = {}
+        for way in ("--json", "--jsonl"):
+            process = subprocess.Popen(["sleep", "0.6"])
+            try:
+                done = wss(way, "-s", 0, process.pid, 0.1, check=False)
+            finally:
+                process.wait()
+            self.assertEqual(done.returncode, 3)
+            told[way] = [json.loads(line) for line in done.stdout.splitlines()] if way == "--jsonl" else json.loads(
+                done.stdout)
+        self.assertIn("ended while it was measured", told["--json"]["ended"])
+        self.assertGreater(len(told["--json"]["rows"]), 0)
+        self.assertEqual(set(told["--jsonl"][-1]), {"pid", "ended"})
+        self.assertNotIn("ended", told["--jsonl"][0])
+        with running(["sleep", "100"]) as process:
+            self.assertIsNone(json.loads(wss("--json", process.pid, 0.05).stdout)["ended"])
+
     def test_one_that_begins_another_program(self):
         with running(["sh", "-c", "sleep 0.3; exec sleep 100"]) as process:
             done = wss(process.pid, 1, check=False)

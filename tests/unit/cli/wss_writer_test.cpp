@@ -56,7 +56,7 @@ std::string printed(WssOptions options, int windows, bool tells_writes = false) 
     row.window = {plan.duration_ns, plan.duration_ns, plan.duration_ns};
     row.sums = {.rss = 64 * kMiB, .referenced = 20 * kMiB};
     for (int i = 0; i < windows; ++i) EXPECT_TRUE(writer.row(row));
-    EXPECT_EQ(writer.end(), 0);
+    EXPECT_EQ(writer.end(base::okStatus()), 0);
     EXPECT_EQ(out.finish(0), 0);
   }
   std::string text(static_cast<size_t>(std::ftell(file)), '\0');
