@@ -19,7 +19,8 @@
 namespace tidegauge::wss {
 
 inline constexpr uint64_t kTable = kPage * PAGE_TABLE_ENTRIES;  // that one table tells of
-inline constexpr uint64_t kGiant = uint64_t{1} << 30;
+inline constexpr uint64_t kGiant =
+    kTable * PAGE_TABLE_ENTRIES;  // that a table of such tables tells of
 
 // Of an entry (SPECIAL: a bit that the processor ignores says "no page of RSS", as the shared page of zeros
 // is; HIDDEN: a page that NUMA balancing hides keeps its place).

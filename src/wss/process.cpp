@@ -158,7 +158,7 @@ char Process::state() const {
 }
 
 size_t Process::mappings() const {
-  auto text = readMaps();
+  auto text = mapsText();
   return text.ok() ? static_cast<size_t>(std::ranges::count(text.value(), '\n')) : 0;
 }
 
@@ -203,7 +203,7 @@ base::Result<std::string> Process::readFile(const char* name) const {
   return text;
 }
 
-base::Result<std::string> Process::readMaps() const { return textOf(memory_, "maps"); }
+base::Result<std::string> Process::mapsText() const { return textOf(memory_, "maps"); }
 
 base::Result<std::string> Process::textOf(int file, const char* name) const {
   int error_number = 0;

@@ -43,8 +43,8 @@ class Process {
 
   // The text of a file of it, which is never empty; the errors of openFile.
   base::Result<std::string> readFile(const char* name) const;
-  // The same of its mappings, whatever thread is asked.
-  base::Result<std::string> readMaps() const;
+  // The text of its maps, whatever thread is asked.
+  base::Result<std::string> mapsText() const;
   // A file of it; an error that says what became of the process if that is why.
   base::Result<int> openFile(const char* name, int flags) const;
   // The error that a failed or empty read of such a file means.

@@ -55,8 +55,11 @@ base::Result<WideFlush> flushWide(PageTables& reader, const Process& process,
                                   MappingWalk::Wanted wanted, Clock& clock) {
   WideFlush done;
   if (kIsArm64) return done;
-  size_t tried = 0;
-  auto lookAndTry = [&](std::span<const uint64_t> few) -> base::Status {
+  std::vector<uint64_t> some = someOf(tables);
+  std::span<const uint64_t> all = some;
+  size_t first = std::min(all.size(), kSeenFirst), tried = 0;
+  for (auto few : {all.first(first), all.subspan(first)}) {
+    if (tried == kMostTried) break;
     std::vector<WideSpan> spans;
     auto look = [&](uint64_t table, page_table_kind kind, Entries entries) {
       if (tried + spans.size() == kMostTried) return;
@@ -65,7 +68,6 @@ base::Result<WideFlush> flushWide(PageTables& reader, const Process& process,
     TG_ASSIGN_OR_RETURN(bool is_there, reader.read(process.thread(), few, PAGE_TABLE_ALL, look));
     if (!is_there) return process.whyNothing("maps", 0);
     for (const WideSpan& span : spans) {
-      if (done.is_done) break;
       ++tried;
       TG_ASSIGN_OR_RETURN(MadeCold made, makeCold(process, {&span.range, 1}, clock));
       done.stall_ns = std::max(done.stall_ns, made.longest_ns);
@@ -77,14 +79,9 @@ base::Result<WideFlush> flushWide(PageTables& reader, const Process& process,
       TG_ASSIGN_OR_RETURN(is_there,
                           reader.read(process.thread(), {&span.table, 1}, PAGE_TABLE_ALL, verify));
       if (!is_there) return process.whyNothing("maps", 0);
+      if (done.is_done) return done;
     }
-    return base::okStatus();
-  };
-  std::vector<uint64_t> some = someOf(tables);
-  std::span<const uint64_t> all = some;
-  auto first = all.first(std::min(all.size(), kSeenFirst));
-  TG_RETURN_IF_ERROR(lookAndTry(first));
-  if (!done.is_done) TG_RETURN_IF_ERROR(lookAndTry(all.subspan(first.size())));
+  }
   return done;
 }
 

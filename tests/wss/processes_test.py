@@ -206,21 +206,26 @@ class Processes(WssCase):
         self.assertEqual(done.stderr.count("\n"), 1)
         self.assertNotIn("0.00", done.stdout)  # no row of zeros
 
-    def test_why_it_ended_is_in_json(self):
-        told = {}
-        for way in ("--json", "--jsonl"):
-            process = subprocess.Popen(["sleep", "0.6"])
-            try:
-                done = wss(way, "-s", 0, process.pid, 0.1, check=False)
-            finally:
+    def ended(self, way, processes, *words):
+        """What is told of processes that all end after some windows: the documents."""
+        sleeping = [subprocess.Popen(["sleep", "0.6"]) for _ in range(processes)]
+        try:
+            done = wss(way, *words, "-s", 0, *(process.pid for process in sleeping), 0.1, check=False)
+        finally:
+            for process in sleeping:
                 process.wait()
-            self.assertEqual(done.returncode, 3)
-            told[way] = [json.loads(line) for line in done.stdout.splitlines()] if way == "--jsonl" else json.loads(
-                done.stdout)
-        self.assertIn("ended while it was measured", told["--json"]["ended"])
-        self.assertGreater(len(told["--json"]["rows"]), 0)
-        self.assertEqual(set(told["--jsonl"][-1]), {"pid", "ended"})
-        self.assertNotIn("ended", told["--jsonl"][0])
+        self.assertEqual(done.returncode, 3)
+        return [json.loads(line) for line in done.stdout.splitlines()] if way == "--jsonl" else json.loads(done.stdout)
+
+    def test_why_it_ended_is_in_json(self):
+        for processes, words in ((1, ()), (2, ()), (1, ("--backend", "pressure"))):
+            with self.subTest(processes=processes, words=words):
+                told = self.ended("--json", processes, *words)
+                self.assertIn("ended while it was measured", told["ended"])
+                self.assertGreater(len(told["rows"]), 0)
+                lines = self.ended("--jsonl", processes, *words)
+                self.assertIn("ended while it was measured", lines[-1]["ended"])
+                self.assertFalse(any("ended" in line for line in lines[:-1]))
         with running(["sleep", "100"]) as process:
             self.assertIsNone(json.loads(wss("--json", process.pid, 0.05).stdout)["ended"])
 

@@ -80,6 +80,29 @@ TEST(TablesOf, EachOnceInOrder) {
       (Addresses{0, 0x200000, 0x400000, 0x600000, 0x40000000}));
 }
 
+// Beside each 2 MiB asked by itself, in 4 GiB of which any are empty.
+RC_GTEST_PROP(TablesOf, ThoseThatAMappingReachesInto, ()) {
+  constexpr uint64_t kEnd = 4 * kGiant, kTables = kEnd / kTable;
+  Addresses borders = *rc::gen::container<Addresses>(rc::gen::inRange<uint64_t>(0, kEnd / kPage));
+  std::ranges::sort(borders);
+  std::vector<MappingUse> uses;
+  for (size_t i = 0; i + 1 < borders.size(); i += 2)
+    if (borders[i] < borders[i + 1])
+      uses.push_back(use(borders[i] * kPage, borders[i + 1] * kPage));
+  Addresses empty, expected;
+  for (uint64_t giant = 0; giant < kEnd; giant += kGiant)
+    if (*rc::gen::arbitrary<bool>()) empty.push_back(giant);
+  for (uint64_t i = 0; i < kTables; ++i) {
+    uint64_t begin = i * kTable, end = begin + kTable;
+    bool is_mapped = std::ranges::any_of(uses, [&](const MappingUse& one) {
+      return one.mapping.start < end && one.mapping.end > begin;
+    });
+    if (is_mapped && !std::ranges::binary_search(empty, begin / kGiant * kGiant))
+      expected.push_back(begin);
+  }
+  RC_ASSERT(tablesOf(uses, anyOne, empty).addresses() == expected);
+}
+
 TEST(TablesOf, NoneOfAGiantThatIsEmpty) {
   std::vector<MappingUse> uses{use(0x3fe00000, 0x140200000), use(0x140200000, 0x140201000)};
   EXPECT_EQ(giantsOf(uses, anyOne),
