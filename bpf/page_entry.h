@@ -11,6 +11,7 @@
 #endif
 
 #define PAGE_ENTRY_PRESENT 0x1ULL
+#define PAGE_ENTRY_WRITABLE 0x2ULL  // beside PRESENT; of arm64 never told
 #define PAGE_ENTRY_ACCESSED 0x20ULL
 #define PAGE_ENTRY_DIRTY 0x40ULL
 #define PAGE_ENTRY_LEAF 0x80ULL     // above the last level: a large page, not a table

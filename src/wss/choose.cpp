@@ -46,6 +46,7 @@ base::Status checkPte() {
 
 base::Result<Choice> choosePte(const Wish& wish, const Process& process) {
   TG_ASSIGN_OR_RETURN(PageTables tables, PageTables::open());
+  tables.aimAt(process.thread());
   Choice choice;
   std::optional<SampleRate> rate = rateOf(wish.sample);
   if (rate) {

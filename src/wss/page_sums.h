@@ -24,9 +24,10 @@ inline constexpr uint64_t kGiant =
 
 // Of an entry (SPECIAL: a bit that the processor ignores says "no page of RSS", as the shared page of zeros
 // is; HIDDEN: a page that NUMA balancing hides keeps its place).
-inline constexpr uint64_t kEntryPresent = PAGE_ENTRY_PRESENT, kEntryHidden = PAGE_ENTRY_HIDDEN,
-                          kEntryAccessed = PAGE_ENTRY_ACCESSED, kEntryDirty = PAGE_ENTRY_DIRTY,
-                          kEntrySpecial = PAGE_ENTRY_SPECIAL, kEntryPlace = PAGE_ENTRY_PLACE;
+inline constexpr uint64_t kEntryPresent = PAGE_ENTRY_PRESENT, kEntryWritable = PAGE_ENTRY_WRITABLE,
+                          kEntryHidden = PAGE_ENTRY_HIDDEN, kEntryAccessed = PAGE_ENTRY_ACCESSED,
+                          kEntryDirty = PAGE_ENTRY_DIRTY, kEntrySpecial = PAGE_ENTRY_SPECIAL,
+                          kEntryPlace = PAGE_ENTRY_PLACE;
 
 // A page of memory: also one that is hidden (NUMA balancing; PROT_NONE).
 inline bool isThere(uint64_t entry) {
@@ -34,6 +35,10 @@ inline bool isThere(uint64_t entry) {
 }
 // … that was touched since its bit was taken.
 inline bool isTouched(uint64_t entry) { return isThere(entry) && (entry & kEntryAccessed) != 0; }
+// Of private memory: no other process maps it, or the kernel would have to see the write, and copy it. Of arm64 never.
+inline bool isOwn(uint64_t entry) {
+  return (entry & (kEntryPresent | kEntryWritable)) == (kEntryPresent | kEntryWritable);
+}
 
 inline bool hasEntries(page_table_kind kind) {
   return kind == PAGE_TABLE_OF_PAGES || kind == PAGE_TABLE_HUGE || kind == PAGE_TABLE_GIANT;

@@ -223,6 +223,8 @@ base::Result<PageTables> PageTables::open(std::span<const unsigned char> program
   return PageTables(std::move(handle));
 }
 
+void PageTables::aimAt(pid_t pid) { handle_->linkTo(pid); }
+
 base::Result<bool> PageTables::read(pid_t pid, std::span<const uint64_t> addresses,
                                     page_table_part part, const Visit& visit) {
   Handle& maps = *handle_;

@@ -29,8 +29,14 @@ base::Error error(std::string what, std::string hint = {}) {
 
 // "4096 1024 256 …", in pages; nothing of whoever has no memory.
 Resident residentOf(const std::string& statm) {
-  unsigned long long all = 0, resident = 0, shared = 0;
-  if (std::sscanf(statm.c_str(), "%llu %llu %llu", &all, &resident, &shared) != 3) return {};
+  std::array<uint64_t, 3> pages{};
+  const char *at = statm.data(), *end = at + statm.size();
+  for (uint64_t& some : pages) {
+    auto [rest, bad] = std::from_chars(at, end, some);
+    if (bad != std::errc()) return {};
+    at = rest == end ? end : rest + 1;
+  }
+  auto [all, resident, shared] = pages;
   auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   return {resident * page, std::min(resident, shared) * page};
 }

@@ -37,9 +37,9 @@ class SampledBackend final : public Backend {
  private:
   base::Status flush(const Process& process, const TableRuns& touched,
                      const std::vector<MappingUse>& uses, Clock& clock, int64_t& stall_ns);
-  base::Status clearSample(const Process& process, const Sample& sample,
-                           const std::vector<MappingUse>& uses, Clock& clock, Cost& cost,
-                           std::vector<AddressRange>& locked);
+  base::Result<bool> clearSample(const Process& process, const Sample& sample,
+                                 const std::vector<MappingUse>& uses, Clock& clock, Cost& cost,
+                                 std::vector<AddressRange>& locked);
   double mostSampledBytes(const Resident& resident, const std::vector<MappingUse>& uses) const;
   TableRuns addToSample(const TableRuns& now);
   base::Status sampleNew(const Process& process, const std::vector<MappingUse>& uses);

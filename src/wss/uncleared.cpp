@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <iterator>
 
 #include "wss/pagemap.h"
 
@@ -28,12 +29,12 @@ void Uncleared::begin() { pieces_.clear(); }
 
 void Uncleared::look(uint64_t table, page_table_kind kind, Entries entries, size_t from,
                      size_t to) {
-  Piece piece{table / kPage + from, 0, kind != PAGE_TABLE_OF_PAGES, 1};
-  if (piece.is_huge) {
-    piece.pages = isTouched(entries[0]) ? 1 : 0;
-  } else {
-    for (size_t i = 0; i < std::min(to - from, kMostPages); ++i)
-      if (isTouched(entries[from + i])) piece.pages |= uint64_t{1} << i;
+  Piece piece{.page = table / kPage + from, .is_huge = kind != PAGE_TABLE_OF_PAGES};
+  size_t first = piece.is_huge ? 0 : from, count = piece.is_huge ? 1 : to - from;
+  for (size_t i = 0; i < std::min(count, kMostPages); ++i) {
+    uint64_t entry = entries[first + i], bit = uint64_t{1} << i;
+    if (isTouched(entry)) piece.pages |= bit;
+    if (isTouched(entry) && !isOwn(entry)) piece.asked |= bit;
   }
   if (piece.pages != 0) pieces_.push_back(piece);
 }
@@ -53,31 +54,40 @@ void Uncleared::keep(const Process& process, std::span<const AddressRange> locke
                           ? 1
                           : bitsOf(first > piece.page ? first - piece.page : 0, last - piece.page);
       if ((piece.pages & bits) == 0) continue;
-      found.push_back({piece.page, piece.pages & bits, piece.is_huge, 1});
+      found.push_back({.page = piece.page, .pages = piece.pages & bits, .is_huge = piece.is_huge});
       piece.pages &= ~bits;
     }
+    piece.pages &= piece.asked;
   }
-  size_t every = (pieces_.size() + kMostAsked - 1) / kMostAsked;
-  if (auto file = process.openFile("pagemap", O_RDONLY); file.ok() && every > 0) {
-    WordFile pagemap(file.value());
-    std::array<uint64_t, kMostPages> words{};
-    for (size_t at = every / 2; at < pieces_.size(); at += every) {
-      Piece piece = pieces_[at];
-      auto pages = static_cast<size_t>(std::bit_width(piece.pages));
-      if (pages == 0) continue;
-      ssize_t got = pagemap.read(std::span(words).first(pages), piece.page);
-      for (size_t i = 0; i < pages; ++i) {
-        bool is_told = got > 0 && i < static_cast<size_t>(got);
-        bool is_shared =
-            is_told && (words[i] & kPagemapPresent) != 0 && (words[i] & kPagemapExclusive) == 0;
-        if (!is_shared) piece.pages &= ~(uint64_t{1} << i);
-      }
-      piece.stands_for = static_cast<uint32_t>(every);
-      if (piece.pages != 0) found.push_back(piece);
-    }
-  }
+  std::erase_if(pieces_, [](const Piece& piece) { return piece.pages == 0; });
+  std::ranges::move(sharedOnes(process), std::back_inserter(found));
   std::ranges::stable_sort(found, {}, &Piece::page);
   pieces_ = std::move(found);
+}
+
+// Of the pieces, some are asked for all.
+std::vector<Uncleared::Piece> Uncleared::sharedOnes(const Process& process) const {
+  std::vector<Piece> shared;
+  if (pieces_.empty()) return shared;
+  auto file = process.openFile("pagemap", O_RDONLY);
+  if (!file.ok()) return shared;
+  WordFile pagemap(file.value());
+  std::array<uint64_t, kMostPages> words{};
+  size_t every = (pieces_.size() + kMostAsked - 1) / kMostAsked;
+  for (size_t at = every / 2; at < pieces_.size(); at += every) {
+    Piece piece = pieces_[at];
+    auto pages = static_cast<size_t>(std::bit_width(piece.pages));
+    ssize_t got = pagemap.read(std::span(words).first(pages), piece.page);
+    for (size_t i = 0; i < pages; ++i) {
+      bool is_told = got > 0 && i < static_cast<size_t>(got);
+      bool is_shared =
+          is_told && (words[i] & kPagemapPresent) != 0 && (words[i] & kPagemapExclusive) == 0;
+      if (!is_shared) piece.pages &= ~(uint64_t{1} << i);
+    }
+    piece.stands_for = static_cast<uint32_t>(every);
+    if (piece.pages != 0) shared.push_back(piece);
+  }
+  return shared;
 }
 
 double Uncleared::bytesOf(uint64_t table, page_table_kind kind, Entries entries, size_t from,

@@ -7,7 +7,8 @@
 //           └─► page                  cleared: a bit that is set says that it was touched
 //
 // After a fork all private memory is so until one of them writes to it, or ends: so it is asked when the window begins
-// and not when it is over. Cost: 1.5 µs for each part that is asked about, of at most some 128.
+// and not when it is over. What can be written to is not asked about: that is one's own. Cost: 1.5 µs for each part that
+// is, of at most some 128.
 // Sources: madvise_cold_or_pageout_pte_range (mm/madvise.c); bit 56 of pagemap,
 // Documentation/admin-guide/mm/pagemap.rst.
 #pragma once
@@ -41,9 +42,12 @@ class Uncleared {
   struct Piece {
     uint64_t page = 0;   // its number
     uint64_t pages = 0;  // a bit for each from there; of a huge page the lowest
+    uint64_t asked = 0;  // of these, those that others may map
     bool is_huge = false;
     uint32_t stands_for = 1;  // so many parts
   };
+  std::vector<Piece> sharedOnes(const Process& process) const;
+
   std::vector<Piece> pieces_;  // in the order of addresses
 };
 

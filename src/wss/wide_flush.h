@@ -5,7 +5,8 @@
 //
 // clear_refs 4 does it too, but looks at every entry: 4.4 ms at 16 GiB, during which the process cannot map
 // memory, and with soft-dirty bits it protects each page. Cost here: some 0.05 ms. Clears the bits of some 128 pages
-// in a row, of four such at the most. arm64 flushes such ranges page by page: there it does nothing.
+// in a row, of four such at the most. Where some pages are to be made cold anyway, those around them cost a third of
+// that (wideSpanAround). arm64 flushes such ranges page by page: there it does nothing.
 // Source: Linux, arch/x86/mm/tlb.c, tlb_single_page_flush_ceiling; mm/madvise.c, madvise_cold_or_pageout_pte_range.
 #pragma once
 
@@ -24,9 +25,19 @@ struct WideSpan {
   size_t first = 0, last = 0;  // entries of the table
 };
 
-// Of the mappings in a table that are `wanted` the first with touched pages that lie far enough apart.
+// Of the mappings in a table that are `wanted` the first with touched pages that lie far enough apart, of which one is
+// among the pages `from` to `to`.
 std::optional<WideSpan> wideSpanOf(uint64_t table, page_table_kind kind, Entries entries,
-                                   const std::vector<MappingUse>& uses, MappingWalk::Wanted wanted);
+                                   const std::vector<MappingUse>& uses, MappingWalk::Wanted wanted,
+                                   size_t from = 0, size_t to = PAGE_TABLE_ENTRIES);
+// The same around a range of one table: to make that cold flushes all, which wasFlushed() then says.
+base::Result<std::optional<WideSpan>> wideSpanAround(AddressRange range, PageTables& reader,
+                                                     const Process& process,
+                                                     const std::vector<MappingUse>& uses,
+                                                     MappingWalk::Wanted wanted);
+// Whether both of its pages are untouched. Of pages that other processes map too, or that are locked, the bits stay, and
+// then nothing is flushed; of those that were touched again at once it is not known.
+base::Result<bool> wasFlushed(const WideSpan& span, PageTables& reader, const Process& process);
 
 struct WideFlush {
   bool is_done =

@@ -21,10 +21,14 @@ class WideSpanOf : public testing::Test {
     uses_.back().mapping = {
         .start = kAt + first * kPage, .end = kAt + last * kPage, .kind = kind, .path = {}};
   }
+  static bool isAnonymous(const Mapping& mapping) {
+    return mapping.kind == MappingKind::kAnonymous;
+  }
   std::optional<WideSpan> span(page_table_kind kind = PAGE_TABLE_OF_PAGES) {
-    return wideSpanOf(kAt, kind, entries_, uses_, [](const Mapping& mapping) {
-      return mapping.kind == MappingKind::kAnonymous;
-    });
+    return wideSpanOf(kAt, kind, entries_, uses_, isAnonymous);
+  }
+  std::optional<WideSpan> spanAround(size_t from, size_t to) {
+    return wideSpanOf(kAt, PAGE_TABLE_OF_PAGES, entries_, uses_, isAnonymous, from, to);
   }
   std::array<__u64, PAGE_TABLE_ENTRIES> entries_{};
   std::vector<MappingUse> uses_;
@@ -83,6 +87,45 @@ TEST_F(WideSpanOf, NotOfHugePagesNorOfZeros) {
   EXPECT_TRUE(span());
   entries_[300] |= kEntrySpecial;
   EXPECT_FALSE(span());
+}
+
+TEST_F(WideSpanOf, AroundGivenPagesToThoseBehind) {
+  map(0, 512);
+  touch({5, 80, 90, 143, 144, 400});
+  auto found = spanAround(80, 96);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->first, 80U);
+  EXPECT_EQ(found->last, 144U);
+  EXPECT_EQ(found->range.begin, kAt + 64 * kPage);
+  EXPECT_EQ(found->range.end, kAt + 192 * kPage);
+}
+
+TEST_F(WideSpanOf, AroundGivenPagesToThoseBefore) {
+  map(0, 512);
+  touch({16, 17, 400, 450});
+  auto found = spanAround(400, 416);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->first, 16U);
+  EXPECT_EQ(found->last, 400U);
+  EXPECT_EQ(found->range.begin, kAt);
+  EXPECT_EQ(found->range.end, kAt + 448 * kPage);
+}
+
+TEST_F(WideSpanOf, AroundGivenPagesNeedsOneOfThem) {
+  map(0, 512);
+  touch({10, 300});
+  EXPECT_FALSE(spanAround(80, 96));
+  touch({95});
+  EXPECT_TRUE(spanAround(80, 96));
+}
+
+TEST_F(WideSpanOf, AroundGivenPagesExactlyFarEnough) {
+  map(20, 200);
+  touch({84, 20});
+  EXPECT_TRUE(spanAround(84, 96));
+  entries_[20] = 0;
+  touch({21});
+  EXPECT_FALSE(spanAround(84, 96));
 }
 
 TEST_F(WideSpanOf, AMappingThatBeginsBeforeTheTable) {
