@@ -11,7 +11,6 @@ constexpr size_t kMostSeen = 32;  // tables that are looked at
 constexpr size_t kSeenFirst = 4;  // mostly enough, and each of them is 4 KiB to read
 constexpr size_t kMostTried = 4;  // of them made cold, until one flushed
 constexpr size_t kUncut = 64;     // pages of the largest folio that is sampled at all
-
 constexpr size_t kNoPage = PAGE_TABLE_ENTRIES;
 
 bool isUntouched(uint64_t entry) { return isThere(entry) && !isTouched(entry); }

@@ -68,7 +68,7 @@ int main(int count, char** words) {
   if (!tables.ok()) return failed(tables.error());
   if (!more_tables.ok()) return failed(more_tables.error());
   PteBackend pte(std::move(tables).value(), flushOfThisKernel());
-  SampledBackend sampled(std::move(more_tables).value(), {2, 32}, 7);
+  SampledBackend sampled(std::move(more_tables).value(), {2, 32}, flushOfThisKernel(), 7);
   SmapsBackend smaps(flushOfThisKernel());
   return measure(pte, "pte", process.value(), address, window_ns) +
          measure(smaps, "smaps", process.value(), address, window_ns) +

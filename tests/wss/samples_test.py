@@ -51,6 +51,12 @@ class Samples(WssCase):
             row, = json.loads(wss("--json", "--sample", "1/32", pid, 0.2).stdout)["rows"]
             self.assertLess(row["error"]["uncleared_bytes"], 48 * MIB)  # 16 are
             self.assertLess(row["bytes"]["referenced"] - row["error"]["referenced_ci95"], 3 * MIB)
+        # In the middle of all that is there: where the flush of all begins.
+        with self.touching(256, 1, "cold=200", "locked=100") as (pid, _, _):
+            row, = json.loads(wss("--json", "--sample", "1/32", pid, 0.2).stdout)["rows"]
+            self.assertGreater(row["error"]["uncleared_bytes"], 84 * MIB)
+            self.assertLess(row["error"]["uncleared_bytes"], 120 * MIB)
+            self.assertLess(row["bytes"]["referenced"] - row["error"]["referenced_ci95"], 3 * MIB)
 
     def test_what_is_looked_at_as_a_whole_is_known(self):
         """Shared memory is not sampled: a sample is wrong by no more than there is of the rest."""
