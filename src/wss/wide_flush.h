@@ -5,8 +5,8 @@
 //
 // clear_refs 4 does it too, but looks at every entry: 4.4 ms at 16 GiB, during which the process cannot map
 // memory, and with soft-dirty bits it protects each page. Cost here: some 0.05 ms. Clears the bits of some 128 pages
-// in a row, of four such at the most. Where some pages are to be made cold anyway, those around them cost a third of
-// that (wideSpanAround). arm64 flushes such ranges page by page: there it does nothing.
+// in a row, of four such at the most. Where some pages are to be made cold anyway, those around them cost half
+// of that (wideSpanAround). arm64 flushes such ranges page by page: there it does nothing.
 // Source: Linux, arch/x86/mm/tlb.c, tlb_single_page_flush_ceiling; mm/madvise.c, madvise_cold_or_pageout_pte_range.
 #pragma once
 
