@@ -1,5 +1,5 @@
 // process_madvise(MADV_COLD): takes the accessed bit from ranges of another process, and flushes what its
-// processors have cached of just those pages.
+// processors have cached of those pages (x86 Linux, of more than 33 in one range: of all).
 //
 //   {0x7f00_0000…0x7f02_0000, …} → 32 pages are untouched from now on
 //

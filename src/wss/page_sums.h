@@ -35,7 +35,7 @@ inline bool isThere(uint64_t entry) {
 }
 // … that was touched since its bit was taken.
 inline bool isTouched(uint64_t entry) { return isThere(entry) && (entry & kEntryAccessed) != 0; }
-// Of private memory: no other process maps it, or the kernel would have to see the write, and copy it. Of arm64 never.
+// Of private memory: no other memory maps it, or the kernel would have to see the write, and copy it. Of arm64 never.
 inline bool isOwn(uint64_t entry) {
   return (entry & (kEntryPresent | kEntryWritable)) == (kEntryPresent | kEntryWritable);
 }

@@ -163,6 +163,12 @@ base::Result<Clearing> SampledBackend::clear(const Process& process, Clock& cloc
     TG_RETURN_IF_ERROR(flush(process, touched, uses, clock, done.cost.stall_ns));
   }
   done.pass.end_ns = clock.now_ns();
+  auto lookAgain = [&](uint64_t table, page_table_kind kind, Entries entries) {
+    uncleared_.lookAgain(table, kind, entries);
+  };
+  TG_ASSIGN_OR_RETURN(
+      is_there, tables_.read(process.thread(), addressesOf(to_clear), rate_.part(), lookAgain));
+  if (!is_there) return process.whyNothing("maps", 0);
   uncleared_.keep(process, locked);
   done.cost.cpu_ns = clock.cpu_ns() - cpu_ns;
   return done;
@@ -174,41 +180,22 @@ base::Result<bool> SampledBackend::clearSample(const Process& process, const Sam
                                                Cost& cost, std::vector<AddressRange>& locked) {
   TG_ASSIGN_OR_RETURN(Clearing files, clearFiles(process, clock));
   std::vector<AddressRange> ranges = rangesOf(sample, uses);
+  TG_ASSIGN_OR_RETURN(ColdAndFlush done,
+                      makeColdAndFlush(tables_, process, ranges, uses, isSampled, clock));
   auto bytesOf = [](const std::vector<AddressRange>& all) {
     uint64_t bytes = 0;
     for (const AddressRange& range : all) bytes += range.end - range.begin;
     return bytes;
   };
-  uint64_t sample_bytes = bytesOf(ranges);
-  // One in the middle: what is touched lies around that, more likely than around a stack. It comes last, to be looked at
-  // before the process touches it again.
-  std::optional<WideSpan> wide;
-  AddressRange in_wide;
-  if (!ranges.empty()) {
-    auto middle = ranges.begin() + static_cast<ptrdiff_t>(ranges.size() / 2);
-    in_wide = *middle;
-    TG_ASSIGN_OR_RETURN(wide, wideSpanAround(in_wide, tables_, process, uses, isSampled));
-    if (wide) {
-      ranges.erase(middle);
-      ranges.push_back(wide->range);
-    }
-  }
-  TG_ASSIGN_OR_RETURN(MadeCold made, makeCold(process, ranges, clock));
-  bool is_locked = wide && !made.locked.empty() && made.locked.back().begin == wide->range.begin;
-  if (is_locked) {
-    made.locked.back() = in_wide;
-    std::ranges::sort(made.locked, {}, &AddressRange::begin);
-  }
   // A little of it is told as not cleared.
-  if (bytesOf(made.locked) > sample_bytes / 2)
+  if (bytesOf(done.made.locked) > bytesOf(ranges) / 2)
     return base::Error{
         base::ErrorKind::kMissingFeature,
         fmt::format("process {} has locked memory, which cannot be sampled", process.pid()),
         std::nullopt, "Take --sample exact"};
-  locked = std::move(made.locked);
-  cost.stall_ns = std::max({cost.stall_ns, files.cost.stall_ns, made.longest_ns});
-  if (!wide || is_locked) return false;
-  return wasFlushed(*wide, tables_, process);
+  locked = std::move(done.made.locked);
+  cost.stall_ns = std::max({cost.stall_ns, files.cost.stall_ns, done.made.longest_ns});
+  return done.is_flushed;
 }
 
 base::Status SampledBackend::flush(const Process& process, const TableRuns& touched,

@@ -31,12 +31,23 @@ void Uncleared::look(uint64_t table, page_table_kind kind, Entries entries, size
                      size_t to) {
   Piece piece{.page = table / kPage + from, .is_huge = kind != PAGE_TABLE_OF_PAGES};
   size_t first = piece.is_huge ? 0 : from, count = piece.is_huge ? 1 : to - from;
-  for (size_t i = 0; i < std::min(count, kMostPages); ++i) {
-    uint64_t entry = entries[first + i], bit = uint64_t{1} << i;
-    if (isTouched(entry)) piece.pages |= bit;
-    if (isTouched(entry) && !isOwn(entry)) piece.asked |= bit;
-  }
+  for (size_t i = 0; i < std::min(count, kMostPages); ++i)
+    if (isTouched(entries[first + i])) piece.pages |= uint64_t{1} << i;
+  piece.asked = piece.pages;
   if (piece.pages != 0) pieces_.push_back(piece);
+}
+
+void Uncleared::lookAgain(uint64_t table, page_table_kind kind, Entries entries) {
+  auto piece = std::ranges::lower_bound(pieces_, table / kPage, {}, &Piece::page);
+  if (piece == pieces_.end() || piece->page >= table / kPage + PAGE_TABLE_ENTRIES) return;
+  if (piece->is_huge) {
+    bool is_whole = kind == PAGE_TABLE_HUGE || kind == PAGE_TABLE_GIANT;
+    if (is_whole && isOwn(entries[0])) piece->asked = 0;
+  } else if (kind == PAGE_TABLE_OF_PAGES) {
+    size_t first = piece->page % PAGE_TABLE_ENTRIES;
+    for (size_t i = 0; i < std::min(kMostPages, PAGE_TABLE_ENTRIES - first); ++i)
+      if (isOwn(entries[first + i])) piece->asked &= ~(uint64_t{1} << i);
+  }
 }
 
 void Uncleared::keep(const Process& process, std::span<const AddressRange> locked) {

@@ -7,8 +7,10 @@
 //           └─► page                  cleared: a bit that is set says that it was touched
 //
 // After a fork all private memory is so until one of them writes to it, or ends: so it is asked when the window begins
-// and not when it is over. What can be written to is not asked about: that is one's own. Cost: 1.5 µs for each part that
-// is, of at most some 128.
+// and not when it is over. What can be written to after the clearing is not asked about: no other memory maps that, so it
+// was cleared, or is new. Not told, as the kernel does not tell it either: up to 31 pages that it keeps aside for each
+// processor (not on its lists of memory in use), and memory of devices. Cost: 1.5 µs for each part that is asked about, of
+// at most some 128.
 // Sources: madvise_cold_or_pageout_pte_range (mm/madvise.c); bit 56 of pagemap,
 // Documentation/admin-guide/mm/pagemap.rst.
 #pragma once
@@ -29,6 +31,8 @@ class Uncleared {
   // Entries `from` to `to` (at most 64) of the table at `table`, or all of a huge page, which are to be cleared. In the
   // order of tables, each once.
   void look(uint64_t table, page_table_kind kind, Entries entries, size_t from, size_t to);
+  // The same tables once they were cleared; of pages, at least those entries.
+  void lookAgain(uint64_t table, page_table_kind kind, Entries entries);
   // Of these, those in the ranges that could not be cleared, and those that other processes map, too: some parts are asked
   // for all. Nothing, if the kernel does not tell.
   void keep(const Process& process, std::span<const AddressRange> locked);
@@ -42,7 +46,7 @@ class Uncleared {
   struct Piece {
     uint64_t page = 0;   // its number
     uint64_t pages = 0;  // a bit for each from there; of a huge page the lowest
-    uint64_t asked = 0;  // of these, those that others may map
+    uint64_t asked = 0;  // of these, those that other memory may map
     bool is_huge = false;
     uint32_t stands_for = 1;  // so many parts
   };

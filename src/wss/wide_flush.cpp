@@ -22,6 +22,30 @@ size_t touchedIn(Entries entries, size_t from, size_t to) {
   return kNoPage;
 }
 
+size_t lastTouchedIn(Entries entries, size_t from, size_t to) {
+  for (size_t i = to; i > from; --i)
+    if (isTouched(entries[i - 1])) return i - 1;
+  return kNoPage;
+}
+
+// The table at `address`, as it is now.
+base::Status lookAt(uint64_t address, PageTables& reader, const Process& process,
+                    const PageTables::Visit& visit) {
+  TG_ASSIGN_OR_RETURN(bool is_there,
+                      reader.read(process.thread(), {&address, 1}, PAGE_TABLE_ALL, visit));
+  if (!is_there) return process.whyNothing("maps", 0);
+  return base::okStatus();
+}
+
+base::Result<bool> isFlushedNow(const WideSpan& span, PageTables& reader, const Process& process) {
+  bool is_flushed = false;
+  TG_RETURN_IF_ERROR(
+      lookAt(span.table, reader, process, [&](uint64_t, page_table_kind kind, Entries entries) {
+        is_flushed = wasFlushed(span, kind, entries);
+      }));
+  return is_flushed;
+}
+
 std::vector<uint64_t> someOf(const TableRuns& tables) {
   std::vector<uint64_t> some;
   size_t count = std::min(tables.count(), kMostSeen);
@@ -49,7 +73,7 @@ std::optional<WideSpan> wideSpanOf(uint64_t table, page_table_kind kind, Entries
     size_t last = touchedIn(entries, first + kFarApart, after);
     if (last == kNoPage) {
       if (first < begin + kFarApart) continue;
-      last = std::exchange(first, touchedIn(entries, begin, first - kFarApart + 1));
+      last = std::exchange(first, lastTouchedIn(entries, begin, first - kFarApart + 1));
       if (first == kNoPage) continue;
     }
     // No more than these two need, but for folios, which would be cut.
@@ -60,32 +84,9 @@ std::optional<WideSpan> wideSpanOf(uint64_t table, page_table_kind kind, Entries
   return std::nullopt;
 }
 
-base::Result<std::optional<WideSpan>> wideSpanAround(AddressRange range, PageTables& reader,
-                                                     const Process& process,
-                                                     const std::vector<MappingUse>& uses,
-                                                     MappingWalk::Wanted wanted) {
-  std::optional<WideSpan> span;
-  if (kIsArm64) return span;
-  auto look = [&](uint64_t table, page_table_kind kind, Entries entries) {
-    span = wideSpanOf(table, kind, entries, uses, wanted, (range.begin - table) / kPage,
-                      (range.end - table) / kPage);
-  };
-  TG_ASSIGN_OR_RETURN(bool is_there,
-                      reader.read(process.thread(), {&range.begin, 1}, PAGE_TABLE_ALL, look));
-  if (!is_there) return process.whyNothing("maps", 0);
-  return span;
-}
-
-base::Result<bool> wasFlushed(const WideSpan& span, PageTables& reader, const Process& process) {
-  bool was_flushed = false;
-  auto look = [&](uint64_t, page_table_kind kind, Entries entries) {
-    was_flushed = kind == PAGE_TABLE_OF_PAGES && isUntouched(entries[span.first]) &&
-                  isUntouched(entries[span.last]);
-  };
-  TG_ASSIGN_OR_RETURN(bool is_there,
-                      reader.read(process.thread(), {&span.table, 1}, PAGE_TABLE_ALL, look));
-  if (!is_there) return process.whyNothing("maps", 0);
-  return was_flushed;
+bool wasFlushed(const WideSpan& span, page_table_kind kind, Entries entries) {
+  return kind == PAGE_TABLE_OF_PAGES && isUntouched(entries[span.first]) &&
+         isUntouched(entries[span.last]);
 }
 
 base::Result<WideFlush> flushWide(PageTables& reader, const Process& process,
@@ -109,8 +110,45 @@ base::Result<WideFlush> flushWide(PageTables& reader, const Process& process,
       ++tried;
       TG_ASSIGN_OR_RETURN(MadeCold made, makeCold(process, {&span.range, 1}, clock));
       done.stall_ns = std::max(done.stall_ns, made.longest_ns);
-      TG_ASSIGN_OR_RETURN(done.is_done, wasFlushed(span, reader, process));
+      TG_ASSIGN_OR_RETURN(done.is_done, isFlushedNow(span, reader, process));
       if (done.is_done) return done;
+    }
+  }
+  return done;
+}
+
+base::Result<ColdAndFlush> makeColdAndFlush(PageTables& reader, const Process& process,
+                                            std::vector<AddressRange> ranges,
+                                            const std::vector<MappingUse>& uses,
+                                            MappingWalk::Wanted wanted, Clock& clock) {
+  ColdAndFlush done;
+  if (ranges.empty()) return done;
+  // A range in the middle lies among touched pages, more likely than one of a stack does. It is looked at and made cold
+  // when all others are, so that little can happen to it meanwhile.
+  auto at = ranges.begin() + static_cast<ptrdiff_t>(ranges.size() / 2);
+  AddressRange middle = *at;
+  ranges.erase(at);
+  TG_ASSIGN_OR_RETURN(done.made, makeCold(process, ranges, clock));
+  std::optional<WideSpan> wide;
+  // Of a huge page, or what is left of it, all is made cold.
+  if (!kIsArm64 && middle.end - middle.begin <= kUncut * kPage) {
+    auto look = [&](uint64_t table, page_table_kind kind, Entries entries) {
+      wide = wideSpanOf(table, kind, entries, uses, wanted, (middle.begin - table) / kPage,
+                        (middle.end - table) / kPage);
+    };
+    TG_RETURN_IF_ERROR(lookAt(middle.begin, reader, process, look));
+  }
+  TG_ASSIGN_OR_RETURN(MadeCold last, makeCold(process, {wide ? &wide->range : &middle, 1}, clock));
+  done.made.longest_ns = std::max(done.made.longest_ns, last.longest_ns);
+  if (!last.locked.empty()) {
+    auto& locked = done.made.locked;
+    locked.insert(std::ranges::upper_bound(locked, middle.begin, {}, &AddressRange::begin), middle);
+  } else if (wide) {
+    TG_ASSIGN_OR_RETURN(done.is_flushed, isFlushedNow(*wide, reader, process));
+    // Until Linux 6.8 a large folio that cannot be made cold ended it for all that came behind in its table.
+    if (!done.is_flushed) {
+      TG_ASSIGN_OR_RETURN(last, makeCold(process, {&middle, 1}, clock));
+      done.made.longest_ns = std::max(done.made.longest_ns, last.longest_ns);
     }
   }
   return done;

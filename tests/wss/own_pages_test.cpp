@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -43,8 +44,10 @@ class OwnPages : public testing::Test {
   }
   void forkChild() {
     child_ = fork();
-    if (child_ == 0)
+    if (child_ == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
       for (;;) pause();
+    }
     ASSERT_GT(child_, 0);
   }
   void endChild() {

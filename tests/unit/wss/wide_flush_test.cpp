@@ -102,12 +102,12 @@ TEST_F(WideSpanOf, AroundGivenPagesToThoseBehind) {
 
 TEST_F(WideSpanOf, AroundGivenPagesToThoseBefore) {
   map(0, 512);
-  touch({16, 17, 400, 450});
+  touch({16, 200, 280, 337, 400, 450});
   auto found = spanAround(400, 416);
   ASSERT_TRUE(found);
-  EXPECT_EQ(found->first, 16U);
+  EXPECT_EQ(found->first, 280U);  // the nearest that is far enough
   EXPECT_EQ(found->last, 400U);
-  EXPECT_EQ(found->range.begin, kAt);
+  EXPECT_EQ(found->range.begin, kAt + 256 * kPage);
   EXPECT_EQ(found->range.end, kAt + 448 * kPage);
 }
 
@@ -126,6 +126,23 @@ TEST_F(WideSpanOf, AroundGivenPagesExactlyFarEnough) {
   entries_[20] = 0;
   touch({21});
   EXPECT_FALSE(spanAround(84, 96));
+}
+
+// Both bits are gone, and the pages are still there.
+TEST_F(WideSpanOf, WasFlushedIfBothAreUntouched) {
+  map(0, 512);
+  touch({80, 200});
+  auto found = span();
+  ASSERT_TRUE(found);
+  EXPECT_FALSE(wasFlushed(*found, PAGE_TABLE_OF_PAGES, entries_));
+  entries_[80] = kEntryPresent;
+  EXPECT_FALSE(wasFlushed(*found, PAGE_TABLE_OF_PAGES, entries_));
+  entries_[200] = kEntryPresent;
+  EXPECT_TRUE(wasFlushed(*found, PAGE_TABLE_OF_PAGES, entries_));
+  for (auto kind : {PAGE_TABLE_NONE, PAGE_TABLE_NONE_NEAR, PAGE_TABLE_FAILED, PAGE_TABLE_HUGE})
+    EXPECT_FALSE(wasFlushed(*found, kind, entries_)) << kind;
+  entries_[200] = 0;
+  EXPECT_FALSE(wasFlushed(*found, PAGE_TABLE_OF_PAGES, entries_)) << "it was unmapped";
 }
 
 TEST_F(WideSpanOf, AMappingThatBeginsBeforeTheTable) {
