@@ -107,11 +107,12 @@ class Arm64(unittest.TestCase):
         told = results(line, processor)
         for name in ("contiguous", "scattered", "huge", "joined", "swapped"):
             for backend, sums in told.get(name, {}).items():
-                # A sample of every second 2 MiB can miss where a set begins and where it ends.
+                # A sample of one of each two 2 MiB can miss where a set, or memory, begins and where it ends.
                 bound = 4 * MIB if backend == "sampled" else BOUND
                 with self.subTest(name, backend=backend):
                     self.assertAlmostEqual(sums["referenced"], HOT_MIB * MIB, delta=bound)
-                    self.assertEqual(sums["huge"], RSS_MIB * MIB if name == "huge" else 0)
+                    self.assertAlmostEqual(sums["huge"], RSS_MIB * MIB if name == "huge" else 0,
+                                           delta=bound if backend == "sampled" and name == "huge" else 0)
         for name in ("contiguous", "scattered", "huge", "hidden", "reserved", "joined", "joined-scattered", "swapped"):
             if name in told:
                 pte, smaps = told[name]["pte"], told[name]["smaps"]
