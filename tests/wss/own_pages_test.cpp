@@ -56,7 +56,8 @@ class OwnPages : public testing::Test {
     child_ = 0;
   }
   // How many pages are as (own by their entry, exclusive by pagemap).
-  std::map<std::pair<bool, bool>, size_t> pages() {
+  using Counts = std::map<std::pair<bool, bool>, size_t>;
+  Counts pages() {
     std::vector<uint64_t> addresses;
     for (size_t i = 0; i < kTables; ++i) addresses.push_back(begin_ + i * kTable);
     std::vector<bool> own;
@@ -69,11 +70,10 @@ class OwnPages : public testing::Test {
     std::vector<uint64_t> words(own.size());
     WordFile pagemap(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
     EXPECT_EQ(pagemap.read(words, begin_ / kPage), static_cast<ssize_t>(words.size()));
-    std::map<std::pair<bool, bool>, size_t> counts;
+    Counts counts;
     for (size_t i = 0; i < own.size(); ++i) ++counts[{own[i], (words[i] & kPagemapExclusive) != 0}];
     return counts;
   }
-  using Counts = std::map<std::pair<bool, bool>, size_t>;
   static constexpr size_t kAll = kTables * PAGE_TABLE_ENTRIES;
   std::optional<PageTables> tables_;
   char* memory_ = nullptr;

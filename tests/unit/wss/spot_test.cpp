@@ -56,8 +56,8 @@ TEST(SpotChooser, EachWordOnceAndNoneOfNothing) {
   EXPECT_GE(chooser.addresses().size(), 1U);
 }
 
-// A child that touches every second word of 64 MiB, round and round; of what else it has, little: tests before this one
-// in the same program may have left more than that.
+// A child that touches every second word of 64 MiB, round and round, and next to nothing of what else it has: little, or
+// more than that if other tests ran in this program before.
 TEST(Spot, OfAProgramThatTouchesEverySecondWord) {
   if (auto here = Spot::check(); !here.ok())
     GTEST_SKIP() << here.error().what << ": a machine with debug registers would run it";

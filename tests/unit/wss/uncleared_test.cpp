@@ -24,13 +24,12 @@ class UnclearedOf : public testing::Test {
     return table;
   }
   // Tables 0, 1, …: as they were before the clearing and are after it.
-  void look(const std::vector<std::pair<Table, Table>>& tables,
-            page_table_kind kind = PAGE_TABLE_OF_PAGES) {
+  void look(const std::vector<std::pair<Table, Table>>& tables) {
     uncleared_.begin();
     for (size_t i = 0; i < tables.size(); ++i)
-      uncleared_.look(i * kTable, kind, tables[i].first, 0, kPart);
+      uncleared_.look(i * kTable, PAGE_TABLE_OF_PAGES, tables[i].first, 0, kPart);
     for (size_t i = 0; i < tables.size(); ++i)
-      uncleared_.lookAgain(i * kTable, kind, tables[i].second);
+      uncleared_.lookAgain(i * kTable, PAGE_TABLE_OF_PAGES, tables[i].second);
   }
   void writePagemap(uint64_t word, size_t tables) {
     std::vector<uint64_t> words(tables * PAGE_TABLE_ENTRIES, word);
