@@ -16,8 +16,16 @@
 #include "page_tables.h"
 
 #define CORE __attribute__((preserve_access_index))
+struct seqcount {
+  unsigned sequence;
+} CORE;
 struct mm_struct {
   void* pgd;
+  int map_count;
+  struct seqcount mm_lock_seq;
+} CORE;
+struct mm_struct___6_4 {
+  int mm_lock_seq;
 } CORE;
 struct task_struct {
   int pid;
@@ -174,6 +182,20 @@ static long lookAt(__u32 i, struct walk* walk) {
   return 0;
 }
 
+// How many times it was locked so that its mappings could change. Until Linux 6.12 that is counted when it is over; since
+// then it is odd meanwhile.
+static __always_inline void countChanges(struct mm_struct* memory, struct page_tables_request* asked) {
+  asked->knows_changes = 0;
+  if (bpf_core_field_exists(memory->mm_lock_seq.sequence)) {
+    __u32 sequence = BPF_CORE_READ(memory, mm_lock_seq.sequence);
+    asked->changes = sequence / 2;
+    asked->knows_changes = sequence % 2 == 0;
+  } else if (bpf_core_field_exists(((struct mm_struct___6_4*)memory)->mm_lock_seq)) {
+    asked->changes = BPF_CORE_READ((struct mm_struct___6_4*)memory, mm_lock_seq);
+    asked->knows_changes = 1;
+  }
+}
+
 SEC("iter/task")
 int readPageTables(struct bpf_iter__task* context) {
   __u32 first = 0;
@@ -190,6 +212,8 @@ int readPageTables(struct bpf_iter__task* context) {
                       0,
                       formOf(asked->levels)};
   asked->top = walk.top;
+  asked->mappings = BPF_CORE_READ(memory, map_count);
+  countChanges(memory, asked);
   __u32 count = asked->count;
   if (count > PAGE_TABLES_BATCH) count = PAGE_TABLES_BATCH;
   bpf_loop(count, lookAt, &walk, 0);

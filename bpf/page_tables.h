@@ -49,5 +49,8 @@ struct page_tables_request {
   __u16 levels;      // 4 or 5; of arm64 3 too
   __u16 part;        // enum page_table_part
   __u32 done;        // the program's answer: how many it looked at
-  __u64 top;         // and where the tables begin
+  __u64 top;         // and where the tables begin;
+  __u32 mappings;    // how many it has,
+  __u32 changes;     // and how many times they may have been changed,
+  __u32 knows_changes;  // 1: if that is known
 };

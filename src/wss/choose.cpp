@@ -57,9 +57,9 @@ base::Result<Choice> choosePte(const Wish& wish, const Process& process) {
     return choice;
   }
   choice.backend = std::make_unique<PteBackend>(std::move(tables), flushOfThisKernel());
-  auto ms = [](int64_t ns) { return static_cast<double>(ns) * 1e-6; };
-  double stall_ms = ms(predictedFor(*choice.backend, process)->stall_ns);
-  if (wish.sample != "auto" || stall_ms <= wish.most_stall_ms) return choice;
+  if (wish.sample != "auto") return choice;
+  double stall_ms = static_cast<double>(predictedFor(*choice.backend, process)->stall_ns) * 1e-6;
+  if (stall_ms <= wish.most_stall_ms) return choice;
   choice.why =
       fmt::format("to clear all pages stops its mmap and munmap for some {:.0f} ms", stall_ms);
   // A sample clears all of files and shared memory, too.

@@ -158,6 +158,12 @@ std::optional<MappingKind> kindNamed(std::string_view name) {
   return static_cast<MappingKind>(found - kNames.begin());
 }
 
+bool isPrivateMemory(const Mapping& mapping) {
+  return !mapping.shared &&
+         (mapping.kind == MappingKind::kAnonymous || mapping.kind == MappingKind::kHeap ||
+          mapping.kind == MappingKind::kStack);
+}
+
 void MappingSums::add(const MappingSums& other) {
   for (const auto& [name, sum] : kSums) this->*sum = sumOf(this->*sum, other.*sum);
 }

@@ -43,6 +43,9 @@ struct Mapping {
   std::string path;  // as the kernel names it, may hold any bytes; empty: it has none
 };
 
+// Of no file, and no other process's but those that were forked: heap, stacks, anonymous memory.
+bool isPrivateMemory(const Mapping& mapping);
+
 // In bytes.
 struct MappingSums {
   uint64_t rss = 0;         // in memory

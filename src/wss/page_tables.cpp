@@ -225,6 +225,15 @@ base::Result<PageTables> PageTables::open(std::span<const unsigned char> program
 
 void PageTables::aimAt(pid_t pid) { handle_->linkTo(pid); }
 
+std::optional<MappingsState> PageTables::mappingsOf(pid_t pid) {
+  page_tables_request& request = handle_->request[0];
+  request.top = 0;
+  if (!handle_->run(pid, 0) || request.top == 0) return std::nullopt;
+  MappingsState state{.count = request.mappings, .changes = std::nullopt};
+  if (request.knows_changes != 0) state.changes = request.changes;
+  return state;
+}
+
 base::Result<bool> PageTables::read(pid_t pid, std::span<const uint64_t> addresses,
                                     page_table_part part, const Visit& visit) {
   Handle& maps = *handle_;

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -30,6 +31,15 @@ inline constexpr bool kIsArm64 = false;
 inline constexpr std::string_view kUntestedOnArm64 =
     "untested on arm64 hardware, right in QEMU: hold it against --backend smaps";
 
+// What a kernel says of the mappings of a process without going through them.
+struct MappingsState {
+  uint32_t count = 0;
+  // Goes up by one each time that they may be changed: mmap, munmap, mprotect, brk, a stack that grows, a fork; and each
+  // word that clear_refs is told. Not set: they are just being changed, or it is not counted (until Linux 6.3).
+  // Source: mm_struct::mm_lock_seq, include/linux/mmap_lock.h; clear_refs_write, fs/proc/task_mmu.c.
+  std::optional<uint32_t> changes;
+};
+
 class PageTables {
  public:
   static base::Result<PageTables> open();
@@ -42,6 +52,8 @@ class PageTables {
   // Makes ready to read those of a process, which the first read of it would do else: 20 µs that are no part of a window
   // then. What goes wrong here the read tells.
   void aimAt(pid_t pid);
+  // Not set: the process is gone. Cost: 15 µs.
+  std::optional<MappingsState> mappingsOf(pid_t pid);
   // Calls `visit` for each of `addresses`, in order, with the table that tells of it: where that begins, and
   // of its entries as many as `part` says, the others being anything; of one large page the first is its
   // entry. False: the process is gone, or has no memory.

@@ -30,19 +30,35 @@ std::optional<Cost> PteBackend::predicted(const Resident& resident) const {
 }
 
 base::Result<Clearing> PteBackend::clear(const Process& process, Clock& clock) {
-  return clearReferences(process, flush_, clock);
+  int64_t cpu_ns = clock.cpu_ns();
+  many_.erase(process.pid());
+  TG_ASSIGN_OR_RETURN(std::optional<ManyMappings> many, ManyMappings::list(tables_, process));
+  if (!many) return clearReferences(process, flush_, clock);
+  TG_ASSIGN_OR_RETURN(Clearing done, many->clear(tables_, process, flush_, clock));
+  many_.emplace(process.pid(), std::move(*many));
+  done.cost.cpu_ns = clock.cpu_ns() - cpu_ns;
+  return done;
 }
 
 base::Result<Reading> PteBackend::read(const Process& process, Clock& clock) {
   Reading done;
   int64_t cpu_ns = clock.cpu_ns();
   done.pass.begin_ns = clock.now_ns();
-  TG_ASSIGN_OR_RETURN(done.uses, readMaps(process));
+  auto many = many_.find(process.pid());
+  Amend amend;
+  if (many == many_.end()) {
+    TG_ASSIGN_OR_RETURN(done.uses, readMaps(process));
+  } else {
+    TG_ASSIGN_OR_RETURN(done.uses, many->second.now(tables_, process));
+    amend = [&](uint64_t table, page_table_kind kind, Entries entries) {
+      return many->second.withTaken(table, kind, entries);
+    };
+  }
   cutAt(done.uses, marks_, done.unmapped_bytes);
   auto all = [](const Mapping&) { return true; };
   TG_ASSIGN_OR_RETURN(done.unread_bytes, readTables(tables_, process, done.uses, all,
                                                     keeps_pages_ ? &done.pages : nullptr,
-                                                    keeps_frames_ ? &done.frames : nullptr));
+                                                    keeps_frames_ ? &done.frames : nullptr, amend));
   done.pass.end_ns = clock.now_ns();
   if (auto status = process.check(); !status.ok()) return std::move(status.error());
   done.cost.cpu_ns = clock.cpu_ns() - cpu_ns;

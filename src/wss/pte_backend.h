@@ -5,8 +5,11 @@
 // It knows no PSS: how many map a page stands elsewhere.
 #pragma once
 
+#include <map>
+
 #include "wss/backend.h"
 #include "wss/flush.h"
+#include "wss/many_mappings.h"
 #include "wss/page_tables.h"
 
 namespace tidegauge::wss {
@@ -31,6 +34,7 @@ class PteBackend final : public Backend {
  private:
   PageTables tables_;
   Flush flush_;
+  std::map<pid_t, ManyMappings> many_;  // of those that have many, since they were cleared
   std::vector<Mark> marks_;
   bool keeps_pages_ = false, keeps_frames_ = false;
 };

@@ -35,11 +35,13 @@ base::Result<std::vector<uint64_t>> emptyOf(PageTables& tables, const Process& p
 
 base::Result<uint64_t> readTables(PageTables& tables, const Process& process,
                                   std::vector<MappingUse>& uses, MappingWalk::Wanted wanted,
-                                  std::vector<PageBits>* pages, std::vector<Frame>* frames) {
+                                  std::vector<PageBits>* pages, std::vector<Frame>* frames,
+                                  const Amend& amend) {
   uint64_t unread = 0;
   MappingWalk walk(uses, wanted);
-  auto visit = [&](uint64_t address, page_table_kind kind, Entries entries) {
+  auto visit = [&](uint64_t address, page_table_kind kind, Entries as_read) {
     if (kind == PAGE_TABLE_FAILED) unread += kTable;
+    Entries entries = amend ? amend(address, kind, as_read) : as_read;
     uint64_t rss = 0;
     walk.visit(address, kind, entries, 0, PAGE_TABLE_ENTRIES,
                [&](MappingUse& use, const MappingSums& sums, size_t from, size_t to) {

@@ -18,12 +18,6 @@
 namespace tidegauge::wss {
 namespace {
 
-bool isSampled(const Mapping& mapping) {
-  return !mapping.shared &&
-         (mapping.kind == MappingKind::kAnonymous || mapping.kind == MappingKind::kHeap ||
-          mapping.kind == MappingKind::kStack);
-}
-
 // What of the sample lies in mappings that are sampled, in order.
 std::vector<AddressRange> rangesOf(const Sample& sample, const std::vector<MappingUse>& uses) {
   std::vector<AddressRange> ranges;
@@ -32,7 +26,7 @@ std::vector<AddressRange> rangesOf(const Sample& sample, const std::vector<Mappi
     uint64_t begin = part.table + part.first * kPage, end = begin + part.pages * kPage;
     while (from < uses.size() && uses[from].mapping.end <= begin) ++from;
     for (size_t i = from; i < uses.size() && uses[i].mapping.start < end; ++i)
-      if (isSampled(uses[i].mapping))
+      if (isPrivateMemory(uses[i].mapping))
         ranges.push_back(
             {std::max(begin, uses[i].mapping.start), std::min(end, uses[i].mapping.end)});
   }
@@ -42,7 +36,7 @@ std::vector<AddressRange> rangesOf(const Sample& sample, const std::vector<Mappi
 bool haveSameRanges(const std::vector<MappingUse>& uses, std::span<const AddressRange> ranges) {
   size_t at = 0;
   for (const MappingUse& use : uses) {
-    if (!isSampled(use.mapping)) continue;
+    if (!isPrivateMemory(use.mapping)) continue;
     if (at == ranges.size() || ranges[at].begin != use.mapping.start ||
         ranges[at].end != use.mapping.end)
       return false;
@@ -112,8 +106,8 @@ base::Result<Clearing> SampledBackend::clear(const Process& process, Clock& cloc
   int64_t cpu_ns = clock.cpu_ns();
   TG_ASSIGN_OR_RETURN(std::vector<MappingUse> uses, readMaps(process));
   // A table that has something else too is looked at for both.
-  TG_ASSIGN_OR_RETURN(empty_, emptyGiants(tables_, process, uses, isSampled));
-  TableRuns now = tablesOf(uses, isSampled, empty_);
+  TG_ASSIGN_OR_RETURN(empty_, emptyGiants(tables_, process, uses, isPrivateMemory));
+  TableRuns now = tablesOf(uses, isPrivateMemory, empty_);
   if (known_.empty()) {
     sample_ = chooseSample(now, rate_, random_);
   } else {
@@ -125,7 +119,7 @@ base::Result<Clearing> SampledBackend::clear(const Process& process, Clock& cloc
   gone_bytes_ = 0;
   mapped_.clear();
   for (const MappingUse& use : uses)
-    if (isSampled(use.mapping)) mapped_.push_back({use.mapping.start, use.mapping.end});
+    if (isPrivateMemory(use.mapping)) mapped_.push_back({use.mapping.start, use.mapping.end});
   // What is untouched by now need not be cleared: after the first window that is most of it.
   Sample to_clear;
   TableRuns touched;
@@ -181,7 +175,7 @@ base::Result<bool> SampledBackend::clearSample(const Process& process, const Sam
   TG_ASSIGN_OR_RETURN(Clearing files, clearFiles(process, clock));
   std::vector<AddressRange> ranges = rangesOf(sample, uses);
   TG_ASSIGN_OR_RETURN(ColdAndFlush done,
-                      makeColdAndFlush(tables_, process, ranges, uses, isSampled, clock));
+                      makeColdAndFlush(tables_, process, ranges, uses, isPrivateMemory, clock));
   auto bytesOf = [](const std::vector<AddressRange>& all) {
     uint64_t bytes = 0;
     for (const AddressRange& range : all) bytes += range.end - range.begin;
@@ -201,10 +195,10 @@ base::Result<bool> SampledBackend::clearSample(const Process& process, const Sam
 base::Status SampledBackend::flush(const Process& process, const TableRuns& touched,
                                    const std::vector<MappingUse>& uses, Clock& clock,
                                    int64_t& stall_ns) {
-  TG_ASSIGN_OR_RETURN(WideFlush wide, flushWide(tables_, process, touched, uses, isSampled, clock));
+  TG_ASSIGN_OR_RETURN(WideFlush wide, flushWide(tables_, process, touched, uses, isPrivateMemory, clock));
   // None of the sample: of so few tables a small process has touched ones elsewhere, a large one at both ends.
   if (!wide.is_done) {
-    TG_ASSIGN_OR_RETURN(wide, flushWide(tables_, process, known_, uses, isSampled, clock));
+    TG_ASSIGN_OR_RETURN(wide, flushWide(tables_, process, known_, uses, isPrivateMemory, clock));
   }
   stall_ns = std::max(stall_ns, wide.stall_ns);
   if (wide.is_done || flush_ != Flush::kFree) return base::okStatus();
@@ -231,8 +225,8 @@ base::Status SampledBackend::sampleNew(const Process& process,
     TG_ASSIGN_OR_RETURN(std::vector<uint64_t> empty, emptyOf(tables_, process, empty_));
     if (empty == empty_) return base::okStatus();
   }
-  TG_ASSIGN_OR_RETURN(std::vector<uint64_t> empty, emptyGiants(tables_, process, uses, isSampled));
-  TableRuns now = tablesOf(uses, isSampled, empty);
+  TG_ASSIGN_OR_RETURN(std::vector<uint64_t> empty, emptyGiants(tables_, process, uses, isPrivateMemory));
+  TableRuns now = tablesOf(uses, isPrivateMemory, empty);
   gone_bytes_ = 0;
   for (size_t i = 0, at = 0; i < sample_.size(); ++i) {
     const SamplePart& part = sample_[i];
@@ -252,7 +246,7 @@ double SampledBackend::mostSampledBytes(const Resident& resident,
                                         const std::vector<MappingUse>& uses) const {
   uint64_t addresses_bytes = 0;
   for (const MappingUse& use : uses)
-    if (isSampled(use.mapping)) addresses_bytes += use.mapping.end - use.mapping.start;
+    if (isPrivateMemory(use.mapping)) addresses_bytes += use.mapping.end - use.mapping.start;
   uint64_t resident_bytes =
       resident.bytes - std::min(resident.bytes, resident.shared_bytes) + not_in_bytes_;
   return static_cast<double>(std::min(addresses_bytes, resident_bytes));
@@ -269,7 +263,7 @@ base::Result<Reading> SampledBackend::read(const Process& process, Clock& clock)
   size_t at = 0;
   uint64_t unread_bytes = 0;
   double uncleared_bytes = 0, new_bytes = 0;
-  MappingWalk sampled(done.uses, isSampled);
+  MappingWalk sampled(done.uses, isPrivateMemory);
   auto visit = [&](uint64_t address, page_table_kind kind, Entries entries) {
     const SamplePart& part = sample_[at];
     if (kind == PAGE_TABLE_FAILED) unread_bytes += kTable * rate_.every;
@@ -295,7 +289,7 @@ base::Result<Reading> SampledBackend::read(const Process& process, Clock& clock)
     ++at;
   };
   TG_ASSIGN_OR_RETURN(bool is_there, tables_.read(process.thread(), chosen, rate_.part(), visit));
-  auto isRest = [](const Mapping& mapping) { return !isSampled(mapping); };
+  auto isRest = [](const Mapping& mapping) { return !isPrivateMemory(mapping); };
   TG_ASSIGN_OR_RETURN(done.unread_bytes, readTables(tables_, process, done.uses, isRest));
   done.unread_bytes += unread_bytes;
   done.pass.end_ns = clock.now_ns();

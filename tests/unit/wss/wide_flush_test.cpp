@@ -1,4 +1,4 @@
-// Which part of a table is made cold so that all of the TLB is flushed.
+// Which part of some tables is made cold so that all of the TLB is flushed.
 #include "wss/wide_flush.h"
 
 #include <gtest/gtest.h>
@@ -24,13 +24,12 @@ class WideSpanOf : public testing::Test {
   static bool isAnonymous(const Mapping& mapping) {
     return mapping.kind == MappingKind::kAnonymous;
   }
-  std::optional<WideSpan> span(page_table_kind kind = PAGE_TABLE_OF_PAGES) {
-    return wideSpanOf(kAt, kind, entries_, uses_, isAnonymous);
+  std::optional<WideSpan> span() const { return wideSpanOf({kAt, entries_}, uses_, isAnonymous); }
+  std::optional<WideSpan> spanAround(size_t from, size_t to) const {
+    return wideSpanOf({kAt, entries_}, uses_, isAnonymous, {kAt + from * kPage, kAt + to * kPage});
   }
-  std::optional<WideSpan> spanAround(size_t from, size_t to) {
-    return wideSpanOf(kAt, PAGE_TABLE_OF_PAGES, entries_, uses_, isAnonymous, from, to);
-  }
-  std::array<__u64, PAGE_TABLE_ENTRIES> entries_{};
+  static uint64_t page(size_t i) { return kAt + i * kPage; }
+  std::array<__u64, size_t{2} * PAGE_TABLE_ENTRIES> entries_{};  // of two tables
   std::vector<MappingUse> uses_;
 };
 
@@ -39,8 +38,8 @@ TEST_F(WideSpanOf, FromTheFirstTouchedPageToTheNextThatIsFarFromIt) {
   touch({80, 81, 140, 200, 400});
   auto found = span();
   ASSERT_TRUE(found);
-  EXPECT_EQ(found->first, 80U);
-  EXPECT_EQ(found->last, 200U);
+  EXPECT_EQ(found->first, page(80));
+  EXPECT_EQ(found->last, page(200));
   EXPECT_EQ(found->range.begin, kAt + 64 * kPage);  // so that no folio is cut
   EXPECT_EQ(found->range.end, kAt + 256 * kPage);
 }
@@ -56,10 +55,21 @@ TEST_F(WideSpanOf, NotOutsideOfTheMapping) {
 
 TEST_F(WideSpanOf, NotIfTheyLieCloseTogether) {
   map(0, 512);
-  touch({30, 31, 60, 93});
+  touch({30, 31, 60, 69});
   EXPECT_FALSE(span());
-  touch({94});
+  touch({70});
   EXPECT_TRUE(span());
+}
+
+TEST_F(WideSpanOf, FromOneTableIntoTheNext) {
+  map(400, 700);
+  touch({490, 530});
+  auto found = span();
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->first, page(490));
+  EXPECT_EQ(found->last, page(530));
+  EXPECT_EQ(found->range.begin, page(448));
+  EXPECT_EQ(found->range.end, page(576));
 }
 
 // One flush is of one mapping.
@@ -70,7 +80,7 @@ TEST_F(WideSpanOf, NotAcrossMappings) {
   EXPECT_FALSE(span());
   touch({300});
   ASSERT_TRUE(span());
-  EXPECT_EQ(span()->first, 110U);
+  EXPECT_EQ(span()->first, page(110));
 }
 
 TEST_F(WideSpanOf, NotOfWhatIsNotSampled) {
@@ -79,11 +89,10 @@ TEST_F(WideSpanOf, NotOfWhatIsNotSampled) {
   EXPECT_FALSE(span());
 }
 
-// A huge page has one entry; and the page of zeros keeps its bit.
-TEST_F(WideSpanOf, NotOfHugePagesNorOfZeros) {
+// The page of zeros keeps its bit.
+TEST_F(WideSpanOf, NotOfZeros) {
   map(0, 512);
   touch({0, 300});
-  EXPECT_FALSE(span(PAGE_TABLE_HUGE));
   EXPECT_TRUE(span());
   entries_[300] |= kEntrySpecial;
   EXPECT_FALSE(span());
@@ -91,22 +100,22 @@ TEST_F(WideSpanOf, NotOfHugePagesNorOfZeros) {
 
 TEST_F(WideSpanOf, AroundGivenPagesToThoseBehind) {
   map(0, 512);
-  touch({5, 80, 90, 143, 144, 400});
+  touch({5, 80, 90, 119, 130, 400});
   auto found = spanAround(80, 96);
   ASSERT_TRUE(found);
-  EXPECT_EQ(found->first, 80U);
-  EXPECT_EQ(found->last, 144U);
+  EXPECT_EQ(found->first, page(80));
+  EXPECT_EQ(found->last, page(130));
   EXPECT_EQ(found->range.begin, kAt + 64 * kPage);
   EXPECT_EQ(found->range.end, kAt + 192 * kPage);
 }
 
 TEST_F(WideSpanOf, AroundGivenPagesToThoseBefore) {
   map(0, 512);
-  touch({16, 200, 280, 337, 400, 450});
+  touch({16, 200, 280, 361, 400, 439});
   auto found = spanAround(400, 416);
   ASSERT_TRUE(found);
-  EXPECT_EQ(found->first, 280U);  // the nearest that is far enough
-  EXPECT_EQ(found->last, 400U);
+  EXPECT_EQ(found->first, page(280));  // the nearest that is far enough
+  EXPECT_EQ(found->last, page(400));
   EXPECT_EQ(found->range.begin, kAt + 256 * kPage);
   EXPECT_EQ(found->range.end, kAt + 448 * kPage);
 }
@@ -121,38 +130,34 @@ TEST_F(WideSpanOf, AroundGivenPagesNeedsOneOfThem) {
 
 TEST_F(WideSpanOf, AroundGivenPagesExactlyFarEnough) {
   map(20, 200);
-  touch({84, 20});
-  EXPECT_TRUE(spanAround(84, 96));
+  touch({60, 20});
+  EXPECT_TRUE(spanAround(60, 72));
   entries_[20] = 0;
   touch({21});
-  EXPECT_FALSE(spanAround(84, 96));
+  EXPECT_FALSE(spanAround(60, 72));
 }
 
-// Both bits are gone, and the pages are still there.
-TEST_F(WideSpanOf, WasFlushedIfBothAreUntouched) {
-  map(0, 512);
-  touch({80, 200});
-  auto found = span();
-  ASSERT_TRUE(found);
-  EXPECT_FALSE(wasFlushed(*found, PAGE_TABLE_OF_PAGES, entries_));
-  entries_[80] = kEntryPresent;
-  EXPECT_FALSE(wasFlushed(*found, PAGE_TABLE_OF_PAGES, entries_));
-  entries_[200] = kEntryPresent;
-  EXPECT_TRUE(wasFlushed(*found, PAGE_TABLE_OF_PAGES, entries_));
+// The bit is gone, and the page is still there.
+TEST_F(WideSpanOf, IsColdIfItIsThereAndUntouched) {
+  std::array<__u64, PAGE_TABLE_ENTRIES> table{};
+  Entries entries(table);
+  table[200] = kEntryPresent | kEntryAccessed;
+  EXPECT_FALSE(isCold(page(200), PAGE_TABLE_OF_PAGES, entries));
+  table[200] = kEntryPresent;
+  EXPECT_TRUE(isCold(page(200), PAGE_TABLE_OF_PAGES, entries));
+  EXPECT_FALSE(isCold(page(201), PAGE_TABLE_OF_PAGES, entries)) << "it was unmapped";
   for (auto kind : {PAGE_TABLE_NONE, PAGE_TABLE_NONE_NEAR, PAGE_TABLE_FAILED, PAGE_TABLE_HUGE})
-    EXPECT_FALSE(wasFlushed(*found, kind, entries_)) << kind;
-  entries_[200] = 0;
-  EXPECT_FALSE(wasFlushed(*found, PAGE_TABLE_OF_PAGES, entries_)) << "it was unmapped";
+    EXPECT_FALSE(isCold(page(200), kind, entries)) << kind;
 }
 
 TEST_F(WideSpanOf, AMappingThatBeginsBeforeTheTable) {
   uses_.emplace_back();
-  uses_.back().mapping = {.start = kAt - 3 * kTable, .end = kAt + 2 * kTable, .path = {}};
-  touch({0, 511});
+  uses_.back().mapping = {.start = kAt - 3 * kTable, .end = kAt + 3 * kTable, .path = {}};
+  touch({0, 1023});
   auto found = span();
   ASSERT_TRUE(found);
   EXPECT_EQ(found->range.begin, kAt);
-  EXPECT_EQ(found->range.end, kAt + kTable);
+  EXPECT_EQ(found->range.end, kAt + 2 * kTable);
 }
 
 }  // namespace

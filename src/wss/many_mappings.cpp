@@ -1,0 +1,98 @@
+#include "wss/many_mappings.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+
+#include "wss/clear_refs.h"
+#include "wss/read_maps.h"
+#include "wss/span_chance.h"
+#include "wss/wide_flush.h"
+
+namespace tidegauge::wss {
+namespace {
+
+// Of those that can have pages far enough apart for a flush of all.
+constexpr uint64_t kWide = 40 * kPage;
+
+// The data of programs and libraries, too, which mostly were written to, and then are of no file.
+bool isWide(const Mapping& mapping) {
+  bool is_data = mapping.kind == MappingKind::kFile && mapping.writable && !mapping.shared;
+  return (is_data || isPrivateMemory(mapping)) && mapping.end - mapping.start > kWide;
+}
+
+}  // namespace
+
+base::Result<std::optional<ManyMappings>> ManyMappings::list(PageTables& tables,
+                                                             const Process& process,
+                                                             uint32_t many) {
+  std::optional<MappingsState> before = tables.mappingsOf(process.thread());
+  if (!before || before->count < many || !before->changes) return std::optional<ManyMappings>{};
+  ManyMappings listed;
+  TG_RETURN_IF_ERROR(listed.listNow(process, before->changes));
+  return std::optional(std::move(listed));
+}
+
+base::Status ManyMappings::listNow(const Process& process, std::optional<uint32_t> changes) {
+  TG_ASSIGN_OR_RETURN(uses_, readMaps(process));
+  changes_ = changes;
+  ++lists_;
+  return base::okStatus();
+}
+
+bool ManyMappings::isListed(const std::optional<MappingsState>& state) const {
+  return state && changes_ && state->changes == changes_;
+}
+
+base::Result<Clearing> ManyMappings::clear(PageTables& tables, const Process& process, Flush flush,
+                                           Clock& clock) {
+  TG_ASSIGN_OR_RETURN(Clearing done, clearReferences(process, Flush::kNone, clock));
+  if (changes_) ++*changes_;
+  int64_t cpu_ns = clock.cpu_ns();
+  TG_RETURN_IF_ERROR(flushAll(tables, process, flush, clock, done.cost.stall_ns));
+  done.pass.end_ns = clock.now_ns();
+  done.cost.cpu_ns += clock.cpu_ns() - cpu_ns;
+  return done;
+}
+
+base::Status ManyMappings::flushAll(PageTables& tables, const Process& process, Flush flush,
+                                    Clock& clock, int64_t& stall_ns) {
+  WordFile flags(open("/proc/kpageflags", O_RDONLY | O_CLOEXEC));
+  auto chance = [&](const WideSpan& span, const Stretch& stretch) {
+    return chanceOf(span, stretch, flags);
+  };
+  auto wide = flushWide(tables, process, tablesOf(uses_, isWide), uses_, isWide, clock, chance);
+  // An error: a right is missing, or the process is gone, which the walk tells.
+  if (wide.ok()) {
+    stall_ns = std::max(stall_ns, wide.value().stall_ns);
+    taken_ = std::move(wide.value().taken);
+    // One flush is of one mapping, so that must still be the one that is listed.
+    if (wide.value().is_done && isListed(tables.mappingsOf(process.thread()))) return base::okStatus();
+  }
+  if (flush != Flush::kFree) return base::okStatus();
+  TG_ASSIGN_OR_RETURN(Clearing walked, flushTlb(process, clock));
+  was_walked_ = true;
+  if (changes_) ++*changes_;
+  stall_ns = std::max(stall_ns, walked.cost.stall_ns);
+  return base::okStatus();
+}
+
+base::Result<std::vector<MappingUse>> ManyMappings::now(PageTables& tables, const Process& process) {
+  std::optional<MappingsState> state = tables.mappingsOf(process.thread());
+  if (!state) return process.whyNothing("maps", 0);
+  if (!isListed(state)) {
+    TG_RETURN_IF_ERROR(listNow(process, state->changes));
+  }
+  return uses_;
+}
+
+Entries ManyMappings::withTaken(uint64_t table, page_table_kind kind, Entries entries) {
+  auto found = std::ranges::lower_bound(taken_, table, {}, &PageBits::table);
+  if (found == taken_.end() || found->table != table || kind != PAGE_TABLE_OF_PAGES) return entries;
+  std::ranges::copy(entries, entries_.begin());
+  for (size_t i = 0; i < entries_.size(); ++i)
+    if (PageBits::at(found->touched, i) && isThere(entries_[i])) entries_[i] |= kEntryAccessed;
+  return entries_;
+}
+
+}  // namespace tidegauge::wss
