@@ -1,11 +1,13 @@
 // touch RSS_MIB HOT_MIB [scattered] [random] [rate=MIB_S] [huge] [read] [locked=MIB] [swapped] [reserved]
-// [file] [cold=MIB] [hidden=MIB] [later=MIB] [split] [moved=MIB] [child]: has RSS_MIB of memory and touches HOT_MIB
+// [file] [cold=MIB] [hidden=MIB] [later=MIB] [split] [moved=MIB] [child]
+// [mappings=COUNT]: has RSS_MIB of memory and touches HOT_MIB
 // of it, page by page, round and round, until it is ended. What it touches is the truth that `wss` is held against.
 //
 //   contiguous: the first HOT_MIB      scattered: every (RSS / HOT)th page
 //   random: in an order of chance      rate=100: so much in a second, evenly, and not as fast as it can
 //   file: shared memory of a file      cold=100: so much private memory more, which it never touches again
 //   hidden=100: so much more, filled and then PROT_NONE
+//   mappings=100: so many more, of a page each, which it fills and never touches again
 //   at SIGUSR1, once: later=100: so much more is mapped and filled; split: what it touches gets a mapping of its own;
 //   moved=100: so much that it filled before is moved elsewhere (mremap); child: one that it forked ends
 //
@@ -78,6 +80,12 @@ int main(int count, char** words) {
     if (!strncmp(words[i], "hidden=", 7)) {
       size_t hidden = strtoul(words[i] + 7, NULL, 10) << 20;
       if (mprotect(filled(hidden), hidden, PROT_NONE)) return 1;
+    }
+    if (!strncmp(words[i], "mappings=", 9)) {
+      size_t mappings = strtoul(words[i] + 9, NULL, 10);
+      char* first = filled(mappings * page);
+      for (size_t j = 1; j < mappings; j += 2)
+        if (mprotect(first + j * page, page, PROT_READ)) return 1;
     }
     if (!strncmp(words[i], "moved=", 6)) {
       moved = strtoul(words[i] + 6, NULL, 10) << 20;

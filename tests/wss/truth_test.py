@@ -34,6 +34,17 @@ class Truth(WssCase):
                     self.assertEqual(mine["rss"], rss * MIB)
                     self.assertGreaterEqual(row["bytes"]["referenced"], mine["referenced"])
 
+    def test_what_is_touched_is_told_of_many_mappings(self):
+        """By way of some of its pages all is flushed then (many_mappings.h): those count, too."""
+        for backend in self.backends():
+            for rss, hot, *way in ((64, 1), (64, 4, "scattered"), (64, 16), (64, 16, "rate=400"), (64, 4, "child")):
+                words = (rss, hot, "mappings=6000", *way)
+                with self.subTest(backend=backend, words=words), self.touching(*words) as (pid, start, _):
+                    mine, row = self.touched(start, "--backend", backend, pid, 0.1)
+                    self.assertGreater(len(row["groups"]), 6000)
+                    self.assertLessEqual(mine["referenced"], hot * MIB)
+                    self.assertGreaterEqual(mine["referenced"], hot * MIB - max(0.005 * hot, 0.1) * MIB)
+
     def test_reserved_addresses_cost_nothing(self):
         """A program that has 16 TiB of addresses and 64 MiB of memory in them, as sanitizers and CUDA have."""
         for backend in self.backends():

@@ -35,7 +35,7 @@ class WideSpanOf : public testing::Test {
 
 TEST_F(WideSpanOf, FromTheFirstTouchedPageToTheNextThatIsFarFromIt) {
   map(0, 512);
-  touch({80, 81, 140, 200, 400});
+  touch({80, 81, 119, 200, 400});
   auto found = span();
   ASSERT_TRUE(found);
   EXPECT_EQ(found->first, page(80));
