@@ -43,14 +43,14 @@ static inline __u32 page_table_part_entries(__u32 part) {
 }
 
 struct page_tables_request {
-  __u64 direct_map;  // where the kernel has all memory mapped, by physical address
-  __u32 pid;         // of a first thread
-  __u32 count;       // of `wanted`
-  __u16 levels;      // 4 or 5; of arm64 3 too
-  __u16 part;        // enum page_table_part
-  __u32 done;        // the program's answer: how many it looked at
-  __u64 top;         // and where the tables begin;
-  __u32 mappings;    // how many it has,
-  __u32 changes;     // and how many times they may have been changed,
+  __u64 direct_map;     // where the kernel has all memory mapped, by physical address
+  __u32 pid;            // of a first thread
+  __u32 count;          // of `wanted`
+  __u16 levels;         // 4 or 5; of arm64 3 too
+  __u16 part;           // enum page_table_part
+  __u32 done;           // the program's answer: how many it looked at
+  __u64 top;            // and where the tables begin;
+  __u32 mappings;       // how many it has,
+  __u32 changes;        // and how many times they may have been changed,
   __u32 knows_changes;  // 1: if that is known
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/huge_pages.h"
 #include "wss/clear_refs.h"
 #include "wss/read_maps.h"
 #include "wss/span_chance.h"
@@ -29,13 +30,14 @@ base::Result<std::optional<ManyMappings>> ManyMappings::list(PageTables& tables,
   std::optional<MappingsState> before = tables.mappingsOf(process.thread());
   if (!before || before->count < many || !before->changes) return std::optional<ManyMappings>{};
   ManyMappings listed;
-  TG_RETURN_IF_ERROR(listed.listNow(process, before->changes));
+  TG_RETURN_IF_ERROR(listed.listNow(process, *before));
   return std::optional(std::move(listed));
 }
 
-base::Status ManyMappings::listNow(const Process& process, std::optional<uint32_t> changes) {
-  TG_ASSIGN_OR_RETURN(uses_, readMaps(process));
-  changes_ = changes;
+base::Status ManyMappings::listNow(const Process& process, const MappingsState& before) {
+  constexpr size_t kMore = 64;  // mapped since; and [vsyscall], which is not counted
+  TG_ASSIGN_OR_RETURN(uses_, readMaps(process, before.count + kMore));
+  changes_ = before.changes;
   ++lists_;
   return base::okStatus();
 }
@@ -67,7 +69,8 @@ base::Status ManyMappings::flushAll(PageTables& tables, const Process& process, 
     stall_ns = std::max(stall_ns, wide.value().stall_ns);
     taken_ = std::move(wide.value().taken);
     // One flush is of one mapping, so that must still be the one that is listed.
-    if (wide.value().is_done && isListed(tables.mappingsOf(process.thread()))) return base::okStatus();
+    if (wide.value().is_done && isListed(tables.mappingsOf(process.thread())))
+      return base::okStatus();
   }
   if (flush != Flush::kFree) return base::okStatus();
   TG_ASSIGN_OR_RETURN(Clearing walked, flushTlb(process, clock));
@@ -77,13 +80,18 @@ base::Status ManyMappings::flushAll(PageTables& tables, const Process& process, 
   return base::okStatus();
 }
 
-base::Result<std::vector<MappingUse>> ManyMappings::now(PageTables& tables, const Process& process) {
+base::Result<std::vector<MappingUse>> ManyMappings::now(PageTables& tables,
+                                                        const Process& process) {
   std::optional<MappingsState> state = tables.mappingsOf(process.thread());
   if (!state) return process.whyNothing("maps", 0);
   if (!isListed(state)) {
-    TG_RETURN_IF_ERROR(listNow(process, state->changes));
+    TG_RETURN_IF_ERROR(listNow(process, *state));
   }
-  return uses_;
+  std::vector<MappingUse> copy;
+  copy.reserve(uses_.size());
+  base::preferHugePages(copy.data(), copy.capacity() * sizeof(MappingUse));
+  copy = uses_;
+  return copy;
 }
 
 Entries ManyMappings::withTaken(uint64_t table, page_table_kind kind, Entries entries) {

@@ -29,7 +29,8 @@ class ManyMappings {
   static base::Result<std::optional<ManyMappings>> list(PageTables& tables, const Process& process,
                                                         uint32_t many = kMany);
   // Takes from every page that it was touched, and flushes.
-  base::Result<Clearing> clear(PageTables& tables, const Process& process, Flush flush, Clock& clock);
+  base::Result<Clearing> clear(PageTables& tables, const Process& process, Flush flush,
+                               Clock& clock);
   // The mappings as they are now, without sums.
   base::Result<std::vector<MappingUse>> now(PageTables& tables, const Process& process);
   // The entries of a table, with what the flush took from them; until the next call.
@@ -39,7 +40,7 @@ class ManyMappings {
   bool wasWalked() const { return was_walked_; }
 
  private:
-  base::Status listNow(const Process& process, std::optional<uint32_t> changes);
+  base::Status listNow(const Process& process, const MappingsState& before);
   // Whether none has changed since they were listed, as far as the kernel knows.
   bool isListed(const std::optional<MappingsState>& state) const;
   base::Status flushAll(PageTables& tables, const Process& process, Flush flush, Clock& clock,

@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 5> kSharedPaths{"/dev/shm/", "/memfd:", "
                                                        "[anon_shmem:"};
 
 // Takes a number off the front of `text`, and the character behind it, which must be `end`.
-bool take(std::string_view& text, int base, char end, uint64_t& value) {
+bool takeNumber(std::string_view& text, int base, char end, uint64_t& value) {
   auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
   if (error != std::errc() || rest == text.data() + text.size() || *rest != end) return false;
   text.remove_prefix(static_cast<size_t>(rest - text.data()) + 1);
@@ -53,46 +53,6 @@ MappingKind kindOf(const Mapping& mapping, uint64_t inode, bool is_hugetlb) {
   if (isOneOf(kDevicePaths)) return MappingKind::kDevice;
   if (isOneOf(kSharedPaths)) return MappingKind::kShared;
   return MappingKind::kFile;
-}
-
-// Those of hugetlb, asked for when they are needed.
-class KnownDevices {
- public:
-  explicit KnownDevices(const HugetlbDevices& ask) : ask_(ask) {}
-  bool has(std::string_view device) {
-    constexpr std::string_view kNoDisk =
-        "00:";  // of file systems in memory, and of layers of others
-    if (!ask_ || !device.starts_with(kNoDisk)) return false;
-    if (!std::exchange(is_asked_, true)) known_ = ask_();
-    return std::ranges::find(known_, device) != known_.end();
-  }
-
- private:
-  const HugetlbDevices& ask_;
-  bool is_asked_ = false;
-  std::vector<std::string> known_;
-};
-
-// "7f12a000-7f13b000 rw-p 00012000 fd:01 131   /usr/lib/libx.so"
-std::optional<Mapping> parseHead(std::string_view line, KnownDevices& hugetlb_devices) {
-  Mapping mapping;
-  uint64_t inode = 0;
-  if (!take(line, 16, '-', mapping.start) || !take(line, 16, ' ', mapping.end)) return std::nullopt;
-  if (line.size() < 5 || line[4] != ' ' || mapping.end <= mapping.start) return std::nullopt;
-  mapping.writable = line[1] == 'w';
-  mapping.executable = line[2] == 'x';
-  mapping.shared = line[3] == 's';
-  line.remove_prefix(5);
-  if (takeField(line).empty()) return std::nullopt;  // where in the file
-  std::string_view device = takeField(line);
-  if (device.empty()) return std::nullopt;
-  auto [rest, error] = std::from_chars(line.data(), line.data() + line.size(), inode);
-  if (error != std::errc()) return std::nullopt;
-  line.remove_prefix(static_cast<size_t>(rest - line.data()));
-  line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
-  mapping.path = line;
-  mapping.kind = kindOf(mapping, inode, inode != 0 && hugetlb_devices.has(device));
-  return mapping;
 }
 
 struct Field {
@@ -168,34 +128,68 @@ void MappingSums::add(const MappingSums& other) {
   for (const auto& [name, sum] : kSums) this->*sum = sumOf(this->*sum, other.*sum);
 }
 
-std::vector<MappingUse> parseSmaps(std::string_view text, const HugetlbDevices& hugetlb_devices) {
-  std::vector<MappingUse> uses;
-  KnownDevices devices(hugetlb_devices);
-  // Of maps a line is one, of smaps some twenty-five are.
+MappingsParser::MappingsParser(HugetlbDevices hugetlb_devices, size_t about)
+    : ask_(std::move(hugetlb_devices)) {
   constexpr size_t kMostAhead = 1 << 20;
-  size_t second = text.find('\n') + 1;  // 0: there is none
-  bool has_fields = second < text.size() && text[second] >= 'A' && text[second] <= 'Z';
-  auto lines = static_cast<size_t>(std::ranges::count(text, '\n'));
-  uses.reserve(std::min(kMostAhead, has_fields ? lines / 20 : lines));
-  base::preferHugePages(uses.data(), uses.capacity() * sizeof(MappingUse));
-  while (!text.empty()) {
-    size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
+  uses_.reserve(std::min(kMostAhead, about));
+  base::preferHugePages(uses_.data(), uses_.capacity() * sizeof(MappingUse));
+}
+
+bool MappingsParser::isHugetlb(std::string_view device) {
+  constexpr std::string_view kNoDisk = "00:";  // of file systems in memory, and of layers of others
+  if (!ask_ || !device.starts_with(kNoDisk)) return false;
+  if (!hugetlb_) hugetlb_ = ask_();
+  return std::ranges::find(*hugetlb_, device) != hugetlb_->end();
+}
+
+// "7f12a000-7f13b000 rw-p 00012000 fd:01 131   /usr/lib/libx.so"
+std::optional<Mapping> MappingsParser::parseHead(std::string_view line) {
+  Mapping mapping;
+  uint64_t inode = 0;
+  if (!takeNumber(line, 16, '-', mapping.start) || !takeNumber(line, 16, ' ', mapping.end))
+    return std::nullopt;
+  if (line.size() < 5 || line[4] != ' ' || mapping.end <= mapping.start) return std::nullopt;
+  mapping.writable = line[1] == 'w';
+  mapping.executable = line[2] == 'x';
+  mapping.shared = line[3] == 's';
+  line.remove_prefix(5);
+  if (takeField(line).empty()) return std::nullopt;  // where in the file
+  std::string_view device = takeField(line);
+  if (device.empty()) return std::nullopt;
+  auto [rest, error] = std::from_chars(line.data(), line.data() + line.size(), inode);
+  if (error != std::errc()) return std::nullopt;
+  line.remove_prefix(static_cast<size_t>(rest - line.data()));
+  line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+  mapping.path = line;
+  mapping.kind = kindOf(mapping, inode, inode != 0 && isHugetlb(device));
+  return mapping;
+}
+
+void MappingsParser::add(std::string_view lines) {
+  while (!lines.empty()) {
+    size_t end = std::min(lines.find('\n'), lines.size());
+    std::string_view line = lines.substr(0, end);
+    lines.remove_prefix(std::min(end + 1, lines.size()));
     if (line.empty()) continue;
     bool is_field = line[0] >= 'A' && line[0] <= 'Z';  // addresses are written in small letters
     if (!is_field) {
-      if (auto mapping = parseHead(line, devices)) uses.push_back({std::move(*mapping), {}});
-    } else if (uses.empty()) {
+      if (auto mapping = parseHead(line)) uses_.push_back({std::move(*mapping), {}});
+    } else if (uses_.empty()) {
       continue;
     } else if (constexpr std::string_view kFlags = "VmFlags: "; line.starts_with(kFlags)) {
-      if (uses.back().mapping.kind != MappingKind::kKernel)
-        addFlags(uses.back().mapping, line.substr(kFlags.size()));
+      if (uses_.back().mapping.kind != MappingKind::kKernel)
+        addFlags(uses_.back().mapping, line.substr(kFlags.size()));
     } else {
-      addField(uses.back().sums, line);
+      addField(uses_.back().sums, line);
     }
   }
-  return uses;
+}
+
+std::vector<MappingUse> parseSmaps(std::string_view text) {
+  // A head and some twenty fields.
+  MappingsParser parser({}, static_cast<size_t>(std::ranges::count(text, '\n')) / 20);
+  parser.add(text);
+  return parser.take();
 }
 
 }  // namespace tidegauge::wss

@@ -81,11 +81,25 @@ struct MappingUse {
   MappingSums sums;
 };
 
-// Of the text of smaps, or of maps, which has the heads alone. Lines of no known form are passed over;
-// numbers that overflow are taken as the largest. `hugetlb_devices`: hugetlb_devices.h; smaps tells them by itself. It is
-// asked at the first file that is on no disk. Cost: 10 ns per line.
+// Reads the text of smaps, or of maps, which has the heads alone. Lines of no known form are passed over; numbers that
+// overflow are taken as the largest. `hugetlb_devices`: hugetlb_devices.h; smaps tells them by itself. It is asked at the
+// first file that is on no disk. Cost: 10 ns per line.
 using HugetlbDevices = std::function<std::vector<std::string>()>;
-std::vector<MappingUse> parseSmaps(std::string_view text,
-                                   const HugetlbDevices& hugetlb_devices = {});
+class MappingsParser {
+ public:
+  // `about`: so many mappings will come.
+  explicit MappingsParser(HugetlbDevices hugetlb_devices = {}, size_t about = 0);
+  void add(std::string_view lines);  // whole ones
+  std::vector<MappingUse> take() { return std::move(uses_); }
+
+ private:
+  bool isHugetlb(std::string_view device);
+  std::optional<Mapping> parseHead(std::string_view line);
+
+  std::vector<MappingUse> uses_;
+  HugetlbDevices ask_;
+  std::optional<std::vector<std::string>> hugetlb_;  // once they were asked for
+};
+std::vector<MappingUse> parseSmaps(std::string_view text);
 
 }  // namespace tidegauge::wss

@@ -14,7 +14,9 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 
@@ -43,8 +45,8 @@ class Process {
 
   // The text of a file of it, which is never empty; the errors of openFile.
   base::Result<std::string> readFile(const char* name) const;
-  // The text of its maps, whatever thread is asked.
-  base::Result<std::string> mapsText() const;
+  // The text of its maps, whatever thread is asked, in parts of whole lines.
+  base::Status readMaps(const std::function<void(std::string_view lines)>& visit) const;
   // A file of it; an error that says what became of the process if that is why.
   base::Result<int> openFile(const char* name, int flags) const;
   // The error that a failed or empty read of such a file means.

@@ -10,6 +10,7 @@
 namespace tidegauge::wss {
 
 // In the order of addresses; without the kernel's own ([vsyscall]), which is in no table of the process.
-base::Result<std::vector<MappingUse>> readMaps(const Process& process);
+// `about`: so many it may have.
+base::Result<std::vector<MappingUse>> readMaps(const Process& process, size_t about = 0);
 
 }  // namespace tidegauge::wss

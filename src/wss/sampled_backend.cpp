@@ -195,7 +195,8 @@ base::Result<bool> SampledBackend::clearSample(const Process& process, const Sam
 base::Status SampledBackend::flush(const Process& process, const TableRuns& touched,
                                    const std::vector<MappingUse>& uses, Clock& clock,
                                    int64_t& stall_ns) {
-  TG_ASSIGN_OR_RETURN(WideFlush wide, flushWide(tables_, process, touched, uses, isPrivateMemory, clock));
+  TG_ASSIGN_OR_RETURN(WideFlush wide,
+                      flushWide(tables_, process, touched, uses, isPrivateMemory, clock));
   // None of the sample: of so few tables a small process has touched ones elsewhere, a large one at both ends.
   if (!wide.is_done) {
     TG_ASSIGN_OR_RETURN(wide, flushWide(tables_, process, known_, uses, isPrivateMemory, clock));
@@ -225,7 +226,8 @@ base::Status SampledBackend::sampleNew(const Process& process,
     TG_ASSIGN_OR_RETURN(std::vector<uint64_t> empty, emptyOf(tables_, process, empty_));
     if (empty == empty_) return base::okStatus();
   }
-  TG_ASSIGN_OR_RETURN(std::vector<uint64_t> empty, emptyGiants(tables_, process, uses, isPrivateMemory));
+  TG_ASSIGN_OR_RETURN(std::vector<uint64_t> empty,
+                      emptyGiants(tables_, process, uses, isPrivateMemory));
   TableRuns now = tablesOf(uses, isPrivateMemory, empty);
   gone_bytes_ = 0;
   for (size_t i = 0, at = 0; i < sample_.size(); ++i) {

@@ -111,7 +111,8 @@ std::optional<WideSpan> wideSpanOf(const Stretch& stretch, const std::vector<Map
                                       [](const auto& it) { return it.mapping.end; });
   for (; use != uses.end() && use->mapping.start < end; ++use) {
     if (!wanted(use->mapping)) continue;
-    AddressRange range{std::max(stretch.begin, use->mapping.start), std::min(end, use->mapping.end)};
+    AddressRange range{std::max(stretch.begin, use->mapping.start),
+                       std::min(end, use->mapping.end)};
     AddressRange from{std::max(range.begin, within.begin), std::min(range.end, within.end)};
     if (from.begin >= from.end) continue;
     size_t begin = pageOf(range.begin), after = pageOf(range.end);

@@ -42,20 +42,18 @@ TEST(ParseSmaps, KnowsReservedHugePagesByTheirDevice) {
     ++asked;
     return std::vector<std::string>{"00:0f", "00:2a"};
   };
-  EXPECT_EQ(parseSmaps("7f00-8f00 r--p 00000000 fe:00 131   /a\n8f00-9f00 rw-p 00000000 00:00 0\n",
-                       devices)
-                .size(),
-            2U);
+  MappingsParser parser(devices);
+  parser.add("7f00-8f00 r--p 00000000 fe:00 131   /a\n8f00-9f00 rw-p 00000000 00:00 0\n");
   EXPECT_EQ(asked, 0);  // of files on disks, and of what is no file, it is clear
-  auto uses = parseSmaps(
-      "7f00-8f00 rw-s 00000000 00:0f 131   /memfd:pool (deleted)\n"
-      "9f00-af00 rw-s 00000000 00:2a 7   /mnt/huge/rtemap_0\n"
-      "bf00-cf00 rw-s 00000000 00:01 131   /memfd:pool (deleted)\n",
-      devices);
-  ASSERT_EQ(uses.size(), 3U);
-  EXPECT_EQ(uses[0].mapping.kind, MappingKind::kHugetlb);
-  EXPECT_EQ(uses[1].mapping.kind, MappingKind::kHugetlb);
-  EXPECT_EQ(uses[2].mapping.kind, MappingKind::kShared);
+  parser.add("9f00-af00 rw-s 00000000 00:0f 131   /memfd:pool (deleted)\n");
+  parser.add(
+      "af00-bf00 rw-s 00000000 00:2a 7   /mnt/huge/rtemap_0\n"
+      "bf00-cf00 rw-s 00000000 00:01 131   /memfd:pool (deleted)\n");
+  auto uses = parser.take();
+  ASSERT_EQ(uses.size(), 5U);
+  EXPECT_EQ(uses[2].mapping.kind, MappingKind::kHugetlb);
+  EXPECT_EQ(uses[3].mapping.kind, MappingKind::kHugetlb);
+  EXPECT_EQ(uses[4].mapping.kind, MappingKind::kShared);
   EXPECT_EQ(asked, 1);
 }
 

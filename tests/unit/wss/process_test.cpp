@@ -134,6 +134,29 @@ TEST(Process, SaysWhatTheKernelLacks) {
   EXPECT_THAT(file.error().what, HasSubstr("this kernel has no /proc/423/smaps"));
 }
 
+TEST(Process, TellsItsMappingsInWholeLines) {
+  FakeProc proc;
+  std::string text;
+  for (size_t i = 0; i < 5000; ++i) text += "line " + std::to_string(i * i) + "\n";
+  text += std::string(size_t{200} << 10, 'x') + "\nshort\n";  // longer than what is read at once
+  for (const std::string& all : {text, text + "without an end"}) {
+    proc.write("maps", all);
+    auto process = Process::open(423, proc.root());
+    ASSERT_TRUE(process.ok());
+    std::string told;
+    size_t parts = 0;
+    auto status = process.value().readMaps([&](std::string_view lines) {
+      EXPECT_TRUE(lines.ends_with('\n') || told.size() + lines.size() == all.size());
+      told += lines;
+      ++parts;
+    });
+    EXPECT_TRUE(status.ok());
+    EXPECT_EQ(told, all);
+    EXPECT_GT(parts, 1U);
+    EXPECT_EQ(process.value().mappings(), 5002U);
+  }
+}
+
 TEST(ReadAll, StopsAtItsBound) {
   FakeProc proc;
   proc.write("smaps", std::string(1'000'000, 'x'));

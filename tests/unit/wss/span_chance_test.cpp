@@ -21,7 +21,8 @@ class ChanceOfASpan : public testing::Test {
     for (size_t i = 0; i < PAGE_TABLE_ENTRIES; ++i) map(i, kOnList);
   }
   // Page i lies in frame 2 i.
-  void map(size_t i, uint64_t flags, uint64_t bits = kEntryPresent | kEntryWritable | kEntryAccessed) {
+  void map(size_t i, uint64_t flags,
+           uint64_t bits = kEntryPresent | kEntryWritable | kEntryAccessed) {
     entries_[i] = bits | 2 * i * kPage;
     of_frames_[2 * i] = flags;
   }
