@@ -63,14 +63,19 @@ base::Status ManyMappings::flushAll(PageTables& tables, const Process& process, 
   auto chance = [&](const WideSpan& span, const Stretch& stretch) {
     return chanceOf(span, stretch, flags);
   };
-  auto wide = flushWide(tables, process, tablesOf(uses_, isWide), uses_, isWide, clock, chance);
-  // An error: a right is missing, or the process is gone, which the walk tells.
-  if (wide.ok()) {
+  TableRuns all = tablesOf(uses_, isWide);
+  // Where too few pages were touched as yet: a walk would take longer than these pauses.
+  constexpr std::array<int64_t, 4> kPauses_ns{0, 1'000'000, 2'000'000, 4'000'000};
+  for (int64_t pause_ns : kPauses_ns) {
+    if (pause_ns > 0) clock.sleep(pause_ns);
+    auto wide = flushWide(tables, process, all, uses_, isWide, clock, chance);
+    // A right is missing, or the process is gone, which the walk tells.
+    if (!wide.ok()) break;
     stall_ns = std::max(stall_ns, wide.value().stall_ns);
-    taken_ = std::move(wide.value().taken);
+    take(wide.value().taken);
     // One flush is of one mapping, so that must still be the one that is listed.
-    if (wide.value().is_done && isListed(tables.mappingsOf(process.thread())))
-      return base::okStatus();
+    if (!isListed(tables.mappingsOf(process.thread()))) break;
+    if (wide.value().is_done) return base::okStatus();
   }
   if (flush != Flush::kFree) return base::okStatus();
   TG_ASSIGN_OR_RETURN(Clearing walked, flushTlb(process, clock));
@@ -94,12 +99,19 @@ base::Result<std::vector<MappingUse>> ManyMappings::now(PageTables& tables,
   return copy;
 }
 
+void ManyMappings::take(const std::vector<PageBits>& more) {
+  for (const PageBits& one : more) {
+    PageBits::Bits& bits = taken_[one.table];
+    for (size_t i = 0; i < bits.size(); ++i) bits[i] |= one.touched[i];
+  }
+}
+
 Entries ManyMappings::withTaken(uint64_t table, page_table_kind kind, Entries entries) {
-  auto found = std::ranges::lower_bound(taken_, table, {}, &PageBits::table);
-  if (found == taken_.end() || found->table != table || kind != PAGE_TABLE_OF_PAGES) return entries;
+  auto found = taken_.find(table);
+  if (found == taken_.end() || kind != PAGE_TABLE_OF_PAGES) return entries;
   std::ranges::copy(entries, entries_.begin());
   for (size_t i = 0; i < entries_.size(); ++i)
-    if (PageBits::at(found->touched, i) && isThere(entries_[i])) entries_[i] |= kEntryAccessed;
+    if (PageBits::at(found->second, i) && isThere(entries_[i])) entries_[i] |= kEntryAccessed;
   return entries_;
 }
 

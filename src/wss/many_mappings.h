@@ -5,14 +5,15 @@
 //    └───────────── the same list, if nothing was mapped since ─────────────┘
 //
 // So all that processors have cached of it is flushed with a few pages of its heap that were touched in between
-// (wide_flush.h), not with a walk (clear_refs 4), which is left for a process that touched none. Those pages count as
-// touched. None of them is a part of a larger page, which that would split. And the list of its mappings is taken once,
-// if the kernel says that none changed: of a profile, too.
+// (wide_flush.h), not with a walk (clear_refs 4), which is left for a process that touches none within 7 ms. Those pages
+// count as touched. None of them is a part of a larger page, which that would split. And the list of its mappings is
+// taken once, if the kernel says that none changed: of a profile, too.
 //
-// Cost, measured with 60,000: 51 ms in place of 75 (docs/performance.md); with fewer than some thousand nothing is saved.
+// Cost, measured with 60,000: 49 ms in place of 75 (docs/performance.md); with fewer than some thousand nothing is saved.
 #pragma once
 
 #include <array>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -41,6 +42,7 @@ class ManyMappings {
 
  private:
   base::Status listNow(const Process& process, const MappingsState& before);
+  void take(const std::vector<PageBits>& more);
   // Whether none has changed since they were listed, as far as the kernel knows.
   bool isListed(const std::optional<MappingsState>& state) const;
   base::Status flushAll(PageTables& tables, const Process& process, Flush flush, Clock& clock,
@@ -48,7 +50,7 @@ class ManyMappings {
 
   std::vector<MappingUse> uses_;
   std::optional<uint32_t> changes_;  // MappingsState, of `uses_`; what we change ourselves is added
-  std::vector<PageBits> taken_;      // in the order of addresses
+  std::map<uint64_t, PageBits::Bits> taken_;  // by table
   std::array<__u64, PAGE_TABLE_ENTRIES> entries_{};
   int lists_ = 0;
   bool was_walked_ = false;

@@ -13,6 +13,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "wss/clear_refs.h"
@@ -74,7 +75,10 @@ class ActingClock final : public Clock {
       : act_(std::move(act)), acts_(acts) {}
   int64_t now_ns() override { return tick(); }
   int64_t cpu_ns() override { return tick(); }
-  void sleep(int64_t) override {}
+  void sleep(int64_t) override {
+    if (asleep_) asleep_();
+  }
+  void whileItSleeps(std::function<void()> act) { asleep_ = std::move(act); }
   bool isEnding() const override { return false; }
 
  private:
@@ -84,7 +88,7 @@ class ActingClock final : public Clock {
     if (act_ && (now_ns_ == kFlush || (acts_ == Acts::kAlways && now_ns_ > kFlush))) act_();
     return now_ns_;
   }
-  std::function<void()> act_;
+  std::function<void()> act_, asleep_;
   Acts acts_;
   int64_t now_ns_ = 0;
 };
@@ -287,6 +291,18 @@ TEST_F(Many, WalksRatherThanSplitALargerPage) {
   clear(many, clock);
   EXPECT_TRUE(many.wasWalked());
   EXPECT_TRUE(isLarge());
+}
+
+// At first too few are touched for it.
+TEST_F(Many, TriesAgainBeforeItWalks) {
+  if (kIsArm64) GTEST_SKIP() << "x86-64 flushes all rather than many pages; arm64 does not";
+  ManyMappings many = flushedAndListed();
+  ActingClock clock([&] { touch({100, 130}); });
+  clock.whileItSleeps([&] { touch({300}); });
+  clear(many, clock);
+  EXPECT_FALSE(many.wasWalked());
+  EXPECT_EQ(touched(), (std::vector<size_t>{}));
+  EXPECT_EQ(touched(&many), (std::vector<size_t>{100, 130, 300}));
 }
 
 TEST_F(Many, WalksIfNothingIsTouched) {
