@@ -182,7 +182,7 @@ static long lookAt(__u32 i, struct walk* walk) {
   return 0;
 }
 
-// How many times it was locked so that its mappings could change. Until Linux 6.12 that is counted when it is over; since
+// How many times it was locked so that its mappings could change. Until Linux 6.13 that is counted when it is over; since
 // then it is odd meanwhile.
 static __always_inline void countChanges(struct mm_struct* memory, struct page_tables_request* asked) {
   asked->knows_changes = 0;

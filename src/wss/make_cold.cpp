@@ -70,7 +70,6 @@ base::Result<MadeCold> makeCold(const Process& process, std::span<const AddressR
     // What was unmapped meanwhile is no matter: nothing of it will be read.
     if (why_not != EINVAL && why_not != ENOMEM) return cannotSample(process, why_not);
     if (why_not == EINVAL) made.locked.push_back(ranges.front());
-    if (why_not == ENOMEM) made.is_all_mapped = false;
     ranges = ranges.subspan(1);
   }
   return made;

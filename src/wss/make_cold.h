@@ -21,7 +21,6 @@ namespace tidegauge::wss {
 struct MadeCold {
   int64_t longest_ns = 0;            // of its calls: so long the process's mmap had to wait
   std::vector<AddressRange> locked;  // that could not be made so
-  bool is_all_mapped = true;         // false: of some, a part at least was unmapped
 };
 // What was unmapped meanwhile is passed over.
 base::Result<MadeCold> makeCold(const Process& process, std::span<const AddressRange> ranges,

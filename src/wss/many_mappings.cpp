@@ -7,31 +7,83 @@
 #include "base/huge_pages.h"
 #include "wss/clear_refs.h"
 #include "wss/read_maps.h"
+#include "wss/read_tables.h"
 #include "wss/span_chance.h"
 #include "wss/wide_flush.h"
 
 namespace tidegauge::wss {
 namespace {
 
-// Of those that can have pages far enough apart for a flush of all.
-constexpr uint64_t kWide = 40 * kPage;
-
-// The data of programs and libraries, too, which mostly were written to, and then are of no file.
+// Of those that can have pages far enough apart for a flush of all: what can be written to, which is a process's own once
+// it was; the data of programs and libraries, too.
 bool isWide(const Mapping& mapping) {
-  bool is_data = mapping.kind == MappingKind::kFile && mapping.writable && !mapping.shared;
-  return (is_data || isPrivateMemory(mapping)) && mapping.end - mapping.start > kWide;
+  bool is_private =
+      isPrivateMemory(mapping) || (mapping.kind == MappingKind::kFile && !mapping.shared);
+  return is_private && mapping.writable && mapping.end - mapping.start > kFarApart * kPage;
+}
+
+// Those of `tables` that are there, and of pages: of reserved addresses there are few, and a flush looks at a few alone.
+base::Result<TableRuns> ofPages(const TableRuns& tables, PageTables& reader,
+                                const Process& process) {
+  constexpr size_t kMostAsked = 2048;  // 0.1 µs each
+  if (tables.count() > kMostAsked) return tables;
+  TableRuns there;
+  auto visit = [&](uint64_t table, page_table_kind kind, Entries) {
+    if (kind == PAGE_TABLE_OF_PAGES) there.add(table, table + kTable);
+  };
+  TG_ASSIGN_OR_RETURN(bool is_there,
+                      reader.read(process.thread(), tables.addresses(), PAGE_TABLE_KIND, visit));
+  if (!is_there) return process.whyNothing("maps", 0);
+  return there;
+}
+
+// What the number of changes is after one that is our own.
+bool isNext(const std::optional<uint32_t>& before, const std::optional<uint32_t>& now) {
+  return before && now && *now == *before + 1;
 }
 
 }  // namespace
 
-base::Result<std::optional<ManyMappings>> ManyMappings::list(PageTables& tables,
-                                                             const Process& process,
-                                                             uint32_t many) {
+base::Result<std::optional<ManyMappings>> ManyMappings::clear(PageTables& tables,
+                                                              const Process& process, Flush flush,
+                                                              Clock& clock, Clearing& done,
+                                                              uint32_t many) {
   std::optional<MappingsState> before = tables.mappingsOf(process.thread());
-  if (!before || before->count < many || !before->changes) return std::optional<ManyMappings>{};
-  ManyMappings listed;
-  TG_RETURN_IF_ERROR(listed.listNow(process, *before));
-  return std::optional(std::move(listed));
+  if (!before) return process.whyNothing("maps", 0);
+  if (before->count < many || !before->changes) {
+    TG_ASSIGN_OR_RETURN(done, clearReferences(process, flush, clock));
+    return std::optional<ManyMappings>{};
+  }
+  TG_ASSIGN_OR_RETURN(done, clearReferences(process, Flush::kNone, clock));
+  std::optional<MappingsState> now = tables.mappingsOf(process.thread());
+  if (!now) return process.whyNothing("maps", 0);
+  std::optional<ManyMappings> listed;
+  // If they changed within that time, they will until the flush, or until they are read.
+  if (isNext(before->changes, now->changes)) {
+    listed.emplace();
+    TG_RETURN_IF_ERROR(listed->listNow(process, *now));
+  }
+  if (flush == Flush::kFree) {
+    bool is_flushed = false;
+    if (listed) {
+      TG_ASSIGN_OR_RETURN(is_flushed,
+                          listed->flushWithout(tables, process, clock, done.cost.stall_ns));
+    }
+    if (!is_flushed) {
+      TG_ASSIGN_OR_RETURN(Clearing walked, flushTlb(process, clock));
+      done.cost.stall_ns = std::max(done.cost.stall_ns, walked.cost.stall_ns);
+      if (listed) {
+        listed->was_walked_ = true;
+        if (listed->changes_) ++*listed->changes_;
+      }
+    }
+  }
+  done.pass.end_ns = clock.now_ns();
+  return listed;
+}
+
+bool ManyMappings::isListed(const std::optional<MappingsState>& state) const {
+  return state && changes_ && state->changes == changes_;
 }
 
 base::Status ManyMappings::listNow(const Process& process, const MappingsState& before) {
@@ -42,47 +94,35 @@ base::Status ManyMappings::listNow(const Process& process, const MappingsState& 
   return base::okStatus();
 }
 
-bool ManyMappings::isListed(const std::optional<MappingsState>& state) const {
-  return state && changes_ && state->changes == changes_;
-}
-
-base::Result<Clearing> ManyMappings::clear(PageTables& tables, const Process& process, Flush flush,
-                                           Clock& clock) {
-  TG_ASSIGN_OR_RETURN(Clearing done, clearReferences(process, Flush::kNone, clock));
-  if (changes_) ++*changes_;
-  int64_t cpu_ns = clock.cpu_ns();
-  TG_RETURN_IF_ERROR(flushAll(tables, process, flush, clock, done.cost.stall_ns));
-  done.pass.end_ns = clock.now_ns();
-  done.cost.cpu_ns += clock.cpu_ns() - cpu_ns;
-  return done;
-}
-
-base::Status ManyMappings::flushAll(PageTables& tables, const Process& process, Flush flush,
-                                    Clock& clock, int64_t& stall_ns) {
+base::Result<bool> ManyMappings::flushWithout(PageTables& tables, const Process& process,
+                                              Clock& clock, int64_t& stall_ns) {
   WordFile flags(open("/proc/kpageflags", O_RDONLY | O_CLOEXEC));
-  auto chance = [&](const WideSpan& span, const Stretch& stretch) {
+  auto judge = [&](const WideSpan& span, const Stretch& stretch) {
     return chanceOf(span, stretch, flags);
   };
-  TableRuns all = tablesOf(uses_, isWide);
-  // Where too few pages were touched as yet: a walk would take longer than these pauses.
-  constexpr std::array<int64_t, 4> kPauses_ns{0, 1'000'000, 2'000'000, 4'000'000};
-  for (int64_t pause_ns : kPauses_ns) {
-    if (pause_ns > 0) clock.sleep(pause_ns);
-    auto wide = flushWide(tables, process, all, uses_, isWide, clock, chance);
-    // A right is missing, or the process is gone, which the walk tells.
-    if (!wide.ok()) break;
+  pid_t asked = process.thread();
+  TG_ASSIGN_OR_RETURN(std::vector<uint64_t> empty, emptyGiants(tables, process, uses_, isWide));
+  TG_ASSIGN_OR_RETURN(TableRuns some, ofPages(tablesOf(uses_, isWide, empty), tables, process));
+  // Where too few pages are touched as yet: as long as a walk would take.
+  constexpr int64_t kWalkOfAMapping_ns = 350;
+  auto left_ns = static_cast<int64_t>(uses_.size()) * kWalkOfAMapping_ns;
+  for (int64_t pause_ns = 1'000'000;; pause_ns *= 2) {
+    auto wide = flushWide(tables, process, some, uses_, isWide, clock, judge);
+    if (!wide.ok()) {
+      // The thread that was asked has ended: all must be done again. Else a right is missing.
+      if (process.thread() != asked) return std::move(wide.error());
+      return false;
+    }
     stall_ns = std::max(stall_ns, wide.value().stall_ns);
-    take(wide.value().taken);
+    for (const PageBits& one : wide.value().taken)
+      for (size_t i = 0; i < one.touched.size(); ++i) taken_[one.table][i] |= one.touched[i];
     // One flush is of one mapping, so that must still be the one that is listed.
-    if (!isListed(tables.mappingsOf(process.thread()))) break;
-    if (wide.value().is_done) return base::okStatus();
+    if (!isListed(tables.mappingsOf(process.thread()))) return false;
+    if (wide.value().is_done) return true;
+    left_ns -= pause_ns;
+    if (kIsArm64 || some.empty() || left_ns < 0) return false;
+    clock.sleep(pause_ns);
   }
-  if (flush != Flush::kFree) return base::okStatus();
-  TG_ASSIGN_OR_RETURN(Clearing walked, flushTlb(process, clock));
-  was_walked_ = true;
-  if (changes_) ++*changes_;
-  stall_ns = std::max(stall_ns, walked.cost.stall_ns);
-  return base::okStatus();
 }
 
 base::Result<std::vector<MappingUse>> ManyMappings::now(PageTables& tables,
@@ -97,13 +137,6 @@ base::Result<std::vector<MappingUse>> ManyMappings::now(PageTables& tables,
   base::preferHugePages(copy.data(), copy.capacity() * sizeof(MappingUse));
   copy = uses_;
   return copy;
-}
-
-void ManyMappings::take(const std::vector<PageBits>& more) {
-  for (const PageBits& one : more) {
-    PageBits::Bits& bits = taken_[one.table];
-    for (size_t i = 0; i < bits.size(); ++i) bits[i] |= one.touched[i];
-  }
 }
 
 Entries ManyMappings::withTaken(uint64_t table, page_table_kind kind, Entries entries) {

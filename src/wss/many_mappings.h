@@ -1,13 +1,13 @@
-// Clearing a process that has many mappings, each of which costs as much as a hundred pages whenever the kernel walks
-// through them: to clear (0.4 µs), to flush (0.35), to list (0.35, and our reading of it).
+// A process that has many mappings, each of which costs as much as nine pages whenever the kernel walks through them: to
+// clear (0.4 µs), to flush (0.35), to list (0.35, and our reading of it).
 //
-//   list ─ clear_refs 1 ─ flush by way of some pages ──── it runs ────► page tables
-//    └───────────── the same list, if nothing was mapped since ─────────────┘
+//   clear_refs 1 ─ list ─ flush by way of some pages ──── it runs ────► page tables
+//                   └───────── the same list, if nothing was mapped since ────┘
 //
-// So all that processors have cached of it is flushed with a few pages of its heap that were touched in between
-// (wide_flush.h), not with a walk (clear_refs 4), which is left for a process that touches none within 7 ms. Those pages
-// count as touched. None of them is a part of a larger page, which that would split. And the list of its mappings is
-// taken once, if the kernel says that none changed: of a profile, too.
+// So all that processors have cached of it is flushed with a few pages of its heap that were touched since the clearing
+// (wide_flush.h), not with a walk (clear_refs 4), which is left for a process that touches too little, even in such a
+// time more. Those pages count as touched. None of them is a part of a larger page, which that would split. And the list of its mappings is taken
+// once, if the kernel says that none changed: of a profile, too.
 //
 // Cost, measured with 60,000: 49 ms in place of 75 (docs/performance.md); with fewer than some thousand nothing is saved.
 #pragma once
@@ -26,12 +26,11 @@ namespace tidegauge::wss {
 class ManyMappings {
  public:
   static constexpr uint32_t kMany = 2000;
-  // Nothing, if it has fewer than `many`, or the kernel does not say when they change.
-  static base::Result<std::optional<ManyMappings>> list(PageTables& tables, const Process& process,
-                                                        uint32_t many = kMany);
-  // Takes from every page that it was touched, and flushes.
-  base::Result<Clearing> clear(PageTables& tables, const Process& process, Flush flush,
-                               Clock& clock);
+  // Takes from every page that it was touched, flushes, and tells in `done` what that took. Nothing is kept of a process
+  // that has fewer than `many`, or whose mappings are just changing, or where the kernel does not say when they do.
+  static base::Result<std::optional<ManyMappings>> clear(PageTables& tables, const Process& process,
+                                                         Flush flush, Clock& clock, Clearing& done,
+                                                         uint32_t many = kMany);
   // The mappings as they are now, without sums.
   base::Result<std::vector<MappingUse>> now(PageTables& tables, const Process& process);
   // The entries of a table, with what the flush took from them; until the next call.
@@ -41,12 +40,12 @@ class ManyMappings {
   bool wasWalked() const { return was_walked_; }
 
  private:
-  base::Status listNow(const Process& process, const MappingsState& before);
-  void take(const std::vector<PageBits>& more);
   // Whether none has changed since they were listed, as far as the kernel knows.
   bool isListed(const std::optional<MappingsState>& state) const;
-  base::Status flushAll(PageTables& tables, const Process& process, Flush flush, Clock& clock,
-                        int64_t& stall_ns);
+  base::Status listNow(const Process& process, const MappingsState& before);
+  // Without a walk; false: that could not be.
+  base::Result<bool> flushWithout(PageTables& tables, const Process& process, Clock& clock,
+                                  int64_t& stall_ns);
 
   std::vector<MappingUse> uses_;
   std::optional<uint32_t> changes_;  // MappingsState, of `uses_`; what we change ourselves is added

@@ -71,8 +71,8 @@ struct Outcome {
   std::optional<base::Error> gone;  // why there is none, from then on
 };
 // The same of several at once: all are cleared, then all are read; each has the windows that it has. What
-// keeps one from being measured is told with the others; when none is left it is an error. The backend must
-// remember nothing of a process between clear and read.
+// keeps one from being measured is told with the others; when none is left it is an error. What the
+// backend remembers of a process between clear and read it keeps for each.
 base::Status measureAll(std::span<const Process* const> processes, Backend& backend,
                         const Plan& plan, Clock& clock,
                         const std::function<bool(std::span<const Outcome>)>& onRows);

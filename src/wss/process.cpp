@@ -228,7 +228,7 @@ base::Status Process::readMaps(const std::function<void(std::string_view)>& visi
     size_t whole = text.rfind('\n') + 1;  // 0: none is
     if (whole > 0) visit(text.substr(0, whole));
     kept = text.size() - whole;
-    std::copy_n(text.data() + whole, kept, part.data());
+    std::memmove(part.data(), text.data() + whole, kept);
   }
   if (all == 0) return whyNothing("maps", 0);
   if (kept > 0) visit(std::string_view(part.data(), kept));

@@ -1,5 +1,9 @@
 #include "wss/pte_backend.h"
 
+#include <signal.h>
+
+#include <cerrno>
+
 #include "wss/clear_refs.h"
 #include "wss/costs.h"
 #include "wss/kdamond.h"
@@ -31,11 +35,14 @@ std::optional<Cost> PteBackend::predicted(const Resident& resident) const {
 
 base::Result<Clearing> PteBackend::clear(const Process& process, Clock& clock) {
   int64_t cpu_ns = clock.cpu_ns();
-  many_.erase(process.pid());
-  TG_ASSIGN_OR_RETURN(std::optional<ManyMappings> many, ManyMappings::list(tables_, process));
-  if (!many) return clearReferences(process, flush_, clock);
-  TG_ASSIGN_OR_RETURN(Clearing done, many->clear(tables_, process, flush_, clock));
-  many_.emplace(process.pid(), std::move(*many));
+  // Of those that are gone nothing is kept.
+  std::erase_if(many_, [&](const auto& one) {
+    return one.first == process.pid() || (kill(one.first, 0) != 0 && errno == ESRCH);
+  });
+  Clearing done;
+  TG_ASSIGN_OR_RETURN(std::optional<ManyMappings> many,
+                      ManyMappings::clear(tables_, process, flush_, clock, done));
+  if (many) many_.emplace(process.pid(), std::move(*many));
   done.cost.cpu_ns = clock.cpu_ns() - cpu_ns;
   return done;
 }

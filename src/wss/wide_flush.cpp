@@ -8,7 +8,6 @@
 namespace tidegauge::wss {
 namespace {
 
-constexpr size_t kFarApart = 40;  // more than 33, the kernel's limit as it comes
 constexpr size_t kMostSeen = 32;  // tables that are looked at, each with the one behind it
 constexpr size_t kSeenFirst = 4;  // mostly enough, and each of them is 4 KiB to read
 constexpr size_t kMostTried = 4;  // of them made cold, until one flushed
@@ -140,8 +139,7 @@ bool isCold(uint64_t page, page_table_kind kind, Entries entries) {
 
 base::Result<WideFlush> flushWide(PageTables& reader, const Process& process,
                                   const TableRuns& tables, const std::vector<MappingUse>& uses,
-                                  MappingWalk::Wanted wanted, Clock& clock,
-                                  const ChanceOf& chanceOf) {
+                                  MappingWalk::Wanted wanted, Clock& clock, const Judge& judge) {
   WideFlush done;
   if (kIsArm64) return done;
   struct Try {
@@ -160,8 +158,11 @@ base::Result<WideFlush> flushWide(PageTables& reader, const Process& process,
       if (tried + tries.size() == kMostTried) return;
       Stretch stretch = stretches.add(table, kind, entries);
       auto span = wideSpanOf(stretch, uses, wanted);
-      Chance chance = span ? chanceOf(*span, stretch) : Chance::kNone;
-      if (chance == Chance::kNone) return;
+      Chance chance = Chance::kNone;
+      // Behind one that must not be made cold there may be others.
+      while (span && (chance = judge(*span, stretch)) == Chance::kNone)
+        span = wideSpanOf(stretch, uses, wanted, {span->last + kPage, stretch.end()});
+      if (!span) return;
       tries.push_back({*span, touchedIn(*span, stretch), chance});
       stretches.cut();
     };
@@ -172,7 +173,7 @@ base::Result<WideFlush> flushWide(PageTables& reader, const Process& process,
       TG_ASSIGN_OR_RETURN(MadeCold made, makeCold(process, {&one.span.range, 1}, clock));
       std::ranges::copy(one.touched, std::back_inserter(done.taken));
       done.stall_ns = std::max(done.stall_ns, made.longest_ns);
-      done.is_done = one.chance == Chance::kSure && made.locked.empty() && made.is_all_mapped;
+      done.is_done = one.chance == Chance::kSure && made.locked.empty();
       if (!done.is_done) {
         TG_ASSIGN_OR_RETURN(done.is_done, isFlushedNow(one.span, reader, process));
       }

@@ -5,7 +5,7 @@
 //
 // clear_refs 4 does it too, but looks at every entry and every mapping: 4.4 ms at 16 GiB, 21 with 60,000 mappings, during
 // which the process cannot map memory, and with soft-dirty bits it protects each page. Cost here: some 0.05 ms. Clears
-// the bits of some 128 pages in a row, and of up to three more such if those were touched again. Where ranges are made
+// the bits of some 128 pages in a row (at the most those of two tables), and of up to three more such if those were touched again. Where ranges are made
 // cold anyway, one of them is widened, which takes half of that. arm64 flushes such ranges page by page: there it does
 // nothing.
 // Source: Linux, arch/x86/mm/tlb.c, tlb_single_page_flush_ceiling; mm/madvise.c, madvise_cold_or_pageout_pte_range.
@@ -30,6 +30,8 @@ struct Stretch {
   __u64 at(uint64_t page) const { return entries[(page - begin) / kPage]; }
 };
 
+constexpr size_t kFarApart = 40;  // pages: more than 33, the kernel's limit as it comes
+
 // In a stretch a part of one mapping, around two touched pages of it.
 struct WideSpan {
   AddressRange range;
@@ -49,9 +51,9 @@ bool isCold(uint64_t page, page_table_kind kind, Entries entries);
 enum class Chance : uint8_t {
   kNone,   // it must not be
   kMaybe,  // whether it flushed is to be looked at
-  kSure,   // it will
+  kSure,   // it will, but for what reclaim takes off its list in that moment
 };
-using ChanceOf = std::function<Chance(const WideSpan&, const Stretch&)>;
+using Judge = std::function<Chance(const WideSpan&, const Stretch&)>;
 
 struct WideFlush {
   bool is_done = false;  // false, too, if no table had such pages
@@ -62,7 +64,7 @@ struct WideFlush {
 base::Result<WideFlush> flushWide(
     PageTables& reader, const Process& process, const TableRuns& tables,
     const std::vector<MappingUse>& uses, MappingWalk::Wanted wanted, Clock& clock,
-    const ChanceOf& chanceOf = [](const WideSpan&, const Stretch&) { return Chance::kMaybe; });
+    const Judge& judge = [](const WideSpan&, const Stretch&) { return Chance::kMaybe; });
 
 // Makes ranges cold, each a part of one mapping in one table, in order, and one of them last and so wide that all is
 // flushed, if that can be.
