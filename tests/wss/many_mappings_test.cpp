@@ -92,8 +92,7 @@ class ActingClock final : public Clock {
   explicit ActingClock(std::function<void()> act = {}, Acts acts = Acts::kOnce,
                        int first = kCleared)
       : act_(std::move(act)), acts_(acts), first_(first) {}
-  // So often it is asked until then, and until a part is made cold.
-  static constexpr int kCleared = 4, kFlush = 5;
+  static constexpr int kCleared = 4;  // so often it is asked until then
   int64_t now_ns() override { return tick(); }
   int64_t cpu_ns() override { return tick(); }
   void sleep(int64_t) override {
