@@ -25,7 +25,7 @@ bool isWide(const Mapping& mapping) {
 // Those of `tables` that are there, and of pages: of reserved addresses there are few, and a flush looks at a few alone.
 base::Result<TableRuns> ofPages(const TableRuns& tables, PageTables& reader,
                                 const Process& process) {
-  constexpr size_t kMostAsked = 2048;  // 0.1 µs each
+  constexpr size_t kMostAsked = 4096;  // 0.1 µs each
   if (tables.count() > kMostAsked) return tables;
   TableRuns there;
   auto visit = [&](uint64_t table, page_table_kind kind, Entries) {
