@@ -21,8 +21,9 @@ class Samples(WssCase):
             row, = json.loads(wss("--json", "--sample", "1/32", pid, 0.5).stdout)["rows"]
             said = " ".join(wss("--sample", "1/32", pid, 0.5).stdout.split())
         least = row["bytes"]["referenced"] - row["error"]["referenced_ci95"]
-        self.assertGreater(row["bytes"]["referenced"], 40 * MIB)
-        self.assertGreater(row["error"]["uncleared_bytes"], 40 * MIB)
+        # Of 48 MiB at least five parts are met, each of which stands for 8; mostly 6 or 7, and one of 20 times no more.
+        self.assertGreaterEqual(row["bytes"]["referenced"], 40 * MIB)
+        self.assertGreaterEqual(row["error"]["uncleared_bytes"], 40 * MIB)
         self.assertLess(least, 17 * MIB)  # what it reads
         self.assertIn("shared with a process that it forked or was forked from", said)
         with self.touching(256, 64) as (pid, _, _):
