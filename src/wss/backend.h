@@ -65,8 +65,10 @@ class Backend {
   virtual std::string cgroup() const { return {}; }
   // Whether it fills pss, shared and locked. If not, what it tells of is this process's alone.
   virtual bool knowsSharing() const { return true; }
-  // What a window will cost if so much is in memory; not set: that cannot be told.
-  virtual std::optional<Cost> predicted(const Resident& /*resident*/) const { return std::nullopt; }
+  // What a window will cost if so much is in memory, in so many mappings; not set: that cannot be told.
+  virtual std::optional<Cost> predicted(const Resident& /*resident*/, size_t /*mappings*/) const {
+    return std::nullopt;
+  }
   // Whether `referenced` is what was written, and not also what was read.
   virtual bool tellsWrites() const { return false; }
   // From now on readings also tell page by page. False: it cannot.

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <random>
 
 #include "base/format.h"
@@ -84,12 +83,7 @@ base::Result<Choice> choosePte(const Wish&, const Process&) { return checkPte().
 }  // namespace
 
 std::optional<Cost> predictedFor(const Backend& backend, const Process& process) {
-  std::optional<Cost> cost = backend.predicted(process.resident());
-  if (!cost) return cost;
-  auto mappings = static_cast<double>(process.mappings());
-  cost->cpu_ns += std::llround(mappings * kMapping_ns);
-  cost->stall_ns += std::llround(mappings * kStallOfAMapping_ns);
-  return cost;
+  return backend.predicted(process.resident(), process.mappings());
 }
 
 base::Status checkBackend(std::string_view name) {

@@ -1,13 +1,14 @@
 #include "wss/huge_zero.h"
 
 #include <fcntl.h>
+#include <linux/kernel-page-flags.h>
 
 #include "wss/page_sums.h"
 #include "wss/pagemap.h"
 
 namespace tidegauge::wss {
 
-constexpr uint64_t kZeroPage = uint64_t{1} << 24;  // linux/kernel-page-flags.h
+constexpr uint64_t kZeroPage = 1 << KPF_ZERO_PAGE;
 
 HugeZero::HugeZero(std::string flags_path) : flags_path_(std::move(flags_path)) {}
 HugeZero::HugeZero(HugeZero&&) noexcept = default;

@@ -6,10 +6,10 @@
 //
 // So all that processors have cached of it is flushed with a few pages of its heap that were touched since the clearing
 // (wide_flush.h), not with a walk (clear_refs 4), which is left for a process that touches too little, even in such a
-// time more. Those pages count as touched. None of them is a part of a larger page, which that would split. And the list of its mappings is taken
-// once, if the kernel says that none changed: of a profile, too.
+// time more. Those pages count as touched. None of them is a part of a larger page, which that would split. And the list
+// of its mappings is taken once, if the kernel says that none changed: of a profile, too.
 //
-// Cost, measured with 60,000: 49 ms in place of 75 (docs/performance.md); with fewer than some thousand nothing is saved.
+// Cost, measured with 60,000: 49 to 64 ms in place of 69 to 96 (docs/performance.md); with fewer than some thousand nothing is saved.
 #pragma once
 
 #include <array>

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/kernel-page-flags.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,9 +16,10 @@
 namespace tidegauge::wss {
 namespace {
 
-// Of an entry of kpageflags: linux/kernel-page-flags.h.
-constexpr uint64_t kDirty = 1 << 4, kAnonymous = 1 << 12, kTail = 1 << 16, kHead = 1 << 15,
-                   kHugetlb = 1 << 17, kNoPage = 1 << 20, kZero = 1 << 24;
+// Of an entry of kpageflags.
+constexpr uint64_t kDirty = 1 << KPF_DIRTY, kAnonymous = 1 << KPF_ANON,
+                   kHead = 1 << KPF_COMPOUND_HEAD, kTail = 1 << KPF_COMPOUND_TAIL,
+                   kHugetlb = 1 << KPF_HUGE, kNoPage = 1 << KPF_NOPAGE, kZero = 1 << KPF_ZERO_PAGE;
 constexpr uint64_t kMostFolio = uint64_t{1} << 18;  // frames: 1 GiB
 
 // Flags of frames, which are asked for in order, or a little back.

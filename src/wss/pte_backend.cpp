@@ -28,9 +28,10 @@ std::vector<std::string> PteBackend::limits() const {
   return limits;
 }
 
-std::optional<Cost> PteBackend::predicted(const Resident& resident) const {
+std::optional<Cost> PteBackend::predicted(const Resident& resident, size_t mappings) const {
   double clear_ns = pagesOf(resident.bytes) * kClearOfAPage_ns;
-  return costOf(clear_ns + tablesFor(resident.bytes) * kReadOfATable_ns, clear_ns);
+  return costOf(clear_ns + tablesFor(resident.bytes) * kReadOfATable_ns, clear_ns, kMappingByPte,
+                mappings);
 }
 
 base::Result<Clearing> PteBackend::clear(const Process& process, Clock& clock) {

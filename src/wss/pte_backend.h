@@ -20,7 +20,7 @@ class PteBackend final : public Backend {
   std::string_view name() const override { return "pte"; }
   std::string how() const override;
   std::vector<std::string> limits() const override;
-  std::optional<Cost> predicted(const Resident& resident) const override;
+  std::optional<Cost> predicted(const Resident& resident, size_t mappings) const override;
   bool knowsSharing() const override { return false; }
   bool keepPages() override { return keeps_pages_ = true; }
   bool keepFrames() override { return keeps_frames_ = true; }

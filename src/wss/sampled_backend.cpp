@@ -92,13 +92,13 @@ std::vector<std::string> SampledBackend::limits() const {
   return limits;
 }
 
-std::optional<Cost> SampledBackend::predicted(const Resident& resident) const {
+std::optional<Cost> SampledBackend::predicted(const Resident& resident, size_t mappings) const {
   double shared_pages = pagesOf(resident.shared_bytes);
   double parts = tablesFor(resident.bytes - resident.shared_bytes) / rate_.every;
   return costOf(parts * (kPartOfATable_ns + rate_.pages * kPageOfAPart_ns) +
                     shared_pages * kClearOfAPage_ns +
                     tablesFor(resident.shared_bytes) * kReadOfATable_ns,
-                kStallOfASample_ns + shared_pages * kClearOfAPage_ns);
+                kStallOfASample_ns + shared_pages * kClearOfAPage_ns, kMappingBySample, mappings);
 }
 
 base::Result<Clearing> SampledBackend::clear(const Process& process, Clock& clock) {

@@ -27,9 +27,10 @@ std::vector<std::string> SmapsBackend::limits() const {
   return limits;
 }
 
-std::optional<Cost> SmapsBackend::predicted(const Resident& resident) const {
+std::optional<Cost> SmapsBackend::predicted(const Resident& resident, size_t mappings) const {
   double clear_ns = pagesOf(resident.bytes) * kClearOfAPage_ns;
-  return costOf(clear_ns + pagesOf(resident.bytes) * kSmapsOfAPage_ns, clear_ns);
+  return costOf(clear_ns + pagesOf(resident.bytes) * kSmapsOfAPage_ns, clear_ns, kMappingBySmaps,
+                mappings);
 }
 
 base::Result<Clearing> SmapsBackend::clear(const Process& process, Clock& clock) {

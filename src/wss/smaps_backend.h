@@ -17,7 +17,7 @@ class SmapsBackend final : public Backend {
   std::string_view name() const override { return "smaps"; }
   std::string how() const override;
   std::vector<std::string> limits() const override;
-  std::optional<Cost> predicted(const Resident& resident) const override;
+  std::optional<Cost> predicted(const Resident& resident, size_t mappings) const override;
   base::Result<Clearing> clear(const Process& process, Clock& clock) override;
   base::Result<Reading> read(const Process& process, Clock& clock) override;
 

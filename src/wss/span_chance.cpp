@@ -1,13 +1,16 @@
 #include "wss/span_chance.h"
 
+#include <linux/kernel-page-flags.h>
+
 #include <optional>
 
 namespace tidegauge::wss {
 namespace {
 
-// linux/kernel-page-flags.h
-constexpr uint64_t kOnList = uint64_t{1} << 5, kHead = uint64_t{1} << 15, kTail = uint64_t{1} << 16,
-                   kNoPage = uint64_t{1} << 20;
+// Of an entry of kpageflags. LRU: where pages are that can be made cold.
+constexpr uint64_t kOnList = 1 << KPF_LRU,
+                   kPartOfMore = 1 << KPF_COMPOUND_HEAD | 1 << KPF_COMPOUND_TAIL,
+                   kNoPage = 1 << KPF_NOPAGE;
 
 // Of a page that is there; not set if it cannot be told. What is hidden does not tell its frame plainly.
 std::optional<uint64_t> flagsOf(uint64_t entry, const WordFile& flags) {
@@ -26,7 +29,7 @@ Chance chanceOf(const WideSpan& span, const Stretch& stretch, const WordFile& fl
     uint64_t entry = stretch.at(page);
     if (!isThere(entry)) continue;
     std::optional<uint64_t> of_page = flagsOf(entry, flags);
-    if (!of_page || (*of_page & (kHead | kTail)) != 0) return Chance::kNone;
+    if (!of_page || (*of_page & kPartOfMore) != 0) return Chance::kNone;
     if (page == span.first || page == span.last)
       is_sure = is_sure && isOwn(entry) && (*of_page & kOnList) != 0;
   }
