@@ -167,6 +167,23 @@ describe("the flame view", { skip, timeout: 600_000 }, () => {
       await waitForParam(page, "sandwich", (now) => now === null);
     }));
 
+  it("keeps what a key finds in a picture that has just changed", () =>
+    use(here.browser, at("#flame?flame=peak"), async (page) => {
+      await drawn(page);
+      await page.locator("#flame").focus();
+      for (const key of ["ArrowDown", "ArrowDown", "Enter"]) await page.keyboard.press(key);
+      await waitForParam(page, "zoom", Boolean);
+      await drawn(page);
+      // in one task, as if typed faster than the page paints
+      await page.locator("#flame").evaluate((canvas) => {
+        for (const key of ["Backspace", "ArrowDown", "ArrowDown"])
+          canvas.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, composed: true }));
+      });
+      await drawn(page);
+      await page.keyboard.press("Space");
+      assert.match(await waitForParam(page, "filter", Boolean), /^frame:\d+$/);
+    }));
+
   it("points frames out by text or expression, with their sum", () =>
     use(here.browser, at("#flame?flame=peak"), async (page) => {
       await drawn(page);

@@ -12,7 +12,7 @@ import { bytesText, integer } from "../../ui/units";
 import { visible } from "../../ui/visible";
 import { type CellTip, useCellCanvas } from "../flame/cell_canvas";
 import { cellBytes, cellName, type Look, ROW } from "../flame/draw";
-import { type Cell, type Direction, icicle, type Layers, neighbourOf } from "../flame/layout";
+import { type Cell, cellOf, type Direction, icicle, type Layers, stepFrom } from "../flame/layout";
 import { nameOf } from "../flame/slots";
 import { chosen } from "./model";
 
@@ -131,11 +131,10 @@ function Picture() {
   };
   const keyed = (event: KeyboardEvent) => {
     const of = layers.peek();
-    const node = focused.peek()?.node ?? null;
+    const node = cellOf(of, focused.peek())?.node ?? null;
     const arrow = ARROWS[event.key];
     if (arrow && of) {
-      const from = focused.peek();
-      focused.value = (from === null ? of.cells[0] : neighbourOf(of, from, arrow)) ?? from;
+      focused.value = stepFrom(of, focused.peek(), arrow);
       showFocused();
     } else if (event.key === "Enter" && node) zoomTo(node);
     else if (event.key === "Backspace" && zoomed.peek()?.parent) {

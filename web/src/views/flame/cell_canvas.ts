@@ -5,7 +5,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { theme } from "../../state/theme";
 import { surface, Tokens } from "../../ui/plot";
 import { drawCells, type Look, ROW } from "./draw";
-import { type Cell, cellAt, type Layers } from "./layout";
+import { type Cell, cellAt, cellOf, type Layers } from "./layout";
 
 export interface CellTip {
   cell: Cell;
@@ -46,12 +46,13 @@ export function useCellCanvas({ layers, look, hovered, focused, tip }: CellSigna
     tokens.current = new Tokens();
     paint();
   });
-  // another picture: what was pointed at is gone
+  // Another picture: what was pointed at is gone; but this runs a frame later or more, and a key may have found a cell of
+  // the new one by then.
   useSignalEffect(() => {
-    void layers.value;
-    hovered.value = null;
-    focused.value = null;
-    tip.value = null;
+    const now = layers.value;
+    hovered.value = cellOf(now, hovered.peek());
+    focused.value = cellOf(now, focused.peek());
+    if (!cellOf(now, tip.peek()?.cell ?? null)) tip.value = null;
   });
   useEffect(() => {
     const observer = new ResizeObserver(paint);
@@ -59,6 +60,8 @@ export function useCellCanvas({ layers, look, hovered, focused, tip }: CellSigna
     return () => {
       observer.disconnect();
       cancelAnimationFrame(ticket.current);
+      hovered.value = null;
+      focused.value = null;
       tip.value = null;
     };
   }, []);

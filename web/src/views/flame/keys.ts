@@ -4,7 +4,7 @@ import { pickedFrame } from "../../state/flame";
 import { go, page } from "../../state/store";
 import { FLAMES } from "../../state/url";
 import { ROW } from "./draw";
-import { type Direction, neighbourOf } from "./layout";
+import { cellOf, type Direction, stepFrom } from "./layout";
 import { focused, layers, likelyFrame, openSandwich, pick, zoomedNode, zoomTo } from "./model";
 
 const ARROWS: Record<string, Direction> = {
@@ -23,7 +23,7 @@ export function flameKey(event: KeyboardEvent, box: HTMLElement | null): boolean
   const arrow = ARROWS[event.key];
   if (elsewhere && (arrow || event.key === " " || event.key === "Enter")) return false;
   if (arrow) return move(arrow, box);
-  const node = focused.peek()?.node ?? null;
+  const node = cellOf(layers.peek(), focused.peek())?.node ?? null;
   switch (event.key) {
     case " ":
       if (node?.frame) pick(pickedFrame.peek() === node.frame.id ? null : node.frame.id);
@@ -59,8 +59,7 @@ export function flameKey(event: KeyboardEvent, box: HTMLElement | null): boolean
 function move(direction: Direction, box: HTMLElement | null): boolean {
   const now = layers.peek();
   if (!now) return false;
-  const from = focused.peek();
-  const next = from === null ? now.cells[0] : neighbourOf(now, from, direction);
+  const next = stepFrom(now, focused.peek(), direction);
   if (next) focused.value = next;
   const top = (next?.row ?? 0) * ROW;
   if (box && next) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { decodeTree, type FlameKind } from "../../api/flame";
-import { cellAt, icicle, neighbourOf, sandwich } from "./layout";
+import { cellAt, cellOf, icicle, sandwich, stepFrom } from "./layout";
 
 function treeOf(parent: number[], bytes: number[]) {
   const zero = bytes.map(() => 0);
@@ -70,10 +70,19 @@ describe("an icicle", () => {
     const f1 = cellAt(layers, 1, 0.1);
     expect(f1 && names([f1])).toEqual(["f1"]);
     const go = (direction: "left" | "right" | "up" | "down") => {
-      const next = f1 && neighbourOf(layers, f1, direction);
+      const next = stepFrom(layers, f1, direction);
       return next && names([next])[0];
     };
-    expect([go("right"), go("left"), go("up"), go("down")]).toEqual(["f4", null, "all", "f2"]);
+    expect([go("right"), go("left"), go("up"), go("down")]).toEqual(["f4", "f1", "all", "f2"]);
+  });
+
+  it("knows its own cells; from one of another picture an arrow leads to the first", () => {
+    const [before, now] = [icicle(TREE.root), icicle(TREE.root)];
+    const old = cellAt(before, 1, 0.1);
+    expect(cellOf(before, old)).toBe(old);
+    expect([cellOf(now, old), cellOf(null, old), cellOf(now, null)]).toEqual([null, null, null]);
+    expect(stepFrom(now, old, "down")).toBe(now.cells[0]);
+    expect(stepFrom(now, null, "up")).toBe(now.cells[0]);
   });
 
   it("of nothing is one cell", () => {

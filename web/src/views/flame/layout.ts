@@ -71,7 +71,7 @@ export function cellAt(layers: Layers, row: number, share: number): Cell | null 
 export type Direction = "left" | "right" | "up" | "down";
 
 /** The next cell for an arrow key: rows by the middle of a cell, in a row by order. */
-export function neighbourOf(layers: Layers, cell: Cell, direction: Direction): Cell | null {
+function neighbourOf(layers: Layers, cell: Cell, direction: Direction): Cell | null {
   if (direction === "left" || direction === "right") {
     const row = layers.cells.filter((one) => one.row === cell.row).sort((a, b) => a.from - b.from);
     return row[row.indexOf(cell) + (direction === "right" ? 1 : -1)] ?? null;
@@ -84,4 +84,15 @@ export function neighbourOf(layers: Layers, cell: Cell, direction: Direction): C
     (best, one) => (best === null || one.to - one.from > best.to - best.from ? one : best),
     null,
   );
+}
+
+/** `cell`, if it is one of this picture and not of one that was there before. */
+export function cellOf(layers: Layers | null, cell: Cell | null): Cell | null {
+  return cell !== null && layers?.cells.includes(cell) ? cell : null;
+}
+
+/** Where an arrow key leads: to the first cell from none; at an edge it stays. */
+export function stepFrom(layers: Layers, cell: Cell | null, direction: Direction): Cell | null {
+  const from = cellOf(layers, cell);
+  return (from === null ? layers.cells[0] : neighbourOf(layers, from, direction)) ?? from;
 }
