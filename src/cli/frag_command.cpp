@@ -24,7 +24,7 @@
 #include "export/frag_limits.h"
 #include "export/frag_plot.h"
 #include "export/frag_report.h"
-#include "export/story_json.h"
+#include "export/sentence_json.h"
 
 namespace tidegauge::cli {
 namespace {

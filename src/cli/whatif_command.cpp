@@ -14,7 +14,7 @@
 #include "cli/terminal.h"
 #include "cli/usage.h"
 #include "export/file_names.h"
-#include "export/story_json.h"
+#include "export/sentence_json.h"
 #include "export/what_if_text.h"
 
 namespace tidegauge::cli {

@@ -4,7 +4,7 @@
 #include "export/frag_report.h"
 #include "export/free_json.h"
 #include "export/incomplete_words.h"
-#include "export/story_json.h"
+#include "export/sentence_json.h"
 
 namespace tidegauge::exporting {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "base/format.h"
 #include "export/pool_names.h"
-#include "export/story_json.h"
+#include "export/sentence_json.h"
 
 namespace tidegauge::exporting {
 namespace {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text_layout.h"
-#include "export/report_parts.h"
+#include "export/sentence.h"
 #include "model/recorded_work.h"
 
 namespace tidegauge::exporting {

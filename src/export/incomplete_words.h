@@ -11,7 +11,7 @@
 #include <string>
 
 #include "analysis/summary.h"
-#include "export/story.h"
+#include "export/sentence.h"
 #include "model/incomplete.h"
 
 namespace tidegauge::exporting {

@@ -6,7 +6,6 @@
 
 #include "base/format.h"
 #include "base/sizes.h"
-#include "export/report_parts.h"
 
 namespace tidegauge::exporting {
 namespace {

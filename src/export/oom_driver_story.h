@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "analysis/oom_verdict.h"
-#include "export/story.h"
+#include "export/sentence.h"
 
 namespace tidegauge::exporting {
 

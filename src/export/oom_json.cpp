@@ -7,9 +7,9 @@
 #include "analysis/peak.h"
 #include "base/format.h"
 #include "export/free_json.h"
+#include "export/holders_json.h"
 #include "export/oom_story.h"
-#include "export/report_json.h"
-#include "export/story_json.h"
+#include "export/sentence_json.h"
 
 namespace tidegauge::exporting {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "analysis/oom_verdict.h"
-#include "export/story.h"
+#include "export/sentence.h"
 
 namespace tidegauge::exporting {
 

@@ -9,7 +9,7 @@
 #include "base/sizes.h"
 #include "export/file_names.h"
 #include "export/holder_names.h"
-#include "export/story_json.h"
+#include "export/sentence_json.h"
 #include "export/text_page.h"
 #include "export/text_table.h"
 

@@ -13,7 +13,7 @@
 #include <string>
 
 #include "analysis/outside.h"
-#include "export/report_text.h"
+#include "export/text_options.h"
 
 namespace tidegauge::exporting {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "analysis/whole_recording.h"
-#include "export/report_text.h"
+#include "export/text_options.h"
 
 namespace tidegauge::exporting {
 

@@ -5,7 +5,7 @@
 #include "analysis/oom_verdict.h"
 #include "export/report_json.h"
 #include "export/report_parts.h"
-#include "export/story_json.h"
+#include "export/sentence_json.h"
 
 namespace tidegauge::exporting {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "analysis/analysed_trace.h"
-#include "export/report_parts.h"
+#include "export/section.h"
 
 namespace tidegauge::exporting {
 

@@ -1,7 +1,7 @@
 // The sections "kernels" and "copies" of a recording's report.
 #pragma once
 
-#include "export/report_parts.h"
+#include "export/section.h"
 #include "model/recorded_work.h"
 
 namespace tidegauge::exporting {

@@ -24,12 +24,6 @@ nlohmann::json reportJson(const analysis::AnalysedTrace& analysed,
 nlohmann::json sessionFileJson(const analysis::AnalysedTrace& analysed, size_t file_id,
                                const std::string& name);
 
-// Who held the memory, the largest first; `at`: "oom", "peak" or "end".
-nlohmann::json holdersJson(const analysis::AnalysedTrace& analysed, int device,
-                           const analysis::Holders& holders, const char* at);
-
-nlohmann::json totalsJson(const analysis::Totals& totals);
-
 // The page's overview of one device.
 nlohmann::json overviewJson(const analysis::AnalysedTrace& analysed, int32_t device_ordinal);
 

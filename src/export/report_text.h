@@ -2,24 +2,14 @@
 // holds. Below 72 columns rows of tables take two lines.
 #pragma once
 
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "analysis/summary.h"
 #include "export/range_summary.h"
-#include "export/replays.h"
+#include "export/text_options.h"
 
 namespace tidegauge::exporting {
-
-struct TextOptions {
-  bool colour = false;  // ANSI
-  size_t columns = 100;
-  size_t holders = 12;                       // rows per table
-  std::string name{};                        // of the file; empty: the last part of its path
-  bool evidence = true;                      // where to see each number, and the SQL that gives it
-  std::optional<uint64_t> capacity_bytes{};  // of the device, where somebody told it
-  Replays replays = Replays::kShort;
-};
 
 // `devices` as choose() gives them.
 std::string reportText(const analysis::AnalysedTrace& analysed, const std::vector<Chosen>& devices,

@@ -1,4 +1,4 @@
-// Sections of report_parts.h on a text page: title, sentences, a grid, each with its evidence.
+// Sections (section.h) on a text page: title, sentences, a grid, each with its evidence.
 #pragma once
 
 #include <fmt/format.h>
@@ -7,7 +7,7 @@
 
 #include "base/format.h"
 #include "base/text_layout.h"
-#include "export/report_parts.h"
+#include "export/section.h"
 #include "export/text_page.h"
 
 namespace tidegauge::exporting {

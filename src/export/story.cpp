@@ -369,12 +369,6 @@ bool seesOnlySegments(const model::Trace& trace) {
   });
 }
 
-std::string plainText(const std::vector<Part>& parts) {
-  std::string text;
-  for (const Part& part : parts) text += part.text;
-  return text;
-}
-
 std::optional<uint64_t> firstStep(const AnalysedTrace& analysed, const model::Issue& issue) {
   bool has_steps = analysed.trace.events.size() > 0;
   if (issue.device != model::Issue::kNoDevice) {

@@ -7,42 +7,13 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "analysis/advice.h"
 #include "analysis/summary.h"
-#include "base/format.h"
+#include "export/sentence.h"
 
 namespace tidegauge::exporting {
-
-struct Part {
-  enum class Style : uint8_t { kPlain, kStrong, kCode };
-  std::string text;
-  Style style = Style::kPlain;
-};
-
-struct Link {
-  std::string view;   // "timeline"
-  std::string label;  // "Timeline"
-  std::vector<std::pair<std::string, std::string>> params;
-};
-
-struct Sentence {
-  std::vector<Part> parts;
-  std::optional<Link> link;
-  std::string sql{};  // its result holds every number of the sentence
-};
-
-struct Finding {
-  enum class Severity : uint8_t { kHigh, kMedium, kLow };
-  Severity severity = Severity::kLow;
-  std::vector<Part> parts;
-  std::optional<uint64_t> bytes;
-  std::optional<Link> link;
-  std::optional<base::ByteUnit> unit{};  // of the headline, if it names the same bytes
-  std::string sql{};                     // its result holds every number of the finding
-};
 
 struct Story {
   enum class Kind : uint8_t { kOom, kPeak, kState };
@@ -67,7 +38,5 @@ std::optional<uint64_t> firstStep(const analysis::AnalysedTrace& analysed,
 
 // PyTorch's code was seen, but none of its blocks: what counts as requested and live are its segments.
 bool seesOnlySegments(const model::Trace& trace);
-
-std::string plainText(const std::vector<Part>& parts);
 
 }  // namespace tidegauge::exporting

@@ -12,7 +12,6 @@
 #include "model/call_site.h"
 #include "record/demangle.h"
 #include "record/even_clock.h"
-#include "record/metrics.h"
 #include "record/older_python.h"
 
 namespace tidegauge::record {

@@ -1,4 +1,4 @@
-#include "export/story_json.h"
+#include "export/sentence_json.h"
 
 namespace tidegauge::exporting {
 
@@ -31,6 +31,16 @@ json sentencesJson(const std::vector<Sentence>& sentences) {
   json rows = json::array();
   for (const Sentence& sentence : sentences) {
     rows.push_back({{"parts", partsJson(sentence.parts)}, {"link", linkJson(sentence.link)}});
+  }
+  return rows;
+}
+
+json evidenceJson(const std::vector<Sentence>& sentences) {
+  json rows = json::array();
+  for (const Sentence& sentence : sentences) {
+    rows.push_back({{"text", clean(plainText(sentence.parts))},
+                    {"sql", sentence.sql.empty() ? json() : json(sentence.sql)},
+                    {"view", sentence.link ? json(sentence.link->view) : json()}});
   }
   return rows;
 }

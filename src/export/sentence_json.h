@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "export/story.h"
+#include "export/sentence.h"
 
 namespace tidegauge::exporting {
 
@@ -16,5 +16,7 @@ std::string clean(std::string_view text);
 nlohmann::json partsJson(const std::vector<Part>& parts);
 nlohmann::json linkJson(const std::optional<Link>& link);
 nlohmann::json sentencesJson(const std::vector<Sentence>& sentences);
+// [{"text": …, "sql": …, "view": "timeline"}]
+nlohmann::json evidenceJson(const std::vector<Sentence>& sentences);
 
 }  // namespace tidegauge::exporting
