@@ -145,7 +145,7 @@ template <int... kDepths>
 constexpr std::array<Down, sizeof...(kDepths)> allDepths(std::integer_sequence<int, kDepths...>) {
   return {down<kDepths>...};
 }
-constexpr auto kDown = allDepths(std::make_integer_sequence<int, kMostDepth + 1>{});
+constexpr auto kDown = allDepths(std::make_integer_sequence<int, kMaxDepth + 1>{});
 
 }  // namespace
 

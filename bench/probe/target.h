@@ -16,13 +16,13 @@ namespace tidegauge::bench {
 
 inline constexpr int kCalls = 20'000;
 inline constexpr int kDepth = 20;  // frames between main() and the calls, if nothing else is said
-inline constexpr int kMostDepth = 40;
+inline constexpr int kMaxDepth = 40;
 
 enum Task : uint32_t { kPairs, kLaunches, kRuntimePairs, kRuntimeLaunches, kBlocks, kPaced };
 struct Order {
   Task task = kPairs;
   uint32_t per_second = 0;  // kPaced: calls of all threads
-  uint32_t depth = kDepth;  // kMostDepth at most
+  uint32_t depth = kDepth;  // kMaxDepth at most
 };
 struct Answer {
   double ns_per_call = 0;

@@ -36,7 +36,7 @@ DeviceSummary summarise(const AnalysedTrace& analysed, const DeviceAnalysis& dev
   summary.initial = device.totals.initial();
   summary.final = device.totals.last();
   summary.peak = peakOf(analysed, device);
-  summary.ooms = oomsOf(analysed, device, kMostOomLayouts);
+  summary.ooms = oomsOf(analysed, device, kMaxOomLayouts);
   for (const OomReport& oom : summary.ooms) {
     summary.ceiling_bytes = std::max(summary.ceiling_bytes, oom.ceilingBytes());  // absent = least
   }
@@ -48,7 +48,7 @@ DeviceSummary summarise(const AnalysedTrace& analysed, const DeviceAnalysis& dev
   summary.final_free =
       freeSums(analysed.trace, blocksAt(analysed.trace, device.device, device.live, last));
   summary.at_peak = byProvenance(analysed, device, summary.peak.active.step);
-  summary.phases = phaseSummaries(device, kMostPhases);
+  summary.phases = phaseSummaries(device, kMaxPhases);
   summary.phases_total =
       static_cast<size_t>(std::count_if(device.phases.begin(), device.phases.end(),
                                         [](const Phase& p) { return p.begin_step != p.end_step; }));

@@ -31,7 +31,7 @@ struct DeviceSummary {
   size_t worst_oom = 0;           // index in ooms
   FreeSums final_free;
   ByProvenance at_peak;
-  std::vector<PhaseSummary> phases;  // outer ones first, at most kMostPhases
+  std::vector<PhaseSummary> phases;  // outer ones first, at most kMaxPhases
   size_t phases_total = 0;
   std::vector<Identity> identities;
   Growth growth;
@@ -39,7 +39,7 @@ struct DeviceSummary {
   std::optional<uint64_t> ceiling_bytes;  // largest reserved + free in the driver seen at an OOM
 };
 
-inline constexpr size_t kMostPhases = 200;
+inline constexpr size_t kMaxPhases = 200;
 
 // Those that hold events of the device, outer ones first. O(phases · 256 events).
 std::vector<PhaseSummary> phaseSummaries(const DeviceAnalysis& device, size_t most = SIZE_MAX);

@@ -11,7 +11,7 @@
 namespace tidegauge::base {
 
 std::optional<ByteUnit> sharedUnit(std::initializer_list<uint64_t> sizes) {
-  constexpr uint64_t kMostDigits = 100'000;
+  constexpr uint64_t kMaxDigits = 100'000;
   auto shift = [](ByteUnit unit) { return 10 * static_cast<int>(unit); };
   uint64_t largest = std::max(sizes);
   uint64_t least = largest;
@@ -20,8 +20,8 @@ std::optional<ByteUnit> sharedUnit(std::initializer_list<uint64_t> sizes) {
   }
   ByteUnit unit = unitFor(least);
   bool close = least < largest && unit > ByteUnit::kMiB && largest - least < uint64_t{10} << 30;
-  if (close && largest >> shift(ByteUnit::kMiB) < kMostDigits) unit = ByteUnit::kMiB;
-  while (unit < ByteUnit::kTiB && largest >> shift(unit) >= kMostDigits) {
+  if (close && largest >> shift(ByteUnit::kMiB) < kMaxDigits) unit = ByteUnit::kMiB;
+  while (unit < ByteUnit::kTiB && largest >> shift(unit) >= kMaxDigits) {
     unit = static_cast<ByteUnit>(static_cast<int>(unit) + 1);
   }
   bool far_apart = humanBytes(least, unit) == humanBytes(0, unit);
@@ -59,8 +59,8 @@ std::optional<uint64_t> parseSize(std::string_view text) {
     return std::nullopt;
   }
   double bytes = std::round(number * factor);
-  return bytes <= static_cast<double>(kMostSizeBytes) ? std::optional(static_cast<uint64_t>(bytes))
-                                                      : std::nullopt;
+  return bytes <= static_cast<double>(kMaxSizeBytes) ? std::optional(static_cast<uint64_t>(bytes))
+                                                     : std::nullopt;
 }
 
 std::string pieces(uint64_t count) {

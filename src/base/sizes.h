@@ -24,9 +24,9 @@ std::vector<std::string> inOneUnit(std::initializer_list<uint64_t> sizes);
 std::string sizeOrZero(uint64_t bytes);
 
 // A size as people write it: "512MiB", "1.5g", "4096", capital or not. Units are binary, MB as MiB;
-// a fraction needs one. Nothing for all else, and for more than kMostSizeBytes: no memory is as
+// a fraction needs one. Nothing for all else, and for more than kMaxSizeBytes: no memory is as
 // large, and up to there no digit is lost.
-inline constexpr uint64_t kMostSizeBytes = uint64_t{1} << 50;  // 1 PiB
+inline constexpr uint64_t kMaxSizeBytes = uint64_t{1} << 50;  // 1 PiB
 std::optional<uint64_t> parseSize(std::string_view text);
 
 std::string pieces(uint64_t count);  // "one piece", "27 pieces"

@@ -65,7 +65,7 @@ class SortedChunks {
     }
     Chunk& chunk = chunks_[position.chunk];
     chunk.insert(chunk.begin() + static_cast<std::ptrdiff_t>(position.index), item);
-    if (chunk.size() > kMostItems) split(position.chunk);
+    if (chunk.size() > kMaxItems) split(position.chunk);
   }
 
   void erase(Position position) {
@@ -77,7 +77,7 @@ class SortedChunks {
 
  private:
   using Chunk = std::vector<Item>;
-  static constexpr size_t kMostItems = 512;
+  static constexpr size_t kMaxItems = 512;
 
   void split(size_t index) {
     Chunk& full = chunks_[index];

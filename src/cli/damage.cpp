@@ -10,7 +10,7 @@
 namespace tidegauge::cli {
 
 std::string damageOf(const model::Trace& trace, const std::string& path) {
-  constexpr size_t kMostNamed = 3;
+  constexpr size_t kMaxNamed = 3;
   if (trace.work == nullptr || trace.work->run == nullptr) return {};
   const std::vector<model::UnreadTable>& unread = trace.work->run->unread;
   uint64_t rows = trace.issues.count(model::IssueKind::kContradictoryRow);
@@ -18,10 +18,10 @@ std::string damageOf(const model::Trace& trace, const std::string& path) {
   if (unread.empty() && rows == 0 && !is_cut_short) return {};
   std::string text = fmt::format("{} is damaged, what is told of it may be wrong.", path);
   if (is_cut_short) text += " It is cut short: its last page is not whole.";
-  for (size_t i = 0; i < std::min(unread.size(), kMostNamed); ++i)
+  for (size_t i = 0; i < std::min(unread.size(), kMaxNamed); ++i)
     text += fmt::format("{} table {} ({})", i == 0 ? " Not read to the end:" : ",", unread[i].table,
                         unread[i].why);
-  if (unread.size() > kMostNamed) text += fmt::format(" and {} more", unread.size() - kMostNamed);
+  if (unread.size() > kMaxNamed) text += fmt::format(" and {} more", unread.size() - kMaxNamed);
   if (!unread.empty()) text += '.';
   if (rows > 0)
     text += fmt::format(" Passed over: {} that contradict{} the rest.", base::counted(rows, "row"),

@@ -7,7 +7,7 @@
 
 #include "base/format.h"
 
-namespace tidegauge::record {
+namespace tidegauge::doctor {
 namespace {
 
 struct Capability {
@@ -182,4 +182,4 @@ bool canRecord(const MachineFacts& facts) {
   return facts.programs.works && attaches(facts) && !facts.own_pid_namespace;
 }
 
-}  // namespace tidegauge::record
+}  // namespace tidegauge::doctor

@@ -17,7 +17,7 @@
 #include "record/kernel/functions.h"
 #include "record/process/process_maps.h"
 
-namespace tidegauge::record {
+namespace tidegauge::doctor {
 
 // Tried on this kernel. None: it could not be tried, something before it failed.
 struct Trial {
@@ -64,7 +64,7 @@ bool canRecord(const MachineFacts& facts);
 
 struct ExaminedLibrary {
   std::string path;
-  Library kind = Library::kDriver;
+  record::Library kind = record::Library::kDriver;
   size_t functions = 0;    // watched ones that it defines; of PyTorch: its probes
   size_t known = 0;        // that such a library may define
   size_t behind_stub = 0;  // start with the stub that probes go behind (elf_file.h)
@@ -85,4 +85,4 @@ std::vector<Finding> judge(const std::vector<ExaminedLibrary>& libraries);
 // "…/libcuda.so.1" of `ldconfig -p`'s lines: paths of the libraries that are watched.
 std::vector<std::string> librariesOfLoader(std::string_view list);
 
-}  // namespace tidegauge::record
+}  // namespace tidegauge::doctor

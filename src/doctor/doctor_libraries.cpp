@@ -15,22 +15,24 @@
 #include "record/kernel/probes.h"
 #include "record/process/running_process.h"
 
-namespace tidegauge::record {
+namespace tidegauge::doctor {
 namespace {
 
 constexpr uint8_t kLockPrefix = 0xf0;
 
-constexpr size_t kMostListBytes = size_t{16} << 20;
+constexpr size_t kMaxListBytes = size_t{16} << 20;
 
-std::string_view nameOf(Library kind) {
-  return kind == Library::kDriver ? "driver" : kind == Library::kRuntime ? "runtime" : "PyTorch";
+std::string_view nameOf(record::Library kind) {
+  return kind == record::Library::kDriver    ? "driver"
+         : kind == record::Library::kRuntime ? "runtime"
+                                             : "PyTorch";
 }
 
 // What `ldconfig -p` prints: the libraries that programs find by name alone.
 std::string loaderList() {
   std::FILE* pipe = popen("PATH=/sbin:/usr/sbin:/bin:/usr/bin ldconfig -p 2>/dev/null", "r");
   if (pipe == nullptr) return {};
-  std::string text(kMostListBytes, '\0');
+  std::string text(kMaxListBytes, '\0');
   text.resize(std::fread(text.data(), 1, text.size(), pipe));
   pclose(pipe);
   return text;
@@ -39,7 +41,7 @@ std::string loaderList() {
 // "libcuda.so.1", not "libcuda.so.1.map".
 bool isLibraryName(std::string_view name) {
   size_t end = name.rfind(".so");
-  return libraryKind(name) && end != std::string_view::npos &&
+  return record::libraryKind(name) && end != std::string_view::npos &&
          name.find_first_not_of(".0123456789", end + 3) == std::string_view::npos;
 }
 
@@ -64,7 +66,7 @@ class Finder {
   void add(const std::string& path, const std::string& shown, bool is_program, bool in_use) {
     struct stat status {};
     if (stat(path.c_str(), &status) != 0) return;
-    FileId id{status.st_dev, status.st_ino};
+    record::FileId id{status.st_dev, status.st_ino};
     auto [found, is_new] = places_.try_emplace(id, kNone);
     if (is_new) {
       auto library = examineLibrary(path, shown, is_program);
@@ -76,11 +78,11 @@ class Finder {
   }
 
   void addProcess(uint32_t pid) {
-    std::string program = programOf(pid);
-    std::set<FileId> seen;
-    for (const Mapping& mapping : executableMappings(pid)) {
+    std::string program = record::programOf(pid);
+    std::set<record::FileId> seen;
+    for (const record::Mapping& mapping : record::executableMappings(pid)) {
       bool is_program = mapping.path == program;
-      if ((is_program || libraryKind(mapping.path)) && seen.insert(mapping.file).second)
+      if ((is_program || record::libraryKind(mapping.path)) && seen.insert(mapping.file).second)
         add(pathFromHere(pid, mapping), mapping.path, is_program, true);
     }
   }
@@ -94,7 +96,7 @@ class Finder {
 
  private:
   static constexpr size_t kNone = ~size_t{0};
-  std::map<FileId, size_t> places_;
+  std::map<record::FileId, size_t> places_;
   std::vector<ExaminedLibrary> all_;
 };
 
@@ -109,41 +111,41 @@ std::vector<std::string> librariesOfLoader(std::string_view list) {
     size_t arrow = line.find(" => ");
     if (arrow == std::string_view::npos) continue;
     std::string_view path = line.substr(arrow + 4);
-    if (libraryKind(path)) paths.emplace_back(path);
+    if (record::libraryKind(path)) paths.emplace_back(path);
   }
   return paths;
 }
 
 std::optional<ExaminedLibrary> examineLibrary(const std::string& path, const std::string& shown,
                                               bool is_program) {
-  std::optional<Library> kind = libraryKind(shown);
-  if (!kind && is_program) kind = Library::kRuntime;
+  std::optional<record::Library> kind = record::libraryKind(shown);
+  if (!kind && is_program) kind = record::Library::kRuntime;
   if (!kind) return std::nullopt;
   ExaminedLibrary it;
   it.path = shown;
   it.kind = *kind;
-  auto opened = ElfFile::open(path);
-  if (*kind == Library::kFramework) it.known = 2;
+  auto opened = record::ElfFile::open(path);
+  if (*kind == record::Library::kFramework) it.known = 2;
   std::vector<std::string_view> wanted;
-  for (const WatchedFunction& function : watchedFunctions())
+  for (const record::WatchedFunction& function : record::watchedFunctions())
     if (function.library == *kind) wanted.push_back(function.name);
-  if (*kind != Library::kFramework) it.known = wanted.size();
+  if (*kind != record::Library::kFramework) it.known = wanted.size();
   if (!opened.ok()) {
     if (is_program) return std::nullopt;
     it.problem = opened.error().what;
     return it;
   }
-  const ElfFile& file = opened.value();
-  if (*kind == Library::kFramework) {
+  const record::ElfFile& file = opened.value();
+  if (*kind == record::Library::kFramework) {
     for (std::string_view probe :
          {std::string_view("pytorch\0malloc", 15), std::string_view("pytorch\0free", 13)})
       it.functions += file.hasNote(".note.stapsdt", probe);
   } else {
     auto found = file.functions(wanted);
     it.functions = found.size();
-    if (*kind == Library::kDriver)
+    if (*kind == record::Library::kDriver)
       for (const auto& [symbol, offset] : found)
-        it.behind_stub += probeSkip(file.bytesAt(offset, 16)) > 0;
+        it.behind_stub += record::probeSkip(file.bytesAt(offset, 16)) > 0;
     for (const auto& [symbol, offset] : found)
       it.locked += file.bytesAt(offset, 1) == std::vector<uint8_t>{kLockPrefix};
   }
@@ -159,7 +161,7 @@ std::vector<ExaminedLibrary> findLibraries(const std::vector<std::string>& more)
   if (const char* folders = std::getenv("LD_LIBRARY_PATH"); folders != nullptr)
     for (const std::string& path : librariesOfFolders(folders))
       finder.add(path, path, false, false);
-  for (uint32_t pid : runningProcesses()) finder.addProcess(pid);
+  for (uint32_t pid : record::runningProcesses()) finder.addProcess(pid);
   return finder.take();
 }
 
@@ -167,12 +169,12 @@ std::vector<Finding> judge(const std::vector<ExaminedLibrary>& libraries) {
   std::vector<Finding> all;
   bool has_driver = false;
   for (const ExaminedLibrary& it : libraries) {
-    has_driver |= it.kind == Library::kDriver && it.functions > 0;
-    bool is_framework = it.kind == Library::kFramework;
+    has_driver |= it.kind == record::Library::kDriver && it.functions > 0;
+    bool is_framework = it.kind == record::Library::kFramework;
     Finding finding{Verdict::kOk, it.path, {}, {}, {}};
     finding.found = fmt::format("{}: {} of {} {}", nameOf(it.kind), it.functions, it.known,
                                 is_framework ? "probes" : "functions");
-    if (it.kind == Library::kDriver && it.functions > 0)
+    if (it.kind == record::Library::kDriver && it.functions > 0)
       finding.found += fmt::format(", {} probed behind the stub", it.behind_stub);
     if (it.processes > 0)
       finding.found += fmt::format("; in {} {}", base::withCommas(it.processes),
@@ -192,7 +194,7 @@ std::vector<Finding> judge(const std::vector<ExaminedLibrary>& libraries) {
           "the kernel cannot probe {} of them (a lock prefix at the start): figures that need them "
           "are marked as incomplete",
           it.locked);
-    } else if (it.kind == Library::kDriver && it.behind_stub == 0) {
+    } else if (it.kind == record::Library::kDriver && it.behind_stub == 0) {
       finding.verdict = Verdict::kLimited;
       finding.means =
           "no stub was recognised: probes lie on the first instruction, and a call may "
@@ -208,4 +210,4 @@ std::vector<Finding> judge(const std::vector<ExaminedLibrary>& libraries) {
   return all;
 }
 
-}  // namespace tidegauge::record
+}  // namespace tidegauge::doctor

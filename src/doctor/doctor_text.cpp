@@ -5,11 +5,11 @@
 
 #include "base/text_layout.h"
 
-namespace tidegauge::record {
+namespace tidegauge::doctor {
 namespace {
 
 constexpr size_t kVerdictWidth = 9;
-constexpr size_t kMostNameWidth = 24;
+constexpr size_t kMaxNameWidth = 24;
 
 // `name` as long as it fits into `name_width`, else on a line of its own.
 void add(std::string& text, const Finding& it, size_t columns, size_t name_width) {
@@ -31,7 +31,7 @@ void add(std::string& text, const Finding& it, size_t columns, size_t name_width
 void add(std::string& text, const std::vector<Finding>& findings, size_t columns) {
   size_t name_width = 0;
   for (const Finding& it : findings)
-    if (size_t width = base::displayWidth(it.what); width <= kMostNameWidth)
+    if (size_t width = base::displayWidth(it.what); width <= kMaxNameWidth)
       name_width = std::max(name_width, width);
   for (const Finding& it : findings) add(text, it, columns, name_width);
 }
@@ -65,9 +65,9 @@ nlohmann::json diagnosisJson(const Diagnosis& diagnosis) {
   nlohmann::json libraries = nlohmann::json::array();
   for (const ExaminedLibrary& it : diagnosis.libraries)
     libraries.push_back({{"path", base::printable(it.path)},
-                         {"kind", it.kind == Library::kDriver    ? "driver"
-                                  : it.kind == Library::kRuntime ? "runtime"
-                                                                 : "framework"},
+                         {"kind", it.kind == record::Library::kDriver    ? "driver"
+                                  : it.kind == record::Library::kRuntime ? "runtime"
+                                                                         : "framework"},
                          {"functions", it.functions},
                          {"known_functions", it.known},
                          {"behind_stub", it.behind_stub},
@@ -79,4 +79,4 @@ nlohmann::json diagnosisJson(const Diagnosis& diagnosis) {
           {"libraries", std::move(libraries)}};
 }
 
-}  // namespace tidegauge::record
+}  // namespace tidegauge::doctor

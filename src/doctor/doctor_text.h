@@ -9,7 +9,7 @@
 
 #include "doctor/doctor.h"
 
-namespace tidegauge::record {
+namespace tidegauge::doctor {
 
 struct Diagnosis {
   MachineFacts facts;
@@ -19,4 +19,4 @@ struct Diagnosis {
 std::string diagnosisText(const Diagnosis& diagnosis, size_t columns);
 nlohmann::json diagnosisJson(const Diagnosis& diagnosis);
 
-}  // namespace tidegauge::record
+}  // namespace tidegauge::doctor

@@ -23,7 +23,7 @@ extern "C" __attribute__((noinline, used, visibility("default"))) int tidegauge_
   return x + 1;
 }
 
-namespace tidegauge::record {
+namespace tidegauge::doctor {
 namespace {
 
 std::string lineOf(const char* path) {
@@ -51,9 +51,10 @@ uint64_t effectiveCapabilities() {
 }
 
 // One probe onto our own function, entry and return, as a recorder attaches to a library.
-Trial tryProbes(const Programs& programs) {
+Trial tryProbes(const record::Programs& programs) {
   auto address = reinterpret_cast<uint64_t>(&tidegauge_probe_target);
-  for (const Mapping& mapping : executableMappings(static_cast<uint32_t>(getpid()))) {
+  for (const record::Mapping& mapping :
+       record::executableMappings(static_cast<uint32_t>(getpid()))) {
     if (address < mapping.start || address >= mapping.end) continue;
     uint64_t offset = address - mapping.start + mapping.offset;
     for (bool at_return : {false, true}) {
@@ -108,15 +109,15 @@ MachineFacts lookAtMachine() {
   facts.has_type_information = access("/sys/kernel/btf/vmlinux", R_OK) == 0;
   facts.lockdown = chosenOf(lineOf("/sys/kernel/security/lockdown"));
   facts.capabilities = effectiveCapabilities();
-  facts.cgroup_mount = mountOfCgroup2();
+  facts.cgroup_mount = record::mountOfCgroup2();
   facts.has_semaphores =
       access("/sys/bus/event_source/devices/uprobe/format/ref_ctr_offset", R_OK) == 0;
-  facts.own_pid_namespace = isInOwnPidNamespace();
+  facts.own_pid_namespace = record::isInOwnPidNamespace();
   const char* perf_support = std::getenv("PYTHONPERFSUPPORT");
   facts.names_python_frames =
       perf_support != nullptr && std::string_view(perf_support) != "0" && *perf_support != '\0';
   askNvml(facts);
-  auto programs = Programs::load({});
+  auto programs = record::Programs::load({});
   if (programs.ok()) {
     facts.programs.works = true;
     facts.probes = tryProbes(programs.value());
@@ -134,4 +135,4 @@ MachineFacts lookAtMachine() {
   return facts;
 }
 
-}  // namespace tidegauge::record
+}  // namespace tidegauge::doctor

@@ -11,7 +11,7 @@ uint64_t roundedBytes(uint64_t requested_bytes, const AllocatorSettings& setting
 
 uint64_t roundedByDivisions(uint64_t requested_bytes, const std::array<uint32_t, 16>& of_class) {
   if (requested_bytes < kMinBlockBytes) return kMinBlockBytes;
-  if (requested_bytes > kMostRequestBytes) return requested_bytes;
+  if (requested_bytes > kMaxRequestBytes) return requested_bytes;
   int log2 = static_cast<int>(std::bit_width(requested_bytes)) - 1;
   uint64_t divisions = of_class[static_cast<size_t>(std::clamp(log2 - 20, 0, 15))];
   if (divisions > 1 && requested_bytes > kMinBlockBytes * divisions) {

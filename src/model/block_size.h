@@ -18,7 +18,7 @@ inline constexpr uint64_t kSmallRequestBytes = uint64_t{1} << 20;  // at most th
 inline constexpr uint64_t kUnsplitRemainderBytes = uint64_t{1} << 20;
 
 // The allocator refuses more than this at once; a hostile file may name any number.
-inline constexpr uint64_t kMostRequestBytes = uint64_t{1} << 60;
+inline constexpr uint64_t kMaxRequestBytes = uint64_t{1} << 60;
 
 // The smallest block that can serve the request; impossible requests are left as they are. O(1).
 uint64_t roundedBytes(uint64_t requested_bytes, const AllocatorSettings& settings);

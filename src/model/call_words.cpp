@@ -39,7 +39,7 @@ constexpr std::pair<int32_t, std::string_view> kCodes[] = {
     {999, "unknown"},
 };
 
-constexpr std::pair<std::string_view, std::string_view> kLosses[] = {
+constexpr std::pair<std::string_view, std::string_view> kLossWords[] = {
     {"memory ring full",
      "Memory calls came faster than the recorder could take them: live bytes may be too high or "
      "too "
@@ -76,10 +76,10 @@ std::string_view codeWords(int32_t code) {
 }
 
 std::string_view lossMeaning(std::string_view reason) {
-  const auto* found = std::find_if(std::begin(kLosses), std::end(kLosses),
+  const auto* found = std::find_if(std::begin(kLossWords), std::end(kLossWords),
                                    [&](const auto& known) { return known.first == reason; });
-  return found == std::end(kLosses) ? "Something was missed: figures may be too high or too low."
-                                    : found->second;
+  return found == std::end(kLossWords) ? "Something was missed: figures may be too high or too low."
+                                       : found->second;
 }
 
 std::string namelessKernel(uint64_t handle) {

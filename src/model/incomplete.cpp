@@ -17,7 +17,7 @@ using F = Figures;
 constexpr std::array<std::string_view, kFigures> kNames = {
     "memory", "blocks", "launches", "copies", "call sites", "kernel names", "launch events"};
 
-constexpr std::pair<std::string_view, FigureSet> kLosses[] = {
+constexpr std::pair<std::string_view, FigureSet> kLossFigures[] = {
     {"memory ring full", {F::kMemory, F::kBlocks}},
     // Ends of processes, libraries that were not watched for it, and all calls of a process that could
     // not be told.
@@ -83,7 +83,7 @@ FigureSet figuresNamed(std::string_view list) {
   return set.empty() ? FigureSet::all() : set;
 }
 
-FigureSet figuresOfLoss(std::string_view reason) { return find(kLosses, reason); }
+FigureSet figuresOfLoss(std::string_view reason) { return find(kLossFigures, reason); }
 FigureSet figuresOfTable(std::string_view table) { return find(kTables, table); }
 
 std::string wordsOf(const Unwatched& it) {
@@ -97,11 +97,11 @@ std::string wordsOf(const Unwatched& it) {
 void Incomplete::add(FigureSet figures, std::string words, bool is_older) {
   if (figures.empty()) return;
   figures_.add(figures);
-  if (missing_.size() < kMostMissing) {
+  if (missing_.size() < kMaxMissing) {
     missing_.push_back({figures, std::move(words), is_older});
     return;
   }
-  if (missing_.size() == kMostMissing) missing_.push_back({{}, "and more"});
+  if (missing_.size() == kMaxMissing) missing_.push_back({{}, "and more"});
   missing_.back().figures.add(figures);
 }
 

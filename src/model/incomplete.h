@@ -93,7 +93,7 @@ class Incomplete {
   bool isAtLeast(FigureSet figures) const;
   std::vector<std::string> words(FigureSet figures) const;  // why these are not the whole truth
 
-  static constexpr size_t kMostMissing = 50;  // kept; then "and more"
+  static constexpr size_t kMaxMissing = 50;  // kept; then "and more"
 
  private:
   FigureSet figures_;

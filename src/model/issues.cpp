@@ -112,7 +112,7 @@ void Issues::add(Issue issue) {
     });
   };
   auto known = find();
-  if (known == rows.end() && rows.size() >= kMostOfAKind) {
+  if (known == rows.end() && rows.size() >= kMaxOfAKind) {
     issue.device = Issue::kNoDevice;
     issue.detail = kRest;
     known = find();

@@ -66,7 +66,7 @@ inline constexpr size_t kIssueKinds = static_cast<size_t>(IssueKind::kContradict
 // costs at most 101 comparisons.
 class Issues {
  public:
-  static constexpr size_t kMostOfAKind = 100;
+  static constexpr size_t kMaxOfAKind = 100;
   static constexpr std::string_view kRest = "…";
 
   void add(Issue issue);  // count 0 is taken as 1; sums stop at 2^64 − 1

@@ -43,15 +43,15 @@ int authorize(void* data, int action, const char* first, const char* second, con
 
 int hasPassed(void* deadline) { return static_cast<const Deadline*>(deadline)->hasPassed(); }
 
-constexpr int kMostSqlBytes = 1 << 20;
+constexpr int kMaxSqlBytes = 1 << 20;
 // Of one value: what a single call of a function does with it cannot be interrupted.
-constexpr int kMostValueBytes = 1 << 20;
+constexpr int kMaxValueBytes = 1 << 20;
 // Of all queries of the process together, for sorting and for results that are collected.
-constexpr int64_t kMostSqliteBytes = int64_t{1} << 30;
+constexpr int64_t kMaxSqliteBytes = int64_t{1} << 30;
 
 void setLimits(sqlite3* db) {
-  constexpr std::pair<int, int> kLimits[] = {{SQLITE_LIMIT_LENGTH, kMostValueBytes},
-                                             {SQLITE_LIMIT_SQL_LENGTH, kMostSqlBytes},
+  constexpr std::pair<int, int> kLimits[] = {{SQLITE_LIMIT_LENGTH, kMaxValueBytes},
+                                             {SQLITE_LIMIT_SQL_LENGTH, kMaxSqlBytes},
                                              {SQLITE_LIMIT_COLUMN, 500},
                                              {SQLITE_LIMIT_EXPR_DEPTH, 200},
                                              {SQLITE_LIMIT_COMPOUND_SELECT, 100},
@@ -96,7 +96,7 @@ bool isEmptySql(sqlite3* db, const char* sql, const char* end) {
 
 base::Result<Connection> Connection::open(const std::vector<VirtualTableSource>& sources,
                                           const AnalysedTrace& trace, ScanContext& context) {
-  static const int64_t previous_limit = sqlite3_hard_heap_limit64(kMostSqliteBytes);
+  static const int64_t previous_limit = sqlite3_hard_heap_limit64(kMaxSqliteBytes);
   (void)previous_limit;
   sqlite3* db = nullptr;
   int rc = sqlite3_open_v2(":memory:", &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
@@ -126,7 +126,7 @@ base::Result<Connection> Connection::open(const std::vector<VirtualTableSource>&
 }
 
 base::Result<Statement> Connection::prepare(std::string_view sql, const Schema& schema) {
-  if (sql.size() > kMostSqlBytes) {
+  if (sql.size() > kMaxSqlBytes) {
     return base::Error{base::ErrorKind::kUsage, "the SQL is longer than 1 MiB", {}, {}};
   }
   if (size_t zero = sql.find('\0'); zero != std::string_view::npos) {

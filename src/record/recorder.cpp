@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kDrainStacksEvery = 256;  // calls
 // For a stack that another processor is about to send.
-constexpr int kMostWaits = 20;
+constexpr int kMaxWaits = 20;
 constexpr useconds_t kWait_us = 100;
 
 int64_t toEpoch(uint64_t kernel_ns) { return evenClock().ofKernel_ns(kernel_ns); }
@@ -155,7 +155,7 @@ void Recorder::tellStack(Running& process, int32_t stack) {
   // Told before the call was; but the ring hands out nothing while an earlier place in it is still
   // being written, on another processor.
   auto frames = unwinder_.take(static_cast<uint32_t>(stack));
-  for (int i = 0; i < kMostWaits && !frames; ++i) {
+  for (int i = 0; i < kMaxWaits && !frames; ++i) {
     if (i > 0) usleep(kWait_us);
     unwinder_.drain();
     frames = unwinder_.take(static_cast<uint32_t>(stack));

@@ -12,13 +12,13 @@ namespace {
 using model::Action;
 using model::Step;
 
-constexpr uint64_t kMostRequestBytes = uint64_t{1} << 60;
+constexpr uint64_t kMaxRequestBytes = uint64_t{1} << 60;
 // To go on after differences, and to try readings, each of some 10 ns: a few seconds. A row of the trace that is looked
 // at or a block that is copied is one; a block that is put in its place again is many.
-constexpr uint64_t kMostRebuildWork = 200'000'000;
+constexpr uint64_t kMaxRebuildWork = 200'000'000;
 constexpr uint64_t kRebuiltBlockWork = 50;
 // Free blocks that are passed by in searches, each up to 100 ns. No real trace that was tried takes a thirtieth of it.
-constexpr uint64_t kMostSearched = 100'000'000;
+constexpr uint64_t kMaxVerifySearched = 100'000'000;
 constexpr uint64_t kInVainWork =
     500;  // what is done after a difference, such as a flush: done again, too
 
@@ -94,8 +94,8 @@ Verifier::Verifier(const Tape& tape, const Settings& settings,
 Verification Verifier::run(uint64_t most_divergences) {
   goOnAfter(0);
   result_.began_empty = allocator_->byAddress().empty();
-  while (at_ < tape_.steps() && rebuild_work_ <= kMostRebuildWork &&
-         searched_before_ + allocator_->searched() <= kMostSearched &&
+  while (at_ < tape_.steps() && rebuild_work_ <= kMaxRebuildWork &&
+         searched_before_ + allocator_->searched() <= kMaxVerifySearched &&
          result_.divergences <= most_divergences)
     step();
   result_.checked_until = at_;
@@ -340,7 +340,7 @@ bool Verifier::attempt(const Group& group) {
     std::unique_ptr<Driver> saved_driver = driver_->clone();
     std::optional<Divergence> told;  // of the request that came furthest, or of the flush
     bool told_is_malloc = false;
-    constexpr Step kMostTries = 64;
+    constexpr Step kMaxTries = 64;
     auto restore = [&](bool was_malloc) {
       bool is_better =
           was_malloc == told_is_malloc ? told && difference_->step > told->step : was_malloc;
@@ -363,11 +363,11 @@ bool Verifier::attempt(const Group& group) {
       if (flush()) return true;
       restore(false);
     }
-    for (Step i = 0; i <= std::min(late, kMostTries); ++i) {
+    for (Step i = 0; i <= std::min(late, kMaxTries); ++i) {
       if (malloc(group, group.late_end - i)) return true;
       restore(true);
     }
-    if (late > kMostTries) {
+    if (late > kMaxTries) {
       if (malloc(group, group.begin)) return true;
       restore(true);
     }
@@ -393,7 +393,7 @@ bool Verifier::attempt(const Group& group) {
 
 bool Verifier::wouldBeFull(const Group& group) const {
   if (capacity_bytes_ || tape_.action(group.end) == Action::kOom) return true;  // malloc knows
-  uint64_t bytes = std::min(tape_.bytes(group.end), kMostRequestBytes);
+  uint64_t bytes = std::min(tape_.bytes(group.end), kMaxRequestBytes);
   uint64_t segment_bytes = settings_.segmentBytes(settings_.roundedBytes(bytes));
   return reservedNow() + segment_bytes > most_reserved_bytes_;
 }
@@ -421,7 +421,7 @@ void Verifier::ask(const Group& group, Step ready_end) {
   bool failed = tape_.action(group.end) == Action::kOom;
   uint32_t name = failed ? tape_.names() + failed_requests_ : tape_.name(group.end);
   uint64_t bytes = tape_.bytes(group.end);
-  if (bytes > 0 && bytes <= kMostRequestBytes && name != kNoName) {
+  if (bytes > 0 && bytes <= kMaxRequestBytes && name != kNoName) {
     Request& request = asks(Op::kMalloc, group.end, name);
     request.failed = failed;
     request.bytes = bytes;
@@ -435,7 +435,7 @@ void Verifier::ask(const Group& group, Step ready_end) {
 // One request with all its driver traffic; its completions until `ready_end` were due when it began.
 bool Verifier::malloc(const Group& group, Step ready_end) {
   uint64_t bytes = tape_.bytes(group.end);
-  if (bytes == 0 || bytes > kMostRequestBytes) {
+  if (bytes == 0 || bytes > kMaxRequestBytes) {
     differs({}, Cause::kUnknown, true);
     return false;
   }

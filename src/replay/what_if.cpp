@@ -10,7 +10,7 @@ namespace {
 
 // Free blocks and gaps that are passed by in searches, each up to 100 ns: so many candidates together take seconds. No
 // real trace that was tried takes a sixth of it.
-constexpr uint64_t kMostSearched = 20'000'000;
+constexpr uint64_t kMaxReplaySearched = 20'000'000;
 
 class Silent final : public Listener {
  public:
@@ -56,7 +56,7 @@ class Run {
       look();
       if (options_.at_request) options_.at_request(request.step, reservedNow(), activeNow());
       if (options_.until_failure && allocator_.stats().ooms > 0) break;
-      if (allocator_.searched() + driver_.searched() > kMostSearched) {
+      if (allocator_.searched() + driver_.searched() > kMaxReplaySearched) {
         outcome_.stopped_at = request.step;
         break;
       }
@@ -105,7 +105,7 @@ class Run {
   void malloc(const Request& request) {
     auto block = allocator_.malloc(request.bytes, request.stream, request.owner, request.name);
     if (!block) {
-      if (outcome_.failures.size() < kMostFailures)
+      if (outcome_.failures.size() < kMaxFailures)
         outcome_.failures.push_back({request.step, request.bytes, request.failed});
       if (!request.failed) forecastFrom(request.step);
       return;

@@ -52,7 +52,7 @@ struct Failure {
 
 struct Outcome {
   Stats stats;
-  std::vector<Failure> failures;  // the first kMostFailures of stats.ooms
+  std::vector<Failure> failures;  // the first kMaxFailures of stats.ooms
   // Reserved, and in no block, while most was in blocks: the least.
   uint64_t unused_at_peak_bytes = 0;
   uint64_t reserved_at_start_bytes = 0;  // older than the recording
@@ -64,7 +64,7 @@ struct Outcome {
   std::optional<model::Step> forecast_from{};
   Allocator end;  // without a driver: to be looked at
 };
-inline constexpr size_t kMostFailures = 1000;
+inline constexpr size_t kMaxFailures = 1000;
 
 Outcome whatIf(const Tape& tape, const Program& program, const WhatIfOptions& options);
 

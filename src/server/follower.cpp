@@ -20,7 +20,7 @@ using readers::recording::Stamp;
 using std::chrono::duration;
 
 constexpr double kLookEvery_s = 0.25;
-constexpr double kLeastWait_s = 0.5;
+constexpr double kMinWait_s = 0.5;
 constexpr double kWaitAfterError_s = 2;
 // One part reading, nine parts not.
 constexpr double kWaitPerRead = 9;
@@ -124,7 +124,7 @@ void followRecordings(Session& session, const std::vector<FollowedRecording>& re
     RecordingStatus status;
     status.path = one.path;
     status.read_s = one.read_s;
-    status.wait_s = std::max(kLeastWait_s, kWaitPerRead * one.read_s);
+    status.wait_s = std::max(kMinWait_s, kWaitPerRead * one.read_s);
     const model::RecordedRun* run = runOf(session, one.path);
     status.state = stateOf(run != nullptr && run->ended_ns, one.path, one.read);
     status.changed_at = momentBefore(ageOf(one.read));
@@ -246,7 +246,7 @@ bool Follower::readAgain(Followed& followed) {
       paths.resize(std::max(paths.size(), id + 1));
       paths[id] = trace.source.name;
       auto file = std::make_shared<OpenFile>(
-          id, exporting::distinctNames(paths)[id],
+          id, report::distinctNames(paths)[id],
           std::make_unique<const analysis::AnalysedTrace>(std::move(trace), rules_));
       file->recording = path;
       file->generation = generation_ + 1;
@@ -281,7 +281,7 @@ bool Follower::readAgain(Followed& followed) {
   followed.status.behind = !read.ok();
   followed.status.read_s = threadSeconds() - begin_s;
   followed.status.wait_s =
-      std::max(read.ok() ? kLeastWait_s : kWaitAfterError_s, kWaitPerRead * followed.status.read_s);
+      std::max(read.ok() ? kMinWait_s : kWaitAfterError_s, kWaitPerRead * followed.status.read_s);
   // Where others keep the machine busy, too: a recorder cannot end a part that is being read.
   double took_s = duration<double>(Clock::now() - begin).count();
   followed.status.wait_s = std::max(followed.status.wait_s, took_s);

@@ -19,12 +19,12 @@
 namespace tidegauge::store {
 namespace {
 
-constexpr size_t kMostTextBytes = size_t{1} << 16;
+constexpr size_t kMaxTextBytes = size_t{1} << 16;
 
 // Names come from other processes: what is no UTF-8 would make the whole column unreadable for
 // other tools, and so would a NUL.
 std::string cleanText(std::string_view text) {
-  std::string clean = base::repairedUtf8(text.substr(0, kMostTextBytes));
+  std::string clean = base::repairedUtf8(text.substr(0, kMaxTextBytes));
   std::replace(clean.begin(), clean.end(), '\0', '?');
   return clean;
 }

@@ -173,7 +173,7 @@ class Builder {
     if (described.sums.pinned_bytes == 0) return;
     std::vector<Pin> pins = analysis::pinsOf(trace_, contents);
     described.pin_count = pins.size();
-    size_t kept = std::min(pins.size(), kMostPins);
+    size_t kept = std::min(pins.size(), kMaxPins);
     // Those that pin most; where all pin the same, the smallest say most about the waste.
     std::partial_sort(pins.begin(), pins.begin() + static_cast<ptrdiff_t>(kept), pins.end(),
                       [](const Pin& x, const Pin& y) {

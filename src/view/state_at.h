@@ -63,9 +63,9 @@ struct StateSegment {
   uint64_t span_bytes = 0;   // from there to the end of its last part
   SegmentSums sums{};
   uint64_t pin_count = 0;
-  std::vector<Pin> pins{};  // those that pin most, at most kMostPins; of the viewport only
+  std::vector<Pin> pins{};  // those that pin most, at most kMaxPins; of the viewport only
 };
-inline constexpr size_t kMostPins = 5;
+inline constexpr size_t kMaxPins = 5;
 
 enum class PartKind : uint8_t { kLive, kPending, kFree, kUnmapped, kMerged };
 

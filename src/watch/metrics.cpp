@@ -9,15 +9,15 @@
 #include "base/text_layout.h"
 #include "model/call_words.h"
 
-namespace tidegauge::record {
+namespace tidegauge::watch {
 namespace {
 
 using model::MemoryKind;
 
-constexpr size_t kMostKernels = 50;
-constexpr size_t kMostCodes = 20;
-constexpr size_t kMostNames = 100;  // of unfreed_at_exit
-constexpr size_t kMostLibraries = 50;
+constexpr size_t kMaxKernels = 50;
+constexpr size_t kMaxCodes = 20;
+constexpr size_t kMaxNames = 100;  // of unfreed_at_exit
+constexpr size_t kMaxLibraries = 50;
 constexpr std::string_view kOther = "other";
 
 Metric gauge(std::string name, std::string help, std::string unit = "By") {
@@ -141,7 +141,7 @@ void addMemory(All& all, const Labels& labels, const model::ProcessLedger& ledge
   });
   uint64_t others = 0;
   for (size_t i = 0; i < codes.size(); ++i) {
-    if (i >= kMostCodes) {
+    if (i >= kMaxCodes) {
       others += codes[i].first;
       continue;
     }
@@ -154,7 +154,7 @@ void addMemory(All& all, const Labels& labels, const model::ProcessLedger& ledge
 }
 
 // Managed memory need not lie on a device: then the difference says nothing.
-void addUntracked(All& all, const Labels& labels, const Session& session, uint32_t pid,
+void addUntracked(All& all, const Labels& labels, const record::Session& session, uint32_t pid,
                   const model::ProcessLedger& ledger) {
   std::optional<uint64_t> used_bytes = session.driversFigureOf(pid);
   if (!used_bytes) return;
@@ -167,9 +167,9 @@ void addUntracked(All& all, const Labels& labels, const Session& session, uint32
   all.untracked.samples.push_back({labels, static_cast<double>(bytes)});
 }
 
-void addDevices(All& all, const Session& session) {
+void addDevices(All& all, const record::Session& session) {
   if (!session.devices()) return;
-  for (const DeviceUse& use : session.devices()->devices) {
+  for (const record::DeviceUse& use : session.devices()->devices) {
     Labels labels = {{"device", std::to_string(use.device)}};
     if (!use.used_bytes) continue;
     all.device_used.samples.push_back({labels, static_cast<double>(*use.used_bytes)});
@@ -177,13 +177,13 @@ void addDevices(All& all, const Session& session) {
   }
 }
 
-void addCopies(All& all, const Labels& labels, const SessionProcess& process) {
+void addCopies(All& all, const Labels& labels, const record::SessionProcess& process) {
   struct Sum {
     uint64_t bytes = 0, time_ns = 0;
     bool is_timed = false;
   };
   std::map<uint8_t, Sum> sums;
-  for (const CopyCount& copy : process.copies) {
+  for (const record::CopyCount& copy : process.copies) {
     Sum& sum = sums[copy.direction];
     sum.bytes += copy.bytes;
     if (copy.submitted) continue;
@@ -191,7 +191,7 @@ void addCopies(All& all, const Labels& labels, const SessionProcess& process) {
     sum.time_ns += copy.time_ns;
   }
   for (const auto& [direction, sum] : sums) {
-    Labels here = with(labels, "direction", labelWord(directionName(direction)));
+    Labels here = with(labels, "direction", labelWord(record::directionName(direction)));
     all.copied.samples.push_back({here, static_cast<double>(sum.bytes)});
     if (sum.is_timed)
       all.copy_time.samples.push_back({here, static_cast<double>(sum.time_ns) / 1e9});
@@ -214,12 +214,12 @@ void addArenas(All& all, const Labels& labels, const std::vector<ArenaFigures>& 
 }
 
 // By name alone, and from when a process of that name comes: so it rises when one ends, for good.
-void addUnfreed(Metric& metric, const Session& session) {
+void addUnfreed(Metric& metric, const record::Session& session) {
   std::map<std::string, uint64_t> by_name = session.forgottenUnfreed();
-  for (const SessionProcess& process : session.processes()) {
+  for (const record::SessionProcess& process : session.processes()) {
     if (!hasCalled(session, process)) continue;
     std::string name = base::printable(process.seen.name);
-    if (!by_name.contains(name) && by_name.size() >= kMostNames) name = kOther;
+    if (!by_name.contains(name) && by_name.size() >= kMaxNames) name = kOther;
     uint64_t& bytes = by_name[name];
     const model::ProcessLedger* ledger = session.ledger().find(process.seen.index);
     if (process.ended_ns && ledger != nullptr) bytes += ledger->unfreedBytes();
@@ -229,12 +229,12 @@ void addUnfreed(Metric& metric, const Session& session) {
 }
 
 // By the name of the file: the rarest share a label.
-void addUnwatched(Metric& metric, const Session& session) {
+void addUnwatched(Metric& metric, const record::Session& session) {
   std::map<std::string, uint64_t> by_name;
-  for (const WatchedLibrary& library : session.libraries()) {
+  for (const record::WatchedLibrary& library : session.libraries()) {
     if (library.unwatched.empty()) continue;
     std::string name = base::printable(library.path.substr(library.path.rfind('/') + 1));
-    if (!by_name.contains(name) && by_name.size() >= kMostLibraries) name = kOther;
+    if (!by_name.contains(name) && by_name.size() >= kMaxLibraries) name = kOther;
     by_name[name] += library.unwatched.size();
   }
   for (const auto& [name, count] : by_name)
@@ -242,14 +242,6 @@ void addUnwatched(Metric& metric, const Session& session) {
 }
 
 }  // namespace
-
-std::string kernelName(const SessionProcess& process, uint64_t handle) {
-  if (handle == 0) return kNotToldApart;
-  auto found = process.kernel_names.find(handle);
-  if (found != process.kernel_names.end() && !found->second.empty())
-    return base::printable(found->second);
-  return model::namelessKernel(handle);
-}
 
 double cpuSecondsOfRecorder() {
   rusage usage{};
@@ -260,18 +252,18 @@ double cpuSecondsOfRecorder() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-bool hasCalled(const Session& session, const SessionProcess& process) {
+bool hasCalled(const record::Session& session, const record::SessionProcess& process) {
   return session.ledger().find(process.seen.index) != nullptr || !process.launches.empty() ||
          !process.copies.empty();
 }
 
-std::vector<uint32_t> toldProcesses(const Session& session, int64_t now_ns) {
+std::vector<uint32_t> toldProcesses(const record::Session& session, int64_t now_ns) {
   std::set<std::pair<uint32_t, std::string>> taken;
   std::vector<uint32_t> told;
   const auto& processes = session.processes();
   for (auto it = processes.rbegin(); it != processes.rend(); ++it) {
-    const SessionProcess& process = *it;
-    if (process.ended_ns && now_ns - *process.ended_ns > kKeepEnded_ns) continue;
+    const record::SessionProcess& process = *it;
+    if (process.ended_ns && now_ns - *process.ended_ns > record::kKeepEnded_ns) continue;
     if (!hasCalled(session, process)) continue;
     if (taken.emplace(process.seen.pid, base::printable(process.seen.name)).second)
       told.push_back(process.seen.index);
@@ -280,11 +272,12 @@ std::vector<uint32_t> toldProcesses(const Session& session, int64_t now_ns) {
   return told;
 }
 
-MetricsMaker::Launches MetricsMaker::launchesOf(uint32_t process, const SessionProcess& seen) {
+MetricsMaker::Launches MetricsMaker::launchesOf(uint32_t process,
+                                                const record::SessionProcess& seen) {
   if (seen.launches.empty() && !kernels_.contains(process)) return {};
   std::vector<std::pair<uint64_t, std::string>> order;
   for (const auto& [name, count] : seen.launches) order.emplace_back(count, name);
-  size_t named = std::min(order.size(), kMostKernels);
+  size_t named = std::min(order.size(), kMaxKernels);
   std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(named), order.end(),
                     [](const auto& a, const auto& b) {
                       return a.first != b.first ? a.first > b.first : a.second < b.second;
@@ -309,12 +302,12 @@ MetricsMaker::Launches MetricsMaker::launchesOf(uint32_t process, const SessionP
 }
 
 std::vector<Metric> MetricsMaker::make(const MetricInputs& inputs) {
-  const Session& session = *inputs.session;
+  const record::Session& session = *inputs.session;
   All all;
   size_t running = 0;
   std::vector<uint32_t> told = toldProcesses(session, inputs.now_ns);
   for (uint32_t index : told) {
-    const SessionProcess& process = session.processes()[index];
+    const record::SessionProcess& process = session.processes()[index];
     running += process.ended_ns ? 0 : 1;
     Labels labels = {{"pid", std::to_string(process.seen.pid)},
                      {"comm", base::printable(process.seen.name)}};
@@ -338,7 +331,7 @@ std::vector<Metric> MetricsMaker::make(const MetricInputs& inputs) {
   addUnwatched(all.unwatched, session);
   for (size_t i = 0; i < LOSS_KINDS; ++i)
     all.lost.samples.push_back(
-        {{{"reason", labelWord(lossReason(i))}}, static_cast<double>(inputs.losses[i])});
+        {{{"reason", labelWord(record::lossReason(i))}}, static_cast<double>(inputs.losses[i])});
   all.cpu.samples.push_back({{}, inputs.recorder_cpu_seconds});
   all.processes.samples.push_back({{}, static_cast<double>(running)});
   for (Metric* metric : {&all.score, &all.forecast, &all.growth, &all.copy_time, &all.cpu})
@@ -356,4 +349,4 @@ std::vector<Metric> MetricsMaker::make(const MetricInputs& inputs) {
   return metrics;
 }
 
-}  // namespace tidegauge::record
+}  // namespace tidegauge::watch

@@ -21,7 +21,7 @@
 #include "record/session/session.h"
 #include "watch/working_set_metrics.h"
 
-namespace tidegauge::record {
+namespace tidegauge::watch {
 
 using Labels = std::vector<std::pair<std::string, std::string>>;
 
@@ -54,8 +54,8 @@ struct ArenaFigures {
 };
 
 struct MetricInputs {
-  const Session* session = nullptr;
-  Losses losses{};
+  const record::Session* session = nullptr;
+  record::Losses losses{};
   int64_t now_ns = 0;  // since the epoch
   double recorder_cpu_seconds = 0;
   std::map<uint32_t, std::vector<ArenaFigures>> arenas{};  // by process
@@ -73,18 +73,16 @@ class MetricsMaker {
     uint64_t other = 0;
   };
   using Launches = std::vector<std::pair<std::string, uint64_t>>;
-  Launches launchesOf(uint32_t process, const SessionProcess& seen);
+  Launches launchesOf(uint32_t process, const record::SessionProcess& seen);
 
   std::map<uint32_t, KernelCounts> kernels_;  // by process
 };
 
 // It has called CUDA: a recorder of the whole machine also hears of processes that never do.
-bool hasCalled(const Session& session, const SessionProcess& process);
+bool hasCalled(const record::Session& session, const record::SessionProcess& process);
 // The processes whose series are told now, by index: see above.
-std::vector<uint32_t> toldProcesses(const Session& session, int64_t now_ns);
-// The name of a kernel as the program registered it, else "0x…".
-std::string kernelName(const SessionProcess& process, uint64_t handle);
+std::vector<uint32_t> toldProcesses(const record::Session& session, int64_t now_ns);
 // CPU time of this process so far.
 double cpuSecondsOfRecorder();
 
-}  // namespace tidegauge::record
+}  // namespace tidegauge::watch

@@ -2,7 +2,7 @@
 
 #include <protozero/pbf_writer.hpp>
 
-namespace tidegauge::record {
+namespace tidegauge::watch {
 namespace {
 
 using protozero::pbf_writer;
@@ -97,4 +97,4 @@ std::string otlpRequest(const std::vector<Metric>& metrics, const OtlpOrigin& or
   return bytes;
 }
 
-}  // namespace tidegauge::record
+}  // namespace tidegauge::watch

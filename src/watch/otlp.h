@@ -14,7 +14,7 @@
 
 #include "watch/metrics.h"
 
-namespace tidegauge::record {
+namespace tidegauge::watch {
 
 inline constexpr std::string_view kProtobufType = "application/x-protobuf";
 
@@ -27,4 +27,4 @@ struct OtlpOrigin {
 std::string otlpRequest(const std::vector<Metric>& metrics, const OtlpOrigin& origin,
                         int64_t now_ns);
 
-}  // namespace tidegauge::record
+}  // namespace tidegauge::watch

@@ -8,10 +8,10 @@
 #include "watch/metrics.h"
 #include "watch/top_table.h"
 
-namespace tidegauge::record {
+namespace tidegauge::watch {
 namespace {
 
-constexpr size_t kMostStacks = 8, kMostFrames = 6, kMostKernels = 12;
+constexpr size_t kMaxStacks = 8, kMaxFrames = 6, kMaxKernelLines = 12;
 
 class Lines {
  public:
@@ -46,40 +46,40 @@ void addMemory(Lines& lines, const model::ProcessLedger& ledger) {
     lines.add(fmt::format("  code {} returned {} times", code, base::withCommas(count)));
 }
 
-void addStacks(Lines& lines, const Session& session, const model::ProcessLedger& ledger) {
+void addStacks(Lines& lines, const record::Session& session, const model::ProcessLedger& ledger) {
   std::vector<model::HeldBy> held = ledger.heldByStack();
   std::erase_if(held, [](const auto& it) { return !model::isDeviceMemory(it.kind); });
   if (held.empty()) return;
   lines.head("What holds device memory");
-  for (size_t i = 0; i < std::min(held.size(), kMostStacks); ++i) {
+  for (size_t i = 0; i < std::min(held.size(), kMaxStacks); ++i) {
     model::StackWords stack = session.describeStack(held[i].stack);
     lines.add(
         fmt::format("  {} in {}, {}: {}", base::humanBytes(held[i].bytes),
                     base::counted(held[i].count, "block"), model::name(held[i].kind),
                     stack.frames.empty() ? "no stack was recorded" : base::printable(stack.site)));
-    for (size_t j = 0; j < std::min(stack.frames.size(), kMostFrames); ++j)
+    for (size_t j = 0; j < std::min(stack.frames.size(), kMaxFrames); ++j)
       lines.add("      " + base::printable(stack.frames[j]));
   }
 }
 
-void addKernels(Lines& lines, const SessionProcess& process) {
+void addKernels(Lines& lines, const record::SessionProcess& process) {
   if (process.launches.empty()) return;
   std::vector<std::pair<std::string, uint64_t>> order(process.launches.begin(),
                                                       process.launches.end());
   std::stable_sort(order.begin(), order.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
   lines.head(fmt::format("Kernels ({})", order.size()));
-  for (size_t i = 0; i < std::min(order.size(), kMostKernels); ++i)
+  for (size_t i = 0; i < std::min(order.size(), kMaxKernelLines); ++i)
     lines.add(fmt::format("  {:>12}  {}", base::withCommas(order[i].second), order[i].first));
 }
 
-void addCopies(Lines& lines, const SessionProcess& process) {
+void addCopies(Lines& lines, const record::SessionProcess& process) {
   if (process.copies.empty()) return;
   struct Sum {
     uint64_t calls = 0, bytes = 0, failures = 0;
   };
   std::map<uint8_t, Sum> sums;
-  for (const CopyCount& copy : process.copies) {
+  for (const record::CopyCount& copy : process.copies) {
     Sum& sum = sums[copy.direction];
     sum.calls += copy.calls;
     sum.bytes += copy.bytes;
@@ -87,18 +87,19 @@ void addCopies(Lines& lines, const SessionProcess& process) {
   }
   lines.head("Copies");
   for (const auto& [direction, sum] : sums)
-    lines.add(fmt::format("  {:<18} {} in {}, {} failed", directionName(direction),
+    lines.add(fmt::format("  {:<18} {} in {}, {} failed", record::directionName(direction),
                           base::humanBytes(sum.bytes), base::counted(sum.calls, "call"),
                           base::withCommas(sum.failures)));
 }
 
 }  // namespace
 
-std::vector<std::string> processLines(const Session& session, uint32_t process, size_t columns) {
+std::vector<std::string> processLines(const record::Session& session, uint32_t process,
+                                      size_t columns) {
   Lines lines(columns);
   if (process >= session.processes().size()) return {};
   if (!session.processes().contains(process)) return {"This process ended, and was forgotten."};
-  const SessionProcess& it = session.processes()[process];
+  const record::SessionProcess& it = session.processes()[process];
   lines.add(fmt::format("{} {}{}", it.seen.pid, base::printable(it.seen.name),
                         it.ended_ns ? ", ended" : ""));
   lines.add(base::printable(it.seen.command));
@@ -120,4 +121,4 @@ std::vector<std::string> processLines(const Session& session, uint32_t process, 
   return lines.take();
 }
 
-}  // namespace tidegauge::record
+}  // namespace tidegauge::watch

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <iterator>
 
-namespace tidegauge::record {
+namespace tidegauge::watch {
 namespace {
 
 // Of label values; HELP texts have no quotes to escape.
@@ -56,4 +56,4 @@ std::string prometheusText(const std::vector<Metric>& metrics) {
   return text;
 }
 
-}  // namespace tidegauge::record
+}  // namespace tidegauge::watch

@@ -13,10 +13,10 @@
 
 #include "watch/metrics.h"
 
-namespace tidegauge::record {
+namespace tidegauge::watch {
 
 inline constexpr std::string_view kPrometheusType = "text/plain; version=0.0.4; charset=utf-8";
 
 std::string prometheusText(const std::vector<Metric>& metrics);
 
-}  // namespace tidegauge::record
+}  // namespace tidegauge::watch

@@ -12,7 +12,7 @@
 #include "base/text_layout.h"
 #include "watch/metrics.h"
 
-namespace tidegauge::record {
+namespace tidegauge::watch {
 namespace {
 
 constexpr std::array<std::string_view, 7> kOrders = {"live",   "peak",     "alloc", "launches",
@@ -116,11 +116,11 @@ TopOrder next(TopOrder order) {
   return static_cast<TopOrder>((static_cast<size_t>(order) + 1) % kOrders.size());
 }
 
-std::vector<TopRow> TopMeter::read(const Session& session, int64_t now_ns) {
+std::vector<TopRow> TopMeter::read(const record::Session& session, int64_t now_ns) {
   std::vector<TopRow> rows;
   std::map<Key, Counts> counts;
   double seconds = before_ns_ == 0 ? 0 : static_cast<double>(now_ns - before_ns_) / 1e9;
-  for (const SessionProcess& process : session.processes()) {
+  for (const record::SessionProcess& process : session.processes()) {
     if (process.ended_ns || !hasCalled(session, process)) continue;
     uint32_t index = process.seen.index;
     const model::ProcessLedger* ledger = session.ledger().find(index);
@@ -149,7 +149,7 @@ std::vector<TopRow> TopMeter::read(const Session& session, int64_t now_ns) {
       }
       if (row.is_first) {
         for (const auto& [kernel, launches] : process.launches) now.launches += launches;
-        for (const CopyCount& copy : process.copies) {
+        for (const record::CopyCount& copy : process.copies) {
           if (copy.direction == COPY_HOST_TO_DEVICE) now.to_device += copy.bytes;
           if (copy.direction == COPY_DEVICE_TO_HOST) now.to_host += copy.bytes;
         }
@@ -196,11 +196,11 @@ std::vector<TopRow> arranged(std::vector<TopRow> rows, TopOrder order, std::stri
 }
 
 std::vector<std::string> topLines(const std::vector<TopRow>& rows, TopOrder order, size_t columns) {
-  constexpr size_t kPidWidth = 8, kLeastName = 8, kMostName = 15;
+  constexpr size_t kPidWidth = 8, kMinName = 8, kMaxName = 15;
   const auto& all = columnsOfTable();
   std::vector<bool> shown(all.size(), true);
   auto width = [&] {
-    size_t sum = kPidWidth + 1 + kLeastName;
+    size_t sum = kPidWidth + 1 + kMinName;
     for (size_t i = 0; i < all.size(); ++i) sum += shown[i] ? all[i].width + 1 : 0;
     return sum;
   };
@@ -212,7 +212,7 @@ std::vector<std::string> topLines(const std::vector<TopRow>& rows, TopOrder orde
     shown[worst] = false;
   }
   size_t room = columns > width() ? columns - width() : 0;
-  size_t name_width = std::min(kLeastName + room, kMostName);
+  size_t name_width = std::min(kMinName + room, kMaxName);
   auto line = [&](std::string pid, std::string_view process, const auto& cell) {
     std::string text = base::padLeft(pid, kPidWidth) + " " +
                        base::padRight(base::cutTo(process, name_width), name_width);
@@ -230,7 +230,7 @@ std::vector<std::string> topLines(const std::vector<TopRow>& rows, TopOrder orde
   return lines;
 }
 
-std::string topSummary(const std::vector<TopRow>& rows, const Losses& losses) {
+std::string topSummary(const std::vector<TopRow>& rows, const record::Losses& losses) {
   uint64_t live = 0, lost = 0;
   std::set<uint32_t> processes;
   for (const TopRow& row : rows) {
@@ -246,11 +246,11 @@ std::string topSummary(const std::vector<TopRow>& rows, const Losses& losses) {
                      base::withCommas(lost), incomplete ? " · !: figures are incomplete" : "");
 }
 
-nlohmann::json topJson(const std::vector<TopRow>& rows, const Losses& losses) {
+nlohmann::json topJson(const std::vector<TopRow>& rows, const record::Losses& losses) {
   nlohmann::json lost = nlohmann::json::object(), list = nlohmann::json::array();
   uint64_t lost_events = 0;
   for (size_t i = 0; i < LOSS_KINDS; ++i) {
-    lost[std::string(lossReason(i))] = losses[i];
+    lost[std::string(record::lossReason(i))] = losses[i];
     lost_events += losses[i];
   }
   bool incomplete = lost_events > 0;
@@ -282,4 +282,4 @@ nlohmann::json topJson(const std::vector<TopRow>& rows, const Losses& losses) {
   return {{"incomplete", incomplete}, {"lost", std::move(lost)}, {"processes", std::move(list)}};
 }
 
-}  // namespace tidegauge::record
+}  // namespace tidegauge::watch

@@ -19,7 +19,7 @@
 
 #include "record/session/session.h"
 
-namespace tidegauge::record {
+namespace tidegauge::watch {
 
 struct TopRow {
   uint32_t process = 0;  // index
@@ -43,7 +43,7 @@ TopOrder next(TopOrder order);
 class TopMeter {
  public:
   // Processes that run. Rates since the last call; 0 at the first.
-  std::vector<TopRow> read(const Session& session, int64_t now_ns);
+  std::vector<TopRow> read(const record::Session& session, int64_t now_ns);
 
  private:
   struct Counts {
@@ -61,10 +61,11 @@ std::vector<TopRow> arranged(std::vector<TopRow> rows, TopOrder order, std::stri
 // The heading and a line per row, none wider than `columns`.
 std::vector<std::string> topLines(const std::vector<TopRow>& rows, TopOrder order, size_t columns);
 // "3 processes · 4.1 GiB live · lost 0": for above the table.
-std::string topSummary(const std::vector<TopRow>& rows, const Losses& losses);
-nlohmann::json topJson(const std::vector<TopRow>& rows, const Losses& losses);
+std::string topSummary(const std::vector<TopRow>& rows, const record::Losses& losses);
+nlohmann::json topJson(const std::vector<TopRow>& rows, const record::Losses& losses);
 
 // One process: what holds its memory, its kernels, copies and failures.
-std::vector<std::string> processLines(const Session& session, uint32_t process, size_t columns);
+std::vector<std::string> processLines(const record::Session& session, uint32_t process,
+                                      size_t columns);
 
-}  // namespace tidegauge::record
+}  // namespace tidegauge::watch

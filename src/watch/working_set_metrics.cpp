@@ -5,7 +5,7 @@
 #include "base/text_layout.h"
 #include "watch/metrics.h"
 
-namespace tidegauge::record {
+namespace tidegauge::watch {
 
 std::vector<Metric> workingSetMetrics(const WorkingSetFigures& figures) {
   Metric referenced{"tidegauge_wss_referenced_bytes",
@@ -70,4 +70,4 @@ std::vector<Metric> workingSetMetrics(const WorkingSetFigures& figures) {
   return metrics;
 }
 
-}  // namespace tidegauge::record
+}  // namespace tidegauge::watch

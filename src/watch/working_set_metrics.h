@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace tidegauge::record {
+namespace tidegauge::watch {
 
 struct Metric;
 
@@ -30,4 +30,4 @@ struct WorkingSetFigures {
 // Nothing, unless a window was measured or skipped.
 std::vector<Metric> workingSetMetrics(const WorkingSetFigures& figures);
 
-}  // namespace tidegauge::record
+}  // namespace tidegauge::watch

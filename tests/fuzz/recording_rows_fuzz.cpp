@@ -121,7 +121,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       all.push_back(
           analysed.emplace_back(std::make_unique<analysis::AnalysedTrace>(std::move(trace))).get());
     }
-    fuzz::require(analysis::wholeRecording(all).gpus.size() <= model::kMostDevices);
+    fuzz::require(analysis::wholeRecording(all).gpus.size() <= model::kMaxDevices);
   }
   readers::recording::RecordingFollower follower(path);
   auto now = follower.look({});

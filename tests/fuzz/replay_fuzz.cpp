@@ -41,7 +41,7 @@ void check(const model::Trace& trace, const model::Device& device, const replay:
   options.capacity_bytes = uint64_t{1} << 33;
   replay::Outcome outcome = replay::whatIf(tape, verified.program, options);
   checkStats(outcome.stats);
-  require(outcome.failures.size() == std::min<uint64_t>(outcome.stats.ooms, replay::kMostFailures));
+  require(outcome.failures.size() == std::min<uint64_t>(outcome.stats.ooms, replay::kMaxFailures));
   model::Trace written = replay::writtenTrace(tape, verified.program, options, "").trace;
   fuzz::checkTrace(written);
   uint64_t reserved_bytes = 0, active_bytes = 0;

@@ -25,11 +25,11 @@ int main(int argc, char** argv) {
   copy.bytes = 4096;
   copy.time_ns = 1000;
   made.session.copiesSeen({copy});
-  record::MetricInputs inputs;
+  watch::MetricInputs inputs;
   inputs.session = &made.session;
   inputs.now_ns = made.now_ns;
   inputs.recorder_cpu_seconds = 0.5;
-  record::ArenaFigures arena;
+  watch::ArenaFigures arena;
   arena.device = 0;
   arena.reserved_score = 41.5;
   arena.forecast = {{"10s", 42}, {"20s", 43}};
@@ -40,10 +40,10 @@ int main(int argc, char** argv) {
                          .processes = {{42, "py \"thon\"\\", 8 << 20, 2 << 20, 0.001}},
                          .skipped = 1,
                          .cpu_seconds = 0.25};
-  record::MetricsMaker maker;
+  watch::MetricsMaker maker;
   auto metrics = maker.make(inputs);
   std::string text = argc > 1 && std::string_view(argv[1]) == "otlp"
-                         ? record::otlpRequest(metrics, {"a-host", "0.1.0", 5}, made.now_ns)
-                         : record::prometheusText(metrics);
+                         ? watch::otlpRequest(metrics, {"a-host", "0.1.0", 5}, made.now_ns)
+                         : watch::prometheusText(metrics);
   return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() ? 0 : 1;
 }

@@ -16,7 +16,7 @@ void judge(RankTable& table) {
   for (uint64_t& distance : distances) distance = apart(distance, table.median_distance_bytes);
   constexpr double kNormal = 1.4826;  // makes it a standard deviation where errors are normal
   double scale = kNormal * static_cast<double>(lowerMedian(distances));
-  double least = RankTable::kLeastShare * static_cast<double>(table.median_active_bytes);
+  double least = RankTable::kMinShare * static_cast<double>(table.median_active_bytes);
   for (Rank& rank : table.ranks) {
     double above =
         static_cast<double>(rank.distance_bytes) - static_cast<double>(table.median_distance_bytes);

@@ -6,7 +6,7 @@
 //   2      36.1 GiB         +2.4 GiB             2.4 GiB        stack, without signs, added up
 //
 // A rank stands out if its distance is more than kDeviations robust standard deviations (1.4826
-// times the median absolute deviation) above the median distance, and by more than kLeastShare of
+// times the median absolute deviation) above the median distance, and by more than kMinShare of
 // the median total: where all differ a bit, none stands out. Two ranks have no odd one.
 // Source: B. Iglewicz, D. Hoaglin, How to Detect and Handle Outliers, 1993 (3.5 as the cut).
 // Cost: O(live of all ranks + rows · ranks).
@@ -37,7 +37,7 @@ struct Rank {
 
 struct RankTable {
   static constexpr double kDeviations = 3.5;
-  static constexpr double kLeastShare = 0.01;
+  static constexpr double kMinShare = 0.01;
 
   std::vector<Rank> ranks;           // as given
   std::vector<RankRow> rows;         // largest spread first

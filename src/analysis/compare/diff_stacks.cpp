@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint32_t kNotMade = UINT32_MAX;
 // Beyond so many comparisons of lines in all, stacks are paired in order, without a search.
-constexpr size_t kMostComparisons = size_t{1} << 24;
+constexpr size_t kMaxComparisons = size_t{1} << 24;
 
 bool isHexDigit(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
@@ -30,7 +30,7 @@ std::vector<uint64_t> linesOf(const AnalysedTrace& analysed, StackId stack, Stac
   return lines;
 }
 
-struct Candidate {
+struct StackCandidate {
   size_t index;  // in the side's list
   std::vector<uint64_t> lines;
   uint64_t bytes;
@@ -46,7 +46,7 @@ struct Cost {
 
 double distance(uint64_t x, uint64_t y) { return static_cast<double>(x > y ? x - y : y - x); }
 
-Cost costOf(const Candidate& x, const Candidate& y) {
+Cost costOf(const StackCandidate& x, const StackCandidate& y) {
   Cost cost{0, distance(x.bytes, y.bytes)};
   for (size_t i = 0; i < std::min(x.lines.size(), y.lines.size()); ++i) {
     cost.lines += distance(x.lines[i], y.lines[i]);
@@ -58,8 +58,8 @@ using IndexPairs = std::vector<std::pair<size_t, size_t>>;  // positions in few 
 
 // All of `few` find a partner in `many`, both in order, at the least cost in all. Row i of the table
 // is the best with the first i of few:  best[i][j] = min(best[i][j−1], best[i−1][j−1] + cost).
-IndexPairs pairedInOrder(const std::vector<Candidate>& few, const std::vector<Candidate>& many,
-                         size_t& comparisons_left) {
+IndexPairs pairedInOrder(const std::vector<StackCandidate>& few,
+                         const std::vector<StackCandidate>& many, size_t& comparisons_left) {
   IndexPairs pairs;
   size_t spare = many.size() - few.size();
   size_t width = spare + 1;  // j − i is 0 … spare
@@ -88,16 +88,17 @@ IndexPairs pairedInOrder(const std::vector<Candidate>& few, const std::vector<Ca
   return pairs;
 }
 
-std::vector<Candidate> candidates(const AnalysedTrace& analysed,
-                                  const std::vector<StackOnSide>& side,
-                                  const std::vector<size_t>& indices, StackMatch level) {
-  std::vector<Candidate> found;
+std::vector<StackCandidate> candidates(const AnalysedTrace& analysed,
+                                       const std::vector<StackOnSide>& side,
+                                       const std::vector<size_t>& indices, StackMatch level) {
+  std::vector<StackCandidate> found;
   for (size_t index : indices) {
     found.push_back({index, linesOf(analysed, side[index].stack, level), side[index].bytes});
   }
-  std::stable_sort(found.begin(), found.end(), [](const Candidate& x, const Candidate& y) {
-    return x.lines != y.lines ? x.lines < y.lines : x.bytes > y.bytes;
-  });
+  std::stable_sort(found.begin(), found.end(),
+                   [](const StackCandidate& x, const StackCandidate& y) {
+                     return x.lines != y.lines ? x.lines < y.lines : x.bytes > y.bytes;
+                   });
   return found;
 }
 
@@ -217,7 +218,7 @@ std::vector<StackPair> matchStacks(StackKeys& keys, const AnalysedTrace& trace_a
   };
   std::vector<StackPair> pairs;
   std::vector<bool> done_a(a.size()), done_b(b.size());
-  size_t comparisons_left = kMostComparisons;
+  size_t comparisons_left = kMaxComparisons;
   for (size_t l = 0; l < kStackMatches; ++l) {
     auto level = static_cast<StackMatch>(l);
     std::map<StackKey, Group> groups;
@@ -229,8 +230,8 @@ std::vector<StackPair> matchStacks(StackKeys& keys, const AnalysedTrace& trace_a
     }
     for (const auto& [key, group] : groups) {
       if (!key.valid() || group.a.empty() || group.b.empty()) continue;
-      std::vector<Candidate> of_a = candidates(trace_a, a, group.a, level);
-      std::vector<Candidate> of_b = candidates(trace_b, b, group.b, level);
+      std::vector<StackCandidate> of_a = candidates(trace_a, a, group.a, level);
+      std::vector<StackCandidate> of_b = candidates(trace_b, b, group.b, level);
       bool a_is_few = of_a.size() <= of_b.size();  // the same pairs whichever side is A
       const auto& few = a_is_few ? of_a : of_b;
       const auto& many = a_is_few ? of_b : of_a;

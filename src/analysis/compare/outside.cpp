@@ -17,7 +17,7 @@ namespace {
 using model::DriverMemory;
 using model::MemoryKind;
 
-constexpr size_t kMostNamed = 6;      // processes in an error
+constexpr size_t kMaxNamed = 6;       // processes in an error
 constexpr int64_t kSureNs = 100'000;  // of two processes, one is surely farther away
 
 const DriverMemory& driverOf(const AnalysedTrace& process) { return process.trace.work->driver; }
@@ -169,19 +169,19 @@ int64_t pidOf(const AnalysedTrace& process) {
   return 0;
 }
 
-struct Candidate {
+struct MatchedProcess {
   const AnalysedTrace* process;
   SegmentMatch match;
 };
 
-std::string noneFits(const std::vector<Candidate>& candidates) {
+std::string noneFits(const std::vector<MatchedProcess>& candidates) {
   std::string words = "no process of the recording holds the segments of this snapshot";
   if (candidates.empty()) return words + ": none took device memory";
-  const Candidate& best = *std::max_element(candidates.begin(), candidates.end(),
-                                            [](const Candidate& a, const Candidate& b) {
-                                              return std::pair(a.match.matched, a.match.elsewhen) <
-                                                     std::pair(b.match.matched, b.match.elsewhen);
-                                            });
+  const MatchedProcess& best = *std::max_element(
+      candidates.begin(), candidates.end(), [](const MatchedProcess& a, const MatchedProcess& b) {
+        return std::pair(a.match.matched, a.match.elsewhen) <
+               std::pair(b.match.matched, b.match.elsewhen);
+      });
   const SegmentMatch& match = best.match;
   words += fmt::format(": {} of {} have the place, size and time of memory of {}",
                        base::withCommas(match.matched),
@@ -221,7 +221,7 @@ base::Result<Outside> outsideOf(const AnalysedTrace& snapshot,
   if (!has_segments) {
     return usage("the snapshot has no segments of a GPU by which a process could be found", "");
   }
-  std::vector<Candidate> candidates;
+  std::vector<MatchedProcess> candidates;
   bool has_pid = false;
   for (const AnalysedTrace* process : processes) {
     if (pid && pidOf(*process) != *pid) continue;
@@ -234,19 +234,19 @@ base::Result<Outside> outsideOf(const AnalysedTrace& snapshot,
                  "Leave --pid out: the process is found by its segments.");
   }
   uint64_t most = 0;
-  for (const Candidate& candidate : candidates) {
+  for (const MatchedProcess& candidate : candidates) {
     if (candidate.match.fits()) most = std::max(most, candidate.match.matched);
   }
   if (most == 0) {
     return usage(noneFits(candidates),
                  "Give the recording that ran while the snapshot's process did.");
   }
-  std::erase_if(candidates, [&](const Candidate& candidate) {
+  std::erase_if(candidates, [&](const MatchedProcess& candidate) {
     return !candidate.match.fits() || candidate.match.matched < most;
   });
   // Ranks that began together take the same places at nearly the same times: nearly is not enough.
   std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const Candidate& a, const Candidate& b) {
+                   [](const MatchedProcess& a, const MatchedProcess& b) {
                      return a.match.typical_difference_ns < b.match.typical_difference_ns;
                    });
   int64_t nearest_ns = candidates.front().match.typical_difference_ns;
@@ -255,10 +255,10 @@ base::Result<Outside> outsideOf(const AnalysedTrace& snapshot,
   }
   if (candidates.size() > 1) {
     std::string names;
-    for (size_t i = 0; i < candidates.size() && i < kMostNamed; ++i) {
+    for (size_t i = 0; i < candidates.size() && i < kMaxNamed; ++i) {
       names += (i > 0 ? ", " : "") + nameOf(*candidates[i].process);
     }
-    if (candidates.size() > kMostNamed) names += ", …";
+    if (candidates.size() > kMaxNamed) names += ", …";
     return usage(fmt::format("{} processes of the recording fit equally ({} each): {}",
                              candidates.size(), base::counted(most, "piece"), names),
                  "Choose one with --pid.");

@@ -12,7 +12,7 @@ using model::Action;
 using model::DriverMemory;
 
 constexpr int64_t kClockSlackNs = 1'000'000;
-constexpr int kMostNeighbours = 64;
+constexpr int kMaxNeighbours = 64;
 
 bool isExpandable(const model::Trace& trace, uint64_t piece) {
   model::SegmentId segment = trace.pieces.segment[piece];
@@ -72,7 +72,7 @@ class Lives {
     auto fits = [&](const Life& life) {
       if (taken_[life.row] || life.begin_ns > wanted.latest_ns) return false;
       if (whole ? life.size_bytes != most_bytes : life.size_bytes > most_bytes) return false;
-      if (wanted.is_begun) return std::llabs(wanted.time_ns - life.begin_ns) <= kMostApartNs;
+      if (wanted.is_begun) return std::llabs(wanted.time_ns - life.begin_ns) <= kMaxApartNs;
       return life.begin_ns <= wanted.time_ns + kClockSlackNs && life.end_ns > wanted.time_ns;
     };
     auto after = std::partition_point(lives.begin(), lives.end(), [&](const Life& life) {
@@ -86,8 +86,8 @@ class Lives {
       if (nearer) best = &life;
     };
     auto before = after;
-    for (int i = 0; i < kMostNeighbours && before != lives.begin(); ++i) look(*--before);
-    for (int i = 0; i < kMostNeighbours && after != lives.end(); ++i) look(*after++);
+    for (int i = 0; i < kMaxNeighbours && before != lives.begin(); ++i) look(*--before);
+    for (int i = 0; i < kMaxNeighbours && after != lives.end(); ++i) look(*after++);
     return best;
   }
 
@@ -190,7 +190,7 @@ class Matcher {
     uint64_t at = piece.address, end = piece.address + piece.size_bytes;
     std::optional<int64_t> last_ns;
     mappings_.forEachAddress(piece.address, end, [&](std::span<const Life> lives) {
-      if (++looks_ > kMostLooks || lives.front().address < at) return;
+      if (++looks_ > kMaxLooks || lives.front().address < at) return;
       const Life* found = mappings_.nearest(lives, piece, end - lives.front().address, false);
       if (found == nullptr) return;
       mappings_.take(*found);
@@ -250,7 +250,7 @@ class Matcher {
         lives.forEachAddress(
             address, expandable ? address + bytes : address + 1, [&](std::span<const Life> at) {
               for (const Life& life : at) {
-                if (++looks_ > kMostLooks) return;
+                if (++looks_ > kMaxLooks) return;
                 uint64_t room = bytes - (life.address - address);
                 bool fits = expandable ? life.size_bytes <= room : life.size_bytes == bytes;
                 if (fits) f(lives, life, row);

@@ -9,7 +9,7 @@
 // that began nearest is taken, each once. A snapshot without times is joined by content: at the last
 // moment at which the driver held most of its final segments.
 //
-// Cost: O((pieces + rows) × log rows), bounded by kMostLooks.
+// Cost: O((pieces + rows) × log rows), bounded by kMaxLooks.
 #pragma once
 
 #include <cstdint>
@@ -41,8 +41,8 @@ struct SegmentMatch {
   bool fits() const { return matched > 0 && matched * 2 >= pieces; }
 };
 
-inline constexpr int64_t kMostApartNs = 1'000'000'000;
-inline constexpr uint64_t kMostLooks = 200'000'000;
+inline constexpr int64_t kMaxApartNs = 1'000'000'000;
+inline constexpr uint64_t kMaxLooks = 200'000'000;
 
 SegmentMatch matchSegments(const AnalysedTrace& snapshot, const model::DriverMemory& driver);
 

@@ -10,7 +10,7 @@ namespace tidegauge::analysis {
 namespace {
 
 constexpr double kRate = 0.01;
-constexpr int kMostRounds = 500;
+constexpr int kMaxRounds = 500;
 constexpr double kLongestGradient = 1;
 constexpr double kLargestWeight = 10;
 constexpr int kPatience = 20;
@@ -86,7 +86,7 @@ LinearModel descendFrom(const LinearModel& start, const std::vector<ForecastInpu
   LinearModel gradient{};
   double best_loss = HUGE_VAL;
   int without_better = 0;
-  for (int round = 0; round < kMostRounds && without_better < kPatience; ++round) {
+  for (int round = 0; round < kMaxRounds && without_better < kPatience; ++round) {
     double loss = windows.lossAndGradient(model, gradient);
     ++without_better;
     if (loss < best_loss) {

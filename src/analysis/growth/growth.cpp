@@ -9,8 +9,8 @@
 namespace tidegauge::analysis {
 namespace {
 
-constexpr size_t kLeastWarmPoints = 6;     // what p < 0.01 takes
-constexpr size_t kLeastCoarsePoints = 12;  // with the warm-up
+constexpr size_t kMinWarmPoints = 6;     // what p < 0.01 takes
+constexpr size_t kMinCoarsePoints = 12;  // with the warm-up
 
 // Rows of the device whose life ends before step `steps`, by the step of their end.
 struct Deaths {
@@ -153,7 +153,7 @@ std::optional<GrowingStack> testAt(const std::vector<double>& floor, size_t firs
     x.push_back(static_cast<double>(i));
     y.push_back(floor[i]);
   }
-  if (y.size() < kLeastWarmPoints) return std::nullopt;
+  if (y.size() < kMinWarmPoints) return std::nullopt;
   size_t rises = 0;
   for (size_t i = 1; i < y.size(); ++i) rises += y[i] > y[i - 1];
   GrowingStack found;
@@ -171,12 +171,11 @@ std::optional<GrowingStack> testAt(const std::vector<double>& floor, size_t firs
 
 std::optional<GrowingStack> testFloor(const Floor& floor, const SamplePoints& points) {
   // So many changes are needed even on the coarsest points: most stacks have fewer.
-  if (static_cast<double>(floor.changes.size()) < kGrowthRises * (kLeastWarmPoints - 1)) {
+  if (static_cast<double>(floor.changes.size()) < kGrowthRises * (kMinWarmPoints - 1)) {
     return std::nullopt;
   }
   std::vector<double> dense = floor.dense(points.size());
-  for (size_t stride = 1; stride == 1 || points.size() / stride >= kLeastCoarsePoints;
-       stride *= 2) {
+  for (size_t stride = 1; stride == 1 || points.size() / stride >= kMinCoarsePoints; stride *= 2) {
     if (auto found = testAt(dense, points.firstWarm(), stride)) {
       found->grown_bytes = static_cast<uint64_t>(dense.back() - dense[points.firstWarm()]);
       size_t last = 0;
@@ -271,10 +270,10 @@ Growth findGrowth(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
   Growth growth;
   growth.points = samplePointsOf(analysed, device);
   const SamplePoints& points = growth.points;
-  if (points.size() < points.firstWarm() + kLeastWarmPoints) return growth;
+  if (points.size() < points.firstWarm() + kMinWarmPoints) return growth;
   if (points.basis == SamplePoints::Basis::kEvents) {
     growth.turnover = turnoverOf(analysed, device, points.steps[points.firstWarm()]);
-    if (growth.turnover < kLeastTurnover) {
+    if (growth.turnover < kMinTurnover) {
       growth.verdict = Growth::Verdict::kTooLittleTurnover;
       return growth;
     }
@@ -297,7 +296,7 @@ Growth findGrowth(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
                    [](const GrowingStack& x, const GrowingStack& y) {
                      return x.bytes_per_step > y.bytes_per_step;
                    });
-  if (growth.stacks.size() > kMostGrowing) growth.stacks.resize(kMostGrowing);
+  if (growth.stacks.size() > kMaxGrowing) growth.stacks.resize(kMaxGrowing);
   describe(analysed, device, growth);
   return growth;
 }

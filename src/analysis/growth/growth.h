@@ -35,8 +35,8 @@ namespace tidegauge::analysis {
 
 inline constexpr double kGrowthP = 0.01;
 inline constexpr double kGrowthRises = 0.8;  // of the intervals
-inline constexpr double kLeastTurnover = 5;
-inline constexpr size_t kMostGrowing = 200;
+inline constexpr double kMinTurnover = 5;
+inline constexpr size_t kMaxGrowing = 200;
 
 struct GrowingStack {
   enum class Kind : uint8_t {
@@ -69,7 +69,7 @@ struct Growth {
   SamplePoints points;
   double turnover = 0;               // only where no steps are marked
   size_t growing = 0;                // stacks
-  std::vector<GrowingStack> stacks;  // most bytes per step first, at most kMostGrowing
+  std::vector<GrowingStack> stacks;  // most bytes per step first, at most kMaxGrowing
 };
 
 std::string_view name(GrowingStack::Kind kind);  // "accumulates", "replaced"

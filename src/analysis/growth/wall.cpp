@@ -43,9 +43,9 @@ Wall wallOf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
   }
   const TotalsIndex& totals = device.totals;
   uint64_t steps = device.clean_up_step;  // what is given back at the end is no trend
-  uint64_t slices = std::min<uint64_t>(kMostWallSlices, steps / 4);
+  uint64_t slices = std::min<uint64_t>(kMaxWallSlices, steps / 4);
   uint64_t first = (slices + 4) / 5;
-  if (slices - first < kLeastWallSlices) return wall;
+  if (slices - first < kMinWallSlices) return wall;
   std::vector<double> x;
   std::vector<double> active;
   std::vector<double> reserved;

@@ -33,7 +33,7 @@ struct WallLine {
 enum class CapacitySource : uint8_t { kUnknown, kGiven, kOutOfMemory, kRefused };
 
 struct Wall {
-  bool enough = false;  // at least kLeastWallSlices slices; else nothing but the capacity is known
+  bool enough = false;  // at least kMinWallSlices slices; else nothing but the capacity is known
   size_t slices = 0;    // that were looked at, without the first fifth
   WallLine active;
   WallLine reserved;
@@ -42,8 +42,8 @@ struct Wall {
   // Of the slices looked at; absent if the file has no times, or they stand still.
   std::optional<double> seconds_per_event;
 };
-inline constexpr size_t kMostWallSlices = 200;
-inline constexpr size_t kLeastWallSlices = 10;
+inline constexpr size_t kMaxWallSlices = 200;
+inline constexpr size_t kMinWallSlices = 10;
 
 // Without a capacity: what an out-of-memory event says this process could have had at most.
 Wall wallOf(const AnalysedTrace& analysed, const DeviceAnalysis& device,

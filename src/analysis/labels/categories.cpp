@@ -22,7 +22,7 @@ constexpr std::array<Names, kCategories> kNames = {{{"other", "other"},
                                                     {"unknown", "unknown or older"}}};
 
 using RuleBits = uint64_t;  // bit i = rule i
-static_assert(CategoryRules::kMostRules <= 64);
+static_assert(CategoryRules::kMaxRules <= 64);
 
 // Which rules a text fits, as far as one kind of pattern tells; those without one fit always.
 class TextRules {
@@ -103,7 +103,7 @@ class PhaseRules {
   std::vector<Edge> edges_;
   size_t next_ = 0;
   RuleBits now_ = 0;
-  std::array<int64_t, CategoryRules::kMostRules> open_{};
+  std::array<int64_t, CategoryRules::kMaxRules> open_{};
 };
 
 }  // namespace

@@ -45,8 +45,8 @@ std::optional<Category> categoryByName(std::string_view name);
 
 class CategoryRules {
  public:
-  static constexpr size_t kMostRules = 64;
-  static constexpr size_t kMostBytes = 1 << 20;
+  static constexpr size_t kMaxRules = 64;
+  static constexpr size_t kMaxBytes = 1 << 20;
 
   // Errors name the rule, or the line for what is no YAML.
   static base::Result<CategoryRules> parse(std::string_view yaml);

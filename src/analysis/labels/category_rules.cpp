@@ -12,7 +12,7 @@
 namespace tidegauge::analysis {
 namespace {
 
-constexpr size_t kMostPatterns = 200;  // of one list
+constexpr size_t kMaxPatterns = 200;  // of one list
 
 base::Error badRules(std::string what) {
   return {base::ErrorKind::kUsage,
@@ -43,8 +43,8 @@ base::Result<std::optional<TextPattern>> patternOf(const YAML::Node& list, std::
     for (const YAML::Node& member : list) {
       if (!member.IsScalar()) return badRules(fmt::format("{} must list texts", where));
       texts.push_back(member.Scalar());
-      if (texts.size() > kMostPatterns) {
-        return badRules(fmt::format("{} lists more than {} texts", where, kMostPatterns));
+      if (texts.size() > kMaxPatterns) {
+        return badRules(fmt::format("{} lists more than {} texts", where, kMaxPatterns));
       }
     }
   }
@@ -97,8 +97,8 @@ base::Result<CategoryRules::Rule> ruleOf(const YAML::Node& node, size_t number) 
 }  // namespace
 
 base::Result<CategoryRules> CategoryRules::parse(std::string_view yaml) {
-  if (yaml.size() > kMostBytes) {
-    return badRules(fmt::format("they have more than {} bytes", kMostBytes));
+  if (yaml.size() > kMaxBytes) {
+    return badRules(fmt::format("they have more than {} bytes", kMaxBytes));
   }
   try {
     YAML::Node root = YAML::Load(std::string(yaml));
@@ -116,8 +116,8 @@ base::Result<CategoryRules> CategoryRules::parse(std::string_view yaml) {
           parsed.stated_.emplace_back(base::lowerAscii(word), category);
         }
       } else if (key == "rules" && value.IsSequence()) {
-        if (value.size() > kMostRules) {
-          return badRules(fmt::format("there are more than {} rules", kMostRules));
+        if (value.size() > kMaxRules) {
+          return badRules(fmt::format("there are more than {} rules", kMaxRules));
         }
         for (const YAML::Node& node : value) {
           TG_ASSIGN_OR_RETURN(Rule rule, ruleOf(node, parsed.rules_.size() + 1));

@@ -13,15 +13,15 @@
 namespace tidegauge::analysis {
 namespace {
 
-constexpr size_t kMostFrames = 1000;  // of a stack that are compared
+constexpr size_t kMaxFrames = 1000;  // of a stack that are compared
 // Stacks that are compared, those that asked for most. Of a file with more the others bear their number.
-constexpr size_t kMostCompared = 512;
+constexpr size_t kMaxCompared = 512;
 
 using StacksWith = boost::unordered_flat_map<uint32_t, size_t>;  // by frame
 
 // Innermost first.
 std::span<const FrameId> framesOf(const model::Trace& trace, StackId stack) {
-  return {trace.stacks.framesOf(stack), std::min<size_t>(trace.stacks.depth(stack), kMostFrames)};
+  return {trace.stacks.framesOf(stack), std::min<size_t>(trace.stacks.depth(stack), kMaxFrames)};
 }
 
 constexpr std::string_view kCalled = "› ";
@@ -93,7 +93,7 @@ StackName StackNames::of(StackId stack) const {
 void StackNames::make() const {
   names_.resize(trace_.stacks.size());
   std::vector<StackId> stacks = askingStacks(trace_);
-  for (; stacks.size() > kMostCompared; stacks.pop_back())
+  for (; stacks.size() > kMaxCompared; stacks.pop_back())
     names_[stacks.back().index()].caller = numberOf(stacks.back());
   // Those that read the same, in the order of stacks.
   auto alike = [&] {

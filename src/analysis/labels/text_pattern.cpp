@@ -9,7 +9,7 @@
 namespace tidegauge::analysis {
 namespace {
 
-constexpr int64_t kMostExpressionMemory = 4 << 20;
+constexpr int64_t kMaxExpressionMemory = 4 << 20;
 
 base::Error badPattern(std::string what) {
   return {base::ErrorKind::kUsage,
@@ -20,8 +20,8 @@ base::Error badPattern(std::string what) {
 
 // As an expression of its own, so that an error is about this text and not its neighbours.
 base::Result<std::string> expressionOf(std::string_view text) {
-  if (text.size() > TextPattern::kMostBytes) {
-    return badPattern(fmt::format("A pattern may have {} bytes", TextPattern::kMostBytes));
+  if (text.size() > TextPattern::kMaxBytes) {
+    return badPattern(fmt::format("A pattern may have {} bytes", TextPattern::kMaxBytes));
   }
   bool is_expression = text.size() >= 2 && text.front() == '/' && text.back() == '/';
   if (!is_expression) return RE2::QuoteMeta(re2::StringPiece(text.data(), text.size()));
@@ -48,7 +48,7 @@ base::Result<TextPattern> TextPattern::compileAny(std::span<const std::string> t
   }
   RE2::Options options(RE2::Quiet);
   options.set_case_sensitive(false);
-  options.set_max_mem(kMostExpressionMemory);
+  options.set_max_mem(kMaxExpressionMemory);
   options.set_never_capture(true);
   auto compiled = std::make_unique<RE2>(expression, options);
   if (!compiled->ok()) {

@@ -24,7 +24,7 @@ namespace tidegauge::analysis {
 
 class TextPattern {
  public:
-  static constexpr size_t kMostBytes = 1000;
+  static constexpr size_t kMaxBytes = 1000;
 
   static base::Result<TextPattern> compile(std::string_view text);
   // Matches if one of them does.

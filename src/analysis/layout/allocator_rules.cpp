@@ -95,7 +95,7 @@ uint64_t AllocatorRules::segmentBytes(uint64_t rounded_bytes) const {
   if (isSmall(rounded_bytes)) return kSmallSegmentBytes;
   if (rounded_bytes < kMinLargeBytes) return large_segment_bytes;
   uint64_t over = rounded_bytes % kRoundLargeBytes;
-  if (over == 0 || rounded_bytes > model::kMostRequestBytes) return rounded_bytes;
+  if (over == 0 || rounded_bytes > model::kMaxRequestBytes) return rounded_bytes;
   return rounded_bytes - over + kRoundLargeBytes;
 }
 
@@ -108,7 +108,7 @@ bool AllocatorRules::allows(uint64_t rounded_bytes, uint64_t block_bytes) const 
 uint64_t AllocatorRules::largestRequest(uint64_t block_bytes) const {
   if (roundedBytes(1) > block_bytes) return 0;
   uint64_t fits = 1;
-  uint64_t too_large = std::min(block_bytes, model::kMostRequestBytes) + 1;
+  uint64_t too_large = std::min(block_bytes, model::kMaxRequestBytes) + 1;
   while (too_large - fits > 1) {  // rounding never shrinks with the request
     uint64_t middle = fits + (too_large - fits) / 2;
     (roundedBytes(middle) <= block_bytes ? fits : too_large) = middle;

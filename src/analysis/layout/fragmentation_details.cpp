@@ -9,8 +9,8 @@
 namespace tidegauge::analysis {
 namespace {
 
-constexpr uint64_t kLeastRequest = 512;
-constexpr size_t kMostCorners = 60;
+constexpr uint64_t kMinRequest = 512;
+constexpr size_t kMaxCorners = 60;
 
 struct Holes {  // of one size
   uint64_t bytes = 0;
@@ -35,7 +35,7 @@ uint64_t strandedOf(const std::vector<Holes>& sizes, uint64_t request_bytes) {
 
 // The class of blocks of up to 512 bytes begins at 0.
 uint64_t classOf(uint64_t block_bytes) {
-  return block_bytes < kLeastRequest ? 0 : std::bit_floor(block_bytes);
+  return block_bytes < kMinRequest ? 0 : std::bit_floor(block_bytes);
 }
 
 }  // namespace
@@ -45,19 +45,19 @@ std::vector<StrandedPoint> strandedCurve(std::vector<uint64_t> holes, size_t poi
   for (uint64_t bytes : holes) free_bytes += bytes;
   if (free_bytes == 0) return {};
   std::vector<Holes> sizes = distinct(std::move(holes));
-  std::vector<uint64_t> requests = {std::min(kLeastRequest, free_bytes), free_bytes};
-  double ratio = static_cast<double>(free_bytes) / static_cast<double>(kLeastRequest);
+  std::vector<uint64_t> requests = {std::min(kMinRequest, free_bytes), free_bytes};
+  double ratio = static_cast<double>(free_bytes) / static_cast<double>(kMinRequest);
   for (size_t i = 1; i + 1 < points && ratio > 1; ++i) {
     double share = static_cast<double>(i) / static_cast<double>(points - 1);
-    double bytes = static_cast<double>(kLeastRequest) * std::pow(ratio, share);
-    auto rounded = static_cast<uint64_t>(bytes) / kLeastRequest * kLeastRequest;
-    requests.push_back(std::clamp(rounded, kLeastRequest, free_bytes));
+    double bytes = static_cast<double>(kMinRequest) * std::pow(ratio, share);
+    auto rounded = static_cast<uint64_t>(bytes) / kMinRequest * kMinRequest;
+    requests.push_back(std::clamp(rounded, kMinRequest, free_bytes));
   }
   // The curve jumps where a request becomes larger than a hole.
-  size_t corners = std::min(kMostCorners, sizes.size());
+  size_t corners = std::min(kMaxCorners, sizes.size());
   for (auto hole = sizes.rbegin(); hole != sizes.rbegin() + static_cast<ptrdiff_t>(corners);
        ++hole) {
-    if (hole->bytes < kLeastRequest) break;
+    if (hole->bytes < kMinRequest) break;
     requests.push_back(hole->bytes);
     if (hole->bytes < free_bytes) requests.push_back(hole->bytes + 1);
   }
@@ -115,7 +115,7 @@ FragmentationDetails fragmentationAt(const AnalysedTrace& analysed, const Device
   std::vector<std::pair<model::PoolId, Held>> order(held.begin(), held.end());
   std::stable_sort(order.begin(), order.end(),
                    [](const auto& x, const auto& y) { return x.second.bytes > y.second.bytes; });
-  order.resize(std::min(order.size(), kMostPoolRows));
+  order.resize(std::min(order.size(), kMaxPoolRows));
   for (const auto& [pool, of_pool] : order) {
     FragmentationOptions alone = options;
     alone.pool = pool;

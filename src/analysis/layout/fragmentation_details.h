@@ -33,7 +33,7 @@ struct PoolRow {
   LayoutScore reserved;
   LayoutScore address;
 };
-inline constexpr size_t kMostPoolRows = 16;
+inline constexpr size_t kMaxPoolRows = 16;
 
 struct StrandedPoint {
   uint64_t request_bytes = 0;
@@ -42,7 +42,7 @@ struct StrandedPoint {
 
 struct FragmentationDetails {
   FragmentationSample sample;
-  std::vector<PoolRow> pools;  // most reserved bytes first; at most kMostPoolRows
+  std::vector<PoolRow> pools;  // most reserved bytes first; at most kMaxPoolRows
   uint64_t pools_total = 0;
   std::vector<SizeClass> classes;       // of blocks inside segments, smallest first; none is empty
   std::vector<StrandedPoint> stranded;  // by request size; empty if nothing is free
@@ -53,7 +53,7 @@ FragmentationDetails fragmentationAt(const AnalysedTrace& analysed, const Device
 
 // From 512 bytes to the sum of the holes, `points` sizes equally spaced in their logarithm, and
 // every size where the curve is highest for its neighbourhood: one byte above a hole's size is
-// where that hole drops out, so each of the largest kMostCorners holes has a point there.
+// where that hole drops out, so each of the largest kMaxCorners holes has a point there.
 std::vector<StrandedPoint> strandedCurve(std::vector<uint64_t> holes, size_t points = 240);
 
 }  // namespace tidegauge::analysis

@@ -7,7 +7,7 @@ namespace tidegauge::analysis {
 
 std::vector<Step> sampleSteps(Step first, Step last, size_t samples) {
   std::vector<Step> steps;
-  samples = std::clamp<size_t>(samples, 1, kMostSamples);
+  samples = std::clamp<size_t>(samples, 1, kMaxSamples);
   uint64_t width = last > first ? last - first : 0;
   uint64_t slices = std::min<uint64_t>(samples - 1, width);
   for (uint64_t i = 0; i < slices; ++i) {

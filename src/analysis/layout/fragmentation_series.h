@@ -15,7 +15,7 @@
 
 namespace tidegauge::analysis {
 
-inline constexpr size_t kMostSamples = 10'000;
+inline constexpr size_t kMaxSamples = 10'000;
 
 struct SeriesOptions {
   Step first = 0;

@@ -174,7 +174,7 @@ uint64_t largestRequest(const AllocatorRules& rules, const FreeList& list) {
 uint64_t driverBytes(const FreeBlocks& free, uint64_t request_bytes, model::PoolId pool,
                      model::StreamId stream) {
   uint64_t rounded = free.rules.roundedBytes(request_bytes);
-  if (rounded > model::kMostRequestBytes) return rounded;
+  if (rounded > model::kMaxRequestBytes) return rounded;
   FreeListKey key{free.rules.isSmall(rounded), pool, stream};
   auto run = std::partition_point(free.runs.begin(), free.runs.end(),
                                   [&](const ExpandableRun& r) { return r.key < key; });

@@ -9,7 +9,7 @@ namespace tidegauge::analysis {
 namespace {
 
 constexpr uint64_t kRoundBytes = 512;  // of PyTorch's blocks
-constexpr size_t kLeastForGrowth = 8;
+constexpr size_t kMinForGrowth = 8;
 
 uint64_t percentile95(std::vector<uint64_t> sizes) {
   if (sizes.empty()) return 0;
@@ -74,7 +74,7 @@ std::optional<Predicted> LiveTrend::forecast() const {
 }
 
 std::optional<double> LiveTrend::growth() const {
-  if (floors_.size() < kLeastForGrowth) return std::nullopt;
+  if (floors_.size() < kMinForGrowth) return std::nullopt;
   Slope slope = theilSen(times_, floors_, Neighbours::kAlikeNeighbours);
   return slope.rises() ? slope.slope : 0.0;
 }

@@ -15,8 +15,6 @@ using base::humanBytes;
 using base::withCommas;
 using Unit = Evidence::Unit;
 
-constexpr uint64_t kMiB = uint64_t{1} << 20;
-
 uint64_t largestFromDriver(const Adviser& c, const OomVerdict& v) {
   if (!v.driver_bytes) return 0;
   bool small = c.rules.isSmall(*v.request_bytes);

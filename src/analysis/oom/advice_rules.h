@@ -18,6 +18,8 @@
 
 namespace tidegauge::analysis {
 
+inline constexpr uint64_t kMiB = uint64_t{1} << 20;
+
 // What the rules share: what they look at, and what has been advised so far.
 struct Adviser {
   Adviser(const AnalysedTrace& of, const DeviceAnalysis& on)

@@ -16,8 +16,6 @@ using base::humanBytes;
 using base::withCommas;
 using Unit = Evidence::Unit;
 
-constexpr uint64_t kMiB = uint64_t{1} << 20;
-
 void restOnPieces(Advice& a, const OomVerdict& v) {
   if (v.missingBytes()) {
     rest(a, "missing_bytes", *v.missingBytes(), Unit::kBytes, "wanted segment − driver");

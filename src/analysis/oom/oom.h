@@ -78,7 +78,7 @@ RefusalSeries seriesAround(const std::vector<OomReport>& ooms, size_t index);
 uint64_t refusedRequests(const std::vector<OomReport>& ooms);
 
 // How many of them the report looks at in detail.
-inline constexpr size_t kMostOomLayouts = 100;
+inline constexpr size_t kMaxOomLayouts = 100;
 
 // The device's out-of-memory events in order. The layout and the phases of those that were short by
 // most are looked at: O(live + pieces) each, for at most `detailed` of them.

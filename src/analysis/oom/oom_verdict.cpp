@@ -17,7 +17,7 @@ uint64_t minusOrZero(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 uint64_t plus(uint64_t a, uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
 
 uint64_t wholeBlocks(uint64_t bytes) {
-  if (bytes > model::kMostRequestBytes) return bytes;
+  if (bytes > model::kMaxRequestBytes) return bytes;
   return std::max(model::kMinBlockBytes, (bytes + model::kMinBlockBytes - 1) /
                                              model::kMinBlockBytes * model::kMinBlockBytes);
 }

@@ -38,7 +38,7 @@ std::optional<Candidate> bestSteps(const AnalysedTrace& analysed, const DeviceAn
   }
   std::optional<Candidate> best;
   for (auto& [key, begins] : begins_of) {
-    if (begins.size() < kLeastStepPoints) continue;
+    if (begins.size() < kMinStepPoints) continue;
     // They may begin late, after weights were loaded, but then they go on.
     Step span = begins.back() - begins.front();
     Step events = device.clean_up_step;
@@ -75,7 +75,7 @@ SamplePoints samplePointsOf(const AnalysedTrace& analysed, const DeviceAnalysis&
     points.basis = SamplePoints::Basis::kSteps;
     points.name = best->name;
     points.program_steps = static_cast<double>(best->begins.size());
-    points.stride = (best->begins.size() + kMostSamplePoints - 1) / kMostSamplePoints;
+    points.stride = (best->begins.size() + kMaxSamplePoints - 1) / kMaxSamplePoints;
     for (size_t i = 0; i < best->begins.size(); i += points.stride) {
       Step begin = best->begins[i];
       Step before = begin == 0 ? 0 : begin - 1;

@@ -16,8 +16,8 @@
 
 namespace tidegauge::analysis {
 
-inline constexpr size_t kLeastStepPoints = 5;
-inline constexpr size_t kMostSamplePoints = 512;
+inline constexpr size_t kMinStepPoints = 5;
+inline constexpr size_t kMaxSamplePoints = 512;
 inline constexpr size_t kEventPoints = 96;  // a number that can be halved often
 
 struct SamplePoints {

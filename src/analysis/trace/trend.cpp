@@ -47,10 +47,10 @@ std::vector<double> ranksOf(std::span<const double> values) {
 }
 
 std::vector<double> thinned(std::span<const double> values) {
-  if (values.size() <= kMostSlopePoints) return {values.begin(), values.end()};
+  if (values.size() <= kMaxSlopePoints) return {values.begin(), values.end()};
   std::vector<double> some;
-  for (size_t i = 0; i < kMostSlopePoints; ++i) {  // the first and the last are among them
-    some.push_back(values[i * (values.size() - 1) / (kMostSlopePoints - 1)]);
+  for (size_t i = 0; i < kMaxSlopePoints; ++i) {  // the first and the last are among them
+    some.push_back(values[i * (values.size() - 1) / (kMaxSlopePoints - 1)]);
   }
   return some;
 }

@@ -11,7 +11,7 @@
 // if they counted as independent. kAlikeNeighbours widens the interval by how long the ranks around
 // the slope stay alike (their autocorrelation up to its first zero; the sum is that of K. H. Hamed
 // and A. R. Rao 1998).
-// Cost: theilSen n²/2 slopes for n ≤ kMostSlopePoints, more points are thinned out evenly;
+// Cost: theilSen n²/2 slopes for n ≤ kMaxSlopePoints, more points are thinned out evenly;
 // mannKendall O(n log n).
 #pragma once
 
@@ -21,7 +21,7 @@
 
 namespace tidegauge::analysis {
 
-inline constexpr size_t kMostSlopePoints = 1024;
+inline constexpr size_t kMaxSlopePoints = 1024;
 
 enum class Neighbours : uint8_t { kIndependent, kAlikeNeighbours };
 

@@ -4,7 +4,7 @@
 //   advice  Try expandable_segments:True: 807 MiB lay free in 27 pieces …     a rule of thumb
 //   proof   replayed with it no request fails, 34.6 GiB reserved at the peak   the allocator's own arithmetic
 //
-// Cost: that of what_if.h, so only of recordings of kMostProofSteps and less unless it is asked for.
+// Cost: that of what_if.h, so only of recordings of kMaxProofSteps and less unless it is asked for.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@
 
 namespace tidegauge::analysis {
 
-inline constexpr Step kMostProofSteps = 500'000;
+inline constexpr Step kMaxProofSteps = 500'000;
 
 struct ReplayProof {
   WhatIf what_if;

@@ -8,7 +8,7 @@ namespace {
 using replay::Settings;
 
 constexpr uint64_t kStep = replay::kSegmentStepBytes;
-constexpr uint64_t kMostSteps = (uint64_t{1} << 50) / kStep;
+constexpr uint64_t kMaxSteps = (uint64_t{1} << 50) / kStep;
 
 // The highest of each column; one without a request is as the one before it.
 class LineWriter {
@@ -85,8 +85,8 @@ std::vector<Replayed> Runs::all(const std::vector<std::pair<std::string, Setting
 }
 
 uint64_t leastFrom(uint64_t least, uint64_t top, const std::function<bool(uint64_t)>& holds) {
-  constexpr int kMostGaps = 8;
-  for (int gap = 0; gap < kMostGaps; ++gap) {
+  constexpr int kMaxGaps = 8;
+  for (int gap = 0; gap < kMaxGaps; ++gap) {
     uint64_t found = top;
     while (least < found) {
       uint64_t middle = least + (found - least) / 2;
@@ -128,7 +128,7 @@ std::optional<uint64_t> Runs::minCapacity(const Settings& settings) const {
   while (!survives(top)) {  // a fraction of it may be all there is
     least = top + 1;
     top *= 2;
-    if (top > kMostSteps) return std::nullopt;
+    if (top > kMaxSteps) return std::nullopt;
   }
   return leastFrom(least, top, survives) * kStep;
 }

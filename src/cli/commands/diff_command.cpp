@@ -29,7 +29,7 @@ namespace {
 using analysis::AnalysedTrace;
 using analysis::DiffSide;
 
-constexpr char kWords[] =
+constexpr char kDiffFooter[] =
     "Words:\n"
     "  active        in live blocks; reserved: what the allocator took from the driver\n"
     "  new, gone     of a stack that holds bytes in B only, in A only\n"
@@ -72,7 +72,7 @@ base::Result<DiffSide> sideOf(const AnalysedTrace& analysed, std::optional<int32
 std::vector<std::string> namesOf(const Traces& traces) {
   std::vector<std::string> paths;
   for (const auto& trace : traces) paths.push_back(trace->trace.source.name);
-  return exporting::distinctNames(paths);
+  return report::distinctNames(paths);
 }
 
 std::string dumped(const nlohmann::json& value) {
@@ -95,14 +95,14 @@ std::unique_ptr<QueryWriter> csvWriter(Output& out, const std::vector<std::strin
   return writer;
 }
 
-void writeRows(const exporting::DiffTable& table, Output& out) {
+void writeRows(const report::DiffTable& table, Output& out) {
   auto writer = csvWriter(out, {"by", "key", "label", "caller", "change", "change_bytes", "a_bytes",
                                 "b_bytes", "a_blocks", "b_blocks", "match"});
-  for (const exporting::ShownRow& shown : table.rows) {
+  for (const report::ShownRow& shown : table.rows) {
     bool both = shown.row.a.blocks > 0 && shown.row.b.blocks > 0;
-    bool stack = table.by == exporting::DiffBy::kStack;
+    bool stack = table.by == report::DiffBy::kStack;
     Cells cells = {
-        exporting::name(table.by),
+        report::name(table.by),
         stack ? query::CellView() : query::CellView(std::string_view(shown.key)),
         std::string_view(shown.label),
         std::string_view(shown.caller),
@@ -140,7 +140,7 @@ void writeRanks(const std::vector<DiffSide>& sides, const analysis::RankTable& t
 
 // ---- two places ---------------------------------------------------------------------------------
 
-int comparePair(const DiffOptions& options, const std::vector<exporting::DiffLimit>& limits,
+int comparePair(const DiffOptions& options, const std::vector<report::DiffLimit>& limits,
                 const Traces& traces) {
   std::vector<std::string> names = namesOf(traces);
   const AnalysedTrace& trace_a = *traces.front();
@@ -153,25 +153,25 @@ int comparePair(const DiffOptions& options, const std::vector<exporting::DiffLim
   if (!b.ok()) return reportError(b.error());
   analysis::Diff diff = analysis::diffOf(std::move(a).value(), std::move(b).value());
 
-  exporting::DiffTextOptions text;
-  text.by = *exporting::diffByName(options.by);
+  report::DiffTextOptions text;
+  text.by = *report::diffByName(options.by);
   Output out;
   if (options.json) {
-    out.write(dumped(exporting::diffJson(diff, exporting::diffTable(diff, text.by), names.front(),
-                                         names.back())));
+    out.write(dumped(
+        report::diffJson(diff, report::diffTable(diff, text.by), names.front(), names.back())));
   } else if (options.csv) {
-    writeRows(exporting::diffTable(diff, text.by), out);
+    writeRows(report::diffTable(diff, text.by), out);
   } else {
     text.colour = usesColours();
     text.columns = pageColumns();
     text.top = options.top;
     text.name_a = names.front();
     text.name_b = names.back();
-    out.write(exporting::diffText(diff, text));
+    out.write(report::diffText(diff, text));
   }
   int exit_code = 0;
-  for (const exporting::DiffLimit& limit : limits) {
-    std::optional<std::string> why = exporting::exceeded(limit, diff);
+  for (const report::DiffLimit& limit : limits) {
+    std::optional<std::string> why = report::exceeded(limit, diff);
     if (!why) continue;
     complain("tidegauge: " + *why + ".");
     exit_code = 1;
@@ -219,12 +219,12 @@ int compareRanks(const DiffOptions& options, const Traces& traces) {
   analysis::RankTable table = analysis::ranksOf(ranks.sides);
   Output out;
   if (options.json) {
-    out.write(dumped(exporting::ranksJson(ranks.sides, table, ranks.names)));
+    out.write(dumped(report::ranksJson(ranks.sides, table, ranks.names)));
   } else if (options.csv) {
     writeRanks(ranks.sides, table, ranks.names, out);
   } else {
-    exporting::RanksTextOptions text{usesColours(), pageColumns(), options.top};
-    out.write(exporting::ranksText(ranks.sides, table, ranks.names, text));
+    report::RanksTextOptions text{usesColours(), pageColumns(), options.top};
+    out.write(report::ranksText(ranks.sides, table, ranks.names, text));
   }
   return out.finish(0);
 }
@@ -246,9 +246,9 @@ int run(const DiffOptions& options) {
   bool two_places =
       !options.at_a.empty() || !options.at_b.empty() || options.device_a || options.device_b;
   if (options.json && options.csv) return usageError("--json and --csv exclude each other");
-  std::vector<exporting::DiffLimit> limits;
+  std::vector<report::DiffLimit> limits;
   for (const std::string& text : options.fail_on) {
-    auto limit = exporting::parseDiffLimit(text);
+    auto limit = report::parseDiffLimit(text);
     if (!limit.ok()) return reportError(limit.error());
     limits.push_back(std::move(limit).value());
   }
@@ -323,7 +323,7 @@ void addDiffCommand(CLI::App& app, int& exit_code) {
           "stack (the one that grew most), change; % of A")
       ->type_name("LIMIT");
   addCategoriesOption(*command, options->categories);
-  command->footer(kWords);
+  command->footer(kDiffFooter);
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

@@ -24,15 +24,15 @@
 namespace tidegauge::cli {
 namespace {
 
-constexpr uint64_t kLeastBytes = 100'000;
-constexpr uint64_t kMostBytes = 1'000'000'000;
+constexpr uint64_t kMinBytes = 100'000;
+constexpr uint64_t kMaxBytes = 1'000'000'000;
 
 struct ExportOptions {
   std::string file;
   std::vector<std::string> more;
   std::string to;
   std::string output;
-  exporting::Selection selection;
+  report::Selection selection;
   std::string categories;
   std::string most_bytes = "5000000";
   bool force = false;
@@ -110,7 +110,7 @@ std::string summaryOf(const exporting::OneFilePage& page, const std::string& pat
 
 // A page shows one: which of a recording's processes is to be said.
 int refuseSeveral(const Traces& traces, const ExportOptions& options) {
-  constexpr size_t kMostNamed = 20;
+  constexpr size_t kMaxNamed = 20;
   std::string file = shownPath(options.file);
   if (!traces[0]->trace.work) {
     return usageError(
@@ -124,14 +124,14 @@ int refuseSeveral(const Traces& traces, const ExportOptions& options) {
                   : usageError(fmt::format("{} holds {} processes, and a page shows one", file,
                                            traces.size()),
                                "Choose one with --pid");
-  for (size_t i = 0; i < std::min(traces.size(), kMostNamed); ++i) {
+  for (size_t i = 0; i < std::min(traces.size(), kMaxNamed); ++i) {
     std::string_view name = traces[i]->trace.source.name;
     complain("  " + base::printable(name.substr(name.find_last_of('/') + 1)));
   }
-  if (traces.size() > kMostNamed) {
+  if (traces.size() > kMaxNamed) {
     complain(
         fmt::format("  and {} more: tidegauge query FILE \"SELECT pid, name FROM all_processes\"",
-                    traces.size() - kMostNamed));
+                    traces.size() - kMaxNamed));
   }
   return exit_code;
 }
@@ -157,7 +157,7 @@ int run(const ExportOptions& options) {
   }
   if (opened.traces.size() > 1) return refuseSeveral(opened.traces, options);
   const analysis::AnalysedTrace& analysed = *opened.traces.front();
-  auto choice = exporting::choose(analysed, options.selection);
+  auto choice = report::choose(analysed, options.selection);
   if (!choice.ok()) return reportError(choice.error());
   sayChoice(choice.value());
 
@@ -202,7 +202,7 @@ void addExportCommand(CLI::App& app, int& exit_code) {
   command
       ->add_option("--max-size", options->most_bytes,
                    "Largest file, in bytes or as 3MiB: decides how far one can zoom")
-      ->check(size(kLeastBytes, kMostBytes, "100,000 bytes to 1 GB, as in 3MiB"))
+      ->check(size(kMinBytes, kMaxBytes, "100,000 bytes to 1 GB, as in 3MiB"))
       ->type_name("SIZE")
       ->capture_default_str();
   command->add_flag("--force", options->force, "Write over OUT if it exists");

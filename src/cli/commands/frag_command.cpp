@@ -29,7 +29,7 @@
 namespace tidegauge::cli {
 namespace {
 
-constexpr char kWords[] =
+constexpr char kFragFooter[] =
     "Words:\n"
     "  reserved    what the allocator took from the driver, in segments\n"
     "  active      of it, in live blocks; free: the rest, also called holes\n"
@@ -45,13 +45,13 @@ constexpr char kWords[] =
 
 struct FragCommandOptions {
   std::string file;
-  exporting::Selection selection;
-  exporting::FragOptions frag;
+  report::Selection selection;
+  report::FragOptions frag;
   std::string arena = "reserved";
   std::string capacity;
   std::string request;
   std::vector<std::string> fail_on;
-  std::vector<exporting::FragLimit> limits;
+  std::vector<report::FragLimit> limits;
   std::string plot;
   bool force = false;
   bool plain_address = false;
@@ -62,46 +62,46 @@ struct FragCommandOptions {
   WatchOptions watching;
 };
 
-struct Part {
+struct FragPart {
   const analysis::AnalysedTrace* trace;
-  std::vector<exporting::FragReport> reports;
+  std::vector<report::FragReport> reports;
 };
 
-int writeJson(const std::vector<Part>& parts, int exit_code) {
+int writeJson(const std::vector<FragPart>& parts, int exit_code) {
   nlohmann::json all = nlohmann::json::array();
-  for (const Part& part : parts) {
+  for (const FragPart& part : parts) {
     nlohmann::json devices = nlohmann::json::array();
-    for (const exporting::FragReport& report : part.reports) {
-      devices.push_back(exporting::fragJson(*part.trace, report));
+    for (const report::FragReport& report : part.reports) {
+      devices.push_back(report::fragJson(*part.trace, report));
     }
-    all.push_back({{"file", exporting::clean(part.trace->trace.source.name)},
-                   {"devices", std::move(devices)}});
+    all.push_back(
+        {{"file", report::clean(part.trace->trace.source.name)}, {"devices", std::move(devices)}});
   }
   Output out;
   out.print("{}\n", (parts.size() == 1 ? all[0] : all).dump(2));
   return out.finish(exit_code);
 }
 
-int writeCsv(const std::vector<Part>& parts, int exit_code) {
+int writeCsv(const std::vector<FragPart>& parts, int exit_code) {
   Output out;
-  out.write(exporting::fragCsvHead());
-  for (const Part& part : parts) {
-    for (const exporting::FragReport& report : part.reports) out.write(exporting::fragCsv(report));
+  out.write(report::fragCsvHead());
+  for (const FragPart& part : parts) {
+    for (const report::FragReport& report : part.reports) out.write(report::fragCsv(report));
   }
   return out.finish(exit_code);
 }
 
-int writeText(const std::vector<Part>& parts, size_t rows, int exit_code) {
+int writeText(const std::vector<FragPart>& parts, size_t rows, int exit_code) {
   std::vector<std::string> paths;
-  for (const Part& part : parts) paths.push_back(part.trace->trace.source.name);
-  std::vector<std::string> names = exporting::distinctNames(paths);
-  exporting::FragTextOptions text{.columns = pageColumns(), .colour = usesColours(), .rows = rows};
+  for (const FragPart& part : parts) paths.push_back(part.trace->trace.source.name);
+  std::vector<std::string> names = report::distinctNames(paths);
+  report::FragTextOptions text{.columns = pageColumns(), .colour = usesColours(), .rows = rows};
   Output out;
   for (size_t i = 0; i < parts.size(); ++i) {
     out.print("{}{}\n", i == 0 ? "" : "\n", base::printable(names[i]));
     if (parts[i].reports.empty()) out.write("\nThis file has no device.\n");
-    for (const exporting::FragReport& report : parts[i].reports) {
-      out.write("\n" + exporting::fragText(*parts[i].trace, report, text));
+    for (const report::FragReport& report : parts[i].reports) {
+      out.write("\n" + report::fragText(*parts[i].trace, report, text));
       text.words = false;  // once is enough
     }
   }
@@ -115,15 +115,15 @@ std::string clockTime() {
   return fmt::format("{:02}:{:02}:{:02}", local.tm_hour, local.tm_min, local.tm_sec);
 }
 
-int writeLine(const std::vector<Part>& parts, int exit_code) {
+int writeLine(const std::vector<FragPart>& parts, int exit_code) {
   Output out;
-  for (const Part& part : parts) {
-    for (const exporting::FragReport& report : part.reports) {
+  for (const FragPart& part : parts) {
+    for (const report::FragReport& report : part.reports) {
       const analysis::FragmentationSample& now = report.now.sample;
       const analysis::FreeSums& free = now.sums.free;
       std::string score;
       if (report.hasScore())
-        score = fmt::format("  score {:.1f}", exporting::scoreOf(now, report.arena).score);
+        score = fmt::format("  score {:.1f}", report::scoreOf(now, report.arena).score);
       out.print("{}  {}  step {}  reserved {}  active {}  free {}  pinned {}  largest hole {}{}\n",
                 clockTime(), analysis::deviceLabel(report.device->device),
                 base::withCommas(now.step), base::humanBytes(now.totals.reserved_bytes),
@@ -134,12 +134,12 @@ int writeLine(const std::vector<Part>& parts, int exit_code) {
   return out.finish(exit_code);
 }
 
-int writePlot(const FragCommandOptions& options, const std::vector<Part>& parts) {
-  const exporting::FragReport* first = nullptr;
-  const Part* of = nullptr;
+int writePlot(const FragCommandOptions& options, const std::vector<FragPart>& parts) {
+  const report::FragReport* first = nullptr;
+  const FragPart* of = nullptr;
   size_t devices = 0;
-  for (const Part& part : parts) {
-    for (const exporting::FragReport& report : part.reports) {
+  for (const FragPart& part : parts) {
+    for (const report::FragReport& report : part.reports) {
       devices++;
       if (first == nullptr) {
         first = &report;
@@ -152,7 +152,7 @@ int writePlot(const FragCommandOptions& options, const std::vector<Part>& parts)
     complain(fmt::format("tidegauge: the plot shows {} of {} devices; --device chooses another",
                          analysis::deviceLabel(first->device->device), devices));
   }
-  std::string name = base::printable(exporting::distinctNames({of->trace->trace.source.name})[0]);
+  std::string name = base::printable(report::distinctNames({of->trace->trace.source.name})[0]);
   std::string title =
       fmt::format("Fragmentation of {}, {}", name, analysis::deviceLabel(first->device->device));
   auto canvas = pictureCanvas(options.plot, exporting::kPlotWidth, exporting::kPlotHeight, title);
@@ -167,13 +167,13 @@ int checkPlot(const FragCommandOptions& options) {
 }
 
 // A limit that can be told of no device would never be broken: that is a mistake, not a pass.
-int refuseLimits(const FragCommandOptions& options, const std::vector<Part>& parts) {
-  bool has_score = std::any_of(parts.begin(), parts.end(), [](const Part& part) {
+int refuseLimits(const FragCommandOptions& options, const std::vector<FragPart>& parts) {
+  bool has_score = std::any_of(parts.begin(), parts.end(), [](const FragPart& part) {
     return std::any_of(part.reports.begin(), part.reports.end(),
-                       [](const exporting::FragReport& report) { return report.hasScore(); });
+                       [](const report::FragReport& report) { return report.hasScore(); });
   });
   if (has_score) return 0;
-  for (const exporting::FragLimit& limit : options.limits) {
+  for (const report::FragLimit& limit : options.limits) {
     if (!limit.needsScore()) continue;
     return usageError(
         fmt::format("--fail-on {0}: there is no {0}: no allocator's blocks are in this "
@@ -185,10 +185,11 @@ int refuseLimits(const FragCommandOptions& options, const std::vector<Part>& par
 }
 
 // Exit code 1 if one of the limits is broken, each named on standard error.
-int checkLimits(const FragCommandOptions& options, const std::vector<Part>& parts, int exit_code) {
-  for (const Part& part : parts) {
-    for (const exporting::FragReport& report : part.reports) {
-      for (const exporting::FragLimit& limit : options.limits) {
+int checkLimits(const FragCommandOptions& options, const std::vector<FragPart>& parts,
+                int exit_code) {
+  for (const FragPart& part : parts) {
+    for (const report::FragReport& report : part.reports) {
+      for (const report::FragLimit& limit : options.limits) {
         if (limit.needsScore() && !report.hasScore()) {
           complain(fmt::format("tidegauge: {}: {} is not told: no allocator keeps memory there",
                                analysis::deviceLabel(report.device->device), limit.metric()));
@@ -215,14 +216,14 @@ int checkLimits(const FragCommandOptions& options, const std::vector<Part>& part
 FileRead runOnce(const FragCommandOptions& options) {
   Opened opened = openTraces({options.file});
   int exit_code = opened.exit_code;
-  std::vector<Part> parts;
+  std::vector<FragPart> parts;
   for (const auto& trace : opened.traces) {
-    auto choice = exporting::choose(*trace, options.selection);
+    auto choice = report::choose(*trace, options.selection);
     if (!choice.ok()) return {true, reportError(choice.error())};
     sayLeftOut(choice.value());
-    Part part{trace.get(), {}};
-    for (const exporting::Chosen& chosen : choice.value().devices) {
-      part.reports.push_back(exporting::gatherFrag(*trace, chosen, options.frag));
+    FragPart part{trace.get(), {}};
+    for (const report::Chosen& chosen : choice.value().devices) {
+      part.reports.push_back(report::gatherFrag(*trace, chosen, options.frag));
     }
     parts.push_back(std::move(part));
   }
@@ -242,7 +243,7 @@ FileRead runOnce(const FragCommandOptions& options) {
 int run(FragCommandOptions& options) {
   if (options.json && options.csv) return usageError("--json and --csv exclude each other");
   options.frag.arena =
-      options.arena == "address" ? exporting::Arena::kAddress : exporting::Arena::kReserved;
+      options.arena == "address" ? report::Arena::kAddress : report::Arena::kReserved;
   if (!options.request.empty()) {
     options.frag.request_bytes = base::parseSize(options.request);
   }
@@ -250,7 +251,7 @@ int run(FragCommandOptions& options) {
     options.frag.capacity_bytes = base::parseSize(options.capacity);
   }
   for (const std::string& text : options.fail_on) {
-    auto limit = exporting::parseLimit(text);
+    auto limit = report::parseLimit(text);
     if (!limit.ok()) return reportError(limit.error());
     if (limit.value().metric() == "unfit" && !options.frag.request_bytes) {
       return usageError("--fail-on unfit needs a size", "Add --request, as in --request 512MiB");
@@ -290,18 +291,18 @@ void addFragCommand(CLI::App& app, int& exit_code) {
       ->add_option(
           "--request", options->request,
           "Would a request of this size fit? From 1 byte to 1 PiB, as in 512MiB; units are binary")
-      ->check(size(1, base::kMostSizeBytes, "1 byte to 1 PiB, as in 512MiB"))
+      ->check(size(1, base::kMaxSizeBytes, "1 byte to 1 PiB, as in 512MiB"))
       ->type_name("SIZE");
   command
       ->add_option("--capacity", options->capacity,
                    "Memory of the device, as in 80GiB: when reserved bytes would reach it")
-      ->check(size(1, base::kMostSizeBytes, "1 byte to 1 PiB, as in 80GiB"))
+      ->check(size(1, base::kMaxSizeBytes, "1 byte to 1 PiB, as in 80GiB"))
       ->type_name("SIZE");
   command
       ->add_option("--fail-on", options->fail_on,
                    fmt::format("Exit code 1 if this holds at the end of the range, as in score>60 "
                                "or pinned>2GiB; metrics: {}",
-                               fmt::join(exporting::limitMetrics(), ", ")))
+                               fmt::join(report::limitMetrics(), ", ")))
       ->delimiter(',')
       ->type_name("LIMIT");
   command->add_option("--arena", options->arena, "Whose score is shown and forecast")
@@ -310,15 +311,15 @@ void addFragCommand(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command
       ->add_option("--samples", options->frag.samples,
-                   fmt::format("Points in time, 1 to {}", base::withCommas(analysis::kMostSamples)))
-      ->check(wholeNumber(1, analysis::kMostSamples))
+                   fmt::format("Points in time, 1 to {}", base::withCommas(analysis::kMaxSamples)))
+      ->check(wholeNumber(1, analysis::kMaxSamples))
       ->type_name("N")
       ->capture_default_str();
   command
       ->add_option(
           "--rows", options->rows,
-          fmt::format("Rows of the table, 2 to {}", base::withCommas(analysis::kMostSamples)))
-      ->check(wholeNumber(2, analysis::kMostSamples))
+          fmt::format("Rows of the table, 2 to {}", base::withCommas(analysis::kMaxSamples)))
+      ->check(wholeNumber(2, analysis::kMaxSamples))
       ->type_name("N")
       ->capture_default_str();
   command
@@ -336,7 +337,7 @@ void addFragCommand(CLI::App& app, int& exit_code) {
   command
       ->add_option("--small", options->frag.layout.small_bytes,
                    "Blocks below this many bytes are small, for the score; 1 byte to 1 PiB")
-      ->check(wholeNumber(1, base::kMostSizeBytes))
+      ->check(wholeNumber(1, base::kMaxSizeBytes))
       ->type_name("BYTES")
       ->capture_default_str();
   command->add_flag("--watch", options->watch,
@@ -354,7 +355,7 @@ void addFragCommand(CLI::App& app, int& exit_code) {
       ->type_name("S")
       ->capture_default_str();
   addSelectionOptions(*command, options->selection);
-  command->footer(kWords);
+  command->footer(kFragFooter);
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

@@ -27,7 +27,7 @@ void addPidOption(CLI::App& command, std::optional<uint32_t>& pid) {
 }
 
 base::Status keepProcess(Traces& traces, uint32_t pid) {
-  constexpr size_t kMostNamed = 20;
+  constexpr size_t kMaxNamed = 20;
   std::string known;
   size_t named = 0;
   for (const auto& trace : traces) {
@@ -37,9 +37,9 @@ base::Status keepProcess(Traces& traces, uint32_t pid) {
       std::erase_if(traces, [&](const auto& it) { return pidOf(it->trace) != int64_t{pid}; });
       return base::okStatus();
     }
-    if (named++ < kMostNamed) known += fmt::format("{}{}", known.empty() ? "" : ", ", *own);
+    if (named++ < kMaxNamed) known += fmt::format("{}{}", known.empty() ? "" : ", ", *own);
   }
-  if (named > kMostNamed) known += fmt::format(" and {} more", named - kMostNamed);
+  if (named > kMaxNamed) known += fmt::format(" and {} more", named - kMaxNamed);
   return base::Error{
       base::ErrorKind::kUsage,
       fmt::format("no process {} called for memory, launched or copied", pid),

@@ -35,7 +35,7 @@ struct QueryOptions {
   double timeout_s = 60;
   std::optional<size_t> pick;
   std::optional<uint32_t> pid{};
-  exporting::Selection selection;
+  report::Selection selection;
   std::string categories;
   std::string print_docs;
 };
@@ -76,10 +76,10 @@ int reportQueryError(const base::Error& error, const std::string& sql) {
 
 // What --device, --from and --to leave of the tables.
 base::Result<query::Scope> scopeOf(const analysis::AnalysedTrace& trace,
-                                   const exporting::Selection& selection) {
+                                   const report::Selection& selection) {
   query::Scope scope;
   if (selection.device) scope.device = *selection.device;
-  TG_ASSIGN_OR_RETURN(exporting::Choice choice, exporting::choose(trace, selection));
+  TG_ASSIGN_OR_RETURN(report::Choice choice, report::choose(trace, selection));
   if (!selection.isRange()) return scope;
   if (choice.devices.size() != 1) {
     return base::Error{base::ErrorKind::kUsage,
@@ -87,7 +87,7 @@ base::Result<query::Scope> scopeOf(const analysis::AnalysedTrace& trace,
                        {},
                        "Name one with --device."};
   }
-  const exporting::Chosen& chosen = choice.devices.front();
+  const report::Chosen& chosen = choice.devices.front();
   sayChoice(choice);
   scope.device = chosen.device->device.ordinal;
   scope.first_step = chosen.range->first;
@@ -100,8 +100,8 @@ void sayIncomplete(const model::Trace& trace) {
   if (trace.work == nullptr) return;
   model::Incomplete gaps = model::gapsOf(*trace.work);
   if (!gaps.any()) return;
-  exporting::Finding finding = exporting::incompleteFinding(gaps);
-  complain(base::printable(exporting::plainText(finding.parts) + ": " + finding.sql));
+  report::Finding finding = report::incompleteFinding(gaps);
+  complain(base::printable(report::plainText(finding.parts) + ": " + finding.sql));
 }
 
 int ask(const analysis::AnalysedTrace& trace, const query::Whole& whole,
@@ -184,12 +184,12 @@ int run(QueryOptions options) {
   if (options.sql == "-") {
     if (options.file == "-")
       return usageError("standard input cannot be both the file and the SQL");
-    constexpr size_t kMostSqlBytes = 1 << 20;
-    options.sql.resize(kMostSqlBytes + 1);
+    constexpr size_t kMaxSqlBytes = 1 << 20;
+    options.sql.resize(kMaxSqlBytes + 1);
     std::cin.read(options.sql.data(), static_cast<std::streamsize>(options.sql.size()));
     options.sql.resize(static_cast<size_t>(std::cin.gcount()));
     if (options.sql.empty()) return usageError("there is no SQL on standard input");
-    if (options.sql.size() > kMostSqlBytes) return usageError("the SQL is longer than 1 MiB");
+    if (options.sql.size() > kMaxSqlBytes) return usageError("the SQL is longer than 1 MiB");
   }
   auto rules = readRules(options.categories);
   if (!rules.ok()) return reportError(rules.error());

@@ -24,7 +24,7 @@
 namespace tidegauge::cli {
 namespace {
 
-constexpr char kWords[] =
+constexpr char kReportFooter[] =
     "Words:\n"
     "  requested  what the program asked for; allocated: that, rounded up to whole blocks\n"
     "  active     allocated, or freed but still in use by another stream; also called live\n"
@@ -37,13 +37,13 @@ constexpr char kWords[] =
 
 struct ReportOptions {
   std::vector<std::string> files;
-  exporting::Selection selection;
+  report::Selection selection;
   bool json = false;
   bool no_sql = false;
   bool replay = false, no_replay = false;
-  exporting::Replays replays() const {
-    if (no_replay) return exporting::Replays::kNone;
-    return replay ? exporting::Replays::kAll : exporting::Replays::kShort;
+  report::Replays replays() const {
+    if (no_replay) return report::Replays::kNone;
+    return replay ? report::Replays::kAll : report::Replays::kShort;
   }
   std::string capacity{};
   std::optional<uint64_t> capacityBytes() const {
@@ -55,22 +55,22 @@ struct ReportOptions {
 };
 
 // Of a recording: rows of the table, and then told one by one.
-constexpr size_t kMostProcesses = 20;
-constexpr size_t kMostTold = 3;
+constexpr size_t kMaxProcesses = 20;
+constexpr size_t kMaxTold = 3;
 
-struct Part {
+struct ReportPart {
   const analysis::AnalysedTrace* trace;
-  std::vector<exporting::Chosen> devices;
+  std::vector<report::Chosen> devices;
   std::optional<analysis::Outside> outside{};
 };
 
-int writeJson(const std::vector<Part>& parts, const ReportOptions& options, bool as_list,
+int writeJson(const std::vector<ReportPart>& parts, const ReportOptions& options, bool as_list,
               int exit_code) {
   nlohmann::json all = nlohmann::json::array();
-  for (const Part& part : parts) {
-    all.push_back(exporting::reportJson(*part.trace, part.devices, options.capacityBytes(),
-                                        options.replays()));
-    if (part.outside) all.back()["outside"] = exporting::outsideJson(*part.outside);
+  for (const ReportPart& part : parts) {
+    all.push_back(
+        report::reportJson(*part.trace, part.devices, options.capacityBytes(), options.replays()));
+    if (part.outside) all.back()["outside"] = report::outsideJson(*part.outside);
   }
   Output out;
   out.print("{}\n", (as_list ? all : all[0]).dump(2));
@@ -79,7 +79,7 @@ int writeJson(const std::vector<Part>& parts, const ReportOptions& options, bool
 
 // Names of the parts before it that are still beside this one, oldest first.
 std::vector<std::string> partsBeside(const std::string& path, const model::RecordedPart& part) {
-  constexpr int64_t kMostLooked = 4096;
+  constexpr int64_t kMaxLooked = 4096;
   std::vector<std::string> names;
   std::filesystem::path folder = std::filesystem::path(path).parent_path();
   // "run.4.sqlite" is the part before the fifth.
@@ -88,7 +88,7 @@ std::vector<std::string> partsBeside(const std::string& path, const model::Recor
   if (part.number < 2 || at == std::string::npos || part.continues.find('/') != std::string::npos) {
     return names;
   }
-  for (int64_t number = std::max<int64_t>(1, part.number - kMostLooked); number < part.number;
+  for (int64_t number = std::max<int64_t>(1, part.number - kMaxLooked); number < part.number;
        ++number) {
     std::string name = part.continues;
     name.replace(at, before.size(), fmt::format(".{}.", number));
@@ -100,34 +100,35 @@ std::vector<std::string> partsBeside(const std::string& path, const model::Recor
 
 // What is said of the whole recording, before its processes.
 void startWithWhole(const analysis::WholeRecording& whole, const std::string& path,
-                    const exporting::TextOptions& text, Output& out) {
+                    const report::TextOptions& text, Output& out) {
   if (whole.run) {
-    std::string said = exporting::partText(whole, partsBeside(path, whole.run->part), text);
+    std::string said = report::partText(whole, partsBeside(path, whole.run->part), text);
     if (!said.empty()) out.write(said + "\n");
   }
-  if (whole.processes.size() > 1) out.write(exporting::processesText(whole, kMostProcesses, text));
-  std::string gpus = exporting::gpusText(whole, text);
+  if (whole.processes.size() > 1) out.write(report::processesText(whole, kMaxProcesses, text));
+  std::string gpus = report::gpusText(whole, text);
   if (gpus.empty()) return;
   out.write(whole.processes.size() > 1 ? gpus : gpus.substr(1));  // without its blank line
   out.write("\n");
 }
 
 // The biggest of a recording with several processes.
-void keepBiggest(const analysis::WholeRecording& whole, std::vector<Part>& parts, Output& out) {
+void keepBiggest(const analysis::WholeRecording& whole, std::vector<ReportPart>& parts,
+                 Output& out) {
   out.write(
-      parts.size() > kMostTold
+      parts.size() > kMaxTold
           ? fmt::format("  The {} with the highest peaks follow; --pid PID shows another.\n\n\n",
-                        kMostTold)
+                        kMaxTold)
           : "\n\n");
-  std::vector<Part> order;
-  for (size_t row : exporting::biggestFirst(whole)) {
-    if (order.size() < kMostTold) order.push_back(parts[whole.processes[row].trace]);
+  std::vector<ReportPart> order;
+  for (size_t row : report::biggestFirst(whole)) {
+    if (order.size() < kMaxTold) order.push_back(parts[whole.processes[row].trace]);
   }
   parts = std::move(order);
 }
 
-int writeText(std::vector<Part> parts, const ReportOptions& options, int exit_code) {
-  exporting::TextOptions text;
+int writeText(std::vector<ReportPart> parts, const ReportOptions& options, int exit_code) {
+  report::TextOptions text;
   text.colour = usesColours();
   text.columns = pageColumns();
   text.holders = options.top;
@@ -138,31 +139,31 @@ int writeText(std::vector<Part> parts, const ReportOptions& options, int exit_co
   bool is_recording = options.files.size() == 1 && parts[0].trace->trace.work != nullptr;
   if (is_recording && !options.pid) {
     std::vector<const analysis::AnalysedTrace*> traces;
-    for (const Part& part : parts) traces.push_back(part.trace);
+    for (const ReportPart& part : parts) traces.push_back(part.trace);
     analysis::WholeRecording whole = analysis::wholeRecording(traces);
     startWithWhole(whole, options.files[0], text, out);
     if (whole.processes.size() > 1) keepBiggest(whole, parts, out);
   }
   std::vector<std::string> paths;
-  for (const Part& part : parts) paths.push_back(part.trace->trace.source.name);
-  std::vector<std::string> names = exporting::distinctNames(paths);
+  for (const ReportPart& part : parts) paths.push_back(part.trace->trace.source.name);
+  std::vector<std::string> names = report::distinctNames(paths);
   for (size_t i = 0; i < parts.size() && !out.failed(); ++i) {
     text.name = names[i];
     out.write(i == 0 ? "" : "\n\n");
-    out.write(exporting::reportText(*parts[i].trace, parts[i].devices, text));
+    out.write(report::reportText(*parts[i].trace, parts[i].devices, text));
     if (!parts[i].outside) continue;
     out.write("\n");
-    out.write(exporting::outsideText(*parts[i].outside, text));
+    out.write(report::outsideText(*parts[i].outside, text));
   }
   return out.finish(exit_code);
 }
 
 // What one file says, with what lies outside of it if a recording is there.
-base::Result<Part> partOf(const analysis::AnalysedTrace& trace, const ReportOptions& options,
-                          const Traces& recorded) {
-  TG_ASSIGN_OR_RETURN(exporting::Choice choice, exporting::choose(trace, options.selection));
+base::Result<ReportPart> partOf(const analysis::AnalysedTrace& trace, const ReportOptions& options,
+                                const Traces& recorded) {
+  TG_ASSIGN_OR_RETURN(report::Choice choice, report::choose(trace, options.selection));
   sayLeftOut(choice);
-  Part part{&trace, std::move(choice.devices)};
+  ReportPart part{&trace, std::move(choice.devices)};
   if (options.with.empty()) return part;
   if (trace.trace.work != nullptr) {
     return base::Error{base::ErrorKind::kUsage, "--with joins a snapshot with a recording",
@@ -185,7 +186,7 @@ int run(const ReportOptions& options) {
     if (with.traces.empty()) return with.exit_code;
   }
   Opened opened = openTraces(options.files);
-  std::vector<Part> parts;
+  std::vector<ReportPart> parts;
   int exit_code = opened.exit_code != 0 ? opened.exit_code : with.exit_code;
   // With --with it is a process of that recording.
   if (options.pid && options.with.empty() && !opened.traces.empty()) {
@@ -237,7 +238,7 @@ void addReportCommand(CLI::App& app, int& exit_code) {
   command
       ->add_option("--capacity", options->capacity,
                    "Memory of the device, 1 byte to 1 PiB, as in 80GiB; units are binary")
-      ->check(size(1, base::kMostSizeBytes, "1 byte to 1 PiB, as in 80GiB"))
+      ->check(size(1, base::kMaxSizeBytes, "1 byte to 1 PiB, as in 80GiB"))
       ->type_name("BYTES");
   command
       ->add_option("--with", options->with,
@@ -249,7 +250,7 @@ void addReportCommand(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   addPidOption(*command, options->pid);
   addSelectionOptions(*command, options->selection);
-  command->footer(kWords);
+  command->footer(kReportFooter);
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

@@ -35,17 +35,17 @@ struct Told {
   const analysis::DeviceAnalysis* device = nullptr;
   analysis::WhatIf report;
 };
-struct Part {
+struct WhatIfPart {
   const analysis::AnalysedTrace* trace = nullptr;
   std::vector<Told> told;
 };
 
 // Of all devices together.
-nlohmann::json verifyOfAll(const Part& part) {
+nlohmann::json verifyOfAll(const WhatIfPart& part) {
   uint64_t checked = 0, exact = 0;
   nlohmann::json policy, first;
   for (const Told& told : part.told) {
-    nlohmann::json it = exporting::verifyJson(*part.trace, *told.device, told.report.verified);
+    nlohmann::json it = report::verifyJson(*part.trace, *told.device, told.report.verified);
     checked += told.report.verified.events_checked;
     exact += told.report.verified.events_exact;
     if (policy.is_null()) policy = it["policy"];
@@ -60,13 +60,13 @@ nlohmann::json verifyOfAll(const Part& part) {
           {"first_divergence", first}};
 }
 
-int writeJson(const std::vector<Part>& parts, bool verify_only, int exit_code) {
+int writeJson(const std::vector<WhatIfPart>& parts, bool verify_only, int exit_code) {
   nlohmann::json all = nlohmann::json::array();
-  for (const Part& part : parts) {
+  for (const WhatIfPart& part : parts) {
     nlohmann::json devices = nlohmann::json::array();
     for (const Told& told : part.told)
-      devices.push_back(exporting::whatIfJson(*part.trace, *told.device, told.report, verify_only));
-    all.push_back({{"file", exporting::clean(part.trace->trace.source.name)},
+      devices.push_back(report::whatIfJson(*part.trace, *told.device, told.report, verify_only));
+    all.push_back({{"file", report::clean(part.trace->trace.source.name)},
                    {"verify", verifyOfAll(part)},
                    {"devices", std::move(devices)}});
   }
@@ -76,17 +76,17 @@ int writeJson(const std::vector<Part>& parts, bool verify_only, int exit_code) {
   return out.finish(exit_code);
 }
 
-int writeText(const std::vector<Part>& parts, bool verify_only, int exit_code) {
+int writeText(const std::vector<WhatIfPart>& parts, bool verify_only, int exit_code) {
   std::vector<std::string> paths;
-  for (const Part& part : parts) paths.push_back(part.trace->trace.source.name);
-  std::vector<std::string> names = exporting::distinctNames(paths);
-  exporting::WhatIfPage page{pageColumns(), usesColours(), verify_only};
+  for (const WhatIfPart& part : parts) paths.push_back(part.trace->trace.source.name);
+  std::vector<std::string> names = report::distinctNames(paths);
+  report::WhatIfPage page{pageColumns(), usesColours(), verify_only};
   Output out;
   for (size_t i = 0; i < parts.size(); ++i) {
     out.print("{}{}\n", i == 0 ? "" : "\n", base::printable(names[i]));
     if (parts[i].told.empty()) out.print("\n  No device of it: nothing to replay.\n");
     for (const Told& told : parts[i].told)
-      out.write("\n" + exporting::whatIfText(*parts[i].trace, *told.device, told.report, page));
+      out.write("\n" + report::whatIfText(*parts[i].trace, *told.device, told.report, page));
   }
   return out.finish(exit_code);
 }
@@ -138,11 +138,11 @@ int run(WhatIfCommandOptions& options) {
   for (const std::string& conf : options.wish.confs)
     if (auto refusal = refusalOf(conf, opened))
       return usageError("--set " + conf + ": " + refusal->what, refusal->hint);
-  std::vector<Part> parts;
+  std::vector<WhatIfPart> parts;
   bool is_left_out = false;
   std::vector<std::pair<std::string, base::Error>> refused;
   for (const auto& trace : opened.traces) {
-    Part part{trace.get(), {}};
+    WhatIfPart part{trace.get(), {}};
     for (const auto& device : trace->devices) {
       if (options.device && device->device.ordinal != *options.device) continue;
       if (!analysis::isReplayable(*device)) {
@@ -163,7 +163,8 @@ int run(WhatIfCommandOptions& options) {
     parts.push_back(std::move(part));
   }
   if (parts.empty()) return opened.exit_code;
-  bool is_empty = std::ranges::all_of(parts, [](const Part& part) { return part.told.empty(); });
+  bool is_empty =
+      std::ranges::all_of(parts, [](const WhatIfPart& part) { return part.told.empty(); });
   if (is_empty && !refused.empty()) return reportError(refused.front().second);
   for (const auto& [label, error] : refused)
     complain(fmt::format("tidegauge: {}: {}. {}", label, error.what, error.hint));
@@ -224,8 +225,7 @@ void addWhatIfCommand(CLI::App& app, int& exit_code) {
       ->add_option(
           "--capacity", options->capacity,
           "Memory that the process could have, as in 80GiB; without: what an out of memory tells")
-      ->check(
-          size(replay::kMiB, base::kMostSizeBytes, "1 MiB to 1 PiB, with its unit, as in 80GiB"))
+      ->check(size(replay::kMiB, base::kMaxSizeBytes, "1 MiB to 1 PiB, with its unit, as in 80GiB"))
       ->type_name("SIZE");
   command
       ->add_option("--fraction", options->wish.fraction,

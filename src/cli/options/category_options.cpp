@@ -23,7 +23,7 @@ base::Result<std::shared_ptr<const analysis::CategoryRules>> readRules(const std
     return error;
   };
   base::Result<base::FileBytes> file =
-      base::FileBytes::open(path, {.wanted = {}, .most_bytes = CategoryRules::kMostBytes});
+      base::FileBytes::open(path, {.wanted = {}, .most_bytes = CategoryRules::kMaxBytes});
   if (!file.ok()) return named(file.error());
   std::span<const uint8_t> bytes = file.value().bytes();
   base::Result<CategoryRules> rules =

@@ -9,8 +9,7 @@
 
 namespace tidegauge::cli {
 
-void addSelectionOptions(CLI::App& command, exporting::Selection& selection,
-                         const std::string& end) {
+void addSelectionOptions(CLI::App& command, report::Selection& selection, const std::string& end) {
   command.add_option("--device", selection.device, "This device only: 0, 1, …; -1 = pinned memory")
       ->check(integer(-1, INT32_MAX))
       ->type_name("N");
@@ -23,15 +22,15 @@ void addSelectionOptions(CLI::App& command, exporting::Selection& selection,
       ->type_name("PLACE");
 }
 
-void sayLeftOut(const exporting::Choice& choice) {
+void sayLeftOut(const report::Choice& choice) {
   for (const base::Error& why : choice.absent) {
     complain(base::printable("tidegauge: left out: " + why.what + "."));
   }
 }
 
-void sayChoice(const exporting::Choice& choice) {
+void sayChoice(const report::Choice& choice) {
   sayLeftOut(choice);
-  for (const exporting::Chosen& chosen : choice.devices) {
+  for (const report::Chosen& chosen : choice.devices) {
     if (!chosen.range) continue;
     std::string label = analysis::deviceLabel(chosen.device->device);
     for (const std::string& note : chosen.range->notes) {

@@ -10,10 +10,10 @@
 namespace tidegauge::cli {
 
 // Names on standard error the devices that the range means nothing to.
-void sayLeftOut(const exporting::Choice& choice);
+void sayLeftOut(const report::Choice& choice);
 // That, and which of several annotations of one name the range took. A report holds the latter.
-void sayChoice(const exporting::Choice& choice);
-void addSelectionOptions(CLI::App& command, exporting::Selection& selection,
+void sayChoice(const report::Choice& choice);
+void addSelectionOptions(CLI::App& command, report::Selection& selection,
                          const std::string& end = "--to");
 
 }  // namespace tidegauge::cli

@@ -27,8 +27,8 @@ size_t terminalColumns() {
 
 size_t pageColumns(size_t terminal, const char* variable) {
   constexpr size_t kLeast = 40, kMost = 400, kUsual = 100;
-  constexpr size_t kLeastTerminal = 20;  // a narrower one wraps
-  if (terminal > 0) return std::clamp(terminal, kLeastTerminal, kMost);
+  constexpr size_t kMinTerminal = 20;  // a narrower one wraps
+  if (terminal > 0) return std::clamp(terminal, kMinTerminal, kMost);
   std::string_view text = variable == nullptr ? "" : variable;
   size_t columns = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), columns);

@@ -11,7 +11,7 @@
 
 namespace tidegauge::cli {
 
-inline constexpr uint64_t kMostPid = 4'194'304;  // PID_MAX_LIMIT of Linux
+inline constexpr uint64_t kMaxPid = 4'194'304;  // PID_MAX_LIMIT of Linux
 CLI::Validator wholeNumber(uint64_t least, uint64_t most);
 CLI::Validator integer(int64_t least, int64_t most);
 // Finite; `least` itself is allowed.

@@ -22,18 +22,18 @@ int runDoctor(const DoctorOptions& options) {
           fmt::format("{} is none of the libraries that are watched", shownPath(path)),
           "Those are libcuda.so.*, libcudart.so.* and libc10_cuda.so");
   }
-  record::Diagnosis diagnosis{record::lookAtMachine(), record::findLibraries(options.libraries)};
+  doctor::Diagnosis diagnosis{doctor::lookAtMachine(), doctor::findLibraries(options.libraries)};
   Output out;
   auto backends = wss::lookAtBackends();
   if (options.json) {
-    nlohmann::json json = record::diagnosisJson(diagnosis);
+    nlohmann::json json = doctor::diagnosisJson(diagnosis);
     json["working_sets"] = wss::abilitiesJson(backends);
     out.print("{}\n", json.dump(2));
   } else {
-    out.write(record::diagnosisText(diagnosis, pageColumns()));
+    out.write(doctor::diagnosisText(diagnosis, pageColumns()));
     out.write("\nWorking sets (tidegauge wss)\n" + wss::abilitiesText(backends, pageColumns()));
   }
-  return out.finish(record::canRecord(diagnosis.facts) ? 0 : 4);
+  return out.finish(doctor::canRecord(diagnosis.facts) ? 0 : 4);
 }
 
 }  // namespace tidegauge::cli

@@ -15,9 +15,9 @@
 namespace tidegauge::cli {
 namespace {
 
-constexpr uint64_t kLeastRing = uint64_t{64} << 10;
-constexpr uint64_t kMostRing = uint64_t{1} << 30;
-constexpr uint64_t kLeastSize = uint64_t{16} << 20;
+constexpr uint64_t kMinRing = uint64_t{64} << 10;
+constexpr uint64_t kMaxRing = uint64_t{1} << 30;
+constexpr uint64_t kMinSize = uint64_t{16} << 20;
 
 int checkPids(std::vector<uint32_t> pids) {
   std::sort(pids.begin(), pids.end());
@@ -74,7 +74,7 @@ void addRecordCommand(CLI::App& app, int& exit_code) {
           "Keep the newest: files of SIZE at most in all, FILE the last of them; from 16MiB on")
       ->type_name("SIZE");
   command->add_option("-p,--pid", options->pids, "Processes that run already, and their children")
-      ->check(wholeNumber(1, kMostPid))
+      ->check(wholeNumber(1, kMaxPid))
       ->type_name("PID");
   command->add_flag("--all", options->all, "Every process of the machine");
   command->add_option("--comm", options->name_glob, "Processes by name, as in 'python*'")
@@ -115,7 +115,7 @@ void addRecordCommand(CLI::App& app, int& exit_code) {
   command->callback([options, ring, max_size, &exit_code] {
     if (!max_size->empty()) {
       std::optional<uint64_t> most = view::bytesOf(base::lowerAscii(*max_size));
-      if (!most || *most < kLeastSize || *most > base::kMostSizeBytes) {
+      if (!most || *most < kMinSize || *most > base::kMaxSizeBytes) {
         exit_code = usageError(
             fmt::format("--max-size must be at least 16MiB, as in 2GiB, not “{}”", *max_size));
         return;
@@ -123,7 +123,7 @@ void addRecordCommand(CLI::App& app, int& exit_code) {
       options->max_bytes = *most;
     }
     std::optional<uint64_t> bytes = view::bytesOf(base::lowerAscii(*ring));
-    if (!bytes || *bytes < kLeastRing || *bytes > kMostRing || (*bytes & (*bytes - 1)) != 0) {
+    if (!bytes || *bytes < kMinRing || *bytes > kMaxRing || (*bytes & (*bytes - 1)) != 0) {
       exit_code = usageError(
           fmt::format("--ring must be a power of two from 64KiB to 1GiB, not “{}”", *ring));
       return;

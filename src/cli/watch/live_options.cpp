@@ -6,7 +6,7 @@ namespace tidegauge::cli {
 
 void addTargetOptions(CLI::App& command, LiveTargets& targets) {
   command.add_option("-p,--pid", targets.pids, "Processes that run already, and their children")
-      ->check(wholeNumber(1, kMostPid))
+      ->check(wholeNumber(1, kMaxPid))
       ->type_name("PID");
   command.add_flag("--all", targets.all, "Every process of the machine (also if none is named)");
   command.add_option("--comm", targets.name_glob, "Processes by name, as in 'python*'")

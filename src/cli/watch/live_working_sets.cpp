@@ -50,7 +50,7 @@ int checkWorkingSets(const MonitorOptions& options) {
       if (options.wss.size() == 1) continue;
       return usageError("--wss takes processes, or all-watched alone");
     }
-    if (std::string wrong = wholeNumber(1, kMostPid)(word); !wrong.empty())
+    if (std::string wrong = wholeNumber(1, kMaxPid)(word); !wrong.empty())
       return usageError(fmt::format("--wss {}", wrong), "Take a process, or all-watched");
   }
   return 0;
@@ -89,7 +89,7 @@ void LiveWorkingSets::watch(std::vector<uint32_t> pids) {
   pids_ = std::move(pids);
 }
 
-record::WorkingSetFigures LiveWorkingSets::figures() const {
+watch::WorkingSetFigures LiveWorkingSets::figures() const {
   std::lock_guard lock(mutex_);
   return figures_;
 }
@@ -115,7 +115,7 @@ void LiveWorkingSets::run() {
 }
 
 void LiveWorkingSets::round(const std::vector<uint32_t>& pids, ThreadClock& clock) {
-  std::vector<record::WorkingSetFigures::Process> processes;
+  std::vector<watch::WorkingSetFigures::Process> processes;
   for (uint32_t pid : pids) {
     if (clock.isEnding()) return;
     if (auto process = measure(pid, clock)) processes.push_back(std::move(*process));
@@ -126,8 +126,8 @@ void LiveWorkingSets::round(const std::vector<uint32_t>& pids, ThreadClock& cloc
   figures_.processes = std::move(processes);
 }
 
-std::optional<record::WorkingSetFigures::Process> LiveWorkingSets::measure(uint32_t pid,
-                                                                           ThreadClock& clock) {
+std::optional<watch::WorkingSetFigures::Process> LiveWorkingSets::measure(uint32_t pid,
+                                                                          ThreadClock& clock) {
   auto process = wss::Process::open(static_cast<pid_t>(pid));
   if (!process.ok()) return std::nullopt;
   wss::Plan plan;
@@ -143,7 +143,7 @@ std::optional<record::WorkingSetFigures::Process> LiveWorkingSets::measure(uint3
     figures_.skipped += 1;
     return std::nullopt;
   }
-  std::optional<record::WorkingSetFigures::Process> told;
+  std::optional<watch::WorkingSetFigures::Process> told;
   auto status = wss::measure(process.value(), *backend_, plan, clock, [&](const wss::Row& row) {
     told = {.pid = pid,
             .comm = process.value().name(),

@@ -30,14 +30,14 @@ class LiveWorkingSets {
 
   // With --wss all-watched: those that are watched now.
   void watch(std::vector<uint32_t> pids);
-  record::WorkingSetFigures figures() const;
+  watch::WorkingSetFigures figures() const;
 
  private:
   class ThreadClock;
   void run();
   void round(const std::vector<uint32_t>& pids, ThreadClock& clock);
   // Nothing: it has none now, or is passed over.
-  std::optional<record::WorkingSetFigures::Process> measure(uint32_t pid, ThreadClock& clock);
+  std::optional<watch::WorkingSetFigures::Process> measure(uint32_t pid, ThreadClock& clock);
 
   double every_s_, most_stall_s_, window_s_;
   bool all_watched_ = false;
@@ -46,7 +46,7 @@ class LiveWorkingSets {
   std::condition_variable changed_;
   bool is_ending_ = false;
   std::vector<uint32_t> pids_;
-  record::WorkingSetFigures figures_;
+  watch::WorkingSetFigures figures_;
   std::thread thread_;
 };
 

@@ -117,7 +117,7 @@ model::LiveSnapshot snapshotOf(const LiveSession& live, const model::LiveBook& b
 
 std::vector<uint32_t> runningPids(const record::Session& session, int64_t now_ns) {
   std::vector<uint32_t> pids;
-  for (uint32_t index : record::toldProcesses(session, now_ns)) {
+  for (uint32_t index : watch::toldProcesses(session, now_ns)) {
     const record::SessionProcess& process = session.processes()[index];
     if (!process.ended_ns) pids.push_back(process.seen.pid);
   }
@@ -134,25 +134,25 @@ int serve(const MonitorOptions& options, std::unique_ptr<server::HttpServer> htt
   if (!started.ok()) return reportError(started.error());
   LiveSession& live = *started.value();
   uint16_t port = http->port();
-  server::MetricsPage page(port, record::kPrometheusType);
+  server::MetricsPage page(port, watch::kPrometheusType);
   server::Session session;
   session.lives.push_back(std::make_shared<MonitorSource>(hostName()));
   auto& source = static_cast<MonitorSource&>(*session.lives.back());
   server::Gate gate(token.value(), port);
   std::string root = gate.root();
   server::Application live_page(std::move(session), std::move(gate));
-  record::MetricsMaker maker;
+  watch::MetricsMaker maker;
   LiveArenas arenas;
-  record::OtlpOrigin origin{hostName(), TIDEGAUGE_VERSION, nowSinceEpoch_ns()};
+  watch::OtlpOrigin origin{hostName(), TIDEGAUGE_VERSION, nowSinceEpoch_ns()};
   std::optional<server::HttpPush> push;
-  if (collector) push.emplace(std::move(*collector), std::string(record::kProtobufType));
+  if (collector) push.emplace(std::move(*collector), std::string(watch::kProtobufType));
   PushWords words;
   LiveWorkingSets working_sets(options);
   auto metrics = [&](int64_t now_ns) {
     return maker.make({&live.session(), live.recorder().losses(), now_ns,
-                       record::cpuSecondsOfRecorder(), arenas.figures(), working_sets.figures()});
+                       watch::cpuSecondsOfRecorder(), arenas.figures(), working_sets.figures()});
   };
-  page.show(record::prometheusText(metrics(nowSinceEpoch_ns())));
+  page.show(watch::prometheusText(metrics(nowSinceEpoch_ns())));
   Server server(std::move(http), bothOf(live_page, page, root), source);
   complain(fmt::format("tidegauge: live page at http://127.0.0.1:{}{}#live", port, root));
   complain(fmt::format("tidegauge: metrics at http://127.0.0.1:{}/metrics; Ctrl-C ends", port));
@@ -165,13 +165,13 @@ int serve(const MonitorOptions& options, std::unique_ptr<server::HttpServer> htt
     show_ns = now_ns + kShowEvery_ns;
     arenas.look(live.session(), now_ns);
     working_sets.watch(runningPids(live.session(), now_ns));
-    std::vector<record::Metric> now = metrics(now_ns);
-    page.show(record::prometheusText(now));
+    std::vector<watch::Metric> now = metrics(now_ns);
+    page.show(watch::prometheusText(now));
     if (!push) continue;
     words.say(push->counts());
     if (now_ns < push_ns) continue;
     push_ns = now_ns + static_cast<int64_t>(options.otlp_every_s * 1e9);
-    push->offer(record::otlpRequest(now, origin, now_ns));
+    push->offer(watch::otlpRequest(now, origin, now_ns));
   }
   return 0;
 }

@@ -24,7 +24,7 @@ class Top {
  public:
   Top(const TopOptions& options, LiveSession& live)
       : live_(live),
-        order_(record::topOrderNamed(options.sort).value_or(record::TopOrder::kLive)),
+        order_(watch::topOrderNamed(options.sort).value_or(watch::TopOrder::kLive)),
         filter_(options.filter) {}
 
   void look(int64_t now_ns) { rows_ = meter_.read(live_.session(), now_ns); }
@@ -44,7 +44,7 @@ class Top {
     }
     auto rows = shown();
     size_t selected = placeOfSelected(rows);
-    if (key == 's') order_ = record::next(order_);
+    if (key == 's') order_ = watch::next(order_);
     if (key == '/') types_ = true;
     if (key == Key::kEscape) filter_.clear();
     if ((key == Key::kDown || key == 'j') && selected + 1 < rows.size()) select(rows[selected + 1]);
@@ -61,14 +61,14 @@ class Top {
     if (opened_) return drawProcess(screen, columns);
     auto rows = shown();
     std::vector<std::string> lines = {
-        base::cutTo(" " + record::topSummary(rows, live_.recorder().losses()), columns)};
+        base::cutTo(" " + watch::topSummary(rows, live_.recorder().losses()), columns)};
     std::string keys =
         " s sort (" + std::string(name(order_)) + ")  / filter  ↑↓ Enter open  q quit";
     if (types_ || !filter_.empty())
       keys = fmt::format(" filter: {}{}  {}", base::printable(filter_), types_ ? "_" : "",
                          types_ ? "Enter" : "Esc clears it");
     lines.push_back(base::cutTo(keys, columns));
-    for (std::string& line : record::topLines(rows, order_, columns))
+    for (std::string& line : watch::topLines(rows, order_, columns))
       lines.push_back(std::move(line));
     if (rows.empty())
       lines.push_back(base::cutTo(
@@ -79,26 +79,26 @@ class Top {
   }
 
  private:
-  std::vector<record::TopRow> shown() const { return arranged(rows_, order_, filter_); }
-  void select(const record::TopRow& row) { selected_ = {row.process, row.device}; }
+  std::vector<watch::TopRow> shown() const { return arranged(rows_, order_, filter_); }
+  void select(const watch::TopRow& row) { selected_ = {row.process, row.device}; }
   // The row that was selected, wherever it has moved to; the first if it is gone.
-  size_t placeOfSelected(const std::vector<record::TopRow>& rows) const {
+  size_t placeOfSelected(const std::vector<watch::TopRow>& rows) const {
     for (size_t i = 0; i < rows.size(); ++i)
       if (std::pair(rows[i].process, rows[i].device) == selected_) return i;
     return 0;
   }
   void type(int key) {
-    constexpr size_t kMostFilter = 64;
+    constexpr size_t kMaxFilter = 64;
     if (key == Key::kEnter) types_ = false;
     if (key == Key::kEscape) {
       types_ = false;
       filter_.clear();
     }
     if (key == Key::kErase && !filter_.empty()) filter_.pop_back();
-    if (key >= ' ' && key < 0x7f && filter_.size() < kMostFilter) filter_ += static_cast<char>(key);
+    if (key >= ' ' && key < 0x7f && filter_.size() < kMaxFilter) filter_ += static_cast<char>(key);
   }
   void drawProcess(Screen& screen, size_t columns) {
-    std::vector<std::string> all = record::processLines(live_.session(), *opened_, columns);
+    std::vector<std::string> all = watch::processLines(live_.session(), *opened_, columns);
     size_t room = screen.rows() > 1 ? screen.rows() - 1 : 1;
     first_line_ = std::min(first_line_, all.size() > room ? all.size() - room : 0);
     std::vector<std::string> lines = {base::cutTo(" Esc back  ↑↓ scroll  q quit", columns)};
@@ -107,9 +107,9 @@ class Top {
   }
 
   LiveSession& live_;
-  record::TopMeter meter_;
-  std::vector<record::TopRow> rows_;
-  record::TopOrder order_;
+  watch::TopMeter meter_;
+  std::vector<watch::TopRow> rows_;
+  watch::TopOrder order_;
   std::string filter_;
   bool types_ = false;  // into the filter
   std::pair<uint32_t, int32_t> selected_{};
@@ -124,20 +124,20 @@ base::Status waitFor(LiveSession& live, double seconds) {
 }
 
 int once(const TopOptions& options, LiveSession& live) {
-  record::TopMeter meter;
+  watch::TopMeter meter;
   // Counts of launches and copies are read every second: a first look at what was there before.
   meter.read(live.session(), nowSinceEpoch_ns());
   if (auto status = waitFor(live, std::max(options.every_s, 1.1)); !status.ok())
     return reportError(status.error());
-  auto order = record::topOrderNamed(options.sort).value_or(record::TopOrder::kLive);
+  auto order = watch::topOrderNamed(options.sort).value_or(watch::TopOrder::kLive);
   auto rows = arranged(meter.read(live.session(), nowSinceEpoch_ns()), order, options.filter);
   record::Losses losses = live.recorder().losses();
   Output out;
   if (options.json) {
-    out.print("{}\n", record::topJson(rows, losses).dump(2));
+    out.print("{}\n", watch::topJson(rows, losses).dump(2));
   } else {
-    out.print("{}\n", record::topSummary(rows, losses));
-    for (const std::string& line : record::topLines(rows, order, pageColumns()))
+    out.print("{}\n", watch::topSummary(rows, losses));
+    for (const std::string& line : watch::topLines(rows, order, pageColumns()))
       out.print("{}\n", line);
   }
   return out.finish(0);

@@ -19,7 +19,7 @@ namespace tidegauge::cli {
 namespace {
 
 // No clock of ours counts further.
-constexpr double kMostSeconds = 1e9;
+constexpr double kMaxSeconds = 1e9;
 
 // The last is the time, the others are processes.
 int parseWords(WssOptions& options) {
@@ -36,12 +36,12 @@ int parseWords(WssOptions& options) {
   if (options.words.size() < (by_rule ? 1 : 2))
     return usageError("wss wants a process and a time", "tidegauge wss 4711 0.1");
   options.seconds = options.words.back();
-  if (std::string wrong = number(0.001, kMostSeconds)(options.seconds); !wrong.empty())
+  if (std::string wrong = number(0.001, kMaxSeconds)(options.seconds); !wrong.empty())
     return usageError(fmt::format("SECONDS {}", wrong));
   // As long as that few mean to wait, and it is somebody's number.
   constexpr double kLongWindow_s = 300;
   bool may_be_process = std::stod(options.seconds) >= kLongWindow_s &&
-                        wholeNumber(1, kMostPid)(options.seconds).empty() &&
+                        wholeNumber(1, kMaxPid)(options.seconds).empty() &&
                         ::access(("/proc/" + options.seconds).c_str(), F_OK) == 0;
   if (may_be_process)
     complain(fmt::format(
@@ -49,7 +49,7 @@ int parseWords(WssOptions& options) {
         "Ctrl-C, and put the time behind it",
         options.seconds));
   for (size_t i = 0; i + 1 < options.words.size(); ++i) {
-    if (std::string wrong = wholeNumber(1, kMostPid)(options.words[i]); !wrong.empty())
+    if (std::string wrong = wholeNumber(1, kMaxPid)(options.words[i]); !wrong.empty())
       return usageError(fmt::format("PID {}", wrong));
     options.pids.push_back(std::stoi(options.words[i]));
   }
@@ -140,7 +140,7 @@ void addWssCommand(CLI::App& app, int& exit_code) {
   command
       ->add_option("-s,--snapshot", options->pause,
                    "A window of SECONDS again and again, with a pause of S seconds between")
-      ->check(number(0, kMostSeconds))
+      ->check(number(0, kMaxSeconds))
       ->type_name("S");
   command
       ->add_option("-P,--profile", options->steps,
@@ -150,7 +150,7 @@ void addWssCommand(CLI::App& app, int& exit_code) {
   command
       ->add_option("--rolling", options->rolling,
                    "Windows back to back, and what was touched within the last 1, 2, 4 … N of them")
-      ->check(wholeNumber(1, wss::PageHistory::kMostWindows))
+      ->check(wholeNumber(1, wss::PageHistory::kMaxWindows))
       ->type_name("N");
   command->add_flag(
       "--heat", options->heat,
@@ -165,7 +165,7 @@ void addWssCommand(CLI::App& app, int& exit_code) {
   command
       ->add_option("-d,--duration", options->total_s,
                    "End after S seconds, with -C, -s, -P or --rolling")
-      ->check(number(0.001, kMostSeconds))
+      ->check(number(0.001, kMaxSeconds))
       ->type_name("S");
   command->add_flag("-t,--moretimes", options->more_times,
                     "Say too how long it slept, and how long all took");

@@ -3,9 +3,20 @@
 #include <fmt/format.h>
 #include <signal.h>
 
+#include <charconv>
+#include <cmath>
+
 #include "base/text_layout.h"
 
 namespace tidegauge::cli {
+
+int64_t nanosecondsOf(double seconds) { return std::llround(seconds * 1e9); }
+
+int64_t nanosecondsOf(const std::string& text) {
+  double seconds = 0;
+  std::from_chars(text.data(), text.data() + text.size(), seconds);
+  return nanosecondsOf(seconds);
+}
 
 std::string dumpedJson(const nlohmann::json& json, int indent) {
   return json.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);

@@ -1,6 +1,7 @@
 // What wss of one process and of several have in common.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -10,6 +11,9 @@
 
 namespace tidegauge::cli {
 
+// Of seconds; a text was checked to be a number before.
+int64_t nanosecondsOf(double seconds);
+int64_t nanosecondsOf(const std::string& text);
 // Names may hold any bytes.
 std::string dumpedJson(const nlohmann::json& json, int indent);
 // Why that back-end, and what its figures leave out: a line each, or more.

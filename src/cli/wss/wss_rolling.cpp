@@ -86,8 +86,8 @@ std::string WssRolling::closingText(size_t columns, bool colour) const {
 
 int WssRolling::writePlot(const std::string& title) const {
   if (options_.plot.empty() || windows_ == 0) return 0;
-  constexpr size_t kMostRows = 160, kMostColumns = 256;
-  wss::HeatPicture picture = wss::pictureOf(heat_, kMostRows, kMostColumns);
+  constexpr size_t kMaxRows = 160, kMaxColumns = 256;
+  wss::HeatPicture picture = wss::pictureOf(heat_, kMaxRows, kMaxColumns);
   auto canvas = pictureCanvas(options_.plot, kHeatWidth, kHeatHeight, title);
   drawHeat(*canvas, picture, wss::rowNames(picture, mappings_), title);
   return writePicture(*canvas, NewFile(options_.plot, options_.force, "--plot"));

@@ -18,14 +18,6 @@
 namespace tidegauge::cli {
 namespace {
 
-int64_t nanosecondsOf(double seconds) { return std::llround(seconds * 1e9); }
-// Checked to be a number before.
-int64_t nanosecondsOf(const std::string& text) {
-  double seconds = 0;
-  std::from_chars(text.data(), text.data() + text.size(), seconds);
-  return nanosecondsOf(seconds);
-}
-
 wss::Plan planOf(const WssOptions& options) {
   wss::Plan plan;
   plan.duration_ns = nanosecondsOf(options.seconds);

@@ -22,12 +22,6 @@
 namespace tidegauge::cli {
 namespace {
 
-int64_t nanosecondsOf(const std::string& text) {  // checked to be a number before
-  double seconds = 0;
-  std::from_chars(text.data(), text.data() + text.size(), seconds);
-  return std::llround(seconds * 1e9);
-}
-
 bool isOneOfThem(std::string_view backend) {
   return std::ranges::find(wss::kSurveys, backend) != wss::kSurveys.end();
 }

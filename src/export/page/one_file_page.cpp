@@ -48,7 +48,7 @@ base::Result<json> sessionOf(const PageQuestion& question) {
     file["path"] = file["name"];
     json kept = json::array();
     for (json& device : file["devices"]) {
-      for (const Chosen& chosen : question.devices) {
+      for (const report::Chosen& chosen : question.devices) {
         if (device["ordinal"] == chosen.device->device.ordinal) kept.push_back(std::move(device));
       }
     }
@@ -58,12 +58,12 @@ base::Result<json> sessionOf(const PageQuestion& question) {
 }
 
 struct Work {
-  const Chosen& chosen;
+  const report::Chosen& chosen;
   PageDevice page;
   Holders holders;
 };
 
-Work workOf(const Chosen& chosen) {
+Work workOf(const report::Chosen& chosen) {
   const analysis::DeviceAnalysis& device = *chosen.device;
   Work work{chosen, {}, {}};
   work.page.ordinal = device.device.ordinal;
@@ -168,7 +168,7 @@ base::Result<OneFilePage> oneFilePage(const PageQuestion& question) {
   PagePack pack;
   pack.add("session", textOf(session));
   std::vector<Work> works;
-  for (const Chosen& chosen : question.devices) {
+  for (const report::Chosen& chosen : question.devices) {
     works.push_back(workOf(chosen));
     TG_RETURN_IF_ERROR(addCore(question, works.back(), pack));
     if (frame + pack.htmlBytes() > question.most_bytes) break;

@@ -26,7 +26,7 @@ using Ask = std::function<base::Result<std::string>(const std::string& question)
 
 struct PageQuestion {
   const analysis::AnalysedTrace& analysed;
-  std::vector<Chosen> devices;  // as choose() gives them
+  std::vector<report::Chosen> devices;  // as choose() gives them
   Ask ask;
   std::string_view shell;  // assets::oneFilePage()
   std::string written;     // "2026-11-21"

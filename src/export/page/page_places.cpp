@@ -17,12 +17,12 @@ using analysis::DeviceAnalysis;
 using analysis::Step;
 using nlohmann::json;
 
-constexpr size_t kMostPlaces = 4096;
+constexpr size_t kMaxPlaces = 4096;
 constexpr size_t kFewestPlaces = 16;
-constexpr size_t kMostOoms = 100;
-constexpr size_t kMostPhases = 200;
+constexpr size_t kMaxOoms = 100;
+constexpr size_t kMaxPhases = 200;
 constexpr uint32_t kOtherLegends = 64;  // places with the legends of the other colours
-constexpr size_t kMostCursors = 8;
+constexpr size_t kMaxCursors = 8;
 constexpr size_t kBatch = 1024;
 constexpr size_t kSmallestBatch = 32;
 constexpr const char* kOtherColours[] = {"category", "stream", "pool", "size", "age", "provenance"};
@@ -32,7 +32,7 @@ std::set<Step> cursorSteps(const AnalysedTrace& analysed, const DeviceAnalysis& 
                            analysis::StepRange range) {
   std::set<Step> steps = {device.totals.peakActive().step, range.first, range.last};
   for (const analysis::OomReport& oom : analysis::oomsOf(analysed, device, 0)) {
-    if (steps.size() == kMostCursors) break;
+    if (steps.size() == kMaxCursors) break;
     steps.insert(oom.step);
   }
   return steps;
@@ -49,10 +49,10 @@ std::set<Step> markedSteps(const AnalysedTrace& analysed, const DeviceAnalysis& 
   auto inside = [&](Step step) { return range.first <= step && step <= range.last; };
   size_t ooms = 0, phases = 0;
   for (const analysis::OomReport& oom : analysis::oomsOf(analysed, device, 0)) {
-    if (inside(oom.step) && ooms++ < kMostOoms) steps.insert(oom.step);
+    if (inside(oom.step) && ooms++ < kMaxOoms) steps.insert(oom.step);
   }
   for (const analysis::Phase& phase : device.phases) {
-    if (inside(phase.begin_step) && phases++ < kMostPhases) steps.insert(phase.begin_step);
+    if (inside(phase.begin_step) && phases++ < kMaxPhases) steps.insert(phase.begin_step);
   }
   return steps;
 }
@@ -150,7 +150,7 @@ base::Result<Places> placesOf(const Ask& ask, const AnalysedTrace& analysed,
                               const DeviceAnalysis& device, analysis::StepRange range,
                               const Holders& holders, SharedStacks& stacks, size_t most_bytes) {
   std::set<Step> marked = markedSteps(analysed, device, range, holders);
-  for (size_t columns = kMostPlaces;; columns /= 2) {
+  for (size_t columns = kMaxPlaces;; columns /= 2) {
     bool least = columns < kFewestPlaces;
     std::set<Step> wanted = marked;
     if (least) wanted = cursorSteps(analysed, device, range);

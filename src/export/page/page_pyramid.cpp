@@ -27,7 +27,7 @@ void forgetEngineTime(std::string& tile) {
   if (tile.size() >= kHeadBytes) tile.replace(kEngineTimeAt, sizeof(double), sizeof(double), '\0');
 }
 
-void collectDrawn(std::string_view tile, DistinctIds& drawn) {
+void collectDrawn(std::string_view tile, report::DistinctIds& drawn) {
   for (size_t at = kHeadBytes; at + sizeof(view::Quad) <= tile.size(); at += sizeof(view::Quad)) {
     view::Quad quad;
     std::memcpy(&quad, tile.data() + at, sizeof quad);
@@ -37,7 +37,7 @@ void collectDrawn(std::string_view tile, DistinctIds& drawn) {
 
 struct Level {
   PagePack pack;
-  DistinctIds drawn;
+  report::DistinctIds drawn;
   bool fits = false;
 };
 

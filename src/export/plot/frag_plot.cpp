@@ -19,7 +19,7 @@ using analysis::FragmentationSample;
 
 constexpr double kLeft = 92;
 constexpr double kRight = 190;  // legends
-constexpr size_t kMostOomLines = 200;
+constexpr size_t kMaxOomLines = 200;
 constexpr char kNoScore[] = "none: no allocator cuts this memory up";
 constexpr std::array<Colour, 6> kFeatureColours = {{{44, 73, 170},
                                                     {32, 166, 154},
@@ -30,7 +30,7 @@ constexpr std::array<Colour, 6> kFeatureColours = {{{44, 73, 170},
 
 class Drawing {
  public:
-  Drawing(Canvas& canvas, const analysis::AnalysedTrace& analysed, const FragReport& report,
+  Drawing(Canvas& canvas, const analysis::AnalysedTrace& analysed, const report::FragReport& report,
           const FragPlotOptions& options)
       : canvas_(canvas), analysed_(analysed), report_(report), options_(options) {
     first_ = report.series.samples.front().step;
@@ -120,7 +120,7 @@ class Drawing {
   void score(const StepScale& x) {
     LinePanel panel =
         lines(x, "Layout score",
-              poolName(analysed_.trace, report_.series.pool) + "; counts shape, not harm");
+              report::poolName(analysed_.trace, report_.series.pool) + "; counts shape, not harm");
     panel.top = 100;
     panel.ticks = {0, 40, 60, 80, 100};
     panel.label = [](double value) { return fmt::format("{:.0f}", value); };
@@ -177,10 +177,11 @@ class Drawing {
   }
 
   void featureLines(const StepScale& x) {
-    LinePanel panel = lines(
-        x, "Features",
-        fmt::format("of the {} score; variation is cut at 1",
-                    report_.arena == Arena::kReserved ? "reserved bytes'" : "address space's"));
+    LinePanel panel =
+        lines(x, "Features",
+              fmt::format("of the {} score; variation is cut at 1",
+                          report_.arena == report::Arena::kReserved ? "reserved bytes'"
+                                                                    : "address space's"));
     panel.top = 1;
     panel.ticks = {0, 0.5, 1};
     panel.label = [](double value) { return fmt::format("{:.1f}", value); };
@@ -192,7 +193,7 @@ class Drawing {
       std::string title(analysis::kFeatureNames[feature]);
       std::replace(title.begin(), title.end(), '_', ' ');
       panel.lines.push_back(line(title, kFeatureColours[feature], [&](const auto& sample) {
-        return analysis::featuresOf(scoreOf(sample, report_.arena))[feature];
+        return analysis::featuresOf(report::scoreOf(sample, report_.arena))[feature];
       }));
     }
     drawLines(canvas_, panel);
@@ -204,7 +205,7 @@ class Drawing {
     size_t drawn = 0;
     for (analysis::Step step = first_; step <= last_ && device.steps() > 0; ++step) {
       if (analysed_.trace.events.action[device.event_begin + step] != model::Action::kOom) continue;
-      if (++drawn > kMostOomLines) continue;  // counted, not drawn
+      if (++drawn > kMaxOomLines) continue;  // counted, not drawn
       double at = x.at(step + 0.5);
       canvas_.rule({at, top}, {at, bottom}, {.colour = PlotColours::kDanger, .width = 1.5});
       if (drawn == 1) {
@@ -212,9 +213,9 @@ class Drawing {
                      {.colour = PlotColours::kDanger, .size = 11, .align = Align::kRight});
       }
     }
-    if (drawn > kMostOomLines) {
+    if (drawn > kMaxOomLines) {
       canvas_.text({x.at(last_ + 1.0) - 5, top - 10},
-                   fmt::format("the first {} of {} out-of-memory events", kMostOomLines,
+                   fmt::format("the first {} of {} out-of-memory events", kMaxOomLines,
                                base::withCommas(drawn)),
                    {.colour = PlotColours::kDanger, .size = 11, .align = Align::kRight});
     }
@@ -222,7 +223,7 @@ class Drawing {
 
   Canvas& canvas_;
   const analysis::AnalysedTrace& analysed_;
-  const FragReport& report_;
+  const report::FragReport& report_;
   const FragPlotOptions& options_;
   analysis::Step first_ = 0;
   analysis::Step last_ = 0;
@@ -231,8 +232,8 @@ class Drawing {
 
 }  // namespace
 
-void drawFrag(Canvas& canvas, const analysis::AnalysedTrace& analysed, const FragReport& report,
-              const FragPlotOptions& options) {
+void drawFrag(Canvas& canvas, const analysis::AnalysedTrace& analysed,
+              const report::FragReport& report, const FragPlotOptions& options) {
   Drawing(canvas, analysed, report, options).draw();
 }
 

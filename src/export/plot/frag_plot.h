@@ -30,7 +30,7 @@ struct FragPlotOptions {
 };
 
 // On a canvas of kPlotWidth × kPlotHeight.
-void drawFrag(Canvas& canvas, const analysis::AnalysedTrace& analysed, const FragReport& report,
-              const FragPlotOptions& options);
+void drawFrag(Canvas& canvas, const analysis::AnalysedTrace& analysed,
+              const report::FragReport& report, const FragPlotOptions& options);
 
 }  // namespace tidegauge::exporting

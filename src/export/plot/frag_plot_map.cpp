@@ -34,12 +34,12 @@ constexpr std::array<Colour, kShades> kRed = {{{250, 214, 214},
 constexpr Colour kNotOwned{233, 237, 239};
 // Small blocks are summed up and have no size of their own.
 constexpr Colour kCoveredColour{188, 205, 199};
-// Cells of the planes per pixel, both ways. A file of noise needs larger ones: kMostRuns.
+// Cells of the planes per pixel, both ways. A file of noise needs larger ones: kMaxRuns.
 constexpr double kFinestCells = 2;
 constexpr double kCoarsestCells = 0.25;
-constexpr size_t kMostRuns = 60'000;
-constexpr size_t kMostBreaks = 200;
-constexpr size_t kMostLabels = 10;
+constexpr size_t kMaxRuns = 60'000;
+constexpr size_t kMaxBreaks = 200;
+constexpr size_t kMaxLabels = 10;
 
 constexpr size_t kLevels = 4;  // quarters of a cell
 size_t levelOf(uint8_t cell) {
@@ -145,24 +145,24 @@ void drawQuads(Canvas& canvas, const MapTile& tile, const Place& place, const Sh
 void drawBreaks(Canvas& canvas, const view::OwnedAxis& axis, const Place& place) {
   const std::vector<view::OwnedRange>& ranges = axis.ranges();
   const Box& panel = place.x.panel;
-  size_t stride = std::max<size_t>(1, ranges.size() / kMostBreaks);
+  size_t stride = std::max<size_t>(1, ranges.size() / kMaxBreaks);
   double free_above = panel.y + panel.height + 1;  // labels must not overlap
   size_t labels = 0;
-  constexpr double kLeastBetween = 8;
+  constexpr double kMinBetween = 8;
   double last_line = panel.y + panel.height;
   for (size_t i = 0; i < ranges.size(); i += stride) {
     double y = place.bytesY(static_cast<double>(ranges[i].axis_bytes));
     if (i > 0) {
       // Lines that lie close would hide what lies between them: marks on the axis, then.
-      bool close = last_line - y < kLeastBetween;
+      bool close = last_line - y < kMinBetween;
       if (!close) last_line = y;
       canvas.rule({panel.x - (close ? 5 : 0), y}, {panel.x + (close ? 0 : panel.width), y},
                   {.colour = {132, 147, 155}, .width = 0.6, .dash = 3});
     }
-    if (y > free_above || labels >= 4 * kMostLabels) continue;
+    if (y > free_above || labels >= 4 * kMaxLabels) continue;
     canvas.text({panel.x - 8, y - 2}, base::hexAddress(ranges[i].address),
                 {.colour = PlotColours::kFaint, .size = 10, .align = Align::kRight});
-    free_above = y - std::max(13.0, panel.height / (2 * kMostLabels));
+    free_above = y - std::max(13.0, panel.height / (2 * kMaxLabels));
     ++labels;
   }
 }
@@ -237,8 +237,8 @@ void drawMap(Canvas& canvas, const analysis::AnalysedTrace& analysed,
   Place place{x, total, 0, 0};
   MapTile tile;
   for (double cells = kFinestCells; cells >= kCoarsestCells; cells /= 2) {
-    place.columns = cellsOf(x.panel.width, cells, view::kMostMapColumns);
-    place.rows = cellsOf(x.panel.height, cells, view::kMostMapRows);
+    place.columns = cellsOf(x.panel.width, cells, view::kMaxMapColumns);
+    place.rows = cellsOf(x.panel.height, cells, view::kMaxMapRows);
     tile = map.tile({.x = {.axis = view::Axis::kStep,
                            .x0 = static_cast<double>(x.first),
                            .x1 = static_cast<double>(x.last) + 1,
@@ -246,7 +246,7 @@ void drawMap(Canvas& canvas, const analysis::AnalysedTrace& analysed,
                      .y0_bytes = 0,
                      .y1_bytes = total,
                      .rows = place.rows});
-    if (changesOf(tile.covered) + changesOf(tile.owned) <= kMostRuns) break;
+    if (changesOf(tile.covered) + changesOf(tile.owned) <= kMaxRuns) break;
   }
   Shades shades = shadesOf(tile);
   drawOwned(canvas, tile, place);

@@ -31,10 +31,10 @@ MemoryCall carriedCall(Plane plane, Verb verb, MemoryKind kind) {
   return call;
 }
 
-constexpr size_t kMostCarriedContexts = 64;
-constexpr uint64_t kMostReferences = uint64_t{1} << 32;
+constexpr size_t kMaxCarriedContexts = 64;
+constexpr uint64_t kMaxReferences = uint64_t{1} << 32;
 
-uint64_t referencesOf(uint64_t value) { return std::clamp<uint64_t>(value, 1, kMostReferences); }
+uint64_t referencesOf(uint64_t value) { return std::clamp<uint64_t>(value, 1, kMaxReferences); }
 
 }  // namespace
 
@@ -177,12 +177,12 @@ void Contexts::carry(const MemoryCall& call) {
       add(call.handle, {call.device, true, referencesOf(call.size_bytes)});
       return;
     case Verb::kSet:
-      if (call.handle < static_cast<uint64_t>(kMostDevices))
+      if (call.handle < static_cast<uint64_t>(kMaxDevices))
         threads_[call.thread].device = static_cast<int32_t>(call.handle);
       return;
     case Verb::kPush:
       current = &threads_[call.thread].current;
-      if (current->size() < kMostCarriedContexts) current->push_back(call.handle);
+      if (current->size() < kMaxCarriedContexts) current->push_back(call.handle);
       return;
     case Verb::kPop:
       sees_switches_ = true;
@@ -201,7 +201,7 @@ void ProcessLedger::carry(const MemoryCall& call) {
     case MemoryKind::kPoolItself: {  // what is used of it came before, block by block
       PoolSum& pool =
           pools_.try_emplace({call.handle, call.device}, PoolSum{call.device}).first->second;
-      pool.most_used_bytes = std::max(pool.used_bytes, std::min(call.stream, kMostProcessBytes));
+      pool.most_used_bytes = std::max(pool.used_bytes, std::min(call.stream, kMaxProcessBytes));
       pool.is_destroyed = call.inner == 1;
       return;
     }
@@ -257,7 +257,7 @@ void ProcessLedger::carryPhysical(const MemoryCall& call) {
   } else if (call.verb == Verb::kAllocate && known == carried_physical_.end() &&
              call.size_bytes > 0) {
     uint32_t row = addHolding(call, 0, Cause::kCall);
-    holdings_[row].references = std::min(call.offset, kMostReferences);
+    holdings_[row].references = std::min(call.offset, kMaxReferences);
     carried_physical_[call.address] = {row, holdings_[row].place};
   } else {
     ++counts_.impossible;

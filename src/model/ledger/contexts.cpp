@@ -4,7 +4,7 @@ namespace tidegauge::model {
 namespace {
 
 int32_t deviceIn(uint64_t value) {
-  return value < static_cast<uint64_t>(kMostDevices) ? static_cast<int32_t>(value) : kUnknownDevice;
+  return value < static_cast<uint64_t>(kMaxDevices) ? static_cast<int32_t>(value) : kUnknownDevice;
 }
 
 }  // namespace
@@ -15,7 +15,7 @@ Ended Contexts::take(const MemoryCall& call) {
     case Verb::kCreate: {
       add(call.handle, {call.device, false, 1});
       std::vector<uint64_t>& current = threads_[call.thread].current;
-      if (current.size() < kMostPushed) current.push_back(call.handle);
+      if (current.size() < kMaxPushed) current.push_back(call.handle);
       return {};
     }
     case Verb::kRetain: {
@@ -39,7 +39,7 @@ Ended Contexts::take(const MemoryCall& call) {
     case Verb::kPush: {
       sees_switches_ = true;
       std::vector<uint64_t>& current = threads_[call.thread].current;
-      if (current.size() < kMostPushed) current.push_back(call.handle);
+      if (current.size() < kMaxPushed) current.push_back(call.handle);
       return {};
     }
     case Verb::kPop: {
@@ -64,7 +64,7 @@ Ended Contexts::take(const MemoryCall& call) {
 }
 
 Where Contexts::where(const MemoryCall& call) const {
-  Where where{call.device >= 0 && call.device < kMostDevices ? call.device : kUnknownDevice, 0};
+  Where where{call.device >= 0 && call.device < kMaxDevices ? call.device : kUnknownDevice, 0};
   auto thread = threads_.find(call.thread);
   if (thread == threads_.end()) return where;
   if (thread->second.current.empty()) {

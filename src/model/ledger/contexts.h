@@ -14,7 +14,7 @@
 
 namespace tidegauge::model {
 
-inline constexpr int32_t kMostDevices = 1024;
+inline constexpr int32_t kMaxDevices = 1024;
 
 struct Where {
   int32_t device = kUnknownDevice;
@@ -50,7 +50,7 @@ class Contexts {
     int32_t device = kUnknownDevice;  // by cudaSetDevice
     std::vector<uint64_t> current;    // contexts, the current one last
   };
-  static constexpr size_t kMostPushed = 64;
+  static constexpr size_t kMaxPushed = 64;
 
   struct OfDevice {
     uint64_t contexts = 0;

@@ -118,7 +118,7 @@ void ProcessLedger::endHolding(uint32_t row, const MemoryCall& call, Cause cause
     Cause why = cause == Cause::kImplicit ? Cause::kImplicit : Cause::kMissed;
     endBlocks(holding.address, holding.address + holding.size_bytes, call, why);
     by_address_.erase(holding.address);
-    if (freed_.size() < kMostFreed) freed_.insert(holding.address);
+    if (freed_.size() < kMaxFreed) freed_.insert(holding.address);
   }
   by_owner_.erase(ownerOf(row));
   holdings_[row] = {};
@@ -165,7 +165,7 @@ ProcessLedger::Blocks::iterator ProcessLedger::endBlock(Blocks::iterator at, con
   effect.place = block.place;
   effect.device = block.device;
   tell(What::kBlockFreed, cause, call, effect);
-  if (freed_blocks_.size() < kMostFreed) freed_blocks_.insert(at->first);
+  if (freed_blocks_.size() < kMaxFreed) freed_blocks_.insert(at->first);
   return blocks_.erase(at);
 }
 

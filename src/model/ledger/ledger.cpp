@@ -26,16 +26,16 @@ bool isHostMemory(MemoryKind kind) {
 
 bool ProcessLedger::isPossible(const MemoryCall& call) const {
   if (call.verb == Verb::kTrim) return true;  // "keep everything" is a size, too
-  if (call.size_bytes > base::kMostSizeBytes || call.address > UINT64_MAX - call.size_bytes)
+  if (call.size_bytes > base::kMaxSizeBytes || call.address > UINT64_MAX - call.size_bytes)
     return false;
-  if (call.verb == Verb::kMap) return call.size_bytes <= kMostProcessBytes - mapped_bytes_;
-  return call.verb != Verb::kAllocate || call.size_bytes <= kMostProcessBytes - live_bytes_;
+  if (call.verb == Verb::kMap) return call.size_bytes <= kMaxProcessBytes - mapped_bytes_;
+  return call.verb != Verb::kAllocate || call.size_bytes <= kMaxProcessBytes - live_bytes_;
 }
 
 void ProcessLedger::addWithoutAddress(uint64_t size_bytes) {
   ++counts_.without_address;
   counts_.bytes_without_address =
-      std::min(kMostProcessBytes, counts_.bytes_without_address + size_bytes);
+      std::min(kMaxProcessBytes, counts_.bytes_without_address + size_bytes);
 }
 
 void ProcessLedger::take(const MemoryCall& call) {
@@ -133,7 +133,7 @@ void ProcessLedger::fail(const MemoryCall& call) {
 }
 
 void ProcessLedger::tellAnswer(const MemoryCall& call) {
-  if (call.code != 0 || call.address > call.size_bytes || call.size_bytes > base::kMostSizeBytes)
+  if (call.code != 0 || call.address > call.size_bytes || call.size_bytes > base::kMaxSizeBytes)
     return;
   Effect effect;
   effect.address = call.address;

@@ -36,8 +36,8 @@ namespace tidegauge::model {
 
 using EffectSink = std::function<void(const Effect&)>;
 
-// More than this no process has, of calls of base::kMostSizeBytes at most: so sums stay sums.
-inline constexpr uint64_t kMostProcessBytes = uint64_t{1} << 60;
+// More than this no process has, of calls of base::kMaxSizeBytes at most: so sums stay sums.
+inline constexpr uint64_t kMaxProcessBytes = uint64_t{1} << 60;
 
 // Of one kind of memory on one device.
 struct MemorySum {
@@ -255,7 +255,7 @@ class ProcessLedger {
   // In place of the context of what outlives contexts: pools and physical memory.
   static constexpr uint64_t kNoContext = UINT64_MAX;
   static constexpr size_t kAllDeviceKinds = kMemoryKinds;
-  static constexpr size_t kMostFreed = size_t{1} << 20;  // addresses that are remembered
+  static constexpr size_t kMaxFreed = size_t{1} << 20;  // addresses that are remembered
 
   uint32_t process_;
   const EffectSink& sink_;

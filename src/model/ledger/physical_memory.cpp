@@ -86,9 +86,9 @@ void ProcessLedger::onPhysical(const MemoryCall& call) {
       if (held == nullptr) {  // made before the recording: as large as we see
         ++counts_.older_physical;
         MemoryCall older = call;
-        older.size_bytes = std::min({base::kMostSizeBytes,
-                                     call.size_bytes + std::min(base::kMostSizeBytes, call.offset),
-                                     kMostProcessBytes - live_bytes_});
+        older.size_bytes = std::min({base::kMaxSizeBytes,
+                                     call.size_bytes + std::min(base::kMaxSizeBytes, call.offset),
+                                     kMaxProcessBytes - live_bytes_});
         older.stack = kNoStackOfCall;
         uint32_t row = addHolding(older, 0, Cause::kMissed);
         holdings_[row].references = 1;

@@ -14,7 +14,7 @@ void raise(uint64_t& peak, uint64_t level) { peak = std::max(peak, level); }
 LiveBook::Account* LiveBook::accountOf(uint32_t process) {
   auto found = accounts_.find(process);
   if (found != accounts_.end()) return &found->second;
-  if (accounts_.size() >= kMostProcesses) {
+  if (accounts_.size() >= kMaxProcesses) {
     auto oldest = accounts_.end();
     for (auto at = accounts_.begin(); at != accounts_.end(); ++at) {
       bool earlier = at->second.ended_ns &&
@@ -99,7 +99,7 @@ void LiveBook::take(const Effect& effect) {
       ++account->failures;
       auto key = std::tuple(effect.function, effect.code, effect.stack);
       auto& failed = account->failed;
-      if (failed.size() >= kMostFailures && !failed.contains(key)) return;
+      if (failed.size() >= kMaxFailures && !failed.contains(key)) return;
       Failure& failure = failed[key];
       ++failure.count;
       failure.bytes = effect.size_bytes;
@@ -120,7 +120,7 @@ void LiveBook::addLaunches(uint32_t process, const std::string& kernel, uint64_t
   account->launches += count;
   account->launched.add(begin_ns, end_ns, static_cast<double>(count));
   auto& kernels = account->kernels;
-  bool full = kernels.size() >= kMostKernels && !kernels.contains(kernel);
+  bool full = kernels.size() >= kMaxKernels && !kernels.contains(kernel);
   Kernel& it = kernels[full ? std::string(kOther) : kernel];
   it.launches += count;
   it.rate.add(begin_ns, end_ns, static_cast<double>(count));
@@ -132,7 +132,7 @@ void LiveBook::addCopies(uint32_t process, const LiveCopyCount& count) {
   if (account == nullptr) return;
   account->copies += count.calls;
   auto& copied = account->copied;
-  bool full = copied.size() >= kMostReasons && !copied.contains(count.direction);
+  bool full = copied.size() >= kMaxReasons && !copied.contains(count.direction);
   Copies& it = copied[full ? std::string(kOther) : count.direction];
   it.sum.calls += count.calls;
   it.sum.bytes += count.bytes;
@@ -146,7 +146,7 @@ void LiveBook::addCopies(uint32_t process, const LiveCopyCount& count) {
 
 void LiveBook::addLoss(const std::string& reason, uint64_t count) {
   if (count == 0) return;
-  bool full = losses_.size() >= kMostReasons && !losses_.contains(reason);
+  bool full = losses_.size() >= kMaxReasons && !losses_.contains(reason);
   losses_[full ? std::string(kOther) : reason] += count;
   of_all_.add(figuresOfLoss(reason));
 }
@@ -158,7 +158,7 @@ void LiveBook::addUnwatched(std::optional<uint32_t> process, const Unwatched& wh
     account->unwatched.add(what.figures);
     account->is_older |= isOlder(what) && what.figures.has(Figures::kMemory);
   }
-  if (unwatched_.size() < kMostUnwatched) {
+  if (unwatched_.size() < kMaxUnwatched) {
     unwatched_.push_back({process, what});
   } else {
     ++more_unwatched_;

@@ -51,11 +51,11 @@ struct LiveMoment {
 
 class LiveBook {
  public:
-  static constexpr size_t kMostProcesses = 512;
-  static constexpr size_t kMostKernels = 200;
-  static constexpr size_t kMostFailures = 100;
-  static constexpr size_t kMostReasons = 100;
-  static constexpr size_t kMostUnwatched = 200;
+  static constexpr size_t kMaxProcesses = 512;
+  static constexpr size_t kMaxKernels = 200;
+  static constexpr size_t kMaxFailures = 100;
+  static constexpr size_t kMaxReasons = 100;
+  static constexpr size_t kMaxUnwatched = 200;
 
   void addProcess(const LiveProcess& process);
   void endProcess(uint32_t process, int64_t time_ns);

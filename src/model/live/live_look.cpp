@@ -6,15 +6,15 @@
 namespace tidegauge::model {
 namespace {
 
-constexpr size_t kMostRows = 100;
-constexpr size_t kMostLines = 8;
+constexpr size_t kMaxRows = 100;
+constexpr size_t kMaxLines = 8;
 constexpr size_t kSparkParts = 48;
-constexpr size_t kMostStacks = 20;
-constexpr size_t kMostShownKernels = 20;
-constexpr size_t kMostShownFailures = 30;
-constexpr uint32_t kMostColumns = 1000;
+constexpr size_t kMaxStacks = 20;
+constexpr size_t kMaxShownKernels = 20;
+constexpr size_t kMaxShownFailures = 30;
+constexpr uint32_t kMaxColumns = 1000;
 constexpr int64_t kSecond_ns = 1'000'000'000;
-constexpr int64_t kLeastWindow_ns = 5 * kSecond_ns;
+constexpr int64_t kMinWindow_ns = 5 * kSecond_ns;
 
 // The first `most` in order; how many were left out.
 template <class T, class Before>
@@ -79,7 +79,7 @@ LiveSnapshot LiveBook::look(const Ledger& ledger, const LiveWish& wish, const Li
   Scope scope{ledger, wish, moment, names};
   scope.to_ns = std::max<int64_t>(moment.now_ns, 1);
   scope.from_ns = std::max(scope.to_ns - window, snapshot.first_ns);
-  scope.from_ns = std::min(scope.from_ns, scope.to_ns - kLeastWindow_ns);
+  scope.from_ns = std::min(scope.from_ns, scope.to_ns - kMinWindow_ns);
   snapshot.from_ns = scope.from_ns;
   snapshot.to_ns = scope.to_ns;
   addDevices(snapshot, scope);
@@ -155,19 +155,19 @@ void LiveBook::addRows(LiveSnapshot& snapshot, const Scope& scope) const {
     snapshot.processes.push_back(std::move(row));
   }
   snapshot.more_processes =
-      untold_ + keepFirst(snapshot.processes, kMostRows, [](const LiveRow& a, const LiveRow& b) {
+      untold_ + keepFirst(snapshot.processes, kMaxRows, [](const LiveRow& a, const LiveRow& b) {
         auto key = [](const LiveRow& row) {
           return std::tuple(!row.ended_ns, row.live_bytes, row.peak_bytes, ~row.process);
         };
         return key(a) > key(b);
       });
-  size_t columns = std::clamp<uint32_t>(scope.wish.columns, 1, kMostColumns);
+  size_t columns = std::clamp<uint32_t>(scope.wish.columns, 1, kMaxColumns);
   size_t lines = 0;
   for (LiveRow& row : snapshot.processes) {
     const Account& account = accounts_.at(row.process);
     bool chosen = scope.wish.process == row.process;
     row.spark = scope.line(account, kSparkParts);
-    if (row.peak_bytes > 0 && (chosen || lines < kMostLines)) {
+    if (row.peak_bytes > 0 && (chosen || lines < kMaxLines)) {
       row.line = scope.line(account, columns);
       ++lines;
     }
@@ -211,7 +211,7 @@ void LiveBook::addStacks(LiveSnapshot& snapshot, const Scope& scope) const {
         bytes += held.bytes;
       }
     }
-    more = keepFirst(rows, kMostStacks,
+    more = keepFirst(rows, kMaxStacks,
                      [](const Row& a, const Row& b) { return a.shown.bytes > b.shown.bytes; });
     for (Row& row : rows) {
       if (row.stack != kNoStackOfCall) row.shown.stack = scope.names.stack(row.stack);
@@ -253,7 +253,7 @@ void LiveBook::addWork(LiveSnapshot& snapshot, const Scope& scope) const {
     }
   }
   snapshot.more_kernels =
-      keepFirst(snapshot.kernels, kMostShownKernels,
+      keepFirst(snapshot.kernels, kMaxShownKernels,
                 [](const LiveKernel& a, const LiveKernel& b) { return a.launches > b.launches; });
   for (auto& [direction, sum] : directions) snapshot.copies.push_back(std::move(sum));
   std::stable_sort(snapshot.copies.begin(), snapshot.copies.end(),
@@ -279,7 +279,7 @@ void LiveBook::addFailures(LiveSnapshot& snapshot, const Scope& scope) const {
            stack});
     }
   }
-  (void)keepFirst(rows, kMostShownFailures,
+  (void)keepFirst(rows, kMaxShownFailures,
                   [](const Row& a, const Row& b) { return a.shown.last_ns > b.shown.last_ns; });
   for (Row& row : rows) {
     row.shown.function = scope.names.function(row.function);

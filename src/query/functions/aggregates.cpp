@@ -1,4 +1,4 @@
-// median and percentile: they keep their values, 8 bytes each, up to kMostValues per query.
+// median and percentile: they keep their values, 8 bytes each, up to kMaxValues per query.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -10,7 +10,7 @@
 namespace tidegauge::query {
 namespace {
 
-constexpr uint64_t kMostValues = uint64_t{1} << 26;  // of all groups together: 512 MiB
+constexpr uint64_t kMaxValues = uint64_t{1} << 26;  // of all groups together: 512 MiB
 
 // The values seen so far; owned by SQLite's aggregate context as a pointer.
 struct Sample {
@@ -58,7 +58,7 @@ void sampleStep(sqlite3_context* context, int count, sqlite3_value** values) {
     return fail(context, count == 2 ? "percentile(x, p): x must be a number"
                                     : "median(x): x must be a number");
   }
-  if (sample.shared.sampled >= kMostValues) {
+  if (sample.shared.sampled >= kMaxValues) {
     return fail(context, "median and percentile hold 67,108,864 values at most");
   }
   sample.values.push_back(sqlite3_value_double(values[0]));

@@ -23,6 +23,8 @@
 
 namespace tidegauge::query {
 
+inline int64_t keyOf(std::optional<uint64_t> bytes) { return bytes ? keyOfBytes(*bytes) : kNull; }
+
 template <class Answer>
 struct AnswerColumn {
   ColumnKind kind = ColumnKind::kInteger;

@@ -15,8 +15,8 @@
 namespace tidegauge::query {
 namespace {
 
-constexpr int kMostWidth = 1000;
-constexpr size_t kMostTrimmed = 100;  // bytes of the set of characters to cut off
+constexpr int kMaxWidth = 1000;
+constexpr size_t kMaxTrimmed = 100;  // bytes of the set of characters to cut off
 
 std::string_view textOf(sqlite3_value* value) {
   const auto* text = reinterpret_cast<const char*>(sqlite3_value_text(value));
@@ -66,7 +66,7 @@ class Formatter {
   }
 
   static int bounded(int64_t number) {
-    if (number > kMostWidth || number < -kMostWidth) {
+    if (number > kMaxWidth || number < -kMaxWidth) {
       throw std::length_error("width and precision of printf go up to 1000");
     }
     return static_cast<int>(number);
@@ -175,7 +175,7 @@ void trim(sqlite3_context* context, int count, sqlite3_value** values) {
   }
   std::string_view text = textOf(values[0]);
   std::string_view set = count == 2 ? textOf(values[1]) : " ";
-  if (set.size() > kMostTrimmed) {
+  if (set.size() > kMaxTrimmed) {
     throw std::length_error("trim cuts off at most 100 different bytes of characters");
   }
   while (kLeft && !text.empty()) {

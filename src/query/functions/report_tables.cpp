@@ -8,8 +8,6 @@ namespace {
 using analysis::DeviceAnalysis;
 using Kind = ColumnKind;
 
-int64_t keyOf(std::optional<uint64_t> bytes) { return bytes ? keyOfBytes(*bytes) : kNull; }
-
 struct OomRow {
   const AnalysedTrace* trace;
   const DeviceAnalysis* device;
@@ -80,7 +78,7 @@ TableFunction oomsFunction(const AnalysedTrace& trace) {
   return deviceAnswer<O>(trace, "ooms", "table: every out-of-memory event, in order", columns,
                          [](const AnalysedTrace& t, const DeviceAnalysis& d) {
                            std::vector<O> rows;
-                           for (auto& oom : analysis::oomsOf(t, d, analysis::kMostOomLayouts)) {
+                           for (auto& oom : analysis::oomsOf(t, d, analysis::kMaxOomLayouts)) {
                              rows.push_back({&t, &d, std::move(oom)});
                            }
                            return rows;

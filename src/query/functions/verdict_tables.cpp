@@ -13,8 +13,6 @@ using analysis::OomReport;
 using analysis::OomVerdict;
 using Kind = ColumnKind;
 
-int64_t keyOf(std::optional<uint64_t> bytes) { return bytes ? keyOfBytes(*bytes) : kNull; }
-
 struct VerdictOf {
   int32_t device;
   std::shared_ptr<const OomVerdict> verdict;
@@ -102,7 +100,7 @@ std::vector<AnswerColumn<VerdictOf>> verdictColumns() {
 
 std::vector<VerdictOf> verdictsOf(const AnalysedTrace& trace, const DeviceAnalysis& device,
                                   std::optional<uint64_t> capacity_bytes) {
-  std::vector<OomReport> ooms = analysis::oomsOf(trace, device, analysis::kMostOomLayouts);
+  std::vector<OomReport> ooms = analysis::oomsOf(trace, device, analysis::kMaxOomLayouts);
   analysis::VerdictOptions options = analysis::verdictOptions(device, ooms, capacity_bytes);
   std::vector<VerdictOf> rows;
   for (const OomReport& oom : ooms) {

@@ -118,7 +118,8 @@ template <class Enum>
 std::vector<std::string> namesUpTo(Enum last) {
   std::vector<std::string> names;
   for (size_t i = 0; i <= static_cast<size_t>(last); ++i) {
-    names.emplace_back(model::name(static_cast<Enum>(i)));
+    using model::name;  // and, of enums declared later, by their namespace
+    names.emplace_back(name(static_cast<Enum>(i)));
   }
   return names;
 }

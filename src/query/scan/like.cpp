@@ -70,10 +70,10 @@ class StackMatcher {
 }  // namespace
 
 bool isQuickPattern(std::string_view pattern) {
-  constexpr size_t kMostBytes = 500;
-  constexpr ptrdiff_t kMostWildcards = 4;
-  return !pattern.empty() && pattern.size() <= kMostBytes &&
-         std::count(pattern.begin(), pattern.end(), '%') <= kMostWildcards;
+  constexpr size_t kMaxBytes = 500;
+  constexpr ptrdiff_t kMaxWildcards = 4;
+  return !pattern.empty() && pattern.size() <= kMaxBytes &&
+         std::count(pattern.begin(), pattern.end(), '%') <= kMaxWildcards;
 }
 
 bool isLike(const std::string& text, const std::string& pattern) {

@@ -9,7 +9,7 @@ namespace tidegauge::query {
 namespace {
 
 constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
-constexpr int64_t kLeastNumber = kNull + 1;
+constexpr int64_t kMinNumber = kNull + 1;
 constexpr uint64_t kDenseSpan = uint64_t{1} << 26;  // at most 8 MiB of bits
 
 void narrowByInteger(RowFilter& filter, Test test, int64_t value) {
@@ -55,7 +55,7 @@ void narrowByReal(RowFilter& filter, Test test, double value) {
 }
 
 void narrowNumber(RowFilter& filter, Test test, sqlite3_value* value) {
-  filter.atLeast(kLeastNumber);
+  filter.atLeast(kMinNumber);
   switch (sqlite3_value_numeric_type(value)) {
     case SQLITE_INTEGER:
       return narrowByInteger(filter, test, sqlite3_value_int64(value));
@@ -161,9 +161,9 @@ void narrow(RowFilter& filter, const Column& column, Test test, sqlite3_value* v
     case Test::kIsNull:
       return filter.atMost(kNull);
     case Test::kIsNotNull:
-      return filter.atLeast(kLeastNumber);
+      return filter.atLeast(kMinNumber);
     case Test::kLike:
-      filter.atLeast(kLeastNumber);
+      filter.atLeast(kMinNumber);
       filter.sets.push_back(likes.matches(column, std::string(textOf(value))));
       return;
     case Test::kOneOf: {

@@ -6,7 +6,7 @@
 namespace tidegauge::query {
 
 std::string stackTextOf(const analysis::AnalysedTrace& trace, model::StackId stack) {
-  return trace.labels.text(stack, kMostStackTextBytes);
+  return trace.labels.text(stack, kMaxStackTextBytes);
 }
 
 Column& addStackText(Table& table, std::string name, const analysis::AnalysedTrace& trace,

@@ -6,8 +6,8 @@
 
 namespace tidegauge::query {
 
-// At most kMostStackTextBytes: what is longer ends in "… 12 more frames".
-inline constexpr size_t kMostStackTextBytes = size_t{256} << 10;
+// At most kMaxStackTextBytes: what is longer ends in "… 12 more frames".
+inline constexpr size_t kMaxStackTextBytes = size_t{256} << 10;
 std::string stackTextOf(const analysis::AnalysedTrace& trace, model::StackId stack);
 
 // A text column whose key is a stack id.

@@ -6,23 +6,13 @@
 #include "model/ledger/ledger.h"
 #include "model/recorded_work.h"
 #include "query/scan/columns.h"
+#include "query/tables/recorded_tables.h"
 
 namespace tidegauge::query {
 namespace {
 
-const model::RecordedWork& workOf(const AnalysedTrace& analysed) {
-  static const model::RecordedWork kNothing{};
-  const model::RecordedWork* work = analysed.trace.work.get();
-  return work == nullptr ? kNothing : *work;
-}
-
 Fill devices(const std::vector<int32_t>& ordinals) {
   return stored(ordinals, [](int32_t device) { return device < 0 ? kNull : int64_t{device}; });
-}
-
-void addProcessId(Table& table, const model::RecordedWork& work) {
-  add(table, ColumnKind::kInteger, "process_id", "row of processes: that of this trace",
-      eachRow([id = work.process_id](Row) { return id; }));
 }
 
 void addKind(Table& table, const std::vector<model::MemoryKind>& kinds) {

@@ -1,5 +1,7 @@
 // kernels, launches, copies, processes, functions, losses, unwatched, incomplete: what a recording says beside memory, with
 // the names and units of its own tables. Of a snapshot they are empty.
+#include "query/tables/recorded_tables.h"
+
 #include <memory>
 #include <unordered_map>
 
@@ -13,17 +15,6 @@ namespace {
 
 static_assert(model::kNotRecorded == kNull, "what is not known is NULL as it is");
 
-// What snapshots have: nothing.
-const model::RecordedWork& workOf(const AnalysedTrace& analysed) {
-  static const model::RecordedWork kNothing = [] {
-    model::RecordedWork nothing;
-    nothing.run = std::make_shared<const model::RecordedRun>();
-    return nothing;
-  }();
-  const model::RecordedWork* work = analysed.trace.work.get();
-  return work == nullptr ? kNothing : *work;
-}
-
 void addNumbers(Table& table, const char* name, const char* doc, const std::vector<int64_t>& values,
                 ColumnKind kind = ColumnKind::kInteger) {
   add(table, kind, name, doc, stored(values, [](int64_t value) { return value; }));
@@ -34,18 +25,27 @@ void addTexts(Table& table, const char* name, const char* doc,
   addPoolText(table, name, doc, storedIds(ids), run.strings);
 }
 
-// Of this trace: the same in every row.
-void addProcessId(Table& table, const model::RecordedWork& work) {
-  add(table, ColumnKind::kInteger, "process_id", "row of processes: that of this trace",
-      eachRow([id = work.process_id](Row) { return id; }));
-}
-
 void addTimes(Table& table, const std::vector<int64_t>& begin, const std::vector<int64_t>& end) {
   addNumbers(table, "begin_ns", "from here, ns since the epoch, …", begin);
   addNumbers(table, "end_ns", "… to here they were counted", end);
 }
 
 }  // namespace
+
+const model::RecordedWork& workOf(const AnalysedTrace& analysed) {
+  static const model::RecordedWork kNothing = [] {
+    model::RecordedWork nothing;
+    nothing.run = std::make_shared<const model::RecordedRun>();
+    return nothing;
+  }();
+  const model::RecordedWork* work = analysed.trace.work.get();
+  return work == nullptr ? kNothing : *work;
+}
+
+void addProcessId(Table& table, const model::RecordedWork& work) {
+  add(table, ColumnKind::kInteger, "process_id", "row of processes: that of this trace",
+      eachRow([id = work.process_id](Row) { return id; }));
+}
 
 Table processesTable(const AnalysedTrace& analysed) {
   const model::RecordedWork& work = workOf(analysed);

@@ -25,7 +25,7 @@ using model::SegmentKind;
 using model::Trace;
 
 constexpr uint64_t kSmallSegmentBytes = uint64_t{2} << 20;
-constexpr int64_t kMostMicroseconds = int64_t{1} << 53;
+constexpr int64_t kMaxMicroseconds = int64_t{1} << 53;
 
 class TraceBuilder {
  public:
@@ -293,7 +293,7 @@ class TraceBuilder {
     events.size_bytes.push_back(row.size_bytes);
     events.stack.push_back(stackOf(row.stack));
     events.stream.push_back(streamOf(row.stream));
-    events.time_us.push_back(time_us <= kMostMicroseconds ? time_us : model::kNoTime);
+    events.time_us.push_back(time_us <= kMaxMicroseconds ? time_us : model::kNoTime);
     beside_.is_driver_block.push_back(row.is_provisional);
     if (row.refusals <= 1) return;
     work_.refused_in_row.event.push_back(events.size() - 1);

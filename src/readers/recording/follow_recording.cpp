@@ -22,10 +22,10 @@
 namespace tidegauge::readers::recording {
 namespace {
 
-constexpr int64_t kMost32 = UINT32_MAX;
-constexpr size_t kMostFrames = 64;
-constexpr size_t kMostText = 4000;
-constexpr int kMostTries = 20;
+constexpr int64_t kMax32 = UINT32_MAX;
+constexpr size_t kMaxFrames = 64;
+constexpr size_t kMaxText = 4000;
+constexpr int kMaxTries = 20;
 // Launches and copies are counted once a second: what happened in the last one is not known yet.
 constexpr int64_t kCountedLate_ns = 1'000'000'000;
 
@@ -43,7 +43,7 @@ base::Status requireCalls(SqliteFile& file) {
 }
 
 std::string cut(std::string text) {
-  if (text.size() > kMostText) text.resize(kMostText);
+  if (text.size() > kMaxText) text.resize(kMaxText);
   return text;
 }
 
@@ -146,7 +146,7 @@ void RecordingFollower::Books::tolerate(SqliteFile& file, const char* table,
 
 base::Status RecordingFollower::Books::read(SqliteFile& file) {
   TG_RETURN_IF_ERROR(requireCalls(file));
-  room_ = kMostRowsPerLook;
+  room_ = kMaxRowsPerLook;
   tolerate(file, "meta", {"key", "value"}, &Books::readMeta);
   TG_RETURN_IF_ERROR(readFunctions(file));
   tolerate(file, "processes", {"process_id", "pid", "name", "command", "began_ns", "ended_ns"},
@@ -199,8 +199,8 @@ base::Status RecordingFollower::Books::readProcesses(SqliteFile& file) {
                               "process_id, pid, name, command, began_ns", [&](Row& row) {
                                 model::LiveProcess process;
                                 process.process =
-                                    static_cast<uint32_t>(row.integer(0, 0, kMost32 - 1));
-                                process.pid = static_cast<uint32_t>(row.integer(1, 0, kMost32));
+                                    static_cast<uint32_t>(row.integer(0, 0, kMax32 - 1));
+                                process.pid = static_cast<uint32_t>(row.integer(1, 0, kMax32));
                                 process.name = cut(row.text(2));
                                 process.command = cut(row.text(3));
                                 process.began_ns = row.integer(4, 0, INT64_MAX);
@@ -217,7 +217,7 @@ base::Status RecordingFollower::Books::readProcesses(SqliteFile& file) {
       "IS NOT NULL",
       running_.begin()->first);
   return file.forEachRow(sql.c_str(), [&](Row& row) {
-    auto found = running_.find(static_cast<uint32_t>(row.integer(0, 0, kMost32 - 1)));
+    auto found = running_.find(static_cast<uint32_t>(row.integer(0, 0, kMax32 - 1)));
     int64_t ended_ns = row.integer(1, 0, INT64_MAX);
     if (!row.isBad() && found != running_.end()) found->second = ended_ns;
     return true;
@@ -257,7 +257,7 @@ base::Status RecordingFollower::Books::readCalls(SqliteFile& file) {
     }
     model::MemoryCall& call = read->call;
     call.process = static_cast<uint32_t>(read->process_id);
-    if (read->stack_id && *read->stack_id >= 0 && *read->stack_id < kMost32)
+    if (read->stack_id && *read->stack_id >= 0 && *read->stack_id < kMax32)
       call.stack = static_cast<uint32_t>(*read->stack_id);
     if (call_tail_.last <= carried_calls_) {
       ledger_.takeCarried(call);
@@ -273,7 +273,7 @@ base::Status RecordingFollower::Books::readLaunches(SqliteFile& file) {
       file, launch_tail_, "launches", "rowid", "begin_ns, end_ns, process_id, kernel_id, count",
       [&](Row& row) {
         int64_t begin_ns = row.integer(0, 0, INT64_MAX), end_ns = row.integer(1, 0, INT64_MAX);
-        auto process = static_cast<uint32_t>(row.integer(2, 0, kMost32 - 1));
+        auto process = static_cast<uint32_t>(row.integer(2, 0, kMax32 - 1));
         auto kernel = kernels_.find(row.integer(3));
         int64_t count = row.integer(4, 0, INT64_MAX);
         if (row.isBad() || kernel == kernels_.end() || !launches_.fits(count)) {
@@ -293,7 +293,7 @@ base::Status RecordingFollower::Books::readCopies(SqliteFile& file) {
         model::LiveCopyCount copies;
         copies.begin_ns = row.integer(0, 0, INT64_MAX);
         copies.end_ns = row.integer(1, 0, INT64_MAX);
-        auto process = static_cast<uint32_t>(row.integer(2, 0, kMost32 - 1));
+        auto process = static_cast<uint32_t>(row.integer(2, 0, kMax32 - 1));
         copies.direction = cut(row.text(3));
         copies.submitted = row.integer(4) != 0;
         std::array<int64_t, 4> sums{};
@@ -328,7 +328,7 @@ base::Status RecordingFollower::Books::readUnwatched(SqliteFile& file) {
                     what.reason = cut(row.text(5));
                     what.begin_ns = row.maybeInteger(6);
                     what.end_ns = row.maybeInteger(7);
-                    if (row.isBad() || (process && (*process < 0 || *process >= kMost32))) {
+                    if (row.isBad() || (process && (*process < 0 || *process >= kMax32))) {
                       ++bad_rows_;
                     } else if (process) {
                       book_.addUnwatched(static_cast<uint32_t>(*process), what);
@@ -370,7 +370,7 @@ model::StackWords RecordingFollower::Books::wordsOf(SqliteFile& file, uint32_t s
                   "JOIN frames f ON f.frame_id = s.frame_id "
                   "LEFT JOIN modules m ON m.module_id = f.module_id "
                   "WHERE s.stack_id = {} ORDER BY s.place LIMIT {}",
-                  stack, kMostFrames)
+                  stack, kMaxFrames)
           .c_str(),
       [&](Row& row) {
         std::string function = row.text(0), source = row.text(1), module = row.text(3);
@@ -433,7 +433,7 @@ base::Result<model::LiveSnapshot> RecordingFollower::lookOnce(const model::LiveW
   // Before the file is read: an end that is written in between is seen by the next look.
   bool has_writer = books_->of().hasWriter();
   TG_ASSIGN_OR_RETURN(SqliteFile file, SqliteFile::open(path_));
-  for (int i = 0; waits && books_->of().isEnding() && i < kMostTries; ++i) {
+  for (int i = 0; waits && books_->of().isEnding() && i < kMaxTries; ++i) {
     { auto closed = std::move(file); }
     waits = letPartEnd(path_);
     TG_RETURN_IF_ERROR(findFile());
@@ -456,7 +456,7 @@ base::Result<model::LiveSnapshot> RecordingFollower::look(const model::LiveWish&
   for (int i = 0;; ++i) {
     bool is_same = books_ != nullptr && books_->of().isAt(path_);
     auto snapshot = lookOnce(wish);
-    if (snapshot.ok() || is_same || !was_read || i == kMostTries) return snapshot;
+    if (snapshot.ok() || is_same || !was_read || i == kMaxTries) return snapshot;
     books_.reset();
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }

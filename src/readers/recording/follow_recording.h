@@ -19,7 +19,7 @@ namespace tidegauge::readers::recording {
 
 class RecordingFollower final : public model::LiveSource {
  public:
-  static constexpr uint64_t kMostRowsPerLook = 200'000;
+  static constexpr uint64_t kMaxRowsPerLook = 200'000;
 
   explicit RecordingFollower(std::string path);
   ~RecordingFollower() override;

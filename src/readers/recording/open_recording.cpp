@@ -90,8 +90,8 @@ base::Result<std::optional<Opened>> openOnce(const std::string& path) {
 }
 
 base::Result<Opened> openChecked(const std::string& path) {
-  constexpr int kMostTries = 20;
-  for (int i = 0; i < kMostTries; ++i) {
+  constexpr int kMaxOpenTries = 20;
+  for (int i = 0; i < kMaxOpenTries; ++i) {
     TG_ASSIGN_OR_RETURN(std::optional<Opened> opened, openOnce(path));
     if (opened) return std::move(*opened);
   }

@@ -33,6 +33,6 @@ inline bool isOtherDict(const Values& values, Value value) {
 }
 
 inline constexpr int32_t kHostOrdinal = -1;
-inline constexpr int64_t kMostDevices = 1024;
+inline constexpr int64_t kMaxDevices = 1024;
 
 }  // namespace tidegauge::readers::torch

@@ -37,7 +37,7 @@ std::vector<Mark> marksOf(Columns& columns, Value list) {
           break;
         case Word::kDevice: {
           auto ordinal = values.signedOf(value);
-          bool known = ordinal && *ordinal >= kHostOrdinal && *ordinal < kMostDevices;
+          bool known = ordinal && *ordinal >= kHostOrdinal && *ordinal < kMaxDevices;
           if (!known) odd.badValue(Place::kAnnotation, "device");
           mark.device = known ? static_cast<int32_t>(*ordinal) : kHostOrdinal;
           break;

@@ -148,10 +148,10 @@ base::Status assembleEvents(model::Trace& trace, Columns& columns, Value device_
   if (device_traces.isSequence()) {
     std::vector<Value> lists;
     const Tree& tree = columns.values().tree();
-    if (tree.itemCount(device_traces.index()) > static_cast<uint64_t>(kMostDevices)) {
+    if (tree.itemCount(device_traces.index()) > static_cast<uint64_t>(kMaxDevices)) {
       return base::Error{base::ErrorKind::kLimit,
                          fmt::format("'device_traces' has {} devices; at most {} are read",
-                                     tree.itemCount(device_traces.index()), kMostDevices),
+                                     tree.itemCount(device_traces.index()), kMaxDevices),
                          std::nullopt, "No machine has so many."};
     }
     tree.forEachItem(device_traces.index(), [&](Value list) { lists.push_back(list); });

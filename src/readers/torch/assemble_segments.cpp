@@ -63,7 +63,7 @@ class SegmentReader {
 
 uint64_t SegmentReader::sizeOf(Value value, Place place, std::string_view key) {
   auto size_bytes = values_.unsignedOf(value);
-  if (size_bytes && *size_bytes <= base::kMostSizeBytes) return *size_bytes;
+  if (size_bytes && *size_bytes <= base::kMaxSizeBytes) return *size_bytes;
   columns_.oddities().badValue(place, key);
   return model::kUnknownBytes;
 }
@@ -79,7 +79,7 @@ SegmentRow SegmentReader::readSegment(Value dict, bool host) {
       case Word::kDevice: {
         if (host) break;  // always −1
         auto ordinal = values_.signedOf(value);
-        bool known = ordinal && *ordinal >= 0 && *ordinal < kMostDevices;
+        bool known = ordinal && *ordinal >= 0 && *ordinal < kMaxDevices;
         row.device = known ? std::optional(static_cast<int32_t>(*ordinal)) : std::nullopt;
         break;
       }

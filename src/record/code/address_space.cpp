@@ -82,7 +82,7 @@ uint32_t AddressSpaces::moduleOf(uint32_t pid, const Mapping& mapping) {
   auto [found, is_new] = ids_.try_emplace(mapping.file, static_cast<uint32_t>(modules_.size()));
   if (!is_new) return found->second;
   Module module{mapping.file, mapping.path, -1};
-  if (open_ < kMostOpen)
+  if (open_ < kMaxOpen)
     module.descriptor = open(pathFromHere(pid, mapping).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   open_ += module.descriptor >= 0;
   modules_.push_back(std::move(module));

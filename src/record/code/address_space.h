@@ -64,7 +64,7 @@ class AddressSpaces {
   };
   uint32_t moduleOf(uint32_t pid, const Mapping& mapping);
 
-  static constexpr size_t kMostOpen = 512;
+  static constexpr size_t kMaxOpen = 512;
   std::map<uint32_t, Space> spaces_;
   std::map<FileId, uint32_t> ids_;
   Rows<Module> modules_;

@@ -17,7 +17,7 @@ namespace tidegauge::record {
 namespace {
 
 constexpr uint64_t kMaxSymbols = 20'000'000;  // of all tables
-constexpr size_t kLongestName = 16384;  // what is longer is no name: nobody reads it to its end
+constexpr size_t kMaxSymbolName = 16384;  // what is longer is no name: nobody reads it to its end
 
 bool isFunction(const GElf_Sym& symbol) {
   int type = GELF_ST_TYPE(symbol.st_info);
@@ -45,8 +45,8 @@ void eachSymbol(Elf* elf, const Visit& visit) {
         if (gelf_getsym(data, static_cast<int>(i), &symbol) == nullptr) break;
         const char* name = elf_strptr(elf, header.sh_link, symbol.st_name);
         if (name == nullptr) continue;
-        size_t length = strnlen(name, kLongestName);
-        if (length < kLongestName && !visit(std::string_view(name, length), symbol)) return;
+        size_t length = strnlen(name, kMaxSymbolName);
+        if (length < kMaxSymbolName && !visit(std::string_view(name, length), symbol)) return;
       }
     }
   }

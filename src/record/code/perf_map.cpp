@@ -15,12 +15,12 @@
 namespace tidegauge::record {
 namespace {
 
-constexpr size_t kMostBytes = size_t{64} << 20;
-constexpr size_t kMostNames = 500'000;
+constexpr size_t kMaxBytes = size_t{64} << 20;
+constexpr size_t kMaxNames = 500'000;
 constexpr size_t kLongestLine = 4096;
-constexpr uint32_t kMostTries = 1000;
-constexpr size_t kMostRoots = 256;  // open folders
-constexpr int kMostParents = 16;
+constexpr uint32_t kMaxTries = 1000;
+constexpr size_t kMaxRoots = 256;  // open folders
+constexpr int kMaxParents = 16;
 
 bool takeHex(std::string_view& text, uint64_t& value) {
   auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
@@ -71,7 +71,7 @@ void PerfMap::add(std::string_view text) {
 
 void PerfMap::addLine(std::string_view line) {
   uint64_t start = 0, bytes = 0;
-  if (entries_.size() >= kMostNames || !takeHex(line, start) || !takeHex(line, bytes)) return;
+  if (entries_.size() >= kMaxNames || !takeHex(line, start) || !takeHex(line, bytes)) return;
   if (bytes == 0 || start + bytes < start || line.empty()) return;
   CodeName name;
   constexpr std::string_view kPython = "py::";
@@ -103,7 +103,7 @@ void PerfMaps::closeAll(const File& file) {
 
 void PerfMaps::look(uint32_t tgid) {
   File& file = files_[tgid];
-  if (file.root >= 0 || roots_ == kMostRoots) return;
+  if (file.root >= 0 || roots_ == kMaxRoots) return;
   struct stat process {};
   std::string folder = fmt::format("/proc/{}", tgid);
   if (stat(folder.c_str(), &process) != 0) return;
@@ -115,7 +115,7 @@ void PerfMaps::look(uint32_t tgid) {
 
 void PerfMaps::readOn(File& file) {
   if (file.descriptor < 0) {
-    if (file.root < 0 || file.own_pid.empty() || ++file.tries > kMostTries) return;
+    if (file.root < 0 || file.own_pid.empty() || ++file.tries > kMaxTries) return;
     int descriptor = openInside(file.root, "/tmp/perf-" + file.own_pid + ".map");
     struct stat map {};
     bool trusted = descriptor >= 0 && fstat(descriptor, &map) == 0 && S_ISREG(map.st_mode) &&
@@ -127,7 +127,7 @@ void PerfMaps::readOn(File& file) {
     file.descriptor = descriptor;
   }
   std::vector<char> part(size_t{64} << 10);
-  while (file.read_bytes < kMostBytes) {
+  while (file.read_bytes < kMaxBytes) {
     ssize_t got =
         pread(file.descriptor, part.data(), part.size(), static_cast<off_t>(file.read_bytes));
     if (got <= 0) return;
@@ -137,7 +137,7 @@ void PerfMaps::readOn(File& file) {
 }
 
 const CodeName* PerfMaps::find(uint32_t tgid, uint64_t address) {
-  for (int i = 0; i < kMostParents && tgid != 0; ++i) {
+  for (int i = 0; i < kMaxParents && tgid != 0; ++i) {
     if (i > 0 && !files_.contains(tgid)) break;  // it ended
     File& file = files_[tgid];
     const CodeName* name = file.names.find(address);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kLookEvery{5};
 constexpr uint32_t kBatchRows = 4096;
-constexpr uint32_t kMostBatchRows = 1U << 20;
+constexpr uint32_t kMaxBatchRows = 1U << 20;
 
 // A batch that ends early (no room, the end) has told `count` rows all the same.
 template <class Key, class Value>
@@ -26,7 +26,7 @@ void emptyByBatches(int map, std::vector<std::pair<Key, Value>>& rows) {
                                              values.data(), &count, nullptr);
     if (rc != 0 && rc != -ENOENT && rc != -ENOSPC) count = 0;  // not there: by key
     for (uint32_t i = 0; i < count && i < keys.size(); ++i) rows.emplace_back(keys[i], values[i]);
-    if (rc == -ENOSPC && keys.size() < kMostBatchRows) {  // more rows in one bucket: once more
+    if (rc == -ENOSPC && keys.size() < kMaxBatchRows) {  // more rows in one bucket: once more
       keys.resize(keys.size() * 4);
       values.resize(keys.size());
     } else if (rc != 0 || count == 0) {

@@ -12,7 +12,6 @@
 namespace tidegauge::record {
 namespace {
 
-constexpr int kUprobeMulti = 48;  // BPF_TRACE_UPROBE_MULTI: newer than Debian's header
 constexpr uint32_t kUprobeMultiReturn = 1;
 
 // The number perf knows its uprobes by, or −1.

@@ -13,6 +13,8 @@
 
 namespace tidegauge::record {
 
+inline constexpr int kUprobeMulti = 48;  // BPF_TRACE_UPROBE_MULTI: newer than Debian's header
+
 // Whether this kernel has links for many functions (BPF_TRACE_UPROBE_MULTI). Asks it once.
 bool kernelLinksMany();
 

@@ -21,8 +21,6 @@ extern "C" const unsigned char tidegauge_bpf_object_end[];
 namespace tidegauge::record {
 namespace {
 
-constexpr int kUprobeMulti = 48;  // BPF_TRACE_UPROBE_MULTI: newer than Debian's header
-
 // What libbpf has to say is kept for the message, not printed.
 thread_local std::string last_words;
 int keepWords(libbpf_print_level level, const char* format, va_list arguments) {

@@ -15,8 +15,8 @@ namespace tidegauge::record {
 namespace {
 
 constexpr std::chrono::milliseconds kDrainEvery{5};
-constexpr int kMostTries = 100;  // for a record that another processor is about to finish
-constexpr size_t kMostWaiting = size_t{2} << 20;  // 160 MiB: four seconds at 500,000 a second
+constexpr int kMaxTries = 100;  // for a record that another processor is about to finish
+constexpr size_t kMaxWaiting = size_t{2} << 20;  // 160 MiB: four seconds at 500,000 a second
 
 template <class Record>
 int keep(void* list, void* data, size_t size) {
@@ -95,7 +95,7 @@ Rings::~Rings() {
 
 bool Rings::readAll(ring_buffer* ring, const RingPlaces& places) {
   uint64_t written = places.written();
-  for (int i = 0; i < kMostTries; ++i) {
+  for (int i = 0; i < kMaxTries; ++i) {
     ring_buffer__consume(ring);
     if (places.read() >= written) return true;
   }
@@ -104,7 +104,7 @@ bool Rings::readAll(ring_buffer* ring, const RingPlaces& places) {
 
 // A full `waiting_` leaves the rest in the ring, where losses are counted.
 void Rings::drain() {
-  if (waiting_.size() >= kMostWaiting) return;
+  if (waiting_.size() >= kMaxWaiting) return;
   uint64_t now_ns = evenClock().kernelNow_ns();
   if (readAll(memory_, memory_places_)) drained_at_ = now_ns;
 }

@@ -21,9 +21,9 @@ namespace tidegauge::record {
 namespace {
 
 // What comes from the programs is bounded.
-constexpr size_t kMostPrograms = 100'000;
-constexpr size_t kMostStacks = 1'000'000;  // whose call did not come yet
-constexpr size_t kMostNames = 1'000'000;   // of programs that were not told yet
+constexpr size_t kMaxPrograms = 100'000;
+constexpr size_t kMaxStacks = 1'000'000;  // whose call did not come yet
+constexpr size_t kMaxNames = 1'000'000;   // of programs that were not told yet
 
 uint64_t monotonicNow() { return EvenClock::ofSystem_ns(CLOCK_MONOTONIC); }
 int64_t toEpoch(uint64_t monotonic_ns) { return evenClock().of_ns(monotonic_ns); }
@@ -166,7 +166,7 @@ void PreloadRecorder::readEntry(uint32_t type, const uint8_t* bytes, uint32_t si
         {image, {0, name.handle, name.of, std::string(text, strnlen(text, name.length))}});
   } else if (type == ENTRY_STACK && take(stack) && stack.frames <= PRELOAD_FRAMES &&
              size - sizeof(stack) >= 8 * uint64_t{stack.frames}) {
-    if (waiting_stacks_ >= kMostStacks) {
+    if (waiting_stacks_ >= kMaxStacks) {
       damaged_ += 1;
       return;
     }
@@ -192,7 +192,7 @@ void PreloadRecorder::readChunk(preload_chunk& chunk, Batch& batch) {
     std::memcpy(&entry, bytes.data() + at, sizeof(entry));
     at += sizeof(entry);
     if (entry.bytes > written - at) break;
-    if (programs_.size() < kMostPrograms || programs_.contains(image))
+    if (programs_.size() < kMaxPrograms || programs_.contains(image))
       readEntry(entry.type, bytes.data() + at, entry.bytes, image, batch);
     at += (entry.bytes + 7) & ~7U;
   }
@@ -278,7 +278,7 @@ void PreloadRecorder::takeNames(Batch& batch) {
   for (Batch::Name& it : batch.names) {
     auto from = programs_.find(it.image);
     if (from == programs_.end()) {
-      if (waiting_->names.size() < kMostNames)
+      if (waiting_->names.size() < kMaxNames)
         waiting_->names.push_back(std::move(it));
       else
         damaged_ += 1;

@@ -11,7 +11,7 @@
 namespace tidegauge::record {
 namespace {
 
-constexpr size_t kMostText = size_t{64} << 20;
+constexpr size_t kMaxText = size_t{64} << 20;
 
 // Takes a number off the front of `text`, and what follows it if that is `end`.
 bool take(std::string_view& text, int base, char end, uint64_t& value) {
@@ -60,7 +60,7 @@ std::string readable(const std::string& path, bool* is_whole) {
   std::string text;
   std::vector<char> part(size_t{64} << 10);
   ssize_t got = 0;
-  while ((got = read(file, part.data(), part.size())) > 0 && text.size() < kMostText)
+  while ((got = read(file, part.data(), part.size())) > 0 && text.size() < kMaxText)
     text.append(part.data(), static_cast<size_t>(got));
   // Of a process that is gone /proc has nothing to read, and says no more than that it is the end.
   if (is_whole != nullptr) *is_whole = got == 0 && pread(file, part.data(), 1, 0) == 1;

@@ -21,7 +21,7 @@ constexpr int kSuccess = 0;
 constexpr int kTooSmall = 7;                      // NVML_ERROR_INSUFFICIENT_SIZE
 constexpr uint64_t kNotAvailable = ~uint64_t{0};  // NVML_VALUE_NOT_AVAILABLE
 constexpr size_t kFirstRoom = 64;
-constexpr int kMostTries = 4;  // processes may come while there is being asked
+constexpr int kMaxTries = 4;  // processes may come while there is being asked
 constexpr std::chrono::milliseconds kWaitAtEnd{200};
 
 // Of nvml.h, as it has been since version 2 of these functions.
@@ -35,7 +35,7 @@ struct ProcessInfo {
   unsigned gpu_instance, compute_instance;
 };
 
-struct Library {
+struct NvmlLibrary {
   int (*begin)() = nullptr;
   int (*count)(unsigned*) = nullptr;
   int (*handle)(unsigned, Device*) = nullptr;
@@ -68,21 +68,21 @@ std::string text(int (*ask)(Device, char*, unsigned), Device device) {
   return words;
 }
 
-std::optional<std::vector<ProcessUse>> processesOf(const Library& library, Device device) {
+std::optional<std::vector<ProcessUse>> processesOf(const NvmlLibrary& library, Device device) {
   if (library.processes == nullptr) return std::nullopt;
   std::vector<ProcessInfo> infos(kFirstRoom);
-  for (int i = 0; i < kMostTries; ++i) {
+  for (int i = 0; i < kMaxTries; ++i) {
     unsigned count = static_cast<unsigned>(infos.size());
     int code = library.processes(device, &count, infos.data());
-    if (code == kTooSmall && infos.size() < kMostDeviceProcesses) {
-      infos.resize(std::min<size_t>(kMostDeviceProcesses, size_t{count} + kFirstRoom));
+    if (code == kTooSmall && infos.size() < kMaxDeviceProcesses) {
+      infos.resize(std::min<size_t>(kMaxDeviceProcesses, size_t{count} + kFirstRoom));
       continue;
     }
     if (code != kSuccess || count > infos.size()) return std::nullopt;
     std::map<uint32_t, uint64_t> by_pid;  // a process in several instances is there several times
     for (size_t row = 0; row < count; ++row) {
       const ProcessInfo& info = infos[row];
-      if (info.used_bytes == kNotAvailable || info.used_bytes > base::kMostSizeBytes) continue;
+      if (info.used_bytes == kNotAvailable || info.used_bytes > base::kMaxSizeBytes) continue;
       by_pid[info.pid] += info.used_bytes;
     }
     std::vector<ProcessUse> uses;
@@ -92,12 +92,12 @@ std::optional<std::vector<ProcessUse>> processesOf(const Library& library, Devic
   return std::nullopt;
 }
 
-DeviceSample look(const Library& library) {
+DeviceSample look(const NvmlLibrary& library) {
   DeviceSample sample;
   sample.time_ns = evenClock().now_ns();
   unsigned count = 0;
   if (library.count(&count) != kSuccess) return sample;
-  for (unsigned i = 0; i < count && i < kMostDevices; ++i) {
+  for (unsigned i = 0; i < count && i < kMaxDevices; ++i) {
     Device device = nullptr;
     if (library.handle(i, &device) != kSuccess) continue;
     DeviceUse use;
@@ -106,7 +106,7 @@ DeviceSample look(const Library& library) {
     use.uuid = text(library.uuid, device);
     MemoryInfo memory{};
     if (library.memory != nullptr && library.memory(device, &memory) == kSuccess &&
-        memory.total <= base::kMostSizeBytes && memory.used <= memory.total) {
+        memory.total <= base::kMaxSizeBytes && memory.used <= memory.total) {
       use.total_bytes = memory.total;
       use.used_bytes = memory.used;
     }
@@ -126,7 +126,7 @@ struct Nvml::Shared {
 
   // On its own thread, which may outlive the Nvml: it touches nothing else.
   void run(std::chrono::milliseconds every) {
-    Library library;
+    NvmlLibrary library;
     bool works = library.load() && library.begin() == kSuccess;
     std::unique_lock lock(mutex);
     while (works && !stop) {

@@ -20,8 +20,8 @@
 
 namespace tidegauge::record {
 
-inline constexpr size_t kMostDevices = 64;
-inline constexpr size_t kMostDeviceProcesses = 4096;  // of one device
+inline constexpr size_t kMaxDevices = 64;
+inline constexpr size_t kMaxDeviceProcesses = 4096;  // of one device
 
 struct ProcessUse {
   uint32_t pid = 0;

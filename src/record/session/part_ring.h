@@ -20,7 +20,7 @@
 
 namespace tidegauge::record {
 
-inline constexpr uint64_t kLeastRecordingBytes = uint64_t{16} << 20;
+inline constexpr uint64_t kMinRecordingBytes = uint64_t{16} << 20;
 
 class PartRing {
  public:

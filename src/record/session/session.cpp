@@ -9,7 +9,9 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/text_layout.h"
 #include "model/call_site.h"
+#include "model/call_words.h"
 #include "record/code/demangle.h"
 #include "record/code/older_python.h"
 #include "record/kernel/even_clock.h"
@@ -19,9 +21,9 @@ namespace {
 
 constexpr int64_t kCommitEvery_ns = 100'000'000;
 // What a full disk may cost when a slow machine drains a full ring at once: about 200 KiB.
-constexpr uint64_t kMostRowsOpen = 4096;
+constexpr uint64_t kMaxRowsOpen = 4096;
 constexpr int64_t kCountEvery_ns = 1'000'000'000;
-constexpr size_t kMostKernelNames = 1'000'000;  // of a process; PyTorch has 24,000
+constexpr size_t kMaxKernelNames = 1'000'000;  // of a process; PyTorch has 24,000
 
 int64_t now() { return evenClock().now_ns(); }
 
@@ -54,6 +56,14 @@ constexpr std::array<std::string_view, COPY_DIRECTIONS> kDirections = {
 std::string_view lossReason(size_t loss) { return loss < LOSS_KINDS ? kReasons[loss] : "other"; }
 std::string_view directionName(size_t direction) {
   return direction < COPY_DIRECTIONS ? kDirections[direction] : "other";
+}
+
+std::string kernelName(const SessionProcess& process, uint64_t handle) {
+  if (handle == 0) return kNotToldApart;
+  auto found = process.kernel_names.find(handle);
+  if (found != process.kernel_names.end() && !found->second.empty())
+    return base::printable(found->second);
+  return model::namelessKernel(handle);
 }
 
 Session::Session(std::optional<store::RecordingWriter> writer, model::LiveBook* book,
@@ -153,7 +163,7 @@ void Session::call(const model::MemoryCall& seen) {
   call.process = fileProcess(call.process);
   call.stack = fileStack(call.stack);
   write([&](auto& file) { return file.addCall(call); });
-  if (error_ || writer_->rowsInTransaction() < kMostRowsOpen) return;
+  if (error_ || writer_->rowsInTransaction() < kMaxRowsOpen) return;
   write([](auto& file) { return file.commit(); });
   lookAtSize();
 }
@@ -213,7 +223,7 @@ void Session::kernelNamed(const KernelName& name) {
   } else if (auto kernel = names.find(name.made_from); kernel != names.end()) {
     fresh = kernel->second;
   }
-  if (names.size() >= kMostKernelNames && !names.contains(name.handle)) return;
+  if (names.size() >= kMaxKernelNames && !names.contains(name.handle)) return;
   auto [known, is_new] = names.try_emplace(name.handle, fresh);
   if (!is_new && known->second == fresh) return;
   known->second = std::move(fresh);

@@ -53,6 +53,8 @@ struct SessionProcess {
 // "memory ring full", "host to device": of enum loss and enum copy_direction.
 std::string_view lossReason(size_t loss);
 std::string_view directionName(size_t direction);
+// The name of a kernel as the program registered it, else "0x…".
+std::string kernelName(const SessionProcess& process, uint64_t handle);
 
 // How many rows are in memory now.
 struct SessionKeeps {

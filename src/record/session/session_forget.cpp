@@ -11,7 +11,7 @@
 namespace tidegauge::record {
 namespace {
 
-constexpr size_t kMostNames = 1000;
+constexpr size_t kMaxNames = 1000;
 constexpr const char* kOther = "other";
 
 }  // namespace
@@ -20,8 +20,7 @@ void Session::forgetProcess(uint32_t process) {
   const SessionProcess& it = processes_[process];
   if (const model::ProcessLedger* ledger = ledger_.find(process)) {
     std::string name = base::printable(it.seen.name);
-    if (!forgotten_unfreed_.contains(name) && forgotten_unfreed_.size() >= kMostNames)
-      name = kOther;
+    if (!forgotten_unfreed_.contains(name) && forgotten_unfreed_.size() >= kMaxNames) name = kOther;
     forgotten_unfreed_[name] += ledger->unfreedBytes();
   }
   ledger_.forget(process);

@@ -14,8 +14,8 @@ namespace {
 
 constexpr int64_t kSettled_ns = 200'000'000;
 constexpr int64_t kNeverSeen_ns = 5'000'000'000;
-constexpr size_t kMostWaiting = 4096;
-constexpr size_t kMostOfAProcess = 500;
+constexpr size_t kMaxWaiting = 4096;
+constexpr size_t kMaxOfAProcess = 500;
 constexpr const char* kMore = "more was not watched than is kept";
 
 std::string keyOf(const model::Unwatched& it) {
@@ -28,7 +28,7 @@ bool isGone(uint32_t pid) { return kill(static_cast<pid_t>(pid), 0) != 0 && errn
 
 void Session::unwatched(const model::Unwatched& what, int64_t at_ns) {
   std::string key = fmt::format("{}\n{}", what.pid, keyOf(what));
-  if (unwatched_.size() >= kMostWaiting && !unwatched_.contains(key)) {
+  if (unwatched_.size() >= kMaxWaiting && !unwatched_.contains(key)) {
     if (more_unwatched_) return;
     more_unwatched_ = true;
     model::Unwatched more;
@@ -70,7 +70,7 @@ void Session::assignUnwatched(int64_t now_ns, bool again) {
     std::set<std::string>& known = owner->unwatched_told;
     if (known.contains(keyOf(what)) || known.contains(kMore)) return true;
     model::Unwatched told = what;
-    known.insert(known.size() < kMostOfAProcess ? keyOf(what) : kMore);
+    known.insert(known.size() < kMaxOfAProcess ? keyOf(what) : kMore);
     if (known.contains(kMore)) {
       told.library = told.function = "";
       told.figures = model::FigureSet::all();
@@ -88,7 +88,7 @@ void Session::assignUnwatched(int64_t now_ns, bool again) {
 }
 
 void Session::writeUnwatchedOfNone(const model::Unwatched& what) {
-  if (ring_ && unwatched_of_none_.size() <= kMostWaiting) unwatched_of_none_.push_back(what);
+  if (ring_ && unwatched_of_none_.size() <= kMaxWaiting) unwatched_of_none_.push_back(what);
   write([&](auto& file) { return file.addUnwatched(what, std::nullopt); });
 }
 

@@ -79,7 +79,7 @@ std::vector<UnwindRow> indexOf(std::span<const uint8_t> section, uint64_t addres
   std::vector<UnwindRow> rows;
   std::unordered_map<size_t, std::optional<uint8_t>> encodings;  // by place of the CIE
   size_t at = 0;
-  while (section.size() - at >= 4 && rows.size() < kMostIndexed) {
+  while (section.size() - at >= 4 && rows.size() < kMaxIndexed) {
     size_t length = ByteReader(section.subspan(at, 4)).number(4);
     size_t begin = at + 4;  // of the entry, where its place counts from
     if (length > section.size() - begin) break;

@@ -43,7 +43,7 @@ std::optional<FunctionRange> readRange(ByteReader& fde, uint8_t encoding, uint64
 struct UnwindRow {
   uint64_t function = 0, fde = 0;  // addresses
 };
-inline constexpr size_t kMostIndexed = 4'000'000;
+inline constexpr size_t kMaxIndexed = 4'000'000;
 // All functions of a section that begins at `address`, by address; as far as it is in order.
 std::vector<UnwindRow> indexOf(std::span<const uint8_t> section, uint64_t address);
 

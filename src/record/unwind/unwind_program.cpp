@@ -7,7 +7,7 @@ namespace tidegauge::record {
 namespace {
 
 constexpr uint64_t kRbp = 6, kRsp = 7, kReturn = 16;  // as the x86-64 psABI numbers them
-constexpr size_t kMostRemembered = 32;
+constexpr size_t kMaxRemembered = 32;
 
 // Of DWARF expressions, as many as compilers use here.
 constexpr uint8_t kDeref = 0x06, kPlusUconst = 0x23, kBreg0 = 0x70;
@@ -212,7 +212,7 @@ class Machine {
   uint64_t address_, at_;
   bool reached_ = false;
   Row row_, first_;
-  std::array<Row, kMostRemembered> remembered_{};
+  std::array<Row, kMaxRemembered> remembered_{};
   size_t depth_ = 0;
 };
 

@@ -19,10 +19,10 @@
 namespace tidegauge::record {
 namespace {
 
-constexpr size_t kMostParts = 128;
-constexpr size_t kMostSections = 4096;
+constexpr size_t kMaxParts = 128;
+constexpr size_t kMaxSections = 4096;
 constexpr size_t kLongestSection = size_t{64} << 20;
-constexpr size_t kMostRows = 50'000'000;
+constexpr size_t kMaxRows = 50'000'000;
 constexpr size_t kLongestEntry = size_t{1} << 20;
 constexpr size_t kRowsAtOnce = 256;
 
@@ -84,7 +84,7 @@ base::Status UnwindTable::readHeader(const std::string& path) {
       file.e_ident[EI_DATA] != ELFDATA2LSB || file.e_machine != EM_X86_64 ||
       file.e_phentsize != sizeof(Elf64_Phdr))
     return unreadable(path + ": not an ELF program or library for x86-64");
-  std::vector<Elf64_Phdr> headers(std::min<size_t>(file.e_phnum, kMostParts));
+  std::vector<Elf64_Phdr> headers(std::min<size_t>(file.e_phnum, kMaxParts));
   if (!readAll(descriptor_, file.e_phoff, headers.data(), headers.size() * sizeof(Elf64_Phdr)))
     return unreadable(path + ": damaged");
   for (const Elf64_Phdr& header : headers) {
@@ -104,7 +104,7 @@ bool UnwindTable::readIndexOfLinker() {
   if (head[0] != 1 || pointer < 4 || head[2] != kCountEncoding || head[3] != kTableEncoding)
     return false;
   std::memcpy(&rows_, head.data() + 4 + pointer, 4);  // at most 16: 4 + 8 + 4
-  rows_ = std::min<uint64_t>(rows_ & 0xffffffffU, kMostRows);
+  rows_ = std::min<uint64_t>(rows_ & 0xffffffffU, kMaxRows);
   rows_at_ = header_ + 4 + pointer + 4;
   return true;
 }
@@ -112,7 +112,7 @@ bool UnwindTable::readIndexOfLinker() {
 // GCC leaves .eh_frame_hdr out of programs linked with -static. Only section headers say then where
 // .eh_frame is; `strip` leaves them.
 base::Status UnwindTable::makeIndex(const Elf64_Ehdr& file, const std::string& path) {
-  std::vector<Elf64_Shdr> sections(std::min<size_t>(file.e_shnum, kMostSections));
+  std::vector<Elf64_Shdr> sections(std::min<size_t>(file.e_shnum, kMaxSections));
   if (sections.empty() || file.e_shentsize != sizeof(Elf64_Shdr) ||
       file.e_shstrndx >= sections.size() ||
       !readAll(descriptor_, file.e_shoff, sections.data(), sections.size() * sizeof(Elf64_Shdr)))

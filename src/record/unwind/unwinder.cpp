@@ -18,12 +18,12 @@
 namespace tidegauge::record {
 namespace {
 
-constexpr size_t kMostTables = 256;       // open files
-constexpr size_t kMostRules = 1'000'000;  // of one code; the kernel's table has 2^20 rows for all
-constexpr size_t kMostTold = 100'000;     // waiting for the call that names them
+constexpr size_t kMaxTables = 256;       // open files
+constexpr size_t kMaxRules = 1'000'000;  // of one code; the kernel's table has 2^20 rows for all
+constexpr size_t kMaxTold = 100'000;     // waiting for the call that names them
 // An address that is not known is looked for again; a walk that went astray must not cost a reading
 // of all mappings each time.
-constexpr uint32_t kMostLooks = 1000;
+constexpr uint32_t kMaxLooks = 1000;
 constexpr size_t kStackHeadBytes = offsetof(stack_record, frame);
 
 // What a walk needs of a thread that was elsewhere in the meantime.
@@ -204,7 +204,7 @@ void Unwinder::add(const stack_record& record, std::span<const uint8_t> copy) {
   counts_.cut += end == STACK_CUT;
   counts_.deep += end == STACK_DEEP;
   // Calls that found no room in their ring name none of these: the oldest matter least.
-  if (told_.size() >= kMostTold) told_.clear();
+  if (told_.size() >= kMaxTold) told_.clear();
   told_[record.id] = std::move(told);
 }
 
@@ -242,7 +242,7 @@ uint16_t Unwinder::goOn(const stack_record& record, std::span<const uint8_t> cop
 
 void Unwinder::set(uint32_t code, uint64_t place, const Rule& rule) {
   Rules& known = rules_[code];
-  if (known.size() >= kMostRules) return;
+  if (known.size() >= kMaxRules) return;
   unwind_key key{place, code, 0};
   if (bpf_map_update_elem(rules_map_, &key, &rule.rule, BPF_ANY) != 0) {
     // Full: begin anew. What is needed comes back by itself.
@@ -273,7 +273,7 @@ const Unwinder::Range* Unwinder::rangeOf(uint32_t tgid, uint64_t address) {
   Space& space = spaces_[tgid];
   for (bool again : {false, true}) {
     if (again) {
-      if (++space.looks > kMostLooks) break;
+      if (++space.looks > kMaxLooks) break;
       readMappings(tgid);
     }
     auto after = std::upper_bound(space.ranges.begin(), space.ranges.end(), address,
@@ -302,7 +302,7 @@ Unwinder::Module* Unwinder::moduleOf(uint32_t tgid, const Mapping& mapping) {
   std::unique_ptr<Module>& module = modules_[mapping.file];
   if (module != nullptr) return module.get();
   module = std::make_unique<Module>();
-  if (open_tables_ == kMostTables) return module.get();
+  if (open_tables_ == kMaxTables) return module.get();
   if (auto table = UnwindTable::open(pathFromHere(tgid, mapping)); table.ok()) {
     module->table.emplace(std::move(table.value()));
     open_tables_ += 1;

@@ -219,12 +219,12 @@ Settings settingsIn(std::string_view conf) {
   if (!pairs.ok()) return settings;
   for (const Pair& pair : pairs.value())
     if (pair.key == "large_segment_size_mb") (void)takeLarge(settings, pair);
-  constexpr size_t kMostKept = 100;  // a made file may have any number
+  constexpr size_t kMaxKept = 100;  // a made file may have any number
   for (const Pair& pair : pairs.value()) {
     bool is_refused = takeAny(settings, pair).has_value();
-    if (is_refused && !pair.key.empty() && settings.not_simulated.size() < kMostKept)
+    if (is_refused && !pair.key.empty() && settings.not_simulated.size() < kMaxKept)
       settings.not_simulated.push_back(written(pair));
-    if (settings.without_effect.size() > kMostKept) settings.without_effect.pop_back();
+    if (settings.without_effect.size() > kMaxKept) settings.without_effect.pop_back();
   }
   return settings;
 }
@@ -286,7 +286,7 @@ uint64_t Settings::roundedBytes(uint64_t request_bytes) const {
 
 uint64_t Settings::segmentBytes(uint64_t rounded_bytes) const {
   if (rounded_bytes <= kSmallBytes) return kSmallSegmentBytes;
-  if (rounded_bytes < kLeastExactSegmentBytes) return large_segment_bytes;
+  if (rounded_bytes < kMinExactSegmentBytes) return large_segment_bytes;
   return roundUp(rounded_bytes, kSegmentStepBytes);
 }
 

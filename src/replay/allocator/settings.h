@@ -23,7 +23,7 @@ inline constexpr uint64_t kMiB = uint64_t{1} << 20;
 inline constexpr uint64_t kMinBlockBytes = model::kMinBlockBytes;   // all are a multiple of it
 inline constexpr uint64_t kSmallBytes = model::kSmallRequestBytes;  // at most: the small pool
 inline constexpr uint64_t kSmallSegmentBytes = 2 * kMiB;
-inline constexpr uint64_t kLeastExactSegmentBytes =
+inline constexpr uint64_t kMinExactSegmentBytes =
     10 * kMiB;                                           // from here on segments fit the request
 inline constexpr uint64_t kSegmentStepBytes = 2 * kMiB;  // and are a multiple of this
 inline constexpr uint64_t kUnlimited = UINT64_MAX;

@@ -6,7 +6,7 @@
 #include "report/words/holder_names.h"
 #include "report/words/incomplete_words.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 namespace {
 
 using analysis::Change;
@@ -157,4 +157,4 @@ json ranksJson(const std::vector<DiffSide>& sides, const analysis::RankTable& ta
           {"rows", std::move(rows)}};
 }
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

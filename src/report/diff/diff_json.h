@@ -10,7 +10,7 @@
 #include "analysis/compare/diff_ranks.h"
 #include "report/diff/diff_table.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 
 // Texts are as the file has them: dump with a handler that replaces what is no UTF-8.
 nlohmann::json diffJson(const analysis::Diff& diff, const DiffTable& table,
@@ -18,4 +18,4 @@ nlohmann::json diffJson(const analysis::Diff& diff, const DiffTable& table,
 nlohmann::json ranksJson(const std::vector<analysis::DiffSide>& sides,
                          const analysis::RankTable& table, const std::vector<std::string>& names);
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

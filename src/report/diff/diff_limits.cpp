@@ -8,7 +8,7 @@
 
 #include "base/format.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 namespace {
 
 using analysis::Change;
@@ -68,4 +68,4 @@ std::optional<std::string> exceeded(const DiffLimit& of, const Diff& diff) {
   return finding(limit, base::humanBytes(bytes) + share);
 }
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

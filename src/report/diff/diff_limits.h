@@ -13,7 +13,7 @@
 #include "analysis/compare/diff.h"
 #include "report/words/limit.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 
 struct DiffLimit {
   Limit limit;
@@ -22,4 +22,4 @@ base::Result<DiffLimit> parseDiffLimit(const std::string& text);
 // "growth is 12.0 MiB, 2.3 % of A: “growth>1%” holds"; nothing if it does not.
 std::optional<std::string> exceeded(const DiffLimit& limit, const analysis::Diff& diff);
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

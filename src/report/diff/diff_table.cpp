@@ -7,7 +7,7 @@
 #include "base/format.h"
 #include "report/words/holder_names.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 namespace {
 
 using analysis::Diff;
@@ -148,4 +148,4 @@ std::string signedCount(uint64_t a, uint64_t b) {
   return a < b ? "+" + base::withCommas(b - a) : "\u2212" + base::withCommas(a - b);
 }
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

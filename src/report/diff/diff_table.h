@@ -9,7 +9,7 @@
 
 #include "analysis/compare/diff.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 
 enum class DiffBy : uint8_t { kStack, kCategory, kSize, kSegment };
 std::string_view name(DiffBy by);  // "stack", …
@@ -54,4 +54,4 @@ RowNumbers bytesNumbers(uint64_t a, uint64_t b);
 // "+64", "−2", "0".
 std::string signedCount(uint64_t a, uint64_t b);
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

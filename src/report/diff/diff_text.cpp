@@ -8,7 +8,7 @@
 #include "report/diff/diff_words.h"
 #include "report/words/text_table.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 namespace {
 
 using analysis::Diff;
@@ -36,8 +36,8 @@ class DiffPage {
   void side(const char* which, const std::string& file, const analysis::DiffSide& of) {
     std::string place = ": " + placeText(of) + markOf(of);
     size_t room = options_.columns - std::min(options_.columns, 3 + base::displayWidth(place));
-    constexpr size_t kLeastName = 16;
-    std::string name = base::cutMiddle(base::printable(file), std::max(room, kLeastName));
+    constexpr size_t kMinName = 16;
+    std::string name = base::cutMiddle(base::printable(file), std::max(room, kMinName));
     std::string text = fmt::format("{}  {}{}", which, name, place);
     base::displayWidth(text) <= options_.columns ? page_.line(text) : page_.paragraph(text, 0, 3);
   }
@@ -120,4 +120,4 @@ std::string diffText(const Diff& diff, const DiffTextOptions& options) {
   return DiffPage(diff, options).write();
 }
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

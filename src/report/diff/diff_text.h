@@ -7,7 +7,7 @@
 #include "analysis/compare/diff_ranks.h"
 #include "report/diff/diff_table.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 
 struct DiffTextOptions {
   bool colour = false;  // ANSI
@@ -19,4 +19,4 @@ struct DiffTextOptions {
 };
 std::string diffText(const analysis::Diff& diff, const DiffTextOptions& options);
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

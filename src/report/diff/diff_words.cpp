@@ -14,7 +14,7 @@
 #include "report/diff/diff_table.h"
 #include "report/words/incomplete_words.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 namespace {
 
 using analysis::Change;
@@ -26,7 +26,7 @@ using base::counted;
 using base::humanBytes;
 using base::withCommas;
 
-constexpr size_t kMostShown = 4;  // devices, settings: named one by one
+constexpr size_t kMaxShown = 4;  // devices, settings: named one by one
 
 std::string seconds(uint64_t us) { return fmt::format("{:.3f} s", static_cast<double>(us) / 1e6); }
 std::string milliseconds(uint64_t us) {
@@ -171,7 +171,7 @@ void saySettings(const Diff& diff, std::vector<std::string>& said) {
     differing.push_back(fmt::format("{} {} in A, {} in B", key, of.first, of.second));
   }
   if (differing.empty()) return;
-  size_t more = differing.size() > kMostShown ? differing.size() - kMostShown : 0;
+  size_t more = differing.size() > kMaxShown ? differing.size() - kMaxShown : 0;
   differing.resize(differing.size() - more);
   said.push_back(fmt::format("Allocator settings differ: {}{}.", fmt::join(differing, "; "),
                              more > 0 ? fmt::format("; {} more", more) : ""));
@@ -321,7 +321,7 @@ std::string markOf(const DiffSide& side) {
 std::string placeText(const DiffSide& side) {
   std::vector<std::string> names = deviceNames(side);
   if (side.points.size() != 1) {
-    if (names.size() > kMostShown) return counted(names.size(), "device");
+    if (names.size() > kMaxShown) return counted(names.size(), "device");
     return fmt::format("{}", fmt::join(names, " + "));
   }
   const analysis::DiffPoint& point = side.points[0];
@@ -337,4 +337,4 @@ std::string placeText(const DiffSide& side) {
   return text;
 }
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

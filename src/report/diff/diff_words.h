@@ -9,7 +9,7 @@
 
 #include "analysis/compare/diff.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 
 std::string diffVerdict(const analysis::Diff& diff);
 std::vector<std::string> diffParticulars(const analysis::Diff& diff);
@@ -17,4 +17,4 @@ std::vector<std::string> diffParticulars(const analysis::Diff& diff);
 std::string placeText(const analysis::DiffSide& side);
 std::string markOf(const analysis::DiffSide& side);  // " (incomplete)", or nothing
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -12,7 +12,7 @@
 #include "report/words/file_names.h"
 #include "report/words/text_table.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 namespace {
 
 using analysis::DiffSide;
@@ -60,8 +60,8 @@ class RanksPage {
     std::vector<size_t> order(sides_.size());
     std::iota(order.begin(), order.end(), size_t{0});
     size_t shown = order.size();
-    constexpr size_t kMostInOrder = 16;
-    if (shown > std::max(options_.top, kMostInOrder)) {
+    constexpr size_t kMaxInOrder = 16;
+    if (shown > std::max(options_.top, kMaxInOrder)) {
       std::stable_sort(order.begin(), order.end(), [&](size_t x, size_t y) {
         return table_.ranks[x].distance_bytes > table_.ranks[y].distance_bytes;
       });
@@ -218,8 +218,8 @@ std::string ranksVerdict(const std::vector<DiffSide>& sides, const RankTable& ta
         why, median, names[farthest_rank], humanBytes(sides[farthest_rank].totals.active_bytes),
         humanBytes(farthest));
   }
-  constexpr size_t kMostNamed = 4;
-  size_t more = odd.size() > kMostNamed ? odd.size() - kMostNamed : 0;
+  constexpr size_t kMaxNamed = 4;
+  size_t more = odd.size() > kMaxNamed ? odd.size() - kMaxNamed : 0;
   size_t index = *table.oddOne();
   if (odd.size() == 1) {
     RowNumbers numbers = bytesNumbers(table.median_active_bytes, sides[index].totals.active_bytes);
@@ -237,4 +237,4 @@ std::string ranksVerdict(const std::vector<DiffSide>& sides, const RankTable& ta
       humanBytes(table.ranks[index].distance_bytes));
 }
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -7,7 +7,7 @@
 #include "analysis/compare/diff_ranks.h"
 #include "report/words/holder_names.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 
 struct RanksTextOptions {
   bool colour = false;
@@ -23,4 +23,4 @@ std::string ranksVerdict(const std::vector<analysis::DiffSide>& sides,
 // Of the first `limit` rows.
 std::vector<HolderName> rankRowNames(const analysis::RankTable& table, size_t limit);
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -3,7 +3,7 @@
 #include "base/csv.h"
 #include "report/frag/frag_report.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 namespace {
 
 // Shortest text that reads back as the same number; empty fields where no allocator is.
@@ -53,4 +53,4 @@ std::string fragCsv(const FragReport& report) {
   return text;
 }
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

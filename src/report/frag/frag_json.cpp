@@ -6,13 +6,13 @@
 #include "report/words/incomplete_words.h"
 #include "report/words/sentence_json.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 namespace {
 
 using analysis::AnalysedTrace;
 using nlohmann::json;
 
-constexpr size_t kMostPins = 50;
+constexpr size_t kMaxJsonPins = 50;
 
 json orNull(std::optional<double> number) { return number ? json(*number) : json(); }
 
@@ -184,9 +184,9 @@ json fragJson(const AnalysedTrace& analysed, const FragReport& report) {
   j["driver_free"] = driverFreeJson(report.driver_free);
   j["lists"] = lists;
   j["fit"] = fit;
-  j["pins"] = pinsJson(analysed, report.pinned, kMostPins);
+  j["pins"] = pinsJson(analysed, report.pinned, kMaxJsonPins);
   j["samples"] = samples;
   return j;
 }
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -7,7 +7,7 @@
 
 #include "base/format.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 namespace {
 
 using Read = double (*)(const FragReport&);
@@ -82,4 +82,4 @@ std::string FragLimit::sentence(const FragReport& report) const {
   }
 }
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -11,7 +11,7 @@
 #include "report/frag/frag_report.h"
 #include "report/words/limit.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 
 class FragLimit {
  public:
@@ -32,4 +32,4 @@ class FragLimit {
 base::Result<FragLimit> parseLimit(std::string_view text);
 std::vector<std::string_view> limitMetrics();
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 namespace {
 
 using analysis::FragmentationSample;
@@ -125,4 +125,4 @@ FragReport gatherFrag(const analysis::AnalysedTrace& analysed, const Chosen& cho
   return report;
 }
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -21,7 +21,7 @@
 #include "analysis/oom/driver_free.h"
 #include "report/words/range_summary.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 
 enum class Arena : uint8_t { kReserved, kAddress };
 
@@ -113,4 +113,4 @@ nlohmann::json detailsJson(const analysis::AnalysedTrace& analysed, const model:
 std::string fragCsvHead();
 std::string fragCsv(const FragReport& report);
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -15,7 +15,7 @@
 #include "report/words/pool_names.h"
 #include "report/words/text_table.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 namespace {
 
 using analysis::AnalysedTrace;
@@ -27,8 +27,8 @@ using base::humanBytes;
 using base::padLeft;
 using base::withCommas;
 
-constexpr size_t kMostFitRows = 8;
-constexpr size_t kMostPins = 5;
+constexpr size_t kMaxFitRows = 8;
+constexpr size_t kMaxPins = 5;
 
 std::string percent(uint64_t part, uint64_t whole) {
   double share = whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole);
@@ -280,8 +280,8 @@ class Writer {
                         .block_bytes = pins.block_bytes,
                         .older_bytes = timeless() ? 0 : pins.older_bytes});
     }
-    std::vector<HolderName> names = holderNames(analysed_, groups, kMostPins);
-    for (size_t i = 0; i < std::min(report_.pinned.stacks.size(), kMostPins); ++i) {
+    std::vector<HolderName> names = holderNames(analysed_, groups, kMaxPins);
+    for (size_t i = 0; i < std::min(report_.pinned.stacks.size(), kMaxPins); ++i) {
       const StackPins& pins = report_.pinned.stacks[i];
       std::string sizes = pins.smallest_bytes == pins.largest_bytes
                               ? humanBytes(pins.largest_bytes)
@@ -296,7 +296,7 @@ class Writer {
               ? fmt::format(", {} of it together with others", humanBytes(pins.shared_bytes))
               : ""));
     }
-    size_t more = report_.pinned.stacks.size() - std::min(report_.pinned.stacks.size(), kMostPins);
+    size_t more = report_.pinned.stacks.size() - std::min(report_.pinned.stacks.size(), kMaxPins);
     if (more > 0) {
       page_.bullet(
           fmt::format("{} {} some too.", counted(more, "more stack"), more == 1 ? "pins" : "pin"));
@@ -354,7 +354,7 @@ class Writer {
     if (report_.fits.empty()) {
       page_.bullet("There is no list of blocks for its size: the driver would be asked.");
     }
-    for (size_t i = 0; i < std::min(report_.fits.size(), kMostFitRows); ++i) {
+    for (size_t i = 0; i < std::min(report_.fits.size(), kMaxFitRows); ++i) {
       const FitRow& row = report_.fits[i];
       std::string verdict =
           row.block_bytes
@@ -372,9 +372,9 @@ class Writer {
       }
       page_.bullet(fmt::format("{}: {}.", listName(row.key), verdict));
     }
-    if (report_.fits.size() > kMostFitRows) {
+    if (report_.fits.size() > kMaxFitRows) {
       page_.bullet(fmt::format("{} are in --json.",
-                               counted(report_.fits.size() - kMostFitRows, "more list")));
+                               counted(report_.fits.size() - kMaxFitRows, "more list")));
     }
   }
 
@@ -529,4 +529,4 @@ std::string fragText(const AnalysedTrace& analysed, const FragReport& report,
   return Writer(analysed, report, options).write();
 }
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -8,7 +8,7 @@
 #include "report/words/pool_names.h"
 #include "report/words/sentence_json.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 namespace {
 
 using analysis::AnalysedTrace;
@@ -16,8 +16,8 @@ using analysis::OomVerdict;
 using analysis::StackPins;
 using nlohmann::json;
 
-constexpr size_t kMostLists = 200;  // a hostile file may have any number of streams
-constexpr size_t kMostPieces = 200;
+constexpr size_t kMaxLists = 200;  // a hostile file may have any number of streams
+constexpr size_t kMaxPieces = 200;
 
 json streamJson(const AnalysedTrace& analysed, model::StreamId stream) {
   const auto& streams = analysed.trace.streams;
@@ -87,7 +87,7 @@ json servableJson(const AnalysedTrace& analysed, const OomVerdict& v) {
   std::stable_sort(lists.begin(), lists.end(), [](const auto* a, const auto* b) {
     return a->reserved_bytes > b->reserved_bytes;
   });
-  if (lists.size() > kMostLists) lists.resize(kMostLists);
+  if (lists.size() > kMaxLists) lists.resize(kMaxLists);
   json rows = json::array();
   for (const analysis::FreeList* list : lists) {
     json row = freeListKeyJson(analysed.trace, list->key);
@@ -116,7 +116,7 @@ json piecesJson(const AnalysedTrace& analysed, const OomVerdict& v) {
   for (const analysis::FreeList& list : v.free.lists) {
     for (const analysis::FreeBlock& block : list.blocks) pieces.push_back({&list, &block});
   }
-  size_t shown = std::min(pieces.size(), kMostPieces);
+  size_t shown = std::min(pieces.size(), kMaxPieces);
   std::partial_sort(pieces.begin(), pieces.begin() + static_cast<ptrdiff_t>(shown), pieces.end(),
                     [](const Piece& a, const Piece& b) {
                       if (a.block->size_bytes != b.block->size_bytes)
@@ -151,4 +151,4 @@ json pinsJson(const AnalysedTrace& analysed, const analysis::Pinned& pinned, siz
           {"rows", rows}};
 }
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -6,7 +6,7 @@
 #include "analysis/oom/oom_verdict.h"
 #include "report/frag/frag_report.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 
 nlohmann::json poolJson(const analysis::AnalysedTrace& analysed, model::PoolId pool);
 
@@ -29,4 +29,4 @@ nlohmann::json freeListKeyJson(const model::Trace& trace, const analysis::FreeLi
 nlohmann::json pinsJson(const analysis::AnalysedTrace& analysed, const analysis::Pinned& pinned,
                         size_t limit);
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -7,7 +7,7 @@
 #include "base/format.h"
 #include "base/sizes.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 namespace {
 
 using analysis::OomVerdict;
@@ -83,4 +83,4 @@ std::string whyRefusedWithEnough(const OomVerdict& v) {
          ". That was enough for the request: others took it in between, or a limit refused it.";
 }
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -11,11 +11,11 @@
 #include "analysis/oom/oom_verdict.h"
 #include "report/words/sentence.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 
 // After the title of the row.
 std::vector<Part> onDriverRow(const analysis::OomVerdict& verdict, const analysis::VerdictRow& row);
 // After "No verdict: "; the driver is known to have had enough.
 std::string whyRefusedWithEnough(const analysis::OomVerdict& verdict);
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -11,15 +11,15 @@
 #include "report/words/holders_json.h"
 #include "report/words/sentence_json.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 namespace {
 
 using analysis::AnalysedTrace;
 using analysis::OomVerdict;
 using nlohmann::json;
 
-constexpr size_t kMostPinRows = 20;
-constexpr size_t kMostPageRows = 100;
+constexpr size_t kMaxPinRows = 20;
+constexpr size_t kMaxPageRows = 100;
 
 json orNull(std::optional<uint64_t> number) { return number ? json(*number) : json(); }
 
@@ -112,7 +112,7 @@ json verdictWith(const AnalysedTrace& analysed, const OomVerdict& v, size_t most
 }  // namespace
 
 json verdictJson(const AnalysedTrace& analysed, const OomVerdict& verdict) {
-  return verdictWith(analysed, verdict, kMostPinRows);
+  return verdictWith(analysed, verdict, kMaxPinRows);
 }
 
 json adviceJson(const std::vector<analysis::Advice>& advice) {
@@ -160,11 +160,11 @@ json oomPageJson(const AnalysedTrace& analysed, const analysis::DeviceAnalysis& 
           {"phases", phases},
           {"sentences", sentencesJson(sentences)},
           {"sum_sentence", sentencesJson({sumSentence(v)})[0]},
-          {"verdict", verdictWith(analysed, v, kMostPageRows)},
+          {"verdict", verdictWith(analysed, v, kMaxPageRows)},
           {"pieces", piecesJson(analysed, v)},
           {"holders", holdersJson(analysed, device.device.ordinal,
                                   analysis::holdersAt(analysed, device, oom.step), "oom")},
           {"advice", adviceJson(analysis::adviceOn(analysed, device, v))}};
 }
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -6,7 +6,7 @@
 
 #include "analysis/oom/advice.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 
 nlohmann::json verdictJson(const analysis::AnalysedTrace& analysed,
                            const analysis::OomVerdict& verdict);
@@ -18,4 +18,4 @@ nlohmann::json oomPageJson(const analysis::AnalysedTrace& analysed,
                            const std::vector<analysis::OomReport>& ooms, size_t index,
                            const analysis::VerdictOptions& options);
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -10,7 +10,7 @@
 #include "report/oom/oom_driver_story.h"
 #include "report/words/holder_names.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 namespace {
 
 using analysis::OomVerdict;
@@ -23,9 +23,6 @@ using base::withCommas;
 
 using Parts = std::vector<Part>;
 
-Part plain(std::string text) { return {std::move(text), Part::Style::kPlain}; }
-Part strong(std::string text) { return {std::move(text), Part::Style::kStrong}; }
-Part code(std::string text) { return {std::move(text), Part::Style::kCode}; }
 
 Link stateAt(analysis::Step step) { return {"state", "State", {{"at", std::to_string(step)}}}; }
 
@@ -316,4 +313,4 @@ std::vector<Sentence> pinSentences(const analysis::AnalysedTrace& analysed, int 
   return sentences;
 }
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -13,7 +13,7 @@
 #include "analysis/oom/oom_verdict.h"
 #include "report/words/sentence.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 
 // One per verdict, most bytes first. One that says so if nothing can be said.
 std::vector<Sentence> verdictSentences(const analysis::OomVerdict& verdict);
@@ -37,4 +37,4 @@ std::string adviceTable(int device, std::optional<uint64_t> capacity_bytes);
 std::string title(analysis::Verdict verdict);  // "Fragmentation", "Cached elsewhere"
 Link oomPage(analysis::Step step);
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

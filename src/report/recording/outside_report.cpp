@@ -13,7 +13,7 @@
 #include "report/words/text_page.h"
 #include "report/words/text_table.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 namespace {
 
 using analysis::Outside;
@@ -27,8 +27,8 @@ using base::sizeOrZero;
 using base::withCommas;
 using nlohmann::json;
 
-constexpr size_t kMostJsonRows = 1000;
-constexpr size_t kMostMissing = 5;  // told in words
+constexpr size_t kMaxOutsideJsonRows = 1000;
+constexpr size_t kMaxMissing = 5;  // told in words
 constexpr int64_t kClocksAgreeNs = 1'000'000;
 
 constexpr const char* kKeys[] = {"peak", "oom", "end"};
@@ -86,12 +86,12 @@ std::string clockWords(const analysis::SegmentMatch& match) {
 // What makes the figures less than exact, a sentence each.
 std::vector<std::string> boundWords(const Outside& outside) {
   std::vector<std::string> words;
-  for (size_t i = 0; i < outside.missing.size() && i < kMostMissing; ++i) {
+  for (size_t i = 0; i < outside.missing.size() && i < kMaxMissing; ++i) {
     words.push_back("Incomplete: " + clean(outside.missing[i]) + ".");
   }
-  if (outside.missing.size() > kMostMissing) {
+  if (outside.missing.size() > kMaxMissing) {
     words.push_back(
-        fmt::format("Incomplete: {} more.", withCommas(outside.missing.size() - kMostMissing)));
+        fmt::format("Incomplete: {} more.", withCommas(outside.missing.size() - kMaxMissing)));
   }
   if (outside.isIncomplete()) words.push_back("So what is outside may be more, or less.");
   if (outside.mayHaveOlder()) {
@@ -233,7 +233,7 @@ json momentsJson(const OutsideOfDevice& device) {
 }
 
 json rowsJson(const Outside& outside, const OutsideOfDevice& device) {
-  std::vector<HolderName> names = namesOf(outside, device, kMostJsonRows);
+  std::vector<HolderName> names = namesOf(outside, device, kMaxOutsideJsonRows);
   json rows = json::array();
   for (size_t i = 0; i < names.size(); ++i) {
     const OutsideRow& row = device.rows[i];
@@ -294,4 +294,4 @@ json outsideJson(const Outside& outside) {
           {"devices", devices}};
 }
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -15,10 +15,10 @@
 #include "analysis/compare/outside.h"
 #include "report/words/text_options.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 
 // `options.name` is the recording's.
 std::string outsideText(const analysis::Outside& outside, const TextOptions& options);
 nlohmann::json outsideJson(const analysis::Outside& outside);
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

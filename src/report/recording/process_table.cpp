@@ -11,7 +11,7 @@
 #include "report/words/section_text.h"
 #include "report/words/text_table.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 namespace {
 
 using analysis::GpuSum;
@@ -119,7 +119,7 @@ Sentence untrackedSentence(const GpuSum& gpu, const Shares& shares) {
   return sentence;
 }
 
-constexpr size_t kMostGpuRows = 12;
+constexpr size_t kMaxGpuRows = 12;
 
 Section gpuSection(const WholeRecording& whole, const GpuSum& gpu) {
   Section section{
@@ -139,7 +139,7 @@ Section gpuSection(const WholeRecording& whole, const GpuSum& gpu) {
       .heads = {"used", "by calls", "by no call", "process"}, .sql = sql, .link = sqlLink(sql)};
   for (const GpuUse& use : whole.gpu_uses) {
     if (use.device != gpu.device) continue;
-    if (grid.rows.size() == kMostGpuRows) {
+    if (grid.rows.size() == kMaxGpuRows) {
       ++grid.more;
       continue;
     }
@@ -289,4 +289,4 @@ std::string partText(const WholeRecording& whole, const std::vector<std::string>
   return page.take();
 }
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -13,7 +13,7 @@
 #include "analysis/trace/whole_recording.h"
 #include "report/words/text_options.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 
 // Rows of whole.processes, biggest peak first.
 std::vector<size_t> biggestFirst(const analysis::WholeRecording& whole);
@@ -31,4 +31,4 @@ std::string gpusText(const analysis::WholeRecording& whole, const TextOptions& o
 std::string partText(const analysis::WholeRecording& whole, const std::vector<std::string>& beside,
                      const TextOptions& options);
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

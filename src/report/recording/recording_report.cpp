@@ -19,7 +19,7 @@
 #include "report/recording/recording_work.h"
 #include "report/words/holder_names.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 namespace {
 
 using analysis::AnalysedTrace;
@@ -30,8 +30,8 @@ using model::ownRow;
 using model::RecordedWork;
 using nlohmann::json;
 
-constexpr size_t kMostCommand = 200;  // columns
-constexpr size_t kMostJsonRows = 50;
+constexpr size_t kMaxCommand = 200;  // columns
+constexpr size_t kMaxJsonRows = 50;
 
 json orNull(int64_t value) { return value == model::kNotRecorded ? json() : json(value); }
 
@@ -79,7 +79,7 @@ Section processSection(const RecordedWork& work, size_t row) {
   if (command.empty()) {
     words[0] = static_cast<char>(words[0] - 'a' + 'A');  // each of them begins with a small letter
   } else {
-    sentence.parts = {code(base::cutMiddle(base::printable(command), kMostCommand)), plain(": ")};
+    sentence.parts = {code(base::cutMiddle(base::printable(command), kMaxCommand)), plain(": ")};
   }
   sentence.parts.push_back(plain(words));
   section.sentences.push_back(std::move(sentence));
@@ -245,7 +245,7 @@ Section heldSection(const AnalysedTrace& analysed, size_t rows, std::optional<si
     } else {
       ++grid.more;
     }
-    if (list.size() == kMostJsonRows) continue;
+    if (list.size() == kMaxJsonRows) continue;
     list.push_back({{"device", held.device[i] < 0 ? json() : json(held.device[i])},
                     {"kind", model::name(held.kind[i])},
                     {"bytes", held.bytes[i]},
@@ -264,7 +264,7 @@ Section heldSection(const AnalysedTrace& analysed, size_t rows, std::optional<si
                   {"block_count", sums.block_count},
                   {"sql", sql},
                   {"rows", list},
-                  {"rows_sql", list_sql + fmt::format(" LIMIT {}", kMostJsonRows)}};
+                  {"rows_sql", list_sql + fmt::format(" LIMIT {}", kMaxJsonRows)}};
   return section;
 }
 
@@ -277,7 +277,7 @@ std::string codeText(int32_t code) {
 
 // No machine has so much: −1, say, was taken for a size.
 std::string askedText(uint64_t bytes) {
-  return bytes > base::kMostSizeBytes ? "more than 1,024 TiB" : humanBytes(bytes);
+  return bytes > base::kMaxSizeBytes ? "more than 1,024 TiB" : humanBytes(bytes);
 }
 
 Section refusedSection(const AnalysedTrace& analysed, size_t rows) {
@@ -333,7 +333,7 @@ Section refusedSection(const AnalysedTrace& analysed, size_t rows) {
     } else {
       ++grid.more;
     }
-    if (list.size() == kMostJsonRows) continue;
+    if (list.size() == kMaxJsonRows) continue;
     std::string_view words = model::codeWords(r.code[i]);
     list.push_back({{"function", clean(function)},
                     {"code", r.code[i]},
@@ -355,7 +355,7 @@ Section refusedSection(const AnalysedTrace& analysed, size_t rows) {
                   {"first_ns", json()},
                   {"sql", sql},
                   {"rows", list},
-                  {"rows_sql", list_sql + fmt::format(" LIMIT {}", kMostJsonRows)}};
+                  {"rows_sql", list_sql + fmt::format(" LIMIT {}", kMaxJsonRows)}};
   if (times == 0) return section;
   std::string_view function = analysed.trace.strings.text(r.function[first]);
   std::string_view what = model::codeWords(r.code[first]);
@@ -438,10 +438,10 @@ std::vector<Section> recordingSections(const AnalysedTrace& analysed, size_t row
 json recordingJson(const AnalysedTrace& analysed) {
   if (!analysed.trace.work || !analysed.trace.work->run) return nullptr;
   json all = {{"process", nullptr}};
-  for (Section& section : recordingSections(analysed, kMostJsonRows)) {
+  for (Section& section : recordingSections(analysed, kMaxJsonRows)) {
     all[section.key] = std::move(section.json);
   }
   return all;
 }
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -14,7 +14,7 @@
 #include "analysis/trace/analysed_trace.h"
 #include "report/words/section.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 
 // Empty for snapshots. `rows` of a table.
 std::vector<Section> recordingSections(const analysis::AnalysedTrace& analysed, size_t rows);
@@ -31,4 +31,4 @@ std::string endingInAWord(int64_t ended_ns, int64_t exit_status, std::string_vie
 // "ended with exit status 3", "was killed by SIGKILL (9)", as wait() gives the status.
 std::string endingText(int64_t exit_status);
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

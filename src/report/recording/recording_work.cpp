@@ -11,7 +11,7 @@
 #include "base/cut_mangled.h"
 #include "base/format.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 namespace {
 
 using base::counted;
@@ -20,7 +20,7 @@ using base::withCommas;
 using model::RecordedWork;
 using nlohmann::json;
 
-constexpr size_t kMostJsonRows = 50;
+constexpr size_t kMaxWorkJsonRows = 50;
 
 // Grid, then block.
 using Geometry = std::array<int64_t, 6>;
@@ -99,7 +99,7 @@ Section kernelsSection(const RecordedWork& work, size_t rows) {
               .more = all.size() - std::min(all.size(), rows),
               .sql = list_sql,
               .link = sqlLink(list_sql)};
-    for (size_t i = 0; i < std::min(all.size(), std::max(rows, kMostJsonRows)); ++i) {
+    for (size_t i = 0; i < std::min(all.size(), std::max(rows, kMaxWorkJsonRows)); ++i) {
       const Launched& it = all[i];
       double share = static_cast<double>(it.launches) / static_cast<double>(launches);
       if (i < rows) {
@@ -107,7 +107,7 @@ Section kernelsSection(const RecordedWork& work, size_t rows) {
                              extent(it.geometry.data()), extent(it.geometry.data() + 3),
                              it.name.empty() ? "name not known" : base::readableName(it.name)});
       }
-      if (i >= kMostJsonRows) continue;
+      if (i >= kMaxWorkJsonRows) continue;
       list.push_back({{"launches", it.launches},
                       {"share", share},
                       {"grid_x", it.geometry[0]},
@@ -125,7 +125,7 @@ Section kernelsSection(const RecordedWork& work, size_t rows) {
                   {"geometries", all.size()},
                   {"sql", sql},
                   {"rows", list},
-                  {"rows_sql", list_sql + fmt::format(" LIMIT {}", kMostJsonRows)}};
+                  {"rows_sql", list_sql + fmt::format(" LIMIT {}", kMaxWorkJsonRows)}};
   return section;
 }
 
@@ -186,7 +186,7 @@ Section copiesSection(const RecordedWork& work) {
           timed ? 1e9 * static_cast<double>(sum.bytes) / static_cast<double>(sum.host_ns) : 0;
       constexpr double kMost = 9e18;  // of a hostile file
       int64_t per_second = exact < kMost ? static_cast<int64_t>(exact) : INT64_MAX;
-      if (list.size() == kMostJsonRows) {
+      if (list.size() == kMaxWorkJsonRows) {
         ++grid.more;
         continue;
       }
@@ -211,8 +211,8 @@ Section copiesSection(const RecordedWork& work) {
                   {"failures", whole.failures},
                   {"sql", sql},
                   {"rows", list},
-                  {"rows_sql", list_sql + fmt::format(" LIMIT {}", kMostJsonRows)}};
+                  {"rows_sql", list_sql + fmt::format(" LIMIT {}", kMaxWorkJsonRows)}};
   return section;
 }
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -4,9 +4,9 @@
 #include "model/recorded_work.h"
 #include "report/words/section.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 
 Section kernelsSection(const model::RecordedWork& work, size_t rows);
 Section copiesSection(const model::RecordedWork& work);
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -7,7 +7,7 @@
 #include "report/story/report_parts.h"
 #include "report/words/sentence_json.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 namespace {
 
 using analysis::Advice;
@@ -43,4 +43,4 @@ nlohmann::json proofJson(const analysis::AnalysedTrace& analysed,
   return {{"sentences", sentencesJson(replaySection(context).sentences)}, {"of_advice", of_advice}};
 }
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

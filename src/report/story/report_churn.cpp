@@ -7,7 +7,7 @@
 #include "report/story/report_parts.h"
 #include "report/words/holder_names.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 
 using analysis::ChurnStack;
 using base::humanBytes;
@@ -15,7 +15,7 @@ using base::withCommas;
 using nlohmann::json;
 
 Section churnSection(const SectionContext& context) {
-  constexpr size_t kMostJsonRows = 50;
+  constexpr size_t kMaxJsonRows = 50;
   int device = context.summary.device->device.ordinal;
   const analysis::SamplePoints& points = context.summary.growth.points;
   analysis::Churn churn = analysis::churnOf(context.analysed, *context.summary.device, points);
@@ -70,7 +70,7 @@ Section churnSection(const SectionContext& context) {
   };
   json rows = json::array();
   for (const ChurnStack& stack : churn.stacks) {
-    if (rows.size() == kMostJsonRows) break;
+    if (rows.size() == kMaxJsonRows) break;
     json row = {{"stack_id", stack.stack.valid() ? json(stack.stack.value) : json()},
                 {"label", clean(context.analysed.labels.label(stack.stack))},
                 {"caller", clean(context.analysed.names.caller(stack.stack))},
@@ -86,9 +86,9 @@ Section churnSection(const SectionContext& context) {
                   {"stacks", churn.stacks.size()},
                   {"sql", sums_sql},
                   {"rows", rows},
-                  {"rows_sql", rows_sql + fmt::format(" LIMIT {}", kMostJsonRows)}};
+                  {"rows_sql", rows_sql + fmt::format(" LIMIT {}", kMaxJsonRows)}};
   sums(churn, section.json);
   return section;
 }
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -8,7 +8,7 @@
 #include "base/sizes.h"
 #include "report/story/report_parts.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 
 using base::humanBytes;
 
@@ -87,4 +87,4 @@ Section fragmentationSection(const SectionContext& context) {
   return section;
 }
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -11,7 +11,7 @@
 #include "report/story/report_parts.h"
 #include "report/words/holder_names.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 namespace {
 
 using analysis::GrowingStack;
@@ -21,10 +21,12 @@ using base::humanBytes;
 using base::withCommas;
 using nlohmann::json;
 
-constexpr size_t kMostJsonRows = 50;
-constexpr size_t kMostSentences = 3;
+constexpr size_t kMaxJsonRows = 50;
+constexpr size_t kMaxSentences = 3;
 
-uint64_t whole(double bytes) { return static_cast<uint64_t>(std::max(0LL, std::llround(bytes))); }
+uint64_t wholeBytes(double bytes) {
+  return static_cast<uint64_t>(std::max(0LL, std::llround(bytes)));
+}
 
 json idJson(analysis::StackId stack) { return stack.valid() ? json(stack.value) : json(); }
 
@@ -52,7 +54,7 @@ Sentence sentenceOf(const SectionContext& context, const GrowingStack& stack,
   int device = context.summary.device->device.ordinal;
   bool by_events = growth.points.basis == SamplePoints::Basis::kEvents;
   Sentence sentence{
-      {code(oneName(name)), plain(" held "), strong(humanBytes(whole(stack.bytes_per_step))),
+      {code(oneName(name)), plain(" held "), strong(humanBytes(wholeBytes(stack.bytes_per_step))),
        plain(" more after " + eachOf(growth.points) + ": "),
        strong(humanBytes(stack.retained_bytes)),
        plain(fmt::format(
@@ -104,13 +106,13 @@ std::vector<Sentence> sentencesOf(const SectionContext& context,
   if (growth.verdict == Growth::Verdict::kTooLittleTurnover) {
     sentences.push_back(
         {{plain("What grows cannot be told: no steps are marked, and memory was turned over "),
-          strong(textBelow(growth.turnover, analysis::kLeastTurnover)),
+          strong(textBelow(growth.turnover, analysis::kMinTurnover)),
           plain(" times; it takes 5, because within one step everything grows.")},
          {},
          basis("turnover, 5 AS it_takes")});
     return sentences;
   }
-  size_t shown = std::min(kMostSentences, names.size());
+  size_t shown = std::min(kMaxSentences, names.size());
   for (size_t i = 0; i < shown; ++i) {
     sentences.push_back(sentenceOf(context, growth.stacks[i], names[i]));
   }
@@ -131,7 +133,7 @@ std::vector<Sentence> sentencesOf(const SectionContext& context,
   std::string over =
       by_events
           ? fmt::format("{} slices of equal numbers of events", withCommas(growth.points.size()))
-          : fmt::format("{} × {}", withCommas(whole(growth.points.program_steps)),
+          : fmt::format("{} × {}", withCommas(wholeBytes(growth.points.program_steps)),
                         growth.points.name);
   // A leak that began late, or that many stacks share, is in the sum and in no stack's own line.
   bool rises = analysis::wallOf(context.analysed, *context.summary.device, {}).active.grows();
@@ -179,18 +181,18 @@ Section growthSection(const SectionContext& context) {
   int device = context.summary.device->device.ordinal;
   Section section{.key = "growth", .title = "Growth", .json = {}};
   std::vector<HolderName> names =
-      namesOf(context.analysed, growth.stacks, std::max(context.rows, kMostSentences),
+      namesOf(context.analysed, growth.stacks, std::max(context.rows, kMaxSentences),
               [](const GrowingStack& stack) { return analysis::StackGroup{.stack = stack.stack}; });
   section.sentences = sentencesOf(context, names);
   std::string rows_sql = fmt::format("SELECT * FROM growth({})", device);
-  if (growth.stacks.size() > kMostSentences) {
+  if (growth.stacks.size() > kMaxSentences) {
     Grid grid{.heads = {"per step", "retained", "blocks", "since step", "stack"},
               .more = growth.stacks.size() - std::min(context.rows, names.size()),
               .sql = rows_sql,
               .link = growthLink("growing")};
     for (size_t i = 0; i < std::min(context.rows, names.size()); ++i) {
       const GrowingStack& stack = growth.stacks[i];
-      grid.rows.push_back({humanBytes(whole(stack.bytes_per_step)),
+      grid.rows.push_back({humanBytes(wholeBytes(stack.bytes_per_step)),
                            humanBytes(stack.retained_bytes), withCommas(stack.retained_blocks),
                            withCommas(stack.since_step), oneName(names[i])});
     }
@@ -269,7 +271,7 @@ Section neverFreedSection(const SectionContext& context) {
     section.grid = std::move(grid);
   }
   json rows = json::array();
-  for (size_t i = 0; i < std::min(kMostJsonRows, found.stacks.size()); ++i) {
+  for (size_t i = 0; i < std::min(kMaxJsonRows, found.stacks.size()); ++i) {
     const analysis::OutstandingStack& stack = found.stacks[i];
     auto stepJson = [](analysis::Step step) {
       return step == model::kNoStep ? json() : json(step);
@@ -294,7 +296,7 @@ Section neverFreedSection(const SectionContext& context) {
                   {"stacks", found.stacks.size()},
                   {"sql", sums_sql},
                   {"rows", rows},
-                  {"rows_sql", rows_sql + fmt::format(" LIMIT {}", kMostJsonRows)}};
+                  {"rows_sql", rows_sql + fmt::format(" LIMIT {}", kMaxJsonRows)}};
   return section;
 }
 
@@ -307,4 +309,4 @@ std::vector<Section> growthSections(const SectionContext& context) {
   return sections;
 }
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

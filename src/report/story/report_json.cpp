@@ -14,7 +14,7 @@
 #include "report/words/incomplete_words.h"
 #include "report/words/sentence_json.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 namespace {
 
 using analysis::AnalysedTrace;
@@ -280,7 +280,7 @@ json deviceJson(const AnalysedTrace& analysed, const DeviceSummary& summary,
       {"advice", provenAdviceJson(story.advice, proof ? &*proof : nullptr)},
       {"phases", phasesJson(analysed, summary)},
       {"phases_sql",
-       fmt::format("SELECT * FROM phases({}) LIMIT {}", device.ordinal, analysis::kMostPhases)},
+       fmt::format("SELECT * FROM phases({}) LIMIT {}", device.ordinal, analysis::kMaxPhases)},
       {"phases_total", summary.phases_total},
       {"identities", identitiesJson(summary)},
       {"identities_sql", fmt::format("SELECT * FROM identities({})", device.ordinal)},
@@ -297,7 +297,7 @@ json deviceJson(const AnalysedTrace& analysed, const DeviceSummary& summary,
       fmt::format("SELECT peak_uncertain_bytes AS uncertain_bytes FROM devices WHERE device = {}",
                   device.ordinal);
   for (Section& section :
-       sectionsOf({analysed, summary, kMostHolders, capacity_bytes, proof ? &*proof : nullptr})) {
+       sectionsOf({analysed, summary, kMaxHolders, capacity_bytes, proof ? &*proof : nullptr})) {
     all[section.key] = std::move(section.json);
   }
   return all;
@@ -479,4 +479,4 @@ json overviewJson(const AnalysedTrace& analysed, int32_t device_ordinal) {
           {"settings", settingsJson(analysed)}};
 }
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

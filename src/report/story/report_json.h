@@ -9,7 +9,7 @@
 #include "report/words/range_summary.h"
 #include "report/words/replays.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 
 // The whole file, all devices: {"file": …, "devices": […], "issues": […], "settings": {…}}.
 nlohmann::json reportJson(const analysis::AnalysedTrace& analysed);
@@ -33,4 +33,4 @@ nlohmann::json proofJson(const analysis::AnalysedTrace& analysed,
                          const analysis::DeviceAnalysis& device,
                          std::optional<analysis::Step> oom_step);
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -1,6 +1,6 @@
 #include "report/story/report_parts.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 
 std::vector<Section> sectionsOf(const SectionContext& context) {
   std::vector<Section> sections = {fragmentationSection(context)};
@@ -13,4 +13,4 @@ std::vector<Section> sectionsOf(const SectionContext& context) {
   return sections;
 }
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -7,7 +7,7 @@
 
 #include "report/words/section.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 
 // In the order of the report. Sections that have nothing to say have no sentences and no grid: they
 // are in the JSON only; null there: not asked for.
@@ -23,4 +23,4 @@ Section replaySection(const SectionContext& context);
 std::optional<Sentence> proofSentence(const SectionContext& context, size_t advice);
 std::string replaysTable(int device, std::optional<uint64_t> capacity_bytes);
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -7,7 +7,7 @@
 #include "report/story/report_parts.h"
 #include "report/what_if/what_if_text.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 namespace {
 
 using analysis::Replayed;
@@ -266,4 +266,4 @@ std::optional<Sentence> proofSentence(const SectionContext& context, size_t advi
   return sentence;
 }
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

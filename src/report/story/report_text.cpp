@@ -18,7 +18,7 @@
 #include "report/words/section_text.h"
 #include "report/words/text_page.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 namespace {
 
 using analysis::AnalysedTrace;
@@ -407,4 +407,4 @@ std::string reportText(const AnalysedTrace& analysed, const TextOptions& options
   return reportText(analysed, all, options);
 }
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

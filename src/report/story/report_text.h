@@ -9,7 +9,7 @@
 #include "report/words/range_summary.h"
 #include "report/words/text_options.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 
 // `devices` as choose() gives them.
 std::string reportText(const analysis::AnalysedTrace& analysed, const std::vector<Chosen>& devices,
@@ -17,4 +17,4 @@ std::string reportText(const analysis::AnalysedTrace& analysed, const std::vecto
 // Everything.
 std::string reportText(const analysis::AnalysedTrace& analysed, const TextOptions& options);
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

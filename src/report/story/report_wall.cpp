@@ -11,7 +11,7 @@
 #include "report/frag/frag_report.h"
 #include "report/story/report_parts.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 namespace {
 
 using analysis::Wall;
@@ -120,4 +120,4 @@ Section wallSection(const SectionContext& context) {
   return section;
 }
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -13,7 +13,7 @@
 #include "report/words/holder_names.h"
 #include "report/words/incomplete_words.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 namespace {
 
 using analysis::AnalysedTrace;
@@ -424,4 +424,4 @@ Story tellStory(const AnalysedTrace& analysed, const DeviceSummary& summary,
   return story;
 }
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

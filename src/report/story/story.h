@@ -13,7 +13,7 @@
 #include "analysis/summary.h"
 #include "report/words/sentence.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 
 struct Story {
   enum class Kind : uint8_t { kOom, kPeak, kState };
@@ -39,4 +39,4 @@ std::optional<uint64_t> firstStep(const analysis::AnalysedTrace& analysed,
 // PyTorch's code was seen, but none of its blocks: what counts as requested and live are its segments.
 bool seesOnlySegments(const model::Trace& trace);
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -2,7 +2,7 @@
 
 #include "report/what_if/what_if_text.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 namespace {
 
 using analysis::Replayed;
@@ -137,4 +137,4 @@ json whatIfJson(const analysis::AnalysedTrace& analysed, const analysis::DeviceA
   return it;
 }
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

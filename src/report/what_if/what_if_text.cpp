@@ -10,7 +10,7 @@
 #include "report/words/text_page.h"
 #include "report/words/text_table.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 namespace {
 
 using analysis::Replayed;
@@ -228,7 +228,7 @@ std::string whatIfText(const analysis::AnalysedTrace& analysed,
     // What is to be copied is in one piece.
     size_t setting = sentence.find("PYTORCH_CUDA_ALLOC_CONF=");
     if (setting != std::string::npos &&
-        base::displayWidth(sentence) + 4 > std::min(page.columns(), TextPage::kMostProse)) {
+        base::displayWidth(sentence) + 4 > std::min(page.columns(), TextPage::kMaxProse)) {
       page.bullet(sentence.substr(0, setting));
       page.whole("    " + sentence.substr(setting));
     } else {
@@ -238,4 +238,4 @@ std::string whatIfText(const analysis::AnalysedTrace& analysed,
   return page.take();
 }
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

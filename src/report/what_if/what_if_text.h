@@ -6,7 +6,7 @@
 
 #include "analysis/what_if/what_if.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 
 struct WhatIfPage {
   size_t columns = 100;
@@ -36,4 +36,4 @@ std::string failedWords(const analysis::Replayed& it);
 // The sentences that follow from it, most useful first; each ends with a full stop.
 std::vector<std::string> whatIfSentences(const model::Trace& trace, const analysis::WhatIf& report);
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

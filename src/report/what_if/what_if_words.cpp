@@ -6,7 +6,7 @@
 #include "base/text_layout.h"
 #include "report/what_if/what_if_text.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 
 std::string withSpaces(const std::string& conf) {
   std::string spaced;
@@ -292,4 +292,4 @@ std::vector<std::string> whatIfSentences(const model::Trace& trace,
   return sentences;
 }
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 
 class DistinctIds {
  public:
@@ -46,4 +46,4 @@ class DistinctIds {
   size_t sorts_ = 0;
 };
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

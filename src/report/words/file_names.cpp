@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 
 std::string lastParts(const std::string& path, size_t parts) {
   size_t begin = path.size();
@@ -16,10 +16,10 @@ std::string lastParts(const std::string& path, size_t parts) {
 }
 
 std::vector<std::string> distinctNames(const std::vector<std::string>& paths) {
-  constexpr size_t kMostParts = 64;
+  constexpr size_t kMaxParts = 64;
   std::vector<size_t> parts(paths.size(), 1);
   std::vector<std::string> names = paths;
-  for (size_t round = 0; round < kMostParts; ++round) {
+  for (size_t round = 0; round < kMaxParts; ++round) {
     // Equal names of different paths: one part more for each.
     std::map<std::string, std::vector<size_t>> same;
     for (size_t i = 0; i < paths.size(); ++i) {
@@ -44,4 +44,4 @@ std::vector<std::string> distinctNames(const std::vector<std::string>& paths) {
   return names;
 }
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 
 std::vector<std::string> distinctNames(const std::vector<std::string>& paths);
 
 // "b/rank0.pickle" = the last two parts; the whole path if it has fewer.
 std::string lastParts(const std::string& path, size_t parts);
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

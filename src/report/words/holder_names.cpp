@@ -6,7 +6,7 @@
 
 #include "base/format.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 
 std::string oneName(const analysis::AnalysedTrace& analysed, analysis::StackId stack) {
   return oneName(analysed.names.of(stack));
@@ -31,4 +31,4 @@ std::vector<HolderName> holderNames(const analysis::AnalysedTrace& analysed,
   return names;
 }
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -10,7 +10,7 @@
 
 #include "analysis/trace/analysed_trace.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 
 using HolderName = analysis::StackName;
 using analysis::oneName;
@@ -23,4 +23,4 @@ std::vector<HolderName> holderNames(const analysis::AnalysedTrace& analysed,
 std::string oneName(const analysis::AnalysedTrace& analysed, analysis::StackId stack);
 std::string withoutStack(uint64_t older_bytes, uint64_t all_bytes);
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -8,14 +8,14 @@
 #include "report/words/holder_names.h"
 #include "report/words/sentence_json.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 
 using analysis::AnalysedTrace;
 using nlohmann::json;
 
 json holdersJson(const AnalysedTrace& analysed, int device, const analysis::Holders& holders,
                  const char* at) {
-  std::vector<HolderName> names = holderNames(analysed, holders.groups, kMostHolders);
+  std::vector<HolderName> names = holderNames(analysed, holders.groups, kMaxHolders);
   json rows = json::array();
   for (size_t i = 0; i < names.size(); ++i) {
     const analysis::StackGroup& group = holders.groups[i];
@@ -44,7 +44,7 @@ json holdersJson(const AnalysedTrace& analysed, int device, const analysis::Hold
                           "CAST(total(blocks) AS INTEGER) AS blocks, count(*) AS stacks FROM {}",
                           from)},
       {"rows", rows},
-      {"rows_sql", fmt::format("SELECT * FROM {} LIMIT {}", from, kMostHolders)}};
+      {"rows_sql", fmt::format("SELECT * FROM {} LIMIT {}", from, kMaxHolders)}};
 }
 
 json totalsJson(const analysis::Totals& totals) {
@@ -54,4 +54,4 @@ json totalsJson(const analysis::Totals& totals) {
           {"reserved_bytes", totals.reserved_bytes}};
 }
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

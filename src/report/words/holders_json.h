@@ -5,10 +5,10 @@
 
 #include "analysis/summary.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 
 // Rows of a list in the JSON.
-inline constexpr size_t kMostHolders = 50;
+inline constexpr size_t kMaxHolders = 50;
 
 // Who held the memory, the largest first; `at`: "oom", "peak" or "end".
 nlohmann::json holdersJson(const analysis::AnalysedTrace& analysed, int device,
@@ -16,4 +16,4 @@ nlohmann::json holdersJson(const analysis::AnalysedTrace& analysed, int device,
 
 nlohmann::json totalsJson(const analysis::Totals& totals);
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

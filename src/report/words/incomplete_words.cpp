@@ -6,10 +6,10 @@
 #include "model/recorded_work.h"
 #include "report/words/sentence.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 namespace {
 
-constexpr size_t kMostReasons = 2;  // in a sentence
+constexpr size_t kMaxReasons = 2;  // in a sentence
 
 }  // namespace
 
@@ -26,10 +26,9 @@ std::string markOf(const model::Incomplete& incomplete, model::FigureSet figures
 std::string whyIncomplete(const model::Incomplete& incomplete, model::FigureSet figures) {
   std::string text;
   std::vector<std::string> words = incomplete.words(figures);
-  for (size_t i = 0; i < words.size() && i < kMostReasons; ++i)
+  for (size_t i = 0; i < words.size() && i < kMaxReasons; ++i)
     text += (i > 0 ? "; " : "") + base::printable(words[i]);
-  if (words.size() > kMostReasons)
-    text += fmt::format("; and {} more", words.size() - kMostReasons);
+  if (words.size() > kMaxReasons) text += fmt::format("; and {} more", words.size() - kMaxReasons);
   return text;
 }
 
@@ -70,4 +69,4 @@ Finding incompleteFinding(const model::Incomplete& incomplete) {
   return finding;
 }
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -14,7 +14,7 @@
 #include "model/incomplete.h"
 #include "report/words/sentence.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 
 // Of live, peak, reserved; and of who holds it.
 inline constexpr model::FigureSet kOfMemory = {model::Figures::kMemory, model::Figures::kBlocks};
@@ -38,4 +38,4 @@ nlohmann::json incompleteRows(const model::Incomplete& incomplete);
 // What the story says of it; with SQL that gives the same rows.
 Finding incompleteFinding(const model::Incomplete& incomplete);
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

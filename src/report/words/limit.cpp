@@ -11,7 +11,7 @@
 
 #include "base/sizes.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 namespace {
 
 constexpr std::array<std::string_view, 6> kOps = {">", ">=", "<", "<=", "==", "!="};
@@ -123,4 +123,4 @@ std::vector<std::string_view> namesOf(std::span<const LimitMetric> metrics) {
   return names;
 }
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

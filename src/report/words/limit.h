@@ -19,7 +19,7 @@
 
 #include "base/result.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 
 enum class LimitUnit : uint8_t { kNumber, kBytes, kShare, kBytesOrPercent };
 
@@ -53,4 +53,4 @@ bool holds(const Limit& limit, double measured);
 std::string finding(const Limit& limit, std::string_view measured);
 std::vector<std::string_view> namesOf(std::span<const LimitMetric> metrics);
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -9,7 +9,7 @@
 
 #include "model/trace.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 
 inline std::string poolName(const model::Trace& trace, model::PoolId pool) {
   if (!pool.valid() || pool.index() >= trace.pools.size()) {
@@ -22,4 +22,4 @@ inline std::string poolName(const model::Trace& trace, model::PoolId pool) {
   return fmt::format("pool ({}, {})", named.first, named.second);
 }
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

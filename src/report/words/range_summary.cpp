@@ -7,7 +7,7 @@
 
 #include "analysis/summary.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 namespace {
 
 using analysis::AnalysedTrace;
@@ -77,4 +77,4 @@ RangeSummary summariseRange(const AnalysedTrace& analysed, const DeviceAnalysis&
   return summary;
 }
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -10,7 +10,7 @@
 #include "analysis/trace/peak.h"
 #include "base/result.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 
 struct Selection {
   std::optional<int32_t> device;
@@ -43,4 +43,4 @@ RangeSummary summariseRange(const analysis::AnalysedTrace& analysed,
                             const analysis::DeviceAnalysis& device,
                             const analysis::StepRange& range);
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -7,11 +7,11 @@
 
 #include "analysis/what_if/replay_proof.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 
 enum class Replays : uint8_t {
   kNone,
-  kShort,  // of kMostProofSteps and less
+  kShort,  // of kMaxProofSteps and less
   kAll,
 };
 
@@ -21,9 +21,9 @@ inline std::optional<analysis::ReplayProof> proofFor(const analysis::AnalysedTra
                                                      const std::vector<analysis::Advice>& advice,
                                                      std::optional<uint64_t> capacity_bytes,
                                                      Replays replays) {
-  bool is_short = device.totals.steps() <= analysis::kMostProofSteps;
+  bool is_short = device.totals.steps() <= analysis::kMaxProofSteps;
   if (replays == Replays::kNone || (replays == Replays::kShort && !is_short)) return std::nullopt;
   return analysis::proofOf(analysed, device, advice, capacity_bytes);
 }
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -20,10 +20,11 @@
 #include <string>
 #include <vector>
 
+#include "analysis/summary.h"
 #include "analysis/what_if/replay_proof.h"
 #include "report/words/sentence.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 
 struct Grid {
   std::vector<std::string> heads{};
@@ -51,4 +52,4 @@ struct SectionContext {
   const analysis::ReplayProof* proof = nullptr;  // none: nothing was replayed
 };
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -10,7 +10,7 @@
 #include "report/words/section.h"
 #include "report/words/text_page.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 
 class SectionText {
  public:
@@ -80,4 +80,4 @@ class SectionText {
   bool has_evidence_;
 };
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

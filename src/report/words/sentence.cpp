@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 
 std::string plainText(const std::vector<Part>& parts) {
   std::string text;
@@ -26,4 +26,4 @@ std::string evidenceText(const std::string& sql, const std::optional<Link>& link
   return line;
 }
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

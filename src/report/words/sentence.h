@@ -12,7 +12,7 @@
 
 #include "base/format.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 
 struct Part {
   enum class Style : uint8_t { kPlain, kStrong, kCode };
@@ -56,4 +56,4 @@ Link growthLink(const std::string& list);
 // "› Timeline · SELECT …;" on one line, without line breaks; empty without SQL.
 std::string evidenceText(const std::string& sql, const std::optional<Link>& link);
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -1,6 +1,6 @@
 #include "report/words/sentence_json.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 
 using nlohmann::json;
 
@@ -45,4 +45,4 @@ json evidenceJson(const std::vector<Sentence>& sentences) {
   return rows;
 }
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

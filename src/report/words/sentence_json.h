@@ -8,7 +8,7 @@
 
 #include "report/words/sentence.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 
 // Invalid UTF-8 of a hostile file is replaced, never thrown at.
 std::string clean(std::string_view text);
@@ -19,4 +19,4 @@ nlohmann::json sentencesJson(const std::vector<Sentence>& sentences);
 // [{"text": …, "sql": …, "view": "timeline"}]
 nlohmann::json evidenceJson(const std::vector<Sentence>& sentences);
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -8,7 +8,7 @@
 
 #include "report/words/replays.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 
 struct TextOptions {
   bool colour = false;  // ANSI
@@ -20,4 +20,4 @@ struct TextOptions {
   Replays replays = Replays::kShort;
 };
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

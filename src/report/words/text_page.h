@@ -1,5 +1,5 @@
 // Text that is written line by line and never gets wider than its page, whatever the words are.
-// Sentences stay readable on a wide page: they end at kMostProse.
+// Sentences stay readable on a wide page: they end at kMaxProse.
 #pragma once
 
 #include <algorithm>
@@ -8,14 +8,14 @@
 
 #include "base/text_layout.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 
 class TextPage {
  public:
-  static constexpr size_t kMostProse = 100;
+  static constexpr size_t kMaxProse = 100;
 
   TextPage(size_t columns, bool colour)
-      : columns_(columns), prose_(std::min(columns, kMostProse)), colour_(colour) {}
+      : columns_(columns), prose_(std::min(columns, kMaxProse)), colour_(colour) {}
 
   size_t columns() const { return columns_; }
   // Too narrow for tables: what belongs in one row takes two lines.
@@ -30,7 +30,7 @@ class TextPage {
     size_t width = base::displayWidth(numbers);
     std::string shown = base::printable(name);
     size_t room = columns_ - std::min(columns_, width + 2);
-    bool beside = !isNarrow() && room >= std::min(kLeastName, base::displayWidth(shown));
+    bool beside = !isNarrow() && room >= std::min(kMinName, base::displayWidth(shown));
     if (!beside || name.empty()) {
       width <= columns_ ? line(numbers) : paragraph(numbers);
       if (!name.empty()) paragraph(name, 4, 2);
@@ -58,7 +58,7 @@ class TextPage {
   std::string take() { return std::move(out_); }
 
  private:
-  static constexpr size_t kLeastName = 24;
+  static constexpr size_t kMinName = 24;
 
   size_t columns_;
   size_t prose_;
@@ -66,4 +66,4 @@ class TextPage {
   std::string out_;
 };
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

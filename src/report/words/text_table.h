@@ -9,7 +9,7 @@
 
 #include "report/words/text_page.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 
 struct TextRow {
   std::vector<std::string> numbers;
@@ -33,4 +33,4 @@ inline void printTable(TextPage& page, const std::vector<TextRow>& rows) {
   }
 }
 
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

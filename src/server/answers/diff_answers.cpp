@@ -11,7 +11,7 @@ namespace {
 using analysis::Diff;
 using analysis::DiffSide;
 
-constexpr size_t kMostRows = 1000;
+constexpr size_t kMaxDiffRows = 1000;
 
 // `file`, `device`, `at` and the same with `_b`; what B lacks is as in A. Without a device all GPUs.
 struct Asked {
@@ -74,13 +74,13 @@ void cutTexts(json& row) {
 
 base::Result<Response> answerDiff(const Question& question) {
   std::string by_name = question.params.text("by", "stack");
-  std::optional<exporting::DiffBy> by = exporting::diffByName(by_name);
+  std::optional<report::DiffBy> by = report::diffByName(by_name);
   if (!by) return notUsable("by must be stack, category, size or segment");
   TG_ASSIGN_OR_RETURN(Compared compared, compare(question));
-  exporting::DiffTable table = exporting::diffTable(*compared.diff, *by, kMostRows);
+  report::DiffTable table = report::diffTable(*compared.diff, *by, kMaxDiffRows);
   size_t rows_total = table.rows.size();
-  if (table.rows.size() > kMostRows) table.rows.resize(kMostRows);
-  json answer = exporting::diffJson(*compared.diff, table, compared.name_a, compared.name_b);
+  if (table.rows.size() > kMaxDiffRows) table.rows.resize(kMaxDiffRows);
+  json answer = report::diffJson(*compared.diff, table, compared.name_a, compared.name_b);
   for (json& row : answer["rows"]) cutTexts(row);
   for (json& text : answer["particulars"]) text = shownText(text.get<std::string>());
   answer["rows_total"] = rows_total;

@@ -7,7 +7,7 @@
 namespace tidegauge::server {
 namespace {
 
-constexpr int64_t kMostRows = 1000;
+constexpr int64_t kMaxEventRows = 1000;
 
 struct EventQuestion {
   view::EventFilter filter;
@@ -103,7 +103,7 @@ json rowJson(const Place& place, view::Step step) {
 base::Result<Response> answerEvents(const Question& question) {
   TG_ASSIGN_OR_RETURN(Place place, placeOf(question));
   TG_ASSIGN_OR_RETURN(int64_t offset, question.params.integer("offset", 0, UINT32_MAX, 0));
-  TG_ASSIGN_OR_RETURN(int64_t limit, question.params.integer("limit", 0, kMostRows, 100));
+  TG_ASSIGN_OR_RETURN(int64_t limit, question.params.integer("limit", 0, kMaxEventRows, 100));
   TG_ASSIGN_OR_RETURN(int64_t step, question.params.integer("step", 0, model::kNoStep, 0));
   TG_ASSIGN_OR_RETURN(EventQuestion asked, eventQuestionOf(question, place));
   asked.filter.stack = asked.stack ? &*asked.stack : nullptr;

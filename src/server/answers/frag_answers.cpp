@@ -10,8 +10,8 @@
 namespace tidegauge::server {
 namespace {
 
-constexpr int64_t kMostSamples = 2000;
-constexpr size_t kMostPins = 200;
+constexpr int64_t kMaxSamples = 2000;
+constexpr size_t kMaxPins = 200;
 
 Response textResponse(std::string text) {
   Response response;
@@ -56,7 +56,7 @@ std::string fragText(const Place& place, size_t samples) {
   analysis::FragmentationSeries series =
       analysis::fragmentationSeries(analysed, *place.device, {.samples = samples});
   return dump({{"request_bytes", series.request_bytes},
-               {"pool", exporting::poolJson(analysed, series.pool)},
+               {"pool", report::poolJson(analysed, series.pool)},
                {"columns", columnsJson(*place.device, series.samples)}});
 }
 
@@ -64,21 +64,21 @@ std::string fragText(const Place& place, size_t samples) {
 // recording are as far apart as its slices are.
 std::string forecastText(const analysis::DeviceAnalysis& device,
                          const analysis::FragmentationSeries& slices, size_t known,
-                         exporting::Arena arena) {
+                         report::Arena arena) {
   analysis::FragmentationSeries past;
   past.samples.assign(slices.samples.begin(),
                       slices.samples.begin() + static_cast<std::ptrdiff_t>(known));
-  analysis::Forecast forecast = exporting::forecastOf(device.device, past, arena);
-  json answer = exporting::forecastJson(forecast);
+  analysis::Forecast forecast = report::forecastOf(device.device, past, arena);
+  json answer = report::forecastJson(forecast);
   answer["checked"] = forecast.of(analysis::ForecastModel::kPersistence).errors.count[0];
   answer["from_step"] = past.samples.back().step;
   uint64_t next_step = past.samples.back().step;
   for (size_t k = known; k < known + analysis::kForecastHorizons; ++k) {
     bool recorded = k < slices.samples.size();
-    next_step = recorded ? slices.samples[k].step : next_step + exporting::stepsApart(slices);
+    next_step = recorded ? slices.samples[k].step : next_step + report::stepsApart(slices);
     answer["steps"].push_back(next_step);
     answer["came"].push_back(
-        recorded ? scoreOrNull(device, exporting::scoreOf(slices.samples[k], arena)) : json());
+        recorded ? scoreOrNull(device, report::scoreOf(slices.samples[k], arena)) : json());
   }
   return dump(answer);
 }
@@ -87,8 +87,8 @@ std::string forecastText(const analysis::DeviceAnalysis& device,
 
 base::Result<Response> answerFrag(const Question& question) {
   TG_ASSIGN_OR_RETURN(Place place, placeOf(question));
-  TG_ASSIGN_OR_RETURN(int64_t samples, question.params.integer("samples", 1, kMostSamples,
-                                                               exporting::kForecastSlices));
+  TG_ASSIGN_OR_RETURN(int64_t samples,
+                      question.params.integer("samples", 1, kMaxSamples, report::kForecastSlices));
   std::string key =
       "frag " + std::to_string(place.device->device.ordinal) + " " + std::to_string(samples);
   return textResponse(*place.file->frag_texts.get(key, [&] {
@@ -103,12 +103,11 @@ base::Result<Response> answerForecast(const Question& question) {
   if (name != "reserved" && name != "address") {
     return notUsable("arena must be reserved or address");
   }
-  exporting::Arena arena =
-      name == "address" ? exporting::Arena::kAddress : exporting::Arena::kReserved;
+  report::Arena arena = name == "address" ? report::Arena::kAddress : report::Arena::kReserved;
   std::string key = std::to_string(place.device->device.ordinal);
   auto slices = place.file->frag_slices.get(key, [&] {
     return std::make_shared<const analysis::FragmentationSeries>(analysis::fragmentationSeries(
-        *place.file->analysed, *place.device, {.samples = exporting::kForecastSlices}));
+        *place.file->analysed, *place.device, {.samples = report::kForecastSlices}));
   });
   auto later = std::upper_bound(
       slices->samples.begin(), slices->samples.end(), step,
@@ -135,10 +134,9 @@ base::Result<Response> answerFragAt(const Question& question) {
       analysis::fragmentationAt(analysed, *place.device, step, *options);
   analysis::SegmentedLayout layout(
       analysis::blocksAt(analysed.trace, device, place.device->live, step));
-  json answer = exporting::detailsJson(analysed, device, details);
-  answer["now"] = exporting::sampleJson(*place.device, details.sample);
-  answer["pins"] =
-      exporting::pinsJson(analysed, analysis::pinnedBy(analysed.trace, layout), kMostPins);
+  json answer = report::detailsJson(analysed, device, details);
+  answer["now"] = report::sampleJson(*place.device, details.sample);
+  answer["pins"] = report::pinsJson(analysed, analysis::pinnedBy(analysed.trace, layout), kMaxPins);
   nameCallers(analysed, answer["pins"]["rows"]);
   return jsonResponse(answer);
 }
@@ -157,15 +155,15 @@ base::Result<Response> answerFit(const Question& question) {
     driver_free = analysis::driverFreeAt(analysed, *place.device, step);
   bool rules_known = allocator == analysis::AllocatorKind::kCaching;
   if (rules_known) {
-    for (const exporting::FitRow& row : exporting::fitRows(free, request)) {
-      lists.push_back(exporting::fitJson(analysed, row));
+    for (const report::FitRow& row : report::fitRows(free, request)) {
+      lists.push_back(report::fitJson(analysed, row));
     }
   }
   return jsonResponse({{"step", step},
                        {"request_bytes", request},
                        {"rules_known", rules_known},
                        {"allocator", analysis::name(allocator)},
-                       {"driver_free", exporting::driverFreeJson(driver_free)},
+                       {"driver_free", report::driverFreeJson(driver_free)},
                        {"free_bytes", free.bytes},
                        // By holes alone, as the curve of frag_at; what counts is in the lists.
                        {"stranded_bytes", analysis::strandedBytes(free, request)},

@@ -1,6 +1,7 @@
 // What grows, what was never freed, what churns: the sections of the report, with what pictures need.
 #include "analysis/summary.h"
 #include "report/story/report_parts.h"
+#include "report/words/sentence_json.h"
 #include "server/session/questions.h"
 #include "server/wire/stack_names.h"
 
@@ -15,9 +16,9 @@ base::Result<Response> answerGrowth(const Question& question) {
     analysis::DeviceSummary summary;
     summary.device = place.device;
     summary.growth = analysis::findGrowth(analysed, *place.device);
-    exporting::SectionContext context{analysed, summary};
+    report::SectionContext context{analysed, summary};
     json answer = json::object();
-    auto add = [&](exporting::Section section) {
+    auto add = [&](report::Section section) {
       for (json& row : section.json["rows"]) {
         if (!row.contains("stack_id")) continue;
         model::StackId stack = row["stack_id"].is_null()
@@ -26,12 +27,12 @@ base::Result<Response> answerGrowth(const Question& question) {
         row["slot"] = analysed.labels.colourSlot(stack);
       }
       nameCallers(analysed, section.json["rows"]);
-      section.json["sentences"] = exporting::evidenceJson(section.sentences);
+      section.json["sentences"] = report::evidenceJson(section.sentences);
       answer[section.key] = std::move(section.json);
     };
-    for (exporting::Section& section : exporting::growthSections(context)) add(std::move(section));
-    add(exporting::churnSection(context));
-    add(exporting::wallSection(context));
+    for (report::Section& section : report::growthSections(context)) add(std::move(section));
+    add(report::churnSection(context));
+    add(report::wallSection(context));
     return dump(answer);
   });
   return response;

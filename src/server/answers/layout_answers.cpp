@@ -11,7 +11,7 @@
 namespace tidegauge::server {
 namespace {
 
-constexpr int64_t kMostSegments = 500;
+constexpr int64_t kMaxSegments = 500;
 enum PartFlag : uint8_t { kMarked = 1, kFiltered = 2 };
 
 json sumsJson(const view::SegmentSums& sums) {
@@ -128,7 +128,7 @@ base::Result<Response> answerState(const Question& question) {
   view::StateQuestion asked;
   TG_ASSIGN_OR_RETURN(int64_t step, params.integer("step", 0, model::kNoStep - 1));
   TG_ASSIGN_OR_RETURN(int64_t offset, params.integer("offset", 0, UINT32_MAX, 0));
-  TG_ASSIGN_OR_RETURN(int64_t limit, params.integer("limit", 0, kMostSegments, 50));
+  TG_ASSIGN_OR_RETURN(int64_t limit, params.integer("limit", 0, kMaxSegments, 50));
   TG_ASSIGN_OR_RETURN(asked.pixel_bytes, params.number("px", 1));
   std::optional<view::StateSort> sort = view::stateSortByName(params.text("sort", "size"));
   if (!sort) return notUsable("sort must be size, age, waste, pinned or address");

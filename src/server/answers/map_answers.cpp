@@ -10,7 +10,7 @@
 namespace tidegauge::server {
 namespace {
 
-constexpr size_t kMostRanges = 4000;
+constexpr size_t kMaxRanges = 4000;
 
 std::string mapKey(const Question& question, const Place& place) {
   return question.params.text("axis_y", "owned") + std::to_string(place.device->device.ordinal);
@@ -33,7 +33,7 @@ base::Result<Response> answerRanges(const Question& question) {
   TG_ASSIGN_OR_RETURN(std::shared_ptr<const view::AddressMap> map, mapOf(question, place));
   const std::vector<view::OwnedRange>& ranges = map->axis().ranges();
   json rows = json::array();
-  for (size_t i = 0; i < std::min(ranges.size(), kMostRanges); ++i) {
+  for (size_t i = 0; i < std::min(ranges.size(), kMaxRanges); ++i) {
     rows.push_back({{"address", base::hexAddress(ranges[i].address)},
                     {"bytes", ranges[i].size_bytes},
                     {"y", ranges[i].axis_bytes}});
@@ -46,8 +46,8 @@ base::Result<Response> answerRanges(const Question& question) {
 base::Result<Response> answerMap(const Question& question) {
   TG_ASSIGN_OR_RETURN(Place place, placeOf(question));
   view::MapQuestion asked;
-  TG_ASSIGN_OR_RETURN(asked.x, rangeOf(question, place, view::kMostMapColumns));
-  TG_ASSIGN_OR_RETURN(int64_t rows, question.params.integer("rows", 1, view::kMostMapRows));
+  TG_ASSIGN_OR_RETURN(asked.x, rangeOf(question, place, view::kMaxMapColumns));
+  TG_ASSIGN_OR_RETURN(int64_t rows, question.params.integer("rows", 1, view::kMaxMapRows));
   TG_ASSIGN_OR_RETURN(asked.y0_bytes, question.params.number("y0", 0));
   TG_ASSIGN_OR_RETURN(asked.y1_bytes, question.params.number("y1"));
   asked.rows = static_cast<uint32_t>(rows);

@@ -26,8 +26,8 @@ base::Result<Response> answerOom(const Question& question) {
   auto oom = std::find_if(ooms.begin(), ooms.end(),
                           [&](const analysis::OomReport& o) { return o.step == at; });
   json answer =
-      exporting::oomPageJson(analysed, *place.device, ooms, static_cast<size_t>(oom - ooms.begin()),
-                             analysis::verdictOptions(*place.device, ooms));
+      report::oomPageJson(analysed, *place.device, ooms, static_cast<size_t>(oom - ooms.begin()),
+                          analysis::verdictOptions(*place.device, ooms));
   nameCallers(analysed, answer["verdict"]["pinned"]["rows"]);
   return jsonResponse(answer);
 }

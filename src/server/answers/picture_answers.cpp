@@ -8,7 +8,7 @@
 namespace tidegauge::server {
 namespace {
 
-constexpr uint32_t kMostLineColumns = 8192;
+constexpr uint32_t kMaxLineColumns = 8192;
 constexpr int64_t kFewestQuads = 100;
 
 Response binaryResponse(std::string bytes) {
@@ -23,7 +23,7 @@ Response binaryResponse(std::string bytes) {
 base::Result<Response> answerTile(const Question& question) {
   TG_ASSIGN_OR_RETURN(Place place, placeOf(question));
   view::TileRequest request;
-  TG_ASSIGN_OR_RETURN(request.x, rangeOf(question, place, view::kMostTileColumns));
+  TG_ASSIGN_OR_RETURN(request.x, rangeOf(question, place, view::kMaxTileColumns));
   TG_ASSIGN_OR_RETURN(request.y0_bytes, question.params.number("y0", 0));
   TG_ASSIGN_OR_RETURN(request.y1_bytes, question.params.number("y1"));
   TG_ASSIGN_OR_RETURN(request.row_bytes, question.params.number("px"));
@@ -47,7 +47,7 @@ base::Result<Response> answerTile(const Question& question) {
 
 base::Result<Response> answerLines(const Question& question) {
   TG_ASSIGN_OR_RETURN(Place place, placeOf(question));
-  TG_ASSIGN_OR_RETURN(view::XRange range, rangeOf(question, place, kMostLineColumns));
+  TG_ASSIGN_OR_RETURN(view::XRange range, rangeOf(question, place, kMaxLineColumns));
   return binaryResponse(linesBytes(view::columnStates(*place.device, range), range));
 }
 
@@ -58,7 +58,7 @@ base::Result<Response> answerShape(const Question& question) {
   const model::Trace& trace = place.file->analysed->trace;
   place.device =
       place.file->analysed->findDevice(trace.deviceOfAllocation(model::AllocationId(row)).ordinal);
-  TG_ASSIGN_OR_RETURN(view::XRange range, rangeOf(question, place, kMostLineColumns));
+  TG_ASSIGN_OR_RETURN(view::XRange range, rangeOf(question, place, kMaxLineColumns));
   std::vector<double> lower = view::lowerEdges(*place.file->analysed, *place.device, row, range);
   return binaryResponse(shapeBytes(lower, trace.allocations.block_bytes[row]));
 }

@@ -11,9 +11,7 @@ namespace tidegauge::server {
 namespace {
 
 // Each is as large as a recording.
-constexpr size_t kMostReplays = 8;
-constexpr int64_t kMostCapacityBytes = int64_t{1} << 50;
-constexpr size_t kMostConfBytes = 2000;
+constexpr size_t kMaxReplays = 8;
 
 std::optional<size_t> fileOfReplay(const Session& session, const std::string& what) {
   for (const auto& file : session.files)
@@ -28,7 +26,7 @@ size_t replaysOf(const Session& session) {
 
 base::Error tooMany() {
   return notUsable(
-      std::to_string(kMostReplays) + " replays are open, and no more can be",
+      std::to_string(kMaxReplays) + " replays are open, and no more can be",
       "Each takes as much memory as a recording. Start tidegauge view again to drop them.");
 }
 
@@ -51,7 +49,7 @@ base::Result<Response> answerProof(const Question& question) {
     return notUsable("There is no out-of-memory event at that step", "The session lists them");
   Response response;
   response.body = place.file->texts.get(
-      key, [&] { return dump(exporting::proofJson(analysed, *place.device, oom_step)); });
+      key, [&] { return dump(report::proofJson(analysed, *place.device, oom_step)); });
   return response;
 }
 
@@ -63,14 +61,14 @@ base::Result<Response> answerReplay(const Question& question) {
   if (!place.file->replay_of.empty())
     return notUsable("This is a replay already", "Replay the recording under those settings.");
   TG_ASSIGN_OR_RETURN(int64_t capacity,
-                      question.params.integer("capacity", 0, kMostCapacityBytes, 0));
+                      question.params.integer("capacity", 0, kMaxCapacityBytes, 0));
   std::string conf = question.params.text("set");
-  if (conf.size() > kMostConfBytes) return notUsable("set is too long");
+  if (conf.size() > kMaxConfBytes) return notUsable("set is too long");
   std::string what = std::to_string(place.file->id) + " " + std::to_string(place.file->generation) +
                      " " + std::to_string(place.device->device.ordinal) + " " +
                      std::to_string(capacity) + " " + conf;
   if (auto known = fileOfReplay(question.session, what)) return jsonResponse({{"file", *known}});
-  if (replaysOf(question.session) >= kMostReplays) return tooMany();
+  if (replaysOf(question.session) >= kMaxReplays) return tooMany();
   if (question.application == nullptr) return notUsable("No files can be added here");
 
   std::optional<uint64_t> capacity_bytes;
@@ -86,7 +84,7 @@ base::Result<Response> answerReplay(const Question& question) {
   std::lock_guard changing(question.application->changing());
   Session next = successorOf(*question.application->current());
   if (auto known = fileOfReplay(next, what)) return jsonResponse({{"file", *known}});
-  if (replaysOf(next) >= kMostReplays) return tooMany();
+  if (replaysOf(next) >= kMaxReplays) return tooMany();
   size_t id = next.files.size();
   auto file = std::make_shared<OpenFile>(id, name, std::move(analysed));
   file->replay_of = what;

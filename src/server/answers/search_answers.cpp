@@ -14,12 +14,12 @@
 namespace tidegauge::server {
 namespace {
 
-constexpr size_t kMostQueryBytes = 1000;
-constexpr int64_t kMostStacks = 1000;
-constexpr size_t kMostAnnotations = 200;
+constexpr size_t kMaxQueryBytes = 1000;
+constexpr int64_t kMaxStacks = 1000;
+constexpr size_t kMaxAnnotations = 200;
 
 json stackHitJson(const analysis::AnalysedTrace& analysed, const view::StackHit& hit,
-                  const exporting::HolderName& name, const std::vector<std::string>& words) {
+                  const report::HolderName& name, const std::vector<std::string>& words) {
   std::string label = shownText(name.label);
   auto [begin, end] = view::matchIn(label, words);
   return {{"stack_id", hit.stack.value},
@@ -38,7 +38,7 @@ json stackHitsJson(const analysis::AnalysedTrace& analysed, const view::SearchRe
   for (size_t i = 0; i < std::min(limit, found.stacks.size()); ++i) {
     stacks.push_back(found.stacks[i].stack);
   }
-  std::vector<exporting::HolderName> names = stackNames(analysed, stacks);
+  std::vector<report::HolderName> names = stackNames(analysed, stacks);
   json rows = json::array();
   for (size_t i = 0; i < stacks.size(); ++i) {
     rows.push_back(stackHitJson(analysed, found.stacks[i], names[i], found.words));
@@ -57,7 +57,7 @@ void nameStacks(const analysis::AnalysedTrace& analysed, std::vector<view::Legen
     stacks.emplace_back(stack);
     named.push_back(&row);
   }
-  std::vector<exporting::HolderName> names = stackNames(analysed, stacks);
+  std::vector<report::HolderName> names = stackNames(analysed, stacks);
   for (size_t i = 0; i < names.size(); ++i) named[i]->caller = std::move(names[i].caller);
 }
 
@@ -67,7 +67,7 @@ json annotationHitsJson(const Place& place, const std::vector<uint32_t>& annotat
   for (const analysis::Phase& phase : place.device->phases) phase_of[phase.annotation] = &phase;
   json rows = json::array();
   for (uint32_t row : annotations) {
-    if (rows.size() == kMostAnnotations) break;
+    if (rows.size() == kMaxAnnotations) break;
     if (phase_of[row] == nullptr) continue;
     rows.push_back({{"id", row},
                     {"name", shownText(trace.strings.text(trace.annotations.name[row]))},
@@ -81,13 +81,13 @@ json annotationHitsJson(const Place& place, const std::vector<uint32_t>& annotat
 
 base::Result<Response> answerSearch(const Question& question) {
   TG_ASSIGN_OR_RETURN(Place place, placeOf(question));
-  TG_ASSIGN_OR_RETURN(int64_t limit, question.params.integer("limit", 0, kMostStacks, 50));
+  TG_ASSIGN_OR_RETURN(int64_t limit, question.params.integer("limit", 0, kMaxStacks, 50));
   std::string query = question.params.text("q");
   if (query.find_first_not_of(' ') == std::string::npos) {
     return notUsable("q is empty: there is nothing to search for");
   }
-  if (query.size() > kMostQueryBytes) {
-    return notUsable(fmt::format("q is longer than {} bytes", kMostQueryBytes));
+  if (query.size() > kMaxQueryBytes) {
+    return notUsable(fmt::format("q is longer than {} bytes", kMaxQueryBytes));
   }
   const analysis::AnalysedTrace& analysed = *place.file->analysed;
   view::SearchResult found = view::search(analysed, place.device->device, query);

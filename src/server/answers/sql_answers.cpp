@@ -6,8 +6,8 @@
 namespace tidegauge::server {
 namespace {
 
-constexpr uint64_t kMostRows = 100'000;
-constexpr uint64_t kMostAnswerBytes = uint64_t{64} << 20;
+constexpr uint64_t kMaxSqlRows = 100'000;
+constexpr uint64_t kMaxAnswerBytes = uint64_t{64} << 20;
 
 struct Asked {
   OpenFile* file = nullptr;
@@ -28,8 +28,8 @@ base::Result<Asked> readBody(const Question& question) {
     return notUsable("There is no such file");
   }
   asked.file = question.session.files[file.get<size_t>()].get();
-  asked.limits = {.rows = kMostRows,
-                  .bytes = kMostAnswerBytes,
+  asked.limits = {.rows = kMaxSqlRows,
+                  .bytes = kMaxAnswerBytes,
                   .milliseconds = kQueryLimitSeconds * 1000,
                   .stop = question.stop};
   if (body.contains("limit")) {
@@ -37,7 +37,7 @@ base::Result<Asked> readBody(const Question& question) {
     if (!limit.is_number_integer() || limit.get<int64_t>() < 1) {
       return notUsable("limit must be a whole number from 1");
     }
-    asked.limits.rows = std::min(kMostRows, limit.get<uint64_t>());
+    asked.limits.rows = std::min(kMaxSqlRows, limit.get<uint64_t>());
   }
   return asked;
 }
@@ -84,9 +84,9 @@ class JsonRows : public query::RowSink {
  private:
   static json cellJson(const query::CellView& cell) {
     // A number of JavaScript holds 53 bits: what is longer goes as text, so that no digit is lost.
-    constexpr int64_t kMostExact = int64_t{1} << 53;
+    constexpr int64_t kMaxExact = int64_t{1} << 53;
     if (const auto* integer = std::get_if<int64_t>(&cell)) {
-      bool exact = *integer >= -kMostExact && *integer <= kMostExact;
+      bool exact = *integer >= -kMaxExact && *integer <= kMaxExact;
       return exact ? json(*integer) : json(std::to_string(*integer));
     }
     if (const auto* real = std::get_if<double>(&cell)) return *real;

@@ -11,8 +11,8 @@
 namespace tidegauge::server {
 namespace {
 
-constexpr size_t kMostAnnotations = 20'000;
-constexpr size_t kMostNames = 100;  // of the annotations around one step
+constexpr size_t kMaxAnnotations = 20'000;
+constexpr size_t kMaxNames = 100;  // of the annotations around one step
 
 Response textResponse(std::string text) {
   Response response;
@@ -23,7 +23,7 @@ Response textResponse(std::string text) {
 std::vector<json> annotationNames(const model::Trace& trace, const std::vector<uint32_t>& rows) {
   std::vector<json> names;
   for (uint32_t row : rows) {
-    if (names.size() == kMostNames) break;
+    if (names.size() == kMaxNames) break;
     names.push_back(shownText(trace.strings.text(trace.annotations.name[row])));
   }
   return names;
@@ -75,7 +75,7 @@ base::Result<Response> answerSession(const Question& question) {
   json files = json::array();
   for (const auto& file : question.session.files) {
     std::string text = file->texts.get("session", [&] {
-      return dump(exporting::sessionFileJson(*file->analysed, file->id, file->name));
+      return dump(report::sessionFileJson(*file->analysed, file->id, file->name));
     });
     json shown = json::parse(text, nullptr, false);
     shown["gen"] = file->generation;
@@ -101,7 +101,7 @@ base::Result<Response> answerOverview(const Question& question) {
   TG_ASSIGN_OR_RETURN(Place place, placeOf(question));
   int32_t ordinal = place.device->device.ordinal;
   return textResponse(place.file->texts.get("overview " + std::to_string(ordinal), [&] {
-    return dump(exporting::overviewJson(*place.file->analysed, ordinal));
+    return dump(report::overviewJson(*place.file->analysed, ordinal));
   }));
 }
 
@@ -117,13 +117,13 @@ base::Result<Response> answerAnnotations(const Question& question) {
     int64_t begin_us = annotations.begin_us[phase.annotation];
     return end_us <= begin_us ? 0 : static_cast<uint64_t>(end_us) - static_cast<uint64_t>(begin_us);
   };
-  if (phases.size() > kMostAnnotations) {
-    std::nth_element(phases.begin(), phases.begin() + kMostAnnotations, phases.end(),
+  if (phases.size() > kMaxAnnotations) {
+    std::nth_element(phases.begin(), phases.begin() + kMaxAnnotations, phases.end(),
                      [&](const auto& a, const auto& b) {
                        if (durationOf(a) != durationOf(b)) return durationOf(a) > durationOf(b);
                        return a.depth < b.depth;  // the outer lanes are those that are drawn
                      });
-    phases.resize(kMostAnnotations);
+    phases.resize(kMaxAnnotations);
     std::sort(phases.begin(), phases.end(), [](const auto& a, const auto& b) {
       return a.begin_step != b.begin_step ? a.begin_step < b.begin_step : a.depth < b.depth;
     });

@@ -10,8 +10,8 @@
 namespace tidegauge::server {
 namespace {
 
-constexpr int64_t kMostRows = 1000;
-constexpr int64_t kMostCsvRows = 1'000'000;
+constexpr int64_t kMaxTableRows = 1000;
+constexpr int64_t kMaxCsvRows = 1'000'000;
 
 json cellJson(const view::TableColumn& column, uint32_t row) {
   if (column.kind == view::CellKind::kText) return shownText(column.text(row));
@@ -89,7 +89,7 @@ base::Result<Response> answerTable(const Question& question) {
   const Params& params = question.params;
   std::string format = params.text("format", "json");
   if (format != "json" && format != "csv") return notUsable("format must be json or csv");
-  int64_t most = format == "csv" ? kMostCsvRows : kMostRows;
+  int64_t most = format == "csv" ? kMaxCsvRows : kMaxTableRows;
   TG_ASSIGN_OR_RETURN(int64_t offset, params.integer("offset", 0, UINT32_MAX, 0));
   TG_ASSIGN_OR_RETURN(int64_t limit,
                       params.integer("limit", 0, most, format == "csv" ? most : 100));

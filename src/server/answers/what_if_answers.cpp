@@ -8,8 +8,6 @@ namespace tidegauge::server {
 namespace {
 
 constexpr size_t kColumns = 400;
-constexpr int64_t kMostCapacityBytes = int64_t{1} << 50;
-constexpr size_t kMostConfBytes = 2000;
 
 }  // namespace
 
@@ -19,13 +17,13 @@ base::Result<Response> answerWhatIf(const Question& question) {
     return notUsable("PyTorch's caching allocator does not hand out this memory",
                      "There is nothing to replay.");
   TG_ASSIGN_OR_RETURN(int64_t capacity_bytes,
-                      question.params.integer("capacity", 0, kMostCapacityBytes, 0));
+                      question.params.integer("capacity", 0, kMaxCapacityBytes, 0));
   analysis::WhatIfWish wish;
   wish.with_known = true;
   wish.columns = kColumns;
   if (capacity_bytes > 0) wish.capacity_bytes = static_cast<uint64_t>(capacity_bytes);
   std::string conf = question.params.text("set");
-  if (conf.size() > kMostConfBytes) return notUsable("set is too long");
+  if (conf.size() > kMaxConfBytes) return notUsable("set is too long");
   if (!conf.empty()) {
     auto own = replay::settingsOf(place.file->analysed->trace);
     if (auto parsed = replay::parseConf(conf, own.not_simulated); !parsed.ok())
@@ -39,7 +37,7 @@ base::Result<Response> answerWhatIf(const Question& question) {
   response.body = place.file->texts.get(key, [&] {
     auto report = analysis::whatIf(analysed, *place.device, wish);
     if (!report.ok()) return dump(json{{"error", report.error().what}});
-    return dump(exporting::whatIfJson(analysed, *place.device, report.value(), false));
+    return dump(report::whatIfJson(analysed, *place.device, report.value(), false));
   });
   return response;
 }

@@ -27,7 +27,7 @@ namespace http = beast::http;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr uint64_t kMostAnswerBytes = 64 << 10;
+constexpr uint64_t kMaxAnswerBytes = 64 << 10;
 constexpr seconds kLongestRetryAfter{3600};
 
 struct Answer {
@@ -57,7 +57,7 @@ class Attempt {
 
   Answer run(milliseconds limit, const std::stop_token& stop) {
     std::stop_callback on_stop(stop, [this] { io_.stop(); });
-    parser_.body_limit(kMostAnswerBytes);
+    parser_.body_limit(kMaxAnswerBytes);
     stream_.expires_after(limit);
     resolver_.async_resolve(address_.host, address_.port, [this](auto error, const auto& found) {
       if (!failed(error)) connect(found);
@@ -104,7 +104,7 @@ class Attempt {
   beast::tcp_stream stream_{io_};
   http::request<http::string_body> request_;
   http::response_parser<http::string_body> parser_;
-  beast::flat_buffer buffer_{kMostAnswerBytes};
+  beast::flat_buffer buffer_{kMaxAnswerBytes};
   std::string error_;
   bool done_ = false;
 };

@@ -31,9 +31,9 @@ namespace http = beast::http;
 using asio::ip::tcp;
 using std::chrono::seconds;
 
-constexpr uint32_t kMostHeaderBytes = 16 << 10;
-constexpr uint64_t kMostBodyBytes = 1 << 20;
-constexpr size_t kMostConnections = 256;
+constexpr uint32_t kMaxHeaderBytes = 16 << 10;
+constexpr uint64_t kMaxBodyBytes = 1 << 20;
+constexpr size_t kMaxConnections = 256;
 constexpr seconds kIdle{75};     // between requests of a connection that is kept
 constexpr seconds kReading{10};  // from the first byte of a request to its last
 constexpr seconds kWriting{60};
@@ -123,8 +123,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Waits for the first byte of a request at leisure; then it must come quickly.
   void read() {
     parser_.emplace();
-    parser_->header_limit(kMostHeaderBytes);
-    parser_->body_limit(kMostBodyBytes);
+    parser_->header_limit(kMaxHeaderBytes);
+    parser_->body_limit(kMaxBodyBytes);
     if (buffer_.size() > 0) {
       readMessage();
       return;
@@ -244,7 +244,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   beast::tcp_stream stream_;
   HttpServer::Parts& server_;
-  beast::flat_buffer buffer_{kMostHeaderBytes + kMostBodyBytes};
+  beast::flat_buffer buffer_{kMaxHeaderBytes + kMaxBodyBytes};
   std::optional<Parser> parser_;
   Request request_;
   Response response_;
@@ -269,7 +269,7 @@ void HttpServer::Parts::accept() {
       pause.async_wait([this](beast::error_code) { accept(); });
       return;
     }
-    if (connections < kMostConnections) {
+    if (connections < kMaxConnections) {
       beast::error_code ignored;
       socket.set_option(tcp::no_delay(true), ignored);
       std::make_shared<Connection>(std::move(socket), *this)->read();

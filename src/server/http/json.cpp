@@ -36,8 +36,8 @@ json textOrNull(const model::Trace& trace, const std::vector<model::StringId>& c
 }
 
 std::string shownText(std::string_view text) {
-  if (text.size() <= kMostTextBytes) return std::string(text);
-  size_t end = kMostTextBytes;
+  if (text.size() <= kMaxTextBytes) return std::string(text);
+  size_t end = kMaxTextBytes;
   while (end > 0 && (text[end] & 0xc0) == 0x80) --end;  // not inside a character
   return std::string(text.substr(0, end)) + "…";
 }
@@ -47,7 +47,7 @@ json stackJson(const analysis::AnalysedTrace& analysed, model::StackId stack) {
   const model::Trace& trace = analysed.trace;
   json frames = json::array();
   for (const analysis::FoldedFrame& folded : analysis::foldStack(trace, analysed.labels, stack)) {
-    if (frames.size() == kMostFrames) break;
+    if (frames.size() == kMaxFrames) break;
     size_t f = folded.frame.index();
     frames.push_back({{"function", shownText(trace.strings.text(trace.frames.function[f]))},
                       {"file", shownText(trace.strings.text(trace.frames.file[f]))},

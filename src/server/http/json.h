@@ -6,6 +6,7 @@
 
 #include "analysis/trace/analysed_trace.h"
 #include "report/story/report_json.h"
+#include "report/words/holders_json.h"
 #include "server/http/message.h"
 
 namespace tidegauge::server {
@@ -30,12 +31,12 @@ json textOrNull(const model::Trace& trace, const std::vector<model::StringId>& c
 
 // Names and texts of a hostile file may be of any length, and may be shown many times: what is
 // longer than any real one is cut, with "…" at its end.
-inline constexpr size_t kMostTextBytes = 4000;
+inline constexpr size_t kMaxTextBytes = 4000;
 std::string shownText(std::string_view text);
 
-using exporting::totalsJson;
-// At most kMostFrames rows; "depth" tells how many frames there are.
-inline constexpr size_t kMostFrames = 2000;
+using report::totalsJson;
+// At most kMaxFrames rows; "depth" tells how many frames there are.
+inline constexpr size_t kMaxFrames = 2000;
 json stackJson(const analysis::AnalysedTrace& analysed, model::StackId stack);
 // Who asks for many answers asks for each stack once: {"shared": id}, or null.
 enum class Stacks : uint8_t { kWhole, kShared };

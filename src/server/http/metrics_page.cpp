@@ -5,7 +5,7 @@
 namespace tidegauge::server {
 namespace {
 
-constexpr std::string_view kHint = "Metrics are at /metrics";
+constexpr std::string_view kMetricsHint = "Metrics are at /metrics";
 
 }  // namespace
 
@@ -15,9 +15,9 @@ void MetricsPage::show(std::string text) {
 }
 
 Response MetricsPage::answer(const Request& request) const {
-  if (auto refused = gate_.refuseStranger(request, kHint)) return std::move(*refused);
+  if (auto refused = gate_.refuseStranger(request, kMetricsHint)) return std::move(*refused);
   std::string_view path = std::string_view(request.target).substr(0, request.target.find('?'));
-  if (path != "/metrics") return errorResponse(404, "There is nothing here", kHint);
+  if (path != "/metrics") return errorResponse(404, "There is nothing here", kMetricsHint);
   if (request.method == Method::kPost) return errorResponse(405, "Metrics are read with GET");
   Response response;
   response.content_type = content_type_;

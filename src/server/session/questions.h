@@ -14,6 +14,10 @@
 
 namespace tidegauge::server {
 
+// Limits of what a replay is asked.
+inline constexpr int64_t kMaxCapacityBytes = int64_t{1} << 50;
+inline constexpr size_t kMaxConfBytes = 2000;
+
 class Application;  // application.h
 
 struct Question {

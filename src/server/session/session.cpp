@@ -74,7 +74,7 @@ Session openSession(std::vector<std::unique_ptr<analysis::AnalysedTrace>> traces
                     std::vector<FailedFile> failed) {
   std::vector<std::string> paths;
   for (const auto& trace : traces) paths.push_back(trace->trace.source.name);
-  std::vector<std::string> names = exporting::distinctNames(paths);
+  std::vector<std::string> names = report::distinctNames(paths);
   std::vector<const analysis::AnalysedTrace*> all;
   for (const auto& trace : traces) all.push_back(trace.get());
   analysis::WholeRecordings wholes = analysis::wholeRecordings(all);

@@ -8,7 +8,7 @@ namespace {
 using analysis::Flame;
 using analysis::FlameNode;
 
-constexpr int64_t kMostNodes = 20'000;
+constexpr int64_t kMaxNodes = 20'000;
 
 }  // namespace
 
@@ -26,7 +26,7 @@ base::Result<FlameQuestion> flameQuestionOf(const Params& params, const model::T
   if (by != "line" && by != "function") return notUsable("by must be line or function");
   asked.options.by_function = by == "function";
   TG_ASSIGN_OR_RETURN(asked.options.least_share, params.number("least", 0.0005));
-  TG_ASSIGN_OR_RETURN(int64_t nodes, params.integer("nodes", 1, kMostNodes, 4000));
+  TG_ASSIGN_OR_RETURN(int64_t nodes, params.integer("nodes", 1, kMaxNodes, 4000));
   asked.options.most_nodes = static_cast<size_t>(nodes);
   if (!(asked.options.least_share >= 0 && asked.options.least_share <= 1)) {
     return notUsable("least must be a share from 0 to 1");

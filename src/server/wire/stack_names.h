@@ -9,12 +9,12 @@
 
 namespace tidegauge::server {
 
-inline std::vector<exporting::HolderName> stackNames(const analysis::AnalysedTrace& analysed,
-                                                     std::span<const model::StackId> stacks) {
+inline std::vector<report::HolderName> stackNames(const analysis::AnalysedTrace& analysed,
+                                                  std::span<const model::StackId> stacks) {
   std::vector<analysis::StackGroup> groups;
   groups.reserve(stacks.size());
   for (model::StackId stack : stacks) groups.push_back({.stack = stack});
-  return exporting::holderNames(analysed, groups, groups.size());
+  return report::holderNames(analysed, groups, groups.size());
 }
 
 // Gives every row with a "stack_id" its "caller".
@@ -27,7 +27,7 @@ inline void nameCallers(const analysis::AnalysedTrace& analysed, json& rows) {
     stacks.push_back(id.is_null() ? model::StackId() : model::StackId(id.get<uint32_t>()));
     named.push_back(&row);
   }
-  std::vector<exporting::HolderName> names = stackNames(analysed, stacks);
+  std::vector<report::HolderName> names = stackNames(analysed, stacks);
   for (size_t i = 0; i < named.size(); ++i) (*named[i])["caller"] = shownText(names[i].caller);
 }
 

@@ -60,8 +60,8 @@ struct FilterTerm {
 };
 
 struct Filter {
-  static constexpr size_t kMostBytes = 4000;
-  static constexpr size_t kMostTerms = 32;
+  static constexpr size_t kMaxBytes = 4000;
+  static constexpr size_t kMaxTerms = 32;
   std::vector<FilterTerm> terms;
 };
 

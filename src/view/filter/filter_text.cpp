@@ -180,7 +180,7 @@ std::string takeWord(std::string_view& rest) {
 }  // namespace
 
 base::Result<Filter> parseFilter(std::string_view text) {
-  if (text.size() > Filter::kMostBytes) return badFilter("The filter is too long", "");
+  if (text.size() > Filter::kMaxBytes) return badFilter("The filter is too long", "");
   Filter filter;
   while (true) {
     text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
@@ -193,7 +193,7 @@ base::Result<Filter> parseFilter(std::string_view text) {
       return badFilter(fmt::format("“{}” is no term of a filter", word),
                        "Terms are written as key:value, for example size:>1MiB");
     }
-    if (filter.terms.size() == Filter::kMostTerms)
+    if (filter.terms.size() == Filter::kMaxTerms)
       return badFilter("The filter has too many terms", "");
     TG_ASSIGN_OR_RETURN(FilterTerm term, termOf(std::string_view(word).substr(0, colon),
                                                 word.substr(colon + 1), negated));

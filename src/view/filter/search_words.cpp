@@ -95,7 +95,7 @@ SearchWord meaningOf(std::string_view text) {
 std::vector<SearchWord> searchWords(std::string_view query) {
   constexpr std::string_view kSpace = " \t\r\n";
   std::vector<SearchWord> words;
-  while (words.size() < kMostWords) {
+  while (words.size() < kMaxWords) {
     size_t begin = query.find_first_not_of(kSpace);
     if (begin == std::string_view::npos) break;
     query.remove_prefix(begin);

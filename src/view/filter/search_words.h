@@ -28,9 +28,9 @@ struct SearchWord {
   uint64_t line = 0;
 };
 
-inline constexpr size_t kMostWords = 16;
+inline constexpr size_t kMaxWords = 16;
 
-// At most kMostWords; what follows is ignored.
+// At most kMaxWords; what follows is ignored.
 std::vector<SearchWord> searchWords(std::string_view query);
 
 // ">512MiB", "<=1k", "=4096".

@@ -66,8 +66,8 @@ struct MapQuestion {
   const FilterSet* filter = nullptr;      // then `passing` is filled
   const MapGrid* passing_grid = nullptr;  // gridOf(*filter): many tiles of one filter
 };
-inline constexpr uint32_t kMostMapColumns = 1024;
-inline constexpr uint32_t kMostMapRows = 1024;
+inline constexpr uint32_t kMaxMapColumns = 1024;
+inline constexpr uint32_t kMaxMapRows = 1024;
 
 struct MapTile {
   double least_area = 0;       // in pixels: smaller rectangles are in the planes

@@ -6,8 +6,8 @@
 namespace tidegauge::view {
 namespace {
 
-constexpr int kLeastShift = 10;
-constexpr uint32_t kMostColumns = 4096;
+constexpr int kMinShift = 10;
+constexpr uint32_t kMaxColumns = 4096;
 constexpr uint32_t kFewestColumns = 128;
 
 uint16_t cellOf(float covered) {
@@ -93,8 +93,8 @@ MapGrid::Level halved(const MapGrid::Level& finer, Step steps) {
 }  // namespace
 
 MapGrid::MapGrid(const model::Device& device, const MapRows& rows, const FilterSet* filter) {
-  Level finest{.shift = kLeastShift, .columns = 0, .cells = {}};
-  while ((device.steps() >> finest.shift) >= kMostColumns) ++finest.shift;
+  Level finest{.shift = kMinShift, .columns = 0, .cells = {}};
+  while ((device.steps() >> finest.shift) >= kMaxColumns) ++finest.shift;
   finest.columns = (device.steps() >> finest.shift) + 1;
   {
     Differences differences(finest.shift, finest.columns, rows.bandBytes());

@@ -9,7 +9,7 @@
 namespace tidegauge::view {
 namespace {
 
-constexpr size_t kMostMarkedQuads = 2000;
+constexpr size_t kMaxMarkedQuads = 2000;
 
 uint16_t log2Of(uint64_t bytes) {
   return static_cast<uint16_t>(std::log2(std::max(static_cast<double>(bytes), 1.0)) * 256);
@@ -301,7 +301,7 @@ class AddressMap::TileBuilder {
     if (q_.mark == nullptr) return;
     size_t added = 0;
     for (uint32_t row : q_.mark->rows()) {
-      if (added == kMostMarkedQuads) break;
+      if (added == kMaxMarkedQuads) break;
       const model::Device& d = map_.device_.device;
       if (row < d.allocation_begin || row >= d.allocation_end) continue;
       MapRow block = map_.rows_.at(row);

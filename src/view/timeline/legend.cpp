@@ -179,8 +179,8 @@ Legend legendAt(const AnalysedTrace& analysed, const analysis::DeviceAnalysis& d
                    [](const Group& x, const Group& y) { return x.bytes > y.bytes; });
   LegendRow other{.key = "other", .slot = kSlotOther, .label = "other"};
   for (size_t i = 0; i < groups.size(); ++i) {
-    LegendRow row = i < kMostLegendRows ? grouping.describe(groups[i].key) : LegendRow();
-    LegendRow& into = i < kMostLegendRows ? legend.rows.emplace_back(std::move(row)) : other;
+    LegendRow row = i < kMaxLegendRows ? grouping.describe(groups[i].key) : LegendRow();
+    LegendRow& into = i < kMaxLegendRows ? legend.rows.emplace_back(std::move(row)) : other;
     into.bytes += groups[i].bytes;
     into.blocks += groups[i].blocks;
   }

@@ -4,7 +4,7 @@
 //              …
 //              other                     1 GiB  812 blocks
 //
-// At most kMostLegendRows groups, largest first, then the rest as one. O(live).
+// At most kMaxLegendRows groups, largest first, then the rest as one. O(live).
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace tidegauge::view {
 enum class LegendBy : uint8_t { kStack, kCategory, kStream, kPool, kSize, kAge, kProvenance };
 std::optional<LegendBy> legendByName(std::string_view name);
 
-inline constexpr size_t kMostLegendRows = 12;
+inline constexpr size_t kMaxLegendRows = 12;
 
 struct LegendRow {
   // Stack, stream or pool id, category slot, floor(log2(bytes)), class of age, provenance; what the

@@ -10,7 +10,7 @@ namespace tidegauge::view {
 namespace {
 
 // Small blocks that are held back to be summed up are at most this many small_bytes together.
-constexpr double kMostDisorder = 4;
+constexpr double kMaxDisorder = 4;
 
 // Says at which sample a life ends. Millions ask, and the answers are as good as random: a table
 // over equal stretches of steps is right or nearly so, without a branch to mispredict.
@@ -90,7 +90,7 @@ class PartBuilder {
       }
       bool all_small = largest < question_.small_bytes && question_.mark == nullptr &&
                        (batch.back() < older_end_ || !older_);
-      if (all_small && held_bytes_ + sum <= kMostDisorder * question_.small_bytes) {
+      if (all_small && held_bytes_ + sum <= kMaxDisorder * question_.small_bytes) {
         for (size_t i = 0; i < batch.size(); ++i) hold(batch[i], bytes[i], ends[i]);
         held_bytes_ += sum;
       } else {
@@ -154,7 +154,7 @@ class PartBuilder {
     if (bytes < question_.small_bytes && (question_.mark == nullptr || !question_.mark->has(row))) {
       hold(row, bytes, end);
       held_bytes_ += bytes;
-      if (held_bytes_ > kMostDisorder * question_.small_bytes) release();
+      if (held_bytes_ > kMaxDisorder * question_.small_bytes) release();
       return;
     }
     release();

@@ -8,7 +8,7 @@
 //   d  [16, 38) small          ■       ■   ┘    one part of two blocks: begin 1, end 3
 //
 // Between two large blocks only the sum of the small ones matters, so they may change places there;
-// by how far is bounded (kMostDisorder). This is what makes a view of the whole recording cheap:
+// by how far is bounded (kMaxDisorder). This is what makes a view of the whole recording cheap:
 // its millions of lives become some ten thousand parts.
 //
 // Cost: a scan of the rows born in the range (about 1 ns each), some 5 ns for those found.

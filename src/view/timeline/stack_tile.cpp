@@ -14,17 +14,17 @@ using analysis::AnalysedTrace;
 
 constexpr double kFirstThresholdRows = 1;
 // A threshold is raised by what the last one lacked, less a little: rather once more than too far.
-constexpr double kLeastRaise = 1.5;
+constexpr double kMinRaise = 1.5;
 constexpr double kCaution = 0.9;
 // A first threshold that leaves this share of the quads unused was too high.
-constexpr double kLeastUsed = 0.6;
+constexpr double kMinUsed = 0.6;
 constexpr double kWorthATry = 0.8;  // of a threshold that is known to fit
 // What is summed up may change places (stack_parts.h): far less than a quad is high.
 constexpr double kPartsPerThreshold = 8;
 // Small marked blocks keep their own quads only up to this threshold and number; after that,
 // merged quads tell that marked blocks are among them.
-constexpr double kMostApartRows = 16;
-constexpr size_t kMostApart = 2000;
+constexpr double kMaxApartRows = 16;
+constexpr size_t kMaxApart = 2000;
 
 // Where to begin. Where much happens between samples, hardly a quad goes on from one to the next, so
 // each sample has as many quads as the stack in sight is thresholds high.
@@ -75,12 +75,12 @@ StackTile stackTile(const AnalysedTrace& analysed, const analysis::DeviceAnalysi
                          {.samples = samples.step,
                           .small_bytes = parts_rows * request.row_bytes,
                           .mark = request.mark});
-      few_marked = countMarked(request.mark, parts) <= kMostApart;
+      few_marked = countMarked(request.mark, parts) <= kMaxApart;
     }
     tile.threshold_bytes = rows * request.row_bytes;
     tile.threshold_raised = rows > kFirstThresholdRows;
     Sweep sweep(analysed, request, samples, tile.threshold_bytes,
-                few_marked && rows < kMostApartRows);
+                few_marked && rows < kMaxApartRows);
     tile.origin_bytes = sweep.originBytes();
     bool fits = sweep.run(parts);
     bool ends = !std::isfinite(tile.threshold_bytes) || tile.threshold_bytes >= 0x1p64;
@@ -88,14 +88,14 @@ StackTile stackTile(const AnalysedTrace& analysed, const analysis::DeviceAnalysi
       tile.quads = sweep.takeQuads();
       double used =
           static_cast<double>(tile.quads.size()) / static_cast<double>(request.most_quads);
-      if (!tile.threshold_raised || used >= kLeastUsed || fitting || ends) return tile;
+      if (!tile.threshold_raised || used >= kMinUsed || fitting || ends) return tile;
       fitting = tile;
       fitting_rows = rows;
       rows = std::max(kFirstThresholdRows, rows * used);
       continue;
     }
     // The number of quads goes down about as the threshold goes up.
-    rows *= std::max(kLeastRaise, kCaution / sweep.progress());
+    rows *= std::max(kMinRaise, kCaution / sweep.progress());
     if (rows > fitting_rows * kWorthATry) return *std::move(fitting);
   }
 }

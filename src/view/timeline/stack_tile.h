@@ -55,7 +55,7 @@ struct Quad {
 static_assert(sizeof(Quad) == 32);
 
 struct TileRequest {
-  XRange x;  // at most kMostTileColumns
+  XRange x;  // at most kMaxTileColumns
   double y0_bytes = 0;
   double y1_bytes = 0;
   double row_bytes = 1;           // bytes per pixel row, at least 1
@@ -63,7 +63,7 @@ struct TileRequest {
   const FilterSet* filter = nullptr;
   size_t most_quads = 8000;
 };
-inline constexpr uint32_t kMostTileColumns = 1024;
+inline constexpr uint32_t kMaxTileColumns = 1024;
 
 struct StackTile {
   double origin_bytes = 0;

@@ -22,12 +22,8 @@ constexpr const char* kNumber = "/sys/kernel/mm/damon/admin/kdamonds/nr_kdamonds
 constexpr const char* kUsers[] = {"damon_reclaim", "damon_lru_sort", "damon_stat"};
 constexpr int64_t kSamples = 20;  // of an interval, as the kernel has it from the start
 // The kernel answers "busy" while it writes regions down: at the most for an interval.
-constexpr int kTries = 300;
+constexpr int kSysfsTries = 300;
 constexpr useconds_t kBetweenTries_us = 50'000;
-
-base::Error missing(std::string what, std::string hint) {
-  return {base::ErrorKind::kMissingFeature, std::move(what), std::nullopt, std::move(hint)};
-}
 
 // The first number of a text; 0: there is none.
 uint64_t numberIn(const base::Result<std::string>& text) {
@@ -39,7 +35,7 @@ uint64_t numberIn(const base::Result<std::string>& text) {
 
 int writeWhenFree(const std::string& path, std::string_view word) {
   int error_number = 0;
-  for (int i = 0; i < kTries; ++i) {
+  for (int i = 0; i < kSysfsTries; ++i) {
     error_number = writeKernelFile(path, word);
     if (error_number != EBUSY) break;
     usleep(kBetweenTries_us);
@@ -51,19 +47,20 @@ int writeWhenFree(const std::string& path, std::string_view word) {
 
 base::Status Kdamond::check(const std::string& root) {
   if (access((root + kKdamonds).c_str(), F_OK) != 0 && errno == ENOENT)
-    return missing("this kernel has no DAMON that can be ordered through /sys",
-                   "It needs Linux 6.2 or later, built with CONFIG_DAMON_SYSFS and "
-                   "CONFIG_DAMON_VADDR");
+    return missingFeature("this kernel has no DAMON that can be ordered through /sys",
+                          "It needs Linux 6.2 or later, built with CONFIG_DAMON_SYSFS and "
+                          "CONFIG_DAMON_VADDR");
   TG_ASSIGN_OR_RETURN(std::string number, readKernelFile(root + kNumber));
   if (number != "0")
-    return missing(fmt::format("DAMON is in use: {} says {}", kNumber, number),
-                   "There is one set for all, which is left to whoever made it; take --backend pte "
-                   "or smaps");
+    return missingFeature(
+        fmt::format("DAMON is in use: {} says {}", kNumber, number),
+        "There is one set for all, which is left to whoever made it; take --backend pte "
+        "or smaps");
   for (const char* user : kUsers) {
     auto enabled = readKernelFile(fmt::format("{}/sys/module/{}/parameters/enabled", root, user));
     if (enabled.ok() && enabled.value() == "Y")
-      return missing(fmt::format("DAMON is in use: {} is enabled", user),
-                     "It is left to that; take --backend pte or smaps");
+      return missingFeature(fmt::format("DAMON is in use: {} is enabled", user),
+                            "It is left to that; take --backend pte or smaps");
   }
   return base::okStatus();
 }
@@ -104,7 +101,7 @@ base::Result<std::unique_ptr<Kdamond>> Kdamond::start(pid_t pid, int64_t interva
   if (!is_locked || !again.ok()) {
     if (lock >= 0) close(lock);
     if (!again.ok()) return std::move(again.error());
-    return missing(fmt::format("DAMON is in use: {} is locked", kNumber), "Try again later");
+    return missingFeature(fmt::format("DAMON is in use: {} is locked", kNumber), "Try again later");
   }
   if (auto status = setKernelFile(root + kNumber, "1"); !status.ok()) {
     close(lock);
@@ -148,8 +145,8 @@ bool Kdamond::isOurs() const {
 base::Status Kdamond::configure(int64_t interval_ns) {
   TG_RETURN_IF_ERROR(set("contexts/nr_contexts", "1"));
   if (!set("contexts/0/operations", "vaddr").ok())
-    return missing("the DAMON of this kernel does not watch processes",
-                   "It needs one built with CONFIG_DAMON_VADDR");
+    return missingFeature("the DAMON of this kernel does not watch processes",
+                          "It needs one built with CONFIG_DAMON_VADDR");
   TG_RETURN_IF_ERROR(setIntervals(interval_ns));
   TG_RETURN_IF_ERROR(set("contexts/0/targets/nr_targets", "1"));
   TG_RETURN_IF_ERROR(set("contexts/0/targets/0/pid_target", fmt::format("{}", pid_)));

@@ -15,37 +15,34 @@ namespace tidegauge::wss {
 namespace {
 
 constexpr const char* kEnabled = "/sys/kernel/mm/lru_gen/enabled";
-constexpr const char* kTable = "/sys/kernel/debug/lru_gen";
+constexpr const char* kLruGenFile = "/sys/kernel/debug/lru_gen";
 // Bits of the former: generations are kept; page tables are walked to age them.
 constexpr uint64_t kKept = 1, kWalked = 2;
 // The kernel keeps four: one more aging adds what is oldest to what was touched.
-constexpr uint64_t kMostAgings = 3;
-constexpr int kTries = 5;
-
-base::Error missing(std::string what, std::string hint) {
-  return {base::ErrorKind::kMissingFeature, std::move(what), std::nullopt, std::move(hint)};
-}
+constexpr uint64_t kMaxAgings = 3;
+constexpr int kLruTries = 5;
 
 }  // namespace
 
 base::Status MglruBackend::check(const std::string& root) {
   auto enabled = readKernelFile(root + kEnabled);
   if (!enabled.ok())
-    return missing("this kernel keeps no generations of pages (MGLRU)",
-                   "It needs Linux 6.1 or later, built with CONFIG_LRU_GEN");
+    return missingFeature("this kernel keeps no generations of pages (MGLRU)",
+                          "It needs Linux 6.1 or later, built with CONFIG_LRU_GEN");
   const std::string& text = enabled.value();
   uint64_t bits = 0;
   size_t digits = text.starts_with("0x") ? 2 : 0;
   std::from_chars(text.data() + digits, text.data() + text.size(), bits, 16);
   if ((bits & (kKept | kWalked)) != (kKept | kWalked))
-    return missing(fmt::format("generations of pages are switched off: {} says {}", kEnabled, text),
-                   fmt::format("Write y into it, which changes how the kernel reclaims memory"));
-  if (access((root + kTable).c_str(), R_OK | W_OK) == 0) return base::okStatus();
+    return missingFeature(
+        fmt::format("generations of pages are switched off: {} says {}", kEnabled, text),
+        fmt::format("Write y into it, which changes how the kernel reclaims memory"));
+  if (access((root + kLruGenFile).c_str(), R_OK | W_OK) == 0) return base::okStatus();
   if (errno == EACCES || errno == EPERM)
-    return missing(fmt::format("{} is for root alone", kTable), "Run as root");
-  return missing(fmt::format("there is no {}", kTable),
-                 "As root, mount -t debugfs debugfs /sys/kernel/debug; the kernel needs "
-                 "CONFIG_DEBUG_FS");
+    return missingFeature(fmt::format("{} is for root alone", kLruGenFile), "Run as root");
+  return missingFeature(fmt::format("there is no {}", kLruGenFile),
+                        "As root, mount -t debugfs debugfs /sys/kernel/debug; the kernel needs "
+                        "CONFIG_DEBUG_FS");
 }
 
 base::Result<MglruBackend> MglruBackend::open(const Process& process, const std::string& root) {
@@ -56,13 +53,13 @@ base::Result<MglruBackend> MglruBackend::open(const Process& process, const std:
   close(file);
   if (error_number != 0) return process.whyNothing("cgroup", error_number);
   if (path.empty()) path.push_back('/');  // a kernel without cgroups counts all memory in one
-  TG_ASSIGN_OR_RETURN(std::string table, readKernelFile(root + kTable));
+  TG_ASSIGN_OR_RETURN(std::string table, readKernelFile(root + kLruGenFile));
   std::vector<LruGroup> groups = parseLruGen(table);
   const LruGroup* group = findGroup(groups, path);
   if (group == nullptr)
-    return missing(fmt::format("{} does not list cgroup {} of process {}, nor one above it", kTable,
-                               path, process.pid()),
-                   "Run outside of containers, which see other paths of cgroups");
+    return missingFeature(fmt::format("{} does not list cgroup {} of process {}, nor one above it",
+                                      kLruGenFile, path, process.pid()),
+                          "Run outside of containers, which see other paths of cgroups");
   return MglruBackend(root, group->id, group->path);
 }
 
@@ -80,7 +77,7 @@ std::vector<std::string> MglruBackend::limits() const {
 }
 
 base::Result<LruGroup> MglruBackend::look() const {
-  TG_ASSIGN_OR_RETURN(std::string text, readKernelFile(root_ + kTable));
+  TG_ASSIGN_OR_RETURN(std::string text, readKernelFile(root_ + kLruGenFile));
   for (LruGroup& group : parseLruGen(text))
     if (group.id == id_ && group.path == path_) return std::move(group);
   return base::Error{base::ErrorKind::kUnreadable,
@@ -96,10 +93,10 @@ base::Result<LruGroup> MglruBackend::age() const {
     // any more is refused or passed over: the kernel has just aged by itself.
     for (int i = 0;; ++i) {
       std::string order = fmt::format("+ {} {} {} 1 1", id_, node.node, youngest);
-      int error_number = writeKernelFile(root_ + kTable, order);
+      int error_number = writeKernelFile(root_ + kLruGenFile, order);
       if (error_number == 0) break;
-      if (error_number != EINVAL || i == kTries) {
-        TG_RETURN_IF_ERROR(setKernelFile(root_ + kTable, order));  // once more, for its words
+      if (error_number != EINVAL || i == kLruTries) {
+        TG_RETURN_IF_ERROR(setKernelFile(root_ + kLruGenFile, order));  // once more, for its words
         break;
       }
       TG_ASSIGN_OR_RETURN(LruGroup now, look());
@@ -139,7 +136,7 @@ base::Result<Reading> MglruBackend::read(const Process& process, Clock& clock) {
   for (const LruNode& node : group.nodes) {
     auto mark = std::ranges::find(marks_, node.node, &Mark::node);
     if (mark == marks_.end()) continue;  // memory that was added meanwhile
-    if (node.generations.back().number > mark->first_young + kMostAgings - 1)
+    if (node.generations.back().number > mark->first_young + kMaxAgings - 1)
       return base::Error{
           base::ErrorKind::kUnreadable,
           fmt::format("the kernel aged the pages of cgroup {} meanwhile, so that it is not known "

@@ -94,9 +94,9 @@ struct Measurement {
 };
 
 inline constexpr int kMeasurementVersion = 1;
-inline constexpr size_t kMostLineBytes = 32 << 20;
-inline constexpr size_t kMostMappingBytes = 16 << 20;  // of a line
-inline constexpr size_t kMostSamples = 100'000;
+inline constexpr size_t kMaxLineBytes = 32 << 20;
+inline constexpr size_t kMaxMappingBytes = 16 << 20;  // of a line
+inline constexpr size_t kMaxSamples = 100'000;
 
 // Whether a file begins as one.
 bool isMeasurement(std::string_view beginning);

@@ -21,8 +21,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kMostMappings = 500, kMostWindows = 500, kMostPoints = 1000, kMostRows = 160,
-                 kMostColumns = 256;
+constexpr size_t kMaxPageMappings = 500, kMaxWindows = 500, kMaxPoints = 1000, kMaxRows = 160,
+                 kMaxColumns = 256;
 
 // What was touched by length of window: of -P and -C each row, of --rolling the last row's windows.
 std::vector<Touched> curveOf(const Measurement& measurement) {
@@ -37,7 +37,7 @@ std::vector<Touched> curveOf(const Measurement& measurement) {
   } else if (course == "profile" || course == "cumulative") {
     // Of a day of -C every so manieth, and the last: the curve stays what it is.
     const auto& samples = measurement.samples;
-    size_t step = samples.size() / kMostPoints + 1;
+    size_t step = samples.size() / kMaxPoints + 1;
     for (size_t i = (samples.size() - 1) % step; i < samples.size(); i += step) {
       const Row& row = samples[i].row;
       curve.push_back({row.window.mean_ns, row.sums.referenced, row.sums.rss});
@@ -100,8 +100,7 @@ json marksJson(const Machine& machine) {
 json windowsJson(const Measurement& measurement) {
   const auto& samples = measurement.samples;
   json list = json::array();
-  for (size_t i = samples.size() - std::min(samples.size(), kMostWindows); i < samples.size();
-       ++i) {
+  for (size_t i = samples.size() - std::min(samples.size(), kMaxWindows); i < samples.size(); ++i) {
     const Row& row = samples[i].row;
     json one = {{"time_s", samples[i].time_s},
                 {"window_s", seconds(row.window.mean_ns)},
@@ -117,7 +116,7 @@ json windowsJson(const Measurement& measurement) {
 }
 
 json heatJson(const Measurement& measurement) {
-  HeatPicture picture = pictureOf(measurement.heat, kMostRows, kMostColumns);
+  HeatPicture picture = pictureOf(measurement.heat, kMaxRows, kMaxColumns);
   if (picture.rows.empty()) return nullptr;
   std::vector<std::string> names = rowNames(picture, measurement.samples.back().row.uses);
   json rows = json::array(), heat = json::array();
@@ -143,7 +142,7 @@ json heatJson(const Measurement& measurement) {
 
 json mappingsJson(const std::vector<Group>& groups, bool knows_huge) {
   json list = json::array();
-  for (size_t i = 0; i < std::min(groups.size(), kMostMappings); ++i) {
+  for (size_t i = 0; i < std::min(groups.size(), kMaxPageMappings); ++i) {
     const Group& group = groups[i];
     const MappingSums& sums = group.sums;
     list.push_back({{"name", group.name},

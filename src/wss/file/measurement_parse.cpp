@@ -13,9 +13,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kMostMappings = 1'000'000;
-constexpr double kMostTime = 1e11;
-constexpr uint64_t kMostAddress = uint64_t{1} << 57;  // user space ends below
+constexpr size_t kMaxMappings = 1'000'000;
+constexpr double kMaxTime = 1e11;
+constexpr uint64_t kMaxAddress = uint64_t{1} << 57;  // user space ends below
 
 Window readWindow(Fields& fields, const json& of) {
   const json& window = fields.object(of, "window_s");
@@ -34,13 +34,13 @@ MappingKind readKind(Fields& fields, const json& group) {
 // [vsyscall], which is no memory of the process.
 bool liesAboveUserSpace(const json& group) {
   const auto end = group.find("end");
-  return end != group.end() && end->is_number_unsigned() && end->get<uint64_t>() > kMostAddress;
+  return end != group.end() && end->is_number_unsigned() && end->get<uint64_t>() > kMaxAddress;
 }
 
 uint64_t readAddress(Fields& fields, const json& of, const char* name) {
   const auto found = of.find(name);
   if (found == of.end()) return 0;
-  if (found->is_number_unsigned() && found->get<uint64_t>() <= kMostAddress)
+  if (found->is_number_unsigned() && found->get<uint64_t>() <= kMaxAddress)
     return found->get<uint64_t>();
   return fields.wrong(fmt::format("\"{}\" is no address", name)), 0;
 }
@@ -50,9 +50,9 @@ Rolling readRolling(Fields& fields, const json& of, double window_s) {
   rolling.never = fields.whole(of, "never_bytes");
   rolling.first = fields.whole(of, "first_bytes");
   for (const json& one : fields.list(of, "within", Rolling::kBins)) {
-    auto windows = static_cast<uint32_t>(fields.whole(one, "windows", PageHistory::kMostWindows));
+    auto windows = static_cast<uint32_t>(fields.whole(one, "windows", PageHistory::kMaxWindows));
     uint32_t before = rolling.within.empty() ? 0 : rolling.within.back().windows;
-    if (windows <= before || windows * window_s > Fields::kMostSeconds)
+    if (windows <= before || windows * window_s > Fields::kMaxSeconds)
       fields.wrong("\"windows\" do not grow, or are longer than any clock counts");
     rolling.within.push_back({windows, fields.whole(one, "bytes")});
   }
@@ -65,15 +65,15 @@ Rolling readRolling(Fields& fields, const json& of, double window_s) {
 std::vector<HeatMap::Cell> readCells(Fields& fields, const json& of) {
   constexpr uint64_t kCellBytes = 64 << 10, kPagesOfCell = 16;
   std::vector<HeatMap::Cell> cells;
-  for (const json& one : fields.list(of, "cells", kMostLineBytes / 8)) {
+  for (const json& one : fields.list(of, "cells", kMaxLineBytes / 8)) {
     bool fits = one.is_array() && one.size() == 3 &&
                 std::ranges::all_of(one, [](const json& v) { return v.is_number_unsigned(); });
     if (!fits) return fields.wrong("a cell is not [address, pages, touched pages]"), cells;
     auto address = one[0].get<uint64_t>(), there = one[1].get<uint64_t>(),
          touched = one[2].get<uint64_t>();
     bool in_order = cells.empty() || address > cells.back().address;
-    if (address >= kMostAddress || address % kCellBytes != 0 || there == 0 ||
-        there > kPagesOfCell || touched > there || !in_order)
+    if (address >= kMaxAddress || address % kCellBytes != 0 || there == 0 || there > kPagesOfCell ||
+        touched > there || !in_order)
       return fields.wrong("a cell is out of order, or cannot be"), cells;
     cells.push_back({address, static_cast<uint32_t>(there), static_cast<uint32_t>(touched)});
   }
@@ -105,9 +105,9 @@ MeasurementHead readHead(Fields& fields, const json& line) {
                           {"cgroup", &head.cgroup},
                           {"course", &head.course}})
     *to = fields.text(line, name);
-  constexpr size_t kMostLimits = 100;
-  for (const json& limit : fields.list(line, "limits", kMostLimits)) {
-    if (limit.is_string() && limit.get_ref<const std::string&>().size() <= Fields::kMostText)
+  constexpr size_t kMaxLimits = 100;
+  for (const json& limit : fields.list(line, "limits", kMaxLimits)) {
+    if (limit.is_string() && limit.get_ref<const std::string&>().size() <= Fields::kMaxText)
       head.limits.push_back(limit.get<std::string>());
     else
       fields.wrong("one of \"limits\" is no text, or too long");
@@ -116,7 +116,7 @@ MeasurementHead readHead(Fields& fields, const json& line) {
                                                      "rolling"};
   if (std::ranges::find(kCourses, head.course) == kCourses.end())
     fields.wrong("\"course\" is none that this version knows");
-  head.window_s = fields.number(line, "window_s", Fields::kMostSeconds);
+  head.window_s = fields.number(line, "window_s", Fields::kMaxSeconds);
   head.is_sampled = fields.flag(line, "is_sampled");
   head.knows_sharing = fields.flag(line, "knows_sharing");
   // The first files had neither.
@@ -124,13 +124,13 @@ MeasurementHead readHead(Fields& fields, const json& line) {
   if (Fields::tells(line, "pressure_cgroup"))
     head.pressure_cgroup = fields.text(line, "pressure_cgroup");
   const json& machine = fields.object(line, "machine");
-  constexpr double kMostEntries = 1e6;
+  constexpr double kMaxEntries = 1e6;
   head.machine = {
       .l2_bytes = fields.whole(machine, "l2_bytes"),
       .l3_bytes = fields.whole(machine, "l3_bytes"),
-      .l3_processors = static_cast<uint32_t>(fields.whole(machine, "l3_processors", kMostEntries)),
-      .tlb_entries = fields.whole(machine, "tlb_entries", kMostEntries),
-      .huge_tlb_entries = fields.whole(machine, "huge_tlb_entries", kMostEntries),
+      .l3_processors = static_cast<uint32_t>(fields.whole(machine, "l3_processors", kMaxEntries)),
+      .tlb_entries = fields.whole(machine, "tlb_entries", kMaxEntries),
+      .huge_tlb_entries = fields.whole(machine, "huge_tlb_entries", kMaxEntries),
       .limit_bytes = fields.whole(machine, "limit_bytes"),
       .limit_of = fields.text(machine, "limit_of"),
       .memory_bytes = fields.whole(machine, "memory_bytes")};
@@ -170,7 +170,7 @@ Row RowReader::readRow(Fields& fields, const json& line) {
     fields.wrong("\"method\" is none that this version knows");
   row.knows_error = method != "regions";
   if (method == "sample")
-    row.error_bytes = fields.number(error, "referenced_ci95", Fields::kMostWhole);
+    row.error_bytes = fields.number(error, "referenced_ci95", Fields::kMaxWhole);
   row.unread_bytes = fields.whole(error, "unread_bytes");
   if (Fields::tells(error, "unmapped_marks_bytes"))
     row.unmapped_bytes = fields.whole(error, "unmapped_marks_bytes");
@@ -180,7 +180,7 @@ Row RowReader::readRow(Fields& fields, const json& line) {
 // They are written as they are listed; here they are in the order of addresses.
 void RowReader::readMappings(Fields& fields, const json& line, Row& row) {
   std::vector<std::pair<MappingUse, Window>> all;
-  for (const json& group : fields.list(line, "groups", kMostMappings)) {
+  for (const json& group : fields.list(line, "groups", kMaxMappings)) {
     if (!group.is_object()) return fields.wrong("a group is no object");
     MappingUse use;
     use.mapping.path = fields.text(group, "name");
@@ -238,7 +238,7 @@ void RowReader::add(Fields& fields, const json& line) {
     return fields.wrong("another measurement begins here: each wants a file of its own");
   Measurement::Sample sample;
   sample.row = readRow(fields, line);
-  double unix_s = fields.number(line, "time", kMostTime);
+  double unix_s = fields.number(line, "time", kMaxTime);
   if (fields.firstWrong()) return;
   sample.time_s = timeOf(unix_s, sample.row);
   sample.pressure = readPressure(fields, line);

@@ -65,7 +65,7 @@ bool nextLine(std::istream& in, std::string& line, bool& ended, bool& too_long) 
   ended = too_long = false;
   for (int c = in.get(); c != std::istream::traits_type::eof(); c = in.get()) {
     if (c == '\n') return ended = true;
-    if (line.size() == kMostLineBytes) return too_long = true;
+    if (line.size() == kMaxLineBytes) return too_long = true;
     line.push_back(static_cast<char>(c));
   }
   return !line.empty();
@@ -80,12 +80,12 @@ base::Result<Measurement> readMeasurement(std::istream& in) {
   std::string line;
   bool ended = false, too_long = false, is_cut = false;
   for (size_t number = 1; nextLine(in, line, ended, too_long); ++number) {
-    if (too_long) return unreadable(number, fmt::format("longer than {} bytes", kMostLineBytes));
+    if (too_long) return unreadable(number, fmt::format("longer than {} bytes", kMaxLineBytes));
     if (!rows && !isMeasurement(line))
       return unreadable(1, "no head of a measurement of tidegauge wss");
-    if (rows && rows->samples() == kMostSamples)
+    if (rows && rows->samples() == kMaxSamples)
       return base::Error{base::ErrorKind::kLimit,
-                         fmt::format("it has more than {} windows", kMostSamples),
+                         fmt::format("it has more than {} windows", kMaxSamples),
                          {},
                          "Split it: each part wants the first line before it"};
     // Of a measurement that goes on, or was killed.

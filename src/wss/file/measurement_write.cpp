@@ -24,8 +24,8 @@ const char* courseName(Course course, bool rolling) {
 }
 
 // Names may hold any bytes.
-std::string dumped(const nlohmann::json& json) {
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+std::string dumped(const nlohmann::json& value) {
+  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 // Leaves out the last ones if all are too much for a line; how many.
@@ -34,18 +34,18 @@ size_t leaveOut(std::vector<Group>& groups) {
   size_t bytes = 0, kept = 0;
   for (; kept < groups.size(); ++kept) {
     bytes += kBesideItsName + dumped(groups[kept].name).size();
-    if (bytes > kMostMappingBytes) break;
+    if (bytes > kMaxMappingBytes) break;
   }
   size_t left_out = groups.size() - kept;
   groups.resize(kept);
   return left_out;
 }
 
-std::string lineOf(nlohmann::json json) {
-  std::string line = dumped(json);
-  if (line.size() < kMostLineBytes || !json.contains("rolling")) return line;
-  json["rolling"].erase("cells");
-  return dumped(json);
+std::string lineOf(nlohmann::json row) {
+  std::string line = dumped(row);
+  if (line.size() < kMaxLineBytes || !row.contains("rolling")) return line;
+  row["rolling"].erase("cells");
+  return dumped(row);
 }
 
 }  // namespace
@@ -110,8 +110,8 @@ std::string RowLines::next(const Row& row, double unix_s, const Plan& plan, cons
   }
   last_mappings_ = nullptr;
   // A clock that was set back does not keep them out for long.
-  constexpr double kMostWait_s = 3600, kBytes_s = 64 << 10;
-  if (unix_s >= allowed_from_s_ || allowed_from_s_ - unix_s > kMostWait_s) {
+  constexpr double kMaxWait_s = 3600, kBytes_s = 64 << 10;
+  if (unix_s >= allowed_from_s_ || allowed_from_s_ - unix_s > kMaxWait_s) {
     std::string line = lineOf(last_);
     allowed_from_s_ = unix_s + static_cast<double>(dumped(last_["groups"]).size()) / kBytes_s;
     return line;

@@ -12,12 +12,12 @@ namespace tidegauge::wss {
 namespace {
 
 // What was clearly meant as a minute: clearing and reading make windows a little longer or shorter.
-constexpr double kLeastWindow_s = SuggestedLimit::kWindow_s * 0.99;
+constexpr double kMinWindow_s = SuggestedLimit::kWindow_s * 0.99;
 
 // The fewest windows that are told together and are a minute; nothing: none are.
 const Rolling::Within* minuteOf(const Rolling& rolling, double window_s) {
   for (const Rolling::Within& within : rolling.within)
-    if (within.windows * window_s >= kLeastWindow_s) return &within;
+    if (within.windows * window_s >= kMinWindow_s) return &within;
   return nullptr;
 }
 
@@ -26,7 +26,7 @@ const Rolling::Within* minuteOf(const Rolling& rolling, double window_s) {
 void MinuteWindows::add(const Row& row, const Rolling* rolling) {
   if (rolling == nullptr) {
     double lasted_s = seconds(row.window.mean_ns);
-    if (lasted_s < kLeastWindow_s) return;
+    if (lasted_s < kMinWindow_s) return;
     touched_.push_back(static_cast<double>(row.sums.referenced) + row.error_bytes.value_or(0));
     of_all_s_ += lasted_s;
     return;
@@ -41,7 +41,7 @@ void MinuteWindows::add(const Row& row, const Rolling* rolling) {
 SuggestedLimit MinuteWindows::limit() const {
   SuggestedLimit limit{.samples = touched_.size()};
   if (limit.samples > 0) limit.window_s = of_all_s_ / static_cast<double>(limit.samples);
-  if (touched_.size() < SuggestedLimit::kLeastSamples) return limit;
+  if (touched_.size() < SuggestedLimit::kMinSamples) return limit;
   std::vector<double> touched = touched_;
   std::sort(touched.begin(), touched.end());
   // The least that 99 of 100 do not exceed; of fewer than 100 that is the most.
@@ -66,7 +66,7 @@ std::string SuggestedLimit::text() const {
     return fmt::format(
         "No memory limit is suggested: that takes {} windows of {:g} s, and here are {} (wss -s 0 "
         "-d 3700 PID 60).",
-        kLeastSamples, kWindow_s, samples);
+        kMinSamples, kWindow_s, samples);
   std::string most = base::humanBytes(*touched);
   // Of so few windows none says what happens in one of a hundred.
   std::string why =

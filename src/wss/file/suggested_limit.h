@@ -17,7 +17,7 @@
 namespace tidegauge::wss {
 
 struct SuggestedLimit {
-  static constexpr size_t kLeastSamples = 60, kSamplesOfP99 = 100;
+  static constexpr size_t kMinSamples = 60, kSamplesOfP99 = 100;
   static constexpr double kWindow_s = 60, kMargin = 0.1;
 
   size_t samples = 0;           // windows of 60 s and more that stand apart

@@ -21,7 +21,7 @@ namespace tidegauge::wss {
 namespace {
 
 // A kdamond takes 20 samples of a window; while it writes down what it saw it cannot be ended.
-constexpr int64_t kLeastDamon_ns = 50'000'000, kMostDamon_ns = 10'000'000'000;
+constexpr int64_t kMinDamon_ns = 50'000'000, kMaxDamon_ns = 10'000'000'000;
 
 #ifdef TIDEGAUGE_BPF
 
@@ -114,7 +114,7 @@ base::Result<Choice> chooseBackend(const Wish& wish, const Process& process) {
     return choice;
   }
   if (wish.backend == "damon") {
-    if (wish.window_ns < kLeastDamon_ns || wish.window_ns > kMostDamon_ns)
+    if (wish.window_ns < kMinDamon_ns || wish.window_ns > kMaxDamon_ns)
       return base::Error{base::ErrorKind::kUsage,
                          "--backend damon takes windows of 0.05 to 10 seconds", std::nullopt,
                          "Take -s for one after another, or --backend pte or smaps"};

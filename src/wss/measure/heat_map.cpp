@@ -81,9 +81,9 @@ void HeatMap::addCells(double begin_s, double end_s, std::span<const Cell> small
     columns_.push_back(std::move(column));
   }
   in_last_ = goes_on ? in_last_ + 1 : 1;
-  while (columns_.back().cells.size() > kMostCells) coarsen();
-  static_assert(kMostColumns % 2 == 0);
-  if (columns_.size() <= kMostColumns || in_last_ < windows_) return;
+  while (columns_.back().cells.size() > kMaxCells) coarsen();
+  static_assert(kMaxColumns % 2 == 0);
+  if (columns_.size() <= kMaxColumns || in_last_ < windows_) return;
   // One more than fits: each two become one, and the last waits for its other half.
   std::vector<Column> halved;
   for (size_t i = 0; i < columns_.size(); i += 2) {
@@ -95,7 +95,7 @@ void HeatMap::addCells(double begin_s, double end_s, std::span<const Cell> small
   windows_ *= 2;
   columns_ = std::move(halved);
   // Two that have other addresses are longer together.
-  auto isTooLong = [](const Column& it) { return it.cells.size() > kMostCells; };
+  auto isTooLong = [](const Column& it) { return it.cells.size() > kMaxCells; };
   while (std::ranges::any_of(columns_, isTooLong)) coarsen();
 }
 

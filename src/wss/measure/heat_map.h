@@ -26,8 +26,8 @@ class HeatMap {
     double begin_s = 0, end_s = 0;  // since the beginning
     std::vector<Cell> cells;        // in the order of addresses
   };
-  static constexpr size_t kMostColumns = 512,
-                          kMostCells = 16384;  // and one column more until it is full
+  static constexpr size_t kMaxColumns = 512,
+                          kMaxCells = 16384;  // and one column more until it is full
 
   // The next window; tables in the order of addresses.
   void add(double begin_s, double end_s, std::span<const PageBits> tables);

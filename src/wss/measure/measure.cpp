@@ -111,11 +111,11 @@ namespace {
 // end, too.
 template <class Act>
 auto withAnyThread(const Process& process, const Act& act) -> decltype(act()) {
-  constexpr int kMostTries = 8;
+  constexpr int kMaxTries = 8;
   for (int tries = 1;; ++tries) {
     pid_t asked = process.thread();
     auto done = act();
-    if (done.ok() || process.thread() == asked || tries == kMostTries) return done;
+    if (done.ok() || process.thread() == asked || tries == kMaxTries) return done;
   }
 }
 

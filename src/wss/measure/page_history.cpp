@@ -11,7 +11,7 @@ namespace {
 constexpr uint8_t kOldest = std::numeric_limits<uint8_t>::max();
 
 size_t binOf(uint8_t windows) {
-  return windows > PageHistory::kMostWindows ? Rolling::kBins - 1 : std::bit_width(windows - 1U);
+  return windows > PageHistory::kMaxWindows ? Rolling::kBins - 1 : std::bit_width(windows - 1U);
 }
 
 }  // namespace

@@ -37,8 +37,8 @@ struct Rolling {
 
 class PageHistory {
  public:
-  static constexpr uint32_t kMostWindows = 128;  // that are told apart
-  // `windows`: how far Rolling::within goes, at most kMostWindows.
+  static constexpr uint32_t kMaxWindows = 128;  // that are told apart
+  // `windows`: how far Rolling::within goes, at most kMaxWindows.
   explicit PageHistory(uint32_t windows) : windows_(windows) {}
 
   // The next window; tables in the order of addresses, each once. What is not in them any more is forgotten.

@@ -5,7 +5,7 @@
 namespace tidegauge::wss {
 namespace {
 
-constexpr uint64_t kKiB = 1024, kLeastKiB = 8, kWholeTableKiB = 2048;
+constexpr uint64_t kKiB = 1024, kMinKiB = 8, kWholeTableKiB = 2048;
 
 bool isSet(const base::Result<std::string>& choice, std::string_view word) {
   return choice.ok() && choice.value().find("[" + std::string(word) + "]") != std::string::npos;
@@ -15,7 +15,7 @@ bool isSet(const base::Result<std::string>& choice, std::string_view word) {
 
 uint64_t largestFolioBytes(const std::string& folder) {
   auto of_all = readKernelFile(folder + "/enabled");
-  for (uint64_t kib = kWholeTableKiB / 2; kib >= kLeastKiB; kib /= 2) {
+  for (uint64_t kib = kWholeTableKiB / 2; kib >= kMinKiB; kib /= 2) {
     auto choice = readKernelFile(folder + "/hugepages-" + std::to_string(kib) + "kB/enabled");
     bool is_made = isSet(choice, "always") || isSet(choice, "madvise") ||
                    (isSet(choice, "inherit") && !isSet(of_all, "never"));

@@ -41,10 +41,10 @@ std::optional<uint64_t> linearMapOf(std::span<const std::byte> headers, uint64_t
 }
 
 std::optional<uint64_t> linearMapAt(uint64_t address, const std::string& path) {
-  constexpr size_t kMostHeaders = size_t{1} << 16;  // more than 1,000, one per piece of memory
+  constexpr size_t kMaxHeaders = size_t{1} << 16;  // more than 1,000, one per piece of memory
   int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return std::nullopt;
-  std::vector<std::byte> headers(kMostHeaders);
+  std::vector<std::byte> headers(kMaxHeaders);
   ssize_t bytes = pread(file, headers.data(), headers.size(), 0);
   close(file);
   if (bytes <= 0) return std::nullopt;

@@ -130,8 +130,8 @@ void MappingSums::add(const MappingSums& other) {
 
 MappingsParser::MappingsParser(HugetlbDevices hugetlb_devices, size_t about)
     : ask_(std::move(hugetlb_devices)) {
-  constexpr size_t kMostAhead = 1 << 20;
-  uses_.reserve(std::min(kMostAhead, about));
+  constexpr size_t kMaxAhead = 1 << 20;
+  uses_.reserve(std::min(kMaxAhead, about));
   base::preferHugePages(uses_.data(), uses_.capacity() * sizeof(MappingUse));
 }
 

@@ -20,7 +20,7 @@ namespace {
 constexpr uint64_t kDirty = 1 << KPF_DIRTY, kAnonymous = 1 << KPF_ANON,
                    kHead = 1 << KPF_COMPOUND_HEAD, kTail = 1 << KPF_COMPOUND_TAIL,
                    kHugetlb = 1 << KPF_HUGE, kNoPage = 1 << KPF_NOPAGE, kZero = 1 << KPF_ZERO_PAGE;
-constexpr uint64_t kMostFolio = uint64_t{1} << 18;  // frames: 1 GiB
+constexpr uint64_t kMaxFolio = uint64_t{1} << 18;  // frames: 1 GiB
 
 // Flags of frames, which are asked for in order, or a little back.
 class FrameFlags {
@@ -41,7 +41,7 @@ class FrameFlags {
   // The first frame of the folio that `frame` is in. Asked in order it goes back to the one asked before.
   uint64_t firstOf(uint64_t frame) {
     uint64_t first = frame;
-    for (uint64_t back = 0; back <= std::min(frame, kMostFolio); ++back) {
+    for (uint64_t back = 0; back <= std::min(frame, kMaxFolio); ++back) {
       uint64_t at = frame - back, flags = of(at);
       bool is_head = (flags & kHead) != 0, is_tail = (flags & kTail) != 0;
       if (is_head || (is_tail && at == before_)) first = is_head ? at : first_before_;

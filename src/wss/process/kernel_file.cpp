@@ -12,7 +12,7 @@
 namespace tidegauge::wss {
 namespace {
 
-constexpr size_t kMostText = size_t{64} << 20;  // a table of 65,535 cgroups on 8 nodes has 40 MB
+constexpr size_t kMaxText = size_t{64} << 20;  // a table of 65,535 cgroups on 8 nodes has 40 MB
 
 base::Error failed(const std::string& path, std::string_view what, int error_number) {
   bool may_not = error_number == EACCES || error_number == EPERM;
@@ -27,7 +27,7 @@ base::Result<std::string> readKernelFile(const std::string& path) {
   int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return failed(path, "cannot be read", errno);
   int error_number = 0;
-  std::string text = readAll(file, kMostText, error_number);
+  std::string text = readAll(file, kMaxText, error_number);
   close(file);
   if (error_number != 0) return failed(path, "cannot be read", error_number);
   if (text.ends_with('\n')) text.pop_back();
@@ -49,6 +49,10 @@ base::Status setKernelFile(const std::string& path, std::string_view text) {
   int error_number = writeKernelFile(path, text);
   if (error_number == 0) return base::okStatus();
   return failed(path, fmt::format("does not take \"{}\"", text), error_number);
+}
+
+base::Error missingFeature(std::string what, std::string hint) {
+  return {base::ErrorKind::kMissingFeature, std::move(what), std::nullopt, std::move(hint)};
 }
 
 }  // namespace tidegauge::wss

@@ -17,4 +17,7 @@ int writeKernelFile(const std::string& path, std::string_view text);
 // The same; the error says which file, and what was to be written.
 base::Status setKernelFile(const std::string& path, std::string_view text);
 
+// This kernel lacks what a measurement needs.
+base::Error missingFeature(std::string what, std::string hint);
+
 }  // namespace tidegauge::wss

@@ -23,7 +23,7 @@ std::string textOf(const std::string& path) {
 }
 
 // "32768K", "512"; 0: no number ("max").
-uint64_t numberOf(std::string_view text) {
+uint64_t bytesIn(std::string_view text) {
   uint64_t value = 0;
   auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc()) return 0;
@@ -37,21 +37,21 @@ uint32_t processorsIn(std::string_view list) {
   while (!list.empty()) {
     std::string_view part = list.substr(0, list.find(','));
     list.remove_prefix(std::min(part.size() + 1, list.size()));
-    uint64_t first = numberOf(part), last = first;
+    uint64_t first = bytesIn(part), last = first;
     if (size_t dash = part.find('-'); dash != std::string_view::npos)
-      last = numberOf(part.substr(dash + 1));
+      last = bytesIn(part.substr(dash + 1));
     if (last >= first) count += std::min<uint64_t>(last - first, 1U << 20) + 1;
   }
   return static_cast<uint32_t>(count);
 }
 
 void addCaches(Machine& machine, const std::string& root) {
-  constexpr int kMostCaches = 16;
-  for (int i = 0; i < kMostCaches; ++i) {
+  constexpr int kMaxCaches = 16;
+  for (int i = 0; i < kMaxCaches; ++i) {
     std::string folder = fmt::format("{}/sys/devices/system/cpu/cpu0/cache/index{}/", root, i);
     std::string level = textOf(folder + "level");
     if (level.empty() || textOf(folder + "type") == "Instruction") continue;
-    uint64_t bytes = numberOf(textOf(folder + "size"));
+    uint64_t bytes = bytesIn(textOf(folder + "size"));
     if (level == "2") machine.l2_bytes = bytes;
     if (level != "3") continue;
     machine.l3_bytes = bytes;
@@ -64,8 +64,8 @@ void addTlb(Machine& machine) {
   unsigned a = 0, b = 0, c = 0, d = 0;
   constexpr unsigned kHypervisor = 1U << 31, kData = 1, kUnified = 3, kLoad = 4;
   if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c & kHypervisor) != 0) return;
-  constexpr unsigned kMostLeaves = 32;
-  for (unsigned leaf = 0; leaf < kMostLeaves && __get_cpuid_count(0x18, leaf, &a, &b, &c, &d) != 0;
+  constexpr unsigned kMaxLeaves = 32;
+  for (unsigned leaf = 0; leaf < kMaxLeaves && __get_cpuid_count(0x18, leaf, &a, &b, &c, &d) != 0;
        ++leaf) {
     unsigned type = d & 31, level = d >> 5 & 7;
     if (level == 2 && (type == kData || type == kUnified || type == kLoad)) {
@@ -92,9 +92,9 @@ void addLimit(Machine& machine, const Process& process, const std::string& root)
   close(file.value());
   if (path == "/") path.clear();
   while (path.empty() || path.starts_with('/')) {
-    uint64_t limit = numberOf(textOf(root + "/sys/fs/cgroup" + path + "/memory.max"));
+    uint64_t limit = bytesIn(textOf(root + "/sys/fs/cgroup" + path + "/memory.max"));
     if (limit == 0)
-      limit = numberOf(textOf(root + "/sys/fs/cgroup/memory" + path + "/memory.limit_in_bytes"));
+      limit = bytesIn(textOf(root + "/sys/fs/cgroup/memory" + path + "/memory.limit_in_bytes"));
     // Version 1 writes a huge number for none.
     bool is_one = limit != 0 && limit < machine.memory_bytes;
     if (is_one && (machine.limit_bytes == 0 || limit < machine.limit_bytes)) {
@@ -112,7 +112,7 @@ uint64_t memoryOf(const std::string& root) {
   size_t at = text.find(kName);
   if (at == std::string::npos) return 0;
   size_t digits = text.find_first_not_of(' ', at + kName.size());
-  return digits == std::string::npos ? 0 : numberOf(std::string_view(text).substr(digits)) * 1024;
+  return digits == std::string::npos ? 0 : bytesIn(std::string_view(text).substr(digits)) * 1024;
 }
 
 }  // namespace

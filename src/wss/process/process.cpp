@@ -20,8 +20,8 @@ namespace tidegauge::wss {
 namespace {
 
 constexpr int kPidfdOpen = 434;  // newer than some headers
-constexpr size_t kMostStat = 4096;
-constexpr size_t kMostText = size_t{4} << 30;  // smaps of 60,000 mappings has 80 MB
+constexpr size_t kMaxStat = 4096;
+constexpr size_t kMaxSmapsText = size_t{4} << 30;  // smaps of 60,000 mappings has 80 MB
 
 base::Error error(std::string what, std::string hint = {}) {
   return {base::ErrorKind::kUnreadable, std::move(what), std::nullopt, std::move(hint)};
@@ -217,7 +217,7 @@ base::Status Process::readMaps(const std::function<void(std::string_view)>& visi
   constexpr size_t kPart = size_t{64} << 10;
   std::string part(kPart, '\0');
   size_t kept = 0, all = 0;  // of a line that is not whole yet
-  while (all < kMostText) {
+  while (all < kMaxSmapsText) {
     if (kept == part.size()) part.resize(2 * part.size());
     ssize_t got = pread(memory_, part.data() + kept, part.size() - kept, static_cast<off_t>(all));
     if (got < 0 && errno == EINTR) continue;
@@ -238,7 +238,7 @@ base::Status Process::readMaps(const std::function<void(std::string_view)>& visi
 base::Result<std::string> Process::textOf(int file, const char* name) const {
   int error_number = 0;
   // As long as the longest so far: of 60,000 mappings it would grow, and be copied, six times.
-  std::string text = readAll(file, kMostText, error_number, longest_text_);
+  std::string text = readAll(file, kMaxSmapsText, error_number, longest_text_);
   if (error_number != 0 || text.empty()) return whyNothing(name, error_number);
   longest_text_ = std::max(longest_text_, text.size() + text.size() / 16);
   return text;
@@ -249,7 +249,7 @@ std::string Process::smallFile(const char* name) const {
   int file = openat(folder_, name, O_RDONLY | O_CLOEXEC);
   if (file < 0) return {};
   int unused = 0;
-  std::string text = readAll(file, kMostStat, unused);
+  std::string text = readAll(file, kMaxStat, unused);
   close(file);
   return text;
 }

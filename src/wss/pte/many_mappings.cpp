@@ -25,8 +25,8 @@ bool isWide(const Mapping& mapping) {
 // Those of `tables` that are there, and of pages: of reserved addresses there are few, and a flush looks at a few alone.
 base::Result<TableRuns> ofPages(const TableRuns& tables, PageTables& reader,
                                 const Process& process) {
-  constexpr size_t kMostAsked = 4096;  // 0.1 µs each
-  if (tables.count() > kMostAsked) return tables;
+  constexpr size_t kMaxAsked = 4096;  // 0.1 µs each
+  if (tables.count() > kMaxAsked) return tables;
   TableRuns there;
   auto visit = [&](uint64_t table, page_table_kind kind, Entries) {
     if (kind == PAGE_TABLE_OF_PAGES) there.add(table, table + kTable);

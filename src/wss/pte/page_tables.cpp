@@ -25,7 +25,7 @@ namespace {
 
 constexpr uint64_t kFrameBits = (uint64_t{1} << 55) - 1;  // of an entry of pagemap
 // The tables of our own lie somewhere in memory: so far below them, at the most, it begins.
-constexpr uint64_t kMostGiB = 65536;
+constexpr uint64_t kMaxGiB = 65536;
 // In one run: 256 KiB, which are still in the caches of the core when they are added up.
 constexpr size_t kWholeTables = 64;
 static_assert(kWholeTables <= PAGE_TABLES_BATCH);
@@ -161,7 +161,7 @@ struct PageTables::Handle {
   base::Status findDirectMap(const OwnPage& page) {
     wanted[0] = page.address();
     uint64_t top = request[0].top & ~(kGiant - 1);
-    for (uint64_t gib = 0; gib < kMostGiB; ++gib) {
+    for (uint64_t gib = 0; gib < kMaxGiB; ++gib) {
       for (uint16_t levels : {uint16_t{4}, uint16_t{5}}) {
         request[0].levels = levels;
         request[0].direct_map = top - gib * kGiant;

@@ -7,7 +7,7 @@ namespace {
 
 // More bytes than are in memory are mapped by programs that reserve addresses: CUDA, allocators, sanitizers
 // (20 TB). To ask for each GiB first costs as much as 1 in 512 of their tables.
-constexpr uint64_t kMostUnasked = 4 * kGiant;
+constexpr uint64_t kMaxUnasked = 4 * kGiant;
 
 }  // namespace
 
@@ -17,7 +17,7 @@ base::Result<std::vector<uint64_t>> emptyGiants(PageTables& tables, const Proces
   uint64_t bytes = 0;
   for (const MappingUse& use : uses)
     if (wanted(use.mapping)) bytes += use.mapping.end - use.mapping.start;
-  if (bytes <= kMostUnasked) return std::vector<uint64_t>{};
+  if (bytes <= kMaxUnasked) return std::vector<uint64_t>{};
   return emptyOf(tables, process, giantsOf(uses, wanted));
 }
 

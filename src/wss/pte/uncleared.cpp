@@ -13,14 +13,14 @@
 namespace tidegauge::wss {
 namespace {
 
-constexpr size_t kMostPages = 64;  // of a piece: its bits
-constexpr size_t kMostAsked = 128;
+constexpr size_t kMaxPages = 64;  // of a piece: its bits
+constexpr size_t kMaxAsked = 128;
 
 // Pages [from, to) of a piece that begins at page 0.
 uint64_t bitsOf(uint64_t from, uint64_t to) {
-  to = std::min<uint64_t>(to, kMostPages);
+  to = std::min<uint64_t>(to, kMaxPages);
   if (from >= to) return 0;
-  return (~uint64_t{0} >> (kMostPages - (to - from))) << from;
+  return (~uint64_t{0} >> (kMaxPages - (to - from))) << from;
 }
 
 }  // namespace
@@ -31,7 +31,7 @@ void Uncleared::look(uint64_t table, page_table_kind kind, Entries entries, size
                      size_t to) {
   Piece piece{.page = table / kPage + from, .is_huge = kind != PAGE_TABLE_OF_PAGES};
   size_t first = piece.is_huge ? 0 : from, count = piece.is_huge ? 1 : to - from;
-  for (size_t i = 0; i < std::min(count, kMostPages); ++i)
+  for (size_t i = 0; i < std::min(count, kMaxPages); ++i)
     if (isTouched(entries[first + i])) piece.pages |= uint64_t{1} << i;
   piece.asked = piece.pages;
   if (piece.pages != 0) pieces_.push_back(piece);
@@ -45,7 +45,7 @@ void Uncleared::lookAgain(uint64_t table, page_table_kind kind, Entries entries)
     if (is_whole && isOwn(entries[0])) piece->asked = 0;
   } else if (kind == PAGE_TABLE_OF_PAGES) {
     size_t first = piece->page % PAGE_TABLE_ENTRIES;
-    for (size_t i = 0; i < std::min(kMostPages, PAGE_TABLE_ENTRIES - first); ++i)
+    for (size_t i = 0; i < std::min(kMaxPages, PAGE_TABLE_ENTRIES - first); ++i)
       if (isOwn(entries[first + i])) piece->asked &= ~(uint64_t{1} << i);
   }
 }
@@ -55,7 +55,7 @@ void Uncleared::keep(const Process& process, std::span<const AddressRange> locke
   // Both are in order of addresses.
   size_t first_locked = 0;
   for (Piece& piece : pieces_) {
-    uint64_t there = piece.page + (piece.is_huge ? PAGE_TABLE_ENTRIES : kMostPages);
+    uint64_t there = piece.page + (piece.is_huge ? PAGE_TABLE_ENTRIES : kMaxPages);
     while (first_locked < locked.size() && locked[first_locked].end <= piece.page * kPage)
       ++first_locked;
     for (const AddressRange& range : locked.subspan(first_locked)) {
@@ -83,8 +83,8 @@ std::vector<Uncleared::Piece> Uncleared::sharedOnes(const Process& process) cons
   auto file = process.openFile("pagemap", O_RDONLY);
   if (!file.ok()) return shared;
   WordFile pagemap(file.value());
-  std::array<uint64_t, kMostPages> words{};
-  size_t every = (pieces_.size() + kMostAsked - 1) / kMostAsked;
+  std::array<uint64_t, kMaxPages> words{};
+  size_t every = (pieces_.size() + kMaxAsked - 1) / kMaxAsked;
   for (size_t at = every / 2; at < pieces_.size(); at += every) {
     Piece piece = pieces_[at];
     auto pages = static_cast<size_t>(std::bit_width(piece.pages));
@@ -112,7 +112,7 @@ double Uncleared::bytesOf(uint64_t table, page_table_kind kind, Entries entries,
       bool was_kept = piece->is_huge;
       if (uint64_t page = begin + i; !was_kept && page >= piece->page)
         was_kept =
-            page - piece->page < kMostPages && (piece->pages >> (page - piece->page) & 1) != 0;
+            page - piece->page < kMaxPages && (piece->pages >> (page - piece->page) & 1) != 0;
       if (was_kept && isTouched(entries[is_huge ? 0 : i]))
         bytes += bytes_of_page * piece->stands_for;
     }

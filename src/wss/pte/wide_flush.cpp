@@ -8,23 +8,23 @@
 namespace tidegauge::wss {
 namespace {
 
-constexpr size_t kMostSeen = 32;  // tables that are looked at, each with the one behind it
+constexpr size_t kMaxSeen = 32;   // tables that are looked at, each with the one behind it
 constexpr size_t kSeenFirst = 4;  // mostly enough, and each of them is 4 KiB to read
-constexpr size_t kMostTried = 4;  // of them made cold, until one flushed
+constexpr size_t kMaxTried = 4;   // of them made cold, until one flushed
 constexpr size_t kUncut = 64;     // pages of the largest folio that is sampled at all
-constexpr size_t kNoPage = ~size_t{0};
+constexpr size_t kNoneTouched = ~size_t{0};
 
 // The first of entries [from, to) that is touched.
 size_t firstTouchedIn(std::span<const __u64> entries, size_t from, size_t to) {
   for (size_t i = from; i < to; ++i)
     if (isTouched(entries[i])) return i;
-  return kNoPage;
+  return kNoneTouched;
 }
 
 size_t lastTouchedIn(std::span<const __u64> entries, size_t from, size_t to) {
   for (size_t i = to; i > from; --i)
     if (isTouched(entries[i - 1])) return i - 1;
-  return kNoPage;
+  return kNoneTouched;
 }
 
 // The table at `address`, as it is now.
@@ -50,7 +50,7 @@ base::Result<bool> isFlushedNow(const WideSpan& span, PageTables& reader, const 
 // In the order of addresses.
 std::vector<uint64_t> someOf(const TableRuns& tables) {
   std::vector<uint64_t> some;
-  size_t count = std::min(tables.count(), kMostSeen);
+  size_t count = std::min(tables.count(), kMaxSeen);
   // The first and the last among them: the heap, and stacks.
   for (size_t i = 0; i < count; ++i) {
     uint64_t table = tables.at(count == 1 ? 0 : i * (tables.count() - 1) / (count - 1));
@@ -116,12 +116,12 @@ std::optional<WideSpan> wideSpanOf(const Stretch& stretch, const std::vector<Map
     if (from.begin >= from.end) continue;
     size_t begin = pageOf(range.begin), after = pageOf(range.end);
     size_t first = firstTouchedIn(stretch.entries, pageOf(from.begin), pageOf(from.end));
-    if (first == kNoPage) continue;
+    if (first == kNoneTouched) continue;
     size_t last = firstTouchedIn(stretch.entries, first + kFarApart, after);
-    if (last == kNoPage) {
+    if (last == kNoneTouched) {
       if (first < begin + kFarApart) continue;
       last = std::exchange(first, lastTouchedIn(stretch.entries, begin, first - kFarApart + 1));
-      if (first == kNoPage) continue;
+      if (first == kNoneTouched) continue;
     }
     // No more than these two need, but for folios, which would be cut.
     range.begin = std::max(range.begin, addressOf(first / kUncut * kUncut));
@@ -152,10 +152,10 @@ base::Result<WideFlush> flushWide(PageTables& reader, const Process& process,
   std::span<const uint64_t> all = some;
   size_t first = std::min(all.size(), kSeenFirst), tried = 0;
   for (auto few : {all.first(first), all.subspan(first)}) {
-    if (tried == kMostTried) break;
+    if (tried == kMaxTried) break;
     std::vector<Try> tries;
     auto look = [&](uint64_t table, page_table_kind kind, Entries entries) {
-      if (tried + tries.size() == kMostTried) return;
+      if (tried + tries.size() == kMaxTried) return;
       Stretch stretch = stretches.add(table, kind, entries);
       auto span = wideSpanOf(stretch, uses, wanted);
       Chance chance = Chance::kNone;

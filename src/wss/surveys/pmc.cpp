@@ -85,11 +85,10 @@ CounterMaker makerHere() {
 CounterMaker makerHere() { return CounterMaker::kOther; }
 #endif
 
-constexpr size_t kMostThreads = 1024;
 // Hits so frequent that what is worked with is in the cache but for what is new.
 constexpr double kFits = 99;
 // Looks per instruction below which a level says nothing: almost all is answered before it.
-constexpr double kLeastLooks = 0.001;
+constexpr double kMinLooks = 0.001;
 
 int openCounter(const Event& event, pid_t thread) {
   perf_event_attr wanted{};
@@ -104,7 +103,7 @@ int openCounter(const Event& event, pid_t thread) {
       syscall(SYS_perf_event_open, &wanted, thread, -1, -1, PERF_FLAG_FD_CLOEXEC));
 }
 
-base::Error whyNot(int error_number, const std::string& whose) {
+base::Error counterError(int error_number, const std::string& whose) {
   bool may_not = error_number == EACCES || error_number == EPERM;
   if (may_not)
     return {base::ErrorKind::kMissingFeature,
@@ -121,10 +120,6 @@ base::Error whyNot(int error_number, const std::string& whose) {
                   "machines): {}",
                   std::strerror(error_number)),
       std::nullopt, "Run it on the host; --backend pte and smaps need no counters"};
-}
-
-nlohmann::json jsonOf(std::optional<double> value) {
-  return value ? nlohmann::json(*value) : nlohmann::json();
 }
 
 nlohmann::json fieldsOf(const CacheCounts& counts, double window_s) {
@@ -157,7 +152,7 @@ std::string sentencesOf(const CacheCounts& counts, double window_s, const Machin
   };
   auto isUsed = [&](const CacheCounts::Level& level) {
     return level.looks && counts.instructions && *counts.instructions > 0 &&
-           *level.looks / *counts.instructions >= kLeastLooks;
+           *level.looks / *counts.instructions >= kMinLooks;
   };
   auto l1 = counts.l1.hitPercent(), tlb = counts.tlb.hitPercent();
   if (counts.instructions && *counts.instructions <= 0)
@@ -213,7 +208,7 @@ CacheCounts countsBetween(std::span<const Count> before, std::span<const Count> 
 
 base::Status Pmc::check() {
   int file = openCounter(*eventsOf(makerHere())[kCycles], 0);
-  if (file < 0) return whyNot(errno, "");
+  if (file < 0) return counterError(errno, "");
   close(file);
   return base::okStatus();
 }
@@ -249,11 +244,11 @@ base::Result<Pmc> Pmc::open(const Process& process) {
     if (bad == std::errc() && thread > 0) threads.push_back(thread);
   }
   closedir(tasks);
-  if (threads.size() > kMostThreads)
+  if (threads.size() > kMaxThreads)
     return base::Error{base::ErrorKind::kLimit,
                        fmt::format("process {} has {} threads, more than the {} of which counters "
                                    "are opened",
-                                   process.pid(), threads.size(), kMostThreads),
+                                   process.pid(), threads.size(), kMaxThreads),
                        std::nullopt, "--backend pte and smaps do not mind how many there are"};
   int first_error = 0;
   Events events = eventsOf(pmc.maker_);
@@ -271,7 +266,7 @@ base::Result<Pmc> Pmc::open(const Process& process) {
   }
   TG_RETURN_IF_ERROR(process.check());
   if (first_error != 0 || pmc.counters_.empty())
-    return whyNot(first_error, fmt::format(" of process {}", process.pid()));
+    return counterError(first_error, fmt::format(" of process {}", process.pid()));
   return pmc;
 }
 

@@ -21,10 +21,6 @@ std::string percentText(std::optional<double> share) {
   return share ? fmt::format("{:.2f}", *share) : "-";
 }
 
-nlohmann::json jsonOf(std::optional<double> share) {
-  return share ? nlohmann::json(*share) : nlohmann::json();
-}
-
 }  // namespace
 
 Shortage shortageOf(const MemoryCounters& counted, int64_t window_ns) {

@@ -17,11 +17,10 @@
 namespace tidegauge::wss {
 namespace {
 
-constexpr uint64_t kPart = 20;  // a step takes one in so many bytes
-constexpr uint64_t kLeastStep = 1U
-                                << 20;  // smaller ones drown in what the kernel charges in batches
-constexpr size_t kMostSteps = 200;
-constexpr uint64_t kMostAtOnce = 64U << 20;  // between two looks at who waits
+constexpr uint64_t kPart = 20;           // a step takes one in so many bytes
+constexpr uint64_t kMinStep = 1U << 20;  // smaller ones drown in what the kernel charges in batches
+constexpr size_t kMaxSteps = 200;
+constexpr uint64_t kMaxAtOnce = 64U << 20;  // between two looks at who waits
 constexpr int64_t kLook_ns = 100'000'000;
 constexpr double kBack = 0.5;  // of what was taken
 constexpr int kTimes = 2;      // in a row
@@ -100,7 +99,7 @@ ShrinkEnd endOf(const std::vector<ShrinkStep>& steps, double most_stalled) {
   };
   if (lastOnes(cameBack)) return ShrinkEnd::kReached;
   if (lastOnes(isFilled)) return ShrinkEnd::kGrew;
-  return last.taken < kLeastStep / 4 ? ShrinkEnd::kNothingLeft : ShrinkEnd::kGoesOn;
+  return last.taken < kMinStep / 4 ? ShrinkEnd::kNothingLeft : ShrinkEnd::kGoesOn;
 }
 
 base::Result<Shrink> Shrink::open(MemoryScope scope, double most_stalled_percent) {
@@ -178,7 +177,7 @@ base::Result<bool> Shrink::waitedTooLong(const MemoryCounters& before, int64_t w
 // Less of it, if it has waited for too long by then.
 base::Status Shrink::take(uint64_t bytes, const MemoryCounters& before, int64_t window_ns) const {
   for (uint64_t left = bytes; left > 0;) {
-    uint64_t part = std::min(left, kMostAtOnce);
+    uint64_t part = std::min(left, kMaxAtOnce);
     std::string wanted = std::to_string(part);
     int error_number = writeKernelFile(scope_.folder() + "/memory.reclaim", wanted);
     if (error_number == EAGAIN) break;  // as much as could be taken was less than that
@@ -208,14 +207,14 @@ base::Result<MemoryCounters> Shrink::watch(Clock& clock, const MemoryCounters& b
 
 base::Result<std::optional<SurveyRow>> Shrink::next(Clock& clock, int64_t window_ns) {
   window_ns_ = window_ns;
-  if (steps_.size() == kMostSteps || endOf(steps_, most_stalled_) != ShrinkEnd::kGoesOn ||
+  if (steps_.size() == kMaxSteps || endOf(steps_, most_stalled_) != ShrinkEnd::kGoesOn ||
       clock.isEnding())
     return std::optional<SurveyRow>();
   ShrinkStep step;
   TG_ASSIGN_OR_RETURN(MemoryCounters before, scope_.look());
   TG_ASSIGN_OR_RETURN(step.before, inMemory());
   int64_t begin_ns = clock.now_ns();
-  TG_RETURN_IF_ERROR(take(std::max(step.before / kPart, kLeastStep), before, window_ns));
+  TG_RETURN_IF_ERROR(take(std::max(step.before / kPart, kMinStep), before, window_ns));
   TG_ASSIGN_OR_RETURN(uint64_t left, inMemory());
   TG_ASSIGN_OR_RETURN(MemoryCounters meanwhile, scope_.look());
   // What comes back at once was taken, too.

@@ -27,7 +27,6 @@ namespace {
 constexpr size_t kRegisters = 4;  // DR0 to DR3
 constexpr uint64_t kWord = 8;
 constexpr uint64_t kTold = 10;  // of so many rounds one is shown
-constexpr size_t kMostThreads = 1024;
 
 class Watch {
  public:
@@ -63,7 +62,7 @@ class Watch {
   int file_ = -1;
 };
 
-base::Error whyNot(int error_number, const std::string& whose) {
+base::Error watchError(int error_number, const std::string& whose) {
   base::Error error{base::ErrorKind::kMissingFeature,
                     fmt::format("no word{} can be watched: {}", whose, std::strerror(error_number)),
                     std::nullopt, ""};
@@ -90,10 +89,10 @@ base::Result<std::vector<pid_t>> threadsOf(const Process& process) {
       threads.push_back(thread);
   }
   TG_RETURN_IF_ERROR(process.check());
-  if (threads.size() > kMostThreads)
+  if (threads.size() > kMaxThreads)
     return base::Error{base::ErrorKind::kLimit,
                        fmt::format("process {} has {} threads, more than the {} that are watched",
-                                   process.pid(), threads.size(), kMostThreads),
+                                   process.pid(), threads.size(), kMaxThreads),
                        std::nullopt, "--backend pte and smaps do not mind how many there are"};
   return threads;
 }
@@ -132,7 +131,7 @@ base::Status Spot::check() {
   uint64_t word = 0;
   int error_number = 0;
   Watch watch(reinterpret_cast<uint64_t>(&word), 0, error_number);
-  if (error_number != 0) return whyNot(error_number, "");
+  if (error_number != 0) return watchError(error_number, "");
   return base::okStatus();
 }
 
@@ -190,7 +189,7 @@ base::Result<std::optional<SurveyRow>> Spot::next(Clock& clock, int64_t window_n
       int error_number = 0;
       Watch watch(addresses[i], thread, error_number);
       if (error_number != 0 && error_number != ESRCH)
-        return whyNot(error_number, fmt::format(" of process {}", process_.pid()));
+        return watchError(error_number, fmt::format(" of process {}", process_.pid()));
       watches[i].push_back(std::move(watch));
     }
   clock.sleep(window_ns);

@@ -22,6 +22,13 @@ namespace tidegauge::wss {
 
 inline constexpr std::array<std::string_view, 4> kSurveys{"pressure", "pmc", "spot", "shrink"};
 
+// A process with more threads is refused: each of them needs descriptors of its own.
+inline constexpr size_t kMaxThreads = 1024;
+
+inline nlohmann::json jsonOf(std::optional<double> value) {
+  return value ? nlohmann::json(*value) : nlohmann::json();
+}
+
 struct SurveyRow {
   std::string text;  // one line, with its newline; empty: not worth one
   nlohmann::json fields;

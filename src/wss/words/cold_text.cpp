@@ -12,10 +12,10 @@
 namespace tidegauge::wss {
 namespace {
 
-constexpr int64_t kLeastWindow_ns = 1'000'000'000;
-constexpr uint64_t kLeastBytes = 16U << 20;  // and a quarter of what is in memory
-constexpr uint64_t kLeastPart = 4;
-constexpr size_t kMostNames = 3;
+constexpr int64_t kMinWindow_ns = 1'000'000'000;
+constexpr uint64_t kMinBytes = 16U << 20;  // and a quarter of what is in memory
+constexpr uint64_t kMinPart = 4;
+constexpr size_t kMaxNames = 3;
 
 uint64_t untouched(const MappingSums& sums) {
   return sums.rss > sums.referenced ? sums.rss - sums.referenced : 0;
@@ -48,8 +48,7 @@ std::vector<Group> groups(const Row& row) {
 
 std::string coldText(const Row& row, size_t columns) {
   uint64_t cold = untouched(row.sums);
-  if (row.window.least_ns < kLeastWindow_ns || cold < kLeastBytes ||
-      cold < row.sums.rss / kLeastPart)
+  if (row.window.least_ns < kMinWindow_ns || cold < kMinBytes || cold < row.sums.rss / kMinPart)
     return {};
   std::string text =
       fmt::format("{} of {} in memory were not touched in {:.3g} s", base::humanBytes(cold),
@@ -58,7 +57,7 @@ std::string coldText(const Row& row, size_t columns) {
   uint64_t rest = cold;
   for (const Group& group : groups(row)) {
     uint64_t of_it = untouched(group.sums);
-    if (told == kMostNames || of_it < cold / 20) break;
+    if (told == kMaxNames || of_it < cold / 20) break;
     text +=
         fmt::format("{} {} of {}", told++ == 0 ? ":" : ",", base::humanBytes(of_it), nameOf(group));
     rest -= std::min(rest, of_it);

@@ -40,14 +40,14 @@ uint64_t Fields::whole(const json& of, const char* name, double most) {
 }
 
 int64_t Fields::nanoseconds(const json& of, const char* name) {
-  return std::llround(number(of, name, kMostSeconds) * 1e9);
+  return std::llround(number(of, name, kMaxSeconds) * 1e9);
 }
 
 std::string Fields::text(const json& of, const char* name) {
   const json* value = find(of, name);
   if (value == nullptr || !value->is_string() ||
-      value->get_ref<const std::string&>().size() > kMostText)
-    return wrong(fmt::format("\"{}\" is no text, or longer than {} bytes", name, kMostText)), "";
+      value->get_ref<const std::string&>().size() > kMaxText)
+    return wrong(fmt::format("\"{}\" is no text, or longer than {} bytes", name, kMaxText)), "";
   return value->get<std::string>();
 }
 

@@ -17,16 +17,16 @@ namespace tidegauge::wss {
 class Fields {
  public:
   // 2^53: exact in JSON.
-  static constexpr double kMostWhole = 9007199254740992.0;
-  static constexpr double kMostSeconds = 1e9;
-  static constexpr size_t kMostText = 4096;  // bytes
+  static constexpr double kMaxWhole = 9007199254740992.0;
+  static constexpr double kMaxSeconds = 1e9;
+  static constexpr size_t kMaxText = 4096;  // bytes
 
   // Absent or null: no such thing is told.
   static bool tells(const nlohmann::json& of, const char* name);
 
   // From 0 to `most`.
   double number(const nlohmann::json& of, const char* name, double most);
-  uint64_t whole(const nlohmann::json& of, const char* name, double most = kMostWhole);
+  uint64_t whole(const nlohmann::json& of, const char* name, double most = kMaxWhole);
   int64_t nanoseconds(const nlohmann::json& of, const char* name);  // written as seconds
   std::string text(const nlohmann::json& of, const char* name);
   bool flag(const nlohmann::json& of, const char* name);

@@ -69,7 +69,7 @@ TEST(Summary, ManyPhasesAreBoundedAndCounted) {
   AnalysedTrace analysed(b.build());
   DeviceSummary summary = summarise(analysed, *analysed.devices[0]);
   EXPECT_EQ(summary.phases_total, 1000U);
-  EXPECT_EQ(summary.phases.size(), kMostPhases);
+  EXPECT_EQ(summary.phases.size(), kMaxPhases);
 }
 
 TEST(Summary, CountsLivesByProvenance) {

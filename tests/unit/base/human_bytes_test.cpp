@@ -36,8 +36,8 @@ TEST(ParseSize, TakesWhatPeopleWrite) {
   EXPECT_EQ(parseSize("512MiB"), 512U << 20);
   EXPECT_EQ(parseSize("1.5g"), uint64_t{3} << 29);
   EXPECT_EQ(parseSize("2kb"), 2048U);
-  EXPECT_EQ(parseSize("1125899906842624"), kMostSizeBytes);
-  EXPECT_EQ(parseSize("1PiB"), kMostSizeBytes);
+  EXPECT_EQ(parseSize("1125899906842624"), kMaxSizeBytes);
+  EXPECT_EQ(parseSize("1PiB"), kMaxSizeBytes);
 }
 
 TEST(ParseSize, CutsNothing) {

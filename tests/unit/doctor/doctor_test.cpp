@@ -7,7 +7,7 @@
 #include "base/text_layout.h"
 #include "doctor/doctor_text.h"
 
-namespace tidegauge::record {
+namespace tidegauge::doctor {
 namespace {
 
 MachineFacts goodMachine() {
@@ -120,13 +120,13 @@ TEST(Doctor, ReadsTheLoadersList) {
 }
 
 TEST(Doctor, JudgesLibraries) {
-  ExaminedLibrary driver{"/x/libcuda.so.1", Library::kDriver, 61, 72, 61, 2, {}};
+  ExaminedLibrary driver{"/x/libcuda.so.1", record::Library::kDriver, 61, 72, 61, 2, {}};
   EXPECT_EQ(judge(std::vector{driver})[0].verdict, Verdict::kOk);
   EXPECT_EQ(judge(std::vector{driver})[0].found,
             "driver: 61 of 72 functions, 61 probed behind the stub; in 2 processes");
   driver.behind_stub = 0;
   EXPECT_EQ(judge(std::vector{driver})[0].verdict, Verdict::kLimited);
-  ExaminedLibrary torch{"/x/libc10_cuda.so", Library::kFramework, 0, 2, 0, 0, {}};
+  ExaminedLibrary torch{"/x/libc10_cuda.so", record::Library::kFramework, 0, 2, 0, 0, {}};
   auto findings = judge(std::vector{torch});
   ASSERT_EQ(findings.size(), 2U);
   EXPECT_EQ(findings[0].what, "libcuda.so.1") << "that there is no driver comes first";
@@ -146,7 +146,7 @@ TEST(Doctor, WritesTextThatFitsThePage) {
   diagnosis.facts.capabilities = 0;
   diagnosis.libraries.push_back(
       {"/a/very/long/path/of/a/wheel/" + std::string(80, 'x') + "/libcuda.so.1",
-       Library::kDriver,
+       record::Library::kDriver,
        61,
        72,
        61,
@@ -171,4 +171,4 @@ TEST(Doctor, WritesTextThatFitsThePage) {
 }
 
 }  // namespace
-}  // namespace tidegauge::record
+}  // namespace tidegauge::doctor

@@ -79,7 +79,7 @@ TEST(Incomplete, OfManyThingsTheRestIsOne) {
   Incomplete incomplete;
   for (size_t i = 0; i < 10'000; ++i) incomplete.add({F::kMemory}, std::to_string(i));
   incomplete.add({F::kCopies}, "the last");
-  EXPECT_EQ(incomplete.missing().size(), Incomplete::kMostMissing + 1);
+  EXPECT_EQ(incomplete.missing().size(), Incomplete::kMaxMissing + 1);
   EXPECT_EQ(incomplete.words({F::kCopies}), std::vector<std::string>{"and more"});
   EXPECT_TRUE(incomplete.touches({F::kCopies}));
 }

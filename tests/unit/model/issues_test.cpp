@@ -37,15 +37,15 @@ TEST(Issues, BeyondAHundredOfAKindTheRestIsCountedTogether) {
   }
   issues.add({.kind = IssueKind::kUnknownKey, .device = 0, .detail = "key 0"});  // still known
   issues.add({.kind = IssueKind::kMissingKey, .detail = "another kind has its own hundred"});
-  ASSERT_EQ(issues.all().size(), Issues::kMostOfAKind + 2);
+  ASSERT_EQ(issues.all().size(), Issues::kMaxOfAKind + 2);
   EXPECT_EQ(issues.count(IssueKind::kUnknownKey), 100001U);  // nothing is dropped
   EXPECT_EQ(issues.all()[0].count, 2U);
-  const Issue& rest = issues.all()[Issues::kMostOfAKind];
+  const Issue& rest = issues.all()[Issues::kMaxOfAKind];
   EXPECT_EQ(rest.detail, "…");
   EXPECT_EQ(rest.device, Issue::kNoDevice);
-  EXPECT_EQ(rest.count, 100000 - Issues::kMostOfAKind);
+  EXPECT_EQ(rest.count, 100000 - Issues::kMaxOfAKind);
   EXPECT_EQ(rest.bytes, rest.count);
-  EXPECT_EQ(rest.first_step, Issues::kMostOfAKind);
+  EXPECT_EQ(rest.first_step, Issues::kMaxOfAKind);
 }
 
 TEST(Issues, SumsStopInsteadOfWrappingAround) {

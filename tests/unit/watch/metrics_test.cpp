@@ -5,7 +5,7 @@
 #include "support/made_session.h"
 #include "watch/prometheus_text.h"
 
-namespace tidegauge::record {
+namespace tidegauge::watch {
 namespace {
 
 using model::MemoryKind;
@@ -40,8 +40,8 @@ TEST(Metrics, TellWhatTheDriverSaysAndWhatOfItNoCallTells) {
   made.allocate(managed, MemoryKind::kManaged, 0x1000000, 2 * kMiB);
   MetricsMaker maker;
   EXPECT_EQ(count(textOf(made, maker), "tidegauge_device_used_bytes"), 0U);
-  DeviceUse first{0, "A", "GPU-A", 80 * kMiB, 9 * kMiB, {{{42, 5 * kMiB}, {43, 3 * kMiB}}}};
-  DeviceUse second{1, "B", "GPU-B", 80 * kMiB, std::nullopt, {{{42, kMiB}}}};
+  record::DeviceUse first{0, "A", "GPU-A", 80 * kMiB, 9 * kMiB, {{{42, 5 * kMiB}, {43, 3 * kMiB}}}};
+  record::DeviceUse second{1, "B", "GPU-B", 80 * kMiB, std::nullopt, {{{42, kMiB}}}};
   made.session.devicesSeen({made.now_ns, {first, second}});
   std::string text = textOf(made, maker);
   EXPECT_TRUE(has(text, R"(tidegauge_device_used_bytes{device="0"} 9437184)"));
@@ -147,8 +147,8 @@ TEST(Metrics, UnnamedKernelsAndFunctionsOfKernelsHaveNames) {
   uint32_t it = made.process(42, "python");
   made.session.kernelNamed({it, 1, 0, "gemm"});
   made.session.kernelNamed({it, 2, 1, ""});
-  EXPECT_EQ(kernelName(made.session.processes()[it], 2), "gemm");
-  EXPECT_EQ(kernelName(made.session.processes()[it], 0x7f1), "kernel at 0x7f1 (no name)");
+  EXPECT_EQ(record::kernelName(made.session.processes()[it], 2), "gemm");
+  EXPECT_EQ(record::kernelName(made.session.processes()[it], 0x7f1), "kernel at 0x7f1 (no name)");
 }
 
 // A module that is unloaded takes its kernels with it, and what is loaded next may get their handles.
@@ -177,7 +177,7 @@ TEST(Metrics, AHandleThatIsGivenOutAgainIsAnotherKernel) {
 
 TEST(Metrics, ALibraryThatIsWatchedAgainIsCountedOnce) {
   MadeSession made;
-  WatchedLibrary library;
+  record::WatchedLibrary library;
   library.path = "/usr/lib/libcuda.so.1";
   library.file = {8, 15};
   library.unwatched.resize(3);
@@ -193,7 +193,7 @@ TEST(Metrics, ALibraryThatIsWatchedAgainIsCountedOnce) {
 TEST(Metrics, CopiesAreTimedWhereTheTimeIsTheirs) {
   MadeSession made;
   uint32_t it = made.process(42, "python");
-  CopyCount timed, submitted;
+  record::CopyCount timed, submitted;
   timed.process = submitted.process = it;
   timed.direction = submitted.direction = COPY_HOST_TO_DEVICE;
   timed.bytes = 100;
@@ -297,4 +297,4 @@ TEST(PrometheusText, EscapesWhatNamesMayHold) {
 }
 
 }  // namespace
-}  // namespace tidegauge::record
+}  // namespace tidegauge::watch

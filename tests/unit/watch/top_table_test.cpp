@@ -7,7 +7,7 @@
 #include "base/text_layout.h"
 #include "support/made_session.h"
 
-namespace tidegauge::record {
+namespace tidegauge::watch {
 namespace {
 
 using model::MemoryKind;
@@ -49,7 +49,7 @@ TEST(TopTable, ReadsLiveMemoryAndRatesBetweenTwoLooks) {
   made.free(made.serve, MemoryKind::kDevice, 0x3000000);
   made.launch(made.serve, 7, 100);
   made.session.launchesSeen(made.launches);
-  CopyCount copy;
+  record::CopyCount copy;
   copy.process = made.serve;
   copy.direction = COPY_HOST_TO_DEVICE;
   copy.bytes = 4 * kMiB;
@@ -107,7 +107,7 @@ TEST(TopTable, FitsEveryWidthAndKeepsWhatTellsMost) {
 TEST(TopTable, JsonHasExactNumbersAndSaysWhatIsLost) {
   Two made;
   TopMeter meter;
-  Losses losses{};
+  record::Losses losses{};
   losses[LOSS_STACK] = 3;
   losses[COUNT_NESTED] = 1000;  // no loss
   nlohmann::json json = topJson(meter.read(made.session, 1), losses);
@@ -137,4 +137,4 @@ TEST(TopTable, OpensAProcess) {
 }
 
 }  // namespace
-}  // namespace tidegauge::record
+}  // namespace tidegauge::watch

@@ -14,15 +14,15 @@ namespace {
 using base::Error;
 using base::ErrorKind;
 
-constexpr int kMostTextBytes = 1 << 20;
+constexpr int kMaxTextBytes = 1 << 20;
 // A row of any of our tables takes more than this in a file.
-constexpr uint64_t kLeastRowBytes = 4;
+constexpr uint64_t kMinRowBytes = 4;
 
 void bound(sqlite3* db) {
   constexpr std::pair<int, int> kLimits[] = {
-      {SQLITE_LIMIT_LENGTH, kMostTextBytes}, {SQLITE_LIMIT_COLUMN, 200},
-      {SQLITE_LIMIT_EXPR_DEPTH, 50},         {SQLITE_LIMIT_ATTACHED, 0},
-      {SQLITE_LIMIT_TRIGGER_DEPTH, 1},       {SQLITE_LIMIT_WORKER_THREADS, 0}};
+      {SQLITE_LIMIT_LENGTH, kMaxTextBytes}, {SQLITE_LIMIT_COLUMN, 200},
+      {SQLITE_LIMIT_EXPR_DEPTH, 50},        {SQLITE_LIMIT_ATTACHED, 0},
+      {SQLITE_LIMIT_TRIGGER_DEPTH, 1},      {SQLITE_LIMIT_WORKER_THREADS, 0}};
   for (auto [limit, value] : kLimits) sqlite3_limit(db, limit, value);
   constexpr std::pair<int, int> kOptions[] = {{SQLITE_DBCONFIG_DEFENSIVE, 1},
                                               {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
@@ -175,7 +175,7 @@ base::Status SqliteFile::forEachRow(const char* sql, const std::function<bool(Ro
   if (sqlite3_prepare_v2(db_.get(), sql, -1, &made, nullptr) != SQLITE_OK) return error();
   auto finalize = [](sqlite3_stmt* statement) { sqlite3_finalize(statement); };
   std::unique_ptr<sqlite3_stmt, decltype(finalize)> statement(made, finalize);
-  uint64_t most_rows = file_bytes_ / kLeastRowBytes + 1000;
+  uint64_t most_rows = file_bytes_ / kMinRowBytes + 1000;
   for (uint64_t rows = 0;; ++rows) {
     int rc = sqlite3_step(made);
     if (rc == SQLITE_DONE) return base::okStatus();

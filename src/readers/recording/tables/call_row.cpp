@@ -5,13 +5,13 @@
 namespace tidegauge::readers::recording {
 
 std::optional<CallRow> readCall(Row& row, const Functions& functions) {
-  constexpr int64_t kMost32 = UINT32_MAX;
+  constexpr int64_t kMax32 = UINT32_MAX;
   CallRow it;
   model::MemoryCall& call = it.call;
   call.start_ns = row.integer(0, 0, INT64_MAX);
   call.end_ns = row.integer(1, 0, INT64_MAX);
-  it.process_id = row.integer(2, 0, kMost32 - 1);
-  call.thread = static_cast<uint32_t>(row.integer(3, 0, kMost32));
+  it.process_id = row.integer(2, 0, kMax32 - 1);
+  call.thread = static_cast<uint32_t>(row.integer(3, 0, kMax32));
   auto function = functions.find(row.integer(4));
   call.address = row.word(5);
   call.size_bytes = row.word(6);
@@ -23,7 +23,7 @@ std::optional<CallRow> readCall(Row& row, const Functions& functions) {
   it.stack_id = row.maybeInteger(12);
   call.inner = static_cast<uint8_t>(row.integer(13, 0, UINT8_MAX));
   call.in_runtime = row.integer(14, 0, 1) == 1;
-  bool real_device = device >= model::kUnknownDevice && device < model::kMostDevices;
+  bool real_device = device >= model::kUnknownDevice && device < model::kMaxDevices;
   if (row.isBad() || function == functions.end() || !real_device || call.end_ns < call.start_ns)
     return std::nullopt;
   call.device = static_cast<int32_t>(device);

@@ -18,7 +18,7 @@ using model::What;
 
 // After a refusal; later, others may have taken memory.
 constexpr int64_t kLatestAnswerNs = 1'000'000'000;
-constexpr size_t kMostUnanswered = 100;
+constexpr size_t kMaxUnanswered = 100;
 constexpr int64_t kLatestRetryNs = 1'000'000'000;
 constexpr uint64_t kSmallSegmentBytes = uint64_t{2} << 20;
 
@@ -236,7 +236,7 @@ void EventRows::onFailure(const Effect& effect) {
   row.first_refusal_ns = before == nullptr ? row.time_ns : before->first_refusal_ns;
   add(row, Action::kOom, false);
   last_refusal_[effect.thread] = rows_.size() - 1;
-  if (unanswered_.size() < kMostUnanswered) unanswered_.push_back(rows_.size() - 1);
+  if (unanswered_.size() < kMaxUnanswered) unanswered_.push_back(rows_.size() - 1);
 }
 
 // PyTorch asks how much is free right after it was refused: then that is what was free.

@@ -16,10 +16,9 @@ namespace {
 using model::IssueKind;
 using model::MemoryCall;
 
-constexpr size_t kMostProcesses = 4096;
-constexpr size_t kMostDepth = 1024;
-constexpr size_t kMostReasons = 100;
-constexpr int64_t kMost32 = UINT32_MAX;
+constexpr size_t kMaxProcesses = 4096;
+constexpr size_t kMaxDepth = 1024;
+constexpr size_t kMaxReasons = 100;
 
 class TableReader {
  public:
@@ -140,7 +139,7 @@ class TableReader {
     read("stack_frames", {"stack_id", "place", "frame_id"},
          "SELECT stack_id, frame_id FROM stack_frames NOT INDEXED ORDER BY stack_id, place",
          [&](Row& row) {
-           int64_t stack = row.integer(0, 0, kMost32 - 1);
+           int64_t stack = row.integer(0, 0, kMax32 - 1);
            auto frame = tables_.frame_rows.find(row.integer(1));
            if (row.isBad() || frame == tables_.frame_rows.end()) {
              badRow("stack_frames");
@@ -155,7 +154,7 @@ class TableReader {
              current = stack;
              tables_.stack_rows[stack] = static_cast<uint32_t>(tables_.stack_begin.size() - 1);
            }
-           if (tables_.stack_frames.size() - tables_.stack_begin.back() < kMostDepth) {
+           if (tables_.stack_frames.size() - tables_.stack_begin.back() < kMaxDepth) {
              tables_.stack_frames.push_back(frame->second);
            } else {
              tables_.issues.add({.kind = IssueKind::kCutText, .detail = "stack"});
@@ -171,7 +170,7 @@ class TableReader {
     for (size_t i = 0; i < rows.size(); ++i) {
       if (rows.count[i] == 0) continue;
       std::string_view reason = textOf(rows.reason[i]);
-      if (sums.size() >= kMostReasons && !sums.contains(reason)) reason = model::Issues::kRest;
+      if (sums.size() >= kMaxReasons && !sums.contains(reason)) reason = model::Issues::kRest;
       uint64_t& sum = sums.try_emplace(std::string(reason), 0).first->second;
       sum = std::min<uint64_t>(sum + static_cast<uint64_t>(rows.count[i]), INT64_MAX);
     }
@@ -182,7 +181,7 @@ class TableReader {
   RecordedProcess* processOf(int64_t id) {
     auto [at, is_new] = rows_.try_emplace(id, tables_.processes.size());
     if (!is_new) return &tables_.processes[at->second];
-    if (tables_.processes.size() >= kMostProcesses) {
+    if (tables_.processes.size() >= kMaxProcesses) {
       rows_.erase(at);
       return nullptr;
     }

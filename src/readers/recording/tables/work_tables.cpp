@@ -21,9 +21,8 @@ namespace {
 using base::StringId;
 using model::kNotRecorded;
 
-constexpr int64_t kMost32 = UINT32_MAX;
-constexpr size_t kMostUnwatched = size_t{1} << 16;  // each process looks through all of them
-constexpr int64_t kMostDeviceBytes = base::kMostSizeBytes;
+constexpr size_t kMaxUnwatched = size_t{1} << 16;  // each process looks through all of them
+constexpr int64_t kMaxDeviceBytes = base::kMaxSizeBytes;
 
 class WorkReader {
  public:
@@ -38,7 +37,7 @@ class WorkReader {
                 "SELECT process_id, pid, parent_pid, name, command, cgroup, began_ns, ended_ns, "
                 "exit_status, end_reason FROM processes NOT INDEXED ORDER BY process_id",
                 [&](Row& row) {
-                  int64_t id = row.integer(0, 0, kMost32 - 1), pid = row.integer(1, 0, kMost32);
+                  int64_t id = row.integer(0, 0, kMax32 - 1), pid = row.integer(1, 0, kMax32);
                   int64_t parent = maybe(row, 2), cgroup = maybe(row, 5);
                   StringId name = text(row, 3), command = text(row, 4), reason = text(row, 9);
                   int64_t began = row.integer(6), ended = maybe(row, 7), status = maybe(row, 8);
@@ -96,9 +95,9 @@ class WorkReader {
     return rows("devices", {"device", "name", "uuid", "total_bytes"},
                 "SELECT device, name, uuid, total_bytes FROM devices NOT INDEXED ORDER BY device",
                 [&](Row& row) {
-                  int64_t device = row.integer(0, 0, model::kMostDevices - 1);
+                  int64_t device = row.integer(0, 0, model::kMaxDevices - 1);
                   StringId name = text(row, 1), uuid = text(row, 2);
-                  int64_t total = row.integer(3, 0, kMostDeviceBytes);
+                  int64_t total = row.integer(3, 0, kMaxDeviceBytes);
                   if (row.isBad()) return false;
                   out.device.push_back(static_cast<int32_t>(device));
                   out.name.push_back(name);
@@ -119,8 +118,8 @@ class WorkReader {
     base::Status status = rows(
         "device_memory", {"time_ns", "device", "pid", "used_bytes"},
         "SELECT time_ns, device, pid, used_bytes FROM device_memory NOT INDEXED", [&](Row& row) {
-          int64_t time = row.integer(0), device = row.integer(1, 0, model::kMostDevices - 1);
-          int64_t pid = maybe(row, 2), used = row.integer(3, 0, kMostDeviceBytes);
+          int64_t time = row.integer(0), device = row.integer(1, 0, model::kMaxDevices - 1);
+          int64_t pid = maybe(row, 2), used = row.integer(3, 0, kMaxDeviceBytes);
           if (row.isBad()) return false;
           all.push_back({pid, time, static_cast<int32_t>(device), static_cast<uint64_t>(used)});
           return true;
@@ -152,7 +151,7 @@ class WorkReader {
           StringId library = text(row, 4), function = text(row, 5);
           StringId figures = text(row, 6), reason = text(row, 7);
           if (row.isBad()) return false;
-          has_more |= out.size() == kMostUnwatched;
+          has_more |= out.size() == kMaxUnwatched;
           if (has_more) return true;
           out.begin_ns.push_back(begin);
           out.end_ns.push_back(end);
@@ -202,7 +201,7 @@ class WorkReader {
                 "SELECT kernel_id, process_id, handle, name FROM kernels NOT INDEXED "
                 "ORDER BY kernel_id",
                 [&](Row& row) {
-                  int64_t id = row.integer(0, 0, kMost32), process = row.integer(1, 0, kMost32 - 1);
+                  int64_t id = row.integer(0, 0, kMax32), process = row.integer(1, 0, kMax32 - 1);
                   int64_t handle = row.integer(2);
                   StringId name = text(row, 3);
                   if (row.isBad()) return false;
@@ -226,10 +225,10 @@ class WorkReader {
                 "grid_z, block_x, block_y, block_z, count FROM launches NOT INDEXED",
                 [&](Row& row) {
                   int64_t begin = row.integer(0, 0, INT64_MAX), end = row.integer(1, 0, INT64_MAX);
-                  int64_t process = row.integer(2, 0, kMost32 - 1);
-                  int64_t kernel = row.integer(3, 0, kMost32), function = row.integer(4);
+                  int64_t process = row.integer(2, 0, kMax32 - 1);
+                  int64_t kernel = row.integer(3, 0, kMax32), function = row.integer(4);
                   std::array<int64_t, 6> shape{};
-                  for (int i = 0; i < 6; ++i) shape[i] = row.integer(5 + i, 0, kMost32);
+                  for (int i = 0; i < 6; ++i) shape[i] = row.integer(5 + i, 0, kMax32);
                   int64_t count = row.integer(11, 0, INT64_MAX);
                   if (row.isBad() || end < begin || !launches_.fits(count)) return false;
                   model::RecordedWork* work = work_of(process);
@@ -257,7 +256,7 @@ class WorkReader {
                 "size_bytes, host_ns, failures FROM copies NOT INDEXED",
                 [&](Row& row) {
                   int64_t begin = row.integer(0, 0, INT64_MAX), end = row.integer(1, 0, INT64_MAX);
-                  int64_t process = row.integer(2, 0, kMost32 - 1);
+                  int64_t process = row.integer(2, 0, kMax32 - 1);
                   StringId direction = text(row, 3);
                   int64_t function = row.integer(4);
                   bool submitted = row.integer(5, 0, 1) == 1;

@@ -16,6 +16,8 @@
 
 namespace tidegauge::readers::recording {
 
+inline constexpr int64_t kMax32 = UINT32_MAX;
+
 base::Result<model::RecordedRun> readRun(SqliteFile& file, model::Issues& issues);
 
 // `work_of` gives the place for a process's rows; nullptr: there is none, the row is an issue.

@@ -10,10 +10,10 @@ namespace {
 
 using model::IssueKind;
 
-constexpr size_t kMostNoteBytes = 8192;  // of each part of a frame's note
-constexpr size_t kMostStreams = model::StreamId::kNone;
-constexpr size_t kMostPools = model::PoolId::kNone;
-constexpr size_t kMostUnknownActions = 255 - static_cast<size_t>(model::Action::kFirstUnknown);
+constexpr size_t kMaxNoteBytes = 8192;  // of each part of a frame's note
+constexpr size_t kMaxStreams = model::StreamId::kNone;
+constexpr size_t kMaxPools = model::PoolId::kNone;
+constexpr size_t kMaxUnknownActions = 255 - static_cast<size_t>(model::Action::kFirstUnknown);
 
 // Appends to a column that exists only once an event has a value for it.
 template <class T>
@@ -184,7 +184,7 @@ model::Action Columns::actionOf(Value value) {
   auto& unknown = trace_.unknown_actions;
   auto found = std::find(unknown.begin(), unknown.end(), name);
   if (found == unknown.end()) {
-    if (unknown.size() < kMostUnknownActions) {
+    if (unknown.size() < kMaxUnknownActions) {
       found = unknown.insert(unknown.end(), name);
     } else {
       oddities_.badValue(Place::kEvent, "action");
@@ -207,9 +207,9 @@ model::StringId Columns::cachedText(LastText& last, Value value) {
   std::string_view text = values_.textOf(value);
   // Python writes "N/A" and "" anew with every event: equal texts at other offsets.
   // Only short ones: comparing long ones again and again could take quadratic time.
-  constexpr size_t kMostCompared = 64;
+  constexpr size_t kMaxCompared = 64;
   bool both_in_input = value.tag() == Tag::kString && last.value.tag() == Tag::kString;
-  if (both_in_input && text.size() <= kMostCompared && text == last.text) return last.id;
+  if (both_in_input && text.size() <= kMaxCompared && text == last.text) return last.id;
   last = {value, text, describedText(value)};
   return last.id;
 }
@@ -285,8 +285,8 @@ model::StringId Columns::noteOf(const NoteParts& parts) {
     if (!parts[i].valid()) continue;
     if (!note.empty()) note += i == 3 ? "\n" : " ";
     std::string_view part = values_.strings().text(parts[i]);
-    if (part.size() > kMostNoteBytes) values_.reportCutText();
-    note += part.substr(0, kMostNoteBytes);
+    if (part.size() > kMaxNoteBytes) values_.reportCutText();
+    note += part.substr(0, kMaxNoteBytes);
   }
   if (!note.empty() && values_.takeText(note.size())) {
     known->second = values_.strings().intern(base::repairedUtf8(note));
@@ -357,7 +357,7 @@ model::StreamId Columns::streamOf(Value value, Place place) {
 model::StreamId Columns::otherStreamOf(uint64_t raw) {
   auto [known, added] = streams_.try_emplace(raw, model::StreamId(0));
   if (added) {
-    if (trace_.streams.size() < kMostStreams) {
+    if (trace_.streams.size() < kMaxStreams) {
       known->second = model::StreamId(static_cast<uint16_t>(trace_.streams.size()));
       trace_.streams.push_back({raw});
     } else {
@@ -394,7 +394,7 @@ model::PoolId Columns::poolOf(Value value, Place place) {
   }
   auto [known, added] = pools_.try_emplace(value.index());
   if (added) {
-    if (trace_.pools.size() < kMostPools) {
+    if (trace_.pools.size() < kMaxPools) {
       known->second = model::PoolId(static_cast<uint16_t>(trace_.pools.size()));
       auto [first, second] = values_.pairOf(value);
       trace_.pools.push_back({first, second});

@@ -74,7 +74,7 @@ class Columns {
   model::StringId compileContextOf(Value value) { return cachedText(last_context_, value); }
   model::StringId metadataOf(Value value) { return cachedText(last_metadata_, value); }
   // Can this be the size of an event? Larger ones are nonsense; sums of a few thousand still fit.
-  static bool isSize(int64_t bytes) { return static_cast<uint64_t>(bytes) <= base::kMostSizeBytes; }
+  static bool isSize(int64_t bytes) { return static_cast<uint64_t>(bytes) <= base::kMaxSizeBytes; }
   // Microseconds since 1970: up to the year 2255, where a double ends to be exact.
   static bool isTime(int64_t time_us) { return time_us >= 0 && time_us <= kLatestTime; }
   // Event rows have 32-bit numbers.

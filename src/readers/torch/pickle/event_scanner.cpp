@@ -22,7 +22,7 @@ bool EventScanner::scanEvent(const uint8_t*& at, uint32_t& row_number) {
   if (!memo_.dense() || !columns_.hasRoomForEvent()) return false;
   at_ = at;
   first_slot_ = memo_.size();
-  memo_.makeRoom(2 * kMostKeys + 1);
+  memo_.makeRoom(2 * kMaxKeys + 1);
   auto number = static_cast<uint32_t>(columns_.events());
   EventRow row;
   if (end_ - at_ < kLookAhead || !scanMemo(Value::of(Tag::kEvent, number)) ||
@@ -38,7 +38,7 @@ bool EventScanner::scanEvent(const uint8_t*& at, uint32_t& row_number) {
 
 bool EventScanner::scanFields(EventRow& row) {
   uint32_t keys = 0;
-  for (int count = 0; count < kMostKeys; ++count) {
+  for (int count = 0; count < kMaxKeys; ++count) {
     if (end_ - at_ < kLookAhead) return false;
     if (*at_ == opcode::kSetItems) {
       ++at_;
@@ -137,7 +137,7 @@ inline bool EventScanner::scanTextOrReference(Value& value) {
 bool EventScanner::scanFrames(size_t& count) {
   if (end_ - at_ <= kLookAhead) return false;
   // So many references fit for sure, so the loop need not look at the end of the input.
-  size_t most = std::min<size_t>(kMostFrames, static_cast<size_t>(end_ - at_ - kLookAhead) / 5);
+  size_t most = std::min<size_t>(kMaxFrames, static_cast<size_t>(end_ - at_ - kLookAhead) / 5);
   const uint8_t* at = at_;
   unsigned others = 0;  // not 0 if a value was no frame
   size_t found = 0;

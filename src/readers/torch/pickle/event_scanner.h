@@ -20,7 +20,7 @@ namespace tidegauge::readers::torch {
 class EventScanner {
  public:
   EventScanner(Columns& columns, Memo& memo, const uint8_t* begin, const uint8_t* end)
-      : columns_(columns), memo_(memo), begin_(begin), end_(end), frames_(kMostFrames) {}
+      : columns_(columns), memo_(memo), begin_(begin), end_(end), frames_(kMaxFrames) {}
 
   // `at` is the byte after EMPTY_DICT. On success, `at` is the byte after its SETITEMS and the
   // event is a row. Otherwise nothing has changed.
@@ -28,8 +28,8 @@ class EventScanner {
 
  private:
   // An event with more keys, or a stack with more frames, goes the usual way.
-  static constexpr int kMostKeys = 32;
-  static constexpr size_t kMostFrames = 999;
+  static constexpr int kMaxKeys = 32;
+  static constexpr size_t kMaxFrames = 999;
   // The longest of: a key, an integer, a reference, three opcodes. Fewer bytes left: the usual way.
   static constexpr ptrdiff_t kLookAhead = 32;
 

@@ -12,8 +12,6 @@
 namespace tidegauge::readers::torch {
 namespace {
 
-constexpr uint64_t kProgressBytes = 4 << 20;
-
 bool isSpace(uint8_t byte) { return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t'; }
 
 // Some editors on Windows put one in front. Returns its length.
@@ -280,7 +278,7 @@ bool JsonReader::afterValue() {
 }
 
 bool JsonReader::run(const BytesDone& bytes_done, JsonEnd& end) {
-  constexpr uint64_t kMostNodes = 0xfffffff0;  // node numbers have 32 bits
+  constexpr uint64_t kMaxNodes = 0xfffffff0;  // node numbers have 32 bits
   uint64_t next_report = kProgressBytes;
   at_ = byteOrderMark(input_);
   skipSpace();
@@ -297,7 +295,7 @@ bool JsonReader::run(const BytesDone& bytes_done, JsonEnd& end) {
     if (at_ < next_report) continue;
     next_report = at_ + kProgressBytes;
     if (bytes_done) bytes_done(at_);
-    if (values_.tree().size() + kProgressBytes > kMostNodes) {
+    if (values_.tree().size() + kProgressBytes > kMaxNodes) {
       return machine_.fail(at_, "more objects than any snapshot has");
     }
   } while (!open_.empty());
@@ -309,9 +307,9 @@ bool JsonReader::run(const BytesDone& bytes_done, JsonEnd& end) {
 }  // namespace
 
 bool looksLikeJson(std::span<const uint8_t> input) {
-  constexpr size_t kMostSpace = 1 << 16;
+  constexpr size_t kMaxSpace = 1 << 16;
   size_t at = byteOrderMark(input);
-  input = input.first(std::min(input.size(), kMostSpace));
+  input = input.first(std::min(input.size(), kMaxSpace));
   while (at < input.size() && isSpace(input[at])) ++at;
   if (at == input.size()) return false;
   // "[" also starts a list in old pickles; those are told apart by what follows.

@@ -25,6 +25,8 @@
 
 namespace tidegauge::readers::torch {
 
+inline constexpr uint64_t kProgressBytes = 4 << 20;  // between two reports of progress
+
 enum class Mode : uint8_t { kQuick, kCareful };
 
 class Machine {

@@ -9,7 +9,7 @@
 namespace tidegauge::readers::torch {
 namespace {
 
-constexpr size_t kMostUnknownKeys = 64;
+constexpr size_t kMaxUnknownKeys = 64;
 
 std::string_view nameOf(Place place) {
   constexpr std::string_view kNames[] = {"the top level", "a trace entry", "a frame",
@@ -46,7 +46,7 @@ void Oddities::other(model::IssueKind kind, std::string detail, uint64_t bytes) 
 void Oddities::unknownKey(Place place, Value key) {
   // An invalid id stands for all keys that are no strings.
   std::pair<uint8_t, uint32_t> id(static_cast<uint8_t>(place), base::StringId::kNone);
-  bool full = unknown_keys_.size() >= kMostUnknownKeys;
+  bool full = unknown_keys_.size() >= kMaxUnknownKeys;
   if (key.isString()) {
     base::StringId known = full ? values_.strings().find(values_.textOf(key)) : values_.intern(key);
     id.second = known.value;

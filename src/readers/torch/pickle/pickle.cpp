@@ -11,8 +11,6 @@
 namespace tidegauge::readers::torch {
 namespace {
 
-constexpr uint64_t kProgressBytes = 4 << 20;
-
 struct RefusedOpcode {
   uint8_t code;
   const char* name;
@@ -74,11 +72,11 @@ class PickleReader {
   bool endsInside() {
     return machine_.failCutOff(offsetOf(end_), "the pickle ends in the middle of a value");
   }
-  // Are so many bytes left? No file has more than kMostBytes: then the length itself is damaged.
+  // Are so many bytes left? No file has more than kMaxBytes: then the length itself is damaged.
   bool hasLeft(uint64_t bytes) {
-    constexpr uint64_t kMostBytes = uint64_t{1} << 48;
+    constexpr uint64_t kMaxBytes = uint64_t{1} << 48;
     if (bytes <= left()) return true;
-    if (bytes <= kMostBytes) return endsInside();
+    if (bytes <= kMaxBytes) return endsInside();
     return machine_.fail(op_offset_,
                          fmt::format("a length of {} bytes, more than any file has", bytes),
                          "The file is damaged: copy it again.");
@@ -323,7 +321,7 @@ PickleReader::Flow PickleReader::step() {
 }
 
 bool PickleReader::run(const BytesDone& bytes_done, PickleEnd& end) {
-  constexpr uint64_t kMostNodes = 0xfffffff0;  // node numbers have 32 bits
+  constexpr uint64_t kMaxNodes = 0xfffffff0;  // node numbers have 32 bits
   uint64_t next_report = kProgressBytes;
   for (;;) {
     Flow flow = step();
@@ -332,7 +330,7 @@ bool PickleReader::run(const BytesDone& bytes_done, PickleEnd& end) {
     if (op_offset_ < next_report) continue;
     next_report = op_offset_ + kProgressBytes;
     if (bytes_done) bytes_done(op_offset_);
-    if (values_.tree().size() + kProgressBytes > kMostNodes) {
+    if (values_.tree().size() + kProgressBytes > kMaxNodes) {
       return machine_.fail(op_offset_, "more objects than any snapshot has");
     }
   }

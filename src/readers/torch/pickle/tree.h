@@ -6,7 +6,7 @@
 //
 // Cost: 8 bytes per item, 16 per node, 16 per run; consecutive event rows share one item. A hostile
 // file may name one part from many places, so that reading all would take the square of its size:
-// visits stop for good after kMostVisits for each item, and exhausted() tells. Real files need few.
+// visits stop for good after kMaxVisits for each item, and exhausted() tells. Real files need few.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class Tree {
   uint64_t itemCount(uint32_t node) const { return nodes_[node].count; }
   size_t size() const { return nodes_.size(); }
   // True if visits were cut short: what was read is not to be used.
-  bool exhausted() const { return visited_ > kMostVisits * items_.size() + kFreeVisits; }
+  bool exhausted() const { return visited_ > kMaxVisits * items_.size() + kFreeVisits; }
 
   // Calls visit(Items) for each run, in order.
   template <class Visit>
@@ -51,7 +51,7 @@ class Tree {
 
  private:
   static constexpr uint32_t kNoRun = 0xffffffff;
-  static constexpr uint64_t kMostVisits = 256;
+  static constexpr uint64_t kMaxVisits = 256;
   static constexpr uint64_t kFreeVisits = uint64_t{1} << 20;
   struct Node {
     uint32_t first = kNoRun;

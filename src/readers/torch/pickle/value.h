@@ -80,10 +80,10 @@ struct Value {
   }
   // Makes this run of rows longer by `next`, if that is the row or run right after it.
   constexpr bool join(Value next) {
-    constexpr uint64_t kMostRows = uint64_t{1} << 24;
+    constexpr uint64_t kMaxRows = uint64_t{1} << 24;
     if (tag() != Tag::kEvent || next.tag() != Tag::kEvent) return false;
     uint64_t rows = uint64_t{moreRows()} + 1, next_rows = uint64_t{next.moreRows()} + 1;
-    if (index() + rows != next.index() || rows + next_rows > kMostRows) return false;
+    if (index() + rows != next.index() || rows + next_rows > kMaxRows) return false;
     bits += next_rows << 32;
     return true;
   }

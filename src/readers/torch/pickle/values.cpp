@@ -11,9 +11,9 @@
 namespace tidegauge::readers::torch {
 namespace {
 
-constexpr size_t kLongText = 64;            // from here on a text is remembered by its offset
-constexpr size_t kMostDescribed = 64;       // items of a container that describe() writes
-constexpr size_t kMostDescribedText = 256;  // bytes of a nested text that describe() writes
+constexpr size_t kLongText = 64;           // from here on a text is remembered by its offset
+constexpr size_t kMaxDescribed = 64;       // items of a container that describe() writes
+constexpr size_t kMaxDescribedText = 256;  // bytes of a nested text that describe() writes
 
 }  // namespace
 
@@ -208,8 +208,8 @@ std::string Values::describeFlat(Value value) {
     case Tag::kString:
     case Tag::kText: {
       std::string_view text = textOf(value);
-      if (text.size() > kMostDescribedText) ++cut_texts_;
-      return base::repairedUtf8(text.substr(0, kMostDescribedText));
+      if (text.size() > kMaxDescribedText) ++cut_texts_;
+      return base::repairedUtf8(text.substr(0, kMaxDescribedText));
     }
     case Tag::kPair: {
       auto [first, second] = pairOf(value);
@@ -246,9 +246,9 @@ std::string Values::describeAll(Value value) {
   std::string text;
   size_t written = 0;
   auto separate = [&] {
-    if (written > 0 && written <= kMostDescribed) text += ", ";
-    if (written == kMostDescribed) text += cutText();
-    return written++ < kMostDescribed;
+    if (written > 0 && written <= kMaxDescribed) text += ", ";
+    if (written == kMaxDescribed) text += cutText();
+    return written++ < kMaxDescribed;
   };
   if (value.tag() == Tag::kDict) {
     tree_.forEachPair(value.index(), [&](Value key, Value item) {

@@ -15,14 +15,14 @@ namespace {
 using base::Error;
 using base::ErrorKind;
 
-constexpr int kMostLevels = 4;
+constexpr int kMaxLevels = 4;
 
 class Unpacker {
  public:
   Unpacker(uint64_t input_bytes, const VisitUnpacked& visit)
       : budget_(input_bytes), visit_(visit) {}
 
-  // Goes at most kMostLevels deep, so calling itself is no risk.
+  // Goes at most kMaxLevels deep, so calling itself is no risk.
   base::Status unpack(const Unpacked& item, int level) {
     if (isGzip(item.bytes)) return one(item, "gzip", unpackGzip, level);
     if (isZstd(item.bytes)) return one(item, "zstd", unpackZstd, level);
@@ -37,13 +37,13 @@ class Unpacker {
   }
   static Error tooDeep() {
     return {ErrorKind::kLimit,
-            fmt::format("containers in containers, more than {} levels deep", kMostLevels), 0,
+            fmt::format("containers in containers, more than {} levels deep", kMaxLevels), 0,
             "Unpack it first."};
   }
 
   template <class UnpackOne>
   base::Status one(const Unpacked& item, const char* kind, UnpackOne&& unpack_one, int level) {
-    if (level == kMostLevels) return tooDeep();
+    if (level == kMaxLevels) return tooDeep();
     TG_ASSIGN_OR_RETURN(Decompressed inner, unpack_one(item.bytes, budget_));
     Unpacked next{inner.bytes.bytes(), item.name, within(item.container, kind), item.issues};
     if (inner.trailing_bytes > 0) {
@@ -55,7 +55,7 @@ class Unpacker {
   }
   template <class UnpackMany>
   base::Status many(const Unpacked& item, const char* kind, UnpackMany&& unpack_many, int level) {
-    if (level == kMostLevels) return tooDeep();
+    if (level == kMaxLevels) return tooDeep();
     return unpack_many(item.bytes, budget_, [&](std::string name, std::span<const uint8_t> bytes) {
       return unpack({bytes, std::move(name), within(item.container, kind), item.issues}, level + 1);
     });
@@ -69,10 +69,10 @@ class Unpacker {
 
 UnpackBudget::UnpackBudget(uint64_t input_bytes) {
   constexpr uint64_t kAlwaysBytes = 64 << 20;
-  constexpr uint64_t kMostRatio = 1100;  // deflate's best is 1,032
+  constexpr uint64_t kMaxRatio = 1100;  // deflate's best is 1,032
   constexpr uint64_t kSmallBytes = 1 << 30;
-  bool huge = input_bytes > (UINT64_MAX - kAlwaysBytes) / kMostRatio;
-  left_bytes_ = huge ? UINT64_MAX : kAlwaysBytes + input_bytes * kMostRatio;
+  bool huge = input_bytes > (UINT64_MAX - kAlwaysBytes) / kMaxRatio;
+  left_bytes_ = huge ? UINT64_MAX : kAlwaysBytes + input_bytes * kMaxRatio;
   if (left_bytes_ <= kSmallBytes) return;
   uint64_t half_bytes = std::max(base::freeMemoryBytes() / 2, kAlwaysBytes);
   memory_bound_ = half_bytes < left_bytes_;
@@ -88,7 +88,7 @@ Error UnpackBudget::error() const {
 Error tooManyMembers(uint64_t members, uint64_t offset) {
   return {ErrorKind::kLimit,
           fmt::format("holds {} files; at most {} are read", base::withCommas(members),
-                      base::withCommas(kMostMembers)),
+                      base::withCommas(kMaxMembers)),
           offset, "Unpack it and open some of them."};
 }
 

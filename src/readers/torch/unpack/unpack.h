@@ -77,7 +77,7 @@ bool isZstd(std::span<const uint8_t> input);
 base::Result<Decompressed> unpackZstd(std::span<const uint8_t> input, UnpackBudget& budget);
 
 // Archives and pages have at most so many members; every trace costs memory of its own.
-inline constexpr uint64_t kMostMembers = 4096;
+inline constexpr uint64_t kMaxMembers = 4096;
 base::Error tooManyMembers(uint64_t members, uint64_t offset);
 
 using VisitMember = std::function<base::Status(std::string name, std::span<const uint8_t> bytes)>;

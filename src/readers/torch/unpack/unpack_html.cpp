@@ -76,9 +76,9 @@ std::string_view findFiles(std::string_view page) {
 }  // namespace
 
 bool isHtml(std::span<const uint8_t> input) {
-  constexpr size_t kMostSpace = 1024;
+  constexpr size_t kMaxSpace = 1024;
   std::string_view start(reinterpret_cast<const char*>(input.data()),
-                         std::min(input.size(), kMostSpace));
+                         std::min(input.size(), kMaxSpace));
   return skipSpace(start).starts_with('<');
 }
 
@@ -105,7 +105,7 @@ base::Status unpackHtml(std::span<const uint8_t> input, UnpackBudget& budget,
   if (!end.top.isSequence()) return base::okStatus();
   std::vector<Value> items;
   values.tree().forEachItem(end.top.index(), [&](Value item) { items.push_back(item); });
-  if (items.size() > kMostMembers) {
+  if (items.size() > kMaxMembers) {
     return tooManyMembers(items.size(), static_cast<uint64_t>(files.data() - page.data()));
   }
   for (Value item : items) {

@@ -59,10 +59,10 @@ struct Directory {
 
 // The end record is the last thing in the file but for a comment of at most 64 KiB.
 std::optional<Directory> findDirectory(const Bytes& bytes) {
-  constexpr uint64_t kMostComment = 0xffff;
+  constexpr uint64_t kMaxComment = 0xffff;
   if (bytes.size() < kDirectoryEndBytes) return std::nullopt;
   uint64_t last = bytes.size() - kDirectoryEndBytes;
-  uint64_t first = last > kMostComment ? last - kMostComment : 0;
+  uint64_t first = last > kMaxComment ? last - kMaxComment : 0;
   for (uint64_t at = last + 1; at-- > first;) {
     if (bytes.at<uint32_t>(at) != kDirectoryEnd) continue;
     Directory directory{bytes.at<uint32_t>(at + 16), bytes.at<uint16_t>(at + 10)};
@@ -169,7 +169,7 @@ base::Status unpackZip(std::span<const uint8_t> input, UnpackBudget& budget,
   Bytes bytes(input);
   std::optional<Directory> directory = findDirectory(bytes);
   if (!directory) return damaged(input.size(), "no directory at its end");
-  if (directory->entries > kMostMembers) {
+  if (directory->entries > kMaxMembers) {
     return tooManyMembers(directory->entries, directory->offset);
   }
   uint64_t at = directory->offset;

@@ -146,7 +146,7 @@ TEST(Growth, WithoutMarksThousandsOfEventsAreTheUnit) {
   });
   Growth growth = findGrowth(trace, *trace.devices[0]);
   EXPECT_EQ(growth.points.basis, SamplePoints::Basis::kEvents);
-  EXPECT_GT(growth.turnover, kLeastTurnover);
+  EXPECT_GT(growth.turnover, kMinTurnover);
   ASSERT_EQ(growth.stacks.size(), 1u);
   EXPECT_NEAR(growth.stacks[0].bytes_per_step, 100 * kMiB, 5 * kMiB);
 }
@@ -206,7 +206,7 @@ TEST(SamplePoints, ManyStepsAreThinned) {
   Steps steps;
   AnalysedTrace trace = steps.run(3000, [&](int) { steps.temporary("work", kMiB); });
   SamplePoints points = samplePointsOf(trace, *trace.devices[0]);
-  EXPECT_LE(points.size(), kMostSamplePoints);
+  EXPECT_LE(points.size(), kMaxSamplePoints);
   EXPECT_EQ(points.stride, 6u);
   EXPECT_EQ(points.program_steps, 3000u);
   EXPECT_TRUE(std::is_sorted(points.steps.begin(), points.steps.end()));

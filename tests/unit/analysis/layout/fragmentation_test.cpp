@@ -20,7 +20,7 @@ TEST(SampleSteps, HaveBothEndsAndNoStepTwice) {
   EXPECT_EQ(sampleSteps(7, 7, 200), (std::vector<Step>{7}));
   EXPECT_EQ(sampleSteps(0, 100, 1), (std::vector<Step>{100}));
   EXPECT_EQ(sampleSteps(0, 100, 0), (std::vector<Step>{100}));
-  EXPECT_EQ(sampleSteps(0, 4'000'000'000, 100'000'000).size(), kMostSamples);
+  EXPECT_EQ(sampleSteps(0, 4'000'000'000, 100'000'000).size(), kMaxSamples);
 }
 
 TEST(TypicalRequest, IsTheNearestRankInWholeBlocks) {

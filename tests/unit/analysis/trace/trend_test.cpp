@@ -80,7 +80,7 @@ TEST(Trend, ManyPointsAreThinnedAndKeepTheirSlope) {
   Values y;
   for (double at : x) y.push_back(100 + 3 * at + 40 * std::sin(at));
   Slope slope = theilSen(x, y);
-  EXPECT_EQ(slope.points, kMostSlopePoints);
+  EXPECT_EQ(slope.points, kMaxSlopePoints);
   EXPECT_NEAR(slope.slope, 3, 0.001);
   EXPECT_TRUE(slope.rises());
 }

@@ -261,22 +261,22 @@ TEST(LiveBook, EverythingIsBounded) {
   EXPECT_EQ(now.launches, 2000U);
   EXPECT_LE(now.kernels.size(), 20U);
   EXPECT_EQ(now.kernels[0].name, "other");
-  EXPECT_EQ(now.kernels[0].launches, 2 * (1000 - LiveBook::kMostKernels));
-  EXPECT_EQ(now.kernels.size() + now.more_kernels, LiveBook::kMostKernels + 1);
+  EXPECT_EQ(now.kernels[0].launches, 2 * (1000 - LiveBook::kMaxKernels));
+  EXPECT_EQ(now.kernels.size() + now.more_kernels, LiveBook::kMaxKernels + 1);
   uint64_t failures = now.more_failures, lost = 0;
   for (const LiveFailure& failure : now.failures) failures += failure.count;
   for (const LiveLoss& loss : now.losses) lost += loss.count;
   EXPECT_EQ(failures, 1000U);
   EXPECT_EQ(rowOf(now, 0).failures, 1000U);
   EXPECT_EQ(lost, 1000U);
-  EXPECT_LE(now.losses.size(), LiveBook::kMostReasons + 1);
+  EXPECT_LE(now.losses.size(), LiveBook::kMaxReasons + 1);
 }
 
 // What a process took while there was no room for it is not known when it goes.
 TEST(LiveBook, WhatWasTakenBeforeThereWasRoomTakesNothingAway) {
   Books books;
-  for (uint32_t process = 0; process < LiveBook::kMostProcesses; ++process) books.add(process);
-  constexpr uint32_t kLate = LiveBook::kMostProcesses;
+  for (uint32_t process = 0; process < LiveBook::kMaxProcesses; ++process) books.add(process);
+  constexpr uint32_t kLate = LiveBook::kMaxProcesses;
   CallStream calls;
   calls.allocate(MemoryKind::kDevice, 0x1000000, 20 * kMiB).device(0).process(kLate);
   calls.allocate(MemoryKind::kDevice, 0x1000000, 3 * kMiB).device(0).process(1);

@@ -18,13 +18,13 @@
 namespace tidegauge::readers::recording {
 namespace {
 
-constexpr uint64_t kMostSum = uint64_t{1} << 62;
+constexpr uint64_t kMaxSum = uint64_t{1} << 62;
 constexpr int kFiles = 300;
 
 // Every sum of it is one: nothing has gone below 0 or beyond 64 bits.
 void expectSums(const model::Trace& trace) {
   const model::RecordedWork& work = *trace.work;
-  for (uint64_t bytes : work.held.bytes) EXPECT_LE(bytes, kMostSum);
+  for (uint64_t bytes : work.held.bytes) EXPECT_LE(bytes, kMaxSum);
   for (uint64_t count : work.held.count) EXPECT_LE(count, 1'000'000U);
   int64_t launches = 0, copied = 0;
   for (int64_t count : work.launches.count)
@@ -42,21 +42,21 @@ void expectWhole(std::vector<model::Trace> traces) {
     all.push_back(analysed.back().get());
   }
   analysis::WholeRecording whole = analysis::wholeRecording(all);
-  for (const analysis::HeldSum& held : whole.held) EXPECT_LE(held.bytes, kMostSum);
-  for (const analysis::GpuSum& gpu : whole.gpus) EXPECT_LT(gpu.device, model::kMostDevices);
-  for (const analysis::GpuUse& use : whole.gpu_uses) EXPECT_LE(use.used_bytes, kMostSum);
+  for (const analysis::HeldSum& held : whole.held) EXPECT_LE(held.bytes, kMaxSum);
+  for (const analysis::GpuSum& gpu : whole.gpus) EXPECT_LT(gpu.device, model::kMaxDevices);
+  for (const analysis::GpuUse& use : whole.gpu_uses) EXPECT_LE(use.used_bytes, kMaxSum);
 }
 
 void expectSums(const model::LiveSnapshot& snapshot) {
   for (const model::LiveRow& row : snapshot.processes) {
-    EXPECT_LE(row.live_bytes, kMostSum) << row.process;
-    EXPECT_LE(row.peak_bytes, kMostSum) << row.process;
-    EXPECT_LE(row.host_bytes, kMostSum) << row.process;
-    EXPECT_LE(row.launches, kMostSum) << row.process;
-    EXPECT_LE(row.copied_to_device_bytes, kMostSum) << row.process;
+    EXPECT_LE(row.live_bytes, kMaxSum) << row.process;
+    EXPECT_LE(row.peak_bytes, kMaxSum) << row.process;
+    EXPECT_LE(row.host_bytes, kMaxSum) << row.process;
+    EXPECT_LE(row.launches, kMaxSum) << row.process;
+    EXPECT_LE(row.copied_to_device_bytes, kMaxSum) << row.process;
   }
-  for (const model::LiveDevice& device : snapshot.devices) EXPECT_LE(device.peak_bytes, kMostSum);
-  for (const model::LiveLoss& loss : snapshot.losses) EXPECT_LE(loss.count, kMostSum);
+  for (const model::LiveDevice& device : snapshot.devices) EXPECT_LE(device.peak_bytes, kMaxSum);
+  for (const model::LiveLoss& loss : snapshot.losses) EXPECT_LE(loss.count, kMaxSum);
 }
 
 TEST(SpoiltRecording, IsAnErrorOrFiguresThatCanBe) {
@@ -123,13 +123,13 @@ TEST(SpoiltRecording, OneThatEndsInsideAPageIsCutShort) {
 TEST(SpoiltRecording, AGpuBeyondAllNumbersIsABadRow) {
   testing::RecordingFile file;
   addWork(file);
-  for (int32_t device : {0, model::kMostDevices - 1, model::kMostDevices})
+  for (int32_t device : {0, model::kMaxDevices - 1, model::kMaxDevices})
     ASSERT_TRUE(file.writer().addDevice({device, "H100", "GPU-1", 1 << 30}).ok());
   file.finish();
   auto traces = openRecording(file.path(), {});
   ASSERT_TRUE(traces.ok()) << traces.error().what;
   EXPECT_EQ(traces.value().at(0).work->run->devices.device,
-            (std::vector<int32_t>{0, model::kMostDevices - 1}));
+            (std::vector<int32_t>{0, model::kMaxDevices - 1}));
   EXPECT_EQ(traces.value().at(0).issues.count(model::IssueKind::kContradictoryRow), 1U);
 }
 

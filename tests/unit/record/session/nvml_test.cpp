@@ -95,7 +95,7 @@ TEST_F(NvmlTest, ManyProcessesHaveRoomAndTooManyAreNotTold) {
   say(many(1000));
   Nvml nvml(milliseconds(1));
   EXPECT_EQ(next(nvml).devices.at(0).processes->size(), 1000U);
-  say(many(kMostDeviceProcesses + 1));
+  say(many(kMaxDeviceProcesses + 1));
   until(nvml, [](const DeviceSample& s) { return !s.devices.at(0).processes.has_value(); });
 }
 

@@ -14,7 +14,7 @@
 #include "report/diff/ranks_text.h"
 #include "support/trace_builder.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 namespace {
 
 using analysis::AnalysedTrace;
@@ -327,4 +327,4 @@ TEST(RanksText, IsHonestWhenNoneDoes) {
 }
 
 }  // namespace
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

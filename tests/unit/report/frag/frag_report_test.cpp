@@ -17,7 +17,7 @@
 #include "support/simulated_heap.h"
 #include "support/trace_builder.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 namespace {
 
 using analysis::AnalysedTrace;
@@ -710,4 +710,4 @@ TEST(FragPlot, OfADeviceThatNeverOwnedMemory) {
 }
 
 }  // namespace
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -7,7 +7,7 @@
 #include "support/messy_trace.h"
 #include "support/trace_builder.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 namespace {
 
 using analysis::AnalysedTrace;
@@ -248,4 +248,4 @@ TEST(OomStory, ThePageAnswerOfMessyTracesCanBeWritten) {
 }
 
 }  // namespace
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

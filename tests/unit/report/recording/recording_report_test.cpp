@@ -16,7 +16,7 @@
 #include "support/trace_builder.h"
 #include "support/worked_recording.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 namespace {
 
 using analysis::AnalysedTrace;
@@ -441,4 +441,4 @@ TEST(RecordingReport, TheDocumentNamesEveryKey) {
 }
 
 }  // namespace
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -4,7 +4,7 @@
 #include "report/story/report_parts.h"
 #include "support/trace_builder.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 namespace {
 
 std::string toldOfTurnover(double turnover) {
@@ -30,4 +30,4 @@ TEST(ReportGrowth, ATurnoverBelowTheBoundReadsAsBelowIt) {
 }
 
 }  // namespace
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -12,7 +12,7 @@
 #include "support/messy_trace.h"
 #include "support/trace_builder.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 namespace {
 
 using analysis::AnalysedTrace;
@@ -262,4 +262,4 @@ TEST(SessionFileJson, CountsEveryOutOfMemoryAndListsTheFirst) {
 }
 
 }  // namespace
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -8,7 +8,7 @@
 #include "support/messy_trace.h"
 #include "support/trace_builder.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 namespace {
 
 using analysis::AnalysedTrace;
@@ -167,4 +167,4 @@ TEST(ReportText, AFileWithoutDevicesSaysSo) {
 }
 
 }  // namespace
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -5,7 +5,7 @@
 
 #include "support/trace_builder.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 namespace {
 
 constexpr uint64_t kMiB = uint64_t{1} << 20;
@@ -30,4 +30,4 @@ TEST(WhatIfText, AFractionIsOfTheDriversMemoryWhereThatIsKnown) {
 }
 
 }  // namespace
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 namespace {
 
 TEST(DistinctIds, EachOnceInOrder) {
@@ -24,4 +24,4 @@ TEST(DistinctIds, RepetitionTakesNoRoomAndOrderIsMadeSeldom) {
 }
 
 }  // namespace
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 namespace {
 
 using ::testing::ElementsAre;
@@ -28,4 +28,4 @@ TEST(FileNames, OddPathsKeepWhatTheyHave) {
 }
 
 }  // namespace
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

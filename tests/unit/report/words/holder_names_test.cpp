@@ -6,7 +6,7 @@
 
 #include "support/trace_builder.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 namespace {
 
 using analysis::AnalysedTrace;
@@ -97,4 +97,4 @@ TEST(HolderNames, OfEqualFramesInAnotherNumberSayTheStack) {
 }
 
 }  // namespace
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -7,7 +7,7 @@
 #include "support/messy_trace.h"
 #include "support/trace_builder.h"
 
-namespace tidegauge::exporting {
+namespace tidegauge::report {
 namespace {
 
 using analysis::AnalysedTrace;
@@ -89,4 +89,4 @@ TEST(RangeSummary, IsToldInTheReport) {
 }
 
 }  // namespace
-}  // namespace tidegauge::exporting
+}  // namespace tidegauge::report

@@ -96,7 +96,7 @@ TEST(SearchWords, TellSizesFromAddressesFromText) {
 TEST(SearchWords, AreFewAndBounded) {
   std::string many;
   for (int i = 0; i < 1000; ++i) many += "x ";
-  EXPECT_EQ(searchWords(many).size(), kMostWords);
+  EXPECT_EQ(searchWords(many).size(), kMaxWords);
   for (const char* odd : {">", "=MiB", ">1e400", ">-5", "<nanGiB", ">1XB", ":5", "0x", "b_1"}) {
     std::vector<SearchWord> words = searchWords(odd);
     ASSERT_EQ(words.size(), 1u);

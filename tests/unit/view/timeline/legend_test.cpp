@@ -69,7 +69,7 @@ TEST(Legend, PutsTheSmallestTogether) {
   }
   AnalysedTrace trace(b.build());
   Legend legend = legendOf(trace, 19, LegendBy::kStack);
-  ASSERT_EQ(legend.rows.size(), kMostLegendRows + 1);
+  ASSERT_EQ(legend.rows.size(), kMaxLegendRows + 1);
   EXPECT_EQ(legend.rows.back().key, "other");
   EXPECT_EQ(legend.rows.back().blocks, 8u);
   EXPECT_EQ(legend.rows.back().slot, kSlotOther);

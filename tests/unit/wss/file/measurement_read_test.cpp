@@ -48,8 +48,8 @@ TEST(Measurement, SaysWhatIsWrongAndWhere) {
 }
 
 TEST(Measurement, BoundsALine) {
-  std::string text = headLine(head("single")) + "\n" + std::string(kMostLineBytes + 1, ' ');
-  EXPECT_EQ(errorOf(text), fmt::format("line 2: longer than {} bytes", kMostLineBytes));
+  std::string text = headLine(head("single")) + "\n" + std::string(kMaxLineBytes + 1, ' ');
+  EXPECT_EQ(errorOf(text), fmt::format("line 2: longer than {} bytes", kMaxLineBytes));
 }
 
 TEST(MeasurementRead, KnowsOneVersionAlone) {
@@ -304,7 +304,7 @@ TEST(MeasurementRead, OpensNothingThatMayNeverEnd) {
   std::ofstream(folder.file("sparse")) << headLine(head("single")) << '\n';
   std::filesystem::resize_file(folder.file("sparse"), uint64_t{8} << 30);  // a line of GBs
   EXPECT_EQ(readMeasurementFile(folder.file("sparse")).error().what,
-            fmt::format("line 2: longer than {} bytes", kMostLineBytes));
+            fmt::format("line 2: longer than {} bytes", kMaxLineBytes));
 }
 
 }  // namespace

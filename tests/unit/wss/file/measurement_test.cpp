@@ -142,7 +142,7 @@ TEST(Measurement, FewMappingsAreInEachRow) {
 TEST(Measurement, MoreMappingsThanALineHolds) {
   MeasurementHead of = head("single");
   std::string line = rowLine(of, rowOfMany(65'000, 400), 1000, nullptr, {});
-  EXPECT_LT(line.size(), kMostLineBytes);
+  EXPECT_LT(line.size(), kMaxLineBytes);
   auto measurement = read(headLine(of) + "\n" + line + "\n");
   ASSERT_TRUE(measurement.ok()) << measurement.error().what;
   size_t kept = measurement.value().samples[0].row.uses.size();
@@ -154,7 +154,7 @@ TEST(Measurement, MoreMappingsThanALineHolds) {
             std::string::npos);
   Row odd = rowOfMany(9000, 1);
   for (MappingUse& use : odd.uses) use.mapping.path = std::string(4000, '\x01');
-  EXPECT_LT(rowLine(of, odd, 1000, nullptr, {}).size(), kMostLineBytes);
+  EXPECT_LT(rowLine(of, odd, 1000, nullptr, {}).size(), kMaxLineBytes);
 }
 
 TEST(Measurement, IsKnownByItsBeginning) {

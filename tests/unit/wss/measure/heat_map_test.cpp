@@ -64,7 +64,7 @@ TEST(HeatMap, IsBoundedAndLosesNoTouch) {
       touched += to - from;
     }
     map.add(window, window + 1, tables);
-    ASSERT_LE(map.columns().size(), HeatMap::kMostColumns + 1);
+    ASSERT_LE(map.columns().size(), HeatMap::kMaxColumns + 1);
     ASSERT_EQ(map.columns().back().end_s, window + 1);
   }
   EXPECT_EQ(touchedPages(map), touched);
@@ -84,7 +84,7 @@ TEST(HeatMap, TooManyCellsBecomeLarger) {
   map.add(1, 2, tables);  // 32,768 cells of 64 KiB
   EXPECT_EQ(map.cellBytes(), 2 * kCell);
   EXPECT_EQ(map.columns()[0].cells.size(), 16U);  // the old ones too
-  EXPECT_EQ(map.columns()[1].cells.size(), HeatMap::kMostCells);
+  EXPECT_EQ(map.columns()[1].cells.size(), HeatMap::kMaxCells);
   EXPECT_EQ(touchedPages(map), 3U * 1025);
 }
 
@@ -98,7 +98,7 @@ TEST(HeatMap, StaysBoundedWhereAddressesChange) {
     map.addCells(static_cast<double>(window), static_cast<double>(window + 1), cells);
   }
   for (const HeatMap::Column& column : map.columns())
-    ASSERT_LE(column.cells.size(), HeatMap::kMostCells);
+    ASSERT_LE(column.cells.size(), HeatMap::kMaxCells);
   EXPECT_EQ(touchedPages(map), 300U * 9000);
 }
 

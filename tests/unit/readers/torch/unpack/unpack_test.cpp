@@ -199,12 +199,12 @@ TEST(Unpack, ChecksTheChecksumsOfMembers) {
 }
 
 TEST(Unpack, BoundsTheNumberOfMembers) {
-  std::vector<Member> members(kMostMembers + 1, Member{"a", 0, "x"});
+  std::vector<Member> members(kMaxMembers + 1, Member{"a", 0, "x"});
   auto archive = open(zip(members));
   ASSERT_FALSE(archive.ok());
   EXPECT_EQ(archive.error().what, "holds 4,097 files; at most 4,096 are read");
   std::string page = "<script>local_files = [0";
-  for (uint64_t i = 0; i < kMostMembers; ++i) page += ",0";
+  for (uint64_t i = 0; i < kMaxMembers; ++i) page += ",0";
   auto entries = open(page + "]");
   ASSERT_FALSE(entries.ok());
   EXPECT_EQ(entries.error().what, archive.error().what);

@@ -1,0 +1,33 @@
+# Unity builds: the sources of a room are compiled together, so that the headers of all of them are
+# read once. That takes a fifth of the time of one compilation per source.
+#
+#   tidegauge_unity(TARGET)   TARGET's sources, by folder, up to 12 in one compilation
+#
+# So names in the anonymous namespaces of one room must differ. With TIDEGAUGE_UNITY=OFF each source
+# is compiled alone: clang-tidy wants that, and it proves that each file includes what it names.
+option(TIDEGAUGE_UNITY "Compile the sources of a room together" ON)
+
+function(tidegauge_unity target)
+  if(NOT TIDEGAUGE_UNITY)
+    return()
+  endif()
+  get_target_property(sources ${target} SOURCES)
+  foreach(source ${sources})
+    if(NOT source MATCHES "\\.cpp$")
+      continue()
+    endif()
+    get_filename_component(room "${source}" DIRECTORY)
+    string(MAKE_C_IDENTIFIER "${room}" room)
+    string(REGEX REPLACE "^.*_(src|tests)_" "" room "${room}")
+    if(NOT DEFINED count_${room})
+      set(count_${room} 0)
+    endif()
+    math(EXPR batch "${count_${room}} / 12")
+    math(EXPR count_${room} "${count_${room}} + 1")
+    set_property(SOURCE ${source} TARGET_DIRECTORY ${target} PROPERTY UNITY_GROUP
+                 "${room}_${batch}")
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  # GCC takes the sources for headers, where types of an anonymous namespace would be a mistake.
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+endfunction()
