@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Rewrites docs/schema/report.schema.json: keys and words from docs/json.md and
-docs/json-recording.md, types from what the
+"""Rewrites docs/schema/report.schema.json: keys and words from docs/formats/json.md and
+docs/formats/json-recording.md, types from what the
 program prints for many files. Review the diff, as of a golden file.
 
     tools/make_schema.py --binary build/dev/tidegauge FILE… --with SNAPSHOT RECORDING
@@ -41,7 +41,7 @@ RANGE_KEYS = ("device", "label", "at_least", "range", "initial", "final", "peak"
 def documented():
     rows = {}
     for page in ("json.md", "json-recording.md"):
-        for line in (ROOT / "docs" / page).read_text(encoding="utf-8").splitlines():
+        for line in (ROOT / "docs" / "formats" / page).read_text(encoding="utf-8").splitlines():
             row = re.fullmatch(r"\| `([^`]+)` \| (.*) \|", line)
             if row:
                 rows[row[1]] = row[2]
@@ -176,7 +176,7 @@ def main():
     schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "tidegauge report --json",
-        "description": "One report, or a list of them for several files. See docs/json.md.",
+        "description": "One report, or a list of them for several files. See docs/formats/json.md.",
         "oneOf": [{"$ref": "#/$defs/report"}, {"type": "array", "items": {"$ref": "#/$defs/report"}}],
         "$defs": {"incomplete": WHY, "report": report, "device": whole, "range": part},
     }

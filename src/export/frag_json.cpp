@@ -1,4 +1,4 @@
-// The fragmentation report as JSON: docs/json.md, docs/schema/frag.schema.json.
+// The fragmentation report as JSON: docs/formats/json.md, docs/schema/frag.schema.json.
 #include "analysis/summary.h"
 #include "base/format.h"
 #include "export/frag_report.h"
