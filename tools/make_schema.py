@@ -101,13 +101,13 @@ def schema_of(path, types, words, root=False):
 
 FIGURES = ["memory", "blocks", "launches", "copies", "call sites", "kernel names", "launch events"]
 ROW = {"type": "object",
-       "properties": {"figures": {"type": "array", "description": "which it touches",
+       "properties": {"figures": {"type": "array", "description": "figures that it affects",
                                   "items": {"enum": FIGURES}},
                       "reason": {"type": "string",
                                  "description": "for example `lost: 3 × memory ring full`"}},
        "required": ["figures", "reason"], "additionalProperties": False}
 WHY = {"type": "array", "items": {"type": "string"},
-       "description": "why the figures beside it are not the whole truth; not there: they are"}
+       "description": "why the figures of this object are incomplete; absent: they are complete"}
 
 
 def may_be_incomplete(device):
