@@ -3,9 +3,9 @@
 //   TIDEGAUGE_BENCH_FILE=big.pickle frag_bench      else $TIDEGAUGE_BENCH_DATA/1g.pickle
 #include <benchmark/benchmark.h>
 
-#include "analysis/forecast.h"
-#include "analysis/fragmentation_details.h"
-#include "analysis/fragmentation_series.h"
+#include "analysis/forecast/forecast.h"
+#include "analysis/layout/fragmentation_details.h"
+#include "analysis/layout/fragmentation_series.h"
 #include "opened_file.h"
 
 namespace tidegauge {

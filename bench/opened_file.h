@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "analysis/analysed_trace.h"
-#include "readers/torch/open_snapshots.h"
+#include "analysis/trace/analysed_trace.h"
+#include "readers/torch/unpack/open_snapshots.h"
 
 namespace tidegauge {
 

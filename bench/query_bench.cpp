@@ -8,7 +8,7 @@
 #include <memory>
 #include <random>
 
-#include "model/lives.h"
+#include "model/lives/lives.h"
 #include "query/database.h"
 
 namespace tidegauge::query {

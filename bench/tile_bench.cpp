@@ -14,10 +14,10 @@
 #include <memory>
 #include <random>
 
-#include "model/lives.h"
-#include "readers/torch/open_snapshots.h"
-#include "view/block_at.h"
-#include "view/stack_tile.h"
+#include "model/lives/lives.h"
+#include "readers/torch/unpack/open_snapshots.h"
+#include "view/timeline/block_at.h"
+#include "view/timeline/stack_tile.h"
 
 namespace tidegauge {
 namespace {

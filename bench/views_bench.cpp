@@ -10,12 +10,12 @@
 #include <memory>
 #include <random>
 
-#include "analysis/flame.h"
+#include "analysis/trace/flame.h"
 #include "opened_file.h"
-#include "view/address_map.h"
-#include "view/filter.h"
+#include "view/filter/filter.h"
+#include "view/map/address_map.h"
 #include "view/state_at.h"
-#include "view/table.h"
+#include "view/tables/table.h"
 
 namespace tidegauge {
 namespace {

@@ -3,7 +3,7 @@
 //   thread ─ cudaMalloc ─────────────────────────────► record (runtime, inner 1)
 //              └ cuMemAlloc_v2 ──► record (driver, FLAG_IN_RUNTIME, the stack of cudaMalloc)
 //
-// Who charges what is the ledger's business (src/model/ledger.h); here a call is only told.
+// Who charges what is the ledger's business (src/model/ledger/ledger.h); here a call is only told.
 #pragma once
 
 #include "open_calls.bpf.h"

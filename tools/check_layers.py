@@ -23,12 +23,15 @@ ALLOWED = {
     "view": {"base", "model", "analysis"},
     "query": {"base", "model", "analysis"},
     "store": {"base", "model"},
-    "export": {"base", "model", "analysis", "view", "assets"},
+    "report": {"base", "model", "analysis"},
+    "export": {"base", "model", "analysis", "view", "report", "assets"},
     "bpf": set(),  # beside src/: what the BPF programs and the recorder say to each other
     "preload": {"bpf"},  # beside src/ too: the library of `record --preload`
     "record": {"base", "model", "store", "bpf", "preload"},
+    "watch": {"base", "model", "record"},
+    "doctor": {"base", "record"},
     "wss": {"base", "model", "store", "bpf"},
-    "server": {"base", "model", "readers", "analysis", "view", "query", "export", "assets"},
+    "server": {"base", "model", "readers", "analysis", "view", "query", "report", "assets"},
 }
 ALLOWED["cli"] = set(ALLOWED)
 

@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "record/elf_file.h"
+#include "record/code/elf_file.h"
 
 namespace tidegauge::bench {
 namespace {

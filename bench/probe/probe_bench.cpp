@@ -21,11 +21,11 @@
 #include <string>
 
 #include "other_probes.h"
-#include "record/elf_file.h"
-#include "record/functions.h"
-#include "record/preload.h"
+#include "record/code/elf_file.h"
+#include "record/kernel/functions.h"
+#include "record/preload/preload.h"
 #include "record/recorder.h"
-#include "record/session.h"
+#include "record/session/session.h"
 #include "target.h"
 
 namespace tidegauge::bench {

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "analysis/layout.h"
+#include "analysis/layout/layout.h"
 #include "base/format.h"
+#include "model/lives/stated_sums.h"
 #include "model/recorded_work.h"
-#include "model/stated_sums.h"
 
 namespace tidegauge::analysis {
 namespace {

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/analysed_trace.h"
+#include "analysis/trace/analysed_trace.h"
 
 namespace tidegauge::analysis {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "analysis/advice.h"
+#include "analysis/oom/advice.h"
 #include "analysis/summary.h"
 
 namespace tidegauge::analysis {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/analysed_trace.h"
+#include "analysis/trace/analysed_trace.h"
 #include "base/result.h"
 
 namespace tidegauge::analysis {

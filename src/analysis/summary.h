@@ -4,10 +4,10 @@
 #include <optional>
 #include <vector>
 
-#include "analysis/growth.h"
+#include "analysis/growth/growth.h"
 #include "analysis/identities.h"
-#include "analysis/oom.h"
-#include "analysis/peak.h"
+#include "analysis/oom/oom.h"
+#include "analysis/trace/peak.h"
 
 namespace tidegauge::analysis {
 

@@ -3,21 +3,21 @@
 #include <exception>
 #include <new>
 
-#include "cli/categories_command.h"
-#include "cli/diff_command.h"
-#include "cli/doctor_command.h"
-#include "cli/export_command.h"
-#include "cli/frag_command.h"
-#include "cli/monitor_command.h"
-#include "cli/output.h"
-#include "cli/query_command.h"
-#include "cli/record_command.h"
-#include "cli/report_command.h"
-#include "cli/top_command.h"
-#include "cli/usage.h"
-#include "cli/view_command.h"
-#include "cli/whatif_command.h"
-#include "cli/wss_command.h"
+#include "cli/commands/categories_command.h"
+#include "cli/commands/diff_command.h"
+#include "cli/commands/export_command.h"
+#include "cli/commands/frag_command.h"
+#include "cli/commands/query_command.h"
+#include "cli/commands/report_command.h"
+#include "cli/commands/view_command.h"
+#include "cli/commands/whatif_command.h"
+#include "cli/options/output.h"
+#include "cli/options/usage.h"
+#include "cli/record/doctor_command.h"
+#include "cli/record/record_command.h"
+#include "cli/watch/monitor_command.h"
+#include "cli/watch/top_command.h"
+#include "cli/wss/wss_command.h"
 
 int main(int argc, char** argv) {
   using namespace tidegauge::cli;

@@ -10,12 +10,12 @@
 #include "base/format.h"
 #include "base/text_layout.h"
 #include "cli/damage.h"
-#include "cli/output.h"
-#include "cli/terminal.h"
-#include "cli/usage.h"
+#include "cli/options/output.h"
+#include "cli/options/terminal.h"
+#include "cli/options/usage.h"
 #include "readers/recording/open_recording.h"
-#include "readers/torch/open_snapshots.h"
-#include "wss/measurement.h"
+#include "readers/torch/unpack/open_snapshots.h"
+#include "wss/file/measurement.h"
 
 namespace tidegauge::cli {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "analysis/analysed_trace.h"
+#include "analysis/trace/analysed_trace.h"
 #include "base/result.h"
-#include "readers/recording/growth.h"
+#include "readers/recording/file/growth.h"
 
 namespace tidegauge::cli {
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "query/functions.h"
-#include "query/schema.h"
+#include "query/functions/functions.h"
+#include "query/scan/schema.h"
 #include "query/virtual_table.h"
 
 namespace tidegauge::query {

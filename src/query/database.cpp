@@ -6,8 +6,8 @@
 
 #include "query/connection.h"
 #include "query/explain_error.h"
-#include "query/functions.h"
-#include "query/held_tables.h"
+#include "query/functions/functions.h"
+#include "query/tables/held_tables.h"
 
 namespace tidegauge::query {
 namespace {

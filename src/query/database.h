@@ -19,10 +19,10 @@
 #include <vector>
 
 #include "base/result.h"
-#include "query/order_index.h"
-#include "query/schema.h"
-#include "query/tables.h"
-#include "query/whole_tables.h"
+#include "query/scan/order_index.h"
+#include "query/scan/schema.h"
+#include "query/tables/tables.h"
+#include "query/tables/whole_tables.h"
 
 namespace tidegauge::query {
 

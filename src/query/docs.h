@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "query/schema.h"
+#include "query/scan/schema.h"
 
 namespace tidegauge::query {
 

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "base/ascii.h"
-#include "query/columns.h"
+#include "query/scan/columns.h"
 
 namespace tidegauge::query {
 namespace {

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "query/schema.h"
+#include "query/scan/schema.h"
 
 namespace tidegauge::query {
 

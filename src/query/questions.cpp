@@ -1,4 +1,4 @@
-#include "query/schema.h"
+#include "query/scan/schema.h"
 
 namespace tidegauge::query {
 

@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "base/format.h"
-#include "query/guarded.h"
-#include "query/plan.h"
+#include "query/scan/guarded.h"
+#include "query/scan/plan.h"
 
 namespace tidegauge::query {
 namespace {

@@ -4,8 +4,8 @@
 #include <sqlite3.h>
 
 #include "base/result.h"
-#include "query/scan.h"
-#include "query/tables.h"
+#include "query/scan/scan.h"
+#include "query/tables/tables.h"
 
 namespace tidegauge::query {
 

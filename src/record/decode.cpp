@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "record/functions.h"
+#include "record/kernel/functions.h"
 
 namespace tidegauge::record {
 

@@ -10,9 +10,9 @@
 #include <cstring>
 
 #include "record/decode.h"
-#include "record/errors.h"
-#include "record/functions.h"
-#include "record/running_process.h"
+#include "record/kernel/functions.h"
+#include "record/process/errors.h"
+#include "record/process/running_process.h"
 
 namespace tidegauge::record {
 namespace {

@@ -22,14 +22,14 @@
 
 #include "base/result.h"
 #include "model/memory_call.h"
-#include "record/child.h"
-#include "record/even_clock.h"
-#include "record/kernel_counts.h"
-#include "record/probes.h"
-#include "record/programs.h"
-#include "record/rings.h"
+#include "record/kernel/even_clock.h"
+#include "record/kernel/kernel_counts.h"
+#include "record/kernel/probes.h"
+#include "record/kernel/programs.h"
+#include "record/kernel/rings.h"
+#include "record/process/child.h"
 #include "record/source.h"
-#include "record/unwinder.h"
+#include "record/unwind/unwinder.h"
 
 namespace tidegauge::record {
 

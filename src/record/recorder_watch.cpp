@@ -7,10 +7,10 @@
 
 #include <utility>
 
-#include "record/elf_file.h"
-#include "record/errors.h"
+#include "record/code/elf_file.h"
+#include "record/process/errors.h"
+#include "record/process/running_process.h"
 #include "record/recorder.h"
-#include "record/running_process.h"
 
 namespace tidegauge::record {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "model/incomplete.h"
 #include "model/memory_call.h"
-#include "record/programs.h"
+#include "record/kernel/programs.h"
 
 namespace tidegauge::record {
 

@@ -8,7 +8,7 @@
 
 #include <vector>
 
-#include "replay/allocator.h"
+#include "replay/allocator/allocator.h"
 #include "replay/tape.h"
 
 namespace tidegauge::replay {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "replay/settings.h"
+#include "replay/allocator/settings.h"
 
 namespace tidegauge::replay {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "model/trace.h"
-#include "replay/blocks.h"
+#include "replay/allocator/blocks.h"
 
 namespace tidegauge::replay {
 

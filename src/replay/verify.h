@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "replay/allocator.h"
+#include "replay/allocator/allocator.h"
 #include "replay/program.h"
 #include "replay/tape.h"
 

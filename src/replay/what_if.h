@@ -12,8 +12,8 @@
 #include <optional>
 #include <vector>
 
-#include "replay/allocator.h"
-#include "replay/model_driver.h"
+#include "replay/allocator/allocator.h"
+#include "replay/allocator/model_driver.h"
 #include "replay/program.h"
 #include "replay/tape.h"
 

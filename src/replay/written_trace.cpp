@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "model/lives.h"
+#include "model/lives/lives.h"
 
 namespace tidegauge::replay {
 namespace {

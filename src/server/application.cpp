@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "server/compression.h"
-#include "server/page.h"
-#include "server/questions.h"
+#include "server/http/compression.h"
+#include "server/http/page.h"
+#include "server/session/questions.h"
 
 namespace tidegauge::server {
 namespace {

@@ -11,9 +11,9 @@
 #include <mutex>
 #include <string>
 
-#include "server/gate.h"
-#include "server/params.h"
-#include "server/session.h"
+#include "server/http/gate.h"
+#include "server/http/params.h"
+#include "server/session/session.h"
 
 namespace tidegauge::server {
 

@@ -9,9 +9,9 @@
 #include <ctime>
 #include <set>
 
-#include "export/file_names.h"
 #include "model/recorded_work.h"
 #include "readers/recording/open_recording.h"
+#include "report/words/file_names.h"
 
 namespace tidegauge::server {
 namespace {

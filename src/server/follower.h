@@ -18,10 +18,10 @@
 #include <thread>
 #include <vector>
 
-#include "analysis/categories.h"
-#include "readers/recording/growth.h"
+#include "analysis/labels/categories.h"
+#include "readers/recording/file/growth.h"
 #include "server/application.h"
-#include "server/recording_board.h"
+#include "server/session/recording_board.h"
 
 namespace tidegauge::server {
 

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <tuple>
 
-#include "analysis/free_sums.h"
-#include "analysis/segment_contents.h"
+#include "analysis/layout/free_sums.h"
+#include "analysis/layout/segment_contents.h"
 
 namespace tidegauge::view {
 namespace {

@@ -15,10 +15,10 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/analysed_trace.h"
-#include "analysis/pinned.h"
-#include "view/filter_set.h"
-#include "view/mark_set.h"
+#include "analysis/layout/pinned.h"
+#include "analysis/trace/analysed_trace.h"
+#include "view/filter/filter_set.h"
+#include "view/filter/mark_set.h"
 
 namespace tidegauge::view {
 

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "check_trace.h"
-#include "wss/measurement.h"
-#include "wss/measurement_page.h"
-#include "wss/measurement_text.h"
+#include "wss/file/measurement.h"
+#include "wss/file/measurement_page.h"
+#include "wss/file/measurement_text.h"
 
 namespace {
 

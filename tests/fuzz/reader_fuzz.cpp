@@ -5,7 +5,7 @@
 #include <span>
 
 #include "check_trace.h"
-#include "readers/torch/open_snapshots.h"
+#include "readers/torch/unpack/open_snapshots.h"
 
 namespace {
 

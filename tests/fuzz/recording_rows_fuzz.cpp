@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/whole_recording.h"
+#include "analysis/trace/whole_recording.h"
 #include "check_trace.h"
-#include "model/contexts.h"
+#include "model/ledger/contexts.h"
 #include "readers/recording/follow_recording.h"
 #include "readers/recording/open_recording.h"
 #include "store/recording_writer.h"

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "check_trace.h"
-#include "readers/torch/open_snapshots.h"
+#include "readers/torch/unpack/open_snapshots.h"
 #include "replay/verify.h"
 #include "replay/what_if.h"
 #include "replay/written_trace.h"

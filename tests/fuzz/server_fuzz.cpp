@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "model/lives.h"
+#include "model/lives/lives.h"
 #include "server/application.h"
 
 namespace tidegauge {

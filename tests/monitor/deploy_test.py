@@ -15,10 +15,10 @@ DEPLOY = ROOT / "deploy"
 
 
 def known_metrics():
-    source = (ROOT / "src/record/metrics.cpp").read_text()
+    source = (ROOT / "src/watch/metrics.cpp").read_text()
     calls = re.findall(r'\b(gauge|counter)\(\s*"([a-z_]+)"', source)
     known = {"tidegauge_" + name + ("_total" if kind == "counter" else "") for kind, name in calls}
-    working_sets = (ROOT / "src/record/working_set_metrics.cpp").read_text()
+    working_sets = (ROOT / "src/watch/working_set_metrics.cpp").read_text()
     return known | set(re.findall(r'"(tidegauge_wss_[a-z_]+)"', working_sets))
 
 

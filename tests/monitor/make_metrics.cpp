@@ -3,10 +3,10 @@
 #include <cstdio>
 #include <string_view>
 
-#include "record/metrics.h"
-#include "record/otlp.h"
-#include "record/prometheus_text.h"
 #include "support/made_session.h"
+#include "watch/metrics.h"
+#include "watch/otlp.h"
+#include "watch/prometheus_text.h"
 
 int main(int argc, char** argv) {
   using namespace tidegauge;

@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "record/session.h"
+#include "record/session/session.h"
 
 namespace tidegauge::support {
 

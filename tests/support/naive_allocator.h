@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "replay/settings.h"
+#include "replay/allocator/settings.h"
 
 namespace tidegauge::testing {
 

@@ -8,7 +8,7 @@
 
 #include <vector>
 
-#include "analysis/totals.h"
+#include "analysis/trace/totals.h"
 #include "model/trace.h"
 
 namespace tidegauge::testing {

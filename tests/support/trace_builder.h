@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "model/lives.h"
+#include "model/lives/lives.h"
 #include "model/trace.h"
 
 namespace tidegauge::testing {

@@ -2,7 +2,7 @@
 // expandable segments and a lost beginning.
 #pragma once
 
-#include "analysis/analysed_trace.h"
+#include "analysis/trace/analysed_trace.h"
 #include "support/simulated_heap.h"
 
 namespace tidegauge::testing {

@@ -6,8 +6,8 @@
 
 #include <map>
 
-#include "replay/allocator.h"
-#include "replay/model_driver.h"
+#include "replay/allocator/allocator.h"
+#include "replay/allocator/model_driver.h"
 #include "support/naive_allocator.h"
 
 namespace tidegauge::replay {

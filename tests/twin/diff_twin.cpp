@@ -5,7 +5,7 @@
 #include <map>
 #include <random>
 
-#include "analysis/diff.h"
+#include "analysis/compare/diff.h"
 #include "support/messy_trace.h"
 #include "support/simulated_heap.h"
 

@@ -11,9 +11,9 @@
 #include <set>
 #include <tuple>
 
-#include "analysis/analysed_trace.h"
-#include "analysis/free_blocks.h"
-#include "readers/torch/open_snapshots.h"
+#include "analysis/layout/free_blocks.h"
+#include "analysis/trace/analysed_trace.h"
+#include "readers/torch/unpack/open_snapshots.h"
 #include "support/messy_trace.h"
 #include "support/simulated_heap.h"
 #include "support/slow_layout.h"

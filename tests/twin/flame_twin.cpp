@@ -3,8 +3,8 @@
 
 #include <map>
 
-#include "analysis/churn.h"
-#include "analysis/flame.h"
+#include "analysis/growth/churn.h"
+#include "analysis/trace/flame.h"
 #include "support/view_trace.h"
 
 namespace tidegauge {

@@ -7,10 +7,10 @@
 #include <filesystem>
 #include <map>
 
-#include "analysis/analysed_trace.h"
-#include "analysis/fragmentation_details.h"
-#include "analysis/fragmentation_series.h"
-#include "readers/torch/open_snapshots.h"
+#include "analysis/layout/fragmentation_details.h"
+#include "analysis/layout/fragmentation_series.h"
+#include "analysis/trace/analysed_trace.h"
+#include "readers/torch/unpack/open_snapshots.h"
 #include "support/messy_trace.h"
 #include "support/simulated_heap.h"
 #include "support/slow_layout.h"

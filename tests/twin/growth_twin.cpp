@@ -5,9 +5,9 @@
 #include <map>
 #include <optional>
 
-#include "analysis/allocating_stack.h"
-#include "analysis/churn.h"
-#include "analysis/growth.h"
+#include "analysis/growth/churn.h"
+#include "analysis/growth/growth.h"
+#include "analysis/labels/allocating_stack.h"
 #include "support/messy_trace.h"
 
 namespace tidegauge {

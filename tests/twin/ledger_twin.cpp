@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "model/ledger.h"
+#include "model/ledger/ledger.h"
 #include "support/call_stream.h"
 
 namespace tidegauge::model {

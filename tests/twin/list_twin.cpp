@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "support/view_trace.h"
-#include "view/event_list.h"
-#include "view/filter.h"
-#include "view/stack_sums.h"
-#include "view/table.h"
+#include "view/filter/filter.h"
+#include "view/tables/event_list.h"
+#include "view/tables/stack_sums.h"
+#include "view/tables/table.h"
 
 namespace tidegauge {
 namespace {

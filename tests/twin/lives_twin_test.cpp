@@ -4,9 +4,9 @@
 
 #include <map>
 
-#include "analysis/analysed_trace.h"
 #include "analysis/identities.h"
-#include "analysis/layout.h"
+#include "analysis/layout/layout.h"
+#include "analysis/trace/analysed_trace.h"
 #include "support/simulated_heap.h"
 
 namespace tidegauge {

@@ -6,8 +6,8 @@
 #include <random>
 
 #include "support/view_trace.h"
-#include "view/address_map.h"
-#include "view/filter.h"
+#include "view/filter/filter.h"
+#include "view/map/address_map.h"
 
 namespace tidegauge {
 namespace {

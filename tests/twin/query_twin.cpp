@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <random>
 
-#include "analysis/analysed_trace.h"
+#include "analysis/trace/analysed_trace.h"
 #include "query/database.h"
 #include "support/trace_builder.h"
 

@@ -9,8 +9,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "analysis/what_if.h"
-#include "readers/torch/open_snapshots.h"
+#include "analysis/what_if/what_if.h"
+#include "readers/torch/unpack/open_snapshots.h"
 #include "replay/verify.h"
 #include "replay/what_if.h"
 #include "replay/written_trace.h"

@@ -5,9 +5,9 @@
 
 #include "support/messy_trace.h"
 #include "support/view_trace.h"
-#include "view/address_map.h"
+#include "view/map/address_map.h"
 #include "view/state_at.h"
-#include "view/table.h"
+#include "view/tables/table.h"
 
 namespace tidegauge {
 namespace {

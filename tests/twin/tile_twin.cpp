@@ -6,8 +6,8 @@
 #include <random>
 
 #include "support/simulated_heap.h"
-#include "view/block_at.h"
-#include "view/stack_tile.h"
+#include "view/timeline/block_at.h"
+#include "view/timeline/stack_tile.h"
 
 namespace tidegauge {
 namespace {

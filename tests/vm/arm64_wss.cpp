@@ -7,9 +7,9 @@
 
 #include <cstdlib>
 
-#include "wss/pte_backend.h"
-#include "wss/sampled_backend.h"
-#include "wss/smaps_backend.h"
+#include "wss/backends/smaps_backend.h"
+#include "wss/pte/pte_backend.h"
+#include "wss/pte/sampled_backend.h"
 
 namespace {
 

@@ -9,8 +9,8 @@
 #include <iterator>
 #include <vector>
 
-#include "wss/own_page.h"
-#include "wss/page_tables.h"
+#include "wss/pages/own_page.h"
+#include "wss/pte/page_tables.h"
 
 namespace {
 

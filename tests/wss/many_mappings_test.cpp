@@ -1,6 +1,6 @@
 // A process with many mappings, by the kernel that is here: how all of its TLB is flushed, and when its mappings are
 // listed again.
-#include "wss/many_mappings.h"
+#include "wss/pte/many_mappings.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -16,9 +16,9 @@
 #include <utility>
 #include <vector>
 
-#include "wss/clear_refs.h"
-#include "wss/pagemap.h"
-#include "wss/read_maps.h"
+#include "wss/backends/clear_refs.h"
+#include "wss/pages/pagemap.h"
+#include "wss/pages/read_maps.h"
 
 namespace tidegauge::wss {
 namespace {

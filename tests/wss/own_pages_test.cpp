@@ -11,8 +11,8 @@
 #include <optional>
 #include <vector>
 
-#include "wss/page_tables.h"
-#include "wss/pagemap.h"
+#include "wss/pages/pagemap.h"
+#include "wss/pte/page_tables.h"
 
 namespace tidegauge::wss {
 namespace {

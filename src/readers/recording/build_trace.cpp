@@ -10,10 +10,10 @@
 
 #include "model/call_site.h"
 #include "model/incomplete.h"
-#include "model/ledger.h"
-#include "readers/recording/driver_rows.h"
+#include "model/ledger/ledger.h"
 #include "readers/recording/drivers_figure.h"
-#include "readers/recording/event_rows.h"
+#include "readers/recording/tables/driver_rows.h"
+#include "readers/recording/tables/event_rows.h"
 
 namespace tidegauge::readers::recording {
 namespace {

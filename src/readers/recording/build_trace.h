@@ -12,9 +12,9 @@
 
 #include <vector>
 
-#include "model/lives.h"
+#include "model/lives/lives.h"
 #include "model/trace.h"
-#include "readers/recording/recorded_tables.h"
+#include "readers/recording/tables/recorded_tables.h"
 
 namespace tidegauge::readers::recording {
 

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/ledger.h"
+#include "model/ledger/ledger.h"
 #include "model/recorded_work.h"
 
 namespace tidegauge::readers::recording {

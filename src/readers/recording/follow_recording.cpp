@@ -13,11 +13,11 @@
 
 #include "model/call_site.h"
 #include "model/call_words.h"
-#include "model/live_book.h"
-#include "readers/recording/call_row.h"
-#include "readers/recording/growth.h"
-#include "readers/recording/held_file.h"
-#include "readers/recording/sum_limit.h"
+#include "model/live/live_book.h"
+#include "readers/recording/file/growth.h"
+#include "readers/recording/file/held_file.h"
+#include "readers/recording/file/sum_limit.h"
+#include "readers/recording/tables/call_row.h"
 
 namespace tidegauge::readers::recording {
 namespace {

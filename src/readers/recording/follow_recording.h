@@ -13,7 +13,7 @@
 #include <mutex>
 #include <string>
 
-#include "model/live_snapshot.h"
+#include "model/live/live_snapshot.h"
 
 namespace tidegauge::readers::recording {
 

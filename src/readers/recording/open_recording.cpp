@@ -11,13 +11,13 @@
 #include <optional>
 #include <utility>
 
-#include "model/lives.h"
+#include "model/lives/lives.h"
 #include "model/recording_format.h"
 #include "readers/recording/build_trace.h"
 #include "readers/recording/driver_blocks.h"
-#include "readers/recording/growth.h"
-#include "readers/recording/held_file.h"
-#include "readers/recording/sqlite_file.h"
+#include "readers/recording/file/growth.h"
+#include "readers/recording/file/held_file.h"
+#include "readers/recording/file/sqlite_file.h"
 
 namespace tidegauge::readers::recording {
 namespace {

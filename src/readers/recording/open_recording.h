@@ -13,7 +13,7 @@
 
 #include "base/result.h"
 #include "model/trace.h"
-#include "readers/recording/recorded_tables.h"
+#include "readers/recording/tables/recorded_tables.h"
 
 namespace tidegauge::readers::recording {
 

@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "model/trace.h"
-#include "readers/torch/columns.h"
+#include "readers/torch/pickle/columns.h"
 
 namespace tidegauge::readers::torch {
 

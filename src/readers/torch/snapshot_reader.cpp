@@ -8,10 +8,10 @@
 #include <new>
 
 #include "readers/torch/assemble.h"
-#include "readers/torch/columns.h"
-#include "readers/torch/json.h"
-#include "readers/torch/machine.h"
-#include "readers/torch/pickle.h"
+#include "readers/torch/pickle/columns.h"
+#include "readers/torch/pickle/json.h"
+#include "readers/torch/pickle/machine.h"
+#include "readers/torch/pickle/pickle.h"
 
 namespace tidegauge::readers::torch {
 namespace {

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "readers/torch/open_snapshots.h"
+#include "readers/torch/unpack/open_snapshots.h"
 
 namespace {
 

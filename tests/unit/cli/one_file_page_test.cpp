@@ -1,5 +1,5 @@
 // The exported page as a whole: the engine's answers, put into a shell.
-#include "export/one_file_page.h"
+#include "export/page/one_file_page.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -9,12 +9,12 @@
 #include <set>
 
 #include "assets/assets.h"
-#include "export/page_pyramid.h"
+#include "export/page/page_pyramid.h"
 #include "server/application.h"
 #include "support/simulated_heap.h"
 #include "support/trace_builder.h"
 #include "support/unpacked_page.h"
-#include "view/stack_tile.h"
+#include "view/timeline/stack_tile.h"
 
 namespace tidegauge::exporting {
 namespace {

@@ -2,7 +2,7 @@
 // with zero and huge sizes, addresses near 2^64 and segments that overlap.
 #include <gtest/gtest.h>
 
-#include "model/block_layout.h"
+#include "model/lives/block_layout.h"
 #include "support/messy_trace.h"
 
 namespace tidegauge::model {

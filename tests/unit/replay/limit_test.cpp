@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "replay/model_driver.h"
+#include "replay/allocator/model_driver.h"
 #include "support/trace_builder.h"
 
 namespace tidegauge::replay {

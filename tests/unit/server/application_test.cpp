@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include "server/json.h"
-#include "server/questions.h"
+#include "server/http/json.h"
+#include "server/session/questions.h"
 #include "support/simulated_heap.h"
 #include "support/trace_builder.h"
-#include "view/stack_tile.h"
+#include "view/timeline/stack_tile.h"
 
 namespace tidegauge::server {
 namespace {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "server/application.h"
-#include "server/json.h"
+#include "server/http/json.h"
 #include "support/messy_trace.h"
 #include "support/trace_builder.h"
 

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "readers/recording/open_recording.h"
-#include "server/json.h"
+#include "server/http/json.h"
 #include "support/call_stream.h"
 #include "support/recording_file.h"
 #include "support/worked_recording.h"

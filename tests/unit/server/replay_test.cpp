@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "server/application.h"
-#include "server/json.h"
+#include "server/http/json.h"
 #include "support/simulated_heap.h"
 
 namespace tidegauge::server {

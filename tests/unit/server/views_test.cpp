@@ -6,13 +6,13 @@
 #include <set>
 
 #include "server/application.h"
-#include "server/json.h"
-#include "server/kept.h"
-#include "server/questions.h"
+#include "server/http/json.h"
+#include "server/session/kept.h"
+#include "server/session/questions.h"
 #include "support/simulated_heap.h"
 #include "support/trace_builder.h"
-#include "view/address_map.h"
-#include "view/stack_tile.h"
+#include "view/map/address_map.h"
+#include "view/timeline/stack_tile.h"
 
 namespace tidegauge::server {
 namespace {

@@ -1,12 +1,12 @@
 #include <gtest/gtest.h>
 
 #include "support/trace_builder.h"
-#include "view/address_map.h"
-#include "view/coverage.h"
-#include "view/event_list.h"
-#include "view/filter.h"
+#include "view/filter/filter.h"
+#include "view/map/address_map.h"
 #include "view/state_at.h"
-#include "view/table.h"
+#include "view/tables/event_list.h"
+#include "view/tables/table.h"
+#include "view/timeline/coverage.h"
 
 namespace tidegauge::view {
 namespace {

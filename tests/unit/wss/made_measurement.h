@@ -6,7 +6,7 @@
 #include <sstream>
 #include <string>
 
-#include "wss/measurement.h"
+#include "wss/file/measurement.h"
 
 namespace tidegauge::wss {
 

@@ -1,5 +1,5 @@
 // The answers inside an exported page: gzipped blocks, unpacked when one of them is needed, and an
-// index of bodies by key. Written by src/export/page_pack.cpp; docs/formats/one-file-page.md.
+// index of bodies by key. Written by src/export/page/page_pack.cpp; docs/formats/one-file-page.md.
 
 interface Index {
   keys: string[];
@@ -56,7 +56,7 @@ export function nearest(numbers: readonly number[], wanted: number): number | nu
   return wanted - below <= above - wanted ? below : above;
 }
 
-/** Columns of bytes back into rows; see bytePlanes() in src/export/page_pack.h. */
+/** Columns of bytes back into rows; see bytePlanes() in src/export/page/page_pack.h. */
 export function rowsOfPlanes(planes: Uint8Array, head: number, row: number): Uint8Array {
   const rows = (planes.length - head) / row;
   if (planes.length < head || !Number.isInteger(rows)) return planes;

@@ -1,4 +1,4 @@
-// How everybody who ranks stacks by the free bytes that they pin ranks them: src/analysis/pinned.h.
+// How everybody who ranks stacks by the free bytes that they pin ranks them: src/analysis/layout/pinned.h.
 import { integer } from "./units";
 
 export const PIN_ORDER =

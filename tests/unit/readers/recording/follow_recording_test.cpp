@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "model/ledger.h"
+#include "model/ledger/ledger.h"
 #include "support/call_stream.h"
 #include "support/recording_file.h"
 

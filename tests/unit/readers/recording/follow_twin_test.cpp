@@ -5,7 +5,7 @@
 #include <map>
 #include <random>
 
-#include "model/ledger.h"
+#include "model/ledger/ledger.h"
 #include "model/recorded_work.h"
 #include "readers/recording/follow_recording.h"
 #include "readers/recording/open_recording.h"

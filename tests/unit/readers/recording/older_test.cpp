@@ -1,8 +1,8 @@
 // Recordings that began when the process held memory already.
 #include <gtest/gtest.h>
 
-#include "analysis/analysed_trace.h"
 #include "analysis/identities.h"
+#include "analysis/trace/analysed_trace.h"
 #include "model/recorded_work.h"
 #include "readers/recording/open_recording.h"
 #include "support/call_stream.h"

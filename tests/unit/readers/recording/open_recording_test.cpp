@@ -11,7 +11,7 @@
 #include <fstream>
 
 #include "model/incomplete.h"
-#include "model/ledger.h"
+#include "model/ledger/ledger.h"
 #include "model/recorded_work.h"
 #include "support/call_stream.h"
 #include "support/recording_file.h"

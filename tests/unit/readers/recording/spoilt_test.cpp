@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <random>
 
-#include "analysis/whole_recording.h"
-#include "model/contexts.h"
+#include "analysis/trace/whole_recording.h"
 #include "model/incomplete.h"
+#include "model/ledger/contexts.h"
 #include "model/recorded_work.h"
 #include "readers/recording/follow_recording.h"
 #include "readers/recording/open_recording.h"

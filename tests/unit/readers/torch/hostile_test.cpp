@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "pickle_writer.h"
 #include "readers/torch/snapshot_reader.h"
+#include "unit/readers/torch/pickle_writer.h"
 
 namespace tidegauge::readers::torch {
 namespace {

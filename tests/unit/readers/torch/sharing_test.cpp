@@ -2,7 +2,7 @@
 // way to the careful one. What Python's unpickler would make of each pickle is stated in the test.
 #include <gtest/gtest.h>
 
-#include "pickle_writer.h"
+#include "unit/readers/torch/pickle_writer.h"
 
 namespace tidegauge::readers::torch {
 namespace {

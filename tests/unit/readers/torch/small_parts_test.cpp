@@ -4,11 +4,11 @@
 #include <array>
 
 #include "base/utf8.h"
-#include "readers/torch/stack_table.h"
-#include "readers/torch/tree.h"
-#include "readers/torch/value.h"
-#include "readers/torch/values.h"
-#include "readers/torch/words.h"
+#include "readers/torch/pickle/stack_table.h"
+#include "readers/torch/pickle/tree.h"
+#include "readers/torch/pickle/value.h"
+#include "readers/torch/pickle/values.h"
+#include "readers/torch/pickle/words.h"
 
 namespace tidegauge::readers::torch {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pickle_writer.h"
+#include "unit/readers/torch/pickle_writer.h"
 
 namespace tidegauge::readers::torch {
 namespace {

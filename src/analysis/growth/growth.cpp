@@ -1,0 +1,305 @@
+#include "analysis/growth/growth.h"
+
+#include <algorithm>
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <optional>
+
+#include "analysis/labels/allocating_stack.h"
+
+namespace tidegauge::analysis {
+namespace {
+
+constexpr size_t kLeastWarmPoints = 6;     // what p < 0.01 takes
+constexpr size_t kLeastCoarsePoints = 12;  // with the warm-up
+
+// Rows of the device whose life ends before step `steps`, by the step of their end.
+struct Deaths {
+  std::vector<uint32_t> begin;  // by step
+  std::vector<uint32_t> rows;
+};
+Deaths deathsOf(const model::Allocations& a, const model::Device& device, Step steps) {
+  Deaths deaths;
+  deaths.begin.assign(uint64_t{steps} + 2, 0);
+  auto ends = [&](uint64_t row) {
+    return a.first_step[row] < a.last_step[row] && a.last_step[row] < steps;
+  };
+  for (uint64_t row = device.allocation_begin; row < device.allocation_end; ++row) {
+    if (ends(row)) ++deaths.begin[a.last_step[row] + 2];
+  }
+  for (size_t i = 1; i < deaths.begin.size(); ++i) deaths.begin[i] += deaths.begin[i - 1];
+  deaths.rows.resize(deaths.begin.back());
+  for (uint64_t row = device.allocation_begin; row < device.allocation_end; ++row) {
+    if (ends(row)) {
+      deaths.rows[deaths.begin[a.last_step[row] + 1]++] = static_cast<uint32_t>(row);
+    }
+  }
+  deaths.begin.pop_back();  // of step s: rows [begin[s], begin[s + 1])
+  return deaths;
+}
+
+// The floor of a stack, from the last point back: only where it is lower than at the point after.
+struct Floor {
+  struct Change {
+    uint32_t point;
+    uint64_t bytes;
+  };
+  std::vector<Change> changes;  // points descend
+
+  std::vector<double> dense(size_t points) const {
+    std::vector<double> floor(points, 0.0);
+    size_t next = 0;
+    uint64_t bytes = 0;
+    for (size_t i = points; i-- > 0;) {
+      if (next < changes.size() && changes[next].point == i) bytes = changes[next++].bytes;
+      floor[i] = static_cast<double>(bytes);
+    }
+    return floor;
+  }
+};
+
+// Walks back through the recording and keeps, per stack, what is outstanding and its least so far.
+class Floors {
+ public:
+  Floors(const model::Trace& trace, const model::Device& device, const std::vector<Step>& points,
+         Step end)
+      : trace_(trace),
+        device_(device),
+        points_(points),
+        end_(end),
+        stacks_(trace.stacks.size() + 1) {
+    floors_.resize(stacks_);
+    out_.resize(stacks_);
+    least_.resize(stacks_);
+    written_.resize(stacks_);
+    is_touched_.resize(stacks_);
+    walk();
+  }
+  size_t size() const { return stacks_; }
+  const Floor& of(size_t stack) const { return floors_[stack]; }
+
+ private:
+  size_t indexOf(uint64_t row) const {
+    StackId stack = allocatingStack(trace_.allocations, row);
+    return stack.valid() ? stack.index() : stacks_ - 1;
+  }
+  void touch(uint32_t stack) {
+    if (!is_touched_[stack]) touched_.push_back(stack);
+    is_touched_[stack] = true;
+  }
+  void writePoint(size_t point) {
+    for (uint32_t stack : touched_) {
+      is_touched_[stack] = false;
+      if (written_[stack] == least_[stack]) continue;
+      floors_[stack].changes.push_back({static_cast<uint32_t>(point), least_[stack]});
+      written_[stack] = least_[stack];
+    }
+    touched_.clear();
+  }
+
+  void walk() {
+    const model::Allocations& a = trace_.allocations;
+    for (uint64_t row = device_.allocation_begin; row < device_.allocation_end; ++row) {
+      if (a.last_step[row] < end_ || a.first_step[row] >= a.last_step[row]) continue;
+      out_[indexOf(row)] += a.block_bytes[row];
+    }
+    least_ = out_;
+    for (uint32_t stack = 0; stack < stacks_; ++stack) {
+      if (out_[stack] > 0) touch(stack);
+    }
+    Deaths deaths = deathsOf(a, device_, end_);
+    uint64_t born = device_.allocation_end;  // rows before this one are not yet undone
+    size_t point = points_.size();
+    for (Step step = end_; step-- > 0;) {
+      if (point > 0 && points_[point - 1] == step) writePoint(--point);
+      if (point == 0) break;
+      // The state after the step before it. Both kinds first: it is one state, not several.
+      for (; born > device_.allocation_begin && a.first_step[born - 1] >= step; --born) {
+        if (a.first_step[born - 1] >= a.last_step[born - 1]) continue;
+        change(indexOf(born - 1), 0 - a.block_bytes[born - 1]);
+      }
+      for (uint32_t i = deaths.begin[step]; i < deaths.begin[step + 1]; ++i) {
+        change(indexOf(deaths.rows[i]), a.block_bytes[deaths.rows[i]]);
+      }
+      for (uint32_t stack : changed_) {
+        if (out_[stack] >= least_[stack]) continue;
+        least_[stack] = out_[stack];
+        touch(stack);
+      }
+      changed_.clear();
+    }
+  }
+  void change(size_t stack, uint64_t bytes) {
+    out_[stack] += bytes;
+    changed_.push_back(static_cast<uint32_t>(stack));
+  }
+
+  const model::Trace& trace_;
+  const model::Device& device_;
+  const std::vector<Step>& points_;
+  Step end_;  // the states before this step
+  size_t stacks_;
+  std::vector<Floor> floors_;
+  std::vector<uint64_t> out_, least_, written_;
+  std::vector<bool> is_touched_;
+  std::vector<uint32_t> touched_;  // since the last point
+  std::vector<uint32_t> changed_;  // at this step
+};
+
+// The three conditions on the points first, first + stride, …
+std::optional<GrowingStack> testAt(const std::vector<double>& floor, size_t first, size_t stride) {
+  std::vector<double> x;
+  std::vector<double> y;
+  for (size_t i = first; i < floor.size(); i += stride) {
+    x.push_back(static_cast<double>(i));
+    y.push_back(floor[i]);
+  }
+  if (y.size() < kLeastWarmPoints) return std::nullopt;
+  size_t rises = 0;
+  for (size_t i = 1; i < y.size(); ++i) rises += y[i] > y[i - 1];
+  GrowingStack found;
+  found.rises = static_cast<double>(rises) / static_cast<double>(y.size() - 1);
+  if (found.rises < kGrowthRises) return std::nullopt;
+  found.p = mannKendall(y).p;
+  if (found.p >= kGrowthP) return std::nullopt;
+  Slope slope = theilSen(x, y);
+  if (slope.slope <= 0) return std::nullopt;
+  found.bytes_per_step = slope.slope;
+  found.low = slope.low;
+  found.high = slope.high;
+  return found;
+}
+
+std::optional<GrowingStack> testFloor(const Floor& floor, const SamplePoints& points) {
+  // So many changes are needed even on the coarsest points: most stacks have fewer.
+  if (static_cast<double>(floor.changes.size()) < kGrowthRises * (kLeastWarmPoints - 1)) {
+    return std::nullopt;
+  }
+  std::vector<double> dense = floor.dense(points.size());
+  for (size_t stride = 1; stride == 1 || points.size() / stride >= kLeastCoarsePoints;
+       stride *= 2) {
+    if (auto found = testAt(dense, points.firstWarm(), stride)) {
+      found->grown_bytes = static_cast<uint64_t>(dense.back() - dense[points.firstWarm()]);
+      size_t last = 0;
+      while (last + 1 < dense.size() && dense[last + 1] <= dense[0]) ++last;
+      found->since_step = points.steps[last];
+      return found;
+    }
+  }
+  return std::nullopt;
+}
+
+double turnoverOf(const AnalysedTrace& analysed, const DeviceAnalysis& device, Step from) {
+  const model::Allocations& a = analysed.trace.allocations;
+  auto [begin, end] = device.live.bornIn(from, device.device.steps());
+  double allocated = 0;
+  for (uint64_t row = begin; row < end; ++row) {
+    if (a.has(row, model::kAllocSeen)) allocated += static_cast<double>(a.block_bytes[row]);
+  }
+  Span span = device.totals.span(from, device.clean_up_step);
+  return allocated / std::max(1.0, static_cast<double>(span.active_max - span.active_min));
+}
+
+// What is outstanding at the points and at the end, and how it came about.
+void describe(const AnalysedTrace& analysed, const DeviceAnalysis& device, Growth& growth) {
+  const model::Allocations& a = analysed.trace.allocations;
+  const std::vector<Step>& points = growth.points.steps;
+  boost::unordered_flat_map<uint32_t, size_t> place_of;
+  for (size_t i = 0; i < growth.stacks.size(); ++i) {
+    place_of[growth.stacks[i].stack.value] = i;
+    growth.stacks[i].outstanding_bytes.assign(points.size() + 1, 0);  // differences until the end
+  }
+  constexpr uint32_t kNone = UINT32_MAX;
+  std::vector<uint64_t> kept(growth.stacks.size());  // of those: older than the last interval
+  std::vector<uint32_t> first(growth.stacks.size(), kNone);
+  std::vector<uint32_t> largest(growth.stacks.size(), kNone);
+  Step last_interval = points.size() < 2 ? 0 : points[points.size() - 2];
+  for (uint64_t r = device.device.allocation_begin; r < device.device.allocation_end; ++r) {
+    auto row = static_cast<uint32_t>(r);
+    auto found = place_of.find(allocatingStack(a, row).value);
+    if (found == place_of.end()) continue;
+    size_t i = found->second;
+    GrowingStack& stack = growth.stacks[i];
+    auto pointAt = [&](Step step) {
+      return static_cast<size_t>(std::lower_bound(points.begin(), points.end(), step) -
+                                 points.begin());
+    };
+    stack.outstanding_bytes[pointAt(a.first_step[row])] += a.block_bytes[row];
+    stack.outstanding_bytes[pointAt(a.last_step[row])] -= a.block_bytes[row];
+    if (a.last_step[row] < growth.points.end) continue;
+    stack.retained_bytes += a.block_bytes[row];
+    if (a.last_step[row] < device.device.steps()) stack.given_back_bytes += a.block_bytes[row];
+    stack.retained_blocks++;
+    if (largest[i] == kNone || a.block_bytes[row] > a.block_bytes[largest[i]]) largest[i] = row;
+    if (a.first_step[row] <= stack.since_step) continue;
+    if (first[i] == kNone) first[i] = row;
+    if (a.first_step[row] <= last_interval) kept[i] += a.block_bytes[row];
+  }
+  for (size_t i = 0; i < growth.stacks.size(); ++i) {
+    GrowingStack& stack = growth.stacks[i];
+    for (size_t k = 1; k < points.size(); ++k) {
+      stack.outstanding_bytes[k] += stack.outstanding_bytes[k - 1];
+    }
+    stack.outstanding_bytes.pop_back();
+    bool accumulates = first[i] != kNone && kept[i] >= stack.grown_bytes / 2;
+    stack.kind = accumulates ? GrowingStack::Kind::kAccumulates : GrowingStack::Kind::kReplaced;
+    stack.example_row = accumulates ? first[i] : largest[i] == kNone ? 0 : largest[i];
+  }
+}
+
+}  // namespace
+
+std::string_view name(GrowingStack::Kind kind) {
+  return kind == GrowingStack::Kind::kAccumulates ? "accumulates" : "replaced";
+}
+std::string_view name(Growth::Verdict verdict) {
+  constexpr std::string_view kNames[] = {"told", "too_few_points", "too_little_turnover"};
+  return kNames[static_cast<size_t>(verdict)];
+}
+
+std::vector<std::vector<double>> floorsOf(const AnalysedTrace& analysed,
+                                          const DeviceAnalysis& device,
+                                          const std::vector<Step>& points) {
+  Floors floors(analysed.trace, device.device, points, device.clean_up_step);
+  std::vector<std::vector<double>> dense;
+  for (size_t stack = 0; stack < floors.size(); ++stack) {
+    dense.push_back(floors.of(stack).dense(points.size()));
+  }
+  return dense;
+}
+
+Growth findGrowth(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
+  Growth growth;
+  growth.points = samplePointsOf(analysed, device);
+  const SamplePoints& points = growth.points;
+  if (points.size() < points.firstWarm() + kLeastWarmPoints) return growth;
+  if (points.basis == SamplePoints::Basis::kEvents) {
+    growth.turnover = turnoverOf(analysed, device, points.steps[points.firstWarm()]);
+    if (growth.turnover < kLeastTurnover) {
+      growth.verdict = Growth::Verdict::kTooLittleTurnover;
+      return growth;
+    }
+  }
+  growth.verdict = Growth::Verdict::kTold;
+  Floors floors(analysed.trace, device.device, points.steps, points.end);
+  double steps_per_point = points.stepsPerPoint();
+  for (size_t stack = 0; stack < floors.size(); ++stack) {
+    std::optional<GrowingStack> found = testFloor(floors.of(stack), points);
+    if (!found) continue;
+    bool known = stack < analysed.trace.stacks.size();
+    found->stack = known ? StackId(static_cast<uint32_t>(stack)) : StackId();
+    found->bytes_per_step /= steps_per_point;
+    found->low /= steps_per_point;
+    found->high /= steps_per_point;
+    growth.stacks.push_back(std::move(*found));
+  }
+  growth.growing = growth.stacks.size();
+  std::stable_sort(growth.stacks.begin(), growth.stacks.end(),
+                   [](const GrowingStack& x, const GrowingStack& y) {
+                     return x.bytes_per_step > y.bytes_per_step;
+                   });
+  if (growth.stacks.size() > kMostGrowing) growth.stacks.resize(kMostGrowing);
+  describe(analysed, device, growth);
+  return growth;
+}
+
+}  // namespace tidegauge::analysis

@@ -1,0 +1,85 @@
+// Which stacks hold more and more? Bytes outstanding by stack, and a test that they grow.
+//
+//   outstanding  ▂▅▃▆▄▇▅█▆█   at the points of sample_points.h
+//   floor        ▂▃▃▄▄▅▅▆▆█   … and never less again: what stays; temporaries are not in it
+//
+// A stack grows when, with the first fifth of the points left out as warm-up, its floor
+//   1. has a Theil–Sen slope above 0,
+//   2. rises by Mann–Kendall with p < 0.01 (so fewer than eight points never tell), and
+//   3. rises in at least 80 % of the intervals between points.
+// Taken at every point; where that says no, at every second, fourth, … as long as twelve are left: a
+// leak may be rarer than the points. The floor, not the outstanding bytes themselves: a cache that is
+// emptied, a sequence that grows until its request ends, or points that drift through the teeth of a
+// training loop rise in most intervals as well, but they come down again.
+//
+// Where no steps are marked, growth is told only if the recording turned its memory over at least
+// five times (bytes allocated ÷ the range of active bytes, after warm-up): in a part of one forward
+// pass everything grows.
+//
+// What an ended program gave back in its last clean-up (clean_up.h) counts as held: exit handlers and an
+// interpreter's end empty every list, and a leak would be gone with them.
+//
+// Segments that the allocator keeps are no allocations, and weights do not grow: neither is here.
+// Cost: one pass over the lives backwards, O(lives + steps); about 5 bytes per life while it runs.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "analysis/trace/sample_points.h"
+#include "analysis/trace/trend.h"
+
+namespace tidegauge::analysis {
+
+inline constexpr double kGrowthP = 0.01;
+inline constexpr double kGrowthRises = 0.8;  // of the intervals
+inline constexpr double kLeastTurnover = 5;
+inline constexpr size_t kMostGrowing = 200;
+
+struct GrowingStack {
+  enum class Kind : uint8_t {
+    kAccumulates,  // old blocks stay, new ones come
+    kReplaced,     // the blocks that it holds are freed, for more or larger ones
+  };
+  StackId stack;  // invalid: no stack recorded
+  Kind kind = Kind::kAccumulates;
+  double bytes_per_step = 0;  // of the program; without marked steps: per 1,000 events
+  double low = 0, high = 0;   // 90 %
+  double p = 1;
+  double rises = 0;          // share of the intervals
+  uint64_t grown_bytes = 0;  // the floor at the last point less that at the first
+  // Outstanding at the end of the recording; of a program that cleaned up at its end, before that.
+  uint64_t retained_bytes = 0;
+  uint64_t retained_blocks = 0;
+  uint64_t given_back_bytes = 0;  // of retained_bytes: in that clean-up
+  Step since_step = 0;            // the floor has risen ever since
+  uint32_t example_row = 0;  // of trace.allocations: its first block that stayed, or its largest
+  std::vector<uint64_t> outstanding_bytes;  // at each point
+};
+
+struct Growth {
+  enum class Verdict : uint8_t {
+    kTold,
+    kTooFewPoints,      // p < 0.01 is out of reach
+    kTooLittleTurnover  // no steps are marked, and it may be a part of one
+  };
+  Verdict verdict = Verdict::kTooFewPoints;
+  SamplePoints points;
+  double turnover = 0;               // only where no steps are marked
+  size_t growing = 0;                // stacks
+  std::vector<GrowingStack> stacks;  // most bytes per step first, at most kMostGrowing
+};
+
+std::string_view name(GrowingStack::Kind kind);  // "accumulates", "replaced"
+std::string_view name(Growth::Verdict verdict);  // "told", "too_few_points", "too_little_turnover"
+
+// The floor of every stack (by id; last: no stack) at the points, as the test sees them: for the twin.
+std::vector<std::vector<double>> floorsOf(const AnalysedTrace& analysed,
+                                          const DeviceAnalysis& device,
+                                          const std::vector<Step>& points);
+
+Growth findGrowth(const AnalysedTrace& analysed, const DeviceAnalysis& device);
+
+}  // namespace tidegauge::analysis

@@ -1,0 +1,48 @@
+// The blocks and free parts of each segment on its own, for questions that a segment answers: is it
+// empty, what pins it, which of its free parts is the largest.
+//
+//   by address   s1 [a][ ]   s2 [b]   s1 [c][ ]        the reservation s1 has a hole, s2 lies in it
+//   contents     s1 [a][ ][c][ ]   s2 [b]
+//
+// Cost: one pass over the blocks and a sorted copy of them.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "analysis/layout/layout.h"
+
+namespace tidegauge::analysis {
+
+// The parts of one segment, by address. An invalid segment: blocks outside every known one.
+struct SegmentContents {
+  model::SegmentId segment;
+  std::span<const LayoutBlock> blocks;
+
+  // Of block i, what lies inside the segment and before the next block: in files that contradict
+  // themselves a block may reach into its neighbour.
+  uint64_t bytesOf(size_t i) const;
+};
+
+inline bool isLive(const LayoutBlock& block) { return block.state != model::BlockState::kInactive; }
+bool isExpandable(const model::Trace& trace, model::SegmentId segment);
+
+// Owns the blocks; segments in the order of their first block's address.
+class SegmentedLayout {
+ public:
+  // `blocks` as blocksAt gives them.
+  explicit SegmentedLayout(const std::vector<LayoutBlock>& blocks);
+  SegmentedLayout(SegmentedLayout&&) = default;
+  SegmentedLayout& operator=(SegmentedLayout&&) = default;
+  SegmentedLayout(const SegmentedLayout&) = delete;
+  SegmentedLayout& operator=(const SegmentedLayout&) = delete;
+
+  const std::vector<SegmentContents>& segments() const { return segments_; }
+  std::span<const LayoutBlock> blocks() const { return blocks_; }  // by segment, then by address
+
+ private:
+  std::vector<LayoutBlock> blocks_;
+  std::vector<SegmentContents> segments_;
+};
+
+}  // namespace tidegauge::analysis

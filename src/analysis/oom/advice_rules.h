@@ -1,0 +1,73 @@
+// The rules behind advice.h, an idea per file:
+//
+//   advice_hold_less.cpp   the bytes are not there: hold less, ask for less, waste less
+//   advice_segments.cpp    they lie in pieces: settings that cut segments differently
+//   advice_flush.cpp       they could have gone back: where to flush the cache
+//   advice_driver.cpp      no allocator is between the program and the driver
+//   advice_elsewhere.cpp   they are somebody else's: pools, streams, processes, a limit, a flaw
+//
+// advice.cpp says which of them an event asks for.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/oom/advice.h"
+
+namespace tidegauge::analysis {
+
+// What the rules share: what they look at, and what has been advised so far.
+struct Adviser {
+  Adviser(const AnalysedTrace& of, const DeviceAnalysis& on)
+      : analysed(of),
+        trace(of.trace),
+        device(on),
+        settings(of.trace.settings),
+        rules(rulesOf(of.trace)) {}
+
+  Advice& add(AdviceKind kind, std::string text, std::string setting = {});
+  // Whether the allocator that wrote the file has the setting. Absent: nobody knows.
+  std::optional<bool> has(std::string_view setting) const;
+  bool canTryExpandable() const;
+  bool splitLimitSet() const { return rules.max_split_bytes != model::kUnknownBytes; }
+
+  const AnalysedTrace& analysed;
+  const model::Trace& trace;
+  const DeviceAnalysis& device;
+  const model::AllocatorSettings& settings;
+  AllocatorRules rules;
+  std::vector<Advice> advice{};
+};
+
+// A number that the advice rests on.
+void rest(Advice& advice, std::string name, uint64_t value, Evidence::Unit unit,
+          std::string source);
+std::string atEvent(const OomVerdict& v);  // "state at step 812"
+
+// Without an out-of-memory event less than this is not worth a word.
+inline constexpr uint64_t kWorthBytes = uint64_t{256} << 20;
+
+void onCapacity(Adviser& c, const OomVerdict& v, uint64_t lacking);
+// `what` ends in what must be done: "Try a smaller batch"; then comes how much, and who holds most.
+void holdLess(Adviser& c, const OomVerdict& v, uint64_t lacking, std::string_view what);
+void onWaste(Adviser& c, const OomVerdict& v);
+void smallerRequest(Adviser& c, const OomVerdict& v);
+
+void onDriverMemory(Adviser& c, const OomVerdict& v);
+
+void tryExpandable(Adviser& c, const OomVerdict& v);
+void splitLimit(Adviser& c, const OomVerdict& v);
+void dropSplitLimit(Adviser& c);
+void onReservedPeak(Adviser& c);
+
+void flushAtTheTrough(Adviser& c, const OomVerdict& v);
+void onReleasableAtTheEnd(Adviser& c);
+
+void onOtherPool(Adviser& c, const OomVerdict& v);
+void onOthers(Adviser& c, const OomVerdict& v, uint64_t bytes);
+void onCap(Adviser& c, const OomVerdict& v);
+void onFlaw(Adviser& c, const OomVerdict& v, uint64_t bytes);
+
+}  // namespace tidegauge::analysis

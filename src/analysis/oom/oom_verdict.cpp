@@ -1,0 +1,322 @@
+#include "analysis/oom/oom_verdict.h"
+
+#include <algorithm>
+#include <array>
+
+#include "model/block_size.h"
+#include "model/incomplete.h"
+#include "model/lives/block_layout.h"
+#include "model/recorded_work.h"
+
+namespace tidegauge::analysis {
+namespace {
+
+uint64_t minusOrZero(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
+
+// Sums of a hostile file may be any number.
+uint64_t plus(uint64_t a, uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
+
+uint64_t wholeBlocks(uint64_t bytes) {
+  if (bytes > model::kMostRequestBytes) return bytes;
+  return std::max(model::kMinBlockBytes, (bytes + model::kMinBlockBytes - 1) /
+                                             model::kMinBlockBytes * model::kMinBlockBytes);
+}
+
+// The least request that the allocator rounds to these bytes.
+uint64_t leastRequest(const AllocatorRules& rules, uint64_t rounded_bytes) {
+  if (rounded_bytes <= model::kMinBlockBytes) return 1;
+  return std::min(rules.largestRequest(rounded_bytes - 1) + 1, rounded_bytes);
+}
+
+class Judge {
+ public:
+  Judge(const AnalysedTrace& analysed, const DeviceAnalysis& device, const OomReport& oom,
+        const VerdictOptions& options)
+      : analysed_(analysed),
+        trace_(analysed.trace),
+        device_(device),
+        oom_(oom),
+        layout_(blocksAt(analysed.trace, device.device, device.live, oom_.step)),
+        v_{.step = oom_.step, .free = freeBlocks(analysed.trace, layout_)} {
+    v_.total_bytes = options.total_bytes;
+    v_.least_total_bytes = std::max({device.totals.peakReserved().bytes, options.seen_ceiling_bytes,
+                                     oom.ceilingBytes().value_or(0)});
+  }
+
+  OomVerdict judge() {
+    measure();
+    findKey();
+    findPieces();
+    lookBefore();
+    findLastPhase();
+    if (v_.request_bytes && !hasAllocator()) addDriverRows();
+    bool rules_known = device_.device.kind == model::DeviceKind::kGpu;
+    if (v_.request_bytes && hasAllocator() && rules_known) addRows();
+    std::stable_sort(v_.rows.begin(), v_.rows.end(),
+                     [](const VerdictRow& a, const VerdictRow& b) { return a.bytes > b.bytes; });
+    return std::move(v_);
+  }
+
+ private:
+  bool hasAllocator() const { return v_.allocator != AllocatorKind::kDriver; }
+
+  void measure() {
+    v_.request_bytes = oom_.requested_bytes;
+    v_.device = device_.device.ordinal;
+    v_.allocator = allocatorOf(device_.device);
+    hearDriver();
+    v_.driver_bytes = oom_.device_free_bytes;
+    v_.reserved_bytes = oom_.totals.reserved_bytes;
+    for (const SegmentContents& contents : layout_.segments()) {
+      for (size_t i = 0; i < contents.blocks.size(); ++i) {
+        const LayoutBlock& block = contents.blocks[i];
+        if (!isLive(block)) continue;
+        uint64_t bytes = contents.bytesOf(i);
+        (contents.segment.valid() ? v_.live_bytes : v_.outside_bytes) += bytes;
+        v_.uncertain_bytes += model::blockSlackBytes(trace_, block.allocation.index());
+        v_.rounding_bytes += minusOrZero(bytes, wholeBlocks(block.requested_bytes));
+      }
+    }
+    v_.pinned = pinnedBy(trace_, layout_);
+    v_.free_bytes = v_.free.bytes;
+    if (!v_.driver_bytes && holdsAllOfReserved()) {
+      v_.most_driver_bytes = minusOrZero(*v_.total_bytes, v_.reserved_bytes);
+    }
+  }
+
+  void hearDriver() {
+    v_.told = oom_.told;
+    if (!v_.told) return;
+    if (!v_.total_bytes) v_.total_bytes = v_.told->total_bytes;
+    int64_t time_us = device_.time.timeOf(v_.step);
+    if (time_us != model::kNoTime) v_.told_before_us = time_us - v_.told->time_us;
+  }
+
+  // What is reserved lies on the device, all of it, and so nobody else can have it.
+  bool holdsAllOfReserved() const {
+    const auto& work = analysed_.trace.work;
+    bool sure = work == nullptr || !model::incompleteOf(*work).touches({model::Figures::kMemory});
+    return sure && v_.total_bytes && *v_.total_bytes >= v_.reserved_bytes;
+  }
+
+  void findKey() {
+    uint64_t event = device_.device.event_begin + oom_.step;
+    model::PoolId pool(0);
+    if (!trace_.events.pool.empty() && trace_.events.pool[event].valid()) {
+      pool = trace_.events.pool[event];
+      v_.pool_recorded = true;
+    }
+    v_.key = v_.free.keyFor(v_.request_bytes.value_or(0), pool, trace_.events.stream[event]);
+    if (!v_.request_bytes) return;
+    uint64_t request = *v_.request_bytes;
+    if (!hasAllocator()) {
+      v_.wanted_bytes = request;
+      v_.least_request_bytes = request;
+      return;
+    }
+    v_.wanted_bytes = driverBytes(v_.free, request, v_.key.pool, v_.key.stream);
+    v_.least_request_bytes = wholeBlocks(leastRequest(v_.free.rules, request));
+  }
+
+  void findPieces() {
+    for (const FreeList& list : v_.free.lists) {
+      for (const FreeBlock& block : list.blocks) {
+        if (v_.isElsewhere(list, block)) continue;
+        v_.pieces.bytes += block.size_bytes;
+        ++v_.pieces.count;
+        v_.pieces.largest_bytes = std::max(v_.pieces.largest_bytes, block.size_bytes);
+      }
+    }
+  }
+
+  void lookBefore() {
+    v_.before = oom_.totals;
+    v_.free_before_bytes = v_.free_bytes;
+    if (oom_.first_step == 0 || oom_.first_step == oom_.step) return;
+    v_.before_step = oom_.first_step - 1;
+    v_.before = device_.totals.at(*v_.before_step);
+    v_.free_before_bytes =
+        freeSums(trace_, blocksAt(trace_, device_.device, device_.live, *v_.before_step)).bytes;
+  }
+
+  void findLastPhase() {
+    const Phase* inner = nullptr;
+    for (const Phase& phase : device_.phases) {
+      if (phase.begin_step > v_.step) break;
+      if (v_.step < phase.end_step && (inner == nullptr || phase.depth >= inner->depth)) {
+        inner = &phase;
+      }
+    }
+    if (inner == nullptr) return;
+    std::vector<uint32_t> born;
+    for (const LayoutBlock& block : layout_.blocks()) {
+      if (!isLive(block)) continue;
+      uint32_t row = block.allocation.value;
+      bool seen = trace_.allocations.has(row, model::kAllocSeen);
+      if (seen && trace_.allocations.first_step[row] >= inner->begin_step) born.push_back(row);
+    }
+    LastPhase& last = v_.last_phase.emplace();
+    last.annotation = inner->annotation;
+    last.begin_step = inner->begin_step;
+    last.blocks = born.size();
+    std::vector<StackGroup> groups = groupByStack(trace_, born);
+    for (const StackGroup& group : groups) last.live_bytes += group.block_bytes;
+    if (!groups.empty()) {
+      last.stack = groups[0].stack;
+      last.stack_bytes = groups[0].block_bytes;
+    }
+  }
+
+  void addRows() {
+    uint64_t request = *v_.request_bytes;
+    const FreeBlock* fitting = fit(v_.free, request, v_.key.pool, v_.key.stream);
+    if (fitting != nullptr) add(Verdict::kFlaw, fitting->size_bytes, v_.uncertain_bytes == 0);
+
+    uint64_t elsewhere = minusOrZero(v_.free_bytes, v_.pieces.bytes);
+    if (elsewhere > 0) add(Verdict::kOtherPool, elsewhere, v_.uncertain_bytes == 0);
+
+    bool driver_had_it = v_.driver_bytes && *v_.driver_bytes >= *v_.wanted_bytes;
+    if (driver_had_it) {
+      add(Verdict::kCap, *v_.driver_bytes, true);
+      boundCap();
+    }
+    // Unknown bytes of the driver may be 0: what holds then, holds.
+    uint64_t could_have = plus(v_.free_bytes, v_.driver_bytes.value_or(0));
+    bool bytes_were_there = could_have >= request;
+    uint64_t driver = v_.driver_bytes.value_or(0);
+    bool pieces_were_enough = plus(v_.pieces.bytes, driver) >= request;
+    if (pieces_were_enough && !driver_had_it && fitting == nullptr &&
+        (v_.pieces.count > 0 || elsewhere == 0)) {
+      add(Verdict::kFragmentation, v_.pieces.bytes,
+          plus(minusOrZero(v_.pieces.bytes, v_.uncertain_bytes), driver) >= request);
+    }
+    if (!bytes_were_there && v_.driver_bytes) {
+      // Without the waste inside blocks, and with the request not rounded up either.
+      uint64_t saved = plus(v_.rounding_bytes, request - std::min(request, v_.least_request_bytes));
+      bool waste = saved >= request - could_have;
+      if (waste) {
+        add(Verdict::kWaste, saved, true);
+      } else {
+        add(Verdict::kCapacity, request - could_have, true);
+      }
+    }
+    if (v_.driver_bytes && !driver_had_it) addOthers(request, could_have);
+  }
+
+  // Nothing lies free inside, nothing is rounded: the driver had it or not.
+  void addDriverRows() {
+    uint64_t request = *v_.request_bytes;
+    std::optional<uint64_t> most = v_.driver_bytes ? v_.driver_bytes : v_.most_driver_bytes;
+    if (!most || *most >= request) return;
+    bool never_was = holdsAllOfReserved() && plus(v_.reserved_bytes, request) > *v_.total_bytes;
+    bool is_sure = !v_.told || never_was;
+    add(Verdict::kCapacity, request - *most, is_sure);
+    if (v_.driver_bytes && v_.total_bytes) {
+      addOthers(request, *v_.driver_bytes);
+      v_.rows.back().certain = is_sure;
+    }
+  }
+
+  // Who else? With the device's size told, whatever is not this allocator's; a context and its
+  // libraries are no reason, so a tenth of the device must be gone. Without it, what this process
+  // could have had at another time and could not have now.
+  void addOthers(uint64_t request, uint64_t could_have) {
+    uint64_t ceiling = *v_.ceilingBytes();
+    uint64_t total = v_.total_bytes.value_or(v_.least_total_bytes);
+    uint64_t other = minusOrZero(total, ceiling);
+    uint64_t lacking = could_have < request ? request - could_have : v_.missingBytes().value_or(0);
+    bool fits = plus(plus(v_.live_bytes, v_.outside_bytes), request) <= total;
+    bool large = v_.total_bytes ? other > total / 10 : other > 0;
+    if (fits && large && other >= lacking) add(Verdict::kOthers, other, true);
+  }
+
+  void boundCap() {
+    CapBounds cap;
+    cap.least_bytes = device_.totals.span(0, v_.step + 1).reserved_max;
+    cap.least_bytes = std::max(cap.least_bytes, device_.totals.initial().reserved_bytes);
+    // The limit is tested against the size of a whole segment, also where pages would be mapped.
+    cap.below_bytes = plus(v_.reserved_bytes, v_.free.rules.segmentBytes(*v_.request_bytes));
+    uint64_t needed = plus(v_.live_bytes, *v_.request_bytes);
+    if (cap.isFixed()) {
+      if (plus(needed, v_.uncertain_bytes) <= cap.least_bytes) cap.would_fit = true;
+      if (needed >= cap.below_bytes) cap.would_fit = false;
+    }
+    v_.cap = cap;
+  }
+
+  void add(Verdict verdict, uint64_t bytes, bool certain) {
+    v_.rows.push_back({verdict, bytes, certain});
+  }
+
+  const AnalysedTrace& analysed_;
+  const model::Trace& trace_;
+  const DeviceAnalysis& device_;
+  const OomReport& oom_;
+  SegmentedLayout layout_;
+  OomVerdict v_;
+};
+
+}  // namespace
+
+std::string_view name(Verdict verdict) {
+  constexpr std::array<std::string_view, 7> kNames = {
+      "fragmentation", "other_pool", "capacity", "internal_waste", "others", "cap", "flaw"};
+  return kNames[static_cast<size_t>(verdict)];
+}
+
+std::optional<uint64_t> OomVerdict::ceilingBytes() const {
+  if (!driver_bytes) return std::nullopt;
+  return plus(reserved_bytes, *driver_bytes);
+}
+
+std::optional<uint64_t> OomVerdict::otherBytes() const {
+  std::optional<uint64_t> ceiling = ceilingBytes();
+  if (!total_bytes || !ceiling || *total_bytes < *ceiling) return std::nullopt;
+  return *total_bytes - *ceiling;
+}
+
+std::optional<uint64_t> OomVerdict::missingBytes() const {
+  if (!wanted_bytes || !driver_bytes || *driver_bytes >= *wanted_bytes) return std::nullopt;
+  return *wanted_bytes - *driver_bytes;
+}
+
+int64_t OomVerdict::differenceBytes() const {
+  return static_cast<int64_t>(reserved_bytes - (live_bytes + free_bytes));
+}
+
+const VerdictRow* OomVerdict::find(Verdict verdict) const {
+  auto row = std::find_if(rows.begin(), rows.end(),
+                          [&](const VerdictRow& r) { return r.verdict == verdict; });
+  return row == rows.end() ? nullptr : &*row;
+}
+
+bool OomVerdict::isElsewhere(const FreeList& list, const FreeBlock& block) const {
+  if (!request_bytes || list.key == key || list.key.small != key.small) return false;
+  bool skipped = block.expandable && !free.rules.expandable;
+  return !skipped && free.rules.allows(free.rules.roundedBytes(*request_bytes), block.size_bytes);
+}
+
+uint64_t OomVerdict::lackingBytes() const {
+  if (!request_bytes || !driver_bytes) return 0;
+  return minusOrZero(*request_bytes, plus(free_bytes, *driver_bytes));
+}
+
+VerdictOptions verdictOptions(const DeviceAnalysis& device, const std::vector<OomReport>& ooms,
+                              std::optional<uint64_t> total_bytes) {
+  VerdictOptions options{.total_bytes = total_bytes};
+  if (!total_bytes && device.device.total_bytes != model::kUnknownBytes) {
+    options.total_bytes = device.device.total_bytes;
+  }
+  for (const OomReport& oom : ooms) {
+    options.seen_ceiling_bytes =
+        std::max(options.seen_ceiling_bytes, oom.ceilingBytes().value_or(0));
+  }
+  return options;
+}
+
+OomVerdict verdictOf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
+                     const OomReport& oom, const VerdictOptions& options) {
+  return Judge(analysed, device, oom, options).judge();
+}
+
+}  // namespace tidegauge::analysis

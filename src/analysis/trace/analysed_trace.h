@@ -1,0 +1,46 @@
+// A trace with the indexes that every face needs: totals, live sets, labels, phases. Built once per
+// file, read-only afterwards, so that any number of threads may ask it.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "analysis/labels/categories.h"
+#include "analysis/labels/phases.h"
+#include "analysis/labels/stack_labels.h"
+#include "analysis/labels/stack_names.h"
+#include "analysis/trace/live_set.h"
+#include "analysis/trace/totals.h"
+#include "model/trace.h"
+
+namespace tidegauge::analysis {
+
+struct DeviceAnalysis {
+  const model::Device& device;
+  TotalsIndex totals;
+  LiveIndex live;
+  TimeAxis time;
+  std::vector<Phase> phases;
+  Step clean_up_step;  // clean_up.h; the number of steps: none
+
+  DeviceAnalysis(const model::Trace& trace, const model::Device& of_device);
+};
+
+struct AnalysedTrace {
+  const model::Trace trace;
+  const StackLabels labels;
+  const StackNames names;
+  std::vector<std::unique_ptr<const DeviceAnalysis>> devices;  // same order as trace.devices
+
+  std::unique_ptr<const Categories> categories;
+
+  // Without rules: the built-in ones.
+  explicit AnalysedTrace(model::Trace&& read, std::shared_ptr<const CategoryRules> rules = {});
+  AnalysedTrace(const AnalysedTrace&) = delete;
+  AnalysedTrace& operator=(const AnalysedTrace&) = delete;
+
+  // nullptr if there is no such device.
+  const DeviceAnalysis* findDevice(int32_t ordinal) const;
+};
+
+}  // namespace tidegauge::analysis

@@ -1,0 +1,88 @@
+#include "analysis/trace/live_set.h"
+
+#include <algorithm>
+#include <boost/unordered/unordered_flat_map.hpp>
+
+namespace tidegauge::analysis {
+namespace {
+
+constexpr Step kCheckpointSteps = 65536;
+
+}  // namespace
+
+LiveIndex::LiveIndex(const model::Trace& trace, const model::Device& device)
+    : trace_(trace), device_(device) {
+  const model::Allocations& a = trace.allocations;
+  std::vector<uint32_t> live;
+  uint64_t row = device.allocation_begin;
+  Step step = 0;
+  while (step < device.steps()) {
+    for (; row < device.allocation_end && a.first_step[row] <= step; ++row) {
+      live.push_back(static_cast<uint32_t>(row));
+    }
+    std::erase_if(live, [&](uint32_t r) { return a.last_step[r] <= step; });
+    checkpoints_.push_back({step, row, live});
+    uint64_t gap = std::max<uint64_t>(kCheckpointSteps, 4 * live.size());
+    if (gap >= device.steps() - step) break;
+    step += static_cast<Step>(gap);
+  }
+}
+
+std::vector<uint32_t> LiveIndex::liveAt(Step step) const {
+  std::vector<uint32_t> live;
+  const model::Allocations& a = trace_.allocations;
+  if (device_.steps() == 0) {  // nothing recorded: the final state is all there is
+    for (uint64_t row = device_.allocation_begin; row < device_.allocation_end; ++row) {
+      live.push_back(static_cast<uint32_t>(row));
+    }
+    return live;
+  }
+  step = std::min(step, device_.steps() - 1);
+  auto after = std::upper_bound(checkpoints_.begin(), checkpoints_.end(), step,
+                                [](Step s, const Checkpoint& c) { return s < c.step; });
+  const Checkpoint& from = *(after - 1);
+  for (uint32_t row : from.live) {
+    if (step < a.last_step[row]) live.push_back(row);
+  }
+  for (uint64_t row = from.next_row; row < device_.allocation_end && a.first_step[row] <= step;
+       ++row) {
+    if (step < a.last_step[row]) live.push_back(static_cast<uint32_t>(row));
+  }
+  return live;
+}
+
+std::pair<uint64_t, uint64_t> LiveIndex::bornIn(Step begin, Step end) const {
+  auto first =
+      trace_.allocations.first_step.begin() + static_cast<ptrdiff_t>(device_.allocation_begin);
+  auto last =
+      trace_.allocations.first_step.begin() + static_cast<ptrdiff_t>(device_.allocation_end);
+  auto from = std::lower_bound(first, last, begin);
+  auto to = std::lower_bound(from, last, end);
+  auto rowOf = [&](auto it) {
+    return static_cast<uint64_t>(it - trace_.allocations.first_step.begin());
+  };
+  return {rowOf(from), rowOf(to)};
+}
+
+std::vector<StackGroup> groupByStack(const model::Trace& trace, const std::vector<uint32_t>& rows) {
+  const model::Allocations& a = trace.allocations;
+  boost::unordered_flat_map<uint32_t, uint32_t> group_of;
+  std::vector<StackGroup> groups;
+  for (uint32_t row : rows) {
+    StackId stack = a.stack[row];
+    auto [found, fresh] = group_of.try_emplace(stack.value, static_cast<uint32_t>(groups.size()));
+    if (fresh) groups.push_back({.stack = stack, .first_row = row});
+    StackGroup& group = groups[found->second];
+    group.block_bytes += a.block_bytes[row];
+    group.requested_bytes += a.requested_bytes[row];
+    group.blocks++;
+    if (a.block_bytes[row] > a.block_bytes[group.first_row]) group.first_row = row;
+    if (model::isOlder(a.provenance[row])) group.older_bytes += a.block_bytes[row];
+  }
+  std::stable_sort(groups.begin(), groups.end(), [](const StackGroup& x, const StackGroup& y) {
+    return x.block_bytes > y.block_bytes;
+  });
+  return groups;
+}
+
+}  // namespace tidegauge::analysis

@@ -1,0 +1,94 @@
+#include "analysis/trace/sample_points.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <tuple>
+
+namespace tidegauge::analysis {
+namespace {
+
+struct Candidate {
+  uint16_t depth = 0;
+  double irregularity = 0;  // standard deviation ÷ mean of the events between its points
+  std::string_view name;
+  std::vector<Step> begins;
+};
+
+double irregularityOf(const std::vector<Step>& begins) {
+  double mean =
+      static_cast<double>(begins.back() - begins.front()) / static_cast<double>(begins.size() - 1);
+  double squares = 0;
+  for (size_t i = 1; i < begins.size(); ++i) {
+    double off = static_cast<double>(begins[i] - begins[i - 1]) - mean;
+    squares += off * off;
+  }
+  return std::sqrt(squares / static_cast<double>(begins.size() - 1)) / mean;
+}
+
+std::optional<Candidate> bestSteps(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
+  std::map<std::pair<uint16_t, std::string_view>, std::vector<Step>> begins_of;
+  for (const Phase& phase : device.phases) {  // by begin_step
+    if (phase.begin_step == phase.end_step || phase.begin_step >= device.clean_up_step) continue;
+    std::string_view name = withoutCounter(
+        analysed.trace.strings.text(analysed.trace.annotations.name[phase.annotation]));
+    std::vector<Step>& begins = begins_of[{phase.depth, name}];
+    if (begins.empty() || begins.back() != phase.begin_step) begins.push_back(phase.begin_step);
+  }
+  std::optional<Candidate> best;
+  for (auto& [key, begins] : begins_of) {
+    if (begins.size() < kLeastStepPoints) continue;
+    // They may begin late, after weights were loaded, but then they go on.
+    Step span = begins.back() - begins.front();
+    Step events = device.clean_up_step;
+    if (span < events / 10 || span < (events - begins.front()) / 2) continue;
+    Candidate candidate{key.first, irregularityOf(begins), key.second, {}};
+    auto rank = [](const Candidate& c) { return std::tie(c.depth, c.irregularity, c.name); };
+    if (best && rank(*best) <= rank(candidate)) continue;
+    candidate.begins = std::move(begins);
+    best = std::move(candidate);
+  }
+  return best;
+}
+
+}  // namespace
+
+std::string_view withoutCounter(std::string_view name) {
+  size_t end = name.size();
+  while (end > 0 && name[end - 1] >= '0' && name[end - 1] <= '9') --end;
+  if (end == name.size() || end == 0) return name;
+  while (end > 0 && std::string_view("#_ :/-").find(name[end - 1]) != std::string_view::npos) --end;
+  return end == 0 ? name : name.substr(0, end);
+}
+
+double SamplePoints::stepsPerPoint() const {
+  if (basis == Basis::kSteps) return static_cast<double>(stride);
+  return program_steps / static_cast<double>(std::max<size_t>(1, size()));
+}
+
+SamplePoints samplePointsOf(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
+  SamplePoints points;
+  uint64_t events = device.clean_up_step;
+  points.end = device.clean_up_step;
+  if (std::optional<Candidate> best = bestSteps(analysed, device)) {
+    points.basis = SamplePoints::Basis::kSteps;
+    points.name = best->name;
+    points.program_steps = static_cast<double>(best->begins.size());
+    points.stride = (best->begins.size() + kMostSamplePoints - 1) / kMostSamplePoints;
+    for (size_t i = 0; i < best->begins.size(); i += points.stride) {
+      Step begin = best->begins[i];
+      Step before = begin == 0 ? 0 : begin - 1;
+      if (points.steps.empty() || points.steps.back() < before) points.steps.push_back(before);
+    }
+    return points;
+  }
+  points.program_steps = static_cast<double>(events) / 1000;
+  uint64_t slices = std::min<uint64_t>(kEventPoints, events / 4);
+  for (uint64_t i = 1; i <= slices; ++i) {
+    points.steps.push_back(static_cast<Step>(i * events / slices - 1));
+  }
+  return points;
+}
+
+}  // namespace tidegauge::analysis

@@ -1,0 +1,258 @@
+#include "analysis/trace/totals.h"
+
+#include <algorithm>
+
+namespace tidegauge::analysis {
+namespace {
+
+using model::Action;
+using model::Allocations;
+
+// What goes is added as 2^64 − bytes: unsigned sums wrap around, so the result is exact.
+void add(Totals& totals, const Totals& change) {
+  totals.requested_bytes += change.requested_bytes;
+  totals.active_bytes += change.active_bytes;
+  totals.allocated_bytes += change.allocated_bytes;
+  totals.reserved_bytes += change.reserved_bytes;
+}
+uint64_t minus(uint64_t bytes) { return uint64_t{0} - bytes; }
+
+void widen(Span& span, Step step, const Totals& totals, bool first) {
+  if (first || totals.active_bytes > span.active_max) {
+    span.active_max = totals.active_bytes;
+    span.active_max_step = step;
+  }
+  if (first || totals.reserved_bytes > span.reserved_max) {
+    span.reserved_max = totals.reserved_bytes;
+    span.reserved_max_step = step;
+  }
+  if (first || totals.requested_bytes > span.requested_max) {
+    span.requested_max = totals.requested_bytes;
+    span.requested_max_step = step;
+  }
+  if (first || totals.allocated_bytes > span.allocated_max) {
+    span.allocated_max = totals.allocated_bytes;
+  }
+  if (first || totals.active_bytes < span.active_min) span.active_min = totals.active_bytes;
+  if (first || totals.reserved_bytes < span.reserved_min) span.reserved_min = totals.reserved_bytes;
+}
+
+void join(Span& span, const Span& later, bool first) {
+  if (first) {
+    span = later;
+    return;
+  }
+  if (later.active_max > span.active_max) {
+    span.active_max = later.active_max;
+    span.active_max_step = later.active_max_step;
+  }
+  if (later.reserved_max > span.reserved_max) {
+    span.reserved_max = later.reserved_max;
+    span.reserved_max_step = later.reserved_max_step;
+  }
+  if (later.requested_max > span.requested_max) {
+    span.requested_max = later.requested_max;
+    span.requested_max_step = later.requested_max_step;
+  }
+  span.allocated_max = std::max(span.allocated_max, later.allocated_max);
+  span.active_min = std::min(span.active_min, later.active_min);
+  span.reserved_min = std::min(span.reserved_min, later.reserved_min);
+}
+
+// Whether a part of `other` could change `span`: by going past one of its extremes, or by reaching a
+// maximum earlier.
+bool mayWiden(const Span& span, const Span& other, bool earlier) {
+  auto reaches = [&](uint64_t most, uint64_t others) {
+    return others > most || (earlier && others == most);
+  };
+  return reaches(span.active_max, other.active_max) ||
+         reaches(span.reserved_max, other.reserved_max) ||
+         reaches(span.requested_max, other.requested_max) ||
+         other.allocated_max > span.allocated_max || other.active_min < span.active_min ||
+         other.reserved_min < span.reserved_min;
+}
+
+// True if the event of step `step` is what begins, lets go or ends the row, so that the cursor
+// finds the change by itself.
+bool eventNames(const model::Trace& trace, const model::Device& device, Step step, uint64_t row) {
+  if (step >= device.steps()) return false;
+  uint64_t event = device.event_begin + step;
+  return trace.events.action[event] <= Action::kFree && trace.events.subject[event] == row;
+}
+
+}  // namespace
+
+TotalsIndex::TotalsIndex(const model::Trace& trace, const model::Device& device)
+    : trace_(trace), device_(device), steps_(device.steps()) {
+  collectEdges();
+  buildBlocks();
+}
+
+void TotalsIndex::collectEdges() {
+  const Allocations& a = trace_.allocations;
+  for (uint64_t row = device_.allocation_begin; row < device_.allocation_end; ++row) {
+    uint64_t requested = a.requested_bytes[row];
+    uint64_t block = a.block_bytes[row];
+    Step first = a.first_step[row];
+    Step last = a.last_step[row];
+    Step let_go = std::min(a.free_requested_step[row], last);
+    bool let_go_unseen = !eventNames(trace_, device_, let_go, row);
+    if (!a.has(row, model::kAllocSeen)) {
+      // Let go of before it began to be known: active, but never allocated.
+      bool allocated = a.free_requested_step[row] > first || !let_go_unseen;
+      Totals birth{requested, block, allocated ? block : 0, 0};
+      let_go_unseen &= allocated;
+      // A lost block that begins at step 0 does so when its place becomes free.
+      if (first == 0 && a.provenance[row] != model::Provenance::kLost) {
+        add(initial_, birth);
+      } else {
+        edges_.push_back({first, birth});
+      }
+    }
+    if (let_go < steps_ && let_go_unseen) edges_.push_back({let_go, {0, 0, minus(block), 0}});
+    if (last < steps_ && !eventNames(trace_, device_, last, row)) {
+      edges_.push_back({last, {minus(requested), minus(block), 0, 0}});
+    }
+  }
+  // A segment that the first event gives was not there before it.
+  bool gives_first =
+      steps_ > 0 && (trace_.events.action[device_.event_begin] == Action::kSegmentAlloc ||
+                     trace_.events.action[device_.event_begin] == Action::kSegmentMap);
+  for (uint64_t row = device_.piece_begin; row < device_.piece_end; ++row) {
+    uint64_t bytes = trace_.pieces.size_bytes[row];
+    Step first = trace_.pieces.first_step[row];
+    Step last = trace_.pieces.last_step[row];
+    uint64_t begin = trace_.pieces.address[row];
+    uint64_t event = device_.event_begin;
+    bool given_at_0 = gives_first && begin >= trace_.events.address[event] &&
+                      begin - trace_.events.address[event] < trace_.events.size_bytes[event];
+    if (first == 0 && !given_at_0) {
+      add(initial_, {0, 0, 0, bytes});
+    } else {
+      edges_.push_back({first, {0, 0, 0, bytes}});
+    }
+    if (last < steps_) edges_.push_back({last, {0, 0, 0, minus(bytes)}});
+  }
+  std::stable_sort(edges_.begin(), edges_.end(),
+                   [](const Edge& x, const Edge& y) { return x.step < y.step; });
+}
+
+void TotalsIndex::buildBlocks() {
+  if (steps_ == 0) {  // the final state is all there is
+    peak_requested_ = {initial_.requested_bytes, 0};
+    peak_active_ = {initial_.active_bytes, 0};
+    peak_allocated_ = {initial_.allocated_bytes, 0};
+    peak_reserved_ = {initial_.reserved_bytes, 0};
+    return;
+  }
+  blocks_.resize((steps_ + kBlock - 1) / kBlock);
+  blocks_[0].before = initial_;
+  blocks_[0].edge = 0;
+  Cursor cursor(*this, 0);
+  auto raise = [&](Peak& peak, uint64_t bytes, Step step) {
+    if (bytes > peak.bytes) peak = {bytes, step};
+  };
+  for (Step step = 0; step < steps_; ++step) {
+    const Totals& totals = cursor.totals();
+    widen(blocks_[step / kBlock].span, step, totals, step % kBlock == 0);
+    raise(peak_requested_, totals.requested_bytes, step);
+    raise(peak_active_, totals.active_bytes, step);
+    raise(peak_allocated_, totals.allocated_bytes, step);
+    raise(peak_reserved_, totals.reserved_bytes, step);
+    if ((step + 1) % kBlock == 0 && step + 1 < steps_) {
+      Block& next = blocks_[(step + 1) / kBlock];
+      next.before = totals;
+      auto edge = std::lower_bound(edges_.begin(), edges_.end(), step + 1,
+                                   [](const Edge& e, Step s) { return e.step < s; });
+      next.edge = static_cast<uint32_t>(edge - edges_.begin());
+    }
+    cursor.advance();
+  }
+}
+
+TotalsIndex::Cursor::Cursor(const TotalsIndex& index, Step block)
+    : index_(index),
+      step_(block * kBlock),
+      totals_(index.blocks_[block].before),
+      edge_(index.blocks_[block].edge) {
+  apply();
+}
+
+void TotalsIndex::Cursor::advance() {
+  ++step_;
+  apply();
+}
+
+// Adds what happens at step_ to the totals.
+void TotalsIndex::Cursor::apply() {
+  if (step_ >= index_.steps_) return;
+  while (edge_ < index_.edges_.size() && index_.edges_[edge_].step == step_) {
+    add(totals_, index_.edges_[edge_++].change);
+  }
+  const model::Trace& trace = index_.trace_;
+  uint64_t event = index_.device_.event_begin + step_;
+  if (trace.events.action[event] > Action::kFree) return;
+  uint32_t row = trace.events.subject[event];
+  if (row == UINT32_MAX) return;
+  const Allocations& a = trace.allocations;
+  uint64_t requested = a.requested_bytes[row];
+  uint64_t block = a.block_bytes[row];
+  if (a.first_step[row] == step_ && a.has(row, model::kAllocSeen)) {
+    add(totals_, {requested, block, block, 0});
+  }
+  if (std::min(a.free_requested_step[row], a.last_step[row]) == step_) {
+    add(totals_, {0, 0, minus(block), 0});
+  }
+  if (a.last_step[row] == step_) add(totals_, {minus(requested), minus(block), 0, 0});
+}
+
+Totals TotalsIndex::at(Step step) const {
+  if (steps_ == 0) return initial_;
+  step = std::min(step, steps_ - 1);
+  Cursor cursor(*this, step / kBlock);
+  while (cursor.step() < step) cursor.advance();
+  return cursor.totals();
+}
+
+// The whole blocks first: of those that are cut, hardly one can hold an extreme, so hardly one has
+// to be walked.
+Span TotalsIndex::span(Step begin, Step end) const {
+  Span span;
+  end = std::min(end, steps_);
+  if (begin >= end) return span;
+  auto walk = [&](Step from, Step to) {
+    Span walked;
+    forEach(from, to,
+            [&](Step step, const Totals& totals) { widen(walked, step, totals, step == from); });
+    return walked;
+  };
+  Step first_whole = (begin + kBlock - 1) / kBlock;
+  Step last_whole = end / kBlock;
+  if (first_whole >= last_whole) return walk(begin, end);
+  for (Step block = first_whole; block < last_whole; ++block) {
+    join(span, blocks_[block].span, block == first_whole);
+  }
+  if (Step from = last_whole * kBlock; from < end) {
+    if (mayWiden(span, blocks_[last_whole].span, false)) join(span, walk(from, end), false);
+  }
+  if (Step to = first_whole * kBlock; begin < to) {
+    Span cut = blocks_[first_whole - 1].span;
+    // The reserved bytes mostly stay as they are for long: then they are known without a walk.
+    if (cut.reserved_min == cut.reserved_max) {
+      if (cut.reserved_max >= span.reserved_max) {
+        span.reserved_max = cut.reserved_max;
+        span.reserved_max_step = begin;
+      }
+      span.reserved_min = std::min(span.reserved_min, cut.reserved_min);
+      cut.reserved_max = 0;
+    }
+    if (mayWiden(span, cut, true)) {
+      Span earlier = walk(begin, to);
+      join(earlier, span, false);
+      span = earlier;
+    }
+  }
+  return span;
+}
+
+}  // namespace tidegauge::analysis

@@ -1,0 +1,267 @@
+#include "analysis/what_if/program_edit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <vector>
+
+#include "analysis/labels/text_pattern.h"
+#include "base/format.h"
+#include "base/text_layout.h"
+#include "replay/rebuild.h"
+
+namespace tidegauge::analysis {
+namespace {
+
+using replay::Op;
+using replay::Request;
+using What = ProgramEdit::What;
+
+base::Error unusable(std::string what, std::string hint) {
+  return {base::ErrorKind::kUsage, std::move(what), std::nullopt, std::move(hint)};
+}
+
+// Of a text that is nothing but digits.
+std::optional<uint64_t> stepIn(const std::string& where) {
+  uint64_t step = 0;
+  auto [end, error] = std::from_chars(where.data(), where.data() + where.size(), step);
+  if (error == std::errc::result_out_of_range) return UINT64_MAX;
+  if (error != std::errc() || end != where.data() + where.size()) return std::nullopt;
+  return step;
+}
+
+std::string placeWords(const std::string& where) {
+  auto step = stepIn(where);
+  return step ? "step " + base::withCommas(*step) : where;
+}
+
+// A few of the phases that there are, for who named another.
+std::string someNames(const model::Trace& trace, const std::vector<Phase>& phases) {
+  constexpr size_t kShown = 5;
+  std::vector<model::StringId> names;
+  for (const Phase& phase : phases) {
+    model::StringId name = trace.annotations.name[phase.annotation];
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+    if (names.size() > kShown) break;
+  }
+  if (names.empty())
+    return "The recording has no phases: it names none (torch.profiler.record_function). Name a "
+           "step.";
+  std::string text = "There are ";
+  for (size_t i = 0; i < std::min(names.size(), kShown); ++i)
+    text += (i == 0 ? "" : ", ") + base::printable(trace.strings.text(names[i]));
+  return text + (names.size() > kShown ? ", …" : ".");
+}
+
+// Ascending, each once.
+base::Result<std::vector<Step>> stepsOf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
+                                        const std::string& where) {
+  if (auto step = stepIn(where)) {
+    if (*step == UINT64_MAX)
+      return unusable("there is no step " + where, "Its number is too large.");
+    Step steps = device.device.steps();
+    if (*step < steps) return std::vector<Step>{static_cast<Step>(*step)};
+    return unusable(
+        fmt::format("there is no step {}", base::withCommas(*step)),
+        steps == 0 ? "The device has no events."
+                   : fmt::format("The device has steps 0 to {}.", base::withCommas(steps - 1)));
+  }
+  TG_ASSIGN_OR_RETURN(TextPattern pattern, TextPattern::compile(where));
+  const model::Trace& trace = analysed.trace;
+  std::vector<Step> steps;
+  for (const Phase& phase : device.phases) {
+    bool is_here = phase.begin_step < phase.end_step;
+    if (is_here && pattern.matches(trace.strings.text(trace.annotations.name[phase.annotation])))
+      steps.push_back(phase.begin_step);
+  }
+  std::ranges::sort(steps);
+  steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
+  if (steps.empty())
+    return unusable(fmt::format("no phase is called “{}”", where), someNames(trace, device.phases));
+  return steps;
+}
+
+base::Result<EditedProgram> withEmptyCaches(const AnalysedTrace& analysed,
+                                            const DeviceAnalysis& device,
+                                            const replay::Program& program,
+                                            const std::string& where) {
+  TG_ASSIGN_OR_RETURN(std::vector<Step> steps, stepsOf(analysed, device, where));
+  EditedProgram result;
+  result.program.names = program.names;
+  result.requests = steps.size();
+  auto at = steps.begin();
+  auto flushUntil = [&](uint64_t step) {
+    for (; at != steps.end() && *at <= step; ++at) {
+      Request flush;
+      flush.op = Op::kEmptyCache;
+      flush.step = *at;
+      result.program.requests.push_back(flush);
+    }
+  };
+  for (const Request& request : program.requests) {
+    flushUntil(request.step);
+    result.program.requests.push_back(request);
+  }
+  flushUntil(UINT64_MAX);
+  return result;
+}
+
+base::Error nobodyAsks(const std::string& pattern) {
+  bool is_chain = pattern.find("‹") != std::string::npos;
+  return unusable(fmt::format("no request's stack matches “{}”", pattern),
+                  is_chain
+                      ? "Name one frame of it, as what stands before the first ‹"
+                      : "It is looked for in \"file:line function\"; /…/ is a regular expression.");
+}
+
+// Frees what is meant and lives at a step before the requests from that step on; its own free comes no more.
+class FreedEarlier {
+ public:
+  FreedEarlier(const AnalysedTrace& analysed, const DeviceAnalysis& device,
+               const std::vector<bool>& is_meant, const replay::Program& program)
+      : trace_(analysed.trace),
+        device_(device.device),
+        is_meant_(is_meant),
+        lives_(program.names),
+        is_shared_(program.names) {
+    result_.program.names = program.names;
+    for (const Request& request : program.requests)
+      if (request.op == Op::kFree) is_shared_[request.name] = request.is_shared;
+    replay::Tape tape(trace_, device_);
+    const model::Allocations& all = trace_.allocations;
+    for (uint64_t row = device_.allocation_begin; row < device_.allocation_end; ++row)
+      if (model::isOlder(all.provenance[row]) && isMeant(all.stack[row]) &&
+          !replay::waitsAtStart(tape, row))
+        live(static_cast<uint32_t>(row - device_.allocation_begin), all.requested_bytes[row]);
+  }
+
+  EditedProgram run(const replay::Program& program, const std::vector<Step>& steps) {
+    auto at = steps.begin();
+    for (const Request& request : program.requests) {
+      for (; at != steps.end() && *at <= request.step; ++at) freeAll(*at);
+      take(request);
+    }
+    for (; at != steps.end(); ++at) freeAll(*at);
+    return std::move(result_);
+  }
+  bool isFound() const { return is_found_; }
+
+ private:
+  enum class Life : uint8_t { kNotOurs, kLives, kEnded };
+  struct Row {
+    uint32_t name;
+    uint64_t bytes;
+  };
+
+  bool isMeant(model::StackId stack) const { return stack.valid() && is_meant_[stack.index()]; }
+  void live(uint32_t name, uint64_t bytes) {
+    is_found_ = true;
+    lives_[name] = Life::kLives;
+    rows_.push_back({name, bytes});
+  }
+  void take(const Request& request) {
+    std::vector<Request>& requests = result_.program.requests;
+    if (request.op == Op::kFree && lives_[request.name] == Life::kEnded) return;
+    if (request.op == Op::kFree) lives_[request.name] = Life::kNotOurs;
+    requests.push_back(request);
+    if (request.op == Op::kMalloc && !request.failed &&
+        isMeant(trace_.events.stack[device_.event_begin + request.step]))
+      live(request.name, request.bytes);
+  }
+  void freeAll(Step step) {
+    for (const Row& row : rows_) {
+      if (lives_[row.name] != Life::kLives) continue;
+      lives_[row.name] = Life::kEnded;
+      ++result_.requests;
+      result_.bytes += row.bytes;
+      Request free;
+      free.op = Op::kFree;
+      free.step = step;
+      free.name = row.name;
+      free.is_shared = is_shared_[row.name];  // other streams have it until they are through
+      result_.program.requests.push_back(free);
+    }
+    rows_.clear();
+  }
+
+  const model::Trace& trace_;
+  const model::Device& device_;
+  const std::vector<bool>& is_meant_;
+  std::vector<Life> lives_;      // by name
+  std::vector<bool> is_shared_;  // by name: its own free is
+  std::vector<Row> rows_;        // since the last step, as they were asked for; some have ended
+  bool is_found_ = false;
+  EditedProgram result_;
+};
+
+base::Result<EditedProgram> freedEarlier(const AnalysedTrace& analysed,
+                                         const DeviceAnalysis& device,
+                                         const replay::Program& program, const ProgramEdit& edit,
+                                         const std::vector<bool>& is_meant) {
+  TG_ASSIGN_OR_RETURN(std::vector<Step> steps, stepsOf(analysed, device, edit.where));
+  FreedEarlier work(analysed, device, is_meant, program);
+  EditedProgram result = work.run(program, steps);
+  if (!work.isFound()) return nobodyAsks(edit.pattern);
+  if (result.requests == 0)
+    return unusable(fmt::format("nothing that “{}” asked for lives at {}", edit.pattern,
+                                placeWords(edit.where)),
+                    "Name a step, or a phase, that begins before it is freed.");
+  return result;
+}
+
+}  // namespace
+
+base::Result<EditedProgram> edited(const AnalysedTrace& analysed, const DeviceAnalysis& device,
+                                   const replay::Program& program, const ProgramEdit& edit) {
+  bool has_place = edit.what == What::kEmptyCache || edit.what == What::kFreeAt;
+  auto isEmpty = [](const std::string& text) { return text.empty() || text == "//"; };
+  if ((edit.what != What::kEmptyCache && isEmpty(edit.pattern)) ||
+      (has_place && isEmpty(edit.where)))
+    return unusable("an empty text names all stacks, or all phases", "/./ does, if that is meant.");
+  if (edit.what == What::kEmptyCache) return withEmptyCaches(analysed, device, program, edit.where);
+  TG_ASSIGN_OR_RETURN(TextPattern pattern, TextPattern::compile(edit.pattern));
+  const model::Trace& trace = analysed.trace;
+  std::vector<bool> is_meant = stacksWith(trace, matchingFrames(trace, pattern));
+  if (edit.what == What::kFreeAt) return freedEarlier(analysed, device, program, edit, is_meant);
+  EditedProgram result;
+  result.program.names = program.names;
+  std::vector<bool> is_changed(program.names);
+  for (const Request& request : program.requests) {
+    if (request.op == Op::kMalloc) {
+      model::StackId stack = trace.events.stack[device.device.event_begin + request.step];
+      if (stack.valid() && is_meant[stack.index()]) {
+        is_changed[request.name] = true;
+        ++result.requests;
+        result.bytes += request.bytes;
+        if (edit.what == What::kDrop) continue;
+        Request half = request;
+        half.bytes = std::max<uint64_t>(1, half.bytes / 2);
+        result.program.requests.push_back(half);
+        continue;
+      }
+    }
+    bool is_of_dropped = edit.what == What::kDrop &&
+                         (request.op == Op::kFree || request.op == Op::kDone) &&
+                         is_changed[request.name];
+    if (!is_of_dropped) result.program.requests.push_back(request);
+  }
+  if (result.requests == 0) return nobodyAsks(edit.pattern);
+  return result;
+}
+
+std::string words(const ProgramEdit& edit) {
+  switch (edit.what) {
+    case What::kDrop:
+      return "without " + edit.pattern;
+    case What::kHalve:
+      return "half of " + edit.pattern;
+    case What::kFreeAt:
+      return edit.pattern + " freed at " + placeWords(edit.where);
+    case What::kEmptyCache:
+      return "empty_cache() at " + placeWords(edit.where);
+  }
+  return "";
+}
+
+}  // namespace tidegauge::analysis

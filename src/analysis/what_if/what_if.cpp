@@ -1,0 +1,220 @@
+#include "analysis/what_if/what_if.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "analysis/layout/allocator_rules.h"
+#include "analysis/what_if/what_if_device.h"
+#include "analysis/what_if/what_if_runs.h"
+#include "replay/written_trace.h"
+
+namespace tidegauge::analysis {
+namespace {
+
+using replay::Settings;
+
+// Less than this share of the peak is no help that anybody would notice.
+constexpr uint64_t kNoticeable = 100;
+
+bool hasCap(const Settings& it) { return it.capBytes(uint64_t{1} << 40) != replay::kUnlimited; }
+
+// What is known to help somebody, as changes of the recording's own; what needs a cap only where the capacity is
+// known.
+std::vector<Settings> knownSettings(const Settings& own, bool has_capacity) {
+  std::vector<Settings> found;
+  auto add = [&](auto&& change) {
+    Settings settings = own;
+    change(settings);
+    if (!(settings == own) && std::ranges::find(found, settings) == found.end())
+      found.push_back(settings);
+  };
+  auto expandable = [](Settings& it) {
+    it.expandable = true;
+    it.max_split_bytes = replay::kUnlimited;  // they fight
+  };
+  auto collects = [](Settings& it) {
+    it.gc_threshold = 0.8;
+    if (!hasCap(it)) it.fraction = 0.95;
+  };
+  add(expandable);
+  for (uint64_t mib : {64, 128, 256, 512})
+    if (mib * replay::kMiB >= own.large_segment_bytes)
+      add([&](Settings& it) {
+        it.expandable = false;
+        it.max_split_bytes = mib * replay::kMiB;
+      });
+  for (uint32_t divisions : {0, 2, 4, 8, 16})
+    add([&](Settings& it) { it.roundup_divisions.fill(divisions); });
+  add([&](Settings& it) {
+    expandable(it);
+    it.roundup_divisions.fill(8);
+  });
+  if ((has_capacity || hasCap(own)) && (own.gc_threshold == 0 || hasIdleThreshold(own))) {
+    add(collects);
+    add([&](Settings& it) {
+      collects(it);
+      it.expandable = false;
+      it.max_split_bytes = std::max(128 * replay::kMiB, own.large_segment_bytes);
+    });
+  }
+  add([](Settings& it) {  // PyTorch's defaults, of the same version, in the same program
+    Settings plain;
+    plain.tie = it.tie;
+    plain.gc_needs_fraction_below_1 = it.gc_needs_fraction_below_1;
+    plain.private_pools_expandable = it.private_pools_expandable;
+    plain.fraction = it.fraction;
+    plain.limit_bytes = it.limit_bytes;
+    plain.without_effect = it.without_effect;
+    plain.not_simulated = it.not_simulated;
+    it = plain;
+  });
+  return found;
+}
+
+// The whole string, in the same program, which may have set a fraction, and version.
+base::Result<Settings> wished(const Settings& own, const std::string& conf,
+                              std::optional<double> fraction) {
+  TG_ASSIGN_OR_RETURN(Settings settings, replay::parseConf(conf, own.not_simulated));
+  settings.tie = own.tie;
+  settings.gc_needs_fraction_below_1 = own.gc_needs_fraction_below_1;
+  settings.private_pools_expandable = own.private_pools_expandable;
+  if (!settings.fraction) settings.fraction = fraction;
+  settings.limit_bytes = own.limit_bytes;
+  return settings;
+}
+
+// Fewer failures; or, where nothing fails, noticeably less at the peak. (Where something does, less is reserved because it
+// does.) Against what was recorded, too: that is what helps nobody to be told otherwise.
+bool helps(const Replayed& best, const WhatIf& report) {
+  // What was not replayed to its end is no proof; nor is anything where the rules do not explain the recording.
+  if (best.stopped_at || report.own.stopped_at || !report.isProven()) return false;
+  uint64_t ooms = report.own.leastOoms(), bytes = report.own.leastReservedBytes();
+  if (report.capacity_source != CapacitySource::kGiven) {
+    ooms = std::min(ooms, report.recorded_ooms);
+    bytes = std::min(bytes, report.recorded_peak_bytes);
+  }
+  if (report.own.reserved_at_start_bytes > report.availableBytes().value_or(UINT64_MAX))
+    return false;  // it would not have come so far
+  // A few of many that fail change nothing for anybody.
+  if (best.mostOoms() != ooms) return best.mostOoms() <= ooms / 2;
+  return ooms == 0 && bytes > best.mostReservedBytes() &&
+         bytes - best.mostReservedBytes() > bytes / kNoticeable;
+}
+
+}  // namespace
+
+bool isReplayable(const DeviceAnalysis& device) {
+  return allocatorOf(device.device) == AllocatorKind::kCaching;
+}
+
+namespace {
+
+// Under another limit that explains the recording as well, does anything help? The least from which on it does, by all
+// that were tried.
+void findHelpFrom(const Runs& runs, std::vector<std::pair<std::string, Settings>> wanted,
+                  WhatIf& report) {
+  bool is_open = report.limit_bytes && report.limit_most_bytes > report.limit_bytes &&
+                 report.capacity_source != CapacitySource::kGiven && report.isProven();
+  if (!is_open || report.best_helps || report.own.leastOoms() == 0 || wanted.size() < 2) return;
+  uint64_t enough = report.own.leastOoms() / 2;
+  wanted.erase(wanted.begin());
+  for (auto& [conf, settings] : wanted) settings.limit_bytes = report.limit_most_bytes;
+  std::vector<Replayed> others = runs.all(wanted);
+  auto best = std::ranges::min_element(others, {}, rank);
+  if (best->stopped_at || best->mostOoms() > enough) return;
+  std::map<uint64_t, uint64_t> ooms{
+      {*report.limit_most_bytes / replay::kSegmentStepBytes, best->mostOoms()}};
+  auto holds = [&](uint64_t steps) {
+    Settings settings = best->settings;
+    settings.limit_bytes = steps * replay::kSegmentStepBytes;
+    Replayed it = runs.one(best->conf, settings);
+    ooms[steps] = it.mostOoms();
+    return !it.stopped_at && it.mostOoms() <= enough;
+  };
+  uint64_t top = *report.limit_most_bytes / replay::kSegmentStepBytes;
+  uint64_t from = leastFrom(*report.limit_bytes / replay::kSegmentStepBytes, top, holds);
+  uint64_t from_bytes = from == top ? *report.limit_most_bytes : from * replay::kSegmentStepBytes;
+  report.helps_from = {best->conf, from_bytes, ooms[from]};
+}
+
+}  // namespace
+
+base::Result<model::Trace> replayedTrace(const AnalysedTrace& analysed,
+                                         const DeviceAnalysis& device, const std::string& conf,
+                                         std::optional<uint64_t> capacity_bytes) {
+  WhatIfWish wish;
+  wish.capacity_bytes = capacity_bytes;
+  WhatIf report = provenOn(analysed, device, wish);
+  replay::WhatIfOptions options;
+  TG_ASSIGN_OR_RETURN(options.settings, wished(report.verified.settings, conf, wish.fraction));
+  options.capacity_bytes = report.capacity_bytes;
+  options.device_bytes = report.device_bytes;
+  replay::Tape tape(analysed.trace, device.device);
+  return replay::writtenTrace(tape, report.verified.program, options, conf).trace;
+}
+
+base::Result<WhatIf> whatIf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
+                            const WhatIfWish& wish) {
+  WhatIf report = provenOn(analysed, device, wish);
+  replay::Program program = std::move(report.verified.program);
+  if (wish.verify_only) return report;
+  const Settings& own = report.verified.settings;
+  replay::Tape tape(analysed.trace, device.device);
+  Runs runs(tape, program, report, wish.columns);
+  std::vector<std::pair<std::string, Settings>> wanted;
+  wanted.emplace_back(replay::confOf(own, wish.fraction), own);
+  for (const ProgramEdit& edit : wish.edits) {
+    TG_ASSIGN_OR_RETURN(EditedProgram changed, edited(analysed, device, program, edit));
+    Runs other(tape, changed.program, report, wish.columns);
+    ReplayedEdit& it = report.edits.emplace_back();
+    it = {edit, changed.requests, changed.bytes, other.one(wanted.front().first, own)};
+    if (wish.min_capacity && report.isProven())
+      it.replayed.min_capacity_bytes = other.minCapacity(own);
+  }
+  for (const std::string& conf : wish.confs) {
+    TG_ASSIGN_OR_RETURN(Settings settings, wished(own, conf, wish.fraction));
+    auto is_same = [&](const auto& it) { return it.first == conf; };
+    if (std::none_of(wanted.begin() + 1, wanted.end(), is_same))
+      wanted.emplace_back(conf, settings);
+  }
+  report.are_known = wish.confs.empty() && wish.edits.empty();
+  report.are_mixed = !report.are_known && wish.with_known;
+  if (report.are_known || wish.with_known)
+    for (const Settings& settings : knownSettings(own, report.capacity_bytes.has_value())) {
+      auto is_wished = [&](const auto& it) { return it.second == settings; };
+      if (std::ranges::none_of(wanted, is_wished))
+        wanted.emplace_back(replay::confOf(settings, wish.fraction), settings);
+    }
+  if (program.requests.empty()) wanted.resize(1);  // nothing that settings could change
+  report.candidates = runs.all(wanted);
+  for (Replayed& it : report.candidates)
+    it.is_wished = std::ranges::find(wish.confs, it.conf) != wish.confs.end();
+  report.own = std::move(report.candidates.front());
+  report.candidates.erase(report.candidates.begin());
+  std::ranges::stable_sort(report.candidates, {}, rank);
+  if (!report.candidates.empty()) {
+    report.best_helps = helps(report.candidates.front(), report);
+  }
+  findHelpFrom(runs, std::move(wanted), report);
+  if (wish.driver_call_us) {
+    auto price = [&](Replayed& it) {
+      it.driver_s = static_cast<double>(it.driverCalls()) * *wish.driver_call_us * 1e-6;
+    };
+    price(report.own);
+    for (Replayed& candidate : report.candidates) price(candidate);
+    for (ReplayedEdit& edit : report.edits) price(edit.replayed);
+  }
+  if (wish.min_capacity && report.isProven()) {
+    std::vector<Replayed*> asked{&report.own};
+    for (Replayed& it : report.candidates)
+      if (it.is_wished || (report.best_helps && &it == &report.candidates.front()))
+        asked.push_back(&it);
+    eachAtOnce(asked.size(), [&](size_t i) {
+      asked[i]->min_capacity_bytes = runs.minCapacity(asked[i]->settings);
+    });
+  }
+  return report;
+}
+
+}  // namespace tidegauge::analysis

@@ -1,0 +1,36 @@
+#include "cli/commands/categories_command.h"
+
+#include "base/format.h"
+#include "base/text_layout.h"
+#include "cli/open_trace.h"
+#include "cli/options/category_options.h"
+#include "cli/options/output.h"
+#include "cli/options/usage.h"
+
+namespace tidegauge::cli {
+namespace {
+
+int run(const std::string& path) {
+  Output out;
+  if (path.empty()) {
+    out.write(analysis::CategoryRules::builtInText());
+    return out.finish(0);
+  }
+  auto rules = readRules(path);
+  if (!rules.ok()) return reportError(rules.error());
+  out.print("{} can be used: {}.\n", base::printable(shownPath(path)),
+            base::counted(rules.value()->rules().size(), "rule"));
+  return out.finish(0);
+}
+
+}  // namespace
+
+void addCategoriesCommand(CLI::App& app, int& exit_code) {
+  auto path = std::make_shared<std::string>();
+  CLI::App* command = app.add_subcommand(
+      "categories", "Print the rules that say what memory is for; edit, then view --categories");
+  command->add_option("FILE", *path, "Check these rules instead")->type_name("");
+  command->callback([path, &exit_code] { exit_code = run(*path); });
+}
+
+}  // namespace tidegauge::cli

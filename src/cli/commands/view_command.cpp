@@ -1,0 +1,164 @@
+#include "cli/commands/view_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+
+#include "base/text_layout.h"
+#include "cli/commands/browser.h"
+#include "cli/open_trace.h"
+#include "cli/options/category_options.h"
+#include "cli/options/output.h"
+#include "cli/options/usage.h"
+#include "readers/recording/follow_recording.h"
+#include "readers/recording/open_recording.h"
+#include "server/application.h"
+#include "server/follower.h"
+#include "server/http/http_server.h"
+#include "wss/file/measurement.h"
+#include "wss/file/measurement_page.h"
+
+namespace tidegauge::cli {
+namespace {
+
+struct ViewOptions {
+  std::vector<std::string> files;
+  uint16_t port = 0;
+  bool no_browser = false;
+  std::string categories;
+  std::string token;
+};
+
+std::string namesOf(const server::Session& session) {
+  size_t measurements = session.working_sets->size();
+  if (session.files.size() == 1 && measurements == 0) return session.files[0]->name;
+  if (session.files.empty() && measurements == 1) return session.working_sets->front().path;
+  return fmt::format("{} files", session.files.size() + measurements);
+}
+
+// Files of `wss -o` among `paths` are taken out of them. One that cannot be read is named on standard
+// error, and in `failed`; the exit code is that of the first.
+std::vector<server::WorkingSetFile> openMeasurements(std::vector<std::string>& paths,
+                                                     std::vector<FailedRead>& failed,
+                                                     int& exit_code) {
+  std::vector<server::WorkingSetFile> files;
+  std::erase_if(paths, [&](const std::string& path) {
+    if (path == "-" || !wss::isMeasurementFile(path)) return false;
+    auto measurement = wss::readMeasurementFile(path);
+    if (measurement.ok()) {
+      files.push_back({shownPath(path), wss::measurementPage(measurement.value())});
+      return true;
+    }
+    base::Error error = measurement.error();
+    error.what = fmt::format("{}: {}", shownPath(path), error.what);
+    int code = reportError(error);
+    if (exit_code == 0) exit_code = code;
+    failed.push_back({path, measurement.error()});
+    return true;
+  });
+  return files;
+}
+
+std::vector<server::FailedFile> failedFiles(const std::vector<FailedRead>& failed) {
+  std::vector<server::FailedFile> files;
+  for (const FailedRead& one : failed) {
+    files.push_back({shownPath(one.path), whatAndWhere(one.error), one.error.hint});
+  }
+  return files;
+}
+
+// Whatever may still grow; what has ended is looked at once and found so.
+std::vector<server::FollowedRecording> markRecordings(server::Session& session,
+                                                      const std::vector<OpenedRecording>& opened) {
+  std::vector<server::FollowedRecording> recordings;
+  for (const OpenedRecording& one : opened) {
+    for (size_t i = one.begin; i < one.end; ++i) session.files[i]->recording = one.path;
+    recordings.push_back({one.path, one.stamp, one.read_s});
+  }
+  return recordings;
+}
+
+// Each recording that could be opened; the Live view follows it.
+std::vector<std::shared_ptr<model::LiveSource>> liveSources(const std::vector<std::string>& paths,
+                                                            const std::vector<FailedRead>& failed) {
+  std::vector<std::shared_ptr<model::LiveSource>> lives;
+  for (const std::string& path : paths) {
+    auto isThis = [&](const FailedRead& one) { return one.path == path; };
+    bool readable = std::none_of(failed.begin(), failed.end(), isThis);
+    if (readable && path != "-" && readers::recording::isSqliteFile(path))
+      lives.push_back(std::make_shared<readers::recording::RecordingFollower>(path));
+  }
+  return lives;
+}
+
+int run(const ViewOptions& options) {
+  // First the port: who has it learns about a taken one before a long file is read.
+  auto http = server::HttpServer::listen(options.port);
+  if (!http.ok()) return reportError(http.error());
+  base::Result<std::string> token = options.token;
+  if (options.token.empty()) token = server::randomToken();
+  if (!token.ok()) return reportError(token.error());
+  auto rules = readRules(options.categories);
+  if (!rules.ok()) return reportError(rules.error());
+  std::vector<std::string> traces = options.files;
+  std::vector<FailedRead> failed;
+  int measured_code = 0;
+  auto measured = std::make_shared<const std::vector<server::WorkingSetFile>>(
+      openMeasurements(traces, failed, measured_code));
+  Opened opened = openTraces(traces, rules.value());
+  if (opened.exit_code == 0) opened.exit_code = measured_code;
+  if (opened.traces.empty() && measured->empty()) return opened.exit_code;
+  opened.failed.insert(opened.failed.end(), failed.begin(), failed.end());
+  server::Session session =
+      server::openSession(std::move(opened.traces), failedFiles(opened.failed));
+  std::vector<server::FollowedRecording> recordings = markRecordings(session, opened.recordings);
+  server::followRecordings(session, recordings);
+  session.lives = liveSources(traces, opened.failed);
+  session.working_sets = measured;
+  std::string names = namesOf(session);
+  uint16_t port = http.value()->port();
+  server::Application application(std::move(session), server::Gate(token.value(), port));
+  server::Follower follower(application, std::move(recordings), rules.value());
+  follower.start();
+  std::string url = fmt::format("http://127.0.0.1:{}/{}/", port, token.value());
+  Output out;
+  out.print("Tidegauge shows {} at {}\nCtrl-C stops it.\n", base::printable(names), url);
+  if (int exit_code = out.finish(0); exit_code != 0) return exit_code;
+  Browser browser;
+  if (!options.no_browser) browser.open(url);
+  http.value()->runUntilSignal(
+      {.answer = [&](const server::Request& request,
+                     std::stop_token stop) { return application.answer(request, std::move(stop)); },
+       .lane = [&](const server::Request& r) { return application.lane(r); }});
+  browser.forget();
+  // Answers may still be computed, of a query for one. Nobody needs them, and nothing is written.
+  std::_Exit(opened.exit_code);
+}
+
+}  // namespace
+
+void addViewCommand(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<ViewOptions>();
+  CLI::App* command = app.add_subcommand("view", "Open the page in a browser: the main job");
+  command
+      ->add_option("FILE", options->files,
+                   "Snapshots, recordings, files of wss -o; several = ranks, or before and after")
+      ->required()
+      ->type_name("");
+  command->add_option("--port", options->port, "On 127.0.0.1; default: a free one")
+      ->check(wholeNumber(0, 65535))
+      ->type_name("N");
+  command->add_flag("--no-browser", options->no_browser, "Print the address only");
+  addCategoriesOption(*command, options->categories);
+  command
+      ->add_option("--token", options->token)  // instead of a random one; for tests
+      ->group("")
+      ->check([](const std::string& token) {
+        return server::isUsableToken(token) ? std::string() : "4 to 64 letters, digits, - or _";
+      });
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace tidegauge::cli

@@ -1,0 +1,252 @@
+#include "cli/commands/whatif_command.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "analysis/layout/allocator_rules.h"
+#include "analysis/summary.h"
+#include "analysis/what_if/what_if.h"
+#include "base/sizes.h"
+#include "base/text_layout.h"
+#include "cli/open_trace.h"
+#include "cli/options/output.h"
+#include "cli/options/terminal.h"
+#include "cli/options/usage.h"
+#include "report/what_if/what_if_text.h"
+#include "report/words/file_names.h"
+#include "report/words/sentence_json.h"
+
+namespace tidegauge::cli {
+namespace {
+
+struct WhatIfCommandOptions {
+  std::string file;
+  std::optional<int32_t> device;
+  std::string capacity;
+  std::vector<std::string> drops, halves;
+  std::vector<std::string> flushes;
+  std::vector<std::pair<std::string, std::string>> frees;  // stack, where
+  analysis::WhatIfWish wish;
+  bool json = false;
+};
+
+struct Told {
+  const analysis::DeviceAnalysis* device = nullptr;
+  analysis::WhatIf report;
+};
+struct Part {
+  const analysis::AnalysedTrace* trace = nullptr;
+  std::vector<Told> told;
+};
+
+// Of all devices together.
+nlohmann::json verifyOfAll(const Part& part) {
+  uint64_t checked = 0, exact = 0;
+  nlohmann::json policy, first;
+  for (const Told& told : part.told) {
+    nlohmann::json it = exporting::verifyJson(*part.trace, *told.device, told.report.verified);
+    checked += told.report.verified.events_checked;
+    exact += told.report.verified.events_exact;
+    if (policy.is_null()) policy = it["policy"];
+    if (first.is_null() && !it["first_divergence"].is_null()) {
+      first = it["first_divergence"];
+      first["device"] = told.device->device.ordinal;
+    }
+  }
+  return {{"events_checked", checked},
+          {"events_exact", exact},
+          {"policy", policy},
+          {"first_divergence", first}};
+}
+
+int writeJson(const std::vector<Part>& parts, bool verify_only, int exit_code) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const Part& part : parts) {
+    nlohmann::json devices = nlohmann::json::array();
+    for (const Told& told : part.told)
+      devices.push_back(exporting::whatIfJson(*part.trace, *told.device, told.report, verify_only));
+    all.push_back({{"file", exporting::clean(part.trace->trace.source.name)},
+                   {"verify", verifyOfAll(part)},
+                   {"devices", std::move(devices)}});
+  }
+  Output out;
+  using Handler = nlohmann::json::error_handler_t;
+  out.print("{}\n", (parts.size() == 1 ? all[0] : all).dump(2, ' ', false, Handler::replace));
+  return out.finish(exit_code);
+}
+
+int writeText(const std::vector<Part>& parts, bool verify_only, int exit_code) {
+  std::vector<std::string> paths;
+  for (const Part& part : parts) paths.push_back(part.trace->trace.source.name);
+  std::vector<std::string> names = exporting::distinctNames(paths);
+  exporting::WhatIfPage page{pageColumns(), usesColours(), verify_only};
+  Output out;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    out.print("{}{}\n", i == 0 ? "" : "\n", base::printable(names[i]));
+    if (parts[i].told.empty()) out.print("\n  No device of it: nothing to replay.\n");
+    for (const Told& told : parts[i].told)
+      out.write("\n" + exporting::whatIfText(*parts[i].trace, *told.device, told.report, page));
+  }
+  return out.finish(exit_code);
+}
+
+void takeEdits(WhatIfCommandOptions& options) {
+  using What = analysis::ProgramEdit::What;
+  for (const std::string& pattern : options.drops)
+    options.wish.edits.push_back({What::kDrop, pattern});
+  for (const std::string& pattern : options.halves)
+    options.wish.edits.push_back({What::kHalve, pattern});
+  for (const auto& [pattern, where] : options.frees)
+    options.wish.edits.push_back({What::kFreeAt, pattern, where});
+  for (const std::string& where : options.flushes)
+    options.wish.edits.push_back({What::kEmptyCache, {}, where});
+}
+
+// What a recording has of its own can be written back, whether it is known or not: the lines that are printed have it.
+std::optional<base::Error> refusalOf(const std::string& conf, const Opened& opened) {
+  auto parsed = replay::parseConf(conf);
+  if (parsed.ok()) return std::nullopt;
+  bool is_known = std::ranges::any_of(opened.traces, [&](const auto& trace) {
+    return replay::parseConf(conf, replay::settingsOf(trace->trace).not_simulated).ok();
+  });
+  return is_known ? std::nullopt : std::optional(parsed.error());
+}
+
+int run(WhatIfCommandOptions& options) {
+  takeEdits(options);
+  if (!options.capacity.empty()) options.wish.capacity_bytes = base::parseSize(options.capacity);
+  if (options.wish.fraction && !options.wish.capacity_bytes)
+    return usageError("--fraction is of the device's memory",
+                      "Add --capacity, as in --capacity 80GiB");
+  if (options.wish.verify_only &&
+      (options.wish.min_capacity || !options.wish.confs.empty() || !options.wish.edits.empty()))
+    return usageError(
+        "--verify tries nothing else",
+        "Leave out --set, --drop, --halve, --free-at, --empty-cache and --min-capacity");
+  if (options.wish.verify_only &&
+      ((options.wish.capacity_bytes && !options.wish.fraction) || options.wish.driver_call_us))
+    return usageError("--verify is of the recorded device alone",
+                      "Leave out --driver-call, and --capacity without --fraction");
+  for (std::string& conf : options.wish.confs) {
+    // As it is printed, to be copied.
+    constexpr std::string_view kVariable = "PYTORCH_CUDA_ALLOC_CONF=";
+    if (conf.starts_with(kVariable)) conf.erase(0, kVariable.size());
+    std::erase_if(conf, [](char c) { return c == ' ' || c == '\t'; });
+  }
+  Opened opened = openTraces({options.file});
+  for (const std::string& conf : options.wish.confs)
+    if (auto refusal = refusalOf(conf, opened))
+      return usageError("--set " + conf + ": " + refusal->what, refusal->hint);
+  std::vector<Part> parts;
+  bool is_left_out = false;
+  std::vector<std::pair<std::string, base::Error>> refused;
+  for (const auto& trace : opened.traces) {
+    Part part{trace.get(), {}};
+    for (const auto& device : trace->devices) {
+      if (options.device && device->device.ordinal != *options.device) continue;
+      if (!analysis::isReplayable(*device)) {
+        is_left_out = true;
+        complain(
+            fmt::format("tidegauge: {}: PyTorch's caching allocator does not hand out this memory: "
+                        "nothing to replay",
+                        analysis::deviceLabel(device->device)));
+        continue;
+      }
+      auto report = analysis::whatIf(*trace, *device, options.wish);
+      if (!report.ok()) {  // what is asked for need not be on every device
+        refused.emplace_back(analysis::deviceLabel(device->device), report.error());
+        continue;
+      }
+      part.told.push_back({device.get(), std::move(report.value())});
+    }
+    parts.push_back(std::move(part));
+  }
+  if (parts.empty()) return opened.exit_code;
+  bool is_empty = std::ranges::all_of(parts, [](const Part& part) { return part.told.empty(); });
+  if (is_empty && !refused.empty()) return reportError(refused.front().second);
+  for (const auto& [label, error] : refused)
+    complain(fmt::format("tidegauge: {}: {}. {}", label, error.what, error.hint));
+  if (is_empty && options.device && !is_left_out)
+    return usageError(fmt::format("there is no device {}", *options.device));
+  if (options.json) return writeJson(parts, options.wish.verify_only, opened.exit_code);
+  return writeText(parts, options.wish.verify_only, opened.exit_code);
+}
+
+}  // namespace
+
+void addWhatIfCommand(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<WhatIfCommandOptions>();
+  CLI::App* command = app.add_subcommand(
+      "whatif",
+      "Replay the allocator: is the recording explained, and which setting would have helped");
+  command
+      ->add_option("FILE", options->file,
+                   "A snapshot or recording; - reads a snapshot from standard input")
+      ->required()
+      ->type_name("");
+  command
+      ->add_option("--set", options->wish.confs,
+                   "The whole of PYTORCH_CUDA_ALLOC_CONF to try; again for more. Without: what is "
+                   "known to help")
+      ->take_all()
+      ->expected(1)
+      ->type_name("CONF");
+  command
+      ->add_option("--drop", options->drops,
+                   "As recorded, but without what these stacks ask for: a text in \"file:line "
+                   "function\", or "
+                   "/a regular expression/; again for more")
+      ->take_all()
+      ->expected(1)
+      ->type_name("STACK");
+  command->add_option("--halve", options->halves, "As recorded, but that half as large")
+      ->take_all()
+      ->expected(1)
+      ->type_name("STACK");
+  command
+      ->add_option(
+          "--free-at", options->frees,
+          "As recorded, but what these stacks asked for and lives then is freed at this step, "
+          "or each time that a phase of this name begins")
+      ->take_all()
+      ->expected(1)
+      ->type_name("STACK STEP|PHASE");
+  command
+      ->add_option(
+          "--empty-cache", options->flushes,
+          "As recorded, with an empty_cache() before this step, or each time that a phase of "
+          "this name begins; again for more")
+      ->take_all()
+      ->expected(1)
+      ->type_name("STEP|PHASE");
+  command
+      ->add_option(
+          "--capacity", options->capacity,
+          "Memory that the process could have, as in 80GiB; without: what an out of memory tells")
+      ->check(
+          size(replay::kMiB, base::kMostSizeBytes, "1 MiB to 1 PiB, with its unit, as in 80GiB"))
+      ->type_name("SIZE");
+  command
+      ->add_option("--fraction", options->wish.fraction,
+                   "Of the capacity, that the program set as its limit "
+                   "(set_per_process_memory_fraction), 0 to 1")
+      ->check(number(0, 1))
+      ->type_name("F");
+  command
+      ->add_option(
+          "--driver-call", options->wish.driver_call_us,
+          "What a call of the driver costs on that machine, in microseconds: tells how long "
+          "all of them take")
+      ->check(number(0, 1e6))
+      ->type_name("US");
+  command->add_option("--device", options->device, "Only this device")->type_name("N");
+  command->add_flag("--verify", options->wish.verify_only,
+                    "Only replay under the recording's own settings, and compare every event");
+  command->add_flag("--min-capacity", options->wish.min_capacity,
+                    "The smallest card on which the run gets through, to 2 MiB");
+  command->add_flag("--json", options->json, "Exact numbers as JSON (docs/explain/replay.md)");
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace tidegauge::cli

@@ -1,0 +1,120 @@
+#include "cli/options/new_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "base/text_layout.h"
+#include "cli/options/output.h"
+#include "cli/options/usage.h"
+
+namespace tidegauge::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+int notWritten(const std::string& path, int error) {
+  complain(base::printable(
+      fmt::format("tidegauge: {} could not be written: {}.", path, std::strerror(error))));
+  return kNotWritten;
+}
+
+// 0, or errno.
+int writeAll(int fd, std::string_view text) {
+  while (!text.empty()) {
+    ssize_t written = ::write(fd, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    text.remove_prefix(static_cast<size_t>(written));
+  }
+  return 0;
+}
+
+// Opens, writes, closes; a full disk may only be told at the end. 0, or errno.
+int fill(const std::string& path, int flags, std::string_view text) {
+  int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | flags, 0666);
+  if (fd < 0) return errno;
+  int error = writeAll(fd, text);
+  if (::close(fd) != 0 && error == 0) error = errno;
+  return error;
+}
+
+bool isSpecial(const std::string& path) {
+  std::error_code ignored;
+  fs::file_status status = fs::status(path, ignored);
+  return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
+}
+
+// Where a symbolic link leads: the link stays one.
+std::string behindLinks(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_symlink(path, error)) return path;
+  fs::path target = fs::canonical(path, error);
+  return error ? path : target.string();
+}
+
+// Why no file can appear in the folder of `path`: 0, or errno.
+int noPlaceBeside(const fs::path& path) {
+  fs::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  return ::access((folder / "").c_str(), W_OK | X_OK) == 0 ? 0 : errno;
+}
+
+}  // namespace
+
+int NewFile::existsAlready() const {
+  return usageError(fmt::format("{} exists already", path_),
+                    fmt::format("Name another file after {}; --force writes over it", option_));
+}
+
+int NewFile::refuse(const std::string& input) const {
+  if (isStandardOutput() || isSpecial(path_)) return 0;
+  std::error_code ignored;
+  fs::file_status status = fs::symlink_status(path_, ignored);
+  if (fs::is_directory(status))
+    return usageError(path_ + " is a folder", fmt::format("Name a file after {}", option_));
+  if (fs::equivalent(path_, input == "-" ? "/dev/stdin" : input, ignored)) {
+    return usageError(path_ + " is the file that is read",
+                      fmt::format("Name another file after {}", option_));
+  }
+  if (fs::exists(status) && !overwrite_) return existsAlready();
+  int error = noPlaceBeside(behindLinks(path_));
+  return error == 0 ? 0 : notWritten(path_, error);
+}
+
+int NewFile::write(std::string_view text) const {
+  if (isStandardOutput()) {
+    Output out;
+    out.write(text);
+    return out.finish(0);
+  }
+  if (isSpecial(path_)) {
+    int error = fill(path_, 0, text);
+    return error == 0 ? 0 : notWritten(path_, error);
+  }
+  std::string place = behindLinks(path_);
+  std::string part = fmt::format("{}.{}.part", place, ::getpid());
+  if (int error = fill(part, O_CREAT | O_EXCL, text); error != 0) {
+    if (error != EEXIST) ::unlink(part.c_str());
+    return notWritten(path_, error);
+  }
+  return move(part, place);
+}
+
+int NewFile::move(const std::string& from, const std::string& to) const {
+  // A link refuses to take a place that was taken in the meantime; a move would not.
+  int outcome = overwrite_ ? ::rename(from.c_str(), to.c_str()) : ::link(from.c_str(), to.c_str());
+  int error = outcome == 0 ? 0 : errno;
+  bool no_links = error == EPERM || error == EOPNOTSUPP || error == ENOSYS;
+  if (!overwrite_ && no_links) {  // as on FAT: the look of refuse() has to do
+    error = ::rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
+  }
+  if (!(overwrite_ && error == 0)) ::unlink(from.c_str());
+  if (error == EEXIST) return existsAlready();
+  return error == 0 ? 0 : notWritten(path_, error);
+}
+
+}  // namespace tidegauge::cli

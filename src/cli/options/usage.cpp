@@ -1,0 +1,221 @@
+#include "cli/options/usage.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <optional>
+
+#include "base/format.h"
+#include "base/sizes.h"
+#include "base/text_layout.h"
+#include "cli/options/output.h"
+#include "cli/options/terminal.h"
+
+namespace tidegauge::cli {
+namespace {
+
+template <class Number>
+std::optional<Number> parse(const std::string& text) {
+  Number value{};
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole ? std::optional(value) : std::nullopt;
+}
+
+// CLI11 puts "--top: " before what a check says.
+CLI::Validator validator(std::string range, std::function<bool(const std::string&)> allows) {
+  CLI::Validator check;
+  check.operation([range, allows = std::move(allows)](std::string& text) {
+    return allows(text) ? std::string() : fmt::format("must be {}, not “{}”", range, text);
+  });
+  check.description("");
+  return check;
+}
+
+std::string withFullStop(std::string text) {
+  size_t end = text.find_last_not_of(" \n");
+  text.resize(end == std::string::npos ? 0 : end + 1);
+  for (char& c : text) {
+    if (c == '\n') c = ' ';
+  }
+  return text.ends_with('.') ? text : text + '.';
+}
+
+// "--top: must be …" reads "--top must be …".
+std::string inOurWords(const CLI::Error& error) {
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr &&
+      std::string_view(error.what()).starts_with("A subcommand")) {
+    return "a command is missing.";
+  }
+  std::string text = error.what();
+  size_t colon = text.find(": must be ");
+  if (colon != std::string::npos) text.erase(colon, 1);
+  return withFullStop(text);
+}
+
+std::vector<std::string> commandNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands(nullptr)) names.push_back(command->get_name());
+  return names;
+}
+
+// The word where a command should stand, if it is none.
+std::optional<std::string> unknownCommand(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return std::nullopt;
+  std::vector<std::string> names = commandNames(app);
+  bool known = std::find(names.begin(), names.end(), argv[1]) != names.end();
+  return known ? std::nullopt : std::optional<std::string>(argv[1]);
+}
+
+// "-x.pickle" is taken for an option: did the user mean a file?
+std::optional<std::string> fileWithDash(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    std::error_code none;
+    bool dash = argv[i][0] == '-' && argv[i][1] != '\0';
+    if (dash && std::filesystem::exists(argv[i], none)) return argv[i];
+  }
+  return std::nullopt;
+}
+
+// --help, no wider than the page.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  explicit HelpFormatter(size_t columns) : columns_(columns) {}
+
+  std::string make_option(const CLI::Option* option, bool is_positional) const override {
+    std::string name = "  " + make_option_name(option, is_positional) + make_option_opts(option);
+    size_t indent = std::min<size_t>(28, columns_ / 3);
+    std::string what = base::wrapped(make_option_desc(option), columns_, indent);
+    if (base::displayWidth(name) + 2 > indent) return name + '\n' + what;
+    return name + what.substr(name.size());
+  }
+  std::string make_description(const CLI::App* app) const override {
+    return paragraphs(app->get_description());
+  }
+  std::string make_footer(const CLI::App* app) const override {
+    return paragraphs(app->get_footer());
+  }
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    return paragraphs(CLI::Formatter::make_usage(app, std::move(name)));
+  }
+
+ private:
+  std::string paragraphs(const std::string& text) const {
+    std::string out;
+    for (size_t begin = 0; begin < text.size();) {
+      size_t end = std::min(text.find('\n', begin), text.size());
+      out += paragraph(text.substr(begin, end - begin));
+      begin = end + 1;
+    }
+    return out;
+  }
+  // What follows a word and two spaces stays below itself: "  word   what it means".
+  std::string paragraph(const std::string& line) const {
+    size_t word = line.find_first_not_of(' ');
+    if (word == std::string::npos) return "\n";
+    size_t gap = line.find("  ", word);
+    if (word == 0 || gap == std::string::npos) return base::wrapped(line, columns_, word, 2);
+    size_t what = line.find_first_not_of(' ', gap);
+    return line.substr(0, what) + base::wrapped(line.substr(what), columns_, what).substr(what);
+  }
+
+  size_t columns_;
+};
+
+const CLI::App& chosen(const CLI::App& app) {
+  auto commands = app.get_subcommands();
+  return commands.empty() ? app : *commands.front();
+}
+
+}  // namespace
+
+CLI::Validator wholeNumber(uint64_t least, uint64_t most) {
+  std::string range = most == UINT64_MAX
+                          ? fmt::format("a whole number from {}", base::withCommas(least))
+                          : fmt::format("a whole number from {} to {}", base::withCommas(least),
+                                        base::withCommas(most));
+  return validator(range, [least, most](const std::string& text) {
+    std::optional<uint64_t> value = parse<uint64_t>(text);
+    return value && *value >= least && *value <= most;
+  });
+}
+
+CLI::Validator integer(int64_t least, int64_t most) {
+  return validator(fmt::format("a whole number from {} to {}", least, most),
+                   [least, most](const std::string& text) {
+                     std::optional<int64_t> value = parse<int64_t>(text);
+                     return value && *value >= least && *value <= most;
+                   });
+}
+
+CLI::Validator number(double least, double most) {
+  return validator(fmt::format("a number from {} to {}", least, most),
+                   [least, most](const std::string& text) {
+                     std::optional<double> value = parse<double>(text);
+                     return value && std::isfinite(*value) && *value >= least && *value <= most;
+                   });
+}
+
+CLI::Validator size(uint64_t least, uint64_t most, const std::string& range) {
+  return validator(fmt::format("a size from {}", range), [least, most](const std::string& text) {
+    std::optional<uint64_t> bytes = base::parseSize(text);
+    return bytes && *bytes >= least && *bytes <= most;
+  });
+}
+
+CLI::Validator oneOf(std::vector<std::string> names) {
+  std::string choice = fmt::format("one of {}", fmt::join(names, ", "));
+  return validator(choice, [names = std::move(names)](const std::string& text) {
+    return std::find(names.begin(), names.end(), text) != names.end();
+  });
+}
+
+std::string shownPath(const std::string& path) { return path == "-" ? "standard input" : path; }
+
+int usageError(const std::string& what, const std::string& hint) {
+  std::string text = "tidegauge: " + withFullStop(what);
+  if (!hint.empty()) text += " " + withFullStop(hint);
+  complain(base::printable(text));
+  return 2;
+}
+
+int runCommandLine(CLI::App& app, int argc, char** argv, const int& exit_code) {
+  // "help" and "help COMMAND" are what many try first.
+  static char help_word[] = "--help";
+  if ((argc == 2 || argc == 3) && std::string_view(argv[1]) == "help") {
+    argv[1] = argc == 3 ? argv[2] : help_word;
+    if (argc == 3) argv[2] = help_word;
+  }
+  std::string commands = fmt::format("{}", fmt::join(commandNames(app), ", "));
+  if (std::optional<std::string> word = unknownCommand(app, argc, argv)) {
+    return usageError(fmt::format("there is no command “{}”", *word),
+                      fmt::format("The commands are: {}", commands));
+  }
+  if (argc < 2) return usageError("a command is missing", "The commands are: " + commands);
+  auto help = std::make_shared<HelpFormatter>(pageColumns());
+  app.formatter(help);
+  for (CLI::App* command : app.get_subcommands(nullptr)) command->formatter(help);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {  // --help, --version
+    Output out;
+    bool version = dynamic_cast<const CLI::CallForVersion*>(&success) != nullptr;
+    out.write(version ? app.version() + "\n" : app.help());
+    return out.finish(0);
+  } catch (const CLI::Error& error) {
+    if (std::optional<std::string> file = fileWithDash(argc, argv)) {
+      return usageError(fmt::format("“{}” starts with a dash, as options do", *file),
+                        fmt::format("Write ./{}", *file));
+    }
+    return usageError(inOurWords(error),
+                      fmt::format("tidegauge {}--help shows the options",
+                                  &chosen(app) == &app ? "" : chosen(app).get_name() + " "));
+  }
+  return exit_code;
+}
+
+}  // namespace tidegauge::cli

@@ -1,0 +1,39 @@
+// runDoctor where the recorder was built; see record_missing.cpp.
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/options/output.h"
+#include "cli/options/terminal.h"
+#include "cli/options/usage.h"
+#include "cli/record/doctor_command.h"
+#include "doctor/doctor_text.h"
+#include "record/kernel/probes.h"
+#include "wss/measure/abilities.h"
+
+namespace tidegauge::cli {
+
+int runDoctor(const DoctorOptions& options) {
+  for (const std::string& path : options.libraries) {
+    if (access(path.c_str(), R_OK) != 0)
+      return usageError(fmt::format("{} cannot be read", shownPath(path)));
+    if (!record::libraryKind(path))
+      return usageError(
+          fmt::format("{} is none of the libraries that are watched", shownPath(path)),
+          "Those are libcuda.so.*, libcudart.so.* and libc10_cuda.so");
+  }
+  record::Diagnosis diagnosis{record::lookAtMachine(), record::findLibraries(options.libraries)};
+  Output out;
+  auto backends = wss::lookAtBackends();
+  if (options.json) {
+    nlohmann::json json = record::diagnosisJson(diagnosis);
+    json["working_sets"] = wss::abilitiesJson(backends);
+    out.print("{}\n", json.dump(2));
+  } else {
+    out.write(record::diagnosisText(diagnosis, pageColumns()));
+    out.write("\nWorking sets (tidegauge wss)\n" + wss::abilitiesText(backends, pageColumns()));
+  }
+  return out.finish(record::canRecord(diagnosis.facts) ? 0 : 4);
+}
+
+}  // namespace tidegauge::cli

@@ -1,0 +1,137 @@
+#include "cli/record/record_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "base/ascii.h"
+#include "base/sizes.h"
+#include "cli/options/usage.h"
+#include "cli/record/record_options.h"
+#include "view/filter/search_words.h"
+
+namespace tidegauge::cli {
+namespace {
+
+constexpr uint64_t kLeastRing = uint64_t{64} << 10;
+constexpr uint64_t kMostRing = uint64_t{1} << 30;
+constexpr uint64_t kLeastSize = uint64_t{16} << 20;
+
+int checkPids(std::vector<uint32_t> pids) {
+  std::sort(pids.begin(), pids.end());
+  auto twice = std::adjacent_find(pids.begin(), pids.end());
+  if (twice != pids.end()) return usageError(fmt::format("-p {} is there twice", *twice));
+  if (std::binary_search(pids.begin(), pids.end(), static_cast<uint32_t>(getpid())))
+    return usageError(fmt::format("process {} is this recorder itself", getpid()));
+  return 0;
+}
+
+int check(const RecordOptions& options) {
+  int ways = !options.command.empty() + !options.pids.empty() +
+             (options.all || !options.name_glob.empty() || !options.cgroup.empty());
+  if (ways == 0)
+    return usageError("nothing to record",
+                      "Name a command after “--”, or processes: -p PID, --comm NAME, --cgroup "
+                      "FOLDER, --all");
+  if (ways > 1) return usageError("a command, -p, and --all (--comm, --cgroup) exclude each other");
+  if (int code = checkPids(options.pids); code != 0) return code;
+  if (options.launch_arguments > 0 && !options.launch_events)
+    return usageError("--args is about single launches, which are not recorded",
+                      "Add --launch-events, or leave --args away");
+  if (options.no_python && options.command.empty())
+    return usageError("--no-python is about a command that record starts",
+                      "Processes that run already are left as they are anyway");
+  if (options.preload && options.link_each)
+    return usageError("--link-each is about eBPF, --preload uses none");
+  if (options.preload && options.command.empty())
+    return usageError("--preload records programs that it starts",
+                      "Name a command after “--”; what runs already needs eBPF (root)");
+  if (options.preload && options.launch_arguments > 0)
+    return usageError(
+        "--args needs eBPF: how many arguments a kernel has is not known, and a "
+        "preloaded library must not read past the last");
+  return 0;
+}
+
+}  // namespace
+
+void addRecordCommand(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<RecordOptions>();
+  auto ring = std::make_shared<std::string>("8MiB");
+  auto max_size = std::make_shared<std::string>();
+  CLI::App* command = app.add_subcommand(
+      "record", "Record what programs do with device memory: CUDA driver, runtime, PyTorch");
+  command->add_option("COMMAND", options->command,
+                      "Program to run, after “--”: recorded from its first call to its end");
+  command->add_option("-o,--output", options->output, "The recording, an SQLite file")
+      ->type_name("FILE");
+  command->add_flag("--force", options->force, "Write over FILE if it exists");
+  command
+      ->add_option(
+          "--max-size", *max_size,
+          "Keep the newest: files of SIZE at most in all, FILE the last of them; from 16MiB on")
+      ->type_name("SIZE");
+  command->add_option("-p,--pid", options->pids, "Processes that run already, and their children")
+      ->check(wholeNumber(1, kMostPid))
+      ->type_name("PID");
+  command->add_flag("--all", options->all, "Every process of the machine");
+  command->add_option("--comm", options->name_glob, "Processes by name, as in 'python*'")
+      ->type_name("GLOB");
+  command->add_option("--cgroup", options->cgroup, "Processes of a cgroup (v2), a container's say")
+      ->type_name("FOLDER");
+  command->add_option("--duration", options->duration_s, "Seconds until the end")
+      ->check(number(0.001, 1e9))
+      ->type_name("S");
+  command
+      ->add_option("--idle-timeout", options->idle_timeout_s,
+                   "End when no call, launch or copy came for so many seconds")
+      ->check(number(0.001, 1e9))
+      ->type_name("S");
+  command->add_flag("--preload", options->preload,
+                    "By a library in the programs (LD_PRELOAD): needs no privilege, sees less");
+  command->add_flag("--no-framework", options->no_framework, "Leave out PyTorch's own blocks");
+  command->add_flag("--launch-events", options->launch_events,
+                    "Every kernel launch with its stack, not only counts");
+  command->add_flag("--link-each", options->link_each,
+                    "A link per function, as Linux before 6.6 needs: slower to begin and to end");
+  command
+      ->add_option("--args", options->launch_arguments,
+                   "With --launch-events: words of arguments, at most 16")
+      ->check(wholeNumber(0, 16))
+      ->type_name("N");
+  command->add_option("--stacks", options->stacks, "Call sites: user or none")
+      ->check(oneOf({"user", "none"}))
+      ->type_name("WHICH")
+      ->capture_default_str();
+  command->add_flag(
+      "--no-python", options->no_python,
+      "Do not set PYTHONPERFSUPPORT=1 for the command: no Python functions in stacks");
+  command->add_option("--ring", *ring, "Room for calls that wait to be read; a power of two")
+      ->type_name("SIZE")
+      ->capture_default_str();
+  command->add_flag("--no-summary", options->no_summary, "Print no report at the end");
+  command->callback([options, ring, max_size, &exit_code] {
+    if (!max_size->empty()) {
+      std::optional<uint64_t> most = view::bytesOf(base::lowerAscii(*max_size));
+      if (!most || *most < kLeastSize || *most > base::kMostSizeBytes) {
+        exit_code = usageError(
+            fmt::format("--max-size must be at least 16MiB, as in 2GiB, not “{}”", *max_size));
+        return;
+      }
+      options->max_bytes = *most;
+    }
+    std::optional<uint64_t> bytes = view::bytesOf(base::lowerAscii(*ring));
+    if (!bytes || *bytes < kLeastRing || *bytes > kMostRing || (*bytes & (*bytes - 1)) != 0) {
+      exit_code = usageError(
+          fmt::format("--ring must be a power of two from 64KiB to 1GiB, not “{}”", *ring));
+      return;
+    }
+    options->ring_bytes = *bytes;
+    exit_code = check(*options);
+    if (exit_code == 0) exit_code = runRecord(*options);
+  });
+}
+
+}  // namespace tidegauge::cli

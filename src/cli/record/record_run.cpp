@@ -1,0 +1,377 @@
+// runRecord where the recorder was built; see record_missing.cpp.
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "base/format.h"
+#include "base/text_layout.h"
+#include "cli/commands/report_command.h"
+#include "cli/open_trace.h"
+#include "cli/options/new_file.h"
+#include "cli/options/output.h"
+#include "cli/options/usage.h"
+#include "cli/record/record_options.h"
+#include "record/kernel/even_clock.h"
+#include "record/preload/preload.h"
+#include "record/process/cgroup.h"
+#include "record/process/watchdog.h"
+#include "record/recorder.h"
+#include "record/session/session.h"
+
+namespace tidegauge::cli {
+namespace {
+
+constexpr int kDrainEvery_ms = 5;
+
+std::string nameWithTime() {
+  std::time_t now = std::time(nullptr);
+  std::tm local{};
+  localtime_r(&now, &local);
+  return fmt::format("tidegauge-{:04}{:02}{:02}-{:02}{:02}{:02}.sqlite", local.tm_year + 1900,
+                     local.tm_mon + 1, local.tm_mday, local.tm_hour, local.tm_min, local.tm_sec);
+}
+
+// Signals wait in a descriptor: they end the recording in good order, or go on to the command.
+class Signals {
+ public:
+  Signals() {
+    sigemptyset(&set_);
+    for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2})
+      sigaddset(&set_, signal);
+    sigprocmask(SIG_BLOCK, &set_, nullptr);
+    descriptor_ = signalfd(-1, &set_, SFD_NONBLOCK | SFD_CLOEXEC);
+  }
+  ~Signals() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+  // The next signal. One from the keyboard reaches the command by itself.
+  struct Signal {
+    int number = 0;
+    bool from_keyboard = false;
+  };
+  std::optional<Signal> take() const {
+    signalfd_siginfo info{};
+    if (read(descriptor_, &info, sizeof(info)) != sizeof(info)) return std::nullopt;
+    return Signal{static_cast<int>(info.ssi_signo), info.ssi_code == SI_KERNEL};
+  }
+
+ private:
+  sigset_t set_{};
+  int descriptor_ = -1;
+};
+
+int exitCodeOf(int status) {
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+// What is said of the recording's file: it could not be written.
+int reportWriting(const base::Error& error) {
+  int code = reportError(error);
+  return error.kind == base::ErrorKind::kUnreadable ? kNotWritten : code;
+}
+
+void sayLibraries(const record::Session& session, size_t& said) {
+  for (; said < session.libraries().size(); ++said) {
+    const record::WatchedLibrary& library = session.libraries()[said];
+    for (const std::string& problem : library.problems)
+      complain(fmt::format("tidegauge: {}: {}", base::printable(library.path),
+                           base::printable(problem)));
+  }
+}
+
+void sayLosses(const record::Session& session) {
+  for (size_t i = 0; i < LOSS_KINDS; ++i)
+    if (uint64_t count = session.losses()[i]; count > 0)
+      complain(fmt::format("tidegauge: incomplete: {} × {}{}", base::withCommas(count),
+                           record::lossReason(i),
+                           i == LOSS_MEMORY_RING ? " (--ring makes it larger)" : ""));
+}
+
+record::RecorderOptions recorderOptions(const RecordOptions& options) {
+  record::RecorderOptions recorder;
+  recorder.framework = !options.no_framework;
+  recorder.name_glob = options.name_glob;
+  recorder.programs.watch_all =
+      options.all || !options.name_glob.empty() || !options.cgroup.empty();
+  recorder.programs.take_stacks = options.stacks != "none";
+  recorder.programs.take_block_stacks = options.stacks != "none";
+  recorder.programs.launch_events = options.launch_events;
+  recorder.programs.link_each = options.link_each;
+  recorder.programs.launch_arguments = options.launch_arguments;
+  recorder.programs.ring_bytes = static_cast<uint32_t>(options.ring_bytes);
+  return recorder;
+}
+
+// CPython 3.12 and newer name their functions for profilers if this is set. Else nothing happens.
+constexpr const char* kPythonVariable = "PYTHONPERFSUPPORT";
+
+bool switchesOnPython(const RecordOptions& options) {
+  return !options.no_python && options.stacks != "none" && std::getenv(kPythonVariable) == nullptr;
+}
+
+void sayPython(const record::Session& session) {
+  for (const std::string& version : session.olderPythons())
+    complain(
+        fmt::format("tidegauge: Python {} tells nobody the names of its functions (3.12 and newer "
+                    "do): its call "
+                    "sites are named by the libraries that it called",
+                    version));
+}
+
+// The files of names that Python left behind because of it.
+void removePerfMaps(const record::Session& session) {
+  for (const record::SessionProcess& process : session.processes()) {
+    if (!process.ended_ns || process.seen.pid == 0) continue;
+    std::string path = fmt::format("/tmp/perf-{}.map", process.seen.pid);
+    struct stat status {};
+    if (lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) unlink(path.c_str());
+  }
+}
+
+// Records until one of the reasons to end. The status of the command, if there is one.
+base::Result<std::optional<int>> loop(const RecordOptions& options, record::Source& recorder,
+                                      record::Session& session, record::Child* child,
+                                      const Signals& signals) {
+  auto now = [] { return record::evenClock().now_ns(); };
+  int64_t begin_ns = now(), last_ns = begin_ns;  // something happened
+  auto ns = [](double seconds) { return static_cast<int64_t>(seconds * 1e9); };
+  uint64_t counted = 0;
+  size_t said = 0;
+  while (true) {
+    if (recorder.poll(kDrainEvery_ms) > 0) last_ns = now();
+    TG_RETURN_IF_ERROR(session.tick(recorder));
+    if (std::exchange(counted, session.counted()) != session.counted()) last_ns = now();
+    sayLibraries(session, said);
+    while (auto signal = signals.take()) {
+      if (child == nullptr) return std::optional<int>();
+      if (!signal->from_keyboard) kill(child->pid(), signal->number);
+    }
+    if (child != nullptr && child->ended()) return child->ended();
+    if (child == nullptr && !options.pids.empty() && !recorder.anyTargetRuns())
+      return std::optional<int>();
+    if (options.duration_s > 0 && now() - begin_ns >= ns(options.duration_s))
+      return std::optional<int>();
+    // Launches and copies are known up to when they were counted.
+    if (options.idle_timeout_s > 0 && session.countedNs() - last_ns >= ns(options.idle_timeout_s))
+      return std::optional<int>();
+  }
+}
+
+// What was begun, and what it needs while it goes on. Where it cannot begin: an exit code.
+struct Recording {
+  std::optional<record::Watchdog> watchdog;  // a command may be stopped for a moment
+  std::optional<record::Child> child;
+  std::optional<record::Session> session;
+  std::unique_ptr<record::Source> source;
+
+  // The file is made after the command was found, and taken away again if nothing can be recorded.
+  int makeSession(const std::string& path, const RecordOptions& options) {
+    store::WriterOptions writer_options;
+    writer_options.replace = options.force;
+    writer_options.recorder = "tidegauge";
+    auto refuse = [&](const base::Error& error) {
+      if (child) kill(child->pid(), SIGKILL);  // it has not begun
+      return reportWriting(error);
+    };
+    std::vector<std::string> older;
+    if (options.max_bytes > 0) {
+      auto found = record::PartRing::older(path, options.force);
+      if (!found.ok()) return refuse(found.error());
+      older = std::move(found.value());
+    }
+    auto writer = store::RecordingWriter::create(path, writer_options);
+    if (!writer.ok()) return refuse(writer.error());
+    if (auto removed = record::PartRing::remove(older); !removed.ok()) {
+      store::removeRecording(path);
+      return refuse(removed.error());
+    }
+    std::optional<record::PartRing> ring;
+    if (options.max_bytes > 0) ring.emplace(path, options.max_bytes);
+    session.emplace(std::move(writer.value()), nullptr, std::move(ring));
+    return 0;
+  }
+  int startCommand(const RecordOptions& options, std::vector<std::string> environment) {
+    if (switchesOnPython(options)) environment.push_back(fmt::format("{}=1", kPythonVariable));
+    std::string program = record::findProgram(options.command[0]);
+    if (program.empty())
+      return usageError(fmt::format("{} cannot be run: no such program", options.command[0]));
+    if (access(program.c_str(), X_OK) != 0)
+      return usageError(fmt::format("{} cannot be run: {}", options.command[0],
+                                    errno == ENOENT ? "no such program" : std::strerror(errno)));
+    auto started = record::Child::start(options.command, environment);
+    if (!started.ok()) return reportError(started.error());
+    child.emplace(std::move(started.value()));
+    return 0;
+  }
+
+  int beginInKernel(const std::string& path, const RecordOptions& options) {
+    record::RecorderOptions recorder_options = recorderOptions(options);
+    if (!options.cgroup.empty()) {
+      auto cgroup = record::findCgroup(options.cgroup);
+      if (!cgroup.ok()) return reportError(cgroup.error());
+      recorder_options.programs.cgroup = cgroup.value().id;
+      recorder_options.programs.cgroup_level = cgroup.value().level;
+    }
+    if (!options.command.empty()) watchdog.emplace();
+    if (!options.command.empty())
+      if (int code = startCommand(options, {}); code != 0) return code;
+    if (int code = makeSession(path, options); code != 0) return code;
+    auto recorder = record::Recorder::start(recorder_options, *session);
+    if (!recorder.ok()) {
+      store::removeRecording(path);
+      if (child) kill(child->pid(), SIGKILL);  // it has not begun
+      return reportError(recorder.error());
+    }
+    record::Recorder& it = *recorder.value();
+    source = std::move(recorder.value());
+    if (!it.linksMany())
+      complain(
+          "tidegauge: each function has a probe of its own: beginning and ending take seconds "
+          "(Linux 6.6 and newer do it at once)");
+    base::Status status = base::okStatus();
+    if (child) {
+      status = it.watchCommand(*child, record::findProgram(options.command[0]));
+      if (status.ok())
+        status = child->go();
+      else
+        kill(child->pid(), SIGKILL);  // it has not begun
+    }
+    for (uint32_t pid : options.pids)
+      if (status.ok()) status = it.watch(pid);
+    if (recorder_options.programs.watch_all && status.ok()) status = it.watchAllRunning();
+    if (status.ok()) return 0;
+    store::removeRecording(path);
+    return reportError(status.error());
+  }
+
+  int beginInPrograms(const std::string& path, const RecordOptions& options) {
+    record::PreloadOptions preload_options;
+    preload_options.take_stacks = options.stacks != "none";
+    preload_options.launch_events = options.launch_events;
+    preload_options.ring_bytes = options.ring_bytes;
+    auto area = record::PreloadArea::make(preload_options);
+    if (!area.ok()) return reportError(area.error());
+    if (int code = startCommand(options, area.value().environment()); code != 0) return code;
+    if (int code = makeSession(path, options); code != 0) return code;
+    auto recorder = std::make_unique<record::PreloadRecorder>(std::move(area.value()), *session);
+    recorder->watchCommand(*child);
+    source = std::move(recorder);
+    base::Status status = child->go();
+    if (status.ok()) return 0;
+    store::removeRecording(path);
+    return reportError(status.error());
+  }
+};
+
+std::string whyNothing(const RecordOptions& options, const Recording& recording) {
+  if (!options.preload)
+    return "No call of the CUDA driver, the runtime or PyTorch came by: the programs made none, or "
+           "have CUDA linked in without symbols (stripped), where nothing can be watched.";
+  if (recording.session->processes().size() == 0)
+    return fmt::format(
+        "The library was not loaded into {}: programs that are linked statically, or "
+        "run with other rights than who starts them (setuid), do not load it. eBPF "
+        "(as root, without --preload) needs no library.",
+        base::printable(options.command[0]));
+  return "No call of the CUDA driver or runtime came by: the programs made none, or have the "
+         "runtime "
+         "and the driver linked in. PyTorch's own blocks need eBPF (without --preload).";
+}
+
+// "12,345 calls of 2 processes in run.sqlite (3 MiB)", "…, in 5 parts; the last, run.sqlite (3 MiB), has 300 of them"
+std::string whatWasRecorded(const record::Session& session, const std::string& path) {
+  std::string text = fmt::format(
+      "{} of {}", base::counted(session.calls(), "call"),
+      session.pids() == 1 ? "1 process" : base::withCommas(session.pids()) + " processes");
+  std::string file =
+      fmt::format("{} ({})", base::printable(path), base::humanBytes(session.fileBytes()));
+  uint32_t parts = session.ring() == nullptr ? 1 : session.ring()->number();
+  if (parts == 1) return fmt::format("{} in {}", text, file);
+  return fmt::format("{}, in {} parts; the last, {}, has {} of them", text, parts, file,
+                     base::withCommas(session.partCalls()));
+}
+
+// "run.3.sqlite to run.8.sqlite are kept, too: 14.1 MiB of 16.0 MiB in all. Calls before … were let go."
+void sayParts(const record::PartRing& ring, uint64_t newest_bytes) {
+  std::vector<std::string> kept = ring.kept();
+  if (ring.number() > 1) {
+    std::string text = kept.empty()
+                           ? "no other part is kept"
+                           : base::printable(kept.front()) +
+                                 (kept.size() == 1 ? " is kept, too"
+                                                   : fmt::format(" to {} are kept, too",
+                                                                 base::printable(kept.back())));
+    text += fmt::format(": {} of {} in all.", base::humanBytes(ring.keptBytes() + newest_bytes),
+                        base::humanBytes(ring.maxBytes()));
+    if (ring.removed() > 0)
+      text += fmt::format(" Calls before {} were let go.", base::utcTime(ring.keptFrom_ns()));
+    complain("tidegauge: " + text);
+  }
+  if (ring.isTooSmall())
+    complain(
+        "tidegauge: --max-size could not be kept: the last part alone took more. What is live is "
+        "in "
+        "each part, and a part that is being read goes on.");
+}
+
+int recordTo(const std::string& path, const RecordOptions& options) {
+  Signals signals;
+  Recording recording;
+  int begun = options.preload ? recording.beginInPrograms(path, options)
+                              : recording.beginInKernel(path, options);
+  if (begun != 0) return begun;
+  record::Session& session = *recording.session;
+  record::Source& it = *recording.source;
+  session.askDevices();
+  auto& child = recording.child;
+  auto ended = loop(options, it, session, child ? &*child : nullptr, signals);
+  it.finish();
+  base::Status written = session.finish(it);
+  sayLosses(session);
+  if (child && switchesOnPython(options)) removePerfMaps(session);
+  int exit_code = 0;
+  if (child && child->ended()) exit_code = exitCodeOf(*child->ended());
+  if (!ended.ok() || !written.ok()) {
+    int code = reportWriting(ended.ok() ? written.error() : ended.error());
+    return exit_code != 0 ? exit_code : code;
+  }
+  complain(fmt::format("tidegauge: {}. See them with: tidegauge view {}",
+                       whatWasRecorded(session, path), base::printable(path)));
+  if (const record::PartRing* ring = session.ring()) sayParts(*ring, session.fileBytes());
+  if (options.stacks != "none" && session.calls() > 0) sayPython(session);
+  if (session.calls() == 0) complain(whyNothing(options, recording));
+  if (!options.no_summary && session.calls() > 0) {
+    int code = reportFile(path);
+    if (exit_code == 0) exit_code = code;
+  }
+  return exit_code;
+}
+
+}  // namespace
+
+int runRecord(const RecordOptions& options) {
+  std::string path = options.output.empty() ? nameWithTime() : options.output;
+  if (path == "-") return usageError("a recording cannot go to standard output", "Name a file: -o");
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
+    return usageError(path + " is no plain file, and a recording is an SQLite file",
+                      "Name a new file: -o");
+  NewFile file(path, options.force);
+  if (int code = file.refuse({}); code != 0) return code;
+  return recordTo(path, options);
+}
+
+}  // namespace tidegauge::cli

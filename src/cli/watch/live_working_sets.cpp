@@ -1,0 +1,161 @@
+#include "cli/watch/live_working_sets.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <ctime>
+
+#include "cli/options/usage.h"
+#include "wss/measure/measure.h"
+
+namespace tidegauge::cli {
+namespace {
+
+constexpr std::string_view kAllWatched = "all-watched";
+
+int64_t nanosecondsOf(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+}  // namespace
+
+// CPU time is the thread's own: what the recorder takes is none of the measurement's.
+class LiveWorkingSets::ThreadClock final : public wss::Clock {
+ public:
+  explicit ThreadClock(LiveWorkingSets& of) : of_(of) {}
+  int64_t now_ns() override { return nanosecondsOf(CLOCK_MONOTONIC); }
+  int64_t cpu_ns() override { return nanosecondsOf(CLOCK_THREAD_CPUTIME_ID); }
+  void sleep(int64_t ns) override {
+    std::unique_lock lock(of_.mutex_);
+    of_.changed_.wait_for(lock, std::chrono::nanoseconds(ns), [&] { return of_.is_ending_; });
+  }
+  bool isEnding() const override {
+    std::lock_guard lock(of_.mutex_);
+    return of_.is_ending_;
+  }
+
+ private:
+  LiveWorkingSets& of_;
+};
+
+int checkWorkingSets(const MonitorOptions& options) {
+  for (const std::string& word : options.wss) {
+    if (word == kAllWatched) {
+      if (options.wss.size() == 1) continue;
+      return usageError("--wss takes processes, or all-watched alone");
+    }
+    if (std::string wrong = wholeNumber(1, kMostPid)(word); !wrong.empty())
+      return usageError(fmt::format("--wss {}", wrong), "Take a process, or all-watched");
+  }
+  return 0;
+}
+
+LiveWorkingSets::LiveWorkingSets(const MonitorOptions& options)
+    : every_s_(options.wss_every_s),
+      most_stall_s_(options.wss_most_stall_ms * 1e-3),
+      window_s_(options.wss_window_s) {
+  figures_.window = fmt::format("{:g}", window_s_);
+  if (options.wss.empty()) return;
+  all_watched_ = options.wss.front() == kAllWatched;
+  if (!all_watched_) {
+    for (const std::string& word : options.wss) {
+      uint32_t pid = 0;
+      std::from_chars(word.data(), word.data() + word.size(), pid);  // checked before
+      // Once each: the same labels twice would be no valid answer.
+      if (std::find(pids_.begin(), pids_.end(), pid) == pids_.end()) pids_.push_back(pid);
+    }
+  }
+  thread_ = std::thread([this] { run(); });
+}
+
+LiveWorkingSets::~LiveWorkingSets() {
+  {
+    std::lock_guard lock(mutex_);
+    is_ending_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void LiveWorkingSets::watch(std::vector<uint32_t> pids) {
+  if (!all_watched_) return;
+  std::lock_guard lock(mutex_);
+  pids_ = std::move(pids);
+}
+
+record::WorkingSetFigures LiveWorkingSets::figures() const {
+  std::lock_guard lock(mutex_);
+  return figures_;
+}
+
+void LiveWorkingSets::run() {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);  // they are for the monitor's own thread
+  ThreadClock clock(*this);
+  while (!clock.isEnding()) {
+    int64_t begin_ns = clock.now_ns();
+    std::vector<uint32_t> pids;
+    {
+      std::lock_guard lock(mutex_);
+      pids = pids_;
+    }
+    round(pids, clock);
+    // Nobody is watched yet: looked for again soon.
+    double pause_s = pids.empty() ? 1 : every_s_;
+    int64_t rest_ns = std::llround(pause_s * 1e9) - (clock.now_ns() - begin_ns);
+    clock.sleep(std::max(rest_ns, int64_t{1'000'000}));
+  }
+}
+
+void LiveWorkingSets::round(const std::vector<uint32_t>& pids, ThreadClock& clock) {
+  std::vector<record::WorkingSetFigures::Process> processes;
+  for (uint32_t pid : pids) {
+    if (clock.isEnding()) return;
+    if (auto process = measure(pid, clock)) processes.push_back(std::move(*process));
+    std::lock_guard lock(mutex_);
+    figures_.cpu_seconds = static_cast<double>(clock.cpu_ns()) * 1e-9;
+  }
+  std::lock_guard lock(mutex_);
+  figures_.processes = std::move(processes);
+}
+
+std::optional<record::WorkingSetFigures::Process> LiveWorkingSets::measure(uint32_t pid,
+                                                                           ThreadClock& clock) {
+  auto process = wss::Process::open(static_cast<pid_t>(pid));
+  if (!process.ok()) return std::nullopt;
+  wss::Plan plan;
+  plan.duration_ns = std::llround(window_s_ * 1e9);
+  if (!backend_) {
+    auto choice = wss::chooseBackend({.window_ns = plan.duration_ns}, process.value());
+    if (!choice.ok()) return std::nullopt;
+    backend_ = std::move(choice.value().backend);
+  }
+  auto cost = wss::predictedFor(*backend_, process.value());
+  if (cost && static_cast<double>(cost->stall_ns) * 1e-9 > most_stall_s_) {
+    std::lock_guard lock(mutex_);
+    figures_.skipped += 1;
+    return std::nullopt;
+  }
+  std::optional<record::WorkingSetFigures::Process> told;
+  auto status = wss::measure(process.value(), *backend_, plan, clock, [&](const wss::Row& row) {
+    told = {.pid = pid,
+            .comm = process.value().name(),
+            .rss_bytes = row.sums.rss,
+            .referenced_bytes = row.sums.referenced,
+            .stall_seconds = static_cast<double>(row.cost.stall_ns) * 1e-9};
+    return true;
+  });
+  if (!status.ok() || !told) return std::nullopt;
+  std::lock_guard lock(mutex_);
+  figures_.backend = backend_->name();
+  return told;
+}
+
+}  // namespace tidegauge::cli

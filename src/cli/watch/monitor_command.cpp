@@ -1,0 +1,58 @@
+#include "cli/watch/monitor_command.h"
+
+#include <memory>
+
+#include "cli/options/usage.h"
+#include "cli/watch/live_options.h"
+
+namespace tidegauge::cli {
+
+void addMonitorCommand(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<MonitorOptions>();
+  CLI::App* command = app.add_subcommand(
+      "monitor", "Serve figures of running programs: a live page, Prometheus, OpenTelemetry");
+  command
+      ->add_option("--listen", options->listen,
+                   "Where /metrics is; this machine's loopback only. Port 0 takes a free one")
+      ->type_name("ADDRESS")
+      ->capture_default_str();
+  command
+      ->add_option("--otlp", options->otlp,
+                   "Push to this collector too: http://HOST[:4318][/v1/metrics]")
+      ->type_name("URL");
+  command->add_option("--otlp-every", options->otlp_every_s, "Seconds between pushes")
+      ->check(number(0.1, 86'400))
+      ->type_name("S")
+      ->capture_default_str();
+  command
+      ->add_option("--stacks", options->stacks,
+                   "Call stacks of driver memory, for the live page: user or none")
+      ->check(oneOf({"user", "none"}))
+      ->type_name("WHICH")
+      ->capture_default_str();
+  command
+      ->add_option("--wss", options->wss,
+                   "Measure working sets of these processes too, or of all-watched (see wss)")
+      ->type_name("PID");
+  command->add_option("--wss-window", options->wss_window_s, "Seconds of a window")
+      ->check(number(0.001, 3600))
+      ->type_name("S")
+      ->capture_default_str();
+  command->add_option("--wss-every", options->wss_every_s, "Seconds from one window to the next")
+      ->check(number(0.1, 86'400))
+      ->type_name("S")
+      ->capture_default_str();
+  command
+      ->add_option("--wss-max-stall-ms", options->wss_most_stall_ms,
+                   "Leave out processes whose mmap would wait longer for it")
+      ->check(number(0.001, 1e6))
+      ->type_name("MS")
+      ->capture_default_str();
+  addTargetOptions(*command, options->targets);
+  command->callback([options, &exit_code] {
+    exit_code = checkTargets(options->targets);
+    if (exit_code == 0) exit_code = runMonitor(*options);
+  });
+}
+
+}  // namespace tidegauge::cli

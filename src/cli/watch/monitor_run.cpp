@@ -1,0 +1,202 @@
+// runMonitor where the recorder was built; see record_missing.cpp.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+#include <optional>
+#include <thread>
+
+#include "base/text_layout.h"
+#include "cli/open_trace.h"
+#include "cli/options/output.h"
+#include "cli/options/usage.h"
+#include "cli/watch/live_arenas.h"
+#include "cli/watch/live_session.h"
+#include "cli/watch/live_working_sets.h"
+#include "cli/watch/monitor_source.h"
+#include "record/kernel/functions.h"
+#include "server/application.h"
+#include "server/http/http_push.h"
+#include "server/http/metrics_page.h"
+#include "watch/otlp.h"
+#include "watch/prometheus_text.h"
+
+namespace tidegauge::cli {
+namespace {
+
+constexpr int64_t kShowEvery_ns = 1'000'000'000;
+
+// The port of "127.0.0.1:9400", "localhost:9400" or "9400".
+std::optional<uint16_t> portOf(std::string_view listen) {
+  for (std::string_view host : {"127.0.0.1:", "localhost:"})
+    if (listen.starts_with(host)) {
+      listen.remove_prefix(host.size());
+      break;
+    }
+  uint16_t port = 0;
+  auto [end, error] = std::from_chars(listen.data(), listen.data() + listen.size(), port);
+  if (error != std::errc() || end != listen.data() + listen.size()) return std::nullopt;
+  return port;
+}
+
+std::string hostName() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
+}
+
+// Answers on threads of its own until it goes.
+class Server {
+ public:
+  Server(std::unique_ptr<server::HttpServer> http, const server::Handler& handler,
+         MonitorSource& source)
+      : http_(std::move(http)),
+        source_(source),
+        thread_([this, handler] { http_->run(handler); }) {}
+  ~Server() {
+    source_.close();  // else who waits for the recorder would wait for this thread
+    http_->stop();
+    thread_.join();
+  }
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+ private:
+  std::unique_ptr<server::HttpServer> http_;
+  MonitorSource& source_;
+  std::thread thread_;
+};
+
+// Says once when the collector cannot be reached, and once when it can again.
+class PushWords {
+ public:
+  void say(const server::PushCounts& counts) {
+    if (counts.last_error == said_) return;
+    said_ = counts.last_error;
+    complain(said_.empty() ? "tidegauge: the collector takes metrics again"
+                           : "tidegauge: the collector does not take metrics: " + said_);
+  }
+
+ private:
+  std::string said_;
+};
+
+// The page below its token, and /metrics for everybody on this machine.
+server::Handler bothOf(server::Application& live_page, const server::MetricsPage& metrics,
+                       std::string root) {
+  auto isPage = [root = std::move(root)](const server::Request& request) {
+    std::string_view path = request.target;
+    return path.starts_with(root) || path == std::string_view(root).substr(0, root.size() - 1);
+  };
+  return {.answer =
+              [&, isPage](const server::Request& request, std::stop_token stop) {
+                return isPage(request) ? live_page.answer(request, std::move(stop))
+                                       : metrics.answer(request);
+              },
+          .lane =
+              [&, isPage](const server::Request& request) {
+                return isPage(request) ? live_page.lane(request) : server::Lane::kQuery;
+              }};
+}
+
+model::LiveSnapshot snapshotOf(const LiveSession& live, const model::LiveBook& book,
+                               const model::LiveWish& wish) {
+  const record::Session& session = live.session();
+  model::LiveNames names;
+  names.stack = [&](uint32_t stack) { return session.describeStack(stack); };
+  names.function = [](uint16_t function) {
+    const auto& all = record::watchedFunctions();
+    return function < all.size() ? std::string(all[function].name) : std::string();
+  };
+  model::LiveSnapshot snapshot =
+      book.look(session.ledger(), wish,
+                {model::LiveState::kMonitor, nowSinceEpoch_ns(), session.countedNs()}, names);
+  snapshot.calls = session.calls();
+  return snapshot;
+}
+
+std::vector<uint32_t> runningPids(const record::Session& session, int64_t now_ns) {
+  std::vector<uint32_t> pids;
+  for (uint32_t index : record::toldProcesses(session, now_ns)) {
+    const record::SessionProcess& process = session.processes()[index];
+    if (!process.ended_ns) pids.push_back(process.seen.pid);
+  }
+  return pids;
+}
+
+int serve(const MonitorOptions& options, std::unique_ptr<server::HttpServer> http,
+          std::optional<server::HttpAddress> collector) {
+  auto token = server::randomToken();
+  if (!token.ok()) return reportError(token.error());
+  model::LiveBook book;
+  auto started =
+      LiveSession::start(options.targets, {.stacks = options.stacks != "none", .book = &book});
+  if (!started.ok()) return reportError(started.error());
+  LiveSession& live = *started.value();
+  uint16_t port = http->port();
+  server::MetricsPage page(port, record::kPrometheusType);
+  server::Session session;
+  session.lives.push_back(std::make_shared<MonitorSource>(hostName()));
+  auto& source = static_cast<MonitorSource&>(*session.lives.back());
+  server::Gate gate(token.value(), port);
+  std::string root = gate.root();
+  server::Application live_page(std::move(session), std::move(gate));
+  record::MetricsMaker maker;
+  LiveArenas arenas;
+  record::OtlpOrigin origin{hostName(), TIDEGAUGE_VERSION, nowSinceEpoch_ns()};
+  std::optional<server::HttpPush> push;
+  if (collector) push.emplace(std::move(*collector), std::string(record::kProtobufType));
+  PushWords words;
+  LiveWorkingSets working_sets(options);
+  auto metrics = [&](int64_t now_ns) {
+    return maker.make({&live.session(), live.recorder().losses(), now_ns,
+                       record::cpuSecondsOfRecorder(), arenas.figures(), working_sets.figures()});
+  };
+  page.show(record::prometheusText(metrics(nowSinceEpoch_ns())));
+  Server server(std::move(http), bothOf(live_page, page, root), source);
+  complain(fmt::format("tidegauge: live page at http://127.0.0.1:{}{}#live", port, root));
+  complain(fmt::format("tidegauge: metrics at http://127.0.0.1:{}/metrics; Ctrl-C ends", port));
+  int64_t show_ns = 0, push_ns = 0;
+  while (!LiveSession::stopped()) {
+    if (auto status = live.step(); !status.ok()) return reportError(status.error());
+    source.answer([&](const model::LiveWish& wish) { return snapshotOf(live, book, wish); });
+    int64_t now_ns = nowSinceEpoch_ns();
+    if (now_ns < show_ns) continue;
+    show_ns = now_ns + kShowEvery_ns;
+    arenas.look(live.session(), now_ns);
+    working_sets.watch(runningPids(live.session(), now_ns));
+    std::vector<record::Metric> now = metrics(now_ns);
+    page.show(record::prometheusText(now));
+    if (!push) continue;
+    words.say(push->counts());
+    if (now_ns < push_ns) continue;
+    push_ns = now_ns + static_cast<int64_t>(options.otlp_every_s * 1e9);
+    push->offer(record::otlpRequest(now, origin, now_ns));
+  }
+  return 0;
+}
+
+}  // namespace
+
+int runMonitor(const MonitorOptions& options) {
+  if (int code = checkWorkingSets(options); code != 0) return code;
+  std::optional<uint16_t> port = portOf(options.listen);
+  if (!port)
+    return usageError(
+        fmt::format("--listen must be 127.0.0.1:PORT, not “{}”", base::printable(options.listen)),
+        "Metrics are served on loopback only; --otlp pushes them elsewhere");
+  std::optional<server::HttpAddress> collector;
+  if (!options.otlp.empty()) {
+    auto parsed = server::parseCollector(options.otlp);
+    if (!parsed.ok()) return reportError(parsed.error());
+    collector = std::move(parsed.value());
+  }
+  auto http = server::HttpServer::listen(*port);
+  if (!http.ok()) {
+    http.error().hint = "Choose another with --listen 127.0.0.1:PORT";
+    return reportError(http.error());
+  }
+  return serve(options, std::move(http.value()), std::move(collector));
+}
+
+}  // namespace tidegauge::cli

@@ -1,0 +1,52 @@
+// Which of several processes are measured, and which cannot be.
+//
+//   look()   opens whoever is there and was not tried before     4711 4712    left out: 4713, ended
+//   look()   before the next window: who began meanwhile         4711 4712 4720
+#pragma once
+
+#include <deque>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "wss/process/process.h"
+#include "wss/process/targets.h"
+
+namespace tidegauge::cli {
+
+struct LeftOut {
+  pid_t pid = 0;
+  std::string why;
+};
+
+class WssWatched {
+ public:
+  explicit WssWatched(wss::Targets targets) : targets_(std::move(targets)) {}
+
+  // Those that are new, in began(). An error if there is nobody; of whoever cannot be opened a line on
+  // standard error.
+  base::Status look();
+  // It cannot be measured any more. `was_measured`: in a window before; else it counts as left out.
+  void forget(pid_t pid, const std::string& why, bool was_measured);
+
+  // Who began is told: began() is empty until the next look().
+  void toldBegan() { began_.clear(); }
+  // Those meant that began since the last look, and are in no window; nothing changes.
+  std::vector<pid_t> unseen() const;
+
+  const std::deque<wss::Process>& processes() const { return processes_; }
+  const std::vector<pid_t>& began() const { return began_; }
+  const std::vector<LeftOut>& leftOut() const { return left_out_; }
+
+ private:
+  void leaveOut(pid_t pid, std::string why);
+
+  wss::Targets targets_;
+  std::deque<wss::Process> processes_;
+  std::set<pid_t> tried_;
+  std::vector<pid_t> began_;
+  std::vector<LeftOut> left_out_;
+};
+
+}  // namespace tidegauge::cli

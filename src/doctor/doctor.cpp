@@ -1,0 +1,185 @@
+#include "doctor/doctor.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+
+#include "base/format.h"
+
+namespace tidegauge::record {
+namespace {
+
+struct Capability {
+  unsigned bit;
+  std::string_view name, means;
+  Verdict without;
+};
+// linux/capability.h. CAP_SYS_ADMIN includes the first two.
+constexpr unsigned kSysAdmin = 21;
+constexpr std::array<Capability, 3> kCapabilities = {{
+    {39, "CAP_BPF", "BPF programs cannot be loaded", Verdict::kMissing},
+    {38, "CAP_PERFMON", "probes cannot be attached", Verdict::kMissing},
+    {19, "CAP_SYS_PTRACE",
+     "processes of other users cannot be watched: which libraries they map is hidden",
+     Verdict::kLimited},
+}};
+
+std::pair<unsigned, unsigned> versionOf(std::string_view release) {
+  unsigned major = 0, minor = 0;
+  auto [dot, error] = std::from_chars(release.data(), release.data() + release.size(), major);
+  if (error == std::errc() && dot != release.data() + release.size() && *dot == '.')
+    std::from_chars(dot + 1, release.data() + release.size(), minor);
+  return {major, minor};
+}
+
+bool attaches(const MachineFacts& facts) { return facts.probes && facts.probes->works; }
+
+Finding kernel(const MachineFacts& facts) {
+  Finding it{Verdict::kOk, "kernel", "Linux " + facts.kernel_release, {}, {}};
+  auto version = versionOf(facts.kernel_release);
+  if (attaches(facts) || version >= std::pair{6U, 1U}) return it;
+  it.verdict = Verdict::kMissing;
+  it.means = version < std::pair{5U, 8U} ? "it has no ring buffers"
+                                         : "its probes lack what the recorder needs";
+  it.remedy = "Use Linux 6.1 or newer; 6.6 attaches and detaches at once";
+  return it;
+}
+
+Finding typeInformation(const MachineFacts& facts) {
+  Finding it{Verdict::kOk, "type information", "/sys/kernel/btf/vmlinux", {}, {}};
+  if (facts.has_type_information) return it;
+  return {Verdict::kMissing, it.what, "no /sys/kernel/btf/vmlinux",
+          "the programs cannot be fitted to this kernel",
+          "Use a kernel built with CONFIG_DEBUG_INFO_BTF, as all large distributions have"};
+}
+
+Finding lockdown(const MachineFacts& facts) {
+  Finding it{
+      Verdict::kOk, "lockdown", facts.lockdown.empty() ? "not reported" : facts.lockdown, {}, {}};
+  if (facts.lockdown != "confidentiality") return it;
+  it.verdict = facts.programs.works ? Verdict::kLimited : Verdict::kMissing;
+  it.means = "BPF programs may not read memory of the kernel";
+  it.remedy = "Boot with lockdown=integrity, or without lockdown";
+  return it;
+}
+
+Finding capability(const MachineFacts& facts, const Capability& wanted) {
+  auto has = [&](unsigned bit) { return (facts.capabilities >> bit & 1) != 0; };
+  Finding it{Verdict::kOk, std::string(wanted.name), "held", {}, {}};
+  if (has(wanted.bit)) return it;
+  if (wanted.without == Verdict::kMissing && has(kSysAdmin)) {
+    it.found = "held, by CAP_SYS_ADMIN";
+    return it;
+  }
+  it.verdict = wanted.without;
+  it.found = "not held";
+  it.means = wanted.means;
+  it.remedy = "Run as root, or: setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep on this program";
+  return it;
+}
+
+// What could not be tried: what is known, and what would tell. `since` is the first Linux that has it.
+Finding untried(const MachineFacts& facts, std::string what, std::pair<unsigned, unsigned> since) {
+  bool expected = versionOf(facts.kernel_release) >= since;
+  return {Verdict::kLimited, std::move(what),
+          fmt::format("not tried; Linux {}.{} and newer have it", since.first, since.second),
+          fmt::format("on {} it {}", facts.kernel_release,
+                      expected ? "should work" : "is not to be expected"),
+          "Run tidegauge doctor as root to know"};
+}
+
+Finding trial(const MachineFacts& facts, std::string what, std::string found,
+              const std::optional<Trial>& trial, std::pair<unsigned, unsigned> since,
+              std::string means, std::string remedy) {
+  if (!trial) return untried(facts, std::move(what), since);
+  if (trial->works) return {Verdict::kOk, std::move(what), std::move(found), {}, {}};
+  return {Verdict::kMissing, std::move(what), trial->why_not, std::move(means), std::move(remedy)};
+}
+
+std::optional<Trial> asked(const MachineFacts& facts, const std::optional<bool>& answer) {
+  if (facts.programs.works) return Trial{true, {}};
+  if (!answer) return std::nullopt;
+  return Trial{*answer, "the kernel refuses it"};
+}
+
+Finding processNumbers(const MachineFacts& facts) {
+  if (!facts.own_pid_namespace)
+    return {Verdict::kOk, "process numbers", "those of the kernel", {}, {}};
+  return {Verdict::kMissing, "process numbers", "a pid namespace of its own, as in a container",
+          "processes have other numbers than in the kernel, and cannot be told apart",
+          "Run it outside, or in a container with --pid=host (Kubernetes: hostPID: true)"};
+}
+
+Finding links(const MachineFacts& facts) {
+  if (facts.links_many.value_or(false))
+    return {Verdict::kOk, "uprobe_multi", "one link for many functions", {}, {}};
+  if (!facts.links_many) return untried(facts, "uprobe_multi", {6, 6});
+  return {Verdict::kLimited, "uprobe_multi", "not known to this kernel",
+          "each function needs a link of its own: a recording takes seconds to begin and to end",
+          "Use Linux 6.6 or newer"};
+}
+
+Finding semaphores(const MachineFacts& facts) {
+  if (facts.has_semaphores)
+    return {Verdict::kOk, "probes of PyTorch", "the kernel switches them on", {}, {}};
+  return {Verdict::kLimited, "probes of PyTorch", "the kernel does not switch them on",
+          "blocks inside PyTorch's segments stay unseen",
+          "Use a kernel with CONFIG_UPROBE_EVENTS (perf's uprobe event source)"};
+}
+
+Finding cgroup(const MachineFacts& facts) {
+  if (!facts.cgroup_mount.empty()) return {Verdict::kOk, "cgroup v2", facts.cgroup_mount, {}, {}};
+  return {Verdict::kLimited, "cgroup v2", "not mounted", "--cgroup cannot choose processes",
+          "Use -p, --comm or --all; or mount -t cgroup2 none /sys/fs/cgroup"};
+}
+
+Finding nvml(const MachineFacts& facts) {
+  if (facts.nvml_devices)
+    return {Verdict::kOk, "NVML", base::counted(*facts.nvml_devices, "device"), {}, {}};
+  return {Verdict::kLimited, "NVML", facts.nvml_problem,
+          "totals of the device cannot be compared with what was recorded",
+          "libnvidia-ml.so.1 comes with NVIDIA's driver"};
+}
+
+Finding python(const MachineFacts& facts) {
+  if (facts.names_python_frames)
+    return {Verdict::kOk, "Python frames", "PYTHONPERFSUPPORT is set", {}, {}};
+  return {Verdict::kLimited, "Python frames", "PYTHONPERFSUPPORT is not set",
+          "a command after record -- gets it; stacks of programs that were started without it show "
+          "the interpreter, not the Python code",
+          "Start them with PYTHONPERFSUPPORT=1 or python -X perf (CPython 3.12 or newer)"};
+}
+
+}  // namespace
+
+std::string_view name(Verdict verdict) {
+  return verdict == Verdict::kOk ? "ok" : verdict == Verdict::kLimited ? "limited" : "missing";
+}
+
+std::vector<Finding> judge(const MachineFacts& facts) {
+  std::vector<Finding> all = {kernel(facts), typeInformation(facts), lockdown(facts)};
+  for (const Capability& wanted : kCapabilities) all.push_back(capability(facts, wanted));
+  all.push_back(trial(facts, "ring buffers", "work", asked(facts, facts.ring_buffers), {5, 8},
+                      "calls cannot be handed over", "Use Linux 5.8 or newer"));
+  all.push_back(trial(facts, "tp_btf", "works", asked(facts, facts.kernel_tracing), {5, 5},
+                      "starts and ends of processes stay unseen",
+                      "Use Linux 5.5 or newer, built with CONFIG_DEBUG_INFO_BTF"));
+  all.push_back(processNumbers(facts));
+  all.push_back(trial(facts, "BPF programs", "loaded, and removed again", facts.programs, {6, 1},
+                      "nothing can be recorded", "Mend what is missing above"));
+  all.push_back(trial(facts, "probes", "attached, and removed again", facts.probes, {6, 1},
+                      "functions of libraries cannot be watched", "Use Linux 6.6 or newer"));
+  all.push_back(links(facts));
+  all.push_back(semaphores(facts));
+  all.push_back(cgroup(facts));
+  all.push_back(nvml(facts));
+  all.push_back(python(facts));
+  return all;
+}
+
+bool canRecord(const MachineFacts& facts) {
+  return facts.programs.works && attaches(facts) && !facts.own_pid_namespace;
+}
+
+}  // namespace tidegauge::record

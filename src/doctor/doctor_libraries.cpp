@@ -1,0 +1,211 @@
+// Which CUDA libraries are here, and how much of them can be watched.
+#include <dirent.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <set>
+
+#include "base/format.h"
+#include "doctor/doctor.h"
+#include "record/code/elf_file.h"
+#include "record/kernel/probes.h"
+#include "record/process/running_process.h"
+
+namespace tidegauge::record {
+namespace {
+
+constexpr uint8_t kLockPrefix = 0xf0;
+
+constexpr size_t kMostListBytes = size_t{16} << 20;
+
+std::string_view nameOf(Library kind) {
+  return kind == Library::kDriver ? "driver" : kind == Library::kRuntime ? "runtime" : "PyTorch";
+}
+
+// What `ldconfig -p` prints: the libraries that programs find by name alone.
+std::string loaderList() {
+  std::FILE* pipe = popen("PATH=/sbin:/usr/sbin:/bin:/usr/bin ldconfig -p 2>/dev/null", "r");
+  if (pipe == nullptr) return {};
+  std::string text(kMostListBytes, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), pipe));
+  pclose(pipe);
+  return text;
+}
+
+// "libcuda.so.1", not "libcuda.so.1.map".
+bool isLibraryName(std::string_view name) {
+  size_t end = name.rfind(".so");
+  return libraryKind(name) && end != std::string_view::npos &&
+         name.find_first_not_of(".0123456789", end + 3) == std::string_view::npos;
+}
+
+std::vector<std::string> librariesOfFolders(std::string_view folders) {
+  std::vector<std::string> paths;
+  while (!folders.empty()) {
+    size_t end = folders.find_first_of(":;");
+    std::string folder(folders.substr(0, end));
+    folders = end == std::string_view::npos ? std::string_view() : folders.substr(end + 1);
+    DIR* open = folder.empty() ? nullptr : opendir(folder.c_str());
+    if (open == nullptr) continue;
+    while (dirent* entry = readdir(open))
+      if (isLibraryName(entry->d_name)) paths.push_back(folder + "/" + entry->d_name);
+    closedir(open);
+  }
+  return paths;
+}
+
+class Finder {
+ public:
+  // The file behind `path`, known to users as `shown`.
+  void add(const std::string& path, const std::string& shown, bool is_program, bool in_use) {
+    struct stat status {};
+    if (stat(path.c_str(), &status) != 0) return;
+    FileId id{status.st_dev, status.st_ino};
+    auto [found, is_new] = places_.try_emplace(id, kNone);
+    if (is_new) {
+      auto library = examineLibrary(path, shown, is_program);
+      if (!library) return;
+      found->second = all_.size();
+      all_.push_back(std::move(*library));
+    }
+    if (found->second != kNone && in_use) all_[found->second].processes += 1;
+  }
+
+  void addProcess(uint32_t pid) {
+    std::string program = programOf(pid);
+    std::set<FileId> seen;
+    for (const Mapping& mapping : executableMappings(pid)) {
+      bool is_program = mapping.path == program;
+      if ((is_program || libraryKind(mapping.path)) && seen.insert(mapping.file).second)
+        add(pathFromHere(pid, mapping), mapping.path, is_program, true);
+    }
+  }
+
+  std::vector<ExaminedLibrary> take() {
+    std::stable_sort(all_.begin(), all_.end(), [](const auto& a, const auto& b) {
+      return std::tie(a.kind, a.path) < std::tie(b.kind, b.path);
+    });
+    return std::move(all_);
+  }
+
+ private:
+  static constexpr size_t kNone = ~size_t{0};
+  std::map<FileId, size_t> places_;
+  std::vector<ExaminedLibrary> all_;
+};
+
+}  // namespace
+
+std::vector<std::string> librariesOfLoader(std::string_view list) {
+  std::vector<std::string> paths;
+  while (!list.empty()) {
+    size_t end = list.find('\n');
+    std::string_view line = list.substr(0, end);
+    list = end == std::string_view::npos ? std::string_view() : list.substr(end + 1);
+    size_t arrow = line.find(" => ");
+    if (arrow == std::string_view::npos) continue;
+    std::string_view path = line.substr(arrow + 4);
+    if (libraryKind(path)) paths.emplace_back(path);
+  }
+  return paths;
+}
+
+std::optional<ExaminedLibrary> examineLibrary(const std::string& path, const std::string& shown,
+                                              bool is_program) {
+  std::optional<Library> kind = libraryKind(shown);
+  if (!kind && is_program) kind = Library::kRuntime;
+  if (!kind) return std::nullopt;
+  ExaminedLibrary it;
+  it.path = shown;
+  it.kind = *kind;
+  auto opened = ElfFile::open(path);
+  if (*kind == Library::kFramework) it.known = 2;
+  std::vector<std::string_view> wanted;
+  for (const WatchedFunction& function : watchedFunctions())
+    if (function.library == *kind) wanted.push_back(function.name);
+  if (*kind != Library::kFramework) it.known = wanted.size();
+  if (!opened.ok()) {
+    if (is_program) return std::nullopt;
+    it.problem = opened.error().what;
+    return it;
+  }
+  const ElfFile& file = opened.value();
+  if (*kind == Library::kFramework) {
+    for (std::string_view probe :
+         {std::string_view("pytorch\0malloc", 15), std::string_view("pytorch\0free", 13)})
+      it.functions += file.hasNote(".note.stapsdt", probe);
+  } else {
+    auto found = file.functions(wanted);
+    it.functions = found.size();
+    if (*kind == Library::kDriver)
+      for (const auto& [symbol, offset] : found)
+        it.behind_stub += probeSkip(file.bytesAt(offset, 16)) > 0;
+    for (const auto& [symbol, offset] : found)
+      it.locked += file.bytesAt(offset, 1) == std::vector<uint8_t>{kLockPrefix};
+  }
+  if (is_program && it.functions == 0) return std::nullopt;
+  return it;
+}
+
+std::vector<ExaminedLibrary> findLibraries(const std::vector<std::string>& more) {
+  Finder finder;
+  for (const std::string& path : more) finder.add(path, path, false, false);
+  for (const std::string& path : librariesOfLoader(loaderList()))
+    finder.add(path, path, false, false);
+  if (const char* folders = std::getenv("LD_LIBRARY_PATH"); folders != nullptr)
+    for (const std::string& path : librariesOfFolders(folders))
+      finder.add(path, path, false, false);
+  for (uint32_t pid : runningProcesses()) finder.addProcess(pid);
+  return finder.take();
+}
+
+std::vector<Finding> judge(const std::vector<ExaminedLibrary>& libraries) {
+  std::vector<Finding> all;
+  bool has_driver = false;
+  for (const ExaminedLibrary& it : libraries) {
+    has_driver |= it.kind == Library::kDriver && it.functions > 0;
+    bool is_framework = it.kind == Library::kFramework;
+    Finding finding{Verdict::kOk, it.path, {}, {}, {}};
+    finding.found = fmt::format("{}: {} of {} {}", nameOf(it.kind), it.functions, it.known,
+                                is_framework ? "probes" : "functions");
+    if (it.kind == Library::kDriver && it.functions > 0)
+      finding.found += fmt::format(", {} probed behind the stub", it.behind_stub);
+    if (it.processes > 0)
+      finding.found += fmt::format("; in {} {}", base::withCommas(it.processes),
+                                   it.processes == 1 ? "process" : "processes");
+    if (!it.problem.empty()) {
+      finding.verdict = Verdict::kMissing;
+      finding.means = it.problem;
+    } else if (it.functions == 0) {
+      finding.verdict = Verdict::kMissing;
+      finding.means = is_framework ? "it has no probes: PyTorch's blocks stay unseen"
+                                   : "none of the watched functions: it is stripped, or of another "
+                                     "kind";
+      finding.remedy = is_framework ? "Use PyTorch's own builds, 2.2 or newer, for Linux" : "";
+    } else if (it.locked > 0) {
+      finding.verdict = Verdict::kLimited;
+      finding.means = fmt::format(
+          "the kernel cannot probe {} of them (a lock prefix at the start): figures that need them "
+          "are marked as incomplete",
+          it.locked);
+    } else if (it.kind == Library::kDriver && it.behind_stub == 0) {
+      finding.verdict = Verdict::kLimited;
+      finding.means =
+          "no stub was recognised: probes lie on the first instruction, and a call may "
+          "cost some 10 µs more";
+    }
+    all.push_back(std::move(finding));
+  }
+  if (!has_driver)
+    all.insert(all.begin(),
+               {Verdict::kLimited, "libcuda.so.1", "not found by the loader, nor in any process",
+                "there is no CUDA here to record, unless a container brings its own",
+                "It comes with NVIDIA's driver; or name one: tidegauge doctor PATH"});
+  return all;
+}
+
+}  // namespace tidegauge::record

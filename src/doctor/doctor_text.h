@@ -1,0 +1,22 @@
+// What doctor found, as text (one line each, or as many as the page needs) and as JSON.
+//
+//   ok       CAP_BPF           held
+//   missing  type information  no /sys/kernel/btf/vmlinux: the programs cannot be fitted …
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "doctor/doctor.h"
+
+namespace tidegauge::record {
+
+struct Diagnosis {
+  MachineFacts facts;
+  std::vector<ExaminedLibrary> libraries;
+};
+
+std::string diagnosisText(const Diagnosis& diagnosis, size_t columns);
+nlohmann::json diagnosisJson(const Diagnosis& diagnosis);
+
+}  // namespace tidegauge::record

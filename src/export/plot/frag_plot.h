@@ -1,0 +1,36 @@
+// The picture of `frag --plot`: the memory distribution timeline over what fragmentation did.
+//
+//   ┌──────────────────────┐   address × step: every allocation a rectangle over its life, dark =
+//   │ ▓▓▓░░  ▒▒▒▒  ▓▓▓▓▓▓▓ │   large (log scale); red = live at an out-of-memory event; white = hole;
+//   │┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄│   a dashed line = addresses left out that nobody owned
+//   ├──────────────────────┤
+//   │ free, pinned, hole   │
+//   │ score and forecast   │
+//   │ six features         │
+//   └──────────────────────┘
+//
+// Lives are drawn, not samples: nothing between two columns is lost. Rectangles smaller than some
+// pixels are summed up as coverage, in the lightest shade (view/address_map.h).
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "export/plot/plot_canvas.h"
+#include "report/frag/frag_report.h"
+
+namespace tidegauge::exporting {
+
+inline constexpr uint32_t kPlotWidth = 1200;
+inline constexpr uint32_t kPlotHeight = 1080;
+
+struct FragPlotOptions {
+  std::string name;            // of the file
+  bool plain_address = false;  // the whole span from the first to the last address, 0 … 1
+};
+
+// On a canvas of kPlotWidth × kPlotHeight.
+void drawFrag(Canvas& canvas, const analysis::AnalysedTrace& analysed, const FragReport& report,
+              const FragPlotOptions& options);
+
+}  // namespace tidegauge::exporting

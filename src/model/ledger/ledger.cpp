@@ -1,0 +1,474 @@
+#include "model/ledger/ledger.h"
+
+#include <algorithm>
+
+#include "base/sizes.h"
+
+namespace tidegauge::model {
+namespace {
+
+// Found again by address, so a runtime call and the driver call inside it can be told to be one.
+bool hasAddress(MemoryKind kind) {
+  return kind == MemoryKind::kDevice || kind == MemoryKind::kManaged ||
+         kind == MemoryKind::kPinnedHost || kind == MemoryKind::kRegisteredHost ||
+         kind == MemoryKind::kPool;
+}
+
+}  // namespace
+
+bool isDeviceMemory(MemoryKind kind) {
+  return kind == MemoryKind::kDevice || kind == MemoryKind::kManaged || kind == MemoryKind::kPool ||
+         kind == MemoryKind::kPhysical || kind == MemoryKind::kArray;
+}
+bool isHostMemory(MemoryKind kind) {
+  return kind == MemoryKind::kPinnedHost || kind == MemoryKind::kRegisteredHost;
+}
+
+bool ProcessLedger::isPossible(const MemoryCall& call) const {
+  if (call.verb == Verb::kTrim) return true;  // "keep everything" is a size, too
+  if (call.size_bytes > base::kMostSizeBytes || call.address > UINT64_MAX - call.size_bytes)
+    return false;
+  if (call.verb == Verb::kMap) return call.size_bytes <= kMostProcessBytes - mapped_bytes_;
+  return call.verb != Verb::kAllocate || call.size_bytes <= kMostProcessBytes - live_bytes_;
+}
+
+void ProcessLedger::addWithoutAddress(uint64_t size_bytes) {
+  ++counts_.without_address;
+  counts_.bytes_without_address =
+      std::min(kMostProcessBytes, counts_.bytes_without_address + size_bytes);
+}
+
+void ProcessLedger::take(const MemoryCall& call) {
+  if (call.kind == MemoryKind::kAnswer) {
+    tellAnswer(call);
+  } else if (call.plane == Plane::kRuntime) {
+    takeRuntime(call);
+  } else {
+    apply(call);
+  }
+}
+
+void ProcessLedger::takeRuntime(const MemoryCall& call) {
+  bool driver_seen = call.inner > 0;
+  if (call.code != 0) {
+    // The driver's own failure inside it has been told already.
+    auto failed = last_failure_.find(call.thread);
+    bool told = driver_seen && failed != last_failure_.end() && failed->second >= call.start_ns;
+    if (!told) fail(call);
+    return;
+  }
+  if (call.verb == Verb::kSet || call.verb == Verb::kReset) {
+    apply(call);
+    return;
+  }
+  if (driver_seen && !(hasAddress(call.kind) && call.address != 0)) return;
+  if (driver_seen && call.verb == Verb::kAllocate && isLiveAt(call.address)) return;
+  if (driver_seen && call.verb == Verb::kFree) {
+    auto at = by_address_.find(call.address);
+    // Freed inside, and perhaps handed out again since.
+    if (at == by_address_.end() || holdings_[at->second].since_ns >= call.start_ns) return;
+  }
+  apply(call);
+}
+
+void ProcessLedger::takeCarried(const MemoryCall& call) {
+  if (call.code != 0 || !isPossible(call)) {
+    ++counts_.impossible;
+    return;
+  }
+  is_carrying_ = true;
+  carry(call);
+  is_carrying_ = false;
+}
+
+void ProcessLedger::apply(const MemoryCall& call) {
+  if (call.code != 0) {
+    fail(call);
+    return;
+  }
+  if (!isPossible(call)) {
+    ++counts_.impossible;
+    return;
+  }
+  switch (call.kind) {
+    case MemoryKind::kContext:
+      endContext(call, contexts_.take(call));
+      return;
+    case MemoryKind::kBlock:
+      onBlock(call);
+      return;
+    case MemoryKind::kPhysical:
+      onPhysical(call);
+      return;
+    case MemoryKind::kAlias:
+      onAlias(call);
+      return;
+    case MemoryKind::kArray:
+      onArray(call);
+      return;
+    case MemoryKind::kAddressRange:
+      onAddressRange(call);
+      return;
+    case MemoryKind::kPoolItself:
+      onPool(call);
+      return;
+    case MemoryKind::kGraph:
+      onGraph(call);
+      return;
+    default:
+      onMemory(call);
+  }
+}
+
+void ProcessLedger::fail(const MemoryCall& call) {
+  ++failures_by_code_[call.code];
+  if (call.plane == Plane::kDriver) last_failure_[call.thread] = call.end_ns;
+  int32_t device = contexts_.where(call).device;
+  forSums(device, call.kind, [](MemorySum& sum) { ++sum.failures; });
+  Effect effect;
+  effect.address = call.address;
+  effect.size_bytes = call.size_bytes;
+  effect.device = device;
+  tell(What::kFailure, Cause::kCall, call, effect);
+}
+
+void ProcessLedger::tellAnswer(const MemoryCall& call) {
+  if (call.code != 0 || call.address > call.size_bytes || call.size_bytes > base::kMostSizeBytes)
+    return;
+  Effect effect;
+  effect.address = call.address;
+  effect.size_bytes = call.size_bytes;
+  effect.device = contexts_.where(call).device;
+  tell(What::kAnswered, Cause::kCall, call, effect);
+}
+
+void ProcessLedger::onMemory(const MemoryCall& call) {
+  if (call.verb == Verb::kSet || call.verb == Verb::kReset) {  // of the runtime: a device
+    endContext(call, contexts_.take(call));
+  } else if (call.verb == Verb::kAllocate) {
+    if (call.size_bytes == 0) return;  // legal, and nothing is handed out
+    if (call.address == 0) {
+      addWithoutAddress(call.size_bytes);
+      return;
+    }
+    bool took_over = isLiveAt(call.address);
+    clearRange(call);
+    uint32_t row = addHolding(call, call.address, Cause::kCall);
+    holdings_[row].took_over = took_over;
+    by_address_[call.address] = row;
+  } else if (call.verb == Verb::kFree) {
+    freeAddress(call);
+  }
+}
+
+void ProcessLedger::freeAddress(const MemoryCall& call) {
+  if (call.address == 0) return;  // legal, and nothing happens
+  auto at = by_address_.find(call.address);
+  bool registered = call.kind == MemoryKind::kRegisteredHost;
+  if (at != by_address_.end() &&
+      (holdings_[at->second].kind == MemoryKind::kRegisteredHost) == registered) {
+    if (!isOfBefore(at->second, call)) endHolding(at->second, call, Cause::kCall);
+    return;
+  }
+  auto alias = aliases_.find(call.address);
+  if (alias != aliases_.end()) {
+    if (--alias->second == 0) aliases_.erase(alias);
+    return;
+  }
+  auto promise = promises_.find(call.address);
+  if (promise != promises_.end()) {
+    takeFrom(promise->second.device, MemoryKind::kGraph, promise->second.size_bytes, Cause::kCall);
+    promises_.erase(promise);
+    return;
+  }
+  if (freed_.contains(call.address)) {
+    ++counts_.frees_again;
+    return;
+  }
+  countOlderFree(call);
+}
+
+// A call that began before what is here now came gives back what was here before: of that it is the end, or,
+// if nothing was here, the end of something older.
+bool ProcessLedger::isOfBefore(uint32_t row, const MemoryCall& call) {
+  Holding& holding = holdings_[row];
+  if (holding.since_ns <= call.start_ns) return false;
+  if (!holding.took_over && !freed_.contains(call.address)) countOlderFree(call);
+  holding.took_over = false;
+  return true;
+}
+
+void ProcessLedger::countOlderFree(const MemoryCall& call) {
+  ++(isHostMemory(call.kind) ? counts_.host_frees_of_older : counts_.frees_of_older);
+  if (call.kind == MemoryKind::kPhysical || call.kind == MemoryKind::kArray) return;
+  Effect effect;
+  effect.address = call.address;
+  effect.kind = call.kind;
+  tell(What::kOlderFreed, Cause::kCall, call, effect);
+}
+
+void ProcessLedger::onBlock(const MemoryCall& call) {
+  if (call.address == 0) return;
+  if (call.verb == Verb::kFree) {
+    auto at = blocks_.find(call.address);
+    if (at != blocks_.end()) {
+      endBlock(at, call, Cause::kCall);
+    } else {
+      ++(freed_blocks_.contains(call.address) ? counts_.block_frees_again
+                                              : counts_.block_frees_of_older);
+    }
+    return;
+  }
+  if (call.verb != Verb::kAllocate || call.size_bytes == 0) return;
+  endBlocks(call.address, call.address + call.size_bytes, call, Cause::kMissed);
+  Block block{call.size_bytes, call.stream, 0, call.end_ns, contexts_.where(call).device,
+              call.stack,      call.thread};
+  if (is_carrying_) block.device = call.device;
+  bool is_outside = is_carrying_ && call.inner == 1;
+  block.place = is_outside ? 0 : placeOf(call.address, block.device, call);
+  counts_.outside_blocks += block.place == 0;
+  auto at = by_address_.upper_bound(call.address);
+  if (block.place != 0 && at != by_address_.begin()) {
+    Holding& around = holdings_[std::prev(at)->second];
+    if (block.device < 0 && !is_carrying_) block.device = around.device;
+    if (call.address - around.address < around.size_bytes && !around.of_framework) {
+      around.of_framework = true;
+      around.block_stream = call.stream;
+    }
+  }
+  blocks_.emplace(call.address, block);
+  addTo(block.device, MemoryKind::kBlock, block.size_bytes);
+  Effect effect;
+  effect.address = call.address;
+  effect.size_bytes = call.size_bytes;
+  effect.stream = call.stream;
+  effect.device = block.device;
+  effect.place = block.place;
+  tell(What::kBlock, Cause::kCall, call, effect);
+}
+
+void ProcessLedger::onAlias(const MemoryCall& call) {
+  uint64_t key = call.address != 0 ? call.address : call.handle;
+  if (call.verb == Verb::kAllocate || call.verb == Verb::kRetain) {
+    if (key == 0) return;
+    ++aliases_[key];
+    ++counts_.aliases;
+  } else if (call.verb == Verb::kFree) {
+    auto at = aliases_.find(key);
+    if (at == aliases_.end()) {
+      ++counts_.frees_of_older;
+    } else if (--at->second == 0) {
+      aliases_.erase(at);
+    }
+  }
+}
+
+void ProcessLedger::onArray(const MemoryCall& call) {
+  auto known = arrays_.find(call.handle);
+  if (call.verb == Verb::kAllocate) {
+    bool took_over = known != arrays_.end();
+    if (took_over) endHolding(known->second, call, Cause::kMissed);
+    if (call.handle == 0 || call.size_bytes == 0) {
+      addWithoutAddress(call.size_bytes);
+      return;
+    }
+    uint32_t row = addHolding(call, call.handle, Cause::kCall);
+    holdings_[row].took_over = took_over;
+    arrays_[call.handle] = row;
+  } else if (call.verb == Verb::kFree && call.handle != 0) {
+    if (known != arrays_.end()) {
+      if (!isOfBefore(known->second, call)) endHolding(known->second, call, Cause::kCall);
+    } else {
+      ++counts_.frees_of_older;
+    }
+  }
+}
+
+void ProcessLedger::onPool(const MemoryCall& call) {
+  int32_t device = contexts_.where(call).device;
+  if (call.verb == Verb::kCreate) {
+    // What was handed out from a pool that had this handle before stays until it is freed.
+    PoolSum& pool = pools_.try_emplace({call.handle, device}, PoolSum{device}).first->second;
+    pool.most_used_bytes = pool.used_bytes;
+    pool.is_destroyed = false;
+    return;
+  }
+  for (auto at = pools_.lower_bound({call.handle, INT32_MIN});
+       at != pools_.end() && at->first.first == call.handle; ++at) {
+    if (call.verb == Verb::kTrim) at->second.most_used_bytes = at->second.used_bytes;
+    if (call.verb == Verb::kDestroy) at->second.is_destroyed = true;
+  }
+}
+
+void ProcessLedger::onGraph(const MemoryCall& call) {
+  if (call.verb != Verb::kAllocate || call.address == 0) return;
+  int32_t device = contexts_.where(call).device;
+  auto known = promises_.find(call.address);  // graphs that do not run together share addresses
+  if (known != promises_.end()) {
+    takeFrom(known->second.device, MemoryKind::kGraph, known->second.size_bytes, Cause::kMissed);
+  }
+  promises_[call.address] = {call.size_bytes, device};
+  addTo(device, MemoryKind::kGraph, call.size_bytes);
+}
+
+void ProcessLedger::endContext(const MemoryCall& call, const Ended& ended) {
+  if (!ended.any || ended.device < 0) return;
+  std::vector<uint32_t> rows;
+  auto take = [&](const Owner& first, const Owner& last) {
+    for (auto at = by_owner_.lower_bound(first); at != by_owner_.end() && *at <= last; ++at) {
+      rows.push_back(std::get<2>(*at));
+    }
+  };
+  if (ended.whole_device) {
+    take({ended.device, 0, 0}, {ended.device, UINT64_MAX, UINT32_MAX});
+  } else {
+    take({ended.device, ended.context, 0}, {ended.device, ended.context, UINT32_MAX});
+    // A context whose handle was not recorded has that number, too.
+    if (ended.last_of_its_device && ended.context != 0)
+      take({ended.device, 0, 0}, {ended.device, 0, UINT32_MAX});
+  }
+  for (uint32_t row : rows) {
+    if (holdings_[row].place == 0) continue;  // it went with another
+    if (holdings_[row].kind == MemoryKind::kPhysical) {
+      dropPhysical(row, call);
+    } else {
+      endHolding(row, call, Cause::kImplicit);
+    }
+  }
+}
+
+void ProcessLedger::end(int64_t time_ns) {
+  std::vector<HeldBy> held = heldByStack();
+  unfreed_.insert(unfreed_.end(), held.begin(), held.end());
+  MemoryCall last;
+  last.end_ns = time_ns;
+  endBlocks(0, UINT64_MAX, last, Cause::kImplicit);
+  unmap(0, UINT64_MAX, last, Cause::kImplicit);
+  for (uint32_t row = 0; row < holdings_.size(); ++row) {
+    if (holdings_[row].place == 0) continue;
+    last.device = holdings_[row].device;
+    endHolding(row, last, Cause::kImplicit);
+  }
+  for (const auto& [address, promise] : promises_) {
+    takeFrom(promise.device, MemoryKind::kGraph, promise.size_bytes, Cause::kImplicit);
+  }
+  promises_.clear();
+  physical_.clear();
+  aliases_.clear();
+  framework_places_.clear();
+  carried_physical_.clear();
+  reservations_.clear();
+  freed_.clear();
+  freed_blocks_.clear();
+  last_failure_.clear();
+  contexts_.clear();
+}
+
+const MemorySum& ProcessLedger::sum(int32_t device, MemoryKind kind) const {
+  static const MemorySum kNothing;
+  auto at = sums_.find(sumKey(device, static_cast<size_t>(kind)));
+  return at == sums_.end() ? kNothing : at->second;
+}
+
+const MemorySum& ProcessLedger::deviceSum(int32_t device) const {
+  return sum(device, static_cast<MemoryKind>(kAllDeviceKinds));
+}
+
+std::vector<int32_t> ProcessLedger::devices() const {
+  std::vector<int32_t> devices;
+  for (const auto& [key, sum] : sums_) devices.push_back(static_cast<int32_t>(key >> 8));
+  std::sort(devices.begin(), devices.end());
+  devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
+  return devices;
+}
+
+namespace {
+
+class StackSums {
+ public:
+  void add(uint32_t stack, int32_t device, MemoryKind kind, uint64_t bytes, int64_t since_ns) {
+    HeldBy& row =
+        held_.try_emplace({stack, device, kind}, HeldBy{stack, device, kind}).first->second;
+    row.oldest_ns = row.count == 0 ? since_ns : std::min(row.oldest_ns, since_ns);
+    row.bytes += bytes;
+    ++row.count;
+  }
+  std::vector<HeldBy> rows() const {
+    std::vector<HeldBy> rows;
+    for (const auto& [key, row] : held_) rows.push_back(row);
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const HeldBy& a, const HeldBy& b) { return a.bytes > b.bytes; });
+    return rows;
+  }
+
+ private:
+  std::map<std::tuple<uint32_t, int32_t, MemoryKind>, HeldBy> held_;
+};
+
+}  // namespace
+
+std::vector<HeldBy> ProcessLedger::heldByStack() const {
+  StackSums sums;
+  for (const Holding& it : holdings_)
+    if (it.place != 0) sums.add(it.stack, it.device, it.kind, it.size_bytes, it.since_ns);
+  return sums.rows();
+}
+
+std::vector<HeldBy> ProcessLedger::blocksByStack() const {
+  StackSums sums;
+  for (const auto& [address, block] : blocks_)
+    sums.add(block.stack, block.device, MemoryKind::kBlock, block.size_bytes, block.since_ns);
+  return sums.rows();
+}
+
+uint64_t ProcessLedger::unfreedBytes() const {
+  uint64_t bytes = 0;
+  for (const HeldBy& held : unfreed_)
+    if (isDeviceMemory(held.kind)) bytes += held.bytes;
+  return bytes;
+}
+
+uint64_t ProcessLedger::outsideBytes() const {
+  uint64_t bytes = 0;
+  for (const auto& [address, block] : blocks_) bytes += block.place == 0 ? block.size_bytes : 0;
+  return bytes;
+}
+
+uint64_t ProcessLedger::unmappedBytes() const {
+  uint64_t bytes = 0;
+  for (const Holding& holding : holdings_) {
+    bool physical = holding.place != 0 && holding.kind == MemoryKind::kPhysical;
+    if (physical && holding.mappings == 0) bytes += holding.size_bytes;
+  }
+  return bytes;
+}
+
+void Ledger::take(const MemoryCall& call) {
+  std::unique_ptr<ProcessLedger>& ledger = ledgers_[call.process];
+  if (!ledger) ledger = std::make_unique<ProcessLedger>(call.process, sink_);
+  ledger->take(call);
+}
+
+void Ledger::takeCarried(const MemoryCall& call) {
+  std::unique_ptr<ProcessLedger>& ledger = ledgers_[call.process];
+  if (!ledger) ledger = std::make_unique<ProcessLedger>(call.process, sink_);
+  ledger->takeCarried(call);
+}
+
+void Ledger::endProcess(uint32_t process, int64_t time_ns) {
+  auto at = ledgers_.find(process);
+  if (at != ledgers_.end()) at->second->end(time_ns);
+}
+
+const ProcessLedger* Ledger::find(uint32_t process) const {
+  auto at = ledgers_.find(process);
+  return at == ledgers_.end() ? nullptr : at->second.get();
+}
+
+std::vector<uint32_t> Ledger::processes() const {
+  std::vector<uint32_t> processes;
+  for (const auto& [process, ledger] : ledgers_) processes.push_back(process);
+  return processes;
+}
+
+}  // namespace tidegauge::model

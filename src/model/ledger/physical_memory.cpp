@@ -1,0 +1,245 @@
+// Physical memory of the ledger (cuMemCreate): who holds handles of it, where it is mapped, which addresses
+// are reserved for that. It is charged when it is made and goes with its last handle and its last mapping.
+//
+//   create h 2 MiB · reserve 0x7f00 · map 0x7f00 → h · release h        held: it is mapped
+//   unmap 0x7f00                                                        gone
+#include <algorithm>
+
+#include "base/sizes.h"
+#include "model/ledger/ledger.h"
+
+namespace tidegauge::model {
+
+void ProcessLedger::onAddressRange(const MemoryCall& call) {
+  if (call.verb == Verb::kAllocate && call.size_bytes > 0) {
+    reservations_[call.address] = {call.address + call.size_bytes, next_place_++};
+  } else if (call.verb == Verb::kFree) {
+    auto at = reservations_.find(call.address);
+    if (at == reservations_.end()) return;
+    if (mappings_.empty()) framework_places_.erase(at->second.place);
+    reservations_.erase(at);
+  }
+}
+
+void ProcessLedger::onPhysical(const MemoryCall& call) {
+  if (call.handle == 0 && call.verb != Verb::kUnmap) {
+    addWithoutAddress(call.verb == Verb::kAllocate ? call.size_bytes : 0);
+    return;
+  }
+  const Handle* held = findPhysical(call.handle);
+  switch (call.verb) {
+    case Verb::kAllocate: {
+      bool took_over = held != nullptr;
+      if (took_over) {  // given out again: its release was not recorded, or is under way
+        uint32_t row = held->row;
+        holdings_[row].references = 0;
+        dropIfUnused(row, call, Cause::kMissed);
+      }
+      if (call.size_bytes == 0) return;
+      uint32_t row = addHolding(call, 0, Cause::kCall);
+      holdings_[row].references = 1;
+      holdings_[row].took_over = took_over;
+      physical_[call.handle] = {row, holdings_[row].place};
+      return;
+    }
+    case Verb::kFree: {
+      if (held != nullptr) {
+        uint32_t row = held->row;
+        if (isOfBefore(row, call)) return;
+        if (--holdings_[row].references > 0) return;
+        physical_.erase(call.handle);
+        dropIfUnused(row, call, Cause::kCall);
+        return;
+      }
+      auto alias = aliases_.find(call.handle);
+      if (alias == aliases_.end()) {
+        ++counts_.frees_of_older;
+      } else if (--alias->second == 0) {
+        aliases_.erase(alias);
+      }
+      return;
+    }
+    case Verb::kRetain: {
+      if (held != nullptr) {
+        ++holdings_[held->row].references;
+        return;
+      }
+      auto at = mappings_.upper_bound(call.address);
+      bool inside = at != mappings_.begin() && std::prev(at)->second.end > call.address;
+      if (inside && !std::prev(at)->second.is_alias) {
+        uint32_t row = std::prev(at)->second.holding;
+        ++holdings_[row].references;
+        physical_[call.handle] = {row, holdings_[row].place};
+      } else {
+        ++aliases_[call.handle];
+      }
+      return;
+    }
+    case Verb::kMap: {
+      if (call.size_bytes == 0) return;
+      clearRange(call);
+      held = findPhysical(call.handle);  // it may have gone with what was mapped there
+      if (held == nullptr && aliases_.contains(call.handle)) {
+        addMapping(call, contexts_.where(call).device, std::nullopt);
+        return;
+      }
+      if (held == nullptr) {  // made before the recording: as large as we see
+        ++counts_.older_physical;
+        MemoryCall older = call;
+        older.size_bytes = std::min({base::kMostSizeBytes,
+                                     call.size_bytes + std::min(base::kMostSizeBytes, call.offset),
+                                     kMostProcessBytes - live_bytes_});
+        older.stack = kNoStackOfCall;
+        uint32_t row = addHolding(older, 0, Cause::kMissed);
+        holdings_[row].references = 1;
+        physical_[call.handle] = {row, holdings_[row].place};
+        held = &physical_[call.handle];
+      }
+      addMapping(call, holdings_[held->row].device, held->row);
+      return;
+    }
+    case Verb::kUnmap: {
+      if (call.size_bytes == 0) return;
+      uint64_t end = call.address + call.size_bytes;
+      tellOlderUnmap(call.address, end, call);
+      unmap(call.address, end, call, Cause::kCall);
+      return;
+    }
+    default:
+      return;
+  }
+}
+
+// Nothing that was seen at these addresses can still be there.
+void ProcessLedger::clearRange(const MemoryCall& call) {
+  uint64_t end = call.address + call.size_bytes;
+  endOverlapping(call.address, end, call);
+  unmap(call.address, end, call, Cause::kMissed);
+}
+
+// To addresses that are clear; no row: of an alias.
+void ProcessLedger::addMapping(const MemoryCall& call, int32_t device,
+                               std::optional<uint32_t> row) {
+  Mapping mapping;
+  mapping.end = call.address + call.size_bytes;
+  mapping.stack = call.stack;
+  mapping.device = device;
+  mapping.is_alias = !row;
+  auto reserved = reservations_.upper_bound(call.address);
+  bool inside = reserved != reservations_.begin() && std::prev(reserved)->second.end > call.address;
+  mapping.place = inside ? std::prev(reserved)->second.place : next_place_++;
+  if (row) {
+    mapping.holding = *row;
+    ++holdings_[*row].mappings;
+    mapped_of_.emplace(*row, call.address);
+  }
+  mappings_.emplace(call.address, mapping);
+  mapped_bytes_ += call.size_bytes;
+  Effect effect;
+  effect.address = call.address;
+  effect.size_bytes = call.size_bytes;
+  effect.device = device;
+  effect.place = mapping.place;
+  if (row) effect.physical = holdings_[*row].place;
+  effect.is_alias = mapping.is_alias;
+  if (is_carrying_) {
+    effect.stream = call.stream;
+    effect.of_framework = call.inner == 1;
+    if (effect.of_framework) framework_places_.try_emplace(mapping.place, call.stream);
+  }
+  tell(What::kMapped, Cause::kCall, call, effect);
+}
+
+const ProcessLedger::Handle* ProcessLedger::findPhysical(uint64_t handle) {
+  auto at = physical_.find(handle);
+  if (at == physical_.end()) return nullptr;
+  if (holdings_[at->second.row].place == at->second.place) return &at->second;
+  physical_.erase(at);
+  return nullptr;
+}
+
+void ProcessLedger::unmap(uint64_t begin, uint64_t end, const MemoryCall& call, Cause cause) {
+  auto at = mappings_.upper_bound(begin);
+  if (at != mappings_.begin() && std::prev(at)->second.end > begin) --at;
+  while (at != mappings_.end() && at->first < end) {
+    uint64_t from = std::max(begin, at->first);
+    uint64_t to = std::min(end, at->second.end);
+    Mapping mapping = at->second;
+    uint64_t mapped_from = at->first;
+    at = mappings_.erase(at);
+    if (!mapping.is_alias) mapped_of_.erase({mapping.holding, mapped_from});
+    // What sticks out stays, as mappings of their own.
+    uint64_t rests = 0;
+    if (mapped_from < from) {
+      Mapping left = mapping;
+      left.end = from;
+      mappings_.emplace(mapped_from, left);
+      if (!mapping.is_alias) mapped_of_.emplace(mapping.holding, mapped_from);
+      ++rests;
+    }
+    if (mapping.end > to) {
+      at = std::next(mappings_.emplace(to, mapping).first);
+      if (!mapping.is_alias) mapped_of_.emplace(mapping.holding, to);
+      ++rests;
+    }
+    endBlocks(from, to, call, cause == Cause::kImplicit ? cause : Cause::kMissed);
+    Effect effect;
+    effect.address = from;
+    effect.size_bytes = to - from;
+    effect.device = mapping.device;
+    effect.place = mapping.place;
+    if (!mapping.is_alias) effect.physical = holdings_[mapping.holding].place;
+    effect.is_alias = mapping.is_alias;
+    tell(What::kUnmapped, cause, call, effect);
+    mapped_bytes_ -= to - from;
+    if (!mapping.is_alias) {
+      holdings_[mapping.holding].mappings += rests;
+      --holdings_[mapping.holding].mappings;
+      dropIfUnused(mapping.holding, call, cause);
+    }
+  }
+}
+
+// Parts of an unmapped range that no call had mapped: older than the recording.
+void ProcessLedger::tellOlderUnmap(uint64_t begin, uint64_t end, const MemoryCall& call) {
+  auto tellPart = [&](uint64_t from, uint64_t to) {
+    if (from >= to) return;
+    ++counts_.frees_of_older;
+    Effect effect;
+    effect.address = from;
+    effect.size_bytes = to - from;
+    effect.device = contexts_.where(call).device;
+    tell(What::kUnmapped, Cause::kCall, call, effect);
+  };
+  auto at = mappings_.upper_bound(begin);
+  if (at != mappings_.begin()) {
+    begin = std::max(begin, std::min(end, std::prev(at)->second.end));
+  }
+  for (; at != mappings_.end() && at->first < end; ++at) {
+    tellPart(begin, at->first);
+    begin = std::min(end, at->second.end);
+  }
+  tellPart(begin, end);
+}
+
+// Of a device that is reset: with its mappings, whoever holds handles.
+void ProcessLedger::dropPhysical(uint32_t row, const MemoryCall& call) {
+  uint64_t place = holdings_[row].place;
+  while (holdings_[row].place == place) {
+    auto at = mapped_of_.lower_bound({row, 0});
+    if (at == mapped_of_.end() || at->first != row) break;
+    uint64_t begin = at->second;
+    unmap(begin, mappings_.at(begin).end, call, Cause::kImplicit);
+  }
+  if (holdings_[row].place != place) return;
+  holdings_[row].references = 0;
+  dropIfUnused(row, call, Cause::kImplicit);
+}
+
+void ProcessLedger::dropIfUnused(uint32_t row, const MemoryCall& call, Cause cause) {
+  const Holding& holding = holdings_[row];
+  if (holding.place == 0 || holding.references > 0 || holding.mappings > 0) return;
+  endHolding(row, call, cause);
+}
+
+}  // namespace tidegauge::model

@@ -1,0 +1,120 @@
+#include "model/lives/block_layout.h"
+
+#include <algorithm>
+
+#include "base/sorted_chunks.h"
+#include "model/block_size.h"
+
+namespace tidegauge::model {
+namespace {
+
+// An oversize request (≥ max_split_size) takes a block of less than this much more, whole.
+constexpr uint64_t kOversizeRemainderBytes = uint64_t{20} << 20;
+
+struct Itself {
+  uint64_t operator()(uint64_t address) const { return address; }
+};
+using Starts = base::SortedChunks<uint64_t, Itself>;
+
+class BlockLayout {
+ public:
+  BlockLayout(Trace& trace, const Device& device)
+      : trace_(trace), device_(device), starts_(device.segment_end - device.segment_begin) {}
+
+  void run() {
+    const Allocations& a = trace_.allocations;
+    for (uint64_t row = device_.allocation_begin; row < device_.allocation_end; ++row) {
+      if (a.has(row, kAllocSeen) || !a.has(row, kBlockInferred)) {
+        if (!a.has(row, kAllocSeen) && a.first_step[row] == 0) insert(row);
+        continue;
+      }
+      if (a.first_step[row] == 0) insert(row);
+      if (mayBeLarger(row)) trace_.allocations.flags[row] |= kBlockUncertain;
+    }
+    for (uint64_t event = device_.event_begin; event < device_.event_end; ++event) {
+      if (trace_.events.action[event] > Action::kFree) continue;
+      uint32_t row = trace_.events.subject[event];
+      if (row == UINT32_MAX) continue;
+      auto step = static_cast<Step>(event - device_.event_begin);
+      if (a.first_step[row] == step && a.has(row, kAllocSeen)) {
+        onAlloc(row);
+      } else if (a.last_step[row] == step) {
+        erase(row);
+      }
+    }
+  }
+
+ private:
+  bool isLargeOrdinary(uint64_t row) const {
+    SegmentId segment = trace_.allocations.segment[row];
+    return segment.valid() && trace_.segments.kind[segment.index()] == SegmentKind::kLarge;
+  }
+
+  // Rounding alone may be too small.
+  bool mayBeLarger(uint64_t row) const {
+    if (trace_.settings.expandable_segments) return false;
+    if (trace_.allocations.segment[row].valid()) return isLargeOrdinary(row);
+    return roundedBytes(trace_.allocations.requested_bytes[row], trace_.settings) >
+           kSmallRequestBytes;
+  }
+
+  Starts& startsOf(uint64_t row) {
+    return starts_[trace_.allocations.segment[row].index() - device_.segment_begin];
+  }
+
+  void insert(uint64_t row) {
+    if (!isLargeOrdinary(row)) return;
+    startsOf(row).insert(trace_.allocations.address[row]);
+  }
+
+  void erase(uint64_t row) {
+    if (!isLargeOrdinary(row)) return;
+    Starts& starts = startsOf(row);
+    auto at = starts.lowerBound(trace_.allocations.address[row]);
+    if (at != starts.end() && starts.at(at) == trace_.allocations.address[row]) starts.erase(at);
+  }
+
+  void onAlloc(uint64_t row) {
+    if (!isLargeOrdinary(row)) {
+      if (mayBeLarger(row)) trace_.allocations.flags[row] |= kBlockUncertain;
+      return;
+    }
+    Allocations& a = trace_.allocations;
+    Starts& starts = startsOf(row);
+    uint64_t address = a.address[row];
+    auto at = starts.lowerBound(address);
+    bool occupied = at != starts.end() && starts.at(at) == address;
+    size_t segment = a.segment[row].index();
+    uint64_t segment_end = trace_.segments.address[segment] + trace_.segments.total_bytes[segment];
+    uint64_t free_end = at == starts.end() ? segment_end : starts.at(at);
+    if (!occupied) starts.insert(address);
+    if (!a.has(row, kBlockInferred)) return;  // the final state says it exactly
+    uint64_t rounded = roundedBytes(a.requested_bytes[row], trace_.settings);
+    if (occupied || free_end - address < rounded) {  // contradictory file: the place is taken
+      a.flags[row] |= kBlockUncertain;
+      return;
+    }
+    uint64_t remainder = free_end - address - rounded;
+    uint64_t keep = trace_.settings.expandable_segments         ? 0
+                    : rounded < trace_.settings.max_split_bytes ? kUnsplitRemainderBytes
+                                                                : kOversizeRemainderBytes;
+    if (remainder <= keep) a.block_bytes[row] = rounded + remainder;
+  }
+
+  Trace& trace_;
+  const Device& device_;
+  std::vector<Starts> starts_;  // live block addresses of each large segment, sorted
+};
+
+}  // namespace
+
+void inferBlocks(Trace& trace, const Device& device) { BlockLayout(trace, device).run(); }
+
+uint64_t blockSlackBytes(const Trace& trace, size_t row) {
+  if (!trace.allocations.has(row, kBlockUncertain)) return 0;
+  uint64_t rounded = roundedBytes(trace.allocations.requested_bytes[row], trace.settings);
+  return rounded < trace.settings.max_split_bytes ? kUnsplitRemainderBytes
+                                                  : kOversizeRemainderBytes;
+}
+
+}  // namespace tidegauge::model

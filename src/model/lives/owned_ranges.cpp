@@ -1,0 +1,68 @@
+#include "model/lives/owned_ranges.h"
+
+#include <algorithm>
+
+namespace tidegauge::model {
+
+OwnedRanges::OwnedRanges(const Trace& trace, const Device& device) : trace_(trace) {
+  const Pieces& pieces = trace.pieces;
+  for (uint64_t row = device.piece_begin; row < device.piece_end; ++row) {
+    // A range that the very first event takes away is never owned after a step.
+    if (pieces.first_step[row] < pieces.last_step[row]) {
+      starts_.push_back(static_cast<uint32_t>(row));
+    }
+  }
+  ends_ = starts_;
+  std::sort(starts_.begin(), starts_.end(),
+            [&](uint32_t a, uint32_t b) { return pieces.first_step[a] < pieces.first_step[b]; });
+  std::sort(ends_.begin(), ends_.end(),
+            [&](uint32_t a, uint32_t b) { return pieces.last_step[a] < pieces.last_step[b]; });
+}
+
+void OwnedRanges::advanceTo(Step step) {
+  const Pieces& pieces = trace_.pieces;
+  while (true) {
+    bool more_starts =
+        next_start_ < starts_.size() && pieces.first_step[starts_[next_start_]] <= step;
+    bool more_ends = next_end_ < ends_.size() && pieces.last_step[ends_[next_end_]] <= step;
+    if (!more_starts && !more_ends) return;
+    // At one step, what goes comes first: a range may be given again at once.
+    bool end_first = more_ends && (!more_starts || pieces.last_step[ends_[next_end_]] <=
+                                                       pieces.first_step[starts_[next_start_]]);
+    if (end_first) {
+      erase(ends_[next_end_++]);
+    } else {
+      insert(starts_[next_start_++]);
+    }
+  }
+}
+
+void OwnedRanges::insert(uint32_t piece) {
+  uint64_t begin = trace_.pieces.address[piece];
+  live_.insert({begin, begin + trace_.pieces.size_bytes[piece], trace_.pieces.segment[piece]});
+  last_hit_ = {};
+}
+
+void OwnedRanges::erase(uint32_t piece) {
+  uint64_t begin = trace_.pieces.address[piece];
+  for (auto at = live_.lowerBound(begin); at != live_.end() && live_.at(at).begin == begin;
+       at = live_.next(at)) {
+    if (live_.at(at).segment == trace_.pieces.segment[piece]) {
+      live_.erase(at);
+      last_hit_ = {};
+      return;
+    }
+  }
+}
+
+SegmentId OwnedRanges::find(uint64_t address) const {
+  auto holds = [&](const Range& range) { return range.begin <= address && address < range.end; };
+  if (holds(last_hit_)) return last_hit_.segment;
+  auto at = live_.lowerBound(address);
+  if (at == live_.end() || live_.at(at).begin != address) at = live_.previous(at);
+  if (at == live_.end() || !holds(live_.at(at))) return {};
+  last_hit_ = live_.at(at);
+  return last_hit_.segment;
+}
+
+}  // namespace tidegauge::model

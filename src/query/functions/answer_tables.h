@@ -1,0 +1,157 @@
+// Table-valued functions of SQL over an analysis: `SELECT * FROM growth(0)`. The rows are made when
+// the function is called for the first time, and kept.
+//
+//   std::vector<AnswerColumn<GrowingStack>> columns = {
+//       bytesColumn<GrowingStack>("retained_bytes", "at the end", [](auto& s) { return … }), …};
+//   deviceAnswer<GrowingStack>(trace, "growth", "table: stacks that …", columns,
+//                              [](const AnalysedTrace& t, const DeviceAnalysis& d) { return rows; });
+#pragma once
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "query/functions/functions.h"
+#include "query/scan/columns.h"
+#include "query/tables/tables.h"
+
+namespace tidegauge::query {
+
+template <class Answer>
+struct AnswerColumn {
+  ColumnKind kind = ColumnKind::kInteger;
+  std::string name;
+  std::string doc;
+  std::function<int64_t(const Answer&)> key{};       // of a text: only kNull counts, if given
+  std::function<std::string(const Answer&)> text{};  // of a text column only
+};
+
+template <class Answer>
+Table answerTable(const std::string& name, const std::vector<AnswerColumn<Answer>>& columns,
+                  std::shared_ptr<const std::vector<Answer>> answers) {
+  Table table;
+  table.name = name;
+  setRows(table, answers->size());
+  for (const AnswerColumn<Answer>& column : columns) {
+    if (column.kind == ColumnKind::kText) {
+      Fill fill = eachRow([answers, key = column.key](Row row) {
+        bool null = key && key((*answers)[row]) == kNull;
+        return null ? kNull : static_cast<int64_t>(row);
+      });
+      addMadeText(table, column.name, column.doc, std::move(fill),
+                  [answers, text = column.text](int64_t key) {
+                    return text((*answers)[static_cast<size_t>(key)]);
+                  });
+    } else {
+      add(table, column.kind, column.name, column.doc,
+          eachRow([answers, key = column.key](Row row) { return key((*answers)[row]); }));
+    }
+  }
+  return table;
+}
+
+// name(device). `answersOf` is called once per device, from any thread.
+template <class Answer>
+TableFunction deviceAnswer(
+    const AnalysedTrace& trace, std::string name, std::string doc,
+    std::vector<AnswerColumn<Answer>> columns,
+    std::function<std::vector<Answer>(const AnalysedTrace&, const analysis::DeviceAnalysis&)>
+        answersOf) {
+  struct Kept {
+    std::mutex mutex;
+    std::map<int32_t, std::shared_ptr<const Table>> by_device;
+  };
+  TableFunction function;
+  function.own_shape = std::make_shared<const Table>(
+      answerTable<Answer>(name, columns, std::make_shared<const std::vector<Answer>>()));
+  function.shape = function.own_shape.get();
+  function.name = name;
+  function.doc = std::move(doc);
+  function.arguments = {"device"};
+  function.call = [&trace, name = std::move(name), columns = std::move(columns),
+                   answersOf = std::move(answersOf), kept = std::make_shared<Kept>()](
+                      const std::vector<int64_t>& arguments) -> base::Result<View> {
+    TG_ASSIGN_OR_RETURN(const analysis::DeviceAnalysis* device, deviceAt(trace, arguments[0]));
+    std::lock_guard lock(kept->mutex);
+    std::shared_ptr<const Table>& table = kept->by_device[device->device.ordinal];
+    if (!table) {
+      table = std::make_shared<const Table>(answerTable<Answer>(
+          name, columns, std::make_shared<const std::vector<Answer>>(answersOf(trace, *device))));
+    }
+    View view;
+    view.made = table;
+    view.table = table.get();
+    return view;
+  };
+  return function;
+}
+
+// name(device, …): more arguments than the device, so the answers are not kept.
+template <class Answer>
+TableFunction placeAnswer(
+    const AnalysedTrace& trace, std::string name, std::string doc,
+    std::vector<std::string> arguments, std::vector<AnswerColumn<Answer>> columns,
+    std::function<base::Result<std::vector<Answer>>(const analysis::DeviceAnalysis&,
+                                                    const std::vector<int64_t>& arguments)>
+        answersOf) {
+  TableFunction function;
+  function.own_shape = std::make_shared<const Table>(
+      answerTable<Answer>(name, columns, std::make_shared<const std::vector<Answer>>()));
+  function.shape = function.own_shape.get();
+  function.name = name;
+  function.doc = std::move(doc);
+  function.arguments = std::move(arguments);
+  function.call =
+      [&trace, name = std::move(name), columns = std::move(columns),
+       answersOf = std::move(answersOf)](const std::vector<int64_t>& values) -> base::Result<View> {
+    TG_ASSIGN_OR_RETURN(const analysis::DeviceAnalysis* device, deviceAt(trace, values[0]));
+    TG_ASSIGN_OR_RETURN(std::vector<Answer> answers, answersOf(*device, values));
+    View view;
+    view.made = std::make_shared<const Table>(answerTable<Answer>(
+        name, columns, std::make_shared<const std::vector<Answer>>(std::move(answers))));
+    view.table = view.made.get();
+    return view;
+  };
+  return function;
+}
+
+// name(device, capacity_bytes): what depends on the size of the device, which no file tells.
+template <class Answer>
+TableFunction capacityAnswer(
+    const AnalysedTrace& trace, std::string name, std::string doc,
+    std::vector<AnswerColumn<Answer>> columns,
+    std::function<std::vector<Answer>(const AnalysedTrace&, const analysis::DeviceAnalysis&,
+                                      std::optional<uint64_t> capacity_bytes)>
+        answersOf) {
+  return placeAnswer<Answer>(
+      trace, std::move(name), std::move(doc), {"device", "capacity_bytes"}, std::move(columns),
+      [&trace, answersOf = std::move(answersOf)](
+          const analysis::DeviceAnalysis& device,
+          const std::vector<int64_t>& arguments) -> base::Result<std::vector<Answer>> {
+        if (arguments[1] < 0) {
+          return base::Error{base::ErrorKind::kUsage,
+                             fmt::format("capacity_bytes must be 0 or more, not {}", arguments[1]),
+                             {},
+                             {}};
+        }
+        return answersOf(trace, device, static_cast<uint64_t>(arguments[1]));
+      });
+}
+
+// growth, growth_basis, never_freed, churn, churn_sums, wall, wall_at and phases.
+std::vector<TableFunction> growthFunctions(const AnalysedTrace& trace);
+// What the report says about a device or a moment: ooms, holders, free_parts, identities,
+// range_totals.
+std::vector<TableFunction> reportFunctions(const AnalysedTrace& trace);
+// Why memory ran out: oom_verdicts, pins, advice and fragmentation; oom_verdicts_at and advice_at.
+std::vector<TableFunction> verdictFunctions(const AnalysedTrace& trace);
+// proven, replays, replays_at.
+std::vector<TableFunction> replayFunctions(const AnalysedTrace& trace);
+
+}  // namespace tidegauge::query

@@ -1,0 +1,273 @@
+// ooms, holders, free_parts, identities, range_totals: what the report says, as tables.
+#include "analysis/summary.h"
+#include "query/functions/answer_tables.h"
+
+namespace tidegauge::query {
+namespace {
+
+using analysis::DeviceAnalysis;
+using Kind = ColumnKind;
+
+int64_t keyOf(std::optional<uint64_t> bytes) { return bytes ? keyOfBytes(*bytes) : kNull; }
+
+struct OomRow {
+  const AnalysedTrace* trace;
+  const DeviceAnalysis* device;
+  analysis::OomReport oom;
+};
+
+TableFunction oomsFunction(const AnalysedTrace& trace) {
+  using O = OomRow;
+  std::vector<AnswerColumn<O>> columns = {
+      {Kind::kInteger, "device", "ordinal; -1 = pinned host memory",
+       [](const O& o) { return int64_t{o.device->device.ordinal}; }},
+      {Kind::kStep, "step", "when", [](const O& o) { return keyOfStep(o.oom.step); }},
+      {Kind::kTime, "time_us", "µs since the epoch",
+       [](const O& o) { return o.device->time.timeOf(o.oom.step); }},
+      {Kind::kReal, "seconds", "since the device's first event",
+       [](const O& o) { return keyOfSeconds(o.device->time, o.oom.step); }},
+      {Kind::kBytes, "requested_bytes", "asked for, rounded; NULL: unknown",
+       [](const O& o) { return keyOf(o.oom.requested_bytes); }},
+      {Kind::kBytes, "device_free_bytes",
+       "what the driver said was free; without an allocator what must be left of what it said "
+       "last; NULL: "
+       "unknown",
+       [](const O& o) { return keyOf(o.oom.device_free_bytes); }},
+      {Kind::kBytes, "over_bytes", "how much the driver was short; NULL: unknown",
+       [](const O& o) { return o.oom.known() ? keyOfBytes(o.oom.overBytes()) : kNull; }},
+      {Kind::kBytes, "ceiling_bytes", "reserved + free in the driver",
+       [](const O& o) { return keyOf(o.oom.ceilingBytes()); }}};
+  auto bytes = [&](const char* name, const char* doc, auto key) {
+    columns.push_back({Kind::kBytes, name, doc, key});
+  };
+  bytes("active_bytes", "at the event",
+        [](const O& o) { return keyOfBytes(o.oom.totals.active_bytes); });
+  bytes("allocated_bytes", "at the event",
+        [](const O& o) { return keyOfBytes(o.oom.totals.allocated_bytes); });
+  bytes("reserved_bytes", "at the event",
+        [](const O& o) { return keyOfBytes(o.oom.totals.reserved_bytes); });
+  bytes("free_in_segments_bytes", "NULL, as the next two: not one of the 100 worst",
+        [](const O& o) { return o.oom.free ? keyOfBytes(o.oom.free->bytes) : kNull; });
+  columns.push_back({Kind::kInteger, "holes", "free parts of segments", [](const O& o) {
+                       return o.oom.free ? keyOfBytes(o.oom.free->holes) : kNull;
+                     }});
+  bytes("largest_hole_bytes", "",
+        [](const O& o) { return o.oom.free ? keyOfBytes(o.oom.free->largest_bytes) : kNull; });
+  bytes("given_back_bytes", "released by the failing request's own retry",
+        [](const O& o) { return keyOfBytes(o.oom.given_back_bytes); });
+  columns.push_back({Kind::kInteger, "given_back_segments", "how many that were",
+                     [](const O& o) { return keyOfBytes(o.oom.given_back_segments); }});
+  columns.push_back({Kind::kInteger, "refusals",
+                     "of a recording: how often in a row the same was refused to one thread, each "
+                     "time within a second; step is the last",
+                     [](const O& o) { return keyOf(o.oom.refusals); }});
+  columns.push_back(
+      {Kind::kTime, "first_refused_time_us", "the first of them, µs since the epoch",
+       [](const O& o) { return o.oom.first_refusal_ns ? *o.oom.first_refusal_ns / 1000 : kNull; }});
+  columns.push_back(
+      {Kind::kInteger, "series",
+       "counted from 1: refusals of one call site, each for less than the one before, are "
+       "one series",
+       [](const O& o) { return keyOfBytes(o.oom.series); }});
+  columns.push_back({Kind::kInteger, "stack_id", "→ stacks.id: of the request",
+                     [](const O& o) { return query::keyOf(o.oom.stack); }});
+  columns.push_back({Kind::kText, "label", "of that stack", {}, [](const O& o) {
+                       return o.trace->labels.label(o.oom.stack);
+                     }});
+  columns.push_back({Kind::kText, "caller", "as in stacks", {}, [](const O& o) {
+                       return o.trace->labels.caller(o.oom.stack);
+                     }});
+  return deviceAnswer<O>(trace, "ooms", "table: every out-of-memory event, in order", columns,
+                         [](const AnalysedTrace& t, const DeviceAnalysis& d) {
+                           std::vector<O> rows;
+                           for (auto& oom : analysis::oomsOf(t, d, analysis::kMostOomLayouts)) {
+                             rows.push_back({&t, &d, std::move(oom)});
+                           }
+                           return rows;
+                         });
+}
+
+struct HolderRow {
+  const AnalysedTrace* trace;
+  analysis::StackGroup group;
+  uint64_t all_bytes;
+};
+
+TableFunction holdersFunction(const AnalysedTrace& trace) {
+  using H = HolderRow;
+  std::vector<AnswerColumn<H>> columns = {
+      {Kind::kInteger, "stack_id", "→ stacks.id; NULL: none was recorded",
+       [](const H& h) { return query::keyOf(h.group.stack); }},
+      {Kind::kText,
+       "label",
+       "of that stack",
+       {},
+       [](const H& h) { return h.trace->labels.label(h.group.stack); }},
+      {Kind::kBytes, "bytes", "in blocks",
+       [](const H& h) { return keyOfBytes(h.group.block_bytes); }},
+      {Kind::kBytes, "requested_bytes", "what the program asked for",
+       [](const H& h) { return keyOfBytes(h.group.requested_bytes); }},
+      {Kind::kInteger, "blocks", "live", [](const H& h) { return keyOfBytes(h.group.blocks); }},
+      {Kind::kBytes, "older_bytes", "of these, older than the recording",
+       [](const H& h) { return keyOfBytes(h.group.older_bytes); }},
+      {Kind::kInteger, "first_allocation_id", "→ allocations.id: its largest block",
+       [](const H& h) { return int64_t{h.group.first_row}; }},
+      {Kind::kReal, "share", "of all live bytes, 0 … 1", [](const H& h) {
+         return keyOfReal(h.all_bytes == 0 ? 0.0
+                                           : static_cast<double>(h.group.block_bytes) /
+                                                 static_cast<double>(h.all_bytes));
+       }}};
+  return placeAnswer<H>(
+      trace, "holders", "table: live_at(device, step) by stack, most bytes first",
+      {"device", "step"}, columns,
+      [&trace](const DeviceAnalysis& device,
+               const std::vector<int64_t>& arguments) -> base::Result<std::vector<H>> {
+        TG_ASSIGN_OR_RETURN(model::Step step, stepOf(arguments[1]));
+        analysis::Holders holders = analysis::holdersAt(trace, device, step);
+        std::vector<H> rows;
+        for (const auto& group : holders.groups)
+          rows.push_back({&trace, group, holders.block_bytes});
+        return rows;
+      });
+}
+
+struct FreeRow {
+  analysis::Totals totals;
+  analysis::FreeSums free;
+};
+
+TableFunction freePartsFunction(const AnalysedTrace& trace) {
+  using F = FreeRow;
+  std::vector<AnswerColumn<F>> columns;
+  auto number = [&](Kind kind, const char* name, const char* doc, auto key) {
+    columns.push_back({kind, name, doc, key});
+  };
+  number(Kind::kBytes, "reserved_bytes", "what the driver gave",
+         [](const F& f) { return keyOfBytes(f.totals.reserved_bytes); });
+  number(Kind::kBytes, "active_bytes", "live",
+         [](const F& f) { return keyOfBytes(f.totals.active_bytes); });
+  number(Kind::kBytes, "not_live_bytes", "reserved less active", [](const F& f) {
+    return f.totals.reserved_bytes > f.totals.active_bytes
+               ? keyOfBytes(f.totals.reserved_bytes - f.totals.active_bytes)
+               : 0;
+  });
+  number(Kind::kBytes, "free_bytes", "in the free parts of segments",
+         [](const F& f) { return keyOfBytes(f.free.bytes); });
+  number(Kind::kInteger, "holes", "free parts",
+         [](const F& f) { return keyOfBytes(f.free.holes); });
+  number(Kind::kBytes, "largest_hole_bytes", "",
+         [](const F& f) { return keyOfBytes(f.free.largest_bytes); });
+  number(Kind::kBytes, "pinned_bytes", "free, in segments that hold a live block",
+         [](const F& f) { return keyOfBytes(f.free.pinned_bytes); });
+  number(Kind::kInteger, "pinned_segments", "how many these are",
+         [](const F& f) { return keyOfBytes(f.free.pinned_segments); });
+  return placeAnswer<F>(
+      trace, "free_parts", "table: one row: what lies free inside segments after the step",
+      {"device", "step"}, columns,
+      [&trace](const DeviceAnalysis& device,
+               const std::vector<int64_t>& arguments) -> base::Result<std::vector<F>> {
+        TG_ASSIGN_OR_RETURN(model::Step step, stepOf(arguments[1]));
+        return std::vector<F>{
+            {device.totals.steps() == 0 ? device.totals.last() : device.totals.at(step),
+             analysis::freeSums(
+                 trace.trace, analysis::blocksAt(trace.trace, device.device, device.live, step))}};
+      });
+}
+
+TableFunction identitiesFunction(const AnalysedTrace& trace) {
+  using I = analysis::Identity;
+  std::vector<AnswerColumn<I>> columns = {
+      {Kind::kText,
+       "name",
+       "drawn, live, reserved, segments, checksums",
+       {},
+       [](const I& i) { return std::string(i.name); }},
+      {Kind::kInteger, "holds", "1 or 0", [](const I& i) { return int64_t{i.holds}; }},
+      {Kind::kText, "text", "the sum in words and numbers", {}, [](const I& i) { return i.text; }},
+      {Kind::kBytes, "difference_bytes", "0 if it holds",
+       [](const I& i) { return keyOfBytes(i.difference_bytes); }}};
+  return deviceAnswer<I>(
+      trace, "identities", "table: sums that must hold in every file", columns,
+      [](const AnalysedTrace& t, const DeviceAnalysis& d) { return analysis::identitiesOf(t, d); });
+}
+
+struct RangeRow {
+  const char* what;
+  uint64_t start_bytes, end_bytes;
+  analysis::Peak peak;
+  bool has_steps;
+  const DeviceAnalysis* device;
+  model::Step first, last;
+};
+
+TableFunction rangeTotalsFunction(const AnalysedTrace& trace) {
+  using R = RangeRow;
+  std::vector<AnswerColumn<R>> columns = {
+      {Kind::kText,
+       "what",
+       "requested, allocated, active or reserved",
+       {},
+       [](const R& r) { return r.what; }},
+      {Kind::kBytes, "start_bytes", "before the first step",
+       [](const R& r) { return keyOfBytes(r.start_bytes); }},
+      {Kind::kBytes, "end_bytes", "after the last step",
+       [](const R& r) { return keyOfBytes(r.end_bytes); }},
+      {Kind::kBytes, "peak_bytes", "the highest state after a step",
+       [](const R& r) { return keyOfBytes(r.peak.bytes); }},
+      {Kind::kStep, "peak_step", "the first such step",
+       [](const R& r) { return r.has_steps ? keyOfStep(r.peak.step) : kNull; }},
+      {Kind::kStep, "first_step", "as asked for", [](const R& r) { return keyOfStep(r.first); }},
+      {Kind::kStep, "last_step", "as asked for, or the last there is",
+       [](const R& r) { return keyOfStep(r.last); }},
+      {Kind::kReal, "first_seconds", "since the device's first event",
+       [](const R& r) { return r.has_steps ? keyOfSeconds(r.device->time, r.first) : kNull; }},
+      {Kind::kReal, "last_seconds", "since the device's first event",
+       [](const R& r) { return r.has_steps ? keyOfSeconds(r.device->time, r.last) : kNull; }},
+      {Kind::kInteger, "events", "of the device in all",
+       [](const R& r) { return int64_t{r.device->totals.steps()}; }}};
+  return placeAnswer<R>(
+      trace, "range_totals", "table: totals over the steps from first to last",
+      {"device", "first_step", "last_step"}, columns,
+      [](const DeviceAnalysis& device,
+         const std::vector<int64_t>& arguments) -> base::Result<std::vector<R>> {
+        TG_ASSIGN_OR_RETURN(model::Step first, stepOf(arguments[1]));
+        TG_ASSIGN_OR_RETURN(model::Step last, stepOf(arguments[2]));
+        using analysis::Totals;
+        const analysis::TotalsIndex& totals = device.totals;
+        model::Step end = std::min<model::Step>(last, totals.steps() - 1) + 1;
+        bool has_steps = totals.steps() > 0 && first < end;
+        Totals start = first == 0 || totals.steps() == 0 ? totals.initial() : totals.at(first - 1);
+        Totals stop = has_steps ? totals.at(end - 1) : totals.steps() == 0 ? totals.last() : start;
+        std::vector<R> rows;
+        auto add = [&](const char* what, uint64_t Totals::*bytes) {
+          rows.push_back(
+              {what, start.*bytes, stop.*bytes, {0, 0}, has_steps, &device, first, end - 1});
+        };
+        add("requested", &Totals::requested_bytes);
+        add("allocated", &Totals::allocated_bytes);
+        add("active", &Totals::active_bytes);
+        add("reserved", &Totals::reserved_bytes);
+        if (!has_steps) {
+          for (R& row : rows) row.peak.bytes = row.end_bytes;
+          return rows;
+        }
+        constexpr uint64_t Totals::*kBytes[] = {&Totals::requested_bytes, &Totals::allocated_bytes,
+                                                &Totals::active_bytes, &Totals::reserved_bytes};
+        totals.forEach(first, end, [&](model::Step step, const Totals& at) {
+          for (size_t i = 0; i < 4; ++i) {
+            bool higher = step == first || at.*kBytes[i] > rows[i].peak.bytes;
+            if (higher) rows[i].peak = {at.*kBytes[i], step};
+          }
+        });
+        return rows;
+      });
+}
+
+}  // namespace
+
+std::vector<TableFunction> reportFunctions(const AnalysedTrace& trace) {
+  return {oomsFunction(trace), holdersFunction(trace), freePartsFunction(trace),
+          identitiesFunction(trace), rangeTotalsFunction(trace)};
+}
+
+}  // namespace tidegauge::query

@@ -1,0 +1,305 @@
+// oom_verdicts, pins, advice, fragmentation, and two of them for a device of a told size: why memory ran out, what keeps free memory, what to
+// try, what could not be used.
+#include "analysis/judgement.h"
+#include "analysis/layout/fragmentation_details.h"
+#include "analysis/layout/fragmentation_series.h"
+#include "query/functions/answer_tables.h"
+
+namespace tidegauge::query {
+namespace {
+
+using analysis::DeviceAnalysis;
+using analysis::OomReport;
+using analysis::OomVerdict;
+using Kind = ColumnKind;
+
+int64_t keyOf(std::optional<uint64_t> bytes) { return bytes ? keyOfBytes(*bytes) : kNull; }
+
+struct VerdictOf {
+  int32_t device;
+  std::shared_ptr<const OomVerdict> verdict;
+  std::optional<analysis::VerdictRow> row;  // none: the file does not say enough
+};
+
+std::vector<AnswerColumn<VerdictOf>> verdictColumns() {
+  using V = VerdictOf;
+  std::vector<AnswerColumn<V>> columns = {
+      {Kind::kInteger, "device", "ordinal", [](const V& v) { return int64_t{v.device}; }},
+      {Kind::kStep, "step", "of the out-of-memory event",
+       [](const V& v) { return keyOfStep(v.verdict->step); }},
+      {Kind::kText, "verdict",
+       "fragmentation, other_pool, capacity, internal_waste, others, cap or flaw; NULL: unknown",
+       [](const V& v) { return v.row ? 0 : kNull; },
+       [](const V& v) { return std::string(analysis::name(v.row->verdict)); }}};
+  auto bytes = [&](const char* name, const char* doc, auto key) {
+    columns.push_back({Kind::kBytes, name, doc, key});
+  };
+  bytes("bytes", "what that reason held back",
+        [](const V& v) { return v.row ? keyOfBytes(v.row->bytes) : kNull; });
+  columns.push_back({Kind::kInteger, "certain", "0: uncertain_bytes could turn it",
+                     [](const V& v) { return v.row ? int64_t{v.row->certain} : kNull; }});
+  bytes("request_bytes", "asked for, rounded",
+        [](const V& v) { return keyOf(v.verdict->request_bytes); });
+  bytes("wanted_bytes", "of the driver: a segment, or pages",
+        [](const V& v) { return keyOf(v.verdict->wanted_bytes); });
+  bytes("missing_bytes", "wanted less driver; NULL: it had enough, or one is unknown",
+        [](const V& v) { return keyOf(v.verdict->missingBytes()); });
+  bytes("lacking_bytes", "what a perfect heap would still lack",
+        [](const V& v) { return keyOfBytes(v.verdict->lackingBytes()); });
+  bytes("live_bytes", "blocks inside segments",
+        [](const V& v) { return keyOfBytes(v.verdict->live_bytes); });
+  bytes("free_bytes", "inside segments",
+        [](const V& v) { return keyOfBytes(v.verdict->free_bytes); });
+  bytes("driver_bytes", "what the driver said was free",
+        [](const V& v) { return keyOf(v.verdict->driver_bytes); });
+  bytes(
+      "told_free_bytes", "without an allocator: what the driver had said last; NULL: nothing tells",
+      [](const V& v) { return v.verdict->told ? keyOfBytes(v.verdict->told->free_bytes) : kNull; });
+  bytes("told_taken_bytes", "… and what this process took since; below 0: gave back",
+        [](const V& v) { return v.verdict->told ? v.verdict->told->taken_since_bytes : kNull; });
+  columns.push_back({Kind::kInteger, "told_before_us",
+                     "… how long before the event; below 0: after",
+                     [](const V& v) { return v.verdict->told_before_us.value_or(kNull); }});
+  bytes("other_bytes", "of the device, outside this allocator; NULL: its size is not known",
+        [](const V& v) { return keyOf(v.verdict->otherBytes()); });
+  bytes("reserved_bytes", "live + free",
+        [](const V& v) { return keyOfBytes(v.verdict->reserved_bytes); });
+  bytes("ceiling_bytes", "reserved + driver",
+        [](const V& v) { return keyOf(v.verdict->ceilingBytes()); });
+  bytes("total_bytes", "of the device, as told; NULL: nobody did",
+        [](const V& v) { return keyOf(v.verdict->total_bytes); });
+  bytes("difference_bytes", "reserved less (live + free): 0, or the file contradicts itself",
+        [](const V& v) { return v.verdict->differenceBytes(); });
+  columns.push_back({Kind::kInteger, "holes", "free parts",
+                     [](const V& v) { return keyOfBytes(v.verdict->free.count); }});
+  bytes("largest_hole_bytes", "",
+        [](const V& v) { return keyOfBytes(v.verdict->free.largest_bytes); });
+  columns.push_back({Kind::kInteger, "pieces",
+                     "of the holes, those that could not serve the request in any pool or stream",
+                     [](const V& v) { return keyOfBytes(v.verdict->pieces.count); }});
+  bytes("largest_piece_bytes", "of these",
+        [](const V& v) { return keyOfBytes(v.verdict->pieces.largest_bytes); });
+  bytes("rounding_bytes", "of the live bytes, beyond their requests in whole 512 B",
+        [](const V& v) { return keyOfBytes(v.verdict->rounding_bytes); });
+  bytes("uncertain_bytes", "by which live_bytes may be higher",
+        [](const V& v) { return keyOfBytes(v.verdict->uncertain_bytes); });
+  bytes("cap_least_bytes", "a limit of the process is at least that", [](const V& v) {
+    return v.verdict->cap ? keyOfBytes(v.verdict->cap->least_bytes) : kNull;
+  });
+  bytes("cap_below_bytes", "… and below that", [](const V& v) {
+    return v.verdict->cap ? keyOfBytes(v.verdict->cap->below_bytes) : kNull;
+  });
+  bytes("pinned_bytes", "free, but kept by live blocks",
+        [](const V& v) { return keyOfBytes(v.verdict->pinned.pinned_bytes); });
+  bytes("releasable_bytes", "free, in whole segments or pages",
+        [](const V& v) { return keyOfBytes(v.verdict->pinned.releasable_bytes); });
+  bytes("shared_bytes", "of the pinned ones, kept by several stacks",
+        [](const V& v) { return keyOfBytes(v.verdict->pinned.shared_bytes); });
+  bytes("by_nobody_bytes", "of the pinned ones, in pages without a live block",
+        [](const V& v) { return keyOfBytes(v.verdict->pinned.by_nobody_bytes); });
+  return columns;
+}
+
+std::vector<VerdictOf> verdictsOf(const AnalysedTrace& trace, const DeviceAnalysis& device,
+                                  std::optional<uint64_t> capacity_bytes) {
+  std::vector<OomReport> ooms = analysis::oomsOf(trace, device, analysis::kMostOomLayouts);
+  analysis::VerdictOptions options = analysis::verdictOptions(device, ooms, capacity_bytes);
+  std::vector<VerdictOf> rows;
+  for (const OomReport& oom : ooms) {
+    if (!oom.free) continue;
+    auto verdict =
+        std::make_shared<const OomVerdict>(analysis::verdictOf(trace, device, oom, options));
+    for (const analysis::VerdictRow& row : verdict->rows) {
+      rows.push_back({device.device.ordinal, verdict, row});
+    }
+    if (verdict->rows.empty()) rows.push_back({device.device.ordinal, verdict, std::nullopt});
+  }
+  return rows;
+}
+
+TableFunction verdictsFunction(const AnalysedTrace& trace) {
+  return deviceAnswer<VerdictOf>(trace, "oom_verdicts",
+                                 "table: why memory ran out, a row per reason, of the 100 worst "
+                                 "events; see docs/explain/oom.md",
+                                 verdictColumns(),
+                                 [](const AnalysedTrace& t, const DeviceAnalysis& d) {
+                                   return verdictsOf(t, d, std::nullopt);
+                                 });
+}
+
+TableFunction verdictsAtFunction(const AnalysedTrace& trace) {
+  return capacityAnswer<VerdictOf>(trace, "oom_verdicts_at",
+                                   "table: as oom_verdicts, on a device of that size",
+                                   verdictColumns(), verdictsOf);
+}
+
+struct PinsOf {
+  const AnalysedTrace* trace;
+  analysis::StackPins pins;
+};
+
+TableFunction pinsFunction(const AnalysedTrace& trace) {
+  using P = PinsOf;
+  std::vector<AnswerColumn<P>> columns = {
+      {Kind::kInteger, "stack_id", "→ stacks.id; NULL: none was recorded",
+       [](const P& p) { return query::keyOf(p.pins.stack); }},
+      {Kind::kText,
+       "label",
+       "of that stack",
+       {},
+       [](const P& p) { return p.trace->labels.label(p.pins.stack); }},
+      {Kind::kBytes, "pins_bytes",
+       "free bytes that its blocks keep; not to be added up over stacks",
+       [](const P& p) { return keyOfBytes(p.pins.pinsBytes()); }},
+      {Kind::kBytes, "alone_bytes", "of these, kept by no other stack",
+       [](const P& p) { return keyOfBytes(p.pins.alone_bytes); }},
+      {Kind::kBytes, "shared_bytes", "of these, kept by others as well",
+       [](const P& p) { return keyOfBytes(p.pins.shared_bytes); }},
+      {Kind::kInteger, "blocks", "that keep something",
+       [](const P& p) { return keyOfBytes(p.pins.blocks); }},
+      {Kind::kBytes, "block_bytes", "of these blocks",
+       [](const P& p) { return keyOfBytes(p.pins.block_bytes); }},
+      {Kind::kBytes, "smallest_bytes", "of one",
+       [](const P& p) { return keyOfBytes(p.pins.smallest_bytes); }},
+      {Kind::kBytes, "largest_bytes", "of one",
+       [](const P& p) { return keyOfBytes(p.pins.largest_bytes); }},
+      {Kind::kInteger, "segments", "that hold them",
+       [](const P& p) { return keyOfBytes(p.pins.segments); }},
+      {Kind::kInteger, "oldest_allocation_id", "→ allocations.id",
+       [](const P& p) { return int64_t{p.pins.oldest_row}; }}};
+  return placeAnswer<P>(
+      trace, "pins",
+      "table: whose blocks keep free memory from going back to the driver, ranked as in "
+      "docs/explain/oom.md",
+      {"device", "step"}, columns,
+      [&trace](const DeviceAnalysis& device,
+               const std::vector<int64_t>& arguments) -> base::Result<std::vector<P>> {
+        TG_ASSIGN_OR_RETURN(model::Step step, stepOf(arguments[1]));
+        analysis::SegmentedLayout layout(
+            analysis::blocksAt(trace.trace, device.device, device.live, step));
+        std::vector<P> rows;
+        for (const auto& pins : analysis::pinnedBy(trace.trace, layout).stacks) {
+          rows.push_back({&trace, pins});
+        }
+        return rows;
+      });
+}
+
+struct AdviceOf {
+  int32_t device;
+  size_t place;  // from 1
+  analysis::Advice advice;
+  analysis::Evidence evidence;
+};
+
+std::vector<AdviceOf> adviceOf(const AnalysedTrace& trace, const DeviceAnalysis& device,
+                               std::optional<uint64_t> capacity_bytes) {
+  std::vector<analysis::Advice> all =
+      analysis::judge(trace, analysis::summarise(trace, device), capacity_bytes).advice;
+  std::vector<AdviceOf> rows;
+  for (size_t i = 0; i < all.size(); ++i) {
+    for (const analysis::Evidence& evidence : all[i].evidence) {
+      rows.push_back({device.device.ordinal, i + 1, all[i], evidence});
+    }
+  }
+  return rows;
+}
+
+std::vector<AnswerColumn<AdviceOf>> adviceColumns() {
+  using A = AdviceOf;
+  return {
+      {Kind::kInteger, "device", "ordinal", [](const A& a) { return int64_t{a.device}; }},
+      {Kind::kInteger, "place", "1 = first to try", [](const A& a) { return keyOfBytes(a.place); }},
+      {Kind::kText,
+       "kind",
+       "what to try",
+       {},
+       [](const A& a) { return std::string(analysis::name(a.advice.kind)); }},
+      {Kind::kText, "setting", "as PYTORCH_CUDA_ALLOC_CONF takes it; NULL: none",
+       [](const A& a) { return a.advice.setting.empty() ? kNull : 0; },
+       [](const A& a) { return a.advice.setting; }},
+      {Kind::kStep, "step", "where; NULL: nowhere in particular",
+       [](const A& a) { return a.advice.step ? keyOfStep(*a.advice.step) : kNull; }},
+      {Kind::kText,
+       "name",
+       "of a number that it rests on",
+       {},
+       [](const A& a) { return a.evidence.name; }},
+      {Kind::kInteger, "value", "of that number",
+       [](const A& a) { return keyOfBytes(a.evidence.value); }},
+      {Kind::kText, "source", "where it comes from", {}, [](const A& a) {
+         return a.evidence.source;
+       }}};
+}
+
+TableFunction adviceFunction(const AnalysedTrace& trace) {
+  return deviceAnswer<AdviceOf>(
+      trace, "advice", "table: what to try, a row per number it rests on", adviceColumns(),
+      [](const AnalysedTrace& t, const DeviceAnalysis& d) { return adviceOf(t, d, std::nullopt); });
+}
+
+TableFunction adviceAtFunction(const AnalysedTrace& trace) {
+  return capacityAnswer<AdviceOf>(trace, "advice_at", "table: as advice, on a device of that size",
+                                  adviceColumns(), adviceOf);
+}
+
+struct FragmentationOf {
+  analysis::FragmentationSample sample;
+  uint64_t request_bytes;
+  bool has_allocator;  // else there is no layout
+};
+
+TableFunction fragmentationFunction(const AnalysedTrace& trace) {
+  using F = FragmentationOf;
+  std::vector<AnswerColumn<F>> columns = {
+      {Kind::kStep, "step", "", [](const F& f) { return keyOfStep(f.sample.step); }}};
+  auto number = [&](Kind kind, const char* name, const char* doc, auto key) {
+    columns.push_back({kind, name, doc, key});
+  };
+  auto bytes = [&](const char* name, const char* doc, auto of) {
+    number(Kind::kBytes, name, doc, [of](const F& f) { return keyOfBytes(of(f.sample.sums)); });
+  };
+  using S = analysis::FragmentationSums;
+  bytes("reserved_bytes", "inside known segments", [](const S& s) { return s.reserved_bytes; });
+  bytes("free_bytes", "of these, covered by no live block",
+        [](const S& s) { return s.free.bytes; });
+  number(Kind::kInteger, "holes", "free parts",
+         [](const F& f) { return keyOfBytes(f.sample.sums.free.holes); });
+  bytes("largest_hole_bytes", "", [](const S& s) { return s.free.largest_bytes; });
+  bytes("scattered_bytes", "free, not in the largest hole",
+        [](const S& s) { return s.free.scatteredBytes(); });
+  bytes("pinned_bytes", "free, kept by live blocks",
+        [](const S& s) { return s.free.pinned_bytes; });
+  bytes("releasable_bytes", "free, in whole segments or pages",
+        [](const S& s) { return s.free.releasable_bytes; });
+  number(Kind::kBytes, "large_request_bytes", "the 95th percentile of the recorded requests",
+         [](const F& f) { return keyOfBytes(f.request_bytes); });
+  bytes("stranded_bytes", "free, but of no use to requests of that size",
+        [](const S& s) { return s.free.stranded_bytes; });
+  bytes("waste_bytes", "inside live blocks, not asked for",
+        [](const S& s) { return s.waste_bytes; });
+  number(Kind::kReal, "reserved_score",
+         "layout score of the main pool, 0 … 100; counts shape; NULL: no allocator",
+         [](const F& f) { return f.has_allocator ? keyOfReal(f.sample.reserved.score) : kNull; });
+  number(Kind::kReal, "address_score", "the same of the address space; its holes cost no memory",
+         [](const F& f) { return f.has_allocator ? keyOfReal(f.sample.address.score) : kNull; });
+  return placeAnswer<F>(
+      trace, "fragmentation", "table: one row: docs/explain/fragmentation.md after the step",
+      {"device", "step"}, columns,
+      [&trace](const DeviceAnalysis& device,
+               const std::vector<int64_t>& arguments) -> base::Result<std::vector<F>> {
+        TG_ASSIGN_OR_RETURN(model::Step step, stepOf(arguments[1]));
+        analysis::FragmentationOptions options = analysis::ownOptions(trace.trace, device.device);
+        return std::vector<F>{{analysis::fragmentationAt(trace, device, step, options).sample,
+                               options.request_bytes, device.device.has_allocator}};
+      });
+}
+
+}  // namespace
+
+std::vector<TableFunction> verdictFunctions(const AnalysedTrace& trace) {
+  return {verdictsFunction(trace), verdictsAtFunction(trace), pinsFunction(trace),
+          adviceFunction(trace),   adviceAtFunction(trace),   fragmentationFunction(trace)};
+}
+
+}  // namespace tidegauge::query

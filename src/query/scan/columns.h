@@ -1,0 +1,142 @@
+// Small parts from which the tables are put together: a column over a stored vector, over ids, over
+// texts of the string pool.
+//
+//   addStep(table, "step", "…", eachRow([](Row row) { return … }));
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "analysis/labels/phases.h"
+#include "base/string_pool.h"
+#include "model/trace.h"
+#include "query/scan/table.h"
+
+namespace tidegauge::query {
+
+// ---- values of the model as keys ----------------------------------------------------------------
+
+template <class Tag, class Int>
+int64_t keyOf(base::Id<Tag, Int> id) {
+  return id.valid() ? static_cast<int64_t>(id.value) : kNull;
+}
+// SQLite's integers have a sign: what no memory can hold is shown as the largest.
+inline int64_t keyOfBytes(uint64_t bytes) {
+  if (bytes == model::kUnknownBytes) return kNull;
+  return static_cast<int64_t>(
+      std::min<uint64_t>(bytes, static_cast<uint64_t>(std::numeric_limits<int64_t>::max())));
+}
+inline int64_t keyOfAddress(uint64_t address) { return static_cast<int64_t>(address); }
+inline int64_t keyOfStep(model::Step step) {
+  return step == model::kNoStep ? kNull : static_cast<int64_t>(step);
+}
+// NULL for what is no number.
+inline int64_t keyOfReal(double real) {
+  if (std::isnan(real)) return kNull;
+  return std::bit_cast<int64_t>(real == 0 ? 0.0 : real);  // −0.0 has the bits of NULL
+}
+// Since the device's first event. Unsigned: times of a hostile file may overflow.
+inline int64_t keyOfSeconds(const analysis::TimeAxis& axis, model::Step step) {
+  int64_t time_us = axis.timeOf(step);
+  if (time_us == model::kNoTime) return kNull;
+  uint64_t since_us = static_cast<uint64_t>(time_us) - static_cast<uint64_t>(axis.firstUs());
+  return keyOfReal(static_cast<double>(since_us) / 1e6);
+}
+static_assert(model::kNoTime == kNull, "times are keys as they are");
+
+// ---- fills --------------------------------------------------------------------------------------
+
+template <class F>
+Fill eachRow(F key_of_row) {
+  return [key_of_row](const Row* rows, size_t count, int64_t* keys) {
+    for (size_t i = 0; i < count; ++i) keys[i] = key_of_row(rows[i]);
+  };
+}
+
+inline Fill nulls() {
+  return [](const Row*, size_t count, int64_t* keys) { std::fill_n(keys, count, kNull); };
+}
+
+// A stored vector; all NULL if the vector is empty (the file has no such field).
+template <class Values, class KeyOf>
+Fill stored(const Values& values, KeyOf key_of) {
+  if (values.empty()) return nulls();
+  return [&values, key_of](const Row* rows, size_t count, int64_t* keys) {
+    for (size_t i = 0; i < count; ++i) keys[i] = key_of(values[rows[i]]);
+  };
+}
+template <class Id>
+Fill storedIds(const std::vector<Id>& ids) {
+  return stored(ids, [](Id id) { return keyOf(id); });
+}
+inline Fill storedBytes(const std::vector<uint64_t>& bytes) { return stored(bytes, keyOfBytes); }
+inline Fill storedAddresses(const std::vector<uint64_t>& a) { return stored(a, keyOfAddress); }
+inline Fill storedSteps(const std::vector<model::Step>& steps) { return stored(steps, keyOfStep); }
+
+// Which of the devices' shares of a table a row lies in. Neighbours mostly share it.
+class DeviceFinder {
+ public:
+  explicit DeviceFinder(const std::vector<DeviceRows>& devices) : devices_(devices) {}
+  size_t operator()(Row row) {
+    while (at_ > 0 && row < devices_[at_].begin) --at_;
+    while (at_ + 1 < devices_.size() && row >= devices_[at_].end) ++at_;
+    return at_;
+  }
+
+ private:
+  const std::vector<DeviceRows>& devices_;
+  size_t at_ = 0;
+};
+
+inline Fill rowNumber() {
+  return eachRow([](Row row) { return static_cast<int64_t>(row); });
+}
+
+// ---- columns ------------------------------------------------------------------------------------
+
+Column& add(Table& table, ColumnKind kind, std::string name, std::string doc, Fill fill);
+
+// The row number as the primary key "id".
+Column& addId(Table& table, std::string doc);
+// "device": the ordinal, from table.devices, which must be set before.
+Column& addDevice(Table& table);
+// A reference to a row of another table: about `distinct` different values.
+Column& addReference(Table& table, std::string name, std::string doc, Fill fill, uint64_t distinct);
+// A text of the pool, by StringId.
+Column& addPoolText(Table& table, std::string name, std::string doc, Fill fill,
+                    const base::StringPool& strings);
+// One of a few names; the key is the index into `names`.
+Column& addEnum(Table& table, std::string name, std::string doc, Fill fill,
+                std::vector<std::string> names);
+// One of the values of an enum of the model that count up from 0, by model::name.
+template <class Enum>
+std::vector<std::string> namesUpTo(Enum last) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i <= static_cast<size_t>(last); ++i) {
+    names.emplace_back(model::name(static_cast<Enum>(i)));
+  }
+  return names;
+}
+// A text made on demand from the key.
+Column& addMadeText(Table& table, std::string name, std::string doc, Fill fill,
+                    std::function<std::string(int64_t key)> make);
+
+// Rows that belong to no device: one range over all of them.
+void setRows(Table& table, Row rows);
+// Without columns yet; `of_recording` as in Table.
+Table recordingTable(const char* name, const std::string& doc, Row rows, bool of_recording = false);
+// Rows by device, from each device's share.
+template <class Begin, class End>
+void setDeviceRows(Table& table, const model::Trace& trace, Begin begin, End end) {
+  for (const model::Device& device : trace.devices) {
+    table.devices.push_back({device.ordinal, device.*begin, device.*end});
+    table.rows = std::max<Row>(table.rows, device.*end);
+  }
+}
+
+}  // namespace tidegauge::query

@@ -1,0 +1,248 @@
+#include "query/scan/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "query/scan/like.h"
+
+namespace tidegauge::query {
+namespace {
+
+class Planner {
+ public:
+  Planner(const Table& table, size_t arguments, sqlite3_index_info* info, Plan* plan)
+      : table_(table),
+        arguments_(arguments),
+        info_(info),
+        plan_(plan),
+        rows_(static_cast<double>(table.rows)) {}
+
+  bool run() {
+    for (int i = 0; i < info_->nConstraint; ++i) {
+      if (!takeConstraint(i)) return false;
+    }
+    if (arguments_ > 0) rows_ = std::min(rows_, std::sqrt(rows_) * 16);  // live sets are small
+    takeOrder();
+    bool sorts = !plan_->order.empty();
+    info_->estimatedRows = static_cast<sqlite3_int64>(std::max(1.0, rows_));
+    info_->estimatedCost = scanCost() + rows_ * (sorts ? 1.5 : 1.0);
+    if (unique_) info_->idxFlags |= SQLITE_INDEX_SCAN_UNIQUE;
+    return true;
+  }
+
+ private:
+  using Constraint = sqlite3_index_info::sqlite3_index_constraint;
+
+  // SQLite counts the arguments of a function as its first columns.
+  int ownColumn(int sqlite_column) const { return sqlite_column - static_cast<int>(arguments_); }
+
+  bool takeConstraint(int index) {
+    const Constraint& constraint = info_->aConstraint[index];
+    int own = ownColumn(constraint.iColumn);
+    if (constraint.iColumn >= 0 && own < 0) {
+      if (!constraint.usable) return false;
+      if (constraint.op == SQLITE_INDEX_CONSTRAINT_EQ) {
+        take(index, constraint.iColumn, Test::kArgument, true);
+      }
+      return true;
+    }
+    if (!constraint.usable || constraint.iColumn < 0) return true;
+    const Column& column = table_.columns[static_cast<size_t>(own)];
+    std::optional<Test> test = testOf(constraint.op, column, index);
+    if (!test) return true;
+    if (*test == Test::kEqual && sqlite3_vtab_in(info_, index, 1)) test = Test::kOneOf;
+    take(index, own, *test, isDecidedHere(*test, column, index));
+    estimate(own, column, *test);
+    return true;
+  }
+
+  void take(int index, int column, Test test, bool decided) {
+    plan_->tests.push_back({column, test});
+    info_->aConstraintUsage[index].argvIndex = static_cast<int>(plan_->tests.size());
+    info_->aConstraintUsage[index].omit = decided;
+  }
+
+  std::optional<Test> testOf(int op, const Column& column, int index) const {
+    bool number = !column.isText() && !column.isReal();
+    bool keyed = number || (column.encode && comparesBytes(index));
+    switch (op) {
+      case SQLITE_INDEX_CONSTRAINT_EQ:
+        return keyed ? std::optional(Test::kEqual) : std::nullopt;
+      case SQLITE_INDEX_CONSTRAINT_IS:
+        return number ? std::optional(Test::kIs) : std::nullopt;
+      case SQLITE_INDEX_CONSTRAINT_LT:
+        return number ? std::optional(Test::kLess) : std::nullopt;
+      case SQLITE_INDEX_CONSTRAINT_LE:
+        return number ? std::optional(Test::kLessEqual) : std::nullopt;
+      case SQLITE_INDEX_CONSTRAINT_GT:
+        return number ? std::optional(Test::kGreater) : std::nullopt;
+      case SQLITE_INDEX_CONSTRAINT_GE:
+        return number ? std::optional(Test::kGreaterEqual) : std::nullopt;
+      case SQLITE_INDEX_CONSTRAINT_ISNULL:
+        return Test::kIsNull;
+      case SQLITE_INDEX_CONSTRAINT_ISNOTNULL:
+        return Test::kIsNotNull;
+      case SQLITE_INDEX_CONSTRAINT_LIKE:
+        return column.like && isQuickPattern(constantText(index)) ? std::optional(Test::kLike)
+                                                                  : std::nullopt;
+      default:
+        return std::nullopt;
+    }
+  }
+
+  bool comparesBytes(int index) const {
+    return sqlite3_stricmp(sqlite3_vtab_collation(info_, index), "BINARY") == 0;
+  }
+
+  // The right-hand side, if it is a text written in the query; else empty.
+  std::string_view constantText(int index) const {
+    sqlite3_value* value = nullptr;
+    if (sqlite3_vtab_rhs_value(info_, index, &value) != SQLITE_OK || value == nullptr ||
+        sqlite3_value_type(value) != SQLITE_TEXT) {
+      return {};
+    }
+    const auto* text = reinterpret_cast<const char*>(sqlite3_value_text(value));
+    return {text, static_cast<size_t>(sqlite3_value_bytes(value))};
+  }
+
+  // Does the filter decide exactly as SQLite would, so that SQLite need not look again?
+  bool isDecidedHere(Test test, const Column& column, int index) const {
+    if (!column.isText() || test == Test::kIsNull || test == Test::kIsNotNull) return true;
+    if (test == Test::kLike) return true;
+    return test == Test::kEqual && !constantText(index).empty();
+  }
+
+  void estimate(int index, const Column& column, Test test) {
+    bool equality = test == Test::kEqual || test == Test::kIs;
+    bool one_device = device_fixed_ || table_.devices.size() <= 1;
+    if (equality && index == table_.device_column) device_fixed_ = one_device = true;
+    if (equality) fixed_.push_back(index);
+    if (column.sorted != Sorted::kNo && test != Test::kIsNull && test != Test::kIsNotNull) {
+      narrowed_ = true;
+    }
+    if (equality && column.sorted == Sorted::kRowNumber) unique_ = true;
+    if (equality) {
+      uint64_t distinct = column.sorted == Sorted::kRowNumber ? table_.rows : column.distinct;
+      rows_ /= std::max<double>(static_cast<double>(distinct), 2);
+      // A lookup: by search where rows are sorted, else through an order index. Few different
+      // values (an action, a device) are a scan.
+      if (distinct >= 64 && column.canBeIndexed()) looked_up_ = true;
+    } else if (test == Test::kLike || test == Test::kOneOf) {
+      rows_ /= 8;
+    } else if (test != Test::kIsNotNull) {
+      rows_ /= 4;
+    }
+    rows_ = std::max(rows_, 1.0);
+  }
+
+  double scanCost() const {
+    double all = static_cast<double>(table_.rows);
+    if (looked_up_) return 20;
+    // Filters look at a batch of keys at a time, about ten times cheaper than a row through SQLite.
+    return 10 + (narrowed_ ? rows_ : all) * 0.1;
+  }
+
+  bool isFixed(int column) const {
+    return std::find(fixed_.begin(), fixed_.end(), column) != fixed_.end() ||
+           (column == table_.device_column && table_.devices.size() <= 1);
+  }
+
+  void takeOrder() {
+    if (info_->nOrderBy == 0 || arguments_ > 0) return;
+    std::vector<SortColumn> wanted;
+    int distinct = sqlite3_vtab_distinct(info_);
+    bool groups_only = distinct == 1 || distinct == 2;
+    for (int i = 0; i < info_->nOrderBy; ++i) {
+      int column = info_->aOrderBy[i].iColumn;
+      if (column < 0) return;
+      if (isFixed(column)) continue;
+      bool descending = info_->aOrderBy[i].desc != 0 && !groups_only;
+      wanted.push_back({column, descending});
+    }
+    if (wanted.empty() || isRowOrder(wanted)) {
+      info_->orderByConsumed = 1;
+      plan_->backward = !wanted.empty() && wanted.front().descending;
+      return;
+    }
+    // Sorting few rows is better left to SQLite than to an order of the whole table.
+    bool few = narrowed_ || rows_ * 64 < static_cast<double>(table_.rows);
+    if (few || table_.rows >> 32 != 0) return;
+    for (const SortColumn& by : wanted) {
+      const Column& column = table_.columns[static_cast<size_t>(by.column)];
+      if (!column.canBeIndexed() || (column.isText() && !groups_only)) return;
+    }
+    info_->orderByConsumed = 1;
+    plan_->backward = std::all_of(wanted.begin(), wanted.end(),
+                                  [](const SortColumn& by) { return by.descending; });
+    if (plan_->backward) {
+      for (SortColumn& by : wanted) by.descending = false;
+    }
+    plan_->order = std::move(wanted);
+  }
+
+  // Do the rows lie in this order, forwards or backwards, as they are?
+  bool isRowOrder(const std::vector<SortColumn>& wanted) const {
+    size_t position = 0;
+    const std::vector<int>& natural = table_.natural_order;
+    for (const SortColumn& by : wanted) {
+      if (by.descending != wanted.front().descending) return false;
+      const Column& column = table_.columns[static_cast<size_t>(by.column)];
+      if (column.sorted == Sorted::kRowNumber) return true;
+      while (position < natural.size() && isFixed(natural[position])) ++position;
+      bool next = position < natural.size() && natural[position] == by.column;
+      bool device_settled = table_.device_column < 0 || isFixed(table_.device_column) ||
+                            (position > 0 && natural[0] == table_.device_column);
+      bool ascends = column.sorted == Sorted::kWithinDevices && !column.narrow && device_settled;
+      if (!next && !ascends) return false;
+      if (next && ++position == natural.size()) return true;
+    }
+    return true;
+  }
+
+  const Table& table_;
+  size_t arguments_;
+  sqlite3_index_info* info_;
+  Plan* plan_;
+  double rows_;
+  std::vector<int> fixed_;  // columns that are the same in all rows of the result
+  bool device_fixed_ = false;
+  bool narrowed_ = false;  // by a search in sorted rows
+  bool looked_up_ = false;
+  bool unique_ = false;
+};
+
+std::string_view symbol(Test test) {
+  constexpr std::string_view kSymbols[] = {"= ?",    "IS ?",   "< ?",       "<= ?",
+                                           "> ?",    ">= ?",   "IS NULL",   "IS NOT NULL",
+                                           "IN (…)", "LIKE ?", "(argument)"};
+  return kSymbols[static_cast<size_t>(test)];
+}
+
+}  // namespace
+
+bool planScan(const Table& table, size_t arguments, sqlite3_index_info* info, Plan* plan) {
+  return Planner(table, arguments, info, plan).run();
+}
+
+std::string describe(const Table& table, const Plan& plan) {
+  std::string text;
+  for (const PlannedTest& test : plan.tests) {
+    if (test.test == Test::kArgument) continue;
+    if (!text.empty()) text += ", ";
+    text += table.columns[static_cast<size_t>(test.column)].name;
+    text += ' ';
+    text += symbol(test.test);
+  }
+  for (size_t i = 0; i < plan.order.size(); ++i) {
+    text += i > 0 ? ", " : text.empty() ? "ordered by " : "; ordered by ";
+    text += table.columns[static_cast<size_t>(plan.order[i].column)].name;
+    if (plan.order[i].descending) text += " descending";
+  }
+  if (plan.backward) text += plan.order.empty() ? " backwards" : " descending";
+  return text;
+}
+
+}  // namespace tidegauge::query

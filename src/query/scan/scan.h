@@ -1,0 +1,84 @@
+// Reads the rows of a table that pass the filters, a batch at a time.
+//
+//   narrow   sorted columns and devices cut the rows to a few ranges (binary search)
+//   look up  a scan that is asked again with another value uses an order index instead of all rows
+//   filter   what is left, 512 rows at a time, column by column
+//   read     keys(column) are filled when a column is first asked for
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "query/scan/deadline.h"
+#include "query/scan/order_index.h"
+#include "query/scan/row_filter.h"
+#include "query/scan/table.h"
+
+namespace tidegauge::query {
+
+class Scan {
+ public:
+  static constexpr size_t kBatch = 512;
+
+  struct Request {
+    const Table* table = nullptr;
+    std::vector<RowFilter> filters;  // at most one per column
+    std::vector<SortColumn> order;   // empty: row order
+    bool backward = false;
+    const std::vector<uint32_t>* only = nullptr;  // these rows of the table, if set
+    bool again = false;                           // the same query asked before, with other values
+  };
+
+  Scan(OrderCache& orders, const Deadline& deadline) : orders_(orders), deadline_(deadline) {}
+
+  // Afterwards the scan stands on its first row, or at the end.
+  void start(Request request);
+  void next() {
+    if (++at_ >= count_) loadBatch();
+  }
+  bool atEnd() const { return at_ >= count_; }
+  bool timedOut() const { return timed_out_; }  // it is at the end because time was up
+  Row row() const { return rows_[at_]; }
+  int64_t key(size_t column) { return keys(column)[at_]; }
+  const Table& table() const { return *request_.table; }
+
+ private:
+  struct Range {
+    Row begin;
+    Row end;
+  };
+
+  const int64_t* keys(size_t column);
+  void loadBatch();
+  size_t takeRows();
+  void narrowRanges();
+  void narrowByFilter(const RowFilter& filter, Range* range) const;
+  void splitByList(const RowFilter& filter);
+  bool lookUp();
+  // False if time was up.
+  bool startInOrder();
+  void useOrder(std::shared_ptr<const RowOrder> order, OrderRange range);
+  Row rowsInRanges() const;
+
+  OrderCache& orders_;
+  const Deadline& deadline_;
+  Request request_;
+  // Where rows come from: ranges of the table, or a part of a list of rows.
+  std::vector<Range> ranges_;
+  std::shared_ptr<const RowOrder> order_;  // keeps list_ alive
+  const uint32_t* list_ = nullptr;
+  size_t list_begin_ = 0, list_end_ = 0;
+
+  std::array<Row, kBatch> rows_;
+  size_t at_ = 0, count_ = 0;
+  bool timed_out_ = false;
+  struct Keys {
+    bool filled = false;
+    std::array<int64_t, kBatch> values;
+  };
+  std::vector<std::unique_ptr<Keys>> keys_;  // by column; made when first asked for
+};
+
+}  // namespace tidegauge::query

@@ -1,0 +1,103 @@
+// refused, held_at_end: what the calls of a recording come to beside the trace. Of a snapshot they are
+// empty.
+#include "query/tables/held_tables.h"
+
+#include "model/call_words.h"
+#include "model/ledger/ledger.h"
+#include "model/recorded_work.h"
+#include "query/scan/columns.h"
+
+namespace tidegauge::query {
+namespace {
+
+const model::RecordedWork& workOf(const AnalysedTrace& analysed) {
+  static const model::RecordedWork kNothing{};
+  const model::RecordedWork* work = analysed.trace.work.get();
+  return work == nullptr ? kNothing : *work;
+}
+
+Fill devices(const std::vector<int32_t>& ordinals) {
+  return stored(ordinals, [](int32_t device) { return device < 0 ? kNull : int64_t{device}; });
+}
+
+void addProcessId(Table& table, const model::RecordedWork& work) {
+  add(table, ColumnKind::kInteger, "process_id", "row of processes: that of this trace",
+      eachRow([id = work.process_id](Row) { return id; }));
+}
+
+void addKind(Table& table, const std::vector<model::MemoryKind>& kinds) {
+  addEnum(table, "kind", "device, managed, pinned host, pool, …; block: of the framework",
+          stored(kinds, [](model::MemoryKind kind) { return static_cast<int64_t>(kind); }),
+          namesUpTo(model::MemoryKind::kBlock));
+}
+
+void addStack(Table& table, const AnalysedTrace& analysed, const std::vector<model::StackId>& ids) {
+  addReference(table, "stack_id", "row of stacks; NULL: none was recorded", storedIds(ids),
+               analysed.trace.stacks.size());
+  addMadeText(table, "label", "the call site: the frame that says most about who asked",
+              storedIds(ids), [&analysed](int64_t key) {
+                return analysed.labels.label(model::StackId(static_cast<uint32_t>(key)));
+              });
+  addMadeText(table, "caller", "as in stacks", storedIds(ids), [&analysed](int64_t key) {
+    return analysed.names.caller(model::StackId(static_cast<uint32_t>(key)));
+  });
+}
+
+}  // namespace
+
+Table refusedTable(const AnalysedTrace& analysed) {
+  const model::RecordedWork& work = workOf(analysed);
+  const model::RecordedRefusals& r = work.refused;
+  Table table = recordingTable(
+      "refused",
+      "Calls for memory of this process that were refused, by function, code, size and stack; a "
+      "runtime call and the driver's call inside it count once.",
+      r.size());
+  addProcessId(table, work);
+  addPoolText(table, "function", "the one that said no", storedIds(r.function),
+              analysed.trace.strings);
+  auto codes = stored(r.code, [](int32_t code) { return int64_t{code}; });
+  add(table, ColumnKind::kInteger, "code", "what it returned", codes);
+  Fill known = stored(
+      r.code, [](int32_t code) { return model::codeWords(code).empty() ? kNull : int64_t{code}; });
+  addMadeText(
+      table, "meaning", "of the code, \"out of memory\"; NULL: see CUDA's headers", known,
+      [](int64_t code) { return std::string(model::codeWords(static_cast<int32_t>(code))); });
+  addKind(table, r.kind);
+  add(table, ColumnKind::kInteger, "device", "NULL: not known", devices(r.device));
+  add(table, ColumnKind::kBytes, "size_bytes", "asked for; 0: none was", storedBytes(r.size_bytes));
+  addStack(table, analysed, r.stack);
+  add(table, ColumnKind::kInteger, "time_ns", "the first time, ns since the epoch",
+      stored(r.first_ns, [](int64_t time) { return time; }));
+  add(table, ColumnKind::kInteger, "count", "how often", storedBytes(r.count));
+  return table;
+}
+
+Table heldAtEndTable(const AnalysedTrace& analysed) {
+  const model::RecordedWork& work = workOf(analysed);
+  const model::RecordedHoldings& h = work.held;
+  Table table = recordingTable(
+      "held_at_end",
+      "What this process had not given back when it ended (or after the last call, if it ran on), "
+      "by call site, most bytes first: memory of the driver, then the framework's blocks, which "
+      "lie inside it.",
+      h.size());
+  addProcessId(table, work);
+  add(table, ColumnKind::kInteger, "device", "NULL: not known, or memory of the host",
+      devices(h.device));
+  addKind(table, h.kind);
+  addEnum(table, "memory", "device, host, framework: of which kinds add up",
+          stored(h.kind,
+                 [](model::MemoryKind kind) -> int64_t {
+                   return kind == model::MemoryKind::kBlock ? 2 : model::isHostMemory(kind) ? 1 : 0;
+                 }),
+          {"device", "host", "framework"});
+  add(table, ColumnKind::kBytes, "bytes", "as asked for", storedBytes(h.bytes));
+  add(table, ColumnKind::kInteger, "count", "allocations", storedBytes(h.count));
+  addStack(table, analysed, h.stack);
+  add(table, ColumnKind::kInteger, "oldest_ns", "when the first of them came, ns since the epoch",
+      stored(h.oldest_ns, [](int64_t time) { return time; }));
+  return table;
+}
+
+}  // namespace tidegauge::query

@@ -1,0 +1,286 @@
+// devices, annotations, streams, pools, settings, issues: a handful of rows each.
+#include <fmt/format.h>
+
+#include <map>
+#include <memory>
+
+#include "analysis/summary.h"
+#include "model/recorded_work.h"
+#include "query/scan/columns.h"
+#include "query/tables/tables.h"
+
+namespace tidegauge::query {
+namespace {
+
+using analysis::DeviceAnalysis;
+using analysis::TotalsIndex;
+using model::Device;
+
+// The key is a row; the text comes from `make`.
+Column& addRowText(Table& table, std::string name, std::string doc,
+                   std::function<std::string(size_t row)> make) {
+  return addMadeText(
+      table, std::move(name), std::move(doc), rowNumber(),
+      [make = std::move(make)](int64_t key) { return make(static_cast<size_t>(key)); });
+}
+
+// Which device uses each stream or pool: its ordinal, or NULL if none or several do.
+template <class Id>
+std::vector<int64_t> ownerOf(const model::Trace& trace, const std::vector<Id>& of_event,
+                             const std::vector<Id>& of_segment, size_t ids) {
+  std::vector<int64_t> owner(ids, kNull);
+  std::vector<bool> shared(ids);
+  auto see = [&](Id id, int32_t ordinal) {
+    if (!id.valid() || id.index() >= ids) return;
+    if (owner[id.index()] != kNull && owner[id.index()] != ordinal) shared[id.index()] = true;
+    owner[id.index()] = ordinal;
+  };
+  for (const Device& d : trace.devices) {
+    if (!of_event.empty()) {
+      for (uint64_t i = d.event_begin; i < d.event_end; ++i) see(of_event[i], d.ordinal);
+    }
+    for (uint64_t i = d.segment_begin; i < d.segment_end; ++i) see(of_segment[i], d.ordinal);
+  }
+  for (size_t i = 0; i < ids; ++i) {
+    if (shared[i]) owner[i] = kNull;
+  }
+  return owner;
+}
+
+void addOwner(Table& table, std::vector<int64_t> owner) {
+  add(table, ColumnKind::kInteger, "device", "the device that uses it; NULL: several or none",
+      eachRow([owner = std::move(owner)](Row row) { return owner[row]; }));
+}
+
+}  // namespace
+
+Table devicesTable(const AnalysedTrace& analysed) {
+  const model::Trace& trace = analysed.trace;
+  Table table;
+  table.name = "devices";
+  table.doc = "One row per GPU, and one for pinned host memory if it was recorded.";
+  for (size_t i = 0; i < trace.devices.size(); ++i) {
+    table.devices.push_back({trace.devices[i].ordinal, i, i + 1});
+  }
+  table.rows = trace.devices.size();
+  addDevice(table);
+  addRowText(table, "name", "\"cuda:0\"",
+             [&trace](size_t row) { return analysis::deviceLabel(trace.devices[row]); });
+  add(table, ColumnKind::kBytes, "total_bytes",
+      "memory of the device, as the driver said it; NULL: it did not, as in snapshots",
+      eachRow([&trace](Row row) {
+        uint64_t bytes = trace.devices[row].total_bytes;
+        return bytes == model::kUnknownBytes ? kNull : static_cast<int64_t>(bytes);
+      }));
+  add(table, ColumnKind::kInteger, "at_least",
+      "1: memory older than the recording is known in part only, so its bytes are lower bounds",
+      eachRow([&trace](Row row) {
+        return int64_t{model::isAtLeast(trace, trace.devices[row].ordinal)};
+      }));
+  auto count = [&](std::string name, std::string doc, uint64_t Device::*begin,
+                   uint64_t Device::*end) {
+    add(table, ColumnKind::kInteger, std::move(name), std::move(doc),
+        eachRow([&trace, begin, end](Row row) {
+          return static_cast<int64_t>(trace.devices[row].*end - trace.devices[row].*begin);
+        }));
+  };
+  count("events", "number of rows in events", &Device::event_begin, &Device::event_end);
+  count("allocations", "number of rows in allocations", &Device::allocation_begin,
+        &Device::allocation_end);
+  count("segments", "number of rows in segments", &Device::segment_begin, &Device::segment_end);
+  auto of_analysis = [&analysed](auto key_of) {
+    return eachRow([&analysed, key_of](Row row) { return key_of(*analysed.devices[row]); });
+  };
+  add(table, ColumnKind::kTime, "first_time_us", "of its first event",
+      of_analysis(
+          [](const DeviceAnalysis& d) { return d.time.present() ? d.time.firstUs() : kNull; }));
+  add(table, ColumnKind::kTime, "last_time_us", "of its last event",
+      of_analysis(
+          [](const DeviceAnalysis& d) { return d.time.present() ? d.time.lastUs() : kNull; }));
+  struct PeakColumn {
+    const char* what;
+    const char* doc;
+    analysis::Peak (TotalsIndex::*peak)() const;
+  };
+  constexpr PeakColumn kPeaks[] = {
+      {"requested", "most requested bytes at once", &TotalsIndex::peakRequested},
+      {"allocated", "most bytes in blocks not yet let go at once", &TotalsIndex::peakAllocated},
+      {"active", "most bytes in blocks at once", &TotalsIndex::peakActive},
+      {"reserved", "most bytes from the driver at once", &TotalsIndex::peakReserved}};
+  for (const PeakColumn& p : kPeaks) {
+    add(table, ColumnKind::kBytes, fmt::format("peak_{}_bytes", p.what), p.doc,
+        of_analysis([peak = p.peak](const DeviceAnalysis& d) {
+          return keyOfBytes((d.totals.*peak)().bytes);
+        }));
+    add(table, ColumnKind::kStep, fmt::format("peak_{}_step", p.what), "the first such step",
+        of_analysis([peak = p.peak](const DeviceAnalysis& d) {
+          return keyOfStep((d.totals.*peak)().step);
+        }));
+  }
+  add(table, ColumnKind::kReal, "peak_active_seconds",
+      "time of peak_active_step since the first event; NULL: the file has no times",
+      of_analysis([](const DeviceAnalysis& d) {
+        return keyOfSeconds(d.time, d.totals.peakActive().step);
+      }));
+  add(table, ColumnKind::kBytes, "peak_uncertain_bytes",
+      "the true active and allocated peaks are higher by at most this",
+      eachRow([&analysed](Row row) {
+        return keyOfBytes(analysis::peakOf(analysed, *analysed.devices[row]).uncertain_bytes);
+      }));
+  using analysis::Totals;
+  struct TotalColumn {
+    const char* what;
+    uint64_t Totals::*bytes;
+  };
+  constexpr TotalColumn kTotals[] = {{"requested", &Totals::requested_bytes},
+                                     {"allocated", &Totals::allocated_bytes},
+                                     {"active", &Totals::active_bytes},
+                                     {"reserved", &Totals::reserved_bytes}};
+  for (const TotalColumn& t : kTotals) {
+    add(table, ColumnKind::kBytes, fmt::format("initial_{}_bytes", t.what),
+        fmt::format("{} before the first event", t.what),
+        of_analysis([bytes = t.bytes](const DeviceAnalysis& d) {
+          return keyOfBytes(d.totals.initial().*bytes);
+        }));
+  }
+  for (const TotalColumn& t : kTotals) {
+    add(table, ColumnKind::kBytes, fmt::format("final_{}_bytes", t.what),
+        fmt::format("{} at the end", t.what),
+        of_analysis([bytes = t.bytes](const DeviceAnalysis& d) {
+          return keyOfBytes(d.totals.last().*bytes);
+        }));
+  }
+  return table;
+}
+
+Table fileTable(const AnalysedTrace& analysed) {
+  const model::Source& source = analysed.trace.source;
+  Table table;
+  table.name = "file";
+  table.doc = "One row: the file that is open.";
+  setRows(table, 1);
+  auto text = [&](const char* name, const char* doc, const std::string& value) {
+    addRowText(table, name, doc, [&value](size_t) { return value; });
+  };
+  auto number = [&](ColumnKind kind, const char* name, const char* doc, uint64_t value) {
+    add(table, kind, name, doc, eachRow([value](Row) { return keyOfBytes(value); }));
+  };
+  text("name", "path as given", source.name);
+  text("format", "\"pickle protocol 4\"", source.format);
+  text("container", "\"zstd\"; empty if plain", source.container);
+  number(ColumnKind::kBytes, "file_bytes", "as given", source.file_bytes);
+  number(ColumnKind::kBytes, "data_bytes", "unpacked", source.data_bytes);
+  number(ColumnKind::kInteger, "events", "over all devices", analysed.trace.events.size());
+  number(ColumnKind::kInteger, "allocations", "lives of blocks, over all devices",
+         analysed.trace.allocations.size());
+  number(ColumnKind::kInteger, "stacks", "distinct", analysed.trace.stacks.size());
+  number(ColumnKind::kInteger, "frames", "distinct", analysed.trace.frames.size());
+  number(ColumnKind::kInteger, "annotations", "ranges that the program named",
+         analysed.trace.annotations.size());
+  number(ColumnKind::kInteger, "issues", "number of rows in issues",
+         analysed.trace.issues.all().size());
+  return table;
+}
+
+Table annotationsTable(const AnalysedTrace& analysed) {
+  const model::Trace& trace = analysed.trace;
+  const model::Annotations& a = trace.annotations;
+  Table table;
+  table.name = "annotations";
+  table.doc = "Ranges that the program named (record_function), with the steps inside.";
+  setRows(table, a.size());
+  addId(table, "");
+  add(table, ColumnKind::kInteger, "device",
+      "current device of the thread; the steps are those of this device",
+      stored(a.device, [](int32_t device) { return int64_t{device}; }));
+  addPoolText(table, "name", "", storedIds(a.name), trace.strings);
+  add(table, ColumnKind::kTime, "begin_time_us", "µs since the epoch",
+      stored(a.begin_us, [](int64_t t) { return t; }));
+  add(table, ColumnKind::kTime, "end_time_us", "NULL: its end was not recorded",
+      stored(a.end_us, [](int64_t t) { return t; }));
+  std::vector<int64_t> begin(a.size(), kNull);
+  std::vector<int64_t> end(a.size(), kNull);
+  for (const auto& device : analysed.devices) {
+    for (const analysis::Phase& phase : device->phases) {
+      if (a.device[phase.annotation] != device->device.ordinal) continue;
+      begin[phase.annotation] = phase.begin_step;
+      end[phase.annotation] = phase.end_step;
+    }
+  }
+  add(table, ColumnKind::kStep, "begin_step", "first event inside; NULL: no events on the device",
+      eachRow([begin = std::move(begin)](Row row) { return begin[row]; }));
+  add(table, ColumnKind::kStep, "end_step", "first event after it",
+      eachRow([end = std::move(end)](Row row) { return end[row]; }));
+  add(table, ColumnKind::kInteger, "depth", "nesting, 0 = outermost",
+      stored(a.depth, [](uint16_t depth) { return int64_t{depth}; }));
+  return table;
+}
+
+Table streamsTable(const AnalysedTrace& analysed) {
+  const model::Trace& trace = analysed.trace;
+  Table table;
+  table.name = "streams";
+  table.doc = "Streams by order of appearance; 0 = default stream.";
+  setRows(table, trace.streams.size());
+  addId(table, "");
+  add(table, ColumnKind::kInteger, "raw", "its pointer; 0 = default stream",
+      stored(trace.streams, [](model::Stream s) { return keyOfAddress(s.raw); }));
+  addOwner(table, ownerOf(trace, trace.events.stream, trace.segments.stream, table.rows));
+  return table;
+}
+
+Table poolsTable(const AnalysedTrace& analysed) {
+  const model::Trace& trace = analysed.trace;
+  Table table;
+  table.name = "pools";
+  table.doc = "Pools: (0, 0) default, (n, 0) of a CUDA graph capture, (0, n) a torch.cuda.MemPool.";
+  setRows(table, trace.pools.size());
+  addId(table, "");
+  add(table, ColumnKind::kInteger, "first", "first half of PyTorch's id",
+      stored(trace.pools, [](model::Pool p) { return keyOfAddress(p.first); }));
+  add(table, ColumnKind::kInteger, "second", "second half",
+      stored(trace.pools, [](model::Pool p) { return keyOfAddress(p.second); }));
+  addOwner(table, ownerOf(trace, trace.events.pool, trace.segments.pool, table.rows));
+  return table;
+}
+
+Table settingsTable(const AnalysedTrace& analysed) {
+  const auto& items = analysed.trace.settings.items;
+  Table table;
+  table.name = "settings";
+  table.doc = "The allocator's settings, as the file has them.";
+  setRows(table, items.size());
+  addRowText(table, "key", "", [&items](size_t row) { return items[row].first; });
+  addRowText(table, "value", "", [&items](size_t row) { return items[row].second; });
+  return table;
+}
+
+Table issuesTable(const AnalysedTrace& analysed) {
+  const std::vector<model::Issue>& issues = analysed.trace.issues.all();
+  Table table;
+  table.name = "issues";
+  table.doc = "Everything odd that was met while reading the file, counted.";
+  setRows(table, issues.size());
+  using model::Issue;
+  auto number = [](uint64_t n) { return n == Issue::kNone ? kNull : keyOfBytes(n); };
+  addRowText(table, "kind", "",
+             [&issues](size_t row) { return std::string(model::name(issues[row].kind)); });
+  add(table, ColumnKind::kInteger, "count", "how often",
+      stored(issues, [](const Issue& i) { return keyOfBytes(i.count); }));
+  add(table, ColumnKind::kInteger, "device", "NULL: about the whole file",
+      stored(issues, [](const Issue& i) {
+        return i.device == Issue::kNoDevice ? kNull : int64_t{i.device};
+      }));
+  add(table, ColumnKind::kStep, "first_step", "the first place",
+      stored(issues, [number](const Issue& i) { return number(i.first_step); }));
+  add(table, ColumnKind::kInteger, "first_offset", "the first place, byte of the unpacked file",
+      stored(issues, [number](const Issue& i) { return number(i.first_offset); }));
+  add(table, ColumnKind::kBytes, "bytes", "how much memory is concerned, if known",
+      stored(issues, [](const Issue& i) { return keyOfBytes(i.bytes); }));
+  addRowText(table, "detail", "", [&issues](size_t row) { return issues[row].detail; });
+  addRowText(table, "meaning", "what it means for the totals",
+             [&issues](size_t row) { return std::string(model::meaning(issues[row].kind)); });
+  return table;
+}
+
+}  // namespace tidegauge::query

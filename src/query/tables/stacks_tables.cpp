@@ -1,0 +1,109 @@
+// stacks, frames, stack_frames.
+#include "query/scan/columns.h"
+#include "query/scan/stack_text.h"
+#include "query/tables/tables.h"
+
+namespace tidegauge::query {
+namespace {
+
+using model::FrameId;
+using model::StackId;
+
+StackId stackOf(Row row) { return StackId(static_cast<uint32_t>(row)); }
+
+// Which stack each of stack_frames' rows belongs to. Rows come in order, so the last answer is
+// mostly right again.
+Fill stackOfFrameRow(const model::Stacks& stacks) {
+  return [&begin = stacks.begin](const Row* rows, size_t count, int64_t* keys) {
+    size_t at = 0;
+    for (size_t i = 0; i < count; ++i) {
+      if (i == 0 || rows[i] < begin[at] || rows[i] >= begin[at + 1]) {
+        at = static_cast<size_t>(std::upper_bound(begin.begin(), begin.end(), rows[i]) -
+                                 begin.begin()) -
+             1;
+      }
+      keys[i] = static_cast<int64_t>(at);
+    }
+  };
+}
+
+}  // namespace
+
+Table stacksTable(const AnalysedTrace& analysed) {
+  const model::Stacks& stacks = analysed.trace.stacks;
+  Table table;
+  table.name = "stacks";
+  table.doc = "One row per distinct stack. Text is made only for the rows that are shown.";
+  setRows(table, stacks.size());
+  addId(table, "");
+  add(table, ColumnKind::kInteger, "depth", "number of frames",
+      eachRow([&stacks](Row row) { return static_cast<int64_t>(stacks.depth(stackOf(row))); }));
+  addStackText(table, "text", analysed, rowNumber());
+  addReference(table, "top_frame_id", "→ frames.id: the innermost", eachRow([&stacks](Row row) {
+                 return stacks.depth(stackOf(row)) == 0 ? kNull
+                                                        : keyOf(*stacks.framesOf(stackOf(row)));
+               }),
+               analysed.trace.frames.size());
+  addReference(table, "top_user_frame_id", "→ frames.id: the innermost of the user's own code",
+               eachRow([&labels = analysed.labels](Row row) {
+                 return keyOf(labels.topUserFrame(stackOf(row)));
+               }),
+               analysed.trace.frames.size());
+  addMadeText(table, "label", "that frame in short: \"loss.py:30 log_softmax\"", rowNumber(),
+              [&labels = analysed.labels](int64_t key) {
+                return labels.label(StackId(static_cast<uint32_t>(key)));
+              });
+  addMadeText(
+      table, "caller",
+      "the next frame of the program outwards, or the one that tells it from others; may be empty",
+      rowNumber(), [&names = analysed.names](int64_t key) {
+        return names.caller(StackId(static_cast<uint32_t>(key)));
+      });
+  return table;
+}
+
+Table framesTable(const AnalysedTrace& analysed) {
+  const model::Trace& trace = analysed.trace;
+  const model::Frames& frames = trace.frames;
+  Table table;
+  table.name = "frames";
+  table.doc = "One row per distinct frame.";
+  setRows(table, frames.size());
+  addId(table, "");
+  addPoolText(table, "function", "", storedIds(frames.function), trace.strings);
+  addPoolText(table, "file", "", storedIds(frames.file), trace.strings);
+  add(table, ColumnKind::kInteger, "line", "as in the file; 2^64 - 1 reads -1",
+      stored(frames.line, [](uint64_t line) { return static_cast<int64_t>(line); }));
+  std::vector<std::string> kinds;
+  for (auto kind : {model::FrameKind::kPython, model::FrameKind::kCpp, model::FrameKind::kOther}) {
+    kinds.emplace_back(model::name(kind));
+  }
+  addEnum(table, "kind", "python, cpp, other",
+          stored(frames.kind, [](model::FrameKind kind) { return static_cast<int64_t>(kind); }),
+          std::move(kinds));
+  return table;
+}
+
+Table stackFramesTable(const AnalysedTrace& analysed) {
+  const model::Stacks& stacks = analysed.trace.stacks;
+  Table table;
+  table.name = "stack_frames";
+  table.doc = "Which frames a stack has.";
+  setRows(table, stacks.frame.size());
+  Column& stack =
+      addReference(table, "stack_id", "→ stacks.id", stackOfFrameRow(stacks), stacks.size());
+  stack.sorted = Sorted::kWithinDevices;
+  add(table, ColumnKind::kInteger, "position", "0 = innermost",
+      [stack_of = stackOfFrameRow(stacks), &stacks](const Row* rows, size_t count, int64_t* keys) {
+        stack_of(rows, count, keys);
+        for (size_t i = 0; i < count; ++i) {
+          keys[i] = static_cast<int64_t>(rows[i] - stacks.begin[static_cast<size_t>(keys[i])]);
+        }
+      });
+  addReference(table, "frame_id", "→ frames.id", storedIds(stacks.frame),
+               analysed.trace.frames.size());
+  table.natural_order = {0, 1};
+  return table;
+}
+
+}  // namespace tidegauge::query

@@ -1,0 +1,22 @@
+// all_processes, all_held, part, gpus, gpu_processes, device_memory: what a recording says of all its
+// processes and of the driver's own figures. The same from each of its processes; empty for snapshots.
+#pragma once
+
+#include <memory>
+
+#include "analysis/trace/whole_recording.h"
+#include "query/tables/tables.h"
+
+namespace tidegauge::query {
+
+using Whole = std::shared_ptr<const analysis::WholeRecording>;
+
+// Of null they are empty.
+Table allProcessesTable(const Whole& whole);
+Table allHeldTable(const Whole& whole);
+Table partTable(const Whole& whole);
+Table gpusTable(const Whole& whole);
+Table gpuProcessesTable(const Whole& whole);
+Table deviceMemoryTable(const Whole& whole);
+
+}  // namespace tidegauge::query

@@ -1,0 +1,85 @@
+// SqliteFile: an SQLite file of unknown origin, opened to be read and nothing else.
+//
+//   TG_ASSIGN_OR_RETURN(SqliteFile file, SqliteFile::open("run.tgr"));
+//   TG_RETURN_IF_ERROR(file.require("calls", {"call_id", "start_ns"}));
+//   TG_RETURN_IF_ERROR(file.forEachRow("SELECT start_ns FROM calls NOT INDEXED", [](Row& row) {…}));
+//
+// Only plain tables are read, so no view, trigger, virtual table or generated column of the file
+// runs anything. Texts are bounded; so are rows, by the file's size: a page that points to itself
+// would have no end. All reads see one moment of a file that is being written.
+#pragma once
+
+#include <sqlite3.h>
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "readers/recording/file/held_file.h"
+
+namespace tidegauge::readers::recording {
+
+// One row of an answer. A value of another type than asked for makes the row bad.
+class Row {
+ public:
+  explicit Row(sqlite3_stmt* statement) : statement_(statement) {}
+
+  int64_t integer(int column) {
+    if (sqlite3_column_type(statement_, column) != SQLITE_INTEGER) is_bad_ = true;
+    return sqlite3_column_int64(statement_, column);
+  }
+  uint64_t word(int column) { return static_cast<uint64_t>(integer(column)); }
+  // What is outside makes the row bad, too.
+  int64_t integer(int column, int64_t least, int64_t most) {
+    int64_t value = integer(column);
+    if (value < least || value > most) is_bad_ = true;
+    return value;
+  }
+  std::optional<int64_t> maybeInteger(int column) {
+    if (sqlite3_column_type(statement_, column) == SQLITE_NULL) return std::nullopt;
+    return integer(column);
+  }
+  // A number that is not negative, as text; anything else makes the row bad.
+  int64_t decimal(int column);
+  std::string text(int column);  // valid UTF-8, whatever the file has; NULL is empty
+  bool isBad() const { return is_bad_; }
+
+ private:
+  sqlite3_stmt* statement_;
+  bool is_bad_ = false;
+};
+
+class SqliteFile {
+ public:
+  static base::Result<SqliteFile> open(const std::string& path);
+
+  // Is there a plain table with at least these columns? An error if not.
+  base::Status require(std::string_view table, std::initializer_list<std::string_view> columns);
+  bool has(std::string_view table);  // of any kind, by name
+  // `visit` returns false to stop.
+  base::Status forEachRow(const char* sql, const std::function<bool(Row&)>& visit);
+  uint64_t fileBytes() const { return file_bytes_; }  // with the journal beside it
+  // It ends inside a page, and nobody is writing it: SQLite reads zeros where the rest of it was.
+  bool isCutShort();
+
+ private:
+  struct Close {
+    void operator()(sqlite3* db) const { sqlite3_close(db); }
+  };
+  SqliteFile(const std::string& path, sqlite3* db, uint64_t file_bytes)
+      : file_(heldFile(path)), index_(heldFile(path + "-shm")), db_(db), file_bytes_(file_bytes) {}
+  static base::Result<SqliteFile> openWith(const std::string& path, const char* options, bool alone,
+                                           uint64_t file_bytes);
+  base::Error error() const;
+
+  std::shared_ptr<const HeldFile> file_, index_;  // outlive the locks
+  std::unique_ptr<sqlite3, Close> db_;
+  uint64_t file_bytes_;
+};
+
+}  // namespace tidegauge::readers::recording

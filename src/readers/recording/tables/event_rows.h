@@ -1,0 +1,125 @@
+// EventRows: what the ledger tells of one process, as events in order, and what is live after them.
+//
+//   effects ─► rows (some provisional: "this driver block is an allocation, too")
+//           ─► live segments and blocks                         ─► buildTrace writes both down
+//
+// Whether the framework ever placed a block inside a driver block is known only at the end: until
+// then the driver block is an allocation provisionally.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "model/issues.h"
+#include "model/ledger/effect.h"
+#include "model/trace.h"
+
+namespace tidegauge::readers::recording {
+
+inline constexpr int32_t kHostOrdinal = -1;
+inline constexpr int32_t kNotKnown = -2;  // here, since −1 is the host
+
+struct EventRow {
+  int64_t time_ns = 0;
+  uint64_t address = 0;
+  uint64_t size_bytes = 0;
+  uint64_t stream = 0;
+  uint64_t place = 0;
+  uint32_t stack = model::kNoStackOfCall;
+  int32_t device = kNotKnown;
+  model::Action action{};
+  bool is_provisional = false;
+  bool is_carried = false;     // it was there when this part of a recording began
+  bool is_retried = false;     // a refusal that was no end: the thread asked again at once
+  bool is_older_free = false;  // of memory older than the recording: how much is not known
+  // kOom: refusals in a row of which this is the last, and when the first was.
+  uint64_t refusals = 0;
+  int64_t first_refusal_ns = 0;
+};
+
+struct LiveSegment {
+  uint64_t end = 0;
+  uint64_t place = 0;
+  uint64_t stream = 0;
+  uint32_t stack = model::kNoStackOfCall;
+  int32_t device = kNotKnown;
+  bool is_expandable = false;
+  bool is_older = false;  // than the recording: at least this large
+};
+
+struct LiveBlock {
+  uint64_t requested_bytes = 0;
+  uint64_t block_bytes = 0;
+  uint32_t stack = model::kNoStackOfCall;
+};
+
+class EventRows {
+ public:
+  explicit EventRows(model::Issues& issues) : issues_(issues) {}
+
+  void take(const model::Effect& effect);
+  // Provisional rows that came to nothing go; every row gets its device. Rows of one device are
+  // contiguous then, by ordinal, the host last.
+  void finish();
+
+  const std::vector<EventRow>& rows() const { return rows_; }
+  // Allocations that were there before the first row: no rows themselves.
+  const std::vector<EventRow>& carried() const { return carried_; }
+  const std::map<uint64_t, LiveSegment>& segments() const { return segments_; }
+  const std::map<uint64_t, LiveBlock>& blocks() const { return blocks_; }
+  bool hasBlocks(uint64_t place) const;
+  int32_t deviceOf(const LiveSegment& segment) const;
+  model::Told toldOf(int32_t device) const;
+  // A framework placed blocks there; else all is memory of the driver as it is.
+  bool hasAllocator(int32_t device) const { return with_allocator_.contains(device); }
+  uint64_t streamOf(const LiveSegment& segment) const;
+  // Something shows memory that is older than the recording: totals are lower bounds.
+  bool sawOlder() const { return saw_older_; }
+  uint64_t olderBytes() const { return older_bytes_; }  // of segments that blocks show
+  uint64_t olderSegments() const { return older_segments_; }
+  // As the driver last said it; 0: it was not asked.
+  uint64_t totalBytesOf(int32_t device) const;
+  bool hasManaged() const { return has_managed_; }
+
+ private:
+  struct Place {
+    int32_t device = kNotKnown;
+    bool has_blocks = false;
+    uint64_t stream = 0;  // of the first block inside
+  };
+  EventRow rowOf(const model::Effect& effect, model::Action action) const;
+  void add(EventRow row, model::Action action, bool is_provisional);
+  void addFrees(EventRow row, bool is_provisional);
+  void onReserved(const model::Effect& effect);
+  void onReturned(const model::Effect& effect);
+  void onMapped(const model::Effect& effect);
+  void onUnmapped(const model::Effect& effect);
+  void onBlock(const model::Effect& effect);
+  void onFailure(const model::Effect& effect);
+  void onOlderFreed(const model::Effect& effect);
+  void takeOlderSegments();
+  void onAnswered(const model::Effect& effect);
+  // The thread's last refusal, if this one is the same asked again.
+  EventRow* settleRefusal(const model::Effect& effect);
+  void takeCarried();
+  Place& placeOf(uint64_t place);
+
+  model::Issues& issues_;
+  std::vector<EventRow> rows_, carried_;
+  std::vector<Place> places_;
+  std::map<uint64_t, LiveSegment> segments_;
+  std::map<uint64_t, LiveBlock> blocks_;
+  std::vector<size_t> unanswered_;           // rows of kOom since which no memory came or went
+  std::map<uint32_t, size_t> last_refusal_;  // by thread: its row of kOom
+  std::map<int32_t, uint64_t> total_bytes_;
+  int32_t fallback_ = 0;  // the device of what is on no known one
+  bool fallback_is_known_ = false, has_guesses_ = false;
+  bool saw_older_ = false, has_outside_blocks_ = false;
+  bool has_managed_ = false;
+  std::set<int32_t> with_allocator_;  // devices
+  uint64_t older_bytes_ = 0, older_segments_ = 0;
+};
+
+}  // namespace tidegauge::readers::recording

@@ -1,0 +1,360 @@
+#include "readers/recording/tables/work_tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/sizes.h"
+#include "model/call_words.h"
+#include "model/ledger/contexts.h"
+#include "model/live/watched.h"
+#include "readers/recording/file/sum_limit.h"
+
+namespace tidegauge::readers::recording {
+namespace {
+
+using base::StringId;
+using model::kNotRecorded;
+
+constexpr int64_t kMost32 = UINT32_MAX;
+constexpr size_t kMostUnwatched = size_t{1} << 16;  // each process looks through all of them
+constexpr int64_t kMostDeviceBytes = base::kMostSizeBytes;
+
+class WorkReader {
+ public:
+  WorkReader(SqliteFile& file, model::RecordedRun& run, model::Issues& issues)
+      : file_(file), run_(run), strings_(run.strings), issues_(issues) {}
+
+  base::Status readProcesses(model::RecordedProcesses& out) {
+    // Columns may be missing in files that other programs wrote: only these must be there.
+    return rows("processes",
+                {"process_id", "pid", "parent_pid", "name", "command", "cgroup", "began_ns",
+                 "ended_ns", "exit_status", "end_reason"},
+                "SELECT process_id, pid, parent_pid, name, command, cgroup, began_ns, ended_ns, "
+                "exit_status, end_reason FROM processes NOT INDEXED ORDER BY process_id",
+                [&](Row& row) {
+                  int64_t id = row.integer(0, 0, kMost32 - 1), pid = row.integer(1, 0, kMost32);
+                  int64_t parent = maybe(row, 2), cgroup = maybe(row, 5);
+                  StringId name = text(row, 3), command = text(row, 4), reason = text(row, 9);
+                  int64_t began = row.integer(6), ended = maybe(row, 7), status = maybe(row, 8);
+                  if (row.isBad()) return false;
+                  out.process_id.push_back(id);
+                  out.pid.push_back(pid);
+                  out.parent_pid.push_back(parent);
+                  out.name.push_back(name);
+                  out.command.push_back(command);
+                  out.cgroup.push_back(cgroup);
+                  out.began_ns.push_back(began);
+                  out.ended_ns.push_back(ended);
+                  out.exit_status.push_back(status);
+                  out.end_reason.push_back(reason);
+                  return true;
+                });
+  }
+
+  base::Status readFunctions(model::RecordedFunctions& out) {
+    return rows("functions", {"function_id", "name", "plane", "verb", "kind"},
+                "SELECT function_id, name, plane, verb, kind FROM functions NOT INDEXED "
+                "ORDER BY function_id",
+                [&](Row& row) {
+                  int64_t id = row.integer(0);
+                  StringId name = text(row, 1), plane = text(row, 2);
+                  StringId verb = text(row, 3), kind = text(row, 4);
+                  if (row.isBad()) return false;
+                  out.function_id.push_back(id);
+                  out.name.push_back(name);
+                  out.plane.push_back(plane);
+                  out.verb.push_back(verb);
+                  out.kind.push_back(kind);
+                  return true;
+                });
+  }
+
+  base::Status readLosses(model::RecordedLosses& out) {
+    return rows("losses", {"time_ns", "reason", "count"},
+                "SELECT time_ns, reason, count FROM losses NOT INDEXED", [&](Row& row) {
+                  int64_t time = row.integer(0);
+                  StringId reason = text(row, 1);
+                  int64_t count = row.integer(2, 0, INT64_MAX);
+                  if (row.isBad() || !losses_.fits(count)) return false;
+                  losses_.add(count);
+                  out.time_ns.push_back(time);
+                  out.reason.push_back(reason);
+                  out.count.push_back(count);
+                  return true;
+                });
+  }
+
+  // Nobody but NVML tells: where that is not, both tables are empty or not there.
+  base::Status readDevices(model::RecordedDevices& out) {
+    if (!file_.has("devices")) return base::okStatus();
+    return rows("devices", {"device", "name", "uuid", "total_bytes"},
+                "SELECT device, name, uuid, total_bytes FROM devices NOT INDEXED ORDER BY device",
+                [&](Row& row) {
+                  int64_t device = row.integer(0, 0, model::kMostDevices - 1);
+                  StringId name = text(row, 1), uuid = text(row, 2);
+                  int64_t total = row.integer(3, 0, kMostDeviceBytes);
+                  if (row.isBad()) return false;
+                  out.device.push_back(static_cast<int32_t>(device));
+                  out.name.push_back(name);
+                  out.uuid.push_back(uuid);
+                  out.total_bytes.push_back(static_cast<uint64_t>(total));
+                  return true;
+                });
+  }
+
+  base::Status readDeviceMemory(model::RecordedDeviceMemory& out) {
+    if (!file_.has("device_memory")) return base::okStatus();
+    struct Said {
+      int64_t pid, time_ns;
+      int32_t device;
+      uint64_t used_bytes;
+    };
+    std::vector<Said> all;
+    base::Status status = rows(
+        "device_memory", {"time_ns", "device", "pid", "used_bytes"},
+        "SELECT time_ns, device, pid, used_bytes FROM device_memory NOT INDEXED", [&](Row& row) {
+          int64_t time = row.integer(0), device = row.integer(1, 0, model::kMostDevices - 1);
+          int64_t pid = maybe(row, 2), used = row.integer(3, 0, kMostDeviceBytes);
+          if (row.isBad()) return false;
+          all.push_back({pid, time, static_cast<int32_t>(device), static_cast<uint64_t>(used)});
+          return true;
+        });
+    std::stable_sort(all.begin(), all.end(), [](const Said& a, const Said& b) {
+      return std::pair(a.pid, a.time_ns) < std::pair(b.pid, b.time_ns);
+    });
+    for (const Said& it : all) {
+      out.time_ns.push_back(it.time_ns);
+      out.device.push_back(it.device);
+      out.pid.push_back(it.pid);
+      out.used_bytes.push_back(it.used_bytes);
+    }
+    return status;
+  }
+
+  // A recorder of before has no such table.
+  base::Status readUnwatched(model::RecordedUnwatched& out) {
+    if (!file_.has("unwatched")) return base::okStatus();
+    bool has_more = false;
+    base::Status status = rows(
+        "unwatched",
+        {"begin_ns", "end_ns", "process_id", "pid", "library", "function", "figures", "reason"},
+        "SELECT begin_ns, end_ns, process_id, pid, library, function, figures, reason FROM "
+        "unwatched NOT INDEXED",
+        [&](Row& row) {
+          int64_t begin = maybe(row, 0), end = maybe(row, 1), process = maybe(row, 2),
+                  pid = maybe(row, 3);
+          StringId library = text(row, 4), function = text(row, 5);
+          StringId figures = text(row, 6), reason = text(row, 7);
+          if (row.isBad()) return false;
+          has_more |= out.size() == kMostUnwatched;
+          if (has_more) return true;
+          out.begin_ns.push_back(begin);
+          out.end_ns.push_back(end);
+          out.process_id.push_back(process);
+          out.pid.push_back(pid);
+          out.library.push_back(library);
+          out.function.push_back(function);
+          out.figures.push_back(figures);
+          out.reason.push_back(reason);
+          return true;
+        });
+    if (has_more) noteUnread("unwatched", "it has more rows than are looked at", run_, issues_);
+    return status;
+  }
+
+  // What it says of itself: its beginning and end, and which part of several files it is.
+  base::Status readMeta(model::RecordedRun& run) {
+    TG_RETURN_IF_ERROR(rows("meta", {"key", "value"},
+                            "SELECT key, value FROM meta NOT INDEXED WHERE key IN ('began_ns', "
+                            "'ended_ns', 'part', 'continues', 'carried_calls')",
+                            [&](Row& row) {
+                              std::string key = row.text(0);
+                              if (key == "continues") {
+                                run.part.continues = row.text(1);
+                                return !row.isBad();
+                              }
+                              int64_t number = row.decimal(1);
+                              if (row.isBad()) return false;
+                              if (key == "began_ns") run.began_ns = number;
+                              if (key == "ended_ns") run.ended_ns = number;
+                              if (key == "part") run.part.number = number;
+                              if (key == "carried_calls") run.part.carried_calls = number;
+                              return true;
+                            }));
+    if (run.part.carried_calls == 0) return base::okStatus();
+    // All of them bear the time at which the part before ended; damage is said where calls are read.
+    (void)file_.forEachRow("SELECT end_ns FROM calls NOT INDEXED WHERE call_id = 1", [&](Row& row) {
+      int64_t time = row.integer(0);
+      if (!row.isBad()) run.part.began_ns = time;
+      return false;
+    });
+    return base::okStatus();
+  }
+
+  base::Status readKernels(const WorkOf& work_of) {
+    return rows("kernels", {"kernel_id", "process_id", "handle", "name"},
+                "SELECT kernel_id, process_id, handle, name FROM kernels NOT INDEXED "
+                "ORDER BY kernel_id",
+                [&](Row& row) {
+                  int64_t id = row.integer(0, 0, kMost32), process = row.integer(1, 0, kMost32 - 1);
+                  int64_t handle = row.integer(2);
+                  StringId name = text(row, 3);
+                  if (row.isBad()) return false;
+                  model::RecordedWork* work = work_of(process);
+                  if (work == nullptr) return false;
+                  if (!name.valid()) {
+                    name = strings_.intern(model::namelessKernel(static_cast<uint64_t>(handle)));
+                  }
+                  work->kernels.kernel_id.push_back(id);
+                  work->kernels.handle.push_back(handle);
+                  work->kernels.name.push_back(name);
+                  return true;
+                });
+  }
+
+  base::Status readLaunches(const WorkOf& work_of) {
+    return rows("launches",
+                {"begin_ns", "end_ns", "process_id", "kernel_id", "function_id", "grid_x", "grid_y",
+                 "grid_z", "block_x", "block_y", "block_z", "count"},
+                "SELECT begin_ns, end_ns, process_id, kernel_id, function_id, grid_x, grid_y, "
+                "grid_z, block_x, block_y, block_z, count FROM launches NOT INDEXED",
+                [&](Row& row) {
+                  int64_t begin = row.integer(0, 0, INT64_MAX), end = row.integer(1, 0, INT64_MAX);
+                  int64_t process = row.integer(2, 0, kMost32 - 1);
+                  int64_t kernel = row.integer(3, 0, kMost32), function = row.integer(4);
+                  std::array<int64_t, 6> shape{};
+                  for (int i = 0; i < 6; ++i) shape[i] = row.integer(5 + i, 0, kMost32);
+                  int64_t count = row.integer(11, 0, INT64_MAX);
+                  if (row.isBad() || end < begin || !launches_.fits(count)) return false;
+                  model::RecordedWork* work = work_of(process);
+                  if (work == nullptr) return false;
+                  launches_.add(count);
+                  model::RecordedLaunches& out = work->launches;
+                  out.begin_ns.push_back(begin);
+                  out.end_ns.push_back(end);
+                  out.kernel_id.push_back(kernel);
+                  out.function_id.push_back(function);
+                  for (size_t i = 0; i < 3; ++i) {
+                    out.grid[i].push_back(shape[i]);
+                    out.block[i].push_back(shape[3 + i]);
+                  }
+                  out.count.push_back(count);
+                  return true;
+                });
+  }
+
+  base::Status readCopies(const WorkOf& work_of) {
+    return rows("copies",
+                {"begin_ns", "end_ns", "process_id", "direction", "function_id", "submitted",
+                 "count", "size_bytes", "host_ns", "failures"},
+                "SELECT begin_ns, end_ns, process_id, direction, function_id, submitted, count, "
+                "size_bytes, host_ns, failures FROM copies NOT INDEXED",
+                [&](Row& row) {
+                  int64_t begin = row.integer(0, 0, INT64_MAX), end = row.integer(1, 0, INT64_MAX);
+                  int64_t process = row.integer(2, 0, kMost32 - 1);
+                  StringId direction = text(row, 3);
+                  int64_t function = row.integer(4);
+                  bool submitted = row.integer(5, 0, 1) == 1;
+                  std::array<int64_t, 4> sums{};
+                  bool fit = true;
+                  for (size_t i = 0; i < sums.size(); ++i) {
+                    sums[i] = row.integer(6 + static_cast<int>(i), 0, INT64_MAX);
+                    fit &= copies_[i].fits(sums[i]);
+                  }
+                  if (row.isBad() || end < begin || !direction.valid() || !fit) return false;
+                  model::RecordedWork* work = work_of(process);
+                  if (work == nullptr) return false;
+                  for (size_t i = 0; i < sums.size(); ++i) copies_[i].add(sums[i]);
+                  model::RecordedCopies& out = work->copies;
+                  out.begin_ns.push_back(begin);
+                  out.end_ns.push_back(end);
+                  out.direction.push_back(direction);
+                  out.function_id.push_back(function);
+                  out.submitted.push_back(submitted);
+                  out.count.push_back(sums[0]);
+                  out.size_bytes.push_back(sums[1]);
+                  out.host_ns.push_back(sums[2]);
+                  out.failures.push_back(sums[3]);
+                  return true;
+                });
+  }
+
+ private:
+  StringId text(Row& row, int column) {
+    std::string text = row.text(column);
+    return text.empty() ? StringId() : strings_.intern(text);
+  }
+  static int64_t maybe(Row& row, int column) {
+    return row.maybeInteger(column).value_or(kNotRecorded);
+  }
+
+  // `take` returns false for a row that cannot be. What comes before damage is good.
+  template <class Take>
+  base::Status rows(const char* table, std::initializer_list<std::string_view> columns,
+                    const char* sql, const Take& take) {
+    if (base::Status there = file_.require(table, columns); !there.ok()) {
+      noteUnread(table, there.error().what, run_, issues_);
+      return base::okStatus();
+    }
+    base::Status status = file_.forEachRow(sql, [&](Row& row) {
+      if (!take(row)) notePassedOver(table, run_, issues_);
+      return true;
+    });
+    if (!status.ok()) noteUnread(table, status.error().what, run_, issues_);
+    return base::okStatus();
+  }
+
+  SqliteFile& file_;
+  model::RecordedRun& run_;
+  base::StringPool& strings_;
+  model::Issues& issues_;
+  SumLimit launches_, losses_;
+  std::array<SumLimit, 4> copies_;  // calls, bytes, time, failures
+};
+
+}  // namespace
+
+void noteUnread(const char* table, const std::string& why, model::RecordedRun& run,
+                model::Issues& issues) {
+  run.unread.push_back({table, why});
+  issues.add({.kind = model::IssueKind::kIncompleteRecording,
+              .detail = fmt::format("table {} cannot be read: {}", table, why)});
+}
+
+void notePassedOver(const char* table, model::RecordedRun& run, model::Issues& issues) {
+  issues.add({.kind = model::IssueKind::kContradictoryRow, .detail = table});
+  auto known = std::find_if(run.passed_over.begin(), run.passed_over.end(),
+                            [&](const auto& it) { return it.table == table; });
+  if (known == run.passed_over.end()) known = run.passed_over.insert(known, {table, 0});
+  ++known->rows;
+}
+
+base::Result<model::RecordedRun> readRun(SqliteFile& file, model::Issues& issues) {
+  model::RecordedRun run;
+  WorkReader reader(file, run, issues);
+  TG_RETURN_IF_ERROR(reader.readProcesses(run.processes));
+  TG_RETURN_IF_ERROR(reader.readFunctions(run.functions));
+  TG_RETURN_IF_ERROR(reader.readLosses(run.losses));
+  TG_RETURN_IF_ERROR(reader.readUnwatched(run.unwatched));
+  TG_RETURN_IF_ERROR(reader.readDevices(run.devices));
+  TG_RETURN_IF_ERROR(reader.readDeviceMemory(run.device_memory));
+  TG_RETURN_IF_ERROR(reader.readMeta(run));
+  model::fillWatched(run);
+  return run;
+}
+
+base::Status readWork(SqliteFile& file, model::RecordedRun& run, model::Issues& issues,
+                      const WorkOf& work_of) {
+  WorkReader reader(file, run, issues);
+  TG_RETURN_IF_ERROR(reader.readKernels(work_of));
+  TG_RETURN_IF_ERROR(reader.readLaunches(work_of));
+  return reader.readCopies(work_of);
+}
+
+}  // namespace tidegauge::readers::recording

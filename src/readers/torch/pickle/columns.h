@@ -1,0 +1,148 @@
+// Columns: where event and frame dicts end up. Takes the items of one dict and writes one row; no
+// object is made for it.
+//
+//   {"action": "alloc", "addr": 0x7f…, "size": 512, "stream": 0, "frames": [stack 3]}  →  row 17
+//
+// Cost: about 45 bytes per event. Source: docs/formats/snapshot.md.
+#pragma once
+
+#include <array>
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <boost/unordered/unordered_flat_set.hpp>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/sizes.h"
+#include "model/trace.h"
+#include "readers/torch/pickle/oddities.h"
+#include "readers/torch/pickle/stack_table.h"
+#include "readers/torch/pickle/values.h"
+
+namespace tidegauge::readers::torch {
+
+// One event on its way into the columns; the defaults mean "the file does not say".
+struct EventRow {
+  model::Action action = model::Action::kFirstUnknown;
+  uint32_t keys = 0;  // those that were met: bit n is Word n
+  uint64_t address = 0;
+  uint64_t device_free_bytes = model::kUnknownBytes;  // takes the address's place in an oom
+  uint64_t size_bytes = model::kUnknownBytes;
+  model::StackId stack;
+  model::StreamId stream{0};
+  int64_t time_us = model::kNoTime;
+  model::PoolId pool;
+  model::StringId compile_context;
+  model::StringId metadata;
+  model::StringId category;
+
+  static constexpr uint32_t bit(Word key) { return uint32_t{1} << static_cast<uint8_t>(key); }
+  // False if the event has this key already.
+  bool meet(Word key) {
+    static_assert(Word::kCategory < Word{32});
+    uint32_t met = key > Word::kOther && key <= Word::kCategory ? bit(key) : 0;
+    bool first = (keys & met) == 0;
+    keys |= met;
+    return first;
+  }
+  bool has(Word key) const { return (keys & bit(key)) != 0; }
+  // Does it have what an event of its action needs, and nothing that belongs to others?
+  bool isUsual() const {
+    if (action > model::Action::kOom) return has(Word::kAction);
+    bool oom = action == model::Action::kOom;
+    uint32_t place = bit(oom ? Word::kDeviceFree : Word::kAddr);
+    uint32_t wanted = place | bit(Word::kAction) | bit(Word::kSize);
+    return (keys & (wanted | bit(Word::kAddr) | bit(Word::kDeviceFree))) == wanted;
+  }
+};
+
+class Columns {
+ public:
+  Columns(model::Trace& trace, Values& values, Oddities& oddities);
+
+  // Room for the events and stacks that an input of this size can hold. Memory that is never
+  // touched costs nothing, and growing would copy everything a few times.
+  void reserve(uint64_t input_bytes);
+
+  // ---- events
+  uint32_t addEvent(const EventRow& row);
+  void setField(EventRow& row, Value key, Value value);
+  void setFields(EventRow& row, Items items);
+  uint32_t addEvent(Items items);
+  uint32_t addEventFromNode(uint32_t node);
+  model::StringId compileContextOf(Value value) { return cachedText(last_context_, value); }
+  model::StringId metadataOf(Value value) { return cachedText(last_metadata_, value); }
+  // Can this be the size of an event? Larger ones are nonsense; sums of a few thousand still fit.
+  static bool isSize(int64_t bytes) { return static_cast<uint64_t>(bytes) <= base::kMostSizeBytes; }
+  // Microseconds since 1970: up to the year 2255, where a double ends to be exact.
+  static bool isTime(int64_t time_us) { return time_us >= 0 && time_us <= kLatestTime; }
+  // Event rows have 32-bit numbers.
+  bool hasRoomForEvent() const { return events() < 0xfffffffe; }
+  size_t events() const { return trace_.events.size(); }
+  // Fills the columns that only some events have up to the last row.
+  void finishEvents();
+
+  // ---- frames and stacks
+  std::optional<model::FrameId> addFrame(Items items);
+  model::StackId addStack(std::span<const model::FrameId> frames) { return stacks_.intern(frames); }
+  // The stack in any value that a "frames" key may have; reports what it cannot use.
+  model::StackId stackOf(Value value, Place place);
+  // Was this node read as a frame, stack or text already? Then it must not change any more.
+  bool isFrozen(uint32_t node) const { return !frozen_.empty() && frozen_.contains(node); }
+
+  // ---- streams and pools
+  model::StreamId streamOf(uint64_t raw) {
+    return raw == last_stream_raw_ ? last_stream_ : otherStreamOf(raw);
+  }
+  Value pairOf(uint64_t first, uint64_t second);
+  model::StreamId streamOf(Value value, Place place);
+  model::PoolId poolOf(Value value, Place place);
+
+  Values& values() { return values_; }
+  Oddities& oddities() { return oddities_; }
+
+ private:
+  static constexpr int64_t kLargestSize = int64_t{1} << 50;
+  static constexpr int64_t kLatestTime = int64_t{1} << 53;
+
+  model::StreamId otherStreamOf(uint64_t raw);
+  model::Action actionOf(Value value);
+  // The text of a value, which must not change from now on.
+  model::StringId describedText(Value value);
+  uint64_t sizeOf(Value value);
+  void reportUnusual(const EventRow& row);
+  // The frame in a value; invalid if it is none.
+  model::FrameId frameOf(Value value);
+  FrameRow frameRow(Items items);
+  using NoteParts = std::array<model::StringId, 4>;
+  model::StringId noteOf(const NoteParts& parts);
+
+  model::Trace& trace_;
+  Values& values_;
+  Oddities& oddities_;
+  FrameTable frames_;
+  StackTable stacks_;
+  boost::unordered_flat_map<uint64_t, model::StreamId> streams_;
+  boost::unordered_flat_map<uint32_t, model::PoolId> pools_;  // by index of the pair
+  boost::unordered_flat_map<uint32_t, model::StackId> stack_of_node_;
+  boost::unordered_flat_map<uint32_t, model::FrameId> frame_of_node_;
+  boost::unordered_flat_set<uint32_t> frozen_;
+  boost::unordered_flat_map<std::array<uint32_t, 4>, model::StringId> notes_;
+  // The last value of a kind and what it became: neighbours are mostly alike.
+  struct LastText {
+    Value value;
+    std::string_view text;
+    model::StringId id;
+  };
+  model::StringId cachedText(LastText& last, Value value);
+  LastText last_context_, last_metadata_, last_category_;
+  uint64_t last_stream_raw_ = 0;
+  model::StreamId last_stream_{0};
+  uint64_t last_pair_[2] = {};
+  Value last_pair_value_;
+  Value last_pool_value_;
+  model::PoolId last_pool_;
+};
+
+}  // namespace tidegauge::readers::torch

@@ -1,0 +1,118 @@
+// Machine: the stack machine behind pickle and JSON. Both are streams of small steps ("here is a
+// string", "here ends a dict"); the machine carries them out and turns event dicts, frame dicts and
+// lists of frames into rows and ids the moment they are complete.
+//
+//   }  MARK  "action" "alloc" "addr" 1234 …  SETITEMS     stack: [list][event 17]
+//
+// Two ways of working:
+//   quick    dicts and lists become rows and ids at once. Right for every file that a pickler writes.
+//   careful  every dict and list stays an object until the end, as in Python. Right for every file,
+//            also one that fills a container after it was used. Slower, more memory.
+// A quick machine that meets something it cannot do right stops with needsCareful(), and the file
+// is read again.
+//
+// Nothing here recurses, and nothing grows faster than the input is consumed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "readers/torch/pickle/columns.h"
+#include "readers/torch/pickle/memo.h"
+#include "readers/torch/pickle/value.h"
+
+namespace tidegauge::readers::torch {
+
+enum class Mode : uint8_t { kQuick, kCareful };
+
+class Machine {
+ public:
+  Machine(Columns& columns, Mode mode);
+
+  // ---- steps; a false result means failed() or needsCareful()
+  void push(Value value) { stack_.push_back({value, kNoSlot, false}); }
+  void pushEmptyDict(uint64_t offset);
+  void pushEmptyList(uint64_t offset);
+  void mark() { marks_.push_back(stack_.size()); }
+  bool setItem(uint64_t offset);
+  bool setItems(uint64_t offset);
+  bool append(uint64_t offset);
+  bool appends(uint64_t offset);
+  // As appends(), but two integers become a pair: what is a tuple in a pickle is a list in JSON.
+  bool appendsOrPair(uint64_t offset);
+  bool tuple(uint64_t offset, size_t count);
+  bool tupleFromMark(uint64_t offset);
+  bool pop(uint64_t offset);
+  bool popMark(uint64_t offset);
+  bool dup(uint64_t offset);
+  bool memoize(uint64_t offset) { return put(offset, memo_.used()); }
+  bool put(uint64_t offset, uint64_t slot);
+  bool get(uint64_t offset, uint64_t slot) {
+    if (slot >= memo_.size() || memo_[slot].tag() <= Tag::kEmptyList)
+      return getUnusual(offset, slot);
+    push(memo_[slot]);
+    return true;
+  }
+  bool hasTop() const { return stack_.size() > floor(); }
+  Value top() const { return stack_.back().value; }
+
+  // ---- for the scanner
+  Memo& memo() { return memo_; }
+  // An event that is a row already. Rows that follow each other in one list are one value.
+  void pushRow(uint32_t row, bool more_list_items) {
+    Value event = Value::of(Tag::kEvent, row);
+    if (more_list_items && hasTop() && stack_.back().value.join(event)) return;
+    push(event);
+  }
+
+  // ---- how it went
+  bool needsCareful() const { return needs_careful_; }
+  bool failed() const { return failed_; }
+  bool fail(uint64_t offset, std::string what, std::string hint = "");
+  // The input ends too early: more bytes could mend it.
+  bool failCutOff(uint64_t end, std::string what);
+  bool isCutOff() const { return cut_off_; }
+  base::Error& error() { return error_; }
+  Mode mode() const { return mode_; }
+
+ private:
+  static constexpr uint32_t kNoSlot = 0xffffffff;
+  struct Entry {
+    Value value;
+    uint32_t slot = kNoSlot;  // memo slot of a container that this entry made
+    bool owner = false;       // this entry made the container, so it may fill it
+  };
+
+  // Nothing below the last mark may be touched.
+  size_t floor() const { return marks_.empty() ? 0 : marks_.back(); }
+  // Is there a run of rows, where each should be a value of its own?
+  static bool hasRuns(Items items);
+  // The same for the topmost entries, as far as there are so many.
+  bool topHasRuns(size_t count) const;
+  bool takeMark(uint64_t offset, size_t& begin);
+  bool needCareful();
+  bool getUnusual(uint64_t offset, uint64_t slot);
+  bool fillDict(uint64_t offset, Entry& dict, Items items);
+  bool fillList(uint64_t offset, Entry& list, Items items);
+  bool appendToNode(Entry& target, Items items);
+  // Gives a container that was empty until now its value, also in the memo.
+  bool become(Entry& entry, Value value);
+  Items itemsFrom(size_t begin) const;
+  Value pairAt(size_t begin);
+  bool allFrames(Items items);
+
+  Columns& columns_;
+  Mode mode_;
+  std::vector<Entry> stack_;
+  std::vector<size_t> marks_;
+  Memo memo_;
+  std::vector<model::FrameId> frames_;  // scratch
+  bool needs_careful_ = false;
+  bool failed_ = false;
+  bool cut_off_ = false;
+  base::Error error_;
+};
+
+}  // namespace tidegauge::readers::torch

@@ -1,0 +1,48 @@
+// Oddities: what the reader met and could not use as it is, on its way into Trace::issues. Bounds
+// the number of distinct texts, because a hostile file can bring a new unknown key with every
+// event.
+#pragma once
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "model/issues.h"
+#include "readers/torch/pickle/values.h"
+
+namespace tidegauge::readers::torch {
+
+// Where a key was met.
+enum class Place : uint8_t { kTopLevel, kEvent, kFrame, kSegment, kBlock, kAnnotation, kCount };
+
+class Oddities {
+ public:
+  explicit Oddities(Values& values) : values_(values) {}
+
+  // The byte that following reports are about.
+  void setOffset(uint64_t offset) { offset_ = offset; }
+  // With the bytes of memory that are left out because of it, if any.
+  void badValue(Place place, std::string_view key, uint64_t left_out_bytes = 0);
+  void duplicateKey(Place place, Value key);
+  void missingKey(Place place, std::string_view key);
+  void unknownKey(Place place, Value key);
+  void other(model::IssueKind kind, std::string detail, uint64_t bytes = 0);
+  // Call once, at the end.
+  void moveTo(model::Issues& issues);
+
+ private:
+  struct Count {
+    uint64_t count = 0;
+    uint64_t first_offset = model::Issue::kNone;
+  };
+
+  Values& values_;
+  uint64_t offset_ = model::Issue::kNone;
+  model::Issues issues_;
+  boost::unordered_flat_map<std::pair<uint8_t, uint32_t>, Count> unknown_keys_;
+  Count more_unknown_keys_;
+};
+
+}  // namespace tidegauge::readers::torch

@@ -1,0 +1,84 @@
+#include "readers/torch/pickle/stack_table.h"
+
+#define XXH_INLINE_ALL  // most stacks are short: a call would cost as much as the hash
+#include <xxhash.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace tidegauge::readers::torch {
+namespace {
+
+bool endsWithAny(std::string_view text, std::span<const std::string_view> endings) {
+  return std::any_of(endings.begin(), endings.end(),
+                     [&](std::string_view ending) { return text.ends_with(ending); });
+}
+
+}  // namespace
+
+model::FrameKind frameKindOf(std::string_view file, std::string_view function) {
+  constexpr std::array<std::string_view, 4> kPython = {".py", ".pyx", ".pyc", ".pyi"};
+  constexpr std::array<std::string_view, 11> kCpp = {".cpp", ".cc",  ".cxx", ".c",  ".h",  ".hpp",
+                                                     ".cu",  ".cuh", ".inl", ".so", ".hip"};
+  if (endsWithAny(file, kPython) || file.starts_with('<')) return model::FrameKind::kPython;
+  bool shared_library = file.find(".so.") != std::string_view::npos;
+  if (file == "??" || shared_library || endsWithAny(file, kCpp)) return model::FrameKind::kCpp;
+  bool cpp_name = function.find("::") != std::string_view::npos;
+  return cpp_name ? model::FrameKind::kCpp : model::FrameKind::kOther;
+}
+
+size_t FrameTable::Hash::operator()(const FrameRow& row) const {
+  uint64_t key[3] = {uint64_t{row.function.value} << 32 | row.file.value, row.line, row.note.value};
+  return XXH3_64bits(key, sizeof key);
+}
+
+model::FrameId FrameTable::intern(const FrameRow& row) {
+  auto [place, added] =
+      ids_.try_emplace(row, model::FrameId(static_cast<uint32_t>(frames_.size())));
+  if (added) {
+    frames_.function.push_back(row.function);
+    frames_.file.push_back(row.file);
+    frames_.line.push_back(row.line);
+    frames_.kind.push_back(frameKindOf(strings_.text(row.file), strings_.text(row.function)));
+    frames_.note.push_back(row.note);
+  }
+  return place->second;
+}
+
+bool StackTable::holds(const Slot& slot, uint32_t hash,
+                       std::span<const model::FrameId> frames) const {
+  return slot.hash == hash && stacks_.depth(slot.id) == frames.size() &&
+         std::memcmp(stacks_.framesOf(slot.id), frames.data(), frames.size_bytes()) == 0;
+}
+
+model::StackId StackTable::intern(std::span<const model::FrameId> frames) {
+  if (frames.empty()) return {};
+  auto hash = static_cast<uint32_t>(XXH3_64bits(frames.data(), frames.size_bytes()));
+  size_t at = hash & (slots_.size() - 1);
+  for (; slots_[at].id.valid(); at = (at + 1) & (slots_.size() - 1)) {
+    if (holds(slots_[at], hash, frames)) return slots_[at].id;
+  }
+  model::StackId id(static_cast<uint32_t>(stacks_.size()));
+  slots_[at] = {hash, id};
+  size_t begin = stacks_.frame.size();
+  stacks_.frame.resize(begin + frames.size());
+  std::memcpy(static_cast<void*>(stacks_.frame.data() + begin), frames.data(), frames.size_bytes());
+  stacks_.begin.push_back(stacks_.frame.size());
+  if (stacks_.size() * 2 > slots_.size()) grow();
+  return id;
+}
+
+void StackTable::grow() {
+  std::vector<Slot> grown(slots_.size() * 2);
+  size_t mask = grown.size() - 1;
+  for (const Slot& slot : slots_) {
+    if (!slot.id.valid()) continue;
+    size_t at = slot.hash & mask;
+    while (grown[at].id.valid()) at = (at + 1) & mask;
+    grown[at] = slot;
+  }
+  slots_ = std::move(grown);
+}
+
+}  // namespace tidegauge::readers::torch

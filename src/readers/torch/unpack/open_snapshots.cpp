@@ -1,0 +1,57 @@
+#include "readers/torch/unpack/open_snapshots.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "base/file_bytes.h"
+#include "model/lives/lives.h"
+#include "readers/torch/unpack/unpack.h"
+
+namespace tidegauge::readers::torch {
+
+base::Result<std::vector<model::Trace>> openSnapshots(std::span<const uint8_t> bytes,
+                                                      const std::string& name,
+                                                      const ReadOptions& options) {
+  std::vector<model::Trace> traces;
+  std::optional<base::Error> passed_over;  // the first member that is something else
+  model::Issues issues;
+  TG_RETURN_IF_ERROR(unpack(bytes, name, [&](const Unpacked& item) -> base::Status {
+    base::Result<model::Trace> trace = readSnapshot(item.bytes, item.name, options);
+    if (!trace.ok()) {
+      bool is_member = item.name != name;
+      if (is_member) trace.error().what = fmt::format("{}: {}", item.name, trace.error().what);
+      // One bad member does not hide the others; a limit that was met stops everything.
+      if (!is_member || trace.error().kind != base::ErrorKind::kUnreadable) {
+        return std::move(trace.error());
+      }
+      issues.add({.kind = model::IssueKind::kUnreadMember, .detail = trace.error().what});
+      if (!passed_over) passed_over = std::move(trace.error());
+      return base::okStatus();
+    }
+    for (const model::Issue& issue : item.issues) trace.value().issues.add(issue);
+    trace.value().source.container = item.container;
+    trace.value().source.file_bytes = bytes.size();
+    traces.push_back(std::move(trace).value());
+    return base::okStatus();
+  }));
+  // An archive may hold other things beside snapshots, but not only those.
+  if (traces.empty()) {
+    if (passed_over) return std::move(*passed_over);
+    return base::Error{base::ErrorKind::kUnreadable, "an archive or page without a file in it", 0,
+                       "Expected PyTorch memory snapshots inside."};
+  }
+  for (model::Trace& trace : traces) {
+    for (const model::Issue& issue : issues.all()) trace.issues.add(issue);
+    model::buildLives(trace);
+  }
+  return traces;
+}
+
+base::Result<std::vector<model::Trace>> openSnapshots(const std::string& path,
+                                                      const ReadOptions& options) {
+  TG_ASSIGN_OR_RETURN(base::FileBytes file, base::FileBytes::open(path, {mayBecomeReadable, {}}));
+  return openSnapshots(file.bytes(), path == "-" ? "standard input" : path, options);
+}
+
+}  // namespace tidegauge::readers::torch

@@ -1,0 +1,401 @@
+#include "record/kernel/probes.h"
+
+#include <bpf/libbpf.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <set>
+
+#include "record/code/elf_file.h"
+#include "record/process/errors.h"
+#include "record/process/running_process.h"
+
+namespace tidegauge::record {
+namespace {
+
+// Which programs watch a group of functions; nullptr: none there.
+struct Pair {
+  FunctionGroup group;
+  const char* at_entry;
+  const char* at_return;
+};
+constexpr std::array<Pair, 5> kPairs = {{
+    {FunctionGroup::kMemory, "memory_enter", "memory_exit"},
+    {FunctionGroup::kContext, "context_enter", "context_exit"},
+    {FunctionGroup::kCopy, "copy_enter", "copy_exit"},
+    {FunctionGroup::kLaunch, "launch_enter", nullptr},
+    {FunctionGroup::kName, "name_enter", "name_exit"},
+}};
+
+// Every program that nvcc made has its kernels there; with the runtime in a library of its own it also
+// has the name of the function that registers them, as one that it wants.
+constexpr const char* kKernelsSection = ".nv_fatbin";
+constexpr const char* kRegisters = "__cudaRegisterFatBinary";
+
+struct Places {
+  std::vector<uint64_t> offsets, cookies;
+  std::vector<std::string_view> names;
+
+  Places part(size_t begin, size_t end) const {
+    auto cut = [&](const auto& list) {
+      return std::decay_t<decltype(list)>(list.begin() + static_cast<std::ptrdiff_t>(begin),
+                                          list.begin() + static_cast<std::ptrdiff_t>(end));
+    };
+    return {cut(offsets), cut(cookies), cut(names)};
+  }
+};
+
+// A function has two probes, which fail alike: told once.
+void noteUnwatched(std::string_view name, const std::string& why, WatchedLibrary& library) {
+  for (const model::Unwatched& known : library.unwatched)
+    if (known.function == name) return;
+  model::Unwatched unwatched;
+  unwatched.library = library.path;
+  unwatched.function = name;
+  unwatched.reason = why;
+  for (const WatchedFunction& function : watchedFunctions())
+    if (function.library == library.kind && function.name == name)
+      unwatched.figures.add(function.figures());
+  library.unwatched.push_back(std::move(unwatched));
+}
+
+void noteUnwatchedLibrary(const std::string& why, model::FigureSet figures,
+                          WatchedLibrary& library) {
+  library.problems.push_back(why);
+  library.unwatched.push_back({{}, {}, 0, library.path, {}, figures, why});
+}
+
+// One link for all; where the kernel refuses (it cannot probe some instructions, for example those
+// with a lock prefix) the list is halved until only the functions at fault are left out.
+void attachPlaces(const Programs& programs, const char* program, const std::string& path,
+                  const Places& list, bool at_return, std::vector<int>& links,
+                  WatchedLibrary& library) {
+  if (!programs.linksMany() && list.offsets.size() > 1) {
+    for (size_t i = 0; i < list.offsets.size(); ++i)
+      attachPlaces(programs, program, path, list.part(i, i + 1), at_return, links, library);
+    return;
+  }
+  int link = programs.attachMany(program, path, list.offsets, list.cookies, at_return);
+  if (link >= 0) {
+    links.push_back(link);
+  } else if (size_t count = list.offsets.size(); count > 1 && link != -EMFILE && link != -ENOMEM) {
+    attachPlaces(programs, program, path, list.part(0, count / 2), at_return, links, library);
+    attachPlaces(programs, program, path, list.part(count / 2, count), at_return, links, library);
+  } else {
+    std::string why = link == -524 ? "its first instruction cannot be probed"  // ENOTSUPP
+                                   : std::strerror(-link);
+    for (std::string_view name : list.names) noteUnwatched(name, why, library);
+    std::string problem = fmt::format("{} is not watched: {}", list.names[0], why);
+    if (count > 1) problem = fmt::format("{} functions are not watched: {}", count, why);
+    if (library.problems.empty() || library.problems.back() != problem)
+      library.problems.push_back(std::move(problem));
+  }
+}
+
+std::map<FileId, std::set<uint32_t>> mappedBy(const auto& processes) {
+  std::map<FileId, std::set<uint32_t>> users;
+  for (uint32_t pid : processes)
+    for (const Mapping& mapping : executableMappings(pid)) users[mapping.file].insert(pid);
+  return users;
+}
+
+bool sameFile(const std::string& path, FileId& id) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0) return false;
+  id = {status.st_dev, status.st_ino};
+  return true;
+}
+
+}  // namespace
+
+std::optional<Library> libraryKind(std::string_view path) {
+  std::string_view name = path.substr(path.rfind('/') + 1);
+  if (name.find(".so") == std::string_view::npos) return std::nullopt;
+  if (name.starts_with("libcudart.") || name.starts_with("libcudart-")) return Library::kRuntime;
+  if (name.starts_with("libcuda.") || name.starts_with("libcuda-")) return Library::kDriver;
+  if (name.starts_with("libc10_cuda.")) return Library::kFramework;
+  return std::nullopt;
+}
+
+Probes::Probes(Programs& programs, bool framework) : programs_(programs), framework_(framework) {}
+
+Probes::~Probes() { letGo(); }
+
+void Probes::Attached::letGo() {
+  for (bpf_link* link : framework_links) bpf_link__destroy(link);
+  for (int link : links) close(link);
+  framework_links.clear();
+  links.clear();
+}
+
+void Probes::letGo() {
+  for (auto& [file, attached] : attached_) attached.letGo();
+  attached_.clear();
+  for (int link : loader_links_) close(link);
+  loader_links_.clear();
+}
+
+std::vector<std::string> Probes::letGoOfUnused(int64_t now_ns, int64_t unused_ns) {
+  std::set<uint32_t> asked;
+  for (auto& [file, attached] : attached_)
+    asked.insert(attached.users.begin(), attached.users.end());
+  std::map<FileId, std::set<uint32_t>> users = mappedBy(asked);
+  bool is_any_due = false;
+  for (auto& [file, attached] : attached_) {
+    attached.users = users[file];
+    if (!attached.users.empty())
+      attached.unused_since_ns.reset();
+    else if (!attached.unused_since_ns)
+      attached.unused_since_ns = now_ns;
+    is_any_due |= attached.unused_since_ns && now_ns - *attached.unused_since_ns >= unused_ns;
+  }
+  std::vector<std::string> gone;
+  if (!is_any_due) return gone;
+  users = mappedBy(runningProcesses());  // a child has what its parent mapped, and nobody told
+  for (auto at = attached_.begin(); at != attached_.end();) {
+    Attached& attached = at->second;
+    bool is_due = attached.unused_since_ns && now_ns - *attached.unused_since_ns >= unused_ns;
+    if (is_due && users[at->first].empty()) {
+      gone.push_back(attached.path);
+      letGo((at++)->first);
+      continue;
+    }
+    if (is_due) {
+      attached.users = users[at->first];
+      attached.unused_since_ns.reset();
+    }
+    ++at;
+  }
+  // Of files that carry nothing most are gone for good.
+  if (!gone.empty()) std::erase_if(known_, [](const auto& entry) { return !entry.second.carries; });
+  return gone;
+}
+
+void Probes::letGo(FileId file) {
+  if (auto attached = attached_.find(file); attached != attached_.end()) {
+    attached->second.letGo();
+    attached_.erase(attached);
+  }
+  known_.erase(file);
+  watched_.erase(file);
+  unwatched_.erase(file);
+  std::erase_if(libraries_, [&](const auto& library) { return library.file == file; });
+}
+
+std::optional<Probes::Stamp> Probes::stampOf(uint32_t tgid, const Mapping& mapping) {
+  auto ns = [](const timespec& time) {
+    return time.tv_sec * int64_t{1'000'000'000} + time.tv_nsec;
+  };
+  struct stat file {};
+  if (stat(pathFromHere(tgid, mapping).c_str(), &file) != 0) return std::nullopt;
+  return Stamp{ns(file.st_ctim), ns(file.st_mtim), file.st_size};
+}
+
+// A link or another mode changes what is watched not at all; in what is not, everything counts.
+bool Probes::isAsBefore(const Examined& examined, uint32_t tgid, const Mapping& mapping) const {
+  std::optional<Stamp> now = stampOf(tgid, mapping);
+  if (!now) return true;  // it is gone: nothing can be learnt
+  const std::optional<Stamp>& then = examined.stamp;
+  return then && now->modified_ns == then->modified_ns && now->bytes == then->bytes &&
+         (examined.carries || now->changed_ns == then->changed_ns);
+}
+
+model::FigureSet figuresOf(Library library) {
+  model::FigureSet figures;
+  for (const WatchedFunction& function : watchedFunctions())
+    if (function.library == library) figures.add(function.figures());
+  return figures;
+}
+
+LibrariesOf Probes::watchLibrariesOf(uint32_t tgid) {
+  LibrariesOf found;
+  std::vector<Mapping> mappings = executableMappings(tgid);
+  std::string program = programOf(tgid);
+  std::set<FileId> seen;
+  auto tell = [&](const Mapping& mapping) {
+    if (!seen.insert(mapping.file).second) return;
+    if (auto gaps = unwatched_.find(mapping.file); gaps != unwatched_.end())
+      found.unwatched.insert(found.unwatched.end(), gaps->second.begin(), gaps->second.end());
+    if (auto watched = watched_.find(mapping.file); watched != watched_.end())
+      found.kinds.push_back(watched->second);
+  };
+  for (const Mapping& mapping : mappings) {
+    if (auto attached = attached_.find(mapping.file); attached != attached_.end())
+      attached->second.users.insert(tgid);
+    if (mapping.file.inode == 0) continue;
+    if (auto known = known_.find(mapping.file); known != known_.end()) {
+      if (seen.contains(mapping.file) || isAsBefore(known->second, tgid, mapping)) {
+        tell(mapping);
+        continue;
+      }
+      letGo(mapping.file);
+    }
+    std::optional<Library> kind = libraryKind(mapping.path);
+    // The runtime is usually linked statically into programs.
+    if (!kind && mapping.path == program) kind = Library::kRuntime;
+    if (!kind || (*kind == Library::kFramework && !framework_)) continue;
+    std::optional<Stamp> stamp = stampOf(tgid, mapping);
+    std::optional<WatchedLibrary> watched = watch(tgid, mapping, *kind);
+    if (!watched) continue;  // the process is gone: another one may have the same library
+    WatchedLibrary& library = *watched;
+    bool is_program = mapping.path == program && !libraryKind(mapping.path);
+    known_[mapping.file] = {library.functions > 0, stamp};
+    // A program without CUDA in it: nothing to tell.
+    if (is_program && library.functions == 0 && library.unwatched.empty()) continue;
+    if (library.functions > 0) watched_[mapping.file] = *kind;
+    if (!library.unwatched.empty()) unwatched_[mapping.file] = library.unwatched;
+    tell(mapping);
+    libraries_.push_back(library);
+    found.added.push_back(std::move(library));
+  }
+  watchLoaderOf(tgid);
+  return found;
+}
+
+bool Probes::mapsLibraries(uint32_t tgid) const {
+  std::vector<Mapping> mappings = executableMappings(tgid);
+  return std::any_of(mappings.begin(), mappings.end(), [&](const Mapping& mapping) {
+    return watched_.contains(mapping.file) || libraryKind(mapping.path);
+  });
+}
+
+std::optional<WatchedLibrary> Probes::watch(uint32_t tgid, const Mapping& mapping, Library kind) {
+  WatchedLibrary library;
+  library.file = mapping.file;
+  library.path = mapping.path;
+  library.kind = kind;
+  // Held open: its path leads through the process, which may end at any moment.
+  int descriptor = open(pathFromHere(tgid, mapping).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) {
+    int why = errno;
+    if (kill(static_cast<pid_t>(tgid), 0) != 0 && errno == ESRCH) return std::nullopt;
+    bool is_program = !libraryKind(mapping.path);  // of which nothing is known: hardly CUDA
+    std::string words = fmt::format("cannot be read: {}", std::strerror(why));
+    if (is_program)
+      library.problems.push_back(words);
+    else
+      noteUnwatchedLibrary(words, figuresOf(kind), library);
+    return library;
+  }
+  std::string path = fmt::format("/proc/self/fd/{}", descriptor);
+  Attached attached;
+  attached.path = mapping.path;
+  attached.users.insert(tgid);
+  if (kind == Library::kFramework)
+    attachFramework(path, library, attached);
+  else
+    attachFunctions(path, library, attached);
+  close(descriptor);
+  if (library.functions > 0) attached_[mapping.file] = std::move(attached);
+  return library;
+}
+
+void Probes::attachFunctions(const std::string& path, WatchedLibrary& library, Attached& attached) {
+  auto opened = ElfFile::open(path);
+  bool is_program = !libraryKind(library.path);
+  if (!opened.ok()) {
+    if (is_program)
+      library.problems.push_back(opened.error().what);
+    else
+      noteUnwatchedLibrary(opened.error().what, figuresOf(library.kind), library);
+    return;
+  }
+  const ElfFile& file = opened.value();
+  library.build_id = file.buildId();
+  std::vector<std::string_view> wanted;
+  for (const WatchedFunction& function : watchedFunctions())
+    if (function.library == library.kind) wanted.push_back(function.name);
+  auto offsets = file.functions(wanted);
+  if (offsets.empty()) {
+    if (!is_program) {
+      noteUnwatchedLibrary("none of the watched functions: it is stripped, or of another kind",
+                           figuresOf(library.kind), library);
+    } else if (file.hasSection(kKernelsSection) && !file.mentions(kRegisters)) {
+      // The driver's functions show what it does all the same, but not by which name.
+      noteUnwatchedLibrary("the CUDA runtime is linked in and has no symbols: it is stripped",
+                           {model::Figures::kKernelNames}, library);
+    }
+    return;
+  }
+  std::map<std::pair<const char*, bool>, Places> places;  // program, at return
+  for (const WatchedFunction& function : watchedFunctions()) {
+    auto found = offsets.find(function.name);
+    if (function.library != library.kind || found == offsets.end()) continue;
+    uint64_t skip =
+        library.kind == Library::kDriver ? probeSkip(file.bytesAt(found->second, 16)) : 0;
+    library.behind_stub += skip > 0;
+    library.functions += 1;
+    auto add = [&](const char* program, bool at_return) {
+      Places& list = places[{program, at_return}];
+      list.offsets.push_back(found->second + skip);
+      list.cookies.push_back(function.cookie);
+      list.names.push_back(function.name);
+    };
+    if (function.at_entry) {
+      add("name_given", false);
+      continue;
+    }
+    for (const Pair& pair : kPairs) {
+      if (pair.group != function.group) continue;
+      add(pair.at_entry, false);
+      if (pair.at_return != nullptr) add(pair.at_return, true);
+    }
+  }
+  // Returns first: a call between the two links is then one return without its entry, which is
+  // counted, and never an entry that waits for ever.
+  for (bool at_return : {true, false}) {
+    for (const auto& [key, list] : places)
+      if (key.second == at_return)
+        attachPlaces(programs_, key.first, path, list, at_return, attached.links, library);
+  }
+  library.functions -= std::min(library.functions, library.unwatched.size());
+}
+
+void Probes::attachFramework(const std::string& path, WatchedLibrary& library, Attached& attached) {
+  if (auto opened = ElfFile::open(path); opened.ok()) library.build_id = opened.value().buildId();
+  for (auto [program, probe] : {std::pair{"pytorch_malloc", "malloc"}, {"pytorch_free", "free"}}) {
+    bpf_link* link = bpf_program__attach_usdt(programs_.program(program), -1, path.c_str(),
+                                              "pytorch", probe, nullptr);
+    if (link == nullptr) {
+      noteUnwatchedLibrary(fmt::format("no probe pytorch:{} ({})", probe, std::strerror(errno)),
+                           {model::Figures::kBlocks}, library);
+    } else {
+      attached.framework_links.push_back(link);
+      library.functions += 1;
+    }
+  }
+}
+
+void Probes::watchLoaderOf(uint32_t tgid) {
+  auto program = ElfFile::open(fmt::format("/proc/{}/exe", tgid));
+  if (!program.ok()) return;
+  std::string loader = program.value().interpreter();
+  if (!loader.empty()) (void)watchLoader(fmt::format("/proc/{}/root{}", tgid, loader));
+}
+
+base::Status Probes::watchLoader(const std::string& path) {
+  FileId id;
+  if (!sameFile(path, id)) return unreadable(path + ": not there");
+  if (loaders_.contains(id)) return base::okStatus();
+  TG_ASSIGN_OR_RETURN(ElfFile file, ElfFile::open(path));
+  auto function = file.addressOf("_dl_debug_state");
+  auto debug = file.addressOf("_r_debug");
+  if (!function || !debug) return unreadable(path + ": no _dl_debug_state in this dynamic loader");
+  auto offset = file.offsetOfAddress(*function);
+  if (!offset) return unreadable(path + ": damaged");
+  int link =
+      programs_.attachMany("libraries_changed", path, {*offset}, {*debug - *function}, false);
+  if (link < 0) return unreadable(fmt::format("{}: {}", path, std::strerror(-link)));
+  loader_links_.push_back(link);
+  loaders_.insert(id);
+  return base::okStatus();
+}
+
+}  // namespace tidegauge::record

@@ -1,0 +1,355 @@
+#include "record/preload/preload.h"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "record/decode.h"
+#include "record/kernel/even_clock.h"
+#include "record/kernel/functions.h"
+#include "record/process/running_process.h"
+
+namespace tidegauge::record {
+namespace {
+
+// What comes from the programs is bounded.
+constexpr size_t kMostPrograms = 100'000;
+constexpr size_t kMostStacks = 1'000'000;  // whose call did not come yet
+constexpr size_t kMostNames = 1'000'000;   // of programs that were not told yet
+
+uint64_t monotonicNow() { return EvenClock::ofSystem_ns(CLOCK_MONOTONIC); }
+int64_t toEpoch(uint64_t monotonic_ns) { return evenClock().of_ns(monotonic_ns); }
+
+template <class T>
+T loaded(const T& shared) {
+  return __atomic_load_n(&shared, __ATOMIC_ACQUIRE);
+}
+template <class T>
+void stored(T& shared, T value) {
+  __atomic_store_n(&shared, value, __ATOMIC_RELEASE);
+}
+
+}  // namespace
+
+struct PreloadRecorder::Program {
+  uint32_t index = 0;
+  uint32_t tgid = 0;
+  int pidfd = -1;
+};
+
+// What was read, to be put in order of time.
+struct PreloadRecorder::Batch {
+  std::vector<memory_record> memory;
+  std::vector<launch_record> launches;
+  std::vector<system_record> system;
+  struct Name {
+    uint32_t image = 0;
+    KernelName name;
+  };
+  std::vector<Name> names;
+  // time, image, kind (0 system, 1 memory, 2 launch), place in its list
+  struct Row {
+    uint64_t time_ns = 0;
+    uint32_t image = 0;
+    uint8_t kind = 0;
+    uint32_t place = 0;
+  };
+  std::vector<Row> rows;
+
+  template <class Record>
+  void add(std::vector<Record>& list, uint8_t kind, uint64_t time_ns, uint32_t image,
+           const Record& record) {
+    rows.push_back({time_ns, image, kind, static_cast<uint32_t>(list.size())});
+    list.push_back(record);
+  }
+};
+
+PreloadRecorder::PreloadRecorder(PreloadArea area, RecorderSink& sink)
+    : area_(std::move(area)),
+      sink_(sink),
+      epoll_(epoll_create1(EPOLL_CLOEXEC)),
+      waiting_(std::make_unique<Batch>()) {}
+
+PreloadRecorder::~PreloadRecorder() {
+  for (const auto& [image, program] : programs_)
+    if (program.pidfd >= 0) close(program.pidfd);
+  if (epoll_ >= 0) close(epoll_);
+}
+
+PreloadRecorder::Program& PreloadRecorder::program(uint32_t image, uint32_t tgid,
+                                                   const system_record* seen) {
+  auto found = programs_.find(image);
+  if (found != programs_.end()) return found->second;
+  uint64_t time_ns = seen != nullptr ? seen->time_ns : monotonicNow();
+  // The same process begins another program.
+  if (auto before = image_of_.find(tgid); before != image_of_.end())
+    end(before->second, time_ns, std::nullopt);
+  Program& fresh = programs_[image];
+  fresh.tgid = tgid;
+  fresh.index = next_index_++;
+  image_of_[tgid] = image;
+  fresh.pidfd = static_cast<int>(syscall(SYS_pidfd_open, tgid, 0));
+  if (fresh.pidfd >= 0) {
+    fcntl(fresh.pidfd, F_SETFD, FD_CLOEXEC);
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.u32 = image;
+    epoll_ctl(epoll_, EPOLL_CTL_ADD, fresh.pidfd, &event);
+  } else if (errno == ESRCH) {
+    gone_.push_back(image);
+  }
+  SeenProcess process;
+  process.index = fresh.index;
+  process.pid = tgid;
+  process.command = commandOf(tgid);
+  process.name = nameOf(tgid);
+  process.from_start = true;
+  process.first_ns = toEpoch(time_ns);
+  if (seen != nullptr) {
+    process.parent = seen->parent;
+    if (process.name.empty()) process.name.assign(seen->text, strnlen(seen->text, 16));
+  }
+  sink_.processSeen(process);
+  sink_.mappingsChanged(tgid);
+  return fresh;
+}
+
+void PreloadRecorder::end(uint32_t image, uint64_t time_ns, std::optional<int> status) {
+  auto found = programs_.find(image);
+  if (found == programs_.end()) return;
+  uint32_t tgid = found->second.tgid;
+  takeCounts(image);
+  sink_.processEnded(found->second.index, toEpoch(time_ns), status);
+  if (found->second.pidfd >= 0) close(found->second.pidfd);
+  if (auto it = image_of_.find(tgid); it != image_of_.end() && it->second == image)
+    image_of_.erase(it);
+  programs_.erase(found);
+  if (auto left = stacks_.extract(image)) waiting_stacks_ -= left.mapped().size();
+  // What it had taken is free; what it wrote was read before.
+  for (uint32_t i = 0; i < std::min(loaded(area_->head.most_chunks), area_.chunks()); ++i) {
+    preload_chunk& chunk = area_->chunks[i];
+    if (loaded(chunk.state) == CHUNK_FREE || chunk.image != image) continue;
+    chunk.read = chunk.written = 0;
+    stored(chunk.state, static_cast<uint32_t>(CHUNK_FREE));
+  }
+}
+
+void PreloadRecorder::readEntry(uint32_t type, const uint8_t* bytes, uint32_t size, uint32_t image,
+                                Batch& batch) {
+  auto take = [&](auto& record) {
+    if (size < sizeof(record)) return false;
+    std::memcpy(&record, bytes, sizeof(record));
+    return true;
+  };
+  memory_record memory;
+  system_record system;
+  launch_record launch;
+  preload_name name;
+  preload_stack stack;
+  if (type == ENTRY_MEMORY && take(memory) && memory.function < watchedFunctions().size()) {
+    batch.add(batch.memory, 1, memory.end_ns, image, memory);
+  } else if (type == ENTRY_SYSTEM && take(system)) {
+    batch.add(batch.system, 0, system.time_ns, image, system);
+  } else if (type == ENTRY_LAUNCH && take(launch) && launch.function < watchedFunctions().size()) {
+    batch.add(batch.launches, 2, launch.time_ns, image, launch);
+  } else if (type == ENTRY_NAME && take(name) && name.length <= size - sizeof(name)) {
+    const char* text = reinterpret_cast<const char*>(bytes) + sizeof(name);
+    batch.names.push_back(
+        {image, {0, name.handle, name.of, std::string(text, strnlen(text, name.length))}});
+  } else if (type == ENTRY_STACK && take(stack) && stack.frames <= PRELOAD_FRAMES &&
+             size - sizeof(stack) >= 8 * uint64_t{stack.frames}) {
+    if (waiting_stacks_ >= kMostStacks) {
+      damaged_ += 1;
+      return;
+    }
+    std::vector<uint64_t> frames(stack.frames);
+    std::memcpy(frames.data(), bytes + sizeof(stack), 8 * frames.size());
+    waiting_stacks_ += stacks_[image].try_emplace(stack.id, std::move(frames)).second;
+  } else {
+    damaged_ += 1;
+  }
+}
+
+void PreloadRecorder::readChunk(preload_chunk& chunk, Batch& batch) {
+  bool is_full = loaded(chunk.state) == CHUNK_FULL;  // before `written`: no more comes then
+  uint32_t written = std::min<uint32_t>(loaded(chunk.written), sizeof(chunk.bytes));
+  uint32_t at = std::min<uint32_t>(chunk.read, written);
+  uint32_t image = chunk.image;
+  std::array<uint8_t, sizeof(chunk.bytes)>
+      bytes;  // a copy: the other side may change what it wrote
+  std::memcpy(bytes.data() + at, chunk.bytes + at, written - at);
+  while (at < written) {
+    preload_entry entry{};
+    if (written - at < sizeof(entry)) break;
+    std::memcpy(&entry, bytes.data() + at, sizeof(entry));
+    at += sizeof(entry);
+    if (entry.bytes > written - at) break;
+    if (programs_.size() < kMostPrograms || programs_.contains(image))
+      readEntry(entry.type, bytes.data() + at, entry.bytes, image, batch);
+    at += (entry.bytes + 7) & ~7U;
+  }
+  if (at != written) damaged_ += 1;
+  chunk.read = written;
+  if (!is_full) return;
+  chunk.read = chunk.written = 0;
+  stored(chunk.state, static_cast<uint32_t>(CHUNK_FREE));
+}
+
+void PreloadRecorder::tellStack(const Program& program, uint32_t image, int32_t id) {
+  auto stacks = stacks_.find(image);
+  if (stacks == stacks_.end()) return;
+  auto stack = stacks->second.extract(id);
+  if (!stack) return;
+  waiting_stacks_ -= 1;
+  sink_.stackSeen(program.index, static_cast<uint32_t>(id), stack.mapped());
+}
+
+size_t PreloadRecorder::poll(int timeout_ms) {
+  // All that these wrote is there to be read now; what is found to be gone below may write until then.
+  std::vector<uint32_t> gone = std::exchange(gone_, {});
+  std::array<epoll_event, 64> events{};
+  int count = epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), timeout_ms);
+  for (int i = 0; i < count; ++i) {
+    auto image = static_cast<uint32_t>(events[static_cast<size_t>(i)].data.u32);
+    auto found = programs_.find(image);
+    if (found == programs_.end()) continue;
+    epoll_ctl(epoll_, EPOLL_CTL_DEL, found->second.pidfd, nullptr);
+    gone.push_back(image);
+  }
+  // What was written from here on may be read without what came before it: it waits for next time.
+  uint64_t until_ns = monotonicNow();
+  Batch batch = std::move(*waiting_);
+  *waiting_ = {};
+  uint32_t chunks = std::min(loaded(area_->head.most_chunks), area_.chunks());
+  for (uint32_t i = 0; i < chunks; ++i)
+    if (preload_chunk& chunk = area_->chunks[i]; loaded(chunk.state) != CHUNK_FREE)
+      readChunk(chunk, batch);
+  __atomic_fetch_add(&area_->head.rounds, 1, __ATOMIC_RELEASE);
+  std::stable_sort(batch.rows.begin(), batch.rows.end(),
+                   [](const Batch::Row& a, const Batch::Row& b) { return a.time_ns < b.time_ns; });
+  size_t calls = 0;
+  for (const Batch::Row& row : batch.rows) {
+    if (row.time_ns > until_ns) {
+      if (row.kind == 0)
+        waiting_->add(waiting_->system, 0, row.time_ns, row.image, batch.system[row.place]);
+      else if (row.kind == 1)
+        waiting_->add(waiting_->memory, 1, row.time_ns, row.image, batch.memory[row.place]);
+      else
+        waiting_->add(waiting_->launches, 2, row.time_ns, row.image, batch.launches[row.place]);
+    } else if (row.kind == 0) {
+      const system_record& record = batch.system[row.place];
+      (void)program(row.image, record.tgid, &record);
+    } else if (row.kind == 1) {
+      const memory_record& record = batch.memory[row.place];
+      Program& from = program(row.image, record.tgid, nullptr);
+      tellStack(from, row.image, record.stack);
+      model::MemoryCall call = decoded(record, true);
+      call.start_ns = toEpoch(record.start_ns);
+      call.end_ns = toEpoch(record.end_ns);
+      call.process = from.index;
+      sink_.call(call);
+      calls += 1;
+    } else {
+      const launch_record& record = batch.launches[row.place];
+      Program& from = program(row.image, record.tgid, nullptr);
+      takeNames(batch);  // the kernel's was written before it
+      tellStack(from, row.image, record.stack);
+      Launch launch = decoded(record);
+      launch.what.process = from.index;
+      launch.time_ns = toEpoch(record.time_ns);
+      sink_.launched(launch);
+    }
+  }
+  takeNames(batch);
+  endThese(gone);
+  return calls;
+}
+
+// Not before the program was told of: it may be another one of a process that has not been ended yet.
+void PreloadRecorder::takeNames(Batch& batch) {
+  for (Batch::Name& it : batch.names) {
+    auto from = programs_.find(it.image);
+    if (from == programs_.end()) {
+      if (waiting_->names.size() < kMostNames)
+        waiting_->names.push_back(std::move(it));
+      else
+        damaged_ += 1;
+      continue;
+    }
+    it.name.process = from->second.index;
+    sink_.kernelNamed(it.name);
+  }
+  batch.names.clear();
+}
+
+void PreloadRecorder::endThese(const std::vector<uint32_t>& gone) {
+  uint64_t time_ns = monotonicNow();
+  for (uint32_t image : gone) {
+    auto found = programs_.find(image);
+    if (found == programs_.end()) continue;
+    int status = kUnknownStatus;
+    if (child_ != nullptr && found->second.tgid == static_cast<uint32_t>(child_->pid()))
+      status = child_->ended().value_or(kUnknownStatus);
+    end(image, time_ns, status);
+  }
+}
+
+void PreloadRecorder::finish() {
+  poll(0);  // all until now: programs that go on may write as fast as it reads
+  poll(0);
+  poll(0);  // and who was found to be gone meanwhile
+}
+
+void PreloadRecorder::tellCounts() { takeCounts(0); }
+
+// Of one program, whose rows are free then, or of all (0). What a program adds meanwhile stays.
+void PreloadRecorder::takeCounts(uint32_t image) {
+  std::vector<LaunchCount> launches;
+  for (preload_launch& row : area_->launches) {
+    if (loaded(row.state) != ROW_READY) continue;
+    auto from = programs_.find(row.key.program);
+    if (from == programs_.end() || (image != 0 && from->first != image)) continue;
+    LaunchCount count = decoded(row.key);
+    count.process = from->second.index;
+    count.launches = __atomic_exchange_n(&row.calls, uint64_t{0}, __ATOMIC_RELAXED);
+    if (count.launches > 0 && count.function < watchedFunctions().size()) launches.push_back(count);
+    if (image != 0) stored(row.state, static_cast<uint32_t>(ROW_LEFT));
+  }
+  std::vector<CopyCount> copies;
+  for (preload_copy& row : area_->copies) {
+    if (loaded(row.state) != ROW_READY) continue;
+    auto from = programs_.find(row.key.program);
+    if (from == programs_.end() || (image != 0 && from->first != image)) continue;
+    CopyCount count = decoded(row.key);
+    count.process = from->second.index;
+    copy_sum taken{};
+    for (auto part : {&copy_sum::calls, &copy_sum::bytes, &copy_sum::time_ns, &copy_sum::failures})
+      taken.*part = __atomic_exchange_n(&(row.sum.*part), uint64_t{0}, __ATOMIC_RELAXED);
+    add(count, taken);
+    if (count.function < watchedFunctions().size() && count.direction < COPY_DIRECTIONS &&
+        count.calls + count.failures > 0)
+      copies.push_back(count);
+    if (image != 0) stored(row.state, static_cast<uint32_t>(ROW_LEFT));
+  }
+  sink_.launchesSeen(launches);
+  sink_.copiesSeen(copies);
+}
+
+Losses PreloadRecorder::losses() const {
+  Losses losses{};
+  for (size_t i = 0; i < losses.size(); ++i) losses[i] = loaded(area_->head.losses[i]);
+  losses[LOSS_READ_FAULT] += damaged_;
+  return losses;
+}
+
+bool PreloadRecorder::anyTargetRuns() const { return !programs_.empty(); }
+
+}  // namespace tidegauge::record

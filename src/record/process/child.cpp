@@ -1,0 +1,142 @@
+#include "record/process/child.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <string_view>
+#include <utility>
+
+#include "record/process/errors.h"
+
+namespace tidegauge::record {
+namespace {
+
+// Of this process, but for those that are named anew. Points into both.
+std::vector<char*> variablesWith(const std::vector<std::string>& more) {
+  std::vector<char*> list;
+  for (char** it = environ; *it != nullptr; ++it) {
+    std::string_view old = *it;
+    bool is_replaced = std::any_of(more.begin(), more.end(), [&](std::string_view fresh) {
+      return old.starts_with(fresh.substr(0, fresh.find('=') + 1));
+    });
+    if (!is_replaced) list.push_back(*it);
+  }
+  for (const std::string& fresh : more) list.push_back(const_cast<char*>(fresh.c_str()));
+  list.push_back(nullptr);
+  return list;
+}
+
+}  // namespace
+
+base::Result<Child> Child::start(const std::vector<std::string>& command,
+                                 const std::vector<std::string>& environment) {
+  std::array<int, 2> gate{}, verdict{};
+  if (pipe2(gate.data(), O_CLOEXEC) != 0 || pipe2(verdict.data(), O_CLOEXEC) != 0)
+    return unreadable(fmt::format("cannot start {}: {}", command[0], std::strerror(errno)));
+  std::vector<char*> arguments;
+  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  std::vector<char*> variables = variablesWith(environment);
+  pid_t pid = fork();
+  if (pid < 0)
+    return unreadable(fmt::format("cannot start {}: {}", command[0], std::strerror(errno)));
+  if (pid == 0) {
+    close(gate[1]);
+    close(verdict[0]);
+    char byte = 0;
+    while (read(gate[0], &byte, 1) < 0 && errno == EINTR) {
+    }
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    signal(SIGPIPE, SIG_DFL);
+    execvpe(arguments[0], arguments.data(), variables.data());
+    int why = errno;
+    (void)!write(verdict[1], &why, sizeof(why));
+    _exit(why == ENOENT ? 127 : 126);
+  }
+  close(gate[0]);
+  close(verdict[1]);
+  Child child(pid, gate[1], verdict[0]);
+  child.name_ = command[0];
+  return child;
+}
+
+Child::Child(Child&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)),
+      gate_(std::exchange(other.gate_, -1)),
+      verdict_(std::exchange(other.verdict_, -1)),
+      name_(std::move(other.name_)),
+      status_(other.status_) {}
+
+Child::~Child() {
+  if (gate_ >= 0) close(gate_);
+  if (verdict_ >= 0) close(verdict_);
+}
+
+base::Status Child::go() {
+  close(std::exchange(gate_, -1));
+  int why = 0;
+  ssize_t got = 0;
+  while ((got = read(verdict_, &why, sizeof(why))) < 0 && errno == EINTR) {
+  }
+  close(std::exchange(verdict_, -1));
+  if (got != sizeof(why)) return base::okStatus();
+  (void)ended();
+  return base::Error{
+      base::ErrorKind::kUsage,
+      fmt::format("{} cannot be run: {}", name_, std::strerror(why)),
+      {},
+      why == ENOENT ? "write the program as the shell would find it, after “--”" : ""};
+}
+
+std::optional<int> Child::ended() {
+  if (status_ || pid_ < 0) return status_;
+  int status = 0;
+  if (waitpid(pid_, &status, WNOHANG) == pid_) status_ = status;
+  return status_;
+}
+
+std::string findProgram(const std::string& name) {
+  if (name.find('/') != std::string::npos) return name;
+  const char* list = std::getenv("PATH");
+  std::string paths = list != nullptr ? list : "/usr/local/bin:/usr/bin:/bin";
+  for (size_t at = 0; at <= paths.size();) {
+    size_t end = std::min(paths.find(':', at), paths.size());
+    std::string folder = end > at ? paths.substr(at, end - at) : ".";
+    std::string path = folder + "/" + name;
+    if (access(path.c_str(), X_OK) == 0) return path;
+    at = end + 1;
+  }
+  return {};
+}
+
+std::string interpreterOfScript(const std::string& path) {
+  std::string file = path;
+  for (int depth = 0; depth < 4; ++depth) {  // as the kernel does
+    std::ifstream stream(file, std::ios::binary);
+    std::string line(256, '\0');
+    stream.read(line.data(), static_cast<std::streamsize>(line.size()));
+    line.resize(static_cast<size_t>(std::max<std::streamsize>(stream.gcount(), 0)));
+    if (!line.starts_with("#!")) return file;
+    size_t begin = line.find_first_not_of(" \t", 2);
+    if (begin == std::string::npos) return file;
+    std::string word = line.substr(begin, line.find_first_of(" \t\n", begin) - begin);
+    size_t after = line.find_first_not_of(" \t", begin + word.size());
+    if (word.ends_with("/env") && after != std::string::npos)
+      word = findProgram(line.substr(after, line.find_first_of(" \t\n", after) - after));
+    file = word;
+  }
+  return file;
+}
+
+}  // namespace tidegauge::record

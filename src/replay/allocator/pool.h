@@ -1,0 +1,75 @@
+// Pool: the free blocks of one size kind and owner, in the order in which they are searched.
+//
+//   stream 0   512 B at 0x…  |  2 KiB at 0x…  |  2 KiB at 0x… of a later segment  |  1 MiB …
+//   stream 1   …
+//
+// Blocks of one size: of the segment that came first, then by address; or by address alone (TieBreak).
+// Holes of expandable segments are kept beside, by address. Cost: O(log n) for each change.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+
+#include "replay/allocator/blocks.h"
+
+namespace tidegauge::replay {
+
+struct FreeKey {
+  uint64_t bytes = 0;
+  uint32_t order = 0;
+  BlockId block{};
+  uint64_t address = 0;
+
+  bool operator<(const FreeKey& other) const {
+    if (bytes != other.bytes) return bytes < other.bytes;
+    if (order != other.order) return order < other.order;
+    return address < other.address;
+  }
+};
+
+struct HoleKey {
+  uint64_t address = 0;
+  BlockId block{};
+  bool operator<(const HoleKey& other) const { return address < other.address; }
+};
+
+struct StreamShelf {
+  std::set<FreeKey> mapped;
+  // Of expandable segments that are older than settings without: nobody may take them.
+  std::set<FreeKey> idle;
+  std::set<HoleKey> holes;
+};
+
+class Pool {
+ public:
+  StreamShelf& on(StreamRank stream) { return shelves_[stream]; }
+  // In the order of the streams. Only those that were asked about: a trace may name 65,000 of them, and as many pools.
+  const std::map<StreamRank, StreamShelf>& shelves() const { return shelves_; }
+
+  // A trace may name 65,000 streams that never free anything, and flush as often.
+  void dropEmptyShelves() {
+    std::erase_if(shelves_, [](const auto& it) {
+      return it.second.mapped.empty() && it.second.idle.empty() && it.second.holes.empty();
+    });
+  }
+
+  bool has_news = false;  // something became free since the last flush
+  uint32_t searches = 0;  // counted where garbage is collected: the clock of a free block's age
+
+ private:
+  std::map<StreamRank, StreamShelf> shelves_;
+};
+
+// The default pools, or those of a graph or MemPool.
+struct Owner {
+  Pool small, large;
+  bool exists = false;       // somebody allocated from it
+  bool is_released = false;  // its last user let go: what is cached may go
+  uint32_t segments = 0;
+
+  Pool& of(bool is_small) { return is_small ? small : large; }
+  const Pool& of(bool is_small) const { return is_small ? small : large; }
+};
+
+}  // namespace tidegauge::replay

@@ -1,0 +1,26 @@
+// Ranks of one job as a table: each against the median, the odd one named, and where it differs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis/compare/diff_ranks.h"
+#include "report/words/holder_names.h"
+
+namespace tidegauge::exporting {
+
+struct RanksTextOptions {
+  bool colour = false;
+  size_t columns = 100;
+  size_t top = 8;  // rows, of ranks as well: the farthest first if there are more
+};
+// `names` by rank.
+std::string ranksText(const std::vector<analysis::DiffSide>& sides,
+                      const analysis::RankTable& table, const std::vector<std::string>& names,
+                      const RanksTextOptions& options);
+std::string ranksVerdict(const std::vector<analysis::DiffSide>& sides,
+                         const analysis::RankTable& table, const std::vector<std::string>& names);
+// Of the first `limit` rows.
+std::vector<HolderName> rankRowNames(const analysis::RankTable& table, size_t limit);
+
+}  // namespace tidegauge::exporting

@@ -1,0 +1,532 @@
+// The fragmentation report for a terminal: sentences first, then tables.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/identities.h"
+#include "analysis/oom/oom.h"
+#include "analysis/summary.h"
+#include "base/format.h"
+#include "base/sizes.h"
+#include "report/frag/frag_report.h"
+#include "report/words/holder_names.h"
+#include "report/words/incomplete_words.h"
+#include "report/words/pool_names.h"
+#include "report/words/text_table.h"
+
+namespace tidegauge::exporting {
+namespace {
+
+using analysis::AnalysedTrace;
+using analysis::FragmentationSample;
+using analysis::FragmentationSums;
+using analysis::StackPins;
+using base::counted;
+using base::humanBytes;
+using base::padLeft;
+using base::withCommas;
+
+constexpr size_t kMostFitRows = 8;
+constexpr size_t kMostPins = 5;
+
+std::string percent(uint64_t part, uint64_t whole) {
+  double share = whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole);
+  return fmt::format("{:.1f} %", share);
+}
+
+std::string pieces(uint64_t count) {
+  return count == 1 ? "one piece" : fmt::format("{} pieces", withCommas(count));
+}
+
+class Writer {
+ public:
+  Writer(const AnalysedTrace& analysed, const FragReport& report, const FragTextOptions& options)
+      : analysed_(analysed),
+        report_(report),
+        options_(options),
+        page_(options.columns, options.colour) {}
+
+  std::string write() {
+    heading();
+    headline();
+    fitSentence();
+    strandedSentence();
+    wasteSentence();
+    outsideSentence();
+    contradictions();
+    oomSentence();
+    wallSentence();
+    pins();
+    if (!ofDriver()) {
+      scores();
+      page_.bullet(forecastSentence(report_));
+      warnings();
+    }
+    if (report_.request_bytes) fits();
+    overTime();
+    if (report_.now.pools.size() > 1) pools();
+    return page_.take();
+  }
+
+ private:
+  const FragmentationSums& sums() const { return report_.now.sample.sums; }
+  bool ofDriver() const { return report_.allocator() == analysis::AllocatorKind::kDriver; }
+  bool timeless() const { return report_.device->totals.steps() == 0; }
+  std::string poolOf(model::PoolId pool) const { return poolName(analysed_.trace, pool); }
+  std::string listName(const analysis::FreeListKey& key) const {
+    std::string text =
+        fmt::format("{} blocks, {}", key.small ? "small" : "large", poolOf(key.pool));
+    uint64_t stream = key.stream.index() < analysed_.trace.streams.size()
+                          ? analysed_.trace.streams[key.stream.index()].raw
+                          : 0;
+    return text + (stream == 0 ? ", default stream" : fmt::format(", stream {}", stream));
+  }
+
+  // "1,000 B (…)": what was asked for to the byte where the short form is another size.
+  static std::string exactSize(uint64_t bytes) {
+    std::string human = humanBytes(bytes);
+    std::string tight = human;
+    std::erase(tight, ' ');
+    std::erase(tight, ',');
+    return base::parseSize(tight) == bytes ? human
+                                           : fmt::format("{} ({} B)", human, withCommas(bytes));
+  }
+
+  void heading() {
+    std::string place =
+        timeless() ? "final state" : "after step " + withCommas(report_.now.sample.step);
+    model::Incomplete incomplete = incompleteOf(analysed_);
+    page_.heading(fmt::format("{}: Fragmentation, {}{}",
+                              analysis::deviceLabel(report_.device->device), place,
+                              markOf(incomplete, kOfMemory)));
+    if (incomplete.touches(kOfMemory)) page_.paragraph(howIncomplete(incomplete, kOfMemory));
+    if (report_.range) {
+      for (const std::string& note : report_.range->notes) page_.paragraph(note);
+    }
+  }
+
+  void headline() {
+    const analysis::FreeSums& free = sums().free;
+    if (sums().reserved_bytes == 0) {
+      page_.paragraph("Nothing was reserved.");
+      return;
+    }
+    if (ofDriver()) {
+      page_.paragraph(
+          fmt::format("{} held, as the driver handed it out: no allocator's blocks were recorded, "
+                      "so nothing lies "
+                      "free inside.",
+                      humanBytes(sums().covered_bytes)));
+    }
+    if (free.bytes == 0) {
+      if (ofDriver()) return;
+      page_.paragraph(
+          fmt::format("All of the {} reserved was live: nothing lay free inside "
+                      "segments.",
+                      humanBytes(sums().reserved_bytes)));
+      return;
+    }
+    page_.paragraph(fmt::format(
+        "{} of {} reserved lay free inside segments, in {}{}.", humanBytes(free.bytes),
+        humanBytes(sums().reserved_bytes), pieces(free.holes),
+        free.holes > 1 ? fmt::format(", the largest {}", humanBytes(free.largest_bytes)) : ""));
+    if (uint64_t scattered = free.scatteredBytes(); scattered > 0) {
+      page_.bullet(
+          fmt::format("{} of it, {}, lay outside the largest piece: one request could "
+                      "not have it.",
+                      humanBytes(scattered), percent(scattered, free.bytes)));
+    } else {
+      page_.bullet("It lay in one piece.");
+    }
+    if (free.pinned_bytes == 0) {
+      page_.bullet("All of it could go back to the driver: no live block is in its way.");
+    } else {
+      bool all = free.pinned_bytes == free.bytes;
+      page_.bullet(fmt::format(
+          "{} pinned: {} with live blocks {} from the driver{}.",
+          all ? "All free bytes are" : humanBytes(free.pinned_bytes) + " are",
+          counted(free.pinned_segments, "segment"),
+          free.pinned_segments == 1 ? "keeps them" : "keep them",
+          all ? "; nothing is releasable"
+              : "; the other " + humanBytes(free.bytes - free.pinned_bytes) + " are releasable"));
+    }
+  }
+
+  void outsideSentence() {
+    uint64_t blocks = report_.now.sample.outside_blocks;
+    if (blocks == 0) return;
+    page_.bullet(
+        fmt::format("{} in no segment that the file names: none of these numbers holds "
+                    "{}.",
+                    blocks == 1 ? "1 live block lies" : withCommas(blocks) + " live blocks lie",
+                    blocks == 1 ? "it" : "them"));
+  }
+
+  // A number of a recording that does not add up is worth no more than it.
+  void contradictions() {
+    for (const analysis::Identity& identity : analysis::identitiesOf(analysed_, *report_.device)) {
+      if (!identity.holds) page_.bullet("The recording contradicts itself: " + identity.text + ".");
+    }
+  }
+
+  // The end of a recording is seldom the moment that matters.
+  void oomSentence() {
+    analysis::Step first = report_.series.samples.front().step;
+    std::optional<analysis::OomReport> worst;
+    for (const analysis::OomReport& oom : analysis::oomsOf(analysed_, *report_.device, 0)) {
+      if (oom.step == report_.now.sample.step) return oomHereSentence(oom);
+      bool inside = oom.step >= first && oom.step < report_.now.sample.step;
+      if (inside && (!worst || analysis::isAsBad(oom, *worst))) worst = oom;
+    }
+    if (!worst) return;
+    page_.bullet(fmt::format("Memory ran out at step {}: --to {} shows that moment.",
+                             withCommas(worst->step), worst->step));
+  }
+
+  void oomHereSentence(const analysis::OomReport& oom) {
+    if (oom.device_free_bytes) driver_free_ = humanBytes(*oom.device_free_bytes);
+    if (!oom.known()) return page_.bullet("Memory ran out at this step.");
+    std::vector<std::string> sizes =
+        base::inOneUnit({*oom.requested_bytes, *oom.device_free_bytes});
+    driver_free_ = sizes[1];
+    page_.bullet(fmt::format("Memory ran out at this step: {} asked, {} left at the driver.",
+                             sizes[0], sizes[1]));
+  }
+
+  // Of the whole recording: of a part it would be another line.
+  void wallSentence() {
+    const analysis::WallLine& line = report_.wall.reserved;
+    if (report_.range || !report_.wall.enough || !line.grows()) return;
+    auto whole = [](double number) {
+      return static_cast<uint64_t>(std::llround(std::clamp(number, 0.0, 9e18)));
+    };
+    auto rate = [&](double bytes) { return humanBytes(whole(1000 * bytes)); };
+    std::string reached;
+    if (line.events_left) {
+      std::string least = line.events_left_least ? withCommas(whole(*line.events_left_least)) : "?";
+      std::string most =
+          line.events_left_most ? withCommas(whole(*line.events_left_most)) : "never";
+      reached = fmt::format(": {} would be reached after {} more events{}",
+                            humanBytes(*report_.wall.capacity_bytes),
+                            withCommas(whole(*line.events_left)),
+                            least == most ? "" : fmt::format(" ({} to {})", least, most));
+    }
+    page_.bullet(fmt::format(
+        "Reserved bytes rise by {} every 1,000 events (90 % sure: {} to {}){}. A straight "
+        "line, no more.",
+        rate(line.bytes_per_event.slope), rate(line.bytes_per_event.low),
+        rate(line.bytes_per_event.high), reached));
+  }
+
+  void fitSentence() {
+    if (!report_.rulesKnown()) {
+      if (sums().free.bytes == 0 || ofDriver()) return;
+      page_.bullet(
+          "Which requests its free blocks serve is not told: this allocator keeps powers of two "
+          "apart and splits nothing.");
+      return;
+    }
+    uint64_t largest = 0;
+    const FitRow* best = nullptr;
+    for (const FitRow& row : report_.lists) {
+      if (row.largest_request_bytes <= largest) continue;
+      largest = row.largest_request_bytes;
+      best = &row;
+    }
+    if (best == nullptr) return;
+    page_.bullet(fmt::format("Largest request served without new driver memory: {} ({}).",
+                             humanBytes(largest), listName(best->key)));
+  }
+
+  void strandedSentence() {
+    uint64_t request = report_.series.request_bytes;
+    if (request == 0 || !report_.rulesKnown()) return;
+    uint64_t free = 0;
+    for (const FitRow& row : report_.lists) free += row.free_bytes;
+    if (free == 0) return;
+    uint64_t stranded = free;  // the lists of the other size class never serve it
+    for (const FitRow& row : report_.typical_fits) stranded -= row.free_bytes - row.stranded_bytes;
+    std::string who = stranded == 0      ? "All free bytes could serve"
+                      : stranded == free ? "None of the free bytes can serve"
+                                         : humanBytes(stranded) + " of the free bytes cannot serve";
+    page_.bullet(fmt::format("{} requests of {}: 95 % of those recorded are no larger.", who,
+                             humanBytes(request)));
+  }
+
+  void wasteSentence() {
+    if (sums().waste_bytes == 0) return;
+    const analysis::SizeClass* worst = nullptr;
+    for (const analysis::SizeClass& row : report_.now.classes) {
+      if (worst == nullptr || row.waste_bytes > worst->waste_bytes) worst = &row;
+    }
+    std::string most;
+    if (worst != nullptr && report_.now.classes.size() > 1) {
+      uint64_t below = worst->from_bytes == 0 ? 512 : 2 * worst->from_bytes;
+      most = fmt::format("; most, {}, in {} of {} to {}", humanBytes(worst->waste_bytes),
+                         counted(worst->blocks, "block"), humanBytes(worst->from_bytes),
+                         humanBytes(below));
+    }
+    page_.bullet(
+        fmt::format("Inside live blocks {} were not asked for: rounding and unsplit "
+                    "ends{}.",
+                    humanBytes(sums().waste_bytes), most));
+  }
+
+  void pins() {
+    std::vector<analysis::StackGroup> groups;
+    for (const StackPins& pins : report_.pinned.stacks) {
+      groups.push_back({.stack = pins.stack,
+                        .block_bytes = pins.block_bytes,
+                        .older_bytes = timeless() ? 0 : pins.older_bytes});
+    }
+    std::vector<HolderName> names = holderNames(analysed_, groups, kMostPins);
+    for (size_t i = 0; i < std::min(report_.pinned.stacks.size(), kMostPins); ++i) {
+      const StackPins& pins = report_.pinned.stacks[i];
+      std::string sizes = pins.smallest_bytes == pins.largest_bytes
+                              ? humanBytes(pins.largest_bytes)
+                              : fmt::format("{} to {}", humanBytes(pins.smallest_bytes),
+                                            humanBytes(pins.largest_bytes));
+      page_.bullet(fmt::format(
+          "{} of {} {} {} {} from being returned{}.", counted(pins.blocks, "block"), sizes,
+          pins.stack.valid() ? "from " + oneName(names[i]) : fmt::format("({})", names[i].label),
+          pins.blocks == 1 ? "keeps" : "keep", humanBytes(pins.pinsBytes()),
+          pins.alone_bytes == 0 ? ", all of it together with others"
+          : pins.shared_bytes > 0
+              ? fmt::format(", {} of it together with others", humanBytes(pins.shared_bytes))
+              : ""));
+    }
+    size_t more = report_.pinned.stacks.size() - std::min(report_.pinned.stacks.size(), kMostPins);
+    if (more > 0) {
+      page_.bullet(
+          fmt::format("{} {} some too.", counted(more, "more stack"), more == 1 ? "pins" : "pin"));
+    }
+  }
+
+  void scores() {
+    const FragmentationSample& now = report_.now.sample;
+    page_.bullet(fmt::format(
+        "Layout score {:.1f} of 100, {} (reserved bytes, {}): high where free memory is cut "
+        "up. It counts shape, not harm.",
+        now.reserved.score, name(analysis::bandOf(now.reserved.score)),
+        poolOf(report_.series.pool)));
+    page_.bullet(fmt::format(
+        "Layout score of the address space {:.1f}, {}. Its holes cost no physical memory.",
+        now.address.score, name(analysis::bandOf(now.address.score))));
+  }
+
+  void warnings() {
+    const analysis::Forecast& forecast = report_.forecast;
+    if (!forecast.enough || !forecast.publishedBeatsNoChange()) return;
+    std::string said;
+    if (forecast.warnings.worse) said += "getting clearly worse; ";
+    if (forecast.warnings.jump) said += "about to jump; ";
+    if (forecast.warnings.trend) {
+      said += fmt::format("trend {:+.2f} a sample; ", forecast.slope);
+    }
+    if (said.empty()) return;
+    said.resize(said.size() - 2);
+    page_.bullet(
+        fmt::format("The published model of the score warns: {}. Risk {}, confidence {:.2f} of 1.",
+                    said, name(forecast.risk), forecast.confidence));
+  }
+
+  void fits() {
+    page_.blank();
+    uint64_t request = *report_.request_bytes;
+    page_.heading(fmt::format("Would {} fit?", exactSize(request)), 2);
+    if (ofDriver()) return askedOfDriver(request);
+    if (!report_.rulesKnown()) {
+      page_.paragraph("Not told: the rules of this allocator are not the GPU allocator's.");
+      return;
+    }
+    if (report_.rounded_bytes != request) {
+      page_.bullet(fmt::format("The allocator rounds it up to a block of {}.",
+                               exactSize(report_.rounded_bytes)));
+    }
+    std::optional<uint64_t> room = report_.wall.capacity_bytes;
+    if (room && report_.rounded_bytes > *room) {
+      page_.bullet(
+          fmt::format("No, however memory is laid out: this process could have had {} in "
+                      "all.",
+                      humanBytes(*room)));
+    }
+    if (report_.fits.empty()) {
+      page_.bullet("There is no list of blocks for its size: the driver would be asked.");
+    }
+    for (size_t i = 0; i < std::min(report_.fits.size(), kMostFitRows); ++i) {
+      const FitRow& row = report_.fits[i];
+      std::string verdict =
+          row.block_bytes
+              ? fmt::format("yes, in a free block of {}", humanBytes(*row.block_bytes))
+              : fmt::format("no: {}; {} would be asked of the driver",
+                            row.free_bytes == 0 ? std::string("nothing is free")
+                            : row.largest_request_bytes == 0
+                                ? humanBytes(row.free_bytes) + " free, but no request served"
+                                : fmt::format("{} free, the largest request served {}",
+                                              humanBytes(row.free_bytes),
+                                              humanBytes(row.largest_request_bytes)),
+                            humanBytes(row.driver_bytes));
+      if (!row.block_bytes && !driver_free_.empty()) {
+        verdict += fmt::format(", which had {} left", driver_free_);
+      }
+      page_.bullet(fmt::format("{}: {}.", listName(row.key), verdict));
+    }
+    if (report_.fits.size() > kMostFitRows) {
+      page_.bullet(fmt::format("{} are in --json.",
+                               counted(report_.fits.size() - kMostFitRows, "more list")));
+    }
+  }
+
+  // Nothing is kept free for it; what the driver had is known only as it was said.
+  void askedOfDriver(uint64_t request) {
+    if (report_.device->device.kind == model::DeviceKind::kPinnedHost) {
+      page_.paragraph("It cannot be told: how much host memory was free is not in the recording.");
+      return;
+    }
+    page_.bullet("The driver would be asked: no allocator of this program keeps free memory.");
+    constexpr uint64_t kPage = analysis::kDriverPageBytes;
+    uint64_t pages_bytes = (request + kPage - 1) / kPage * kPage;
+    page_.bullet(fmt::format(
+        "It takes memory from the device in pages of {}: {} for this request, less if it shares "
+        "a page with others.",
+        humanBytes(kPage), exactSize(pages_bytes)));
+    if (!report_.driver_free) {
+      page_.bullet(
+          "Whether it had that much cannot be told: the recording does not say what was free.");
+      return;
+    }
+    const analysis::DriverFree& free = *report_.driver_free;
+    std::vector<std::string> sizes = base::inOneUnit({free.free_bytes, free.total_bytes});
+    std::string since;
+    if (free.taken_since_bytes != 0) {
+      auto bytes = static_cast<uint64_t>(std::abs(free.taken_since_bytes));
+      since = fmt::format(" Since then this program {} {}.",
+                          free.taken_since_bytes > 0 ? "took" : "gave back", humanBytes(bytes));
+    }
+    bool enough = free.leftBytes() >= pages_bytes;
+    page_.bullet(fmt::format(
+        "{} of {} were free when {}.{} {}.", sizes[0], sizes[1],
+        free.is_answer ? "the program last asked the driver" : "the recorder last asked NVML",
+        since,
+        enough ? "That is enough, if other programs took no more"
+               : "That is too little, if other programs gave nothing back"));
+  }
+
+  void overTime() {
+    const std::vector<FragmentationSample>& samples = report_.series.samples;
+    if (samples.size() < 2) return;
+    page_.blank();
+    size_t rows = std::clamp<size_t>(options_.rows, 2, samples.size());
+    std::string last = withCommas(samples.back().step);
+    size_t step_width = std::max<size_t>(6, last.size());
+    constexpr size_t kSize = 10;
+    // Too narrow a page loses columns from the right; the score is the last.
+    std::vector<std::string> names = {"reserved", "active",  "free",
+                                      "pinned",   "largest", "stranded"};
+    if (ofDriver()) names.resize(1);  // nothing else is not 0, or the same
+    size_t room = options_.columns - std::min(options_.columns, 2 + step_width + 7);
+    names.resize(std::min(names.size(), room / kSize));
+    std::string head = "  " + padLeft("step", step_width);
+    for (const std::string& title : names) head += padLeft(title, kSize);
+    page_.line(ofDriver() ? head : head + padLeft("score", 7));
+    for (size_t i = 0; i < rows; ++i) {
+      const FragmentationSample& sample = samples[i * (samples.size() - 1) / (rows - 1)];
+      const analysis::FreeSums& free = sample.sums.free;
+      std::string line = "  " + padLeft(withCommas(sample.step), step_width);
+      const uint64_t values[] = {
+          sample.totals.reserved_bytes, sample.totals.active_bytes, free.bytes, free.pinned_bytes,
+          free.largest_bytes,           free.stranded_bytes};
+      for (size_t column = 0; column < names.size(); ++column) {
+        line += padLeft(base::sizeOrZero(values[column]), kSize);
+      }
+      if (!ofDriver())
+        line += padLeft(fmt::format("{:.1f}", scoreOf(sample, report_.arena).score), 7);
+      page_.line(line);
+    }
+    if (samples.size() > rows) {
+      page_.paragraph(
+          fmt::format("{} of {} samples; --csv has them all.", rows, withCommas(samples.size())));
+    }
+    if (!options_.words || ofDriver()) return;
+    std::string words =
+        "reserved: taken from the driver; active: in live blocks; free: the rest; pinned: free, "
+        "but "
+        "live blocks keep it from the driver; largest: the largest free piece";
+    if (uint64_t request = report_.series.request_bytes; request > 0) {
+      words += fmt::format("; stranded: free, in pieces of no use to requests of {}",
+                           humanBytes(request));
+    }
+    page_.faint(words, 2, 2);
+  }
+
+  void pools() {
+    page_.blank();
+    std::vector<TextRow> lines = {{{"segments", "reserved", "free", "pinned", "score"}, "pool"}};
+    for (const analysis::PoolRow& row : report_.now.pools) {
+      lines.push_back(
+          {{withCommas(row.segments), base::sizeOrZero(row.sums.reserved_bytes),
+            base::sizeOrZero(row.sums.free.bytes), base::sizeOrZero(row.sums.free.pinned_bytes),
+            fmt::format("{:.1f}", row.reserved.score)},
+           poolOf(row.pool)});
+    }
+    printTable(page_, lines);
+    if (report_.now.pools_total > report_.now.pools.size()) {
+      page_.paragraph(fmt::format("The largest {} of {}.", report_.now.pools.size(),
+                                  counted(report_.now.pools_total, "pool")));
+    }
+  }
+
+  const AnalysedTrace& analysed_;
+  const FragReport& report_;
+  const FragTextOptions& options_;
+  std::string driver_free_;  // at an out-of-memory event, as it was told
+  TextPage page_;
+};
+
+}  // namespace
+
+namespace {
+
+// docs/explain/forecast.md has the formulas.
+const char* inWords(analysis::ForecastModel model) {
+  switch (model) {
+    case analysis::ForecastModel::kWindow:
+      return "window, the published model";
+    case analysis::ForecastModel::kRidge:
+      return "ridge, a regression on the last samples";
+    case analysis::ForecastModel::kDrift:
+      return "drift, a straight line";
+    case analysis::ForecastModel::kPersistence:
+      break;
+  }
+  return "no change";
+}
+
+}  // namespace
+
+std::string forecastSentence(const FragReport& report) {
+  const analysis::Forecast& forecast = report.forecast;
+  if (!forecast.enough) {
+    return fmt::format("No forecast of the score: not enough data, {} of {} samples.",
+                       forecast.history, analysis::kForecastLeast);
+  }
+  if (!forecast.beatsNoChange()) {
+    return fmt::format("The score's forecast is no better than assuming no change ({:.1f}).",
+                       forecast.score_now);
+  }
+  const analysis::ModelForecast& best = forecast.of(forecast.best);
+  double as_now = forecast.of(analysis::ForecastModel::kPersistence).errors.overall;
+  return fmt::format(
+      "Forecast of the score for the next three samples, {} apart: {:.1f}, {:.1f}, {:.1f} (by {}). "
+      "In the past it was off by {:.1f}, assuming no change by {:.1f}.",
+      counted(report.forecast_steps_apart, "step"), best.predicted[0], best.predicted[1],
+      best.predicted[2], inWords(forecast.best), best.errors.overall, as_now);
+}
+
+std::string fragText(const AnalysedTrace& analysed, const FragReport& report,
+                     const FragTextOptions& options) {
+  return Writer(analysed, report, options).write();
+}
+
+}  // namespace tidegauge::exporting

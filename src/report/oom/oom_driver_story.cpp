@@ -1,0 +1,86 @@
+#include "report/oom/oom_driver_story.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "base/format.h"
+#include "base/sizes.h"
+
+namespace tidegauge::exporting {
+namespace {
+
+using analysis::OomVerdict;
+using base::humanBytes;
+using base::sizeOrZero;
+
+// ", as it told the program 0.012 s before"
+std::string whenTold(const OomVerdict& v) {
+  if (!v.told) return ", as it told right after";
+  std::string words =
+      v.told->is_answer ? ", as it told the program" : ", as NVML told the recorder";
+  if (!v.told_before_us) return words;
+  double seconds = static_cast<double>(*v.told_before_us) / 1e6;
+  const char* side = seconds < 0 ? "after" : "before";
+  bool is_near = std::abs(seconds) < 0.0005;
+  return words + (is_near ? fmt::format(" right {}", side)
+                          : fmt::format(" {:.3f} s {}", std::abs(seconds), side));
+}
+
+// "the driver had 552 MiB of 1,000 MiB free, as it told the program 0.012 s before"
+std::string whatTheDriverHad(const OomVerdict& v) {
+  uint64_t free = v.told ? v.told->free_bytes : v.driver_bytes.value_or(0);
+  std::string words = "the driver had " + sizeOrZero(free);
+  if (v.total_bytes) words += " of " + humanBytes(*v.total_bytes);
+  words += " free" + whenTold(v);
+  int64_t taken = v.told ? v.told->taken_since_bytes : 0;
+  if (taken != 0) {
+    words += fmt::format("; since then this process {} {}", taken > 0 ? "took" : "gave back",
+                         humanBytes(static_cast<uint64_t>(std::abs(taken))));
+  }
+  return words;
+}
+
+// Whether the request could ever fit.
+std::string couldFit(const OomVerdict& v) {
+  if (!v.total_bytes) return {};
+  uint64_t request = *v.request_bytes;
+  if (request > *v.total_bytes) {
+    return fmt::format(" It can never fit: the device has {} in all.", humanBytes(*v.total_bytes));
+  }
+  uint64_t room = *v.total_bytes - request;
+  if (v.reserved_bytes > room) {
+    return fmt::format(" It fits only if this process gives back {} first.",
+                       humanBytes(v.reserved_bytes - room));
+  }
+  return " It would fit beside what this process held, if nobody else held anything.";
+}
+
+}  // namespace
+
+std::vector<Part> onDriverRow(const OomVerdict& v, const analysis::VerdictRow& row) {
+  std::string bytes = humanBytes(row.bytes);
+  std::vector<Part> parts;
+  if (row.verdict == analysis::Verdict::kOthers) {
+    return {plain(": "), strong(bytes),
+            plain(" of the device lie outside this process: other processes, contexts.")};
+  }
+  if (v.driver_bytes) {
+    parts = {plain(": " + whatTheDriverHad(v) + ". "), strong(bytes), plain(" were missing.")};
+    if (!row.certain)
+      parts.push_back(plain(" Others may have taken or given back some in between."));
+  } else {
+    parts = {plain(fmt::format(": the device has {}, and this process held {}. At least ",
+                               humanBytes(*v.total_bytes), sizeOrZero(v.reserved_bytes))),
+             strong(bytes), plain(" were missing.")};
+  }
+  parts.push_back(plain(couldFit(v)));
+  return parts;
+}
+
+std::string whyRefusedWithEnough(const OomVerdict& v) {
+  return whatTheDriverHad(v) +
+         ". That was enough for the request: others took it in between, or a limit refused it.";
+}
+
+}  // namespace tidegauge::exporting

@@ -1,0 +1,319 @@
+#include "report/oom/oom_story.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/format.h"
+#include "base/sizes.h"
+#include "report/oom/oom_driver_story.h"
+#include "report/words/holder_names.h"
+
+namespace tidegauge::exporting {
+namespace {
+
+using analysis::OomVerdict;
+using analysis::Verdict;
+using base::humanBytes;
+using base::inOneUnit;
+using base::inUnit;
+using base::pieces;
+using base::withCommas;
+
+using Parts = std::vector<Part>;
+
+Part plain(std::string text) { return {std::move(text), Part::Style::kPlain}; }
+Part strong(std::string text) { return {std::move(text), Part::Style::kStrong}; }
+Part code(std::string text) { return {std::move(text), Part::Style::kCode}; }
+
+Link stateAt(analysis::Step step) { return {"state", "State", {{"at", std::to_string(step)}}}; }
+
+void append(Parts& parts, Parts more) {
+  parts.insert(parts.end(), std::make_move_iterator(more.begin()),
+               std::make_move_iterator(more.end()));
+}
+
+// Of the headline, so that a size reads the same wherever it stands.
+std::optional<base::ByteUnit> unitOf(const OomVerdict& v) {
+  return base::sharedUnit({v.request_bytes.value_or(0), v.driver_bytes.value_or(0), v.free_bytes});
+}
+
+Parts onFragmentation(const OomVerdict& v) {
+  std::optional<base::ByteUnit> unit = unitOf(v);
+  std::array<std::string, 4> sizes = {
+      inUnit(v.pieces.bytes, unit), inUnit(v.pieces.largest_bytes, unit),
+      inUnit(v.driver_bytes.value_or(0), unit), inUnit(v.missingBytes().value_or(0), unit)};
+  Parts parts;
+  if (v.pieces.count == 0) {
+    append(parts, {plain(": the driver had "), strong(sizes[2]),
+                   plain(", enough for the request, but the allocator takes "),
+                   strong(humanBytes(v.wanted_bytes.value_or(0))), plain(" at once.")});
+    return parts;
+  }
+  append(parts,
+         {plain(": "), strong(sizes[0]), plain(" lay free in "), strong(pieces(v.pieces.count))});
+  if (v.pieces.count > 1) append(parts, {plain(", the largest "), strong(sizes[1])});
+  if (v.driver_bytes) append(parts, {plain(", and "), strong(sizes[2]), plain(" at the driver")});
+  bool one_is_enough = v.pieces.largest_bytes >= v.request_bytes.value_or(0);
+  parts.push_back(plain(one_is_enough
+                            ? ": together enough, but none that is large enough may serve "
+                              "this request (size class, max_split_size_mb)."
+                            : ": together enough, but no piece alone."));
+  if (v.missingBytes()) {
+    append(parts, {plain(" For a new segment "), strong(sizes[3]), plain(" were missing.")});
+  }
+  return parts;
+}
+
+Parts onCap(const OomVerdict& v) {
+  std::optional<base::ByteUnit> unit = unitOf(v);
+  Parts parts = {plain(": the driver had "), strong(inUnit(*v.driver_bytes, unit)), plain(" and "),
+                 strong(inUnit(*v.wanted_bytes, unit)),
+                 plain(" were wanted. That is what a memory fraction does.")};
+  if (!v.cap) return parts;
+  std::vector<std::string> sizes = inOneUnit({v.cap->least_bytes, v.cap->below_bytes});
+  if (!v.cap->isFixed()) {
+    append(parts,
+           {plain(" But no fixed one explains it: "), strong(sizes[0]),
+            plain(" were reserved before, and "), strong(sizes[1]),
+            plain(" were refused here. It was set later, or the driver got memory back after "
+                  "it had refused.")});
+    return parts;
+  }
+  append(parts,
+         {plain(" It lies between "), strong(sizes[0]), plain(" and "), strong(sizes[1]),
+          plain(!v.cap->would_fit   ? "."
+                : *v.cap->would_fit ? "; under it a perfect heap would have held the request."
+                                    : "; even a perfect heap would not fit under it.")});
+  return parts;
+}
+
+bool ofDriver(const OomVerdict& v) { return v.allocator == analysis::AllocatorKind::kDriver; }
+
+Parts onRow(const OomVerdict& v, const analysis::VerdictRow& row) {
+  if (ofDriver(v)) return onDriverRow(v, row);
+  std::string bytes = humanBytes(row.bytes);
+  std::string lacking = inUnit(v.lackingBytes(), unitOf(v));
+  switch (row.verdict) {
+    case Verdict::kFragmentation:
+      return onFragmentation(v);
+    case Verdict::kOtherPool:
+      return {plain(": "), strong(bytes),
+              plain(" in free blocks that are large enough lie in another pool or stream, where "
+                    "the allocator may not use them.")};
+    case Verdict::kCapacity:
+      return {plain(": with every free byte in one piece "), strong(lacking),
+              plain(" would still be missing.")};
+    case Verdict::kWaste:
+      return {plain(": live blocks and the request are "), strong(bytes),
+              plain(" larger than what was asked for. With every free byte in one piece "),
+              strong(lacking), plain(" were missing.")};
+    case Verdict::kOthers:
+      if (!v.total_bytes) {
+        return {plain(": at least "), strong(bytes),
+                plain(" that this process could have had at another step were gone.")};
+      }
+      return {plain(": "), strong(bytes),
+              plain(" of the device lie outside this allocator: contexts, libraries, other "
+                    "processes.")};
+    case Verdict::kCap:
+      return onCap(v);
+    case Verdict::kFlaw:
+      return {plain(": a free block of "), strong(bytes),
+              plain(" fits. The allocator does not search again after it has flushed its cache.")};
+  }
+  return {};
+}
+
+std::string whyUnknown(const OomVerdict& v) {
+  if (!v.request_bytes) return "the file does not say how much was asked for.";
+  if (v.most_driver_bytes) {
+    std::string words = fmt::format(
+        "the file does not say how much the driver had left. It was {} at most: the device has {}, "
+        "and this process held {}.",
+        base::sizeOrZero(*v.most_driver_bytes), humanBytes(*v.total_bytes),
+        base::sizeOrZero(v.reserved_bytes));
+    uint64_t wanted = *v.request_bytes - std::min(v.free_bytes, *v.request_bytes);
+    if (!ofDriver(v) && wanted > *v.most_driver_bytes) {
+      words += " Even with all that lay free inside segments, that is less than was asked for.";
+    }
+    return words;
+  }
+  if (!v.driver_bytes) return "the file does not say how much the driver had left.";
+  if (ofDriver(v)) return whyRefusedWithEnough(v);
+  return "the rules of this allocator are not known.";
+}
+
+std::string blockSizes(const analysis::StackPins& pins) {
+  if (pins.smallest_bytes == pins.largest_bytes) return humanBytes(pins.smallest_bytes);
+  return fmt::format("{} to {}", humanBytes(pins.smallest_bytes), humanBytes(pins.largest_bytes));
+}
+
+// The numbers of the sentence on that reason.
+std::string verdictSql(const OomVerdict& v, const analysis::VerdictRow& row) {
+  std::string numbers = "bytes";
+  if (row.verdict == Verdict::kFragmentation) {
+    numbers += ", pieces, largest_piece_bytes, driver_bytes, missing_bytes, wanted_bytes";
+  } else if (row.verdict == Verdict::kCapacity || row.verdict == Verdict::kWaste) {
+    numbers += ", lacking_bytes";
+  } else if (row.verdict == Verdict::kCap) {
+    numbers += ", driver_bytes, wanted_bytes, cap_least_bytes, cap_below_bytes";
+  }
+  if (!row.certain) numbers += ", uncertain_bytes";
+  if (ofDriver(v)) {
+    numbers =
+        "bytes, reserved_bytes, driver_bytes, total_bytes, told_free_bytes, abs(told_taken_bytes) "
+        "AS "
+        "taken_bytes, abs(told_before_us) / 1e6 AS told_before_seconds, reserved_bytes + "
+        "request_bytes - "
+        "total_bytes AS too_much_bytes";
+  }
+  return fmt::format("SELECT {} FROM {} WHERE step = {} AND verdict = '{}'", numbers,
+                     verdictTable(v), v.step, analysis::name(row.verdict));
+}
+
+}  // namespace
+
+std::string verdictTable(const OomVerdict& v) {
+  return v.total_bytes ? fmt::format("oom_verdicts_at({}, {})", v.device, *v.total_bytes)
+                       : fmt::format("oom_verdicts({})", v.device);
+}
+
+std::string adviceTable(int device, std::optional<uint64_t> capacity_bytes) {
+  return capacity_bytes ? fmt::format("advice_at({}, {})", device, *capacity_bytes)
+                        : fmt::format("advice({})", device);
+}
+
+std::string title(Verdict verdict) {
+  constexpr std::array<const char*, 7> kTitles = {"Fragmentation",
+                                                  "Cached in another pool or stream",
+                                                  "Capacity",
+                                                  "Waste inside blocks",
+                                                  "Held by others",
+                                                  "A limit of the process",
+                                                  "A flaw of the allocator"};
+  return kTitles[static_cast<size_t>(verdict)];
+}
+
+Link oomPage(analysis::Step step) {
+  return {"oom", "Out of memory", {{"at", std::to_string(step)}}};
+}
+
+std::vector<Sentence> verdictSentences(const OomVerdict& v) {
+  std::vector<Sentence> sentences;
+  for (const analysis::VerdictRow& row : v.rows) {
+    Sentence sentence{{strong(title(row.verdict))}, oomPage(v.step), verdictSql(v, row)};
+    append(sentence.parts, onRow(v, row));
+    if (!row.certain && !ofDriver(v)) {
+      sentence.parts.push_back(
+          plain(fmt::format(" Sizes of older blocks are not exactly known, by {} in all, and could "
+                            "turn this.",
+                            humanBytes(v.uncertain_bytes))));
+    }
+    sentences.push_back(std::move(sentence));
+  }
+  if (sentences.empty()) {
+    sentences.push_back({{strong("No verdict"), plain(": " + whyUnknown(v))}, oomPage(v.step)});
+  }
+  return sentences;
+}
+
+std::vector<Sentence> refusalSentences(const analysis::DeviceAnalysis& device,
+                                       const std::vector<analysis::OomReport>& ooms, size_t index) {
+  analysis::RefusalSeries series = analysis::seriesAround(ooms, index);
+  const analysis::OomReport& first = ooms[series.first];
+  const analysis::OomReport& last = ooms[series.last];
+  if (series.requests == 1) return {};
+  bool falls = series.first != series.last;
+  Sentence sentence{
+      {plain(falls ? "Its call site was refused " : "It was refused "),
+       strong(base::counted(series.requests, "time")), plain(" in a row")},
+      oomPage(ooms[index].step),
+      fmt::format(
+          "SELECT sum(ifnull(refusals, 1)) AS refusals, max(requested_bytes) AS most_bytes, "
+          "min(requested_bytes) AS least_bytes, datetime(min(first_refused_time_us) / "
+          "1000000, 'unixepoch') AS first_refused, (max(time_us) - "
+          "min(first_refused_time_us)) / 1e6 AS seconds FROM ooms({}) WHERE series = {}",
+          device.device.ordinal, first.series)};
+  if (falls) {
+    append(sentence.parts, {plain(", from "), strong(humanBytes(*first.requested_bytes)),
+                            plain(" down to "), strong(humanBytes(*last.requested_bytes))});
+  }
+  std::string when;
+  if (first.first_refusal_ns) {
+    when = ", first at " + base::utcTime(*first.first_refusal_ns);
+    int64_t last_us = device.time.timeOf(last.step);
+    if (last_us != model::kNoTime)
+      when += fmt::format(", last {:.3f} s later",
+                          static_cast<double>(last_us - *first.first_refusal_ns / 1000) / 1e6);
+  }
+  sentence.parts.push_back(plain(when + "."));
+  return {std::move(sentence)};
+}
+
+Sentence sumSentence(const OomVerdict& v) {
+  uint64_t driver = v.driver_bytes.value_or(0);
+  uint64_t other = v.otherBytes().value_or(0);
+  uint64_t whole = v.otherBytes() ? *v.total_bytes : v.ceilingBytes().value_or(v.reserved_bytes);
+  std::vector<std::string> sizes = inOneUnit({v.live_bytes, v.free_bytes, driver, other, whole});
+  Parts held = {strong(sizes[0]), plain(" live + "), strong(sizes[1]),
+                plain(" free inside segments")};
+  if (ofDriver(v)) held = {strong(sizes[0]), plain(" held by this process")};
+  Sentence sentence{
+      std::move(held), oomPage(v.step),
+      fmt::format("SELECT live_bytes, free_bytes, driver_bytes, other_bytes, ceiling_bytes, "
+                  "total_bytes, reserved_bytes, difference_bytes FROM {} WHERE step = {} LIMIT 1",
+                  verdictTable(v), v.step)};
+  if (v.driver_bytes) {
+    append(sentence.parts, {plain(" + "), strong(sizes[2]), plain(" at the driver")});
+  }
+  if (v.otherBytes()) append(sentence.parts, {plain(" + "), strong(sizes[3]), plain(" elsewhere")});
+  bool is_sum = !ofDriver(v) || v.driver_bytes;
+  if (is_sum) append(sentence.parts, {plain(" = "), strong(sizes[4])});
+  append(sentence.parts, {plain(v.otherBytes()   ? ", the device."
+                                : v.cap          ? ", were it not for the limit."
+                                : v.driver_bytes ? ", what this process could have had."
+                                : ofDriver(v)    ? "."
+                                                 : " reserved.")});
+  if (v.total_bytes && v.driver_bytes && !v.otherBytes()) {
+    append(sentence.parts, {plain(" The device was said to have "),
+                            strong(humanBytes(*v.total_bytes)), plain(", less than that.")});
+  }
+  if (v.differenceBytes() != 0) {
+    sentence.parts.push_back(
+        plain(fmt::format(" The sum does not close: the file contradicts itself by {}.",
+                          base::humanDelta(v.differenceBytes()))));
+  }
+  return sentence;
+}
+
+std::vector<Sentence> pinSentences(const analysis::AnalysedTrace& analysed, int device,
+                                   const analysis::Pinned& pinned, analysis::Step step,
+                                   size_t most) {
+  std::vector<Sentence> sentences;
+  for (const analysis::StackPins& pins : pinned.stacks) {
+    if (sentences.size() == most || !pinned.isMajor(pins)) break;
+    bool one = pins.blocks == 1;
+    Sentence sentence{
+        {strong(one ? "One block" : withCommas(pins.blocks) + " blocks"),
+         plain(" of " + blockSizes(pins) + " from "), code(oneName(analysed, pins.stack)),
+         plain(one ? " keeps " : " keep "), strong(humanBytes(pins.pinsBytes())),
+         plain(" from being returned")},
+        stateAt(step),
+        fmt::format("SELECT blocks, smallest_bytes, largest_bytes, pins_bytes, "
+                    "shared_bytes FROM pins({}, {}) WHERE stack_id IS {}",
+                    device, step, pins.stack.valid() ? std::to_string(pins.stack.value) : "NULL")};
+    if (pins.shared_bytes > 0) {
+      sentence.parts.push_back(plain(
+          pins.alone_bytes == 0 ? ", together with blocks of other stacks"
+                                : fmt::format(", {} of it together with blocks of other stacks",
+                                              humanBytes(pins.shared_bytes))));
+    }
+    sentence.parts.push_back(plain("."));
+    sentences.push_back(std::move(sentence));
+  }
+  return sentences;
+}
+
+}  // namespace tidegauge::exporting

@@ -1,0 +1,34 @@
+// What `report` says of a recording beside its memory: the process, what it did not give back, what
+// was refused, kernels, copies. Nothing of a snapshot.
+//
+//   Process 4711 python
+//   - python train.py: seen for 12.3 s; ended with exit status 3.
+//     › SQL · SELECT … FROM processes WHERE is_this;
+//
+// Sections as those of report_parts.h: every number beside the SQL that gives it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis/trace/analysed_trace.h"
+#include "report/words/section.h"
+
+namespace tidegauge::exporting {
+
+// Empty for snapshots. `rows` of a table.
+std::vector<Section> recordingSections(const analysis::AnalysedTrace& analysed, size_t rows);
+
+// Keys are those of the sections: "process", "held_at_end", … Null for snapshots.
+nlohmann::json recordingJson(const analysis::AnalysedTrace& analysed);
+
+// How this trace's process ended, in a word: "exit 3", "SIGKILL", "ran on"; empty: not known.
+std::string shortEnding(const analysis::AnalysedTrace& analysed);
+
+// The same of any row of processes.
+std::string endingInAWord(int64_t ended_ns, int64_t exit_status, std::string_view end_reason);
+
+// "ended with exit status 3", "was killed by SIGKILL (9)", as wait() gives the status.
+std::string endingText(int64_t exit_status);
+
+}  // namespace tidegauge::exporting

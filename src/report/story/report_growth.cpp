@@ -1,0 +1,310 @@
+// The sections "growth" and "never_freed".
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/growth/outstanding.h"
+#include "analysis/growth/wall.h"
+#include "base/format.h"
+#include "base/sizes.h"
+#include "report/story/report_parts.h"
+#include "report/words/holder_names.h"
+
+namespace tidegauge::exporting {
+namespace {
+
+using analysis::GrowingStack;
+using analysis::Growth;
+using analysis::SamplePoints;
+using base::humanBytes;
+using base::withCommas;
+using nlohmann::json;
+
+constexpr size_t kMostJsonRows = 50;
+constexpr size_t kMostSentences = 3;
+
+uint64_t whole(double bytes) { return static_cast<uint64_t>(std::max(0LL, std::llround(bytes))); }
+
+json idJson(analysis::StackId stack) { return stack.valid() ? json(stack.value) : json(); }
+
+// No two rows of a list read the same.
+template <class Stacks, class GroupOf>
+std::vector<HolderName> namesOf(const analysis::AnalysedTrace& analysed, const Stacks& stacks,
+                                size_t limit, GroupOf&& group_of) {
+  std::vector<analysis::StackGroup> groups;
+  for (const auto& stack : stacks) {
+    if (groups.size() == limit) break;
+    groups.push_back(group_of(stack));
+  }
+  return holderNames(analysed, groups, limit);
+}
+
+// What a growing stack grew with.
+std::string eachOf(const SamplePoints& points) {
+  return points.basis == SamplePoints::Basis::kEvents ? "every 1,000 events"
+                                                      : "each " + points.name;
+}
+
+Sentence sentenceOf(const SectionContext& context, const GrowingStack& stack,
+                    const HolderName& name) {
+  const Growth& growth = context.summary.growth;
+  int device = context.summary.device->device.ordinal;
+  bool by_events = growth.points.basis == SamplePoints::Basis::kEvents;
+  Sentence sentence{
+      {code(oneName(name)), plain(" held "), strong(humanBytes(whole(stack.bytes_per_step))),
+       plain(" more after " + eachOf(growth.points) + ": "),
+       strong(humanBytes(stack.retained_bytes)),
+       plain(fmt::format(
+           " in {}{}, rising since step {}", base::counted(stack.retained_blocks, "block"),
+           stack.given_back_bytes > 0 ? "" : " at the end", withCommas(stack.since_step)))},
+      {},
+      {}};
+  if (stack.given_back_bytes > 0) {
+    bool all = stack.given_back_bytes == stack.retained_bytes;
+    sentence.parts.push_back(plain(", and "));
+    if (!all) sentence.parts.push_back(strong(humanBytes(stack.given_back_bytes) + " of them "));
+    sentence.parts.push_back(plain("given back only in the clean-up at the program's end"));
+  }
+  sentence.parts.push_back(plain(stack.kind == GrowingStack::Kind::kReplaced
+                                     ? "; others take the place of those that are freed."
+                                     : "."));
+  std::string where = stack.stack.valid() ? fmt::format("= {}", stack.stack.value) : "IS NULL";
+  sentence.sql = fmt::format(
+      "SELECT {}per_step_bytes, retained_bytes, blocks, since_step, given_back_bytes FROM "
+      "growth({}) WHERE stack_id "
+      "{}",
+      by_events ? "1000 AS events, " : "", device, where);
+  sentence.link = growthLink("growing");
+  return sentence;
+}
+
+// With one digit, or with as many more as show that it is below the bound: 4.95 is not 5.0.
+std::string textBelow(double number, double bound) {
+  for (int digits : {1, 3}) {
+    double rounded = std::round(number * std::pow(10, digits)) / std::pow(10, digits);
+    if (rounded < bound) return fmt::format("{:.{}f}", number, digits);
+  }
+  return fmt::format("{}", number);
+}
+
+std::vector<Sentence> sentencesOf(const SectionContext& context,
+                                  const std::vector<HolderName>& names) {
+  const Growth& growth = context.summary.growth;
+  int device = context.summary.device->device.ordinal;
+  auto basis = [&](std::string_view what) {
+    return fmt::format("SELECT {} FROM growth_basis({})", what, device);
+  };
+  std::vector<Sentence> sentences;
+  if (growth.verdict == Growth::Verdict::kTooFewPoints) {
+    if (context.summary.device->totals.steps() == 0) return sentences;
+    sentences.push_back({{plain("The recording is too short to tell what grows.")}, {}, {}});
+    return sentences;
+  }
+  if (growth.verdict == Growth::Verdict::kTooLittleTurnover) {
+    sentences.push_back(
+        {{plain("What grows cannot be told: no steps are marked, and memory was turned over "),
+          strong(textBelow(growth.turnover, analysis::kLeastTurnover)),
+          plain(" times; it takes 5, because within one step everything grows.")},
+         {},
+         basis("turnover, 5 AS it_takes")});
+    return sentences;
+  }
+  size_t shown = std::min(kMostSentences, names.size());
+  for (size_t i = 0; i < shown; ++i) {
+    sentences.push_back(sentenceOf(context, growth.stacks[i], names[i]));
+  }
+  if (!growth.stacks.empty()) {
+    bool is_cleaned = std::any_of(growth.stacks.begin(), growth.stacks.end(),
+                                  [](const GrowingStack& it) { return it.given_back_bytes > 0; });
+    if (is_cleaned) {
+      sentences.push_back(
+          {{plain("From step "), strong(withCommas(growth.points.end)),
+            plain(
+                " on the program only gave back, until it ended; this is about the time before.")},
+           {},
+           basis("clean_up_step")});
+    }
+    return sentences;
+  }
+  bool by_events = growth.points.basis == SamplePoints::Basis::kEvents;
+  std::string over =
+      by_events
+          ? fmt::format("{} slices of equal numbers of events", withCommas(growth.points.size()))
+          : fmt::format("{} × {}", withCommas(whole(growth.points.program_steps)),
+                        growth.points.name);
+  // A leak that began late, or that many stacks share, is in the sum and in no stack's own line.
+  bool rises = analysis::wallOf(context.analysed, *context.summary.device, {}).active.grows();
+  sentences.push_back(
+      {{plain(rises ? "No stack holds steadily more, over "
+                    : "No stack holds more and more, over "),
+        strong(over),
+        plain(rises
+                  ? ". Yet active bytes rise over the recording: a stack that began late or rises "
+                    "seldom, or many stacks together. What stayed, and since which step, is under "
+                    "“Never freed”."
+                  : ".")},
+       {},
+       basis(by_events ? "points" : "program_steps, name")});
+  return sentences;
+}
+
+json cleanUpJson(const SamplePoints& points, const analysis::DeviceAnalysis& device) {
+  return points.end == device.device.steps() ? json() : json(points.end);
+}
+
+json rowJson(const SectionContext& context, const GrowingStack& stack) {
+  json sparkline = json::array();
+  for (uint64_t bytes : stack.outstanding_bytes) sparkline.push_back(bytes);
+  return {{"stack_id", idJson(stack.stack)},
+          {"label", clean(context.analysed.labels.label(stack.stack))},
+          {"caller", clean(context.analysed.names.caller(stack.stack))},
+          {"per_step_bytes", std::llround(stack.bytes_per_step)},
+          {"least_per_step_bytes", std::llround(stack.low)},
+          {"most_per_step_bytes", std::llround(stack.high)},
+          {"grown_bytes", stack.grown_bytes},
+          {"retained_bytes", stack.retained_bytes},
+          {"blocks", stack.retained_blocks},
+          {"given_back_bytes", stack.given_back_bytes},
+          {"since_step", stack.since_step},
+          {"p", stack.p},
+          {"rises", stack.rises},
+          {"kind", name(stack.kind)},
+          {"example_allocation_id", stack.example_row},
+          {"outstanding_bytes", sparkline}};
+}
+
+Section growthSection(const SectionContext& context) {
+  const Growth& growth = context.summary.growth;
+  int device = context.summary.device->device.ordinal;
+  Section section{.key = "growth", .title = "Growth", .json = {}};
+  std::vector<HolderName> names =
+      namesOf(context.analysed, growth.stacks, std::max(context.rows, kMostSentences),
+              [](const GrowingStack& stack) { return analysis::StackGroup{.stack = stack.stack}; });
+  section.sentences = sentencesOf(context, names);
+  std::string rows_sql = fmt::format("SELECT * FROM growth({})", device);
+  if (growth.stacks.size() > kMostSentences) {
+    Grid grid{.heads = {"per step", "retained", "blocks", "since step", "stack"},
+              .more = growth.stacks.size() - std::min(context.rows, names.size()),
+              .sql = rows_sql,
+              .link = growthLink("growing")};
+    for (size_t i = 0; i < std::min(context.rows, names.size()); ++i) {
+      const GrowingStack& stack = growth.stacks[i];
+      grid.rows.push_back({humanBytes(whole(stack.bytes_per_step)),
+                           humanBytes(stack.retained_bytes), withCommas(stack.retained_blocks),
+                           withCommas(stack.since_step), oneName(names[i])});
+    }
+    section.grid = std::move(grid);
+  }
+  json rows = json::array();
+  for (const GrowingStack& stack : growth.stacks) rows.push_back(rowJson(context, stack));
+  bool by_events = growth.points.basis == SamplePoints::Basis::kEvents;
+  section.json = {{"basis", by_events ? "events" : "steps"},
+                  {"name", by_events ? json() : json(clean(growth.points.name))},
+                  {"program_steps", growth.points.program_steps},
+                  {"points", growth.points.size()},
+                  {"verdict", name(growth.verdict)},
+                  {"turnover", growth.turnover},
+                  {"growing", growth.growing},
+                  {"clean_up_step", cleanUpJson(growth.points, *context.summary.device)},
+                  {"sql", fmt::format("SELECT * FROM growth_basis({})", device)},
+                  {"point_steps", growth.points.steps},
+                  {"rows", rows},
+                  {"rows_sql", rows_sql}};
+  return section;
+}
+
+Section neverFreedSection(const SectionContext& context) {
+  int device = context.summary.device->device.ordinal;
+  // Without events there is no recording that anything could be older than.
+  bool has_steps = context.summary.device->totals.steps() > 0;
+  analysis::Outstanding found = analysis::neverFreed(context.analysed, *context.summary.device);
+  Section section{.key = "never_freed", .title = "Never freed", .json = {}};
+  std::string sums_sql = fmt::format(
+      "SELECT ifnull(sum(bytes), 0) AS bytes, ifnull(sum(blocks), 0) AS blocks, "
+      "ifnull(sum(older_bytes), 0) AS older_bytes, count(*) AS stacks FROM never_freed({})",
+      device);
+  std::string rows_sql = fmt::format("SELECT * FROM never_freed({})", device);
+  std::vector<HolderName> names = namesOf(
+      context.analysed, found.stacks, context.rows, [&](const analysis::OutstandingStack& stack) {
+        return analysis::StackGroup{.stack = stack.stack,
+                                    .block_bytes = stack.bytes,
+                                    .older_bytes = has_steps ? stack.older_bytes : 0};
+      });
+  if (found.blocks > 0) {
+    Sentence sentence{{strong(humanBytes(found.bytes)),
+                       plain(fmt::format(" in {} were not freed when the {}",
+                                         base::counted(found.blocks, "block"),
+                                         has_steps ? "recording ended" : "file was written"))},
+                      growthLink("never_freed"),
+                      fmt::format("SELECT sum(bytes), sum(blocks), sum(older_bytes) FROM "
+                                  "never_freed({})",
+                                  device)};
+    if (found.older_bytes > 0 && has_steps) {
+      sentence.parts.insert(sentence.parts.end(),
+                            {plain(", "), strong(humanBytes(found.older_bytes)),
+                             plain(" of them older than the recording")});
+    }
+    sentence.parts.push_back(plain(". That is no fault by itself: weights are among them."));
+    section.sentences.push_back(std::move(sentence));
+    Grid grid{.heads = has_steps ? std::vector<std::string>{"bytes", "blocks", "older", "from step",
+                                                            "to step", "stack"}
+                                 : std::vector<std::string>{"bytes", "blocks", "stack"},
+              .more = found.stacks.size() - std::min(context.rows, found.stacks.size()),
+              .sql = rows_sql,
+              .link = growthLink("never_freed")};
+    auto stepText = [](analysis::Step step) {
+      return step == model::kNoStep ? std::string("–") : withCommas(step);
+    };
+    for (size_t i = 0; i < std::min(context.rows, names.size()); ++i) {
+      const analysis::OutstandingStack& stack = found.stacks[i];
+      std::vector<std::string> row = {humanBytes(stack.bytes), withCommas(stack.blocks)};
+      if (has_steps) {
+        row.insert(row.end(), {base::sizeOrZero(stack.older_bytes), stepText(stack.oldest_step),
+                               stepText(stack.newest_step)});
+      }
+      row.push_back(oneName(names[i]));
+      grid.rows.push_back(std::move(row));
+    }
+    section.grid = std::move(grid);
+  }
+  json rows = json::array();
+  for (size_t i = 0; i < std::min(kMostJsonRows, found.stacks.size()); ++i) {
+    const analysis::OutstandingStack& stack = found.stacks[i];
+    auto stepJson = [](analysis::Step step) {
+      return step == model::kNoStep ? json() : json(step);
+    };
+    json row = {{"stack_id", idJson(stack.stack)},
+                {"label", clean(context.analysed.labels.label(stack.stack))},
+                {"caller", clean(context.analysed.names.caller(stack.stack))},
+                {"bytes", stack.bytes},
+                {"blocks", stack.blocks},
+                {"older_bytes", stack.older_bytes},
+                {"oldest_step", stepJson(stack.oldest_step)},
+                {"newest_step", stepJson(stack.newest_step)},
+                {"largest_allocation_id", stack.largest_row}};
+    for (size_t q = 0; q < 4; ++q) {
+      row[fmt::format("quarter{}_bytes", q + 1)] = stack.by_quarter_bytes[q];
+    }
+    rows.push_back(std::move(row));
+  }
+  section.json = {{"bytes", found.bytes},
+                  {"blocks", found.blocks},
+                  {"older_bytes", found.older_bytes},
+                  {"stacks", found.stacks.size()},
+                  {"sql", sums_sql},
+                  {"rows", rows},
+                  {"rows_sql", rows_sql + fmt::format(" LIMIT {}", kMostJsonRows)}};
+  return section;
+}
+
+}  // namespace
+
+std::vector<Section> growthSections(const SectionContext& context) {
+  std::vector<Section> sections;
+  sections.push_back(growthSection(context));
+  sections.push_back(neverFreedSection(context));
+  return sections;
+}
+
+}  // namespace tidegauge::exporting

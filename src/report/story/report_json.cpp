@@ -1,0 +1,482 @@
+#include "report/story/report_json.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/format.h"
+#include "model/recorded_work.h"
+#include "report/oom/oom_json.h"
+#include "report/recording/recording_report.h"
+#include "report/story/report_parts.h"
+#include "report/story/story.h"
+#include "report/words/holders_json.h"
+#include "report/words/incomplete_words.h"
+#include "report/words/sentence_json.h"
+
+namespace tidegauge::exporting {
+namespace {
+
+using analysis::AnalysedTrace;
+using analysis::DeviceSummary;
+using analysis::Step;
+using nlohmann::json;
+
+json cleanList(const std::vector<std::string>& texts) {
+  json list = json::array();
+  for (const std::string& text : texts) list.push_back(clean(text));
+  return list;
+}
+
+json orNull(std::optional<uint64_t> number) { return number ? json(*number) : json(); }
+
+json peakJson(const analysis::Peak& peak) { return {{"bytes", peak.bytes}, {"step", peak.step}}; }
+
+// SQL for the totals of a device, or of a part of it.
+class TotalsSql {
+ public:
+  TotalsSql(int device, std::string range_totals)
+      : device_(device), range_(std::move(range_totals)) {}
+
+  std::string totals(std::string_view which) const {  // "initial", "final"
+    std::string columns;
+    for (std::string_view what : {"requested", "active", "allocated", "reserved"}) {
+      columns += columns.empty() ? "" : ", ";
+      columns += range_.empty()
+                     ? fmt::format("{1}_{0}_bytes AS {0}_bytes", what, which)
+                     : fmt::format("max({1}_bytes) FILTER (WHERE what = '{0}') AS {0}_bytes", what,
+                                   which == "initial" ? "start" : "end");
+    }
+    return fmt::format("SELECT {} FROM {}", columns, from());
+  }
+  std::string peak(std::string_view what) const {
+    if (range_.empty()) {
+      return fmt::format("SELECT peak_{0}_bytes AS bytes, peak_{0}_step AS step FROM {1}", what,
+                         from());
+    }
+    return fmt::format("SELECT peak_bytes AS bytes, peak_step AS step FROM {} WHERE what = '{}'",
+                       from(), what);
+  }
+
+ private:
+  std::string from() const {
+    return range_.empty() ? fmt::format("devices WHERE device = {}", device_) : range_;
+  }
+  int device_;
+  std::string range_;
+};
+
+json withSql(json object, std::string sql) {
+  object["sql"] = std::move(sql);
+  return object;
+}
+
+json timeJson(const analysis::DeviceAnalysis& device, Step step) {
+  int64_t time = device.time.timeOf(step);
+  return time == model::kNoTime ? json() : json(time);
+}
+
+json oomJson(const AnalysedTrace& analysed, const analysis::DeviceAnalysis& device,
+             const analysis::OomReport& oom, const analysis::VerdictOptions& options) {
+  json phases = json::array();
+  for (uint32_t row : oom.phases) {
+    phases.push_back(clean(analysed.trace.strings.text(analysed.trace.annotations.name[row])));
+  }
+  json first_us = oom.first_refusal_ns ? json(*oom.first_refusal_ns / 1000) : json();
+  return {{"step", oom.step},
+          {"time_us", timeJson(device, oom.step)},
+          {"requested_bytes", orNull(oom.requested_bytes)},
+          {"device_free_bytes", orNull(oom.device_free_bytes)},
+          {"over_bytes", oom.known() ? json(oom.overBytes()) : json()},
+          {"ceiling_bytes", orNull(oom.ceilingBytes())},
+          {"active_bytes", oom.totals.active_bytes},
+          {"allocated_bytes", oom.totals.allocated_bytes},
+          {"reserved_bytes", oom.totals.reserved_bytes},
+          {"free_in_segments_bytes", oom.free ? json(oom.free->bytes) : json()},
+          {"holes", oom.free ? json(oom.free->holes) : json()},
+          {"largest_hole_bytes", oom.free ? json(oom.free->largest_bytes) : json()},
+          {"given_back_bytes", oom.given_back_bytes},
+          {"given_back_segments", oom.given_back_segments},
+          {"refusals", orNull(oom.refusals)},
+          {"first_refused_time_us", first_us},
+          {"series", oom.series},
+          {"stack_id", oom.stack.valid() ? json(oom.stack.value) : json()},
+          {"label", clean(analysed.labels.label(oom.stack))},
+          {"caller", clean(analysed.labels.caller(oom.stack))},
+          {"phases", phases},
+          {"sql",
+           fmt::format("SELECT * FROM ooms({}) WHERE step = {}", device.device.ordinal, oom.step)},
+          {"verdict",
+           oom.free ? verdictJson(analysed, analysis::verdictOf(analysed, device, oom, options))
+                    : json()}};
+}
+
+json phasesJson(const AnalysedTrace& analysed, const DeviceSummary& summary) {
+  json rows = json::array();
+  for (const analysis::PhaseSummary& phase : summary.phases) {
+    rows.push_back({{"name", clean(analysed.trace.strings.text(
+                                 analysed.trace.annotations.name[phase.annotation]))},
+                    {"depth", phase.depth},
+                    {"begin_step", phase.begin_step},
+                    {"end_step", phase.end_step},
+                    {"peak_active_bytes", phase.peak_active_bytes},
+                    {"peak_step", phase.peak_step},
+                    {"grew_bytes", phase.grew_bytes}});
+  }
+  return rows;
+}
+
+json identitiesJson(const DeviceSummary& summary) {
+  json rows = json::array();
+  for (const analysis::Identity& identity : summary.identities) {
+    rows.push_back({{"name", identity.name},
+                    {"holds", identity.holds},
+                    {"text", identity.text},
+                    {"difference_bytes", identity.difference_bytes}});
+  }
+  return rows;
+}
+
+json issuesJson(const AnalysedTrace& analysed) {
+  auto known = [](uint64_t value) { return value == model::Issue::kNone ? json() : json(value); };
+  json rows = json::array();
+  for (const model::Issue& issue : analysed.trace.issues.all()) {
+    std::optional<uint64_t> step = firstStep(analysed, issue);
+    rows.push_back(
+        {{"kind", model::name(issue.kind)},
+         {"count", issue.count},
+         {"device", issue.device == model::Issue::kNoDevice ? json() : json(issue.device)},
+         {"first_step", step ? json(*step) : json()},
+         {"first_offset", known(issue.first_offset)},
+         {"bytes", issue.bytes},
+         {"detail", clean(issue.detail)},
+         {"meaning", model::meaning(issue.kind)}});
+  }
+  return rows;
+}
+
+json settingsJson(const AnalysedTrace& analysed) {
+  json rows = json::array();
+  for (const auto& [key, value] : analysed.trace.settings.items) {
+    rows.push_back({clean(key), clean(value)});
+  }
+  return rows;
+}
+
+json fileJson(const AnalysedTrace& analysed) {
+  const model::Trace& trace = analysed.trace;
+  return {{"name", clean(trace.source.name)},
+          {"format", clean(trace.source.format)},
+          {"container", clean(trace.source.container)},
+          {"file_bytes", trace.source.file_bytes},
+          {"data_bytes", trace.source.data_bytes},
+          {"events", trace.events.size()},
+          {"allocations", trace.allocations.size()},
+          {"stacks", trace.stacks.size()},
+          {"frames", trace.frames.size()},
+          {"annotations", trace.annotations.size()},
+          {"issues", trace.issues.all().size()},
+          {"conf", clean(trace.settings.conf)}};
+}
+
+json peaksJson(const analysis::PeakReport& peak, const TotalsSql& sql) {
+  return {{"requested", withSql(peakJson(peak.requested), sql.peak("requested"))},
+          {"active", withSql(peakJson(peak.active), sql.peak("active"))},
+          {"allocated", withSql(peakJson(peak.allocated), sql.peak("allocated"))},
+          {"reserved", withSql(peakJson(peak.reserved), sql.peak("reserved"))},
+          {"uncertain_bytes", peak.uncertain_bytes}};
+}
+
+uint64_t countActions(const AnalysedTrace& analysed, const model::Device& device,
+                      std::initializer_list<model::Action> actions) {
+  uint64_t count = 0;
+  for (uint64_t event = device.event_begin; event < device.event_end; ++event) {
+    count += std::find(actions.begin(), actions.end(), analysed.trace.events.action[event]) !=
+             actions.end();
+  }
+  return count;
+}
+
+std::string provenanceSql(int device) {
+  std::string columns;
+  for (size_t p = 0; p < 4; ++p) {
+    std::string_view provenance = model::name(static_cast<model::Provenance>(p));
+    columns += fmt::format("{}count(*) FILTER (WHERE provenance = '{}') AS {}", p > 0 ? ", " : "",
+                           provenance, provenance);
+  }
+  return fmt::format("SELECT {} FROM allocations WHERE device = {}", columns, device);
+}
+
+// The sentences of the report, with the findings.
+json storyJson(const Story& story) {
+  std::vector<Sentence> findings;
+  for (const Finding& finding : story.findings) {
+    Sentence sentence{finding.parts, finding.link, finding.sql};
+    if (finding.bytes) {
+      base::ByteUnit unit = finding.unit.value_or(base::unitFor(*finding.bytes));
+      sentence.parts.push_back({": " + base::humanBytes(*finding.bytes, unit)});
+    }
+    findings.push_back(std::move(sentence));
+  }
+  Sentence headline{{{story.headline}}, {}, story.headline_sql};
+  return {{"headline", evidenceJson({headline})[0]},
+          {"sentences", evidenceJson(story.sentences)},
+          {"findings", evidenceJson(findings)}};
+}
+
+// With what a replay says of each that names a setting.
+json provenAdviceJson(const std::vector<analysis::Advice>& advice,
+                      const analysis::ReplayProof* proof) {
+  json rows = adviceJson(advice);
+  for (size_t i = 0; i < advice.size(); ++i) {
+    const analysis::Replayed* it = proof == nullptr ? nullptr : proof->of(i);
+    rows[i]["replayed"] = nullptr;
+    if (it != nullptr)
+      rows[i]["replayed"] = {{"settings", it->conf},
+                             {"ooms", it->stats.ooms},
+                             {"peak_reserved_bytes", it->peakReservedBytes()}};
+  }
+  return rows;
+}
+
+json deviceJson(const AnalysedTrace& analysed, const DeviceSummary& summary,
+                std::optional<uint64_t> capacity_bytes, Replays replays) {
+  const model::Device& device = summary.device->device;
+  TotalsSql sql(device.ordinal, "");
+  json ooms = json::array();
+  analysis::VerdictOptions options =
+      analysis::verdictOptions(*summary.device, summary.ooms, capacity_bytes);
+  for (const analysis::OomReport& oom : summary.ooms) {
+    ooms.push_back(oomJson(analysed, *summary.device, oom, options));
+  }
+  json by_provenance;
+  for (size_t p = 0; p < 4; ++p) {
+    by_provenance[std::string(model::name(static_cast<model::Provenance>(p)))] =
+        summary.allocations_by_provenance[p];
+  }
+  by_provenance["sql"] = provenanceSql(device.ordinal);
+  using model::Action;
+  Story story = tellStory(analysed, summary, capacity_bytes);
+  auto proof = proofFor(analysed, *summary.device, story.advice, capacity_bytes, replays);
+  json all = {
+      {"device", device.ordinal},
+      {"label", analysis::deviceLabel(device)},
+      {"at_least", model::isAtLeast(analysed.trace, device.ordinal)},
+      {"events", device.steps()},
+      {"allocations", device.allocation_end - device.allocation_begin},
+      {"allocations_by_provenance", by_provenance},
+      {"segments", device.segment_end - device.segment_begin},
+      {"device_allocations",
+       countActions(analysed, device, {Action::kSegmentAlloc, Action::kSegmentMap})},
+      {"device_frees",
+       countActions(analysed, device, {Action::kSegmentFree, Action::kSegmentUnmap})},
+      {"initial", withSql(totalsJson(summary.initial), sql.totals("initial"))},
+      {"final", withSql(totalsJson(summary.final), sql.totals("final"))},
+      {"peak", peaksJson(summary.peak, sql)},
+      {"holders_at_peak", holdersJson(analysed, device.ordinal, summary.peak.holders, "peak")},
+      {"holders_at_oom",
+       summary.at_oom ? holdersJson(analysed, device.ordinal, *summary.at_oom, "oom") : json()},
+      {"ooms", ooms},
+      {"advice", provenAdviceJson(story.advice, proof ? &*proof : nullptr)},
+      {"phases", phasesJson(analysed, summary)},
+      {"phases_sql",
+       fmt::format("SELECT * FROM phases({}) LIMIT {}", device.ordinal, analysis::kMostPhases)},
+      {"phases_total", summary.phases_total},
+      {"identities", identitiesJson(summary)},
+      {"identities_sql", fmt::format("SELECT * FROM identities({})", device.ordinal)},
+      {"story", storyJson(story)},
+      {"sql", fmt::format("SELECT device, name AS label, at_least, events, allocations, segments, "
+                          "(SELECT count(*) FROM events WHERE device = {0} AND action IN "
+                          "('segment_alloc', 'segment_map')) AS device_allocations, "
+                          "(SELECT count(*) FROM events WHERE device = {0} AND action IN "
+                          "('segment_free', 'segment_unmap')) AS device_frees, "
+                          "(SELECT count(*) FROM phases({0})) AS phases_total "
+                          "FROM devices WHERE device = {0}",
+                          device.ordinal)}};
+  all["peak"]["sql"] =
+      fmt::format("SELECT peak_uncertain_bytes AS uncertain_bytes FROM devices WHERE device = {}",
+                  device.ordinal);
+  for (Section& section :
+       sectionsOf({analysed, summary, kMostHolders, capacity_bytes, proof ? &*proof : nullptr})) {
+    all[section.key] = std::move(section.json);
+  }
+  return all;
+}
+
+json brimJson(const DeviceSummary& summary) {
+  if (summary.ooms.empty()) return nullptr;
+  const analysis::OomReport& oom = summary.ooms[summary.worst_oom];
+  if (!oom.known()) return nullptr;  // a picture of what was missing needs both
+  return {{"requested_bytes", *oom.requested_bytes},
+          {"device_free_bytes", *oom.device_free_bytes},
+          {"reserved_bytes", oom.totals.reserved_bytes},
+          {"active_bytes", oom.totals.active_bytes},
+          {"free_bytes", oom.free->bytes},
+          {"holes", oom.free->holes},
+          {"largest_hole_bytes", oom.free->largest_bytes},
+          {"over_bytes", oom.overBytes()},
+          {"ceiling_bytes", *oom.ceilingBytes()}};
+}
+
+// Beside each figure why it is not the whole truth; nothing where it is.
+void markIncomplete(const model::Incomplete& incomplete, json& device) {
+  auto mark = [&](json& section, model::FigureSet figures) {
+    if (section.is_object() && incomplete.touches(figures))
+      section["incomplete"] = incompleteList(incomplete, figures);
+  };
+  for (auto& [key, section] : device.items())
+    if (key != "range") mark(section, key == "initial" || key == "final" ? kOfMemory : kOfHolders);
+  for (json& section : device["peak"]) mark(section, kOfMemory);
+  for (json& oom : device["ooms"]) mark(oom, kOfMemory);
+  mark(device, model::FigureSet::all());
+}
+
+json rangeJson(const AnalysedTrace& analysed, const analysis::DeviceAnalysis& device,
+               const analysis::StepRange& range, std::optional<uint64_t> capacity_bytes) {
+  RangeSummary summary = summariseRange(analysed, device, range);
+  TotalsSql sql(device.device.ordinal, fmt::format("range_totals({}, {}, {})",
+                                                   device.device.ordinal, range.first, range.last));
+  json ooms = json::array();
+  analysis::VerdictOptions options =
+      analysis::verdictOptions(device, analysis::oomsOf(analysed, device, 0), capacity_bytes);
+  for (const analysis::OomReport& oom : summary.ooms) {
+    ooms.push_back(oomJson(analysed, device, oom, options));
+  }
+  return {{"device", device.device.ordinal},
+          {"label", analysis::deviceLabel(device.device)},
+          {"at_least", model::isAtLeast(analysed.trace, device.device.ordinal)},
+          {"range",
+           {{"first_step", range.first},
+            {"last_step", range.last},
+            {"first_time_us", timeJson(device, range.first)},
+            {"last_time_us", timeJson(device, range.last)},
+            {"notes", cleanList(range.notes)}}},
+          {"initial", withSql(totalsJson(summary.before), sql.totals("initial"))},
+          {"final", withSql(totalsJson(summary.after), sql.totals("final"))},
+          {"peak", peaksJson(summary.peak, sql)},
+          {"holders_at_peak",
+           holdersJson(analysed, device.device.ordinal, summary.peak.holders, "peak")},
+          {"ooms", ooms}};
+}
+
+}  // namespace
+
+json reportJson(const AnalysedTrace& analysed) {
+  std::vector<Chosen> all;
+  for (const auto& device : analysed.devices) all.push_back({device.get(), std::nullopt});
+  return reportJson(analysed, all);
+}
+
+json reportJson(const AnalysedTrace& analysed, const std::vector<Chosen>& chosen_devices,
+                std::optional<uint64_t> capacity_bytes, Replays replays) {
+  json devices = json::array();
+  model::Incomplete incomplete = incompleteOf(analysed);
+  for (const Chosen& chosen : chosen_devices) {
+    devices.push_back(
+        chosen.range
+            ? rangeJson(analysed, *chosen.device, *chosen.range, capacity_bytes)
+            : deviceJson(analysed, summarise(analysed, *chosen.device), capacity_bytes, replays));
+    markIncomplete(incomplete, devices.back());
+  }
+  json settings = json::object();
+  for (const auto& [key, value] : analysed.trace.settings.items)
+    settings[clean(key)] = clean(value);
+  return {{"file", withSql(fileJson(analysed), "SELECT * FROM file")},
+          {"recording", recordingJson(analysed)},
+          {"incomplete", incompleteRows(incomplete)},
+          {"incomplete_sql", kIncompleteSql},
+          {"devices", devices},
+          {"issues", issuesJson(analysed)},
+          {"issues_sql", "SELECT * FROM issues"},
+          {"settings", settings}};
+}
+
+json sessionFileJson(const AnalysedTrace& analysed, size_t file_id, const std::string& name) {
+  json file = fileJson(analysed);
+  file["id"] = file_id;
+  // People know the file by its last name; the rest of the path is in the tooltip.
+  file["path"] = clean(analysed.trace.source.name);
+  file["name"] = clean(name);
+  json devices = json::array();
+  for (const auto& device : analysed.devices) {
+    const analysis::TotalsIndex& totals = device->totals;
+    json ooms = json::array();
+    uint64_t oom_count = 0;
+    std::optional<uint64_t> ceiling;
+    for (const analysis::OomReport& oom : analysis::oomsOf(analysed, *device, 0)) {
+      oom_count += 1;
+      if (ooms.size() < 1000) {
+        ooms.push_back({{"step", oom.step},
+                        {"time_us", timeJson(*device, oom.step)},
+                        {"requested_bytes", orNull(oom.requested_bytes)},
+                        {"device_free_bytes", orNull(oom.device_free_bytes)},
+                        {"reserved_bytes", oom.totals.reserved_bytes}});
+      }
+      ceiling = std::max(ceiling, oom.ceilingBytes());  // absent = least
+    }
+    const model::Device& d = device->device;
+    bool timed = device->time.present();
+    devices.push_back({{"ordinal", d.ordinal},
+                       {"kind", d.kind == model::DeviceKind::kGpu ? "gpu" : "pinned_host"},
+                       {"label", analysis::deviceLabel(d)},
+                       {"events", d.steps()},
+                       {"allocations", d.allocation_end - d.allocation_begin},
+                       {"segments", d.segment_end - d.segment_begin},
+                       {"first_time_us", timed ? json(device->time.firstUs()) : json()},
+                       {"last_time_us", timed ? json(device->time.lastUs()) : json()},
+                       {"peak",
+                        {{"requested", peakJson(totals.peakRequested())},
+                         {"active", peakJson(totals.peakActive())},
+                         {"reserved", peakJson(totals.peakReserved())}}},
+                       {"initial", totalsJson(totals.initial())},
+                       {"final", totalsJson(totals.last())},
+                       {"ceiling_bytes", orNull(ceiling)},
+                       {"oom_count", oom_count},
+                       {"ooms", ooms}});
+  }
+  file["devices"] = devices;
+  file["incomplete"] = incompleteRows(incompleteOf(analysed));
+  return file;
+}
+
+json overviewJson(const AnalysedTrace& analysed, int32_t device_ordinal) {
+  const analysis::DeviceAnalysis* device = analysed.findDevice(device_ordinal);
+  if (device == nullptr) return nullptr;
+  DeviceSummary summary = summarise(analysed, *device);
+  Story told = tellStory(analysed, summary);
+  std::vector<Sentence> sentences = told.sentences;
+  if (!summary.growth.stacks.empty()) {
+    sentences.push_back(growthSections({analysed, summary}).front().sentences.front());
+  }
+  constexpr const char* kSeverities[] = {"high", "medium", "low"};
+  json findings = json::array();
+  for (const Finding& finding : told.findings) {
+    findings.push_back({{"severity", kSeverities[static_cast<size_t>(finding.severity)]},
+                        {"parts", partsJson(finding.parts)},
+                        {"bytes", finding.bytes ? json(*finding.bytes) : json()},
+                        {"unit", finding.unit ? json(base::name(*finding.unit)) : json()},
+                        {"link", linkJson(finding.link)}});
+  }
+  constexpr const char* kKinds[] = {"oom", "peak", "state"};
+  const char* at = summary.at_oom ? "oom" : device->totals.steps() == 0 ? "end" : "peak";
+  return {{"eyebrow",
+           {{"kind", kKinds[static_cast<size_t>(told.kind)]},
+            {"text", told.eyebrow},
+            {"step", told.step ? json(*told.step) : json()},
+            {"time_us", told.step ? timeJson(*device, *told.step) : json()}}},
+          {"headline", told.headline},
+          {"story", sentencesJson(sentences)},
+          {"advice", adviceJson(told.advice)},
+          {"findings", findings},
+          {"brim", brimJson(summary)},
+          {"holders", holdersJson(analysed, device_ordinal,
+                                  summary.at_oom ? *summary.at_oom : summary.peak.holders, at)},
+          {"phases", phasesJson(analysed, summary)},
+          {"phases_total", summary.phases_total},
+          {"identities", identitiesJson(summary)},
+          {"issues", issuesJson(analysed)},
+          {"incomplete", incompleteRows(incompleteOf(analysed))},
+          {"settings", settingsJson(analysed)}};
+}
+
+}  // namespace tidegauge::exporting

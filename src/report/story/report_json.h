@@ -1,0 +1,36 @@
+// The report as JSON: `tidegauge report --json` (docs/formats/json.md) and the page's session and overview
+// (docs/formats/page-api.md). Bytes are exact integers.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "analysis/summary.h"
+#include "report/words/range_summary.h"
+#include "report/words/replays.h"
+
+namespace tidegauge::exporting {
+
+// The whole file, all devices: {"file": …, "devices": […], "issues": […], "settings": {…}}.
+nlohmann::json reportJson(const analysis::AnalysedTrace& analysed);
+// Of these devices, as choose() gives them; of a range: its totals, peaks, holders and ooms. A
+// capacity of the devices is for the verdicts and the time to the wall.
+nlohmann::json reportJson(const analysis::AnalysedTrace& analysed,
+                          const std::vector<Chosen>& devices,
+                          std::optional<uint64_t> capacity_bytes = std::nullopt,
+                          Replays replays = Replays::kShort);
+
+// FileInfo of the page's session; `name` as distinctNames() gives it.
+nlohmann::json sessionFileJson(const analysis::AnalysedTrace& analysed, size_t file_id,
+                               const std::string& name);
+
+// The page's overview of one device.
+nlohmann::json overviewJson(const analysis::AnalysedTrace& analysed, int32_t device_ordinal);
+
+// What a replay says of the advice of that overview or, of an out of memory, of the advice at that step; null: nothing is
+// replayed unasked (proofFor, Replays::kShort).
+nlohmann::json proofJson(const analysis::AnalysedTrace& analysed,
+                         const analysis::DeviceAnalysis& device,
+                         std::optional<analysis::Step> oom_step);
+
+}  // namespace tidegauge::exporting

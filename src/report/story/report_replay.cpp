@@ -1,0 +1,269 @@
+// The section "replay": is the recording explained by the allocator's rules, and what other settings would have done.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/format.h"
+#include "report/story/report_parts.h"
+#include "report/what_if/what_if_text.h"
+
+namespace tidegauge::exporting {
+namespace {
+
+using analysis::Replayed;
+using analysis::ReplayProof;
+using base::humanBytes;
+using base::withCommas;
+using nlohmann::json;
+
+constexpr size_t kShown = 4;  // candidates in the grid
+
+std::string nameOf(const Replayed& it) {
+  return it.conf.empty() ? std::string("PyTorch's defaults") : it.conf;
+}
+
+// Texts of SQL hold no quotes but their own: a conf comes from the file.
+std::string quoted(const std::string& text) {
+  std::string all = "'";
+  for (char c : text) all += c == '\'' ? "''" : std::string(1, c);
+  return all + "'";
+}
+
+Sentence provenSentence(const SectionContext& context, const std::string& from) {
+  const replay::Verification& it = context.proof->what_if.verified;
+  Sentence sentence;
+  sentence.sql = fmt::format(
+      "SELECT events_exact, events_checked, first_difference_step, events_checked - events_exact "
+      "FROM {}",
+      from);
+  if (it.events_exact == it.events_checked) {
+    sentence.parts = {
+        plain("All "), strong(withCommas(it.events_checked)),
+        plain(" events are what PyTorch's allocator does under these settings, address by "
+              "address: what a replay under others says is its own arithmetic.")};
+    return sentence;
+  }
+  sentence.parts = {
+      strong(withCommas(it.events_checked - it.events_exact)),
+      plain(" of "),
+      plain(withCommas(it.events_checked)),
+      plain(it.events_checked - it.events_exact == 1
+                ? " events was handed out otherwise than the allocator's rules do"
+                : " events were handed out otherwise than the allocator's rules do"),
+      plain(it.first_divergence
+                ? fmt::format(", first at step {} ({})", withCommas(it.first_divergence->step),
+                              replay::words(it.first_divergence->cause))
+                : std::string()),
+      plain(it.checked_until < context.summary.device->device.steps()
+                ? ", too often to go on: what a replay says is a guess."
+                : ": replays are estimates.")};
+  return sentence;
+}
+
+Sentence bestSentence(const analysis::WhatIf& report, const std::string& from) {
+  const Replayed &own = report.own, &best = report.candidates.front();
+  Sentence sentence;
+  sentence.sql = fmt::format(
+      "SELECT settings, ooms, least_ooms, most_ooms, peak_reserved_bytes, forecast_from_step FROM "
+      "{} WHERE place < 2",
+      from);
+  sentence.link = Link{"what-if", "What if", {}};
+  sentence.parts = {plain("Best of those tried: "), code(nameOf(best)), plain(": ")};
+  bool is_real = report.ownIsAsRecorded();
+  if (own.mostOoms() > 0)
+    sentence.parts.push_back(
+        plain(fmt::format("{}, where {} {}; ", failsWords(best), failedWords(own),
+                          is_real ? "did" : "would under its own")));
+  sentence.parts.insert(
+      sentence.parts.end(),
+      {strong(humanBytes(best.peakReservedBytes())), plain(best.rescued > 0 ? " or more" : ""),
+       plain(is_real ? " reserved at the peak, where it was "
+                     : " reserved at the peak, where it would be "),
+       plain(humanBytes(own.peakReservedBytes())), plain(".")});
+  if (best.forecast_from)
+    sentence.parts.push_back(
+        plain(fmt::format(" From step {} on it is a forecast.", withCommas(*best.forecast_from))));
+  return sentence;
+}
+
+// Nothing that was tried is better than the recording's own settings by more than a little.
+Sentence noneSentence(const analysis::WhatIf& report, const std::string& from) {
+  const Replayed& own = report.own;
+  Sentence sentence;
+  sentence.link = Link{"what-if", "What if", {}};
+  sentence.sql = fmt::format(
+      "SELECT count(*) - 1, min(ooms) FILTER (WHERE place > 0), "
+      "max(peak_active_bytes) FILTER (WHERE place = 0) FROM {}",
+      from);
+  std::string tried = base::counted(report.candidates.size(), "other setting");
+  if (!report.isProven()) {
+    sentence.parts = {plain("Of "), plain(tried),
+                      plain(" none is said to help: the rules do not explain this recording.")};
+  } else if (own.reserved_at_start_bytes > report.availableBytes().value_or(UINT64_MAX)) {
+    sentence.sql = fmt::format(
+        "SELECT count(*) - 1, max(reserved_at_start_bytes), max(available_bytes) FROM {}", from);
+    sentence.parts = {plain(fmt::format(
+        "{} were reserved before the recording began: on a device of {} this program would not "
+        "have come so far, with any of {}.",
+        humanBytes(own.reserved_at_start_bytes), humanBytes(*report.availableBytes()), tried))};
+  } else if (own.mostOoms() == 0) {
+    sentence.parts = {plain("None of "), plain(tried), plain(" reserves noticeably less.")};
+  } else if (report.helps_from) {
+    sentence.parts = {
+        plain("None of "), plain(tried),
+        plain(" helps under the least limit that explains this "
+              "recording; under a higher one that does as well, "),
+        code(report.helps_from->conf.empty() ? "PyTorch's defaults" : report.helps_from->conf),
+        plain(" would: `tidegauge whatif` tells from which on.")};
+  } else if (auto could_have = report.availableBytes();
+             could_have && own.peakActiveBytes() > *could_have / 10 * 9) {
+    sentence.parts = {plain(fmt::format(
+        "None of {} helps: {} were in live blocks at the peak. What is missing is {}, or holding "
+        "less.",
+        tried, humanBytes(own.peakActiveBytes()),
+        report.limit_bytes ? "a higher limit" : "capacity"))};
+  } else if (const Replayed& best = report.candidates.front();
+             !report.candidates.empty() && !best.stopped_at && best.mostOoms() < own.leastOoms()) {
+    sentence.sql = fmt::format("SELECT count(*) - 1, min(coalesce(most_ooms, ooms)) FROM {}", from);
+    sentence.parts = {plain(fmt::format("The best of {} lets more through, and {} fail still.",
+                                        tried, withCommas(best.mostOoms())))};
+  } else {
+    sentence.parts = {plain("None of "), plain(tried), plain(" lets more requests through.")};
+  }
+  return sentence;
+}
+
+std::string rangeText(const Replayed& it) {
+  std::string text = it.leastReservedBytes() == it.mostReservedBytes()
+                         ? humanBytes(it.mostReservedBytes())
+                         : fmt::format("{} to {}", humanBytes(it.leastReservedBytes()),
+                                       humanBytes(it.mostReservedBytes()));
+  if (it.leastOoms() != it.mostOoms()) text += ", " + failsWords(it);
+  return text;
+}
+
+// Where the tie-break is by address, of the recording's own settings and of the best.
+std::optional<Sentence> rangeSentence(const analysis::WhatIf& report, const std::string& from) {
+  std::vector<std::string> told;
+  if (report.own.hasRange()) told.push_back("its own settings " + rangeText(report.own));
+  if (report.best_helps && report.candidates.front().hasRange())
+    told.push_back("the best " + rangeText(report.candidates.front()));
+  if (told.empty()) return std::nullopt;
+  Sentence sentence;
+  sentence.sql = fmt::format(
+      "SELECT least_peak_reserved_bytes, most_peak_reserved_bytes, least_ooms, most_ooms FROM {} "
+      "WHERE place < 2",
+      from);
+  sentence.parts = {plain(
+      fmt::format("Of blocks of one size this PyTorch takes the one with the lowest address, so "
+                  "the driver's placement moves the peak: under {}.",
+                  fmt::join(told, ", under ")))};
+  return sentence;
+}
+
+Grid gridOf(const analysis::WhatIf& report, const std::string& from) {
+  Grid grid;
+  grid.heads = {"fail", "reserved at most", "unused then", "driver calls", "settings"};
+  auto add = [&](const Replayed& it, const char* mark) {
+    grid.rows.push_back({withCommas(it.stats.ooms), humanBytes(it.peakReservedBytes()),
+                         humanBytes(it.unused_at_peak_bytes), withCommas(it.driverCalls()),
+                         withSpaces(nameOf(it)) + mark});
+  };
+  add(report.own, report.ownIsAsRecorded() ? "  ← as recorded" : "  ← its own");
+  size_t shown = std::min(kShown, report.candidates.size());
+  for (size_t i = 0; i < shown; ++i) add(report.candidates[i], "");
+  grid.more = report.candidates.size() - shown;
+  grid.sql = fmt::format(
+      "SELECT ooms, peak_reserved_bytes, unused_at_peak_bytes, driver_allocs + driver_frees, "
+      "settings FROM {}",
+      from);
+  grid.link = Link{"what-if", "What if", {}};
+  grid.whole_names = true;
+  return grid;
+}
+
+json rowJson(const analysis::WhatIf& report, const Replayed& it, size_t place) {
+  auto range = [&](auto figure) {
+    return it.peak_reserved_range ? json((*it.peak_reserved_range).*figure) : json();
+  };
+  auto available_bytes = report.availableBytes();
+  using analysis::PlacementRange;
+  return {{"place", place},
+          {"settings", it.conf},
+          {"ooms", it.stats.ooms},
+          {"least_ooms", range(&PlacementRange::least_ooms)},
+          {"most_ooms", range(&PlacementRange::most_ooms)},
+          {"peak_reserved_bytes", it.peakReservedBytes()},
+          {"least_peak_reserved_bytes", range(&PlacementRange::least_bytes)},
+          {"most_peak_reserved_bytes", range(&PlacementRange::most_bytes)},
+          {"peak_active_bytes", it.peakActiveBytes()},
+          {"unused_at_peak_bytes", it.unused_at_peak_bytes},
+          {"retries", it.stats.retries},
+          {"driver_allocs", it.stats.driver_allocs},
+          {"driver_frees", it.stats.driver_frees},
+          {"rescued", it.rescued},
+          {"forecast_from_step", it.forecast_from ? json(*it.forecast_from) : json()},
+          {"reserved_at_start_bytes", it.reserved_at_start_bytes},
+          {"available_bytes", available_bytes ? json(*available_bytes) : json()}};
+}
+
+}  // namespace
+
+std::string replaysTable(int device, std::optional<uint64_t> capacity_bytes) {
+  return capacity_bytes ? fmt::format("replays_at({}, {})", device, *capacity_bytes)
+                        : fmt::format("replays({})", device);
+}
+
+Section replaySection(const SectionContext& context) {
+  Section section{
+      .key = "replay", .title = "Replay: what other settings would have done", .json = {}};
+  if (context.proof == nullptr) return section;
+  int device = context.summary.device->device.ordinal;
+  std::string proven = fmt::format("proven({})", device),
+              from = replaysTable(device, context.capacity_bytes);
+  const analysis::WhatIf& report = context.proof->what_if;
+  section.sentences.push_back(provenSentence(context, proven));
+  section.sentences.push_back(report.best_helps ? bestSentence(report, from)
+                                                : noneSentence(report, from));
+  if (auto range = rangeSentence(report, from)) section.sentences.push_back(std::move(*range));
+  // Rows that are all alike say nothing more.
+  if (report.best_helps || report.own.mostOoms() > 0) section.grid = gridOf(report, from);
+  const replay::Verification& it = report.verified;
+  section.json = {
+      {"events_checked", it.events_checked},
+      {"events_exact", it.events_exact},
+      {"first_difference_step", it.first_divergence ? json(it.first_divergence->step) : json()},
+      {"cause", it.first_divergence ? json(replay::words(it.first_divergence->cause)) : json()},
+      {"began_empty", it.began_empty ? 1 : 0},
+      {"final_segments", it.final_segments},
+      {"final_segments_differing", it.final_differences},
+      {"best", report.best_helps ? json(report.candidates.front().conf) : json()},
+      {"sql", fmt::format("SELECT * FROM {}", proven)},
+      {"rows", json::array()},
+      {"rows_sql", fmt::format("SELECT * FROM {}", from)}};
+  section.json["rows"].push_back(rowJson(report, report.own, 0));
+  for (size_t i = 0; i < report.candidates.size(); ++i)
+    section.json["rows"].push_back(rowJson(report, report.candidates[i], i + 1));
+  return section;
+}
+
+std::optional<Sentence> proofSentence(const SectionContext& context, size_t advice) {
+  const Replayed* tried = context.proof == nullptr ? nullptr : context.proof->of(advice);
+  if (tried == nullptr) return std::nullopt;
+  const analysis::WhatIf& report = context.proof->what_if;
+  const Replayed& own = report.own;
+  std::string from = replaysTable(context.summary.device->device.ordinal, context.capacity_bytes);
+  Sentence sentence;
+  sentence.sql = fmt::format(
+      "SELECT settings, ooms, least_ooms, most_ooms, peak_reserved_bytes FROM {} WHERE place = 0 "
+      "OR settings = {}",
+      from, quoted(tried->conf));
+  sentence.parts = {plain(fmt::format(
+      "Replayed so: {}{} reserved at the peak, where it {} {}.",
+      own.mostOoms() > 0 || tried->mostOoms() > 0 ? failsWords(*tried) + ", " : "",
+      humanBytes(tried->peakReservedBytes()), report.ownIsAsRecorded() ? "was" : "would be",
+      humanBytes(own.peakReservedBytes())))};
+  return sentence;
+}
+
+}  // namespace tidegauge::exporting

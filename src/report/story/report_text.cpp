@@ -1,0 +1,410 @@
+#include "report/story/report_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/format.h"
+#include "base/sizes.h"
+#include "model/recorded_work.h"
+#include "report/oom/oom_story.h"
+#include "report/recording/recording_report.h"
+#include "report/story/report_parts.h"
+#include "report/story/story.h"
+#include "report/words/file_names.h"
+#include "report/words/holder_names.h"
+#include "report/words/incomplete_words.h"
+#include "report/words/section_text.h"
+#include "report/words/text_page.h"
+
+namespace tidegauge::exporting {
+namespace {
+
+using analysis::AnalysedTrace;
+using analysis::DeviceSummary;
+using base::counted;
+using base::humanBytes;
+using base::padLeft;
+using base::sizeOrZero;
+using base::withCommas;
+
+double percent(uint64_t part, uint64_t whole) {
+  return whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+}
+
+class Report {
+ public:
+  Report(const AnalysedTrace& analysed, const TextOptions& options)
+      : analysed_(analysed),
+        options_(options),
+        incomplete_(incompleteOf(analysed)),
+        page_(options.columns, options.colour) {}
+
+  std::string write(const std::vector<Chosen>& devices) {
+    header();
+    for (const Section& each : recordingSections(analysed_, options_.holders)) section(each);
+    for (const Chosen& chosen : devices) {
+      page_.blank();
+      chosen.range ? rangeSection(*chosen.device, *chosen.range)
+                   : deviceSection(summarise(analysed_, *chosen.device));
+    }
+    if (devices.empty()) page_.line("No device: the file holds no segments and no events.");
+    issues();
+    settings();
+    return page_.take();
+  }
+
+ private:
+  void header() {
+    const model::Source& source = analysed_.trace.source;
+    page_.heading(options_.name.empty() ? lastParts(source.name, 1) : options_.name);
+    std::string format =
+        source.container.empty() ? source.format : source.format + " in " + source.container;
+    const std::vector<model::Provenance>& all = analysed_.trace.allocations.provenance;
+    // Without events there is no recording that anything could be older than.
+    uint64_t older = analysed_.trace.events.size() == 0
+                         ? 0
+                         : static_cast<uint64_t>(std::count_if(
+                               all.begin(), all.end(),
+                               [](model::Provenance each) { return model::isOlder(each); }));
+    std::string blocks = counted(all.size() - older, "allocation");
+    if (older > 0) blocks += " and " + counted(older, "older block");
+    page_.paragraph(fmt::format("{}, {}, {}, {}, {}", humanBytes(source.data_bytes), format,
+                                counted(analysed_.trace.events.size(), "event"), blocks,
+                                counted(analysed_.trace.stacks.size(), "stack")));
+    if (!options_.evidence) return;
+    evidence(older == 0 ? "SELECT data_bytes, format, events, allocations, stacks FROM file"
+                        : "SELECT data_bytes, format, events, (SELECT count(*) FROM allocations "
+                          "WHERE provenance NOT IN ('before_recording', 'ghost')) AS allocated, "
+                          "(SELECT count(*) FROM allocations WHERE provenance IN "
+                          "('before_recording', 'ghost')) AS older, stacks FROM file",
+             {});
+    page_.faint("› the view that shows it · the query that gives it: tidegauge query FILE \"SQL\"",
+                2, 2);
+  }
+
+  void evidence(const std::string& sql, const std::optional<Link>& link, size_t indent = 2) {
+    SectionText(page_, options_.evidence).evidence(sql, link, indent);
+  }
+  static int ordinalOf(const analysis::DeviceAnalysis& device) { return device.device.ordinal; }
+
+  void deviceSection(const DeviceSummary& summary) {
+    Story story = tellStory(analysed_, summary, options_.capacity_bytes);
+    std::string place;
+    if (story.step && summary.device->totals.steps() > 0) {
+      place = fmt::format(" at step {}", withCommas(*story.step));
+      if (summary.device->time.timeOf(*story.step) != model::kNoTime) {
+        place += fmt::format(", {} s", secondsAt(*summary.device, *story.step));
+      }
+    }
+    page_.heading(fmt::format("{}: {}{}", analysis::deviceLabel(summary.device->device),
+                              story.eyebrow, place));
+    page_.paragraph(story.headline);
+    evidence(story.headline_sql, {});
+    sentences(story.sentences);
+    bool has_steps = summary.device->totals.steps() > 0;
+    int device = ordinalOf(*summary.device);
+    totals(summary.initial, summary.final, summary.peak, "start", has_steps,
+           model::isAtLeast(analysed_.trace, device));
+    evidence(fmt::format("SELECT * FROM devices WHERE device = {}", device), {});
+    holders(summary.at_oom ? *summary.at_oom : summary.peak.holders,
+            summary.at_oom ? "out of memory"
+            : has_steps    ? "peak"
+                           : "end",
+            device, has_steps);
+    auto proof = proofFor(analysed_, *summary.device, story.advice, options_.capacity_bytes,
+                          options_.replays);
+    SectionContext context{analysed_, summary, options_.holders, options_.capacity_bytes,
+                           proof ? &*proof : nullptr};
+    for (const Section& each : sectionsOf(context)) section(each);
+    phases(summary);
+    findings(story);
+    advice(story, context);
+    identities(summary);
+  }
+
+  void sentences(const std::vector<Sentence>& all) {
+    SectionText(page_, options_.evidence).sentences(all);
+  }
+
+  void section(const Section& section) {
+    SectionText(page_, options_.evidence).section(section, markOf(incomplete_, kOfHolders));
+  }
+
+  void rangeSection(const analysis::DeviceAnalysis& device, const analysis::StepRange& range) {
+    RangeSummary summary = summariseRange(analysed_, device, range);
+    std::string times;
+    if (device.time.present()) {
+      times =
+          fmt::format(", {} – {} s", secondsAt(device, range.first), secondsAt(device, range.last));
+    }
+    page_.heading(fmt::format("{}: steps {} – {} of {}{}", analysis::deviceLabel(device.device),
+                              withCommas(range.first), withCommas(range.last),
+                              withCommas(device.totals.steps()), times));
+    evidence(fmt::format("SELECT first_step, last_step, events, first_seconds, last_seconds FROM "
+                         "range_totals({}, {}, {})",
+                         ordinalOf(device), range.first, range.last),
+             {});
+    for (const analysis::OomReport& oom : summary.ooms) {
+      if (&oom - summary.ooms.data() == static_cast<ptrdiff_t>(options_.holders)) {
+        page_.bullet(fmt::format("{} in all", counted(summary.ooms.size(), "out of memory")));
+        evidence(fmt::format("SELECT count(*) FROM ooms({}) WHERE step BETWEEN {} AND {}",
+                             ordinalOf(device), range.first, range.last),
+                 {}, 4);
+        break;
+      }
+      std::string asked = oom.requested_bytes ? humanBytes(*oom.requested_bytes) : "unknown size";
+      std::string left =
+          oom.device_free_bytes ? humanBytes(*oom.device_free_bytes) : "an unknown rest";
+      page_.bullet(fmt::format("Out of memory at step {}: {} asked, {} left in the driver.",
+                               withCommas(oom.step), asked, left));
+      evidence(
+          fmt::format("SELECT step, requested_bytes, device_free_bytes FROM ooms({}) WHERE step "
+                      "= {}",
+                      ordinalOf(device), oom.step),
+          {}, 4);
+    }
+    for (const std::string& note : range.notes) page_.bullet(note);
+    totals(summary.before, summary.after, summary.peak, "before", true,
+           model::isAtLeast(analysed_.trace, ordinalOf(device)));
+    evidence(fmt::format("SELECT * FROM range_totals({}, {}, {})", ordinalOf(device), range.first,
+                         range.last),
+             {});
+    holders(summary.peak.holders,
+            fmt::format("peak of these steps, step {}", withCommas(summary.peak.active.step)),
+            ordinalOf(device), true,
+            fmt::format("SELECT peak_step, h.* FROM range_totals({0}, {1}, {2}), "
+                        "holders({0}, peak_step) AS h WHERE what = 'active'",
+                        ordinalOf(device), range.first, range.last));
+  }
+
+  // Seconds since the device's first event; unsigned: times of a hostile file may overflow.
+  static std::string secondsAt(const analysis::DeviceAnalysis& device, analysis::Step step) {
+    uint64_t since_us = static_cast<uint64_t>(device.time.timeOf(step)) -
+                        static_cast<uint64_t>(device.time.firstUs());
+    return fmt::format("{:.3f}", static_cast<double>(since_us) / 1e6);
+  }
+
+  // The peak is one of states after steps: of a range, it may be lower than what was `before` it.
+  void totals(const analysis::Totals& start, const analysis::Totals& end,
+              const analysis::PeakReport& peaks, const char* before, bool has_steps,
+              bool at_least) {
+    auto size = [&](uint64_t bytes) { return (at_least ? "≥ " : "") + sizeOrZero(bytes); };
+    page_.blank();
+    if (!page_.isNarrow()) {
+      page_.line(
+          fmt::format("  {:<12}{:>14}{:>14}{:>14}   {}", "", before, "end", "peak", "at step"));
+    }
+    auto row = [&](const char* name, uint64_t at_start, uint64_t at_end,
+                   const analysis::Peak& peak) {
+      std::string step = has_steps ? withCommas(peak.step) : "–";
+      step += markOf(incomplete_, kOfMemory);
+      if (page_.isNarrow()) {
+        page_.paragraph(fmt::format("{}: peak {}{}", name, size(peak.bytes),
+                                    has_steps ? fmt::format(" at step {}", step)
+                                              : markOf(incomplete_, kOfMemory)),
+                        2, 2);
+        page_.paragraph(fmt::format("{} {}, end {}", before, size(at_start), size(at_end)), 4);
+        return;
+      }
+      page_.line(fmt::format("  {:<12}{:>14}{:>14}{:>14}   {}", name, size(at_start), size(at_end),
+                             size(peak.bytes), step));
+    };
+    row("requested", start.requested_bytes, end.requested_bytes, peaks.requested);
+    row("allocated", start.allocated_bytes, end.allocated_bytes, peaks.allocated);
+    row("active", start.active_bytes, end.active_bytes, peaks.active);
+    row("reserved", start.reserved_bytes, end.reserved_bytes, peaks.reserved);
+    if (!std::exchange(told_totals_, true)) {
+      page_.faint(seesOnlySegments(analysed_.trace)
+                      ? "requested, allocated, active: segments that PyTorch asked for, since what "
+                        "its tensors take of them was not seen; reserved: taken from the driver"
+                      : "requested: asked for by the program; allocated: in whole blocks; active: "
+                        "also what another stream still uses; reserved: taken from the driver, in "
+                        "segments",
+                  2, 2);
+    }
+    if (at_least) {
+      page_.faint("≥: at least, since memory older than the recording is known in part only", 2, 2);
+    }
+    if (incomplete_.touches(kOfMemory)) {
+      page_.paragraph(howIncomplete(incomplete_, kOfMemory));
+      evidence(kIncompleteSql, {});
+    }
+    if (peaks.uncertain_bytes > 0) {
+      page_.paragraph(fmt::format("Active and allocated peaks may be higher by at most {}.",
+                                  humanBytes(peaks.uncertain_bytes)));
+    }
+  }
+
+  void holders(const analysis::Holders& holders, const std::string& at, int device, bool has_steps,
+               const std::string& sql = {}) {
+    if (holders.groups.empty()) return;
+    page_.blank();
+    page_.heading(
+        fmt::format("Who holds {} at the {}: {}, {}{}", humanBytes(holders.block_bytes), at,
+                    counted(holders.blocks, "block"), counted(holders.groups.size(), "stack"),
+                    markOf(incomplete_, kOfHolders)),
+        2);
+    std::vector<analysis::StackGroup> groups = holders.groups;
+    if (!has_steps) {  // there is no recording that anything could be older than
+      for (analysis::StackGroup& group : groups) group.older_bytes = 0;
+    }
+    std::vector<HolderName> names = holderNames(analysed_, groups, options_.holders);
+    uint64_t rest = holders.block_bytes;
+    for (size_t i = 0; i < names.size(); ++i) {
+      const analysis::StackGroup& group = holders.groups[i];
+      rest -= group.block_bytes;
+      holderRow(group.block_bytes, holders.block_bytes,
+                fmt::format("{:>7} ×", withCommas(group.blocks)), oneName(names[i]));
+    }
+    if (names.size() < holders.groups.size()) {
+      holderRow(rest, holders.block_bytes, "",
+                "in " + counted(holders.groups.size() - names.size(), "more stack"));
+    }
+    evidence(sql.empty() ? fmt::format("SELECT * FROM holders({}, {})", device, holders.step) : sql,
+             {});
+  }
+
+  void holderRow(uint64_t bytes, uint64_t all_bytes, const std::string& blocks,
+                 const std::string& name) {
+    std::string numbers =
+        fmt::format("  {:>11}  {:>5.1f} %  ", humanBytes(bytes), percent(bytes, all_bytes));
+    page_.row(
+        blocks.empty() ? numbers.substr(0, numbers.find_last_not_of(' ') + 1) : numbers + blocks,
+        name);
+  }
+
+  void phases(const DeviceSummary& summary) {
+    if (summary.phases.empty()) return;
+    page_.blank();
+    page_.heading(
+        fmt::format("Phases: {} with events", counted(summary.phases_total, "annotation")), 2);
+    if (!page_.isNarrow()) {
+      page_.line(
+          fmt::format("  {:>12}{:>13}  {:<23}  {}", "peak active", "grew by", "steps", "name"));
+    }
+    size_t shown = std::min<size_t>(options_.holders, summary.phases.size());
+    for (size_t i = 0; i < shown; ++i) phaseRow(summary.phases[i]);
+    if (shown < summary.phases_total) {
+      page_.line(fmt::format("  {} more", withCommas(summary.phases_total - shown)));
+    }
+    evidence(fmt::format("SELECT * FROM phases({})", ordinalOf(*summary.device)), {});
+  }
+
+  void phaseRow(const analysis::PhaseSummary& phase) {
+    std::string_view name =
+        analysed_.trace.strings.text(analysed_.trace.annotations.name[phase.annotation]);
+    std::string indent(phase.depth * 2, ' ');
+    std::string steps =
+        fmt::format("{} – {}", withCommas(phase.begin_step), withCommas(phase.end_step - 1));
+    std::string peak = humanBytes(phase.peak_active_bytes);
+    std::string grew = base::humanDelta(phase.grew_bytes);
+    if (page_.isNarrow()) {
+      page_.line(fmt::format("  {}{}", indent, name));
+      return page_.paragraph(fmt::format("peak {}, grew by {}, steps {}", peak, grew, steps), 4);
+    }
+    page_.row(fmt::format("  {:>12}{}  {}", peak, padLeft(grew, 13), base::padRight(steps, 23)),
+              fmt::format("{}{}", indent, name));
+  }
+
+  void findings(const Story& story) {
+    if (story.findings.empty()) return;
+    page_.blank();
+    page_.heading("Findings", 2);
+    for (const Finding& finding : story.findings) {
+      std::string text = plainText(finding.parts);
+      if (finding.bytes)
+        text +=
+            ": " + humanBytes(*finding.bytes, finding.unit.value_or(base::unitFor(*finding.bytes)));
+      page_.bullet(text);
+      evidence(finding.sql, finding.link, 4);
+    }
+  }
+
+  void advice(const Story& story, const SectionContext& context) {
+    if (story.advice.empty()) return;
+    page_.blank();
+    page_.heading("What to try", 2);
+    for (size_t i = 0; i < story.advice.size(); ++i) {
+      page_.bullet(story.advice[i].text);
+      evidence(fmt::format("SELECT name, value, step, setting FROM {} WHERE place = {}",
+                           adviceTable(ordinalOf(*context.summary.device), options_.capacity_bytes),
+                           i + 1),
+               {}, 4);
+      if (auto proof = proofSentence(context, i)) {
+        page_.paragraph(plainText(proof->parts), 4);
+        evidence(proof->sql, proof->link, 4);
+      }
+    }
+  }
+
+  void identities(const DeviceSummary& summary) {
+    page_.blank();
+    page_.heading("Checks: sums that must agree", 2);
+    if (!std::exchange(told_checks_, true)) {
+      page_.faint(
+          "drawn: what is shown; traced: seen being allocated; before recording: allocated before "
+          "it; lost: one end is missing although it lies inside the recording",
+          2, 2);
+    }
+    for (const analysis::Identity& identity : summary.identities) {
+      page_.bullet((identity.holds ? "holds: " : "DIFFERS: ") + identity.text);
+    }
+    evidence(fmt::format("SELECT * FROM identities({})", ordinalOf(*summary.device)), {});
+  }
+
+  void issues() {
+    const auto& all = analysed_.trace.issues.all();
+    if (all.empty()) return;
+    page_.blank();
+    page_.heading("Issues met while reading");
+    for (const model::Issue& issue : all) {
+      std::string head = fmt::format("{} × {}", withCommas(issue.count), model::name(issue.kind));
+      if (issue.device != model::Issue::kNoDevice)
+        head += fmt::format(" on device {}", issue.device);
+      if (!issue.detail.empty()) head += " (" + issue.detail + ")";
+      if (issue.bytes > 0) head += ", " + humanBytes(issue.bytes);
+      if (std::optional<uint64_t> step = firstStep(analysed_, issue)) {
+        head += fmt::format(", first at step {}", withCommas(*step));
+      } else if (issue.first_offset != model::Issue::kNone) {
+        head += fmt::format(", first at byte {}", withCommas(issue.first_offset));
+      }
+      page_.paragraph(head);
+      page_.paragraph(model::meaning(issue.kind), 4);
+    }
+    evidence("SELECT * FROM issues", {});
+  }
+
+  void settings() {
+    const model::AllocatorSettings& settings = analysed_.trace.settings;
+    if (!settings.present) return;
+    page_.blank();
+    page_.paragraph(
+        "Allocator settings: " + (settings.conf.empty() ? std::string("default") : settings.conf),
+        0);
+    evidence("SELECT * FROM settings", {});
+  }
+
+  const AnalysedTrace& analysed_;
+  const TextOptions& options_;
+  model::Incomplete incomplete_;
+  TextPage page_;
+  bool told_totals_ = false;  // words are explained once
+  bool told_checks_ = false;
+};
+
+}  // namespace
+
+std::string reportText(const AnalysedTrace& analysed, const std::vector<Chosen>& devices,
+                       const TextOptions& options) {
+  return Report(analysed, options).write(devices);
+}
+
+std::string reportText(const AnalysedTrace& analysed, const TextOptions& options) {
+  std::vector<Chosen> all;
+  for (const auto& device : analysed.devices) all.push_back({device.get(), std::nullopt});
+  return reportText(analysed, all, options);
+}
+
+}  // namespace tidegauge::exporting

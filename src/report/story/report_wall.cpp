@@ -1,0 +1,123 @@
+// The section "wall": when memory would reach the capacity.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "analysis/growth/wall.h"
+#include "base/format.h"
+#include "model/call_words.h"
+#include "model/ledger/ledger.h"
+#include "model/recorded_work.h"
+#include "report/frag/frag_report.h"
+#include "report/story/report_parts.h"
+
+namespace tidegauge::exporting {
+namespace {
+
+using analysis::Wall;
+using analysis::WallLine;
+using base::humanBytes;
+using base::withCommas;
+using nlohmann::json;
+
+uint64_t whole(double number) {
+  return static_cast<uint64_t>(std::llround(std::clamp(number, 0.0, 9e18)));
+}
+
+std::string duration(double seconds) {
+  return fmt::format("{:.{}f} s", seconds, seconds < 100 ? 3 : 1);
+}
+
+Sentence growing(const Wall& wall, const WallLine& line, const char* what,
+                 const std::string& from) {
+  Sentence sentence;
+  sentence.parts = {strong(fmt::format("{} bytes", what[0] == 'a' ? "Active" : "Reserved")),
+                    plain(" rise by "),
+                    strong(humanBytes(whole(1000 * line.bytes_per_event.slope))),
+                    plain(fmt::format(" every 1,000 events (90 % sure: {} – {})",
+                                      humanBytes(whole(1000 * line.bytes_per_event.low)),
+                                      humanBytes(whole(1000 * line.bytes_per_event.high))))};
+  if (line.events_left) {
+    sentence.parts.insert(
+        sentence.parts.end(),
+        {plain(": "), strong(humanBytes(*wall.capacity_bytes)), plain(" would be reached after "),
+         strong(withCommas(whole(*line.events_left))), plain(" more events")});
+    if (wall.seconds_per_event) {
+      double seconds = std::round(*line.events_left) * *wall.seconds_per_event;
+      sentence.parts.push_back(plain(", " + duration(seconds)));
+    }
+  } else {
+    sentence.parts.push_back(plain("; what there is in all is not known (--capacity)"));
+  }
+  sentence.parts.push_back(plain(". A straight line, no more."));
+  sentence.sql = fmt::format("SELECT 1000, 90, * FROM {} WHERE what = '{}'", from, what);
+  return sentence;
+}
+
+json lineJson(const Wall& wall, const WallLine& line, const char* what) {
+  auto events = [](std::optional<double> left) { return left ? json(whole(*left)) : json(); };
+  return {{"what", what},
+          {"now_bytes", line.now_bytes},
+          {"capacity_bytes", wall.capacity_bytes ? json(*wall.capacity_bytes) : json()},
+          {"per_event_bytes", line.bytes_per_event.slope},
+          {"least_per_event_bytes", line.bytes_per_event.low},
+          {"most_per_event_bytes", line.bytes_per_event.high},
+          {"grows", line.grows() ? 1 : 0},
+          {"events_left", events(line.events_left)},
+          {"least_events_left", events(line.events_left_least)},
+          {"most_events_left", events(line.events_left_most)},
+          {"seconds_per_event", wall.seconds_per_event ? json(*wall.seconds_per_event) : json()}};
+}
+
+// Then it would be odd to see no wall.
+bool wasRefused(const SectionContext& context) {
+  if (!context.summary.ooms.empty()) return true;
+  if (!context.analysed.trace.work) return false;
+  const model::RecordedRefusals& refused = context.analysed.trace.work->refused;
+  for (size_t i = 0; i < refused.size(); ++i) {
+    bool is_here = refused.device[i] == context.summary.device->device.ordinal ||
+                   refused.device[i] == model::kUnknownDevice;
+    bool is_full = refused.code[i] == model::kOutOfMemoryCode;
+    if (is_here && is_full && model::isDeviceMemory(refused.kind[i])) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+json wallRowsJson(const Wall& wall) {
+  if (!wall.enough) return json::array();
+  return {lineJson(wall, wall.active, "active"), lineJson(wall, wall.reserved, "reserved")};
+}
+
+Section wallSection(const SectionContext& context) {
+  int device = context.summary.device->device.ordinal;
+  Wall wall = analysis::wallOf(context.analysed, *context.summary.device, context.capacity_bytes);
+  std::string from = wall.capacity_bytes && context.capacity_bytes
+                         ? fmt::format("wall_at({}, {})", device, *wall.capacity_bytes)
+                         : fmt::format("wall({})", device);
+  Section section{.key = "wall", .title = "Time to the wall: until memory is full", .json = {}};
+  if (wall.enough) {
+    if (wall.active.grows()) {
+      section.sentences.push_back(growing(wall, wall.active, "active", from));
+    }
+    if (wall.reserved.grows()) {
+      section.sentences.push_back(growing(wall, wall.reserved, "reserved", from));
+    }
+    if (section.sentences.empty()) {
+      section.sentences.push_back(
+          {{plain("Neither active nor reserved bytes rise over the recording"),
+            plain(wasRefused(context)
+                      ? ", so none comes nearer; yet memory was refused: the device "
+                        "was full, or too much was asked for at once."
+                      : ": no wall ahead.")},
+           {},
+           fmt::format("SELECT what, grows FROM {}", from)});
+    }
+  }
+  section.json = {{"rows", wallRowsJson(wall)},
+                  {"rows_sql", fmt::format("SELECT * FROM {}", from)}};
+  return section;
+}
+
+}  // namespace tidegauge::exporting

@@ -1,0 +1,427 @@
+#include "report/story/story.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/judgement.h"
+#include "base/format.h"
+#include "base/sizes.h"
+#include "model/recorded_work.h"
+#include "report/oom/oom_story.h"
+#include "report/story/report_parts.h"
+#include "report/words/holder_names.h"
+#include "report/words/incomplete_words.h"
+
+namespace tidegauge::exporting {
+namespace {
+
+using analysis::AnalysedTrace;
+using analysis::DeviceSummary;
+using analysis::OomReport;
+using analysis::Step;
+using base::blocks;
+using base::counted;
+using base::humanBytes;
+using base::inOneUnit;
+using base::inUnit;
+using base::pieces;
+using base::sharedUnit;
+using base::withCommas;
+using Severity = Finding::Severity;
+
+void tellUnseenBlocks(const AnalysedTrace& analysed, Story& story) {
+  if (!seesOnlySegments(analysed.trace)) return;
+  story.sentences.push_back(
+      {{plain(
+            "PyTorch's own blocks were not watched (--preload and --no-framework leave them out): "
+            "what counts as live are the "),
+        strong("segments"), plain(" that it took from the driver, used or not.")},
+       {},
+       {}});
+}
+
+void tellLowerBound(const AnalysedTrace& analysed, const DeviceSummary& summary, Story& story) {
+  if (!model::isAtLeast(analysed.trace, summary.device->device.ordinal)) return;
+  story.sentences.push_back(
+      {{plain("The program had memory before it was watched. Of that only what its calls showed is "
+              "counted: figures here are "),
+        strong("lower bounds"), plain(".")},
+       {},
+       fmt::format("SELECT at_least FROM devices WHERE device = {}",
+                   summary.device->device.ordinal)});
+}
+
+// A window of the timeline around a step: the last twentieth before it, a little after.
+Link timelineAround(const DeviceSummary& summary, Step step) {
+  Step steps = summary.device->totals.steps();
+  Step width = std::max<Step>(20, steps / 20);
+  Step begin = step > width ? step - width : 0;
+  Step end = std::min<Step>(steps, step + width / 10 + 2);
+  return {"timeline", "Timeline", {{"x0", std::to_string(begin)}, {"x1", std::to_string(end)}}};
+}
+
+Link timeline() { return {"timeline", "Timeline", {}}; }
+
+int ordinalOf(const DeviceSummary& summary) { return summary.device->device.ordinal; }
+Step lastStep(const DeviceSummary& summary) {
+  Step steps = summary.device->totals.steps();
+  return steps == 0 ? 0 : steps - 1;
+}
+std::string oomSql(const DeviceSummary& summary, std::string_view what) {
+  return fmt::format("SELECT {} FROM ooms({}) WHERE step = {}", what, ordinalOf(summary),
+                     summary.ooms[summary.worst_oom].step);
+}
+
+std::string leftUnknown(const analysis::OomVerdict& verdict) {
+  std::string words = "how much was left is unknown";
+  if (!verdict.most_driver_bytes) return words;
+  return words + fmt::format(", {} at most", base::sizeOrZero(*verdict.most_driver_bytes));
+}
+
+std::string whichOom(const DeviceSummary& summary) {
+  const OomReport& oom = summary.ooms[summary.worst_oom];
+  std::string at = " at step " + withCommas(oom.step);
+  if (summary.ooms.size() == 1) return "Out of memory" + at;
+  return fmt::format("Out of memory: {} were refused; the {},{}",
+                     counted(analysis::refusedRequests(summary.ooms), "request"),
+                     oom.overBytes() > 0 ? "one short by most" : "largest", at);
+}
+
+void tellOom(const AnalysedTrace& analysed, const DeviceSummary& summary,
+             const analysis::OomVerdict& verdict, Story& story) {
+  const OomReport& oom = summary.ooms[summary.worst_oom];
+  story.kind = Story::Kind::kOom;
+  story.eyebrow = "Out of memory";
+  story.step = oom.step;
+  const analysis::FreeSums& free = *oom.free;  // the worst is always looked at
+  std::initializer_list<uint64_t> compared = {oom.requested_bytes.value_or(0),
+                                              oom.device_free_bytes.value_or(0), free.bytes};
+  std::optional<base::ByteUnit> unit = sharedUnit(compared);
+  std::vector<std::string> sizes = inOneUnit(compared);
+  story.headline = fmt::format("{} asked for, {}.",
+                               oom.requested_bytes ? sizes[0] + " were" : "An unknown size was",
+                               !oom.device_free_bytes        ? leftUnknown(verdict)
+                               : *oom.device_free_bytes == 0 ? "nothing was left"
+                                                             : sizes[1] + " were left");
+  if (free.bytes > 0) story.headline += fmt::format(" {} lay free inside segments.", sizes[2]);
+  story.headline_sql =
+      oomSql(summary, "step, seconds, requested_bytes, device_free_bytes, free_in_segments_bytes");
+
+  for (Sentence& sentence : verdictSentences(verdict))
+    story.sentences.push_back(std::move(sentence));
+  story.sentences.push_back(sumSentence(verdict));
+  if (verdict.lackingBytes() == 0) {  // else what is pinned would not help
+    for (Sentence& sentence :
+         pinSentences(analysed, ordinalOf(summary), verdict.pinned, oom.step, 2)) {
+      story.sentences.push_back(std::move(sentence));
+    }
+  }
+
+  for (Sentence& sentence : refusalSentences(*summary.device, summary.ooms, summary.worst_oom))
+    story.sentences.push_back(std::move(sentence));
+  if (oom.given_back_segments > 0) {
+    story.sentences.push_back(
+        {{strong(withCommas(oom.given_back_segments)),
+          plain(oom.given_back_segments == 1 ? " cached segment, " : " cached segments, "),
+          strong(humanBytes(oom.given_back_bytes)),
+          plain(oom.given_back_segments == 1
+                    ? ", was handed back to the driver just before. It was not enough."
+                    : ", were handed back to the driver just before. It was not enough.")},
+         timelineAround(summary, oom.step),
+         oomSql(summary, "given_back_segments, given_back_bytes")});
+  }
+  if (oom.stack.valid()) {
+    Sentence from{{plain("The request came from "), code(oneName(analysed, oom.stack))}, {}};
+    if (!oom.phases.empty()) {
+      std::string phase(
+          analysed.trace.strings.text(analysed.trace.annotations.name[oom.phases.back()]));
+      from.parts.insert(from.parts.end(), {plain(", in phase "), strong(phase)});
+    }
+    from.parts.push_back(plain("."));
+    from.link = timelineAround(summary, oom.step);
+    from.sql = oomSql(summary, "stack_id, label");
+    story.sentences.push_back(std::move(from));
+  }
+  story.findings.push_back(
+      {Severity::kHigh,
+       {plain(whichOom(summary))},
+       oom.requested_bytes,
+       timelineAround(summary, oom.step),
+       unit,
+       oomSql(
+           summary,
+           fmt::format("step, requested_bytes, (SELECT sum(ifnull(refusals, 1)) FROM ooms({})) AS "
+                       "refused_requests",
+                       ordinalOf(summary)))});
+  if (oom.given_back_segments > 0) {
+    story.findings.push_back({Severity::kMedium,
+                              {plain(fmt::format("Cache flushed to make room, {}, in vain",
+                                                 counted(oom.given_back_segments, "segment")))},
+                              oom.given_back_bytes,
+                              timelineAround(summary, oom.step),
+                              {},
+                              oomSql(summary, "given_back_segments, given_back_bytes")});
+  }
+}
+
+void tellPeak(const AnalysedTrace& analysed, const DeviceSummary& summary, Story& story) {
+  const analysis::PeakReport& peak = summary.peak;
+  story.step = peak.active.step;
+  story.eyebrow = "High water";
+  uint64_t reserved_then = summary.device->totals.at(peak.active.step).reserved_bytes;
+  // As the tables have them: here nothing is added up.
+  std::vector<std::string> sizes = {humanBytes(peak.active.bytes), humanBytes(peak.reserved.bytes),
+                                    humanBytes(reserved_then)};
+  bool at_least = model::isAtLeast(analysed.trace, ordinalOf(summary));
+  story.headline =
+      fmt::format("{}{} were live at the peak, {}{} reserved.", at_least ? "At least " : "",
+                  sizes[0], at_least ? "at least " : "", sizes[1]);
+  Sentence sentence{
+      {plain(at_least ? "The program held at least " : "The program held "), strong(sizes[0]),
+       plain(" at step "), strong(withCommas(peak.active.step)),
+       plain(at_least ? "; at least " : "; "), strong(sizes[2]), plain(" were reserved then.")},
+      timelineAround(summary, peak.active.step),
+      fmt::format("SELECT step, active_bytes, reserved_bytes FROM totals WHERE device "
+                  "= {} AND step = {}",
+                  ordinalOf(summary), peak.active.step)};
+  story.headline_sql = fmt::format(
+      "SELECT peak_active_step, peak_active_seconds, peak_active_bytes, "
+      "peak_reserved_bytes FROM devices WHERE device = {}",
+      ordinalOf(summary));
+  story.sentences.push_back(std::move(sentence));
+}
+
+void tellHolders(const AnalysedTrace& analysed, const DeviceSummary& summary, Story& story) {
+  const analysis::Holders& holders = summary.at_oom ? *summary.at_oom : summary.peak.holders;
+  if (holders.groups.empty() || holders.block_bytes == 0) return;
+  std::vector<analysis::StackGroup> largest;
+  for (const analysis::StackGroup& group : holders.groups) {
+    if (group.stack.valid()) largest.push_back(group);
+    if (largest.size() == 2) break;
+  }
+  std::vector<HolderName> names = holderNames(analysed, largest, largest.size());
+  for (size_t i = 0; i < largest.size(); ++i) {
+    const analysis::StackGroup& group = largest[i];
+    double share =
+        100.0 * static_cast<double>(group.block_bytes) / static_cast<double>(holders.block_bytes);
+    Sentence sentence;
+    if (const analysis::StackGroup& first = holders.groups.front();
+        i == 0 && !first.stack.valid()) {
+      sentence.parts = {
+          strong(humanBytes(first.block_bytes)),
+          plain(summary.device->totals.steps() > 0 && first.older_bytes == first.block_bytes
+                    ? " are older than the recording and have no stack. Most of the "
+                      "rest is held by "
+                    : " have no stack. Most of the rest is held by ")};
+    } else {
+      sentence.parts = {plain(i == 0 ? "Most is held by " : "Then ")};
+    }
+    sentence.parts.push_back(code(oneName(names[i])));
+    sentence.parts.insert(
+        sentence.parts.end(),
+        {plain(": "), strong(humanBytes(group.block_bytes)),
+         plain(fmt::format(" in {}, {:.1f} % of live bytes.", blocks(group.blocks), share))});
+    sentence.link = sqlLink(fmt::format(
+        "SELECT id, address_id(address, version) AS address, requested_bytes, alloc_step,\n"
+        "       free_completed_step\nFROM live_at({}, {})\nWHERE stack_id = {}\n"
+        "ORDER BY requested_bytes DESC",
+        summary.device->device.ordinal, holders.step, group.stack.value));
+    bool names_others = i == 0 && !holders.groups.front().stack.valid();
+    sentence.sql = fmt::format(
+        "SELECT stack_id, bytes, blocks, share FROM holders({}, {}) WHERE stack_id = {}{}",
+        ordinalOf(summary), holders.step, group.stack.value,
+        names_others ? " OR stack_id IS NULL" : "");
+    story.sentences.push_back(std::move(sentence));
+  }
+}
+
+void tellUnused(const DeviceSummary& summary, Story& story) {
+  uint64_t reserved = summary.final.reserved_bytes;
+  uint64_t active = summary.final.active_bytes;
+  if (reserved <= active) return;
+  uint64_t unused = reserved - active;
+  auto sql_of_free = [&](std::string_view what) {
+    return fmt::format("SELECT {} FROM free_parts({}, {})", what, ordinalOf(summary),
+                       lastStep(summary));
+  };
+  if (!summary.at_oom) {
+    std::vector<std::string> sizes = {humanBytes(unused), humanBytes(reserved),
+                                      humanBytes(summary.final_free.pinned_bytes)};
+    Sentence sentence{{plain("At the end "), strong(sizes[0]), plain(" of "), strong(sizes[1]),
+                       plain(" reserved are not live")},
+                      timeline()};
+    if (summary.final_free.pinned_bytes > 0) {
+      sentence.parts.insert(sentence.parts.end(),
+                            {plain(": "), strong(sizes[2]),
+                             plain(" cannot be returned, because live blocks lie beside")});
+    }
+    sentence.parts.push_back(plain("."));
+    sentence.sql = sql_of_free("not_live_bytes, reserved_bytes, pinned_bytes");
+    story.sentences.push_back(std::move(sentence));
+  }
+  if (summary.final_free.pinned_bytes > 0) {
+    story.findings.push_back(
+        {Severity::kMedium,
+         {plain(fmt::format("Free at the end but pinned by live blocks, in {}",
+                            counted(summary.final_free.pinned_segments, "segment")))},
+         summary.final_free.pinned_bytes,
+         timeline(),
+         {},
+         sql_of_free("pinned_segments, pinned_bytes")});
+  }
+}
+
+void tellOlder(const DeviceSummary& summary, Story& story) {
+  uint64_t older = summary.at_peak.older_bytes;
+  auto countOf = [&](model::Provenance provenance) {
+    return summary.allocations_by_provenance[static_cast<size_t>(provenance)];
+  };
+  // Bytes at the peak, and blocks in all.
+  auto both = [&](std::string_view provenances) {
+    return fmt::format(
+        "SELECT (SELECT sum(block_bytes) FROM live_at({0}, {1}) WHERE provenance IN ({2})) AS "
+        "peak_bytes, count(*) AS blocks FROM allocations WHERE device = {0} AND provenance IN "
+        "({2})",
+        ordinalOf(summary), summary.peak.active.step, provenances);
+  };
+  uint64_t count =
+      countOf(model::Provenance::kBeforeRecording) + countOf(model::Provenance::kGhost);
+  if (older > 0) {
+    story.findings.push_back(
+        {Severity::kMedium,
+         {plain(fmt::format("Older than the recording at the peak; {} in all", blocks(count)))},
+         older,
+         sqlLink("SELECT id, address_id(address, version) AS address, block_bytes, "
+                 "provenance, free_completed_step\nFROM allocations\nWHERE provenance IN "
+                 "('before_recording', 'ghost')\nORDER BY block_bytes DESC"),
+         {},
+         both("'before_recording', 'ghost'")});
+  }
+  if (uint64_t lost = countOf(model::Provenance::kLost); lost > 0) {
+    story.findings.push_back(
+        {Severity::kMedium,
+         {plain(fmt::format("One end of the life was not recorded: {}", blocks(lost)))},
+         summary.at_peak.lost_bytes,
+         sqlLink("SELECT * FROM allocations WHERE provenance = 'lost' ORDER BY "
+                 "block_bytes DESC"),
+         {},
+         both("'lost'")});
+  }
+  if (summary.peak.uncertain_bytes > 0) {
+    story.findings.push_back(
+        {Severity::kLow,
+         {plain("Block sizes known from requests only: the active peak may be higher by at most")},
+         summary.peak.uncertain_bytes,
+         {},
+         {},
+         fmt::format("SELECT peak_uncertain_bytes FROM devices WHERE device = {}",
+                     ordinalOf(summary))});
+  }
+}
+
+void tellChecks(const AnalysedTrace& analysed, const DeviceSummary& summary, Story& story) {
+  for (const analysis::Identity& identity : summary.identities) {
+    if (identity.holds) continue;
+    // High: none of the other numbers can be trusted more than these. The text says by how much.
+    story.findings.push_back({Severity::kHigh,
+                              {plain("The file contradicts itself: "), plain(identity.text)},
+                              std::nullopt,
+                              sqlLink("SELECT * FROM issues"),
+                              {},
+                              fmt::format("SELECT * FROM identities({}) WHERE name = '{}'",
+                                          ordinalOf(summary), identity.name)});
+  }
+  if (summary.device->totals.steps() == 0) {
+    story.kind = Story::Kind::kState;
+    story.eyebrow = "Final state only";
+    story.step.reset();
+    story.findings.push_back(
+        {Severity::kMedium,
+         {plain("No events were recorded on this device: memory history was off")},
+         {},
+         {}});
+  }
+  const std::vector<model::Issue>& issues = analysed.trace.issues.all();
+  bool overflow = std::any_of(issues.begin(), issues.end(), [&](const model::Issue& issue) {
+    return issue.kind == model::IssueKind::kRingOverflow &&
+           (issue.device == model::Issue::kNoDevice ||
+            issue.device == summary.device->device.ordinal);
+  });
+  if (overflow) {
+    story.findings.push_back(
+        {Severity::kMedium,
+         {plain("The ring buffer was probably full: the oldest events are gone")},
+         {},
+         sqlLink("SELECT * FROM issues")});
+  }
+}
+
+}  // namespace
+
+bool seesOnlySegments(const model::Trace& trace) {
+  if (!trace.work || trace.work->has_blocks) return false;
+  const std::vector<base::StringId>& modules = trace.work->frame_modules;
+  return std::any_of(modules.begin(), modules.end(), [&](base::StringId module) {
+    if (!module.valid()) return false;
+    std::string_view path = trace.strings.text(module);
+    return path.substr(path.find_last_of('/') + 1).starts_with("libc10_cuda.");
+  });
+}
+
+std::optional<uint64_t> firstStep(const AnalysedTrace& analysed, const model::Issue& issue) {
+  bool has_steps = analysed.trace.events.size() > 0;
+  if (issue.device != model::Issue::kNoDevice) {
+    const analysis::DeviceAnalysis* device = analysed.findDevice(issue.device);
+    has_steps = device != nullptr && device->totals.steps() > 0;
+  }
+  bool known = has_steps && issue.first_step != model::Issue::kNone;
+  return known ? std::optional(issue.first_step) : std::nullopt;
+}
+
+Story tellStory(const AnalysedTrace& analysed, const DeviceSummary& summary,
+                std::optional<uint64_t> capacity_bytes) {
+  Story story;
+  analysis::Judgement judgement = analysis::judge(analysed, summary, capacity_bytes);
+  story.advice = std::move(judgement.advice);
+  if (judgement.verdict) {
+    tellOom(analysed, summary, *judgement.verdict, story);
+  } else {
+    tellPeak(analysed, summary, story);
+  }
+  tellLowerBound(analysed, summary, story);
+  tellUnseenBlocks(analysed, story);
+  tellHolders(analysed, summary, story);
+  tellUnused(summary, story);
+  tellOlder(summary, story);
+  tellChecks(analysed, summary, story);
+  if (story.kind == Story::Kind::kState) {
+    story.headline = fmt::format("{} live, {} reserved when the file was written.",
+                                 humanBytes(summary.final.active_bytes),
+                                 humanBytes(summary.final.reserved_bytes));
+    story.headline_sql = fmt::format(
+        "SELECT final_active_bytes, final_reserved_bytes FROM devices WHERE device = {}",
+        ordinalOf(summary));
+    story.sentences.clear();
+    tellHolders(analysed, summary, story);
+    story.sentences.push_back(
+        {{plain("There are no events: nothing can be said about the time before. Call "),
+          code("torch.cuda.memory._record_memory_history()"),
+          plain(" before the part you want to see.")},
+         {}});
+  }
+  model::Incomplete incomplete = incompleteOf(analysed);
+  if (incomplete.any())
+    story.findings.insert(story.findings.begin(), incompleteFinding(incomplete));
+  // What was asked for when memory ran out is one call's word.
+  if (story.kind != Story::Kind::kOom && incomplete.touches(kOfMemory) &&
+      story.headline.ends_with('.')) {
+    story.headline.pop_back();
+    story.headline += markOf(incomplete, kOfMemory) + ".";
+  }
+  std::stable_sort(story.findings.begin(), story.findings.end(),
+                   [](const Finding& a, const Finding& b) { return a.severity < b.severity; });
+  return story;
+}
+
+}  // namespace tidegauge::exporting

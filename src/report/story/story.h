@@ -1,0 +1,42 @@
+// The story of one device in sentences, each with its numbers and the place that shows them. The
+// report prints them, the page's overview links them.
+//
+//   "4,008 MiB were asked for, 3,842 MiB were left. 807 MiB lay free in 27 pieces."
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/oom/advice.h"
+#include "analysis/summary.h"
+#include "report/words/sentence.h"
+
+namespace tidegauge::exporting {
+
+struct Story {
+  enum class Kind : uint8_t { kOom, kPeak, kState };
+  Kind kind = Kind::kPeak;
+  std::string eyebrow;  // "Out of memory"
+  std::optional<analysis::Step> step;
+  std::string headline;
+  std::string headline_sql;
+  std::vector<Sentence> sentences;
+  std::vector<Finding> findings;  // worst first
+  std::vector<analysis::Advice> advice{};
+};
+
+// `capacity_bytes` of the device, where somebody told it.
+Story tellStory(const analysis::AnalysedTrace& analysed, const analysis::DeviceSummary& summary,
+                std::optional<uint64_t> capacity_bytes = {});
+
+// The first step that an issue is about. A device without events has no steps: what is met there is
+// met in its final state.
+std::optional<uint64_t> firstStep(const analysis::AnalysedTrace& analysed,
+                                  const model::Issue& issue);
+
+// PyTorch's code was seen, but none of its blocks: what counts as requested and live are its segments.
+bool seesOnlySegments(const model::Trace& trace);
+
+}  // namespace tidegauge::exporting

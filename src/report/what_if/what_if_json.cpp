@@ -1,0 +1,140 @@
+#include <algorithm>
+
+#include "report/what_if/what_if_text.h"
+
+namespace tidegauge::exporting {
+namespace {
+
+using analysis::Replayed;
+using nlohmann::json;
+
+json entryJson(const model::Trace& trace, model::Action action, uint64_t address, uint64_t bytes) {
+  json it = {{"action", trace.actionName(action)}};
+  if (action != model::Action::kOom && action != model::Action::kSnapshot) it["address"] = address;
+  it["bytes"] = bytes == model::kUnknownBytes ? json() : json(bytes);
+  return it;
+}
+
+json stepOrNull(const std::optional<analysis::Step>& step) { return step ? json(*step) : json(); }
+
+json replayedJson(const Replayed& it) {
+  auto peakOf = [&](replay::Quantity quantity) { return it.stats[quantity].all.peak; };
+  json failures = json::array();
+  for (const replay::Failure& failure : it.failures)
+    failures.push_back({{"step", failure.step},
+                        {"request_bytes", failure.request_bytes},
+                        {"was_recorded", failure.was_recorded}});
+  json range;
+  if (it.peak_reserved_range)
+    range = {{"least", it.peak_reserved_range->least_bytes},
+             {"most", it.peak_reserved_range->most_bytes}};
+  json ooms_range;
+  if (it.peak_reserved_range)
+    ooms_range = {{"least", it.peak_reserved_range->least_ooms},
+                  {"most", it.peak_reserved_range->most_ooms}};
+  json told = {
+      {"settings", it.conf},
+      {"peak_reserved_bytes", peakOf(replay::Quantity::kReservedBytes)},
+      {"peak_reserved_range_bytes", range},
+      {"peak_active_bytes", peakOf(replay::Quantity::kActiveBytes)},
+      {"unused_at_peak_bytes", it.unused_at_peak_bytes},
+      {"peak_split_bytes", peakOf(replay::Quantity::kInactiveSplitBytes)},
+      {"peak_segments", peakOf(replay::Quantity::kSegment)},
+      {"retries", it.stats.retries},
+      {"ooms", it.stats.ooms},
+      {"ooms_range", ooms_range},
+      {"driver_allocs", it.stats.driver_allocs},
+      {"driver_frees", it.stats.driver_frees},
+      {"driver_s", it.driver_s ? json(*it.driver_s) : json()},
+      {"min_capacity_bytes", it.min_capacity_bytes ? json(*it.min_capacity_bytes) : json()},
+      {"failures", std::move(failures)},
+      {"rescued", it.rescued},
+      {"first_rescued_step", stepOrNull(it.first_rescued)},
+      {"forecast_from_step", stepOrNull(it.forecast_from)},
+      {"stopped_at_step", stepOrNull(it.stopped_at)}};
+  if (!it.reserved_line.empty()) {
+    told["reserved_line"] = it.reserved_line;
+    told["active_line"] = it.active_line;
+  }
+  return told;
+}
+
+}  // namespace
+
+json verifyJson(const analysis::AnalysedTrace& analysed, const analysis::DeviceAnalysis& device,
+                const replay::Verification& it) {
+  json first;
+  if (it.first_divergence) {
+    const replay::Divergence& found = *it.first_divergence;
+    const model::Events& events = analysed.trace.events;
+    size_t row = device.device.event_begin + found.step;
+    bool is_end = found.step >= device.device.steps();  // it was cut there
+    first = {{"step", found.step},
+             {"cause", replay::words(found.cause)},
+             {"recorded", is_end ? json()
+                                 : entryJson(analysed.trace, events.action[row],
+                                             events.address[row], events.size_bytes[row])},
+             {"replayed", found.wrote_nothing
+                              ? json()
+                              : entryJson(analysed.trace, found.replayed.action,
+                                          found.replayed.address, found.replayed.bytes)}};
+  }
+  return {{"events_checked", it.events_checked},
+          {"events_exact", it.events_exact},
+          {"checked_until_step", it.checked_until},
+          {"divergences", it.divergences},
+          {"first_divergence", first},
+          {"policy",
+           {{"tie_break", it.settings.tie == replay::TieBreak::kSegment ? "segment" : "address"},
+            {"tie_break_shows", it.tie_is_known},
+            {"private_pools_expandable",
+             it.private_pools_are_known ? json(it.settings.private_pools_expandable) : json()}}},
+          {"began_empty", it.began_empty},
+          {"blocks_left_out", it.left_out_at_start},
+          {"final_segments", it.final_segments},
+          {"final_segments_differing", it.final_differences}};
+}
+
+json whatIfJson(const analysis::AnalysedTrace& analysed, const analysis::DeviceAnalysis& device,
+                const analysis::WhatIf& report, bool verify_only) {
+  json it = {{"device", device.device.ordinal},
+             {"verify", verifyJson(analysed, device, report.verified)}};
+  if (verify_only) return it;
+  it["capacity_bytes"] = report.capacity_bytes ? json(*report.capacity_bytes) : json();
+  it["device_bytes"] = report.device_bytes ? json(*report.device_bytes) : json();
+  it["capacity_source"] =
+      report.capacity_source == analysis::CapacitySource::kGiven         ? json("given")
+      : report.capacity_source == analysis::CapacitySource::kOutOfMemory ? json("out_of_memory")
+      : report.capacity_source == analysis::CapacitySource::kRefused     ? json("refused")
+                                                                         : json();
+  it["fraction"] = report.fraction ? json(*report.fraction) : json();
+  it["proven"] = report.isProven();
+  it["limit_bytes"] = report.limit_bytes ? json(*report.limit_bytes) : json();
+  it["limit_most_bytes"] = report.limit_most_bytes ? json(*report.limit_most_bytes) : json();
+  it["helps_from_limit"] = json();
+  if (report.helps_from)
+    it["helps_from_limit"] = {{"settings", report.helps_from->conf},
+                              {"limit_bytes", report.helps_from->limit_bytes},
+                              {"ooms", report.helps_from->ooms}};
+  it["recorded"] = {{"peak_reserved_bytes", report.recorded_peak_bytes},
+                    {"ooms", report.recorded_ooms},
+                    {"own_is_as_recorded", report.ownIsAsRecorded()}};
+  it["not_simulated"] = report.verified.settings.not_simulated;
+  it["own"] = replayedJson(report.own);
+  it["edits"] = json::array();
+  for (const analysis::ReplayedEdit& edit : report.edits) {
+    json told = replayedJson(edit.replayed);
+    told["edit"] = analysis::words(edit.edit);
+    told["changed_requests"] = edit.requests;
+    told["changed_bytes"] = edit.bytes;
+    it["edits"].push_back(std::move(told));
+  }
+  it["candidates"] = json::array();
+  for (const Replayed& candidate : report.candidates)
+    it["candidates"].push_back(replayedJson(candidate));
+  it["best"] = report.best_helps ? json(report.candidates.front().conf) : json();
+  it["sentences"] = whatIfSentences(analysed.trace, report);
+  return it;
+}
+
+}  // namespace tidegauge::exporting

@@ -1,0 +1,241 @@
+#include "report/what_if/what_if_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/summary.h"
+#include "base/format.h"
+#include "base/sizes.h"
+#include "report/words/text_page.h"
+#include "report/words/text_table.h"
+
+namespace tidegauge::exporting {
+namespace {
+
+using analysis::Replayed;
+using model::Action;
+using replay::Verification;
+
+std::string entryWords(const model::Trace& trace, Action action, uint64_t address, uint64_t bytes) {
+  if (bytes == model::kUnknownBytes)
+    return fmt::format("{} of unknown size", trace.actionName(action));
+  if (action == Action::kOom) return fmt::format("out of memory for {}", base::humanBytes(bytes));
+  if (action == Action::kSnapshot)
+    return fmt::format("a snapshot with {} active", base::humanBytes(bytes));
+  return fmt::format("{} of {} at {}", trace.actionName(action), base::humanBytes(bytes),
+                     base::hexAddress(address));
+}
+
+void verified(TextPage& page, const model::Trace& trace, const model::Device& device,
+              const Verification& it) {
+  if (it.events_checked == 0) {
+    page.paragraph("No event of this device is the allocator's: nothing to replay.");
+    return;
+  }
+  bool is_whole = it.events_exact == it.events_checked;
+  page.paragraph(
+      fmt::format("{} of {} {} what PyTorch's allocator does under the recording's settings, to "
+                  "the address{}.",
+                  base::withCommas(it.events_exact), base::counted(it.events_checked, "event"),
+                  it.events_exact == 1 ? "is" : "are",
+                  is_whole && it.final_segments > 0 && it.final_differences == 0
+                      ? ", and so is each block of the final state"
+                      : ""));
+  if (it.tie_is_known)
+    page.paragraph(
+        it.settings.tie == replay::TieBreak::kSegment
+            ? "Of free blocks of one size it takes that of the oldest segment, as torch 2.12 and "
+              "later."
+            : "Of free blocks of one size it takes the lowest address, as torch 2.11 and before.");
+  if (!it.began_empty)
+    page.paragraph(
+        "The recording began when memory was held already: what was there is rebuilt from the "
+        "trace and its final "
+        "state; in which order those segments came, and since when what was free was free, is not "
+        "known.");
+  if (it.left_out_at_start > 0)
+    page.paragraph(fmt::format("{} older than the recording lie in no segment that is known.",
+                               base::counted(it.left_out_at_start, "block")));
+  if (it.first_divergence) {
+    const replay::Divergence& first = *it.first_divergence;
+    size_t row = device.event_begin + first.step;
+    std::string recorded =
+        first.step >= device.steps()
+            ? "nothing, it ends here"
+            : entryWords(trace, trace.events.action[row], trace.events.address[row],
+                         trace.events.size_bytes[row]);
+    std::string replayed = first.wrote_nothing
+                               ? "nothing"
+                               : entryWords(trace, first.replayed.action, first.replayed.address,
+                                            first.replayed.bytes);
+    page.paragraph(fmt::format("First difference at step {}: recorded {}; replayed {}: {}.",
+                               base::withCommas(first.step), recorded, replayed,
+                               replay::words(first.cause)));
+    page.paragraph(fmt::format(
+        "It differs {} in all, over {}; after each the state was taken from the recording again.",
+        it.divergences == 1 ? "once" : base::withCommas(it.divergences) + " times",
+        base::counted(it.events_checked - it.events_exact, "event")));
+  }
+  if (it.first_divergence && analysis::hasIdleThreshold(it.settings))
+    page.paragraph(
+        "garbage_collection_threshold is set, and no memory fraction is known: if the program set "
+        "one, give "
+        "--capacity and --fraction.");
+  if (it.checked_until < device.steps())
+    page.paragraph(
+        fmt::format("It differs, or memory was given back, too often to look at all of it: until "
+                    "step {} of {}.",
+                    base::withCommas(it.checked_until), base::withCommas(device.steps())));
+}
+
+std::string peakWords(const Replayed& it) {
+  if (!it.peak_reserved_range ||
+      it.peak_reserved_range->least_bytes == it.peak_reserved_range->most_bytes)
+    return base::humanBytes(it.peakReservedBytes());
+  std::string least = base::humanBytes(it.peak_reserved_range->least_bytes),
+              most = base::humanBytes(it.peak_reserved_range->most_bytes);
+  if (least == most) return most;
+  // "38.14 to 38.20 GiB"
+  size_t unit = most.rfind(' ');
+  if (least.ends_with(most.substr(unit))) least.resize(least.size() - (most.size() - unit));
+  return fmt::format("{} to {}", least, most);
+}
+
+std::string callsWords(const Replayed& it) {
+  std::string calls = base::withCommas(it.driverCalls());
+  if (!it.driver_s) return calls;
+  return *it.driver_s < 1 ? fmt::format("{}, {:.3g} ms", calls, *it.driver_s * 1e3)
+                          : fmt::format("{}, {:.3g} s", calls, *it.driver_s);
+}
+
+std::string changedWords(const analysis::ReplayedEdit& it) {
+  using What = analysis::ProgramEdit::What;
+  if (it.edit.what == What::kEmptyCache)
+    return it.requests == 1 ? "" : fmt::format(" ({} times)", base::withCommas(it.requests));
+  std::string what = it.edit.what == What::kFreeAt ? "block" : "request";
+  return fmt::format(" ({} of {} in all)", base::counted(it.requests, what),
+                     base::humanBytes(it.bytes));
+}
+
+// The settings are never cut: where a row has no room for them they have a line of their own.
+void table(TextPage& page, const analysis::WhatIf& report) {
+  std::vector<TextRow> rows{
+      {{"reserved", "active", "unused", "retries", "failed", "driver calls"}, "settings"}};
+  auto add = [&](const Replayed& it, const std::string& name) {
+    rows.push_back({{peakWords(it), base::humanBytes(it.peakActiveBytes()),
+                     base::humanBytes(it.unused_at_peak_bytes), base::withCommas(it.stats.retries),
+                     failedWords(it), callsWords(it)},
+                    it.stopped_at ? fmt::format("{} (until step {} alone: too many free blocks to "
+                                                "search)",
+                                                name, base::withCommas(*it.stopped_at))
+                                  : name});
+  };
+  std::string own = report.ownIsAsRecorded() ? "as recorded" : "its own settings";
+  add(report.own, report.own.conf.empty() ? own : own + ": " + report.own.conf);
+  for (const analysis::ReplayedEdit& it : report.edits) {
+    add(it.replayed, analysis::words(it.edit) + changedWords(it));
+  }
+  std::string idle;  // of those that are only known: what changes nothing is no row
+  for (const Replayed& it : report.candidates) {
+    std::string name = it.conf.empty() ? "nothing set" : it.conf;
+    if (report.are_known && it.isAs(report.own)) {
+      idle += (idle.empty() ? "" : "; ") + withSpaces(name);
+    } else {
+      add(it, name);
+    }
+  }
+  std::vector<size_t> widths(rows.front().numbers.size());
+  for (const TextRow& row : rows)
+    for (size_t i = 0; i < widths.size(); ++i)
+      widths[i] = std::max(widths[i], base::displayWidth(row.numbers[i]));
+  for (const TextRow& row : rows) {
+    std::string numbers;
+    for (size_t i = 0; i < widths.size(); ++i)
+      numbers += "  " + base::padLeft(row.numbers[i], widths[i]);
+    if (base::displayWidth(numbers) + 2 + row.name.size() <= page.columns()) {
+      page.line(numbers + "  " + row.name);
+    } else {
+      page.line(numbers);
+      page.paragraph(withSpaces(row.name), 6, 2);
+    }
+  }
+  if (!idle.empty()) page.paragraph("Without any effect: " + idle + ".", 2, 2);
+  page.faint(
+      "reserved, active: at their peaks; unused: reserved and in no block, the least while most "
+      "was in blocks; failed: "
+      "requests that ran out of memory; driver calls: cudaMalloc, cudaFree, mapping and unmapping",
+      4, 2);
+}
+
+// What the recording's own memory fraction allowed at the least, where that is less than what the driver had.
+std::optional<uint64_t> ownCapBytes(const analysis::WhatIf& report) {
+  if (!report.device_bytes) return std::nullopt;
+  uint64_t cap_bytes = report.verified.settings.capBytes(*report.device_bytes);
+  if (report.capacity_bytes && cap_bytes >= *report.capacity_bytes) return std::nullopt;
+  return cap_bytes;
+}
+
+}  // namespace
+
+std::string whatIfText(const analysis::AnalysedTrace& analysed,
+                       const analysis::DeviceAnalysis& device, const analysis::WhatIf& report,
+                       const WhatIfPage& options) {
+  TextPage page(options.columns, options.colour);
+  page.heading(analysis::deviceLabel(device.device) + ": " +
+               (options.verify_only ? "Replay" : "What if"));
+  verified(page, analysed.trace, device.device, report.verified);
+  if (options.verify_only || report.verified.events_checked == 0) return page.take();
+  if (report.capacity_source == analysis::CapacitySource::kOutOfMemory)
+    page.paragraph(fmt::format(
+        "This process could have {}: what it held and what the driver had free when it ran out.",
+        base::humanBytes(*report.capacity_bytes)));
+  if (report.limit_bytes)
+    page.paragraph(fmt::format(
+        fmt::runtime(report.verified.settings.gc_threshold > 0
+                         ? "Garbage was collected as under a limit of {} or a little more, which "
+                           "the file does "
+                           "not tell: a memory fraction that the program set, most likely."
+                         : "A limit that the file does not tell kept it to {} or a little more, "
+                           "though the driver "
+                           "had memory: a memory fraction that the program set, most likely."),
+        base::humanBytes(*report.limit_bytes)));
+  if (report.capacity_source == analysis::CapacitySource::kRefused)
+    page.paragraph(fmt::format(
+        "It was refused memory beyond {}, gave back what it did not use and got through: replays "
+        "have no more than that.",
+        base::humanBytes(*report.capacity_bytes)));
+  if (auto least = ownCapBytes(report))
+    page.paragraph(fmt::format(
+        "Its memory fraction of {:g} let it have {}{}, or a little more.",
+        *report.verified.settings.fraction, base::humanBytes(*least),
+        report.capacity_source == analysis::CapacitySource::kOutOfMemory ? " of that" : ""));
+  if (report.capacity_source == analysis::CapacitySource::kGiven)
+    page.paragraph(fmt::format(
+        "Asked about {} for this process{}.",
+        report.fraction ? fmt::format("{} of {}, which is {},", *report.fraction,
+                                      base::humanBytes(*report.capacity_bytes),
+                                      base::humanBytes(report.availableBytes().value_or(0)))
+                        : base::humanBytes(*report.capacity_bytes),
+        report.own.rescued > 0 ? fmt::format("; {} that failed when it was recorded {} there",
+                                             base::counted(report.own.rescued, "request"),
+                                             report.own.rescued == 1 ? "fits" : "fit")
+                               : std::string()));
+  page.blank();
+  table(page, report);
+  page.blank();
+  for (const std::string& sentence : whatIfSentences(analysed.trace, report)) {
+    // What is to be copied is in one piece.
+    size_t setting = sentence.find("PYTORCH_CUDA_ALLOC_CONF=");
+    if (setting != std::string::npos &&
+        base::displayWidth(sentence) + 4 > std::min(page.columns(), TextPage::kMostProse)) {
+      page.bullet(sentence.substr(0, setting));
+      page.whole("    " + sentence.substr(setting));
+    } else {
+      page.bullet(sentence);
+    }
+  }
+  return page.take();
+}
+
+}  // namespace tidegauge::exporting

@@ -1,0 +1,39 @@
+// What `tidegauge whatif` says about one device, as a page for the terminal and as JSON (docs/explain/replay.md).
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "analysis/what_if/what_if.h"
+
+namespace tidegauge::exporting {
+
+struct WhatIfPage {
+  size_t columns = 100;
+  bool colour = false;
+  bool verify_only = false;
+};
+std::string whatIfText(const analysis::AnalysedTrace& analysed,
+                       const analysis::DeviceAnalysis& device, const analysis::WhatIf& report,
+                       const WhatIfPage& options);
+
+nlohmann::json whatIfJson(const analysis::AnalysedTrace& analysed,
+                          const analysis::DeviceAnalysis& device, const analysis::WhatIf& report,
+                          bool verify_only);
+// {"events_checked", "events_exact", "policy", "first_divergence", …}
+nlohmann::json verifyJson(const analysis::AnalysedTrace& analysed,
+                          const analysis::DeviceAnalysis& device,
+                          const replay::Verification& verified);
+
+// PyTorch reads settings with spaces as without; a line can be broken there.
+std::string withSpaces(const std::string& conf);
+
+// "no request fails", "3 requests fail", "0 to 2 requests fail": however the driver places what it gives.
+std::string failsWords(const analysis::Replayed& it);
+// "3", "0 to 2".
+std::string failedWords(const analysis::Replayed& it);
+
+// The sentences that follow from it, most useful first; each ends with a full stop.
+std::vector<std::string> whatIfSentences(const model::Trace& trace, const analysis::WhatIf& report);
+
+}  // namespace tidegauge::exporting

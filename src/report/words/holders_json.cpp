@@ -1,0 +1,57 @@
+#include "report/words/holders_json.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "report/words/holder_names.h"
+#include "report/words/sentence_json.h"
+
+namespace tidegauge::exporting {
+
+using analysis::AnalysedTrace;
+using nlohmann::json;
+
+json holdersJson(const AnalysedTrace& analysed, int device, const analysis::Holders& holders,
+                 const char* at) {
+  std::vector<HolderName> names = holderNames(analysed, holders.groups, kMostHolders);
+  json rows = json::array();
+  for (size_t i = 0; i < names.size(); ++i) {
+    const analysis::StackGroup& group = holders.groups[i];
+    rows.push_back(
+        {{"stack_id", group.stack.valid() ? json(group.stack.value) : json()},
+         {"label", clean(analysed.labels.label(group.stack))},
+         {"caller", clean(names[i].caller)},
+         {"slot", analysed.labels.colourSlot(group.stack)},
+         {"bytes", group.block_bytes},
+         {"requested_bytes", group.requested_bytes},
+         {"blocks", group.blocks},
+         {"older_bytes", group.older_bytes},
+         {"first_allocation_id", group.first_row},
+         {"share", holders.block_bytes == 0 ? 0.0
+                                            : static_cast<double>(group.block_bytes) /
+                                                  static_cast<double>(holders.block_bytes)}});
+  }
+  std::string from = fmt::format("holders({}, {})", device, holders.step);
+  return {
+      {"at", at},
+      {"step", holders.step},
+      {"total_bytes", holders.block_bytes},
+      {"blocks", holders.blocks},
+      {"stacks", holders.groups.size()},
+      {"sql", fmt::format("SELECT CAST(total(bytes) AS INTEGER) AS total_bytes, "
+                          "CAST(total(blocks) AS INTEGER) AS blocks, count(*) AS stacks FROM {}",
+                          from)},
+      {"rows", rows},
+      {"rows_sql", fmt::format("SELECT * FROM {} LIMIT {}", from, kMostHolders)}};
+}
+
+json totalsJson(const analysis::Totals& totals) {
+  return {{"requested_bytes", totals.requested_bytes},
+          {"active_bytes", totals.active_bytes},
+          {"allocated_bytes", totals.allocated_bytes},
+          {"reserved_bytes", totals.reserved_bytes}};
+}
+
+}  // namespace tidegauge::exporting

@@ -1,0 +1,80 @@
+#include "report/words/range_summary.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "analysis/summary.h"
+
+namespace tidegauge::exporting {
+namespace {
+
+using analysis::AnalysedTrace;
+using analysis::DeviceAnalysis;
+using analysis::Peak;
+using analysis::StepRange;
+using analysis::Totals;
+
+base::Error noSuchDevice(const AnalysedTrace& analysed, int32_t ordinal) {
+  std::vector<int32_t> ordinals;
+  for (const auto& device : analysed.devices) ordinals.push_back(device->device.ordinal);
+  return {base::ErrorKind::kUsage,
+          fmt::format("there is no device {}", ordinal),
+          {},
+          ordinals.empty() ? "The file has none."
+                           : fmt::format("The file has: {}.", fmt::join(ordinals, ", "))};
+}
+
+}  // namespace
+
+base::Result<Choice> choose(const AnalysedTrace& analysed, const Selection& selection) {
+  Choice choice;
+  if (selection.device && analysed.findDevice(*selection.device) == nullptr) {
+    return noSuchDevice(analysed, *selection.device);
+  }
+  for (const auto& device : analysed.devices) {
+    if (selection.device && device->device.ordinal != *selection.device) continue;
+    if (!selection.isRange()) {
+      choice.devices.push_back({device.get(), std::nullopt});
+      continue;
+    }
+    auto range = analysis::stepRange(analysed, *device, selection.from, selection.to);
+    if (range.ok()) {
+      choice.devices.push_back({device.get(), std::move(range).value()});
+    } else {
+      choice.absent.push_back(range.error());
+    }
+  }
+  if (choice.devices.empty() && !choice.absent.empty()) return choice.absent.front();
+  return choice;
+}
+
+RangeSummary summariseRange(const AnalysedTrace& analysed, const DeviceAnalysis& device,
+                            const StepRange& range) {
+  RangeSummary summary;
+  summary.range = range;
+  const analysis::TotalsIndex& totals = device.totals;
+  summary.before = range.first == 0 ? totals.initial() : totals.at(range.first - 1);
+  summary.after = totals.at(range.last);
+  analysis::PeakReport& peak = summary.peak;
+  for (Peak* p : {&peak.requested, &peak.active, &peak.allocated, &peak.reserved}) {
+    p->step = range.first;
+  }
+  totals.forEach(range.first, range.last + 1, [&](analysis::Step step, const Totals& t) {
+    auto raise = [&](Peak& high, uint64_t bytes) {
+      if (bytes > high.bytes) high = {bytes, step};
+    };
+    raise(peak.requested, t.requested_bytes);
+    raise(peak.active, t.active_bytes);
+    raise(peak.allocated, t.allocated_bytes);
+    raise(peak.reserved, t.reserved_bytes);
+  });
+  peak.holders = analysis::holdersAt(analysed, device, peak.active.step);
+  for (analysis::OomReport& oom : analysis::oomsOf(analysed, device, 100)) {
+    if (range.first <= oom.step && oom.step <= range.last) summary.ooms.push_back(std::move(oom));
+  }
+  return summary;
+}
+
+}  // namespace tidegauge::exporting

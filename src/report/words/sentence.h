@@ -1,0 +1,59 @@
+// Sentences about a recording: the text in parts, the place in the page that shows it, and the SQL
+// whose result holds every number of it. Text, JSON and the page are made from the same sentences.
+//
+//   "4,008 MiB were asked for, 3,842 MiB were left. 807 MiB lay free in 27 pieces."
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/format.h"
+
+namespace tidegauge::exporting {
+
+struct Part {
+  enum class Style : uint8_t { kPlain, kStrong, kCode };
+  std::string text;
+  Style style = Style::kPlain;
+};
+
+struct Link {
+  std::string view;   // "timeline"
+  std::string label;  // "Timeline"
+  std::vector<std::pair<std::string, std::string>> params;
+};
+
+struct Sentence {
+  std::vector<Part> parts;
+  std::optional<Link> link;
+  std::string sql{};  // its result holds every number of the sentence
+};
+
+struct Finding {
+  enum class Severity : uint8_t { kHigh, kMedium, kLow };
+  Severity severity = Severity::kLow;
+  std::vector<Part> parts;
+  std::optional<uint64_t> bytes;
+  std::optional<Link> link;
+  std::optional<base::ByteUnit> unit{};  // of the headline, if it names the same bytes
+  std::string sql{};                     // its result holds every number of the finding
+};
+
+std::string plainText(const std::vector<Part>& parts);
+
+Part plain(std::string text);
+Part strong(std::string text);
+Part code(std::string text);
+
+// The SQL view with the statement.
+Link sqlLink(std::string sql);
+// The Growth view: "growing", "never_freed" or "churn".
+Link growthLink(const std::string& list);
+
+// "› Timeline · SELECT …;" on one line, without line breaks; empty without SQL.
+std::string evidenceText(const std::string& sql, const std::optional<Link>& link);
+
+}  // namespace tidegauge::exporting

@@ -1,0 +1,50 @@
+// The transport: HTTP/1.1 on loopback. One thread moves bytes; answers are computed on a few
+// others, each lane (pictures, texts, queries) on its own, so that neither a long query nor a
+// search delays a picture.
+//
+//   accept ─► read (limits, timeouts) ─► handler on its lane ─► write ─► next request
+//                                           └ the client went away: the stop token is set
+//
+// Malformed, oversized and slow requests end their connection, nothing else.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "server/http/message.h"
+
+namespace tidegauge::server {
+
+struct Handler {
+  std::function<Response(const Request&, std::stop_token)> answer;
+  std::function<Lane(const Request&)> lane;
+};
+
+class HttpServer {
+ public:
+  // Binds 127.0.0.1; port 0 takes a free one. Connections wait until run().
+  static base::Result<std::unique_ptr<HttpServer>> listen(uint16_t port);
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+  ~HttpServer();
+
+  uint16_t port() const;
+  // Answers until stop(), then waits for the answers that are being computed.
+  void run(Handler handler);
+  // Answers until SIGINT or SIGTERM. Does not wait for answers that are still being computed: what
+  // they use must live until the process ends, which the caller should see to at once.
+  void runUntilSignal(Handler handler);
+  void stop();  // from any thread
+
+  struct Parts;  // in http_server.cpp
+
+ private:
+  void serve(Handler handler);
+  explicit HttpServer(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace tidegauge::server

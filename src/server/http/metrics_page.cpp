@@ -1,0 +1,34 @@
+#include "server/http/metrics_page.h"
+
+#include <utility>
+
+namespace tidegauge::server {
+namespace {
+
+constexpr std::string_view kHint = "Metrics are at /metrics";
+
+}  // namespace
+
+void MetricsPage::show(std::string text) {
+  std::lock_guard lock(mutex_);
+  text_ = std::move(text);
+}
+
+Response MetricsPage::answer(const Request& request) const {
+  if (auto refused = gate_.refuseStranger(request, kHint)) return std::move(*refused);
+  std::string_view path = std::string_view(request.target).substr(0, request.target.find('?'));
+  if (path != "/metrics") return errorResponse(404, "There is nothing here", kHint);
+  if (request.method == Method::kPost) return errorResponse(405, "Metrics are read with GET");
+  Response response;
+  response.content_type = content_type_;
+  std::lock_guard lock(mutex_);
+  response.body = text_;
+  return response;
+}
+
+Handler MetricsPage::handler() const {
+  return {[this](const Request& request, const std::stop_token&) { return answer(request); },
+          [](const Request&) { return Lane::kText; }};
+}
+
+}  // namespace tidegauge::server

@@ -1,0 +1,103 @@
+#include "server/session/session.h"
+
+#include "report/words/file_names.h"
+
+namespace tidegauge::server {
+
+uint32_t MarkStore::add(std::shared_ptr<const view::MarkSet> mark) {
+  std::lock_guard lock(mutex_);
+  entries_.push_back({next_, std::move(mark)});
+  if (entries_.size() > kKept) entries_.pop_front();
+  return next_++;
+}
+
+void MarkStore::continueFrom(const MarkStore& before) {
+  std::scoped_lock lock(mutex_, before.mutex_);
+  // Room for what is still asked of the older one; numbers of another file are far away.
+  constexpr uint32_t kRoom = 1000;
+  next_ = before.next_ + kRoom;
+}
+
+std::shared_ptr<const view::MarkSet> MarkStore::find(int64_t number) const {
+  std::lock_guard lock(mutex_);
+  for (const Entry& entry : entries_) {
+    if (entry.number == number) return entry.mark;
+  }
+  return nullptr;
+}
+
+std::string TextCache::get(const std::string& key, const std::function<std::string()>& compute) {
+  Entry* entry = nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    entry = &entries_[key];  // stays where it is
+  }
+  std::call_once(entry->once, [&] { entry->text = compute(); });
+  return entry->text;
+}
+
+OpenFile::OpenFile(size_t file_id, std::string short_name,
+                   std::unique_ptr<const analysis::AnalysedTrace> trace, query::Whole whole)
+    : id(file_id), name(std::move(short_name)), analysed(std::move(trace)), marks(file_id) {
+  tell(std::move(whole));
+}
+
+std::shared_ptr<const query::Database> OpenFile::database() const {
+  std::lock_guard lock(database_mutex_);
+  return database_;
+}
+
+void OpenFile::tell(query::Whole whole) {
+  auto database =
+      std::make_shared<const query::Database>(*analysed, query::Scope{}, std::move(whole));
+  std::lock_guard lock(database_mutex_);
+  database_.swap(database);
+}
+
+const view::Siblings& OpenFile::siblings() {
+  std::call_once(siblings_once_,
+                 [&] { siblings_ = std::make_unique<view::Siblings>(analysed->trace); });
+  return *siblings_;
+}
+
+Session successorOf(const Session& session) {
+  Session next;
+  next.files = session.files;
+  next.failed = session.failed;
+  next.board = session.board;
+  next.lives = session.lives;
+  next.working_sets = session.working_sets;
+  return next;
+}
+
+Session openSession(std::vector<std::unique_ptr<analysis::AnalysedTrace>> traces,
+                    std::vector<FailedFile> failed) {
+  std::vector<std::string> paths;
+  for (const auto& trace : traces) paths.push_back(trace->trace.source.name);
+  std::vector<std::string> names = exporting::distinctNames(paths);
+  std::vector<const analysis::AnalysedTrace*> all;
+  for (const auto& trace : traces) all.push_back(trace.get());
+  analysis::WholeRecordings wholes = analysis::wholeRecordings(all);
+  Session session;
+  session.failed = std::move(failed);
+  for (size_t i = 0; i < traces.size(); ++i) {
+    query::Whole whole = analysis::wholeOf(wholes, *traces[i]);
+    session.files.push_back(
+        std::make_shared<OpenFile>(i, names[i], std::move(traces[i]), std::move(whole)));
+  }
+  warm(session, session.files);
+  return session;
+}
+
+void warm(Session& session, const std::vector<std::shared_ptr<OpenFile>>& files) {
+  std::vector<const analysis::AnalysedTrace*> opened;
+  for (const auto& file : files) opened.push_back(file->analysed.get());
+  session.warming = std::jthread([opened = std::move(opened)](const std::stop_token& stop) {
+    for (const analysis::AnalysedTrace* trace : opened) {
+      if (stop.stop_requested()) return;
+      if (trace->trace.allocations.size() > 0) trace->categories->of(0);
+    }
+  });
+}
+
+}  // namespace tidegauge::server

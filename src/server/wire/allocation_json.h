@@ -1,0 +1,15 @@
+// One allocation, everything about it: what the page's inspector shows.
+#pragma once
+
+#include "server/http/json.h"
+#include "server/session/session.h"
+
+namespace tidegauge::server {
+
+// {id, address_id, address, total_bytes, kind}, null for none.
+json segmentJson(const model::Trace& trace, model::SegmentId segment);
+json allocationJson(OpenFile& file, uint32_t row, Stacks stacks = Stacks::kWhole);
+// null for none.
+json allocationJson(OpenFile& file, std::optional<uint32_t> row);
+
+}  // namespace tidegauge::server

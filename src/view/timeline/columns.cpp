@@ -1,0 +1,99 @@
+#include "view/timeline/columns.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tidegauge::view {
+namespace {
+
+using analysis::DeviceAnalysis;
+
+analysis::Span spanOf(const analysis::Totals& totals, Step step) {
+  return {.active_min = totals.active_bytes,
+          .active_max = totals.active_bytes,
+          .reserved_min = totals.reserved_bytes,
+          .reserved_max = totals.reserved_bytes,
+          .requested_max = totals.requested_bytes,
+          .allocated_max = totals.allocated_bytes,
+          .active_max_step = step,
+          .reserved_max_step = step,
+          .requested_max_step = step};
+}
+
+// The first step that begins at or after x; the number of steps if there is none.
+Step firstStepFrom(const DeviceAnalysis& device, Axis axis, double x) {
+  double up = std::ceil(x);
+  if (axis == Axis::kTime) return device.time.stepAtOrAfter(static_cast<int64_t>(up));
+  return static_cast<Step>(std::clamp(up, 0.0, static_cast<double>(device.totals.steps())));
+}
+
+// Where the last state ends.
+double endOf(const DeviceAnalysis& device, Axis axis) {
+  if (axis == Axis::kTime) return static_cast<double>(device.time.lastUs()) + 1;
+  return std::max(1.0, static_cast<double>(device.totals.steps()));
+}
+
+// A file without events has one state: the final one, drawn over [0, 1) of the step axis.
+std::vector<ColumnState> onlyState(const DeviceAnalysis& device, const XRange& range) {
+  std::vector<ColumnState> columns(range.columns);
+  if (range.axis == Axis::kTime) return columns;
+  double width = (range.x1 - range.x0) / range.columns;
+  for (uint32_t c = 0; c < range.columns; ++c) {
+    double x = range.x0 + width * c;
+    if (x < 1 && x + width > 0) columns[c] = {spanOf(device.totals.initial(), 0), 0};
+  }
+  return columns;
+}
+
+}  // namespace
+
+bool isUsable(const XRange& range) {
+  constexpr double kMost = 9007199254740992.0;  // 2^53: integers are exact up to here
+  return std::isfinite(range.x0) && std::isfinite(range.x1) && range.x0 < range.x1 &&
+         range.columns > 0 && std::abs(range.x0) <= kMost && std::abs(range.x1) <= kMost &&
+         (range.x1 - range.x0) / range.columns > 0;
+}
+
+std::vector<ColumnState> columnStates(const DeviceAnalysis& device, const XRange& range) {
+  Step steps = device.totals.steps();
+  if (steps == 0) return onlyState(device, range);
+  std::vector<ColumnState> columns(range.columns);
+  if (range.axis == Axis::kTime && !device.time.present()) return columns;
+  double width = (range.x1 - range.x0) / range.columns;
+  double end_x = endOf(device, range.axis);
+  Step begin = firstStepFrom(device, range.axis, range.x0);
+  Step held = kNoStep;  // the step whose state `holding` is
+  analysis::Span holding;
+  for (uint32_t c = 0; c < range.columns; ++c) {
+    double next_x = c + 1 == range.columns ? range.x1 : range.x0 + width * (c + 1);
+    Step end = firstStepFrom(device, range.axis, next_x);
+    if (begin < end) {
+      columns[c].span = device.totals.span(begin, end);
+      columns[c].sample = columns[c].span.active_max_step;
+    } else if (begin > 0 && range.x0 + width * c < end_x) {
+      if (held != begin - 1) {
+        held = begin - 1;
+        holding = spanOf(device.totals.at(held), held);
+      }
+      columns[c] = {holding, held};
+    }
+    begin = end;
+  }
+  return columns;
+}
+
+Samples samplesOf(const std::vector<ColumnState>& columns) {
+  Samples samples;
+  uint32_t end = 0;
+  for (uint32_t c = 0; c < columns.size(); ++c) {
+    if (columns[c].sample == kNoStep) continue;
+    end = c + 1;
+    if (!samples.step.empty() && samples.step.back() == columns[c].sample) continue;
+    samples.step.push_back(columns[c].sample);
+    samples.begin.push_back(c);
+  }
+  if (!samples.step.empty()) samples.begin.push_back(end);
+  return samples;
+}
+
+}  // namespace tidegauge::view

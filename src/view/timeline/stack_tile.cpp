@@ -1,0 +1,103 @@
+#include "view/timeline/stack_tile.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "view/timeline/stack_parts.h"
+#include "view/timeline/sweep.h"
+
+namespace tidegauge::view {
+namespace {
+
+using analysis::AnalysedTrace;
+
+constexpr double kFirstThresholdRows = 1;
+// A threshold is raised by what the last one lacked, less a little: rather once more than too far.
+constexpr double kLeastRaise = 1.5;
+constexpr double kCaution = 0.9;
+// A first threshold that leaves this share of the quads unused was too high.
+constexpr double kLeastUsed = 0.6;
+constexpr double kWorthATry = 0.8;  // of a threshold that is known to fit
+// What is summed up may change places (stack_parts.h): far less than a quad is high.
+constexpr double kPartsPerThreshold = 8;
+// Small marked blocks keep their own quads only up to this threshold and number; after that,
+// merged quads tell that marked blocks are among them.
+constexpr double kMostApartRows = 16;
+constexpr size_t kMostApart = 2000;
+
+// Where to begin. Where much happens between samples, hardly a quad goes on from one to the next, so
+// each sample has as many quads as the stack in sight is thresholds high.
+double firstRows(const std::vector<ColumnState>& columns, const Samples& samples,
+                 const TileRequest& request) {
+  constexpr Step kBusy = 64;  // steps from sample to sample
+  constexpr double kMargin = 1.1;
+  if (samples.size() < 2 || samples.step.back() - samples.step.front() < kBusy * samples.size()) {
+    return kFirstThresholdRows;
+  }
+  double in_sight = 0;
+  for (size_t k = 0; k < samples.size(); ++k) {
+    auto active = static_cast<double>(columns[samples.begin[k]].span.active_max);
+    in_sight += std::max(0.0, std::min(active, request.y1_bytes) - request.y0_bytes);
+  }
+  double rows = in_sight / request.row_bytes / static_cast<double>(request.most_quads);
+  return std::max(kFirstThresholdRows, rows * kMargin);
+}
+
+size_t countMarked(const MarkSet* mark, const std::vector<StackPart>& parts) {
+  if (mark == nullptr || mark->rows().empty()) return 0;
+  auto marked = [&](const StackPart& part) { return part.blocks == 1 && mark->has(part.row); };
+  return static_cast<size_t>(std::count_if(parts.begin(), parts.end(), marked));
+}
+
+}  // namespace
+
+StackTile stackTile(const AnalysedTrace& analysed, const analysis::DeviceAnalysis& device,
+                    const TileRequest& request) {
+  std::vector<ColumnState> columns = columnStates(device, request.x);
+  Samples samples = samplesOf(columns);
+  StackTile tile;
+  for (const ColumnState& column : columns) {
+    tile.highest_active_bytes = std::max(tile.highest_active_bytes, column.span.active_max);
+  }
+  std::vector<StackPart> parts;
+  double parts_rows = INFINITY;  // blocks below are summed up in parts
+  bool few_marked = true;
+  std::optional<StackTile> fitting;  // its threshold may have been too high
+  double fitting_rows = INFINITY;
+  double rows = firstRows(columns, samples, request);
+  // Without anything above the threshold, a sample has at most two merged quads; so it ends.
+  for (;;) {
+    if (double wanted = std::max(kFirstThresholdRows, rows / kPartsPerThreshold);
+        wanted < parts_rows) {
+      parts_rows = wanted;
+      parts = stackParts(analysed, device,
+                         {.samples = samples.step,
+                          .small_bytes = parts_rows * request.row_bytes,
+                          .mark = request.mark});
+      few_marked = countMarked(request.mark, parts) <= kMostApart;
+    }
+    tile.threshold_bytes = rows * request.row_bytes;
+    tile.threshold_raised = rows > kFirstThresholdRows;
+    Sweep sweep(analysed, request, samples, tile.threshold_bytes,
+                few_marked && rows < kMostApartRows);
+    tile.origin_bytes = sweep.originBytes();
+    bool fits = sweep.run(parts);
+    bool ends = !std::isfinite(tile.threshold_bytes) || tile.threshold_bytes >= 0x1p64;
+    if (fits || ends) {
+      tile.quads = sweep.takeQuads();
+      double used =
+          static_cast<double>(tile.quads.size()) / static_cast<double>(request.most_quads);
+      if (!tile.threshold_raised || used >= kLeastUsed || fitting || ends) return tile;
+      fitting = tile;
+      fitting_rows = rows;
+      rows = std::max(kFirstThresholdRows, rows * used);
+      continue;
+    }
+    // The number of quads goes down about as the threshold goes up.
+    rows *= std::max(kLeastRaise, kCaution / sweep.progress());
+    if (rows > fitting_rows * kWorthATry) return *std::move(fitting);
+  }
+}
+
+}  // namespace tidegauge::view

@@ -1,0 +1,79 @@
+// A tile of the stacked timeline: every allocation a block as high as it is large, standing on
+// those below it, from its first step to its last.
+//
+//   bytes  ▲     ┌──c──┐           per column: the blocks live at the column's sample, summed up
+//          │  ┌──┴──┬──┴─┐  ┌─d─┐  from the bottom in drawing order. A block becomes one quad per
+//          │  │  b  │ b  └──┴─b─┤  run of columns in which it lies at the same height.
+//          │  └─────┴────┴──────┘
+//          │  ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒  blocks lower than the threshold are merged with neighbours
+//          └───────────────────────►
+//
+// Edges are put on pixel rows (multiples of px from 0), so that what is drawn is within half a row
+// of the truth, neighbours meet without a gap and a run does not end for a shift nobody can see.
+// Too many quads: the threshold is raised until they fit; of a busy recording it is guessed first.
+//
+// Cost: finding the parts of the stack (stack_parts.h), then O(sum over the parts of the samples
+// they span), a few ns each. Measured in bench/tile_bench.cpp.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "view/filter/filter_set.h"
+#include "view/filter/mark_set.h"
+#include "view/timeline/columns.h"
+
+namespace tidegauge::view {
+
+enum QuadFlag : uint8_t {
+  kQuadMarked = 1,   // a member of the mark, or merged blocks with a member among them
+  kQuadMerged = 2,   // blocks lower than the threshold, in the colours of the largest of them
+  kQuadWaiting = 4,  // freed by the program, but waiting for other streams
+  // Not what the filter asks for. Merged: the largest of the blocks is not.
+  kQuadFiltered = 8,
+};
+
+inline constexpr uint32_t kNoId = UINT32_MAX;
+
+// As the page reads it (docs/formats/page-api.md): 32 bytes, little-endian.
+struct Quad {
+  uint16_t column_begin = 0;
+  uint16_t column_end = 0;
+  float lower_bytes = 0;  // above the tile's origin
+  float upper_bytes = 0;
+  uint32_t allocation = kNoId;
+  uint32_t stack = kNoId;
+  uint8_t provenance = 0;  // model::Provenance
+  uint8_t flags = 0;       // QuadFlag
+  uint8_t stack_slot = 0;
+  uint8_t category_slot = 0;
+  uint8_t stream = 0;
+  uint8_t pool = 0;
+  uint16_t log2_bytes = 0;  // of the block, × 256
+  uint32_t first_step = 0;  // merged: number of blocks at the first column
+};
+static_assert(sizeof(Quad) == 32);
+
+struct TileRequest {
+  XRange x;  // at most kMostTileColumns
+  double y0_bytes = 0;
+  double y1_bytes = 0;
+  double row_bytes = 1;           // bytes per pixel row, at least 1
+  const MarkSet* mark = nullptr;  // its members are not merged away
+  const FilterSet* filter = nullptr;
+  size_t most_quads = 8000;
+};
+inline constexpr uint32_t kMostTileColumns = 1024;
+
+struct StackTile {
+  double origin_bytes = 0;
+  double threshold_bytes = 0;
+  bool threshold_raised = false;
+  uint64_t highest_active_bytes = 0;
+  std::vector<Quad> quads;
+};
+
+StackTile stackTile(const analysis::AnalysedTrace& analysed, const analysis::DeviceAnalysis& device,
+                    const TileRequest& request);
+
+}  // namespace tidegauge::view

@@ -1,0 +1,359 @@
+#include "watch/metrics.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/text_layout.h"
+#include "model/call_words.h"
+
+namespace tidegauge::record {
+namespace {
+
+using model::MemoryKind;
+
+constexpr size_t kMostKernels = 50;
+constexpr size_t kMostCodes = 20;
+constexpr size_t kMostNames = 100;  // of unfreed_at_exit
+constexpr size_t kMostLibraries = 50;
+constexpr std::string_view kOther = "other";
+
+Metric gauge(std::string name, std::string help, std::string unit = "By") {
+  return {"tidegauge_" + std::move(name),
+          std::move(help),
+          MetricType::kGauge,
+          std::move(unit),
+          true,
+          {}};
+}
+Metric counter(std::string name, std::string help, std::string unit = "1") {
+  return {"tidegauge_" + std::move(name) + "_total",
+          std::move(help),
+          MetricType::kCounter,
+          std::move(unit),
+          true,
+          {}};
+}
+
+std::string deviceName(int32_t device) {
+  return device < 0 ? std::string("unknown") : std::to_string(device);
+}
+// "pinned host" → "pinned_host"
+std::string labelWord(std::string_view words) {
+  std::string label(words);
+  std::replace(label.begin(), label.end(), ' ', '_');
+  return label;
+}
+
+Labels with(const Labels& labels, std::string name, std::string value) {
+  Labels all = labels;
+  all.emplace_back(std::move(name), std::move(value));
+  return all;
+}
+
+struct All {
+  Metric memory = gauge("device_memory_bytes",
+                        "Device memory that the driver has handed out and that is live, by kind");
+  Metric host = gauge("host_memory_bytes",
+                      "Host memory that is locked for devices (pinned, registered), by kind");
+  Metric peak = gauge("peak_bytes", "Most device memory that was live at once");
+  Metric allocations = counter("allocations", "Allocations of device memory that succeeded");
+  Metric frees = counter("frees", "Frees of device memory by a call");
+  Metric failures = counter("failures", "Memory calls that failed, by the code they returned");
+  Metric device_used =
+      gauge("device_used_bytes",
+            "Used of a device as the driver says it (NVML), by all processes and by "
+            "the driver itself; devices as NVML numbers them");
+  Metric device_total = gauge("device_total_bytes", "Memory of a device (NVML)");
+  Metric untracked = gauge("device_untracked_bytes",
+                           "What the driver says a process uses on all devices (NVML), less what "
+                           "was handed out by calls: contexts, modules, and what no call tells");
+  Metric active =
+      gauge("framework_active_bytes", "Live blocks of PyTorch's allocator, as requested");
+  Metric unused = gauge("reserved_unused_bytes",
+                        "Free inside the memory that PyTorch's allocator has from the driver");
+  Metric score = gauge("fragmentation_score",
+                       "How broken up memory looks, 0 to 100: PyTorch's segments (reserved), all "
+                       "that the driver handed out (address)",
+                       "1");
+  Metric stranded = gauge("stranded_bytes",
+                          "Free inside PyTorch's segments, but of no use to requests as large as "
+                          "the 95th percentile of its live blocks");
+  Metric forecast =
+      gauge("forecast_score", "fragmentation_score of the arena reserved, foretold", "1");
+  Metric growth = gauge("growth_bytes_per_second",
+                        "By how much the memory that stays grows: 0 if that may be chance", "By/s");
+  Metric launches = counter("kernel_launches",
+                            "Kernel launches; only the 50 most launched kernels of "
+                            "a process have a name");
+  Metric copied = counter("copy_bytes", "Bytes of copies and sets, by direction", "By");
+  Metric copy_time =
+      counter("copy_seconds", "Time of the host in copies that return when they are done", "s");
+  Metric unfreed =
+      counter("unfreed_at_exit_bytes",
+              "Device memory that processes of a name had not freed when they ended", "By");
+  Metric lost = counter("events_lost",
+                        "Events that the recorder lost: above 0 some figures are "
+                        "incomplete, see tidegauge_incomplete");
+  Metric incomplete = gauge("incomplete",
+                            "1: what these figures are about was not all seen (lost, not watched, "
+                            "or older than the recorder)",
+                            "1");
+  Metric unwatched = gauge("unwatched_functions",
+                           "Functions of a library that could not be watched; 1 for a library of "
+                           "which none could",
+                           "1");
+  Metric cpu = counter("recorder_cpu_seconds", "CPU time of the recorder itself", "s");
+  Metric processes = gauge("processes", "Processes that run and have called CUDA", "1");
+};
+
+void addMemory(All& all, const Labels& labels, const model::ProcessLedger& ledger) {
+  for (int32_t device : ledger.devices()) {
+    Labels here = with(labels, "device", deviceName(device));
+    for (size_t i = 0; i < model::kMemoryKinds; ++i) {
+      auto kind = static_cast<MemoryKind>(i);
+      const model::MemorySum& sum = ledger.sum(device, kind);
+      if (sum.allocations == 0) continue;
+      Sample sample{with(here, "kind", labelWord(model::name(kind))),
+                    static_cast<double>(sum.bytes)};
+      if (model::isDeviceMemory(kind))
+        all.memory.samples.push_back(std::move(sample));
+      else if (model::isHostMemory(kind))
+        all.host.samples.push_back(std::move(sample));
+    }
+    const model::MemorySum& sum = ledger.deviceSum(device);
+    if (sum.allocations > 0 || sum.frees > 0) {
+      all.peak.samples.push_back({here, static_cast<double>(sum.peak_bytes)});
+      all.allocations.samples.push_back({here, static_cast<double>(sum.allocations)});
+      all.frees.samples.push_back({here, static_cast<double>(sum.frees)});
+    }
+    const model::MemorySum& blocks = ledger.sum(device, MemoryKind::kBlock);
+    if (blocks.allocations > 0)
+      all.active.samples.push_back({here, static_cast<double>(blocks.bytes)});
+  }
+  // A program may return any number: the rarest share a label.
+  std::vector<std::pair<uint64_t, int32_t>> codes;
+  for (const auto& [code, count] : ledger.failuresByCode()) codes.emplace_back(count, code);
+  std::sort(codes.begin(), codes.end(), [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first > b.first : a.second < b.second;
+  });
+  uint64_t others = 0;
+  for (size_t i = 0; i < codes.size(); ++i) {
+    if (i >= kMostCodes) {
+      others += codes[i].first;
+      continue;
+    }
+    all.failures.samples.push_back({with(labels, "code", std::to_string(codes[i].second)),
+                                    static_cast<double>(codes[i].first)});
+  }
+  if (others > 0)
+    all.failures.samples.push_back(
+        {with(labels, "code", std::string(kOther)), static_cast<double>(others)});
+}
+
+// Managed memory need not lie on a device: then the difference says nothing.
+void addUntracked(All& all, const Labels& labels, const Session& session, uint32_t pid,
+                  const model::ProcessLedger& ledger) {
+  std::optional<uint64_t> used_bytes = session.driversFigureOf(pid);
+  if (!used_bytes) return;
+  uint64_t recorded_bytes = 0;
+  for (int32_t device : ledger.devices()) {
+    if (ledger.sum(device, MemoryKind::kManaged).bytes > 0) return;
+    recorded_bytes += ledger.deviceSum(device).bytes;
+  }
+  uint64_t bytes = *used_bytes - std::min(*used_bytes, recorded_bytes);
+  all.untracked.samples.push_back({labels, static_cast<double>(bytes)});
+}
+
+void addDevices(All& all, const Session& session) {
+  if (!session.devices()) return;
+  for (const DeviceUse& use : session.devices()->devices) {
+    Labels labels = {{"device", std::to_string(use.device)}};
+    if (!use.used_bytes) continue;
+    all.device_used.samples.push_back({labels, static_cast<double>(*use.used_bytes)});
+    all.device_total.samples.push_back({labels, static_cast<double>(use.total_bytes)});
+  }
+}
+
+void addCopies(All& all, const Labels& labels, const SessionProcess& process) {
+  struct Sum {
+    uint64_t bytes = 0, time_ns = 0;
+    bool is_timed = false;
+  };
+  std::map<uint8_t, Sum> sums;
+  for (const CopyCount& copy : process.copies) {
+    Sum& sum = sums[copy.direction];
+    sum.bytes += copy.bytes;
+    if (copy.submitted) continue;
+    sum.is_timed = true;
+    sum.time_ns += copy.time_ns;
+  }
+  for (const auto& [direction, sum] : sums) {
+    Labels here = with(labels, "direction", labelWord(directionName(direction)));
+    all.copied.samples.push_back({here, static_cast<double>(sum.bytes)});
+    if (sum.is_timed)
+      all.copy_time.samples.push_back({here, static_cast<double>(sum.time_ns) / 1e9});
+  }
+}
+
+void addArenas(All& all, const Labels& labels, const std::vector<ArenaFigures>& arenas) {
+  for (const ArenaFigures& arena : arenas) {
+    Labels here = with(labels, "device", deviceName(arena.device));
+    if (arena.growth_bytes_per_second)
+      all.growth.samples.push_back({here, *arena.growth_bytes_per_second});
+    if (!arena.has_allocator) continue;
+    all.unused.samples.push_back({here, static_cast<double>(arena.reserved_unused_bytes)});
+    all.stranded.samples.push_back({here, static_cast<double>(arena.stranded_bytes)});
+    all.score.samples.push_back({with(here, "arena", "reserved"), arena.reserved_score});
+    all.score.samples.push_back({with(here, "arena", "address"), arena.address_score});
+    for (const auto& [horizon, score] : arena.forecast)
+      all.forecast.samples.push_back({with(here, "horizon", horizon), score});
+  }
+}
+
+// By name alone, and from when a process of that name comes: so it rises when one ends, for good.
+void addUnfreed(Metric& metric, const Session& session) {
+  std::map<std::string, uint64_t> by_name = session.forgottenUnfreed();
+  for (const SessionProcess& process : session.processes()) {
+    if (!hasCalled(session, process)) continue;
+    std::string name = base::printable(process.seen.name);
+    if (!by_name.contains(name) && by_name.size() >= kMostNames) name = kOther;
+    uint64_t& bytes = by_name[name];
+    const model::ProcessLedger* ledger = session.ledger().find(process.seen.index);
+    if (process.ended_ns && ledger != nullptr) bytes += ledger->unfreedBytes();
+  }
+  for (const auto& [name, bytes] : by_name)
+    metric.samples.push_back({{{"comm", name}}, static_cast<double>(bytes)});
+}
+
+// By the name of the file: the rarest share a label.
+void addUnwatched(Metric& metric, const Session& session) {
+  std::map<std::string, uint64_t> by_name;
+  for (const WatchedLibrary& library : session.libraries()) {
+    if (library.unwatched.empty()) continue;
+    std::string name = base::printable(library.path.substr(library.path.rfind('/') + 1));
+    if (!by_name.contains(name) && by_name.size() >= kMostLibraries) name = kOther;
+    by_name[name] += library.unwatched.size();
+  }
+  for (const auto& [name, count] : by_name)
+    metric.samples.push_back({{{"library", name}}, static_cast<double>(count)});
+}
+
+}  // namespace
+
+std::string kernelName(const SessionProcess& process, uint64_t handle) {
+  if (handle == 0) return kNotToldApart;
+  auto found = process.kernel_names.find(handle);
+  if (found != process.kernel_names.end() && !found->second.empty())
+    return base::printable(found->second);
+  return model::namelessKernel(handle);
+}
+
+double cpuSecondsOfRecorder() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+bool hasCalled(const Session& session, const SessionProcess& process) {
+  return session.ledger().find(process.seen.index) != nullptr || !process.launches.empty() ||
+         !process.copies.empty();
+}
+
+std::vector<uint32_t> toldProcesses(const Session& session, int64_t now_ns) {
+  std::set<std::pair<uint32_t, std::string>> taken;
+  std::vector<uint32_t> told;
+  const auto& processes = session.processes();
+  for (auto it = processes.rbegin(); it != processes.rend(); ++it) {
+    const SessionProcess& process = *it;
+    if (process.ended_ns && now_ns - *process.ended_ns > kKeepEnded_ns) continue;
+    if (!hasCalled(session, process)) continue;
+    if (taken.emplace(process.seen.pid, base::printable(process.seen.name)).second)
+      told.push_back(process.seen.index);
+  }
+  std::reverse(told.begin(), told.end());
+  return told;
+}
+
+MetricsMaker::Launches MetricsMaker::launchesOf(uint32_t process, const SessionProcess& seen) {
+  if (seen.launches.empty() && !kernels_.contains(process)) return {};
+  std::vector<std::pair<uint64_t, std::string>> order;
+  for (const auto& [name, count] : seen.launches) order.emplace_back(count, name);
+  size_t named = std::min(order.size(), kMostKernels);
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(named), order.end(),
+                    [](const auto& a, const auto& b) {
+                      return a.first != b.first ? a.first > b.first : a.second < b.second;
+                    });
+  KernelCounts& counts = kernels_[process];
+  Launches launches;
+  for (size_t i = 0; i < order.size(); ++i) {
+    const auto& [count, name] = order[i];
+    uint64_t& before = counts.total[name];
+    uint64_t more = count - before;
+    before = count;
+    if (i >= named || name == kOther) {
+      counts.other += more;
+    } else {
+      uint64_t& told = counts.told[name];
+      told += more;
+      launches.emplace_back(name, told);
+    }
+  }
+  if (counts.other > 0) launches.emplace_back(kOther, counts.other);
+  return launches;
+}
+
+std::vector<Metric> MetricsMaker::make(const MetricInputs& inputs) {
+  const Session& session = *inputs.session;
+  All all;
+  size_t running = 0;
+  std::vector<uint32_t> told = toldProcesses(session, inputs.now_ns);
+  for (uint32_t index : told) {
+    const SessionProcess& process = session.processes()[index];
+    running += process.ended_ns ? 0 : 1;
+    Labels labels = {{"pid", std::to_string(process.seen.pid)},
+                     {"comm", base::printable(process.seen.name)}};
+    if (const model::ProcessLedger* ledger = session.ledger().find(index)) {
+      addMemory(all, labels, *ledger);
+      if (!process.ended_ns) addUntracked(all, labels, session, process.seen.pid, *ledger);
+    }
+    addCopies(all, labels, process);
+    for (std::string_view figures : session.incompleteOf(process).names())
+      all.incomplete.samples.push_back({with(labels, "figures", labelWord(figures)), 1});
+    if (auto arenas = inputs.arenas.find(index); arenas != inputs.arenas.end())
+      addArenas(all, labels, arenas->second);
+    for (const auto& [kernel, count] : launchesOf(index, process))
+      all.launches.samples.push_back({with(labels, "kernel", kernel), static_cast<double>(count)});
+  }
+  std::erase_if(kernels_, [&](const auto& entry) {
+    return !std::binary_search(told.begin(), told.end(), entry.first);
+  });
+  addDevices(all, session);
+  addUnfreed(all.unfreed, session);
+  addUnwatched(all.unwatched, session);
+  for (size_t i = 0; i < LOSS_KINDS; ++i)
+    all.lost.samples.push_back(
+        {{{"reason", labelWord(lossReason(i))}}, static_cast<double>(inputs.losses[i])});
+  all.cpu.samples.push_back({{}, inputs.recorder_cpu_seconds});
+  all.processes.samples.push_back({{}, static_cast<double>(running)});
+  for (Metric* metric : {&all.score, &all.forecast, &all.growth, &all.copy_time, &all.cpu})
+    metric->is_whole = false;
+  std::vector<Metric> metrics;
+  for (Metric* metric :
+       {&all.device_used, &all.device_total, &all.untracked, &all.memory,   &all.host,
+        &all.peak,        &all.allocations,  &all.frees,     &all.failures, &all.active,
+        &all.unused,      &all.score,        &all.stranded,  &all.forecast, &all.growth,
+        &all.launches,    &all.copied,       &all.copy_time, &all.unfreed,  &all.lost,
+        &all.incomplete,  &all.unwatched,    &all.cpu,       &all.processes})
+    if (!metric->samples.empty()) metrics.push_back(std::move(*metric));
+  for (Metric& metric : workingSetMetrics(inputs.working_sets))
+    metrics.push_back(std::move(metric));
+  return metrics;
+}
+
+}  // namespace tidegauge::record

@@ -1,0 +1,73 @@
+#include "watch/working_set_metrics.h"
+
+#include <algorithm>
+
+#include "base/text_layout.h"
+#include "watch/metrics.h"
+
+namespace tidegauge::record {
+
+std::vector<Metric> workingSetMetrics(const WorkingSetFigures& figures) {
+  Metric referenced{"tidegauge_wss_referenced_bytes",
+                    "Memory of the host that a process touched in its last window (seconds)",
+                    MetricType::kGauge,
+                    "By",
+                    true,
+                    {}};
+  Metric cold{"tidegauge_wss_cold_bytes",
+              "In memory, and not touched in the last window",
+              MetricType::kGauge,
+              "By",
+              true,
+              {}};
+  Metric ratio{"tidegauge_wss_ratio",
+               "Touched, as a part of what is in memory",
+               MetricType::kGauge,
+               "1",
+               false,
+               {}};
+  Metric stall{"tidegauge_wss_measure_stall_seconds",
+               "For so long at the most mmap and munmap of a process waited for its last window",
+               MetricType::kGauge,
+               "s",
+               false,
+               {}};
+  Metric skipped{"tidegauge_wss_skipped_total",
+                 "Windows that were left out: a process would have waited too long",
+                 MetricType::kCounter,
+                 "1",
+                 true,
+                 {}};
+  Metric cpu{"tidegauge_wss_measure_cpu_seconds_total",
+             "CPU time that measuring working sets took",
+             MetricType::kCounter,
+             "s",
+             false,
+             {}};
+  Metric info{"tidegauge_wss_backend_info",
+              "1: how working sets were measured last",
+              MetricType::kGauge,
+              "1",
+              true,
+              {}};
+  if (figures.backend.empty() && figures.skipped == 0) return {};
+  for (const WorkingSetFigures::Process& process : figures.processes) {
+    Labels labels = {{"pid", std::to_string(process.pid)}, {"comm", base::printable(process.comm)}};
+    stall.samples.push_back({labels, process.stall_seconds});
+    labels.emplace_back("window", figures.window);
+    auto rss = static_cast<double>(process.rss_bytes),
+         touched = static_cast<double>(process.referenced_bytes);
+    referenced.samples.push_back({labels, touched});
+    cold.samples.push_back({labels, std::max(0.0, rss - touched)});
+    if (rss > 0) ratio.samples.push_back({labels, touched / rss});
+  }
+  skipped.samples.push_back({{}, static_cast<double>(figures.skipped)});
+  cpu.samples.push_back({{}, figures.cpu_seconds});
+  if (!figures.backend.empty()) info.samples.push_back({{{"backend", figures.backend}}, 1});
+  std::vector<Metric> metrics;
+  for (Metric* metric : {&referenced, &cold, &ratio, &stall, &skipped, &cpu, &info})
+    if (!metric->samples.empty()) metrics.push_back(std::move(*metric));
+  return metrics;
+}
+
+}  // namespace tidegauge::record

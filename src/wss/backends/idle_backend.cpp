@@ -1,0 +1,95 @@
+#include "wss/backends/idle_backend.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "wss/backends/clear_refs.h"
+#include "wss/pages/drain_lists.h"
+#include "wss/pages/idle_bitmap.h"
+#include "wss/pages/page_frames.h"
+#include "wss/pages/page_sums.h"
+#include "wss/pages/read_maps.h"
+
+namespace tidegauge::wss {
+namespace {
+
+constexpr const char* kBitmap = "/sys/kernel/mm/page_idle/bitmap";
+constexpr const char* kFlags = "/proc/kpageflags";
+
+}  // namespace
+
+base::Status IdleBackend::check(const std::string& root) {
+  for (const char* file : {kBitmap, kFlags}) {
+    if (access((root + file).c_str(), file == kBitmap ? R_OK | W_OK : R_OK) == 0) continue;
+    base::Error error{
+        base::ErrorKind::kMissingFeature, std::string("there is no ") + file, std::nullopt,
+        "It needs a kernel built with CONFIG_IDLE_PAGE_TRACKING, as Debian's are not; "
+        "take --backend pte or smaps"};
+    if (errno == EACCES || errno == EPERM)
+      error.what = std::string(file) + " is for root alone", error.hint = "Run as root";
+    return error;
+  }
+  return base::okStatus();
+}
+
+std::string IdleBackend::how() const {
+  return flush_ == Flush::kFree ? "the kernel's idle flag of each page, flush of the TLB"
+                                : "the kernel's idle flag of each page";
+}
+
+std::vector<std::string> IdleBackend::limits() const {
+  std::vector<std::string> limits = limitsOfFlush(flush_);
+  limits.push_back(
+      "a page counts as touched by whichever process that maps it; and those that the kernel does "
+      "not tell of: the few that are on none of its lists (LRU) just now, and the last of memory, "
+      "63 "
+      "at the most");
+  return limits;
+}
+
+base::Result<Clearing> IdleBackend::clear(const Process& process, Clock& clock) {
+  Clearing done;
+  int64_t cpu_ns = clock.cpu_ns();
+  drainLists();
+  TG_ASSIGN_OR_RETURN(std::vector<MappingUse> uses, readMaps(process));
+  TG_ASSIGN_OR_RETURN(std::vector<PageFrame> frames, readFrames(process, uses, root_ + kFlags));
+  IdleBitmap bitmap(root_ + kBitmap);
+  for (const PageFrame& frame : frames) bitmap.add(frame.first);
+  done.pass.begin_ns = clock.now_ns();
+  TG_RETURN_IF_ERROR(bitmap.mark());
+  if (flush_ == Flush::kFree) {
+    TG_ASSIGN_OR_RETURN(Clearing flushed, flushTlb(process, clock));
+    done.cost.stall_ns = flushed.cost.stall_ns;
+  }
+  done.pass.end_ns = clock.now_ns();
+  TG_RETURN_IF_ERROR(process.check());
+  done.cost.cpu_ns = clock.cpu_ns() - cpu_ns;
+  return done;
+}
+
+base::Result<Reading> IdleBackend::read(const Process& process, Clock& clock) {
+  Reading done;
+  int64_t cpu_ns = clock.cpu_ns();
+  TG_ASSIGN_OR_RETURN(done.uses, readMaps(process));
+  TG_ASSIGN_OR_RETURN(std::vector<PageFrame> frames,
+                      readFrames(process, done.uses, root_ + kFlags));
+  IdleBitmap bitmap(root_ + kBitmap);
+  for (const PageFrame& frame : frames) bitmap.add(frame.first);
+  done.in_order = false;
+  done.pass.begin_ns = clock.now_ns();
+  TG_RETURN_IF_ERROR(bitmap.look());
+  done.pass.end_ns = clock.now_ns();
+  TG_RETURN_IF_ERROR(process.check());
+  for (const PageFrame& frame : frames) {
+    MappingSums& sums = done.uses[frame.use].sums;
+    sums.rss += kPage;
+    if (!bitmap.isIdle(frame.first)) sums.referenced += kPage;
+    if (frame.is_large) sums.huge += kPage;
+    if (frame.is_written) sums.dirty += kPage;
+  }
+  done.cost.cpu_ns = clock.cpu_ns() - cpu_ns;
+  return done;
+}
+
+}  // namespace tidegauge::wss

@@ -1,0 +1,165 @@
+#include "wss/backends/mglru_backend.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+
+#include "wss/pages/drain_lists.h"
+#include "wss/process/kernel_file.h"
+
+namespace tidegauge::wss {
+namespace {
+
+constexpr const char* kEnabled = "/sys/kernel/mm/lru_gen/enabled";
+constexpr const char* kTable = "/sys/kernel/debug/lru_gen";
+// Bits of the former: generations are kept; page tables are walked to age them.
+constexpr uint64_t kKept = 1, kWalked = 2;
+// The kernel keeps four: one more aging adds what is oldest to what was touched.
+constexpr uint64_t kMostAgings = 3;
+constexpr int kTries = 5;
+
+base::Error missing(std::string what, std::string hint) {
+  return {base::ErrorKind::kMissingFeature, std::move(what), std::nullopt, std::move(hint)};
+}
+
+}  // namespace
+
+base::Status MglruBackend::check(const std::string& root) {
+  auto enabled = readKernelFile(root + kEnabled);
+  if (!enabled.ok())
+    return missing("this kernel keeps no generations of pages (MGLRU)",
+                   "It needs Linux 6.1 or later, built with CONFIG_LRU_GEN");
+  const std::string& text = enabled.value();
+  uint64_t bits = 0;
+  size_t digits = text.starts_with("0x") ? 2 : 0;
+  std::from_chars(text.data() + digits, text.data() + text.size(), bits, 16);
+  if ((bits & (kKept | kWalked)) != (kKept | kWalked))
+    return missing(fmt::format("generations of pages are switched off: {} says {}", kEnabled, text),
+                   fmt::format("Write y into it, which changes how the kernel reclaims memory"));
+  if (access((root + kTable).c_str(), R_OK | W_OK) == 0) return base::okStatus();
+  if (errno == EACCES || errno == EPERM)
+    return missing(fmt::format("{} is for root alone", kTable), "Run as root");
+  return missing(fmt::format("there is no {}", kTable),
+                 "As root, mount -t debugfs debugfs /sys/kernel/debug; the kernel needs "
+                 "CONFIG_DEBUG_FS");
+}
+
+base::Result<MglruBackend> MglruBackend::open(const Process& process, const std::string& root) {
+  TG_RETURN_IF_ERROR(check(root));
+  TG_ASSIGN_OR_RETURN(int file, process.openFile("cgroup", O_RDONLY));
+  int error_number = 0;
+  std::string path = memoryCgroup(readAll(file, size_t{1} << 20, error_number));
+  close(file);
+  if (error_number != 0) return process.whyNothing("cgroup", error_number);
+  if (path.empty()) path.push_back('/');  // a kernel without cgroups counts all memory in one
+  TG_ASSIGN_OR_RETURN(std::string table, readKernelFile(root + kTable));
+  std::vector<LruGroup> groups = parseLruGen(table);
+  const LruGroup* group = findGroup(groups, path);
+  if (group == nullptr)
+    return missing(fmt::format("{} does not list cgroup {} of process {}, nor one above it", kTable,
+                               path, process.pid()),
+                   "Run outside of containers, which see other paths of cgroups");
+  return MglruBackend(root, group->id, group->path);
+}
+
+std::string MglruBackend::how() const {
+  return "the kernel's generations of pages (MGLRU), aged before and after";
+}
+
+std::vector<std::string> MglruBackend::limits() const {
+  return {
+      "these are figures of the cgroup, that is of all its processes and of its page cache, "
+      "each page counted once; what others were charged for, libraries mostly, is not in them",
+      "the TLB is not flushed: what a busy core touches all the time can be missed, up to what "
+      "its TLB holds (commonly 6 to 12 MiB of 4 KiB pages)",
+      "should memory get short, the kernel takes first what was not touched in these windows"};
+}
+
+base::Result<LruGroup> MglruBackend::look() const {
+  TG_ASSIGN_OR_RETURN(std::string text, readKernelFile(root_ + kTable));
+  for (LruGroup& group : parseLruGen(text))
+    if (group.id == id_ && group.path == path_) return std::move(group);
+  return base::Error{base::ErrorKind::kUnreadable,
+                     fmt::format("cgroup {} went away while it was measured", path_), std::nullopt,
+                     ""};
+}
+
+base::Result<LruGroup> MglruBackend::age() const {
+  TG_ASSIGN_OR_RETURN(LruGroup group, look());
+  for (const LruNode& node : group.nodes) {
+    uint64_t youngest = node.generations.back().number;
+    // "+ cgroup node generation", private memory too, all of its page tables. One that is not the youngest
+    // any more is refused or passed over: the kernel has just aged by itself.
+    for (int i = 0;; ++i) {
+      std::string order = fmt::format("+ {} {} {} 1 1", id_, node.node, youngest);
+      int error_number = writeKernelFile(root_ + kTable, order);
+      if (error_number == 0) break;
+      if (error_number != EINVAL || i == kTries) {
+        TG_RETURN_IF_ERROR(setKernelFile(root_ + kTable, order));  // once more, for its words
+        break;
+      }
+      TG_ASSIGN_OR_RETURN(LruGroup now, look());
+      for (const LruNode& other : now.nodes)
+        if (other.node == node.node) youngest = other.generations.back().number;
+    }
+  }
+  return look();
+}
+
+base::Result<Clearing> MglruBackend::clear(const Process& process, Clock& clock) {
+  Clearing done;
+  int64_t cpu_ns = clock.cpu_ns();
+  drainLists();  // what gets there later has the youngest generation
+  done.pass.begin_ns = clock.now_ns();
+  TG_ASSIGN_OR_RETURN(LruGroup group, age());
+  done.pass.end_ns = clock.now_ns();
+  marks_.clear();
+  for (const LruNode& node : group.nodes)
+    marks_.push_back({node.node, node.generations.back().number});
+  TG_RETURN_IF_ERROR(process.check());
+  done.cost = {clock.cpu_ns() - cpu_ns, done.pass.duration_ns()};
+  return done;
+}
+
+base::Result<Reading> MglruBackend::read(const Process& process, Clock& clock) {
+  Reading done;
+  int64_t cpu_ns = clock.cpu_ns();
+  done.pass.begin_ns = clock.now_ns();
+  TG_ASSIGN_OR_RETURN(LruGroup group, age());
+  done.pass.end_ns = clock.now_ns();
+  TG_RETURN_IF_ERROR(process.check());
+  auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  MappingUse anonymous, files;
+  anonymous.mapping.path = files.mapping.path = "cgroup " + path_;
+  files.mapping.kind = MappingKind::kFile;
+  for (const LruNode& node : group.nodes) {
+    auto mark = std::ranges::find(marks_, node.node, &Mark::node);
+    if (mark == marks_.end()) continue;  // memory that was added meanwhile
+    if (node.generations.back().number > mark->first_young + kMostAgings - 1)
+      return base::Error{
+          base::ErrorKind::kUnreadable,
+          fmt::format("the kernel aged the pages of cgroup {} meanwhile, so that it is not known "
+                      "which were touched since: its memory is short",
+                      path_),
+          std::nullopt, "Take a shorter window, or --backend smaps"};
+    for (const Generation& generation : node.generations) {
+      bool is_young = generation.number >= mark->first_young;
+      auto add = [&](MappingSums& sums, uint64_t pages) {
+        sums.rss += pages * page;
+        if (is_young) sums.referenced += pages * page;
+      };
+      add(anonymous.sums, generation.anonymous_pages);
+      add(files.sums, generation.file_pages);
+    }
+  }
+  done.in_order = false;
+  done.uses = {std::move(anonymous), std::move(files)};
+  done.cost = {clock.cpu_ns() - cpu_ns, done.pass.duration_ns()};
+  return done;
+}
+
+}  // namespace tidegauge::wss

@@ -1,0 +1,67 @@
+#include "wss/file/measurement_notes.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/format.h"
+#include "wss/units.h"
+
+namespace tidegauge::wss {
+namespace {
+
+// Searched for room in rows in which memory was short.
+uint64_t searchedBytes(const Measurement& measurement) {
+  uint64_t bytes = 0;
+  for (const Measurement::Sample& sample : measurement.samples)
+    if (sample.pressure && sample.pressure->shortage != Shortage::kNone)
+      bytes += sample.pressure->scanned_bytes;
+  return bytes;
+}
+
+// But for those that its back-end tells of no process.
+std::vector<std::string> untoldNames(const Measurement& measurement) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < kSums.size(); ++i)
+    if (measurement.untold[i] && (measurement.head.knows_sharing || !isOfSharing(kSums[i].second)))
+      names.emplace_back(kSums[i].first);
+  return names;
+}
+
+}  // namespace
+
+RollingPace Measurement::pace() const {
+  if (head.course != "rolling" || samples.size() < 2) return {};
+  double of_all = samples.back().time_s - samples.front().time_s, watched = 0;
+  for (size_t i = 1; i < samples.size(); ++i) watched += seconds(samples[i].row.estimate_ns);
+  auto count = static_cast<double>(samples.size() - 1);
+  return {of_all / count, std::max(0.0, of_all - watched) / count};
+}
+
+std::vector<std::string> notesOf(const Measurement& measurement) {
+  std::vector<std::string> notes;
+  for (const std::string& limit : measurement.head.limits)
+    notes.push_back("Careful: " + limit + ".");
+  if (uint64_t bytes = searchedBytes(measurement); bytes > 0)
+    notes.push_back(shortageNote(bytes, measurement.head.pressure_cgroup));
+  if (measurement.is_clock_set_back)
+    notes.emplace_back(
+        "The clock was set back meanwhile: from there on a row ends as long after the one before "
+        "as "
+        "it took.");
+  if (measurement.mappings_left_out > 0)
+    notes.push_back(
+        fmt::format("Its list of mappings is without the {} of which least was touched.",
+                    base::withCommas(measurement.mappings_left_out)));
+  if (measurement.mappings_age_s > 0)
+    notes.push_back(
+        fmt::format("Its mappings are those of {:.3g} s before the last row: they are written now "
+                    "and then, and "
+                    "at the end, which it did not come to.",
+                    measurement.mappings_age_s));
+  if (std::vector<std::string> names = untoldNames(measurement); !names.empty())
+    notes.push_back(fmt::format("Not told by this file: {}.", fmt::join(names, ", ")));
+  if (measurement.is_cut) notes.emplace_back("The file ends within a line, which was left out.");
+  return notes;
+}
+
+}  // namespace tidegauge::wss

@@ -1,0 +1,204 @@
+#include "wss/file/measurement_page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/format.h"
+#include "wss/file/measurement_notes.h"
+#include "wss/file/suggested_limit.h"
+#include "wss/measure/grouping.h"
+#include "wss/measure/places.h"
+#include "wss/measure/verdict.h"
+#include "wss/units.h"
+#include "wss/words/fit_text.h"
+#include "wss/words/heat_text.h"
+#include "wss/words/row_text.h"
+
+namespace tidegauge::wss {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kMostMappings = 500, kMostWindows = 500, kMostPoints = 1000, kMostRows = 160,
+                 kMostColumns = 256;
+
+// What was touched by length of window: of -P and -C each row, of --rolling the last row's windows.
+std::vector<Touched> curveOf(const Measurement& measurement) {
+  std::vector<Touched> curve;
+  const std::string& course = measurement.head.course;
+  if (course == "rolling") {
+    const Measurement::Sample& last = measurement.samples.back();
+    double window_s = measurement.pace().windowOr(measurement.head.window_s);
+    for (const Rolling::Within& within : last.rolling.within)
+      curve.push_back(
+          {std::llround(within.windows * window_s * 1e9), within.bytes, last.row.sums.rss});
+  } else if (course == "profile" || course == "cumulative") {
+    // Of a day of -C every so manieth, and the last: the curve stays what it is.
+    const auto& samples = measurement.samples;
+    size_t step = samples.size() / kMostPoints + 1;
+    for (size_t i = (samples.size() - 1) % step; i < samples.size(); i += step) {
+      const Row& row = samples[i].row;
+      curve.push_back({row.window.mean_ns, row.sums.referenced, row.sums.rss});
+    }
+  }
+  return curve;
+}
+
+// What measures a longer window of that course.
+std::string_view longerOf(const std::string& course) {
+  if (course == "rolling") return "--rolling with more windows";
+  return course == "cumulative" ? "-C with a longer -d" : "-P with more steps";
+}
+
+// Of what was written nothing is to fit, and there is no working set to judge.
+void addVerdict(json& page, const Measurement& measurement, const std::vector<Touched>& curve) {
+  const MeasurementHead& head = measurement.head;
+  const Row& last = measurement.samples.back().row;
+  constexpr size_t kOneLine = 10'000;
+  std::string fit;
+  if (head.tells_writes) {
+    fit = writesText(last, {.columns = kOneLine});
+  } else {
+    Verdict verdict = verdictOf(curve, longerOf(head.course));
+    if (verdict.knee) page["knee"] = *verdict.knee;
+    page["verdict"] = verdict.text;
+    Touched most{last.window.mean_ns, last.sums.referenced};  // in the longest window
+    fit = fitText(curve.empty() ? most : curve.back(), head.machine, kOneLine);
+  }
+  if (!fit.empty()) fit.pop_back();
+  page["fit"] = fit;
+}
+
+void addPace(json& page, const Measurement& measurement) {
+  RollingPace pace = measurement.pace();
+  double asked_s = measurement.head.window_s;
+  if (std::string note = unseenNote(pace); !note.empty()) page["careful"].push_back(note);
+  if (pace.isSlower(asked_s))
+    page["careful"].push_back(
+        fmt::format("A window took {:.3g} s in the mean, with clearing and reading, where {:.3g} s "
+                    "were asked for: the profile shows them as long as they were.",
+                    pace.spacing_s, asked_s));
+}
+
+json curveJson(const std::vector<Touched>& curve) {
+  json list = json::array();
+  for (const Touched& point : curve)
+    list.push_back({{"window_s", seconds(point.window_ns)}, {"bytes", point.bytes}});
+  return list;
+}
+
+json marksJson(const Machine& machine) {
+  json list = json::array();
+  for (const Place& place : placesOf(machine))
+    list.push_back({{"name", place.name}, {"bytes", place.bytes}, {"words", place.words}});
+  return list;
+}
+
+// The last ones, if there are many.
+json windowsJson(const Measurement& measurement) {
+  const auto& samples = measurement.samples;
+  json list = json::array();
+  for (size_t i = samples.size() - std::min(samples.size(), kMostWindows); i < samples.size();
+       ++i) {
+    const Row& row = samples[i].row;
+    json one = {{"time_s", samples[i].time_s},
+                {"window_s", seconds(row.window.mean_ns)},
+                {"rss", row.sums.rss},
+                {"referenced", row.sums.referenced},
+                {"ci95", row.error_bytes.value_or(0)}};
+    if (!row.knows_error) one["ci95"] = nullptr;
+    one["shortage"] = nullptr;
+    if (samples[i].pressure) one["shortage"] = nameOf(samples[i].pressure->shortage);
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
+json heatJson(const Measurement& measurement) {
+  HeatPicture picture = pictureOf(measurement.heat, kMostRows, kMostColumns);
+  if (picture.rows.empty()) return nullptr;
+  std::vector<std::string> names = rowNames(picture, measurement.samples.back().row.uses);
+  json rows = json::array(), heat = json::array();
+  for (size_t row = 0; row < picture.rows.size(); ++row) {
+    rows.push_back({{"begin", base::hexAddress(picture.rows[row].begin)},
+                    {"end", base::hexAddress(picture.rows[row].end)},
+                    {"name", names[row]}});
+    json cells = json::array();
+    for (size_t x = 0; x < picture.ends_s.size(); ++x) {
+      float at = picture.at(row, x);
+      // What was touched at all is not told as untouched.
+      cells.push_back(at < 0 ? -1 : static_cast<int>(std::ceil(at * 100)));
+    }
+    heat.push_back(std::move(cells));
+  }
+  uint64_t row_bytes =
+      measurement.heat.cellBytes() * measurement.heat.addresses().size() / picture.rows.size();
+  return {{"rows", std::move(rows)},
+          {"ends_s", picture.ends_s},
+          {"percent", std::move(heat)},
+          {"row_bytes", row_bytes}};
+}
+
+json mappingsJson(const std::vector<Group>& groups, bool knows_huge) {
+  json list = json::array();
+  for (size_t i = 0; i < std::min(groups.size(), kMostMappings); ++i) {
+    const Group& group = groups[i];
+    const MappingSums& sums = group.sums;
+    list.push_back({{"name", group.name},
+                    {"kind", name(group.kind)},
+                    {"start", base::hexAddress(group.start)},
+                    {"rss", sums.rss},
+                    {"referenced", sums.referenced},
+                    {"cold", sums.rss - std::min(sums.rss, sums.referenced)},
+                    {"huge", knows_huge ? json(sums.huge) : json()}});
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string measurementPage(const Measurement& measurement) {
+  const MeasurementHead& head = measurement.head;
+  json page = {{"pid", head.pid},
+               {"process", head.process},
+               {"backend", head.backend},
+               {"how", head.how},
+               {"careful", notesOf(measurement)},
+               {"cgroup", head.cgroup},
+               {"course", head.course},
+               {"asked_s", head.window_s},
+               {"tells_writes", head.tells_writes},
+               {"marks", head.tells_writes ? json::array() : marksJson(head.machine)},
+               {"samples", measurement.samples.size()},
+               {"curve", json::array()},
+               {"knee", nullptr},
+               {"verdict", ""},
+               {"windows", json::array()},
+               {"heat", nullptr},
+               {"mappings", json::array()},
+               {"mappings_total", 0},
+               {"fit", ""},
+               {"limit", nullptr}};
+  if (!measurement.samples.empty()) {
+    const Row& last = measurement.samples.back().row;
+    std::vector<Touched> curve = curveOf(measurement);
+    page["curve"] = curveJson(curve);
+    for (const std::string& gap : gapsOf(last)) page["careful"].push_back(gap);
+    addPace(page, measurement);
+    addVerdict(page, measurement, curve);
+    page["windows"] = windowsJson(measurement);
+    page["heat"] = heatJson(measurement);
+    std::vector<Group> groups = groupsOf(last, Grouping::kMapping);
+    page["mappings"] = mappingsJson(groups, measurement.tells(&MappingSums::huge));
+    page["mappings_total"] = groups.size();
+  }
+  if (auto limit = suggestedLimit(measurement))
+    page["limit"] = {{"samples", limit->samples},
+                     {"bytes", limit->bytes ? json(*limit->bytes) : json()},
+                     {"text", limit->text()}};
+  return page.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace tidegauge::wss

@@ -1,0 +1,83 @@
+#include "wss/file/suggested_limit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/format.h"
+#include "wss/units.h"
+
+namespace tidegauge::wss {
+namespace {
+
+// What was clearly meant as a minute: clearing and reading make windows a little longer or shorter.
+constexpr double kLeastWindow_s = SuggestedLimit::kWindow_s * 0.99;
+
+// The fewest windows that are told together and are a minute; nothing: none are.
+const Rolling::Within* minuteOf(const Rolling& rolling, double window_s) {
+  for (const Rolling::Within& within : rolling.within)
+    if (within.windows * window_s >= kLeastWindow_s) return &within;
+  return nullptr;
+}
+
+}  // namespace
+
+void MinuteWindows::add(const Row& row, const Rolling* rolling) {
+  if (rolling == nullptr) {
+    double lasted_s = seconds(row.window.mean_ns);
+    if (lasted_s < kLeastWindow_s) return;
+    touched_.push_back(static_cast<double>(row.sums.referenced) + row.error_bytes.value_or(0));
+    of_all_s_ += lasted_s;
+    return;
+  }
+  const Rolling::Within* minute = minuteOf(*rolling, window_s_);
+  if (minute == nullptr || ++windows_ < minute->windows) return;
+  windows_ = 0;
+  touched_.push_back(static_cast<double>(minute->bytes));
+  of_all_s_ += minute->windows * window_s_;
+}
+
+SuggestedLimit MinuteWindows::limit() const {
+  SuggestedLimit limit{.samples = touched_.size()};
+  if (limit.samples > 0) limit.window_s = of_all_s_ / static_cast<double>(limit.samples);
+  if (touched_.size() < SuggestedLimit::kLeastSamples) return limit;
+  std::vector<double> touched = touched_;
+  std::sort(touched.begin(), touched.end());
+  // The least that 99 of 100 do not exceed; of fewer than 100 that is the most.
+  auto rank = static_cast<size_t>(std::ceil(0.99 * static_cast<double>(touched.size())));
+  limit.touched = static_cast<uint64_t>(touched[rank - 1]);
+  limit.bytes = static_cast<uint64_t>(touched[rank - 1] * (1 + SuggestedLimit::kMargin));
+  return limit;
+}
+
+std::optional<SuggestedLimit> suggestedLimit(const Measurement& measurement) {
+  const MeasurementHead& head = measurement.head;
+  bool rolls = head.course == "rolling";
+  if ((!rolls && head.course != "snapshots") || head.tells_writes) return std::nullopt;
+  MinuteWindows minutes(head.window_s);
+  for (const Measurement::Sample& sample : measurement.samples)
+    minutes.add(sample.row, rolls ? &sample.rolling : nullptr);
+  return minutes.limit();
+}
+
+std::string SuggestedLimit::text() const {
+  if (!bytes)
+    return fmt::format(
+        "No memory limit is suggested: that takes {} windows of {:g} s, and here are {} (wss -s 0 "
+        "-d 3700 PID 60).",
+        kLeastSamples, kWindow_s, samples);
+  std::string most = base::humanBytes(*touched);
+  // Of so few windows none says what happens in one of a hundred.
+  std::string why =
+      samples < kSamplesOfP99
+          ? fmt::format("{}, the most of {} windows of {:.3g} s", most, samples, window_s)
+          : fmt::format("in 99 of 100 windows of {:.3g} s it touched {} at the most, of {} windows",
+                        window_s, most, samples);
+  return fmt::format(
+      "A memory limit of {} would do: {}, and a tenth more. Files that it reads without mapping "
+      "them, and what the kernel holds for it, come on top.",
+      base::humanBytes(*bytes), why);
+}
+
+}  // namespace tidegauge::wss

@@ -1,0 +1,135 @@
+#include "wss/measure/choose.h"
+
+#include <fmt/format.h>
+
+#include <random>
+
+#include "base/format.h"
+#include "wss/backends/costs.h"
+#include "wss/backends/damon_backend.h"
+#include "wss/backends/idle_backend.h"
+#include "wss/backends/mglru_backend.h"
+#include "wss/backends/smaps_backend.h"
+#include "wss/backends/write_backend.h"
+#include "wss/pages/large_folios.h"
+#ifdef TIDEGAUGE_BPF
+#include "wss/pte/pte_backend.h"
+#include "wss/pte/sampled_backend.h"
+#endif
+
+namespace tidegauge::wss {
+namespace {
+
+// A kdamond takes 20 samples of a window; while it writes down what it saw it cannot be ended.
+constexpr int64_t kLeastDamon_ns = 50'000'000, kMostDamon_ns = 10'000'000'000;
+
+#ifdef TIDEGAUGE_BPF
+
+// Huge pages that are larger than a part of the sample would be split.
+base::Status checkFolios(const SampleRate& rate) {
+  uint64_t folio_bytes = largestFolioBytes();
+  if (folio_bytes <= rate.pages * kPage) return base::okStatus();
+  return base::Error{
+      base::ErrorKind::kMissingFeature,
+      fmt::format("a sample looks at {} in a row, and this kernel makes huge pages of {} (mTHP), "
+                  "which that would split",
+                  base::humanBytes(rate.pages * kPage), base::humanBytes(folio_bytes)),
+      std::nullopt,
+      "Take --sample exact; or see /sys/kernel/mm/transparent_hugepage/hugepages-*kB/enabled"};
+}
+
+base::Status checkPte() {
+  TG_RETURN_IF_ERROR(PageTables::open());
+  return base::okStatus();
+}
+
+base::Result<Choice> choosePte(const Wish& wish, const Process& process) {
+  TG_ASSIGN_OR_RETURN(PageTables tables, PageTables::open());
+  tables.aimAt(process.thread());
+  Choice choice;
+  std::optional<SampleRate> rate = rateOf(wish.sample);
+  if (rate) {
+    TG_RETURN_IF_ERROR(checkFolios(*rate));
+    choice.is_sampled = true;
+    choice.backend = std::make_unique<SampledBackend>(std::move(tables), *rate, flushOfThisKernel(),
+                                                      std::random_device{}());
+    return choice;
+  }
+  choice.backend = std::make_unique<PteBackend>(std::move(tables), flushOfThisKernel());
+  if (wish.sample != "auto") return choice;
+  double stall_ms = static_cast<double>(predictedFor(*choice.backend, process)->stall_ns) * 1e-6;
+  if (stall_ms <= wish.most_stall_ms) return choice;
+  choice.why =
+      fmt::format("to clear all pages stops its mmap and munmap for some {:.0f} ms", stall_ms);
+  // A sample clears all of files and shared memory, too.
+  double private_ms = stall_ms - pagesOf(process.resident().shared_bytes) * kClearOfAPage_ns * 1e-6;
+  if (private_ms > stall_ms / 2)
+    choice.why += ", --sample 1/32 for less; but that is for processes that do not fork";
+  return choice;
+}
+
+#else
+
+base::Status checkPte() {
+  return base::Error{base::ErrorKind::kMissingFeature,
+                     "this build has no BPF programs, which read page tables", std::nullopt,
+                     "They need clang, libbpf, and x86-64 or arm64"};
+}
+
+base::Result<Choice> choosePte(const Wish&, const Process&) { return checkPte().error(); }
+
+#endif
+
+}  // namespace
+
+std::optional<Cost> predictedFor(const Backend& backend, const Process& process) {
+  return backend.predicted(process.resident(), process.mappings());
+}
+
+base::Status checkBackend(std::string_view name) {
+  if (name == "pte") return checkPte();
+  if (name == "mglru") return MglruBackend::check();
+  if (name == "idle") return IdleBackend::check();
+  if (name == "damon") return Kdamond::check();
+  if (name == "write") return WriteBackend::check();
+  return SmapsBackend::check();
+}
+
+base::Result<Choice> chooseBackend(const Wish& wish, const Process& process) {
+  bool must_sample = wish.sample != "auto" && wish.sample != "exact";
+  Choice choice;
+  if (wish.backend == "mglru") {
+    TG_ASSIGN_OR_RETURN(MglruBackend mglru, MglruBackend::open(process));
+    choice.backend = std::make_unique<MglruBackend>(std::move(mglru));
+    return choice;
+  }
+  if (wish.backend == "idle") {
+    TG_RETURN_IF_ERROR(checkBackend(wish.backend));
+    choice.backend = std::make_unique<IdleBackend>(flushOfThisKernel());
+    return choice;
+  }
+  if (wish.backend == "write") {
+    TG_RETURN_IF_ERROR(checkBackend(wish.backend));
+    choice.backend = std::make_unique<WriteBackend>();
+    return choice;
+  }
+  if (wish.backend == "damon") {
+    if (wish.window_ns < kLeastDamon_ns || wish.window_ns > kMostDamon_ns)
+      return base::Error{base::ErrorKind::kUsage,
+                         "--backend damon takes windows of 0.05 to 10 seconds", std::nullopt,
+                         "Take -s for one after another, or --backend pte or smaps"};
+    TG_RETURN_IF_ERROR(checkBackend(wish.backend));
+    choice.backend = std::make_unique<DamonBackend>(wish.window_ns);
+    return choice;
+  }
+  if (wish.backend == "pte" || (wish.backend == "auto" && !wish.needs_sharing)) {
+    auto pte = choosePte(wish, process);
+    if (pte.ok() && wish.needs_pages) pte.value().backend->keepPages();
+    if (pte.ok() || wish.backend == "pte" || must_sample || wish.needs_pages) return pte;
+    choice.why = pte.error().what;
+  }
+  choice.backend = std::make_unique<SmapsBackend>(flushOfThisKernel());
+  return choice;
+}
+
+}  // namespace tidegauge::wss

@@ -1,0 +1,42 @@
+// Which back-end measures: the one that was asked for, or the best one that this user may use here.
+//
+//   auto, root      → pte      page by page, cheap to read, this process's touches alone
+//   auto, all else  → smaps    always works: of one's own processes without any right
+//   by name alone   → idle, damon, mglru, write
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "wss/backends/backend.h"
+
+namespace tidegauge::wss {
+
+inline constexpr std::array<std::string_view, 6> kBackends{"pte",   "smaps", "idle",
+                                                           "damon", "mglru", "write"};
+
+// Whether that one can run here; the error says why not, and what it needs.
+base::Status checkBackend(std::string_view name);
+
+struct Choice {
+  std::unique_ptr<Backend> backend;
+  bool is_sampled = false;
+  std::string why;  // why it is not the first choice, or what that costs; empty: nothing to say
+};
+
+struct Wish {
+  std::string backend = "auto";  // or one of kBackends
+  std::string sample = "auto";   // or exact, 1/32, 1/128, 1/512
+  bool needs_sharing = false;    // PSS is wanted
+  bool needs_pages = false;      // page by page
+  double most_stall_ms = 5;      // above, auto says that a sample would stop it for less
+  int64_t window_ns = 0;         // of the first window
+};
+base::Result<Choice> chooseBackend(const Wish& wish, const Process& process);
+
+// What a window of this process would cost: Backend::predicted. Counts its mappings: 0.5 µs each.
+std::optional<Cost> predictedFor(const Backend& backend, const Process& process);
+
+}  // namespace tidegauge::wss

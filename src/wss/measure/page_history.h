@@ -1,0 +1,57 @@
+// When each page was touched last, over windows that follow each other.
+//
+//   window      1  2  3  4  5          after window 5:
+//   page a      x  x  x  x  x            a: in this window     again after 1
+//   page b      x  .  .  .  x            b: in this window     again after 4
+//   page c      .  x  .  .  .            c: within 4
+//   page d      .  .  .  .  .            d: never
+//
+// What is touched within the last n windows is a working set of n windows, for every n at once: from one
+// row of measurements, without clearing for each. After how many windows a page is touched again says what
+// a cache of that age keeps. Cost: a byte per page, 3 ns per page and window.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "wss/pages/page_bits.h"
+
+namespace tidegauge::wss {
+
+// A window in the light of those before it. In bytes.
+struct Rolling {
+  // [k]: again after 2^(k−1)+1 to 2^k windows: 1, 2, 3 to 4, 5 to 8 … 65 to 128; the last: after more.
+  static constexpr size_t kBins = 9;
+
+  struct Within {
+    uint32_t windows = 0;
+    uint64_t bytes = 0;
+  };
+  std::vector<Within> within;  // of 1, 2, 4 … windows
+  uint64_t never = 0;          // there, and not touched since the beginning
+  uint64_t first = 0;          // touched in this window, and not before since they are there
+  std::array<uint64_t, kBins> again{};
+};
+
+class PageHistory {
+ public:
+  static constexpr uint32_t kMostWindows = 128;  // that are told apart
+  // `windows`: how far Rolling::within goes, at most kMostWindows.
+  explicit PageHistory(uint32_t windows) : windows_(windows) {}
+
+  // The next window; tables in the order of addresses, each once. What is not in them any more is forgotten.
+  Rolling add(std::span<const PageBits> tables);
+
+ private:
+  // Of each page: 0 never; else windows since it was touched, this one being 1, at most 255.
+  struct Ages {
+    uint64_t table = 0;
+    std::array<uint8_t, PageBits::kPages> of{};
+  };
+  uint32_t windows_;
+  std::vector<Ages> ages_;
+};
+
+}  // namespace tidegauge::wss

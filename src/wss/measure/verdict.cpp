@@ -1,0 +1,80 @@
+#include "wss/measure/verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/format.h"
+#include "wss/units.h"
+
+namespace tidegauge::wss {
+namespace {
+
+// How much less there is, or is touched, in a window than in the one before. The largest such loss, if it is
+// more than what the kernel itself takes away here and there: a twentieth.
+struct Loss {
+  size_t row = 0;  // 0: none
+  uint64_t bytes = 0;
+};
+Loss lossOf(const std::vector<Touched>& rows, uint64_t Touched::*of) {
+  Loss loss;
+  for (size_t i = 1; i < rows.size(); ++i) {
+    uint64_t before = rows[i - 1].*of, now = rows[i].*of;
+    if (now < before && before - now > before / 20 && before - now > loss.bytes)
+      loss = {i, before - now};
+  }
+  return loss;
+}
+
+// Why the windows cannot be held against each other.
+std::optional<std::string> notComparable(const std::vector<Touched>& rows) {
+  auto after = [&](const Loss& loss) { return seconds(rows[loss.row].window_ns); };
+  if (Loss loss = lossOf(rows, &Touched::rss_bytes); loss.row != 0)
+    return fmt::format(
+        "It gave memory back between windows: {} by the end of that of {:.3g} s. "
+        "What was touched in it is missing from there on, so the curve is not "
+        "comparable and has no knee.",
+        base::humanBytes(loss.bytes), after(loss));
+  if (Loss loss = lossOf(rows, &Touched::bytes); loss.row != 0)
+    return fmt::format(
+        "Less counts as touched in the window of {:.3g} s than in the one before, {}, though as "
+        "much is in memory: something else takes accessed bits away (reclaim, DAMON), so the curve "
+        "is not comparable and has no knee.",
+        after(loss), base::humanBytes(loss.bytes));
+  return std::nullopt;
+}
+
+// Nearly all that is there is touched; nothing: less is.
+std::optional<Verdict> ofAllThereIs(const std::vector<Touched>& rows, size_t knee) {
+  const Touched& last = rows.back();
+  if (last.rss_bytes == 0 || last.bytes < last.rss_bytes / 10 * 9) return std::nullopt;
+  std::string text = fmt::format("It touches nearly all it has: {} of {}, ",
+                                 base::humanBytes(last.bytes), base::humanBytes(last.rss_bytes));
+  if (last.rss_bytes > rows.front().rss_bytes / 10 * 11)
+    return Verdict{{},
+                   text + fmt::format("and gets more ({} in the first window).",
+                                      base::humanBytes(rows.front().rss_bytes))};
+  return Verdict{knee,
+                 text + fmt::format("{:.3g} s are enough for that; a longer window adds nothing.",
+                                    seconds(rows[knee].window_ns))};
+}
+
+}  // namespace
+
+Verdict verdictOf(const std::vector<Touched>& rows, std::string_view longer) {
+  if (rows.size() < 2) return {};
+  if (std::ranges::all_of(rows, [](const Touched& row) { return row.bytes == 0; }))
+    return {{}, "Nothing was touched."};
+  if (auto why = notComparable(rows)) return {{}, *why};
+  size_t knee = kneeOf(rows);
+  if (auto all = ofAllThereIs(rows, knee)) return *all;
+  if (knee + 1 < rows.size())
+    return {knee, fmt::format("After {:.3g} s little is added: {} there, {} in the longest window.",
+                              seconds(rows[knee].window_ns), base::humanBytes(rows[knee].bytes),
+                              base::humanBytes(rows.back().bytes))};
+  return {{},
+          fmt::format("It still grows in the longest window: a longer one ({}) will tell more.",
+                      longer)};
+}
+
+}  // namespace tidegauge::wss

@@ -1,0 +1,119 @@
+#include "wss/process/memory_scope.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "wss/process/kernel_file.h"
+#include "wss/process/lru_gen.h"
+
+namespace tidegauge::wss {
+namespace {
+
+uint64_t numberOf(std::string_view text) {
+  uint64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+// "some avg10=0.00 avg60=0.00 avg300=0.00 total=93010": 93,010 µs.
+std::optional<int64_t> totalOf_ns(std::string_view pressure, std::string_view word) {
+  size_t line = pressure.find(word);
+  if (line == std::string_view::npos) return std::nullopt;
+  pressure = pressure.substr(line, pressure.find('\n', line) - line);
+  constexpr std::string_view kTotal = "total=";
+  size_t at = pressure.find(kTotal);
+  if (at == std::string_view::npos) return std::nullopt;
+  return static_cast<int64_t>(
+      std::min<uint64_t>(numberOf(pressure.substr(at + kTotal.size())), uint64_t{1} << 53) * 1000);
+}
+
+uint64_t sinceThen(uint64_t now, uint64_t before) { return now > before ? now - before : 0; }
+
+std::optional<int64_t> sinceThen(std::optional<int64_t> now, std::optional<int64_t> before) {
+  if (!now || !before) return std::nullopt;
+  return std::max<int64_t>(0, *now - *before);
+}
+
+}  // namespace
+
+MemoryCounters operator-(const MemoryCounters& now, const MemoryCounters& before) {
+  return {.refaulted_file = sinceThen(now.refaulted_file, before.refaulted_file),
+          .refaulted_anonymous = sinceThen(now.refaulted_anonymous, before.refaulted_anonymous),
+          .scanned = sinceThen(now.scanned, before.scanned),
+          .taken = sinceThen(now.taken, before.taken),
+          .some_ns = sinceThen(now.some_ns, before.some_ns),
+          .full_ns = sinceThen(now.full_ns, before.full_ns)};
+}
+
+void add(MemoryCounters& sum, const MemoryCounters& more) {
+  sum.refaulted_file += more.refaulted_file;
+  sum.refaulted_anonymous += more.refaulted_anonymous;
+  sum.scanned += more.scanned;
+  sum.taken += more.taken;
+  if (more.some_ns) sum.some_ns = sum.some_ns.value_or(0) + *more.some_ns;
+  if (more.full_ns) sum.full_ns = sum.full_ns.value_or(0) + *more.full_ns;
+}
+
+MemoryCounters parseMemoryCounters(std::string_view stat, std::string_view pressure,
+                                   uint64_t page_bytes) {
+  MemoryCounters counters;
+  while (!stat.empty()) {
+    std::string_view line = stat.substr(0, stat.find('\n'));
+    stat.remove_prefix(std::min(line.size() + 1, stat.size()));
+    size_t space = line.find(' ');
+    if (space == std::string_view::npos) continue;
+    std::string_view name = line.substr(0, space);
+    uint64_t bytes = numberOf(line.substr(space + 1)) * page_bytes;
+    if (name == "workingset_refault_file") counters.refaulted_file = bytes;
+    if (name == "workingset_refault_anon") counters.refaulted_anonymous = bytes;
+    // A cgroup has one row for both, the machine one for private memory and one for files.
+    for (std::string_view of : {"", "_anon", "_file"}) {
+      if (name.substr(0, 6) == "pgscan" && name.substr(6) == of) counters.scanned += bytes;
+      if (name.substr(0, 7) == "pgsteal" && name.substr(7) == of) counters.taken += bytes;
+    }
+  }
+  counters.some_ns = totalOf_ns(pressure, "some ");
+  counters.full_ns = totalOf_ns(pressure, "full ");
+  return counters;
+}
+
+MemoryScope MemoryScope::of(const Process& process, std::string root) {
+  auto file = process.openFile("cgroup", O_RDONLY);
+  if (!file.ok()) return {{}, std::move(root)};
+  int error_number = 0;
+  std::string path = memoryCgroup(readAll(file.value(), size_t{1} << 20, error_number));
+  close(file.value());
+  // Of version 1 the files are others. In a container with cgroups of its own "/" is its cgroup, and so it is
+  // where the path is that of outside; the root of all has a memory.stat, too, but no memory.current.
+  for (const std::string& cgroup : {path, std::string("/")}) {
+    MemoryScope scope(cgroup, root);
+    auto has = [&](const char* name) {
+      return access((scope.folder() + "/" + name).c_str(), R_OK) == 0;
+    };
+    if (!cgroup.empty() && has("memory.pressure") && has("memory.stat") && has("memory.current"))
+      return scope;
+  }
+  return {{}, std::move(root)};
+}
+
+MemoryScope MemoryScope::ofCgroup(std::string path, std::string root) {
+  return {std::move(path), std::move(root)};
+}
+
+std::string MemoryScope::folder() const { return root_ + "/sys/fs/cgroup" + cgroup_; }
+
+base::Result<MemoryCounters> MemoryScope::look() const {
+  bool is_machine = cgroup_.empty();
+  TG_ASSIGN_OR_RETURN(std::string stat, readKernelFile(is_machine ? root_ + "/proc/vmstat"
+                                                                  : folder() + "/memory.stat"));
+  auto pressure =
+      readKernelFile(is_machine ? root_ + "/proc/pressure/memory" : folder() + "/memory.pressure");
+  // Without: a kernel that was built, or started, without it (psi=1).
+  std::string_view text = pressure.ok() ? std::string_view(pressure.value()) : std::string_view();
+  return parseMemoryCounters(stat, text, static_cast<uint64_t>(sysconf(_SC_PAGESIZE)));
+}
+
+}  // namespace tidegauge::wss

@@ -1,0 +1,78 @@
+#include "wss/pte/make_cold.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+namespace tidegauge::wss {
+namespace {
+
+constexpr int kProcessMadvise = 440, kMadvCold = 20;  // newer than some headers
+// Ranges in one call: the process may map and unmap between two.
+constexpr size_t kRangesOfACall = 32;
+
+// How many of the ranges were made cold before one that could not be; 0 with errno: it is the first.
+size_t coldRanges(int target, std::span<const AddressRange> ranges) {
+  std::vector<iovec> call;
+  for (const AddressRange& range : ranges)
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of another process
+    call.push_back({reinterpret_cast<void*>(range.begin), range.end - range.begin});
+  long done = syscall(kProcessMadvise, target, call.data(), call.size(), kMadvCold, 0);
+  size_t whole = 0;
+  for (; whole < ranges.size() && done > 0; ++whole) {
+    done -= static_cast<long>(ranges[whole].end - ranges[whole].begin);
+    if (done < 0) break;
+  }
+  return whole;
+}
+
+// What a call of the kernel said: process_madvise came with Linux 5.10.
+base::Error cannotSample(const Process& process, int error_number) {
+  if (auto status = process.check(); !status.ok()) return std::move(status.error());
+  if (process.thread() != process.pid())
+    return {base::ErrorKind::kMissingFeature,
+            fmt::format("process {} cannot be sampled: its first thread has ended", process.pid()),
+            std::nullopt, "Take --sample exact"};
+  bool may_not = error_number == EPERM || error_number == EACCES;
+  bool is_thread = error_number == EINVAL || error_number == ENOENT;
+  return {
+      base::ErrorKind::kMissingFeature,
+      fmt::format("process {} cannot be sampled: {}", process.pid(), std::strerror(error_number)),
+      std::nullopt,
+      may_not ? "That needs CAP_SYS_NICE beside CAP_SYS_PTRACE: run as root, or take --sample exact"
+      : is_thread ? "It wants the number of a process's first thread; or take --sample exact"
+                  : "It needs Linux 5.10; or take --sample exact"};
+}
+
+}  // namespace
+
+base::Result<MadeCold> makeCold(const Process& process, std::span<const AddressRange> ranges,
+                                Clock& clock) {
+  int target = process.descriptor();
+  if (target < 0) return cannotSample(process, errno);
+  MadeCold made;
+  while (!ranges.empty()) {
+    int64_t began_ns = clock.now_ns();
+    errno = 0;
+    size_t done = coldRanges(target, ranges.first(std::min(ranges.size(), kRangesOfACall)));
+    int why_not = errno;
+    made.longest_ns = std::max(made.longest_ns, clock.now_ns() - began_ns);
+    ranges = ranges.subspan(done);
+    if (done > 0)
+      continue;  // the one after those, if it could not be, is the first of the next call
+    // What was unmapped meanwhile is no matter: nothing of it will be read.
+    if (why_not != EINVAL && why_not != ENOMEM) return cannotSample(process, why_not);
+    if (why_not == EINVAL) made.locked.push_back(ranges.front());
+    ranges = ranges.subspan(1);
+  }
+  return made;
+}
+
+}  // namespace tidegauge::wss

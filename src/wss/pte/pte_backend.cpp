@@ -1,0 +1,76 @@
+#include "wss/pte/pte_backend.h"
+
+#include <signal.h>
+
+#include <cerrno>
+
+#include "wss/backends/clear_refs.h"
+#include "wss/backends/costs.h"
+#include "wss/backends/kdamond.h"
+#include "wss/pages/read_maps.h"
+#include "wss/pte/read_tables.h"
+
+namespace tidegauge::wss {
+
+std::string PteBackend::how() const {
+  return flush_ == Flush::kFree ? "clear_refs, flush of the TLB, accessed bits of the page tables"
+                                : "clear_refs, accessed bits of the page tables";
+}
+
+std::vector<std::string> PteBackend::limits() const {
+  std::vector<std::string> limits = limitsOfFlush(flush_);
+  if (kIsArm64) limits.emplace_back(kUntestedOnArm64);
+  for (std::string& limit : Kdamond::limitsOfOthers()) limits.push_back(std::move(limit));
+  if (!marks_.empty())
+    limits.push_back(
+        "what a device itself reads and writes in pinned memory (DMA) sets no bit: it can look "
+        "untouched and be in use");
+  return limits;
+}
+
+std::optional<Cost> PteBackend::predicted(const Resident& resident, size_t mappings) const {
+  double clear_ns = pagesOf(resident.bytes) * kClearOfAPage_ns;
+  return costOf(clear_ns + tablesFor(resident.bytes) * kReadOfATable_ns, clear_ns, kMappingByPte,
+                mappings);
+}
+
+base::Result<Clearing> PteBackend::clear(const Process& process, Clock& clock) {
+  int64_t cpu_ns = clock.cpu_ns();
+  // Of those that are gone nothing is kept.
+  std::erase_if(many_, [&](const auto& one) {
+    return one.first == process.pid() || (kill(one.first, 0) != 0 && errno == ESRCH);
+  });
+  Clearing done;
+  TG_ASSIGN_OR_RETURN(std::optional<ManyMappings> many,
+                      ManyMappings::clear(tables_, process, flush_, clock, done));
+  if (many) many_.emplace(process.pid(), std::move(*many));
+  done.cost.cpu_ns = clock.cpu_ns() - cpu_ns;
+  return done;
+}
+
+base::Result<Reading> PteBackend::read(const Process& process, Clock& clock) {
+  Reading done;
+  int64_t cpu_ns = clock.cpu_ns();
+  done.pass.begin_ns = clock.now_ns();
+  auto many = many_.find(process.pid());
+  Amend amend;
+  if (many == many_.end()) {
+    TG_ASSIGN_OR_RETURN(done.uses, readMaps(process));
+  } else {
+    TG_ASSIGN_OR_RETURN(done.uses, many->second.now(tables_, process));
+    amend = [&](uint64_t table, page_table_kind kind, Entries entries) {
+      return many->second.withTaken(table, kind, entries);
+    };
+  }
+  cutAt(done.uses, marks_, done.unmapped_bytes);
+  auto all = [](const Mapping&) { return true; };
+  TG_ASSIGN_OR_RETURN(done.unread_bytes, readTables(tables_, process, done.uses, all,
+                                                    keeps_pages_ ? &done.pages : nullptr,
+                                                    keeps_frames_ ? &done.frames : nullptr, amend));
+  done.pass.end_ns = clock.now_ns();
+  if (auto status = process.check(); !status.ok()) return std::move(status.error());
+  done.cost.cpu_ns = clock.cpu_ns() - cpu_ns;
+  return done;
+}
+
+}  // namespace tidegauge::wss

@@ -1,0 +1,67 @@
+// pte, sampled: for processes so large that to clear every page would stop them for too long.
+//
+//   private memory   parts of some tables (sample.h): process_madvise(MADV_COLD) clears and flushes these
+//   all else         exactly: clear_refs 3, which goes through files and shared memory alone, and a flush of
+//                    the whole TLB, by making one of those parts larger (wide_flush.h)
+//
+// The parts are chosen once: in each window of a run the same are looked at, so that rows can be compared, and what was
+// cleared for one need not be for the next.
+//
+// What it costs beside all pages: docs/performance.md. MADV_COLD also tells the kernel that these pages may be
+// reclaimed first: without swap that means nothing to private memory. It does not go into locked memory, nor to pages
+// that a forked process maps too, which then seem touched (uncleared.h); so it is never chosen unasked. Nor where
+// the kernel makes huge pages that are larger than a part, which it would split.
+#pragma once
+
+#include <random>
+
+#include "wss/backends/backend.h"
+#include "wss/backends/flush.h"
+#include "wss/pte/page_tables.h"
+#include "wss/pte/sample.h"
+#include "wss/pte/uncleared.h"
+
+namespace tidegauge::wss {
+
+class SampledBackend final : public Backend {
+ public:
+  SampledBackend(PageTables tables, SampleRate rate, Flush flush, uint64_t seed);
+  std::string_view name() const override { return "pte"; }
+  std::string how() const override;
+  std::vector<std::string> limits() const override;
+  std::optional<Cost> predicted(const Resident& resident, size_t mappings) const override;
+  bool knowsSharing() const override { return false; }
+  base::Result<Clearing> clear(const Process& process, Clock& clock) override;
+  base::Result<Reading> read(const Process& process, Clock& clock) override;
+
+ private:
+  base::Status flush(const Process& process, const TableRuns& touched,
+                     const std::vector<MappingUse>& uses, Clock& clock, int64_t& stall_ns);
+  base::Result<bool> clearSample(const Process& process, const Sample& sample,
+                                 const std::vector<MappingUse>& uses, Clock& clock, Cost& cost,
+                                 std::vector<AddressRange>& locked);
+  double mostSampledBytes(const Resident& resident, const std::vector<MappingUse>& uses) const;
+  TableRuns addToSample(const TableRuns& now);
+  base::Status sampleNew(const Process& process, const std::vector<MappingUse>& uses);
+
+  PageTables tables_;
+  SampleRate rate_;
+  Flush flush_;
+  std::mt19937_64 random_;
+  // What the kernel's sum of a process's memory can lack: what each processor has not handed in yet
+  // (percpu_counter_batch in lib/percpu_counter.c).
+  uint64_t not_in_bytes_ = 0;
+  Sample sample_;    // of what was there at the last clearing, or was mapped since
+  TableRuns known_;  // the tables that it was chosen from
+  TableRuns new_;    // of these, those that were mapped since the last clearing
+  // Of the last clearing, in the order of its parts: the pages that were there.
+  std::vector<uint32_t> pages_there_;
+  double gone_bytes_ =
+      0;  // of these, what is not mapped any more, and all that such parts stand for
+  Uncleared uncleared_;
+  // Of the last clearing, in order: the mappings that are sampled, and the GiB without memory.
+  std::vector<AddressRange> mapped_;
+  std::vector<uint64_t> empty_;
+};
+
+}  // namespace tidegauge::wss

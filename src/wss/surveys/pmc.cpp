@@ -1,0 +1,349 @@
+#include "wss/surveys/pmc.h"
+
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <utility>
+
+#include "base/file_limit.h"
+#include "base/format.h"
+#include "wss/units.h"
+
+namespace tidegauge::wss {
+namespace {
+
+struct Event {
+  uint32_t type;
+  uint64_t config;
+};
+constexpr uint64_t cacheEvent(uint64_t cache, uint64_t result) {
+  return cache | uint64_t{PERF_COUNT_HW_CACHE_OP_READ} << 8 | result << 16;
+}
+enum : size_t {
+  kCycles,
+  kInstructions,
+  kL1Looks,
+  kL1Misses,
+  kL2Looks,
+  kL2Misses,
+  kLastLooks,
+  kLastMisses,
+  kTlbLooks,
+  kTlbMisses,
+  kEventCount
+};
+using Events = std::array<std::optional<Event>, kEventCount>;  // not set: not counted here
+// "References" and "misses" are of the last cache for Intel, of the second for AMD (arch/x86/events/amd/core.c), and of the
+// first for arm64, which has others for the last.
+Events eventsOf(CounterMaker maker) {
+  auto missesOf = [](uint64_t cache) {
+    return Event{PERF_TYPE_HW_CACHE, cacheEvent(cache, PERF_COUNT_HW_CACHE_RESULT_MISS)};
+  };
+  auto looksOf = [](uint64_t cache) {
+    return Event{PERF_TYPE_HW_CACHE, cacheEvent(cache, PERF_COUNT_HW_CACHE_RESULT_ACCESS)};
+  };
+  constexpr Event kReferences{PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES},
+      kMisses{PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES};
+  Events events;
+  events[kCycles] = {PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES};
+  events[kInstructions] = {PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS};
+  events[kL1Looks] = looksOf(PERF_COUNT_HW_CACHE_L1D);
+  events[kL1Misses] = missesOf(PERF_COUNT_HW_CACHE_L1D);
+  events[kTlbLooks] = looksOf(PERF_COUNT_HW_CACHE_DTLB);
+  events[kTlbMisses] = missesOf(PERF_COUNT_HW_CACHE_DTLB);
+  bool is_generic_last = maker == CounterMaker::kIntel;
+  if (maker == CounterMaker::kAmd) events[kL2Looks] = kReferences, events[kL2Misses] = kMisses;
+  if (maker != CounterMaker::kAmd) {
+    events[kLastLooks] = is_generic_last ? kReferences : looksOf(PERF_COUNT_HW_CACHE_LL);
+    events[kLastMisses] = is_generic_last ? kMisses : missesOf(PERF_COUNT_HW_CACHE_LL);
+  }
+  return events;
+}
+
+#ifdef __x86_64__
+CounterMaker makerHere() {
+  constexpr unsigned kHygon = 0x6f677948;  // "Hygo"
+  unsigned most = 0, first = 0, second = 0, third = 0;
+  if (__get_cpuid(0, &most, &first, &second, &third) == 0) return CounterMaker::kIntel;
+  bool is_amd = first == signature_AMD_ebx || first == kHygon;
+  return is_amd ? CounterMaker::kAmd : CounterMaker::kIntel;
+}
+#else
+CounterMaker makerHere() { return CounterMaker::kOther; }
+#endif
+
+constexpr size_t kMostThreads = 1024;
+// Hits so frequent that what is worked with is in the cache but for what is new.
+constexpr double kFits = 99;
+// Looks per instruction below which a level says nothing: almost all is answered before it.
+constexpr double kLeastLooks = 0.001;
+
+int openCounter(const Event& event, pid_t thread) {
+  perf_event_attr wanted{};
+  wanted.size = sizeof(wanted);
+  wanted.type = event.type;
+  wanted.config = event.config;
+  wanted.inherit = 1;  // threads and children that begin later
+  wanted.exclude_kernel = 1;
+  wanted.exclude_hv = 1;
+  wanted.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+  return static_cast<int>(
+      syscall(SYS_perf_event_open, &wanted, thread, -1, -1, PERF_FLAG_FD_CLOEXEC));
+}
+
+base::Error whyNot(int error_number, const std::string& whose) {
+  bool may_not = error_number == EACCES || error_number == EPERM;
+  if (may_not)
+    return {base::ErrorKind::kMissingFeature,
+            fmt::format("the processor's counters may not be read{}: {}", whose,
+                        std::strerror(error_number)),
+            std::nullopt,
+            "Run as root, with CAP_PERFMON, or with kernel.perf_event_paranoid at 1 or less"};
+  if (error_number == EMFILE)
+    return {base::ErrorKind::kLimit, "too many files are open for its counters", std::nullopt,
+            "Raise the limit (ulimit -n)"};
+  return {
+      base::ErrorKind::kMissingFeature,
+      fmt::format("this machine counts no hits and misses of caches (no PMU, as in most virtual "
+                  "machines): {}",
+                  std::strerror(error_number)),
+      std::nullopt, "Run it on the host; --backend pte and smaps need no counters"};
+}
+
+nlohmann::json jsonOf(std::optional<double> value) {
+  return value ? nlohmann::json(*value) : nlohmann::json();
+}
+
+nlohmann::json fieldsOf(const CacheCounts& counts, double window_s) {
+  auto level = [](const CacheCounts::Level& it) {
+    return nlohmann::json{{"looks", jsonOf(it.looks)},
+                          {"misses", jsonOf(it.misses)},
+                          {"hit_percent", jsonOf(it.hitPercent())}};
+  };
+  return {{"window_s", window_s},
+          {"cycles", jsonOf(counts.cycles)},
+          {"instructions", jsonOf(counts.instructions)},
+          {"l1d", level(counts.l1)},
+          {"l2", level(counts.l2)},
+          {"llc", level(counts.last)},
+          {"dtlb", level(counts.tlb)},
+          {"counted_share", counts.watched}};
+}
+
+}  // namespace
+
+std::optional<double> CacheCounts::Level::hitPercent() const {
+  if (!looks || !misses || *looks <= 0) return std::nullopt;
+  return std::clamp(100.0 * (1 - *misses / *looks), 0.0, 100.0);
+}
+
+std::string sentencesOf(const CacheCounts& counts, double window_s, const Machine& machine) {
+  std::string words;
+  auto size = [](uint64_t bytes) {
+    return bytes == 0 ? std::string() : fmt::format(" ({})", base::humanBytes(bytes));
+  };
+  auto isUsed = [&](const CacheCounts::Level& level) {
+    return level.looks && counts.instructions && *counts.instructions > 0 &&
+           *level.looks / *counts.instructions >= kLeastLooks;
+  };
+  auto l1 = counts.l1.hitPercent(), tlb = counts.tlb.hitPercent();
+  if (counts.instructions && *counts.instructions <= 0)
+    return "It did not run meanwhile: that says nothing of its caches.\n";
+  // Of one of the two a processor tells.
+  bool is_second = counts.l2.hitPercent().has_value();
+  const CacheCounts::Level& outer = is_second ? counts.l2 : counts.last;
+  std::string cache =
+      is_second ? "second cache" + size(machine.l2_bytes) : "last cache" + size(machine.l3_bytes);
+  if (auto hit = outer.hitPercent(); hit && isUsed(outer)) {
+    bool fits = *hit >= kFits;
+    words += fmt::format(
+        "Of {:.1f} million looks into the {} a second {:.1f} % hit: lines of a thread that "
+        "it works with {} there.",
+        *outer.looks * 1e-6 / std::max(window_s, 1e-9), cache, *hit,
+        fits ? "fit" : "do not all fit");
+    if (!fits) words += " How many more there are this does not say: the hot ones hide the others.";
+  } else if (hit && l1 && *l1 >= kFits) {
+    words += fmt::format(
+        "Almost all is answered before the {}: what it works with at a time is less than that.",
+        cache);
+  }
+  if (tlb && isUsed(counts.tlb))
+    words += fmt::format("{}The TLB knew {:.2f} % of the pages that were asked for.",
+                         words.empty() ? "" : " ", *tlb);
+  if (words.empty()) words = "What this processor counts says nothing of the caches it fits.";
+  return words + "\n";
+}
+
+CacheCounts countsBetween(std::span<const Count> before, std::span<const Count> now) {
+  std::array<std::optional<double>, kEventCount> sums;
+  std::array<double, kEventCount> enabled{}, running{};
+  for (size_t i = 0; i < std::min(before.size(), now.size()); ++i) {
+    size_t event = now[i].event;
+    double on = now[i].enabled - before[i].enabled, counted = now[i].running - before[i].running;
+    if (on > 0) enabled[event] += on, running[event] += std::max(0.0, counted);
+    // There are fewer counters than events: each is counted in turns, and what it counted stands for all.
+    double value = counted > 0 ? (now[i].value - before[i].value) * on / counted : 0;
+    sums[event] = sums[event].value_or(0) + std::max(0.0, value);
+  }
+  CacheCounts counts;
+  for (size_t event = 0; event < kEventCount; ++event)
+    if (enabled[event] > 0)
+      counts.watched = std::min(counts.watched, running[event] / enabled[event]);
+  counts.cycles = sums[kCycles];
+  counts.instructions = sums[kInstructions];
+  counts.l1 = {sums[kL1Looks], sums[kL1Misses]};
+  counts.l2 = {sums[kL2Looks], sums[kL2Misses]};
+  counts.last = {sums[kLastLooks], sums[kLastMisses]};
+  counts.tlb = {sums[kTlbLooks], sums[kTlbMisses]};
+  return counts;
+}
+
+base::Status Pmc::check() {
+  int file = openCounter(*eventsOf(makerHere())[kCycles], 0);
+  if (file < 0) return whyNot(errno, "");
+  close(file);
+  return base::okStatus();
+}
+
+Pmc::Pmc(const Process& process)
+    : process_(&process), machine_(lookAtMachine(process)), maker_(makerHere()) {}
+
+Pmc::Pmc(Pmc&& other) noexcept
+    : process_(other.process_),
+      machine_(std::move(other.machine_)),
+      maker_(other.maker_),
+      counters_(std::exchange(other.counters_, {})),
+      threads_(other.threads_),
+      first_(std::move(other.first_)),
+      last_(std::move(other.last_)),
+      watched_ns_(other.watched_ns_) {}
+
+Pmc::~Pmc() {
+  for (const Counter& counter : counters_) close(counter.file);
+}
+
+base::Result<Pmc> Pmc::open(const Process& process) {
+  base::allowManyFiles();
+  Pmc pmc(process);
+  std::string folder = fmt::format("/proc/{}/task", process.pid());
+  DIR* tasks = opendir(folder.c_str());
+  if (tasks == nullptr) return process.whyNothing("task", errno);
+  std::vector<pid_t> threads;
+  while (const dirent* entry = readdir(tasks)) {
+    pid_t thread = 0;
+    std::string_view name = entry->d_name;
+    auto [rest, bad] = std::from_chars(name.data(), name.data() + name.size(), thread);
+    if (bad == std::errc() && thread > 0) threads.push_back(thread);
+  }
+  closedir(tasks);
+  if (threads.size() > kMostThreads)
+    return base::Error{base::ErrorKind::kLimit,
+                       fmt::format("process {} has {} threads, more than the {} of which counters "
+                                   "are opened",
+                                   process.pid(), threads.size(), kMostThreads),
+                       std::nullopt, "--backend pte and smaps do not mind how many there are"};
+  int first_error = 0;
+  Events events = eventsOf(pmc.maker_);
+  for (pid_t thread : threads) {
+    for (size_t event = 0; event < kEventCount; ++event) {
+      if (!events[event]) continue;
+      int file = openCounter(*events[event], thread);
+      if (file >= 0) {
+        pmc.counters_.push_back({event, file});
+      } else if (errno != ESRCH) {  // a thread that ended just now
+        if (errno == EMFILE || event == kCycles) first_error = first_error ? first_error : errno;
+      }
+    }
+    pmc.threads_ += 1;
+  }
+  TG_RETURN_IF_ERROR(process.check());
+  if (first_error != 0 || pmc.counters_.empty())
+    return whyNot(first_error, fmt::format(" of process {}", process.pid()));
+  return pmc;
+}
+
+std::string Pmc::how() const {
+  return fmt::format("the processor's counters of {}, in user mode",
+                     base::counted(threads_, "thread"));
+}
+
+std::vector<std::string> Pmc::limits() const {
+  return {
+      "these are lines of caches, not pages, and a cross-check, not a size: threads on several "
+      "processors have several caches, and a hot part hides a cold one"};
+}
+
+std::string Pmc::tableHead() const {
+  std::string_view outer = maker_ == CounterMaker::kAmd ? " L2(M/s)   L2%" : "LLC(M/s)  LLC%";
+  return fmt::format("Time(s)  Cycles(M)  Instr(M)   IPC  L1D%   {}  dTLB% Counted%\n", outer);
+}
+
+std::vector<Count> Pmc::counts() const {
+  std::vector<Count> counts;
+  for (const Counter& counter : counters_) {
+    std::array<uint64_t, 3> told{};
+    Count count{.event = counter.event};
+    if (read(counter.file, told.data(), sizeof(told)) == sizeof(told)) {
+      count.value = static_cast<double>(told[0]);
+      count.enabled = static_cast<double>(told[1]);
+      count.running = static_cast<double>(told[2]);
+    }
+    counts.push_back(count);
+  }
+  return counts;
+}
+
+base::Result<std::optional<SurveyRow>> Pmc::next(Clock& clock, int64_t window_ns) {
+  int64_t begin_ns = clock.now_ns();
+  std::vector<Count> before = counts();
+  clock.sleep(window_ns);
+  if (clock.isEnding()) return std::optional<SurveyRow>();
+  std::vector<Count> now = counts();
+  int64_t took_ns = clock.now_ns() - begin_ns;
+  TG_RETURN_IF_ERROR(process_->check());
+  CacheCounts counted = countsBetween(before, now);
+  if (first_.empty()) first_ = before;
+  last_ = now;
+  watched_ns_ += took_ns;
+  auto text = [](std::optional<double> value, double unit, int digits) {
+    return value ? fmt::format("{:.{}f}", *value * unit, digits) : std::string("-");
+  };
+  const CacheCounts::Level& outer = maker_ == CounterMaker::kAmd ? counted.l2 : counted.last;
+  std::optional<double> ipc, looks_s;
+  if (counted.cycles && counted.instructions && *counted.cycles > 0)
+    ipc = *counted.instructions / *counted.cycles;
+  if (outer.looks) looks_s = *outer.looks / std::max(1e-9, seconds(took_ns));
+  SurveyRow row;
+  row.text = fmt::format(
+      "{:7.2f} {:>10} {:>9} {:>5} {:>5} {:>10} {:>5} {:>6} {:>8.1f}\n", seconds(watched_ns_),
+      text(counted.cycles, 1e-6, 1), text(counted.instructions, 1e-6, 1), text(ipc, 1, 2),
+      text(counted.l1.hitPercent(), 1, 1), text(looks_s, 1e-6, 2), text(outer.hitPercent(), 1, 1),
+      text(counted.tlb.hitPercent(), 1, 2), 100 * counted.watched);
+  row.fields = fieldsOf(counted, seconds(took_ns));
+  return std::optional(std::move(row));
+}
+
+std::string Pmc::verdict() const {
+  if (first_.empty()) return {};
+  return sentencesOf(countsBetween(first_, last_), seconds(watched_ns_), machine_);
+}
+
+nlohmann::json Pmc::verdictJson() const {
+  return first_.empty() ? nlohmann::json()
+                        : fieldsOf(countsBetween(first_, last_), seconds(watched_ns_));
+}
+
+}  // namespace tidegauge::wss

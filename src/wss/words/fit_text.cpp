@@ -1,0 +1,67 @@
+#include "wss/words/fit_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/format.h"
+#include "base/text_layout.h"
+#include "wss/measure/verdict.h"
+#include "wss/units.h"
+
+namespace tidegauge::wss {
+namespace {
+
+std::string wordsOf(const Place& place) {
+  return fmt::format("{} ({}{})", place.name, base::humanBytes(place.bytes), place.words);
+}
+
+}  // namespace
+
+std::string fitText(const Touched& touched, const Machine& machine, size_t columns) {
+  std::vector<Place> places = placesOf(machine);
+  if (places.empty()) return {};
+  auto first = std::find_if(places.begin(), places.end(),
+                            [&](const Place& place) { return touched.bytes <= place.bytes; });
+  std::string text = fmt::format("{} touched in {:.3g} s:", base::humanBytes(touched.bytes),
+                                 seconds(touched.window_ns));
+  if (first != places.begin()) text += " more than " + wordsOf(*std::prev(first));
+  if (first != places.begin() && first != places.end()) text += ",";
+  if (first != places.end()) text += " within " + wordsOf(*first);
+  return base::wrapped(text + ".", columns, 0, 2);
+}
+
+std::string profileText(const std::vector<Touched>& rows, const Machine& machine, size_t columns) {
+  if (rows.size() < 2) return {};
+  uint64_t most = 0;
+  for (const Touched& row : rows) most = std::max(most, row.bytes);
+  std::string verdict = verdictOf(rows, "-P with more steps").text;
+  if (most == 0) return verdict + "\n";
+  constexpr size_t kFigures = 24;
+  size_t width = std::clamp<size_t>(columns, 50, 110) - kFigures;
+  auto at = [&](uint64_t bytes) {
+    return static_cast<size_t>(static_cast<double>(bytes) / static_cast<double>(most) *
+                               static_cast<double>(width - 1));
+  };
+  std::vector<Place> lines = placesOf(machine);
+  std::erase_if(lines, [&](const Place& place) { return place.bytes > most; });
+  std::string text = fmt::format("{:>9} {:>11}\n", "Window(s)", "Ref(MB)");
+  for (const Touched& row : rows) {
+    text += fmt::format("{:>9.3f} {:>11.2f}  ", seconds(row.window_ns), mib(row.bytes));
+    std::string bar;
+    size_t full = at(row.bytes) + 1, used = 0;
+    for (size_t x = 0; x < width; ++x) {
+      bool is_line = std::any_of(lines.begin(), lines.end(),
+                                 [&](const Place& place) { return at(place.bytes) == x; });
+      bar += is_line ? "│" : x < full && row.bytes > 0 ? "█" : " ";
+      if (is_line || x < full) used = bar.size();
+    }
+    text += bar.substr(0, used) + "\n";
+  }
+  std::string names;
+  for (const Place& place : lines) names += (names.empty() ? "│ " : ", ") + wordsOf(place);
+  if (!names.empty()) text += base::wrapped(names, columns, 0, 2);
+  return text + base::wrapped(verdict, columns, 0, 2);
+}
+
+}  // namespace tidegauge::wss

@@ -1,0 +1,82 @@
+#include "wss/words/several_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text_layout.h"
+#include "wss/units.h"
+#include "wss/words/row_json.h"
+
+namespace tidegauge::wss {
+namespace {
+
+constexpr size_t kName = 18;
+
+std::string sums(const std::string& pid, const std::string& name, uint64_t rss, uint64_t touched) {
+  return fmt::format("{:>7} {} {:>9.2f} {:>9.2f} {:>5.1f}", pid,
+                     base::padRight(base::cutMiddle(base::printable(name), kName), kName), mib(rss),
+                     mib(touched), percent(touched, rss));
+}
+
+}  // namespace
+
+std::string severalText(const std::vector<Member>& members, const std::optional<Once>& once,
+                        size_t top, size_t columns) {
+  std::vector<const Member*> there;
+  std::string text =
+      fmt::format("{:>7} {:<{}} {:>9} {:>9} {:>5} {:>8} {:>7} {:>9}\n", "PID", "process", kName,
+                  "RSS(MB)", "Ref(MB)", "Ref%", "Est(s)", "CPU(ms)", "Stall(ms)");
+  for (const Member& member : members)
+    if (member.outcome->row) there.push_back(&member);
+  std::stable_sort(there.begin(), there.end(), [](const Member* one, const Member* other) {
+    return one->outcome->row->sums.referenced > other->outcome->row->sums.referenced;
+  });
+  uint64_t rss = 0, touched = 0, pss = 0, rest_rss = 0, rest_touched = 0;
+  for (size_t i = 0; i < there.size(); ++i) {
+    const Row& row = *there[i]->outcome->row;
+    rss += row.sums.rss, touched += row.sums.referenced, pss += row.sums.pss;
+    if (i >= top) {
+      rest_rss += row.sums.rss, rest_touched += row.sums.referenced;
+      continue;
+    }
+    text +=
+        sums(fmt::format("{}", there[i]->pid), there[i]->name, row.sums.rss, row.sums.referenced) +
+        fmt::format(" {:>8.3f} {:>7.1f} {:>9.1f}\n", seconds(row.window.mean_ns),
+                    milliseconds(row.cost.cpu_ns), milliseconds(row.cost.stall_ns));
+  }
+  if (there.size() > top)
+    text += sums("", fmt::format("{} more", there.size() - top), rest_rss, rest_touched) + "\n";
+  if (once)
+    text += sums("", "all, shared once", once->rss, once->referenced) + "\n";
+  else
+    text += sums("", "all added up", rss, touched) + "\n" +
+            base::wrapped(
+                fmt::format("Shared pages are in this sum once for each process: of memory it is "
+                            "{:.2f} MB by the PSS; of what was touched only pte tells.",
+                            mib(pss)),
+                columns, 0, 2);
+  for (const Member& member : members)
+    if (member.outcome->gone)
+      text += base::wrapped("Not measured: " + base::printable(member.outcome->gone->what) + ".",
+                            columns, 0, 2);
+  return text;
+}
+
+nlohmann::json severalJson(const std::vector<Member>& members, const std::optional<Once>& once,
+                           const Plan& plan, double unix_s, bool knows_sharing) {
+  nlohmann::json json = {{"time", unix_s}, {"all", nullptr}};
+  if (once) json["all"] = {{"rss", once->rss}, {"referenced", once->referenced}};
+  json["processes"] = nlohmann::json::array();
+  for (const Member& member : members) {
+    nlohmann::json one = member.outcome->row
+                             ? rowJson(*member.outcome->row, plan, unix_s, {}, knows_sharing)
+                             : nlohmann::json{{"gone", member.outcome->gone->what}};
+    one["pid"] = member.pid;
+    one["process"] = member.name;
+    json["processes"].push_back(std::move(one));
+  }
+  return json;
+}
+
+}  // namespace tidegauge::wss

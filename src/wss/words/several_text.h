@@ -1,0 +1,32 @@
+// A window of several processes, for people and for programs.
+//
+//     PID process            RSS(MB)   Ref(MB)  Ref%   Est(s) CPU(ms) Stall(ms)
+//    4711 postgres            403.66     28.02   6.9    0.103     8.9       6.1
+//    4712 postgres            398.01     20.50   5.2    0.103     8.2       5.8
+//         all, shared once    471.20     35.11   7.5
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "wss/measure/measure.h"
+#include "wss/pages/frames.h"
+
+namespace tidegauge::wss {
+
+struct Member {
+  pid_t pid = 0;
+  std::string name;  // any bytes
+  const Outcome* outcome = nullptr;
+};
+
+// `once`: not set where it is not known which pages are the same. At most `top` processes, those first that
+// touched most, and the sum of the rest.
+std::string severalText(const std::vector<Member>& members, const std::optional<Once>& once,
+                        size_t top, size_t columns);
+nlohmann::json severalJson(const std::vector<Member>& members, const std::optional<Once>& once,
+                           const Plan& plan, double unix_s, bool knows_sharing);
+
+}  // namespace tidegauge::wss

@@ -1,0 +1,91 @@
+#include "analysis/growth/wall.h"
+
+#include <gtest/gtest.h>
+
+#include "support/trace_builder.h"
+
+namespace tidegauge::analysis {
+namespace {
+
+using testing::TraceBuilder;
+constexpr uint64_t kBase = 0x7f0000000000;
+constexpr uint64_t kMiB = 1 << 20;
+
+// Steps of 4 temporaries each; each step also leaves `kept` bytes.
+AnalysedTrace stepsThatKeep(uint64_t kept, int steps, uint64_t oom_free = 0) {
+  TraceBuilder b;
+  b.time(1'000'000);
+  for (int step = 0; step < steps; ++step) {
+    for (uint64_t i = 0; i < 4; ++i) b.alloc(kBase + i * 64 * kMiB, 8 * kMiB);
+    for (uint64_t i = 0; i < 4; ++i) b.free(kBase + i * 64 * kMiB, 8 * kMiB);
+    if (kept > 0) b.alloc(2 * kBase + static_cast<uint64_t>(step) * 64 * kMiB, kept);
+  }
+  if (oom_free > 0) b.oom(oom_free, 512 * kMiB);
+  return AnalysedTrace(b.build());
+}
+
+TEST(Wall, HealthyStepsMeetNoWall) {
+  AnalysedTrace trace = stepsThatKeep(0, 100);
+  Wall wall = wallOf(trace, *trace.devices[0], 1000 * kMiB);
+  ASSERT_TRUE(wall.enough);
+  EXPECT_EQ(wall.slices, 160u);
+  EXPECT_FALSE(wall.active.grows());
+  EXPECT_FALSE(wall.active.events_left);
+  EXPECT_EQ(wall.capacity_source, CapacitySource::kGiven);
+}
+
+TEST(Wall, ALeakMeetsItWhenItWould) {
+  AnalysedTrace trace = stepsThatKeep(kMiB, 100);  // 1 MiB per 13 events
+  Wall wall = wallOf(trace, *trace.devices[0], 432 * kMiB);
+  ASSERT_TRUE(wall.active.grows());
+  EXPECT_NEAR(wall.active.bytes_per_event.slope, kMiB / 13.0, 0.05 * kMiB / 13);
+  ASSERT_TRUE(wall.active.events_left);
+  EXPECT_NEAR(*wall.active.events_left, 300 * 13, 0.06 * 300 * 13);  // 132 MiB were reached
+  EXPECT_LE(*wall.active.events_left_least, *wall.active.events_left);
+  EXPECT_GE(*wall.active.events_left_most, *wall.active.events_left);
+  ASSERT_TRUE(wall.seconds_per_event);
+  EXPECT_NEAR(*wall.seconds_per_event, 1e-6, 1e-9);  // the builder's clock
+}
+
+TEST(Wall, AtTheWallNothingIsLeft) {
+  AnalysedTrace trace = stepsThatKeep(kMiB, 100);
+  EXPECT_EQ(wallOf(trace, *trace.devices[0], 10 * kMiB).active.events_left, 0.0);
+}
+
+TEST(Wall, AnOutOfMemoryEventTellsTheCapacity) {
+  AnalysedTrace trace = stepsThatKeep(kMiB, 100, 77 * kMiB);
+  Wall wall = wallOf(trace, *trace.devices[0]);
+  EXPECT_EQ(wall.capacity_source, CapacitySource::kOutOfMemory);
+  EXPECT_EQ(wall.capacity_bytes, 77 * kMiB);  // nothing was reserved
+  AnalysedTrace healthy = stepsThatKeep(kMiB, 100);
+  Wall without = wallOf(healthy, *healthy.devices[0]);
+  EXPECT_EQ(without.capacity_source, CapacitySource::kUnknown);
+  EXPECT_TRUE(without.active.grows());
+  EXPECT_FALSE(without.active.events_left);
+}
+
+TEST(Wall, AnOutOfMemoryEventThatSaysNothing) {
+  AnalysedTrace trace = stepsThatKeep(kMiB, 100, model::kUnknownBytes);
+  EXPECT_FALSE(wallOf(trace, *trace.devices[0]).capacity_bytes);
+}
+
+TEST(Wall, TooShortToTell) {
+  AnalysedTrace trace = stepsThatKeep(kMiB, 3);  // 39 events, 9 slices
+  EXPECT_FALSE(wallOf(trace, *trace.devices[0], kMiB).enough);
+  TraceBuilder empty;
+  empty.finalSegment(kBase, 2 * kMiB).block(2 * kMiB, model::BlockState::kActiveAllocated);
+  AnalysedTrace state_only(empty.build());
+  EXPECT_FALSE(wallOf(state_only, *state_only.devices[0], kMiB).enough);
+}
+
+TEST(Wall, WithoutTimesThereAreNoSeconds) {
+  TraceBuilder b;
+  for (uint64_t i = 0; i < 100; ++i) b.alloc(kBase + i * kMiB, 512);
+  AnalysedTrace trace(b.build());
+  Wall wall = wallOf(trace, *trace.devices[0]);
+  EXPECT_TRUE(wall.enough);
+  EXPECT_FALSE(wall.seconds_per_event);
+}
+
+}  // namespace
+}  // namespace tidegauge::analysis

@@ -1,0 +1,713 @@
+#include "report/frag/frag_report.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <set>
+#include <string>
+
+#include "base/csv.h"
+#include "base/text_layout.h"
+#include "export/plot/frag_plot.h"
+#include "export/plot/plot_lines.h"
+#include "model/recorded_work.h"
+#include "report/frag/frag_limits.h"
+#include "support/simulated_heap.h"
+#include "support/trace_builder.h"
+
+namespace tidegauge::exporting {
+namespace {
+
+using analysis::AnalysedTrace;
+using model::BlockState;
+using testing::TraceBuilder;
+
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+constexpr uint64_t kBase = 0x7f0000000000;
+
+FragReport reportOf(const AnalysedTrace& analysed, const FragOptions& options = {}) {
+  return gatherFrag(analysed, {.device = analysed.devices.at(0).get(), .range = {}}, options);
+}
+
+// Without the line breaks of its sentences.
+std::string saidOf(const AnalysedTrace& analysed, const FragReport& report,
+                   const FragTextOptions& options = {}) {
+  std::string text = fragText(analysed, report, options);
+  std::string line;
+  for (size_t i = 0; i < text.size(); ++i) {
+    bool space = text[i] == '\n' || text[i] == ' ';
+    if (!space || !line.ends_with(' ')) line += space ? ' ' : text[i];
+  }
+  return line;
+}
+
+// A segment of `blocks` blocks with a hole behind each, then `events` that change nothing.
+model::Trace combOf(uint64_t blocks, uint64_t block_bytes, uint64_t hole_bytes) {
+  TraceBuilder b;
+  uint64_t total = blocks * (block_bytes + hole_bytes);
+  b.stack({"build@model.py:7"}).segmentAlloc(kBase, total);
+  for (uint64_t i = 0; i < blocks; ++i) {
+    b.alloc(kBase + i * (block_bytes + hole_bytes), block_bytes);
+  }
+  b.finalSegment(kBase, total);
+  for (uint64_t i = 0; i < blocks; ++i) {
+    b.block(block_bytes, BlockState::kActiveAllocated, block_bytes);
+    if (hole_bytes > 0) b.block(hole_bytes, BlockState::kInactive);
+  }
+  return b.build();
+}
+
+model::Trace harmlessHole() {
+  TraceBuilder b;
+  uint64_t gib = 1024 * kMiB;
+  b.segmentAlloc(kBase, 66 * gib).alloc(kBase, gib).alloc(kBase + 65 * gib, gib);
+  b.finalSegment(kBase, 66 * gib)
+      .block(gib, BlockState::kActiveAllocated, gib)
+      .block(64 * gib, BlockState::kInactive)
+      .block(gib, BlockState::kActiveAllocated, gib);
+  return b.build();
+}
+
+TEST(FragReport, ARecordingThatContradictsItselfIsNamed) {
+  TraceBuilder b;  // without a final state that holds the block
+  b.segmentAlloc(kBase, 2 * kMiB).alloc(kBase, kMiB);
+  AnalysedTrace contradictory(b.build());
+  std::string said = fragText(contradictory, reportOf(contradictory), {});
+  EXPECT_NE(said.find("The recording contradicts itself: Live at the end"), std::string::npos)
+      << said;
+  AnalysedTrace right(combOf(4, kMiB, kMiB));
+  EXPECT_EQ(fragText(right, reportOf(right), {}).find("contradicts"), std::string::npos);
+}
+
+// The score alone ranks them the other way round: docs/explain/forecast.md says so.
+TEST(FragReport, AShreddedHeapRanksAboveAHarmlessHole) {
+  AnalysedTrace shredded(combOf(1000, 2 * kMiB, 2 * kMiB));
+  AnalysedTrace hole(harmlessHole());
+  FragReport of_shredded = reportOf(shredded);
+  FragReport of_hole = reportOf(hole);
+  const analysis::FreeSums& a = of_shredded.now.sample.sums.free;
+  const analysis::FreeSums& b = of_hole.now.sample.sums.free;
+  EXPECT_EQ(a.bytes, 2000 * kMiB);
+  EXPECT_EQ(a.scatteredBytes(), 1998 * kMiB);
+  EXPECT_EQ(b.scatteredBytes(), 0);
+  EXPECT_GT(a.external(), 0.99);
+  EXPECT_EQ(b.external(), 0);
+  EXPECT_LT(of_shredded.now.sample.reserved.score, of_hole.now.sample.reserved.score);
+
+  std::string said = fragText(shredded, of_shredded, {});
+  EXPECT_NE(said.find("1.95 GiB of it, 99.9 %, lay outside the largest piece"), std::string::npos)
+      << said;
+  EXPECT_NE(fragText(hole, of_hole, {}).find("It lay in one piece."), std::string::npos);
+  EXPECT_NE(said.find("1,000 blocks of 2.0 MiB from model.py:7 build keep 1.95 GiB from"),
+            std::string::npos)
+      << said;
+}
+
+TEST(FragReport, APackedHeapIsZero) {
+  AnalysedTrace packed(combOf(64, 2 * kMiB, 0));
+  FragReport report = reportOf(packed);
+  EXPECT_EQ(report.now.sample.sums.free, analysis::FreeSums());
+  EXPECT_EQ(report.now.sample.sums.free.external(), 0);
+  EXPECT_TRUE(report.now.stranded.empty());
+  EXPECT_TRUE(report.pinned.stacks.empty());
+  std::string said = saidOf(packed, report);
+  EXPECT_NE(said.find("All of the 128 MiB reserved was live"), std::string::npos) << said;
+  EXPECT_NE(said.find("Layout score 6.0 of 100, low"), std::string::npos) << said;
+}
+
+TEST(FragReport, TheFitTestNamesTheBlockAndHowOften) {
+  AnalysedTrace analysed(combOf(4, 20 * kMiB, 30 * kMiB));
+  FragReport fits = reportOf(analysed, {.request_bytes = 12 * kMiB});
+  ASSERT_EQ(fits.fits.size(), 1);
+  EXPECT_EQ(fits.fits[0].block_bytes, 30 * kMiB);
+  EXPECT_EQ(fits.fits[0].times, 8);
+  FragReport not_fits = reportOf(analysed, {.request_bytes = 31 * kMiB});
+  ASSERT_EQ(not_fits.fits.size(), 1);
+  EXPECT_FALSE(not_fits.fits[0].block_bytes.has_value());
+  EXPECT_EQ(not_fits.fits[0].driver_bytes, 32 * kMiB);
+  std::string said = saidOf(analysed, not_fits);
+  EXPECT_NE(said.find("served 30.0 MiB; 32.0 MiB would be asked"), std::string::npos) << said;
+}
+
+// A segment for each size, each one hole. The allocator never splits what is over the limit.
+model::Trace holesOf(const std::vector<uint64_t>& sizes, uint64_t max_split_bytes) {
+  TraceBuilder b;
+  b.settings().max_split_bytes = max_split_bytes;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    b.finalSegment(kBase + i * 4096 * kMiB, sizes[i]).block(sizes[i], BlockState::kInactive);
+  }
+  return b.build();
+}
+
+TEST(FragReport, HowOftenKnowsTheSplitLimit) {
+  AnalysedTrace analysed(holesOf({310 * kMiB, 12 * kMiB}, 100 * kMiB));
+  FragReport small = reportOf(analysed, {.request_bytes = 10 * kMiB});
+  ASSERT_EQ(small.fits.size(), 1);
+  EXPECT_EQ(small.fits[0].times, 1);  // the block of 310 MiB is for large requests
+  EXPECT_EQ(small.fits[0].stranded_bytes, 312 * kMiB);
+  FragReport large = reportOf(analysed, {.request_bytes = 300 * kMiB});
+  ASSERT_EQ(large.fits.size(), 1);
+  EXPECT_EQ(large.fits[0].times, 1);
+  AnalysedTrace twice(holesOf({310 * kMiB, 310 * kMiB}, 100 * kMiB));
+  // Whole blocks only: 150 MiB out of 310 MiB would leave too much.
+  EXPECT_EQ(reportOf(twice, {.request_bytes = 150 * kMiB}).fits.at(0).times, 0);
+  EXPECT_EQ(reportOf(twice, {.request_bytes = 300 * kMiB}).fits.at(0).times, 2);
+}
+
+TEST(FragReport, UnfitWhereNoListOfTheSizeClassExists) {
+  AnalysedTrace analysed(holesOf({110 * kMiB}, model::kUnknownBytes));
+  FragReport report = reportOf(analysed, {.request_bytes = 600 * 1024});
+  EXPECT_TRUE(report.fits.empty());
+  EXPECT_TRUE(parseLimit(" unfit>0").value().isBroken(report));
+  EXPECT_EQ(parseLimit(" unfit>0").value().metric(), "unfit");
+  EXPECT_FALSE(
+      parseLimit("unfit>0").value().isBroken(reportOf(analysed, {.request_bytes = 100 * kMiB})));
+  std::string said = fragText(analysed, report, {});
+  EXPECT_EQ(said.find("any request"), std::string::npos) << said;
+}
+
+TEST(FragReport, PinnedHostMemoryHasNoListsAndNoFits) {
+  model::Trace trace = holesOf({8 * kMiB}, model::kUnknownBytes);
+  trace.devices.at(0).kind = model::DeviceKind::kPinnedHost;
+  AnalysedTrace analysed(std::move(trace));
+  FragReport report = reportOf(analysed, {.request_bytes = 2 * kMiB});
+  EXPECT_TRUE(report.lists.empty());
+  EXPECT_TRUE(report.fits.empty());
+  EXPECT_FALSE(parseLimit("unfit>0").value().isBroken(report));
+  std::string said = fragText(analysed, report, {});
+  EXPECT_NE(said.find("serve is not told"), std::string::npos) << said;
+  EXPECT_NE(said.find("Not told: the rules"), std::string::npos) << said;
+  EXPECT_EQ(said.find("Largest request served"), std::string::npos) << said;
+  EXPECT_TRUE(fragJson(analysed, report).at("fit").is_null());
+  EXPECT_FALSE(fragJson(analysed, report).at("rules_known"));
+}
+
+// Memory of the driver as it is: 30 MiB held at the end; its program was told 40 of 80 MiB before 20 of them.
+model::Trace ofDriver(bool is_told) {
+  TraceBuilder b;
+  b.time(1'000'000).stack({"m@m.c:7"}).segmentAlloc(kBase, 10 * kMiB).alloc(kBase, 10 * kMiB);
+  b.time(3'000'000).segmentAlloc(kBase + 64 * kMiB, 20 * kMiB).alloc(kBase + 64 * kMiB, 20 * kMiB);
+  b.finalSegment(kBase, 10 * kMiB).block(10 * kMiB, BlockState::kActiveAllocated, 10 * kMiB);
+  b.finalSegment(kBase + 64 * kMiB, 20 * kMiB)
+      .block(20 * kMiB, BlockState::kActiveAllocated, 20 * kMiB);
+  model::Trace trace = b.build();
+  trace.devices.at(0).has_allocator = false;
+  auto work = std::make_shared<model::RecordedWork>();
+  work->run = std::make_shared<model::RecordedRun>();
+  if (is_told) {
+    work->answers.time_ns = {1'000'500'000, 2'000'000'000, 2'500'000'000};
+    work->answers.device = {0, 0, 1};
+    work->answers.free_bytes = {60 * kMiB, 40 * kMiB, 1};
+    work->answers.total_bytes = {80 * kMiB, 80 * kMiB, 80 * kMiB};
+  }
+  trace.work = work;
+  return trace;
+}
+
+TEST(FragReport, WithoutAnAllocatorNothingIsFreeAndNothingIsForecast) {
+  AnalysedTrace analysed(ofDriver(false));
+  FragReport report = reportOf(analysed, {.request_bytes = 3 * kMiB});
+  EXPECT_FALSE(report.rulesKnown());
+  EXPECT_FALSE(report.forecast.enough);
+  EXPECT_TRUE(report.lists.empty());
+  EXPECT_TRUE(report.fits.empty());
+  std::string said = saidOf(analysed, report);
+  EXPECT_NE(said.find("30.0 MiB held, as the driver handed it out"), std::string::npos) << said;
+  EXPECT_NE(said.find("pages of 2.0 MiB: 4.0 MiB for this request"), std::string::npos) << said;
+  EXPECT_NE(said.find("does not say what was free"), std::string::npos) << said;
+  for (const char* word : {"score", "orecast", "rounds it up", "free block", "stranded"})
+    EXPECT_EQ(said.find(word), std::string::npos) << word << "\n" << said;
+  nlohmann::json json = fragJson(analysed, report);
+  EXPECT_EQ(json.at("allocator"), "driver");
+  EXPECT_TRUE(json.at("driver_free").is_null());
+  EXPECT_TRUE(json.at("fit").is_null());
+  EXPECT_TRUE(json.at("forecast").is_null());
+  EXPECT_TRUE(json.at("now").at("reserved").is_null());
+  EXPECT_TRUE(json.at("now").at("address").is_null());
+  EXPECT_TRUE(json.at("samples").at(0).at("reserved").is_null());
+  EXPECT_TRUE(json.at("pools").at(0).at("address").is_null());
+}
+
+// The same columns, nothing in those of the scores.
+TEST(FragReport, WithoutAnAllocatorTheScoresOfTheCsvAreEmpty) {
+  AnalysedTrace analysed(ofDriver(false));
+  auto fields = [](const std::string& line) { return std::count(line.begin(), line.end(), ','); };
+  std::string csv = fragCsv(reportOf(analysed, {.samples = 1}));
+  EXPECT_EQ(fields(csv), fields(fragCsvHead()));
+  EXPECT_TRUE(csv.ends_with(std::string(14, ',') + base::kCsvLineEnd)) << csv;
+}
+
+TEST(FragReport, WithoutAnAllocatorThePictureHasANoteForTheScore) {
+  for (bool has_allocator : {true, false}) {
+    model::Trace trace = ofDriver(false);
+    trace.devices.at(0).has_allocator = has_allocator;
+    AnalysedTrace analysed(std::move(trace));
+    std::unique_ptr<Canvas> canvas = svgCanvas(kPlotWidth, kPlotHeight, "a picture");
+    drawFrag(*canvas, analysed, reportOf(analysed), {.name = "a"});
+    std::string svg = canvas->finish();
+    auto count = [&](std::string_view text) {
+      size_t times = 0;
+      for (size_t at = svg.find(text); at != std::string::npos; at = svg.find(text, at + 1))
+        ++times;
+      return times;
+    };
+    EXPECT_EQ(count("none: no allocator cuts this memory up"), has_allocator ? 0U : 2U);
+    EXPECT_EQ(count(">address space<"), has_allocator ? 1U : 0U);
+    EXPECT_EQ(count("forecast"), has_allocator ? 1U : 0U);
+    EXPECT_EQ(count(">large gaps<"), has_allocator ? 1U : 0U);
+  }
+}
+
+TEST(FragReport, WithoutAnAllocatorTheDriverIsAskedAsItWasHeard) {
+  AnalysedTrace analysed(ofDriver(true));
+  FragReport small = reportOf(analysed, {.request_bytes = 20 * kMiB});
+  nlohmann::json free = fragJson(analysed, small).at("driver_free");
+  EXPECT_EQ(free.at("free_bytes"), 40 * kMiB);
+  EXPECT_EQ(free.at("taken_since_bytes"), 20 * kMiB);
+  EXPECT_EQ(free.at("said_to"), "program");
+  std::string said = saidOf(analysed, small);
+  EXPECT_NE(said.find("40.0 MiB of 80.0 MiB were free when the program last asked the driver"),
+            std::string::npos)
+      << said;
+  EXPECT_NE(said.find("took 20.0 MiB. That is enough"), std::string::npos) << said;
+  FragReport large = reportOf(analysed, {.request_bytes = 21 * kMiB});
+  said = saidOf(analysed, large);
+  EXPECT_NE(said.find("That is too little"), std::string::npos) << said;
+  const analysis::DeviceAnalysis& device = *analysed.devices[0];
+  EXPECT_EQ(analysis::driverFreeAt(analysed, device, 1)->free_bytes, 40 * kMiB);
+  EXPECT_EQ(analysis::driverFreeAt(analysed, device, 1)->taken_since_bytes, 0);
+  EXPECT_FALSE(analysis::driverFreeAt(analysed, device, 0).has_value());
+}
+
+// NVML's numbers of devices are its own: they are heard where there is one.
+TEST(FragReport, NvmlIsHeardWhereThereIsOneGpu) {
+  for (int32_t gpus : {1, 2}) {
+    model::Trace trace = ofDriver(false);
+    auto run = std::make_shared<model::RecordedRun>();
+    for (int32_t gpu = 0; gpu < gpus; ++gpu) {
+      run->devices.device.push_back(gpu);
+      run->devices.total_bytes.push_back(80 * kMiB);
+    }
+    run->device_memory.time_ns = {2'000'000'000, 2'500'000'000};
+    run->device_memory.device = {0, 0};
+    run->device_memory.pid = {model::kNotRecorded, 41};
+    run->device_memory.used_bytes = {30 * kMiB, 12 * kMiB};
+    auto work = std::make_shared<model::RecordedWork>();
+    work->run = run;
+    trace.work = work;
+    AnalysedTrace analysed(std::move(trace));
+    auto free = analysis::driverFreeAt(analysed, *analysed.devices[0], 3);
+    EXPECT_EQ(free.has_value(), gpus == 1);
+    if (!free) continue;
+    EXPECT_EQ(free->free_bytes, 50 * kMiB);
+    EXPECT_FALSE(free->is_answer);
+  }
+}
+
+// What lies free in lists of the other size class is of no use to the typical request.
+TEST(FragReport, StrandedBytesAreThoseOfTheListsThatServeTheSize) {
+  TraceBuilder b;
+  b.stack({"build@model.py:7"})
+      .segmentAlloc(kBase, 110 * kMiB)
+      .segmentAlloc(kBase - 2 * kMiB, 2 * kMiB);
+  b.alloc(kBase - 2 * kMiB, 600 * 1024);
+  b.finalSegment(kBase - 2 * kMiB, 2 * kMiB, model::SegmentKind::kSmall)
+      .block(600 * 1024, BlockState::kActiveAllocated, 600 * 1024)
+      .block(2 * kMiB - 600 * 1024, BlockState::kInactive);
+  b.finalSegment(kBase, 110 * kMiB).block(110 * kMiB, BlockState::kInactive);
+  AnalysedTrace analysed(b.build());
+  FragReport report = reportOf(analysed);
+  ASSERT_EQ(report.typical_fits.size(), 1);
+  EXPECT_EQ(report.typical_fits[0].times, 2);
+  std::string said = fragText(analysed, report, {});
+  EXPECT_NE(said.find("110 MiB of the free bytes cannot serve requests of 600 KiB"),
+            std::string::npos)
+      << said;
+}
+
+// 600 events of a heap whose score moves.
+model::Trace movingHeap() {
+  TraceBuilder b;
+  b.stack({"build@model.py:7"}).segmentAlloc(kBase, 1024 * kMiB);
+  for (uint64_t i = 0; i < 200; ++i) {
+    b.alloc(kBase + i * 4 * kMiB, (1 + i * 7 % 3) * kMiB);
+    if (i % 3 != 0) b.free(kBase + i * 4 * kMiB, (1 + i * 7 % 3) * kMiB);
+  }
+  return b.build();
+}
+
+TEST(FragReport, TheForecastHasSlicesOfItsOwn) {
+  AnalysedTrace analysed(movingHeap());
+  FragReport coarse = reportOf(analysed, {.samples = 20});
+  FragReport usual = reportOf(analysed);
+  FragReport fine = reportOf(analysed, {.samples = 400});
+  for (const FragReport* one : {&coarse, &fine}) {
+    EXPECT_EQ(fragJson(analysed, *one)["forecast"], fragJson(analysed, usual)["forecast"]);
+  }
+  EXPECT_EQ(coarse.series.samples.size(), 20);
+  EXPECT_GE(coarse.forecast_steps_apart, 2);
+  EXPECT_LE(coarse.forecast_steps_apart, 3);
+}
+
+TEST(FragReport, TellsWhenReservedBytesMeetTheWall) {
+  TraceBuilder b;
+  for (uint64_t i = 0; i < 100; ++i) b.segmentAlloc(kBase + i * 64 * kMiB, 20 * kMiB);
+  b.oom(1000 * kMiB, 2000 * kMiB);
+  AnalysedTrace analysed(b.build());
+  FragReport report = reportOf(analysed);
+  std::string said = saidOf(analysed, report);
+  EXPECT_NE(said.find("Reserved bytes rise by"), std::string::npos) << said;
+  EXPECT_NE(said.find("2.93 GiB would be reached after"), std::string::npos) << said;
+  EXPECT_EQ(fragJson(analysed, report)["wall"]["rows"].size(), 2);
+  EXPECT_TRUE(fragJson(analysed, report)["wall"]["rows"][1]["events_left"].is_number());
+}
+
+TEST(FragReport, AModelThatIsWorseThanNoChangeWarnsOfNothing) {
+  AnalysedTrace analysed(movingHeap());
+  FragReport report = reportOf(analysed);
+  ASSERT_TRUE(report.forecast.enough);
+  analysis::Forecast& forecast = report.forecast;
+  auto& window = forecast.models[static_cast<size_t>(analysis::ForecastModel::kWindow)];
+  auto& as_now = forecast.models[static_cast<size_t>(analysis::ForecastModel::kPersistence)];
+  forecast.warnings = {.worse = true, .jump = true, .trend = true};
+  as_now.errors.overall = 1;
+  window.errors.overall = 1.2;
+  std::string said = fragText(analysed, report, {});
+  EXPECT_EQ(said.find("warns"), std::string::npos) << said;
+  EXPECT_EQ(said.find("Risk"), std::string::npos) << said;
+  window.errors.overall = 0.5;
+  forecast.best = analysis::ForecastModel::kWindow;
+  said = saidOf(analysed, report);
+  EXPECT_NE(said.find("getting clearly worse"), std::string::npos) << said;
+  EXPECT_TRUE(said.find("next three samples, 2 steps apart:") != std::string::npos ||
+              said.find("next three samples, 3 steps apart:") != std::string::npos)
+      << said;
+}
+
+TEST(FragReport, ABlockOlderThanTheRecordingHasNoStep) {
+  TraceBuilder b;
+  for (int i = 0; i < 3; ++i) b.alloc(kBase + 8 * kMiB, kMiB).free(kBase + 8 * kMiB, kMiB);
+  b.finalSegment(kBase, 20 * kMiB)
+      .block(2 * kMiB, BlockState::kActiveAllocated, 2 * kMiB)
+      .block(18 * kMiB, BlockState::kInactive);
+  AnalysedTrace analysed(b.build());
+  nlohmann::json pins = fragJson(analysed, reportOf(analysed))["pins"]["rows"];
+  ASSERT_EQ(pins.size(), 1);
+  EXPECT_TRUE(pins[0]["oldest_step"].is_null()) << pins;
+}
+
+TEST(FragReport, TheTextFitsEightyColumns) {
+  AnalysedTrace analysed(combOf(12, 3 * kMiB, 300 * kMiB));
+  for (size_t columns : {20, 60, 80}) {
+    std::string text =
+        fragText(analysed, reportOf(analysed, {.request_bytes = 5}), {.columns = columns});
+    size_t begin = 0;
+    while (begin < text.size()) {
+      size_t end = text.find('\n', begin);
+      EXPECT_LE(base::displayWidth(text.substr(begin, end - begin)), columns)
+          << text.substr(begin, end - begin);
+      begin = end + 1;
+    }
+  }
+}
+
+bool says(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(FragReport, AFitSaysWhatItIsRoundedTo) {
+  AnalysedTrace analysed(combOf(12, 3 * kMiB, 4 * kMiB));
+  std::string said = saidOf(analysed, reportOf(analysed, {.request_bytes = 3 * kMiB + 1}));
+  EXPECT_TRUE(says(said, "Would 3.0 MiB (3,145,729 B) fit?")) << said;
+  EXPECT_TRUE(says(said, "rounds it up to a block of 3.0 MiB (3,146,240 B).")) << said;
+  said = saidOf(analysed, reportOf(analysed, {.request_bytes = 3 * kMiB}));
+  EXPECT_TRUE(says(said, "Would 3.0 MiB fit?")) << said;
+  EXPECT_FALSE(says(said, "rounds it up")) << said;
+}
+
+TEST(FragReport, ARequestLargerThanTheDeviceNeverFits) {
+  TraceBuilder b;
+  for (uint64_t i = 0; i < 100; ++i) b.segmentAlloc(kBase + i * 64 * kMiB, 20 * kMiB);
+  b.oom(1000 * kMiB, 1000 * kMiB);
+  AnalysedTrace analysed(b.build());
+  std::string said = saidOf(analysed, reportOf(analysed, {.request_bytes = 1024 * 1024 * kMiB}));
+  EXPECT_TRUE(says(said, "No, however memory is laid out: this process could have had 2.93 GiB"))
+      << said;
+  said = saidOf(analysed, reportOf(analysed, {.request_bytes = 2048 * kMiB}));
+  EXPECT_FALSE(says(said, "however memory is laid out")) << said;
+}
+
+// One quantity, one unit: what was left at the driver is told twice.
+TEST(FragReport, WhatWasLeftHasOneUnit) {
+  TraceBuilder b;
+  b.segmentAlloc(kBase, 20 * kMiB).alloc(kBase, 2 * kMiB);
+  b.oom(3842 * kMiB, 4008 * kMiB);
+  AnalysedTrace analysed(b.build());
+  std::string said = saidOf(analysed, reportOf(analysed, {.request_bytes = 512 * kMiB}));
+  EXPECT_TRUE(says(said, "4,008 MiB asked, 3,842 MiB left at the driver")) << said;
+  EXPECT_TRUE(says(said, "which had 3,842 MiB left")) << said;
+  EXPECT_FALSE(says(said, "3.75 GiB")) << said;
+}
+
+TEST(FragReport, PinsOfOlderBlocksSaySo) {
+  TraceBuilder b;
+  for (int i = 0; i < 3; ++i) b.alloc(kBase + 8 * kMiB, kMiB).free(kBase + 8 * kMiB, kMiB);
+  b.finalSegment(kBase, 20 * kMiB)
+      .block(2 * kMiB, BlockState::kActiveAllocated, 2 * kMiB)
+      .block(18 * kMiB, BlockState::kInactive);
+  AnalysedTrace analysed(b.build());
+  std::string said = saidOf(analysed, reportOf(analysed));
+  EXPECT_TRUE(says(said, "1 block of 2.0 MiB (older than the recording, no stack) keeps")) << said;
+}
+
+TEST(FragReport, ItsWordsAreExplainedOnce) {
+  AnalysedTrace analysed(movingHeap());
+  FragReport report = reportOf(analysed);
+  EXPECT_TRUE(says(saidOf(analysed, report), "stranded: free, in pieces of no use to requests of"));
+  EXPECT_FALSE(says(saidOf(analysed, report, {.words = false}), "stranded: free"));
+}
+
+// Texts where they stand; all else is not kept.
+class Texts : public Canvas {
+ public:
+  struct Text {
+    Point at;
+    std::string text;
+  };
+  explicit Texts(std::vector<Text>& texts) : texts_(texts) {}
+  void boxes(std::span<const Box>, const Colour&) override {}
+  void line(std::span<const Point>, const Stroke&) override {}
+  void area(std::span<const Point>, const Colour&) override {}
+  void text(Point at, std::string_view text, const TextStyle&) override {
+    texts_.push_back({at, std::string(text)});
+  }
+  std::string finish() override { return {}; }
+
+ private:
+  std::vector<Text>& texts_;
+};
+
+std::vector<Texts::Text> textsOf(model::Trace trace) {
+  AnalysedTrace analysed(std::move(trace));
+  FragReport report = reportOf(analysed);
+  std::vector<Texts::Text> texts;
+  Texts canvas(texts);
+  drawFrag(canvas, analysed, report, {.name = "a"});
+  return texts;
+}
+
+const Texts::Text* find(const std::vector<Texts::Text>& texts, std::string_view begin) {
+  for (const Texts::Text& text : texts) {
+    if (text.text.starts_with(begin)) return &text;
+  }
+  return nullptr;
+}
+
+TEST(FragPlot, TheForecastHasItsRoomForItself) {
+  std::vector<Texts::Text> texts = textsOf(movingHeap());
+  const Texts::Text* score = find(texts, "Layout score");
+  const Texts::Text* features = find(texts, "Features");
+  ASSERT_NE(score, nullptr);
+  ASSERT_NE(features, nullptr);
+  double right = 0;  // of the panels: legends of the others stand there
+  for (const Texts::Text& text : texts) {
+    if (text.text == "stranded") right = text.at.x - 36;
+  }
+  for (const char* entry : {"reserved bytes", "address space", "forecast"}) {
+    const Texts::Text* text = find(texts, entry);
+    ASSERT_NE(text, nullptr) << entry;
+    EXPECT_EQ(text->at.y, score->at.y) << "in the line of the title";
+  }
+  for (const Texts::Text& text : texts) {
+    bool beside = text.at.y > score->at.y && text.at.y < features->at.y - 4 && text.at.x > right;
+    EXPECT_FALSE(beside) << text.text;
+  }
+}
+
+TEST(FragPlot, StepsHaveTheirTimes) {
+  TraceBuilder b;
+  b.time(0).segmentAlloc(kBase, 1024 * kMiB);
+  for (uint64_t i = 0; i < 40; ++i) {
+    b.time(static_cast<int64_t>(1000 + i * 250'000)).alloc(kBase + i * 4 * kMiB, kMiB);
+  }
+  std::vector<Texts::Text> texts = textsOf(b.build());
+  const Texts::Text* time = find(texts, "time");
+  ASSERT_NE(time, nullptr);
+  const Texts::Text* zero = find(texts, "0.000 s");
+  ASSERT_NE(zero, nullptr);
+  EXPECT_EQ(zero->at.y, time->at.y);
+  std::vector<Texts::Text> timeless = textsOf(movingHeap());
+  EXPECT_EQ(find(timeless, "time"), nullptr) << "it has none";
+}
+
+TEST(FragPlot, TimesHaveOneForm) {
+  EXPECT_EQ(timeLabel(250'000, 2'000'000), "0.250 s");
+  EXPECT_EQ(timeLabel(250'000'000, 2'000'000'000), "250 s");
+  EXPECT_EQ(timeLabel(3'840'000'000, 20'000'000'000), "1 h 04 m");
+}
+
+TEST(FragReport, CsvHasARowPerSampleAndAHead) {
+  AnalysedTrace analysed(combOf(12, 3 * kMiB, 3 * kMiB));
+  FragReport report = reportOf(analysed);
+  std::string head = fragCsvHead();
+  std::string rows = fragCsv(report);
+  auto commas = [](std::string_view line) { return std::count(line.begin(), line.end(), ','); };
+  EXPECT_EQ(std::count(rows.begin(), rows.end(), '\n'),
+            static_cast<ptrdiff_t>(report.series.samples.size()));
+  EXPECT_EQ(commas(rows.substr(0, rows.find('\n'))), commas(head));
+  EXPECT_EQ((head + rows).find('\r'), std::string::npos) << "lines end as Unix tools expect";
+}
+
+void collectKeys(const nlohmann::json& value, const std::string& path,
+                 std::set<std::string>& keys) {
+  if (value.is_array()) {
+    for (const nlohmann::json& item : value) collectKeys(item, path + "[]", keys);
+  } else if (value.is_object()) {
+    for (const auto& [key, item] : value.items()) {
+      std::string at = path.empty() ? key : path + "." + key;
+      keys.insert(at);
+      collectKeys(item, at, keys);
+    }
+  }
+}
+
+// docs/formats/json-frag.md lists exactly the keys that the command writes; a sample has those of `now`.
+TEST(FragJson, TheDocumentNamesEveryKey) {
+  const char* source = std::getenv("TIDEGAUGE_SOURCE_DIR");
+  if (source == nullptr) GTEST_SKIP() << "TIDEGAUGE_SOURCE_DIR is not set; ctest sets it";
+  std::ifstream document(std::string(source) + "/docs/formats/json-frag.md");
+  ASSERT_TRUE(document.is_open());
+  std::set<std::string> documented;
+  for (std::string line; std::getline(document, line);) {
+    if (line.starts_with("| `")) documented.insert(line.substr(3, line.find('`', 3) - 3));
+  }
+  AnalysedTrace analysed(combOf(70, 20 * kMiB, 30 * kMiB));
+  auto choice = choose(analysed, {.device = {}, .from = "0", .to = "backward"});
+  EXPECT_FALSE(choice.ok());  // no such phase
+  choice = choose(analysed, {.device = {}, .from = "0", .to = "14"});
+  ASSERT_TRUE(choice.ok());
+  choice.value().devices.at(0).range->notes.push_back("a note");
+  FragReport report =
+      gatherFrag(analysed, choice.value().devices.at(0), {.request_bytes = 12 * kMiB});
+  ASSERT_TRUE(report.forecast.enough);
+  report.driver_free.emplace();  // told where there is no allocator, and so no fit
+  nlohmann::json written = {{"file", "x"}, {"devices", {fragJson(analysed, report)}}};
+  std::set<std::string> keys;
+  collectKeys(written, "", keys);
+  EXPECT_EQ(documented, keys);
+}
+
+// Nothing but an out-of-memory event tells it, unless somebody does.
+TEST(FragReport, TheSizeOfTheDeviceIsForTheWall) {
+  AnalysedTrace analysed(testing::simulate({.seed = 5, .events = 600}).trace);
+  EXPECT_FALSE(reportOf(analysed).wall.capacity_bytes);
+  FragReport told = reportOf(analysed, {.capacity_bytes = uint64_t{80} << 30});
+  EXPECT_EQ(told.wall.capacity_bytes, uint64_t{80} << 30);
+  EXPECT_EQ(told.wall.capacity_source, analysis::CapacitySource::kGiven);
+  EXPECT_EQ(fragJson(analysed, told)["wall"]["rows"][0]["capacity_bytes"], uint64_t{80} << 30);
+}
+
+TEST(FragLimits, AreReadAndCompared) {
+  AnalysedTrace analysed(combOf(4, 20 * kMiB, 30 * kMiB));
+  FragReport report = reportOf(analysed);
+  auto breaks = [&](std::string_view text) {
+    auto limit = parseLimit(text);
+    EXPECT_TRUE(limit.ok()) << text;
+    return limit.ok() && limit.value().isBroken(report);
+  };
+  EXPECT_TRUE(breaks("free>=120MiB"));
+  EXPECT_FALSE(breaks("free>120MiB"));
+  EXPECT_TRUE(breaks("free == 125829120"));
+  EXPECT_FALSE(breaks("free!=120MiB"));
+  EXPECT_TRUE(breaks("external>=75%"));
+  EXPECT_TRUE(breaks("external >= 0.75"));
+  EXPECT_FALSE(breaks("external>75%"));
+  EXPECT_TRUE(breaks("holes<=4"));
+  EXPECT_FALSE(breaks("holes<4"));
+  EXPECT_TRUE(breaks("largest_hole<1GiB"));
+  EXPECT_TRUE(breaks("score>1"));
+  EXPECT_EQ(parseLimit("free>=120MiB").value().sentence(report),
+            "free is 120 MiB: “free>=120MiB” holds");
+}
+
+TEST(FragLimits, SayWhatThereIs) {
+  for (std::string_view text :
+       {"", "score", "score=60", "score=>60", "score>", "score>sixty", "score>60MiB",
+        "pinned>2 apples", "spoon>1", ">60", "external>5%%", "score>nan", "score>inf"}) {
+    auto limit = parseLimit(text);
+    ASSERT_FALSE(limit.ok()) << text;
+    EXPECT_EQ(limit.error().kind, base::ErrorKind::kUsage);
+    EXPECT_FALSE(limit.error().hint.empty()) << text;
+  }
+  EXPECT_NE(parseLimit("spoon>1").error().hint.find("largest_hole"), std::string::npos);
+}
+
+// What the picture is made of: lives as marks, red at an out-of-memory event, no name unescaped.
+TEST(FragPlot, DrawsLivesHolesAndTheOom) {
+  TraceBuilder b;
+  b.segmentAlloc(kBase, 40 * kMiB).alloc(kBase, 10 * kMiB).alloc(kBase + 20 * kMiB, 20 * kMiB);
+  b.freeRequested(kBase, 10 * kMiB).freeCompleted(kBase, 10 * kMiB).oom(kMiB, 100 * kMiB);
+  b.segmentAlloc(kBase + 400 * kMiB, 20 * kMiB).alloc(kBase + 400 * kMiB, 20 * kMiB);
+  b.finalSegment(kBase, 40 * kMiB)
+      .block(20 * kMiB, BlockState::kInactive)
+      .block(20 * kMiB, BlockState::kActiveAllocated, 20 * kMiB);
+  b.finalSegment(kBase + 400 * kMiB, 20 * kMiB)
+      .block(20 * kMiB, BlockState::kActiveAllocated, 20 * kMiB);
+  AnalysedTrace analysed(b.build());
+  FragReport report = reportOf(analysed);
+  auto canvas = svgCanvas(kPlotWidth, kPlotHeight, "a <b> & \"c\"");
+  drawFrag(*canvas, analysed, report, {.name = "x<script>&.pickle"});
+  std::string svg = canvas->finish();
+  EXPECT_TRUE(svg.starts_with("<svg xmlns="));
+  EXPECT_TRUE(svg.ends_with("</svg>\n"));
+  EXPECT_NE(svg.find("<title>a &lt;b&gt; &amp; &quot;c&quot;</title>"), std::string::npos);
+  EXPECT_EQ(svg.find("<script"), std::string::npos);
+  EXPECT_NE(svg.find("#7f0818"), std::string::npos);  // dark red: the largest, live at the event
+  EXPECT_NE(svg.find("#0a3a5e"), std::string::npos);  // dark blue: the largest, born after it
+  EXPECT_NE(svg.find("out of memory"), std::string::npos);
+  EXPECT_NE(svg.find("2 ranges owned, addresses between are left out"), std::string::npos);
+  EXPECT_NE(svg.find("0x7f0000000000"), std::string::npos);
+  EXPECT_NE(svg.find("no forecast:"), std::string::npos);
+  EXPECT_EQ(svg.find("nan"), std::string::npos);
+  auto plain = svgCanvas(kPlotWidth, kPlotHeight, "plain");
+  drawFrag(*plain, analysed, report, {.name = "x", .plain_address = true});
+  EXPECT_EQ(plain->finish().find("ranges owned"), std::string::npos);
+}
+
+TEST(FragPlot, SaysHowManyOomsItLeavesOut) {
+  TraceBuilder b;
+  b.segmentAlloc(kBase, 40 * kMiB);
+  for (int i = 0; i < 1201; ++i) b.oom(kMiB, 100 * kMiB);
+  AnalysedTrace analysed(b.build());
+  auto canvas = svgCanvas(kPlotWidth, kPlotHeight, "");
+  drawFrag(*canvas, analysed, reportOf(analysed), {.name = "x"});
+  EXPECT_NE(canvas->finish().find("the first 200 of 1,201 out-of-memory events"),
+            std::string::npos);
+}
+
+TEST(FragPlot, PngIsAPngWhereThereIsOne) {
+  if (!hasPng()) GTEST_SKIP() << "this build has no cairo: libcairo2-dev was not installed";
+  AnalysedTrace analysed(combOf(4, 20 * kMiB, 30 * kMiB));
+  auto canvas = pngCanvas(kPlotWidth, kPlotHeight);
+  drawFrag(*canvas, analysed, reportOf(analysed), {.name = "x"});
+  std::string png = canvas->finish();
+  EXPECT_TRUE(png.starts_with("\x89PNG\r\n\x1a\n"));
+  EXPECT_NE(png.find("IEND"), std::string::npos);
+}
+
+TEST(FragPlot, OfADeviceThatNeverOwnedMemory) {
+  TraceBuilder b;
+  b.oom(5, 10);
+  AnalysedTrace analysed(b.build());
+  auto canvas = svgCanvas(kPlotWidth, kPlotHeight, "");
+  FragReport report = reportOf(analysed);
+  drawFrag(*canvas, analysed, report, {.name = "x"});
+  EXPECT_NE(canvas->finish().find("never owned memory"), std::string::npos);
+  EXPECT_NE(fragText(analysed, report, {}).find("Nothing was reserved."), std::string::npos);
+  EXPECT_TRUE(fragJson(analysed, report).is_object());
+}
+
+}  // namespace
+}  // namespace tidegauge::exporting

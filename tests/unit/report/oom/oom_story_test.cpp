@@ -1,0 +1,251 @@
+#include "report/oom/oom_story.h"
+
+#include <gtest/gtest.h>
+
+#include "model/recorded_work.h"
+#include "report/oom/oom_json.h"
+#include "support/messy_trace.h"
+#include "support/trace_builder.h"
+
+namespace tidegauge::exporting {
+namespace {
+
+using analysis::AnalysedTrace;
+using analysis::OomVerdict;
+using analysis::Verdict;
+using testing::TraceBuilder;
+
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+constexpr uint64_t kGiB = uint64_t{1} << 30;
+constexpr uint64_t kA = 0x7f0000000000;
+
+struct Told {
+  AnalysedTrace analysed;
+  std::vector<analysis::OomReport> ooms;
+  OomVerdict verdict;
+  explicit Told(TraceBuilder& b, std::optional<uint64_t> total_bytes = {})
+      : analysed(b.build()),
+        ooms(analysis::oomsOf(analysed, *analysed.devices[0])),
+        verdict(analysis::verdictOf(analysed, *analysed.devices[0], ooms.back(),
+                                    {.total_bytes = total_bytes})) {}
+  std::string row(size_t i) const { return plainText(verdictSentences(verdict).at(i).parts); }
+  std::string sum() const { return plainText(sumSentence(verdict).parts); }
+};
+
+TEST(OomStory, HowOftenTheSameWasRefusedAndSinceWhen) {
+  TraceBuilder b;
+  b.segmentAlloc(kA, 100 * kMiB).time(1'790'000'012'300'000).oom(30 * kMiB, 500 * kMiB);
+  Told told(b);
+  EXPECT_FALSE(told.ooms[0].refusals);
+  constexpr int64_t kFirst_us = 1'790'000'000'000'000;
+  auto words = [&](std::optional<uint64_t> refusals) -> std::string {
+    told.ooms[0].refusals = refusals;
+    told.ooms[0].first_refusal_ns = kFirst_us * 1000;
+    auto told_of = refusalSentences(*told.analysed.devices[0], told.ooms, 0);
+    return told_of.empty() ? "" : plainText(told_of[0].parts);
+  };
+  EXPECT_EQ(
+      words(120),
+      "It was refused 120 times in a row, first at 2026-09-21 14:13:20 UTC, last 12.300 s later.");
+  EXPECT_EQ(words(1), "");
+  EXPECT_EQ(words(std::nullopt), "") << "a snapshot does not say";
+}
+
+// 8 GiB, 4 GiB, 2 GiB, each once or more.
+TEST(OomStory, ASeriesOfFallingRequestsIsToldTogether) {
+  TraceBuilder b;
+  b.stack({"want@a.c:1"}).time(1'790'000'000'000'000);
+  for (uint64_t size : {8, 4, 2}) b.oom(kGiB, size * kGiB);
+  Told told(b);
+  told.ooms[0].first_refusal_ns = 1'789'999'999'500'002'000;
+  told.ooms[1].refusals = 3;
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(
+        plainText(refusalSentences(*told.analysed.devices[0], told.ooms, i).at(0).parts),
+        "Its call site was refused 5 times in a row, from 8.00 GiB down to 2.00 GiB, first at "
+        "2026-09-21 14:13:19 UTC, last 0.500 s later.");
+  }
+}
+
+struct ToldOfDriver {
+  AnalysedTrace analysed;
+  OomVerdict verdict;
+  ToldOfDriver(uint64_t request_mib, std::optional<int64_t> told_us)
+      : analysed(made(request_mib, told_us)),
+        verdict(analysis::verdictOf(analysed, *analysed.devices[0],
+                                    analysis::oomsOf(analysed, *analysed.devices[0]).back())) {}
+  // 448 MiB are held, 64 of them since the driver told of 616 free of 1,000.
+  static model::Trace made(uint64_t request_mib, std::optional<int64_t> told_us) {
+    TraceBuilder b;
+    b.time(1'000'000).segmentAlloc(kA, 384 * kMiB).alloc(kA, 384 * kMiB);
+    b.time(3'000'000).segmentAlloc(kA + kGiB, 64 * kMiB).alloc(kA + kGiB, 64 * kMiB);
+    b.time(4'000'000).oom(model::kUnknownBytes, request_mib * kMiB);
+    model::Trace trace = b.build();
+    trace.devices.at(0).has_allocator = false;
+    auto work = std::make_shared<model::RecordedWork>();
+    if (told_us) {
+      work->answers = {.time_ns = {*told_us * 1000},
+                       .device = {0},
+                       .free_bytes = {616 * kMiB},
+                       .total_bytes = {1000 * kMiB}};
+    }
+    trace.work = work;
+    return trace;
+  }
+  std::string row() const { return plainText(verdictSentences(verdict).at(0).parts); }
+};
+
+TEST(OomStory, WithoutAnAllocatorTheDriverIsQuoted) {
+  ToldOfDriver told(600, 2'000'000);
+  EXPECT_EQ(told.row(),
+            "Capacity: the driver had 616 MiB of 1,000 MiB free, as it told the program 2.000 s "
+            "before; since then this process took 64.0 MiB. 48.0 MiB were missing. It fits only if "
+            "this process gives back 48.0 MiB first.");
+  EXPECT_EQ(plainText(sumSentence(told.verdict).parts),
+            "448 MiB held by this process + 552 MiB at the driver + 0 B elsewhere = 1,000 MiB, the "
+            "device.");
+  nlohmann::json json = verdictJson(told.analysed, told.verdict);
+  EXPECT_EQ(json["driver_free"]["free_bytes"], 616 * kMiB);
+  EXPECT_TRUE(json["from"].is_null()) << "there are no lists of free blocks";
+  EXPECT_TRUE(json["servable"].empty());
+}
+
+TEST(OomStory, WithoutAnAllocatorItSaysWhatCanNeverFit) {
+  std::string row = ToldOfDriver(1200, 2'000'000).row();
+  EXPECT_NE(row.find("It can never fit: the device has 1,000 MiB in all."), std::string::npos)
+      << row;
+}
+
+TEST(OomStory, WithoutAnAllocatorARefusalInSpiteOfEnoughIsNoCapOfPyTorch) {
+  EXPECT_EQ(
+      ToldOfDriver(500, 2'000'000).row(),
+      "No verdict: the driver had 616 MiB of 1,000 MiB free, as it told the program 2.000 s "
+      "before; since then this process took 64.0 MiB. That was enough for the request: others "
+      "took it in between, or a limit refused it.");
+  ToldOfDriver unheard(500, std::nullopt);
+  EXPECT_EQ(unheard.row(), "No verdict: the file does not say how much the driver had left.");
+  EXPECT_EQ(plainText(sumSentence(unheard.verdict).parts), "448 MiB held by this process.");
+}
+
+TEST(OomStory, TheSumNamesEveryPart) {
+  TraceBuilder b;
+  b.segmentAlloc(kA, 100 * kMiB).alloc(kA, 60 * kMiB).oom(30 * kMiB, 500 * kMiB);
+  Told told(b, kGiB);
+  EXPECT_EQ(told.sum(),
+            "60.0 MiB live + 40.0 MiB free inside segments + 30.0 MiB at the driver + 894 MiB "
+            "elsewhere = 1,024 MiB, the device.");
+  EXPECT_EQ(told.row(0),
+            "Held by others: 894 MiB of the device lie outside this allocator: contexts, "
+            "libraries, other processes.");
+  EXPECT_EQ(told.row(1),
+            "Capacity: with every free byte in one piece 430 MiB would still be missing.");
+}
+
+TEST(OomStory, ASumThatDoesNotCloseSaysSo) {
+  TraceBuilder b;
+  b.segmentAlloc(kA, 100 * kMiB).alloc(kA, 60 * kMiB).oom(30 * kMiB, 500 * kMiB);
+  Told told(b);
+  EXPECT_EQ(told.sum().find("does not close"), std::string::npos);
+  told.verdict.reserved_bytes += 5 * kMiB;
+  EXPECT_NE(told.sum().find("the file contradicts itself by +5.0 MiB"), std::string::npos)
+      << told.sum();
+}
+
+TEST(OomStory, WithoutTheDriversWordTheSumEndsAtReserved) {
+  TraceBuilder b;
+  b.segmentAlloc(kA, 100 * kMiB).alloc(kA, 60 * kMiB).oom(model::kUnknownBytes, 500 * kMiB);
+  Told told(b);
+  EXPECT_EQ(told.sum(), "60.0 MiB live + 40.0 MiB free inside segments = 100 MiB reserved.");
+  EXPECT_EQ(told.row(0), "No verdict: the file does not say how much the driver had left.");
+}
+
+TEST(OomStory, ALimitIsBounded) {
+  TraceBuilder b;
+  b.segmentAlloc(kA, 100 * kMiB).alloc(kA, 60 * kMiB).oom(70 * kGiB, 80 * kMiB);
+  Told told(b);
+  EXPECT_NE(told.row(0).find("It lies between 100 MiB and 180 MiB."), std::string::npos)
+      << told.row(0);
+  EXPECT_NE(told.sum().find("were it not for the limit"), std::string::npos) << told.sum();
+}
+
+TEST(OomStory, ALimitThatMovedHasNoBounds) {
+  TraceBuilder b;
+  b.segmentAlloc(kA, 3000 * kMiB).segmentFree(kA, 3000 * kMiB);
+  b.segmentAlloc(kA, 100 * kMiB).alloc(kA, 100 * kMiB).oom(2000 * kMiB, 500 * kMiB);
+  Told told(b);
+  EXPECT_NE(told.row(0).find("no fixed one explains it: 3,000 MiB were reserved before, and 600 "
+                             "MiB were refused here."),
+            std::string::npos)
+      << told.row(0);
+  EXPECT_EQ(told.row(0).find("lies between"), std::string::npos);
+  EXPECT_TRUE(verdictJson(told.analysed, told.verdict)["cap"]["would_fit"].is_null());
+}
+
+TEST(OomStory, PiecesAreThoseOfTheReasonAlone) {
+  TraceBuilder b;
+  b.segmentAlloc(kA, 20 * kMiB).alloc(kA, 18 * kMiB);
+  b.stream(7).segmentAlloc(kA + kGiB, 110 * kMiB).alloc(kA + kGiB, 10 * kMiB);
+  b.stream(0).oom(38 * kMiB, 40 * kMiB);
+  Told told(b);
+  EXPECT_EQ(told.row(1),
+            "Fragmentation: 2.0 MiB lay free in one piece, and 38.0 MiB at the driver: together "
+            "enough, but no piece alone. For a new segment 2.0 MiB were missing.");
+}
+
+TEST(OomStory, ALargePieceThatMayNotServeIsNotCalledTooSmall) {
+  TraceBuilder b;
+  b.segmentAlloc(kA, 200 * kMiB).alloc(kA, 90 * kMiB).oom(kMiB, 512 * 1024);
+  Told told(b);
+  EXPECT_NE(told.row(0).find("110 MiB lay free in one piece, and 1.0 MiB at the driver: together "
+                             "enough, but none that is large enough may serve this request"),
+            std::string::npos)
+      << told.row(0);
+  nlohmann::json lists = verdictJson(told.analysed, told.verdict)["servable"];
+  EXPECT_EQ(lists[0]["size_class"], "large");
+  EXPECT_EQ(lists[0]["fits"], false);  // though the list serves larger requests
+}
+
+TEST(OomStory, AListOfAnotherStreamCanFit) {
+  TraceBuilder b;
+  b.segmentAlloc(kA, 20 * kMiB).alloc(kA, 20 * kMiB);
+  b.stream(7).segmentAlloc(kA + kGiB, 110 * kMiB).alloc(kA + kGiB, 10 * kMiB);
+  b.stream(0).oom(10 * kMiB, 50 * kMiB);
+  Told told(b);
+  nlohmann::json lists = verdictJson(told.analysed, told.verdict)["servable"];
+  EXPECT_EQ(lists[0]["fits"], true);
+  EXPECT_EQ(lists[1]["fits"], false);
+}
+
+TEST(OomStory, BytesThatTwoStacksPinAreSaidToBeShared) {
+  TraceBuilder b;
+  b.segmentAlloc(kA, 200 * kMiB).stack({"f@/home/me/a.py:1"}).alloc(kA, 2 * kMiB);
+  b.stack({"g@/home/me/b.py:2"}).alloc(kA + 10 * kMiB, 40 * kMiB);
+  b.segmentAlloc(kA + kGiB, 100 * kMiB).alloc(kA + kGiB, 4 * kMiB).oom(0, 500 * kMiB);
+  Told told(b);
+  std::vector<Sentence> pins = pinSentences(told.analysed, 0, told.verdict.pinned, 5, 5);
+  ASSERT_EQ(pins.size(), 2U);
+  EXPECT_EQ(plainText(pins[0].parts),  // most per live byte
+            "One block of 2.0 MiB from a.py:1 f keeps 158 MiB from being returned, together with "
+            "blocks of other stacks.");
+  EXPECT_EQ(plainText(pins[1].parts),
+            "2 blocks of 4.0 MiB to 40.0 MiB from b.py:2 g keep 254 MiB from being returned, 158 "
+            "MiB of it together with blocks of other stacks.");
+  EXPECT_EQ(pins[1].link->view, "state");
+}
+
+TEST(OomStory, ThePageAnswerOfMessyTracesCanBeWritten) {
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    AnalysedTrace analysed(testing::messyTrace({.seed = seed, .wild = seed % 2 == 0}));
+    for (const auto& device : analysed.devices) {
+      std::vector<analysis::OomReport> ooms = analysis::oomsOf(analysed, *device);
+      for (size_t i = 0; i < ooms.size(); ++i) {
+        nlohmann::json page = oomPageJson(analysed, *device, ooms, i, {});
+        EXPECT_FALSE(page.dump().empty());
+        EXPECT_LE(page["pieces"]["rows"].size(), 200U);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tidegauge::exporting

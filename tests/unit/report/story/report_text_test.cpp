@@ -1,0 +1,170 @@
+#include "report/story/report_text.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "base/text_layout.h"
+#include "support/messy_trace.h"
+#include "support/trace_builder.h"
+
+namespace tidegauge::exporting {
+namespace {
+
+using analysis::AnalysedTrace;
+using model::BlockState;
+using model::SegmentKind;
+using testing::TraceBuilder;
+
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+constexpr uint64_t kA = 0x7f0000000000;
+
+void expectFits(const std::string& text, size_t columns) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    ASSERT_LE(base::displayWidth(line), columns) << line;
+    ASSERT_EQ(base::printable(line), line);  // nothing that steers a terminal
+  }
+}
+
+// A program that allocates by one function; from step `from` on `leaky` keeps what it gets.
+model::Trace leakFrom(int from) {
+  TraceBuilder b;
+  uint64_t address = kA;
+  for (int step = 0; step < 400; ++step, address += 64 * kMiB) {
+    b.stack({"grab@/home/me/plain.c:20", "work@/home/me/plain.c:30", "main@/home/me/plain.c:60"});
+    b.alloc(address, 8 * kMiB).free(address, 8 * kMiB);
+    if (step < from) continue;
+    b.stack({"grab@/home/me/plain.c:20", "leaky@/home/me/plain.c:40", "main@/home/me/plain.c:60"});
+    b.alloc(address + 32 * kMiB, kMiB);
+  }
+  return b.build();
+}
+
+std::string growthOf(model::Trace trace) {
+  AnalysedTrace analysed(std::move(trace));
+  std::string text = reportText(analysed, {});
+  size_t begin = text.find("  Growth\n");
+  text = text.substr(begin, text.find("  Never freed\n") - begin);
+  std::string line;  // without its line breaks
+  for (char c : text) {
+    bool space = c == '\n' || c == ' ';
+    if (!space || !line.ends_with(' ')) line += space ? ' ' : c;
+  }
+  return line;
+}
+
+TEST(ReportText, WhatGrowsIsNamedWithWhoCallsItsWrapper) {
+  std::string said = growthOf(leakFrom(0));
+  EXPECT_NE(said.find("grab ‹ leaky held "), std::string::npos) << said;
+}
+
+// Growth looks at each stack's own line, the wall at the sum: they must not deny each other.
+TEST(ReportText, ALeakThatBeganLateIsNotDenied) {
+  std::string said = growthOf(leakFrom(250));
+  EXPECT_NE(said.find("No stack holds steadily more, over 96 slices"), std::string::npos) << said;
+  EXPECT_NE(said.find("Yet active bytes rise"), std::string::npos) << said;
+  said = growthOf(leakFrom(400));
+  EXPECT_NE(said.find("No stack holds more and more"), std::string::npos) << said;
+  EXPECT_EQ(said.find("Yet"), std::string::npos) << said;
+}
+
+TEST(ReportText, BlocksOlderThanTheRecordingAreNotItsAllocations) {
+  TraceBuilder b;
+  b.stack({"f@a.py:1"}).alloc(kA, kMiB).freeCompleted(kA + 4 * kMiB, kMiB);
+  b.finalSegment(kA, 20 * kMiB).block(kMiB, BlockState::kActiveAllocated, kMiB);
+  AnalysedTrace analysed(b.build());
+  std::string said = reportText(analysed, {});
+  EXPECT_NE(said.find("1 allocation and 1 older block"), std::string::npos) << said;
+}
+
+TEST(ReportText, HostileNamesStayInsideTheirColumns) {
+  const std::vector<std::string> names = {
+      "plain",
+      std::string(5000, 'x'),
+      "\x1b[2J\x07 clear\r\n",
+      "\u009b31m \u202Egnp.exe",
+      "記憶記憶記憶記憶記憶記憶記憶記憶記憶記憶記憶記憶記憶記憶記憶記憶記憶記憶記憶記憶記憶記憶",
+      "\xff\xfe\xc3(\xe2\x82",
+      std::string("nul\0byte", 8)};
+  TraceBuilder b;
+  b.segmentAlloc(kA, 20 * kMiB);
+  uint64_t address = kA;
+  int64_t time = 1000;
+  for (const std::string& name : names) {
+    b.stack({name + "@/home/" + name + ".py:7", name + "@main.py:1"});
+    b.time(time).alloc(address, 600 * 1024);
+    b.annotation(name, time, time + 1, 3);
+    address += kMiB;
+    time += 10;
+  }
+  b.oom(3, 40 * kMiB);
+  b.settings().present = true;
+  for (const std::string& name : names) b.settings().conf += name + ",";
+  model::Trace trace = b.build();
+  trace.source.name = "folder/" + names[2] + names[5];
+  trace.source.format = names[1];
+  for (const std::string& name : names) {
+    trace.issues.add({.kind = model::IssueKind::kUnknownKey, .detail = name});
+  }
+  AnalysedTrace analysed(std::move(trace));
+  for (size_t columns : {100U, 60U, 40U, 20U, 8U}) {
+    expectFits(reportText(analysed, {.columns = columns}), std::max<size_t>(columns, 8));
+  }
+}
+
+TEST(ReportText, MessyTracesFit) {
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    AnalysedTrace analysed(testing::messyTrace({.seed = seed, .wild = seed % 2 == 0}));
+    expectFits(reportText(analysed, {}), 100);
+  }
+}
+
+TEST(ReportText, SaysWhatIsThere) {
+  TraceBuilder b;
+  b.segmentAlloc(kA, 2 * kMiB).stack({"forward@/home/me/model.py:8"}).alloc(kA, 700);
+  b.finalSegment(kA, 2 * kMiB, SegmentKind::kSmall);
+  b.block(1024, BlockState::kActiveAllocated, 700).block(2 * kMiB - 1024, BlockState::kInactive);
+  AnalysedTrace analysed(b.build());
+  std::string text = reportText(analysed, {});
+  for (const char* part :
+       {"2 events, 1 allocation, 1 stack\n", "Who holds 1.0 KiB at the peak: 1 block, 1 stack\n",
+        "model.py:8 forward", "cuda:0: High water at step 1\n", "holds: Drawn 1.0 KiB"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+  EXPECT_EQ(text.find("DIFFERS"), std::string::npos);
+  EXPECT_EQ(text.find('\033'), std::string::npos);
+  EXPECT_NE(reportText(analysed, {.colour = true}).find("\033[1m"), std::string::npos);
+}
+
+TEST(ReportText, NarrowPagesKeepTheirNumbers) {
+  TraceBuilder b;
+  b.segmentAlloc(kA, 20 * kMiB).stack({"forward@/home/me/model.py:8", "main@train.py:2"});
+  b.alloc(kA, 5 * kMiB);
+  AnalysedTrace analysed(b.build());
+  std::string text = reportText(analysed, {.columns = 40});
+  expectFits(text, 40);
+  EXPECT_EQ(text.find("…"), std::string::npos) << text;
+  for (const char* part :
+       {"  active: peak 5.0 MiB at step 1\n    start 0, end 5.0 MiB\n",
+        "      5.0 MiB  100.0 %        1 ×\n    model.py:8 forward ‹ train.py:2 main\n"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+}
+
+TEST(ReportText, ADeviceWithoutEventsHasNoStep) {
+  TraceBuilder b;
+  b.finalSegment(kA, 20 * kMiB).block(20 * kMiB, BlockState::kInactive);
+  model::Trace trace = b.build();
+  trace.issues.add({.kind = model::IssueKind::kUnknownKey, .device = 0, .first_step = 0});
+  std::string text = reportText(AnalysedTrace(std::move(trace)), {});
+  EXPECT_EQ(text.find("at step 0"), std::string::npos) << text;
+}
+
+TEST(ReportText, AFileWithoutDevicesSaysSo) {
+  AnalysedTrace analysed(model::Trace{});
+  EXPECT_NE(reportText(analysed, {}).find("No device"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tidegauge::exporting

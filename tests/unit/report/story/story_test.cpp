@@ -1,0 +1,240 @@
+#include "report/story/story.h"
+
+#include <gtest/gtest.h>
+
+#include "support/trace_builder.h"
+
+namespace tidegauge::exporting {
+namespace {
+
+using analysis::AnalysedTrace;
+using model::BlockState;
+using testing::TraceBuilder;
+
+constexpr uint64_t kMiB = uint64_t{1} << 20, kGiB = uint64_t{1} << 30;
+constexpr uint64_t kA = 0x7f0000000000;
+
+struct Told {
+  Story story;
+  std::string text;  // headline, sentences and findings
+};
+Told tell(TraceBuilder& b) {
+  AnalysedTrace analysed(b.build());
+  Told told;
+  told.story = tellStory(analysed, analysis::summarise(analysed, *analysed.devices[0]));
+  told.text = told.story.headline + "\n";
+  for (const Sentence& sentence : told.story.sentences) {
+    told.text += plainText(sentence.parts) + "\n";
+  }
+  for (const Finding& finding : told.story.findings) told.text += plainText(finding.parts) + "\n";
+  return told;
+}
+bool says(const Told& told, const std::string& text) {
+  return told.text.find(text) != std::string::npos;
+}
+
+TEST(Story, ComparedSizesShareAUnit) {
+  TraceBuilder b;
+  b.segmentAlloc(kA, 900 * kMiB).alloc(kA + 700 * kMiB, 200 * kMiB).oom(3842 * kMiB, 4008 * kMiB);
+  Told told = tell(b);
+  EXPECT_EQ(told.story.kind, Story::Kind::kOom);
+  EXPECT_EQ(told.story.headline,
+            "4,008 MiB were asked for, 3,842 MiB were left. 700 MiB lay free inside segments.");
+  EXPECT_TRUE(says(told,
+                   "Fragmentation: 700 MiB lay free in one piece, and 3,842 MiB at the "
+                   "driver: together enough, but no piece alone."));
+  EXPECT_TRUE(says(told, "For a new segment 166 MiB were missing."));
+  EXPECT_TRUE(says(told,
+                   "200 MiB live + 700 MiB free inside segments + 3,842 MiB at the driver = "
+                   "4,742 MiB"));
+}
+
+TEST(Story, OneNumberKeepsItsUnitWhereverItStands) {
+  TraceBuilder b;
+  b.oom(91 * kMiB, 5063 * kMiB);
+  Told told = tell(b);
+  EXPECT_EQ(told.story.headline, "5,063 MiB were asked for, 91.0 MiB were left.");
+  EXPECT_TRUE(says(told, "Capacity: with every free byte in one piece 4,972 MiB would still"))
+      << told.text;
+  EXPECT_EQ(told.story.findings.at(0).unit, base::ByteUnit::kMiB);
+}
+
+TEST(Story, SaysWhoPinsAndWhatToTry) {
+  TraceBuilder b;
+  b.stack({"step@/home/me/optimizer.py:88"});
+  for (uint64_t i = 0; i < 12; ++i) {
+    b.segmentAlloc(kA + i * kGiB, 200 * kMiB).alloc(kA + i * kGiB, 2 * kMiB);
+  }
+  b.oom(100 * kMiB, 300 * kMiB);
+  Told told = tell(b);
+  EXPECT_TRUE(says(told,
+                   "12 blocks of 2.0 MiB from optimizer.py:88 step keep 2.32 GiB from being "
+                   "returned."))
+      << told.text;
+  ASSERT_FALSE(told.story.advice.empty());
+  EXPECT_EQ(told.story.advice[0].kind, analysis::AdviceKind::kExpandable);
+}
+
+// What the file cannot say: how large the device is, and so how much others have.
+TEST(Story, TheSizeOfTheDeviceClosesTheSum) {
+  TraceBuilder b;
+  b.segmentAlloc(kA, 20 * kMiB).alloc(kA, 20 * kMiB).oom(44 * kMiB, 100 * kMiB);
+  AnalysedTrace analysed(b.build());
+  auto told = [&](std::optional<uint64_t> capacity) {
+    analysis::DeviceSummary summary = analysis::summarise(analysed, *analysed.devices[0]);
+    std::string text;
+    Story story = tellStory(analysed, summary, capacity);
+    for (const Sentence& sentence : story.sentences) {
+      text += plainText(sentence.parts) + " [" + sentence.sql + "]\n";
+    }
+    for (const analysis::Advice& one : story.advice) text += one.text + "\n";
+    return text;
+  };
+  auto has = [](const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos;
+  };
+  std::string unknown = told({});
+  EXPECT_TRUE(has(unknown, "= 64.0 MiB, what this process could have had.")) << unknown;
+  EXPECT_TRUE(has(unknown, "FROM oom_verdicts(0)")) << unknown;
+  EXPECT_FALSE(has(unknown, "Held by others")) << unknown;
+  std::string known = told(256 * kMiB);  // 192 MiB are somebody else's
+  EXPECT_TRUE(has(known, "+ 192 MiB elsewhere = 256 MiB, the device.")) << known;
+  EXPECT_TRUE(has(known, "Held by others: 192 MiB")) << known;
+  EXPECT_TRUE(has(known, "FROM oom_verdicts_at(0, 268435456)")) << known;
+  EXPECT_TRUE(has(known, "nvidia-smi")) << known;
+  std::string less = told(64 * kMiB - 1);
+  EXPECT_TRUE(has(less, "The device was said to have 64.0 MiB, less than that.")) << less;
+  EXPECT_FALSE(has(told(64 * kMiB), "was said to have"));
+}
+
+TEST(Story, AnUnknownRequestGetsNoVerdict) {
+  TraceBuilder b;
+  b.oom(100 * kMiB, model::kUnknownBytes);
+  EXPECT_TRUE(says(tell(b), "No verdict: the file does not say how much was asked for."));
+}
+
+TEST(Story, WhatHasNoStackIsNotPassedOver) {
+  TraceBuilder b;
+  b.segmentAlloc(kA, 20 * kMiB).noStack().alloc(kA, 6 * kMiB);
+  b.stack({"f@/home/me/a.py:1"}).alloc(kA + 8 * kMiB, 4 * kMiB);
+  EXPECT_TRUE(
+      says(tell(b), "6.0 MiB have no stack. Most of the rest is held by a.py:1 f: 4.0 MiB"));
+}
+
+TEST(Story, ARequestOfUnknownSizeIsSaidToBe) {
+  TraceBuilder b;
+  b.oom(kGiB, model::kUnknownBytes);
+  Told told = tell(b);
+  EXPECT_EQ(told.story.headline, "An unknown size was asked for, 1.00 GiB were left.");
+  EXPECT_FALSE(says(told, "a limit of the process"));
+  EXPECT_FALSE(told.story.findings.at(0).bytes.has_value());
+}
+
+TEST(Story, FarApartSizesShareTheirUnitToo) {
+  TraceBuilder b;
+  b.oom(kGiB, 40 * kGiB);
+  EXPECT_EQ(tell(b).story.headline, "40.00 GiB were asked for, 1.00 GiB were left.");
+}
+
+TEST(Story, SizesTooFarApartKeepTheirUnits) {
+  TraceBuilder b;
+  b.oom(5, 3072 * kGiB);
+  EXPECT_EQ(tell(b).story.headline, "3.00 TiB were asked for, 5 B were left.");
+  TraceBuilder c;
+  c.oom(512, 20 * kMiB);
+  EXPECT_EQ(tell(c).story.headline, "20,480 KiB were asked for, 0.5 KiB were left.");
+  TraceBuilder d;
+  d.oom(7, UINT64_MAX >> 1);
+  EXPECT_EQ(tell(d).story.headline, "8,388,608.00 TiB were asked for, 7 B were left.");
+}
+
+TEST(Story, WhatAnOutOfMemoryDoesNotSayIsUnknown) {
+  TraceBuilder b;
+  b.oom(model::kUnknownBytes, 40 * kMiB);
+  Told told = tell(b);
+  EXPECT_EQ(told.story.headline, "40.0 MiB were asked for, how much was left is unknown.");
+  EXPECT_FALSE(says(told, "The driver"));
+}
+
+TEST(Story, RowsThatReadTheSameAreSetApart) {
+  TraceBuilder b;
+  b.segmentAlloc(kA, 20 * kMiB);
+  b.stack({"forward@/t/site-packages/torch/nn/modules/linear.py:4", "forward@model.py:8",
+           "main@train.py:2"});
+  b.alloc(kA, 5 * kMiB);
+  b.stack({"forward@/t/site-packages/torch/nn/modules/conv.py:9", "forward@model.py:8",
+           "main@train.py:2"});
+  b.alloc(kA + 8 * kMiB, 3 * kMiB);
+  Told told = tell(b);
+  EXPECT_TRUE(says(told, "Most is held by model.py:8 forward › linear.py:4 forward: "))
+      << told.text;
+  EXPECT_TRUE(says(told, "Then model.py:8 forward › conv.py:9 forward: ")) << told.text;
+}
+
+TEST(Story, NothingLeftIsSaidInWords) {
+  TraceBuilder b;
+  b.oom(0, 4 * kGiB);
+  EXPECT_EQ(tell(b).story.headline, "4.00 GiB were asked for, nothing was left.");
+}
+
+TEST(Story, ALimitOfTheProcess) {
+  TraceBuilder b;
+  b.oom(5 * kGiB, 4 * kGiB);
+  EXPECT_TRUE(
+      says(tell(b), "A limit of the process: the driver had 5,120 MiB and 4,096 MiB were wanted."));
+}
+
+TEST(Story, OneSegmentIsOneSegment) {
+  TraceBuilder one;
+  one.segmentFree(kA, 20 * kMiB).oom(0, 4 * kGiB);
+  Told told = tell(one);
+  EXPECT_TRUE(says(told, "1 cached segment, 20.0 MiB, was handed back"));
+  EXPECT_TRUE(says(told, "make room, 1 segment, in vain"));
+  TraceBuilder two;
+  two.segmentFree(kA, 20 * kMiB).segmentFree(kA + 40 * kMiB, 20 * kMiB).oom(0, 4 * kGiB);
+  told = tell(two);
+  EXPECT_TRUE(says(told, "2 cached segments, 40.0 MiB, were handed back"));
+  EXPECT_TRUE(says(told, "make room, 2 segments, in vain"));
+}
+
+TEST(Story, TheWorstOfSeveralIsTold) {
+  TraceBuilder b;
+  b.oom(0, kGiB).oom(0, 3 * kGiB).oom(0, 2 * kGiB);
+  Told told = tell(b);
+  EXPECT_EQ(told.story.step, 1U);
+  EXPECT_TRUE(
+      says(told, "Out of memory: 3 requests were refused; the one short by most, at step 1"));
+  EXPECT_EQ(told.story.findings[0].severity, Finding::Severity::kHigh);
+}
+
+TEST(Story, HoldersAndTheFreePartsAroundThem) {
+  TraceBuilder b;
+  b.segmentAlloc(kA, 20 * kMiB).stack({"forward@/home/me/model.py:8", "main@/home/me/train.py:2"});
+  b.alloc(kA, 5 * kMiB);
+  b.finalSegment(kA, 20 * kMiB).block(5 * kMiB, BlockState::kActiveAllocated, 5 * kMiB);
+  b.block(15 * kMiB, BlockState::kInactive);
+  Told told = tell(b);
+  EXPECT_EQ(told.story.headline, "5.0 MiB were live at the peak, 20.0 MiB reserved.");
+  EXPECT_TRUE(
+      says(told, "Most is held by model.py:8 forward ‹ train.py:2 main: 5.0 MiB in one block"));
+  EXPECT_TRUE(says(told, "pinned by live blocks, in 1 segment"));
+}
+
+TEST(Story, WithoutEventsTheFinalStateIsTold) {
+  TraceBuilder b;
+  b.finalSegment(kA, 20 * kMiB).block(20 * kMiB, BlockState::kInactive);
+  Told told = tell(b);
+  EXPECT_EQ(told.story.kind, Story::Kind::kState);
+  EXPECT_FALSE(told.story.step.has_value());
+  EXPECT_TRUE(says(told, "torch.cuda.memory._record_memory_history()"));
+}
+
+TEST(Story, ABrokenIdentityIsAFinding) {
+  TraceBuilder b;
+  b.segmentAlloc(kA, 20 * kMiB).alloc(kA, 5 * kMiB);
+  b.finalSegment(kA, 20 * kMiB).block(20 * kMiB, BlockState::kInactive);
+  EXPECT_TRUE(says(tell(b), "The file contradicts itself: Live at the end"));
+}
+
+}  // namespace
+}  // namespace tidegauge::exporting

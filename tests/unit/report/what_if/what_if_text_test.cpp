@@ -1,0 +1,33 @@
+// What a what-if says in words, of cases that no example has.
+#include "report/what_if/what_if_text.h"
+
+#include <gtest/gtest.h>
+
+#include "support/trace_builder.h"
+
+namespace tidegauge::exporting {
+namespace {
+
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+
+// Half of a device of 4 GiB: of what the driver had where that is known, else by itself.
+TEST(WhatIfText, AFractionIsOfTheDriversMemoryWhereThatIsKnown) {
+  testing::TraceBuilder b;
+  b.segmentAlloc(kMiB << 20, 20 * kMiB).alloc(kMiB << 20, 20 * kMiB);
+  analysis::AnalysedTrace analysed(b.build());
+  analysis::WhatIf report;
+  report.verified.events_checked = report.verified.events_exact = 2;
+  report.verified.settings.fraction = 0.5;
+  report.device_bytes = 4096 * kMiB;
+  auto text = [&] { return whatIfText(analysed, *analysed.devices.front(), report, {}); };
+  EXPECT_NE(text().find("fraction of 0.5 let it have 2.00 GiB, or a little more."),
+            std::string::npos);
+  report.capacity_bytes = 3072 * kMiB;
+  report.capacity_source = analysis::CapacitySource::kOutOfMemory;
+  EXPECT_NE(text().find("let it have 2.00 GiB of that, or a little more."), std::string::npos);
+  report.capacity_bytes = 2048 * kMiB;  // all of it: nothing to say
+  EXPECT_EQ(text().find("fraction of 0.5"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tidegauge::exporting

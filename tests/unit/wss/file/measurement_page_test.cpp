@@ -1,0 +1,134 @@
+#include "wss/file/measurement_page.h"
+
+#include <gtest/gtest.h>
+
+#include "unit/wss/made_measurement.h"
+#include "wss/file/measurement_text.h"
+
+namespace tidegauge::wss {
+namespace {
+
+using nlohmann::json;
+
+Measurement profileOf(const std::vector<uint64_t>& mib, uint64_t rss_mib) {
+  Measurement measurement{.head = head("profile")};
+  int64_t window_ns = 100'000'000;
+  for (uint64_t touched : mib) {
+    Measurement::Sample sample{.row = row(touched, window_ns)};
+    sample.row.sums.rss = rss_mib * kMiB;
+    measurement.samples.push_back(std::move(sample));
+    window_ns *= 2;
+  }
+  return measurement;
+}
+
+TEST(MeasurementPage, HasTheCurveTheHeatAndTheMappings) {
+  auto measurement = read(file(head("rolling"), 3, 0.1));
+  ASSERT_TRUE(measurement.ok());
+  auto page = nlohmann::json::parse(measurementPage(measurement.value()));
+  EXPECT_EQ(page["curve"][1]["window_s"], 0.2);
+  EXPECT_EQ(page["curve"][1]["bytes"], 8 * kMiB);
+  EXPECT_TRUE(page["knee"].is_null());
+  EXPECT_EQ(page["verdict"],
+            "It still grows in the longest window: a longer one (--rolling with more windows) will "
+            "tell more.");
+  EXPECT_EQ(page["careful"][0], "Careful: one thing.");
+  EXPECT_EQ(page["careful"].size(), 2U);  // and what was not watched
+  EXPECT_EQ(page["windows"][0]["shortage"], "none");
+  EXPECT_EQ(page["marks"][0]["name"], "L2");
+  EXPECT_EQ(page["heat"]["percent"][0], (nlohmann::json{50, 50, 50}));
+  EXPECT_EQ(page["heat"]["rows"][0]["name"], "libc.so");
+  EXPECT_EQ(page["mappings"][0]["cold"], 44 * kMiB);
+  EXPECT_EQ(page["limit"]["samples"], 0);
+  EXPECT_EQ(page["fit"], "8.0 MiB touched in 0.2 s: more than L2 (1.0 MiB).");  // the longest
+  EXPECT_EQ(page["windows"].size(), 3U);
+}
+
+// A day of -C: as many points as can be drawn, the last one among them.
+TEST(MeasurementPage, ALongCurveIsThinned) {
+  Measurement measurement{.head = head("cumulative")};
+  for (int64_t i = 1; i <= 86'400; ++i)
+    measurement.samples.push_back(
+        {.time_s = static_cast<double>(i), .row = row(20, i * 1'000'000'000)});
+  json page = json::parse(measurementPage(measurement));
+  EXPECT_LE(page["curve"].size(), 1001U);
+  EXPECT_GE(page["curve"].size(), 500U);
+  EXPECT_EQ(page["curve"].back()["window_s"], 86'400.0);
+}
+
+// Windows of 0.1 s that really came each 0.3 s: what stands for them is as long.
+TEST(MeasurementPage, RollingWindowsAreAsLongAsTheyWere) {
+  Measurement measurement{.head = head("rolling", 0.1)};
+  for (int i = 0; i < 11; ++i) {
+    Row one = row(20);
+    one.estimate_ns = 200'000'000;
+    measurement.samples.push_back({.time_s = 0.3 * (i + 1), .row = one, .rolling = rolling(4)});
+  }
+  json page = json::parse(measurementPage(measurement));
+  EXPECT_NEAR(page["curve"][0]["window_s"].get<double>(), 0.3, 1e-6);
+  EXPECT_NEAR(page["curve"][1]["window_s"].get<double>(), 0.6, 1e-6);
+  std::string careful = page["careful"].dump();
+  EXPECT_NE(careful.find("A window took 0.3 s in the mean"), std::string::npos) << careful;
+  EXPECT_NE(careful.find("100.0 ms in the mean were not watched"), std::string::npos) << careful;
+  std::string text = measurementText(measurement, 5, 1000, false);
+  EXPECT_NE(text.find("multiply the times of headings and of reuse by 3."), std::string::npos);
+}
+
+TEST(MeasurementPage, OfNoWindowHasNone) {
+  auto measurement = read(headLine(head("profile")) + "\n");
+  ASSERT_TRUE(measurement.ok());
+  auto page = nlohmann::json::parse(measurementPage(measurement.value()));
+  EXPECT_EQ(page["samples"], 0);
+  EXPECT_TRUE(page["curve"].empty());
+}
+
+// The page and the terminal say the same of one file.
+void expectVerdict(const Measurement& measurement, const json& knee, const std::string& words) {
+  json page = json::parse(measurementPage(measurement));
+  EXPECT_EQ(page["knee"], knee) << words;
+  EXPECT_NE(page["verdict"].get<std::string>().find(words), std::string::npos) << page["verdict"];
+  std::string text = measurementText(measurement, 5, 1000, false);
+  EXPECT_NE(text.find(page["verdict"].get<std::string>()), std::string::npos) << text;
+}
+
+TEST(MeasurementPage, JudgesAProfileAsTheTerminalDoes) {
+  expectVerdict(profileOf({1, 9, 10, 10}, 64), 2, "After 0.4 s little is added");
+  expectVerdict(profileOf({1, 9, 20, 30}, 64), nullptr, "It still grows");
+  expectVerdict(profileOf({1, 30, 10, 10}, 64), nullptr,
+                "Less counts as touched in the window of 0.4 s than in the one before, 20.0 MiB");
+  expectVerdict(profileOf({1, 62, 63, 63}, 64), 1, "It touches nearly all it has: 63.0 MiB");
+  expectVerdict(profileOf({0, 0}, 64), nullptr, "Nothing was touched");
+}
+
+TEST(MeasurementPage, OfWhatWasWrittenHasNoKneeAndNoPlace) {
+  Measurement measurement = profileOf({4, 20, 20}, 64);
+  measurement.head.course = "cumulative";
+  measurement.head.tells_writes = true;
+  json page = json::parse(measurementPage(measurement));
+  EXPECT_TRUE(page["tells_writes"]);
+  EXPECT_TRUE(page["knee"].is_null());
+  EXPECT_EQ(page["verdict"], "");
+  EXPECT_TRUE(page["marks"].empty());
+  EXPECT_TRUE(page["fit"].get<std::string>().starts_with("20.0 MiB written in 0.4 s"))
+      << page["fit"];
+}
+
+TEST(MeasurementPage, SaysWhatIsInNoFigure) {
+  Measurement measurement = profileOf({4, 20}, 64);
+  measurement.samples.back().row.unmapped_bytes = kMiB;
+  measurement.samples[0].pressure = {Shortage::kShort, 5 * kMiB};
+  measurement.is_cut = true;
+  measurement.head.limits.clear();
+  json page = json::parse(measurementPage(measurement));
+  ASSERT_EQ(page["careful"].size(), 3U);
+  EXPECT_TRUE(page["careful"][0].get<std::string>().starts_with(
+      "Careful: memory was short meanwhile (5.0 MiB were searched for room, on the whole machine)"))
+      << page["careful"][0];
+  EXPECT_EQ(page["careful"][1], "The file ends within a line, which was left out.");
+  EXPECT_EQ(page["careful"][2],
+            "Of what the file says is pinned, 1.0 MiB are not mapped in this process any more.");
+  EXPECT_EQ(page["windows"][0]["shortage"], "short");
+}
+
+}  // namespace
+}  // namespace tidegauge::wss

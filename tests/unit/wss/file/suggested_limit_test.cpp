@@ -1,0 +1,76 @@
+#include "wss/file/suggested_limit.h"
+
+#include <gtest/gtest.h>
+
+#include "unit/wss/made_measurement.h"
+
+namespace tidegauge::wss {
+namespace {
+
+TEST(SuggestedLimit, IsTheNinetyNinthOfAHundredAndATenth) {
+  Measurement measurement{.head = head("snapshots", 60)};
+  for (uint64_t i = 1; i <= 200; ++i)
+    measurement.samples.push_back({.row = row(i, 60'000'000'000)});
+  SuggestedLimit limit = suggestedLimit(measurement).value();
+  EXPECT_EQ(limit.samples, 200U);
+  EXPECT_EQ(limit.touched, 198 * kMiB);
+  EXPECT_NEAR(static_cast<double>(*limit.bytes), 198 * 1.1 * kMiB, 1);
+  EXPECT_NE(limit.text().find("in 99 of 100 windows of 60 s it touched 198 MiB at the most, of 200 "
+                              "windows, and a tenth more"),
+            std::string::npos)
+      << limit.text();
+}
+
+TEST(SuggestedLimit, OfFewerThanAHundredIsTheMost) {
+  Measurement measurement{.head = head("snapshots", 60)};
+  for (uint64_t i = 1; i <= 99; ++i) measurement.samples.push_back({.row = row(i, 60'000'000'000)});
+  SuggestedLimit limit = suggestedLimit(measurement).value();
+  EXPECT_EQ(limit.touched, 99 * kMiB);
+  EXPECT_NE(
+      limit.text().find("would do: 99.0 MiB, the most of 99 windows of 60 s, and a tenth more"),
+      std::string::npos)
+      << limit.text();
+  EXPECT_EQ(limit.text().find("99 of 100"), std::string::npos);
+  measurement.samples.push_back({.row = row(100, 60'000'000'000)});
+  limit = suggestedLimit(measurement).value();
+  EXPECT_EQ(limit.touched, 99 * kMiB);
+  EXPECT_NE(limit.text().find("in 99 of 100 windows"), std::string::npos);
+}
+
+TEST(SuggestedLimit, FollowsFromNothingThatGrowsOrIsWritten) {
+  Measurement measurement{.head = head("cumulative", 60)};
+  EXPECT_FALSE(suggestedLimit(measurement));
+  measurement.head.course = "snapshots";
+  EXPECT_TRUE(suggestedLimit(measurement));
+  measurement.head.tells_writes = true;
+  EXPECT_FALSE(suggestedLimit(measurement));
+}
+
+TEST(SuggestedLimit, WantsSixtyMinutes) {
+  Measurement measurement{.head = head("snapshots", 60)};
+  for (int i = 0; i < 59; ++i) measurement.samples.push_back({.row = row(20, 60'000'000'000)});
+  EXPECT_FALSE(suggestedLimit(measurement)->bytes);
+  EXPECT_NE(suggestedLimit(measurement)->text().find("here are 59"), std::string::npos);
+  // Short windows are none, however many.
+  for (Measurement::Sample& sample : measurement.samples) sample.row = row(20);
+  EXPECT_EQ(suggestedLimit(measurement)->samples, 0U);
+}
+
+TEST(SuggestedLimit, SaysHowLongWindowsWere) {
+  Measurement measurement{.head = head("snapshots", 600)};
+  for (int i = 0; i < 61; ++i) measurement.samples.push_back({.row = row(20, 600'000'000'000)});
+  EXPECT_NE(suggestedLimit(measurement)->text().find("the most of 61 windows of 600 s"),
+            std::string::npos);
+}
+
+TEST(SuggestedLimit, JoinsRollingWindowsAndCountsThemOnce) {
+  Measurement measurement{.head = head("rolling", 30)};
+  for (int i = 0; i < 120; ++i)
+    measurement.samples.push_back({.row = row(4), .rolling = rolling(4)});
+  SuggestedLimit limit = suggestedLimit(measurement).value();
+  EXPECT_EQ(limit.samples, 60U);
+  EXPECT_EQ(limit.touched, 8 * kMiB);
+}
+
+}  // namespace
+}  // namespace tidegauge::wss

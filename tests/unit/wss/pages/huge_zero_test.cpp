@@ -1,0 +1,54 @@
+#include "wss/pages/huge_zero.h"
+
+#include <gtest/gtest.h>
+
+#include "unit/wss/fake_sys.h"
+#include "wss/pages/page_sums.h"
+
+namespace tidegauge::wss {
+namespace {
+
+constexpr uint64_t kZero = 1 << 24, kHuge = 1 << 22;
+
+// Frames 512, 1024 and 1536 are first ones of huge pages; 1024 is the one of zeros.
+class HugeZeroTest : public testing::Test {
+ protected:
+  HugeZeroTest() {
+    std::string flags(2048 * 8, '\0');
+    auto set = [&](size_t frame, uint64_t value) {
+      for (size_t byte = 0; byte < 8; ++byte)
+        flags[frame * 8 + byte] = static_cast<char>(value >> 8 * byte);
+    };
+    set(512, kHuge);
+    set(1024, kHuge | kZero);
+    set(1536, kHuge);
+    sys_.write("/proc/kpageflags", flags);
+  }
+  static uint64_t entryOf(uint64_t frame, uint64_t bits = 0) {
+    return frame * kPage | kEntryPresent | bits;
+  }
+  FakeSys sys_;
+  HugeZero zero_{sys_.root() + "/proc/kpageflags"};
+};
+
+TEST_F(HugeZeroTest, IsFoundByItsFlags) {
+  EXPECT_FALSE(zero_.isIt(entryOf(512)));
+  EXPECT_TRUE(zero_.isIt(entryOf(1024, kEntryAccessed)));
+  EXPECT_FALSE(zero_.isIt(entryOf(1536)));  // there is one
+  EXPECT_TRUE(zero_.isIt(entryOf(1024)));
+}
+
+TEST_F(HugeZeroTest, NobodyWroteToIt) {
+  EXPECT_FALSE(zero_.isIt(entryOf(1024, kEntryDirty)));
+  EXPECT_FALSE(zero_.isIt(entryOf(1024) & ~kEntryPresent));
+  EXPECT_FALSE(zero_.isIt(entryOf(1024, kEntrySpecial)));  // then the entry itself says so
+}
+
+TEST_F(HugeZeroTest, WhereNothingIsToldItIsMemory) {
+  HugeZero none(sys_.root() + "/proc/none");
+  EXPECT_FALSE(none.isIt(entryOf(1024)));
+  EXPECT_FALSE(zero_.isIt(entryOf(1 << 20)));  // beyond the end of memory
+}
+
+}  // namespace
+}  // namespace tidegauge::wss

@@ -1,0 +1,153 @@
+// Over a cgroup of files: what is taken is what a test takes from memory.current when it is asked for.
+#include "wss/surveys/shrink.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "unit/wss/fake_proc.h"
+#include "unit/wss/fake_sys.h"
+
+namespace tidegauge::wss {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr uint64_t kMiB = 1 << 20;
+constexpr int64_t kWindow_ns = 1'000'000'000;
+const std::string kFolder = "/sys/fs/cgroup/shop/";
+
+TEST(Shrink, Ends) {
+  ShrinkStep quiet{.before = 100 * kMiB, .taken = 5 * kMiB, .refaulted = 0, .after = 95 * kMiB};
+  ShrinkStep back{
+      .before = 95 * kMiB, .taken = 5 * kMiB, .refaulted = 4 * kMiB, .after = 94 * kMiB};
+  ShrinkStep stuck{.before = 95 * kMiB, .taken = 4096, .refaulted = 0, .after = 95 * kMiB};
+  ShrinkStep waits = quiet;
+  waits.stalled_percent = 11;
+  EXPECT_EQ(endOf({}, 10), ShrinkEnd::kGoesOn);
+  EXPECT_EQ(endOf({quiet, quiet}, 10), ShrinkEnd::kGoesOn);
+  EXPECT_EQ(endOf({quiet, back}, 10), ShrinkEnd::kGoesOn);  // once may be chance
+  EXPECT_EQ(endOf({quiet, back, back}, 10), ShrinkEnd::kReached);
+  EXPECT_EQ(endOf({quiet, stuck}, 10), ShrinkEnd::kNothingLeft);
+  // Hardly anything can be taken, and it comes back at once.
+  ShrinkStep little{.before = 95 * kMiB, .taken = 4096, .refaulted = 8192, .after = 95 * kMiB};
+  EXPECT_EQ(endOf({quiet, back, little}, 10), ShrinkEnd::kReached);
+  ShrinkStep nothing{.before = 95 * kMiB, .taken = 0, .refaulted = 0, .after = 95 * kMiB};
+  EXPECT_EQ(endOf({quiet, back, nothing}, 10), ShrinkEnd::kNothingLeft);
+  EXPECT_EQ(endOf({quiet, waits}, 10), ShrinkEnd::kPressure);
+  EXPECT_EQ(endOf({quiet, waits}, 11), ShrinkEnd::kGoesOn);
+  // Memory that was new filled up what was taken: it did not shrink, though nothing came back.
+  ShrinkStep grew = quiet;
+  grew.after = 99 * kMiB;
+  EXPECT_EQ(endOf({grew, grew}, 10), ShrinkEnd::kGrew);
+  EXPECT_EQ(endOf({back, grew}, 10), ShrinkEnd::kGrew);
+}
+
+// A program with 100 MiB that touches 40 of them.
+class ShrinkOfCgroup : public testing::Test {
+ protected:
+  ShrinkOfCgroup() {
+    for (const char* file : {"cgroup.procs", "memory.reclaim"}) sys_.write(kFolder + file, "");
+    sys_.write("/proc/swaps", "Filename Type Size Used Priority\n/dev/zram0 partition 1 0 1\n");
+    tell();
+    clock_.onSleep = [this] { run(); };
+  }
+  void tell() {
+    sys_.write(kFolder + "memory.current", std::to_string(current_) + "\n");
+    sys_.write(kFolder + "memory.stat",
+               "workingset_refault_anon " + std::to_string(back_ / 4096) + "\npgscan 1\n");
+    sys_.write(kFolder + "memory.pressure", "some total=" + std::to_string(waited_us_) + "\n");
+  }
+  // What the kernel does at once when memory.reclaim is written comes with the first sleep here.
+  void run() {
+    std::string wanted = sys_.read(kFolder + "memory.reclaim");
+    if (!wanted.empty()) {
+      sys_.write(kFolder + "memory.reclaim", "");
+      asked_.push_back(std::stoull(wanted));
+      current_ -= asked_.back();
+    }
+    if (current_ < touched_) {
+      back_ += touched_ - current_;
+      current_ = touched_;
+    }
+    waited_us_ += wait_us_;
+    tell();
+  }
+  base::Result<Shrink> open() {
+    return Shrink::open(MemoryScope::ofCgroup("/shop", sys_.root()), 10);
+  }
+
+  FakeSys sys_;
+  FakeClock clock_{10};
+  uint64_t current_ = 100 * kMiB, touched_ = 40 * kMiB, back_ = 0, waited_us_ = 0, wait_us_ = 0;
+  std::vector<uint64_t> asked_;
+};
+
+TEST_F(ShrinkOfCgroup, TakesATwentiethAtATime) {
+  auto shrink = open();
+  ASSERT_TRUE(shrink.ok()) << shrink.error().what;
+  EXPECT_TRUE(open().value().limits().size() == 1);
+  auto row = shrink.value().next(clock_, kWindow_ns);
+  ASSERT_TRUE(row.ok() && row.value());
+  EXPECT_EQ(asked_, (std::vector<uint64_t>{5 * kMiB}));
+  EXPECT_EQ(row.value()->fields["bytes"]["before"], 100 * kMiB);
+  EXPECT_EQ(row.value()->fields["bytes"]["after"], 95 * kMiB);
+}
+
+TEST_F(ShrinkOfCgroup, WaitsNoLongerThanItMay) {
+  wait_us_ = 30'000;  // in each tenth of a second
+  auto shrink = open();
+  auto row = shrink.value().next(clock_, kWindow_ns);
+  ASSERT_TRUE(row.ok() && row.value());
+  EXPECT_LE(clock_.slept, 4);  // of ten looks: 10 % of the window were over
+  EXPECT_EQ(shrink.value().verdictJson()["end"], "pressure");
+  EXPECT_TRUE(shrink.value().broken().has_value());
+  EXPECT_THAT(shrink.value().verdict(), HasSubstr("--max-pressure"));
+  row = shrink.value().next(clock_, kWindow_ns);
+  ASSERT_TRUE(row.ok());
+  EXPECT_FALSE(row.value().has_value());
+  EXPECT_EQ(asked_.size(), 1U);
+}
+
+// A step of 10 GiB is taken in parts, so that it can be ended before it is done.
+TEST_F(ShrinkOfCgroup, TakesMuchInParts) {
+  current_ = 200ULL << 30, touched_ = 0;
+  tell();
+  auto shrink = open();
+  auto row = shrink.value().next(clock_, kWindow_ns);
+  ASSERT_TRUE(row.ok() && row.value()) << row.error().what;
+  EXPECT_EQ(asked_, (std::vector<uint64_t>{64 * kMiB}));  // the last of them, in this file
+}
+
+TEST_F(ShrinkOfCgroup, SaysThatThereIsNoSwap) {
+  sys_.write("/proc/swaps", "Filename Type Size Used Priority\n");
+  EXPECT_EQ(open().value().limits().size(), 2U);
+}
+
+TEST_F(ShrinkOfCgroup, RefusesWhatItMayNotTake) {
+  auto whyNot = [&](const std::string& path) {
+    auto shrink = Shrink::open(MemoryScope::ofCgroup(path, sys_.root()), 10);
+    return shrink.ok() ? std::string("it may") : shrink.error().what;
+  };
+  EXPECT_THAT(whyNot(""), HasSubstr("version 2"));
+  EXPECT_THAT(whyNot("/"), HasSubstr("version 2"));
+  EXPECT_THAT(whyNot("/nowhere"), HasSubstr("there is no cgroup /nowhere"));
+  sys_.write("/sys/fs/cgroup/old/cgroup.procs", "");
+  EXPECT_THAT(whyNot("/old"), HasSubstr("no memory.reclaim"));
+  sys_.write("/proc/self/cgroup", "0::/shop/inner\n");
+  EXPECT_THAT(whyNot("/shop"), HasSubstr("this program is in cgroup /shop itself"));
+  sys_.write("/proc/self/cgroup", "0::/shopping\n");
+  EXPECT_EQ(whyNot("/shop"), "it may");
+  std::filesystem::remove(sys_.at(kFolder + "memory.pressure"));
+  EXPECT_THAT(whyNot("/shop"), HasSubstr("does not tell how long it waits"));
+}
+
+TEST_F(ShrinkOfCgroup, ThatGoesAway) {
+  auto shrink = open();
+  std::filesystem::remove(sys_.at(kFolder + "memory.current"));
+  auto row = shrink.value().next(clock_, kWindow_ns);
+  ASSERT_FALSE(row.ok());
+  EXPECT_THAT(row.error().what, HasSubstr("went away"));
+}
+
+}  // namespace
+}  // namespace tidegauge::wss
