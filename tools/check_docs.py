@@ -26,6 +26,8 @@ TOP = ("src/", "bpf/", "preload/", "web/", "tests/", "tools/", "bench/", "deploy
 IGNORED = ("web/node_modules/", "tests/fuzz/corpus/", "tests/data/", "docs/images/")
 # A path outside of the repository that only looks like one of ours.
 FOREIGN = ("docs/instrumenting/", "docs/style")
+# A pattern or a placeholder.
+NO_PATH = re.compile(r"[\s*<>{}…$|]|NAME|SUBJECT")
 # Made by the build, so not in a fresh checkout.
 BUILT = ("web/dist", "web/node_modules")
 
@@ -74,7 +76,7 @@ def check_links(root, name, text):
 def check_code_paths(root, name, text):
     for match in CODE.finditer(text):
         path = match.group(1)
-        if not path.startswith(TOP) or re.search(r"[\s*<>{}…$|]", path) or path.startswith(BUILT):
+        if not path.startswith(TOP) or path.startswith(BUILT) or NO_PATH.search(path):
             continue
         path = path.partition(":")[0].rstrip("/")
         if not (root / path).exists() and not ((root / name).parent / path).exists():
