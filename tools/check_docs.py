@@ -4,10 +4,11 @@
     tools/check_docs.py              the files of this checkout (git ls-files, new ones included)
     tools/check_docs.py --self-test  proves that broken links and paths are found
 
-Three rules:
+Four rules:
   * in *.md, every relative link names a file or folder, and its #anchor a heading of that page;
   * in *.md, every `path` in code that begins with a top folder (src/, tests/, …) exists, seen from
     the top of the tree or from the page;
+  * in a table of *.md, functions beside a path, such as | `src/a.cpp` | `open()` |, are in that file;
   * in all other text files, every path docs/… exists. "docs/decisions/0014" may leave the rest out.
 """
 
@@ -83,6 +84,18 @@ def check_code_paths(root, name, text):
             yield f"{name}:{line_of(text, match.start())}: {path} does not exist"
 
 
+def check_functions(root, name, text):
+    for number, line in enumerate(text.split("\n"), 1):
+        codes = CODE.findall(line) if line.startswith("|") else []
+        paths = [code for code in codes if code.startswith(TOP) and (root / code).is_file()]
+        for code in codes if len(paths) == 1 else []:
+            if not re.fullmatch(r"[\w:]+\(\)", code):
+                continue
+            function = code[:-2].split("::")[-1]
+            if function + "(" not in (root / paths[0]).read_text(encoding="utf-8"):
+                yield f"{name}:{number}: {paths[0]} has no {code}"
+
+
 def check_docs_paths(root, name, text):
     for match in DOCS_PATH.finditer(text):
         path = ("docs/" + match.group(1)).rstrip(".-")
@@ -110,6 +123,7 @@ def problems(root, names):
             outside = without_code_blocks(text)
             yield from check_links(root, name, outside)
             yield from check_code_paths(root, name, outside)
+            yield from check_functions(root, name, outside)
             yield from check_docs_paths(root, name, CODE.sub("", re.sub(r"\[[^\]]*\]\([^)]*\)", "", text)))
         elif name not in ("tools/check_docs.py", "tools/check_words.py"):  # made-up pages
             yield from check_docs_paths(root, name, text)
@@ -119,7 +133,8 @@ def self_test():
     page = "# A page: `x`\n\n[a](b.md) [b](b.md#one-two) [c](https://x.org/none.md) [d](#a-page-x)\n"
     wrong = ("[a](none.md)\n[b](b.md#none)\n`src/none.h`\n```\n[no](link.md) `src/none.h`\n```\n"
              "`src/*.h` `src/a.h`\n[c](#none)\n")
-    source = "// docs/a.md docs/none.md docs/decisions/0001, docs/decisions/0002.\n// docs/{}.md docs/\n"
+    wrong += "| x | `src/a.h` | `open()`, `none()` |\n"
+    source = "int open();\n// docs/a.md docs/none.md docs/decisions/0001, docs/decisions/0002.\n// docs/{}.md docs/\n"
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
         for name, text in {"docs/a.md": page, "docs/b.md": "## One, two\n", "docs/wrong.md": wrong,
@@ -132,8 +147,9 @@ def self_test():
                 "docs/wrong.md:2: b.md has no heading for #none",
                 "docs/wrong.md:8: docs/wrong.md has no heading for #none",
                 "docs/wrong.md:3: src/none.h does not exist",
-                "src/a.h:1: docs/none.md does not exist",
-                "src/a.h:1: docs/decisions/0002 does not exist"]
+                "docs/wrong.md:9: src/a.h has no none()",
+                "src/a.h:2: docs/none.md does not exist",
+                "src/a.h:2: docs/decisions/0002 does not exist"]
     assert found == expected, "\n".join(found)
     print(f"{len(expected)} problems found as expected")
 
