@@ -2,6 +2,7 @@
 """Checks that the folders of src/ include only what lies below them. Runs as a test.
 
     tools/check_layers.py              the tree: every #include "folder/…", every CMake edge
+    tools/check_layers.py --table      prints ALLOWED as the table of docs/architecture.md, which must equal it
     tools/check_layers.py --self-test  proves on made-up files that a violation is found
 
 ALLOWED is the architecture: a folder may include itself and what its row names. "New format" and
@@ -34,6 +35,28 @@ ALLOWED = {
     "server": {"base", "model", "readers", "analysis", "view", "query", "report", "assets"},
 }
 ALLOWED["cli"] = set(ALLOWED)
+
+PURPOSE = {
+    "base": "results, ids, strings, formatting, files: nothing about memory",
+    "assets": "the built page and the category rules, as bytes in the binary",
+    "model": "`Trace`: what was recorded about one process, and the ledger that derives it from calls",
+    "readers": "bytes of a file to a `Trace`: `torch` for snapshots, `recording` for recordings",
+    "replay": "PyTorch's caching allocator as a simulator",
+    "analysis": "one question about a trace per file: peak, out of memory, layout, growth, …",
+    "view": "geometry without drawing: tiles of the timeline and the map, filters, tables",
+    "query": "SQL over the columns of a trace",
+    "store": "writes recordings",
+    "report": "the words and the JSON of reports",
+    "export": "files for other tools: the one-file page, plots",
+    "bpf": "the BPF programs, and what they and the engine share",
+    "preload": "the library of `record --preload`",
+    "record": "probes, decoding, stacks and the session that writes a recording",
+    "watch": "`top` and `monitor`: figures of running programs",
+    "doctor": "what this machine allows",
+    "wss": "working sets of host memory",
+    "server": "HTTP, and the answers that the page requests",
+    "cli": "the commands",
+}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 LIBRARY = re.compile(r"^tidegauge_library\(\s*(\w+)\s+([\w/]+)([^)]*)\)", re.MULTILINE)
@@ -84,6 +107,34 @@ def check_cmake(cmake_lists):
                 yield f"{cmake_lists}: library {name}: {problem}"
 
 
+def floors():
+    """The height of each folder: one more than the highest that it may include."""
+    height = {}
+    while len(height) < len(ALLOWED):
+        ready = {folder: below for folder, below in ALLOWED.items()
+                 if folder not in height and below - {folder} <= height.keys()}
+        if not ready:
+            sys.exit("the table of tools/check_layers.py has a circle")
+        height |= {folder: 1 + max((height[b] for b in below - {folder}), default=0)
+                   for folder, below in ready.items()}
+    return height
+
+
+def table():
+    """ALLOWED in Markdown, the lowest floor first."""
+    lines = ["| floor | folder | what it is | may include |", "|---|---|---|---|"]
+    for folder, height in sorted(floors().items(), key=lambda item: (item[1], item[0])):
+        below = ALLOWED[folder] - {folder}
+        names = "all" if len(below) == len(ALLOWED) - 1 else ", ".join(sorted(below)) or "–"
+        lines.append(f"| {height} | {folder} | {PURPOSE[folder]} | {names} |")
+    return "\n".join(lines)
+
+
+def check_table(page):
+    if table() not in page.read_text(encoding="utf-8"):
+        yield f"{page}: the table of layers differs from tools/check_layers.py --table"
+
+
 def self_test():
     cases = [  # file, include, must be refused
         ("base/a.h", "base/b.h", False),
@@ -115,19 +166,29 @@ def self_test():
         assert not list(check_cmake(path))
         path.write_text("tidegauge_library(view view tidegauge_readers_torch fmt::fmt)\n")
         assert len(list(check_cmake(path))) == 1
-    print(f"{len(cases) + 2} cases as expected")
+        page = pathlib.Path(folder, "architecture.md")
+        page.write_text(f"# Layers\n\n{table()}\n")
+        assert not list(check_table(page))
+        page.write_text(table().replace("| model |", "| models |"))
+        assert len(list(check_table(page))) == 1
+    assert floors()["base"] == 1 and floors()["model"] == 2 and floors()["cli"] == max(floors().values())
+    print(f"{len(cases) + 5} cases as expected")
 
 
 def main():
     if sys.argv[1:] == ["--self-test"]:
         self_test()
         return
+    if sys.argv[1:] == ["--table"]:
+        print(table())
+        return
     root = pathlib.Path(__file__).resolve().parent.parent
-    problems = [*check_includes(root / "src"), *check_cmake(root / "CMakeLists.txt")]
+    problems = [*check_includes(root / "src"), *check_cmake(root / "CMakeLists.txt"),
+                *check_table(root / "docs/architecture.md")]
     for problem in problems:
         print(problem)
     if problems:
-        sys.exit(f"{len(problems)} includes against the layers (table: tools/check_layers.py)")
+        sys.exit(f"{len(problems)} problems with the layers (table: tools/check_layers.py)")
     print("layers hold")
 
 

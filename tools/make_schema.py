@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Rewrites docs/schema/report.schema.json: keys and words from docs/json.md and
-docs/json-recording.md, types from what the
+"""Rewrites docs/schema/report.schema.json: keys and words from docs/formats/json.md and
+docs/formats/json-recording.md, types from what the
 program prints for many files. Review the diff, as of a golden file.
 
     tools/make_schema.py --binary build/dev/tidegauge FILE… --with SNAPSHOT RECORDING
@@ -41,7 +41,7 @@ RANGE_KEYS = ("device", "label", "at_least", "range", "initial", "final", "peak"
 def documented():
     rows = {}
     for page in ("json.md", "json-recording.md"):
-        for line in (ROOT / "docs" / page).read_text(encoding="utf-8").splitlines():
+        for line in (ROOT / "docs" / "formats" / page).read_text(encoding="utf-8").splitlines():
             row = re.fullmatch(r"\| `([^`]+)` \| (.*) \|", line)
             if row:
                 rows[row[1]] = row[2]
@@ -101,13 +101,13 @@ def schema_of(path, types, words, root=False):
 
 FIGURES = ["memory", "blocks", "launches", "copies", "call sites", "kernel names", "launch events"]
 ROW = {"type": "object",
-       "properties": {"figures": {"type": "array", "description": "which it touches",
+       "properties": {"figures": {"type": "array", "description": "figures that it affects",
                                   "items": {"enum": FIGURES}},
                       "reason": {"type": "string",
                                  "description": "for example `lost: 3 × memory ring full`"}},
        "required": ["figures", "reason"], "additionalProperties": False}
 WHY = {"type": "array", "items": {"type": "string"},
-       "description": "why the figures beside it are not the whole truth; not there: they are"}
+       "description": "why the figures of this object are incomplete; absent: they are complete"}
 
 
 def may_be_incomplete(device):
@@ -176,7 +176,7 @@ def main():
     schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "tidegauge report --json",
-        "description": "One report, or a list of them for several files. See docs/json.md.",
+        "description": "One report, or a list of them for several files. See docs/formats/json.md.",
         "oneOf": [{"$ref": "#/$defs/report"}, {"type": "array", "items": {"$ref": "#/$defs/report"}}],
         "$defs": {"incomplete": WHY, "report": report, "device": whole, "range": part},
     }

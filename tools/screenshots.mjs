@@ -1,4 +1,4 @@
-// Takes the pictures of docs/views.md: every view in both themes, of the examples.
+// Takes the pictures of docs/use/views.md: every view in both themes, of the examples.
 //
 //   TIDEGAUGE_BINARY=build/release/tidegauge node tools/screenshots.mjs [VIEW…]
 //

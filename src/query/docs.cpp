@@ -42,7 +42,7 @@ The tables of recordings (`all_processes`, `all_held`, `processes`, `functions`,
 constexpr std::string_view kRecordings = R"(# SQL: tables of recordings
 
 Filled for what `tidegauge record` wrote, empty for snapshots. They have the names and units of the
-file's own tables ([formats/recording.md](formats/recording.md)), where they are in it; times in ns since
+file's own tables ([formats/recording.md](../formats/recording.md)), where they are in it; times in ns since
 the epoch. A recording has a trace per process: `kernels`, `launches`, `copies`, `refused`, `held_at_end`
 and `incomplete` are those of its process, the others of all. SQL that asks only the others needs no
 `--pid`: `tidegauge query run.sqlite "SELECT pid, name, human_bytes(peak_bytes) FROM all_processes"`.

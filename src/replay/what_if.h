@@ -5,7 +5,7 @@
 // Everything that concerns segments is made anew. What the program does is taken as it was: so a request that
 // failed when it was recorded and fits now is given back at once (what came after it is not known), and from the
 // first one that fails here and did not there on it is a forecast of a program that would have gone on the same.
-// Measured against PyTorch itself: docs/replay.md. Cost: about 0.1 µs an event.
+// Measured against PyTorch itself: docs/explain/replay.md. Cost: about 0.1 µs an event.
 #pragma once
 
 #include <functional>

@@ -7,7 +7,7 @@
 // kernel that comes up begins with what it is launched from then on). Processes that ended stay for
 // five minutes. Of several programs that ran under one pid and name the newest is told: the same
 // labels twice would be no valid answer. Cost: O(processes · (kinds + kernels)), some µs each.
-// Source: docs/monitoring.md has every name.
+// Source: docs/record/monitoring.md has every name.
 #pragma once
 
 #include <cstdint>

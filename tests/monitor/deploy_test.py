@@ -25,11 +25,11 @@ def known_metrics():
 def check_names():
     known = known_metrics()
     assert len(known) > 15, known
-    documented = (ROOT / "docs/monitoring.md").read_text()
+    documented = (ROOT / "docs/record/monitoring.md").read_text()
     missing = sorted(name for name in known if f"`{name}`" not in documented)
-    assert not missing, f"not in docs/monitoring.md: {missing}"
+    assert not missing, f"not in docs/record/monitoring.md: {missing}"
     for path in (DEPLOY / "grafana/tidegauge.json", DEPLOY / "prometheus/tidegauge-alerts.yml",
-                 ROOT / "docs/monitoring.md"):
+                 ROOT / "docs/record/monitoring.md"):
         used = set(re.findall(r"tidegauge_[a-z_]+", path.read_text()))
         unknown = sorted(used - known)
         assert not unknown, f"{path.name} names {unknown}"

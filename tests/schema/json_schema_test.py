@@ -150,7 +150,7 @@ class Schemas(unittest.TestCase):
         self.assertFalse(answer["incomplete"])
 
     def test_the_recorders_page_lists_the_keys_of_the_schemas(self):
-        page = (ROOT / "docs" / "json-recorder.md").read_text(encoding="utf-8")
+        page = (ROOT / "docs" / "formats" / "json-recorder.md").read_text(encoding="utf-8")
         listed = set(re.findall(r"^\| `([^`]+)` \|", page, re.MULTILINE))
         keys = set()
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every test that docs/limits.md names exists: the page's features stay proven."""
+"""Every test that docs/use/limits.md names exists: the page's features stay proven."""
 
 import pathlib
 import re
@@ -17,11 +17,11 @@ def named(text):
 
 class Limits(unittest.TestCase):
     def test_every_named_test_exists(self):
-        rows = named((ROOT / "docs/limits.md").read_text())
+        rows = named((ROOT / "docs/use/limits.md").read_text())
         self.assertGreater(len(rows), 20)
         for name, test in rows:
             source = (ROOT / "tests/web" / f"{name}.test.mjs").read_text()
-            self.assertIn(f'it("{test}"', source, f"docs/limits.md names a test of {name}")
+            self.assertIn(f'it("{test}"', source, f"docs/use/limits.md names a test of {name}")
 
     def test_a_missing_name_is_found(self):
         self.assertEqual(named("| feature | shown by |\n|---|---|\n| a | page: b: c |\n| d | not yet: e |\n"),

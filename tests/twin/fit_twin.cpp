@@ -1,4 +1,4 @@
-// The fit test against the allocator's rules carried out one by one (docs/oom.md, PyTorch's
+// The fit test against the allocator's rules carried out one by one (docs/explain/oom.md, PyTorch's
 // CUDACachingAllocator): round the request, choose the pool, walk its free blocks in their order,
 // apply the oversize rules. The free blocks come from the lives alone (support/slow_layout.h).
 #include <gtest/gtest.h>

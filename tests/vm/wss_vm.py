@@ -23,7 +23,7 @@ BINARY = pathlib.Path(os.environ.get("TIDEGAUGE_BINARY", "build/dev/tidegauge"))
 CACHE = pathlib.Path(os.environ.get("TIDEGAUGE_VM", BINARY.parent / "vm")).resolve()
 MIB = 2 ** 20
 RSS_MIB, HOT_MIB = 160, 20
-BOUND = max(0.005 * HOT_MIB, 0.1) * MIB  # docs/working-set.md
+BOUND = max(0.005 * HOT_MIB, 0.1) * MIB  # docs/measure/working-set.md
 
 # hot NAME RSS HOT WAY…: starts the program, waits until all its memory is there.  measure NAME WORD…: of it
 TOOLS = """

@@ -1,4 +1,4 @@
-// What people come for, one short proof each, where no other file has one. docs/limits.md lists every
+// What people come for, one short proof each, where no other file has one. docs/use/limits.md lists every
 // feature with the test that shows it.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

@@ -12,7 +12,7 @@
 // Means and deviations are those of the history given, so a forecast never sees what comes after. A
 // history whose scores are all equal forecasts that score exactly, whatever the features do.
 // Cost: window: at most 500 passes over 45 windows of 35 inputs per horizon.
-// Source: docs/forecast.md.
+// Source: docs/explain/forecast.md.
 #pragma once
 
 #include <array>

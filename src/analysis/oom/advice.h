@@ -6,7 +6,7 @@
 //
 // Rules of thumb over what the file says; a replay has to show what each would have done. Nothing is
 // advised that is set already, nor what the recorded version of PyTorch does not have. Rules and
-// their sources: docs/oom.md. Cost: O(steps since the last flush + steps / 128 + live).
+// their sources: docs/explain/oom.md. Cost: O(steps since the last flush + steps / 128 + live).
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,7 @@
 // at, with D as the driver said it last: R 600, D 552 of T 1,000 → capacity, 48 MiB short.
 //
 // Several can hold. fsdp-oom-rank0: R 4,008, D 3,842, F 807 in 27 pieces → fragmentation, A − D =
-// 166 MiB short. Source: docs/oom.md; CUDACachingAllocator malloc. Cost: O(live + pieces) + sorting.
+// 166 MiB short. Source: docs/explain/oom.md; CUDACachingAllocator malloc. Cost: O(live + pieces) + sorting.
 #pragma once
 
 #include <cstdint>

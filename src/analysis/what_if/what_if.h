@@ -6,7 +6,7 @@
 //
 // Known candidates change some of the recording's own settings and keep the rest; a wish replaces all. Ranked: fewer OOMs, then less
 // reserved at the peak, then fewer calls of the driver. They run side by side, one thread each.
-// Cost: about 0.1 µs an event and candidate, 32 bytes a request once. Facts: docs/replay.md.
+// Cost: about 0.1 µs an event and candidate, 32 bytes a request once. Facts: docs/explain/replay.md.
 #pragma once
 
 #include <algorithm>

@@ -246,7 +246,7 @@ void addQueryCommand(CLI::App& app, int& exit_code) {
   for (const query::Docs& docs : query::allDocs()) pages.emplace_back(docs.name);
   command->add_option("--print-docs", options->print_docs)
       ->check(CLI::IsMember(pages))
-      ->group("");  // writes docs/sql.md and its like
+      ->group("");  // writes docs/use/sql.md and its like
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

@@ -221,7 +221,7 @@ void printSchema(const query::Schema& schema, size_t columns, Output& out) {
   for (const query::FunctionDoc& function : schema.functions) {
     out.print("  {:<29} {}\n", function.signature, function.doc);
   }
-  out.print("\n{}", base::wrapped("Columns and worked questions: docs/sql.md. Try: SELECT * "
+  out.print("\n{}", base::wrapped("Columns and worked questions: docs/use/sql.md. Try: SELECT * "
                                   "FROM devices",
                                   width, 0));
 }

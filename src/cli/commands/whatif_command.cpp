@@ -245,7 +245,7 @@ void addWhatIfCommand(CLI::App& app, int& exit_code) {
                     "Only replay under the recording's own settings, and compare every event");
   command->add_flag("--min-capacity", options->wish.min_capacity,
                     "The smallest card on which the run gets through, to 2 MiB");
-  command->add_flag("--json", options->json, "Exact numbers as JSON (docs/replay.md)");
+  command->add_flag("--json", options->json, "Exact numbers as JSON (docs/explain/replay.md)");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

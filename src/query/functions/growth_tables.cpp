@@ -84,11 +84,12 @@ TableFunction growthFunction(const AnalysedTrace& trace) {
                      [](const G& g) { return int64_t{g.row.example_row}; }});
   bytes("given_back_bytes", "of retained_bytes: in the clean-up at the program's end",
         [](const G& g) { return keyOfBytes(g.row.given_back_bytes); });
-  return deviceAnswer<G>(trace, "growth",
-                         "table: stacks that hold more and more, fastest first; see docs/growth.md",
-                         columns, [](const AnalysedTrace& t, const DeviceAnalysis& d) {
-                           return rowsOf(t, d, analysis::findGrowth(t, d).stacks);
-                         });
+  return deviceAnswer<G>(
+      trace, "growth",
+      "table: stacks that hold more and more, fastest first; see docs/explain/growth.md", columns,
+      [](const AnalysedTrace& t, const DeviceAnalysis& d) {
+        return rowsOf(t, d, analysis::findGrowth(t, d).stacks);
+      });
 }
 
 TableFunction growthBasisFunction(const AnalysedTrace& trace) {

@@ -133,7 +133,7 @@ std::vector<TableFunction> replayFunctions(const AnalysedTrace& trace) {
           }),
       deviceAnswer<ReplayOf>(
           trace, "replays",
-          "table: what other settings would have done, best first; see docs/replay.md",
+          "table: what other settings would have done, best first; see docs/explain/replay.md",
           replayColumns(),
           [](const AnalysedTrace& t, const DeviceAnalysis& d) {
             return replaysOf(t, d, std::nullopt);

@@ -116,12 +116,13 @@ std::vector<VerdictOf> verdictsOf(const AnalysedTrace& trace, const DeviceAnalys
 }
 
 TableFunction verdictsFunction(const AnalysedTrace& trace) {
-  return deviceAnswer<VerdictOf>(
-      trace, "oom_verdicts",
-      "table: why memory ran out, a row per reason, of the 100 worst events; see docs/oom.md",
-      verdictColumns(), [](const AnalysedTrace& t, const DeviceAnalysis& d) {
-        return verdictsOf(t, d, std::nullopt);
-      });
+  return deviceAnswer<VerdictOf>(trace, "oom_verdicts",
+                                 "table: why memory ran out, a row per reason, of the 100 worst "
+                                 "events; see docs/explain/oom.md",
+                                 verdictColumns(),
+                                 [](const AnalysedTrace& t, const DeviceAnalysis& d) {
+                                   return verdictsOf(t, d, std::nullopt);
+                                 });
 }
 
 TableFunction verdictsAtFunction(const AnalysedTrace& trace) {
@@ -167,7 +168,7 @@ TableFunction pinsFunction(const AnalysedTrace& trace) {
   return placeAnswer<P>(
       trace, "pins",
       "table: whose blocks keep free memory from going back to the driver, ranked as in "
-      "docs/oom.md",
+      "docs/explain/oom.md",
       {"device", "step"}, columns,
       [&trace](const DeviceAnalysis& device,
                const std::vector<int64_t>& arguments) -> base::Result<std::vector<P>> {
@@ -281,7 +282,7 @@ TableFunction fragmentationFunction(const AnalysedTrace& trace) {
   number(Kind::kReal, "address_score", "the same of the address space; its holes cost no memory",
          [](const F& f) { return f.has_allocator ? keyOfReal(f.sample.address.score) : kNull; });
   return placeAnswer<F>(
-      trace, "fragmentation", "table: one row: docs/fragmentation.md after the step",
+      trace, "fragmentation", "table: one row: docs/explain/fragmentation.md after the step",
       {"device", "step"}, columns,
       [&trace](const DeviceAnalysis& device,
                const std::vector<int64_t>& arguments) -> base::Result<std::vector<F>> {

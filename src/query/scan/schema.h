@@ -1,5 +1,5 @@
 // What `query` knows about itself: tables, columns, functions and worked questions, with a sentence
-// for each. Written once, beside the code that produces the values; feeds docs/sql.md, the list
+// for each. Written once, beside the code that produces the values; feeds docs/use/sql.md, the list
 // that `tidegauge query FILE` prints, and the page's api/schema.
 #pragma once
 

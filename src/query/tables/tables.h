@@ -1,5 +1,5 @@
 // The tables of SQL over one analysed trace, and the functions that return tables. Names and
-// columns are a contract (docs/sql.md): more may be added, none renamed.
+// columns are a contract (docs/use/sql.md): more may be added, none renamed.
 #pragma once
 
 #include <memory>

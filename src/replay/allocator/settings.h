@@ -1,5 +1,5 @@
 // What decides how the caching allocator answers: PYTORCH_CUDA_ALLOC_CONF, the memory fraction, and what
-// differs between versions of PyTorch (docs/replay.md).
+// differs between versions of PyTorch (docs/explain/replay.md).
 //
 //   "max_split_size_mb:128,roundup_power2_divisions:[256:1,512:2,>:8]"  →  Settings
 //

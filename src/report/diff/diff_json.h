@@ -1,4 +1,4 @@
-// A comparison as JSON: `tidegauge diff --json` and the page's Diff view. Keys: docs/json.md,
+// A comparison as JSON: `tidegauge diff --json` and the page's Diff view. Keys: docs/formats/json.md,
 // docs/schema/diff.schema.json. Bytes are exact integers; every row is there.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The fragmentation report as JSON: docs/json.md, docs/schema/frag.schema.json.
+// The fragmentation report as JSON: docs/formats/json.md, docs/schema/frag.schema.json.
 #include "analysis/summary.h"
 #include "base/format.h"
 #include "report/frag/frag_report.h"

@@ -1,7 +1,7 @@
 // What `tidegauge frag` says about one device, gathered once and told in several ways.
 //
 //   FragReport report = gatherFrag(analysed, chosen, options);
-//   fragText(...)   a page for the terminal        fragJson(...)   docs/json.md
+//   fragText(...)   a page for the terminal        fragJson(...)   docs/formats/json.md
 //   fragCsv(...)    one row per sample             fragSvg(...)    a picture, see frag_plot.h
 //
 // The state described is that after the last step of the range.

@@ -488,7 +488,7 @@ class Writer {
 
 namespace {
 
-// docs/forecast.md has the formulas.
+// docs/explain/forecast.md has the formulas.
 const char* inWords(analysis::ForecastModel model) {
   switch (model) {
     case analysis::ForecastModel::kWindow:

@@ -1,4 +1,4 @@
-// Verdicts, who pins memory and advice as JSON: docs/json.md and docs/formats/page-api.md.
+// Verdicts, who pins memory and advice as JSON: docs/formats/json.md and docs/formats/page-api.md.
 #pragma once
 
 #include <nlohmann/json.hpp>

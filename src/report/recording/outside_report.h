@@ -6,7 +6,7 @@
 //       reserved            1.21 GiB        1.90 GiB     812 MiB
 //       outside              301 MiB         512 MiB     512 MiB
 //
-// JSON: docs/json.md, "Memory outside PyTorch".
+// JSON: docs/formats/json.md, "Memory outside PyTorch".
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-// The report as JSON: `tidegauge report --json` (docs/json.md) and the page's session and overview
+// The report as JSON: `tidegauge report --json` (docs/formats/json.md) and the page's session and overview
 // (docs/formats/page-api.md). Bytes are exact integers.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What `tidegauge whatif` says about one device, as a page for the terminal and as JSON (docs/replay.md).
+// What `tidegauge whatif` says about one device, as a page for the terminal and as JSON (docs/explain/replay.md).
 #pragma once
 
 #include <nlohmann/json.hpp>

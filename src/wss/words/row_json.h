@@ -1,4 +1,4 @@
-// Rows for programs. Bytes are bytes and times are seconds; docs/working-set.md has every field.
+// Rows for programs. Bytes are bytes and times are seconds; docs/measure/working-set.md has every field.
 //
 //   {"time": 1784…, "window_s": {"asked": 0.1, "mean": 0.1002, "least": …, "most": …},
 //    "bytes": {"rss": …, "pss": …, "referenced": …}, "cost": {"cpu_s": …, "stall_s": …}, …}

@@ -485,11 +485,11 @@ TEST(SqlDocs, AreUpToDate) {
   if (source == nullptr) GTEST_SKIP() << "TIDEGAUGE_SOURCE_DIR is not set; ctest sets it";
   analysis::AnalysedTrace nothing{model::Trace()};
   for (const Docs& docs : allDocs()) {
-    std::ifstream file(fmt::format("{}/docs/{}.md", source, docs.name));
+    std::ifstream file(fmt::format("{}/docs/use/{}.md", source, docs.name));
     std::stringstream text;
     text << file.rdbuf();
-    EXPECT_EQ(text.str(), docs.write(Database(nothing).schema()))
-        << fmt::format("write it again: tidegauge query --print-docs {0} > docs/{0}.md", docs.name);
+    EXPECT_EQ(text.str(), docs.write(Database(nothing).schema())) << fmt::format(
+        "write it again: tidegauge query --print-docs {0} > docs/use/{0}.md", docs.name);
   }
 }
 

@@ -1,4 +1,4 @@
-// Two places compared, as the server answers: docs/json-diff.md.
+// Two places compared, as the server answers: docs/formats/json-diff.md.
 import type { FlameFrame, TreeColumns } from "./flame";
 
 export type DiffChange = "same" | "grew" | "shrank" | "new" | "gone";

@@ -1,4 +1,4 @@
-// api/oom: why one allocation failed. docs/formats/page-api.md and docs/json.md.
+// api/oom: why one allocation failed. docs/formats/page-api.md and docs/formats/json.md.
 import type { Advice, Overview, Sentence } from "./contract";
 
 export const VERDICTS = [

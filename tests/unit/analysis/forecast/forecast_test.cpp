@@ -286,11 +286,11 @@ std::vector<std::string> tableRows() {
   return rows;
 }
 
-// docs/forecast.md holds the table that this prints. TIDEGAUGE_UPDATE_DOCS=1 writes it there.
+// docs/explain/forecast.md holds the table that this prints. TIDEGAUGE_UPDATE_DOCS=1 writes it there.
 TEST(ForecastTable, TheDocsHoldIt) {
   const char* root = std::getenv("TIDEGAUGE_SOURCE_DIR");
   if (root == nullptr) GTEST_SKIP() << "TIDEGAUGE_SOURCE_DIR names no source tree";
-  std::string path = std::string(root) + "/docs/forecast.md";
+  std::string path = std::string(root) + "/docs/explain/forecast.md";
   std::ifstream file(path);
   ASSERT_TRUE(file) << path;
   std::stringstream read;

@@ -241,10 +241,10 @@ void collectKeys(const json& value, const std::string& path, std::set<std::strin
   }
 }
 
-// The keys of the tables below a heading of docs/json-diff.md.
+// The keys of the tables below a heading of docs/formats/json-diff.md.
 std::set<std::string> documentedKeys(const std::string& from, const std::string& to) {
   const char* source = std::getenv("TIDEGAUGE_SOURCE_DIR");
-  std::ifstream page(std::string(source == nullptr ? "." : source) + "/docs/json-diff.md");
+  std::ifstream page(std::string(source == nullptr ? "." : source) + "/docs/formats/json-diff.md");
   std::set<std::string> keys;
   bool inside = false;
   for (std::string line; std::getline(page, line);) {

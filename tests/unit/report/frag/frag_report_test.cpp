@@ -81,7 +81,7 @@ TEST(FragReport, ARecordingThatContradictsItselfIsNamed) {
   EXPECT_EQ(fragText(right, reportOf(right), {}).find("contradicts"), std::string::npos);
 }
 
-// The score alone ranks them the other way round: docs/forecast.md says so.
+// The score alone ranks them the other way round: docs/explain/forecast.md says so.
 TEST(FragReport, AShreddedHeapRanksAboveAHarmlessHole) {
   AnalysedTrace shredded(combOf(1000, 2 * kMiB, 2 * kMiB));
   AnalysedTrace hole(harmlessHole());
@@ -573,11 +573,11 @@ void collectKeys(const nlohmann::json& value, const std::string& path,
   }
 }
 
-// docs/json-frag.md lists exactly the keys that the command writes; a sample has those of `now`.
+// docs/formats/json-frag.md lists exactly the keys that the command writes; a sample has those of `now`.
 TEST(FragJson, TheDocumentNamesEveryKey) {
   const char* source = std::getenv("TIDEGAUGE_SOURCE_DIR");
   if (source == nullptr) GTEST_SKIP() << "TIDEGAUGE_SOURCE_DIR is not set; ctest sets it";
-  std::ifstream document(std::string(source) + "/docs/json-frag.md");
+  std::ifstream document(std::string(source) + "/docs/formats/json-frag.md");
   ASSERT_TRUE(document.is_open());
   std::set<std::string> documented;
   for (std::string line; std::getline(document, line);) {

@@ -425,7 +425,7 @@ TEST(RecordingReport, MarksSayWhichWayAFigureMayBeWrong) {
 TEST(RecordingReport, TheDocumentNamesEveryKey) {
   const char* source = std::getenv("TIDEGAUGE_SOURCE_DIR");
   if (source == nullptr) GTEST_SKIP() << "TIDEGAUGE_SOURCE_DIR is not set; ctest sets it";
-  std::ifstream document(std::string(source) + "/docs/json-recording.md");
+  std::ifstream document(std::string(source) + "/docs/formats/json-recording.md");
   ASSERT_TRUE(document.is_open());
   std::set<std::string> documented;
   for (std::string line; std::getline(document, line);)

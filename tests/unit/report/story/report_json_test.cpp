@@ -223,11 +223,11 @@ TEST(ReportJson, ALimitThatPyTorchWouldRefuseIsNotAdvised) {
   }
 }
 
-// docs/json.md lists exactly the keys that the report has, as `- \`path\``.
+// docs/formats/json.md lists exactly the keys that the report has, as `- \`path\``.
 TEST(ReportJson, TheDocumentNamesEveryKey) {
   const char* source = std::getenv("TIDEGAUGE_SOURCE_DIR");
   if (source == nullptr) GTEST_SKIP() << "TIDEGAUGE_SOURCE_DIR is not set; ctest sets it";
-  std::ifstream document(std::string(source) + "/docs/json.md");
+  std::ifstream document(std::string(source) + "/docs/formats/json.md");
   ASSERT_TRUE(document.is_open());
   std::set<std::string> documented;
   for (std::string line; std::getline(document, line);) {
