@@ -2,8 +2,8 @@
 // does not have is left out of the state, and said: never shown as something else in silence.
 import type { DeviceInfo, FileInfo } from "../api/contract";
 import { frozen } from "../api/frozen";
-import { counted, integer } from "../ui/units";
-import { visible } from "../ui/visible";
+import { counted, integer } from "../text/units";
+import { visible } from "../text/visible";
 import { type Domain, domainOf, noTimeBecause } from "./domain";
 import { LANES_VIEW, laneKey, lanesOf, shareAxis } from "./lanes";
 import type { PageState } from "./url";

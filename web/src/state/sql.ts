@@ -2,7 +2,7 @@
 import { computed, effect, signal, untracked } from "@preact/signals";
 import { ApiError, asApiError, isAbort, postJson } from "../api/client";
 import type { SqlResult } from "../api/query_contract";
-import { visible } from "../ui/visible";
+import { visible } from "../text/visible";
 import { addNotes } from "./notes";
 import { file, go, linkRead, page } from "./store";
 import { recall, remember } from "./theme";

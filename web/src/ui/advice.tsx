@@ -2,10 +2,10 @@
 import type { Advice, Sentence } from "../api/contract";
 import { hrefOf } from "../state/links";
 import { isView, page } from "../state/store";
+import { integer } from "../text/units";
+import { visible } from "../text/visible";
 import { Icon } from "./icons";
 import { Bytes, Name, Parts } from "./text";
-import { integer } from "./units";
-import { visible } from "./visible";
 
 /** "missing_bytes" → "missing" */
 export function evidenceName(name: string): string {

@@ -2,9 +2,9 @@
 import { useSignal } from "@preact/signals";
 import type { FailedFile } from "../api/contract";
 import { session } from "../state/store";
+import { visible } from "../text/visible";
 import { Icon } from "./icons";
 import { Name } from "./text";
-import { visible } from "./visible";
 
 function Failed({ of }: { of: FailedFile }) {
   return (

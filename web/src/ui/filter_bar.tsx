@@ -7,12 +7,12 @@ import { formatTerms, parseTerms, type Term, termWords } from "../state/filter_t
 import { filtered, filterOpen, setFilter } from "../state/filters";
 import { flameTree } from "../state/flame";
 import { page } from "../state/store";
+import { counted, integer } from "../text/units";
+import { visible } from "../text/visible";
 import { viewNamed } from "../views/registry";
 import { FilterPanel } from "./filter_panel";
 import { Icon } from "./icons";
 import { Bytes, Name } from "./text";
-import { counted, integer } from "./units";
-import { visible } from "./visible";
 
 function words(term: Term): string {
   if (term.key === "frame") {

@@ -16,8 +16,8 @@ import {
 } from "../state/filter_terms";
 import { categories, setFilter } from "../state/filters";
 import { device, file, follow, page, place } from "../state/store";
+import { counted, integer, percent } from "../text/units";
 import { Bytes, Name } from "./text";
-import { counted, integer, percent } from "./units";
 
 const open = signal(false);
 const streams = follow<TableAnswer>(() =>

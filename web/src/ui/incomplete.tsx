@@ -1,5 +1,5 @@
 // The mark beside figures that are not the whole truth: something was lost, or not watched.
-import { visible } from "./visible";
+import { visible } from "../text/visible";
 
 export type FigureName =
   | "memory"

@@ -3,9 +3,9 @@ import type { FileInfo } from "../api/contract";
 import { recording } from "../state/recordings";
 import { isView, page } from "../state/store";
 import { formatHash } from "../state/url";
+import { bytesText, counted } from "../text/units";
 import { Notice, RECORD_CODE } from "./notice";
 import { Name } from "./text";
-import { bytesText, counted } from "./units";
 
 export function NothingThere({ of }: { of: FileInfo }) {
   if (recording.value?.state === "recording") {

@@ -2,8 +2,8 @@
 
 import type { Unit } from "../api/contract";
 import { readToken } from "../gl/colours";
-import { byteTicks, multiples } from "./ticks";
-import { UNIT_BYTES, unitFor } from "./units";
+import { byteTicks, multiples } from "../text/ticks";
+import { UNIT_BYTES, unitFor } from "../text/units";
 
 export const MOST_RATIO = 2;
 

@@ -1,9 +1,9 @@
 // The views, grouped by what they are for.
 import { device, page } from "../state/store";
 import { formatHash } from "../state/url";
+import { integer } from "../text/units";
 import { offeredViews, viewKeys } from "../views/registry";
 import { Icon } from "./icons";
-import { integer } from "./units";
 
 export function Rail() {
   const current = page.value.view;

@@ -1,6 +1,6 @@
 // What is said about a recording that is being written.
 import type { Shown } from "../state/recordings";
-import { counted } from "./units";
+import { counted } from "../text/units";
 
 /** "just now", "3 s ago", "4 min ago" */
 export function agoText(seconds: number): string {

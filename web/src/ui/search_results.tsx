@@ -2,10 +2,10 @@
 import type { SearchResult } from "../api/query_contract";
 import { hitIndex, search } from "../state/marks";
 import { device, go } from "../state/store";
-import { behindLabel, tellingCallers } from "./callers";
+import { behindLabel, tellingCallers } from "../text/callers";
+import { counted, integer } from "../text/units";
+import { splitAtBytes, visible } from "../text/visible";
 import { Bytes, Name } from "./text";
-import { counted, integer } from "./units";
-import { splitAtBytes, visible } from "./visible";
 
 const SHOWN = 12;
 const SHOWN_PHASES = 5;

@@ -16,6 +16,7 @@ import {
 } from "../state/store";
 import { toggleTheme } from "../state/theme";
 import { onlyWorkingSets } from "../state/working_set";
+import { visible } from "../text/visible";
 import { Inspector } from "../views/inspector/inspector";
 import { viewKeys, viewNamed } from "../views/registry";
 import { isOfProcess } from "../views/tables/columns";
@@ -28,7 +29,6 @@ import { ErrorNotice, Notice, RECORD_CODE } from "./notice";
 import { Rail } from "./rail";
 import { Status } from "./status";
 import { TopBar, toggleFilter, toggleInspector } from "./topbar";
-import { visible } from "./visible";
 
 function shellKey(event: KeyboardEvent): boolean {
   const view = viewKeys().get(event.key);

@@ -2,8 +2,8 @@
 import { frozen } from "../api/frozen";
 import { device, drawnBy, hoverStep, overview, page, resolution, tileMs } from "../state/store";
 import { formatHash } from "../state/url";
+import { bytesText, counted, integer, seconds } from "../text/units";
 import { Icon } from "./icons";
-import { bytesText, counted, integer, seconds } from "./units";
 
 /** Views whose pictures come in tiles. */
 const PAINTED: readonly string[] = ["timeline", "lanes", "map"];

@@ -19,6 +19,8 @@ import {
 import { toggleTheme } from "../state/theme";
 import { formatHash, START } from "../state/url";
 import { chosenSet, onlyWorkingSets, workingSets } from "../state/working_set";
+import { bytesText, counted, integer } from "../text/units";
+import { visible } from "../text/visible";
 import { lanes, severalLanes } from "../views/lanes/model";
 import { viewNamed } from "../views/registry";
 import { Icon, Logo } from "./icons";
@@ -26,8 +28,6 @@ import { Menu } from "./menu";
 import { RecordingPill } from "./recording_pill";
 import { SearchBox } from "./search_box";
 import { Name } from "./text";
-import { bytesText, counted, integer } from "./units";
-import { visible } from "./visible";
 
 function FileMenu() {
   const files = session.value?.files ?? [];

@@ -5,8 +5,8 @@ import { becauseB, diff, laneA, laneB, placeOfB, recordings } from "../../state/
 import type { Lane } from "../../state/lanes";
 import { follow, go, page, placePatch } from "../../state/store";
 import { DIFF_ROWS, type DiffRows } from "../../state/url";
+import { visible } from "../../text/visible";
 import { Menu, type MenuItem } from "../../ui/menu";
-import { visible } from "../../ui/visible";
 import { exchange } from "./model";
 
 const ROWS: Record<DiffRows, string> = {

@@ -4,7 +4,7 @@ import type { DiffRow } from "../../api/diff";
 import { diff, laneA, laneB, placeOfB } from "../../state/diff";
 import { go, page, placePatch } from "../../state/store";
 import { DIFF_ROWS } from "../../state/url";
-import { textMatch } from "../../ui/text_match";
+import { textMatch } from "../../text/text_match";
 import { rowKey } from "./words";
 
 /** What the field above the rows says; rows that match are shown. */

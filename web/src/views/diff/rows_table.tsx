@@ -2,9 +2,9 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { DiffAnswer, DiffRow } from "../../api/diff";
 import { page } from "../../state/store";
+import { integer } from "../../text/units";
+import { visible } from "../../text/visible";
 import { Amount, FrameLabel } from "../../ui/text";
-import { integer } from "../../ui/units";
-import { visible } from "../../ui/visible";
 import { choose, chosen, MOST_ROWS, rows, wanted } from "./model";
 import { matchText, rowKey, rowNumbers, signed } from "./words";
 

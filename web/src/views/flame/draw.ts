@@ -1,9 +1,9 @@
 // Cells on a Canvas 2D: tints under ink text, by the rules of the guide, section 7.
 import { type FlameNode, grossBytes, netBytes } from "../../api/flame";
 import { css, mix, parseHex, type Rgb } from "../../gl/colours";
+import { bytesText, integer, percent } from "../../text/units";
+import { visible } from "../../text/visible";
 import { font, hatch, label, type Surface } from "../../ui/plot";
-import { bytesText, integer, percent } from "../../ui/units";
-import { visible } from "../../ui/visible";
 import type { Cell, Layers } from "./layout";
 
 export const ROW = 26;

@@ -5,10 +5,10 @@ import { frozen } from "../../api/frozen";
 import { flameTree, pickedFrame } from "../../state/flame";
 import { isView, page } from "../../state/store";
 import { formatHash } from "../../state/url";
+import { bytesText, counted, percent } from "../../text/units";
+import { visible } from "../../text/visible";
 import { Icon } from "../../ui/icons";
 import { Bytes, FrameText, Name } from "../../ui/text";
-import { bytesText, counted, percent } from "../../ui/units";
-import { visible } from "../../ui/visible";
 import { difference, openSandwich, pick, rootText, zoomTo } from "./model";
 import { sumOfFrame } from "./slots";
 

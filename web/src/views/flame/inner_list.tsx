@@ -3,9 +3,9 @@ import { useMemo } from "preact/hooks";
 import { type FlameTree, grossBytes } from "../../api/flame";
 import { pickedFrame } from "../../state/flame";
 import { page } from "../../state/store";
-import { shortCaller } from "../../ui/callers";
+import { shortCaller } from "../../text/callers";
+import { bytesText, integer, percent } from "../../text/units";
 import { Bytes, FrameLabel } from "../../ui/text";
-import { bytesText, integer, percent } from "../../ui/units";
 import { difference, pick } from "./model";
 import { innermost, stackSlots } from "./slots";
 

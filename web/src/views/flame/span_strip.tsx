@@ -5,9 +5,9 @@ import { deviceLines, wantDeviceLines } from "../../state/device_lines";
 import { spanSteps } from "../../state/flame";
 import { device, go, page } from "../../state/store";
 import type { Range } from "../../state/url";
+import { integer } from "../../text/units";
 import { Canvas } from "../../ui/canvas";
 import { type Surface, vertical } from "../../ui/plot";
-import { integer } from "../../ui/units";
 
 const HANDLE = 8;
 

@@ -2,10 +2,10 @@
 import { signal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { grossBytes, netBytes } from "../../api/flame";
+import { bytesText, integer, percent } from "../../text/units";
+import { visible } from "../../text/visible";
 import { Bytes, Name } from "../../ui/text";
 import { placeTip } from "../../ui/tip_place";
-import { bytesText, integer, percent } from "../../ui/units";
-import { visible } from "../../ui/visible";
 import type { CellTip } from "./cell_canvas";
 import { cellBytes, cellName } from "./draw";
 import { difference, look } from "./model";

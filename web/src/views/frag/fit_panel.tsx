@@ -5,10 +5,10 @@ import { dragged, fit, frag, fragAt, request } from "../../state/frag";
 import { worstOom } from "../../state/ooms";
 import { device, go, page } from "../../state/store";
 import { formatHash } from "../../state/url";
+import { bytesText, formatBytes } from "../../text/units";
 import { Canvas } from "../../ui/canvas";
 import type { Surface } from "../../ui/plot";
 import { Amount } from "../../ui/text";
-import { bytesText, formatBytes } from "../../ui/units";
 import { bytesOfPower, LEAST_POWER, mostPower, verdictOf } from "./model";
 import { drawStranded } from "./plots";
 

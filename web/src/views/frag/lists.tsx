@@ -4,10 +4,10 @@ import type { FragAt, FragPool, StackPin } from "../../api/frag";
 import { cursorStep } from "../../state/cursor";
 import { page } from "../../state/store";
 import { formatHash } from "../../state/url";
-import { tellingCallers } from "../../ui/callers";
-import { PIN_ORDER, perLiveByte } from "../../ui/pins";
+import { tellingCallers } from "../../text/callers";
+import { PIN_ORDER, perLiveByte } from "../../text/pins";
+import { bytesText, integer } from "../../text/units";
 import { Bytes, FrameLabel, Name } from "../../ui/text";
-import { bytesText, integer } from "../../ui/units";
 
 const FIRST = 40;
 

@@ -10,7 +10,7 @@ import type {
   ModelForecast,
   PoolName,
 } from "../../api/frag";
-import { bytesText, counted, integer, percent } from "../../ui/units";
+import { bytesText, counted, integer, percent } from "../../text/units";
 
 /** The range of the slider, as powers of two: 512 B to the largest size that means something. */
 export const LEAST_POWER = 9;

@@ -1,9 +1,9 @@
 // The three pictures of the Fragmentation view, drawn by the rules of the guide.
 import type { DeviceInfo } from "../../api/contract";
 import type { Arena, Forecast, Frag, FragAt } from "../../api/frag";
+import { decimalStep, multiples } from "../../text/ticks";
+import { bytesText, integer } from "../../text/units";
 import { font, hatch, horizontal, label, type Surface, staff, vertical } from "../../ui/plot";
-import { decimalStep, multiples } from "../../ui/ticks";
-import { bytesText, integer } from "../../ui/units";
 import { bestOf, LEAST_POWER, scoresOf } from "./model";
 
 export const GUTTER = 62;

@@ -8,9 +8,9 @@ import { onKey } from "../../state/keys";
 import { GROWTH_LISTS, type GrowthList } from "../../state/page_state";
 import { device, go, page, pictured } from "../../state/store";
 import { formatHash } from "../../state/url";
+import { visible } from "../../text/visible";
 import { ErrorNotice, Notice, RECORD_CODE } from "../../ui/notice";
 import { FrameLabel } from "../../ui/text";
-import { visible } from "../../ui/visible";
 import { actionsOf, type Row, type Shown, shownOf, sparkPath } from "./rows";
 
 const NAMES: Record<GrowthList, string> = {

@@ -1,7 +1,7 @@
 // The three lists as rows of one shape: numbers with heads, a spark line, and where to see them.
 import type { ChurnRow, GrowingRow, GrowthAnswer, NeverFreedRow } from "../../api/growth";
 import type { GrowthList, PageState } from "../../state/page_state";
-import { bytesText, integer } from "../../ui/units";
+import { bytesText, integer } from "../../text/units";
 
 export interface Head {
   text: string;

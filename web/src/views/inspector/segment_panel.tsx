@@ -2,9 +2,9 @@
 import { type Layout, type LayoutSegment, PartKind, partBegins } from "../../api/layout";
 import { go, isView, page } from "../../state/store";
 import { formatHash } from "../../state/url";
+import { bytesText, counted, integer } from "../../text/units";
 import { Icon } from "../../ui/icons";
 import { Bytes, FrameText, Name } from "../../ui/text";
-import { bytesText, counted, integer } from "../../ui/units";
 import { focusPicture } from "../timeline/focus";
 
 const MOST_PARTS = 24;

@@ -1,9 +1,9 @@
 // A stack, innermost frame first, with the frames of the framework folded into one line.
 import { useSignal } from "@preact/signals";
 import type { Frame, Stack } from "../../api/contract";
+import { baseName, counted } from "../../text/units";
+import { visible, visibleLines } from "../../text/visible";
 import { Name } from "../../ui/text";
-import { baseName, counted } from "../../ui/units";
-import { visible, visibleLines } from "../../ui/visible";
 import { foldNoise } from "./fold";
 
 export function frameText(frame: Frame): string {

@@ -3,9 +3,9 @@ import type { StateAt } from "../../api/contract";
 import { frozen } from "../../api/frozen";
 import { cursorStep } from "../../state/cursor";
 import { device, go } from "../../state/store";
+import { integer, seconds } from "../../text/units";
 import { Icon } from "../../ui/icons";
 import { Bytes, ExactBytes, Name } from "../../ui/text";
-import { integer, seconds } from "../../ui/units";
 import { focusPicture } from "../timeline/focus";
 import { StackList } from "./stack_list";
 

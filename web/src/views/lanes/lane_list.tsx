@@ -4,9 +4,9 @@ import type { Unit } from "../../api/contract";
 import type { LaneLayout } from "../../state/lane_order";
 import type { PlacedLane } from "../../state/lanes";
 import { page } from "../../state/store";
+import { bytesIn, type Quantity, sharedUnit } from "../../text/units";
+import { visible } from "../../text/visible";
 import { Amount, Bytes, Name } from "../../ui/text";
-import { bytesIn, type Quantity, sharedUnit } from "../../ui/units";
-import { visible } from "../../ui/visible";
 import { against, answered, currentKey, facts, lanes, oneFile, reference, values } from "./model";
 
 /** Differences of all lanes share a unit too. */

@@ -1,9 +1,9 @@
 // What is drawn of the lanes around their strata, and over all of them: the axis, the cursor.
 import type { Domain } from "../../state/domain";
 import type { Range } from "../../state/url";
+import { timeTickLabel } from "../../text/ticks";
+import { bytesText, integer } from "../../text/units";
 import { font, horizontal, label, plate, type Surface, vertical } from "../../ui/plot";
-import { timeTickLabel } from "../../ui/ticks";
-import { bytesText, integer } from "../../ui/units";
 import { clip, drawBack } from "../timeline/back_layer";
 import { drawBands } from "../timeline/bands";
 import { type Plot, toX } from "../timeline/frame";

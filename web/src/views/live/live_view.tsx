@@ -7,13 +7,13 @@ import { onKey } from "../../state/keys";
 import { askAgain, live, liveSource, paused, watchSight } from "../../state/live";
 import { go, page, pictured } from "../../state/store";
 import { formatHash } from "../../state/url";
+import { bytesText, counted, percent } from "../../text/units";
 import { Canvas } from "../../ui/canvas";
 import { Icon } from "../../ui/icons";
 import { OF_MEMORY } from "../../ui/incomplete";
 import { ErrorNotice, Notice } from "../../ui/notice";
 import type { Surface } from "../../ui/plot";
 import { Bytes } from "../../ui/text";
-import { bytesText, counted, percent } from "../../ui/units";
 import {
   CopiesPanel,
   FailuresPanel,

@@ -2,10 +2,10 @@
 // recorder missed. Of the chosen process, else of all.
 import type { ComponentChildren } from "preact";
 import type { LiveAnswer, LiveStacks } from "../../api/live";
+import { bytesText, counted, integer, percent } from "../../text/units";
+import { visible } from "../../text/visible";
 import { type FigureName, MarkTag, OF_COPIES, OF_HOLDERS, OF_LAUNCHES } from "../../ui/incomplete";
 import { Bytes, FrameText, Name } from "../../ui/text";
-import { bytesText, counted, integer, percent } from "../../ui/units";
-import { visible } from "../../ui/visible";
 import { ageText, deviceText, mebibytesText, rateText } from "./words";
 
 /** Beside figures of these kinds; without any, of all that the page shows. */

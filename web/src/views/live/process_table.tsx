@@ -3,11 +3,11 @@ import type { LiveAnswer, LiveLine, LiveProcess } from "../../api/live";
 import type { LiveSort } from "../../state/page_state";
 import { go, page } from "../../state/store";
 import { formatHash } from "../../state/url";
+import { bytesIn, integer, unitFor } from "../../text/units";
+import { visible } from "../../text/visible";
 import { Icon } from "../../ui/icons";
 import type { FigureName } from "../../ui/incomplete";
 import { Amount, Bytes, Name } from "../../ui/text";
-import { bytesIn, integer, unitFor } from "../../ui/units";
-import { visible } from "../../ui/visible";
 import { sparkPath } from "../growth/rows";
 import { devicesText, endTitle, lifeText, mebibytesText, rateText, sorted } from "./words";
 

@@ -3,8 +3,8 @@ import { HUES, type Hue } from "../../api/map";
 import { rampOf } from "../../gl/map_painter";
 import { domainOf, noTimeBecause } from "../../state/domain";
 import { device, go, page } from "../../state/store";
+import { bytesText, counted } from "../../text/units";
 import { Menu } from "../../ui/menu";
-import { bytesText, counted } from "../../ui/units";
 import { MarkChip } from "../timeline/mark_chip";
 import { ranges } from "./feed";
 

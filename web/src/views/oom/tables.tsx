@@ -4,11 +4,11 @@ import { useMemo } from "preact/hooks";
 import type { FreePiece, OomStory, Servable, StackPins } from "../../api/oom";
 import { page } from "../../state/store";
 import { formatHash } from "../../state/url";
-import { tellingCallers } from "../../ui/callers";
-import { PIN_ORDER, perLiveByte } from "../../ui/pins";
+import { tellingCallers } from "../../text/callers";
+import { PIN_ORDER, perLiveByte } from "../../text/pins";
+import { bytesText, counted, integer } from "../../text/units";
+import { visible } from "../../text/visible";
 import { Bytes, FrameLabel } from "../../ui/text";
-import { bytesText, counted, integer } from "../../ui/units";
-import { visible } from "../../ui/visible";
 
 const FIRST_ROWS = 12;
 

@@ -4,11 +4,11 @@ import { useCallback } from "preact/hooks";
 import type { DeviceInfo } from "../../api/contract";
 import { device, file, isView, page } from "../../state/store";
 import { formatHash } from "../../state/url";
+import { byteTicks, multiples } from "../../text/ticks";
+import { bytesText, counted, integer } from "../../text/units";
 import { Canvas } from "../../ui/canvas";
 import { axisLabel, axisUnit, font, hatch, label, type Surface, vertical } from "../../ui/plot";
 import { Bytes } from "../../ui/text";
-import { byteTicks, multiples } from "../../ui/ticks";
-import { bytesText, counted, integer } from "../../ui/units";
 import { chosenCards } from "./choose";
 
 function drawTank(s: Surface, of: DeviceInfo): void {

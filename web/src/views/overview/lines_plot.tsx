@@ -5,6 +5,8 @@ import { useCallback, useMemo } from "preact/hooks";
 import type { DeviceInfo } from "../../api/contract";
 import { deviceLines, wantDeviceLines } from "../../state/device_lines";
 import { device } from "../../state/store";
+import { decimalStep, multiples } from "../../text/ticks";
+import { bytesText, integer } from "../../text/units";
 import { Canvas } from "../../ui/canvas";
 import {
   font,
@@ -16,8 +18,6 @@ import {
   staff,
   vertical,
 } from "../../ui/plot";
-import { decimalStep, multiples } from "../../ui/ticks";
-import { bytesText, integer } from "../../ui/units";
 import { highest, highestWithin, type Sample, samples } from "../timeline/line_sampler";
 
 const GUTTER = 62;

@@ -5,12 +5,12 @@ import type { Finding, Holder, Issue, Overview, Phase } from "../../api/contract
 import { hrefOf } from "../../state/links";
 import { isView, page } from "../../state/store";
 import { formatHash } from "../../state/url";
-import { sumsOfAlike, tellingCallers } from "../../ui/callers";
+import { sumsOfAlike, tellingCallers } from "../../text/callers";
+import { bytesIn, counted, formatBytes, integer, percent } from "../../text/units";
+import { visible } from "../../text/visible";
 import { Icon } from "../../ui/icons";
 import { IncompleteTag, OF_HOLDERS } from "../../ui/incomplete";
 import { Amount, Bytes, FrameLabel, Name, Parts } from "../../ui/text";
-import { bytesIn, counted, formatBytes, integer, percent } from "../../ui/units";
-import { visible } from "../../ui/visible";
 
 const SEVERITY = { high: "h", medium: "m", low: "" } as const;
 

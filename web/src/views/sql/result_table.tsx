@@ -4,10 +4,10 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Cell, Column, ColumnKind, SqlResult } from "../../api/query_contract";
 import { device, go } from "../../state/store";
+import { counted, integer, seconds } from "../../text/units";
+import { visibleLines } from "../../text/visible";
 import { rowsWindow } from "../../ui/rows_window";
 import { Bytes, FrameText, Name } from "../../ui/text";
-import { counted, integer, seconds } from "../../ui/units";
-import { visibleLines } from "../../ui/visible";
 import { compareCells, hexOf, isAddress, longInteger } from "./cells";
 
 const ROW = 26;

@@ -2,9 +2,9 @@
 import { useSignal } from "@preact/signals";
 import type { Schema } from "../../api/query_contract";
 import { sqlHistory } from "../../state/sql";
+import { integer } from "../../text/units";
+import { visible, visibleLines } from "../../text/visible";
 import { Icon } from "../../ui/icons";
-import { integer } from "../../ui/units";
-import { visible, visibleLines } from "../../ui/visible";
 
 interface SidebarProps {
   schema: Schema;

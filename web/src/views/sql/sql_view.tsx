@@ -15,9 +15,9 @@ import {
   stopSql,
 } from "../../state/sql";
 import { file, follow, go, linkRead, page, pictured, session } from "../../state/store";
+import { counted, integer } from "../../text/units";
 import { Icon } from "../../ui/icons";
 import { ErrorNotice, Notice } from "../../ui/notice";
-import { counted, integer } from "../../ui/units";
 import { saveCsv } from "./csv";
 import type { SqlEditor } from "./editor";
 import { ResultTable } from "./result_table";

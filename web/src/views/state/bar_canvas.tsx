@@ -6,8 +6,8 @@ import { partAt } from "../../api/layout";
 import { mark } from "../../state/marks";
 import { page } from "../../state/store";
 import { theme } from "../../state/theme";
+import { bytesText, counted } from "../../text/units";
 import { surface, Tokens } from "../../ui/plot";
-import { bytesText, counted } from "../../ui/units";
 import { type Bar, drawBar } from "./bar";
 
 let tokens = new Tokens();

@@ -17,11 +17,11 @@ import {
   terms,
 } from "../../state/layout";
 import { go, page, place } from "../../state/store";
+import { integer } from "../../text/units";
+import { visible } from "../../text/visible";
 import { Menu } from "../../ui/menu";
 import { rowsWindow, scrollTo } from "../../ui/rows_window";
 import { Bytes } from "../../ui/text";
-import { integer } from "../../ui/units";
-import { visible } from "../../ui/visible";
 import { signOf } from "./words";
 
 const ROW = 24;

@@ -5,9 +5,9 @@ import { cursorStep } from "../../state/cursor";
 import { deviceLines, wantDeviceLines } from "../../state/device_lines";
 import { goStep } from "../../state/layout";
 import { device } from "../../state/store";
+import { integer } from "../../text/units";
 import { Canvas } from "../../ui/canvas";
 import { type Surface, vertical } from "../../ui/plot";
-import { integer } from "../../ui/units";
 import { stopPlaying } from "./player";
 
 export function Scrubber() {

@@ -6,9 +6,9 @@ import { type Layout, type LayoutGroup, type LayoutSegment, partBegins } from ".
 import { barPixels, findSegment, layout, segmentWindow } from "../../state/layout";
 import { attempt } from "../../state/notes";
 import { go, page } from "../../state/store";
+import { bytesText, counted } from "../../text/units";
+import { visible } from "../../text/visible";
 import { Bytes } from "../../ui/text";
-import { bytesText, counted } from "../../ui/units";
-import { visible } from "../../ui/visible";
 import { BarCanvas } from "./bar_canvas";
 import { setPixels } from "./event_rows";
 import { GROUP_HEAD, groupRows, heightOf, ROW, seenSegments, topOf, windowFor } from "./rows";

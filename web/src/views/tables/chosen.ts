@@ -2,7 +2,7 @@
 import { effect, signal } from "@preact/signals";
 import type { TableAnswer, TableCell } from "../../api/views_contract";
 import { attempt } from "../../state/notes";
-import { counted } from "../../ui/units";
+import { counted } from "../../text/units";
 import { cellOf } from "./columns";
 import {
   held,

@@ -4,6 +4,7 @@ import { useEffect } from "preact/hooks";
 import { onKey } from "../../state/keys";
 import { device, file, go, page } from "../../state/store";
 import { TABLES, type TableName } from "../../state/url";
+import { counted, integer } from "../../text/units";
 import { Icon } from "../../ui/icons";
 import {
   type FigureName,
@@ -15,7 +16,6 @@ import {
 } from "../../ui/incomplete";
 import { ErrorNotice, Notice } from "../../ui/notice";
 import { Name } from "../../ui/text";
-import { counted, integer } from "../../ui/units";
 import { csvUrl, rowActions } from "./actions";
 import { chosen, copied, copyChosen } from "./chosen";
 import { isOfProcess } from "./columns";

@@ -2,8 +2,8 @@
 
 import type { Annotation } from "../../api/contract";
 import type { Range } from "../../state/url";
+import { visible } from "../../text/visible";
 import { font, label, type Surface } from "../../ui/plot";
-import { visible } from "../../ui/visible";
 import { LANE_HEIGHT, MOST_LANES, toX, type XFrame } from "./frame";
 
 const ROOM = 8;

@@ -1,6 +1,7 @@
 // Above the strata: lines, ceiling, high water, out-of-memory, selection, cursor, axis labels.
+
+import { bytesIn, bytesText, sharedUnit } from "../../text/units";
 import { font, horizontal, label, plate, type Surface, vertical } from "../../ui/plot";
-import { bytesIn, bytesText, sharedUnit } from "../../ui/units";
 import { clip, traceLine, traceTop } from "./back_layer";
 import { drawBands } from "./bands";
 import { type Frame, fromX, toX, toY } from "./frame";

@@ -7,11 +7,11 @@ import { sizeStep, UNKNOWN_KEY } from "../../gl/colours";
 import type { Filter } from "../../gl/painter";
 import { legend } from "../../state/cursor";
 import { page } from "../../state/store";
-import { behindLabel, tellingCallers } from "../../ui/callers";
+import { behindLabel, tellingCallers } from "../../text/callers";
+import { integer } from "../../text/units";
+import { visible } from "../../text/visible";
 import { Icon } from "../../ui/icons";
 import { Bytes, FrameText, Name } from "../../ui/text";
-import { integer } from "../../ui/units";
-import { visible } from "../../ui/visible";
 
 /** Keys that are switched off; they belong to one way of colouring. */
 export const switchedOff = signal<{ by: LegendBy; keys: ReadonlySet<string> }>({

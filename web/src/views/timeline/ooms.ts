@@ -3,6 +3,7 @@
 import type { DeviceInfo, Oom } from "../../api/contract";
 import type { Domain } from "../../state/domain";
 import { worstOom } from "../../state/ooms";
+import { bytesText } from "../../text/units";
 import {
   backedLines,
   font,
@@ -13,7 +14,6 @@ import {
   type Surface,
   vertical,
 } from "../../ui/plot";
-import { bytesText } from "../../ui/units";
 import { type Frame, fromX, LANE_HEIGHT, type OomMark, toX, toY, type XFrame } from "./frame";
 import { together } from "./front_layer";
 import { highestWithin } from "./line_sampler";

@@ -19,9 +19,9 @@ import {
   resolution,
   tileMs,
 } from "../../state/store";
+import { bytesText, counted, integer } from "../../text/units";
 import { Menu } from "../../ui/menu";
 import { ErrorNotice, Notice, RECORD_CODE } from "../../ui/notice";
-import { bytesText, counted, integer } from "../../ui/units";
 import { chooseBlock } from "./choose";
 import { Feed, otherAxis } from "./feed";
 import { attachInput } from "./input";

@@ -6,9 +6,9 @@ import type { Allocation } from "../../api/contract";
 import { frozen } from "../../api/frozen";
 import { NO_ID, QuadFlag } from "../../api/tile";
 import { place } from "../../state/store";
+import { counted, integer } from "../../text/units";
 import { Bytes, FrameLabel, Name } from "../../ui/text";
 import { placeTip } from "../../ui/tip_place";
-import { counted, integer } from "../../ui/units";
 import type { Under } from "./pick";
 
 export interface Tip {

@@ -1,7 +1,8 @@
 // The lower axis: steps or seconds.
+
+import { decimalStep, multiples, timeTickLabel } from "../../text/ticks";
+import { integer } from "../../text/units";
 import { font, horizontal, label, type Surface, vertical } from "../../ui/plot";
-import { decimalStep, multiples, timeTickLabel } from "../../ui/ticks";
-import { integer } from "../../ui/units";
 import { toX, type XFrame } from "./frame";
 
 const LABEL_PIXELS = 86;

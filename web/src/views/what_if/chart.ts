@@ -1,6 +1,8 @@
 // The chosen setting over the recording: what it would have reserved, beside what was reserved, above what is in
 // blocks.
 import type { Replayed } from "../../api/what_if";
+import { decimalStep, multiples } from "../../text/ticks";
+import { bytesText, integer } from "../../text/units";
 import {
   font,
   hatch,
@@ -11,8 +13,6 @@ import {
   staff,
   vertical,
 } from "../../ui/plot";
-import { decimalStep, multiples } from "../../ui/ticks";
-import { bytesText, integer } from "../../ui/units";
 
 const GUTTER = 62;
 const MARGIN = 24;

@@ -1,7 +1,7 @@
 // The table of the What-if view: what each setting would have made of the recording, best first, with the
 // recording's own settings among them at their rank.
 import type { Replayed, WhatIf } from "../../api/what_if";
-import { counted, formatBytes, integer, type Quantity } from "../../ui/units";
+import { counted, formatBytes, integer, type Quantity } from "../../text/units";
 
 export interface Row {
   /** the settings; "own": the recording's */

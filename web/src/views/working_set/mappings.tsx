@@ -1,7 +1,7 @@
 // What each mapping holds, and how much of it was touched in the last window.
 import type { WorkingSet } from "../../api/working_set";
+import { integer, percent } from "../../text/units";
 import { Bytes, Name } from "../../ui/text";
-import { integer, percent } from "../../ui/units";
 import { touchedWord } from "./words";
 
 const share = (part: number, whole: number) => (whole === 0 ? "–" : percent(part / whole));

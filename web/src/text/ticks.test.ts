@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { axisLabel, axisUnit } from "./plot";
+import { axisLabel, axisUnit } from "../ui/plot";
 import { byteTicks, decimalStep, multiples, timeTickLabel } from "./ticks";
 
 const GIB = 2 ** 30;
