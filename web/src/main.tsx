@@ -27,10 +27,10 @@ import "./styles/inspector.css";
 import "./styles/states.css";
 import "./styles/widths.css";
 import { render } from "preact";
+import { Shell } from "./shell/shell";
 import { startKeys } from "./state/keys";
 import { startFollowing } from "./state/recordings";
 import { loadSession, startRouter } from "./state/store";
-import { Shell } from "./ui/shell";
 import { VIEWS } from "./views/registry";
 
 startRouter(VIEWS.map((view) => view.name));

@@ -2,8 +2,8 @@
 import { device, page } from "../state/store";
 import { formatHash } from "../state/url";
 import { integer } from "../text/units";
+import { Icon } from "../ui/icons";
 import { offeredViews, viewKeys } from "../views/registry";
-import { Icon } from "./icons";
 
 export function Rail() {
   const current = page.value.view;

@@ -5,7 +5,7 @@ import { device, go } from "../state/store";
 import { behindLabel, tellingCallers } from "../text/callers";
 import { counted, integer } from "../text/units";
 import { splitAtBytes, visible } from "../text/visible";
-import { Bytes, Name } from "./text";
+import { Bytes, Name } from "../ui/text";
 
 const SHOWN = 12;
 const SHOWN_PHASES = 5;

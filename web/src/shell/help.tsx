@@ -2,8 +2,8 @@
 import { useEffect, useRef } from "preact/hooks";
 import { frozen } from "../api/frozen";
 import { helpOpen } from "../state/store";
+import { Icon } from "../ui/icons";
 import { viewKeys, viewNamed } from "../views/registry";
-import { Icon } from "./icons";
 
 const GROUPS: readonly { title: string; keys: readonly [string, readonly string[]][] }[] = [
   {

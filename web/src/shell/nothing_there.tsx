@@ -4,8 +4,8 @@ import { recording } from "../state/recordings";
 import { isView, page } from "../state/store";
 import { formatHash } from "../state/url";
 import { bytesText, counted } from "../text/units";
-import { Notice, RECORD_CODE } from "./notice";
-import { Name } from "./text";
+import { Notice, RECORD_CODE } from "../ui/notice";
+import { Name } from "../ui/text";
 
 export function NothingThere({ of }: { of: FileInfo }) {
   if (recording.value?.state === "recording") {

@@ -1,6 +1,6 @@
 // The bar above a view: what a link asked for and this page does not have, what failed on the way.
 import { notes } from "../state/notes";
-import { Icon } from "./icons";
+import { Icon } from "../ui/icons";
 
 export function LinkNotes() {
   const list = notes.value;

@@ -9,10 +9,10 @@ import { flameTree } from "../state/flame";
 import { page } from "../state/store";
 import { counted, integer } from "../text/units";
 import { visible } from "../text/visible";
+import { Icon } from "../ui/icons";
+import { Bytes, Name } from "../ui/text";
 import { viewNamed } from "../views/registry";
 import { FilterPanel } from "./filter_panel";
-import { Icon } from "./icons";
-import { Bytes, Name } from "./text";
 
 function words(term: Term): string {
   if (term.key === "frame") {

@@ -17,7 +17,7 @@ import {
 import { categories, setFilter } from "../state/filters";
 import { device, file, follow, page, place } from "../state/store";
 import { counted, integer, percent } from "../text/units";
-import { Bytes, Name } from "./text";
+import { Bytes, Name } from "../ui/text";
 
 const open = signal(false);
 const streams = follow<TableAnswer>(() =>

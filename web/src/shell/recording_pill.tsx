@@ -1,6 +1,6 @@
 // A recording that is being written: how it stands, and a button to stay with what is there.
 import { pause, paused, recording } from "../state/recordings";
-import { Icon } from "./icons";
+import { Icon } from "../ui/icons";
 import { pillWords } from "./recording_words";
 
 export function RecordingPill() {

@@ -3,7 +3,7 @@ import { frozen } from "../api/frozen";
 import { device, drawnBy, hoverStep, overview, page, resolution, tileMs } from "../state/store";
 import { formatHash } from "../state/url";
 import { bytesText, counted, integer, seconds } from "../text/units";
-import { Icon } from "./icons";
+import { Icon } from "../ui/icons";
 
 /** Views whose pictures come in tiles. */
 const PAINTED: readonly string[] = ["timeline", "lanes", "map"];

@@ -21,13 +21,13 @@ import { formatHash, START } from "../state/url";
 import { chosenSet, onlyWorkingSets, workingSets } from "../state/working_set";
 import { bytesText, counted, integer } from "../text/units";
 import { visible } from "../text/visible";
+import { Icon, Logo } from "../ui/icons";
+import { Menu } from "../ui/menu";
+import { Name } from "../ui/text";
 import { lanes, severalLanes } from "../views/lanes/model";
 import { viewNamed } from "../views/registry";
-import { Icon, Logo } from "./icons";
-import { Menu } from "./menu";
 import { RecordingPill } from "./recording_pill";
 import { SearchBox } from "./search_box";
-import { Name } from "./text";
 
 function FileMenu() {
   const files = session.value?.files ?? [];

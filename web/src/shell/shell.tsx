@@ -17,6 +17,7 @@ import {
 import { toggleTheme } from "../state/theme";
 import { onlyWorkingSets } from "../state/working_set";
 import { visible } from "../text/visible";
+import { ErrorNotice, Notice, RECORD_CODE } from "../ui/notice";
 import { Inspector } from "../views/inspector/inspector";
 import { viewKeys, viewNamed } from "../views/registry";
 import { isOfProcess } from "../views/tables/columns";
@@ -25,7 +26,6 @@ import { FilterBar } from "./filter_bar";
 import { Help } from "./help";
 import { LinkNotes } from "./link_notes";
 import { NothingThere } from "./nothing_there";
-import { ErrorNotice, Notice, RECORD_CODE } from "./notice";
 import { Rail } from "./rail";
 import { Status } from "./status";
 import { TopBar, toggleFilter, toggleInspector } from "./topbar";

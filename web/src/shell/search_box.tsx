@@ -4,7 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { clearMark, hitIndex, jump, search, settledSearch } from "../state/marks";
 import { attempt } from "../state/notes";
 import { go, page } from "../state/store";
-import { Icon } from "./icons";
+import { Icon } from "../ui/icons";
 import { goTo, Results, rowsOf } from "./search_results";
 
 const DELAY_MS = 140;

@@ -3,8 +3,8 @@ import { useSignal } from "@preact/signals";
 import type { FailedFile } from "../api/contract";
 import { session } from "../state/store";
 import { visible } from "../text/visible";
-import { Icon } from "./icons";
-import { Name } from "./text";
+import { Icon } from "../ui/icons";
+import { Name } from "../ui/text";
 
 function Failed({ of }: { of: FailedFile }) {
   return (
