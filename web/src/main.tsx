@@ -28,9 +28,9 @@ import "./styles/states.css";
 import "./styles/widths.css";
 import { render } from "preact";
 import { Shell } from "./shell/shell";
-import { startKeys } from "./state/keys";
-import { startFollowing } from "./state/recordings";
-import { loadSession, startRouter } from "./state/store";
+import { startKeys } from "./state/page/keys";
+import { startFollowing } from "./state/page/recordings";
+import { loadSession, startRouter } from "./state/page/store";
 import { VIEWS } from "./views/registry";
 
 startRouter(VIEWS.map((view) => view.name));

@@ -1,7 +1,7 @@
 // Files that were named on the command line and could not be read: which, why, and what to do.
 import { useSignal } from "@preact/signals";
 import type { FailedFile } from "../api/contract";
-import { session } from "../state/store";
+import { session } from "../state/page/store";
 import { visible } from "../text/visible";
 import { Icon } from "../ui/icons";
 import { Name } from "../ui/text";

@@ -3,10 +3,10 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { frozen } from "../api/frozen";
-import { formatTerms, parseTerms, type Term, termWords } from "../state/filter_terms";
-import { filtered, filterOpen, setFilter } from "../state/filters";
-import { flameTree } from "../state/flame";
-import { page } from "../state/store";
+import { filtered, filterOpen, setFilter } from "../state/answers/filters";
+import { flameTree } from "../state/answers/flame";
+import { formatTerms, parseTerms, type Term, termWords } from "../state/link/filter_terms";
+import { page } from "../state/page/store";
 import { counted, integer } from "../text/units";
 import { visible } from "../text/visible";
 import { Icon } from "../ui/icons";

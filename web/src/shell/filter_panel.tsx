@@ -6,6 +6,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 import type { Legend } from "../api/contract";
 import type { TableAnswer } from "../api/views_contract";
+import { categories, setFilter } from "../state/answers/filters";
 import {
   members,
   rangeEnds,
@@ -13,9 +14,8 @@ import {
   termOf,
   toggleMember,
   withTerm,
-} from "../state/filter_terms";
-import { categories, setFilter } from "../state/filters";
-import { device, file, follow, page, place } from "../state/store";
+} from "../state/link/filter_terms";
+import { device, file, follow, page, place } from "../state/page/store";
 import { counted, integer, percent } from "../text/units";
 import { Bytes, Name } from "../ui/text";
 

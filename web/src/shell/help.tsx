@@ -1,7 +1,7 @@
 // The list of keys. A modal dialog: Escape closes it, focus returns to where it was.
 import { useEffect, useRef } from "preact/hooks";
 import { frozen } from "../api/frozen";
-import { helpOpen } from "../state/store";
+import { helpOpen } from "../state/page/store";
 import { Icon } from "../ui/icons";
 import { viewKeys, viewNamed } from "../views/registry";
 

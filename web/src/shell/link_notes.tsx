@@ -1,5 +1,5 @@
 // The bar above a view: what a link asked for and this page does not have, what failed on the way.
-import { notes } from "../state/notes";
+import { notes } from "../state/page/notes";
 import { Icon } from "../ui/icons";
 
 export function LinkNotes() {

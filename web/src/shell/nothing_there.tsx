@@ -1,8 +1,8 @@
 // A file that opened and holds no memory: what it is, why there is nothing, what still works.
 import type { FileInfo } from "../api/contract";
-import { recording } from "../state/recordings";
-import { isView, page } from "../state/store";
-import { formatHash } from "../state/url";
+import { formatHash } from "../state/link/url";
+import { recording } from "../state/page/recordings";
+import { isView, page } from "../state/page/store";
 import { bytesText, counted } from "../text/units";
 import { Notice, RECORD_CODE } from "../ui/notice";
 import { Name } from "../ui/text";

@@ -1,6 +1,7 @@
 // The views, grouped by what they are for.
-import { device, page } from "../state/store";
-import { formatHash } from "../state/url";
+
+import { formatHash } from "../state/link/url";
+import { device, page } from "../state/page/store";
 import { integer } from "../text/units";
 import { Icon } from "../ui/icons";
 import { offeredViews, viewKeys } from "../views/registry";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Shown } from "../state/recordings";
+import type { Shown } from "../state/page/recordings";
 import { agoText, pillWords } from "./recording_words";
 
 const SHOWN: Shown = {

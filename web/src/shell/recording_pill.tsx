@@ -1,5 +1,5 @@
 // A recording that is being written: how it stands, and a button to stay with what is there.
-import { pause, paused, recording } from "../state/recordings";
+import { pause, paused, recording } from "../state/page/recordings";
 import { Icon } from "../ui/icons";
 import { pillWords } from "./recording_words";
 

@@ -1,5 +1,5 @@
 // What is said about a recording that is being written.
-import type { Shown } from "../state/recordings";
+import type { Shown } from "../state/page/recordings";
 import { counted } from "../text/units";
 
 /** "just now", "3 s ago", "4 min ago" */

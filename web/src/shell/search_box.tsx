@@ -1,9 +1,9 @@
 // Search: Enter goes to what is chosen, Ctrl+Enter keeps only what matches.
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { clearMark, hitIndex, jump, search, settledSearch } from "../state/marks";
-import { attempt } from "../state/notes";
-import { go, page } from "../state/store";
+import { clearMark, hitIndex, jump, search, settledSearch } from "../state/answers/marks";
+import { attempt } from "../state/page/notes";
+import { go, page } from "../state/page/store";
 import { Icon } from "../ui/icons";
 import { goTo, Results, rowsOf } from "./search_results";
 

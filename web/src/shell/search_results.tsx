@@ -1,7 +1,7 @@
 // The list under the search box: what matches, with its letters marked, and how much it is.
 import type { SearchResult } from "../api/query_contract";
-import { hitIndex, search } from "../state/marks";
-import { device, go } from "../state/store";
+import { hitIndex, search } from "../state/answers/marks";
+import { device, go } from "../state/page/store";
 import { behindLabel, tellingCallers } from "../text/callers";
 import { counted, integer } from "../text/units";
 import { splitAtBytes, visible } from "../text/visible";

@@ -1,8 +1,9 @@
 // The frame of the page: bars, rail, the view, the inspector; and the keys that work everywhere.
 import { useEffect } from "preact/hooks";
 import { frozen } from "../api/frozen";
-import { onKey } from "../state/keys";
-import { monitoring } from "../state/live";
+import { monitoring } from "../state/answers/live";
+import { onlyWorkingSets } from "../state/answers/working_set";
+import { onKey } from "../state/page/keys";
 import {
   device,
   file,
@@ -13,9 +14,8 @@ import {
   page,
   session,
   sessionError,
-} from "../state/store";
-import { toggleTheme } from "../state/theme";
-import { onlyWorkingSets } from "../state/working_set";
+} from "../state/page/store";
+import { toggleTheme } from "../state/page/theme";
 import { visible } from "../text/visible";
 import { ErrorNotice, Notice, RECORD_CODE } from "../ui/notice";
 import { Inspector } from "../views/inspector/inspector";

@@ -1,7 +1,15 @@
 // The bottom line: the identities of the file, the step under the cursor, how the picture is drawn.
 import { frozen } from "../api/frozen";
-import { device, drawnBy, hoverStep, overview, page, resolution, tileMs } from "../state/store";
-import { formatHash } from "../state/url";
+import { formatHash } from "../state/link/url";
+import {
+  device,
+  drawnBy,
+  hoverStep,
+  overview,
+  page,
+  resolution,
+  tileMs,
+} from "../state/page/store";
 import { bytesText, counted, integer, seconds } from "../text/units";
 import { Icon } from "../ui/icons";
 

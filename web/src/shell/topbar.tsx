@@ -2,9 +2,10 @@
 import { useSignal } from "@preact/signals";
 import type { DeviceInfo } from "../api/contract";
 import { type Frozen, frozen, frozenDevice, OPEN_HINT } from "../api/frozen";
-import { filterOpen } from "../state/filters";
-import { LANES_VIEW } from "../state/lanes";
-import { liveSource, monitoring } from "../state/live";
+import { filterOpen } from "../state/answers/filters";
+import { liveSource, monitoring } from "../state/answers/live";
+import { chosenSet, onlyWorkingSets, workingSets } from "../state/answers/working_set";
+import { formatHash, START } from "../state/link/url";
 import {
   device,
   file,
@@ -15,10 +16,9 @@ import {
   inspectorOpen,
   page,
   session,
-} from "../state/store";
-import { toggleTheme } from "../state/theme";
-import { formatHash, START } from "../state/url";
-import { chosenSet, onlyWorkingSets, workingSets } from "../state/working_set";
+} from "../state/page/store";
+import { toggleTheme } from "../state/page/theme";
+import { LANES_VIEW } from "../state/recording/lanes";
 import { bytesText, counted, integer } from "../text/units";
 import { visible } from "../text/visible";
 import { Icon, Logo } from "../ui/icons";

@@ -1,7 +1,7 @@
 // What to try, each with the numbers that it rests on.
 import type { Advice, Sentence } from "../api/contract";
-import { hrefOf } from "../state/links";
-import { isView, page } from "../state/store";
+import { hrefOf } from "../state/link/links";
+import { isView, page } from "../state/page/store";
 import { integer } from "../text/units";
 import { visible } from "../text/visible";
 import { Icon } from "./icons";

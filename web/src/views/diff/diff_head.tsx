@@ -1,10 +1,10 @@
 // Which two, where, and rows by what.
 import { computed } from "@preact/signals";
 import type { Annotations } from "../../api/contract";
-import { becauseB, diff, laneA, laneB, placeOfB, recordings } from "../../state/diff";
-import type { Lane } from "../../state/lanes";
-import { follow, go, page, placePatch } from "../../state/store";
-import { DIFF_ROWS, type DiffRows } from "../../state/url";
+import { becauseB, diff, laneA, laneB, placeOfB, recordings } from "../../state/answers/diff";
+import { DIFF_ROWS, type DiffRows } from "../../state/link/url";
+import { follow, go, page, placePatch } from "../../state/page/store";
+import type { Lane } from "../../state/recording/lanes";
 import { visible } from "../../text/visible";
 import { Menu, type MenuItem } from "../../ui/menu";
 import { exchange } from "./model";

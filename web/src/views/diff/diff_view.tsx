@@ -1,9 +1,9 @@
 // Two recordings compared, or two places of one: what grew, what went, by stack and otherwise.
 import { useEffect } from "preact/hooks";
-import { diff, laneA, laneB, recordings } from "../../state/diff";
-import { onKey } from "../../state/keys";
-import { go, page, pictured } from "../../state/store";
-import { type DiffPicture, formatHash } from "../../state/url";
+import { diff, laneA, laneB, recordings } from "../../state/answers/diff";
+import { type DiffPicture, formatHash } from "../../state/link/url";
+import { onKey } from "../../state/page/keys";
+import { go, page, pictured } from "../../state/page/store";
 import { Icon } from "../../ui/icons";
 import { ErrorNotice, Notice } from "../../ui/notice";
 import { DiffHead } from "./diff_head";

@@ -3,8 +3,8 @@
 import { computed, signal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { type FlameNode, grossBytes, netBytes, nodeAt, pathOf } from "../../api/flame";
-import { diffFlame, diffTree } from "../../state/diff";
-import { go, page } from "../../state/store";
+import { diffFlame, diffTree } from "../../state/answers/diff";
+import { go, page } from "../../state/page/store";
 import { bytesText, integer } from "../../text/units";
 import { visible } from "../../text/visible";
 import { ErrorNotice } from "../../ui/notice";

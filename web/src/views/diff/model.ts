@@ -1,9 +1,9 @@
 // The rows that are shown and the one that is chosen.
 import { computed, signal } from "@preact/signals";
 import type { DiffRow } from "../../api/diff";
-import { diff, laneA, laneB, placeOfB } from "../../state/diff";
-import { go, page, placePatch } from "../../state/store";
-import { DIFF_ROWS } from "../../state/url";
+import { diff, laneA, laneB, placeOfB } from "../../state/answers/diff";
+import { DIFF_ROWS } from "../../state/link/url";
+import { go, page, placePatch } from "../../state/page/store";
 import { textMatch } from "../../text/text_match";
 import { rowKey } from "./words";
 

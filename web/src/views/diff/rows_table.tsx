@@ -1,7 +1,7 @@
 // One row per stack, category, size or kind of segment, the largest change first.
 import { useEffect, useRef } from "preact/hooks";
 import type { DiffAnswer, DiffRow } from "../../api/diff";
-import { page } from "../../state/store";
+import { page } from "../../state/page/store";
 import { integer } from "../../text/units";
 import { visible } from "../../text/visible";
 import { Amount, FrameLabel } from "../../ui/text";

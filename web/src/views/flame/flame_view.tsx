@@ -3,10 +3,10 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { LegendBy } from "../../api/contract";
 import { frozen } from "../../api/frozen";
-import { cursorStep } from "../../state/cursor";
-import { flame, flameTree, needsSpan, pickedFrame, sandwich } from "../../state/flame";
-import { device, go, page, pictured } from "../../state/store";
-import type { FlameOf, FrameKinds } from "../../state/url";
+import { flame, flameTree, needsSpan, pickedFrame, sandwich } from "../../state/answers/flame";
+import type { FlameOf, FrameKinds } from "../../state/link/url";
+import { cursorStep } from "../../state/page/cursor";
+import { device, go, page, pictured } from "../../state/page/store";
 import { bytesText, counted, integer, percent } from "../../text/units";
 import { Icon } from "../../ui/icons";
 import { Menu } from "../../ui/menu";

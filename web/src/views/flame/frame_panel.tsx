@@ -2,9 +2,9 @@
 import { useMemo } from "preact/hooks";
 import { grossBytes, netBytes } from "../../api/flame";
 import { frozen } from "../../api/frozen";
-import { flameTree, pickedFrame } from "../../state/flame";
-import { isView, page } from "../../state/store";
-import { formatHash } from "../../state/url";
+import { flameTree, pickedFrame } from "../../state/answers/flame";
+import { formatHash } from "../../state/link/url";
+import { isView, page } from "../../state/page/store";
 import { bytesText, counted, percent } from "../../text/units";
 import { visible } from "../../text/visible";
 import { Icon } from "../../ui/icons";

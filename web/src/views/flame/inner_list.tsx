@@ -1,8 +1,8 @@
 // Who allocated: one row per innermost frame and its caller.
 import { useMemo } from "preact/hooks";
 import { type FlameTree, grossBytes } from "../../api/flame";
-import { pickedFrame } from "../../state/flame";
-import { page } from "../../state/store";
+import { pickedFrame } from "../../state/answers/flame";
+import { page } from "../../state/page/store";
 import { shortCaller } from "../../text/callers";
 import { bytesText, integer, percent } from "../../text/units";
 import { Bytes, FrameLabel } from "../../ui/text";

@@ -9,10 +9,10 @@ import {
   pathOf,
 } from "../../api/flame";
 import { frozen } from "../../api/frozen";
-import { cursorStep } from "../../state/cursor";
-import { withTerm } from "../../state/filter_terms";
-import { flame, flameTree, pickedFrame, sandwichTrees, spanSteps } from "../../state/flame";
-import { device, go, page } from "../../state/store";
+import { flame, flameTree, pickedFrame, sandwichTrees, spanSteps } from "../../state/answers/flame";
+import { withTerm } from "../../state/link/filter_terms";
+import { cursorStep } from "../../state/page/cursor";
+import { device, go, page } from "../../state/page/store";
 import { type Match, textMatch } from "../../text/text_match";
 import { bytesText, integer } from "../../text/units";
 import type { Look } from "./draw";

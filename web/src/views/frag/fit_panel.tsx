@@ -1,10 +1,10 @@
 // Stranded bytes by the size of a request, and a slider for one: would it fit after this step?
 import { useCallback } from "preact/hooks";
-import { cursorStep } from "../../state/cursor";
-import { dragged, fit, frag, fragAt, request } from "../../state/frag";
-import { worstOom } from "../../state/ooms";
-import { device, go, page } from "../../state/store";
-import { formatHash } from "../../state/url";
+import { dragged, fit, frag, fragAt, request } from "../../state/answers/frag";
+import { formatHash } from "../../state/link/url";
+import { cursorStep } from "../../state/page/cursor";
+import { device, go, page } from "../../state/page/store";
+import { worstOom } from "../../state/recording/ooms";
 import { bytesText, formatBytes } from "../../text/units";
 import { Canvas } from "../../ui/canvas";
 import type { Surface } from "../../ui/plot";

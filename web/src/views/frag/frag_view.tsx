@@ -2,11 +2,11 @@
 // keeps it there. A press on a plot moves the cursor; the numbers are those after its step.
 import { useCallback, useEffect } from "preact/hooks";
 import { ARENAS, type Arena, type Frag } from "../../api/frag";
-import { cursorStep } from "../../state/cursor";
-import { forecast, frag, fragAt } from "../../state/frag";
-import { onKey } from "../../state/keys";
-import { goStep } from "../../state/layout";
-import { device, go, page, pictured } from "../../state/store";
+import { forecast, frag, fragAt } from "../../state/answers/frag";
+import { goStep } from "../../state/answers/layout";
+import { cursorStep } from "../../state/page/cursor";
+import { onKey } from "../../state/page/keys";
+import { device, go, page, pictured } from "../../state/page/store";
 import { bytesText, integer } from "../../text/units";
 import { Canvas } from "../../ui/canvas";
 import { ErrorNotice } from "../../ui/notice";

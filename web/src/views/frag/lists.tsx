@@ -1,9 +1,9 @@
 // Who keeps free bytes from being returned, and the pools one by one.
 import { useMemo } from "preact/hooks";
 import type { FragAt, FragPool, StackPin } from "../../api/frag";
-import { cursorStep } from "../../state/cursor";
-import { page } from "../../state/store";
-import { formatHash } from "../../state/url";
+import { formatHash } from "../../state/link/url";
+import { cursorStep } from "../../state/page/cursor";
+import { page } from "../../state/page/store";
 import { tellingCallers } from "../../text/callers";
 import { PIN_ORDER, perLiveByte } from "../../text/pins";
 import { bytesText, integer } from "../../text/units";

@@ -3,11 +3,11 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { Told } from "../../api/growth";
-import { growth } from "../../state/growth";
-import { onKey } from "../../state/keys";
-import { GROWTH_LISTS, type GrowthList } from "../../state/page_state";
-import { device, go, page, pictured } from "../../state/store";
-import { formatHash } from "../../state/url";
+import { growth } from "../../state/answers/growth";
+import { GROWTH_LISTS, type GrowthList } from "../../state/link/page_state";
+import { formatHash } from "../../state/link/url";
+import { onKey } from "../../state/page/keys";
+import { device, go, page, pictured } from "../../state/page/store";
 import { visible } from "../../text/visible";
 import { ErrorNotice, Notice, RECORD_CODE } from "../../ui/notice";
 import { FrameLabel } from "../../ui/text";

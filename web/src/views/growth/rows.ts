@@ -1,6 +1,6 @@
 // The three lists as rows of one shape: numbers with heads, a spark line, and where to see them.
 import type { ChurnRow, GrowingRow, GrowthAnswer, NeverFreedRow } from "../../api/growth";
-import type { GrowthList, PageState } from "../../state/page_state";
+import type { GrowthList, PageState } from "../../state/link/page_state";
 import { bytesText, integer } from "../../text/units";
 
 export interface Head {

@@ -3,9 +3,9 @@
 import { useSignalEffect } from "@preact/signals";
 import { useCallback, useMemo } from "preact/hooks";
 import type { Allocation } from "../../api/contract";
-import { deviceLines, wantDeviceLines } from "../../state/device_lines";
-import { device, file, go, isView, page } from "../../state/store";
-import { formatHash } from "../../state/url";
+import { deviceLines, wantDeviceLines } from "../../state/answers/device_lines";
+import { formatHash } from "../../state/link/url";
+import { device, file, go, isView, page } from "../../state/page/store";
 import { counted, duration, integer, seconds } from "../../text/units";
 import { visible } from "../../text/visible";
 import { Canvas } from "../../ui/canvas";

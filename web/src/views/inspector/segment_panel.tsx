@@ -1,7 +1,7 @@
 // One segment at the cursor's step: what is in it, what of it is free, and what keeps it.
 import { type Layout, type LayoutSegment, PartKind, partBegins } from "../../api/layout";
-import { go, isView, page } from "../../state/store";
-import { formatHash } from "../../state/url";
+import { formatHash } from "../../state/link/url";
+import { go, isView, page } from "../../state/page/store";
 import { bytesText, counted, integer } from "../../text/units";
 import { Icon } from "../../ui/icons";
 import { Bytes, FrameText, Name } from "../../ui/text";

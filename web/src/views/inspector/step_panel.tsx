@@ -1,8 +1,8 @@
 // What happened at the cursor's step, and what was live after it.
 import type { StateAt } from "../../api/contract";
 import { frozen } from "../../api/frozen";
-import { cursorStep } from "../../state/cursor";
-import { device, go } from "../../state/store";
+import { cursorStep } from "../../state/page/cursor";
+import { device, go } from "../../state/page/store";
 import { integer, seconds } from "../../text/units";
 import { Icon } from "../../ui/icons";
 import { Bytes, ExactBytes, Name } from "../../ui/text";

@@ -1,9 +1,10 @@
 // What can be done with a lane: make it the one that the page speaks of, open it alone. The URL's
 // range and cursor are in the times of that lane, so both are carried over to the next one's.
-import { cursorStep } from "../../state/cursor";
-import type { PlacedLane } from "../../state/lanes";
-import { go, page, placePatch } from "../../state/store";
-import type { PageState, Range } from "../../state/url";
+
+import type { PageState, Range } from "../../state/link/url";
+import { cursorStep } from "../../state/page/cursor";
+import { go, page, placePatch } from "../../state/page/store";
+import type { PlacedLane } from "../../state/recording/lanes";
 import { absolute } from "../timeline/window";
 import { reachOf } from "./lane_frame";
 import { currentKey, cursor, sharedFor, values } from "./model";

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { FRAME_QUADS } from "../../gl/quad_budget";
 import { TILE_COLUMNS } from "../../gl/tile_address";
-import { stepDomain } from "../../state/domain";
+import { stepDomain } from "../../state/recording/domain";
 import { Source } from "../timeline/source";
 import type { TileStore } from "../timeline/tile_store";
 import { asksOf } from "./budget";

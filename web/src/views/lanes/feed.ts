@@ -1,12 +1,13 @@
 // Feeds the lanes from the state of the page, and the state from the lanes.
-import { selection } from "../../state/cursor";
-import { withoutFileTerms } from "../../state/filter_terms";
-import { passing } from "../../state/filters";
-import { type PlacedLane, placeOfLane } from "../../state/lanes";
-import { mark } from "../../state/marks";
-import { file, page } from "../../state/store";
-import { theme } from "../../state/theme";
-import { WindowLink } from "../../state/window_link";
+
+import { passing } from "../../state/answers/filters";
+import { mark } from "../../state/answers/marks";
+import { withoutFileTerms } from "../../state/link/filter_terms";
+import { selection } from "../../state/page/cursor";
+import { file, page } from "../../state/page/store";
+import { theme } from "../../state/page/theme";
+import { WindowLink } from "../../state/page/window_link";
+import { type PlacedLane, placeOfLane } from "../../state/recording/lanes";
 import { Outline } from "../timeline/outline";
 import { absolute, grown, lifeOf, relative, reveal } from "../timeline/window";
 import { LaneBands } from "./lane_bands";

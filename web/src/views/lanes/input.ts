@@ -1,6 +1,7 @@
 // Pointer and wheel on the lanes: one window for all of them, a click for the lane under it.
-import type { PlacedLane } from "../../state/lanes";
-import type { Range } from "../../state/url";
+
+import type { Range } from "../../state/link/url";
+import type { PlacedLane } from "../../state/recording/lanes";
 import { bandAt, bandRange } from "../timeline/bands";
 import { attachDrag } from "../timeline/drag";
 import { attachMinimap, attachWheel, unitsPerPixel } from "../timeline/moves";

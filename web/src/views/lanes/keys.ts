@@ -1,9 +1,10 @@
 // The keys of the lanes: those of the timeline for window and cursor, and the way from lane to lane.
-import { cursorStep } from "../../state/cursor";
-import type { PlacedLane } from "../../state/lanes";
-import { attempt } from "../../state/notes";
-import { LANE_SORTS } from "../../state/page_state";
-import { go, page } from "../../state/store";
+
+import { LANE_SORTS } from "../../state/link/page_state";
+import { cursorStep } from "../../state/page/cursor";
+import { attempt } from "../../state/page/notes";
+import { go, page } from "../../state/page/store";
+import type { PlacedLane } from "../../state/recording/lanes";
 import { neighbour, nextColour } from "../timeline/keys";
 import { markKey, stepBack } from "../timeline/mark_keys";
 import { showEverything, windowKey } from "../timeline/moves";

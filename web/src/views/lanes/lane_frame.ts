@@ -4,10 +4,10 @@
 //   │ rank 1 │ ▂▃▅▆▇█  │ ← row 1, the same scale
 //   └────────┴─────────┘ ← the axis, once
 import type { Annotation } from "../../api/contract";
-import { type Domain, domainOf } from "../../state/domain";
-import type { LaneLayout } from "../../state/lane_order";
-import type { PlacedLane } from "../../state/lanes";
-import type { Range } from "../../state/url";
+import type { Range } from "../../state/link/url";
+import { type Domain, domainOf } from "../../state/recording/domain";
+import type { LaneLayout } from "../../state/recording/lane_order";
+import type { PlacedLane } from "../../state/recording/lanes";
 import { fittedBytes } from "../timeline/fit";
 import {
   lanesOf as bandLanes,

@@ -1,9 +1,9 @@
 // The names of the lanes with their figures, left of the picture; only those in sight are there.
 import type { Ref } from "preact";
 import type { Unit } from "../../api/contract";
-import type { LaneLayout } from "../../state/lane_order";
-import type { PlacedLane } from "../../state/lanes";
-import { page } from "../../state/store";
+import { page } from "../../state/page/store";
+import type { LaneLayout } from "../../state/recording/lane_order";
+import type { PlacedLane } from "../../state/recording/lanes";
 import { bytesIn, type Quantity, sharedUnit } from "../../text/units";
 import { visible } from "../../text/visible";
 import { Amount, Bytes, Name } from "../../ui/text";

@@ -1,14 +1,14 @@
 // The head of the lanes: how they are sorted and compared, coloured, scaled and aligned.
 import { LEGENDS, type LegendBy } from "../../api/contract";
-import { colourings } from "../../state/cursor";
 import {
   type Alignment,
   LANE_REFERENCES,
   LANE_SORTS,
   type LaneReference,
   type LaneSort,
-} from "../../state/page_state";
-import { go, page } from "../../state/store";
+} from "../../state/link/page_state";
+import { colourings } from "../../state/page/cursor";
+import { go, page } from "../../state/page/store";
 import { Menu } from "../../ui/menu";
 import { MarkChip } from "../timeline/mark_chip";
 import { changeAxis } from "./keys";

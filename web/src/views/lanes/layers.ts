@@ -1,6 +1,7 @@
 // What is drawn of the lanes around their strata, and over all of them: the axis, the cursor.
-import type { Domain } from "../../state/domain";
-import type { Range } from "../../state/url";
+
+import type { Range } from "../../state/link/url";
+import type { Domain } from "../../state/recording/domain";
 import { timeTickLabel } from "../../text/ticks";
 import { bytesText, integer } from "../../text/units";
 import { font, horizontal, label, plate, type Surface, vertical } from "../../ui/plot";

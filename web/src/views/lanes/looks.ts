@@ -3,7 +3,7 @@
 import type { LegendBy } from "../../api/contract";
 import { palette } from "../../gl/colours";
 import { type Look, NO_FILTER, parseRgba } from "../../gl/painter";
-import type { PlacedLane } from "../../state/lanes";
+import type { PlacedLane } from "../../state/recording/lanes";
 import { Tokens } from "../../ui/plot";
 import type { Choice } from "../timeline/source";
 

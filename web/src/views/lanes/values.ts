@@ -3,9 +3,9 @@
 import { batch, effect } from "@preact/signals";
 import { getJson, isAbort } from "../../api/client";
 import type { StateAt } from "../../api/contract";
-import { inLane, LANES_VIEW, placeOfLane } from "../../state/lanes";
-import { attempt } from "../../state/notes";
-import { page, pictured } from "../../state/store";
+import { attempt } from "../../state/page/notes";
+import { page, pictured } from "../../state/page/store";
+import { inLane, LANES_VIEW, placeOfLane } from "../../state/recording/lanes";
 import { answered, cursor, type LaneValue, shared, values } from "./model";
 
 const MOST_AT_ONCE = 4;

@@ -3,10 +3,10 @@
 import { useSignal } from "@preact/signals";
 import { useCallback, useEffect } from "preact/hooks";
 import { LIVE_WINDOWS, type LiveAnswer, type LiveWindow } from "../../api/live";
-import { onKey } from "../../state/keys";
-import { askAgain, live, liveSource, paused, watchSight } from "../../state/live";
-import { go, page, pictured } from "../../state/store";
-import { formatHash } from "../../state/url";
+import { askAgain, live, liveSource, paused, watchSight } from "../../state/answers/live";
+import { formatHash } from "../../state/link/url";
+import { onKey } from "../../state/page/keys";
+import { go, page, pictured } from "../../state/page/store";
 import { bytesText, counted, percent } from "../../text/units";
 import { Canvas } from "../../ui/canvas";
 import { Icon } from "../../ui/icons";

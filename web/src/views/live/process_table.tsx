@@ -1,8 +1,8 @@
 // The processes of the Live view: a row each, with rates and a spark line. A row chooses its process.
 import type { LiveAnswer, LiveLine, LiveProcess } from "../../api/live";
-import type { LiveSort } from "../../state/page_state";
-import { go, page } from "../../state/store";
-import { formatHash } from "../../state/url";
+import type { LiveSort } from "../../state/link/page_state";
+import { formatHash } from "../../state/link/url";
+import { go, page } from "../../state/page/store";
 import { bytesIn, integer, unitFor } from "../../text/units";
 import { visible } from "../../text/visible";
 import { Icon } from "../../ui/icons";

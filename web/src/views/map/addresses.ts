@@ -2,7 +2,7 @@
 // 2^K bytes of the axis; neither is narrower than a device pixel, so that what a tile calls small is
 // small on the screen. Six tiles at most: with 8,000 quads each, less than 50,000 in a frame.
 import { levelFor, tilesIn } from "../../gl/tile_address";
-import type { Range } from "../../state/url";
+import type { Range } from "../../state/link/url";
 
 export const MAP_COLUMNS = 1024;
 export const MAP_ROWS = 512;

@@ -1,14 +1,14 @@
 // Feeds the map from the state of the page, and the state from the map.
 import type { Oom } from "../../api/contract";
 import type { Ranges } from "../../api/map";
-import { annotations, cursorPosition, selection } from "../../state/cursor";
-import { domainOf } from "../../state/domain";
-import { passing } from "../../state/filters";
-import { mark } from "../../state/marks";
-import { carried, device, follow, page, place } from "../../state/store";
-import { theme } from "../../state/theme";
-import type { Range } from "../../state/url";
-import { WindowLink } from "../../state/window_link";
+import { passing } from "../../state/answers/filters";
+import { mark } from "../../state/answers/marks";
+import type { Range } from "../../state/link/url";
+import { annotations, cursorPosition, selection } from "../../state/page/cursor";
+import { carried, device, follow, page, place } from "../../state/page/store";
+import { theme } from "../../state/page/theme";
+import { WindowLink } from "../../state/page/window_link";
+import { domainOf } from "../../state/recording/domain";
 import { oomMarks } from "../timeline/ooms";
 import { absolute, lifeOf, relative, reveal } from "../timeline/window";
 import { type AddressAxis, placeOf } from "./axis";

@@ -1,5 +1,5 @@
 // Everything that the layers of the map need to know, computed once per frame.
-import type { Range } from "../../state/url";
+import type { Range } from "../../state/link/url";
 import type { OomMark, Plot, XFrame } from "../timeline/frame";
 import type { AddressAxis } from "./axis";
 import type { ShownMap } from "./source";

@@ -1,5 +1,5 @@
 // Pointer and wheel on the map, turned into moves of the window on both axes.
-import type { Range } from "../../state/url";
+import type { Range } from "../../state/link/url";
 import { bandAt, bandRange } from "../timeline/bands";
 import { attachDrag } from "../timeline/drag";
 import { panBy, zoomAt } from "../timeline/window";

@@ -1,9 +1,9 @@
 // The keys of the map: those of the timeline, and Shift for the axis of addresses.
 import { HUES } from "../../api/map";
-import { cursorStep } from "../../state/cursor";
-import { noTimeBecause } from "../../state/domain";
-import { device, go, page } from "../../state/store";
-import type { Range } from "../../state/url";
+import type { Range } from "../../state/link/url";
+import { cursorStep } from "../../state/page/cursor";
+import { device, go, page } from "../../state/page/store";
+import { noTimeBecause } from "../../state/recording/domain";
 import { markKey, stepBack } from "../timeline/mark_keys";
 import { windowKey } from "../timeline/moves";
 import { everything } from "../timeline/window";

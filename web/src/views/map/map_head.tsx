@@ -1,8 +1,8 @@
 // The head of the map: what the colours mean, and both axes.
 import { HUES, type Hue } from "../../api/map";
 import { rampOf } from "../../gl/map_painter";
-import { domainOf, noTimeBecause } from "../../state/domain";
-import { device, go, page } from "../../state/store";
+import { device, go, page } from "../../state/page/store";
+import { domainOf, noTimeBecause } from "../../state/recording/domain";
 import { bytesText, counted } from "../../text/units";
 import { Menu } from "../../ui/menu";
 import { MarkChip } from "../timeline/mark_chip";

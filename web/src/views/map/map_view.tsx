@@ -4,10 +4,19 @@ import { useEffect, useRef } from "preact/hooks";
 import { type ApiError, asApiError, getJson } from "../../api/client";
 import type { Allocation, StateAt } from "../../api/contract";
 import { glAllowed } from "../../gl/glass";
-import { selection } from "../../state/cursor";
-import { onKey } from "../../state/keys";
-import { attempt } from "../../state/notes";
-import { device, drawnBy, go, hoverStep, page, pictured, place, tileMs } from "../../state/store";
+import { selection } from "../../state/page/cursor";
+import { onKey } from "../../state/page/keys";
+import { attempt } from "../../state/page/notes";
+import {
+  device,
+  drawnBy,
+  go,
+  hoverStep,
+  page,
+  pictured,
+  place,
+  tileMs,
+} from "../../state/page/store";
 import { bytesText, counted, integer } from "../../text/units";
 import { visible } from "../../text/visible";
 import { ErrorNotice, Notice, RECORD_CODE } from "../../ui/notice";

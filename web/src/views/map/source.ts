@@ -2,7 +2,7 @@
 import { getBuffer } from "../../api/client";
 import { decodeMap, type MapTile } from "../../api/map";
 import { AnswerCache } from "../../gl/answer_cache";
-import type { Domain } from "../../state/domain";
+import type { Domain } from "../../state/recording/domain";
 import type { Place } from "../timeline/source";
 import {
   type Box,

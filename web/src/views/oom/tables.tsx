@@ -2,8 +2,8 @@
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import type { FreePiece, OomStory, Servable, StackPins } from "../../api/oom";
-import { page } from "../../state/store";
-import { formatHash } from "../../state/url";
+import { formatHash } from "../../state/link/url";
+import { page } from "../../state/page/store";
 import { tellingCallers } from "../../text/callers";
 import { PIN_ORDER, perLiveByte } from "../../text/pins";
 import { bytesText, counted, integer } from "../../text/units";

@@ -2,8 +2,8 @@
 import { useSignal } from "@preact/signals";
 import { useCallback } from "preact/hooks";
 import type { DeviceInfo } from "../../api/contract";
-import { device, file, isView, page } from "../../state/store";
-import { formatHash } from "../../state/url";
+import { formatHash } from "../../state/link/url";
+import { device, file, isView, page } from "../../state/page/store";
 import { byteTicks, multiples } from "../../text/ticks";
 import { bytesText, counted, integer } from "../../text/units";
 import { Canvas } from "../../ui/canvas";

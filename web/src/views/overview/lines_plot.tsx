@@ -3,8 +3,8 @@
 import { useSignalEffect } from "@preact/signals";
 import { useCallback, useMemo } from "preact/hooks";
 import type { DeviceInfo } from "../../api/contract";
-import { deviceLines, wantDeviceLines } from "../../state/device_lines";
-import { device } from "../../state/store";
+import { deviceLines, wantDeviceLines } from "../../state/answers/device_lines";
+import { device } from "../../state/page/store";
 import { decimalStep, multiples } from "../../text/ticks";
 import { bytesText, integer } from "../../text/units";
 import { Canvas } from "../../ui/canvas";

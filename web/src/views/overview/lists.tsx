@@ -2,9 +2,9 @@
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import type { Finding, Holder, Issue, Overview, Phase } from "../../api/contract";
-import { hrefOf } from "../../state/links";
-import { isView, page } from "../../state/store";
-import { formatHash } from "../../state/url";
+import { hrefOf } from "../../state/link/links";
+import { formatHash } from "../../state/link/url";
+import { isView, page } from "../../state/page/store";
 import { sumsOfAlike, tellingCallers } from "../../text/callers";
 import { bytesIn, counted, formatBytes, integer, percent } from "../../text/units";
 import { visible } from "../../text/visible";

@@ -2,11 +2,11 @@
 import { useSignalEffect } from "@preact/signals";
 import type { Overview, Sentence } from "../../api/contract";
 import { frozenDevice } from "../../api/frozen";
-import { deviceLines, wantDeviceLines } from "../../state/device_lines";
-import { hrefOf } from "../../state/links";
-import { overviewProof } from "../../state/proof";
-import { device, file, isView, overview, page, pictured } from "../../state/store";
-import { formatHash } from "../../state/url";
+import { deviceLines, wantDeviceLines } from "../../state/answers/device_lines";
+import { overviewProof } from "../../state/answers/proof";
+import { hrefOf } from "../../state/link/links";
+import { formatHash } from "../../state/link/url";
+import { device, file, isView, overview, page, pictured } from "../../state/page/store";
 import { counted, integer, seconds } from "../../text/units";
 import { visible } from "../../text/visible";
 import { AdviceList } from "../../ui/advice";

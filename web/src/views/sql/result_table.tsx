@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Cell, Column, ColumnKind, SqlResult } from "../../api/query_contract";
-import { device, go } from "../../state/store";
+import { device, go } from "../../state/page/store";
 import { counted, integer, seconds } from "../../text/units";
 import { visibleLines } from "../../text/visible";
 import { rowsWindow } from "../../ui/rows_window";

@@ -1,7 +1,7 @@
 // Tables with their columns, worked questions, what was asked before.
 import { useSignal } from "@preact/signals";
 import type { Schema } from "../../api/query_contract";
-import { sqlHistory } from "../../state/sql";
+import { sqlHistory } from "../../state/answers/sql";
 import { integer } from "../../text/units";
 import { visible, visibleLines } from "../../text/visible";
 import { Icon } from "../../ui/icons";

@@ -4,8 +4,6 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { getJson } from "../../api/client";
 import type { EventRow, Events } from "../../api/events";
-import { cursorStep } from "../../state/cursor";
-import { ACTION_GROUPS } from "../../state/event_filter";
 import {
   cursorRow,
   events,
@@ -15,8 +13,10 @@ import {
   goStep,
   rowAt,
   terms,
-} from "../../state/layout";
-import { go, page, place } from "../../state/store";
+} from "../../state/answers/layout";
+import { ACTION_GROUPS } from "../../state/link/event_filter";
+import { cursorStep } from "../../state/page/cursor";
+import { go, page, place } from "../../state/page/store";
 import { integer } from "../../text/units";
 import { visible } from "../../text/visible";
 import { Menu } from "../../ui/menu";

@@ -1,9 +1,9 @@
 // Plays the recording: the cursor walks from where it stands to the end, in about twelve seconds
 // for a whole recording, and never faster than one can see.
 import { signal } from "@preact/signals";
-import { cursorStep } from "../../state/cursor";
-import { goStep } from "../../state/layout";
-import { device } from "../../state/store";
+import { goStep } from "../../state/answers/layout";
+import { cursorStep } from "../../state/page/cursor";
+import { device } from "../../state/page/store";
 import { FRAME_MS, strideOf } from "./stride";
 
 export const playing = signal(false);

@@ -3,9 +3,9 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { type Layout, type LayoutGroup, type LayoutSegment, partBegins } from "../../api/layout";
-import { barPixels, findSegment, layout, segmentWindow } from "../../state/layout";
-import { attempt } from "../../state/notes";
-import { go, page } from "../../state/store";
+import { barPixels, findSegment, layout, segmentWindow } from "../../state/answers/layout";
+import { attempt } from "../../state/page/notes";
+import { go, page } from "../../state/page/store";
 import { bytesText, counted } from "../../text/units";
 import { visible } from "../../text/visible";
 import { Bytes } from "../../ui/text";

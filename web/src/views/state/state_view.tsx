@@ -2,11 +2,11 @@
 // the recording as a strip to scrub along below.
 import { useEffect } from "preact/hooks";
 import { STATE_SORTS, type StateSort } from "../../api/layout";
-import { cursorStep, stateAt } from "../../state/cursor";
-import { onKey } from "../../state/keys";
-import { layout, stepBy } from "../../state/layout";
-import { attempt } from "../../state/notes";
-import { device, go, page, pictured } from "../../state/store";
+import { layout, stepBy } from "../../state/answers/layout";
+import { cursorStep, stateAt } from "../../state/page/cursor";
+import { onKey } from "../../state/page/keys";
+import { attempt } from "../../state/page/notes";
+import { device, go, page, pictured } from "../../state/page/store";
 import { bytesText, integer, percent } from "../../text/units";
 import { Icon } from "../../ui/icons";
 import { Menu } from "../../ui/menu";

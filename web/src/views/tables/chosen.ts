@@ -1,7 +1,7 @@
 // The rows that are chosen, from the anchor to where the keyboard is, and what is done with them.
 import { effect, signal } from "@preact/signals";
 import type { TableAnswer, TableCell } from "../../api/views_contract";
-import { attempt } from "../../state/notes";
+import { attempt } from "../../state/page/notes";
 import { counted } from "../../text/units";
 import { cellOf } from "./columns";
 import {

@@ -1,7 +1,7 @@
 // What the page knows about the columns of the engine's tables: words for their heads, and which it
 // does not show by themselves. A column that is not known here is shown as it is.
 import type { CellKind, TableAnswer } from "../../api/views_contract";
-import type { Sort, TableName } from "../../state/url";
+import type { Sort, TableName } from "../../state/link/url";
 
 export interface ShownColumn {
   name: string;

@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { TableAnswer, TableCell } from "../../api/views_contract";
-import { device, go, page } from "../../state/store";
+import { device, go, page } from "../../state/page/store";
 import { categorySlot, categoryTitle } from "../../text/categories";
 import { bytesText, integer, seconds } from "../../text/units";
 import { visible } from "../../text/visible";

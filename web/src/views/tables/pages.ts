@@ -2,8 +2,8 @@
 import { computed, effect, signal } from "@preact/signals";
 import { type ApiError, asApiError, getJson, isAbort } from "../../api/client";
 import type { TableAnswer, TableCell } from "../../api/views_contract";
-import { filterPending, passing } from "../../state/filters";
-import { file, page, pictured, place, reading } from "../../state/store";
+import { filterPending, passing } from "../../state/answers/filters";
+import { file, page, pictured, place, reading } from "../../state/page/store";
 import { isOfProcess, sortOf } from "./columns";
 
 export const PAGE_ROWS = 200;

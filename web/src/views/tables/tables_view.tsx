@@ -1,9 +1,9 @@
 // The rows behind the pictures. Sorting and filtering run in the engine; the page asks for the rows
 // that are on the screen.
 import { useEffect } from "preact/hooks";
-import { onKey } from "../../state/keys";
-import { device, file, go, page } from "../../state/store";
-import { TABLES, type TableName } from "../../state/url";
+import { TABLES, type TableName } from "../../state/link/url";
+import { onKey } from "../../state/page/keys";
+import { device, file, go, page } from "../../state/page/store";
 import { counted, integer } from "../../text/units";
 import { Icon } from "../../ui/icons";
 import {

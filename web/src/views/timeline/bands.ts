@@ -1,7 +1,7 @@
 // Annotations as bands in lanes: the outermost strong, what is nested below it plain.
 
 import type { Annotation } from "../../api/contract";
-import type { Range } from "../../state/url";
+import type { Range } from "../../state/link/url";
 import { visible } from "../../text/visible";
 import { font, label, type Surface } from "../../ui/plot";
 import { LANE_HEIGHT, MOST_LANES, toX, type XFrame } from "./frame";

@@ -3,9 +3,9 @@ import { getJson } from "../../api/client";
 import type { Allocation } from "../../api/contract";
 import { frozen } from "../../api/frozen";
 import { NO_ID } from "../../api/tile";
-import { attempt } from "../../state/notes";
-import { go, page } from "../../state/store";
-import type { PageState } from "../../state/url";
+import type { PageState } from "../../state/link/url";
+import { attempt } from "../../state/page/notes";
+import { go, page } from "../../state/page/store";
 import type { Under } from "./pick";
 import type { Place } from "./source";
 

@@ -1,14 +1,20 @@
 // Feeds the scene from the state of the page, and the state from the scene.
 import { getJson } from "../../api/client";
 import type { StateAt } from "../../api/contract";
-import { annotations, cursorPosition, legend, legendStep, selection } from "../../state/cursor";
-import { domainOf } from "../../state/domain";
-import { passing } from "../../state/filters";
-import { mark } from "../../state/marks";
-import { carried, device, go, page, place } from "../../state/store";
-import { theme } from "../../state/theme";
-import type { Range } from "../../state/url";
-import { WindowLink } from "../../state/window_link";
+import { passing } from "../../state/answers/filters";
+import { mark } from "../../state/answers/marks";
+import type { Range } from "../../state/link/url";
+import {
+  annotations,
+  cursorPosition,
+  legend,
+  legendStep,
+  selection,
+} from "../../state/page/cursor";
+import { carried, device, go, page, place } from "../../state/page/store";
+import { theme } from "../../state/page/theme";
+import { WindowLink } from "../../state/page/window_link";
+import { domainOf } from "../../state/recording/domain";
 import { filterOf, hiddenKeys } from "./legend_bar";
 import { oomMarks } from "./ooms";
 import { Outline } from "./outline";

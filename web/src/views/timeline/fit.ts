@@ -1,6 +1,6 @@
 // How high the picture reaches when nobody has chosen it: everything that matters in the visible
 // range, with a little air above.
-import type { Range } from "../../state/url";
+import type { Range } from "../../state/link/url";
 import type { OomMark } from "./frame";
 import { highest, type Sample } from "./line_sampler";
 

@@ -1,5 +1,5 @@
 // Pointer and wheel on the timeline, turned into moves of the window.
-import type { Range } from "../../state/url";
+import type { Range } from "../../state/link/url";
 import { bandAt, bandRange } from "./bands";
 import { attachDrag } from "./drag";
 import { attachMinimap, attachWheel, unitsPerPixel } from "./moves";

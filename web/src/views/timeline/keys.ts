@@ -2,9 +2,9 @@
 import { getJson } from "../../api/client";
 import type { Allocation } from "../../api/contract";
 import { frozen } from "../../api/frozen";
-import { colourings, cursorStep, selection } from "../../state/cursor";
-import { attempt } from "../../state/notes";
-import { go, page, place } from "../../state/store";
+import { colourings, cursorStep, selection } from "../../state/page/cursor";
+import { attempt } from "../../state/page/notes";
+import { go, page, place } from "../../state/page/store";
 import { focusPicture } from "./focus";
 import type { Frame } from "./frame";
 import { markKey, stepBack } from "./mark_keys";

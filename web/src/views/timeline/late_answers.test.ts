@@ -1,6 +1,6 @@
 // An answer that comes when another device is shown must not select one of its blocks.
 import { expect, it, vi } from "vitest";
-import { START } from "../../state/url";
+import { START } from "../../state/link/url";
 import { chooseBlock } from "./choose";
 import { neighbour } from "./keys";
 import type { Under } from "./pick";
@@ -11,7 +11,7 @@ const { getJson, store } = vi.hoisted(() => ({
   store: { state: {} as Record<string, unknown>, go: vi.fn() },
 }));
 vi.mock("../../api/client", async (original) => ({ ...(await original<object>()), getJson }));
-vi.mock("../../state/store", async (original) => {
+vi.mock("../../state/page/store", async (original) => {
   const of = () => ({ file: 0, device: Number(store.state.device) });
   return {
     ...(await original<object>()),

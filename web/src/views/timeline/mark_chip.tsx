@@ -1,6 +1,6 @@
 // How many allocations are marked, and the way through them: the same over every picture.
-import { clearMark, hitIndex, jump, mark } from "../../state/marks";
-import { go, page } from "../../state/store";
+import { clearMark, hitIndex, jump, mark } from "../../state/answers/marks";
+import { go, page } from "../../state/page/store";
 import { counted, integer } from "../../text/units";
 import { Icon } from "../../ui/icons";
 

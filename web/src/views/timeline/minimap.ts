@@ -1,7 +1,7 @@
 // The whole recording in 44 pixels, with a brush for what is seen above.
 
-import type { Domain } from "../../state/domain";
-import type { Range } from "../../state/url";
+import type { Range } from "../../state/link/url";
+import type { Domain } from "../../state/recording/domain";
 import { font, label, surface, type Tokens, vertical } from "../../ui/plot";
 import { GUTTER, type OomMark } from "./frame";
 import { highest, type LineTile, samples } from "./line_sampler";

@@ -1,6 +1,7 @@
 // Wheel, minimap and keys move the window of a picture in the same way wherever it stands.
-import type { Domain } from "../../state/domain";
-import type { Range } from "../../state/url";
+
+import type { Range } from "../../state/link/url";
+import type { Domain } from "../../state/recording/domain";
 import { GUTTER, type Plot } from "./frame";
 import { type Grip, gripAt, minimapPosition } from "./minimap";
 import { everything, panBy, zoomAt } from "./window";

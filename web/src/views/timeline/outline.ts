@@ -3,7 +3,7 @@ import { getBuffer } from "../../api/client";
 import type { Allocation } from "../../api/contract";
 import { decodeShape } from "../../api/tile";
 import { levelFor, TILE_COLUMNS, tileSpan, tilesIn } from "../../gl/tile_address";
-import type { Range } from "../../state/url";
+import type { Range } from "../../state/link/url";
 import type { ShapeMark } from "./frame";
 import type { Subject } from "./scene_parts";
 

@@ -17,8 +17,8 @@ import {
   tileSpan,
   tilesIn,
 } from "../../gl/tile_address";
-import type { Domain } from "../../state/domain";
-import type { Range } from "../../state/url";
+import type { Range } from "../../state/link/url";
+import type { Domain } from "../../state/recording/domain";
 import type { LineTile } from "./line_sampler";
 import { type Held, type TileStore, type Wants, wantLines, wantTile } from "./tile_store";
 

@@ -4,10 +4,9 @@ import { useEffect, useRef } from "preact/hooks";
 import { type ApiError, asApiError } from "../../api/client";
 import type { LegendBy } from "../../api/contract";
 import { glAllowed } from "../../gl/glass";
-import { colourings, selection } from "../../state/cursor";
-import { domainOf, noTimeBecause } from "../../state/domain";
-import { onKey } from "../../state/keys";
-import { addNotes, attempt } from "../../state/notes";
+import { colourings, selection } from "../../state/page/cursor";
+import { onKey } from "../../state/page/keys";
+import { addNotes, attempt } from "../../state/page/notes";
 import {
   device,
   drawnBy,
@@ -18,7 +17,8 @@ import {
   place,
   resolution,
   tileMs,
-} from "../../state/store";
+} from "../../state/page/store";
+import { domainOf, noTimeBecause } from "../../state/recording/domain";
 import { bytesText, counted, integer } from "../../text/units";
 import { Menu } from "../../ui/menu";
 import { ErrorNotice, Notice, RECORD_CODE } from "../../ui/notice";

@@ -5,7 +5,7 @@ import { getJson } from "../../api/client";
 import type { Allocation } from "../../api/contract";
 import { frozen } from "../../api/frozen";
 import { NO_ID, QuadFlag } from "../../api/tile";
-import { place } from "../../state/store";
+import { place } from "../../state/page/store";
 import { counted, integer } from "../../text/units";
 import { Bytes, FrameLabel, Name } from "../../ui/text";
 import { placeTip } from "../../ui/tip_place";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { DeviceInfo } from "../../api/contract";
-import { type Domain, domainOf, noTimeBecause } from "../../state/domain";
+import { type Domain, domainOf, noTimeBecause } from "../../state/recording/domain";
 import { drawable } from "./bands";
 import { fittedBytes } from "./fit";
 import { highest, highestWithin, sampleAt, samples } from "./line_sampler";

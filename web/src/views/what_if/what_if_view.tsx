@@ -2,9 +2,9 @@
 // reserved over the recording.
 import { useCallback, useEffect, useRef } from "preact/hooks";
 import type { WhatIf } from "../../api/what_if";
-import { onKey } from "../../state/keys";
-import { device, go, page, pictured } from "../../state/store";
-import { opening, openReplay, whatIf } from "../../state/what_if";
+import { opening, openReplay, whatIf } from "../../state/answers/what_if";
+import { onKey } from "../../state/page/keys";
+import { device, go, page, pictured } from "../../state/page/store";
 import { bytesText, GIB, integer } from "../../text/units";
 import { visible } from "../../text/visible";
 import { Canvas } from "../../ui/canvas";

@@ -2,9 +2,9 @@
 // `tidegauge wss -o` wrote.
 import { useCallback, useEffect } from "preact/hooks";
 import type { WorkingSet } from "../../api/working_set";
-import { onKey } from "../../state/keys";
-import { pictured } from "../../state/store";
-import { chosenSet, workingSet, workingSets } from "../../state/working_set";
+import { chosenSet, workingSet, workingSets } from "../../state/answers/working_set";
+import { onKey } from "../../state/page/keys";
+import { pictured } from "../../state/page/store";
 import { baseName, bytesText, percent } from "../../text/units";
 import { visible } from "../../text/visible";
 import { Canvas } from "../../ui/canvas";
