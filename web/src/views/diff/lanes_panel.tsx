@@ -15,8 +15,8 @@ import { attachLaneInput } from "../lanes/input";
 import { LaneBands } from "../lanes/lane_bands";
 import type { Place } from "../lanes/lane_frame";
 import { LanesScene, type UnderLane } from "../lanes/scene";
-import { showTip, Tooltip } from "../timeline/tooltip";
-import { absolute, relative } from "../timeline/window";
+import { showTip, Tooltip } from "../picture/panels/tooltip";
+import { absolute, relative } from "../picture/window/window";
 import { chosen, shownBy } from "./model";
 import { rowFilter } from "./words";
 

@@ -5,7 +5,7 @@ import type { PageState, Range } from "../../state/link/url";
 import { cursorStep } from "../../state/page/cursor";
 import { go, page, placePatch } from "../../state/page/store";
 import type { PlacedLane } from "../../state/recording/lanes";
-import { absolute } from "../timeline/window";
+import { absolute } from "../picture/window/window";
 import { reachOf } from "./lane_frame";
 import { currentKey, cursor, sharedFor, values } from "./model";
 

@@ -2,10 +2,10 @@
 
 import type { Range } from "../../state/link/url";
 import type { PlacedLane } from "../../state/recording/lanes";
-import { bandAt, bandRange } from "../timeline/bands";
-import { attachDrag } from "../timeline/drag";
-import { attachMinimap, attachWheel, unitsPerPixel } from "../timeline/moves";
-import { panBy, panBytes } from "../timeline/window";
+import { attachDrag } from "../picture/input/drag";
+import { attachMinimap, attachWheel, unitsPerPixel } from "../picture/input/moves";
+import { bandAt, bandRange } from "../picture/layers/bands";
+import { panBy, panBytes } from "../picture/window/window";
 import type { LanesScene, UnderLane } from "./scene";
 
 export interface LaneHands {

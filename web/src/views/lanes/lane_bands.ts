@@ -4,7 +4,7 @@ import type { Annotation, Annotations } from "../../api/contract";
 import { RETRY_AFTER_MS } from "../../gl/answer_cache";
 import { attempt } from "../../state/page/notes";
 import { placeOfLane } from "../../state/recording/lanes";
-import { drawable } from "../timeline/bands";
+import { drawable } from "../picture/layers/bands";
 import { type Row, TALL } from "./lane_frame";
 
 export class LaneBands {

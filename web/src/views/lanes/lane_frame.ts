@@ -8,15 +8,15 @@ import type { Range } from "../../state/link/url";
 import { type Domain, domainOf } from "../../state/recording/domain";
 import type { LaneLayout } from "../../state/recording/lane_order";
 import type { PlacedLane } from "../../state/recording/lanes";
-import { fittedBytes } from "../timeline/fit";
+import { oomMarks } from "../picture/layers/ooms";
+import { fittedBytes } from "../picture/window/fit";
 import {
   lanesOf as bandLanes,
   type Frame,
   GUTTER,
   LANE_HEIGHT,
   type Plot,
-} from "../timeline/frame";
-import { oomMarks } from "../timeline/ooms";
+} from "../picture/window/frame";
 
 /** A lane in sight. CSS pixels, and device pixels from the lower edge of the glass. */
 export interface Row {

@@ -10,7 +10,7 @@ import {
 import { colourings } from "../../state/page/cursor";
 import { go, page } from "../../state/page/store";
 import { Menu } from "../../ui/menu";
-import { MarkChip } from "../timeline/mark_chip";
+import { MarkChip } from "../picture/panels/mark_chip";
 import { changeAxis } from "./keys";
 import { against, lanes, shared, timed } from "./model";
 

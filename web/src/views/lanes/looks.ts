@@ -5,7 +5,7 @@ import { palette } from "../../gl/colours";
 import { type Look, NO_FILTER, parseRgba } from "../../gl/painter";
 import type { PlacedLane } from "../../state/recording/lanes";
 import { Tokens } from "../../ui/plot";
-import type { Choice } from "../timeline/source";
+import type { Choice } from "../picture/tiles/source";
 
 /** What the page wants. */
 export interface LaneLook {

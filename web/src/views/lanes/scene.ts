@@ -10,17 +10,17 @@ import type { Domain } from "../../state/recording/domain";
 import { laneLayout } from "../../state/recording/lane_order";
 import { type PlacedLane, placeOfLane, type SharedAxis } from "../../state/recording/lanes";
 import { pixelRatio, surface } from "../../ui/plot";
-import { AXIS_HEIGHT, type Plot, type ShapeMark } from "../timeline/frame";
-import { samples } from "../timeline/line_sampler";
-import type { Movable } from "../timeline/moves";
-import { oomMarks } from "../timeline/ooms";
-import { type Under, underPixel } from "../timeline/pick";
-import type { Canvases, Listener, Stats } from "../timeline/scene_parts";
-import { quadsIn, Source } from "../timeline/source";
-import { placeTiles } from "../timeline/strata";
-import { TileStore } from "../timeline/tile_store";
-import { zoomedBytes } from "../timeline/window";
-import { XWindow } from "../timeline/x_window";
+import type { Movable } from "../picture/input/moves";
+import { type Under, underPixel } from "../picture/input/pick";
+import { oomMarks } from "../picture/layers/ooms";
+import { placeTiles } from "../picture/layers/strata";
+import { samples } from "../picture/tiles/line_sampler";
+import type { Canvases, Listener, Stats } from "../picture/tiles/scene_parts";
+import { quadsIn, Source } from "../picture/tiles/source";
+import { TileStore } from "../picture/tiles/tile_store";
+import { AXIS_HEIGHT, type Plot, type ShapeMark } from "../picture/window/frame";
+import { zoomedBytes } from "../picture/window/window";
+import { XWindow } from "../picture/window/x_window";
 import { asksOf, type LaneAsk, shift, withinBudget } from "./budget";
 import {
   commonReach,

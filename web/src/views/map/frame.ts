@@ -1,6 +1,6 @@
 // Everything that the layers of the map need to know, computed once per frame.
 import type { Range } from "../../state/link/url";
-import type { OomMark, Plot, XFrame } from "../timeline/frame";
+import type { OomMark, Plot, XFrame } from "../picture/window/frame";
 import type { AddressAxis } from "./axis";
 import type { ShownMap } from "./source";
 

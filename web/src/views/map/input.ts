@@ -1,8 +1,8 @@
 // Pointer and wheel on the map, turned into moves of the window on both axes.
 import type { Range } from "../../state/link/url";
-import { bandAt, bandRange } from "../timeline/bands";
-import { attachDrag } from "../timeline/drag";
-import { panBy, zoomAt } from "../timeline/window";
+import { attachDrag } from "../picture/input/drag";
+import { bandAt, bandRange } from "../picture/layers/bands";
+import { panBy, zoomAt } from "../picture/window/window";
 import type { MapRect } from "./frame";
 import type { MapScene, UnderMap } from "./scene";
 

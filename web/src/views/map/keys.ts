@@ -4,9 +4,9 @@ import type { Range } from "../../state/link/url";
 import { cursorStep } from "../../state/page/cursor";
 import { device, go, page } from "../../state/page/store";
 import { noTimeBecause } from "../../state/recording/domain";
-import { markKey, stepBack } from "../timeline/mark_keys";
-import { windowKey } from "../timeline/moves";
-import { everything } from "../timeline/window";
+import { markKey, stepBack } from "../picture/input/mark_keys";
+import { windowKey } from "../picture/input/moves";
+import { everything } from "../picture/window/window";
 import { panPlaces, zoomPlaces } from "./input";
 import type { MapScene, UnderMap } from "./scene";
 

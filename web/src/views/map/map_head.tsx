@@ -5,7 +5,7 @@ import { device, go, page } from "../../state/page/store";
 import { domainOf, noTimeBecause } from "../../state/recording/domain";
 import { bytesText, counted } from "../../text/units";
 import { Menu } from "../../ui/menu";
-import { MarkChip } from "../timeline/mark_chip";
+import { MarkChip } from "../picture/panels/mark_chip";
 import { ranges } from "./feed";
 
 function Ramp({

@@ -20,8 +20,8 @@ import {
 import { bytesText, counted, integer } from "../../text/units";
 import { visible } from "../../text/visible";
 import { ErrorNotice, Notice, RECORD_CODE } from "../../ui/notice";
-import { showTip, Tooltip } from "../timeline/tooltip";
-import { everything } from "../timeline/window";
+import { showTip, Tooltip } from "../picture/panels/tooltip";
+import { everything } from "../picture/window/window";
 import { addressAt } from "./axis";
 import { MapFeed, ranges } from "./feed";
 import { attachMapInput } from "./input";

@@ -11,12 +11,20 @@ import { MapWebGl } from "../../gl/map_webgl";
 import type { Range } from "../../state/link/url";
 import type { Domain } from "../../state/recording/domain";
 import { pixelRatio, surface, Tokens } from "../../ui/plot";
-import { drawable } from "../timeline/bands";
-import { fromX, fromY, GUTTER, lanesOf, type OomMark, type Plot, plotOf } from "../timeline/frame";
-import type { Listener, Stats } from "../timeline/scene_parts";
-import type { Place } from "../timeline/source";
-import { between, clampRange, everything, grown } from "../timeline/window";
-import { stillWanted } from "../timeline/x_window";
+import { drawable } from "../picture/layers/bands";
+import type { Listener, Stats } from "../picture/tiles/scene_parts";
+import type { Place } from "../picture/tiles/source";
+import {
+  fromX,
+  fromY,
+  GUTTER,
+  lanesOf,
+  type OomMark,
+  type Plot,
+  plotOf,
+} from "../picture/window/frame";
+import { between, clampRange, everything, grown } from "../picture/window/window";
+import { stillWanted } from "../picture/window/x_window";
 import { columnSpan, MAP_COLUMNS } from "./addresses";
 import { type AddressAxis, movedBy } from "./axis";
 import { insidePlot, type MapFrame, type MapRect } from "./frame";

@@ -3,7 +3,7 @@ import { getBuffer } from "../../api/client";
 import { decodeMap, type MapTile } from "../../api/map";
 import { AnswerCache } from "../../gl/answer_cache";
 import type { Domain } from "../../state/recording/domain";
-import type { Place } from "../timeline/source";
+import type { Place } from "../picture/tiles/source";
 import {
   type Box,
   boxOf,

@@ -18,7 +18,7 @@ import {
   staff,
   vertical,
 } from "../../ui/plot";
-import { highest, highestWithin, type Sample, samples } from "../timeline/line_sampler";
+import { highest, highestWithin, type Sample, samples } from "../picture/tiles/line_sampler";
 
 const GUTTER = 62;
 const ROOM = 1.01;

@@ -15,11 +15,11 @@ import { carried, device, go, page, place } from "../../state/page/store";
 import { theme } from "../../state/page/theme";
 import { WindowLink } from "../../state/page/window_link";
 import { domainOf } from "../../state/recording/domain";
-import { filterOf, hiddenKeys } from "./legend_bar";
-import { oomMarks } from "./ooms";
-import { Outline } from "./outline";
+import { oomMarks } from "../picture/layers/ooms";
+import { Outline } from "../picture/layers/outline";
+import { filterOf, hiddenKeys } from "../picture/panels/legend_bar";
+import { absolute, isEverything, lifeOf, relative, reveal } from "../picture/window/window";
 import type { TimelineScene } from "./scene";
-import { absolute, isEverything, lifeOf, relative, reveal } from "./window";
 
 export class Feed {
   private readonly outline = new Outline((shape) => {

@@ -1,11 +1,11 @@
 // Pointer and wheel on the timeline, turned into moves of the window.
 import type { Range } from "../../state/link/url";
-import { bandAt, bandRange } from "./bands";
-import { attachDrag } from "./drag";
-import { attachMinimap, attachWheel, unitsPerPixel } from "./moves";
-import type { Under } from "./pick";
+import { attachDrag } from "../picture/input/drag";
+import { attachMinimap, attachWheel, unitsPerPixel } from "../picture/input/moves";
+import type { Under } from "../picture/input/pick";
+import { bandAt, bandRange } from "../picture/layers/bands";
+import { panBy, panBytes } from "../picture/window/window";
 import type { TimelineScene } from "./scene";
-import { panBy, panBytes } from "./window";
 
 export interface Hands {
   /** the window was moved by hand */

@@ -5,13 +5,13 @@ import { frozen } from "../../api/frozen";
 import { colourings, cursorStep, selection } from "../../state/page/cursor";
 import { attempt } from "../../state/page/notes";
 import { go, page, place } from "../../state/page/store";
+import { markKey, stepBack } from "../picture/input/mark_keys";
+import { showEverything, windowKey } from "../picture/input/moves";
+import { neighbourIn } from "../picture/input/pick";
+import type { Frame } from "../picture/window/frame";
+import { lifeOf } from "../picture/window/window";
 import { focusPicture } from "./focus";
-import type { Frame } from "./frame";
-import { markKey, stepBack } from "./mark_keys";
-import { showEverything, windowKey } from "./moves";
-import { neighbourIn } from "./pick";
 import type { TimelineScene } from "./scene";
-import { lifeOf } from "./window";
 
 export function timelineKey(
   event: KeyboardEvent,

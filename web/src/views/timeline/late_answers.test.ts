@@ -1,9 +1,9 @@
 // An answer that comes when another device is shown must not select one of its blocks.
 import { expect, it, vi } from "vitest";
 import { START } from "../../state/link/url";
-import { chooseBlock } from "./choose";
+import { chooseBlock } from "../picture/input/choose";
+import type { Under } from "../picture/input/pick";
 import { neighbour } from "./keys";
-import type { Under } from "./pick";
 
 vi.hoisted(() => vi.stubGlobal("window", globalThis));
 const { getJson, store } = vi.hoisted(() => ({
@@ -31,7 +31,7 @@ vi.mock("../../state/page/store", async (original) => {
   };
 });
 vi.mock("./focus", () => ({ focusPicture: () => {} }));
-vi.mock("./mark_keys", () => ({}));
+vi.mock("../picture/input/mark_keys", () => ({}));
 
 /** Asks while device 0 is shown; the answer finds `device`. */
 async function answeredOn(device: number, ask: () => unknown, answer: unknown) {

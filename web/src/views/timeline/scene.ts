@@ -15,20 +15,27 @@ import { STACK_PAINTERS } from "../../gl/stack_painters";
 import type { Range } from "../../state/link/url";
 import type { Domain } from "../../state/recording/domain";
 import { pixelRatio, surface, Tokens } from "../../ui/plot";
-import { drawBack } from "./back_layer";
-import { drawable } from "./bands";
-import { fittedBytes } from "./fit";
-import { type Frame, lanesOf, type OomMark, type Plot, plotOf } from "./frame";
-import { drawFront } from "./front_layer";
-import { samples } from "./line_sampler";
-import { drawMinimap } from "./minimap";
-import { type Under, underPixel } from "./pick";
-import type { Canvases, Listener, Stats, Subject } from "./scene_parts";
-import { type Ask, type Choice, drawnOf, quadsIn, type Shown, Source } from "./source";
-import { placeTiles } from "./strata";
-import { TileStore } from "./tile_store";
-import { between, zoomedBytes } from "./window";
-import { stillWanted, XWindow } from "./x_window";
+import { type Under, underPixel } from "../picture/input/pick";
+import { drawBack } from "../picture/layers/back_layer";
+import { drawable } from "../picture/layers/bands";
+import { drawFront } from "../picture/layers/front_layer";
+import { drawMinimap } from "../picture/layers/minimap";
+import { placeTiles } from "../picture/layers/strata";
+import { samples } from "../picture/tiles/line_sampler";
+import type { Canvases, Listener, Stats, Subject } from "../picture/tiles/scene_parts";
+import {
+  type Ask,
+  type Choice,
+  drawnOf,
+  quadsIn,
+  type Shown,
+  Source,
+} from "../picture/tiles/source";
+import { TileStore } from "../picture/tiles/tile_store";
+import { fittedBytes } from "../picture/window/fit";
+import { type Frame, lanesOf, type OomMark, type Plot, plotOf } from "../picture/window/frame";
+import { between, zoomedBytes } from "../picture/window/window";
+import { stillWanted, XWindow } from "../picture/window/x_window";
 
 const FIT_MS = 160;
 

@@ -22,17 +22,17 @@ import { domainOf, noTimeBecause } from "../../state/recording/domain";
 import { bytesText, counted, integer } from "../../text/units";
 import { Menu } from "../../ui/menu";
 import { ErrorNotice, Notice, RECORD_CODE } from "../../ui/notice";
-import { chooseBlock } from "./choose";
+import { chooseBlock } from "../picture/input/choose";
+import { showEverything } from "../picture/input/moves";
+import type { Under } from "../picture/input/pick";
+import { LegendBar } from "../picture/panels/legend_bar";
+import { MarkChip } from "../picture/panels/mark_chip";
+import { showTip, Tooltip } from "../picture/panels/tooltip";
+import type { Stats } from "../picture/tiles/scene_parts";
 import { Feed, otherAxis } from "./feed";
 import { attachInput } from "./input";
 import { timelineKey } from "./keys";
-import { LegendBar } from "./legend_bar";
-import { MarkChip } from "./mark_chip";
-import { showEverything } from "./moves";
-import type { Under } from "./pick";
 import { TimelineScene } from "./scene";
-import type { Stats } from "./scene_parts";
-import { showTip, Tooltip } from "./tooltip";
 
 declare global {
   interface Window {

@@ -1,7 +1,7 @@
 // What lies under the pointer: answered from the tiles in memory, without asking anybody.
-import { NO_ID, pickQuad, type Quad, quadAt } from "../../api/tile";
-import { type Frame, fromX, fromY } from "./frame";
-import { sampleAt } from "./line_sampler";
+import { NO_ID, pickQuad, type Quad, quadAt } from "../../../api/tile";
+import { sampleAt } from "../tiles/line_sampler";
+import { type Frame, fromX, fromY } from "../window/frame";
 
 /** What is under a pixel. */
 export interface Under {

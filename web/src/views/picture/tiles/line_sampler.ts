@@ -1,6 +1,6 @@
 // Allocated and reserved bytes of the visible range, put together from the tiles that are there:
 // the level that is wanted, or a coarser one until it arrives.
-import type { Lines } from "../../api/tile";
+import type { Lines } from "../../../api/tile";
 
 /** One column of lines on the screen: positions on the axis and the range of bytes in it. */
 export interface Sample {

@@ -1,10 +1,10 @@
 // Annotations as bands in lanes: the outermost strong, what is nested below it plain.
 
-import type { Annotation } from "../../api/contract";
-import type { Range } from "../../state/link/url";
-import { visible } from "../../text/visible";
-import { font, label, type Surface } from "../../ui/plot";
-import { LANE_HEIGHT, MOST_LANES, toX, type XFrame } from "./frame";
+import type { Annotation } from "../../../api/contract";
+import type { Range } from "../../../state/link/url";
+import { visible } from "../../../text/visible";
+import { font, label, type Surface } from "../../../ui/plot";
+import { LANE_HEIGHT, MOST_LANES, toX, type XFrame } from "../window/frame";
 
 const ROOM = 8;
 

@@ -1,11 +1,11 @@
 // Everything that the layers of one picture need to know, computed once per frame.
-import type { Annotation, DeviceInfo, Oom } from "../../api/contract";
-import type { Shape } from "../../api/tile";
-import type { Range } from "../../state/link/url";
-import type { Domain } from "../../state/recording/domain";
-import type { Surface } from "../../ui/plot";
-import type { Sample } from "./line_sampler";
-import type { Shown } from "./source";
+import type { Annotation, DeviceInfo, Oom } from "../../../api/contract";
+import type { Shape } from "../../../api/tile";
+import type { Range } from "../../../state/link/url";
+import type { Domain } from "../../../state/recording/domain";
+import type { Surface } from "../../../ui/plot";
+import type { Sample } from "../tiles/line_sampler";
+import type { Shown } from "../tiles/source";
 
 /** CSS pixels of the canvas. */
 export interface Plot {

@@ -1,17 +1,17 @@
 // Live bytes by colour at the cursor; each entry is a switch. What does not fit waits behind "more".
 import { signal, useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import type { LegendBy, LegendRow } from "../../api/contract";
-import { frozen } from "../../api/frozen";
-import { sizeStep, UNKNOWN_KEY } from "../../gl/colours";
-import type { Filter } from "../../gl/painter";
-import { legend } from "../../state/page/cursor";
-import { page } from "../../state/page/store";
-import { behindLabel, tellingCallers } from "../../text/callers";
-import { integer } from "../../text/units";
-import { visible } from "../../text/visible";
-import { Icon } from "../../ui/icons";
-import { Bytes, FrameText, Name } from "../../ui/text";
+import type { LegendBy, LegendRow } from "../../../api/contract";
+import { frozen } from "../../../api/frozen";
+import { sizeStep, UNKNOWN_KEY } from "../../../gl/colours";
+import type { Filter } from "../../../gl/painter";
+import { legend } from "../../../state/page/cursor";
+import { page } from "../../../state/page/store";
+import { behindLabel, tellingCallers } from "../../../text/callers";
+import { integer } from "../../../text/units";
+import { visible } from "../../../text/visible";
+import { Icon } from "../../../ui/icons";
+import { Bytes, FrameText, Name } from "../../../ui/text";
 
 /** Keys that are switched off; they belong to one way of colouring. */
 export const switchedOff = signal<{ by: LegendBy; keys: ReadonlySet<string> }>({

@@ -1,10 +1,10 @@
 // The whole recording in 44 pixels, with a brush for what is seen above.
 
-import type { Range } from "../../state/link/url";
-import type { Domain } from "../../state/recording/domain";
-import { font, label, surface, type Tokens, vertical } from "../../ui/plot";
-import { GUTTER, type OomMark } from "./frame";
-import { highest, type LineTile, samples } from "./line_sampler";
+import type { Range } from "../../../state/link/url";
+import type { Domain } from "../../../state/recording/domain";
+import { font, label, surface, type Tokens, vertical } from "../../../ui/plot";
+import { highest, type LineTile, samples } from "../tiles/line_sampler";
+import { GUTTER, type OomMark } from "../window/frame";
 
 export interface MinimapFrame {
   domain: Domain;

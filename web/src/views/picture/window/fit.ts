@@ -1,8 +1,8 @@
 // How high the picture reaches when nobody has chosen it: everything that matters in the visible
 // range, with a little air above.
-import type { Range } from "../../state/link/url";
+import type { Range } from "../../../state/link/url";
+import { highest, type Sample } from "../tiles/line_sampler";
 import type { OomMark } from "./frame";
-import { highest, type Sample } from "./line_sampler";
 
 const AIR = 1.055;
 

@@ -1,6 +1,6 @@
 // What the scene of the timeline is given, whom it tells, and what it counts.
-import type { DeviceInfo } from "../../api/contract";
-import type { Domain } from "../../state/recording/domain";
+import type { DeviceInfo } from "../../../api/contract";
+import type { Domain } from "../../../state/recording/domain";
 import type { Place } from "./source";
 
 export interface Canvases {

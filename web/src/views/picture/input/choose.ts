@@ -1,13 +1,13 @@
 // A click on a block selects it and puts the cursor there.
-import { getJson } from "../../api/client";
-import type { Allocation } from "../../api/contract";
-import { frozen } from "../../api/frozen";
-import { NO_ID } from "../../api/tile";
-import type { PageState } from "../../state/link/url";
-import { attempt } from "../../state/page/notes";
-import { go, page } from "../../state/page/store";
+import { getJson } from "../../../api/client";
+import type { Allocation } from "../../../api/contract";
+import { frozen } from "../../../api/frozen";
+import { NO_ID } from "../../../api/tile";
+import type { PageState } from "../../../state/link/url";
+import { attempt } from "../../../state/page/notes";
+import { go, page } from "../../../state/page/store";
+import type { Place } from "../tiles/source";
 import type { Under } from "./pick";
-import type { Place } from "./source";
 
 /** `more`: what else changes with it, another recording for one. */
 export function chooseBlock(at: Place, under: Under, more: Partial<PageState> = {}): void {

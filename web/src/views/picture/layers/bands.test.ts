@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Annotation } from "../../api/contract";
+import type { Annotation } from "../../../api/contract";
+import { LANE_HEIGHT, type XFrame } from "../window/frame";
 import { bandAt, bandRange } from "./bands";
-import { LANE_HEIGHT, type XFrame } from "./frame";
 
 const band = (id: number, begin_step: number, end_step: number, depth: number): Annotation => ({
   id,

@@ -1,9 +1,9 @@
 // Brings tiles and lines of one device to the screen: knows the addresses, asks for what is seen and
 // its neighbours, and finds a stand-in for what has not arrived.
-import type { Params } from "../../api/client";
-import { type FrozenDevice, frozenDevice, frozenTile } from "../../api/frozen";
-import type { Lines, Tile } from "../../api/tile";
-import { FRAME_QUADS, fitting, MOST_TILE_QUADS } from "../../gl/quad_budget";
+import type { Params } from "../../../api/client";
+import { type FrozenDevice, frozenDevice, frozenTile } from "../../../api/frozen";
+import type { Lines, Tile } from "../../../api/tile";
+import { FRAME_QUADS, fitting, MOST_TILE_QUADS } from "../../../gl/quad_budget";
 import {
   coarsestLevel,
   levelFor,
@@ -16,9 +16,9 @@ import {
   TILE_ROWS,
   tileSpan,
   tilesIn,
-} from "../../gl/tile_address";
-import type { Range } from "../../state/link/url";
-import type { Domain } from "../../state/recording/domain";
+} from "../../../gl/tile_address";
+import type { Range } from "../../../state/link/url";
+import type { Domain } from "../../../state/recording/domain";
 import type { LineTile } from "./line_sampler";
 import { type Held, type TileStore, type Wants, wantLines, wantTile } from "./tile_store";
 

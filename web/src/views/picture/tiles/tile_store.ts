@@ -2,9 +2,9 @@
 // a picture, however many recordings stand in it: what is kept has one bound, and what is asked for
 // one order.
 
-import { getBuffer, type Params } from "../../api/client";
-import { decodeLines, decodeTile, type Lines, type Tile } from "../../api/tile";
-import { AnswerCache, type Want } from "../../gl/answer_cache";
+import { getBuffer, type Params } from "../../../api/client";
+import { decodeLines, decodeTile, type Lines, type Tile } from "../../../api/tile";
+import { AnswerCache, type Want } from "../../../gl/answer_cache";
 
 /** A tile and where it belongs. */
 export interface Held {

@@ -1,7 +1,7 @@
 // Below the strata: grid, staff, and the hatch of what is reserved but not live.
-import { hatch, type Surface, staff } from "../../ui/plot";
-import { type Frame, toX, toY } from "./frame";
-import type { Sample } from "./line_sampler";
+import { hatch, type Surface, staff } from "../../../ui/plot";
+import type { Sample } from "../tiles/line_sampler";
+import { type Frame, toX, toY } from "../window/frame";
 
 export function drawBack(s: Surface, frame: Frame, labelPixels?: number): void {
   const { plot } = frame;

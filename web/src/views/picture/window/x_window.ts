@@ -1,7 +1,7 @@
 // The visible part of an axis, that moves at once under a hand and glides when the page jumps.
 
-import type { Range } from "../../state/link/url";
-import type { Domain } from "../../state/recording/domain";
+import type { Range } from "../../../state/link/url";
+import type { Domain } from "../../../state/recording/domain";
 import { between, clampRange, everything, grown } from "./window";
 
 const SLIDE_MS = 280;

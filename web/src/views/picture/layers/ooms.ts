@@ -1,9 +1,9 @@
 // Out of memory: a red line over the full height, a plate in the lanes, and the request as a box
 // that stands on the reserved level. What rises above the ceiling is solid red: the answer to "why".
-import type { DeviceInfo, Oom } from "../../api/contract";
-import type { Domain } from "../../state/recording/domain";
-import { worstOom } from "../../state/recording/ooms";
-import { bytesText } from "../../text/units";
+import type { DeviceInfo, Oom } from "../../../api/contract";
+import type { Domain } from "../../../state/recording/domain";
+import { worstOom } from "../../../state/recording/ooms";
+import { bytesText } from "../../../text/units";
 import {
   backedLines,
   font,
@@ -13,10 +13,18 @@ import {
   plate,
   type Surface,
   vertical,
-} from "../../ui/plot";
-import { type Frame, fromX, LANE_HEIGHT, type OomMark, toX, toY, type XFrame } from "./frame";
+} from "../../../ui/plot";
+import { highestWithin } from "../tiles/line_sampler";
+import {
+  type Frame,
+  fromX,
+  LANE_HEIGHT,
+  type OomMark,
+  toX,
+  toY,
+  type XFrame,
+} from "../window/frame";
 import { together } from "./front_layer";
-import { highestWithin } from "./line_sampler";
 
 const BOX_WIDTH = 24;
 const BOX_GAP = 7;

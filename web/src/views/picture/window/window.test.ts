@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { DeviceInfo } from "../../api/contract";
-import { type Domain, domainOf, noTimeBecause } from "../../state/recording/domain";
-import { drawable } from "./bands";
+import type { DeviceInfo } from "../../../api/contract";
+import { type Domain, domainOf, noTimeBecause } from "../../../state/recording/domain";
+import { drawable } from "../layers/bands";
+import { gripAt, minimapPosition } from "../layers/minimap";
+import { highest, highestWithin, sampleAt, samples } from "../tiles/line_sampler";
 import { fittedBytes } from "./fit";
-import { highest, highestWithin, sampleAt, samples } from "./line_sampler";
-import { gripAt, minimapPosition } from "./minimap";
 import {
   absolute,
   clampRange,

@@ -1,9 +1,9 @@
 // The lower axis: steps or seconds.
 
-import { decimalStep, multiples, timeTickLabel } from "../../text/ticks";
-import { integer } from "../../text/units";
-import { font, horizontal, label, type Surface, vertical } from "../../ui/plot";
-import { toX, type XFrame } from "./frame";
+import { decimalStep, multiples, timeTickLabel } from "../../../text/ticks";
+import { integer } from "../../../text/units";
+import { font, horizontal, label, type Surface, vertical } from "../../../ui/plot";
+import { toX, type XFrame } from "../window/frame";
 
 const LABEL_PIXELS = 86;
 

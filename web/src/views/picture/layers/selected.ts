@@ -1,8 +1,8 @@
 // The chosen allocation as an outline over its whole life, and a veil over what is under the pointer.
-import { NO_ID } from "../../api/tile";
-import type { Surface } from "../../ui/plot";
-import { type Frame, toX, toY } from "./frame";
-import type { Shown } from "./source";
+import { NO_ID } from "../../../api/tile";
+import type { Surface } from "../../../ui/plot";
+import type { Shown } from "../tiles/source";
+import { type Frame, toX, toY } from "../window/frame";
 
 interface Box {
   left: number;

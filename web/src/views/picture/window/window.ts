@@ -1,7 +1,7 @@
 // The visible part of the timeline as arithmetic: what is there, what is seen, how it moves.
-import type { Allocation } from "../../api/contract";
-import type { Range } from "../../state/link/url";
-import { type Domain, seesEnd } from "../../state/recording/domain";
+import type { Allocation } from "../../../api/contract";
+import type { Range } from "../../../state/link/url";
+import { type Domain, seesEnd } from "../../../state/recording/domain";
 
 export function everything(domain: Domain): Range {
   return [0, domain.room];

@@ -1,7 +1,7 @@
 // Where each tile lies on the glass: between the arrivals of tiles a pan changes these numbers only.
-import type { Placed } from "../../gl/painter";
-import type { Frame } from "./frame";
-import type { Shown } from "./source";
+import type { Placed } from "../../../gl/painter";
+import type { Shown } from "../tiles/source";
+import type { Frame } from "../window/frame";
 
 /** In device pixels: a picture of `width` × `height` that stands `lift` above the glass's lower edge. */
 export function placeTiles(frame: Frame, width: number, height: number, lift = 0): Placed[] {

@@ -1,11 +1,11 @@
 // The exact outline of the chosen allocation: for what is visible, and a tile more on both sides.
-import { getBuffer } from "../../api/client";
-import type { Allocation } from "../../api/contract";
-import { decodeShape } from "../../api/tile";
-import { levelFor, TILE_COLUMNS, tileSpan, tilesIn } from "../../gl/tile_address";
-import type { Range } from "../../state/link/url";
-import type { ShapeMark } from "./frame";
-import type { Subject } from "./scene_parts";
+import { getBuffer } from "../../../api/client";
+import type { Allocation } from "../../../api/contract";
+import { decodeShape } from "../../../api/tile";
+import { levelFor, TILE_COLUMNS, tileSpan, tilesIn } from "../../../gl/tile_address";
+import type { Range } from "../../../state/link/url";
+import type { Subject } from "../tiles/scene_parts";
+import type { ShapeMark } from "../window/frame";
 
 const SETTLE_MS = 140;
 /** columns of a picture, roughly */

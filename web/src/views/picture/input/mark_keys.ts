@@ -1,6 +1,6 @@
 // The keys for what is marked and chosen, the same in every picture.
-import { clearMark, jump, mark } from "../../state/answers/marks";
-import { go, page } from "../../state/page/store";
+import { clearMark, jump, mark } from "../../../state/answers/marks";
+import { go, page } from "../../../state/page/store";
 
 /** Next and previous hit, only the hits. True: the key was used. */
 export function markKey(event: KeyboardEvent): boolean {

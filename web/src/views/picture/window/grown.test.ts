@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { stepDomain, timeDomain } from "../../state/recording/domain";
+import { stepDomain, timeDomain } from "../../../state/recording/domain";
 import { everything, grown } from "./window";
 
 describe("the window of a recording that has grown", () => {

@@ -1,15 +1,15 @@
 // Three facts about what is under the pointer. Details belong in the inspector.
 import { signal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { getJson } from "../../api/client";
-import type { Allocation } from "../../api/contract";
-import { frozen } from "../../api/frozen";
-import { NO_ID, QuadFlag } from "../../api/tile";
-import { place } from "../../state/page/store";
-import { counted, integer } from "../../text/units";
-import { Bytes, FrameLabel, Name } from "../../ui/text";
-import { placeTip } from "../../ui/tip_place";
-import type { Under } from "./pick";
+import { getJson } from "../../../api/client";
+import type { Allocation } from "../../../api/contract";
+import { frozen } from "../../../api/frozen";
+import { NO_ID, QuadFlag } from "../../../api/tile";
+import { place } from "../../../state/page/store";
+import { counted, integer } from "../../../text/units";
+import { Bytes, FrameLabel, Name } from "../../../ui/text";
+import { placeTip } from "../../../ui/tip_place";
+import type { Under } from "../input/pick";
 
 export interface Tip {
   /** where the block belongs, if not to the file that the page shows */

@@ -1,10 +1,10 @@
 // Wheel, minimap and keys move the window of a picture in the same way wherever it stands.
 
-import type { Range } from "../../state/link/url";
-import type { Domain } from "../../state/recording/domain";
-import { GUTTER, type Plot } from "./frame";
-import { type Grip, gripAt, minimapPosition } from "./minimap";
-import { everything, panBy, zoomAt } from "./window";
+import type { Range } from "../../../state/link/url";
+import type { Domain } from "../../../state/recording/domain";
+import { type Grip, gripAt, minimapPosition } from "../layers/minimap";
+import { GUTTER, type Plot } from "../window/frame";
+import { everything, panBy, zoomAt } from "../window/window";
 
 /** A picture whose window moves. */
 export interface Movable {

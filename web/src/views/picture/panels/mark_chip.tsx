@@ -1,8 +1,8 @@
 // How many allocations are marked, and the way through them: the same over every picture.
-import { clearMark, hitIndex, jump, mark } from "../../state/answers/marks";
-import { go, page } from "../../state/page/store";
-import { counted, integer } from "../../text/units";
-import { Icon } from "../../ui/icons";
+import { clearMark, hitIndex, jump, mark } from "../../../state/answers/marks";
+import { go, page } from "../../../state/page/store";
+import { counted, integer } from "../../../text/units";
+import { Icon } from "../../../ui/icons";
 
 export function MarkChip() {
   const of = mark.value;

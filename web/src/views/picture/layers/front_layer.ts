@@ -1,11 +1,11 @@
 // Above the strata: lines, ceiling, high water, out-of-memory, selection, cursor, axis labels.
 
-import { bytesIn, bytesText, sharedUnit } from "../../text/units";
-import { font, horizontal, label, plate, type Surface, vertical } from "../../ui/plot";
+import { bytesIn, bytesText, sharedUnit } from "../../../text/units";
+import { font, horizontal, label, plate, type Surface, vertical } from "../../../ui/plot";
+import { highestWithin } from "../tiles/line_sampler";
+import { type Frame, fromX, toX, toY } from "../window/frame";
 import { clip, traceLine, traceTop } from "./back_layer";
 import { drawBands } from "./bands";
-import { type Frame, fromX, toX, toY } from "./frame";
-import { highestWithin } from "./line_sampler";
 import { drawOoms } from "./ooms";
 import { drawSelected, veilHovered } from "./selected";
 import { drawAxis } from "./x_axis";
