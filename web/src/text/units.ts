@@ -57,6 +57,15 @@ export function sharedUnit(...bytes: number[]): Unit {
   return largest >= GIB && largest < 10 * GIB ? "MiB" : unitFor(largest);
 }
 
+/** "4,008 MiB" and "166 MiB" in one unit, because they are compared. */
+export function together(...bytes: number[]): string[] {
+  const unit = sharedUnit(...bytes);
+  return bytes.map((one) => {
+    const { number } = bytesIn(one, unit);
+    return `${number} ${unit}`;
+  });
+}
+
 export function integer(value: number): string {
   return grouped(Math.round(value), 0);
 }

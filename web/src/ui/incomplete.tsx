@@ -1,21 +1,6 @@
 // The mark beside figures that are not the whole truth: something was lost, or not watched.
+import type { FigureName, Missing } from "../api/incomplete";
 import { visible } from "../text/visible";
-
-export type FigureName =
-  | "memory"
-  | "blocks"
-  | "launches"
-  | "copies"
-  | "call sites"
-  | "kernel names"
-  | "launch events";
-
-export interface Missing {
-  figures: FigureName[];
-  reason: string;
-  /** for this they can only be too low: what was there before the process was watched */
-  at_least: boolean;
-}
 
 /** Live, peak, reserved. */
 export const OF_MEMORY: readonly FigureName[] = ["memory", "blocks"];

@@ -1,10 +1,11 @@
 // Below the lines: who holds memory, what is launched and copied, what the driver refused, what the
 // recorder missed. Of the chosen process, else of all.
 import type { ComponentChildren } from "preact";
+import type { FigureName } from "../../api/incomplete";
 import type { LiveAnswer, LiveStacks } from "../../api/live";
 import { bytesText, counted, integer, percent } from "../../text/units";
 import { visible } from "../../text/visible";
-import { type FigureName, MarkTag, OF_COPIES, OF_HOLDERS, OF_LAUNCHES } from "../../ui/incomplete";
+import { MarkTag, OF_COPIES, OF_HOLDERS, OF_LAUNCHES } from "../../ui/incomplete";
 import { Bytes, FrameText, Name } from "../../ui/text";
 import { ageText, deviceText, mebibytesText, rateText } from "./words";
 

@@ -1,4 +1,6 @@
 // The processes of the Live view: a row each, with rates and a spark line. A row chooses its process.
+
+import type { FigureName } from "../../api/incomplete";
 import type { LiveAnswer, LiveLine, LiveProcess } from "../../api/live";
 import type { LiveSort } from "../../state/link/page_state";
 import { formatHash } from "../../state/link/url";
@@ -6,7 +8,6 @@ import { go, page } from "../../state/page/store";
 import { bytesIn, integer, unitFor } from "../../text/units";
 import { visible } from "../../text/visible";
 import { Icon } from "../../ui/icons";
-import type { FigureName } from "../../ui/incomplete";
 import { Amount, Bytes, Name } from "../../ui/text";
 import { sparkPath } from "../growth/rows";
 import { devicesText, endTitle, lifeText, mebibytesText, rateText, sorted } from "./words";

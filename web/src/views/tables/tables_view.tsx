@@ -1,19 +1,13 @@
 // The rows behind the pictures. Sorting and filtering run in the engine; the page asks for the rows
 // that are on the screen.
 import { useEffect } from "preact/hooks";
+import type { FigureName } from "../../api/incomplete";
 import { TABLES, type TableName } from "../../state/link/url";
 import { onKey } from "../../state/page/keys";
 import { device, file, go, page } from "../../state/page/store";
 import { counted, integer } from "../../text/units";
 import { Icon } from "../../ui/icons";
-import {
-  type FigureName,
-  IncompleteTag,
-  OF_COPIES,
-  OF_HOLDERS,
-  OF_LAUNCHES,
-  OF_MEMORY,
-} from "../../ui/incomplete";
+import { IncompleteTag, OF_COPIES, OF_HOLDERS, OF_LAUNCHES, OF_MEMORY } from "../../ui/incomplete";
 import { ErrorNotice, Notice } from "../../ui/notice";
 import { Name } from "../../ui/text";
 import { csvUrl, rowActions } from "./actions";

@@ -1,6 +1,6 @@
 // Above the strata: lines, ceiling, high water, out-of-memory, selection, cursor, axis labels.
 
-import { bytesIn, bytesText, sharedUnit } from "../../../text/units";
+import { bytesText } from "../../../text/units";
 import { font, horizontal, label, plate, type Surface, vertical } from "../../../ui/plot";
 import { highestWithin } from "../tiles/line_sampler";
 import { type Frame, fromX, toX, toY } from "../window/frame";
@@ -136,13 +136,4 @@ export function drawTornEdge(s: Surface, frame: Frame): void {
   }
   s.c.lineTo(plot.right, plot.bottom + 1);
   s.c.fill();
-}
-
-/** "4,008 MiB" and "166 MiB" in one unit, because they are compared. */
-export function together(...bytes: number[]): string[] {
-  const unit = sharedUnit(...bytes);
-  return bytes.map((one) => {
-    const { number } = bytesIn(one, unit);
-    return `${number} ${unit}`;
-  });
 }

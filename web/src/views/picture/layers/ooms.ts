@@ -3,7 +3,7 @@
 import type { DeviceInfo, Oom } from "../../../api/contract";
 import type { Domain } from "../../../state/recording/domain";
 import { worstOom } from "../../../state/recording/ooms";
-import { bytesText } from "../../../text/units";
+import { bytesText, together } from "../../../text/units";
 import {
   backedLines,
   font,
@@ -24,7 +24,6 @@ import {
   toY,
   type XFrame,
 } from "../window/frame";
-import { together } from "./front_layer";
 
 const BOX_WIDTH = 24;
 const BOX_GAP = 7;

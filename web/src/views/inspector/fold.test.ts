@@ -1,8 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Frame } from "../api/contract";
-import type { SqlResult } from "../api/query_contract";
-import { foldNoise } from "./inspector/fold";
-import { csvOf } from "./sql/csv";
+import type { Frame } from "../../api/contract";
+import { foldNoise } from "./fold";
 
 function frame(name: string, kind: "user" | "library" | "native" | "noise"): Frame {
   return {
@@ -39,26 +37,5 @@ describe("stacks", () => {
     expect(foldNoise([frame("a", "noise"), frame("b", "user")]).hidden).toBe(0);
     expect(names(foldNoise([frame("a", "noise"), frame("b", "noise")]))).toEqual(["a", "b"]);
     expect(foldNoise([])).toEqual({ shown: [], hidden: 0, before: 0 });
-  });
-});
-
-describe("CSV", () => {
-  it("quotes what needs it and keeps numbers exact", () => {
-    const result: SqlResult = {
-      columns: [
-        { name: "a,b", kind: "text" },
-        { name: "bytes", kind: "bytes" },
-      ],
-      rows: [
-        ['say "hi"', 4202692608],
-        [null, 0.1],
-        ["two\nlines", -1],
-      ],
-      truncated: false,
-      elapsed_ms: 0,
-      mark: null,
-      marked: 0,
-    };
-    expect(csvOf(result)).toBe('"a,b",bytes\n"say ""hi""",4202692608\n,0.1\n"two\nlines",-1\n');
   });
 });
