@@ -3,7 +3,7 @@ import { signal, useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { LegendBy, LegendRow } from "../../../api/contract";
 import { frozen } from "../../../api/frozen";
-import { sizeStep, UNKNOWN_KEY } from "../../../gl/colours";
+import { sizeStepOf, UNKNOWN_KEY } from "../../../gl/colour_rules";
 import type { Filter } from "../../../gl/painter";
 import { legend } from "../../../state/page/cursor";
 import { page } from "../../../state/page/store";
@@ -37,7 +37,7 @@ function rowNumber(key: string): number {
   return /^\d+$/.test(key) ? Number(key) : -1;
 }
 
-/** As the painters number them, see filterKey in colours.ts. */
+/** As the painters number them, see gl/colour_rules.ts. */
 function keyNumber(key: string): number {
   if (key === "unknown") return UNKNOWN_KEY;
   const number = rowNumber(key);
@@ -57,7 +57,7 @@ export function filterOf(rows: readonly LegendRow[], hidden: ReadonlySet<string>
 
 /** Class of the swatch; sizes and ages use the steps of their ramp. */
 function swatch(row: LegendRow, by: LegendBy): string {
-  if (by === "size") return `size${1 + sizeStep(Math.max(0, rowNumber(String(row.key))))}`;
+  if (by === "size") return `size${1 + sizeStepOf(Math.max(0, rowNumber(String(row.key))))}`;
   if (by === "age") return `age${1 + Math.max(0, Math.min(6, rowNumber(String(row.key))))}`;
   return `cat${row.slot}`;
 }

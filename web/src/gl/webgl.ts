@@ -1,5 +1,56 @@
-// What both programs of the pictures need of WebGL2: shaders, and quads as an integer texture.
+// What both painters of WebGL2 share: the context, programs, and quads as an integer texture.
 import { QUAD_BYTES } from "../api/tile";
+
+/** Quads per row of the texture; a quad is two texels of four words. */
+export const QUADS_PER_ROW = 512;
+
+/** GLSL: which quad and corner a vertex belongs to, and where the quad's first texel lies. */
+export const GLSL_TEXEL = `int quad = gl_VertexID / 6;
+  int corner = gl_VertexID - quad * 6;
+  ivec2 at = ivec2((quad & ${QUADS_PER_ROW - 1}) * 2, quad >> ${Math.log2(QUADS_PER_ROW)});`;
+
+/** GLSL: the six corners of two triangles. */
+export const GLSL_CORNERS = `bool is_right = corner == 1 || corner == 2 || corner == 4;
+  bool is_top = corner == 2 || corner == 4 || corner == 5;`;
+
+/** null: this browser or machine has no WebGL2. */
+export function openWebGl(canvas: HTMLCanvasElement): WebGL2RenderingContext | null {
+  return canvas.getContext("webgl2", { antialias: false, depth: false, stencil: false });
+}
+
+/** Everything transparent; from here on only what lies inside of a tile's clip is drawn. */
+export function clearPicture(gl: WebGL2RenderingContext): void {
+  gl.viewport(0, 0, gl.canvas.width, gl.canvas.height);
+  gl.disable(gl.SCISSOR_TEST);
+  gl.clearColor(0, 0, 0, 0);
+  gl.clear(gl.COLOR_BUFFER_BIT);
+  gl.enable(gl.SCISSOR_TEST);
+}
+
+/** A program and its uniforms, looked up once by name. */
+export class Program {
+  private readonly known = new Map<string, WebGLUniformLocation | null>();
+
+  /** null: this machine cannot. */
+  static link(gl: WebGL2RenderingContext, vertex: string, fragment: string): Program | null {
+    const program = linkProgram(gl, vertex, fragment);
+    return program ? new Program(gl, program) : null;
+  }
+
+  private constructor(
+    private readonly gl: WebGL2RenderingContext,
+    readonly program: WebGLProgram,
+  ) {}
+
+  at(name: string): WebGLUniformLocation | null {
+    let found = this.known.get(name);
+    if (found === undefined) {
+      found = this.gl.getUniformLocation(this.program, name);
+      this.known.set(name, found);
+    }
+    return found;
+  }
+}
 
 function compile(gl: WebGL2RenderingContext, kind: GLenum, source: string): WebGLShader | null {
   const shader = gl.createShader(kind);
@@ -9,8 +60,7 @@ function compile(gl: WebGL2RenderingContext, kind: GLenum, source: string): WebG
   return shader;
 }
 
-/** null: this machine cannot. */
-export function linkProgram(
+function linkProgram(
   gl: WebGL2RenderingContext,
   vertexSource: string,
   fragmentSource: string,
@@ -38,16 +88,16 @@ export function plainSampling(gl: WebGL2RenderingContext): void {
   gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_WRAP_T, gl.CLAMP_TO_EDGE);
 }
 
-/** Quads of 32 bytes as they came from the server: two texels each, `perRow` of them in a row. */
+/** Quads of 32 bytes as they came from the server, two texels each. */
 export function quadTexture(
   gl: WebGL2RenderingContext,
   words: Uint32Array,
   quads: number,
-  perRow: number,
 ): WebGLTexture | null {
   const texture = gl.createTexture();
   gl.bindTexture(gl.TEXTURE_2D, texture);
   plainSampling(gl);
+  const perRow = QUADS_PER_ROW;
   const [width, perQuad] = [perRow * 2, QUAD_BYTES / 4];
   gl.texStorage2D(gl.TEXTURE_2D, 1, gl.RGBA32UI, width, Math.max(1, Math.ceil(quads / perRow)));
   const upload = (row: number, rows: number, count: number) => {
