@@ -40,7 +40,7 @@ ALLOWED = {
     "views/picture/panels": PICTURE
     | {"views/picture/tiles", "views/picture/window", "views/picture/input"},
     "views/timeline": PICTURE | {"views/picture"},
-    "views/lanes": PICTURE | {"views/picture", "views/timeline"},
+    "views/lanes": PICTURE | {"views/picture"},
     "views/map": PICTURE | {"views/picture"},
     "views/state": PICTURE,
     "views/flame": PICTURE,
@@ -54,13 +54,14 @@ ALLOWED = {
     "views/working_set": PARTS,
     "views/tables": PARTS,
     "views/sql": PARTS,
-    "views/inspector": PARTS | {"views/flame", "views/timeline"},
+    "views/inspector": PARTS | {"views/flame", "views/picture/input"},
     "views": PARTS,  # registry.ts alone: the list of the views
     "styles": set(),
     "shell": PARTS | {"views"},
     "main.tsx": PARTS | {"views", "shell", "styles"},
 }
-# the list of the views names every view
+# the base of the pictures names its own folders, the list of the views names every view
+ALLOWED["views/picture"] = PICTURE | {row for row in ALLOWED if row.startswith("views/picture/")}
 ALLOWED["views"] |= {row for row in ALLOWED if row.startswith("views/")}
 
 IMPORT = re.compile(r"""(?:\bfrom|\bimport|\bimport\()\s*["'](\.[^"'?]+)(?:\?\w+)?["']""")

@@ -12,7 +12,7 @@ import type { Domain } from "../recording/domain";
 import { LANES_VIEW } from "../recording/lanes";
 import { worstOom } from "../recording/ooms";
 import { resting } from "./latest";
-import { device, follow, hoverStep, page, pictured, place } from "./store";
+import { device, follow, go, hoverStep, page, pictured, place } from "./store";
 
 /** The cursor: where it was put, else the worst out-of-memory, else the peak. */
 export const cursorStep = computed<number>(() => {
@@ -21,6 +21,12 @@ export const cursorStep = computed<number>(() => {
   const wanted = page.value.at ?? worstOom(of.ooms)?.step ?? of.peak.active.step;
   return Math.max(0, Math.min(of.events - 1, wanted));
 });
+
+/** Puts the cursor some events further, or back. */
+export function stepCursor(by: number): void {
+  const last = (device.value?.events ?? 1) - 1;
+  go({ at: Math.max(0, Math.min(last, cursorStep.value + by)) });
+}
 
 export const stateAt = follow<StateAt>(() => {
   if (!pictured.value || !place.value || !device.value || device.value.events === 0) return null;

@@ -12,7 +12,7 @@ import { Canvas } from "../../ui/canvas";
 import { Icon } from "../../ui/icons";
 import { type Surface, vertical } from "../../ui/plot";
 import { Bytes, ExactBytes, Name } from "../../ui/text";
-import { focusPicture } from "../timeline/focus";
+import { focusPicture } from "../picture/input/choose";
 import { SeeIn } from "./see_in";
 import { StackList } from "./stack_list";
 

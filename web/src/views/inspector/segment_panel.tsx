@@ -5,7 +5,7 @@ import { go, isView, page } from "../../state/page/store";
 import { bytesText, counted, integer } from "../../text/units";
 import { Icon } from "../../ui/icons";
 import { Bytes, FrameText, Name } from "../../ui/text";
-import { focusPicture } from "../timeline/focus";
+import { focusPicture } from "../picture/input/choose";
 
 const MOST_PARTS = 24;
 

@@ -6,7 +6,7 @@ import { device, go } from "../../state/page/store";
 import { integer, seconds } from "../../text/units";
 import { Icon } from "../../ui/icons";
 import { Bytes, ExactBytes, Name } from "../../ui/text";
-import { focusPicture } from "../timeline/focus";
+import { focusPicture } from "../picture/input/choose";
 import { StackList } from "./stack_list";
 
 const ACTIONS: Record<string, string> = {

@@ -5,26 +5,22 @@ import { mark } from "../../state/answers/marks";
 import { withoutFileTerms } from "../../state/link/filter_terms";
 import { selection } from "../../state/page/cursor";
 import { file, page } from "../../state/page/store";
-import { theme } from "../../state/page/theme";
-import { WindowLink } from "../../state/page/window_link";
 import { type PlacedLane, placeOfLane } from "../../state/recording/lanes";
+import { PictureFeed } from "../picture/feed";
 import { Outline } from "../picture/layers/outline";
-import { absolute, grown, lifeOf, relative, reveal } from "../picture/window/window";
+import { absolute, grown, lifeOf, relative, reveal, withMargin } from "../picture/window/window";
+import { shift } from "./budget";
 import { LaneBands } from "./lane_bands";
 import type { Row } from "./lane_frame";
 import { current, currentKey, cursor, ordered, shared, values } from "./model";
 import type { LanesScene } from "./scene";
 
-export class LanesFeed {
-  private readonly link = new WindowLink<"x" | "y">(
-    () => {
-      const { domain, target, y } = this.scene;
-      return domain ? { x: absolute(target, domain), y } : null;
-    },
-    () => this.askShape(),
-  );
-  /** what was in view already: a reload must not move the window */
-  private seenAt = page.peek().at;
+/** The window of a picture of lanes, as the URL writes it. */
+export function laneWindow({ domain, target, y }: LanesScene) {
+  return domain ? { x: absolute(target, domain), y } : null;
+}
+
+export class LanesFeed extends PictureFeed<LanesScene, "x" | "y"> {
   private readonly bands = new LaneBands((key, list) => {
     this.scene.annotations.set(key, list);
     this.scene.redraw();
@@ -34,27 +30,30 @@ export class LanesFeed {
     this.scene.redraw();
   });
 
-  constructor(private readonly scene: LanesScene) {
-    this.link.follow(
+  constructor(scene: LanesScene) {
+    super(scene);
+    this.follow(
       () => this.followShared(),
       () => this.followOrder(),
       () => this.followWindow(),
       () => this.followLook(),
-      () => this.followTheme(),
       () => this.followCursor(),
       () => this.followSelection(),
     );
   }
 
-  dispose(): void {
-    this.link.dispose();
+  override dispose(): void {
+    super.dispose();
     this.outline.dispose();
     this.bands.dispose();
   }
 
-  /** The window was moved: into the URL when the hand rests, and the outline asked anew. */
-  moved(): void {
-    this.link.moved();
+  protected windowNow() {
+    return laneWindow(this.scene);
+  }
+
+  protected override windowWritten(): void {
+    this.askShape();
   }
 
   /** Phases, where lanes are high enough to show them. */
@@ -67,9 +66,8 @@ export class LanesFeed {
     const lane = current.peek();
     const { domain } = this.scene;
     if (!chosen || !domain || !lane?.domain) return;
-    const [low, high] = lifeOf(chosen, lane.domain);
-    const margin = Math.max(domain.least / 2, (high - low) * 0.25);
-    this.scene.moveTo([low - margin + lane.offset, high + margin + lane.offset], true);
+    const x = withMargin(lifeOf(chosen, lane.domain), domain.least);
+    this.scene.moveTo(shift(x, lane.offset), true);
     this.moved();
   }
 
@@ -120,11 +118,6 @@ export class LanesFeed {
     });
   }
 
-  private followTheme(): void {
-    void theme.value;
-    this.scene.themeChanged();
-  }
-
   private followCursor(): void {
     const at = cursor.value;
     const { scene } = this;
@@ -132,11 +125,11 @@ export class LanesFeed {
     scene.cursor = at === null ? null : at + middle;
     const { domain, target } = scene;
     const away = at !== null && (at < target[0] || at > target[1]);
-    if (domain && away && page.value.at !== this.seenAt) {
+    if (domain && away && page.value.at !== this.seen.at) {
       scene.moveTo(reveal(target, at, domain), true);
       this.moved();
     }
-    this.seenAt = page.value.at;
+    this.seen.at = page.value.at;
     scene.redraw();
   }
 

@@ -9,7 +9,6 @@ import { type Domain, domainOf } from "../../state/recording/domain";
 import type { LaneLayout } from "../../state/recording/lane_order";
 import type { PlacedLane } from "../../state/recording/lanes";
 import { oomMarks } from "../picture/layers/ooms";
-import { fittedBytes } from "../picture/window/fit";
 import {
   lanesOf as bandLanes,
   type Frame,
@@ -17,6 +16,7 @@ import {
   LANE_HEIGHT,
   type Plot,
 } from "../picture/window/frame";
+import { fittedBytes } from "../picture/window/window";
 
 /** A lane in sight. CSS pixels, and device pixels from the lower edge of the glass. */
 export interface Row {

@@ -1,14 +1,7 @@
-// The timeline as a machine: holds the window, asks for tiles, paints when something changed. It
-// knows nothing of components; timeline_view.tsx feeds it and listens.
-//
-//   back canvas   grid, staff, hatch          redrawn per frame, cheap
-//   glass         the strata, WebGL2          two uniforms per tile and frame
-//   front canvas  lines, marks, selection     redrawn per frame, cheap
+// The timeline: every allocation of one device, stacked in order of birth.
 import type { Annotation, LegendBy } from "../../api/contract";
-import type { Shape, Tile } from "../../api/tile";
-import { RETRY_AFTER_MS } from "../../gl/answer_cache";
+import type { Shape } from "../../api/tile";
 import { palette } from "../../gl/colours";
-import { Glass } from "../../gl/glass";
 import { type Filter, type Look, NO_FILTER, type Painter, parseRgba } from "../../gl/painter";
 import { columnsPerPicture, MOST_TILES_ACROSS, quadsPerTile } from "../../gl/quad_budget";
 import { STACK_PAINTERS } from "../../gl/stack_painters";
@@ -21,8 +14,8 @@ import { drawable } from "../picture/layers/bands";
 import { drawFront } from "../picture/layers/front_layer";
 import { drawMinimap } from "../picture/layers/minimap";
 import { placeTiles } from "../picture/layers/strata";
+import { type Canvases, isDark, type Listener, PictureScene } from "../picture/scene";
 import { samples } from "../picture/tiles/line_sampler";
-import type { Canvases, Listener, Stats, Subject } from "../picture/tiles/scene_parts";
 import {
   type Ask,
   type Choice,
@@ -30,17 +23,16 @@ import {
   quadsIn,
   type Shown,
   Source,
+  type Subject,
 } from "../picture/tiles/source";
 import { TileStore } from "../picture/tiles/tile_store";
-import { fittedBytes } from "../picture/window/fit";
 import { type Frame, lanesOf, type OomMark, type Plot, plotOf } from "../picture/window/frame";
-import { between, zoomedBytes } from "../picture/window/window";
-import { stillWanted, XWindow } from "../picture/window/x_window";
+import { stillWanted, XWindow } from "../picture/window/glide";
+import { between, fittedBytes, zoomedBytes } from "../picture/window/window";
 
 const FIT_MS = 160;
 
-export class TimelineScene {
-  readonly stats: Stats = { quads: 0, tiles: 0, frames: 0, lastTileMs: 0, waiting: 0 };
+export class TimelineScene extends PictureScene<Painter> {
   subject: Subject | null = null;
   /** null: fitted */
   y: Range | null = null;
@@ -50,9 +42,15 @@ export class TimelineScene {
   shape: { shape: Shape; x0: number; column: number; slot: number } | null = null;
   frame: Frame | null = null;
 
-  private readonly glass: Glass<Painter>;
-  private readonly store: TileStore;
-  private readonly source: Source;
+  private readonly store = new TileStore(
+    (tile) => {
+      this.stats.waiting = this.store.waiting;
+      this.arrived(tile?.engineMs ?? null);
+    },
+    (tile) => this.glass.painter.forget(tile),
+    (error) => this.failed(error),
+  );
+  private readonly source = new Source(this.store);
   private readonly window = new XWindow();
   private tokens = new Tokens();
   private look: Look | null = null;
@@ -65,43 +63,19 @@ export class TimelineScene {
   private annotations: readonly Annotation[] = [];
   private lanes = 0;
   private fitted: Range = [0, 1];
-  private ticket = 0;
-  private retry = 0;
   private lastFrame = 0;
-  private readonly observer = new ResizeObserver(() => this.redraw());
 
   constructor(
     private readonly canvases: Canvases,
-    private readonly listener: Listener,
+    listener: Listener,
     allowGl: boolean,
   ) {
-    this.glass = new Glass<Painter>(
-      canvases.glass,
-      STACK_PAINTERS,
-      allowGl,
-      listener.onDrawnBy,
-      () => this.redraw(),
-    );
-    this.store = new TileStore(
-      (tile) => this.arrived(tile),
-      (tile) => this.glass.painter.forget(tile),
-      (error) => {
-        listener.onError(error);
-        // nobody may move the picture: look again when the server may be asked again
-        window.clearTimeout(this.retry);
-        this.retry = window.setTimeout(() => this.redraw(), RETRY_AFTER_MS + 50);
-      },
-    );
-    this.source = new Source(this.store);
-    this.observer.observe(canvases.front);
+    super(canvases, STACK_PAINTERS, listener, allowGl);
   }
 
-  dispose(): void {
-    cancelAnimationFrame(this.ticket);
-    window.clearTimeout(this.retry);
-    this.observer.disconnect();
+  override dispose(): void {
+    super.dispose();
     this.store.dispose();
-    this.glass.dispose();
   }
 
   setSubject(subject: Subject, x: Range | null, y: Range | null): void {
@@ -191,25 +165,8 @@ export class TimelineScene {
     return this.y ?? this.fitted;
   }
 
-  redraw(): void {
-    if (this.ticket !== 0) return;
-    this.ticket = requestAnimationFrame((now) => {
-      this.ticket = 0;
-      this.paint(now);
-    });
-  }
-
   under(pixelX: number, pixelY: number): Under | null {
     return this.frame ? underPixel(this.frame, pixelX, pixelY) : null;
-  }
-
-  private arrived(tile: Tile | null): void {
-    this.stats.waiting = this.store.waiting;
-    if (tile) {
-      this.stats.lastTileMs = tile.engineMs;
-      this.listener.onArrival(tile.engineMs);
-    }
-    this.redraw();
   }
 
   /** Glides and fits; true: another frame is needed. */
@@ -241,17 +198,17 @@ export class TimelineScene {
     return { x, y: bytes, width, height, choice, quads, columns };
   }
 
-  private paint(now: number): void {
+  protected paint(now: number): boolean {
     const { subject } = this;
     const { lanes } = this;
     const back = surface(this.canvases.back, this.tokens);
     const front = surface(this.canvases.front, this.tokens);
-    if (!subject || !back || !front) return;
+    if (!subject || !back || !front) return false;
     const plot = plotOf(front, lanes, this.ooms.length > 0);
     const ratio = pixelRatio();
     const width = Math.round((plot.right - plot.left) * ratio);
     const height = Math.round((plot.bottom - plot.top) * ratio);
-    if (width <= 0 || height <= 0) return;
+    if (width <= 0 || height <= 0) return false;
     const moving = this.advance(now, width, height);
     this.lastFrame = now;
     const ask = this.ask(width, height);
@@ -287,7 +244,7 @@ export class TimelineScene {
     });
     this.stats.waiting = this.store.waiting;
     this.stats.frames += 1;
-    if (moving) this.redraw();
+    return moving;
   }
 
   private paintStrata(frame: Frame, plot: Plot, ratio: number, width: number, height: number) {
@@ -306,9 +263,8 @@ export class TimelineScene {
 
   private currentLook(frame: Frame): Look {
     if (this.look) return this.look;
-    const dark = document.documentElement.dataset.theme === "dark";
     this.look = {
-      palette: palette(this.tokens.get, dark),
+      palette: palette(this.tokens.get, isDark()),
       seam: parseRgba(this.tokens.get("seam")),
       by: { mode: this.mode, ageAt: this.ageAt, steps: Math.max(1, frame.device.events) },
       filter: this.filter,

@@ -1,45 +1,24 @@
 // Every allocation, stacked and exact: the frame round the pictures that scene.ts draws.
-import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
-import { type ApiError, asApiError } from "../../api/client";
 import type { LegendBy } from "../../api/contract";
-import { glAllowed } from "../../gl/glass";
 import { colourings, selection } from "../../state/page/cursor";
 import { onKey } from "../../state/page/keys";
 import { addNotes, attempt } from "../../state/page/notes";
-import {
-  device,
-  drawnBy,
-  go,
-  hoverStep,
-  page,
-  pictured,
-  place,
-  resolution,
-  tileMs,
-} from "../../state/page/store";
+import { device, go, hoverStep, page, place, resolution } from "../../state/page/store";
 import { domainOf, noTimeBecause } from "../../state/recording/domain";
 import { bytesText, counted, integer } from "../../text/units";
 import { Menu } from "../../ui/menu";
-import { ErrorNotice, Notice, RECORD_CODE } from "../../ui/notice";
+import { Notice, RECORD_CODE } from "../../ui/notice";
 import { chooseBlock } from "../picture/input/choose";
-import { showEverything } from "../picture/input/moves";
 import type { Under } from "../picture/input/pick";
 import { LegendBar } from "../picture/panels/legend_bar";
 import { MarkChip } from "../picture/panels/mark_chip";
 import { showTip, Tooltip } from "../picture/panels/tooltip";
-import type { Stats } from "../picture/tiles/scene_parts";
-import { Feed, otherAxis } from "./feed";
+import type { Canvases, Listener } from "../picture/scene";
+import { PictureLayers, usePicture } from "../picture/use_picture";
+import { otherAxis, TimelineFeed } from "./feed";
 import { attachInput } from "./input";
-import { timelineKey } from "./keys";
+import { showAll, timelineKey } from "./keys";
 import { TimelineScene } from "./scene";
-
-declare global {
-  interface Window {
-    /** read-only figures for tests and for the curious */
-    tidegaugeStats?: Readonly<Stats>;
-  }
-}
 
 const NAMES: Record<LegendBy, string> = {
   stack: "stack",
@@ -133,95 +112,51 @@ function Spoken() {
   );
 }
 
+let feed: TimelineFeed | null = null;
+
+function start(canvases: Canvases, listener: Listener, allowGl: boolean) {
+  const onResolution = (steps: number, bytes: number) => {
+    const known = resolution.peek();
+    if (known?.steps !== steps || known.bytes !== bytes) resolution.value = { steps, bytes };
+  };
+  const mine = new TimelineScene(canvases, { ...listener, onResolution }, allowGl);
+  scene = mine;
+  const mineFeed = new TimelineFeed(mine);
+  feed = mineFeed;
+  const moved = () => mineFeed.moved();
+  const hands = { onMoved: moved, onHover: hover, onClick: choose };
+  const offInput = attachInput(mine, canvases.front, canvases.minimap, hands);
+  const offKeys = onKey((event) => timelineKey(event, mine, moved, changeAxis));
+  const stop = () => {
+    offKeys();
+    offInput();
+    mineFeed.dispose();
+    mine.dispose();
+    hover(null, 0, 0);
+    scene = null;
+    feed = null;
+  };
+  return { stats: mine.stats, stop };
+}
+
 function Picture() {
-  const back = useRef<HTMLCanvasElement>(null);
-  const glass = useRef<HTMLCanvasElement>(null);
-  const front = useRef<HTMLCanvasElement>(null);
-  const minimap = useRef<HTMLCanvasElement>(null);
-  const error = useSignal<ApiError | null>(null);
-  const feed = useRef<Feed | null>(null);
-
-  useEffect(() => {
-    const all = [back, glass, front, minimap].map((ref) => ref.current);
-    const [b, g, f, m] = all;
-    if (!b || !g || !f || !m) return;
-    const mine = new TimelineScene(
-      { back: b, glass: g, front: f, minimap: m },
-      {
-        onArrival: (ms) => {
-          tileMs.value = ms;
-          error.value = null;
-          pictured.value = true;
-        },
-        onError: (reason) => {
-          error.value = asApiError(reason);
-          pictured.value = true;
-        },
-        onDrawnBy: (name) => {
-          drawnBy.value = name;
-        },
-        onResolution: (steps, bytes) => {
-          const known = resolution.peek();
-          if (known?.steps !== steps || known.bytes !== bytes) resolution.value = { steps, bytes };
-        },
-      },
-      glAllowed(),
-    );
-    scene = mine;
-    window.tidegaugeStats = mine.stats;
-    const mineFeed = new Feed(mine);
-    feed.current = mineFeed;
-    const moved = () => mineFeed.moved();
-    const toCursor = (step: number) => go({ at: step });
-    const offInput = attachInput(mine, f, m, { onMoved: moved, onHover: hover, onClick: choose });
-    const offKeys = onKey((event) => {
-      if (event.key !== "x") return timelineKey(event, mine, moved, toCursor);
-      changeAxis();
-      return true;
-    });
-    return () => {
-      offKeys();
-      offInput();
-      mineFeed.dispose();
-      mine.dispose();
-      hover(null, 0, 0);
-      scene = null;
-      feed.current = null;
-    };
-  }, [error]);
-
+  const picture = usePicture(["back", "glass", "front", "minimap"], start);
   const events = device.value?.events ?? 0;
   return (
     <section class="view on" aria-label="Timeline">
-      <Head
-        onAxis={changeAxis}
-        onFit={() => {
-          if (!scene) return;
-          scene.y = null;
-          showEverything(scene, () => feed.current?.moved());
-        }}
-      />
+      <Head onAxis={changeAxis} onFit={() => scene && showAll(scene, () => feed?.moved())} />
       <LegendBar />
       <div class="body fill tlbody">
         <div class="plot grow">
-          <canvas ref={back} aria-hidden="true" />
-          <canvas ref={glass} class="glass" aria-hidden="true" />
-          <canvas
-            ref={front}
+          <PictureLayers
+            picture={picture}
             id="timeline"
-            class="front"
-            tabIndex={0}
-            role="img"
-            aria-label={`Allocations stacked over ${integer(events)} ${page.value.axis === "time" ? "events in time" : "steps"}. Arrow up and down go from block to block, square brackets from event to event.`}
+            label={`Allocations stacked over ${integer(events)} ${page.value.axis === "time" ? "events in time" : "steps"}. Arrow up and down go from block to block, square brackets from event to event.`}
+            hasBack
           />
-          {error.value && (
-            <div class="overlay">
-              <ErrorNotice error={error.value} />
-            </div>
-          )}
         </div>
         <div class="plot minirow">
-          <canvas ref={minimap} id="minimap" aria-hidden="true" />
+          <canvas ref={picture.canvas("minimap")} id="minimap" aria-hidden="true" />
         </div>
       </div>
       <Spoken />

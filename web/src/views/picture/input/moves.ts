@@ -1,4 +1,4 @@
-// Wheel, minimap and keys move the window of a picture in the same way wherever it stands.
+// Wheel and minimap move the window of a picture in the same way wherever it stands.
 
 import type { Range } from "../../../state/link/url";
 import type { Domain } from "../../../state/recording/domain";
@@ -19,12 +19,23 @@ export interface Movable {
 }
 
 const WHEEL_STEP = 0.0016;
-const PAN_SHARE = 0.12;
-const ZOOM = 1.35;
 
 export function unitsPerPixel(scene: Movable): number {
   const { plot, x } = scene;
   return plot ? (x[1] - x[0]) / Math.max(1, plot.right - plot.left) : 0;
+}
+
+/** A turn of the wheel in pixels: down and up, sideways, and the one of both that was turned. */
+export function wheelPixels(event: WheelEvent) {
+  const lines = event.deltaMode === 1 ? 18 : 1;
+  const [along, sideways] = [event.deltaY * lines, event.deltaX * lines];
+  // some systems turn a wheel with Shift into a sideways one
+  return { along, sideways, either: along === 0 ? sideways : along };
+}
+
+/** By what a turn zooms; a fast one not further than 400 pixels. */
+export function wheelFactor(pixels: number, speed = 1): number {
+  return Math.exp(Math.max(-400, Math.min(400, pixels)) * WHEEL_STEP * speed);
 }
 
 /** Steps with the wheel, bytes with Shift; sideways pans. */
@@ -38,59 +49,19 @@ export function attachWheel(
     event.preventDefault();
     const { domain, plot, x } = scene;
     if (!domain || !plot) return;
-    const lines = event.deltaMode === 1 ? 18 : 1;
+    const { along, sideways, either } = wheelPixels(event);
     if (event.shiftKey) {
-      // some systems turn a wheel with Shift into a sideways one
-      const delta = (event.deltaY === 0 ? event.deltaX : event.deltaY) * lines;
-      scene.zoomHeight(event.offsetY, Math.exp(delta * WHEEL_STEP));
-    } else if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
-      scene.moveTo(panBy(x, event.deltaX * lines * unitsPerPixel(scene), domain), false);
+      scene.zoomHeight(event.offsetY, Math.exp(either * WHEEL_STEP));
+    } else if (Math.abs(sideways) > Math.abs(along)) {
+      scene.moveTo(panBy(x, sideways * unitsPerPixel(scene), domain), false);
     } else {
       const share = (event.offsetX - plot.left) / (plot.right - plot.left);
       const at = x[0] + Math.min(1, Math.max(0, share)) * (x[1] - x[0]);
-      const speed = event.ctrlKey ? WHEEL_STEP * 6 : WHEEL_STEP;
-      const factor = Math.exp(Math.max(-400, Math.min(400, event.deltaY * lines)) * speed);
-      scene.moveTo(zoomAt(x, at, factor, domain), false);
+      scene.moveTo(zoomAt(x, at, wheelFactor(along, event.ctrlKey ? 6 : 1), domain), false);
     }
     onMoved();
   };
   el.addEventListener("wheel", wheel, { passive: false, signal });
-}
-
-/** `anchors`: where to zoom, the first that is in sight; else the middle. True: the key was used. */
-export function windowKey(
-  event: KeyboardEvent,
-  scene: Movable,
-  anchors: readonly (number | null | undefined)[],
-  moved: () => void,
-): boolean {
-  const { domain, x, target } = scene;
-  if (!domain) return false;
-  const pan = (share: number) => {
-    scene.moveTo(panBy(target, (target[1] - target[0]) * share, domain), false);
-  };
-  const zoom = (factor: number) => {
-    const inside = anchors.find((at) => at != null && at >= x[0] && at <= x[1]);
-    scene.moveTo(zoomAt(x, inside ?? (x[0] + x[1]) / 2, factor, domain), false);
-  };
-  const moves: Record<string, () => void> = {
-    a: () => pan(-PAN_SHARE),
-    ArrowLeft: () => pan(-PAN_SHARE),
-    d: () => pan(PAN_SHARE),
-    ArrowRight: () => pan(PAN_SHARE),
-    w: () => zoom(1 / ZOOM),
-    "+": () => zoom(1 / ZOOM),
-    "=": () => zoom(1 / ZOOM),
-    s: () => zoom(ZOOM),
-    "-": () => zoom(ZOOM),
-    W: () => scene.zoomHeight(null, 1 / ZOOM),
-    S: () => scene.zoomHeight(null, ZOOM),
-  };
-  const move = Object.hasOwn(moves, event.key) ? moves[event.key] : undefined;
-  if (!move) return false;
-  move();
-  moved();
-  return true;
 }
 
 export function showEverything(scene: Movable, moved: () => void): void {

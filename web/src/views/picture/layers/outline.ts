@@ -4,7 +4,7 @@ import type { Allocation } from "../../../api/contract";
 import { decodeShape } from "../../../api/tile";
 import { levelFor, TILE_COLUMNS, tileSpan, tilesIn } from "../../../gl/tile_address";
 import type { Range } from "../../../state/link/url";
-import type { Subject } from "../tiles/scene_parts";
+import type { Subject } from "../tiles/source";
 import type { ShapeMark } from "../window/frame";
 
 const SETTLE_MS = 140;

@@ -1,6 +1,7 @@
 // Brings tiles and lines of one device to the screen: knows the addresses, asks for what is seen and
 // its neighbours, and finds a stand-in for what has not arrived.
 import type { Params } from "../../../api/client";
+import type { DeviceInfo } from "../../../api/contract";
 import { type FrozenDevice, frozenDevice, frozenTile } from "../../../api/frozen";
 import type { Lines, Tile } from "../../../api/tile";
 import { FRAME_QUADS, fitting, MOST_TILE_QUADS } from "../../../gl/quad_budget";
@@ -27,6 +28,13 @@ export interface Place {
   device: number;
   /** which reading of a recording that grows */
   gen?: number;
+}
+
+/** What a picture is of. */
+export interface Subject {
+  place: Place;
+  device: DeviceInfo;
+  domain: Domain;
 }
 
 /** How many readings back lines are looked for, until those of the newest are here. */

@@ -4,11 +4,11 @@ import { type Domain, domainOf, noTimeBecause } from "../../../state/recording/d
 import { drawable } from "../layers/bands";
 import { gripAt, minimapPosition } from "../layers/minimap";
 import { highest, highestWithin, sampleAt, samples } from "../tiles/line_sampler";
-import { fittedBytes } from "./fit";
 import {
   absolute,
   clampRange,
   everything,
+  fittedBytes,
   isEverything,
   panBy,
   relative,

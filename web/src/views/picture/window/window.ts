@@ -2,12 +2,13 @@
 import type { Allocation } from "../../../api/contract";
 import type { Range } from "../../../state/link/url";
 import { type Domain, seesEnd } from "../../../state/recording/domain";
+import { highest, type Sample } from "../tiles/line_sampler";
+import type { OomMark } from "./frame";
 
 export function everything(domain: Domain): Range {
   return [0, domain.room];
 }
 
-/** Inside the domain, not smaller than the least span. */
 /**
  * The window after the recording has grown: what shows all of it shows all, what shows the end goes
  * with it, everything else stays where it is.
@@ -20,6 +21,7 @@ export function grown(x: Range, before: Domain, after: Domain): Range {
   return clampRange([low + by, high + by], after);
 }
 
+/** Inside the domain, not smaller than the least span. */
 export function clampRange([low, high]: Range, domain: Domain): Range {
   const span = Math.min(domain.room, Math.max(Math.min(domain.least, domain.room), high - low));
   const middle = (low + high) / 2;
@@ -77,6 +79,12 @@ export function panBytes([low, high]: Range, share: number, highest: number): Ra
   return [from, from + span];
 }
 
+/** With a quarter of it on both sides, and not less than half of the least that can be seen. */
+export function withMargin([low, high]: Range, least: number): Range {
+  const margin = Math.max(least / 2, (high - low) * 0.25);
+  return [low - margin, high + margin];
+}
+
 /** Between two ranges, for the short move to a selection. `t` from 0 to 1. */
 export function between(a: Range, b: Range, t: number): Range {
   return [a[0] + (b[0] - a[0]) * t, a[1] + (b[1] - a[1]) * t];
@@ -101,4 +109,31 @@ export function lifeOf(of: Allocation, domain: Domain): Range {
   if (domain.axis === "step") return [of.first_step, Math.min(domain.end, of.last_step)];
   const low = of.alloc_time_us === null ? 0 : of.alloc_time_us - domain.base;
   return [low, of.free_time_us === null ? domain.end : of.free_time_us - domain.base];
+}
+
+const AIR = 1.055;
+
+/**
+ * How high the picture reaches when nobody has chosen it, with a little air above: the highest level seen, and what stands on it: an out-of-memory's request. A request far above
+ * everything (torch.empty(10**15)) must not press the picture flat: then it is drawn cut off.
+ */
+export function fittedBytes(
+  samples: readonly Sample[],
+  ooms: readonly OomMark[],
+  x: Range,
+  ceilingBytes: number | null,
+  fallback: number,
+): Range {
+  let top = highest(samples);
+  if (top <= 0) top = fallback;
+  const level = top;
+  for (const { position, oom } of ooms) {
+    if (position < x[0] || position > x[1]) continue;
+    const stands = oom.reserved_bytes + (oom.requested_bytes ?? 0);
+    if (stands <= level * 2) top = Math.max(top, stands);
+  }
+  if (ceilingBytes !== null && ceilingBytes > top && ceilingBytes <= level * 1.15) {
+    top = ceilingBytes;
+  }
+  return [0, Math.max(4096, top * AIR)];
 }

@@ -1,17 +1,19 @@
 // An answer that comes when another device is shown must not select one of its blocks.
 import { expect, it, vi } from "vitest";
-import { START } from "../../state/link/url";
-import { chooseBlock } from "../picture/input/choose";
-import type { Under } from "../picture/input/pick";
-import { neighbour } from "./keys";
+import { START } from "../../../state/link/url";
+import { chooseBlock, neighbour } from "./choose";
+import type { Under } from "./pick";
 
-vi.hoisted(() => vi.stubGlobal("window", globalThis));
+vi.hoisted(() => {
+  vi.stubGlobal("window", globalThis);
+  vi.stubGlobal("document", { getElementById: () => null, documentElement: { dataset: {} } });
+});
 const { getJson, store } = vi.hoisted(() => ({
   getJson: vi.fn(() => new Promise(() => {})),
   store: { state: {} as Record<string, unknown>, go: vi.fn() },
 }));
-vi.mock("../../api/client", async (original) => ({ ...(await original<object>()), getJson }));
-vi.mock("../../state/page/store", async (original) => {
+vi.mock("../../../api/client", async (original) => ({ ...(await original<object>()), getJson }));
+vi.mock("../../../state/page/store", async (original) => {
   const of = () => ({ file: 0, device: Number(store.state.device) });
   return {
     ...(await original<object>()),
@@ -30,8 +32,6 @@ vi.mock("../../state/page/store", async (original) => {
     },
   };
 });
-vi.mock("./focus", () => ({ focusPicture: () => {} }));
-vi.mock("../picture/input/mark_keys", () => ({}));
 
 /** Asks while device 0 is shown; the answer finds `device`. */
 async function answeredOn(device: number, ask: () => unknown, answer: unknown) {
