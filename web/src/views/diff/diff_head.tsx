@@ -1,4 +1,5 @@
 // Which two, where, and rows by what.
+
 import { computed } from "@preact/signals";
 import type { Annotations } from "../../api/contract";
 import { becauseB, diff, laneA, laneB, placeOfB, recordings } from "../../state/answers/diff";
@@ -7,6 +8,7 @@ import { follow, go, page, placePatch } from "../../state/page/store";
 import type { Lane } from "../../state/recording/lanes";
 import { visible } from "../../text/visible";
 import { Menu, type MenuItem } from "../../ui/menu";
+import { Switch } from "../../ui/switch";
 import { exchange } from "./model";
 
 const ROWS: Record<DiffRows, string> = {
@@ -136,19 +138,12 @@ export function DiffHead() {
       <span class="spacer cut" title={why}>
         <span class="faint opt">{why}</span>
       </span>
-      <div class="seg" role="group" aria-label="Rows by">
-        {DIFF_ROWS.map((one) => (
-          <button
-            type="button"
-            key={one}
-            aria-pressed={one === by}
-            title={`Rows by ${one}  m`}
-            onClick={() => one !== by && go({ by: one, row: "" })}
-          >
-            {ROWS[one]}
-          </button>
-        ))}
-      </div>
+      <Switch
+        label="Rows by"
+        options={DIFF_ROWS.map((key) => ({ key, text: ROWS[key], title: `Rows by ${key}  m` }))}
+        chosen={by}
+        onChoose={(one) => one !== by && go({ by: one, row: "" })}
+      />
     </header>
   );
 }

@@ -1,5 +1,6 @@
 // What lay free inside segments and could not be used: over time, by the size of a request, and who
 // keeps it there. A press on a plot moves the cursor; the numbers are those after its step.
+
 import { useCallback, useEffect } from "preact/hooks";
 import { ARENAS, type Arena, type Frag } from "../../api/frag";
 import { forecast, frag, fragAt } from "../../state/answers/frag";
@@ -11,6 +12,7 @@ import { bytesText, integer } from "../../text/units";
 import { Canvas } from "../../ui/canvas";
 import { ErrorNotice } from "../../ui/notice";
 import type { Surface } from "../../ui/plot";
+import { Switch } from "../../ui/switch";
 import { Bytes } from "../../ui/text";
 import { FitPanel } from "./fit_panel";
 import { Pins, Pools } from "./lists";
@@ -62,19 +64,16 @@ function Head() {
         )}
         {frag.value.data && `, scores: ${frag.value.data.pool.name}`}
       </span>
-      <div class="seg" role="group" aria-label="Whose shape is scored">
-        {ARENAS.map((arena) => (
-          <button
-            type="button"
-            key={arena}
-            aria-pressed={page.value.arena === arena}
-            title={`${ARENA_NAMES[arena][1]}  g`}
-            onClick={() => go({ arena })}
-          >
-            {ARENA_NAMES[arena][0]}
-          </button>
-        ))}
-      </div>
+      <Switch
+        label="Whose shape is scored"
+        options={ARENAS.map((key) => ({
+          key,
+          text: ARENA_NAMES[key][0],
+          title: `${ARENA_NAMES[key][1]}  g`,
+        }))}
+        chosen={page.value.arena}
+        onChoose={(arena) => go({ arena })}
+      />
     </header>
   );
 }

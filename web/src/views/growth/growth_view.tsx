@@ -1,5 +1,6 @@
 // What holds more and more, what was never freed, and what is freed at once: by stack, with a spark
 // line each. A row selects the allocation that stands for it; its stack is in the inspector.
+
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { Told } from "../../api/growth";
@@ -10,6 +11,7 @@ import { onKey } from "../../state/page/keys";
 import { device, go, page, pictured } from "../../state/page/store";
 import { visible } from "../../text/visible";
 import { ErrorNotice, Notice, RECORD_CODE } from "../../ui/notice";
+import { Switch } from "../../ui/switch";
 import { FrameLabel } from "../../ui/text";
 import { actionsOf, type Row, type Shown, shownOf, sparkPath } from "./rows";
 
@@ -27,19 +29,12 @@ function Head() {
     <header class="viewhead">
       <h1>Growth</h1>
       <span class="sub cut">{device.value?.label ?? ""}</span>
-      <div class="seg" role="group" aria-label="List">
-        {GROWTH_LISTS.map((name) => (
-          <button
-            type="button"
-            key={name}
-            aria-pressed={name === list}
-            title="Next list  m"
-            onClick={() => go({ growth: name })}
-          >
-            {NAMES[name]}
-          </button>
-        ))}
-      </div>
+      <Switch
+        label="List"
+        options={GROWTH_LISTS.map((key) => ({ key, text: NAMES[key], title: "Next list  m" }))}
+        chosen={list}
+        onChoose={(name) => go({ growth: name })}
+      />
     </header>
   );
 }

@@ -8,7 +8,7 @@ import { attempt } from "../../state/page/notes";
 import { device, go, hoverStep, page, place } from "../../state/page/store";
 import { bytesText, counted, integer } from "../../text/units";
 import { visible } from "../../text/visible";
-import { Notice, RECORD_CODE } from "../../ui/notice";
+import { NoHistory } from "../picture/panels/no_history";
 import { showTip, Tooltip } from "../picture/panels/tooltip";
 import type { Canvases, Listener } from "../picture/scene";
 import { PictureLayers, usePicture } from "../picture/use_picture";
@@ -162,20 +162,13 @@ function Picture() {
 export function MapView() {
   if (!device.value || device.value.events > 0) return <Picture />;
   return (
-    <section class="view on" aria-label="Map">
-      <header class="viewhead">
-        <h1>Map</h1>
-      </header>
-      <div class="center">
-        <Notice icon="map" title="This file has no history" code={RECORD_CODE}>
-          <p>
-            A map of addresses over time needs events; {device.value.label} has only its final
-            state, {counted(device.value.segments, "segment")} with{" "}
-            {counted(device.value.allocations, "live block")}. State shows them. Events are recorded
-            from the moment on that this is called:
-          </p>
-        </Notice>
-      </div>
-    </section>
+    <NoHistory title="Map" icon="map">
+      <p>
+        A map of addresses over time needs events; {device.value.label} has only its final state,{" "}
+        {counted(device.value.segments, "segment")} with{" "}
+        {counted(device.value.allocations, "live block")}. State shows them. Events are recorded
+        from the moment on that this is called:
+      </p>
+    </NoHistory>
   );
 }

@@ -4,14 +4,15 @@ import { colourings, selection } from "../../state/page/cursor";
 import { onKey } from "../../state/page/keys";
 import { addNotes, attempt } from "../../state/page/notes";
 import { device, go, hoverStep, page, place, resolution } from "../../state/page/store";
-import { domainOf, noTimeBecause } from "../../state/recording/domain";
+import { noTimeBecause } from "../../state/recording/domain";
 import { bytesText, counted, integer } from "../../text/units";
 import { Menu } from "../../ui/menu";
-import { Notice, RECORD_CODE } from "../../ui/notice";
 import { chooseBlock } from "../picture/input/choose";
 import type { Under } from "../picture/input/pick";
+import { AxisSwitch } from "../picture/panels/axis_switch";
 import { LegendBar } from "../picture/panels/legend_bar";
 import { MarkChip } from "../picture/panels/mark_chip";
+import { NoHistory } from "../picture/panels/no_history";
 import { showTip, Tooltip } from "../picture/panels/tooltip";
 import type { Canvases, Listener } from "../picture/scene";
 import { PictureLayers, usePicture } from "../picture/use_picture";
@@ -34,10 +35,6 @@ let scene: TimelineScene | null = null;
 
 function Head({ onAxis, onFit }: { onAxis: () => void; onFit: () => void }) {
   const colour = page.value.colour;
-  const of = device.value;
-  // what is drawn, whatever the link says
-  const time = of !== null && domainOf(of, page.value.axis).axis === "time";
-  const because = of === null ? null : noTimeBecause(of);
   return (
     <header class="viewhead">
       <h1>Timeline</h1>
@@ -53,20 +50,7 @@ function Head({ onAxis, onFit }: { onAxis: () => void; onFit: () => void }) {
         <span class="k">Colour</span>
         {NAMES[colour]}
       </Menu>
-      <div class="seg" role="group" aria-label="Horizontal axis">
-        <button type="button" aria-pressed={!time} onClick={() => time && onAxis()}>
-          Step
-        </button>
-        <button
-          type="button"
-          aria-pressed={time}
-          disabled={because !== null}
-          title={because === null ? "Time since the first event" : `No axis of time: ${because}`}
-          onClick={() => !time && onAxis()}
-        >
-          Time
-        </button>
-      </div>
+      <AxisSwitch onOther={onAxis} />
       <button type="button" class="btn quiet" title="Fit  f" onClick={onFit}>
         Fit <kbd class="opt">f</kbd>
       </button>
@@ -168,20 +152,12 @@ function Picture() {
 export function TimelineView() {
   if (!device.value || device.value.events > 0) return <Picture />;
   return (
-    <section class="view on" aria-label="Timeline">
-      <header class="viewhead">
-        <h1>Timeline</h1>
-      </header>
-      <div class="center">
-        <Notice icon="timeline" title="This file has no history" code={RECORD_CODE}>
-          <p>
-            It holds the final state, {counted(device.value.segments, "segment")} with{" "}
-            {counted(device.value.allocations, "live block")} on {device.value.label}, but no
-            events. A timeline needs events; they are recorded from the moment on that this is
-            called:
-          </p>
-        </Notice>
-      </div>
-    </section>
+    <NoHistory title="Timeline" icon="timeline">
+      <p>
+        It holds the final state, {counted(device.value.segments, "segment")} with{" "}
+        {counted(device.value.allocations, "live block")} on {device.value.label}, but no events. A
+        timeline needs events; they are recorded from the moment on that this is called:
+      </p>
+    </NoHistory>
   );
 }

@@ -1,5 +1,6 @@
 // What a process really touches: by length of window, by address and time, by mapping. Of a file that
 // `tidegauge wss -o` wrote.
+
 import { useCallback, useEffect } from "preact/hooks";
 import type { WorkingSet } from "../../api/working_set";
 import { chosenSet, workingSet, workingSets } from "../../state/answers/working_set";
@@ -11,6 +12,7 @@ import { Canvas } from "../../ui/canvas";
 import { Icon } from "../../ui/icons";
 import { ErrorNotice, Notice } from "../../ui/notice";
 import type { Surface } from "../../ui/plot";
+import { Switch } from "../../ui/switch";
 import { Bytes } from "../../ui/text";
 import { drawCurve } from "./curve";
 import { drawHeat, STEPS } from "./heat";
@@ -39,21 +41,18 @@ function Head({ data }: { data: WorkingSet | null }) {
         {text}
       </span>
       {sets.length > 1 && (
-        <div class="seg" role="group" aria-label="File">
-          {sets.map(({ id, name }) => (
-            <button
-              type="button"
-              key={id}
-              aria-pressed={id === chosenSet.value}
-              title={`${visible(name)}. Next file  m`}
-              onClick={() => {
-                chosenSet.value = id;
-              }}
-            >
-              {visible(baseName(name))}
-            </button>
-          ))}
-        </div>
+        <Switch
+          label="File"
+          options={sets.map(({ id, name }) => ({
+            key: id,
+            text: visible(baseName(name)),
+            title: `${visible(name)}. Next file  m`,
+          }))}
+          chosen={chosenSet.value}
+          onChoose={(id) => {
+            chosenSet.value = id;
+          }}
+        />
       )}
     </header>
   );
