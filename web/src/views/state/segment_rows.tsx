@@ -9,8 +9,8 @@ import { go, page } from "../../state/page/store";
 import { bytesText, counted } from "../../text/units";
 import { visible } from "../../text/visible";
 import { Bytes } from "../../ui/text";
+import { setPixels } from "../../ui/use_rows";
 import { BarCanvas } from "./bar_canvas";
-import { setPixels } from "./event_rows";
 import { GROUP_HEAD, groupRows, heightOf, ROW, seenSegments, topOf, windowFor } from "./rows";
 import { groupName, pinText, shortAddress } from "./words";
 
