@@ -21,17 +21,18 @@ function Evidence({ of }: { of: Advice["evidence"][number] }) {
   );
 }
 
+/** What a replay of the allocator says, where it was short enough to be replayed unasked. */
 interface Proven {
   /** in the order of the list */
   of_advice: readonly (string | null)[];
   sentences: readonly Sentence[];
 }
 
-/** What a replay of the allocator says, where it was short enough to be replayed unasked. */
-function Replayed({ proof }: { proof: Proven }) {
+/** Each with the way to its place. */
+export function SentenceItems({ list }: { list: readonly Sentence[] }) {
   return (
-    <ul class="told">
-      {proof.sentences.map((sentence) => (
+    <>
+      {list.map((sentence) => (
         <li key={sentence.parts.map((part) => part.text).join("")}>
           <span>
             <Parts parts={sentence.parts} />
@@ -43,7 +44,7 @@ function Replayed({ proof }: { proof: Proven }) {
           )}
         </li>
       ))}
-    </ul>
+    </>
   );
 }
 
@@ -79,7 +80,11 @@ export function AdviceList({ list, proof }: { list: readonly Advice[]; proof: Pr
           </li>
         ))}
       </ul>
-      {proof && <Replayed proof={proof} />}
+      {proof && (
+        <ul class="told">
+          <SentenceItems list={proof.sentences} />
+        </ul>
+      )}
     </div>
   );
 }

@@ -3,9 +3,8 @@ import { type Layout, type LayoutSegment, PartKind, partBegins } from "../../api
 import { formatHash } from "../../state/link/url";
 import { go, isView, page } from "../../state/page/store";
 import { bytesText, counted, integer } from "../../text/units";
-import { Icon } from "../../ui/icons";
 import { Bytes, FrameText, Name } from "../../ui/text";
-import { focusPicture } from "../picture/input/choose";
+import { PanelHead } from "./panel_head";
 
 const MOST_PARTS = 24;
 
@@ -131,28 +130,18 @@ export function SegmentPanel({ data }: { data: Layout }) {
   const sql = `SELECT *\nFROM allocations\nWHERE segment_id = ${page.value.seg}\nORDER BY address, first_step`;
   return (
     <div class="ins">
-      <header>
-        <div class="kind">
-          <span class="kindin">
+      <PanelHead
+        kind={
+          <>
             Segment
             {of?.segment && <span class="faint">· {of.segment.kind}</span>}
-          </span>
-          <button
-            type="button"
-            class="iconbtn"
-            aria-label="Clear selection"
-            title="Clear  Esc"
-            onClick={() => {
-              go({ seg: null });
-              focusPicture();
-            }}
-          >
-            <Icon name="close" />
-          </button>
-        </div>
+          </>
+        }
+        clears={{ seg: null }}
+      >
         <h2 class="big">{of ? <Bytes value={of.owned_bytes} /> : `Segment ${page.value.seg}`}</h2>
         {of && <div class="id mono">{of.segment?.address_id ?? of.address}</div>}
-      </header>
+      </PanelHead>
       {of ? (
         <>
           <Numbers of={of} step={data.step} />

@@ -4,9 +4,9 @@ import { frozen } from "../../api/frozen";
 import { cursorStep } from "../../state/page/cursor";
 import { device, go } from "../../state/page/store";
 import { integer, seconds } from "../../text/units";
-import { Icon } from "../../ui/icons";
 import { Bytes, ExactBytes, Name } from "../../ui/text";
 import { focusPicture } from "../picture/input/choose";
+import { PanelHead } from "./panel_head";
 import { StackList } from "./stack_list";
 
 const ACTIONS: Record<string, string> = {
@@ -31,26 +31,13 @@ export function StepPanel({ of, chosen }: { of: StateAt; chosen: boolean }) {
   const subject = event?.allocation_id ?? null;
   return (
     <div class="ins">
-      <header>
-        <div class="kind">
-          <span class="kindin">
-            {chosen ? "Cursor" : device.value?.ooms.length ? "At the out-of-memory" : "At the peak"}
-          </span>
-          {chosen && (
-            <button
-              type="button"
-              class="iconbtn"
-              aria-label="Clear the cursor"
-              title="Clear  Esc"
-              onClick={() => {
-                go({ at: null });
-                focusPicture();
-              }}
-            >
-              <Icon name="close" />
-            </button>
-          )}
-        </div>
+      <PanelHead
+        kind={
+          chosen ? "Cursor" : device.value?.ooms.length ? "At the out-of-memory" : "At the peak"
+        }
+        clears={chosen ? { at: null } : undefined}
+        label="Clear the cursor"
+      >
         <h2 class="big">step {integer(of.step)}</h2>
         <div class="id">
           {of.time_us !== null && start !== null ? seconds(of.time_us - start) : "no time recorded"}
@@ -60,7 +47,7 @@ export function StepPanel({ of, chosen }: { of: StateAt; chosen: boolean }) {
             The nearest step that this page describes; the cursor is at {integer(cursorStep.value)}.
           </p>
         )}
-      </header>
+      </PanelHead>
       <section>
         <h3>Live after it</h3>
         <dl class="kv">

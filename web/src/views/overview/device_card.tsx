@@ -7,6 +7,7 @@ import { device, file, isView, page } from "../../state/page/store";
 import { byteTicks, multiples } from "../../text/ticks";
 import { bytesText, counted, integer } from "../../text/units";
 import { Canvas } from "../../ui/canvas";
+import { ShowAll } from "../../ui/list_table";
 import { axisLabel, axisUnit, font, hatch, label, type Surface, vertical } from "../../ui/plot";
 import { Bytes } from "../../ui/text";
 import { chosenCards } from "./choose";
@@ -121,17 +122,16 @@ export function DeviceCards() {
         <DeviceCard key={one.ordinal} of={one} />
       ))}
       {hidden > 0 && !all.value && (
-        <button
-          type="button"
-          class="btn quiet showall"
-          onClick={() => {
+        <ShowAll
+          text={
+            devices.length <= MOST_CARDS
+              ? `Show all ${integer(devices.length)}`
+              : `Show ${MOST_CARDS} of ${integer(devices.length)}`
+          }
+          onShow={() => {
             all.value = true;
           }}
-        >
-          {devices.length <= MOST_CARDS
-            ? `Show all ${integer(devices.length)}`
-            : `Show ${MOST_CARDS} of ${integer(devices.length)}`}
-        </button>
+        />
       )}
       {hidden > 0 && all.value && isView("sql") && (
         <a class="go" href={formatHash({ ...page.value, view: "sql", sql })}>

@@ -1,19 +1,17 @@
 // The story of the file in sentences with numbers, each with a link to the place.
 import { useSignalEffect } from "@preact/signals";
-import type { Overview, Sentence } from "../../api/contract";
+import type { Overview } from "../../api/contract";
 import { frozenDevice } from "../../api/frozen";
 import { deviceLines, wantDeviceLines } from "../../state/answers/device_lines";
 import { overviewProof } from "../../state/answers/proof";
-import { hrefOf } from "../../state/link/links";
 import { formatHash } from "../../state/link/url";
-import { device, file, isView, overview, page, pictured } from "../../state/page/store";
+import { device, file, overview, page, pictured } from "../../state/page/store";
 import { counted, integer, seconds } from "../../text/units";
 import { visible } from "../../text/visible";
-import { AdviceList } from "../../ui/advice";
+import { AdviceList, SentenceItems } from "../../ui/advice";
 import { Icon } from "../../ui/icons";
 import { IncompleteTag, OF_MEMORY } from "../../ui/incomplete";
 import { ErrorNotice, Notice, RECORD_CODE } from "../../ui/notice";
-import { Parts } from "../../ui/text";
 import { BrimGauge } from "./brim";
 import { sentencesOf } from "./choose";
 import { DeviceCards } from "./device_card";
@@ -49,25 +47,6 @@ function Eyebrow({ of, issues, incomplete }: EyebrowProps) {
         </button>
       )}
     </div>
-  );
-}
-
-function Story({ sentences }: { sentences: readonly Sentence[] }) {
-  return (
-    <ol class="story">
-      {sentences.map((sentence) => (
-        <li key={sentence.parts.map((part) => part.text).join("")}>
-          <span>
-            <Parts parts={sentence.parts} />
-          </span>
-          {sentence.link && isView(sentence.link.view) && (
-            <a class="go" href={hrefOf(sentence.link, page.value)}>
-              {sentence.link.label}
-            </a>
-          )}
-        </li>
-      ))}
-    </ol>
   );
 }
 
@@ -168,7 +147,9 @@ export function OverviewView() {
                       <span key={one}>{visible(one)} </span>
                     ))}
                   </h1>
-                  <Story sentences={data.story} />
+                  <ol class="story">
+                    <SentenceItems list={data.story} />
+                  </ol>
                   <Exported />
                 </div>
                 {data.brim && <BrimGauge brim={data.brim} />}

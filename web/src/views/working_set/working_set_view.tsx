@@ -10,6 +10,7 @@ import { baseName, bytesText, percent } from "../../text/units";
 import { visible } from "../../text/visible";
 import { Canvas } from "../../ui/canvas";
 import { Icon } from "../../ui/icons";
+import { Table } from "../../ui/list_table";
 import { ErrorNotice, Notice } from "../../ui/notice";
 import type { Surface } from "../../ui/plot";
 import { Switch } from "../../ui/switch";
@@ -101,42 +102,37 @@ function Windows({ data }: { data: WorkingSet }) {
           <span class="note">the last {rows.length}</span>
         )}
       </div>
-      <table class="table">
-        <thead>
-          <tr>
-            <th>Window</th>
-            <th class="r">{touchedWord(data)}</th>
-            <th class="r" title="With 95 %; 0: all pages were looked at; –: not known">
-              ±
-            </th>
-            <th class="r">Of RSS</th>
+      <Table
+        heads={[
+          { text: "Window" },
+          { text: touchedWord(data), class: "r" },
+          { text: "±", class: "r", title: "With 95 %; 0: all pages were looked at; –: not known" },
+          { text: "Of RSS", class: "r" },
+        ]}
+      >
+        {shown.map((row, at) => (
+          <tr key={at}>
+            <td class="num">
+              {windowText(row.window_s)}
+              {SHORTAGES[row.shortage ?? "none"] && (
+                <span
+                  class="tag wsshort"
+                  title="Memory was short, or searched for room: what was touched may be more"
+                >
+                  {SHORTAGES[row.shortage ?? "none"]}
+                </span>
+              )}
+            </td>
+            <td class="r num">
+              <Bytes value={row.bytes} />
+            </td>
+            <td class="r num dim">
+              {row.ci95 === null ? "–" : row.ci95 === 0 ? "0" : bytesText(row.ci95)}
+            </td>
+            <td class="r num">{row.rss === 0 ? "–" : percent(row.bytes / row.rss)}</td>
           </tr>
-        </thead>
-        <tbody>
-          {shown.map((row, at) => (
-            <tr key={at}>
-              <td class="num">
-                {windowText(row.window_s)}
-                {SHORTAGES[row.shortage ?? "none"] && (
-                  <span
-                    class="tag wsshort"
-                    title="Memory was short, or searched for room: what was touched may be more"
-                  >
-                    {SHORTAGES[row.shortage ?? "none"]}
-                  </span>
-                )}
-              </td>
-              <td class="r num">
-                <Bytes value={row.bytes} />
-              </td>
-              <td class="r num dim">
-                {row.ci95 === null ? "–" : row.ci95 === 0 ? "0" : bytesText(row.ci95)}
-              </td>
-              <td class="r num">{row.rss === 0 ? "–" : percent(row.bytes / row.rss)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+        ))}
+      </Table>
     </div>
   );
 }
