@@ -4,6 +4,7 @@
 //   model.py:8 forward ‹ train.py:114 main        the whole caller where the short ones are equal
 //   model.py:8 forward › linear.py:114 forward    what it called, where callers do not tell them apart
 //   model.py:8 forward ‹ stack 12                 the stack's number where nothing else differs
+import { integer } from "./units";
 
 export interface Called {
   label: string;
@@ -57,4 +58,15 @@ export function sumsOfAlike<T extends { label: string; bytes: number }>(
     return known ? null : sum;
   });
   return first.map((sum) => (sum && sum.rows > 1 ? sum : null));
+}
+
+/** How all lists rank stacks by the free bytes that they pin: src/analysis/pinned.h. */
+export const PIN_ORDER =
+  "Those that pin a tenth or more of it stand first, most per live byte first; then the others by what they pin";
+
+/** Pinned bytes per live byte: "0.6", "31", "4,000". */
+export function perLiveByte(pins: number, live: number): string {
+  if (live === 0) return "–";
+  const value = pins / live;
+  return value < 10 ? value.toFixed(1) : integer(value);
 }

@@ -3,17 +3,22 @@
 
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import type { Told } from "../../api/growth";
-import { growth } from "../../state/answers/growth";
+import type { GrowthAnswer, Told } from "../../api/growth";
 import { GROWTH_LISTS, type GrowthList } from "../../state/link/page_state";
 import { formatHash } from "../../state/link/url";
 import { onKey } from "../../state/page/keys";
-import { device, go, page, pictured } from "../../state/page/store";
+import { device, follow, go, page, pictured, place } from "../../state/page/store";
 import { visible } from "../../text/visible";
 import { ErrorNotice, Notice, RECORD_CODE } from "../../ui/notice";
 import { Switch } from "../../ui/switch";
 import { FrameLabel } from "../../ui/text";
 import { actionsOf, type Row, type Shown, shownOf, sparkPath } from "./rows";
+
+const growth = follow<GrowthAnswer>(() =>
+  page.value.view === "growth" && place.value
+    ? { path: "growth", params: { ...place.value } }
+    : null,
+);
 
 const NAMES: Record<GrowthList, string> = {
   growing: "Growing",

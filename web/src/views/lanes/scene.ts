@@ -2,7 +2,6 @@
 // in sight ask for tiles; together they stay within the quads of one frame.
 import type { Annotation } from "../../api/contract";
 import type { Painter } from "../../gl/painter";
-import { STACK_PAINTERS } from "../../gl/stack_painters";
 import type { Range } from "../../state/link/url";
 import type { Domain } from "../../state/recording/domain";
 import { laneLayout } from "../../state/recording/lane_order";
@@ -11,7 +10,7 @@ import { pixelRatio, surface } from "../../ui/plot";
 import type { Movable } from "../picture/input/moves";
 import { type Under, underPixel } from "../picture/input/pick";
 import { oomMarks } from "../picture/layers/ooms";
-import { placeTiles } from "../picture/layers/strata";
+import { placeTiles, STACK_PAINTERS } from "../picture/layers/strata";
 import { type Canvases, type Listener, PictureScene } from "../picture/scene";
 import { samples } from "../picture/tiles/line_sampler";
 import { quadsIn, Source } from "../picture/tiles/source";

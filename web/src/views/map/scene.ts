@@ -26,9 +26,8 @@ import { Glide } from "../picture/window/glide";
 import { between, clampRange, everything, grown } from "../picture/window/window";
 import { columnSpan, MAP_COLUMNS } from "./addresses";
 import { type AddressAxis, movedBy } from "./axis";
-import { insidePlot, type MapFrame, type MapRect } from "./frame";
+import { insidePlot, type MapFrame, type MapRect, placeMap } from "./frame";
 import { drawMapFront } from "./layers";
-import { placeMap } from "./place";
 import { type MapAsk, MapSource } from "./source";
 
 export const MAP_GUTTER = 12;

@@ -10,7 +10,6 @@ import { Canvas } from "../../ui/canvas";
 import { ShowAll } from "../../ui/list_table";
 import { axisLabel, axisUnit, font, hatch, label, type Surface, vertical } from "../../ui/plot";
 import { Bytes } from "../../ui/text";
-import { chosenCards } from "./choose";
 
 function drawTank(s: Surface, of: DeviceInfo): void {
   const { c, width } = s;
@@ -103,6 +102,14 @@ export function DeviceCard({ of }: { of: DeviceInfo }) {
       </dl>
     </div>
   );
+}
+
+/** The one that is shown first, then those that reserved most; in the order of the file. */
+export function chosenCards(devices: readonly DeviceInfo[], shown: number, most: number) {
+  const rank = (one: DeviceInfo) =>
+    one.ordinal === shown ? Number.POSITIVE_INFINITY : one.peak.reserved.bytes;
+  const first = [...devices].sort((a, b) => rank(b) - rank(a)).slice(0, most);
+  return devices.filter((one) => first.includes(one));
 }
 
 const FIRST_CARDS = 8;

@@ -13,10 +13,14 @@ import { Icon } from "../../ui/icons";
 import { IncompleteTag, OF_MEMORY } from "../../ui/incomplete";
 import { ErrorNotice, Notice, RECORD_CODE } from "../../ui/notice";
 import { BrimGauge } from "./brim";
-import { sentencesOf } from "./choose";
 import { DeviceCards } from "./device_card";
 import { LinesPlot } from "./lines_plot";
 import { Findings, Holders, Issues, Phases, Settings } from "./lists";
+
+/** Each on a line of its own, where there is room. */
+export function sentencesOf(text: string): string[] {
+  return text.split(/(?<=\.) (?=\S)/);
+}
 
 interface EyebrowProps {
   of: Overview["eyebrow"];

@@ -18,7 +18,7 @@ import { file, follow, go, linkRead, page, pictured, session } from "../../state
 import { counted, integer } from "../../text/units";
 import { Icon } from "../../ui/icons";
 import { ErrorNotice, Notice } from "../../ui/notice";
-import { saveCsv } from "./csv";
+import { saveCsv } from "./cells";
 import type { SqlEditor } from "./editor";
 import { ResultTable } from "./result_table";
 import { Sidebar } from "./sidebar";

@@ -4,7 +4,14 @@ import { signal } from "@preact/signals";
 import { goStep } from "../../state/answers/layout";
 import { cursorStep } from "../../state/page/cursor";
 import { device } from "../../state/page/store";
-import { FRAME_MS, strideOf } from "./stride";
+
+const FRAME_MS = 60;
+const WHOLE_MS = 12_000;
+
+/** Steps of one frame: about twelve seconds for all of it, a step at least. */
+export function strideOf(events: number): number {
+  return Math.max(1, Math.ceil(events / (WHOLE_MS / FRAME_MS)));
+}
 
 export const playing = signal(false);
 let timer = 0;

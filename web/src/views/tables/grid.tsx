@@ -2,14 +2,22 @@
 import { useEffect } from "preact/hooks";
 import type { TableAnswer, TableCell } from "../../api/views_contract";
 import { device, go, page } from "../../state/page/store";
-import { categorySlot, categoryTitle } from "../../text/categories";
 import { bytesText, integer, seconds } from "../../text/units";
 import { visible } from "../../text/visible";
 import { Bytes, FrameLabel, Name } from "../../ui/text";
 import { RowsBody, SortHead, useRows } from "../../ui/use_rows";
 import { rowActions, selects } from "./actions";
 import { chosen, copyChosen } from "./chosen";
-import { addressText, cellOf, isNumber, type ShownColumn, shownColumns, sortOf } from "./columns";
+import {
+  addressText,
+  categorySlot,
+  categoryTitle,
+  cellOf,
+  isNumber,
+  type ShownColumn,
+  shownColumns,
+  sortOf,
+} from "./columns";
 import { held, lastingKey, rowAt, wantRows } from "./pages";
 
 const ROW = 26;

@@ -4,7 +4,6 @@ import type { Shape } from "../../api/tile";
 import { palette } from "../../gl/colours";
 import { type Filter, type Look, NO_FILTER, type Painter, parseRgba } from "../../gl/painter";
 import { columnsPerPicture, MOST_TILES_ACROSS, quadsPerTile } from "../../gl/quad_budget";
-import { STACK_PAINTERS } from "../../gl/stack_painters";
 import type { Range } from "../../state/link/url";
 import type { Domain } from "../../state/recording/domain";
 import { pixelRatio, surface, Tokens } from "../../ui/plot";
@@ -13,7 +12,7 @@ import { drawBack } from "../picture/layers/back_layer";
 import { drawable } from "../picture/layers/bands";
 import { drawFront } from "../picture/layers/front_layer";
 import { drawMinimap } from "../picture/layers/minimap";
-import { placeTiles } from "../picture/layers/strata";
+import { placeTiles, STACK_PAINTERS } from "../picture/layers/strata";
 import { type Canvases, isDark, type Listener, PictureScene } from "../picture/scene";
 import { samples } from "../picture/tiles/line_sampler";
 import {

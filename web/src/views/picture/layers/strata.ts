@@ -1,7 +1,16 @@
-// Where each tile lies on the glass: between the arrivals of tiles a pan changes these numbers only.
-import type { Placed } from "../../../gl/painter";
+// The strata on the glass: who paints them, and where each tile lies. Between the arrivals of tiles a
+// pan changes these numbers only.
+import { CanvasPainter } from "../../../gl/canvas_painter";
+import type { Makers } from "../../../gl/glass";
+import type { Painter, Placed } from "../../../gl/painter";
+import { WebGlPainter } from "../../../gl/webgl_painter";
 import type { Shown } from "../tiles/source";
 import type { Frame } from "../window/frame";
+
+export const STACK_PAINTERS: Makers<Painter> = {
+  webGl: (canvas) => WebGlPainter.create(canvas),
+  canvas: (canvas) => new CanvasPainter(canvas),
+};
 
 /** In device pixels: a picture of `width` × `height` that stands `lift` above the glass's lower edge. */
 export function placeTiles(frame: Frame, width: number, height: number, lift = 0): Placed[] {

@@ -1,6 +1,5 @@
 // Three facts about what is under the pointer. Details belong in the inspector.
 import { signal } from "@preact/signals";
-import { useLayoutEffect, useRef } from "preact/hooks";
 import { getJson } from "../../../api/client";
 import type { Allocation } from "../../../api/contract";
 import { frozen } from "../../../api/frozen";
@@ -8,10 +7,10 @@ import { NO_ID, QuadFlag } from "../../../api/tile";
 import { place } from "../../../state/page/store";
 import { counted, integer } from "../../../text/units";
 import { Bytes, FrameLabel, Name } from "../../../ui/text";
-import { placeTip } from "../../../ui/tip_place";
+import { Tip } from "../../../ui/tip";
 import type { Under } from "../input/pick";
 
-export interface Tip {
+interface Shown {
   /** where the block belongs, if not to the file that the page shows */
   file?: number;
   under: Under;
@@ -19,7 +18,7 @@ export interface Tip {
   y: number;
 }
 
-export const tip = signal<Tip | null>(null);
+export const tip = signal<Shown | null>(null);
 
 const KEPT = 400;
 const known = new Map<string, Allocation>();
@@ -30,7 +29,7 @@ let timer = 0;
 let asked = "";
 
 /** Shows what is known at once; the rest is asked for when the pointer rests. */
-export function showTip(next: Tip | null): void {
+export function showTip(next: Shown | null): void {
   tip.value = next;
   const quad = next?.under.quad;
   if (!quad || quad.id === NO_ID) {
@@ -84,20 +83,14 @@ function title(under: Under): string {
 }
 
 export function Tooltip() {
-  const box = useRef<HTMLDivElement>(null);
   const now = tip.value;
-  useLayoutEffect(() => {
-    const el = box.current;
-    if (!el || !now) return;
-    placeTip(el, now.x, now.y);
-  });
   const quad = now?.under.quad;
   if (!now || !quad) return null;
   const merged = (quad.flags & QuadFlag.merged) !== 0;
   const more = details.value;
   const frame = more?.stack ? more.label : "";
   return (
-    <div class="tip on" ref={box} role="tooltip">
+    <Tip x={now.x} y={now.y}>
       <div class="t">
         <i class={`sw cat${quad.provenance === 0 ? quad.stackSlot : 9}`} />
         <Name text={title(now.under)} />
@@ -139,6 +132,6 @@ export function Tooltip() {
         )}
       </dl>
       {frame !== "" && <FrameLabel label={frame} />}
-    </div>
+    </Tip>
   );
 }

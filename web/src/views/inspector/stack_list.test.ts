@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Frame } from "../../api/contract";
-import { foldNoise } from "./fold";
+import { foldNoise } from "./stack_list";
 
 function frame(name: string, kind: "user" | "library" | "native" | "noise"): Frame {
   return {

@@ -1,6 +1,13 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { DeviceInfo } from "../../api/contract";
-import { chosenCards, sentencesOf } from "./choose";
+import { chosenCards } from "./device_card";
+import { sentencesOf } from "./overview_view";
+
+// the page's state reads the theme and the address
+vi.hoisted(() => {
+  vi.stubGlobal("window", globalThis);
+  vi.stubGlobal("document", { getElementById: () => null, documentElement: { dataset: {} } });
+});
 
 function device(ordinal: number, reserved: number): DeviceInfo {
   return { ordinal, peak: { reserved: { bytes: reserved, step: 0 } } } as DeviceInfo;
