@@ -7,12 +7,10 @@ import type { Lane, SharedAxis } from "../../state/recording/lanes";
 import { shareAxis } from "../../state/recording/lanes";
 import { Bytes, Name } from "../../ui/text";
 import { hoverLane } from "../lanes/actions";
-import { laneWindow } from "../lanes/feed";
+import { LaneFeed } from "../lanes/feed";
 import { attachLaneInput } from "../lanes/input";
-import { LaneBands } from "../lanes/lane_bands";
 import type { Place } from "../lanes/lane_frame";
 import { LanesScene, type UnderLane } from "../lanes/scene";
-import { PictureFeed } from "../picture/feed";
 import { Tooltip } from "../picture/panels/tooltip";
 import type { Canvases, Listener } from "../picture/scene";
 import { PictureLayers, usePicture } from "../picture/use_picture";
@@ -59,29 +57,15 @@ function compareAt({ lane, under }: UnderLane): void {
   else go({ pa: at, pb: placeOfB.peek() === at ? "" : placeOfB.peek(), row: "", way: [] }, true);
 }
 
-class PairFeed extends PictureFeed<LanesScene, "x" | "y"> {
-  readonly bands = new LaneBands((key, list) => {
-    this.scene.annotations.set(key, list);
-    this.scene.redraw();
-  });
-
+class PairFeed extends LaneFeed {
   constructor(scene: LanesScene) {
     super(scene);
     this.follow(
       () => this.followAxis(),
-      () => this.followWindow(),
+      () => this.followWindow(axis.peek()),
       () => this.followLook(),
       () => this.followPlaces(),
     );
-  }
-
-  override dispose(): void {
-    super.dispose();
-    this.bands.dispose();
-  }
-
-  protected windowNow() {
-    return laneWindow(this.scene);
   }
 
   private followAxis(): void {
@@ -93,14 +77,6 @@ class PairFeed extends PictureFeed<LanesScene, "x" | "y"> {
     this.scene.y = y;
     this.link.show({ x, y });
     this.scene.redraw();
-  }
-
-  private followWindow(): void {
-    const { x, y } = page.value;
-    const { domain } = this.scene;
-    if (!domain || !this.link.isNews({ x, y })) return;
-    this.scene.y = y;
-    this.scene.moveTo(relative(x, axis.peek().domain) ?? [0, domain.room], true);
   }
 
   /** What the chosen row holds stands out in both. */
@@ -155,7 +131,7 @@ function Names() {
 
 function start(canvases: Canvases, listener: Listener, allowGl: boolean) {
   let feed: PairFeed | null = null;
-  const scene = new LanesScene(canvases, listener, (rows) => feed?.bands.want(rows), allowGl);
+  const scene = new LanesScene(canvases, listener, (rows) => feed?.wantBands(rows), allowGl);
   const mine = new PairFeed(scene);
   feed = mine;
   const hover = (at: UnderLane | null, x: number, y: number) => hoverLane(scene, at, x, y);

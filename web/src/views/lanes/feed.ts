@@ -5,7 +5,7 @@ import { mark } from "../../state/answers/marks";
 import { withoutFileTerms } from "../../state/link/filter_terms";
 import { selection } from "../../state/page/cursor";
 import { file, page } from "../../state/page/store";
-import { type PlacedLane, placeOfLane } from "../../state/recording/lanes";
+import { type PlacedLane, placeOfLane, type SharedAxis } from "../../state/recording/lanes";
 import { PictureFeed } from "../picture/feed";
 import { Outline } from "../picture/layers/outline";
 import { absolute, grown, lifeOf, relative, reveal, withMargin } from "../picture/window/window";
@@ -15,16 +15,40 @@ import type { Row } from "./lane_frame";
 import { current, currentKey, cursor, ordered, shared, values } from "./model";
 import type { LanesScene } from "./scene";
 
-/** The window of a picture of lanes, as the URL writes it. */
-export function laneWindow({ domain, target, y }: LanesScene) {
-  return domain ? { x: absolute(target, domain), y } : null;
-}
-
-export class LanesFeed extends PictureFeed<LanesScene, "x" | "y"> {
+/** What every picture of lanes is fed with: its window, and the phases of its lanes. */
+export abstract class LaneFeed extends PictureFeed<LanesScene, "x" | "y"> {
   private readonly bands = new LaneBands((key, list) => {
     this.scene.annotations.set(key, list);
     this.scene.redraw();
   });
+
+  override dispose(): void {
+    super.dispose();
+    this.bands.dispose();
+  }
+
+  /** Phases, where lanes are high enough to show them. */
+  wantBands(rows: readonly Row[]): void {
+    this.bands.want(rows);
+  }
+
+  protected windowNow() {
+    const { domain, target, y } = this.scene;
+    return domain ? { x: absolute(target, domain), y } : null;
+  }
+
+  /** Another window came with the URL. */
+  protected followWindow(axis: SharedAxis): void {
+    const { x, y } = page.value;
+    const { domain } = this.scene;
+    if (!domain || !this.link.isNews({ x, y })) return;
+    this.scene.y = y;
+    this.scene.moveTo(relative(x, axis.domain) ?? [0, domain.room], true);
+    this.windowWritten();
+  }
+}
+
+export class LanesFeed extends LaneFeed {
   private readonly outline = new Outline((shape) => {
     this.scene.shape = shape;
     this.scene.redraw();
@@ -35,7 +59,7 @@ export class LanesFeed extends PictureFeed<LanesScene, "x" | "y"> {
     this.follow(
       () => this.followShared(),
       () => this.followOrder(),
-      () => this.followWindow(),
+      () => this.followWindow(shared.peek()),
       () => this.followLook(),
       () => this.followCursor(),
       () => this.followSelection(),
@@ -45,20 +69,10 @@ export class LanesFeed extends PictureFeed<LanesScene, "x" | "y"> {
   override dispose(): void {
     super.dispose();
     this.outline.dispose();
-    this.bands.dispose();
-  }
-
-  protected windowNow() {
-    return laneWindow(this.scene);
   }
 
   protected override windowWritten(): void {
     this.askShape();
-  }
-
-  /** Phases, where lanes are high enough to show them. */
-  wantBands(rows: readonly Row[]): void {
-    this.bands.want(rows);
   }
 
   zoomToSelection(): void {
@@ -89,15 +103,6 @@ export class LanesFeed extends PictureFeed<LanesScene, "x" | "y"> {
     this.scene.lanes = ordered.value;
     this.scene.current = currentKey.value;
     this.scene.redraw();
-  }
-
-  private followWindow(): void {
-    const { x, y } = page.value;
-    const { domain } = this.scene;
-    if (!domain || !this.link.isNews({ x, y })) return;
-    this.scene.y = y;
-    this.scene.moveTo(relative(x, shared.peek().domain) ?? [0, domain.room], true);
-    this.askShape();
   }
 
   private followLook(): void {

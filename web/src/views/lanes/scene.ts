@@ -1,7 +1,6 @@
 // The lanes as a machine: one window, one glass and one store of tiles for all of them. Only lanes
 // in sight ask for tiles; together they stay within the quads of one frame.
 import type { Annotation } from "../../api/contract";
-import type { Painter } from "../../gl/painter";
 import type { Range } from "../../state/link/url";
 import type { Domain } from "../../state/recording/domain";
 import { laneLayout } from "../../state/recording/lane_order";
@@ -10,13 +9,12 @@ import { pixelRatio, surface } from "../../ui/plot";
 import type { Movable } from "../picture/input/moves";
 import { type Under, underPixel } from "../picture/input/pick";
 import { oomMarks } from "../picture/layers/ooms";
-import { placeTiles, STACK_PAINTERS } from "../picture/layers/strata";
-import { type Canvases, type Listener, PictureScene } from "../picture/scene";
+import { placeTiles } from "../picture/layers/strata";
+import type { Canvases, Listener } from "../picture/scene";
+import { StackScene } from "../picture/stack_scene";
 import { samples } from "../picture/tiles/line_sampler";
 import { quadsIn, Source } from "../picture/tiles/source";
-import { TileStore } from "../picture/tiles/tile_store";
 import { AXIS_HEIGHT, type Plot, type ShapeMark } from "../picture/window/frame";
-import { XWindow } from "../picture/window/glide";
 import { zoomedBytes } from "../picture/window/window";
 import { asksOf, type LaneAsk, shift, withinBudget } from "./budget";
 import {
@@ -40,14 +38,12 @@ export interface UnderLane {
   under: Under | null;
 }
 
-export class LanesScene extends PictureScene<Painter> implements Movable {
+export class LanesScene extends StackScene implements Movable {
   shared: SharedAxis | null = null;
   lanes: readonly PlacedLane[] = [];
   /** key of the lane that the page speaks of */
   current = "";
   scrollTop = 0;
-  /** visible bytes, the same in every lane; null: fitted */
-  y: Range | null = null;
   own = false;
   cursor: number | null = null;
   hover: { position: number; lane: string; id: number | null } | null = null;
@@ -59,30 +55,19 @@ export class LanesScene extends PictureScene<Painter> implements Movable {
   frames: readonly LaneFrame[] = [];
   rows: readonly Row[] = [];
 
-  private readonly store = new TileStore(
-    (tile) => this.arrived(tile?.engineMs ?? null),
-    (tile) => this.glass.painter.forget(tile),
-    (error) => this.failed(error),
-  );
   private readonly sources = new Map<string, Source>();
-  private readonly window = new XWindow();
   private readonly looks = new LaneLooks();
   /** where the lanes end and the axis begins */
   private bottom = 0;
   private reach: Range = [0, 1];
 
   constructor(
-    private readonly canvases: Canvases,
+    canvases: Canvases,
     listener: Listener,
     private readonly onRows: (rows: readonly Row[]) => void,
     allowGl: boolean,
   ) {
-    super(canvases, STACK_PAINTERS, listener, allowGl);
-  }
-
-  override dispose(): void {
-    super.dispose();
-    this.store.dispose();
+    super(canvases, listener, allowGl);
   }
 
   /** Another axis, or other lanes. */
@@ -109,12 +94,6 @@ export class LanesScene extends PictureScene<Painter> implements Movable {
     this.redraw();
   }
 
-  moveTo(x: Range, glide: boolean): void {
-    if (!this.shared) return;
-    this.window.moveTo(x, glide, this.shared.domain);
-    this.redraw();
-  }
-
   /** At a pixel of the lane that lies there; a scale of one's own has no zoom. */
   zoomHeight(pixelY: number | null, factor: number): void {
     if (this.own) return;
@@ -125,15 +104,7 @@ export class LanesScene extends PictureScene<Painter> implements Movable {
     this.redraw();
   }
 
-  get x(): Range {
-    return this.window.now;
-  }
-
-  get target(): Range {
-    return this.window.target;
-  }
-
-  get domain(): Domain | null {
+  override get domain(): Domain | null {
     return this.shared?.domain ?? null;
   }
 

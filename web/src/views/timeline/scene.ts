@@ -2,7 +2,7 @@
 import type { Annotation, LegendBy } from "../../api/contract";
 import type { Shape } from "../../api/tile";
 import { palette } from "../../gl/colours";
-import { type Filter, type Look, NO_FILTER, type Painter, parseRgba } from "../../gl/painter";
+import { type Filter, type Look, NO_FILTER, parseRgba } from "../../gl/painter";
 import { columnsPerPicture, MOST_TILES_ACROSS, quadsPerTile } from "../../gl/quad_budget";
 import type { Range } from "../../state/link/url";
 import type { Domain } from "../../state/recording/domain";
@@ -12,8 +12,9 @@ import { drawBack } from "../picture/layers/back_layer";
 import { drawable } from "../picture/layers/bands";
 import { drawFront } from "../picture/layers/front_layer";
 import { drawMinimap } from "../picture/layers/minimap";
-import { placeTiles, STACK_PAINTERS } from "../picture/layers/strata";
-import { type Canvases, isDark, type Listener, PictureScene } from "../picture/scene";
+import { placeTiles } from "../picture/layers/strata";
+import { isDark } from "../picture/scene";
+import { StackScene } from "../picture/stack_scene";
 import { samples } from "../picture/tiles/line_sampler";
 import {
   type Ask,
@@ -24,33 +25,21 @@ import {
   Source,
   type Subject,
 } from "../picture/tiles/source";
-import { TileStore } from "../picture/tiles/tile_store";
 import { type Frame, lanesOf, type OomMark, type Plot, plotOf } from "../picture/window/frame";
-import { stillWanted, XWindow } from "../picture/window/glide";
+import { stillWanted } from "../picture/window/glide";
 import { between, fittedBytes, zoomedBytes } from "../picture/window/window";
 
 const FIT_MS = 160;
 
-export class TimelineScene extends PictureScene<Painter> {
+export class TimelineScene extends StackScene {
   subject: Subject | null = null;
-  /** null: fitted */
-  y: Range | null = null;
   cursor: number | null = null;
   hover: { position: number; id: number | null } | null = null;
   selected: number | null = null;
   shape: { shape: Shape; x0: number; column: number; slot: number } | null = null;
   frame: Frame | null = null;
 
-  private readonly store = new TileStore(
-    (tile) => {
-      this.stats.waiting = this.store.waiting;
-      this.arrived(tile?.engineMs ?? null);
-    },
-    (tile) => this.glass.painter.forget(tile),
-    (error) => this.failed(error),
-  );
   private readonly source = new Source(this.store);
-  private readonly window = new XWindow();
   private tokens = new Tokens();
   private look: Look | null = null;
   private mode: LegendBy = "stack";
@@ -63,19 +52,6 @@ export class TimelineScene extends PictureScene<Painter> {
   private lanes = 0;
   private fitted: Range = [0, 1];
   private lastFrame = 0;
-
-  constructor(
-    private readonly canvases: Canvases,
-    listener: Listener,
-    allowGl: boolean,
-  ) {
-    super(canvases, STACK_PAINTERS, listener, allowGl);
-  }
-
-  override dispose(): void {
-    super.dispose();
-    this.store.dispose();
-  }
 
   setSubject(subject: Subject, x: Range | null, y: Range | null): void {
     this.subject = subject;
@@ -122,13 +98,6 @@ export class TimelineScene extends PictureScene<Painter> {
     this.redraw();
   }
 
-  /** At once while a hand moves it; gliding when the page jumps. */
-  moveTo(x: Range, glide: boolean): void {
-    if (!this.subject) return;
-    this.window.moveTo(x, glide, this.subject.domain);
-    this.redraw();
-  }
-
   zoomHeight(pixelY: number | null, factor: number): void {
     const { plot } = this;
     if (!plot) return;
@@ -137,15 +106,7 @@ export class TimelineScene extends PictureScene<Painter> {
     this.redraw();
   }
 
-  get x(): Range {
-    return this.window.now;
-  }
-
-  get target(): Range {
-    return this.window.target;
-  }
-
-  get domain(): Domain | null {
+  override get domain(): Domain | null {
     return this.subject?.domain ?? null;
   }
 
