@@ -10,9 +10,10 @@ import { onKey } from "../../state/page/keys";
 import { device, follow, go, page, pictured, place } from "../../state/page/store";
 import { visible } from "../../text/visible";
 import { ErrorNotice, Notice, RECORD_CODE } from "../../ui/notice";
+import { Spark } from "../../ui/spark";
 import { Switch } from "../../ui/switch";
 import { FrameLabel } from "../../ui/text";
-import { actionsOf, type Row, type Shown, shownOf, sparkPath } from "./rows";
+import { actionsOf, type Row, type Shown, shownOf } from "./rows";
 
 const growth = follow<GrowthAnswer>(() =>
   page.value.view === "growth" && place.value
@@ -65,15 +66,6 @@ function Sentences({ told }: { told: readonly Told[] }) {
   );
 }
 
-function Spark({ row }: { row: Row }) {
-  return (
-    <svg class="spark" width={WIDTH} height={HEIGHT} role="img" aria-label={row.sparkText}>
-      <title>{row.sparkText}</title>
-      <path d={sparkPath(row.spark, WIDTH, HEIGHT - 2)} transform="translate(0 1)" />
-    </svg>
-  );
-}
-
 interface TableProps {
   shown: Shown;
   chosen: string | null;
@@ -112,7 +104,7 @@ function Table({ shown, chosen, choose }: TableProps) {
                 </span>
               </td>
               <td>
-                <Spark row={row} />
+                <Spark values={row.spark} width={WIDTH} height={HEIGHT} text={row.sparkText} />
               </td>
               {row.cells.map((cell, at) => (
                 <td

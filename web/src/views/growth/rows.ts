@@ -135,17 +135,6 @@ export function shownOf(answer: GrowthAnswer, list: GrowthList): Shown {
   };
 }
 
-/** An SVG path through the values, from 0 up, `width` × `height`. */
-export function sparkPath(values: readonly number[], width: number, height: number): string {
-  if (values.length === 0) return "";
-  const most = Math.max(1, ...values);
-  const x = (at: number) => (values.length === 1 ? 0 : (at / (values.length - 1)) * width);
-  const y = (value: number) => height - (value / most) * height;
-  const points = values.map((value, at) => `${x(at).toFixed(1)},${y(value).toFixed(1)}`);
-  if (values.length === 1) points.push(`${width},${y(values[0] ?? 0).toFixed(1)}`);
-  return `M${points.join("L")}`;
-}
-
 export interface Action {
   name: string;
   title: string;
