@@ -73,6 +73,7 @@ export abstract class PictureScene<P extends Disposable> {
     window.clearTimeout(this.retry);
     this.observer.disconnect();
     this.glass.dispose();
+    this.stats.idle = true;
   }
 
   redraw(): void {

@@ -38,6 +38,12 @@ export async function askRow(index: number): Promise<EventRow | null> {
 function Filters() {
   const field = useRef<HTMLInputElement>(null);
   const timer = useRef(0);
+  const words = page.value.ev;
+  // words of a link or a cleared filter; what is being typed stays
+  useEffect(() => {
+    const el = field.current;
+    if (el && el !== document.activeElement && el.value !== words) el.value = words;
+  }, [words]);
   const group = ACTION_GROUPS.find((one) => one.key === page.value.act) ?? ACTION_GROUPS[0];
   const write = (text: string) => {
     window.clearTimeout(timer.current);
@@ -69,8 +75,7 @@ function Filters() {
         title="Text of any frame, a size as >1MiB, an address as b7f0586000000_1"
         placeholder="frame, >1MiB, address"
         spellcheck={false}
-        defaultValue={page.value.ev}
-        key={page.value.ev === "" ? "empty" : "full"}
+        defaultValue={words}
         onInput={(event) => write(event.currentTarget.value)}
         onKeyDown={(event) => {
           if (event.key !== "Escape") return;
