@@ -81,7 +81,7 @@ export function mapFill(quad: MapQuad, look: MapLook): Rgb {
 }
 
 /** A cell with the smallest hole is told from a full one. */
-export const MOST_WITH_HOLE = 0.88;
+export const MAX_WITH_HOLE = 0.88;
 
 /** Colour and opacity of a cell: how much is covered, owned, and passes the filter, 0…255. */
 export function cellColour(
@@ -96,7 +96,7 @@ export function cellColour(
   const live = look.redCells
     ? mix(red, small, passes)
     : mix(small, grey, look.mark === "none" ? passes : 0.28);
-  const share = covered === 255 ? 1 : (covered / 255) * MOST_WITH_HOLE;
+  const share = covered === 255 ? 1 : (covered / 255) * MAX_WITH_HOLE;
   // what is owned for a part of the cell only is fainter
   const alpha = Math.max(covered > 0 ? 0.3 : 0, Math.max(owned, covered) / 255);
   return [mix(live, look.tint, share), alpha];

@@ -4,7 +4,7 @@ import { HUES } from "../api/map";
 import { FILTERED, GLSL_LOG2, glslRules, glslShare, glslStep } from "./colour_rules";
 import {
   MAP_PALETTE_SIZE,
-  MOST_WITH_HOLE,
+  MAX_WITH_HOLE,
   RED_RAMP,
   RED_SMALL,
   RED_STEPS,
@@ -53,7 +53,7 @@ void main() {
   vec3 live = u_red_cells == 1
     ? mix(u_palette[${SMALL}], u_palette[${RED_SMALL}], passes)
     : mix(u_palette[${FILTERED}], u_palette[${SMALL}], u_mark == 0 ? passes : 0.28);
-  float share = cell.r > 0.998 ? 1.0 : cell.r * ${MOST_WITH_HOLE};
+  float share = cell.r > 0.998 ? 1.0 : cell.r * ${MAX_WITH_HOLE};
   float alpha = max(cell.r > 0.0 ? 0.3 : 0.0, max(cell.g, cell.r));
   colour = vec4(mix(u_tint, live, share) * alpha, alpha);
 }`;

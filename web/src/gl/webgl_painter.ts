@@ -21,7 +21,7 @@ import {
   rendererName,
 } from "./webgl";
 
-const MOST_FILTER_KEYS = FILTER_WIDTH * 1024;
+const MAX_FILTER_KEYS = FILTER_WIDTH * 1024;
 
 export class WebGlPainter extends OnCanvas implements Painter {
   readonly name: string;
@@ -118,7 +118,7 @@ export class WebGlPainter extends OnCanvas implements Painter {
     this.filterKeys = 0;
     if (filter && isFiltering(filter)) {
       const keys = [...filter.listed, ...filter.hidden].filter(
-        (key) => key >= 0 && key < MOST_FILTER_KEYS,
+        (key) => key >= 0 && key < MAX_FILTER_KEYS,
       );
       this.filterKeys = keys.reduce((most, key) => Math.max(most, key + 1), 0);
       states = new Uint8Array(

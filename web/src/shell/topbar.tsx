@@ -95,14 +95,14 @@ function Tank({ of }: { of: DeviceInfo }) {
   );
 }
 
-const MOST_CHIPS = 4;
+const MAX_CHIPS = 4;
 
 function Devices() {
   const devices = file.value?.devices ?? [];
   const current = device.value;
   if (!file.value || !current) return null;
   const fileId = file.value.id;
-  if (devices.length > MOST_CHIPS) {
+  if (devices.length > MAX_CHIPS) {
     return (
       <Menu
         label={`Device ${current.label}, one of ${devices.length}`}

@@ -3,7 +3,7 @@
 //
 //   visible("model\u202eyp.tnrap") → "model\u{202e}yp.tnrap" with the escape in letters
 //   visible("a\nb")                → "a\nb" in one line
-const MOST_CHARACTERS = 2000;
+const MAX_CHARACTERS = 2000;
 
 // controls, formats (bidirectional ones, zero width, tags), half surrogates, separators of lines,
 // and fillers that are letters by name and blanks by look
@@ -16,21 +16,21 @@ function written(character: string): string {
 }
 
 export function visible(text: string): string {
-  if (text.length <= MOST_CHARACTERS) return text.replace(UNSEEN, written);
+  if (text.length <= MAX_CHARACTERS) return text.replace(UNSEEN, written);
   // not through the middle of a pair
-  const half = /[\ud800-\udbff]/.test(text.charAt(MOST_CHARACTERS - 1)) ? 1 : 0;
-  const end = MOST_CHARACTERS - half;
+  const half = /[\ud800-\udbff]/.test(text.charAt(MAX_CHARACTERS - 1)) ? 1 : 0;
+  const end = MAX_CHARACTERS - half;
   const rest = (text.length - end).toLocaleString("en-US");
   return `${text.slice(0, end).replace(UNSEEN, written)}… (${rest} characters more)`;
 }
 
-const MOST_LINES = 60;
+const MAX_LINES = 60;
 
 /** A text of several lines, for a tooltip: each line made visible, and not too many of them. */
 export function visibleLines(text: string): string {
-  const lines = text.split("\n", MOST_LINES + 1);
-  const shown = lines.slice(0, MOST_LINES).map(visible);
-  if (lines.length > MOST_LINES) shown.push("…");
+  const lines = text.split("\n", MAX_LINES + 1);
+  const shown = lines.slice(0, MAX_LINES).map(visible);
+  if (lines.length > MAX_LINES) shown.push("…");
   return shown.join("\n");
 }
 

@@ -8,7 +8,7 @@ export const OF_HOLDERS: readonly FigureName[] = ["memory", "blocks", "call site
 export const OF_LAUNCHES: readonly FigureName[] = ["launches", "kernel names"];
 export const OF_COPIES: readonly FigureName[] = ["copies"];
 
-const MOST_REASONS = 4;
+const MAX_REASONS = 4;
 
 /** Counts can only be too low; memory may be too high as well, where a free was missed. */
 export function markText(touched: readonly FigureName[], rows: readonly Missing[] = []): string {
@@ -27,8 +27,8 @@ export function touchedBy(
 
 export function whyText(rows: readonly Missing[], figures: readonly FigureName[]): string {
   const why = rows.filter((row) => row.figures.some((one) => figures.includes(one)));
-  const lines = why.slice(0, MOST_REASONS).map((row) => visible(row.reason));
-  if (why.length > MOST_REASONS) lines.push(`and ${why.length - MOST_REASONS} more`);
+  const lines = why.slice(0, MAX_REASONS).map((row) => visible(row.reason));
+  if (why.length > MAX_REASONS) lines.push(`and ${why.length - MAX_REASONS} more`);
   return lines.join("\n");
 }
 

@@ -10,11 +10,11 @@ export interface RowsWindow {
   height: number;
 }
 
-const MOST_PIXELS = 8_000_000;
+const MAX_PIXELS = 8_000_000;
 const SPARE_ROWS = 8;
 
 function isScaled(count: number, rowPixels: number): boolean {
-  return count * rowPixels > MOST_PIXELS;
+  return count * rowPixels > MAX_PIXELS;
 }
 
 /** The row at the upper edge, with the part of it that is scrolled away. */
@@ -24,7 +24,7 @@ export function firstSeen(
   scrollTop: number,
   viewPixels: number,
 ): number {
-  const height = Math.min(count * rowPixels, MOST_PIXELS);
+  const height = Math.min(count * rowPixels, MAX_PIXELS);
   const top = Math.max(0, Math.min(scrollTop, height - viewPixels));
   if (!isScaled(count, rowPixels)) return top / rowPixels;
   const shown = Math.ceil(viewPixels / rowPixels);
@@ -37,7 +37,7 @@ export function rowsWindow(
   scrollTop: number,
   viewPixels: number,
 ): RowsWindow {
-  const height = Math.min(count * rowPixels, MOST_PIXELS);
+  const height = Math.min(count * rowPixels, MAX_PIXELS);
   const shown = Math.ceil(viewPixels / rowPixels);
   const top = Math.max(0, Math.min(scrollTop, height - viewPixels));
   const seen = Math.floor(firstSeen(count, rowPixels, scrollTop, viewPixels));
@@ -58,7 +58,7 @@ export function scrollTo(
   viewPixels: number,
   now?: number,
 ): number {
-  const height = Math.min(count * rowPixels, MOST_PIXELS);
+  const height = Math.min(count * rowPixels, MAX_PIXELS);
   const reach = Math.max(0, height - viewPixels);
   const shown = Math.ceil(viewPixels / rowPixels);
   const whole = Math.max(1, Math.floor(viewPixels / rowPixels));

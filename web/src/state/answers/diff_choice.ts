@@ -35,7 +35,7 @@ function likelyDevice(all: readonly Lane[], file: number, ordinal: number): Lane
 /** As `diff` finds it among ranks: robust deviations from the median, and a share of the median. */
 const DEVIATIONS = 3.5;
 const NORMAL = 1.4826;
-const LEAST_SHARE = 0.01;
+const MIN_SHARE = 0.01;
 
 /** Among three or more: the only one out of memory, else the one whose peak is unlike the others'. */
 export function oddOne(lanes: readonly Lane[]): Likely | null {
@@ -51,6 +51,6 @@ export function oddOne(lanes: readonly Lane[]): Likely | null {
   const spread = NORMAL * (median(away.map((one) => Math.abs(one - usual))) ?? 0);
   const far = Math.max(...away);
   const odd = lanes[away.indexOf(far)];
-  if (!odd || far - usual <= DEVIATIONS * spread || far <= LEAST_SHARE * middle) return null;
+  if (!odd || far - usual <= DEVIATIONS * spread || far <= MIN_SHARE * middle) return null;
   return { lane: odd, because: "its peak is unlike the others’" };
 }

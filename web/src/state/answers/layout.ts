@@ -92,14 +92,14 @@ export function goStep(step: number): void {
 }
 
 const PAGE = 500;
-const MOST_PAGES = 40;
+const MAX_PAGES = 40;
 
 /** Where in the list of the answer a segment stands that is not among those listed; null: nowhere. */
 export async function findSegment(id: number, of: Layout): Promise<number | null> {
   const at = place.peek();
   if (!at) return null;
   const { order, flat } = page.peek();
-  for (let offset = 0; offset < Math.min(of.total, PAGE * MOST_PAGES); offset += PAGE) {
+  for (let offset = 0; offset < Math.min(of.total, PAGE * MAX_PAGES); offset += PAGE) {
     // parts are not looked at: as few as possible
     const params = { ...at, step: of.step, sort: order, group: flat ? "none" : "pool" };
     const question = { ...params, offset, limit: PAGE, px: 2 ** 50 };

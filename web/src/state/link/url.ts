@@ -95,11 +95,11 @@ function number(value: number): string {
   return Number.isInteger(value) ? String(value) : String(Number(value.toFixed(3)));
 }
 
-const MOST_ZOOM = 2000;
+const MAX_ZOOM = 2000;
 
 function path(text: string): readonly number[] | null {
   const ids = text.split(".");
-  return /^\d{1,10}(\.\d{1,10})*$/.test(text) && ids.length <= MOST_ZOOM ? ids.map(Number) : null;
+  return /^\d{1,10}(\.\d{1,10})*$/.test(text) && ids.length <= MAX_ZOOM ? ids.map(Number) : null;
 }
 
 /** "-block_bytes": largest first */

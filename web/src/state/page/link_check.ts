@@ -15,8 +15,8 @@ export interface Checked {
 
 export const NOWHERE = { x: null, y: null, at: null, sel: null, seg: null, ay: null } as const;
 const REQUEST_ROOM = 2.2;
-const MOST_HEIGHTS = 1000;
-const MOST_QUOTED = 4;
+const MAX_HEIGHTS = 1000;
+const MAX_QUOTED = 4;
 const QUOTE_LENGTH = 40;
 const FIT = "fit=";
 
@@ -41,8 +41,8 @@ export function checkLink(
   }
   const rest = strange.filter((one) => one !== size);
   if (rest.length > 0) {
-    const quoted = rest.slice(0, MOST_QUOTED).map((one) => `“${visible(cut(one))}”`);
-    const more = rest.length > MOST_QUOTED ? ` and ${rest.length - MOST_QUOTED} more` : "";
+    const quoted = rest.slice(0, MAX_QUOTED).map((one) => `“${visible(cut(one))}”`);
+    const more = rest.length > MAX_QUOTED ? ` and ${rest.length - MAX_QUOTED} more` : "";
     notes.push(`Not understood in the link, and left out: ${quoted.join(", ")}${more}.`);
   }
   const file = files.find((one) => one.id === state.file) ?? files[0];
@@ -141,7 +141,7 @@ function checkPlace(
   }
   // a request that failed stands above everything that was reserved
   const highest = REQUEST_ROOM * bytes;
-  if (state.y && (state.y[0] < 0 || state.y[0] >= highest || state.y[1] > MOST_HEIGHTS * highest)) {
+  if (state.y && (state.y[0] < 0 || state.y[0] >= highest || state.y[1] > MAX_HEIGHTS * highest)) {
     notes.push("The bytes of the link lie outside of the picture. The height is fitted instead.");
     state = { ...state, y: null };
   }

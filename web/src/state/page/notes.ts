@@ -3,13 +3,13 @@
 import { signal } from "@preact/signals";
 import { asApiError, isAbort } from "../../api/client";
 
-const MOST = 6;
+const MAX_NOTES = 6;
 
 export const notes = signal<readonly string[]>([]);
 
 export function addNotes(...more: string[]): void {
   const all = [...new Set([...notes.peek(), ...more])];
-  if (more.length > 0) notes.value = all.slice(-MOST);
+  if (more.length > 0) notes.value = all.slice(-MAX_NOTES);
 }
 
 /** For questions that nobody waits for: what goes wrong is said, not thrown away. */

@@ -17,7 +17,7 @@ const POLL_MS = 1000;
 /** a recorder that was killed does not come back, but another program may write on */
 const SLOW_POLL_MS = 5000;
 /** the views still wait for answers about the last reading: it is not taken from under them */
-const MOST_PATIENCE_MS = 15_000;
+const MAX_PATIENCE_MS = 15_000;
 
 export const paused = signal(false);
 /** of each recording, with when that was known, ms of the page's clock */
@@ -106,7 +106,7 @@ async function look(): Promise<void> {
   }
   behindSince ??= performance.now();
   const waited = performance.now() - behindSince;
-  if (asking.peek() > 0 && waited < MOST_PATIENCE_MS) return;
+  if (asking.peek() > 0 && waited < MAX_PATIENCE_MS) return;
   const next = await getJson<Session>("session");
   const { sel, seg } = page.peek();
   const choice = await choiceIn(next);

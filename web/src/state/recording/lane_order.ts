@@ -53,13 +53,13 @@ export interface LaneLayout {
   last: number;
 }
 
-export const LEAST_LANE = 78;
+export const MIN_LANE = 78;
 /** More of them in sight than that would have to share too few quads. */
-const MOST_IN_SIGHT = 12;
+const MAX_IN_SIGHT = 12;
 
 /** Lanes share the height; when they would be too low to be read, they scroll. */
 export function laneLayout(count: number, viewHeight: number, scrollTop: number): LaneLayout {
-  const least = Math.max(LEAST_LANE, Math.ceil(viewHeight / MOST_IN_SIGHT));
+  const least = Math.max(MIN_LANE, Math.ceil(viewHeight / MAX_IN_SIGHT));
   const height = Math.max(least, Math.floor(viewHeight / Math.max(1, count)));
   const total = height * count;
   const top = Math.max(0, Math.min(scrollTop, total - viewHeight));

@@ -18,7 +18,7 @@ const ROWS: Record<DiffRows, string> = {
   segment: "Segment",
 };
 
-const MOST_PHASES = 60;
+const MAX_PHASES = 60;
 
 function annotationsOf(lane: () => Lane | null) {
   return follow<Annotations>(() => {
@@ -47,7 +47,7 @@ const phases = computed(() => {
   const inB = new Set(occurrences(phasesB.value.data));
   return occurrences(phasesA.value.data)
     .filter((name) => inB.has(name))
-    .slice(0, MOST_PHASES);
+    .slice(0, MAX_PHASES);
 });
 
 function LanePick({ side, lane }: { side: "A" | "B"; lane: Lane | null }) {

@@ -10,7 +10,7 @@ import { rowKey } from "./words";
 /** What the field above the rows says; rows that match are shown. */
 export const wanted = signal("");
 
-export const MOST_ROWS = 300;
+export const MAX_ROWS = 300;
 
 const match = computed(() => textMatch(wanted.value));
 
@@ -55,7 +55,7 @@ export function nextRows(by: number): void {
 
 /** The row below or above the chosen one; its key is in sight then. */
 export function step(by: number): void {
-  const list = rows.peek().slice(0, MOST_ROWS);
+  const list = rows.peek().slice(0, MAX_ROWS);
   const at = chosen.peek() ? list.indexOf(chosen.peek() as DiffRow) : -1;
   const next = list[at < 0 ? (by > 0 ? 0 : list.length - 1) : at + by];
   if (next) choose(next);

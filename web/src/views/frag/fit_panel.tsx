@@ -9,7 +9,7 @@ import { bytesText, formatBytes } from "../../text/units";
 import { Canvas } from "../../ui/canvas";
 import type { Surface } from "../../ui/plot";
 import { Amount } from "../../ui/text";
-import { bytesOfPower, LEAST_POWER, mostPower, verdictOf } from "./model";
+import { bytesOfPower, MIN_POWER, mostPower, verdictOf } from "./model";
 import { drawStranded } from "./plots";
 
 export function FitPanel() {
@@ -55,7 +55,7 @@ export function FitPanel() {
         <input
           type="range"
           id="fit"
-          min={LEAST_POWER}
+          min={MIN_POWER}
           max={power}
           step={0.05}
           value={Math.log2(bytes)}

@@ -13,11 +13,11 @@ import type {
 import { bytesText, counted, integer, percent } from "../../text/units";
 
 /** The range of the slider, as powers of two: 512 B to the largest size that means something. */
-export const LEAST_POWER = 9;
+export const MIN_POWER = 9;
 
 export function mostPower(...bytes: (number | null | undefined)[]): number {
   const largest = Math.max(1, ...bytes.map((one) => one ?? 0));
-  return Math.max(LEAST_POWER + 1, Math.min(53, Math.ceil(Math.log2(largest))));
+  return Math.max(MIN_POWER + 1, Math.min(53, Math.ceil(Math.log2(largest))));
 }
 
 /** A place of the slider in bytes, in whole blocks of 512. */

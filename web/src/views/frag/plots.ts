@@ -4,7 +4,7 @@ import type { Arena, Forecast, Frag, FragAt } from "../../api/frag";
 import { decimalStep, multiples } from "../../text/ticks";
 import { bytesText, integer } from "../../text/units";
 import { font, hatch, horizontal, label, type Surface, staff, vertical } from "../../ui/plot";
-import { bestOf, LEAST_POWER, scoresOf } from "./model";
+import { bestOf, MIN_POWER, scoresOf } from "./model";
 
 export const GUTTER = 62;
 const ROOM = 1.06;
@@ -187,7 +187,7 @@ export function drawStranded(s: Surface, of: Curve): void {
   const free = of.data.now.free_bytes;
   const toX = (bytes: number) =>
     left +
-    ((Math.log2(Math.max(512, bytes)) - LEAST_POWER) / (of.power - LEAST_POWER)) * (right - left);
+    ((Math.log2(Math.max(512, bytes)) - MIN_POWER) / (of.power - MIN_POWER)) * (right - left);
   const high = Math.max(1, free) * 1.15;
   const toY = staff(s, { x: left, top, bottom, low: 0, high, gridTo: right, labelPixels: 34 });
   const curve = of.data.stranded;
@@ -209,7 +209,7 @@ export function drawStranded(s: Surface, of: Curve): void {
     vertical(s, x, bottom, bottom + 4, s.token("axis"));
     const text = bytesText(2 ** power).replace(/\.0+(?= )/, "");
     const wide = s.c.measureText(text).width;
-    const start = power === LEAST_POWER ? x : Math.min(x - wide / 2, right - wide);
+    const start = power === MIN_POWER ? x : Math.min(x - wide / 2, right - wide);
     if (start < free_from) continue;
     label(s, text, start, bottom + 13);
     free_from = start + wide + 10;

@@ -6,7 +6,7 @@ import { bytesText, counted, integer } from "../../text/units";
 import { Bytes, FrameText, Name } from "../../ui/text";
 import { PanelHead } from "./panel_head";
 
-const MOST_PARTS = 24;
+const MAX_PARTS = 24;
 
 function Numbers({ of, step }: { of: LayoutSegment; step: number }) {
   const rows: [string, number][] = [
@@ -88,7 +88,7 @@ function Parts({ data, index }: { data: Layout; index: number }) {
   const [begin, end] = [begins[index] ?? 0, begins[index + 1] ?? 0];
   const { parts } = data;
   const rows = [];
-  for (let at = begin; at < Math.min(end, begin + MOST_PARTS); at += 1) {
+  for (let at = begin; at < Math.min(end, begin + MAX_PARTS); at += 1) {
     const kind = parts.kind[at] ?? 0;
     const id = parts.allocation[at] ?? -1;
     const older = (parts.provenance[at] ?? 0) !== 0;
@@ -117,8 +117,8 @@ function Parts({ data, index }: { data: Layout; index: number }) {
     <section>
       <h3>Parts in order of address</h3>
       <ul class="pins">{rows}</ul>
-      {end - begin > MOST_PARTS && (
-        <p class="dim t12">and {integer(end - begin - MOST_PARTS)} more</p>
+      {end - begin > MAX_PARTS && (
+        <p class="dim t12">and {integer(end - begin - MAX_PARTS)} more</p>
       )}
     </section>
   );

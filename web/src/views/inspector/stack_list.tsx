@@ -63,7 +63,7 @@ export function foldNoise(frames: readonly Frame[]): Folded {
 }
 
 /** no program nests so deep that more of them says more; hostile files have 20,000 */
-const MOST_FRAMES = 200;
+const MAX_FRAMES = 200;
 
 export function StackList({ stack, ofFree }: { stack: Stack | null; ofFree: boolean }) {
   const open = useSignal(false);
@@ -79,7 +79,7 @@ export function StackList({ stack, ofFree }: { stack: Stack | null; ofFree: bool
   const hot = stack.frames.find((frame) => frame.user);
   const folded = foldNoise(stack.frames);
   const all = open.value ? stack.frames.map((frame, index) => ({ frame, index })) : folded.shown;
-  const rows = all.slice(0, MOST_FRAMES);
+  const rows = all.slice(0, MAX_FRAMES);
   const before = open.value ? 0 : folded.before;
   const row = ({ frame, index }: { frame: Frame; index: number }) => (
     <FrameRow key={`${index}`} frame={frame} hot={frame === hot} />

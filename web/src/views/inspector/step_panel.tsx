@@ -23,7 +23,7 @@ const ACTIONS: Record<string, string> = {
 };
 
 /** the outermost say where the program was; hostile files nest thousands */
-const MOST_PHASES = 12;
+const MAX_PHASES = 12;
 
 export function StepPanel({ of, chosen }: { of: StateAt; chosen: boolean }) {
   const start = device.value?.first_time_us ?? null;
@@ -129,7 +129,7 @@ export function StepPanel({ of, chosen }: { of: StateAt; chosen: boolean }) {
         <section>
           <h3>Phase</h3>
           <ol class="stack">
-            {of.annotations.slice(0, MOST_PHASES).map((name, i) => (
+            {of.annotations.slice(0, MAX_PHASES).map((name, i) => (
               <li key={`${i} ${name}`}>
                 <span class="cut">
                   <Name text={name} />
@@ -137,8 +137,8 @@ export function StepPanel({ of, chosen }: { of: StateAt; chosen: boolean }) {
               </li>
             ))}
           </ol>
-          {of.annotations_total > MOST_PHASES && (
-            <p class="dim t12">and {integer(of.annotations_total - MOST_PHASES)} more within</p>
+          {of.annotations_total > MAX_PHASES && (
+            <p class="dim t12">and {integer(of.annotations_total - MAX_PHASES)} more within</p>
           )}
         </section>
       )}

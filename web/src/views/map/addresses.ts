@@ -6,9 +6,9 @@ import type { Range } from "../../state/link/url";
 
 export const MAP_COLUMNS = 1024;
 export const MAP_ROWS = 512;
-const MOST_TILES = 6;
-const MOST_PIXELS_X = 2048;
-const MOST_PIXELS_Y = 1024;
+const MAX_TILES = 6;
+const MAX_PIXELS_X = 2048;
+const MAX_PIXELS_Y = 1024;
 
 export interface MapView {
   x: Range;
@@ -37,11 +37,11 @@ export function rowSpan(rowLevel: number): number {
 export function mapAddresses(view: MapView, end: number, axisBytes: number): MapAddress[] {
   const { x, y } = view;
   const pixels = (size: number, most: number) => Math.max(1, Math.min(size, most));
-  let level = levelFor((x[1] - x[0]) / pixels(view.width, MOST_PIXELS_X));
-  let rowLevel = levelFor((y[1] - y[0]) / pixels(view.height, MOST_PIXELS_Y));
+  let level = levelFor((x[1] - x[0]) / pixels(view.width, MAX_PIXELS_X));
+  let rowLevel = levelFor((y[1] - y[0]) / pixels(view.height, MAX_PIXELS_Y));
   const indices = () => tilesIn(x[0], x[1], columnSpan(level), end);
   const rows = () => tilesIn(y[0], y[1], rowSpan(rowLevel), axisBytes);
-  while (indices().length * rows().length > MOST_TILES) {
+  while (indices().length * rows().length > MAX_TILES) {
     if (rows().length >= indices().length) rowLevel += 1;
     else level += 1;
   }

@@ -31,7 +31,7 @@ import { drawMapFront } from "./layers";
 import { type MapAsk, MapSource } from "./source";
 
 export const MAP_GUTTER = 12;
-export const LEAST_BYTES = 4096;
+export const MIN_BYTES = 4096;
 
 export interface MapSubject {
   place: Place;
@@ -143,7 +143,7 @@ export class MapScene extends PictureScene<MapPainter> {
   /** Inside the axis, not closer than a page. */
   clampBytes([low, high]: Range): Range {
     const all = Math.max(1, this.subject?.axis.bytes ?? 1);
-    const span = Math.min(all, Math.max(Math.min(LEAST_BYTES, all), high - low));
+    const span = Math.min(all, Math.max(Math.min(MIN_BYTES, all), high - low));
     const from = Math.min(Math.max(0, (low + high) / 2 - span / 2), all - span);
     return [from, from + span];
   }

@@ -114,12 +114,12 @@ export function chosenCards(devices: readonly DeviceInfo[], shown: number, most:
 
 const FIRST_CARDS = 8;
 /** more canvases than this are no picture any more: the table of devices has them all */
-const MOST_CARDS = 64;
+const MAX_CARDS = 64;
 
 export function DeviceCards() {
   const all = useSignal(false);
   const devices = file.value?.devices ?? [];
-  const most = all.value ? MOST_CARDS : FIRST_CARDS;
+  const most = all.value ? MAX_CARDS : FIRST_CARDS;
   const cards = chosenCards(devices, device.value?.ordinal ?? 0, most);
   const sql = "SELECT *\nFROM devices";
   const hidden = devices.length - cards.length;
@@ -131,9 +131,9 @@ export function DeviceCards() {
       {hidden > 0 && !all.value && (
         <ShowAll
           text={
-            devices.length <= MOST_CARDS
+            devices.length <= MAX_CARDS
               ? `Show all ${integer(devices.length)}`
-              : `Show ${MOST_CARDS} of ${integer(devices.length)}`
+              : `Show ${MAX_CARDS} of ${integer(devices.length)}`
           }
           onShow={() => {
             all.value = true;

@@ -114,13 +114,13 @@ export function rowAt(of: Held, index: number): readonly TableCell[] | null {
   return of.pages.get(Math.floor(index / PAGE_ROWS))?.[index % PAGE_ROWS] ?? null;
 }
 
-export const MOST_COPIED = 1000;
+export const MAX_COPIED = 1000;
 
 /** Rows that may not be here yet, for copying. */
 export async function rowsBetween(first: number, last: number): Promise<TableAnswer | null> {
   const asked = question.peek();
   if (!asked) return null;
-  const limit = Math.min(MOST_COPIED, last - first + 1);
+  const limit = Math.min(MAX_COPIED, last - first + 1);
   return getJson<TableAnswer>("table", { ...asked, offset: first, limit });
 }
 

@@ -3,7 +3,7 @@ import type { Annotation, LegendBy } from "../../api/contract";
 import type { Shape } from "../../api/tile";
 import { palette } from "../../gl/colours";
 import { type Filter, type Look, NO_FILTER, parseRgba } from "../../gl/painter";
-import { columnsPerPicture, MOST_TILES_ACROSS, quadsPerTile } from "../../gl/quad_budget";
+import { columnsPerPicture, MAX_TILES_ACROSS, quadsPerTile } from "../../gl/quad_budget";
 import type { Range } from "../../state/link/url";
 import type { Domain } from "../../state/recording/domain";
 import { pixelRatio, surface, Tokens } from "../../ui/plot";
@@ -153,7 +153,7 @@ export class TimelineScene extends StackScene {
     const { x, bytes, choice } = this;
     const rows = this.source.rows({ y: bytes, height });
     // as if all tiles across were in sight: a pan does not ask for them anew
-    const quads = quadsPerTile(rows * MOST_TILES_ACROSS);
+    const quads = quadsPerTile(rows * MAX_TILES_ACROSS);
     const columns = columnsPerPicture(rows);
     return { x, y: bytes, width, height, choice, quads, columns };
   }

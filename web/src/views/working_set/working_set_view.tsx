@@ -23,7 +23,7 @@ import { curveText, headText, touchedWord, windowText } from "./words";
 const MEASURE_COMMANDS = `sudo tidegauge wss --rolling 16 -d 10 -o wss.jsonl PID 0.1   # heat map and profile
 sudo tidegauge wss -P 10 -o profile.jsonl PID 0.01           # windows of 10 ms to 5 s
 tidegauge view wss.jsonl`;
-const MOST_ROWS = 12;
+const MAX_ROWS = 12;
 /** Whether memory was short in a window: then the kernel takes accessed bits away. */
 const SHORTAGES = { none: "", near: "searched", short: "short" } as const;
 
@@ -87,7 +87,7 @@ function Notes({ data }: { data: WorkingSet }) {
 }
 
 function Windows({ data }: { data: WorkingSet }) {
-  const rows = data.windows.slice(-MOST_ROWS);
+  const rows = data.windows.slice(-MAX_ROWS);
   const rss = data.windows.at(-1)?.rss ?? 0;
   // a rolling row's window is its shortest; the curve tells them all
   const shown =

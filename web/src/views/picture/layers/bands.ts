@@ -4,7 +4,7 @@ import type { Annotation } from "../../../api/contract";
 import type { Range } from "../../../state/link/url";
 import { visible } from "../../../text/visible";
 import { font, label, type Surface } from "../../../ui/plot";
-import { LANE_HEIGHT, MOST_LANES, toX, type XFrame } from "../window/frame";
+import { LANE_HEIGHT, MAX_LANES, toX, type XFrame } from "../window/frame";
 
 const ROOM = 8;
 
@@ -55,7 +55,7 @@ export function bandRange(frame: XFrame, one: Annotation): Range {
 /** In the order of their beginnings on either axis, and only those in lanes that are drawn. */
 export function drawable(list: readonly Annotation[]): Annotation[] {
   return list
-    .filter((one) => one.depth < MOST_LANES)
+    .filter((one) => one.depth < MAX_LANES)
     .sort((a, b) => a.begin_step - b.begin_step || a.begin_us - b.begin_us || a.depth - b.depth);
 }
 

@@ -4,7 +4,7 @@ import type { Params } from "../../../api/client";
 import type { DeviceInfo } from "../../../api/contract";
 import { type FrozenDevice, frozenDevice, frozenTile } from "../../../api/frozen";
 import type { Lines, Tile } from "../../../api/tile";
-import { FRAME_QUADS, fitting, MOST_TILE_QUADS } from "../../../gl/quad_budget";
+import { FRAME_QUADS, fitting, MAX_TILE_QUADS } from "../../../gl/quad_budget";
 import {
   coarsestLevel,
   levelFor,
@@ -282,7 +282,7 @@ export class Source {
 
   private tileWant(level: number, index: number, k: number, row: number, ask: Ask) {
     const y0 = row * rowSpan(k);
-    const quads = ask.quads < MOST_TILE_QUADS ? ask.quads : null;
+    const quads = ask.quads < MAX_TILE_QUADS ? ask.quads : null;
     const rectangle = this.rectangle(level, index);
     const px = rowSpan(k) / TILE_ROWS;
     const params = this.held

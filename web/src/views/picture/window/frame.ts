@@ -20,7 +20,7 @@ export interface Plot {
 export const GUTTER = 62;
 export const AXIS_HEIGHT = 24;
 export const LANE_HEIGHT = 16;
-export const MOST_LANES = 3;
+export const MAX_LANES = 3;
 const HEAD = 4;
 
 /** An out-of-memory and where it stands on the axis. */
@@ -101,5 +101,5 @@ export function plotOf(surface: Surface, lanes: number, ooms: boolean): Plot {
 export function lanesOf(annotations: readonly Annotation[]): number {
   let deepest = -1;
   for (const one of annotations) deepest = Math.max(deepest, one.depth);
-  return Math.min(MOST_LANES, deepest + 1);
+  return Math.min(MAX_LANES, deepest + 1);
 }
