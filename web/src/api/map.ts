@@ -27,7 +27,9 @@ export interface MapTile {
   engineMs: number;
   words: Uint32Array;
   floats: Float32Array;
-  /** a texel per cell, lowest row first: covered, owned, passing (covered if nothing is filtered) */
+  /**
+   * a texel per cell, lowest row first: covered, owned, passing (covered if nothing is filtered)
+   */
   cells: Uint8Array<ArrayBuffer>;
 }
 

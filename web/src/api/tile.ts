@@ -1,4 +1,5 @@
-// Binary pictures of the server, read in place: no object per quad. Layouts: docs/formats/page-api.md.
+// Binary pictures of the server, read in place: no object per quad. Layouts:
+// docs/formats/page-api.md.
 import { type Kinds, kindsOf } from "./quad";
 
 const TILE_MAGIC = 0x31544754; // "TGT1"

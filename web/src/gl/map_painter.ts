@@ -7,7 +7,9 @@ import { type Hue, MapFlag, type MapQuad, type MapTile } from "../api/map";
 import { FILTERED, PALETTE_SIZE, ruleOf, SIZE_RAMP, sizeStepOf } from "./colour_rules";
 import { mix, palette, parseHex, type Rgb, type Token } from "./colours";
 
-/** Where a tile lies, in device pixels: x = scale × column + offset, heights from the lower edge. */
+/**
+ * Where a tile lies, in device pixels: x = scale × column + offset, heights from the lower edge.
+ */
 export interface PlacedMap {
   tile: MapTile;
   xScale: number;

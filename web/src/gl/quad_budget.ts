@@ -23,8 +23,8 @@ export function quadsPerTile(tiles: number): number {
 }
 
 /**
- * The most columns of a picture, so that what is seen stays in the budget. `strips`: rows of tiles in
- * all pictures together; one that is cut in two by bytes has two of them.
+ * The most columns of a picture, so that what is seen stays in the budget. `strips`: rows of tiles
+ * in all pictures together; one that is cut in two by bytes has two of them.
  */
 export function columnsPerPicture(strips: number): number {
   // a view that does not begin where a tile does touches one more

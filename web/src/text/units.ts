@@ -1,5 +1,6 @@
-// Numbers for people, by the rules of the guide: binary units, a real minus, thousands with a comma.
-// Halves are rounded away from zero, as the engine does: tests/fixtures/sizes.json holds for both.
+// Numbers for people, by the rules of the guide: binary units, a real minus, thousands with a
+// comma. Halves are rounded away from zero, as the engine does: tests/fixtures/sizes.json holds for
+// both.
 //
 //   formatBytes(36230463488) → { number: "33.74", unit: "GiB" }
 import type { Unit } from "../api/contract";

@@ -1,4 +1,5 @@
-// With what a recording is compared before anybody chose: the odd one out among many, else the next.
+// With what a recording is compared before anybody chose: the odd one out among many, else the
+// next.
 
 import { startDevice } from "../page/store";
 import { median } from "../recording/lane_order";
@@ -37,7 +38,9 @@ const DEVIATIONS = 3.5;
 const NORMAL = 1.4826;
 const MIN_SHARE = 0.01;
 
-/** Among three or more: the only one out of memory, else the one whose peak is unlike the others'. */
+/**
+ * Among three or more: the only one out of memory, else the one whose peak is unlike the others'.
+ */
 export function oddOne(lanes: readonly Lane[]): Likely | null {
   if (lanes.length < 3) return null;
   const failed = lanes.filter(({ device }) => device.ooms.length > 0);

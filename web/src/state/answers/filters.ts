@@ -1,5 +1,6 @@
-// The filter of the page: its text is in the URL, what it lets pass is asked once, and the views use
-// it when the server has understood it. Nothing moves when a filter changes; the rest turns grey.
+// The filter of the page: its text is in the URL, what it lets pass is asked once, and the views
+// use it when the server has understood it. Nothing moves when a filter changes; the rest turns
+// grey.
 import { computed, effect, signal } from "@preact/signals";
 import { frozen } from "../../api/frozen";
 import type { Categories, FilterAnswer } from "../../api/views_contract";

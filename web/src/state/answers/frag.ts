@@ -1,5 +1,5 @@
-// What the Fragmentation view asks: the recording over time, the step of the cursor taken apart, and
-// whether the request of the slider would fit there.
+// What the Fragmentation view asks: the recording over time, the step of the cursor taken apart,
+// and whether the request of the slider would fit there.
 import { computed, signal } from "@preact/signals";
 import type { Fit, Forecast, Frag, FragAt } from "../../api/frag";
 import { cursorStep } from "../page/cursor";

@@ -94,7 +94,9 @@ export function goStep(step: number): void {
 const PAGE = 500;
 const MAX_PAGES = 40;
 
-/** Where in the list of the answer a segment stands that is not among those listed; null: nowhere. */
+/**
+ * Where in the list of the answer a segment stands that is not among those listed; null: nowhere.
+ */
 export async function findSegment(id: number, of: Layout): Promise<number | null> {
   const at = place.peek();
   if (!at) return null;

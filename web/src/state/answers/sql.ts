@@ -103,7 +103,7 @@ function noteError(sql: string): void {
   }
 }
 
-// ---- history of queries --------------------------------------------------------------------------
+// ---- history of queries -------------------------------------------------------------------------
 
 const HISTORY_KEY = "tidegauge.sql";
 const HISTORY_LENGTH = 30;

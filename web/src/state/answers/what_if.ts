@@ -20,7 +20,9 @@ export const opening = signal<{ settings: string | null; error: ApiError | null 
   error: null,
 });
 
-/** What the recording would have been under these settings joins the files, and its state is shown. */
+/**
+ * What the recording would have been under these settings joins the files, and its state is shown.
+ */
 export async function openReplay(settings: string): Promise<void> {
   const at = place.peek();
   if (at === null || opening.peek().settings !== null) return;

@@ -3,7 +3,8 @@
 //   stream:1,2 size:>=1MiB stack:"/attention|sdpa/" -category:unknown
 //   └ key:value            └ quotes keep spaces      └ "-": what does not
 //
-// Words that are no terms are kept as they stand, so that the server can say what is wrong with them.
+// Words that are no terms are kept as they stand, so that the server can say what is wrong with
+// them.
 
 export interface Term {
   key: string;

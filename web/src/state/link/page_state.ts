@@ -118,7 +118,9 @@ export interface PageState {
   arena: Arena;
   /** Fragmentation: the size of a request in bytes; null: what ran out of memory, or a usual one */
   fit: number | null;
-  /** What if: settings that somebody wrote, the chosen row, memory of the device; null: as recorded */
+  /**
+   * What if: settings that somebody wrote, the chosen row, memory of the device; null: as recorded
+   */
   set: string;
   conf: string;
   cap: number | null;

@@ -1,4 +1,5 @@
-// The step that the page speaks about: where the cursor stands, what was live there, what is chosen.
+// The step that the page speaks about: where the cursor stands, what was live there, what is
+// chosen.
 import { computed } from "@preact/signals";
 import {
   type Allocation,
@@ -40,7 +41,9 @@ export function cursorPosition(domain: Domain): number | null {
   return at?.time_us == null ? null : at.time_us - domain.base;
 }
 
-/** The pointer's step, with a little delay: a sweep over the picture must not ask for every step. */
+/**
+ * The pointer's step, with a little delay: a sweep over the picture must not ask for every step.
+ */
 const restingStep = resting(() => hoverStep.value?.step ?? null, 90);
 
 const WITH_LEGEND: readonly string[] = ["timeline", LANES_VIEW];

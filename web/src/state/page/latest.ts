@@ -1,5 +1,6 @@
 // Answers for a question that changes faster than it can be answered: scrubbing, playing. One is
-// under way at a time; when it lands it is shown, and the newest question goes next. Nothing starves.
+// under way at a time; when it lands it is shown, and the newest question goes next. Nothing
+// starves.
 import { computed, effect, type ReadonlySignal, signal } from "@preact/signals";
 import { asApiError, getJson } from "../../api/client";
 import type { Answer, Question } from "./store";

@@ -1,5 +1,5 @@
-// What the page has to say that belongs to no view: a link that shows something else than it says, a
-// question that failed. One bar above the view; the next link or a press on its button clears it.
+// What the page has to say that belongs to no view: a link that shows something else than it says,
+// a question that failed. One bar above the view; the next link or a press on its button clears it.
 import { signal } from "@preact/signals";
 import { asApiError, isAbort } from "../../api/client";
 

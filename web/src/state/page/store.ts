@@ -72,7 +72,7 @@ export function reading(of: FileInfo): { gen?: number } {
   return of.recording == null ? {} : { gen: of.gen ?? 0 };
 }
 
-// ---- the hash ------------------------------------------------------------------------------------
+// ---- the hash -----------------------------------------------------------------------------------
 
 let views: readonly string[] = [START.view];
 let timer = 0;
@@ -128,10 +128,14 @@ export function isView(name: string): boolean {
 /** Counts the links that were followed: what a link asks for is done once, not at every change. */
 export const linkRead = signal(0);
 
-/** What of the last link could not be read; waits for the session, which says what else is wrong. */
+/**
+ * What of the last link could not be read; waits for the session, which says what else is wrong.
+ */
 let strange: readonly string[] = [];
 
-/** The part of a device's steps that a page was exported for; null: all of them, or no such page. */
+/**
+ * The part of a device's steps that a page was exported for; null: all of them, or no such page.
+ */
 function exportedRange(ordinal: number | null): Range | null {
   const of = frozen && (frozenDevice(ordinal ?? undefined) ?? frozen.devices[0] ?? null);
   return of && !of.whole ? [of.from, of.to + 1] : null;
@@ -177,7 +181,7 @@ export function startRouter(known: readonly string[]): void {
   window.addEventListener("popstate", readLink);
 }
 
-// ---- answers -------------------------------------------------------------------------------------
+// ---- answers ------------------------------------------------------------------------------------
 
 export interface Answer<T> {
   data: T | null;

@@ -16,7 +16,9 @@ export interface Domain {
 }
 
 const ROOM = 0.036;
-/** Numbers below it are exact to the µs, up to the year 2255; a tile may reach past the last event. */
+/**
+ * Numbers below it are exact to the µs, up to the year 2255; a tile may reach past the last event.
+ */
 const LARGEST = 2 ** 53;
 const TILE_REACH = 4;
 

@@ -21,7 +21,9 @@ export function median(values: readonly number[]): number | null {
   return ((sorted[(sorted.length >> 1) - 1] ?? 0) + high) / 2;
 }
 
-/** What every lane's live bytes at the cursor are compared with. `lanes`: in the order of the files. */
+/**
+ * What every lane's live bytes at the cursor are compared with. `lanes`: in the order of the files.
+ */
 export function referenceBytes(lanes: readonly LaneFacts[], of: LaneReference): number | null {
   if (of === "first") return lanes[0]?.cursorBytes ?? null;
   return median(lanes.flatMap(({ cursorBytes }) => (cursorBytes === null ? [] : [cursorBytes])));

@@ -75,8 +75,8 @@ function whyNot(device: DeviceInfo, axis: Axis): string | null {
 }
 
 /**
- * One axis for all. `current`: the lane that the page's URL speaks of; its times are what the shared
- * axis counts from when the lanes begin together.
+ * One axis for all. `current`: the lane that the page's URL speaks of; its times are what the
+ * shared axis counts from when the lanes begin together.
  */
 export function shareAxis(
   lanes: readonly Lane[],

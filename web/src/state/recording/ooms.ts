@@ -1,6 +1,7 @@
-// Of several out-of-memory events the page tells about one: the one that was short by most; of equals,
-// as where nobody knows what was left, the one that asked for most; of these the last, as the engine
-// does (src/analysis/oom.h). The story of the overview, the inspector and the timeline agree on it.
+// Of several out-of-memory events the page tells about one: the one that was short by most; of
+// equals, as where nobody knows what was left, the one that asked for most; of these the last, as
+// the engine does (src/analysis/oom.h). The story of the overview, the inspector and the timeline
+// agree on it.
 import type { Oom } from "../../api/contract";
 
 export function shortBytes(oom: Oom): number {

@@ -1,5 +1,5 @@
-// The differential flame graph: width = the larger of A and B, added up stack by stack, or the change
-// alone; colour = what B has more or less.
+// The differential flame graph: width = the larger of A and B, added up stack by stack, or the
+// change alone; colour = what B has more or less.
 import { computed, signal } from "@preact/signals";
 import { type FlameNode, grossBytes, netBytes, nodeAt, pathOf } from "../../api/flame";
 import { diffFlame, diffTree } from "../../state/answers/diff";

@@ -46,8 +46,8 @@ export function useCellCanvas({ layers, look, hovered, focused, tip }: CellSigna
     tokens.current = new Tokens();
     paint();
   });
-  // Another picture: what was pointed at is gone; but this runs a frame later or more, and a key may have found a cell of
-  // the new one by then.
+  // Another picture: what was pointed at is gone; but this runs a frame later or more, and a key
+  // may have found a cell of the new one by then.
   useSignalEffect(() => {
     const now = layers.value;
     hovered.value = cellOf(now, hovered.peek());

@@ -69,7 +69,10 @@ export function forecastText(forecast: Forecast): string {
   return `Forecast from ${from} on: ${scores(best.predicted)} (${best.model}), in the past off by ${best.mean_error.toFixed(1)}${few}`;
 }
 
-/** What the published model warns of, in words; empty if nothing, or if it is no better than no change. */
+/**
+ * What the published model warns of, in words; empty if nothing, or if it is no better than no
+ * change.
+ */
 export function warningText(forecast: Forecast): string {
   const { warnings } = forecast;
   if (!warnings || !forecast.published_beats_no_change) return "";

@@ -113,7 +113,9 @@ const BANDS = [
   [80, "severe"],
 ] as const;
 
-/** Where it was made a dot, the foretold scores as a line, as far off as it used to be as a band. */
+/**
+ * Where it was made a dot, the foretold scores as a line, as far off as it used to be as a band.
+ */
 function drawForecast(
   s: Surface,
   forecast: Forecast,

@@ -11,7 +11,9 @@ import { reachOf } from "./lane_frame";
 import { currentKey, cursor, sharedFor, values } from "./model";
 import type { LanesScene, UnderLane } from "./scene";
 
-/** What changes when the page speaks of another lane; window and cursor stay where they are seen. */
+/**
+ * What changes when the page speaks of another lane; window and cursor stay where they are seen.
+ */
 export function lanePatch(lane: PlacedLane, window: Range): Partial<PageState> {
   const { file, sel, y } = page.peek();
   const { domain } = sharedFor(lane.key);

@@ -1,4 +1,5 @@
-// The keys of the lanes: those of the timeline for window and cursor, and the way from lane to lane.
+// The keys of the lanes: those of the timeline for window and cursor, and the way from lane to
+// lane.
 
 import { LANE_SORTS } from "../../state/link/page_state";
 import { cursorStep } from "../../state/page/cursor";

@@ -67,7 +67,9 @@ function Figures({ lane }: { lane: PlacedLane }) {
 const LONG_NAME = 20;
 const NAME_END = 16;
 
-/** Devices of one file go by their device. Of a long name the end stays: ranks are counted there. */
+/**
+ * Devices of one file go by their device. Of a long name the end stays: ranks are counted there.
+ */
 function LaneName({ lane }: { lane: PlacedLane }) {
   if (oneFile.value) return <b class="cut">{lane.device.label}</b>;
   const cut = lane.name.length > LONG_NAME ? lane.name.length - NAME_END : lane.name.length;

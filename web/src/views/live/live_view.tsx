@@ -1,5 +1,5 @@
-// What goes on now: processes, their memory over time, who holds it, launches, copies, refused calls,
-// lost events. Of a recording, finished or growing, or of a monitor at work.
+// What goes on now: processes, their memory over time, who holds it, launches, copies, refused
+// calls, lost events. Of a recording, finished or growing, or of a monitor at work.
 
 import { useSignal } from "@preact/signals";
 import { useCallback, useEffect } from "preact/hooks";

@@ -1,4 +1,5 @@
-// The processes of the Live view: a row each, with rates and a spark line. A row chooses its process.
+// The processes of the Live view: a row each, with rates and a spark line. A row chooses its
+// process.
 
 import type { FigureName } from "../../api/incomplete";
 import type { LiveAnswer, LiveProcess } from "../../api/live";

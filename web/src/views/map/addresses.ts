@@ -1,6 +1,7 @@
-// Which tiles of the map a view needs. A column of level L is 2^L steps (or µs), a row of level K is
-// 2^K bytes of the axis; neither is narrower than a device pixel, so that what a tile calls small is
-// small on the screen. Six tiles at most: with 8,000 quads each, less than 50,000 in a frame.
+// Which tiles of the map a view needs. A column of level L is 2^L steps (or µs), a row of level K
+// is 2^K bytes of the axis; neither is narrower than a device pixel, so that what a tile calls
+// small is small on the screen. Six tiles at most: with 8,000 quads each, less than 50,000 in a
+// frame.
 import { levelFor, tilesIn } from "../../gl/tile_address";
 import type { Range } from "../../state/link/url";
 

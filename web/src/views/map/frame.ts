@@ -27,7 +27,10 @@ export function insidePlot(plot: Plot, x: number, y: number): boolean {
   return x >= plot.left && x < plot.right && y >= plot.top && y <= plot.bottom;
 }
 
-/** Where each tile lies, in device pixels of a glass that is `width` × `height`: a pan changes these numbers only. */
+/**
+ * Where each tile lies, in device pixels of a glass that is `width` × `height`: a pan changes these
+ * numbers only.
+ */
 export function placeMap(
   frame: Pick<MapFrame, "x" | "y" | "shown">,
   width: number,

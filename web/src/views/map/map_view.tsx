@@ -1,4 +1,5 @@
-// The address map: every allocation where it lay while it lived. Holes are what is left of the tint.
+// The address map: every allocation where it lay while it lived. Holes are what is left of the
+// tint.
 import { signal } from "@preact/signals";
 import { getJson } from "../../api/client";
 import type { Allocation, StateAt } from "../../api/contract";

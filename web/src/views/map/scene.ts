@@ -1,5 +1,5 @@
-// The map: addresses over time. Its window moves on both axes; a glass holds the rectangles, a front
-// canvas the lines and words.
+// The map: addresses over time. Its window moves on both axes; a glass holds the rectangles, a
+// front canvas the lines and words.
 import type { Annotation, DeviceInfo } from "../../api/contract";
 import { type MapQuad, type MapTile, mapQuadAt, pickMapQuad } from "../../api/map";
 import { mix, parseHex } from "../../gl/colours";

@@ -1,5 +1,5 @@
-// Why an allocation failed: the verdict, the sum that proves it, what would have fitted, who pins the
-// rest, what to try.
+// Why an allocation failed: the verdict, the sum that proves it, what would have fitted, who pins
+// the rest, what to try.
 import { useEffect } from "preact/hooks";
 import type { Oom } from "../../api/contract";
 import type { OomStory } from "../../api/oom";

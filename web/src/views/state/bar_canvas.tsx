@@ -1,5 +1,5 @@
-// The canvas of one bar: drawn anew when its parts, its width or the theme change; a click finds the
-// part under it.
+// The canvas of one bar: drawn anew when its parts, its width or the theme change; a click finds
+// the part under it.
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { LayoutSegment } from "../../api/layout";
 import { partAt } from "../../api/layout";

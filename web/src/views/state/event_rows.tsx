@@ -1,5 +1,5 @@
-// The events beside the state: a list of millions of rows of which only the seen ones exist, and the
-// words that filter it. The row of the cursor is the chosen one.
+// The events beside the state: a list of millions of rows of which only the seen ones exist, and
+// the words that filter it. The row of the cursor is the chosen one.
 import { useEffect, useRef } from "preact/hooks";
 import { getJson } from "../../api/client";
 import type { EventRow, Events } from "../../api/events";

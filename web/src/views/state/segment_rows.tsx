@@ -1,5 +1,5 @@
-// Every segment at the cursor's step as a row: address, size, its blocks as a bar, what is free, and
-// what pins it. Grouped by pool and stream; only the rows on the screen exist.
+// Every segment at the cursor's step as a row: address, size, its blocks as a bar, what is free,
+// and what pins it. Grouped by pool and stream; only the rows on the screen exist.
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { type Layout, type LayoutGroup, type LayoutSegment, partBegins } from "../../api/layout";

@@ -1,4 +1,5 @@
-// The rows of a table, a page at a time: the engine sorts and filters, the page holds what it shows.
+// The rows of a table, a page at a time: the engine sorts and filters, the page holds what it
+// shows.
 import { computed, effect, signal } from "@preact/signals";
 import { type ApiError, asApiError, getJson, isAbort } from "../../api/client";
 import type { TableAnswer, TableCell } from "../../api/views_contract";

@@ -65,7 +65,9 @@ export class TimelineScene extends StackScene {
     this.redraw();
   }
 
-  /** The same place of a recording that has grown: the picture stays until the new tiles are here. */
+  /**
+   * The same place of a recording that has grown: the picture stays until the new tiles are here.
+   */
   grow(subject: Subject): void {
     if (!this.subject) return;
     this.window.grow(this.subject.domain, subject.domain);

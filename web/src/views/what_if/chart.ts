@@ -1,5 +1,5 @@
-// The chosen setting over the recording: what it would have reserved, beside what was reserved, above what is in
-// blocks.
+// The chosen setting over the recording: what it would have reserved, beside what was reserved,
+// above what is in blocks.
 import type { Replayed } from "../../api/what_if";
 import { decimalStep, multiples } from "../../text/ticks";
 import { bytesText, integer } from "../../text/units";

@@ -1,5 +1,5 @@
-// The allocator replayed under other settings: which would have helped, and what the chosen one would have
-// reserved over the recording.
+// The allocator replayed under other settings: which would have helped, and what the chosen one
+// would have reserved over the recording.
 import { useCallback, useEffect, useRef } from "preact/hooks";
 import type { WhatIf } from "../../api/what_if";
 import { opening, openReplay, whatIf } from "../../state/answers/what_if";

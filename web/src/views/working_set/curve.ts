@@ -1,5 +1,5 @@
-// The profile: what is touched within a window, on a logarithmic scale of windows, with the knee and
-// the sizes of the machine.
+// The profile: what is touched within a window, on a logarithmic scale of windows, with the knee
+// and the sizes of the machine.
 import type { CurvePoint, SizeMark, WorkingSet } from "../../api/working_set";
 import { bytesText } from "../../text/units";
 import { visible } from "../../text/visible";

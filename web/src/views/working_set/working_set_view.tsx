@@ -1,5 +1,5 @@
-// What a process really touches: by length of window, by address and time, by mapping. Of a file that
-// `tidegauge wss -o` wrote.
+// What a process really touches: by length of window, by address and time, by mapping. Of a file
+// that `tidegauge wss -o` wrote.
 
 import { useCallback, useEffect } from "preact/hooks";
 import type { WorkingSet } from "../../api/working_set";

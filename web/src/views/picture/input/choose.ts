@@ -1,4 +1,5 @@
-// Which block is chosen: by a click, which also puts the cursor there, or by keys from one to the next.
+// Which block is chosen: by a click, which also puts the cursor there, or by keys from one to the
+// next.
 import { getJson } from "../../../api/client";
 import type { Allocation } from "../../../api/contract";
 import { frozen } from "../../../api/frozen";

@@ -7,7 +7,9 @@ import type { Movable } from "./moves";
 export const PAN_SHARE = 0.12;
 const ZOOM = 1.35;
 
-/** `anchors`: where to zoom, the first that is in sight; else the middle. True: the key was used. */
+/**
+ * `anchors`: where to zoom, the first that is in sight; else the middle. True: the key was used.
+ */
 function windowKey(
   event: KeyboardEvent,
   scene: Movable,
@@ -43,7 +45,9 @@ function windowKey(
   return true;
 }
 
-/** Those, the keys for what is marked and chosen, and those of one picture. True: the key was used. */
+/**
+ * Those, the keys for what is marked and chosen, and those of one picture. True: the key was used.
+ */
 export function pictureKey(
   event: KeyboardEvent,
   scene: Movable,

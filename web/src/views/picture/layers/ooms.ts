@@ -1,5 +1,6 @@
 // Out of memory: a red line over the full height, a plate in the lanes, and the request as a box
-// that stands on the reserved level. What rises above the ceiling is solid red: the answer to "why".
+// that stands on the reserved level. What rises above the ceiling is solid red: the answer to
+// "why".
 import type { DeviceInfo, Oom } from "../../../api/contract";
 import type { Domain } from "../../../state/recording/domain";
 import { worstOom } from "../../../state/recording/ooms";

@@ -1,4 +1,5 @@
-// The chosen allocation as an outline over its whole life, and a veil over what is under the pointer.
+// The chosen allocation as an outline over its whole life, and a veil over what is under the
+// pointer.
 import { NO_ID } from "../../../api/tile";
 import type { Surface } from "../../../ui/plot";
 import type { Shown } from "../tiles/source";

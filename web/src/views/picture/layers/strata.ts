@@ -1,5 +1,5 @@
-// The strata on the glass: who paints them, and where each tile lies. Between the arrivals of tiles a
-// pan changes these numbers only.
+// The strata on the glass: who paints them, and where each tile lies. Between the arrivals of tiles
+// a pan changes these numbers only.
 import { CanvasPainter } from "../../../gl/canvas_painter";
 import type { Makers } from "../../../gl/glass";
 import type { Painter, Placed } from "../../../gl/painter";
@@ -12,7 +12,10 @@ export const STACK_PAINTERS: Makers<Painter> = {
   canvas: (canvas) => new CanvasPainter(canvas),
 };
 
-/** In device pixels: a picture of `width` × `height` that stands `lift` above the glass's lower edge. */
+/**
+ * In device pixels: a picture of `width` × `height` that stands `lift` above the glass's lower
+ * edge.
+ */
 export function placeTiles(frame: Frame, width: number, height: number, lift = 0): Placed[] {
   const xScale = width / (frame.x[1] - frame.x[0]);
   const yScale = height / (frame.y[1] - frame.y[0]);

@@ -1,4 +1,5 @@
-// Live bytes by colour at the cursor; each entry is a switch. What does not fit waits behind "more".
+// Live bytes by colour at the cursor; each entry is a switch. What does not fit waits behind
+// "more".
 import { signal, useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { LegendBy, LegendRow } from "../../../api/contract";

@@ -1,5 +1,5 @@
-// Brings tiles and lines of one device to the screen: knows the addresses, asks for what is seen and
-// its neighbours, and finds a stand-in for what has not arrived.
+// Brings tiles and lines of one device to the screen: knows the addresses, asks for what is seen
+// and its neighbours, and finds a stand-in for what has not arrived.
 import type { Params } from "../../../api/client";
 import type { DeviceInfo } from "../../../api/contract";
 import { type FrozenDevice, frozenDevice, frozenTile } from "../../../api/frozen";

@@ -1,6 +1,6 @@
-// Tiles and lines that are here or on their way, of every place that is on the screen. One store for
-// a picture, however many recordings stand in it: what is kept has one bound, and what is asked for
-// one order.
+// Tiles and lines that are here or on their way, of every place that is on the screen. One store
+// for a picture, however many recordings stand in it: what is kept has one bound, and what is asked
+// for one order.
 
 import { getBuffer, type Params } from "../../../api/client";
 import { decodeLines, decodeTile, type Lines, type Tile } from "../../../api/tile";
