@@ -1,9 +1,9 @@
 // Rows of a list that read the same although they are different stacks: what tells them apart.
 //
-//   model.py:8 forward ‹ train.py:114             short where that is enough
-//   model.py:8 forward ‹ train.py:114 main        the whole caller where the short ones are equal
+//   model.py:8 forward ‹ train.py:114           short where that is enough
+//   model.py:8 forward ‹ train.py:114 main      the whole caller where the short ones are equal
 //   model.py:8 forward › linear.py:114 forward  what it called, where callers do not tell them apart
-//   model.py:8 forward ‹ stack 12                 the stack's number where nothing else differs
+//   model.py:8 forward ‹ stack 12               the stack's number where nothing else differs
 import { integer } from "./units";
 
 export interface Called {
