@@ -15,7 +15,7 @@ interface Entry {
 }
 
 /** Blocks are about 1 MiB each when unpacked. */
-const MOST_UNPACKED = 24;
+const MAX_UNPACKED = 24;
 const TILE_HEAD_BYTES = 64;
 const QUAD_BYTES = 32;
 
@@ -161,7 +161,7 @@ export class AnswerBook {
     const bytes = known ?? unpack(this.block(index));
     this.unpacked.set(index, bytes);
     const oldest = this.unpacked.keys().next().value;
-    if (this.unpacked.size > MOST_UNPACKED && oldest !== undefined) this.unpacked.delete(oldest);
+    if (this.unpacked.size > MAX_UNPACKED && oldest !== undefined) this.unpacked.delete(oldest);
     return bytes;
   }
 }

@@ -15,7 +15,9 @@ export class ApiError extends Error {
   }
 }
 
-/** By file: which reading of a recording that grows the page shows. Files that are not here do not. */
+/**
+ * By file: which reading of a recording that grows the page shows. Files that are not here do not.
+ */
 let generations: ReadonlyMap<number, number> = new Map();
 
 export function showGenerations(of: ReadonlyMap<number, number>): void {

@@ -1,6 +1,6 @@
 // The shapes that the server answers with: docs/formats/page-api.md, word by word.
 
-import type { Missing } from "../ui/incomplete";
+import type { Missing } from "./incomplete";
 import type { LiveSourceInfo } from "./live";
 import type { WorkingSetInfo } from "./working_set";
 

@@ -1,4 +1,5 @@
-// Fragmentation: `api/frag`, `api/forecast`, `api/frag_at` and `api/fit` of docs/formats/page-api.md.
+// Fragmentation: `api/frag`, `api/forecast`, `api/frag_at` and `api/fit` of
+// docs/formats/page-api.md.
 
 export const ARENAS = ["reserved", "address"] as const;
 /** blocks inside segments, or what the driver handed out */
@@ -27,7 +28,9 @@ export interface ModelForecast {
   skill: (number | null)[];
 }
 
-/** Made from what was recorded up to a step. `now` to `models` are null where that is not enough. */
+/**
+ * Made from what was recorded up to a step. `now` to `models` are null where that is not enough.
+ */
 export interface Forecast {
   enough: boolean;
   history: number;

@@ -1,5 +1,5 @@
 // What goes on now: `api/live`, see docs/formats/page-api.md.
-import type { FigureName } from "../ui/incomplete";
+import type { FigureName } from "./incomplete";
 
 export type LiveState = "recording" | "finished" | "abandoned" | "monitor";
 export const LIVE_WINDOWS = ["minute", "ten_minutes", "whole"] as const;

@@ -1,11 +1,12 @@
 // Pictures of the address map: quads that are read in place, and planes that say how much of each
 // cell is covered, owned, and passes the filter. Layout: docs/formats/page-api.md.
+import { type Kinds, kindsOf } from "./quad";
 
 const MAGIC = 0x314d4754; // "TGM1"
 const HEADER_BYTES = 80;
 const WORDS = 8;
 
-/** What the rectangles can be coloured by. The order is known to the shader. */
+/** What the rectangles can be coloured by; the shader numbers them in this order. */
 export const HUES = ["size", "stack", "category", "stream", "pool", "provenance"] as const;
 export type Hue = (typeof HUES)[number];
 
@@ -26,7 +27,9 @@ export interface MapTile {
   engineMs: number;
   words: Uint32Array;
   floats: Float32Array;
-  /** a texel per cell, lowest row first: covered, owned, passing (covered if nothing is filtered) */
+  /**
+   * a texel per cell, lowest row first: covered, owned, passing (covered if nothing is filtered)
+   */
   cells: Uint8Array<ArrayBuffer>;
 }
 
@@ -79,7 +82,7 @@ function interleaved(r: Uint8Array, g: Uint8Array, b: Uint8Array): Uint8Array<Ar
 }
 
 /** One quad, unpacked: for picking and for the Canvas 2D painter. */
-export interface MapQuad {
+export interface MapQuad extends Kinds {
   column0: number;
   column1: number;
   /** bytes above the tile's y0 */
@@ -87,35 +90,19 @@ export interface MapQuad {
   high: number;
   /** of the allocation, or of the segment of an outline */
   id: number;
-  stack: number;
-  provenance: number;
-  flags: number;
-  stackSlot: number;
-  categorySlot: number;
-  stream: number;
-  pool: number;
-  log2Bytes: number;
 }
 
 export function mapQuadAt(tile: MapTile, index: number): MapQuad {
   const at = index * WORDS;
   const word = (offset: number) => tile.words[at + offset] ?? 0;
   const real = (offset: number) => tile.floats[at + offset] ?? 0;
-  const [kinds, places] = [word(6), word(7)];
   return {
     column0: real(0),
     column1: real(1),
     low: real(2),
     high: real(3),
     id: word(4),
-    stack: word(5),
-    provenance: kinds & 0xff,
-    flags: (kinds >>> 8) & 0xff,
-    stackSlot: (kinds >>> 16) & 0xff,
-    categorySlot: kinds >>> 24,
-    stream: places & 0xff,
-    pool: (places >>> 8) & 0xff,
-    log2Bytes: (places >>> 16) / 256,
+    ...kindsOf(word(5), word(6), word(7)),
   };
 }
 

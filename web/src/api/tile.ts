@@ -1,4 +1,6 @@
-// Binary pictures of the server, read in place: no object per quad. Layouts: docs/formats/page-api.md.
+// Binary pictures of the server, read in place: no object per quad. Layouts:
+// docs/formats/page-api.md.
+import { type Kinds, kindsOf } from "./quad";
 
 const TILE_MAGIC = 0x31544754; // "TGT1"
 const LINES_MAGIC = 0x314c4754; // "TGL1"
@@ -111,20 +113,12 @@ export function decodeShape(buffer: ArrayBuffer): Shape {
 }
 
 /** One quad, unpacked: for picking and for the Canvas 2D painter. */
-export interface Quad {
+export interface Quad extends Kinds {
   column0: number;
   column1: number;
   low: number;
   high: number;
   id: number;
-  stack: number;
-  provenance: number;
-  flags: number;
-  stackSlot: number;
-  categorySlot: number;
-  stream: number;
-  pool: number;
-  log2Bytes: number;
   /** merged: how many blocks */
   firstStep: number;
 }
@@ -132,21 +126,14 @@ export interface Quad {
 export function quadAt(tile: Tile, index: number): Quad {
   const at = index * 8;
   const word = (offset: number) => tile.words[at + offset] ?? 0;
-  const [columns, kinds, places] = [word(0), word(5), word(6)];
+  const columns = word(0);
   return {
     column0: columns & 0xffff,
     column1: columns >>> 16,
     low: tile.floats[at + 1] ?? 0,
     high: tile.floats[at + 2] ?? 0,
     id: word(3),
-    stack: word(4),
-    provenance: kinds & 0xff,
-    flags: (kinds >>> 8) & 0xff,
-    stackSlot: (kinds >>> 16) & 0xff,
-    categorySlot: kinds >>> 24,
-    stream: places & 0xff,
-    pool: (places >>> 8) & 0xff,
-    log2Bytes: (places >>> 16) / 256,
+    ...kindsOf(word(4), word(5), word(6)),
     firstStep: word(7),
   };
 }

@@ -14,7 +14,7 @@ interface Entry<T> {
   bytes: number;
 }
 
-const MOST_IN_FLIGHT = 4;
+const MAX_IN_FLIGHT = 4;
 export const RETRY_AFTER_MS = 3000;
 
 export class AnswerCache<T> {
@@ -78,7 +78,7 @@ export class AnswerCache<T> {
     const missing = this.wanted.filter((one) => !this.entries.has(one.key));
     const seen = missing.some((one) => !one.ahead && !this.rests(one.key));
     for (const one of missing) {
-      if (this.flights.size >= MOST_IN_FLIGHT) return;
+      if (this.flights.size >= MAX_IN_FLIGHT) return;
       if (this.flights.has(one.key) || this.rests(one.key) || (one.ahead && seen)) continue;
       this.start(one);
     }

@@ -1,7 +1,8 @@
 // The strata without WebGL2: the same tiles, rectangle by rectangle on a Canvas 2D.
 import { type Quad, QuadFlag, quadAt, type Tile } from "../api/tile";
-import { css, FILTERED, filterKey, mix, paletteIndex, type Rgb, STRIPE } from "./colours";
-import { isHidden, type Look, type Painter, type Picture, type Placed } from "./painter";
+import { FILTERED, STRIPE } from "./colour_rules";
+import { css, filterKey, mix, paletteIndex, type Rgb } from "./colours";
+import { isHidden, type Look, OnCanvas, type Painter, type Picture, type Placed } from "./painter";
 
 interface Fill {
   colour: Rgb;
@@ -26,21 +27,14 @@ function fillOf(quad: Quad, look: Look): Fill {
   return { colour, hatched: !traced, seam: !merged && traced, many: merged };
 }
 
-export class CanvasPainter implements Painter {
+export class CanvasPainter extends OnCanvas implements Painter {
   readonly name = "Canvas, no WebGL";
   private readonly context: CanvasRenderingContext2D | null;
   private stripes: { key: string; pattern: CanvasPattern | null } | null = null;
-  private ratio = 1;
 
-  constructor(private readonly canvas: HTMLCanvasElement) {
+  constructor(canvas: HTMLCanvasElement) {
+    super(canvas);
     this.context = canvas.getContext("2d");
-  }
-
-  resize(width: number, height: number, ratio: number): void {
-    this.ratio = ratio;
-    if (this.canvas.width === width && this.canvas.height === height) return;
-    this.canvas.width = width;
-    this.canvas.height = height;
   }
 
   draw(pictures: readonly Picture[]): void {

@@ -3,17 +3,13 @@ import type { Quad } from "../api/tile";
 import {
   AGE_RAMP,
   ageStep,
-  filterKey,
-  mix,
   OLDER_SLOT,
   PALETTE_SIZE,
-  palette,
-  paletteIndex,
-  parseHex,
   SIZE_RAMP,
-  sizeStep,
+  sizeStepOf,
   UNKNOWN_KEY,
-} from "./colours";
+} from "./colour_rules";
+import { filterKey, mix, palette, paletteIndex, parseHex } from "./colours";
 import { isFiltering, isHidden, NO_FILTER, parseRgba } from "./painter";
 import { FRAGMENT_SHADER, VERTEX_SHADER } from "./quad_shader";
 
@@ -57,7 +53,7 @@ describe("colours", () => {
     expect(index("category")).toBe(2);
     expect(index("stream")).toBe(2);
     expect(index("pool")).toBe(4);
-    expect(index("size")).toBe(SIZE_RAMP + sizeStep(20));
+    expect(index("size")).toBe(SIZE_RAMP + sizeStepOf(20));
     expect(index("age")).toBe(AGE_RAMP + ageStep(100, 1000));
     expect(index("provenance")).toBe(2);
     expect(index("provenance", { ...QUAD, provenance: 3 })).toBe(OLDER_SLOT);
@@ -65,8 +61,8 @@ describe("colours", () => {
     expect(index("age", { ...QUAD, flags: 2 })).toBe(0);
   });
   it("climb their ramps from end to end", () => {
-    expect(sizeStep(0)).toBe(0);
-    expect(sizeStep(40)).toBe(6);
+    expect(sizeStepOf(0)).toBe(0);
+    expect(sizeStepOf(40)).toBe(6);
     expect(ageStep(-5, 1000)).toBe(0);
     expect(ageStep(1000, 1000)).toBe(6);
     expect(ageStep(0, 0)).toBe(0);

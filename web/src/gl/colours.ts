@@ -2,28 +2,10 @@
 //
 //   0 other · 1…9 slots · 10…16 size ramp · 17…23 age ramp · 24 stripe · 25 filtered away
 import type { LegendBy } from "../api/contract";
-import type { Quad } from "../api/tile";
+import { type Quad, QuadFlag } from "../api/tile";
+import { type Measure, ruleOf } from "./colour_rules";
 
 export type Rgb = readonly [number, number, number];
-
-export const PALETTE_SIZE = 26;
-export const SIZE_RAMP = 10;
-export const AGE_RAMP = 17;
-export const STRIPE = 24;
-export const FILTERED = 25;
-export const RAMP_STEPS = 7;
-export const OLDER_SLOT = 9;
-
-/** The order is known to the shader. */
-export const MODES: readonly LegendBy[] = [
-  "stack",
-  "category",
-  "stream",
-  "pool",
-  "size",
-  "age",
-  "provenance",
-];
 
 export function parseHex(hex: string): Rgb {
   const short = /^#([0-9a-f])([0-9a-f])([0-9a-f])$/i.exec(hex.trim());
@@ -77,22 +59,6 @@ export function palette(token: Token, dark: boolean): Rgb[] {
   ];
 }
 
-/** Ramp step of a size: 512 B and less is the first, 4 GiB and more the last. */
-export function sizeStep(log2Bytes: number): number {
-  return Math.max(0, Math.min(RAMP_STEPS - 1, Math.floor(((log2Bytes - 9) / 23) * RAMP_STEPS)));
-}
-
-/** Ramp step of an age in steps, on a log scale up to the length of the recording. */
-export function ageStep(age: number, steps: number): number {
-  const share = Math.log2(1 + Math.max(0, age)) / Math.max(1, Math.log2(1 + steps));
-  return Math.max(0, Math.min(RAMP_STEPS - 1, Math.floor(share * RAMP_STEPS)));
-}
-
-/** Slot of a stream or a pool. */
-export function ordinalSlot(id: number): number {
-  return 1 + (id % 8);
-}
-
 export interface ColourBy {
   mode: LegendBy;
   /** what ages count to */
@@ -100,49 +66,19 @@ export interface ColourBy {
   steps: number;
 }
 
-/** Index into the palette. The vertex shader does the same; quad_shader.ts. */
-export function paletteIndex(quad: Quad, by: ColourBy): number {
-  const merged = (quad.flags & 2) !== 0;
-  switch (by.mode) {
-    case "stack":
-      return Math.min(OLDER_SLOT, quad.stackSlot);
-    case "category":
-      return Math.min(OLDER_SLOT, quad.categorySlot);
-    case "stream":
-      return ordinalSlot(quad.stream);
-    case "pool":
-      return quad.pool === MANY ? OLDER_SLOT : ordinalSlot(quad.pool);
-    case "size":
-      return SIZE_RAMP + sizeStep(quad.log2Bytes);
-    case "age":
-      return merged ? 0 : AGE_RAMP + ageStep(by.ageAt - quad.firstStep, by.steps);
-    case "provenance":
-      return quad.provenance === 0 ? 2 : OLDER_SLOT;
-  }
+function measured(quad: Quad, by: ColourBy): Measure {
+  return {
+    merged: (quad.flags & QuadFlag.merged) !== 0,
+    age: { age: by.ageAt - quad.firstStep, steps: by.steps },
+  };
 }
 
-/** Key of what the legend calls unknown; every other key is one more than the number of its row. */
-export const UNKNOWN_KEY = 0;
-const MANY = 255;
+/** Index into the palette. */
+export function paletteIndex(quad: Quad, by: ColourBy): number {
+  return ruleOf(quad, by.mode, measured(quad, by)).colour;
+}
 
 /** What the legend calls the quad, as a number for filters. −1: only "other" can mean it. */
 export function filterKey(quad: Quad, by: ColourBy): number {
-  const merged = (quad.flags & 2) !== 0;
-  switch (by.mode) {
-    case "stack":
-      if (merged) return quad.provenance === 0 ? -1 : UNKNOWN_KEY;
-      return quad.stackSlot === OLDER_SLOT ? UNKNOWN_KEY : quad.stack + 1;
-    case "category":
-      return quad.categorySlot + 1;
-    case "stream":
-      return quad.stream + 1;
-    case "pool":
-      return quad.pool === MANY ? UNKNOWN_KEY : quad.pool + 1;
-    case "size":
-      return Math.floor(quad.log2Bytes) + 1;
-    case "age":
-      return merged ? -1 : ageStep(by.ageAt - quad.firstStep, by.steps) + 1;
-    case "provenance":
-      return quad.provenance + 1;
-  }
+  return ruleOf(quad, by.mode, measured(quad, by)).key;
 }

@@ -1,7 +1,7 @@
-// The canvas of a picture and who paints on it: WebGL2 where it works, else Canvas 2D. A lost context
-// comes back by itself; what was uploaded to it is uploaded again.
+// The canvas of a picture and who paints on it: WebGL2 where it works, else Canvas 2D. A lost
+// context comes back by itself; what was uploaded to it is uploaded again.
 
-interface Disposable {
+export interface Disposable {
   readonly name: string;
   dispose(): void;
 }

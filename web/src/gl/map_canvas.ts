@@ -2,23 +2,17 @@
 import { MapFlag, type MapTile, mapQuadAt } from "../api/map";
 import { css } from "./colours";
 import { cellColour, type MapLook, type MapPainter, mapFill, type PlacedMap } from "./map_painter";
+import { OnCanvas } from "./painter";
 
-export class MapCanvas implements MapPainter {
+export class MapCanvas extends OnCanvas implements MapPainter {
   readonly name = "Canvas, no WebGL";
   private readonly context: CanvasRenderingContext2D | null;
   private planes = new Map<MapTile, HTMLCanvasElement>();
   private look: MapLook | null = null;
-  private ratio = 1;
 
-  constructor(private readonly canvas: HTMLCanvasElement) {
+  constructor(canvas: HTMLCanvasElement) {
+    super(canvas);
     this.context = canvas.getContext("2d");
-  }
-
-  resize(width: number, height: number, ratio: number): void {
-    this.ratio = ratio;
-    if (this.canvas.width === width && this.canvas.height === height) return;
-    this.canvas.width = width;
-    this.canvas.height = height;
   }
 
   draw(tiles: readonly PlacedMap[], look: MapLook): void {

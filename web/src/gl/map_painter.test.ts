@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { MapFlag, type MapQuad } from "../api/map";
-import { FILTERED, OLDER_SLOT, SIZE_RAMP } from "./colours";
+import { FILTERED, OLDER_SLOT, SIZE_RAMP } from "./colour_rules";
 import {
   cellColour,
   MAP_PALETTE_SIZE,

@@ -4,21 +4,12 @@
 //   tint              owned and free: a hole
 //   ramp of sizes     live; where rectangles are smaller than a pixel, as much as they cover
 import { type Hue, MapFlag, type MapQuad, type MapTile } from "../api/map";
-import {
-  FILTERED,
-  mix,
-  OLDER_SLOT,
-  ordinalSlot,
-  PALETTE_SIZE,
-  palette,
-  parseHex,
-  RAMP_STEPS,
-  type Rgb,
-  SIZE_RAMP,
-  type Token,
-} from "./colours";
+import { FILTERED, PALETTE_SIZE, ruleOf, SIZE_RAMP, sizeStepOf } from "./colour_rules";
+import { mix, palette, parseHex, type Rgb, type Token } from "./colours";
 
-/** Where a tile lies, in device pixels: x = scale × column + offset, heights from the lower edge. */
+/**
+ * Where a tile lies, in device pixels: x = scale × column + offset, heights from the lower edge.
+ */
 export interface PlacedMap {
   tile: MapTile;
   xScale: number;
@@ -72,35 +63,16 @@ export function rampOf(axisBytes: number): readonly [number, number] {
   return [high - RAMP_OCTAVES, high];
 }
 
-function rampStep(log2Bytes: number, [low, high]: MapLook["ramp"], steps: number): number {
-  return Math.max(0, Math.min(steps - 1, Math.floor(((log2Bytes - low) / (high - low)) * steps)));
-}
-
-const MANY = 255;
-
-/** Index into the palette; the vertex shader does the same. */
+/** Index into the palette. */
 export function mapColourIndex(
   quad: MapQuad,
   look: Pick<MapLook, "mode" | "red" | "redCells" | "ramp">,
 ): number {
   if (!look.redCells && (quad.flags & MapFlag.filtered) !== 0) return FILTERED;
   if (look.red && (quad.flags & MapFlag.atOom) !== 0) {
-    return RED_RAMP + rampStep(quad.log2Bytes, look.ramp, RED_STEPS);
+    return RED_RAMP + sizeStepOf(quad.log2Bytes, RED_STEPS, look.ramp);
   }
-  switch (look.mode) {
-    case "stack":
-      return Math.min(OLDER_SLOT, quad.stackSlot);
-    case "category":
-      return Math.min(OLDER_SLOT, quad.categorySlot);
-    case "stream":
-      return ordinalSlot(quad.stream);
-    case "pool":
-      return quad.pool === MANY ? OLDER_SLOT : ordinalSlot(quad.pool);
-    case "provenance":
-      return quad.provenance === 0 ? 2 : OLDER_SLOT;
-    default:
-      return SIZE_RAMP + rampStep(quad.log2Bytes, look.ramp, RAMP_STEPS);
-  }
+  return ruleOf(quad, look.mode, { sizeEnds: look.ramp }).colour;
 }
 
 export function mapFill(quad: MapQuad, look: MapLook): Rgb {
@@ -111,7 +83,7 @@ export function mapFill(quad: MapQuad, look: MapLook): Rgb {
 }
 
 /** A cell with the smallest hole is told from a full one. */
-export const MOST_WITH_HOLE = 0.88;
+export const MAX_WITH_HOLE = 0.88;
 
 /** Colour and opacity of a cell: how much is covered, owned, and passes the filter, 0…255. */
 export function cellColour(
@@ -126,7 +98,7 @@ export function cellColour(
   const live = look.redCells
     ? mix(red, small, passes)
     : mix(small, grey, look.mark === "none" ? passes : 0.28);
-  const share = covered === 255 ? 1 : (covered / 255) * MOST_WITH_HOLE;
+  const share = covered === 255 ? 1 : (covered / 255) * MAX_WITH_HOLE;
   // what is owned for a part of the cell only is fainter
   const alpha = Math.max(covered > 0 ? 0.3 : 0, Math.max(owned, covered) / 255);
   return [mix(live, look.tint, share), alpha];

@@ -1,7 +1,18 @@
-// The map in two programs: one rectangle per tile for its planes, then six vertices per quad, pulled
-// from an integer texture by their number as the strata are (quad_shader.ts).
-import { FILTERED } from "./colours";
-import { MAP_PALETTE_SIZE, MOST_WITH_HOLE, RED_RAMP, RED_SMALL, SMALL } from "./map_painter";
+// The map in two programs: one rectangle per tile for its planes, then six vertices per quad,
+// pulled from an integer texture by their number as the strata are (quad_shader.ts).
+import { HUES } from "../api/map";
+import { FILTERED, GLSL_LOG2, glslRules, glslShare, glslStep } from "./colour_rules";
+import {
+  MAP_PALETTE_SIZE,
+  MAX_WITH_HOLE,
+  RED_RAMP,
+  RED_SMALL,
+  RED_STEPS,
+  SMALL,
+} from "./map_painter";
+import { GLSL_CORNERS, GLSL_TEXEL } from "./webgl";
+
+const RAMP_ENDS = ["u_ramp.x", "u_ramp.y"] as const;
 
 const HEAD = `#version 300 es
 precision highp float;
@@ -19,8 +30,8 @@ uniform vec2 u_cells;      // columns and rows of the tile
 uniform float u_bytes;     // height of the tile
 out vec2 v_cell;
 void main() {
-  bool is_right = gl_VertexID == 1 || gl_VertexID == 2 || gl_VertexID == 4;
-  bool is_top = gl_VertexID == 2 || gl_VertexID == 4 || gl_VertexID == 5;
+  int corner = gl_VertexID;
+  ${GLSL_CORNERS}
   v_cell = vec2(is_right ? u_cells.x : 0.0, is_top ? u_cells.y : 0.0);
   float x = u_x.x * v_cell.x + u_x.y;
   float y = (is_top ? u_y.x * u_bytes : 0.0) + u_y.y;
@@ -42,14 +53,14 @@ void main() {
   vec3 live = u_red_cells == 1
     ? mix(u_palette[${SMALL}], u_palette[${RED_SMALL}], passes)
     : mix(u_palette[${FILTERED}], u_palette[${SMALL}], u_mark == 0 ? passes : 0.28);
-  float share = cell.r > 0.998 ? 1.0 : cell.r * ${MOST_WITH_HOLE};
+  float share = cell.r > 0.998 ? 1.0 : cell.r * ${MAX_WITH_HOLE};
   float alpha = max(cell.r > 0.0 ? 0.3 : 0.0, max(cell.g, cell.r));
   colour = vec4(mix(u_tint, live, share) * alpha, alpha);
 }`;
 
 export const MAP_QUAD_VERTEX = `${HEAD}
 uniform usampler2D u_quads;
-uniform int u_mode;        // order of HUES in api/map.ts
+uniform int u_mode;        // number in HUES
 uniform int u_red;
 uniform int u_red_cells;
 uniform vec2 u_ramp;      // log2 of the bytes at both ends of the ramp of sizes
@@ -59,30 +70,24 @@ flat out vec4 v_edges;     // left, right, bottom, top
 flat out uint v_look;      // 1 hatched, 2 outline, 4 without seam
 
 void main() {
-  int quad = gl_VertexID / 6;
-  int corner = gl_VertexID - quad * 6;
-  ivec2 at = ivec2((quad & 511) * 2, quad >> 9);
+  ${GLSL_TEXEL}
   vec4 edges = uintBitsToFloat(texelFetch(u_quads, at, 0));
   uvec4 b = texelFetch(u_quads, at + ivec2(1, 0), 0);
-  uint flags = (b.z >> 8) & 255u;
-  uint provenance = b.z & 255u;
-  float log2_bytes = float(b.w >> 16) / 256.0;
+  uint kinds = b.z;
+  uint places = b.w;
+  uint flags = (kinds >> 8) & 255u;
+  uint provenance = kinds & 255u;
+  ${GLSL_LOG2}
 
   float left = floor(u_x.x * edges.x + u_x.y + 0.5);
   float right = max(left + 1.0, floor(u_x.x * edges.y + u_x.y + 0.5));
   float bottom = floor(u_y.x * edges.z + u_y.y + 0.5);
   float top = max(bottom + 1.0, floor(u_y.x * edges.w + u_y.y + 0.5));
 
-  float share = (log2_bytes - u_ramp.x) / (u_ramp.y - u_ramp.x);
-  int colour = 10 + clamp(int(floor(share * 7.0)), 0, 6);
-  int pool = int((b.w >> 8) & 255u);
-  if (u_mode == 1) colour = min(9, int((b.z >> 16) & 255u));
-  else if (u_mode == 2) colour = min(9, int(b.z >> 24));
-  else if (u_mode == 3) colour = 1 + int(b.w & 255u) % 8;
-  else if (u_mode == 4) colour = pool == 255 ? 9 : 1 + pool % 8;
-  else if (u_mode == 5) colour = provenance == 0u ? 2 : 9;
+  int colour = 0;
+  ${glslRules(HUES, { keys: false, sizeEnds: RAMP_ENDS })}
   if (u_red == 1 && (flags & 4u) != 0u && ((flags & 8u) == 0u || u_red_cells == 1)) {
-    colour = ${RED_RAMP} + clamp(int(floor(share * 6.0)), 0, 5);
+    colour = ${RED_RAMP} + ${glslStep(glslShare("log2_bytes", RAMP_ENDS), RED_STEPS)};
   }
   bool away = (flags & 8u) != 0u && u_red_cells == 0;
   if (away) colour = ${FILTERED};
@@ -100,8 +105,7 @@ void main() {
   }
   v_fill = fill;
   v_edges = vec4(left, right, bottom, top);
-  bool is_right = corner == 1 || corner == 2 || corner == 4;
-  bool is_top = corner == 2 || corner == 4 || corner == 5;
+  ${GLSL_CORNERS}
   vec2 pixel = vec2(is_right ? right : left, is_top ? top : bottom);
   gl_Position = vec4(pixel / u_size * 2.0 - 1.0, 0.0, 1.0);
 }`;

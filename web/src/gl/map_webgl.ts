@@ -1,73 +1,51 @@
 // The address map through WebGL2: two textures per tile, uploaded once; two draw calls per tile.
 import { HUES, type MapTile } from "../api/map";
-import { STRIPE } from "./colours";
+import { STRIPE } from "./colour_rules";
 import { MAP_PALETTE_SIZE, type MapLook, type MapPainter, type PlacedMap } from "./map_painter";
 import { MAP_QUAD_FRAGMENT, MAP_QUAD_VERTEX, PLANE_FRAGMENT, PLANE_VERTEX } from "./map_shader";
-import { QUADS_PER_ROW } from "./quad_shader";
-import { linkProgram, plainSampling, quadTexture, rendererName } from "./webgl_parts";
+import { OnCanvas } from "./painter";
+import {
+  clearPicture,
+  openWebGl,
+  Program,
+  plainSampling,
+  quadTexture,
+  rendererName,
+} from "./webgl";
 
 interface Textures {
   quads: WebGLTexture | null;
   plane: WebGLTexture | null;
 }
 
-/** A program and its uniforms, looked up once by name. */
-class Program {
-  private readonly known = new Map<string, WebGLUniformLocation | null>();
-  constructor(
-    private readonly gl: WebGL2RenderingContext,
-    readonly program: WebGLProgram,
-  ) {}
-  at(name: string): WebGLUniformLocation | null {
-    let found = this.known.get(name);
-    if (found === undefined) {
-      found = this.gl.getUniformLocation(this.program, name);
-      this.known.set(name, found);
-    }
-    return found;
-  }
-}
-
-export class MapWebGl implements MapPainter {
+export class MapWebGl extends OnCanvas implements MapPainter {
   readonly name: string;
   private readonly textures = new Map<MapTile, Textures>();
-  private ratio = 1;
 
   /** null: this browser or machine has no WebGL2 that works. */
   static create(canvas: HTMLCanvasElement): MapWebGl | null {
-    const gl = canvas.getContext("webgl2", { antialias: false, depth: false, stencil: false });
+    const gl = openWebGl(canvas);
     if (!gl) return null;
-    const planes = linkProgram(gl, PLANE_VERTEX, PLANE_FRAGMENT);
-    const quads = linkProgram(gl, MAP_QUAD_VERTEX, MAP_QUAD_FRAGMENT);
-    if (!planes || !quads) return null;
-    return new MapWebGl(canvas, gl, new Program(gl, planes), new Program(gl, quads));
+    const planes = Program.link(gl, PLANE_VERTEX, PLANE_FRAGMENT);
+    const quads = Program.link(gl, MAP_QUAD_VERTEX, MAP_QUAD_FRAGMENT);
+    return planes && quads ? new MapWebGl(canvas, gl, planes, quads) : null;
   }
 
   private constructor(
-    private readonly canvas: HTMLCanvasElement,
+    canvas: HTMLCanvasElement,
     private readonly gl: WebGL2RenderingContext,
     private readonly planes: Program,
     private readonly quads: Program,
   ) {
+    super(canvas);
     this.name = rendererName(gl);
     gl.bindVertexArray(gl.createVertexArray());
-  }
-
-  resize(width: number, height: number, ratio: number): void {
-    this.ratio = ratio;
-    if (this.canvas.width === width && this.canvas.height === height) return;
-    this.canvas.width = width;
-    this.canvas.height = height;
   }
 
   draw(tiles: readonly PlacedMap[], look: MapLook): void {
     const { gl } = this;
     if (gl.isContextLost()) return;
-    gl.viewport(0, 0, this.canvas.width, this.canvas.height);
-    gl.disable(gl.SCISSOR_TEST);
-    gl.clearColor(0, 0, 0, 0);
-    gl.clear(gl.COLOR_BUFFER_BIT);
-    gl.enable(gl.SCISSOR_TEST);
+    clearPicture(gl);
     gl.activeTexture(gl.TEXTURE0);
     this.use(this.planes, look);
     for (const placed of tiles) this.drawPlane(placed);
@@ -154,7 +132,7 @@ export class MapWebGl implements MapPainter {
       gl.UNSIGNED_BYTE,
       tile.cells,
     );
-    const quads = tile.quads > 0 ? quadTexture(gl, tile.words, tile.quads, QUADS_PER_ROW) : null;
+    const quads = tile.quads > 0 ? quadTexture(gl, tile.words, tile.quads) : null;
     const made = { quads, plane };
     this.textures.set(tile, made);
     return made;

@@ -37,6 +37,20 @@ export interface Picture {
   look: Look;
 }
 
+/** The canvas of a painter, in device pixels. */
+export abstract class OnCanvas {
+  protected ratio = 1;
+
+  constructor(protected readonly canvas: HTMLCanvasElement) {}
+
+  resize(width: number, height: number, ratio: number): void {
+    this.ratio = ratio;
+    if (this.canvas.width === width && this.canvas.height === height) return;
+    this.canvas.width = width;
+    this.canvas.height = height;
+  }
+}
+
 export interface Painter {
   /** for the status bar: "WebGL", "software WebGL", "Canvas" */
   readonly name: string;

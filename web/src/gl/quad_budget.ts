@@ -6,29 +6,29 @@
 
 import { TILE_COLUMNS } from "./tile_address";
 
-export const MOST_TILE_QUADS = 8000;
+export const MAX_TILE_QUADS = 8000;
 export const FRAME_QUADS = 50_000;
 /** However much the engine merges, two of them may be left in each column. */
-const LEAST_TILE_QUADS = 2 * TILE_COLUMNS;
-const MOST_TILES = Math.floor(FRAME_QUADS / LEAST_TILE_QUADS);
+const MIN_TILE_QUADS = 2 * TILE_COLUMNS;
+const MAX_TILES = Math.floor(FRAME_QUADS / MIN_TILE_QUADS);
 
 /** However wide the screen is. */
-export const MOST_TILES_ACROSS = 6;
+export const MAX_TILES_ACROSS = 6;
 
 /** The most quads that each of `tiles` tiles may have. */
 export function quadsPerTile(tiles: number): number {
-  let most = MOST_TILE_QUADS;
-  while (most >= LEAST_TILE_QUADS && most * tiles > FRAME_QUADS) most /= 2;
+  let most = MAX_TILE_QUADS;
+  while (most >= MIN_TILE_QUADS && most * tiles > FRAME_QUADS) most /= 2;
   return most;
 }
 
 /**
- * The most columns of a picture, so that what is seen stays in the budget. `strips`: rows of tiles in
- * all pictures together; one that is cut in two by bytes has two of them.
+ * The most columns of a picture, so that what is seen stays in the budget. `strips`: rows of tiles
+ * in all pictures together; one that is cut in two by bytes has two of them.
  */
 export function columnsPerPicture(strips: number): number {
   // a view that does not begin where a tile does touches one more
-  const tiles = Math.min(MOST_TILES_ACROSS, Math.floor(MOST_TILES / Math.max(1, strips)));
+  const tiles = Math.min(MAX_TILES_ACROSS, Math.floor(MAX_TILES / Math.max(1, strips)));
   return Math.max(1, tiles - 1) * TILE_COLUMNS;
 }
 

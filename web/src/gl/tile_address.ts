@@ -47,8 +47,8 @@ export function tilesIn(low: number, high: number, span: number, end: number): n
 }
 
 /**
- * Rows of tiles that [low, high) touches. Half a row higher there may be fewer of them: what is seen
- * of at most half a row's height always lies in one.
+ * Rows of tiles that [low, high) touches. Half a row higher there may be fewer of them: what is
+ * seen of at most half a row's height always lies in one.
  */
 export function rowsIn(low: number, high: number, rowLevel: number): number[] {
   const span = rowSpan(rowLevel);

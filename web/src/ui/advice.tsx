@@ -1,11 +1,11 @@
 // What to try, each with the numbers that it rests on.
 import type { Advice, Sentence } from "../api/contract";
-import { hrefOf } from "../state/links";
-import { isView, page } from "../state/store";
+import { hrefOf } from "../state/link/links";
+import { isView, page } from "../state/page/store";
+import { integer } from "../text/units";
+import { visible } from "../text/visible";
 import { Icon } from "./icons";
 import { Bytes, Name, Parts } from "./text";
-import { integer } from "./units";
-import { visible } from "./visible";
 
 /** "missing_bytes" → "missing" */
 export function evidenceName(name: string): string {
@@ -21,17 +21,18 @@ function Evidence({ of }: { of: Advice["evidence"][number] }) {
   );
 }
 
+/** What a replay of the allocator says, where it was short enough to be replayed unasked. */
 interface Proven {
   /** in the order of the list */
   of_advice: readonly (string | null)[];
   sentences: readonly Sentence[];
 }
 
-/** What a replay of the allocator says, where it was short enough to be replayed unasked. */
-function Replayed({ proof }: { proof: Proven }) {
+/** Each with the way to its place. */
+export function SentenceItems({ list }: { list: readonly Sentence[] }) {
   return (
-    <ul class="told">
-      {proof.sentences.map((sentence) => (
+    <>
+      {list.map((sentence) => (
         <li key={sentence.parts.map((part) => part.text).join("")}>
           <span>
             <Parts parts={sentence.parts} />
@@ -43,7 +44,7 @@ function Replayed({ proof }: { proof: Proven }) {
           )}
         </li>
       ))}
-    </ul>
+    </>
   );
 }
 
@@ -79,7 +80,11 @@ export function AdviceList({ list, proof }: { list: readonly Advice[]; proof: Pr
           </li>
         ))}
       </ul>
-      {proof && <Replayed proof={proof} />}
+      {proof && (
+        <ul class="told">
+          <SentenceItems list={proof.sentences} />
+        </ul>
+      )}
     </div>
   );
 }

@@ -1,6 +1,6 @@
 // A canvas that is redrawn when its size, its data or the theme changes.
 import { useEffect, useRef } from "preact/hooks";
-import { theme } from "../state/theme";
+import { theme } from "../state/page/theme";
 import { type Surface, surface, Tokens } from "./plot";
 
 interface CanvasProps {

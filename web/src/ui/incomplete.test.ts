@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type Missing, markText, touchedBy, whyText } from "./incomplete";
+import type { Missing } from "../api/incomplete";
+import { markText, touchedBy, whyText } from "./incomplete";
 
 const ROWS: Missing[] = [
   { figures: ["memory", "blocks"], reason: "lost: 3 × memory ring full", at_least: false },

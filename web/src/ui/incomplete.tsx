@@ -1,21 +1,6 @@
 // The mark beside figures that are not the whole truth: something was lost, or not watched.
-import { visible } from "./visible";
-
-export type FigureName =
-  | "memory"
-  | "blocks"
-  | "launches"
-  | "copies"
-  | "call sites"
-  | "kernel names"
-  | "launch events";
-
-export interface Missing {
-  figures: FigureName[];
-  reason: string;
-  /** for this they can only be too low: what was there before the process was watched */
-  at_least: boolean;
-}
+import type { FigureName, Missing } from "../api/incomplete";
+import { visible } from "../text/visible";
 
 /** Live, peak, reserved. */
 export const OF_MEMORY: readonly FigureName[] = ["memory", "blocks"];
@@ -23,7 +8,7 @@ export const OF_HOLDERS: readonly FigureName[] = ["memory", "blocks", "call site
 export const OF_LAUNCHES: readonly FigureName[] = ["launches", "kernel names"];
 export const OF_COPIES: readonly FigureName[] = ["copies"];
 
-const MOST_REASONS = 4;
+const MAX_REASONS = 4;
 
 /** Counts can only be too low; memory may be too high as well, where a free was missed. */
 export function markText(touched: readonly FigureName[], rows: readonly Missing[] = []): string {
@@ -42,8 +27,8 @@ export function touchedBy(
 
 export function whyText(rows: readonly Missing[], figures: readonly FigureName[]): string {
   const why = rows.filter((row) => row.figures.some((one) => figures.includes(one)));
-  const lines = why.slice(0, MOST_REASONS).map((row) => visible(row.reason));
-  if (why.length > MOST_REASONS) lines.push(`and ${why.length - MOST_REASONS} more`);
+  const lines = why.slice(0, MAX_REASONS).map((row) => visible(row.reason));
+  if (why.length > MAX_REASONS) lines.push(`and ${why.length - MAX_REASONS} more`);
   return lines.join("\n");
 }
 

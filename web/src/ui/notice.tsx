@@ -1,8 +1,8 @@
 // What stands where a picture cannot: nothing there, something missing, something broken.
 import type { ComponentChildren } from "preact";
 import type { ApiError } from "../api/client";
+import { visible } from "../text/visible";
 import { Icon, type IconName } from "./icons";
-import { visible } from "./visible";
 
 interface NoticeProps {
   icon: IconName;

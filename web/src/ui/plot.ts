@@ -2,13 +2,13 @@
 
 import type { Unit } from "../api/contract";
 import { readToken } from "../gl/colours";
-import { byteTicks, multiples } from "./ticks";
-import { UNIT_BYTES, unitFor } from "./units";
+import { byteTicks, multiples } from "../text/ticks";
+import { UNIT_BYTES, unitFor } from "../text/units";
 
-export const MOST_RATIO = 2;
+export const MAX_RATIO = 2;
 
 export function pixelRatio(): number {
-  return Math.min(MOST_RATIO, window.devicePixelRatio || 1);
+  return Math.min(MAX_RATIO, window.devicePixelRatio || 1);
 }
 
 /** Tokens of the theme, read once per theme. */

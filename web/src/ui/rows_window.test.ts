@@ -29,4 +29,16 @@ describe("rows of a long table", () => {
       }
     }
   });
+  it("move as little as needed to show a row, and not at all for one that is seen", () => {
+    expect(scrollTo(7, 1000, 20, 200, 100)).toBe(100);
+    expect(scrollTo(2, 1000, 20, 200, 100)).toBe(40);
+    expect(scrollTo(15, 1000, 20, 200, 100)).toBe(120);
+    expect(scrollTo(999, 1000, 20, 200, 0)).toBe(19_800);
+    const count = 12_000_000;
+    const far = scrollTo(6_000_000, count, 20, 200, 0);
+    const part = rowsWindow(count, 20, far, 200);
+    expect(part.first).toBeLessThanOrEqual(6_000_000);
+    expect(part.last).toBeGreaterThan(6_000_000);
+    expect(scrollTo(6_000_000, count, 20, 200, far)).toBe(far);
+  });
 });

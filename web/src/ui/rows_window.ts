@@ -10,8 +10,26 @@ export interface RowsWindow {
   height: number;
 }
 
-const MOST_PIXELS = 8_000_000;
+const MAX_PIXELS = 8_000_000;
 const SPARE_ROWS = 8;
+
+function isScaled(count: number, rowPixels: number): boolean {
+  return count * rowPixels > MAX_PIXELS;
+}
+
+/** The row at the upper edge, with the part of it that is scrolled away. */
+export function firstSeen(
+  count: number,
+  rowPixels: number,
+  scrollTop: number,
+  viewPixels: number,
+): number {
+  const height = Math.min(count * rowPixels, MAX_PIXELS);
+  const top = Math.max(0, Math.min(scrollTop, height - viewPixels));
+  if (!isScaled(count, rowPixels)) return top / rowPixels;
+  const shown = Math.ceil(viewPixels / rowPixels);
+  return Math.floor((top / Math.max(1, height - viewPixels)) * Math.max(0, count - shown));
+}
 
 export function rowsWindow(
   count: number,
@@ -19,33 +37,43 @@ export function rowsWindow(
   scrollTop: number,
   viewPixels: number,
 ): RowsWindow {
-  const natural = count * rowPixels;
-  const height = Math.min(natural, MOST_PIXELS);
+  const height = Math.min(count * rowPixels, MAX_PIXELS);
   const shown = Math.ceil(viewPixels / rowPixels);
-  const reach = Math.max(1, height - viewPixels);
   const top = Math.max(0, Math.min(scrollTop, height - viewPixels));
-  const firstSeen =
-    natural <= MOST_PIXELS
-      ? Math.floor(top / rowPixels)
-      : Math.floor((top / reach) * Math.max(0, count - shown));
-  const first = Math.max(0, firstSeen - SPARE_ROWS);
-  const last = Math.min(count, firstSeen + shown + SPARE_ROWS);
-  const offset = natural <= MOST_PIXELS ? first * rowPixels : top - (firstSeen - first) * rowPixels;
+  const seen = Math.floor(firstSeen(count, rowPixels, scrollTop, viewPixels));
+  const first = Math.max(0, seen - SPARE_ROWS);
+  const last = Math.min(count, seen + shown + SPARE_ROWS);
+  const offset = isScaled(count, rowPixels) ? top - (seen - first) * rowPixels : first * rowPixels;
   return { first, last, offset: Math.max(0, offset), height };
 }
 
-/** Where to scroll so that a row stands in the middle: the inverse of the above. */
+/**
+ * Where to scroll so that a row is seen: from `now` as little as needed, without it so that the row
+ * stands in the middle.
+ */
 export function scrollTo(
   row: number,
   count: number,
   rowPixels: number,
   viewPixels: number,
+  now?: number,
 ): number {
-  const natural = count * rowPixels;
-  const height = Math.min(natural, MOST_PIXELS);
+  const height = Math.min(count * rowPixels, MAX_PIXELS);
   const reach = Math.max(0, height - viewPixels);
-  const first = Math.max(0, row - Math.floor(viewPixels / rowPixels / 2));
-  if (natural <= MOST_PIXELS) return Math.min(reach, first * rowPixels);
   const shown = Math.ceil(viewPixels / rowPixels);
-  return Math.min(reach, (first / Math.max(1, count - shown)) * reach);
+  const whole = Math.max(1, Math.floor(viewPixels / rowPixels));
+  /** so that this row is the first */
+  const pixelsOf = (first: number) =>
+    isScaled(count, rowPixels)
+      ? (first / Math.max(1, count - shown)) * Math.max(1, reach)
+      : first * rowPixels;
+  const inside = (pixels: number) => Math.max(0, Math.min(reach, pixels));
+  if (now === undefined)
+    return inside(pixelsOf(Math.max(0, row - Math.floor(viewPixels / rowPixels / 2))));
+  const first = firstSeen(count, rowPixels, now, viewPixels);
+  if (row < first) return inside(pixelsOf(row));
+  if (isScaled(count, rowPixels)) {
+    return row < first + whole ? now : inside(pixelsOf(row - whole + 1));
+  }
+  return Math.max(now, inside((row + 1) * rowPixels - viewPixels));
 }

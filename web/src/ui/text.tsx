@@ -1,8 +1,8 @@
 // Small pieces of text that occur everywhere: sizes, names, frames, sentences.
 import type { Part } from "../api/contract";
-import { behindLabel, shortCaller } from "./callers";
-import { baseName, formatBytes, integer, type Quantity } from "./units";
-import { visible } from "./visible";
+import { behindLabel, shortCaller } from "../text/callers";
+import { baseName, formatBytes, integer, type Quantity } from "../text/units";
+import { visible } from "../text/visible";
 
 export function Amount({ quantity }: { quantity: Quantity }) {
   return (

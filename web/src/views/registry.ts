@@ -2,11 +2,11 @@
 // and the links of the overview; nothing else lists them.
 import type { ComponentType } from "preact";
 import { frozen } from "../api/frozen";
-import { LANES_VIEW } from "../state/lanes";
-import { LIVE_VIEW, monitoring } from "../state/live";
-import { OOM_VIEW } from "../state/oom";
-import { WHAT_IF_VIEW } from "../state/what_if";
-import { onlyWorkingSets, WORKING_SET_VIEW, workingSets } from "../state/working_set";
+import { LIVE_VIEW, monitoring } from "../state/answers/live";
+import { OOM_VIEW } from "../state/answers/oom";
+import { WHAT_IF_VIEW } from "../state/answers/what_if";
+import { onlyWorkingSets, WORKING_SET_VIEW, workingSets } from "../state/answers/working_set";
+import { LANES_VIEW } from "../state/recording/lanes";
 import type { IconName } from "../ui/icons";
 import { DiffView } from "./diff/diff_view";
 import { FlameView } from "./flame/flame_view";

@@ -1,12 +1,14 @@
 // Which two, where, and rows by what.
+
 import { computed } from "@preact/signals";
 import type { Annotations } from "../../api/contract";
-import { becauseB, diff, laneA, laneB, placeOfB, recordings } from "../../state/diff";
-import type { Lane } from "../../state/lanes";
-import { follow, go, page, placePatch } from "../../state/store";
-import { DIFF_ROWS, type DiffRows } from "../../state/url";
+import { becauseB, diff, laneA, laneB, placeOfB, recordings } from "../../state/answers/diff";
+import { DIFF_ROWS, type DiffRows } from "../../state/link/url";
+import { follow, go, page, placePatch } from "../../state/page/store";
+import type { Lane } from "../../state/recording/lanes";
+import { visible } from "../../text/visible";
 import { Menu, type MenuItem } from "../../ui/menu";
-import { visible } from "../../ui/visible";
+import { Switch } from "../../ui/switch";
 import { exchange } from "./model";
 
 const ROWS: Record<DiffRows, string> = {
@@ -16,7 +18,7 @@ const ROWS: Record<DiffRows, string> = {
   segment: "Segment",
 };
 
-const MOST_PHASES = 60;
+const MAX_PHASES = 60;
 
 function annotationsOf(lane: () => Lane | null) {
   return follow<Annotations>(() => {
@@ -45,7 +47,7 @@ const phases = computed(() => {
   const inB = new Set(occurrences(phasesB.value.data));
   return occurrences(phasesA.value.data)
     .filter((name) => inB.has(name))
-    .slice(0, MOST_PHASES);
+    .slice(0, MAX_PHASES);
 });
 
 function LanePick({ side, lane }: { side: "A" | "B"; lane: Lane | null }) {
@@ -136,19 +138,12 @@ export function DiffHead() {
       <span class="spacer cut" title={why}>
         <span class="faint opt">{why}</span>
       </span>
-      <div class="seg" role="group" aria-label="Rows by">
-        {DIFF_ROWS.map((one) => (
-          <button
-            type="button"
-            key={one}
-            aria-pressed={one === by}
-            title={`Rows by ${one}  m`}
-            onClick={() => one !== by && go({ by: one, row: "" })}
-          >
-            {ROWS[one]}
-          </button>
-        ))}
-      </div>
+      <Switch
+        label="Rows by"
+        options={DIFF_ROWS.map((key) => ({ key, text: ROWS[key], title: `Rows by ${key}  m` }))}
+        chosen={by}
+        onChoose={(one) => one !== by && go({ by: one, row: "" })}
+      />
     </header>
   );
 }

@@ -1,11 +1,13 @@
 // Two recordings compared, or two places of one: what grew, what went, by stack and otherwise.
+
 import { useEffect } from "preact/hooks";
-import { diff, laneA, laneB, recordings } from "../../state/diff";
-import { onKey } from "../../state/keys";
-import { go, page, pictured } from "../../state/store";
-import { type DiffPicture, formatHash } from "../../state/url";
+import { diff, laneA, laneB, recordings } from "../../state/answers/diff";
+import { type DiffPicture, formatHash } from "../../state/link/url";
+import { onKey } from "../../state/page/keys";
+import { go, page, pictured } from "../../state/page/store";
 import { Icon } from "../../ui/icons";
 import { ErrorNotice, Notice } from "../../ui/notice";
+import { Switch } from "../../ui/switch";
 import { DiffHead } from "./diff_head";
 import { FlamePanel } from "./flame_panel";
 import { LanesPanel } from "./lanes_panel";
@@ -52,6 +54,10 @@ function diffKey(event: KeyboardEvent): boolean {
   }
 }
 
+const WIDTHS = [
+  { key: "size", text: "Size", title: "Width by size  b" },
+  { key: "change", text: "Change", title: "Width by change  b" },
+] as const;
 const PICTURES: readonly [DiffPicture, string][] = [
   ["flame", "Flame"],
   ["lanes", "Timelines"],
@@ -97,33 +103,19 @@ function Pictures() {
   return (
     <section class={`diffpic is-${pic}`} aria-label="Pictures">
       <div class="phead tophr">
-        <div class="seg" role="group" aria-label="Picture">
-          {PICTURES.map(([key, name]) => (
-            <button
-              type="button"
-              key={key}
-              aria-pressed={key === pic}
-              title={`${name}  v`}
-              onClick={() => key !== pic && go({ pic: key })}
-            >
-              {name}
-            </button>
-          ))}
-        </div>
+        <Switch
+          label="Picture"
+          options={PICTURES.map(([key, text]) => ({ key, text, title: `${text}  v` }))}
+          chosen={pic}
+          onChoose={(key) => go({ pic: key })}
+        />
         {pic === "flame" && (
-          <div class="seg" role="group" aria-label="Width">
-            {(["size", "change"] as const).map((one) => (
-              <button
-                type="button"
-                key={one}
-                aria-pressed={one === width}
-                title={`Width by ${one}  b`}
-                onClick={() => one !== width && go({ width: one, way: [] })}
-              >
-                {one === "size" ? "Size" : "Change"}
-              </button>
-            ))}
-          </div>
+          <Switch
+            label="Width"
+            options={WIDTHS}
+            chosen={width}
+            onChoose={(one) => one !== width && go({ width: one, way: [] })}
+          />
         )}
         <span class="note opt">
           {pic === "lanes"

@@ -1,19 +1,18 @@
-// The differential flame graph: width = the larger of A and B, added up stack by stack, or the change
-// alone; colour = what B has more or less.
+// The differential flame graph: width = the larger of A and B, added up stack by stack, or the
+// change alone; colour = what B has more or less.
 import { computed, signal } from "@preact/signals";
-import { useLayoutEffect, useRef } from "preact/hooks";
 import { type FlameNode, grossBytes, netBytes, nodeAt, pathOf } from "../../api/flame";
-import { diffFlame, diffTree } from "../../state/diff";
-import { go, page } from "../../state/store";
+import { diffFlame, diffTree } from "../../state/answers/diff";
+import { go, page } from "../../state/page/store";
+import { bytesText, integer } from "../../text/units";
 import { ErrorNotice } from "../../ui/notice";
 import { Name } from "../../ui/text";
-import { placeTip } from "../../ui/tip_place";
-import { bytesText, integer } from "../../ui/units";
-import { visible } from "../../ui/visible";
+import { Tip } from "../../ui/tip";
 import { type CellTip, useCellCanvas } from "../flame/cell_canvas";
 import { cellBytes, cellName, type Look, ROW } from "../flame/draw";
 import { type Cell, cellOf, type Direction, icicle, type Layers, stepFrom } from "../flame/layout";
 import { nameOf } from "../flame/slots";
+import { TipFrame } from "../flame/tip";
 import { chosen } from "./model";
 
 const hovered = signal<Cell | null>(null);
@@ -63,18 +62,14 @@ const ARROWS: Record<string, Direction> = {
   ArrowDown: "down",
 };
 
-function Tip() {
-  const box = useRef<HTMLDivElement>(null);
+function CellTipBox() {
   const now = tip.value;
-  useLayoutEffect(() => {
-    if (box.current && now) placeTip(box.current, now.x, now.y);
-  });
   if (!now) return null;
   const { node } = now.cell;
   const { name } = cellName(node, "B − A");
   const whole = page.value.width === "size";
   return (
-    <div class="tip on" ref={box} role="tooltip">
+    <Tip x={now.x} y={now.y}>
       <div class="t">
         <span class="cut">
           <Name text={name} />
@@ -100,13 +95,8 @@ function Tip() {
           +{integer(node.blocks)}, −{integer(node.minusBlocks)}
         </dd>
       </dl>
-      {node.frame && (
-        <span class="fn">
-          {visible(node.frame.file)}
-          {node.frame.line > 0 ? `:${node.frame.line}` : ""}
-        </span>
-      )}
-    </div>
+      <TipFrame node={node} />
+    </Tip>
   );
 }
 
@@ -193,7 +183,7 @@ export function FlamePanel() {
   return (
     <>
       <Picture />
-      <Tip />
+      <CellTipBox />
     </>
   );
 }

@@ -1,26 +1,22 @@
 // The two recordings one above the other, with the places that are compared. A press in a lane
 // compares there.
-import { computed, signal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
-import { asApiError } from "../../api/client";
-import { glAllowed } from "../../gl/glass";
-import { diff, laneA, laneB, placeOfB } from "../../state/diff";
-import type { Lane, SharedAxis } from "../../state/lanes";
-import { shareAxis } from "../../state/lanes";
-import { drawnBy, go, page, pictured, tileMs } from "../../state/store";
-import { theme } from "../../state/theme";
-import { WindowLink } from "../../state/window_link";
+import { computed } from "@preact/signals";
+import { diff, laneA, laneB, placeOfB } from "../../state/answers/diff";
+import { go, page } from "../../state/page/store";
+import type { Lane, SharedAxis } from "../../state/recording/lanes";
+import { shareAxis } from "../../state/recording/lanes";
 import { Bytes, Name } from "../../ui/text";
+import { hoverLane } from "../lanes/actions";
+import { LaneFeed } from "../lanes/feed";
 import { attachLaneInput } from "../lanes/input";
-import { LaneBands } from "../lanes/lane_bands";
 import type { Place } from "../lanes/lane_frame";
 import { LanesScene, type UnderLane } from "../lanes/scene";
-import { showTip, Tooltip } from "../timeline/tooltip";
-import { absolute, relative } from "../timeline/window";
+import { Tooltip } from "../picture/panels/tooltip";
+import type { Canvases, Listener } from "../picture/scene";
+import { PictureLayers, usePicture } from "../picture/use_picture";
+import { relative } from "../picture/window/window";
 import { chosen, shownBy } from "./model";
 import { rowFilter } from "./words";
-
-const failure = signal("");
 
 const pair = computed<Lane[]>(() => {
   const [a, b] = [laneA.value, laneB.value];
@@ -61,36 +57,15 @@ function compareAt({ lane, under }: UnderLane): void {
   else go({ pa: at, pb: placeOfB.peek() === at ? "" : placeOfB.peek(), row: "", way: [] }, true);
 }
 
-class PairFeed {
-  private readonly link = new WindowLink<"x" | "y">(() => {
-    const { domain, target, y } = this.scene;
-    return domain ? { x: absolute(target, domain), y } : null;
-  });
-  readonly bands = new LaneBands((key, list) => {
-    this.scene.annotations.set(key, list);
-    this.scene.redraw();
-  });
-
-  constructor(private readonly scene: LanesScene) {
-    this.link.follow(
+class PairFeed extends LaneFeed {
+  constructor(scene: LanesScene) {
+    super(scene);
+    this.follow(
       () => this.followAxis(),
-      () => this.followWindow(),
+      () => this.followWindow(axis.peek()),
       () => this.followLook(),
       () => this.followPlaces(),
-      () => {
-        void theme.value;
-        this.scene.themeChanged();
-      },
     );
-  }
-
-  dispose(): void {
-    this.link.dispose();
-    this.bands.dispose();
-  }
-
-  moved(): void {
-    this.link.moved();
   }
 
   private followAxis(): void {
@@ -102,14 +77,6 @@ class PairFeed {
     this.scene.y = y;
     this.link.show({ x, y });
     this.scene.redraw();
-  }
-
-  private followWindow(): void {
-    const { x, y } = page.value;
-    const { domain } = this.scene;
-    if (!domain || !this.link.isNews({ x, y })) return;
-    this.scene.y = y;
-    this.scene.moveTo(relative(x, axis.peek().domain) ?? [0, domain.room], true);
   }
 
   /** What the chosen row holds stands out in both. */
@@ -162,78 +129,44 @@ function Names() {
   );
 }
 
+function start(canvases: Canvases, listener: Listener, allowGl: boolean) {
+  let feed: PairFeed | null = null;
+  const scene = new LanesScene(canvases, listener, (rows) => feed?.wantBands(rows), allowGl);
+  const mine = new PairFeed(scene);
+  feed = mine;
+  const hover = (at: UnderLane | null, x: number, y: number) => hoverLane(scene, at, x, y);
+  const off = attachLaneInput(scene, canvases.front, canvases.minimap, {
+    onMoved: () => mine.moved(),
+    onHover: hover,
+    onClick: compareAt,
+    onOpen: () => {},
+  });
+  const stop = () => {
+    off();
+    hover(null, 0, 0);
+    mine.dispose();
+    scene.dispose();
+  };
+  return { stats: scene.stats, stop };
+}
+
 export function LanesPanel() {
-  const back = useRef<HTMLCanvasElement>(null);
-  const glass = useRef<HTMLCanvasElement>(null);
-  const front = useRef<HTMLCanvasElement>(null);
-  const minimap = useRef<HTMLCanvasElement>(null);
-  useEffect(() => {
-    const [b, g, f, m] = [back, glass, front, minimap].map((ref) => ref.current);
-    if (!b || !g || !f || !m) return;
-    let feed: PairFeed | null = null;
-    const scene = new LanesScene(
-      { back: b, glass: g, front: f, minimap: m },
-      {
-        onArrival: (ms) => {
-          tileMs.value = ms;
-          failure.value = "";
-          pictured.value = true;
-        },
-        onError: (reason) => {
-          failure.value = asApiError(reason).what;
-        },
-        onDrawnBy: (name) => {
-          drawnBy.value = name;
-        },
-        onRows: (rows) => feed?.bands.want(rows),
-      },
-      glAllowed(),
-    );
-    const mine = new PairFeed(scene);
-    feed = mine;
-    window.tidegaugeStats = scene.stats;
-    const hover = (at: UnderLane | null, x: number, y: number) => {
-      const { lane, under } = at ?? { lane: null, under: null };
-      scene.hover =
-        lane && under
-          ? {
-              position: under.position + lane.offset,
-              lane: lane.key,
-              id: under.quad?.id ?? null,
-            }
-          : null;
-      showTip(lane && under ? { file: lane.file, under, x, y } : null);
-      scene.redraw();
-    };
-    const offInput = attachLaneInput(scene, f, m, {
-      onMoved: () => mine.moved(),
-      onHover: hover,
-      onClick: compareAt,
-      onOpen: () => {},
-    });
-    return () => {
-      offInput();
-      hover(null, 0, 0);
-      mine.dispose();
-      scene.dispose();
-    };
-  }, []);
+  const picture = usePicture(["back", "glass", "front", "minimap"], start);
+  const failed = picture.error.value?.what ?? "";
   return (
     <div class="difflanes">
       <Names />
       <div class="plot">
-        <canvas ref={back} aria-hidden="true" />
-        <canvas ref={glass} class="glass" aria-hidden="true" />
-        <canvas
-          ref={front}
+        <PictureLayers
+          picture={picture}
           id="difflanes"
-          class="front"
-          tabIndex={0}
-          role="img"
-          aria-label="A and B one above the other, allocations stacked. A press compares there; dragging and the wheel move the window."
-        />
-        <canvas ref={minimap} class="vh" aria-hidden="true" />
-        {failure.value !== "" && <p class="overlay dim">{failure.value}</p>}
+          label="A and B one above the other, allocations stacked. A press compares there; dragging and the wheel move the window."
+          hasBack
+          error={null}
+        >
+          <canvas ref={picture.canvas("minimap")} class="vh" aria-hidden="true" />
+          {failed !== "" && <p class="overlay dim">{failed}</p>}
+        </PictureLayers>
       </div>
       <Tooltip />
     </div>

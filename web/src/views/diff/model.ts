@@ -1,16 +1,16 @@
 // The rows that are shown and the one that is chosen.
 import { computed, signal } from "@preact/signals";
 import type { DiffRow } from "../../api/diff";
-import { diff, laneA, laneB, placeOfB } from "../../state/diff";
-import { go, page, placePatch } from "../../state/store";
-import { DIFF_ROWS } from "../../state/url";
-import { textMatch } from "../../ui/text_match";
+import { diff, laneA, laneB, placeOfB } from "../../state/answers/diff";
+import { DIFF_ROWS } from "../../state/link/url";
+import { go, page, placePatch } from "../../state/page/store";
+import { textMatch } from "../../text/text_match";
 import { rowKey } from "./words";
 
 /** What the field above the rows says; rows that match are shown. */
 export const wanted = signal("");
 
-export const MOST_ROWS = 300;
+export const MAX_ROWS = 300;
 
 const match = computed(() => textMatch(wanted.value));
 
@@ -55,7 +55,7 @@ export function nextRows(by: number): void {
 
 /** The row below or above the chosen one; its key is in sight then. */
 export function step(by: number): void {
-  const list = rows.peek().slice(0, MOST_ROWS);
+  const list = rows.peek().slice(0, MAX_ROWS);
   const at = chosen.peek() ? list.indexOf(chosen.peek() as DiffRow) : -1;
   const next = list[at < 0 ? (by > 0 ? 0 : list.length - 1) : at + by];
   if (next) choose(next);

@@ -1,11 +1,11 @@
 // One row per stack, category, size or kind of segment, the largest change first.
 import { useEffect, useRef } from "preact/hooks";
 import type { DiffAnswer, DiffRow } from "../../api/diff";
-import { page } from "../../state/store";
+import { page } from "../../state/page/store";
+import { integer } from "../../text/units";
+import { visible } from "../../text/visible";
 import { Amount, FrameLabel } from "../../ui/text";
-import { integer } from "../../ui/units";
-import { visible } from "../../ui/visible";
-import { choose, chosen, MOST_ROWS, rows, wanted } from "./model";
+import { choose, chosen, MAX_ROWS, rows, wanted } from "./model";
 import { matchText, rowKey, rowNumbers, signed } from "./words";
 
 const HEADS: Record<string, string> = {
@@ -83,7 +83,7 @@ function Row({ row, of, most }: { row: DiffRow; of: DiffAnswer; most: number }) 
 export function RowsTable({ of }: { of: DiffAnswer }) {
   const box = useRef<HTMLDivElement>(null);
   const list = rows.value;
-  const shown = list.slice(0, MOST_ROWS);
+  const shown = list.slice(0, MAX_ROWS);
   const most = Math.max(...of.rows.map((row) => Math.abs(row.change_bytes)), 0);
   const key = page.value.row;
   useEffect(() => {

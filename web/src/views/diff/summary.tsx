@@ -1,9 +1,9 @@
 // What it comes to: the verdict in a sentence, the particulars on demand, the sums above the rows.
 import { useSignal } from "@preact/signals";
 import type { DiffAnswer } from "../../api/diff";
+import { bytesIn, counted, unitFor } from "../../text/units";
+import { visible } from "../../text/visible";
 import { Amount } from "../../ui/text";
-import { bytesIn, counted, unitFor } from "../../ui/units";
-import { visible } from "../../ui/visible";
 import { wanted, wrongPattern } from "./model";
 
 export function Verdict({ of }: { of: DiffAnswer }) {

@@ -3,7 +3,7 @@
 
 import type { Unit } from "../../api/contract";
 import type { DiffRow } from "../../api/diff";
-import { bytesIn, integer, type Quantity, UNIT_BYTES, unitFor } from "../../ui/units";
+import { bytesIn, integer, type Quantity, UNIT_BYTES, unitFor } from "../../text/units";
 
 const SMALLER: Record<Unit, Unit> = { TiB: "GiB", GiB: "MiB", MiB: "KiB", KiB: "B", B: "B" };
 

@@ -2,7 +2,7 @@
 // changes, and which cell lies under the pointer. For the flame graph and the differential one.
 import { type ReadonlySignal, type Signal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { theme } from "../../state/theme";
+import { theme } from "../../state/page/theme";
 import { surface, Tokens } from "../../ui/plot";
 import { drawCells, type Look, ROW } from "./draw";
 import { type Cell, cellAt, cellOf, type Layers } from "./layout";
@@ -46,8 +46,8 @@ export function useCellCanvas({ layers, look, hovered, focused, tip }: CellSigna
     tokens.current = new Tokens();
     paint();
   });
-  // Another picture: what was pointed at is gone; but this runs a frame later or more, and a key may have found a cell of
-  // the new one by then.
+  // Another picture: what was pointed at is gone; but this runs a frame later or more, and a key
+  // may have found a cell of the new one by then.
   useSignalEffect(() => {
     const now = layers.value;
     hovered.value = cellOf(now, hovered.peek());

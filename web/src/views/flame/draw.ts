@@ -1,9 +1,9 @@
 // Cells on a Canvas 2D: tints under ink text, by the rules of the guide, section 7.
 import { type FlameNode, grossBytes, netBytes } from "../../api/flame";
 import { css, mix, parseHex, type Rgb } from "../../gl/colours";
+import { bytesText, integer, percent } from "../../text/units";
+import { visible } from "../../text/visible";
 import { font, hatch, label, type Surface } from "../../ui/plot";
-import { bytesText, integer, percent } from "../../ui/units";
-import { visible } from "../../ui/visible";
 import type { Cell, Layers } from "./layout";
 
 export const ROW = 26;
@@ -11,7 +11,7 @@ const CELL = 25;
 const TINT = 0.34;
 const FAINT_TINT = 0.12;
 /** of two recordings: less change than this share is none */
-const LEAST_CHANGE = 0.02;
+const MIN_CHANGE = 0.02;
 const TEXT_FROM = 28;
 const SIZE_FROM = 150;
 
@@ -74,7 +74,7 @@ function fillOf(s: Surface, node: FlameNode, look: Look): Fill {
   if (look.difference) {
     const net = netBytes(node);
     const changed = Math.abs(net) / Math.max(1, grossBytes(node));
-    if (look.compared && changed < LEAST_CHANGE) {
+    if (look.compared && changed < MIN_CHANGE) {
       return { ...plain, colour: parseHex(s.token("same")) };
     }
     if (net === 0 || (node.kind === "all" && !look.compared)) return plain;

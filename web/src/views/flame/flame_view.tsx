@@ -1,16 +1,18 @@
 // Who holds the bytes, by stack: an icicle of frames from the outside in, or one frame between its
 // callers and its callees. A press on a frame picks it, in every view.
+
 import { useEffect, useRef } from "preact/hooks";
 import type { LegendBy } from "../../api/contract";
 import { frozen } from "../../api/frozen";
-import { cursorStep } from "../../state/cursor";
-import { flame, flameTree, needsSpan, pickedFrame, sandwich } from "../../state/flame";
-import { device, go, page, pictured } from "../../state/store";
-import type { FlameOf, FrameKinds } from "../../state/url";
+import { flame, flameTree, needsSpan, pickedFrame, sandwich } from "../../state/answers/flame";
+import type { FlameOf, FrameKinds } from "../../state/link/url";
+import { cursorStep } from "../../state/page/cursor";
+import { device, go, page, pictured } from "../../state/page/store";
+import { bytesText, counted, integer, percent } from "../../text/units";
 import { Icon } from "../../ui/icons";
 import { Menu } from "../../ui/menu";
 import { ErrorNotice, Notice, RECORD_CODE } from "../../ui/notice";
-import { bytesText, counted, integer, percent } from "../../ui/units";
+import { Switch } from "../../ui/switch";
 import { InnerList } from "./inner_list";
 import { toggleSandwich } from "./keys";
 import { finding, foundBytes, look, pick, rootText, totalText } from "./model";
@@ -25,6 +27,14 @@ const MODES: readonly [FlameOf, string, string][] = [
   ["growth", "Growth", "What is live at the second mark and was not at the first"],
   ["churn", "Churn", "What was allocated and freed again in the range"],
 ];
+const SHAPES = [
+  { key: "icicle", text: "Icicle" },
+  {
+    key: "sandwich",
+    text: "Sandwich",
+    title: "Callers and callees of the frame that is picked, else of the largest  b",
+  },
+] as const;
 const KINDS: readonly [FrameKinds, string][] = [
   ["all", "Both"],
   ["python", "Python"],
@@ -44,38 +54,24 @@ function Head() {
           </>
         )}
       </span>
-      <div class="seg" role="group" aria-label="What the bytes are">
-        {MODES.map(([of, name, title]) => (
-          <button
-            type="button"
-            key={of}
-            aria-pressed={now.flame === of}
-            title={`${title}  m`}
-            disabled={needsSpan(of) && (device.value?.events ?? 0) === 0}
-            onClick={() => go({ flame: of })}
-          >
-            {name}
-          </button>
-        ))}
-      </div>
+      <Switch
+        label="What the bytes are"
+        options={MODES.map(([key, text, title]) => ({
+          key,
+          text,
+          title: `${title}  m`,
+          disabled: needsSpan(key) && (device.value?.events ?? 0) === 0,
+        }))}
+        chosen={now.flame}
+        onChoose={(of) => go({ flame: of })}
+      />
       {frozen === null && (
-        <div class="seg" role="group" aria-label="Shape">
-          <button
-            type="button"
-            aria-pressed={!sandwiched}
-            onClick={() => sandwiched && toggleSandwich()}
-          >
-            Icicle
-          </button>
-          <button
-            type="button"
-            aria-pressed={sandwiched}
-            title="Callers and callees of the frame that is picked, else of the largest  b"
-            onClick={() => !sandwiched && toggleSandwich()}
-          >
-            Sandwich
-          </button>
-        </div>
+        <Switch
+          label="Shape"
+          options={SHAPES}
+          chosen={sandwiched ? "sandwich" : "icicle"}
+          onChoose={(key) => (key === "sandwich") !== sandwiched && toggleSandwich()}
+        />
       )}
     </header>
   );
@@ -143,18 +139,12 @@ function FrameTools() {
   return (
     <>
       <PatternField id="hide" name="Hide" hint="Leaves out the frames that match; bytes stay" />
-      <div class="seg" role="group" aria-label="Frames">
-        {KINDS.map(([kind, name]) => (
-          <button
-            type="button"
-            key={kind}
-            aria-pressed={frames === kind}
-            onClick={() => go({ frames: kind, zoom: [] })}
-          >
-            {name}
-          </button>
-        ))}
-      </div>
+      <Switch
+        label="Frames"
+        options={KINDS.map(([key, text]) => ({ key, text }))}
+        chosen={frames}
+        onChoose={(kind) => go({ frames: kind, zoom: [] })}
+      />
       <button
         type="button"
         class="btn quiet opt"

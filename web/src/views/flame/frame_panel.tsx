@@ -2,17 +2,17 @@
 import { useMemo } from "preact/hooks";
 import { grossBytes, netBytes } from "../../api/flame";
 import { frozen } from "../../api/frozen";
-import { flameTree, pickedFrame } from "../../state/flame";
-import { isView, page } from "../../state/store";
-import { formatHash } from "../../state/url";
+import { flameTree, pickedFrame } from "../../state/answers/flame";
+import { formatHash } from "../../state/link/url";
+import { isView, page } from "../../state/page/store";
+import { bytesText, counted, percent } from "../../text/units";
+import { visible } from "../../text/visible";
 import { Icon } from "../../ui/icons";
 import { Bytes, FrameText, Name } from "../../ui/text";
-import { bytesText, counted, percent } from "../../ui/units";
-import { visible } from "../../ui/visible";
 import { difference, openSandwich, pick, rootText, zoomTo } from "./model";
 import { sumOfFrame } from "./slots";
 
-const MOST_NEIGHBOURS = 8;
+const MAX_NEIGHBOURS = 8;
 
 function Neighbours({
   title,
@@ -29,7 +29,7 @@ function Neighbours({
       <h3>{title}</h3>
       {rows.length === 0 && <p class="dim">Nothing.</p>}
       <ol class="stack">
-        {rows.slice(0, MOST_NEIGHBOURS).map(([name, bytes]) => (
+        {rows.slice(0, MAX_NEIGHBOURS).map(([name, bytes]) => (
           <li key={name} title={visible(`${name}, ${bytesText(bytes)}`)}>
             <span class="cut fn">
               <FrameText label={name} />
@@ -41,8 +41,8 @@ function Neighbours({
           </li>
         ))}
       </ol>
-      {rows.length > MOST_NEIGHBOURS && (
-        <p class="dim t12">and {counted(rows.length - MOST_NEIGHBOURS, "smaller one")}</p>
+      {rows.length > MAX_NEIGHBOURS && (
+        <p class="dim t12">and {counted(rows.length - MAX_NEIGHBOURS, "smaller one")}</p>
       )}
     </section>
   );

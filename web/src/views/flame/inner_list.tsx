@@ -1,15 +1,15 @@
 // Who allocated: one row per innermost frame and its caller.
 import { useMemo } from "preact/hooks";
 import { type FlameTree, grossBytes } from "../../api/flame";
-import { pickedFrame } from "../../state/flame";
-import { page } from "../../state/store";
-import { shortCaller } from "../../ui/callers";
+import { pickedFrame } from "../../state/answers/flame";
+import { page } from "../../state/page/store";
+import { shortCaller } from "../../text/callers";
+import { bytesText, integer, percent } from "../../text/units";
 import { Bytes, FrameLabel } from "../../ui/text";
-import { bytesText, integer, percent } from "../../ui/units";
 import { difference, pick } from "./model";
 import { innermost, stackSlots } from "./slots";
 
-const MOST = 200;
+const MAX_ROWS = 200;
 
 export function InnerList({ tree }: { tree: FlameTree }) {
   const byCategory = page.value.colour === "category";
@@ -35,7 +35,7 @@ export function InnerList({ tree }: { tree: FlameTree }) {
           </tr>
         </thead>
         <tbody>
-          {rows.slice(0, MOST).map((row) => {
+          {rows.slice(0, MAX_ROWS).map((row) => {
             const gross = row.bytes + row.minusBytes;
             const chosen = row.frame !== null && row.frame === pickedFrame.value;
             const net = row.bytes - row.minusBytes;
@@ -88,9 +88,9 @@ export function InnerList({ tree }: { tree: FlameTree }) {
           })}
         </tbody>
       </table>
-      {rows.length > MOST && (
+      {rows.length > MAX_ROWS && (
         <p class="dim t12 pad14">
-          The {MOST} largest of {integer(rows.length)} frames. The others are in Tables, Stacks.
+          The {MAX_ROWS} largest of {integer(rows.length)} frames. The others are in Tables, Stacks.
         </p>
       )}
     </div>

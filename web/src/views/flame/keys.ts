@@ -1,8 +1,8 @@
 // The keys of the flame view.
 import { frozen } from "../../api/frozen";
-import { pickedFrame } from "../../state/flame";
-import { go, page } from "../../state/store";
-import { FLAMES } from "../../state/url";
+import { pickedFrame } from "../../state/answers/flame";
+import { FLAMES } from "../../state/link/url";
+import { go, page } from "../../state/page/store";
 import { ROW } from "./draw";
 import { cellOf, type Direction, stepFrom } from "./layout";
 import { focused, layers, likelyFrame, openSandwich, pick, zoomedNode, zoomTo } from "./model";

@@ -1,6 +1,6 @@
 import { expect, it, vi } from "vitest";
-import { page, session } from "../../state/store";
-import { START } from "../../state/url";
+import { START } from "../../state/link/url";
+import { page, session } from "../../state/page/store";
 import { rootText } from "./model";
 
 vi.hoisted(() => vi.stubGlobal("window", globalThis));
@@ -8,7 +8,7 @@ vi.mock("../../api/frozen", async (original) => ({
   ...(await original<object>()),
   frozen: { version: "1", written: "2026-11-21", devices: [] },
 }));
-vi.mock("../../state/flame", async (original) => ({
+vi.mock("../../state/answers/flame", async (original) => ({
   ...(await original<object>()),
   flame: { value: { data: { from: 0 } } },
 }));

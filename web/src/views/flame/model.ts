@@ -9,12 +9,12 @@ import {
   pathOf,
 } from "../../api/flame";
 import { frozen } from "../../api/frozen";
-import { cursorStep } from "../../state/cursor";
-import { withTerm } from "../../state/filter_terms";
-import { flame, flameTree, pickedFrame, sandwichTrees, spanSteps } from "../../state/flame";
-import { device, go, page } from "../../state/store";
-import { type Match, textMatch } from "../../ui/text_match";
-import { bytesText, integer } from "../../ui/units";
+import { flame, flameTree, pickedFrame, sandwichTrees, spanSteps } from "../../state/answers/flame";
+import { withTerm } from "../../state/link/filter_terms";
+import { cursorStep } from "../../state/page/cursor";
+import { device, go, page } from "../../state/page/store";
+import { type Match, textMatch } from "../../text/text_match";
+import { bytesText, integer } from "../../text/units";
 import type { Look } from "./draw";
 import { type Cell, icicle, type Layers, sandwich } from "./layout";
 import { nameOf, onPathOf, stackSlots } from "./slots";

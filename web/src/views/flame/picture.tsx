@@ -1,9 +1,9 @@
 // The icicle: a canvas that stands still in a box that scrolls, so that stacks of thousands of
 // frames need no canvas of thousands of rows.
 import { useEffect } from "preact/hooks";
-import { pickedFrame } from "../../state/flame";
-import { onKey } from "../../state/keys";
-import { page } from "../../state/store";
+import { pickedFrame } from "../../state/answers/flame";
+import { onKey } from "../../state/page/keys";
+import { page } from "../../state/page/store";
 import { useCellCanvas } from "./cell_canvas";
 import { ROW } from "./draw";
 import { flameKey } from "./keys";

@@ -1,13 +1,13 @@
 // The steps that a flame graph is about: a band over the device's live bytes, and its two ends.
 import { useSignalEffect } from "@preact/signals";
 import { useCallback, useRef } from "preact/hooks";
-import { deviceLines, wantDeviceLines } from "../../state/device_lines";
-import { spanSteps } from "../../state/flame";
-import { device, go, page } from "../../state/store";
-import type { Range } from "../../state/url";
+import { deviceLines, wantDeviceLines } from "../../state/answers/device_lines";
+import { spanSteps } from "../../state/answers/flame";
+import type { Range } from "../../state/link/url";
+import { device, go, page } from "../../state/page/store";
+import { integer } from "../../text/units";
 import { Canvas } from "../../ui/canvas";
 import { type Surface, vertical } from "../../ui/plot";
-import { integer } from "../../ui/units";
 
 const HANDLE = 8;
 

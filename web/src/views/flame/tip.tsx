@@ -1,23 +1,29 @@
 // What a cell holds, beside the pointer or the focus.
 import { signal } from "@preact/signals";
-import { useLayoutEffect, useRef } from "preact/hooks";
-import { grossBytes, netBytes } from "../../api/flame";
+import { type FlameNode, grossBytes, netBytes } from "../../api/flame";
+import { bytesText, integer, percent } from "../../text/units";
+import { visible } from "../../text/visible";
 import { Bytes, Name } from "../../ui/text";
-import { placeTip } from "../../ui/tip_place";
-import { bytesText, integer, percent } from "../../ui/units";
-import { visible } from "../../ui/visible";
+import { Tip } from "../../ui/tip";
 import type { CellTip } from "./cell_canvas";
 import { cellBytes, cellName } from "./draw";
 import { difference, look } from "./model";
 
 export const flameTip = signal<CellTip | null>(null);
 
+/** The file and line of a cell. */
+export function TipFrame({ node: { frame } }: { node: FlameNode }) {
+  if (!frame) return null;
+  return (
+    <span class="fn">
+      {visible(frame.file)}
+      {frame.line > 0 ? `:${frame.line}` : ""}
+    </span>
+  );
+}
+
 export function FlameTip() {
-  const box = useRef<HTMLDivElement>(null);
   const now = flameTip.value;
-  useLayoutEffect(() => {
-    if (box.current && now) placeTip(box.current, now.x, now.y);
-  });
   const how = look.value;
   if (!now || !how) return null;
   const { node } = now.cell;
@@ -25,7 +31,7 @@ export function FlameTip() {
   const self = node.selfBytes + node.selfMinusBytes;
   const slot = how.slots.get(node) ?? 0;
   return (
-    <div class="tip on" ref={box} role="tooltip">
+    <Tip x={now.x} y={now.y}>
       <div class="t">
         <i class={`sw cat${node.kind === "no_stack" ? 9 : slot}`} />
         <span class="cut">
@@ -53,12 +59,7 @@ export function FlameTip() {
             : integer(node.blocks)}
         </dd>
       </dl>
-      {node.frame && (
-        <span class="fn">
-          {visible(node.frame.file)}
-          {node.frame.line > 0 ? `:${node.frame.line}` : ""}
-        </span>
-      )}
-    </div>
+      <TipFrame node={node} />
+    </Tip>
   );
 }

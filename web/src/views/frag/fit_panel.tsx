@@ -1,15 +1,15 @@
 // Stranded bytes by the size of a request, and a slider for one: would it fit after this step?
 import { useCallback } from "preact/hooks";
-import { cursorStep } from "../../state/cursor";
-import { dragged, fit, frag, fragAt, request } from "../../state/frag";
-import { worstOom } from "../../state/ooms";
-import { device, go, page } from "../../state/store";
-import { formatHash } from "../../state/url";
+import { dragged, fit, frag, fragAt, request } from "../../state/answers/frag";
+import { formatHash } from "../../state/link/url";
+import { cursorStep } from "../../state/page/cursor";
+import { device, go, page } from "../../state/page/store";
+import { worstOom } from "../../state/recording/ooms";
+import { bytesText, formatBytes } from "../../text/units";
 import { Canvas } from "../../ui/canvas";
 import type { Surface } from "../../ui/plot";
 import { Amount } from "../../ui/text";
-import { bytesText, formatBytes } from "../../ui/units";
-import { bytesOfPower, LEAST_POWER, mostPower, verdictOf } from "./model";
+import { bytesOfPower, MIN_POWER, mostPower, verdictOf } from "./model";
 import { drawStranded } from "./plots";
 
 export function FitPanel() {
@@ -55,7 +55,7 @@ export function FitPanel() {
         <input
           type="range"
           id="fit"
-          min={LEAST_POWER}
+          min={MIN_POWER}
           max={power}
           step={0.05}
           value={Math.log2(bytes)}

@@ -1,17 +1,19 @@
 // What lay free inside segments and could not be used: over time, by the size of a request, and who
 // keeps it there. A press on a plot moves the cursor; the numbers are those after its step.
+
 import { useCallback, useEffect } from "preact/hooks";
 import { ARENAS, type Arena, type Frag } from "../../api/frag";
-import { cursorStep } from "../../state/cursor";
-import { forecast, frag, fragAt } from "../../state/frag";
-import { onKey } from "../../state/keys";
-import { goStep } from "../../state/layout";
-import { device, go, page, pictured } from "../../state/store";
+import { forecast, frag, fragAt } from "../../state/answers/frag";
+import { goStep } from "../../state/answers/layout";
+import { cursorStep } from "../../state/page/cursor";
+import { onKey } from "../../state/page/keys";
+import { device, go, page, pictured } from "../../state/page/store";
+import { bytesText, integer } from "../../text/units";
 import { Canvas } from "../../ui/canvas";
 import { ErrorNotice } from "../../ui/notice";
 import type { Surface } from "../../ui/plot";
+import { Switch } from "../../ui/switch";
 import { Bytes } from "../../ui/text";
-import { bytesText, integer } from "../../ui/units";
 import { FitPanel } from "./fit_panel";
 import { Pins, Pools } from "./lists";
 import { cameText, forecastText, scoresOf, scoreText, tilesOf, warningText } from "./model";
@@ -62,19 +64,16 @@ function Head() {
         )}
         {frag.value.data && `, scores: ${frag.value.data.pool.name}`}
       </span>
-      <div class="seg" role="group" aria-label="Whose shape is scored">
-        {ARENAS.map((arena) => (
-          <button
-            type="button"
-            key={arena}
-            aria-pressed={page.value.arena === arena}
-            title={`${ARENA_NAMES[arena][1]}  g`}
-            onClick={() => go({ arena })}
-          >
-            {ARENA_NAMES[arena][0]}
-          </button>
-        ))}
-      </div>
+      <Switch
+        label="Whose shape is scored"
+        options={ARENAS.map((key) => ({
+          key,
+          text: ARENA_NAMES[key][0],
+          title: `${ARENA_NAMES[key][1]}  g`,
+        }))}
+        chosen={page.value.arena}
+        onChoose={(arena) => go({ arena })}
+      />
     </header>
   );
 }

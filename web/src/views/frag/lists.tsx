@@ -1,13 +1,14 @@
 // Who keeps free bytes from being returned, and the pools one by one.
+
 import { useMemo } from "preact/hooks";
 import type { FragAt, FragPool, StackPin } from "../../api/frag";
-import { cursorStep } from "../../state/cursor";
-import { page } from "../../state/store";
-import { formatHash } from "../../state/url";
-import { tellingCallers } from "../../ui/callers";
-import { PIN_ORDER, perLiveByte } from "../../ui/pins";
+import { formatHash } from "../../state/link/url";
+import { cursorStep } from "../../state/page/cursor";
+import { page } from "../../state/page/store";
+import { PIN_ORDER, perLiveByte, tellingCallers } from "../../text/callers";
+import { bytesText, integer } from "../../text/units";
+import { BarCell, Table } from "../../ui/list_table";
 import { Bytes, FrameLabel, Name } from "../../ui/text";
-import { bytesText, integer } from "../../ui/units";
 
 const FIRST = 40;
 
@@ -33,11 +34,7 @@ function PinRow({ of, most, telling }: { of: StackPin; most: number; telling: st
       <td class="r" title={shared}>
         <Bytes value={of.pins_bytes} />
       </td>
-      <td class="barcell">
-        <div class="barbox" aria-hidden="true">
-          <i class="bar res" style={{ width: `${(of.pins_bytes / most) * 100}%` }} />
-        </div>
-      </td>
+      <BarCell share={of.pins_bytes / most} class="res" />
       <td class="r">
         <Bytes value={of.block_bytes} />
       </td>
@@ -68,27 +65,22 @@ export function Pins({ of }: { of: FragAt }) {
         </span>
       </div>
       {rows.length > 0 && (
-        <table class="table">
-          <thead>
-            <tr>
-              <th>Frame, and what tells it apart</th>
-              <th class="r">Pinned free</th>
-              <th>
-                <span class="vh">Share of the largest</span>
-              </th>
-              <th class="r">Live bytes</th>
-              <th class="r">per live byte</th>
-              <th class="r">Blocks</th>
-              <th class="r">Segments</th>
-              <th class="r hide-s">Oldest, steps</th>
-            </tr>
-          </thead>
-          <tbody>
-            {rows.slice(0, FIRST).map((row, i) => (
-              <PinRow key={row.stack_id ?? -1} of={row} most={most} telling={telling[i] ?? ""} />
-            ))}
-          </tbody>
-        </table>
+        <Table
+          heads={[
+            { text: "Frame, and what tells it apart" },
+            { text: "Pinned free", class: "r" },
+            { text: "Share of the largest", unseen: true },
+            { text: "Live bytes", class: "r" },
+            { text: "per live byte", class: "r" },
+            { text: "Blocks", class: "r" },
+            { text: "Segments", class: "r" },
+            { text: "Oldest, steps", class: "r hide-s" },
+          ]}
+        >
+          {rows.slice(0, FIRST).map((row, i) => (
+            <PinRow key={row.stack_id ?? -1} of={row} most={most} telling={telling[i] ?? ""} />
+          ))}
+        </Table>
       )}
       {rows.length > 0 && (
         <p class="fitres">

@@ -10,14 +10,14 @@ import type {
   ModelForecast,
   PoolName,
 } from "../../api/frag";
-import { bytesText, counted, integer, percent } from "../../ui/units";
+import { bytesText, counted, integer, percent } from "../../text/units";
 
 /** The range of the slider, as powers of two: 512 B to the largest size that means something. */
-export const LEAST_POWER = 9;
+export const MIN_POWER = 9;
 
 export function mostPower(...bytes: (number | null | undefined)[]): number {
   const largest = Math.max(1, ...bytes.map((one) => one ?? 0));
-  return Math.max(LEAST_POWER + 1, Math.min(53, Math.ceil(Math.log2(largest))));
+  return Math.max(MIN_POWER + 1, Math.min(53, Math.ceil(Math.log2(largest))));
 }
 
 /** A place of the slider in bytes, in whole blocks of 512. */
@@ -69,7 +69,10 @@ export function forecastText(forecast: Forecast): string {
   return `Forecast from ${from} on: ${scores(best.predicted)} (${best.model}), in the past off by ${best.mean_error.toFixed(1)}${few}`;
 }
 
-/** What the published model warns of, in words; empty if nothing, or if it is no better than no change. */
+/**
+ * What the published model warns of, in words; empty if nothing, or if it is no better than no
+ * change.
+ */
 export function warningText(forecast: Forecast): string {
   const { warnings } = forecast;
   if (!warnings || !forecast.published_beats_no_change) return "";

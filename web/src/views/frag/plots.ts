@@ -1,10 +1,10 @@
 // The three pictures of the Fragmentation view, drawn by the rules of the guide.
 import type { DeviceInfo } from "../../api/contract";
 import type { Arena, Forecast, Frag, FragAt } from "../../api/frag";
+import { decimalStep, multiples } from "../../text/ticks";
+import { bytesText, integer } from "../../text/units";
 import { font, hatch, horizontal, label, type Surface, staff, vertical } from "../../ui/plot";
-import { decimalStep, multiples } from "../../ui/ticks";
-import { bytesText, integer } from "../../ui/units";
-import { bestOf, LEAST_POWER, scoresOf } from "./model";
+import { bestOf, MIN_POWER, scoresOf } from "./model";
 
 export const GUTTER = 62;
 const ROOM = 1.06;
@@ -113,7 +113,9 @@ const BANDS = [
   [80, "severe"],
 ] as const;
 
-/** Where it was made a dot, the foretold scores as a line, as far off as it used to be as a band. */
+/**
+ * Where it was made a dot, the foretold scores as a line, as far off as it used to be as a band.
+ */
 function drawForecast(
   s: Surface,
   forecast: Forecast,
@@ -187,7 +189,7 @@ export function drawStranded(s: Surface, of: Curve): void {
   const free = of.data.now.free_bytes;
   const toX = (bytes: number) =>
     left +
-    ((Math.log2(Math.max(512, bytes)) - LEAST_POWER) / (of.power - LEAST_POWER)) * (right - left);
+    ((Math.log2(Math.max(512, bytes)) - MIN_POWER) / (of.power - MIN_POWER)) * (right - left);
   const high = Math.max(1, free) * 1.15;
   const toY = staff(s, { x: left, top, bottom, low: 0, high, gridTo: right, labelPixels: 34 });
   const curve = of.data.stranded;
@@ -209,7 +211,7 @@ export function drawStranded(s: Surface, of: Curve): void {
     vertical(s, x, bottom, bottom + 4, s.token("axis"));
     const text = bytesText(2 ** power).replace(/\.0+(?= )/, "");
     const wide = s.c.measureText(text).width;
-    const start = power === LEAST_POWER ? x : Math.min(x - wide / 2, right - wide);
+    const start = power === MIN_POWER ? x : Math.min(x - wide / 2, right - wide);
     if (start < free_from) continue;
     label(s, text, start, bottom + 13);
     free_from = start + wide + 10;

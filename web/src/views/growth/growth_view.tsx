@@ -1,17 +1,25 @@
 // What holds more and more, what was never freed, and what is freed at once: by stack, with a spark
 // line each. A row selects the allocation that stands for it; its stack is in the inspector.
+
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import type { Told } from "../../api/growth";
-import { growth } from "../../state/growth";
-import { onKey } from "../../state/keys";
-import { GROWTH_LISTS, type GrowthList } from "../../state/page_state";
-import { device, go, page, pictured } from "../../state/store";
-import { formatHash } from "../../state/url";
+import type { GrowthAnswer, Told } from "../../api/growth";
+import { GROWTH_LISTS, type GrowthList } from "../../state/link/page_state";
+import { formatHash } from "../../state/link/url";
+import { onKey } from "../../state/page/keys";
+import { device, follow, go, page, pictured, place } from "../../state/page/store";
+import { visible } from "../../text/visible";
 import { ErrorNotice, Notice, RECORD_CODE } from "../../ui/notice";
+import { Spark } from "../../ui/spark";
+import { Switch } from "../../ui/switch";
 import { FrameLabel } from "../../ui/text";
-import { visible } from "../../ui/visible";
-import { actionsOf, type Row, type Shown, shownOf, sparkPath } from "./rows";
+import { actionsOf, type Row, type Shown, shownOf } from "./rows";
+
+const growth = follow<GrowthAnswer>(() =>
+  page.value.view === "growth" && place.value
+    ? { path: "growth", params: { ...place.value } }
+    : null,
+);
 
 const NAMES: Record<GrowthList, string> = {
   growing: "Growing",
@@ -27,19 +35,12 @@ function Head() {
     <header class="viewhead">
       <h1>Growth</h1>
       <span class="sub cut">{device.value?.label ?? ""}</span>
-      <div class="seg" role="group" aria-label="List">
-        {GROWTH_LISTS.map((name) => (
-          <button
-            type="button"
-            key={name}
-            aria-pressed={name === list}
-            title="Next list  m"
-            onClick={() => go({ growth: name })}
-          >
-            {NAMES[name]}
-          </button>
-        ))}
-      </div>
+      <Switch
+        label="List"
+        options={GROWTH_LISTS.map((key) => ({ key, text: NAMES[key], title: "Next list  m" }))}
+        chosen={list}
+        onChoose={(name) => go({ growth: name })}
+      />
     </header>
   );
 }
@@ -62,15 +63,6 @@ function Sentences({ told }: { told: readonly Told[] }) {
         </li>
       ))}
     </ul>
-  );
-}
-
-function Spark({ row }: { row: Row }) {
-  return (
-    <svg class="spark" width={WIDTH} height={HEIGHT} role="img" aria-label={row.sparkText}>
-      <title>{row.sparkText}</title>
-      <path d={sparkPath(row.spark, WIDTH, HEIGHT - 2)} transform="translate(0 1)" />
-    </svg>
   );
 }
 
@@ -112,7 +104,7 @@ function Table({ shown, chosen, choose }: TableProps) {
                 </span>
               </td>
               <td>
-                <Spark row={row} />
+                <Spark values={row.spark} width={WIDTH} height={HEIGHT} text={row.sparkText} />
               </td>
               {row.cells.map((cell, at) => (
                 <td

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { GrowthAnswer } from "../../api/growth";
-import { actionsOf, shownOf, sparkPath } from "./rows";
+import { actionsOf, shownOf } from "./rows";
 
 const stack = { stack_id: 7, label: "app.py:1 step", caller: "", slot: 2 };
 const answer: GrowthAnswer = {
@@ -99,16 +99,5 @@ describe("growth rows", () => {
     expect(sql).toContain("stack_id = 7 AND last_step > 80");
     const growth = { ...answer.growth, clean_up_step: 81 };
     expect(shownOf({ ...answer, growth }, "growing").heads[1]?.title).toContain("at step 81");
-  });
-});
-
-describe("spark lines", () => {
-  it("start at 0 and fill their box", () => {
-    expect(sparkPath([0, 5, 10], 90, 20)).toBe("M0.0,20.0L45.0,10.0L90.0,0.0");
-  });
-  it("are flat for one value, and for none there is none", () => {
-    expect(sparkPath([4], 90, 20)).toBe("M0.0,0.0L90,0.0");
-    expect(sparkPath([], 90, 20)).toBe("");
-    expect(sparkPath([0, 0], 90, 20)).toBe("M0.0,20.0L90.0,20.0");
   });
 });

@@ -1,7 +1,7 @@
 // The three lists as rows of one shape: numbers with heads, a spark line, and where to see them.
 import type { ChurnRow, GrowingRow, GrowthAnswer, NeverFreedRow } from "../../api/growth";
-import type { GrowthList, PageState } from "../../state/page_state";
-import { bytesText, integer } from "../../ui/units";
+import type { GrowthList, PageState } from "../../state/link/page_state";
+import { bytesText, integer } from "../../text/units";
 
 export interface Head {
   text: string;
@@ -133,17 +133,6 @@ export function shownOf(answer: GrowthAnswer, list: GrowthList): Shown {
     spark: "Allocated",
     rows: answer.churn.rows.map(churn),
   };
-}
-
-/** An SVG path through the values, from 0 up, `width` × `height`. */
-export function sparkPath(values: readonly number[], width: number, height: number): string {
-  if (values.length === 0) return "";
-  const most = Math.max(1, ...values);
-  const x = (at: number) => (values.length === 1 ? 0 : (at / (values.length - 1)) * width);
-  const y = (value: number) => height - (value / most) * height;
-  const points = values.map((value, at) => `${x(at).toFixed(1)},${y(value).toFixed(1)}`);
-  if (values.length === 1) points.push(`${width},${y(values[0] ?? 0).toFixed(1)}`);
-  return `M${points.join("L")}`;
 }
 
 export interface Action {

@@ -3,16 +3,15 @@
 import { useSignalEffect } from "@preact/signals";
 import { useCallback, useMemo } from "preact/hooks";
 import type { Allocation } from "../../api/contract";
-import { deviceLines, wantDeviceLines } from "../../state/device_lines";
-import { device, file, go, isView, page } from "../../state/store";
-import { formatHash } from "../../state/url";
+import { deviceLines, wantDeviceLines } from "../../state/answers/device_lines";
+import { formatHash } from "../../state/link/url";
+import { device, file, isView, page } from "../../state/page/store";
+import { counted, duration, integer, seconds } from "../../text/units";
+import { visible } from "../../text/visible";
 import { Canvas } from "../../ui/canvas";
-import { Icon } from "../../ui/icons";
 import { type Surface, vertical } from "../../ui/plot";
 import { Bytes, ExactBytes, Name } from "../../ui/text";
-import { counted, duration, integer, seconds } from "../../ui/units";
-import { visible } from "../../ui/visible";
-import { focusPicture } from "../timeline/focus";
+import { PanelHead } from "./panel_head";
 import { SeeIn } from "./see_in";
 import { StackList } from "./stack_list";
 
@@ -233,9 +232,9 @@ export function AllocationPanel({ of }: { of: Allocation }) {
   const slot = of.provenance === "traced" ? of.slot : 9;
   return (
     <div class="ins">
-      <header>
-        <div class="kind">
-          <span class="kindin">
+      <PanelHead
+        kind={
+          <>
             <i class={`sw cat${slot}`} />
             Allocation
             {of.category && (
@@ -243,26 +242,16 @@ export function AllocationPanel({ of }: { of: Allocation }) {
                 · <Name text={of.category} />
               </span>
             )}
-          </span>
-          <button
-            type="button"
-            class="iconbtn"
-            aria-label="Clear selection"
-            title="Clear  Esc"
-            onClick={() => {
-              go({ sel: null });
-              focusPicture();
-            }}
-          >
-            <Icon name="close" />
-          </button>
-        </div>
+          </>
+        }
+        clears={{ sel: null }}
+      >
         <h2 class="big">
           <Bytes value={of.block_bytes} />
         </h2>
         <div class="id mono">{of.address_id}</div>
         <Elsewhere of={of} />
-      </header>
+      </PanelHead>
       <Life of={of} />
       <Place of={of} />
       <StackList stack={of.stack} ofFree={of.stack_is_of_free} />

@@ -1,10 +1,11 @@
 // What is selected, or what happens at the cursor. The same in every view.
-import { cursorStep, selection, stateAt } from "../../state/cursor";
-import { pickedFrame } from "../../state/flame";
-import { layout } from "../../state/layout";
-import { device, go, page } from "../../state/store";
+
+import { pickedFrame } from "../../state/answers/flame";
+import { layout } from "../../state/answers/layout";
+import { cursorStep, selection, stateAt } from "../../state/page/cursor";
+import { device, go, page } from "../../state/page/store";
+import { integer } from "../../text/units";
 import { ErrorNotice } from "../../ui/notice";
-import { integer } from "../../ui/units";
 import { FramePanel } from "../flame/frame_panel";
 import { AllocationPanel } from "./allocation_panel";
 import { SegmentPanel } from "./segment_panel";

@@ -1,7 +1,7 @@
 // The ways from an allocation to the pictures that show it.
 import type { Allocation } from "../../api/contract";
-import { isView, page } from "../../state/store";
-import { formatHash } from "../../state/url";
+import { formatHash } from "../../state/link/url";
+import { isView, page } from "../../state/page/store";
 
 /** The pictures that show it, but the one that is on the screen. */
 const PICTURES = [

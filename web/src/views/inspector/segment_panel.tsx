@@ -1,13 +1,12 @@
 // One segment at the cursor's step: what is in it, what of it is free, and what keeps it.
 import { type Layout, type LayoutSegment, PartKind, partBegins } from "../../api/layout";
-import { go, isView, page } from "../../state/store";
-import { formatHash } from "../../state/url";
-import { Icon } from "../../ui/icons";
+import { formatHash } from "../../state/link/url";
+import { go, isView, page } from "../../state/page/store";
+import { bytesText, counted, integer } from "../../text/units";
 import { Bytes, FrameText, Name } from "../../ui/text";
-import { bytesText, counted, integer } from "../../ui/units";
-import { focusPicture } from "../timeline/focus";
+import { PanelHead } from "./panel_head";
 
-const MOST_PARTS = 24;
+const MAX_PARTS = 24;
 
 function Numbers({ of, step }: { of: LayoutSegment; step: number }) {
   const rows: [string, number][] = [
@@ -89,7 +88,7 @@ function Parts({ data, index }: { data: Layout; index: number }) {
   const [begin, end] = [begins[index] ?? 0, begins[index + 1] ?? 0];
   const { parts } = data;
   const rows = [];
-  for (let at = begin; at < Math.min(end, begin + MOST_PARTS); at += 1) {
+  for (let at = begin; at < Math.min(end, begin + MAX_PARTS); at += 1) {
     const kind = parts.kind[at] ?? 0;
     const id = parts.allocation[at] ?? -1;
     const older = (parts.provenance[at] ?? 0) !== 0;
@@ -118,8 +117,8 @@ function Parts({ data, index }: { data: Layout; index: number }) {
     <section>
       <h3>Parts in order of address</h3>
       <ul class="pins">{rows}</ul>
-      {end - begin > MOST_PARTS && (
-        <p class="dim t12">and {integer(end - begin - MOST_PARTS)} more</p>
+      {end - begin > MAX_PARTS && (
+        <p class="dim t12">and {integer(end - begin - MAX_PARTS)} more</p>
       )}
     </section>
   );
@@ -131,28 +130,18 @@ export function SegmentPanel({ data }: { data: Layout }) {
   const sql = `SELECT *\nFROM allocations\nWHERE segment_id = ${page.value.seg}\nORDER BY address, first_step`;
   return (
     <div class="ins">
-      <header>
-        <div class="kind">
-          <span class="kindin">
+      <PanelHead
+        kind={
+          <>
             Segment
             {of?.segment && <span class="faint">· {of.segment.kind}</span>}
-          </span>
-          <button
-            type="button"
-            class="iconbtn"
-            aria-label="Clear selection"
-            title="Clear  Esc"
-            onClick={() => {
-              go({ seg: null });
-              focusPicture();
-            }}
-          >
-            <Icon name="close" />
-          </button>
-        </div>
+          </>
+        }
+        clears={{ seg: null }}
+      >
         <h2 class="big">{of ? <Bytes value={of.owned_bytes} /> : `Segment ${page.value.seg}`}</h2>
         {of && <div class="id mono">{of.segment?.address_id ?? of.address}</div>}
-      </header>
+      </PanelHead>
       {of ? (
         <>
           <Numbers of={of} step={data.step} />

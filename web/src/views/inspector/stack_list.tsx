@@ -1,10 +1,9 @@
 // A stack, innermost frame first, with the frames of the framework folded into one line.
 import { useSignal } from "@preact/signals";
 import type { Frame, Stack } from "../../api/contract";
+import { baseName, counted } from "../../text/units";
+import { visible, visibleLines } from "../../text/visible";
 import { Name } from "../../ui/text";
-import { baseName, counted } from "../../ui/units";
-import { visible, visibleLines } from "../../ui/visible";
-import { foldNoise } from "./fold";
 
 export function frameText(frame: Frame): string {
   const place = frame.file === "" ? "" : `${frame.file}:${frame.line} `;
@@ -35,8 +34,36 @@ function FrameRow({ frame, hot }: { frame: Frame; hot: boolean }) {
   );
 }
 
+/**
+ * Frames of the runtime are many and say little: they fold into one line, where the first of them
+ * stood. What stays: Python, and C++ only where there is no Python at all.
+ */
+interface Folded {
+  /** frames to show, with their place in the stack */
+  shown: { frame: Frame; index: number }[];
+  hidden: number;
+  /** how many shown frames stand before the line that says how many are hidden */
+  before: number;
+}
+
+function isFramework(frame: Frame, hasPython: boolean): boolean {
+  if (frame.user) return false;
+  return frame.noise || (hasPython && frame.kind !== "python");
+}
+
+/** A single hidden frame stays: a line that says "1 frame" is no shorter than the frame. */
+export function foldNoise(frames: readonly Frame[]): Folded {
+  const hasPython = frames.some((frame) => frame.kind === "python");
+  const all = frames.map((frame, index) => ({ frame, index }));
+  const shown = all.filter(({ frame }) => !isFramework(frame, hasPython));
+  const hidden = frames.length - shown.length;
+  if (hidden < 2 || shown.length === 0) return { shown: all, hidden: 0, before: 0 };
+  const first = frames.findIndex((frame) => isFramework(frame, hasPython));
+  return { shown, hidden, before: shown.filter(({ index }) => index < first).length };
+}
+
 /** no program nests so deep that more of them says more; hostile files have 20,000 */
-const MOST_FRAMES = 200;
+const MAX_FRAMES = 200;
 
 export function StackList({ stack, ofFree }: { stack: Stack | null; ofFree: boolean }) {
   const open = useSignal(false);
@@ -52,7 +79,7 @@ export function StackList({ stack, ofFree }: { stack: Stack | null; ofFree: bool
   const hot = stack.frames.find((frame) => frame.user);
   const folded = foldNoise(stack.frames);
   const all = open.value ? stack.frames.map((frame, index) => ({ frame, index })) : folded.shown;
-  const rows = all.slice(0, MOST_FRAMES);
+  const rows = all.slice(0, MAX_FRAMES);
   const before = open.value ? 0 : folded.before;
   const row = ({ frame, index }: { frame: Frame; index: number }) => (
     <FrameRow key={`${index}`} frame={frame} hot={frame === hot} />

@@ -1,12 +1,12 @@
 // What happened at the cursor's step, and what was live after it.
 import type { StateAt } from "../../api/contract";
 import { frozen } from "../../api/frozen";
-import { cursorStep } from "../../state/cursor";
-import { device, go } from "../../state/store";
-import { Icon } from "../../ui/icons";
+import { cursorStep } from "../../state/page/cursor";
+import { device, go } from "../../state/page/store";
+import { integer, seconds } from "../../text/units";
 import { Bytes, ExactBytes, Name } from "../../ui/text";
-import { integer, seconds } from "../../ui/units";
-import { focusPicture } from "../timeline/focus";
+import { focusPicture } from "../picture/input/choose";
+import { PanelHead } from "./panel_head";
 import { StackList } from "./stack_list";
 
 const ACTIONS: Record<string, string> = {
@@ -23,7 +23,7 @@ const ACTIONS: Record<string, string> = {
 };
 
 /** the outermost say where the program was; hostile files nest thousands */
-const MOST_PHASES = 12;
+const MAX_PHASES = 12;
 
 export function StepPanel({ of, chosen }: { of: StateAt; chosen: boolean }) {
   const start = device.value?.first_time_us ?? null;
@@ -31,26 +31,13 @@ export function StepPanel({ of, chosen }: { of: StateAt; chosen: boolean }) {
   const subject = event?.allocation_id ?? null;
   return (
     <div class="ins">
-      <header>
-        <div class="kind">
-          <span class="kindin">
-            {chosen ? "Cursor" : device.value?.ooms.length ? "At the out-of-memory" : "At the peak"}
-          </span>
-          {chosen && (
-            <button
-              type="button"
-              class="iconbtn"
-              aria-label="Clear the cursor"
-              title="Clear  Esc"
-              onClick={() => {
-                go({ at: null });
-                focusPicture();
-              }}
-            >
-              <Icon name="close" />
-            </button>
-          )}
-        </div>
+      <PanelHead
+        kind={
+          chosen ? "Cursor" : device.value?.ooms.length ? "At the out-of-memory" : "At the peak"
+        }
+        clears={chosen ? { at: null } : undefined}
+        label="Clear the cursor"
+      >
         <h2 class="big">step {integer(of.step)}</h2>
         <div class="id">
           {of.time_us !== null && start !== null ? seconds(of.time_us - start) : "no time recorded"}
@@ -60,7 +47,7 @@ export function StepPanel({ of, chosen }: { of: StateAt; chosen: boolean }) {
             The nearest step that this page describes; the cursor is at {integer(cursorStep.value)}.
           </p>
         )}
-      </header>
+      </PanelHead>
       <section>
         <h3>Live after it</h3>
         <dl class="kv">
@@ -142,7 +129,7 @@ export function StepPanel({ of, chosen }: { of: StateAt; chosen: boolean }) {
         <section>
           <h3>Phase</h3>
           <ol class="stack">
-            {of.annotations.slice(0, MOST_PHASES).map((name, i) => (
+            {of.annotations.slice(0, MAX_PHASES).map((name, i) => (
               <li key={`${i} ${name}`}>
                 <span class="cut">
                   <Name text={name} />
@@ -150,8 +137,8 @@ export function StepPanel({ of, chosen }: { of: StateAt; chosen: boolean }) {
               </li>
             ))}
           </ol>
-          {of.annotations_total > MOST_PHASES && (
-            <p class="dim t12">and {integer(of.annotations_total - MOST_PHASES)} more within</p>
+          {of.annotations_total > MAX_PHASES && (
+            <p class="dim t12">and {integer(of.annotations_total - MAX_PHASES)} more within</p>
           )}
         </section>
       )}

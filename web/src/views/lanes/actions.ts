@@ -1,14 +1,19 @@
 // What can be done with a lane: make it the one that the page speaks of, open it alone. The URL's
 // range and cursor are in the times of that lane, so both are carried over to the next one's.
-import { cursorStep } from "../../state/cursor";
-import type { PlacedLane } from "../../state/lanes";
-import { go, page, placePatch } from "../../state/store";
-import type { PageState, Range } from "../../state/url";
-import { absolute } from "../timeline/window";
+
+import type { PageState, Range } from "../../state/link/url";
+import { cursorStep } from "../../state/page/cursor";
+import { go, page, placePatch } from "../../state/page/store";
+import type { PlacedLane } from "../../state/recording/lanes";
+import { showTip } from "../picture/panels/tooltip";
+import { absolute } from "../picture/window/window";
 import { reachOf } from "./lane_frame";
 import { currentKey, cursor, sharedFor, values } from "./model";
+import type { LanesScene, UnderLane } from "./scene";
 
-/** What changes when the page speaks of another lane; window and cursor stay where they are seen. */
+/**
+ * What changes when the page speaks of another lane; window and cursor stay where they are seen.
+ */
 export function lanePatch(lane: PlacedLane, window: Range): Partial<PageState> {
   const { file, sel, y } = page.peek();
   const { domain } = sharedFor(lane.key);
@@ -27,6 +32,17 @@ export function lanePatch(lane: PlacedLane, window: Range): Partial<PageState> {
     y,
     sel: lane.file === file ? sel : null,
   };
+}
+
+/** What the pointer is over, in the picture and beside it. */
+export function hoverLane(scene: LanesScene, at: UnderLane | null, x: number, y: number): void {
+  const { lane, under } = at ?? { lane: null, under: null };
+  scene.hover =
+    lane && under
+      ? { position: under.position + lane.offset, lane: lane.key, id: under.quad?.id ?? null }
+      : null;
+  showTip(lane && under ? { file: lane.file, under, x, y } : null);
+  scene.redraw();
 }
 
 export function chooseLane(lane: PlacedLane, window: Range): void {

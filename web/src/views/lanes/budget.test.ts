@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import { FRAME_QUADS } from "../../gl/quad_budget";
 import { TILE_COLUMNS } from "../../gl/tile_address";
-import { stepDomain } from "../../state/domain";
-import { Source } from "../timeline/source";
-import type { TileStore } from "../timeline/tile_store";
+import { stepDomain } from "../../state/recording/domain";
+import { Source } from "../picture/tiles/source";
+import type { TileStore } from "../picture/tiles/tile_store";
 import { asksOf } from "./budget";
 import type { Row } from "./lane_frame";
 

@@ -1,7 +1,7 @@
 // Every lane in sight asks for its own tiles; together they stay within the quads of one frame.
 import { columnsPerPicture, quadsPerTile } from "../../gl/quad_budget";
-import type { Range } from "../../state/url";
-import { type Ask, type Choice, drawnOf, type Source } from "../timeline/source";
+import type { Range } from "../../state/link/url";
+import { type Ask, type Choice, drawnOf, type Source } from "../picture/tiles/source";
 import type { LaneFrame, Row } from "./lane_frame";
 
 /** A lane in sight, what it asks, and who answers. */

@@ -1,59 +1,30 @@
 // Feeds the lanes from the state of the page, and the state from the lanes.
-import { selection } from "../../state/cursor";
-import { withoutFileTerms } from "../../state/filter_terms";
-import { passing } from "../../state/filters";
-import { type PlacedLane, placeOfLane } from "../../state/lanes";
-import { mark } from "../../state/marks";
-import { file, page } from "../../state/store";
-import { theme } from "../../state/theme";
-import { WindowLink } from "../../state/window_link";
-import { Outline } from "../timeline/outline";
-import { absolute, grown, lifeOf, relative, reveal } from "../timeline/window";
+
+import { passing } from "../../state/answers/filters";
+import { mark } from "../../state/answers/marks";
+import { withoutFileTerms } from "../../state/link/filter_terms";
+import { selection } from "../../state/page/cursor";
+import { file, page } from "../../state/page/store";
+import { type PlacedLane, placeOfLane, type SharedAxis } from "../../state/recording/lanes";
+import { PictureFeed } from "../picture/feed";
+import { Outline } from "../picture/layers/outline";
+import { absolute, grown, lifeOf, relative, reveal, withMargin } from "../picture/window/window";
+import { shift } from "./budget";
 import { LaneBands } from "./lane_bands";
 import type { Row } from "./lane_frame";
 import { current, currentKey, cursor, ordered, shared, values } from "./model";
 import type { LanesScene } from "./scene";
 
-export class LanesFeed {
-  private readonly link = new WindowLink<"x" | "y">(
-    () => {
-      const { domain, target, y } = this.scene;
-      return domain ? { x: absolute(target, domain), y } : null;
-    },
-    () => this.askShape(),
-  );
-  /** what was in view already: a reload must not move the window */
-  private seenAt = page.peek().at;
+/** What every picture of lanes is fed with: its window, and the phases of its lanes. */
+export abstract class LaneFeed extends PictureFeed<LanesScene, "x" | "y"> {
   private readonly bands = new LaneBands((key, list) => {
     this.scene.annotations.set(key, list);
     this.scene.redraw();
   });
-  private readonly outline = new Outline((shape) => {
-    this.scene.shape = shape;
-    this.scene.redraw();
-  });
 
-  constructor(private readonly scene: LanesScene) {
-    this.link.follow(
-      () => this.followShared(),
-      () => this.followOrder(),
-      () => this.followWindow(),
-      () => this.followLook(),
-      () => this.followTheme(),
-      () => this.followCursor(),
-      () => this.followSelection(),
-    );
-  }
-
-  dispose(): void {
-    this.link.dispose();
-    this.outline.dispose();
+  override dispose(): void {
+    super.dispose();
     this.bands.dispose();
-  }
-
-  /** The window was moved: into the URL when the hand rests, and the outline asked anew. */
-  moved(): void {
-    this.link.moved();
   }
 
   /** Phases, where lanes are high enough to show them. */
@@ -61,14 +32,56 @@ export class LanesFeed {
     this.bands.want(rows);
   }
 
+  protected windowNow() {
+    const { domain, target, y } = this.scene;
+    return domain ? { x: absolute(target, domain), y } : null;
+  }
+
+  /** Another window came with the URL. */
+  protected followWindow(axis: SharedAxis): void {
+    const { x, y } = page.value;
+    const { domain } = this.scene;
+    if (!domain || !this.link.isNews({ x, y })) return;
+    this.scene.y = y;
+    this.scene.moveTo(relative(x, axis.domain) ?? [0, domain.room], true);
+    this.windowWritten();
+  }
+}
+
+export class LanesFeed extends LaneFeed {
+  private readonly outline = new Outline((shape) => {
+    this.scene.shape = shape;
+    this.scene.redraw();
+  });
+
+  constructor(scene: LanesScene) {
+    super(scene);
+    this.follow(
+      () => this.followShared(),
+      () => this.followOrder(),
+      () => this.followWindow(shared.peek()),
+      () => this.followLook(),
+      () => this.followCursor(),
+      () => this.followSelection(),
+    );
+  }
+
+  override dispose(): void {
+    super.dispose();
+    this.outline.dispose();
+  }
+
+  protected override windowWritten(): void {
+    this.askShape();
+  }
+
   zoomToSelection(): void {
     const chosen = selection.peek().data;
     const lane = current.peek();
     const { domain } = this.scene;
     if (!chosen || !domain || !lane?.domain) return;
-    const [low, high] = lifeOf(chosen, lane.domain);
-    const margin = Math.max(domain.least / 2, (high - low) * 0.25);
-    this.scene.moveTo([low - margin + lane.offset, high + margin + lane.offset], true);
+    const x = withMargin(lifeOf(chosen, lane.domain), domain.least);
+    this.scene.moveTo(shift(x, lane.offset), true);
     this.moved();
   }
 
@@ -92,15 +105,6 @@ export class LanesFeed {
     this.scene.redraw();
   }
 
-  private followWindow(): void {
-    const { x, y } = page.value;
-    const { domain } = this.scene;
-    if (!domain || !this.link.isNews({ x, y })) return;
-    this.scene.y = y;
-    this.scene.moveTo(relative(x, shared.peek().domain) ?? [0, domain.room], true);
-    this.askShape();
-  }
-
   private followLook(): void {
     const { colour, only, own } = page.value;
     const steps = values.value;
@@ -119,11 +123,6 @@ export class LanesFeed {
     });
   }
 
-  private followTheme(): void {
-    void theme.value;
-    this.scene.themeChanged();
-  }
-
   private followCursor(): void {
     const at = cursor.value;
     const { scene } = this;
@@ -131,11 +130,11 @@ export class LanesFeed {
     scene.cursor = at === null ? null : at + middle;
     const { domain, target } = scene;
     const away = at !== null && (at < target[0] || at > target[1]);
-    if (domain && away && page.value.at !== this.seenAt) {
+    if (domain && away && page.value.at !== this.seen.at) {
       scene.moveTo(reveal(target, at, domain), true);
       this.moved();
     }
-    this.seenAt = page.value.at;
+    this.seen.at = page.value.at;
     scene.redraw();
   }
 

@@ -1,15 +1,14 @@
 // Pointer and wheel on the lanes: one window for all of them, a click for the lane under it.
-import type { PlacedLane } from "../../state/lanes";
-import type { Range } from "../../state/url";
-import { bandAt, bandRange } from "../timeline/bands";
-import { attachDrag } from "../timeline/drag";
-import { attachMinimap, attachWheel, unitsPerPixel } from "../timeline/moves";
-import { panBy, panBytes } from "../timeline/window";
+
+import type { Range } from "../../state/link/url";
+import type { PlacedLane } from "../../state/recording/lanes";
+import { attachDrag, type Hands } from "../picture/input/drag";
+import { attachMinimap, attachWheel, unitsPerPixel } from "../picture/input/moves";
+import { bandAt, bandRange } from "../picture/layers/bands";
+import { panBy, panBytes } from "../picture/window/window";
 import type { LanesScene, UnderLane } from "./scene";
 
-export interface LaneHands {
-  onMoved: () => void;
-  onHover: (under: UnderLane | null, clientX: number, clientY: number) => void;
+export interface LaneHands extends Hands<UnderLane> {
   onClick: (under: UnderLane) => void;
   onOpen: (lane: PlacedLane) => void;
 }
@@ -30,7 +29,7 @@ export function attachLaneInput(
   const off = new AbortController();
   // a click may sort the lanes anew: a double one opens what its first press was on, if anything
   const pressed: (PlacedLane | null)[] = [];
-  const drag = {
+  const grip = {
     hold: (): Held => {
       const plot = scene.plot;
       return { x: scene.x, y: scene.y, pixels: plot ? plot.bottom - plot.top : 1 };
@@ -39,7 +38,6 @@ export function attachLaneInput(
       if (!scene.domain) return;
       scene.moveTo(panBy(from.x, -dx * unitsPerPixel(scene), scene.domain), false);
       if (from.y) scene.y = panBytes(from.y, dy / from.pixels, scene.highestBytes);
-      hands.onMoved();
     },
     onPress: (event: PointerEvent) => {
       const under = scene.under(event.offsetX, event.offsetY);
@@ -48,12 +46,8 @@ export function attachLaneInput(
       if (pressed.length > 2) pressed.shift();
       if (clicked) hands.onClick(under);
     },
-    onHover: (event: PointerEvent | null) => {
-      if (!event) hands.onHover(null, 0, 0);
-      else hands.onHover(scene.under(event.offsetX, event.offsetY), event.clientX, event.clientY);
-    },
   };
-  attachDrag(front, drag, off.signal);
+  attachDrag(scene, front, hands, grip, off.signal);
   attachWheel(scene, front, hands.onMoved, off.signal);
   attachMinimap(scene, minimap, hands.onMoved, off.signal);
   const open = () => {

@@ -1,12 +1,14 @@
-// The keys of the lanes: those of the timeline for window and cursor, and the way from lane to lane.
-import { cursorStep } from "../../state/cursor";
-import type { PlacedLane } from "../../state/lanes";
-import { attempt } from "../../state/notes";
-import { LANE_SORTS } from "../../state/page_state";
-import { go, page } from "../../state/store";
-import { neighbour, nextColour } from "../timeline/keys";
-import { markKey, stepBack } from "../timeline/mark_keys";
-import { showEverything, windowKey } from "../timeline/moves";
+// The keys of the lanes: those of the timeline for window and cursor, and the way from lane to
+// lane.
+
+import { LANE_SORTS } from "../../state/link/page_state";
+import { cursorStep } from "../../state/page/cursor";
+import { attempt } from "../../state/page/notes";
+import { go, page } from "../../state/page/store";
+import type { PlacedLane } from "../../state/recording/lanes";
+import { neighbour, nextColour } from "../picture/input/choose";
+import { pictureKey, stepBack } from "../picture/input/keys";
+import { showEverything } from "../picture/input/moves";
 import { chooseLane, openLane } from "./actions";
 import { against, current, currentKey, cursor, ordered, shared, timed } from "./model";
 import type { LanesScene } from "./scene";
@@ -28,30 +30,17 @@ export function laneKeyPressed(
     return true;
   }
   if (laneMove(event, scene, hands)) return true;
-  if (windowKey(event, scene, [scene.hover?.position, scene.cursor], hands.moved)) return true;
-  if (markKey(event)) return true;
-  const act = ACTIONS[event.key];
-  if (act) {
-    act();
-    return true;
-  }
-  switch (event.key) {
-    case "f":
+  const on = event.target as Element | null;
+  const lane = on?.closest("button, a") ? null : current.value;
+  return pictureKey(event, scene, [scene.hover?.position, scene.cursor], hands.moved, {
+    ...ACTIONS,
+    ...(lane ? { Enter: () => openLane(lane, scene.target) } : {}),
+    f: () => {
       scene.y = null;
       showEverything(scene, hands.moved);
-      return true;
-    case "z":
-      hands.zoomToSelection();
-      return true;
-    case "Enter": {
-      const on = event.target as Element | null;
-      if (on?.closest("button, a") || !current.value) return false;
-      openLane(current.value, scene.target);
-      return true;
-    }
-    default:
-      return false;
-  }
+    },
+    z: hands.zoomToSelection,
+  });
 }
 
 const ACTIONS: Partial<Record<string, () => void>> = {

@@ -2,9 +2,9 @@
 import { getJson } from "../../api/client";
 import type { Annotation, Annotations } from "../../api/contract";
 import { RETRY_AFTER_MS } from "../../gl/answer_cache";
-import { placeOfLane } from "../../state/lanes";
-import { attempt } from "../../state/notes";
-import { drawable } from "../timeline/bands";
+import { attempt } from "../../state/page/notes";
+import { placeOfLane } from "../../state/recording/lanes";
+import { drawable } from "../picture/layers/bands";
 import { type Row, TALL } from "./lane_frame";
 
 export class LaneBands {

@@ -4,19 +4,19 @@
 //   │ rank 1 │ ▂▃▅▆▇█  │ ← row 1, the same scale
 //   └────────┴─────────┘ ← the axis, once
 import type { Annotation } from "../../api/contract";
-import { type Domain, domainOf } from "../../state/domain";
-import type { LaneLayout } from "../../state/lane_order";
-import type { PlacedLane } from "../../state/lanes";
-import type { Range } from "../../state/url";
-import { fittedBytes } from "../timeline/fit";
+import type { Range } from "../../state/link/url";
+import { type Domain, domainOf } from "../../state/recording/domain";
+import type { LaneLayout } from "../../state/recording/lane_order";
+import type { PlacedLane } from "../../state/recording/lanes";
+import { oomMarks } from "../picture/layers/ooms";
 import {
   lanesOf as bandLanes,
   type Frame,
   GUTTER,
   LANE_HEIGHT,
   type Plot,
-} from "../timeline/frame";
-import { oomMarks } from "../timeline/ooms";
+} from "../picture/window/frame";
+import { fittedBytes } from "../picture/window/window";
 
 /** A lane in sight. CSS pixels, and device pixels from the lower edge of the glass. */
 export interface Row {

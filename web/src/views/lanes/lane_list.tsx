@@ -1,12 +1,12 @@
 // The names of the lanes with their figures, left of the picture; only those in sight are there.
 import type { Ref } from "preact";
 import type { Unit } from "../../api/contract";
-import type { LaneLayout } from "../../state/lane_order";
-import type { PlacedLane } from "../../state/lanes";
-import { page } from "../../state/store";
+import { page } from "../../state/page/store";
+import type { LaneLayout } from "../../state/recording/lane_order";
+import type { PlacedLane } from "../../state/recording/lanes";
+import { bytesIn, type Quantity, sharedUnit } from "../../text/units";
+import { visible } from "../../text/visible";
 import { Amount, Bytes, Name } from "../../ui/text";
-import { bytesIn, type Quantity, sharedUnit } from "../../ui/units";
-import { visible } from "../../ui/visible";
 import { against, answered, currentKey, facts, lanes, oneFile, reference, values } from "./model";
 
 /** Differences of all lanes share a unit too. */
@@ -67,7 +67,9 @@ function Figures({ lane }: { lane: PlacedLane }) {
 const LONG_NAME = 20;
 const NAME_END = 16;
 
-/** Devices of one file go by their device. Of a long name the end stays: ranks are counted there. */
+/**
+ * Devices of one file go by their device. Of a long name the end stays: ranks are counted there.
+ */
 function LaneName({ lane }: { lane: PlacedLane }) {
   if (oneFile.value) return <b class="cut">{lane.device.label}</b>;
   const cut = lane.name.length > LONG_NAME ? lane.name.length - NAME_END : lane.name.length;

@@ -1,10 +1,11 @@
 // The minimap of the lanes: the recording that the page speaks of, on the axis that all share.
-import type { SharedAxis } from "../../state/lanes";
-import type { Range } from "../../state/url";
+
+import type { Range } from "../../state/link/url";
+import type { SharedAxis } from "../../state/recording/lanes";
 import type { Tokens } from "../../ui/plot";
-import type { LineTile } from "../timeline/line_sampler";
-import { drawMinimap } from "../timeline/minimap";
-import { oomMarks } from "../timeline/ooms";
+import { drawMinimap } from "../picture/layers/minimap";
+import { oomMarks } from "../picture/layers/ooms";
+import type { LineTile } from "../picture/tiles/line_sampler";
 
 interface LaneMinimap {
   shared: SharedAxis;

@@ -1,16 +1,16 @@
 // The head of the lanes: how they are sorted and compared, coloured, scaled and aligned.
 import { LEGENDS, type LegendBy } from "../../api/contract";
-import { colourings } from "../../state/cursor";
 import {
-  type Alignment,
   LANE_REFERENCES,
   LANE_SORTS,
   type LaneReference,
   type LaneSort,
-} from "../../state/page_state";
-import { go, page } from "../../state/store";
+} from "../../state/link/page_state";
+import { colourings } from "../../state/page/cursor";
+import { go, page } from "../../state/page/store";
 import { Menu } from "../../ui/menu";
-import { MarkChip } from "../timeline/mark_chip";
+import { Switch } from "../../ui/switch";
+import { MarkChip } from "../picture/panels/mark_chip";
 import { changeAxis } from "./keys";
 import { against, lanes, shared, timed } from "./model";
 
@@ -22,32 +22,6 @@ const SORTS: Record<LaneSort, string> = {
 };
 
 const REFERENCES: Record<LaneReference, string> = { median: "median", first: "first" };
-
-interface SwitchProps {
-  label: string;
-  options: readonly { key: string; text: string; title: string; disabled?: boolean }[];
-  chosen: string;
-  onChoose: (key: string) => void;
-}
-
-function Switch({ label, options, chosen, onChoose }: SwitchProps) {
-  return (
-    <div class="seg" role="group" aria-label={label}>
-      {options.map(({ key, text, title, disabled = false }) => (
-        <button
-          type="button"
-          key={key}
-          aria-pressed={key === chosen}
-          title={title}
-          disabled={disabled}
-          onClick={() => key !== chosen && onChoose(key)}
-        >
-          {text}
-        </button>
-      ))}
-    </div>
-  );
-}
 
 function Pick<T extends string>(props: {
   name: string;
@@ -135,14 +109,14 @@ export function LanesHead({ onFit }: { onFit: () => void }) {
           },
         ]}
         chosen={domain.axis}
-        onChoose={changeAxis}
+        onChoose={(key) => key !== domain.axis && changeAxis()}
       />
       {time && (
         <Switch
           label="Aligned by"
           options={ALIGNED}
           chosen={align}
-          onChoose={(key) => go({ align: key as Alignment })}
+          onChoose={(key) => go({ align: key })}
         />
       )}
       <button type="button" class="btn quiet opt" title="Fit  f" onClick={onFit}>

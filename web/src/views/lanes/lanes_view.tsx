@@ -1,23 +1,23 @@
 // Recordings side by side: ranks, devices, before and after. One picture of all of them.
 import { useSignal } from "@preact/signals";
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { type ApiError, asApiError } from "../../api/client";
-import { glAllowed } from "../../gl/glass";
-import { selection } from "../../state/cursor";
-import { onKey } from "../../state/keys";
-import { laneLayout } from "../../state/lane_order";
-import type { PlacedLane } from "../../state/lanes";
-import { drawnBy, go, hoverStep, pictured, tileMs } from "../../state/store";
-import { ErrorNotice } from "../../ui/notice";
-import { bytesText, counted } from "../../ui/units";
-import { chooseBlock } from "../timeline/choose";
-import { LegendBar } from "../timeline/legend_bar";
-import { showEverything } from "../timeline/moves";
-import { showTip, Tooltip } from "../timeline/tooltip";
-import { chooseLane, lanePatch, openLane } from "./actions";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { selection } from "../../state/page/cursor";
+import { onKey } from "../../state/page/keys";
+import { go, hoverStep } from "../../state/page/store";
+import { laneLayout } from "../../state/recording/lane_order";
+import type { PlacedLane } from "../../state/recording/lanes";
+import { bytesText, counted } from "../../text/units";
+import { chooseBlock } from "../picture/input/choose";
+import { showEverything } from "../picture/input/moves";
+import { LegendBar } from "../picture/panels/legend_bar";
+import { Tooltip } from "../picture/panels/tooltip";
+import type { Canvases, Listener } from "../picture/scene";
+import { PictureLayers, usePicture } from "../picture/use_picture";
+import { chooseLane, hoverLane, lanePatch, openLane } from "./actions";
 import { LanesFeed, stepFor } from "./feed";
 import { attachLaneInput } from "./input";
 import { laneKeyPressed } from "./keys";
+import type { Row } from "./lane_frame";
 import { LaneFoot, LaneList } from "./lane_list";
 import { LanesHead } from "./lanes_head";
 import { currentKey, lanes, ordered, shared } from "./model";
@@ -38,15 +38,8 @@ function choose({ lane, under }: UnderLane): void {
 
 function hover(at: UnderLane | null, x: number, y: number): void {
   if (!scene) return;
-  const { lane, under } = at ?? { lane: null, under: null };
-  const quad = under?.quad ?? null;
-  scene.hover =
-    lane && under
-      ? { position: under.position + lane.offset, lane: lane.key, id: quad?.id ?? null }
-      : null;
-  hoverStep.value = lane && under ? stepFor(lane, under.step) : null;
-  showTip(lane && under ? { file: lane.file, under, x, y } : null);
-  scene.redraw();
+  hoverStep.value = at?.under ? stepFor(at.lane, at.under.step) : null;
+  hoverLane(scene, at, x, y);
 }
 
 const open = (lane: PlacedLane) => scene && openLane(lane, scene.target);
@@ -65,14 +58,7 @@ function Spoken() {
 }
 
 export function LanesView() {
-  const [back, glass, front, minimap] = [
-    useRef<HTMLCanvasElement>(null),
-    useRef<HTMLCanvasElement>(null),
-    useRef<HTMLCanvasElement>(null),
-    useRef<HTMLCanvasElement>(null),
-  ];
   const box = useRef<HTMLDivElement>(null);
-  const error = useSignal<ApiError | null>(null);
   /** of the list of names: how far it is scrolled, how high it is, how wide its bar */
   const list = useSignal({ top: 0, height: 0, bar: 0 });
   const feed = useRef<LanesFeed | null>(null);
@@ -103,43 +89,23 @@ export function LanesView() {
     return () => observer.disconnect();
   }, [list]);
 
-  useEffect(() => {
-    const [b, g, f, m] = [back, glass, front, minimap].map((ref) => ref.current);
-    if (!b || !g || !f || !m) return;
-    const mine = new LanesScene(
-      { back: b, glass: g, front: f, minimap: m },
-      {
-        onArrival: (ms) => {
-          tileMs.value = ms;
-          error.value = null;
-          pictured.value = true;
-        },
-        onError: (reason) => {
-          error.value = asApiError(reason);
-          pictured.value = true;
-        },
-        onDrawnBy: (name) => {
-          drawnBy.value = name;
-        },
-        onRows: (rows) => feed.current?.wantBands(rows),
-      },
-      glAllowed(),
-    );
+  const start = (canvases: Canvases, listener: Listener, allowGl: boolean) => {
+    const onRows = (rows: readonly Row[]) => feed.current?.wantBands(rows);
+    const mine = new LanesScene(canvases, listener, onRows, allowGl);
     scene = mine;
-    window.tidegaugeStats = mine.stats;
     const mineFeed = new LanesFeed(mine);
     feed.current = mineFeed;
     const offValues = followValues();
     const moved = () => mineFeed.moved();
     const hands = { onMoved: moved, onHover: hover, onClick: choose, onOpen: open };
-    const offInput = attachLaneInput(mine, f, m, hands);
+    const offInput = attachLaneInput(mine, canvases.front, canvases.minimap, hands);
     const zoomToSelection = () => mineFeed.zoomToSelection();
     const offKeys = onKey((event) =>
       laneKeyPressed(event, mine, { moved, reveal, zoomToSelection }),
     );
     const here = ordered.peek().find(({ key }) => key === currentKey.peek());
     if (here) reveal(here);
-    return () => {
+    const stop = () => {
       offKeys();
       offInput();
       offValues();
@@ -149,7 +115,9 @@ export function LanesView() {
       scene = null;
       feed.current = null;
     };
-  }, []);
+    return { stats: mine.stats, stop };
+  };
+  const picture = usePicture(["back", "glass", "front", "minimap"], start);
 
   const fit = () => {
     if (!scene) return;
@@ -179,25 +147,16 @@ export function LanesView() {
           />
           <LaneFoot />
           <div class="lanespic plot" style={{ right: `${list.value.bar}px` }}>
-            <canvas ref={back} aria-hidden="true" />
-            <canvas ref={glass} class="glass" aria-hidden="true" />
-            <canvas
-              ref={front}
+            <PictureLayers
+              picture={picture}
               id="lanes"
-              class="front"
-              tabIndex={0}
-              role="img"
-              aria-label={`${counted(lanes.value.length, "recording")} one above the other, allocations stacked over ${shared.value.domain.axis === "time" ? "time" : "steps"}. Arrow up and down go from lane to lane, with Shift from block to block, Enter opens one alone.`}
+              label={`${counted(lanes.value.length, "recording")} one above the other, allocations stacked over ${shared.value.domain.axis === "time" ? "time" : "steps"}. Arrow up and down go from lane to lane, with Shift from block to block, Enter opens one alone.`}
+              hasBack
             />
-            {error.value && (
-              <div class="overlay">
-                <ErrorNotice error={error.value} />
-              </div>
-            )}
           </div>
         </div>
         <div class="plot minirow lanesmini">
-          <canvas ref={minimap} id="minimap" aria-hidden="true" />
+          <canvas ref={picture.canvas("minimap")} id="minimap" aria-hidden="true" />
         </div>
       </div>
       <Spoken />

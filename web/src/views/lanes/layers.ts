@@ -1,17 +1,18 @@
 // What is drawn of the lanes around their strata, and over all of them: the axis, the cursor.
-import type { Domain } from "../../state/domain";
-import type { Range } from "../../state/url";
+
+import type { Range } from "../../state/link/url";
+import type { Domain } from "../../state/recording/domain";
+import { timeTickLabel } from "../../text/ticks";
+import { bytesText, integer } from "../../text/units";
 import { font, horizontal, label, plate, type Surface, vertical } from "../../ui/plot";
-import { timeTickLabel } from "../../ui/ticks";
-import { bytesText, integer } from "../../ui/units";
-import { clip, drawBack } from "../timeline/back_layer";
-import { drawBands } from "../timeline/bands";
-import { type Plot, toX } from "../timeline/frame";
-import { drawCeiling, drawHighWater, drawLines, drawTornEdge } from "../timeline/front_layer";
-import { sampleAt } from "../timeline/line_sampler";
-import { drawOoms, drawPlates } from "../timeline/ooms";
-import { drawSelected, veilHovered } from "../timeline/selected";
-import { drawAxis } from "../timeline/x_axis";
+import { clip, drawBack } from "../picture/layers/back_layer";
+import { drawBands } from "../picture/layers/bands";
+import { drawCeiling, drawHighWater, drawLines, drawTornEdge } from "../picture/layers/front_layer";
+import { drawOoms, drawPlates } from "../picture/layers/ooms";
+import { drawSelected, veilHovered } from "../picture/layers/selected";
+import { drawAxis } from "../picture/layers/x_axis";
+import { sampleAt } from "../picture/tiles/line_sampler";
+import { type Plot, toX } from "../picture/window/frame";
 import { type LaneFrame, type Row, TALL, TALLER } from "./lane_frame";
 
 const LABELS_APART = 34;

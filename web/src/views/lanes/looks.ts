@@ -3,9 +3,10 @@
 import type { LegendBy } from "../../api/contract";
 import { palette } from "../../gl/colours";
 import { type Look, NO_FILTER, parseRgba } from "../../gl/painter";
-import type { PlacedLane } from "../../state/lanes";
+import type { PlacedLane } from "../../state/recording/lanes";
 import { Tokens } from "../../ui/plot";
-import type { Choice } from "../timeline/source";
+import { isDark } from "../picture/scene";
+import type { Choice } from "../picture/tiles/source";
 
 /** What the page wants. */
 export interface LaneLook {
@@ -41,10 +42,9 @@ export class LaneLooks {
     const known = this.made.get(lane.key);
     if (known) return known;
     const { wanted } = this;
-    const dark = document.documentElement.dataset.theme === "dark";
     const marked = this.choice(lane).mark !== null;
     const look: Look = {
-      palette: palette(this.tokens.get, dark),
+      palette: palette(this.tokens.get, isDark()),
       seam: parseRgba(this.tokens.get("seam")),
       by: {
         mode: wanted?.mode ?? "stack",

@@ -3,11 +3,17 @@
 
 import { computed, signal } from "@preact/signals";
 import { frozen } from "../../api/frozen";
-import { cursorPosition, cursorStep } from "../../state/cursor";
-import { noTimeBecause } from "../../state/domain";
-import { laneOrder, referenceBytes, referenceFor } from "../../state/lane_order";
-import { laneKey, lanesOf, type PlacedLane, type SharedAxis, shareAxis } from "../../state/lanes";
-import { page, place, session } from "../../state/store";
+import { cursorPosition, cursorStep } from "../../state/page/cursor";
+import { page, place, session } from "../../state/page/store";
+import { noTimeBecause } from "../../state/recording/domain";
+import { laneOrder, referenceBytes, referenceFor } from "../../state/recording/lane_order";
+import {
+  laneKey,
+  lanesOf,
+  type PlacedLane,
+  type SharedAxis,
+  shareAxis,
+} from "../../state/recording/lanes";
 
 /** What a lane holds at the cursor. */
 export interface LaneValue {

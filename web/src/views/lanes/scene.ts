@@ -1,26 +1,21 @@
 // The lanes as a machine: one window, one glass and one store of tiles for all of them. Only lanes
 // in sight ask for tiles; together they stay within the quads of one frame.
 import type { Annotation } from "../../api/contract";
-import { RETRY_AFTER_MS } from "../../gl/answer_cache";
-import { Glass } from "../../gl/glass";
-import type { Painter } from "../../gl/painter";
-import { STACK_PAINTERS } from "../../gl/stack_painters";
-import type { Domain } from "../../state/domain";
-import { laneLayout } from "../../state/lane_order";
-import { type PlacedLane, placeOfLane, type SharedAxis } from "../../state/lanes";
-import type { Range } from "../../state/url";
+import type { Range } from "../../state/link/url";
+import type { Domain } from "../../state/recording/domain";
+import { laneLayout } from "../../state/recording/lane_order";
+import { type PlacedLane, placeOfLane, type SharedAxis } from "../../state/recording/lanes";
 import { pixelRatio, surface } from "../../ui/plot";
-import { AXIS_HEIGHT, type Plot, type ShapeMark } from "../timeline/frame";
-import { samples } from "../timeline/line_sampler";
-import type { Movable } from "../timeline/moves";
-import { oomMarks } from "../timeline/ooms";
-import { type Under, underPixel } from "../timeline/pick";
-import type { Canvases, Listener, Stats } from "../timeline/scene_parts";
-import { quadsIn, Source } from "../timeline/source";
-import { placeTiles } from "../timeline/strata";
-import { TileStore } from "../timeline/tile_store";
-import { zoomedBytes } from "../timeline/window";
-import { XWindow } from "../timeline/x_window";
+import type { Movable } from "../picture/input/moves";
+import { type Under, underPixel } from "../picture/input/pick";
+import { oomMarks } from "../picture/layers/ooms";
+import { placeTiles } from "../picture/layers/strata";
+import type { Canvases, Listener } from "../picture/scene";
+import { StackScene } from "../picture/stack_scene";
+import { samples } from "../picture/tiles/line_sampler";
+import { quadsIn, Source } from "../picture/tiles/source";
+import { AXIS_HEIGHT, type Plot, type ShapeMark } from "../picture/window/frame";
+import { zoomedBytes } from "../picture/window/window";
 import { asksOf, type LaneAsk, shift, withinBudget } from "./budget";
 import {
   commonReach,
@@ -43,15 +38,12 @@ export interface UnderLane {
   under: Under | null;
 }
 
-export class LanesScene implements Movable {
-  readonly stats: Stats = { quads: 0, tiles: 0, frames: 0, lastTileMs: 0, waiting: 0 };
+export class LanesScene extends StackScene implements Movable {
   shared: SharedAxis | null = null;
   lanes: readonly PlacedLane[] = [];
   /** key of the lane that the page speaks of */
   current = "";
   scrollTop = 0;
-  /** visible bytes, the same in every lane; null: fitted */
-  y: Range | null = null;
   own = false;
   cursor: number | null = null;
   hover: { position: number; lane: string; id: number | null } | null = null;
@@ -63,57 +55,19 @@ export class LanesScene implements Movable {
   frames: readonly LaneFrame[] = [];
   rows: readonly Row[] = [];
 
-  private readonly glass: Glass<Painter>;
-  private readonly store: TileStore;
   private readonly sources = new Map<string, Source>();
-  private readonly window = new XWindow();
   private readonly looks = new LaneLooks();
   /** where the lanes end and the axis begins */
   private bottom = 0;
   private reach: Range = [0, 1];
-  private ticket = 0;
-  private retry = 0;
-  private readonly observer = new ResizeObserver(() => this.redraw());
 
   constructor(
-    private readonly canvases: Canvases,
-    listener: Listener & { onRows: (rows: readonly Row[]) => void },
+    canvases: Canvases,
+    listener: Listener,
+    private readonly onRows: (rows: readonly Row[]) => void,
     allowGl: boolean,
   ) {
-    this.onRows = listener.onRows;
-    this.glass = new Glass<Painter>(
-      canvases.glass,
-      STACK_PAINTERS,
-      allowGl,
-      listener.onDrawnBy,
-      () => this.redraw(),
-    );
-    this.store = new TileStore(
-      (tile) => {
-        if (tile) {
-          this.stats.lastTileMs = tile.engineMs;
-          listener.onArrival(tile.engineMs);
-        }
-        this.redraw();
-      },
-      (tile) => this.glass.painter.forget(tile),
-      (error) => {
-        listener.onError(error);
-        window.clearTimeout(this.retry);
-        this.retry = window.setTimeout(() => this.redraw(), RETRY_AFTER_MS + 50);
-      },
-    );
-    this.observer.observe(canvases.front);
-  }
-
-  private readonly onRows: (rows: readonly Row[]) => void;
-
-  dispose(): void {
-    cancelAnimationFrame(this.ticket);
-    window.clearTimeout(this.retry);
-    this.observer.disconnect();
-    this.store.dispose();
-    this.glass.dispose();
+    super(canvases, listener, allowGl);
   }
 
   /** Another axis, or other lanes. */
@@ -140,12 +94,6 @@ export class LanesScene implements Movable {
     this.redraw();
   }
 
-  moveTo(x: Range, glide: boolean): void {
-    if (!this.shared) return;
-    this.window.moveTo(x, glide, this.shared.domain);
-    this.redraw();
-  }
-
   /** At a pixel of the lane that lies there; a scale of one's own has no zoom. */
   zoomHeight(pixelY: number | null, factor: number): void {
     if (this.own) return;
@@ -156,15 +104,7 @@ export class LanesScene implements Movable {
     this.redraw();
   }
 
-  get x(): Range {
-    return this.window.now;
-  }
-
-  get target(): Range {
-    return this.window.target;
-  }
-
-  get domain(): Domain | null {
+  override get domain(): Domain | null {
     return this.shared?.domain ?? null;
   }
 
@@ -183,20 +123,12 @@ export class LanesScene implements Movable {
     return { lane: row.lane, under: frame ? underPixel(frame, pixelX, pixelY) : null };
   }
 
-  redraw(): void {
-    if (this.ticket !== 0) return;
-    this.ticket = requestAnimationFrame((now) => {
-      this.ticket = 0;
-      this.paint(now);
-    });
-  }
-
-  private paint(now: number): void {
+  protected paint(now: number): boolean {
     const { shared } = this;
     const { tokens } = this.looks;
     const back = surface(this.canvases.back, tokens);
     const front = surface(this.canvases.front, tokens);
-    if (!shared || !back || !front) return;
+    if (!shared || !back || !front) return false;
     const moving = this.window.advance(now);
     const ratio = pixelRatio();
     const bottom = front.height - AXIS_HEIGHT;
@@ -211,7 +143,7 @@ export class LanesScene implements Movable {
       annotationsOf: (lane) => this.annotations.get(lane.key) ?? NO_BANDS,
     });
     const plot = this.rows[0]?.plot;
-    if (!plot) return;
+    if (!plot) return false;
     const asks = asksOf({
       rows: this.rows,
       sourceOf: (key) => this.sources.get(key),
@@ -244,7 +176,7 @@ export class LanesScene implements Movable {
     this.stats.waiting = this.store.waiting;
     this.stats.frames += 1;
     this.onRows(this.rows);
-    if (moving) this.redraw();
+    return moving;
   }
 
   /** What lies ahead of every lane comes after what is seen of any; and the minimap's lines. */

@@ -3,12 +3,12 @@
 import { batch, effect } from "@preact/signals";
 import { getJson, isAbort } from "../../api/client";
 import type { StateAt } from "../../api/contract";
-import { inLane, LANES_VIEW, placeOfLane } from "../../state/lanes";
-import { attempt } from "../../state/notes";
-import { page, pictured } from "../../state/store";
+import { attempt } from "../../state/page/notes";
+import { page, pictured } from "../../state/page/store";
+import { inLane, LANES_VIEW, placeOfLane } from "../../state/recording/lanes";
 import { answered, cursor, type LaneValue, shared, values } from "./model";
 
-const MOST_AT_ONCE = 4;
+const MAX_AT_ONCE = 4;
 
 interface Question {
   key: string;
@@ -44,7 +44,7 @@ export async function askAll(list: readonly Question[], signal: AbortSignal): Pr
       }
     }
   };
-  await Promise.all(Array.from({ length: MOST_AT_ONCE }, work));
+  await Promise.all(Array.from({ length: MAX_AT_ONCE }, work));
   if (signal.aborted) return;
   batch(() => {
     values.value = found;

@@ -1,19 +1,21 @@
-// What goes on now: processes, their memory over time, who holds it, launches, copies, refused calls,
-// lost events. Of a recording, finished or growing, or of a monitor at work.
+// What goes on now: processes, their memory over time, who holds it, launches, copies, refused
+// calls, lost events. Of a recording, finished or growing, or of a monitor at work.
+
 import { useSignal } from "@preact/signals";
 import { useCallback, useEffect } from "preact/hooks";
 import { LIVE_WINDOWS, type LiveAnswer, type LiveWindow } from "../../api/live";
-import { onKey } from "../../state/keys";
-import { askAgain, live, liveSource, paused, watchSight } from "../../state/live";
-import { go, page, pictured } from "../../state/store";
-import { formatHash } from "../../state/url";
+import { askAgain, live, liveSource, paused, watchSight } from "../../state/answers/live";
+import { formatHash } from "../../state/link/url";
+import { onKey } from "../../state/page/keys";
+import { go, page, pictured } from "../../state/page/store";
+import { bytesText, counted, percent } from "../../text/units";
 import { Canvas } from "../../ui/canvas";
 import { Icon } from "../../ui/icons";
 import { OF_MEMORY } from "../../ui/incomplete";
 import { ErrorNotice, Notice } from "../../ui/notice";
 import type { Surface } from "../../ui/plot";
+import { Switch } from "../../ui/switch";
 import { Bytes } from "../../ui/text";
-import { bytesText, counted, percent } from "../../ui/units";
 import {
   CopiesPanel,
   FailuresPanel,
@@ -189,19 +191,16 @@ function Lines({ data }: { data: LiveAnswer }) {
               All processes
             </button>
           )}
-          <span class="seg" role="group" aria-label="How far back">
-            {LIVE_WINDOWS.map((win) => (
-              <button
-                type="button"
-                key={win}
-                aria-pressed={page.value.win === win}
-                title="Next window  m"
-                onClick={() => go({ win })}
-              >
-                {WINDOWS[win]}
-              </button>
-            ))}
-          </span>
+          <Switch
+            label="How far back"
+            options={LIVE_WINDOWS.map((key) => ({
+              key,
+              text: WINDOWS[key],
+              title: "Next window  m",
+            }))}
+            chosen={page.value.win}
+            onChoose={(win) => go({ win })}
+          />
         </span>
       </div>
       <div

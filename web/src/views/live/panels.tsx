@@ -1,11 +1,14 @@
 // Below the lines: who holds memory, what is launched and copied, what the driver refused, what the
 // recorder missed. Of the chosen process, else of all.
+
 import type { ComponentChildren } from "preact";
+import type { FigureName } from "../../api/incomplete";
 import type { LiveAnswer, LiveStacks } from "../../api/live";
-import { type FigureName, MarkTag, OF_COPIES, OF_HOLDERS, OF_LAUNCHES } from "../../ui/incomplete";
+import { bytesText, counted, integer, percent } from "../../text/units";
+import { visible } from "../../text/visible";
+import { MarkTag, OF_COPIES, OF_HOLDERS, OF_LAUNCHES } from "../../ui/incomplete";
+import { Table } from "../../ui/list_table";
 import { Bytes, FrameText, Name } from "../../ui/text";
-import { bytesText, counted, integer, percent } from "../../ui/units";
-import { visible } from "../../ui/visible";
 import { ageText, deviceText, mebibytesText, rateText } from "./words";
 
 /** Beside figures of these kinds; without any, of all that the page shows. */
@@ -85,40 +88,37 @@ function Holders({ data, of, owner }: { data: LiveAnswer; of: LiveStacks; owner:
   const name = ownerOf(data);
   return (
     <>
-      <table class="table">
-        <thead>
-          <tr>
-            <th class="r">Bytes</th>
-            <th class="r">Share</th>
-            <th class="r">Blocks</th>
-            <th class="wide">Asked for by</th>
-            <th>Kind</th>
-            {owner && <th>Process</th>}
+      <Table
+        heads={[
+          { text: "Bytes", class: "r" },
+          { text: "Share", class: "r" },
+          { text: "Blocks", class: "r" },
+          { text: "Asked for by", class: "wide" },
+          { text: "Kind" },
+          owner && { text: "Process" },
+        ]}
+      >
+        {of.rows.map((row, at) => (
+          <tr key={`${at}`}>
+            <td class="r num" title={`${integer(row.bytes)} B`}>
+              <Bytes value={row.bytes} />
+            </td>
+            <td class="r num dim">{percent(row.bytes / Math.max(1, of.bytes))}</td>
+            <td class="r num">{integer(row.blocks)}</td>
+            <td class="wide">
+              <Frames site={row.site} frames={row.frames} />
+            </td>
+            <td class="dim" title={deviceText(row.device)}>
+              {row.kind === "block" ? "tensor block" : row.kind}
+            </td>
+            {owner && (
+              <td class="dim">
+                <Name text={name(row.process)} />
+              </td>
+            )}
           </tr>
-        </thead>
-        <tbody>
-          {of.rows.map((row, at) => (
-            <tr key={`${at}`}>
-              <td class="r num" title={`${integer(row.bytes)} B`}>
-                <Bytes value={row.bytes} />
-              </td>
-              <td class="r num dim">{percent(row.bytes / Math.max(1, of.bytes))}</td>
-              <td class="r num">{integer(row.blocks)}</td>
-              <td class="wide">
-                <Frames site={row.site} frames={row.frames} />
-              </td>
-              <td class="dim" title={deviceText(row.device)}>
-                {row.kind === "block" ? "tensor block" : row.kind}
-              </td>
-              {owner && (
-                <td class="dim">
-                  <Name text={name(row.process)} />
-                </td>
-              )}
-            </tr>
-          ))}
-        </tbody>
-      </table>
+        ))}
+      </Table>
       <More count={of.more} of="stack" />
     </>
   );
@@ -175,34 +175,31 @@ export function LaunchesPanel({ data, all }: { data: LiveAnswer; all: boolean })
       {kernels.rows.length === 0 ? (
         <p class="livenone">No kernel was launched.</p>
       ) : (
-        <table class="table">
-          <thead>
-            <tr>
-              <th class="wide">Kernel</th>
-              {all && <th>Process</th>}
-              <th class="r">Launches</th>
-              <th class="r">Per second</th>
+        <Table
+          heads={[
+            { text: "Kernel", class: "wide" },
+            all && { text: "Process" },
+            { text: "Launches", class: "r" },
+            { text: "Per second", class: "r" },
+          ]}
+        >
+          {kernels.rows.map((row) => (
+            <tr key={`${row.process} ${row.name}`}>
+              <td class="wide cut fn" title={visible(row.name)}>
+                <Name text={row.name} />
+              </td>
+              {all && (
+                <td class="dim">
+                  <Name text={name(row.process)} />
+                </td>
+              )}
+              <td class="r num">{integer(row.launches)}</td>
+              <td class={`r num${row.per_second === 0 ? " faint" : ""}`}>
+                {rateText(row.per_second)}
+              </td>
             </tr>
-          </thead>
-          <tbody>
-            {kernels.rows.map((row) => (
-              <tr key={`${row.process} ${row.name}`}>
-                <td class="wide cut fn" title={visible(row.name)}>
-                  <Name text={row.name} />
-                </td>
-                {all && (
-                  <td class="dim">
-                    <Name text={name(row.process)} />
-                  </td>
-                )}
-                <td class="r num">{integer(row.launches)}</td>
-                <td class={`r num${row.per_second === 0 ? " faint" : ""}`}>
-                  {rateText(row.per_second)}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+          ))}
+        </Table>
       )}
       <More count={kernels.more} of="kernel" />
     </Panel>
@@ -221,43 +218,38 @@ export function CopiesPanel({ data }: { data: LiveAnswer }) {
       {data.copies.length === 0 ? (
         <p class="livenone">Nothing was copied.</p>
       ) : (
-        <table class="table">
-          <thead>
-            <tr>
-              <th class="wide">Direction</th>
-              <th class="r">Bytes</th>
-              <th class="r">Calls</th>
-              <th class="r">MiB/s</th>
-              <th
-                class="r"
-                title="Bytes per time inside calls that return when the copy is done; calls that only submit it tell nothing"
-              >
-                While copying
-              </th>
-              <th class="r">Refused</th>
+        <Table
+          heads={[
+            { text: "Direction", class: "wide" },
+            { text: "Bytes", class: "r" },
+            { text: "Calls", class: "r" },
+            { text: "MiB/s", class: "r" },
+            {
+              text: "While copying",
+              class: "r",
+              title:
+                "Bytes per time inside calls that return when the copy is done; calls that only submit it tell nothing",
+            },
+            { text: "Refused", class: "r" },
+          ]}
+        >
+          {data.copies.map((row) => (
+            <tr key={row.direction}>
+              <td class="wide">
+                <Name text={row.direction} />
+              </td>
+              <td class="r num" title={`${integer(row.bytes)} B`}>
+                <Bytes value={row.bytes} />
+              </td>
+              <td class="r num">{integer(row.calls)}</td>
+              <td class={`r num${row.bytes_per_second === 0 ? " faint" : ""}`}>
+                {mebibytesText(row.bytes_per_second)}
+              </td>
+              <td class="r num dim">{bandwidth(row.timed_bytes, row.timed_us)}</td>
+              <td class={`r num${row.failures === 0 ? " faint" : ""}`}>{integer(row.failures)}</td>
             </tr>
-          </thead>
-          <tbody>
-            {data.copies.map((row) => (
-              <tr key={row.direction}>
-                <td class="wide">
-                  <Name text={row.direction} />
-                </td>
-                <td class="r num" title={`${integer(row.bytes)} B`}>
-                  <Bytes value={row.bytes} />
-                </td>
-                <td class="r num">{integer(row.calls)}</td>
-                <td class={`r num${row.bytes_per_second === 0 ? " faint" : ""}`}>
-                  {mebibytesText(row.bytes_per_second)}
-                </td>
-                <td class="r num dim">{bandwidth(row.timed_bytes, row.timed_us)}</td>
-                <td class={`r num${row.failures === 0 ? " faint" : ""}`}>
-                  {integer(row.failures)}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+          ))}
+        </Table>
       )}
     </Panel>
   );
@@ -277,46 +269,43 @@ export function FailuresPanel({ data, all }: { data: LiveAnswer; all: boolean })
       {rows.length === 0 ? (
         <p class="livenone">No memory call was refused.</p>
       ) : (
-        <table class="table">
-          <thead>
-            <tr>
-              <th class="r">Last</th>
-              <th>Function</th>
-              <th>Code</th>
-              <th class="r">Times</th>
-              <th class="r">Asked for</th>
-              <th>Device</th>
-              <th class="wide">Call site</th>
-              {all && <th>Process</th>}
+        <Table
+          heads={[
+            { text: "Last", class: "r" },
+            { text: "Function" },
+            { text: "Code" },
+            { text: "Times", class: "r" },
+            { text: "Asked for", class: "r" },
+            { text: "Device" },
+            { text: "Call site", class: "wide" },
+            all && { text: "Process" },
+          ]}
+        >
+          {rows.map((row, at) => (
+            <tr key={`${at}`}>
+              <td class="r num dim">{ageText(data.now_us - row.last_us)} ago</td>
+              <td class="fn">
+                <Name text={row.function} />
+              </td>
+              <td>
+                <span class="num">{row.code}</span> {row.words}
+              </td>
+              <td class="r num">{integer(row.count)}</td>
+              <td class="r num" title={`${integer(row.last_bytes)} B`}>
+                {row.last_bytes === 0 ? <span class="faint">–</span> : bytesText(row.last_bytes)}
+              </td>
+              <td class="dim">{deviceText(row.device)}</td>
+              <td class="wide">
+                <Frames site={row.site} frames={row.frames} />
+              </td>
+              {all && (
+                <td class="dim">
+                  <Name text={name(row.process)} />
+                </td>
+              )}
             </tr>
-          </thead>
-          <tbody>
-            {rows.map((row, at) => (
-              <tr key={`${at}`}>
-                <td class="r num dim">{ageText(data.now_us - row.last_us)} ago</td>
-                <td class="fn">
-                  <Name text={row.function} />
-                </td>
-                <td>
-                  <span class="num">{row.code}</span> {row.words}
-                </td>
-                <td class="r num">{integer(row.count)}</td>
-                <td class="r num" title={`${integer(row.last_bytes)} B`}>
-                  {row.last_bytes === 0 ? <span class="faint">–</span> : bytesText(row.last_bytes)}
-                </td>
-                <td class="dim">{deviceText(row.device)}</td>
-                <td class="wide">
-                  <Frames site={row.site} frames={row.frames} />
-                </td>
-                {all && (
-                  <td class="dim">
-                    <Name text={name(row.process)} />
-                  </td>
-                )}
-              </tr>
-            ))}
-          </tbody>
-        </table>
+          ))}
+        </Table>
       )}
       {more > 0 && <p class="livemore faint">and {counted(more, "other call")}</p>}
     </Panel>
@@ -335,26 +324,23 @@ export function LossesPanel({ data }: { data: LiveAnswer }) {
       {data.losses.length === 0 ? (
         <p class="livenone">{data.incomplete ? "None." : "None: every figure is complete."}</p>
       ) : (
-        <table class="table">
-          <thead>
-            <tr>
-              <th>Reason</th>
-              <th class="r">Events</th>
-              <th class="wide">What it means</th>
+        <Table
+          heads={[
+            { text: "Reason" },
+            { text: "Events", class: "r" },
+            { text: "What it means", class: "wide" },
+          ]}
+        >
+          {data.losses.map((row) => (
+            <tr key={row.reason}>
+              <td>
+                <Name text={row.reason} />
+              </td>
+              <td class="r num">{integer(row.count)}</td>
+              <td class="meaning">{row.meaning}</td>
             </tr>
-          </thead>
-          <tbody>
-            {data.losses.map((row) => (
-              <tr key={row.reason}>
-                <td>
-                  <Name text={row.reason} />
-                </td>
-                <td class="r num">{integer(row.count)}</td>
-                <td class="meaning">{row.meaning}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+          ))}
+        </Table>
       )}
     </Panel>
   );
@@ -367,32 +353,29 @@ export function UnwatchedPanel({ data, all }: { data: LiveAnswer; all: boolean }
   if (rows.length === 0) return null;
   return (
     <Panel title="Not watched" data={data} figures={[]} wide>
-      <table class="table">
-        <thead>
-          <tr>
-            <th>What</th>
-            <th>Figures</th>
-            <th class="wide">Why</th>
-            {all && <th>Process</th>}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row, at) => (
-            <tr key={`${at}`}>
-              <td class="fn" title={visible(row.library)}>
-                <Name text={row.function || row.library.replace(/^.*\//, "") || "the process"} />
+      <Table
+        heads={[
+          { text: "What" },
+          { text: "Figures" },
+          { text: "Why", class: "wide" },
+          all && { text: "Process" },
+        ]}
+      >
+        {rows.map((row, at) => (
+          <tr key={`${at}`}>
+            <td class="fn" title={visible(row.library)}>
+              <Name text={row.function || row.library.replace(/^.*\//, "") || "the process"} />
+            </td>
+            <td class="dim">{row.figures.join(", ")}</td>
+            <td class="wide meaning">{visible(row.reason)}</td>
+            {all && (
+              <td class="dim">
+                <Name text={row.process === null ? "all" : name(row.process)} />
               </td>
-              <td class="dim">{row.figures.join(", ")}</td>
-              <td class="wide meaning">{visible(row.reason)}</td>
-              {all && (
-                <td class="dim">
-                  <Name text={row.process === null ? "all" : name(row.process)} />
-                </td>
-              )}
-            </tr>
-          ))}
-        </tbody>
-      </table>
+            )}
+          </tr>
+        ))}
+      </Table>
       {more > 0 && <p class="livemore faint">and {counted(more, "other")}</p>}
     </Panel>
   );

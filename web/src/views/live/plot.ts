@@ -1,10 +1,10 @@
 // Device memory of each process over time, drawn by the rules of the guide: the chosen one stands
 // out, the others recede; each line has its name at its end, where there is room.
 import type { LiveAnswer, LiveLine, LiveProcess } from "../../api/live";
+import { decimalStep, multiples } from "../../text/ticks";
+import { bytesText, integer } from "../../text/units";
+import { visible } from "../../text/visible";
 import { font, horizontal, label, plate, type Surface, staff, vertical } from "../../ui/plot";
-import { decimalStep, multiples } from "../../ui/ticks";
-import { bytesText, integer } from "../../ui/units";
-import { visible } from "../../ui/visible";
 import { ageText } from "./words";
 
 export const GUTTER = 62;

@@ -1,14 +1,16 @@
-// The processes of the Live view: a row each, with rates and a spark line. A row chooses its process.
-import type { LiveAnswer, LiveLine, LiveProcess } from "../../api/live";
-import type { LiveSort } from "../../state/page_state";
-import { go, page } from "../../state/store";
-import { formatHash } from "../../state/url";
+// The processes of the Live view: a row each, with rates and a spark line. A row chooses its
+// process.
+
+import type { FigureName } from "../../api/incomplete";
+import type { LiveAnswer, LiveProcess } from "../../api/live";
+import type { LiveSort } from "../../state/link/page_state";
+import { formatHash } from "../../state/link/url";
+import { go, page } from "../../state/page/store";
+import { bytesIn, integer, unitFor } from "../../text/units";
+import { visible } from "../../text/visible";
 import { Icon } from "../../ui/icons";
-import type { FigureName } from "../../ui/incomplete";
+import { Spark } from "../../ui/spark";
 import { Amount, Bytes, Name } from "../../ui/text";
-import { bytesIn, integer, unitFor } from "../../ui/units";
-import { visible } from "../../ui/visible";
-import { sparkPath } from "../growth/rows";
 import { devicesText, endTitle, lifeText, mebibytesText, rateText, sorted } from "./words";
 
 const SPARK_WIDTH = 84;
@@ -64,15 +66,6 @@ function SortHead({ head }: { head: Head }) {
         {head.text}
       </button>
     </th>
-  );
-}
-
-function Spark({ line }: { line: LiveLine }) {
-  const values = line.map((bytes) => bytes ?? 0);
-  return (
-    <svg class="spark" width={SPARK_WIDTH} height={SPARK_HEIGHT} aria-hidden="true">
-      <path d={sparkPath(values, SPARK_WIDTH, SPARK_HEIGHT - 2)} transform="translate(0 1)" />
-    </svg>
   );
 }
 
@@ -154,7 +147,11 @@ function Row({ row, data, most }: RowProps) {
       </td>
       <InPytorch row={row} />
       <td>
-        <Spark line={row.spark} />
+        <Spark
+          values={row.spark.map((bytes) => bytes ?? 0)}
+          width={SPARK_WIDTH}
+          height={SPARK_HEIGHT}
+        />
       </td>
       <Figure text={rateText(row.allocations_per_second)} />
       <Figure text={rateText(row.launches_per_second)} />

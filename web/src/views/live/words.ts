@@ -1,7 +1,7 @@
 // What the Live view says in words and numbers.
 import type { LiveAnswer, LiveDevice, LiveProcess } from "../../api/live";
-import type { LiveSort } from "../../state/page_state";
-import { bytesText, counted, integer } from "../../ui/units";
+import type { LiveSort } from "../../state/link/page_state";
+import { bytesText, counted, integer } from "../../text/units";
 
 /** 18,400 · 37.5 · 0.4 · 0: as many digits as a rate is worth. */
 export function rateText(perSecond: number): string {

@@ -1,14 +1,15 @@
-// Which tiles of the map a view needs. A column of level L is 2^L steps (or µs), a row of level K is
-// 2^K bytes of the axis; neither is narrower than a device pixel, so that what a tile calls small is
-// small on the screen. Six tiles at most: with 8,000 quads each, less than 50,000 in a frame.
+// Which tiles of the map a view needs. A column of level L is 2^L steps (or µs), a row of level K
+// is 2^K bytes of the axis; neither is narrower than a device pixel, so that what a tile calls
+// small is small on the screen. Six tiles at most: with 8,000 quads each, less than 50,000 in a
+// frame.
 import { levelFor, tilesIn } from "../../gl/tile_address";
-import type { Range } from "../../state/url";
+import type { Range } from "../../state/link/url";
 
 export const MAP_COLUMNS = 1024;
 export const MAP_ROWS = 512;
-const MOST_TILES = 6;
-const MOST_PIXELS_X = 2048;
-const MOST_PIXELS_Y = 1024;
+const MAX_TILES = 6;
+const MAX_PIXELS_X = 2048;
+const MAX_PIXELS_Y = 1024;
 
 export interface MapView {
   x: Range;
@@ -37,11 +38,11 @@ export function rowSpan(rowLevel: number): number {
 export function mapAddresses(view: MapView, end: number, axisBytes: number): MapAddress[] {
   const { x, y } = view;
   const pixels = (size: number, most: number) => Math.max(1, Math.min(size, most));
-  let level = levelFor((x[1] - x[0]) / pixels(view.width, MOST_PIXELS_X));
-  let rowLevel = levelFor((y[1] - y[0]) / pixels(view.height, MOST_PIXELS_Y));
+  let level = levelFor((x[1] - x[0]) / pixels(view.width, MAX_PIXELS_X));
+  let rowLevel = levelFor((y[1] - y[0]) / pixels(view.height, MAX_PIXELS_Y));
   const indices = () => tilesIn(x[0], x[1], columnSpan(level), end);
   const rows = () => tilesIn(y[0], y[1], rowSpan(rowLevel), axisBytes);
-  while (indices().length * rows().length > MOST_TILES) {
+  while (indices().length * rows().length > MAX_TILES) {
     if (rows().length >= indices().length) rowLevel += 1;
     else level += 1;
   }

@@ -1,5 +1,5 @@
-// The axis of addresses: owned ranges under each other, breaks between them. What the server calls a
-// place on the axis is bytes from its beginning.
+// The axis of addresses: owned ranges under each other, breaks between them. What the server calls
+// a place on the axis is bytes from its beginning.
 import type { OwnedRange } from "../../api/map";
 
 export interface AddressAxis {

@@ -1,16 +1,14 @@
 // Feeds the map from the state of the page, and the state from the map.
 import type { Oom } from "../../api/contract";
 import type { Ranges } from "../../api/map";
-import { annotations, cursorPosition, selection } from "../../state/cursor";
-import { domainOf } from "../../state/domain";
-import { passing } from "../../state/filters";
-import { mark } from "../../state/marks";
-import { carried, device, follow, page, place } from "../../state/store";
-import { theme } from "../../state/theme";
-import type { Range } from "../../state/url";
-import { WindowLink } from "../../state/window_link";
-import { oomMarks } from "../timeline/ooms";
-import { absolute, lifeOf, relative, reveal } from "../timeline/window";
+import { passing } from "../../state/answers/filters";
+import { mark } from "../../state/answers/marks";
+import type { Range } from "../../state/link/url";
+import { cursorPosition, selection } from "../../state/page/cursor";
+import { carried, device, follow, page, place } from "../../state/page/store";
+import { domainOf } from "../../state/recording/domain";
+import { followMarks, PictureFeed } from "../picture/feed";
+import { absolute, lifeOf, relative, reveal, withMargin } from "../picture/window/window";
 import { type AddressAxis, placeOf } from "./axis";
 import type { MapRect } from "./frame";
 import type { MapScene } from "./scene";
@@ -21,51 +19,41 @@ export const ranges = follow<Ranges>(() =>
     : null,
 );
 
-const MOST_OOMS = 32;
+const MAX_OOMS = 32;
 
-/** The small blocks have no flag of their own: what was live at an out-of-memory is asked as a filter. */
+/**
+ * The small blocks have no flag of their own: what was live at an out-of-memory is asked as a
+ * filter.
+ */
 export function liveAtOoms(ooms: readonly Oom[]): string {
   if (ooms.length === 0) return "";
   const steps = [...ooms].sort((a, b) => (b.requested_bytes ?? 0) - (a.requested_bytes ?? 0));
   return `live:${steps
-    .slice(0, MOST_OOMS)
+    .slice(0, MAX_OOMS)
     .map((one) => one.step)
     .join(",")}`;
 }
 
-export class MapFeed {
-  private readonly link = new WindowLink<"x" | "ay">(() => {
-    const { subject, target } = this.scene;
-    if (!subject) return null;
-    const { x, y } = target;
-    const all = y[0] <= 0 && y[1] >= subject.axis.bytes * (1 - 1e-6);
-    return {
-      x: absolute(x, subject.domain),
-      ay: all ? null : [Math.round(y[0]), Math.round(y[1])],
-    };
-  });
-  /** what was in view already: a reload must not move the window */
-  private seen = { at: page.peek().at, sel: page.peek().sel };
-
-  constructor(private readonly scene: MapScene) {
-    this.link.follow(
+export class MapFeed extends PictureFeed<MapScene, "x" | "ay"> {
+  constructor(scene: MapScene) {
+    super(scene);
+    this.follow(
       () => this.followPlace(),
       () => this.followWindow(),
-      () => this.followMarks(),
+      () => followMarks(this.scene),
       () => this.followLook(),
-      () => this.followTheme(),
       () => this.followCursor(),
       () => this.followSelection(),
     );
   }
 
-  dispose(): void {
-    this.link.dispose();
-  }
-
-  /** The window was moved: into the URL when the hand rests. */
-  moved(): void {
-    this.link.moved();
+  protected windowNow() {
+    const { subject, target } = this.scene;
+    if (!subject) return null;
+    const { x, y } = target;
+    const all = y[0] <= 0 && y[1] >= subject.axis.bytes * (1 - 1e-6);
+    const ay: Range | null = all ? null : [Math.round(y[0]), Math.round(y[1])];
+    return { x: absolute(x, subject.domain), ay };
   }
 
   private followPlace(): void {
@@ -108,12 +96,6 @@ export class MapFeed {
     this.scene.moveTo(relative(x, domain) ?? [0, domain.room], ay ?? [0, axis.bytes], true);
   }
 
-  private followMarks(): void {
-    const of = device.value;
-    const rows = annotations.value.data?.rows ?? [];
-    if (of) this.scene.setMarks(oomMarks(of, domainOf(of, page.value.axis)), rows);
-  }
-
   private followLook(): void {
     const of = mark.value;
     const look = of === null ? "none" : page.value.only ? "only" : "fade";
@@ -129,11 +111,6 @@ export class MapFeed {
       },
       { ...(of ? { mark: of.number } : {}), ...(filter === "" ? {} : { filter }) },
     );
-  }
-
-  private followTheme(): void {
-    void theme.value;
-    this.scene.themeChanged();
   }
 
   private followCursor(): void {
@@ -191,11 +168,8 @@ export class MapFeed {
   zoomToSelection(): void {
     const { selected, subject } = this.scene;
     if (!selected || !subject) return;
-    const grow = ([low, high]: Range, least: number): Range => {
-      const margin = Math.max(least / 2, (high - low) * 0.25);
-      return [low - margin, high + margin];
-    };
-    this.scene.moveTo(grow(selected.x, subject.domain.least), grow(selected.y, 65536), true);
+    const x = withMargin(selected.x, subject.domain.least);
+    this.scene.moveTo(x, withMargin(selected.y, 65536), true);
     this.moved();
   }
 }

@@ -1,16 +1,13 @@
 // The keys of the map: those of the timeline, and Shift for the axis of addresses.
 import { HUES } from "../../api/map";
-import { cursorStep } from "../../state/cursor";
-import { noTimeBecause } from "../../state/domain";
-import { device, go, page } from "../../state/store";
-import type { Range } from "../../state/url";
-import { markKey, stepBack } from "../timeline/mark_keys";
-import { windowKey } from "../timeline/moves";
-import { everything } from "../timeline/window";
-import { panPlaces, zoomPlaces } from "./input";
+import type { Range } from "../../state/link/url";
+import { stepCursor } from "../../state/page/cursor";
+import { device, go, page } from "../../state/page/store";
+import { noTimeBecause } from "../../state/recording/domain";
+import { PAN_SHARE, pictureKey, stepBack } from "../picture/input/keys";
+import { everything, panBytes } from "../picture/window/window";
+import { zoomPlaces } from "./input";
 import type { MapScene, UnderMap } from "./scene";
-
-const PAN_SHARE = 0.12;
 
 export interface MapKeyHands {
   moved: () => void;
@@ -23,10 +20,6 @@ export function mapKey(event: KeyboardEvent, scene: MapScene, hands: MapKeyHands
   if (!subject) return false;
   const { domain, axis } = subject;
   const { x, y } = scene.target;
-  const lift = (share: number) => {
-    scene.moveTo(x, panPlaces(y, (y[1] - y[0]) * share, axis.bytes), false);
-    hands.moved();
-  };
   const window = {
     x,
     target: x,
@@ -36,54 +29,41 @@ export function mapKey(event: KeyboardEvent, scene: MapScene, hands: MapKeyHands
     zoomHeight: (_pixel: number | null, factor: number) =>
       scene.moveTo(x, zoomPlaces(scene, 0.5, factor), false),
   };
-  const toStep = (by: number) => {
-    const last = (device.value?.events ?? 1) - 1;
-    go({ at: Math.max(0, Math.min(last, cursorStep.value + by)) });
+  const upOrDown = (by: 1 | -1) => {
+    if (event.shiftKey) {
+      scene.moveTo(x, panBytes(y, by * PAN_SHARE, axis.bytes), false);
+      hands.moved();
+    } else neighbour(scene, by, hands.choose);
   };
-  if (windowKey(event, window, [scene.hover?.position, scene.cursor], hands.moved)) return true;
-  if (markKey(event)) return true;
-  switch (event.key) {
-    case "ArrowUp":
-    case "ArrowDown": {
-      const up = event.key === "ArrowUp" ? 1 : -1;
-      if (event.shiftKey) lift(up * PAN_SHARE);
-      else neighbour(scene, up, hands.choose);
-      return true;
-    }
-    case "f":
+  return pictureKey(event, window, [scene.hover?.position, scene.cursor], hands.moved, {
+    ...ACTIONS,
+    ArrowUp: () => upOrDown(1),
+    ArrowDown: () => upOrDown(-1),
+    f: () => {
       scene.moveTo(everything(domain), [0, axis.bytes], true);
       hands.moved();
-      return true;
-    case "z":
-      hands.zoomToSelection();
-      return true;
-    case "[":
-      toStep(-1);
-      return true;
-    case "]":
-      toStep(1);
-      return true;
-    case "g": {
-      const at = HUES.indexOf(page.value.hue);
-      const next = HUES[(at + 1) % HUES.length];
-      if (next) go({ hue: next });
-      return true;
-    }
-    case "x":
-      if (device.value && noTimeBecause(device.value) === null) {
-        go({ axis: page.value.axis === "time" ? "step" : "time", x: null });
-      }
-      return true;
-    case "r":
-      if ((device.value?.ooms.length ?? 0) > 0) go({ red: !page.value.red });
-      return true;
-    case "Escape":
-      stepBack();
-      return true;
-    default:
-      return false;
-  }
+    },
+    z: hands.zoomToSelection,
+  });
 }
+
+const ACTIONS = {
+  "[": () => stepCursor(-1),
+  "]": () => stepCursor(1),
+  g: () => {
+    const next = HUES[(HUES.indexOf(page.value.hue) + 1) % HUES.length];
+    if (next) go({ hue: next });
+  },
+  x: () => {
+    if (device.value && noTimeBecause(device.value) === null) {
+      go({ axis: page.value.axis === "time" ? "step" : "time", x: null });
+    }
+  },
+  r: () => {
+    if ((device.value?.ooms.length ?? 0) > 0) go({ red: !page.value.red });
+  },
+  Escape: stepBack,
+};
 
 /** The next rectangle above or below at the cursor, as far as the picture shows it. */
 function neighbour(scene: MapScene, up: 1 | -1, choose: (under: UnderMap) => void): void {

@@ -1,9 +1,10 @@
-// Over the glass of the map: the axis of addresses with its breaks, bands, out-of-memory, selection.
+// Over the glass of the map: the axis of addresses with its breaks, bands, out-of-memory,
+// selection.
 import { font, horizontal, label, type Surface, vertical } from "../../ui/plot";
-import { drawBands } from "../timeline/bands";
-import { toX, toY } from "../timeline/frame";
-import { drawPlates } from "../timeline/ooms";
-import { drawAxis } from "../timeline/x_axis";
+import { drawBands } from "../picture/layers/bands";
+import { drawPlates } from "../picture/layers/ooms";
+import { drawAxis } from "../picture/layers/x_axis";
+import { toX, toY } from "../picture/window/frame";
 import { axisLabels, breaks } from "./axis";
 import type { MapFrame, MapRect } from "./frame";
 

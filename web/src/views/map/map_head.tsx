@@ -1,11 +1,13 @@
 // The head of the map: what the colours mean, and both axes.
+
 import { HUES, type Hue } from "../../api/map";
 import { rampOf } from "../../gl/map_painter";
-import { domainOf, noTimeBecause } from "../../state/domain";
-import { device, go, page } from "../../state/store";
+import { device, go, page } from "../../state/page/store";
+import { bytesText, counted } from "../../text/units";
 import { Menu } from "../../ui/menu";
-import { bytesText, counted } from "../../ui/units";
-import { MarkChip } from "../timeline/mark_chip";
+import { Switch } from "../../ui/switch";
+import { AxisSwitch } from "../picture/panels/axis_switch";
+import { MarkChip } from "../picture/panels/mark_chip";
 import { ranges } from "./feed";
 
 function Ramp({
@@ -36,12 +38,19 @@ function Ramp({
   );
 }
 
+const PLACES = [
+  { key: "owned", text: "Owned", title: "Only what was ever owned; breaks are marked" },
+  {
+    key: "whole",
+    text: "Whole span",
+    title: "From the lowest to the highest address, nothing left out",
+  },
+] as const;
+
 export function MapHead({ onFit }: { onFit: () => void }) {
-  const { hue, red, whole, axis } = page.value;
+  const { hue, red, whole } = page.value;
   const of = ranges.value.data;
   const dev = device.value;
-  const because = dev === null ? null : noTimeBecause(dev);
-  const time = dev !== null && domainOf(dev, axis).axis === "time";
   const [least, most] = rampOf(of?.axis_bytes ?? 0).map((log2) => bytesText(2 ** log2)) as [
     string,
     string,
@@ -78,42 +87,13 @@ export function MapHead({ onFit }: { onFit: () => void }) {
         <span class="k opt">Colour</span>
         {hue}
       </Menu>
-      <div class="seg" role="group" aria-label="Axis of addresses">
-        <button
-          type="button"
-          aria-pressed={!whole}
-          title="Only what was ever owned; breaks are marked"
-          onClick={() => whole && go({ whole: false, ay: null })}
-        >
-          Owned
-        </button>
-        <button
-          type="button"
-          aria-pressed={whole}
-          title="From the lowest to the highest address, nothing left out"
-          onClick={() => !whole && go({ whole: true, ay: null })}
-        >
-          Whole span
-        </button>
-      </div>
-      <div class="seg roomy" role="group" aria-label="Horizontal axis">
-        <button
-          type="button"
-          aria-pressed={!time}
-          onClick={() => time && go({ axis: "step", x: null })}
-        >
-          Step
-        </button>
-        <button
-          type="button"
-          aria-pressed={time}
-          disabled={because !== null}
-          title={because === null ? "Time since the first event" : `No axis of time: ${because}`}
-          onClick={() => !time && go({ axis: "time", x: null })}
-        >
-          Time
-        </button>
-      </div>
+      <Switch
+        label="Axis of addresses"
+        options={PLACES}
+        chosen={whole ? "whole" : "owned"}
+        onChoose={(key) => (key === "whole") !== whole && go({ whole: !whole, ay: null })}
+      />
+      <AxisSwitch class="roomy" onOther={(axis) => go({ axis, x: null })} />
       <button type="button" class="btn quiet" title="Fit  f" onClick={onFit}>
         Fit <kbd class="opt">f</kbd>
       </button>

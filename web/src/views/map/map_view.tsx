@@ -1,18 +1,19 @@
-// The address map: every allocation where it lay while it lived. Holes are what is left of the tint.
-import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
-import { type ApiError, asApiError, getJson } from "../../api/client";
+// The address map: every allocation where it lay while it lived. Holes are what is left of the
+// tint.
+import { signal } from "@preact/signals";
+import { getJson } from "../../api/client";
 import type { Allocation, StateAt } from "../../api/contract";
-import { glAllowed } from "../../gl/glass";
-import { selection } from "../../state/cursor";
-import { onKey } from "../../state/keys";
-import { attempt } from "../../state/notes";
-import { device, drawnBy, go, hoverStep, page, pictured, place, tileMs } from "../../state/store";
-import { ErrorNotice, Notice, RECORD_CODE } from "../../ui/notice";
-import { bytesText, counted, integer } from "../../ui/units";
-import { visible } from "../../ui/visible";
-import { showTip, Tooltip } from "../timeline/tooltip";
-import { everything } from "../timeline/window";
+import { selection } from "../../state/page/cursor";
+import { onKey } from "../../state/page/keys";
+import { attempt } from "../../state/page/notes";
+import { device, go, hoverStep, page, place } from "../../state/page/store";
+import { bytesText, counted, integer } from "../../text/units";
+import { visible } from "../../text/visible";
+import { NoHistory } from "../picture/panels/no_history";
+import { showTip, Tooltip } from "../picture/panels/tooltip";
+import type { Canvases, Listener } from "../picture/scene";
+import { PictureLayers, usePicture } from "../picture/use_picture";
+import { everything } from "../picture/window/window";
 import { addressAt } from "./axis";
 import { MapFeed, ranges } from "./feed";
 import { attachMapInput } from "./input";
@@ -95,88 +96,62 @@ function Spoken() {
   );
 }
 
+let feed: MapFeed | null = null;
+/** under the pointer */
+const address = signal("");
+
+function start(canvases: Pick<Canvases, "glass" | "front">, listener: Listener, allowGl: boolean) {
+  const mine = new MapScene(canvases, listener, allowGl);
+  scene = mine;
+  const mineFeed = new MapFeed(mine);
+  feed = mineFeed;
+  const moved = () => mineFeed.moved();
+  const pick = (under: UnderMap | null) => attempt(choose(under));
+  const offInput = attachMapInput(mine, canvases.front, {
+    onMoved: moved,
+    onHover: (under, x, y) => {
+      hover(under, x, y);
+      const axis = mine.subject?.axis;
+      address.value = under && axis ? (addressAt(axis, under.bytes) ?? "") : "";
+    },
+    onClick: pick,
+  });
+  const zoomToSelection = () => mineFeed.zoomToSelection();
+  const offKeys = onKey((event) => mapKey(event, mine, { moved, choose: pick, zoomToSelection }));
+  const stop = () => {
+    offKeys();
+    offInput();
+    mineFeed.dispose();
+    mine.dispose();
+    hover(null, 0, 0);
+    address.value = "";
+    scene = null;
+    feed = null;
+  };
+  return { stats: mine.stats, stop };
+}
+
+function fit(): void {
+  if (!scene?.subject) return;
+  scene.moveTo(everything(scene.subject.domain), [0, scene.subject.axis.bytes], true);
+  feed?.moved();
+}
+
 function Picture() {
-  const glass = useRef<HTMLCanvasElement>(null);
-  const front = useRef<HTMLCanvasElement>(null);
-  const error = useSignal<ApiError | null>(null);
-  const address = useSignal("");
-  const feed = useRef<MapFeed | null>(null);
-
-  useEffect(() => {
-    const [g, f] = [glass.current, front.current];
-    if (!g || !f) return;
-    const mine = new MapScene(
-      { glass: g, front: f },
-      {
-        onArrival: (ms) => {
-          tileMs.value = ms;
-          error.value = null;
-          pictured.value = true;
-        },
-        onError: (reason) => {
-          error.value = asApiError(reason);
-          pictured.value = true;
-        },
-        onDrawnBy: (name) => {
-          drawnBy.value = name;
-        },
-      },
-      glAllowed(),
-    );
-    scene = mine;
-    window.tidegaugeStats = mine.stats;
-    const mineFeed = new MapFeed(mine);
-    feed.current = mineFeed;
-    const moved = () => mineFeed.moved();
-    const pick = (under: UnderMap | null) => attempt(choose(under));
-    const offInput = attachMapInput(mine, f, {
-      onMoved: moved,
-      onHover: (under, x, y) => {
-        hover(under, x, y);
-        const axis = mine.subject?.axis;
-        address.value = under && axis ? (addressAt(axis, under.bytes) ?? "") : "";
-      },
-      onClick: pick,
-    });
-    const zoomToSelection = () => mineFeed.zoomToSelection();
-    const offKeys = onKey((event) => mapKey(event, mine, { moved, choose: pick, zoomToSelection }));
-    return () => {
-      offKeys();
-      offInput();
-      mineFeed.dispose();
-      mine.dispose();
-      hover(null, 0, 0);
-      scene = null;
-    };
-  }, [error, address]);
-
-  const failed = error.value ?? ranges.value.error;
+  const picture = usePicture(["glass", "front"], start);
   return (
     <section class="view on" aria-label="Map">
-      <MapHead
-        onFit={() => {
-          if (!scene?.subject) return;
-          scene.moveTo(everything(scene.subject.domain), [0, scene.subject.axis.bytes], true);
-          feed.current?.moved();
-        }}
-      />
+      <MapHead onFit={fit} />
       <div class="body fill tlbody">
         <div class="plot grow">
-          <canvas ref={glass} class="glass" aria-hidden="true" />
-          <canvas
-            ref={front}
+          <PictureLayers
+            picture={picture}
             id="map"
-            class="front"
-            tabIndex={0}
-            role="img"
-            aria-label={`Addresses over ${integer(device.value?.events ?? 0)} steps: where each allocation lay while it lived. Arrow up and down go from block to block, square brackets from event to event.`}
-          />
-          {address.value !== "" && <span class="mapplace mono">{visible(address.value)}</span>}
-          {failed && (
-            <div class="overlay">
-              <ErrorNotice error={failed} />
-            </div>
-          )}
+            label={`Addresses over ${integer(device.value?.events ?? 0)} steps: where each allocation lay while it lived. Arrow up and down go from block to block, square brackets from event to event.`}
+            error={picture.error.value ?? ranges.value.error}
+          >
+            {address.value !== "" && <span class="mapplace mono">{visible(address.value)}</span>}
+          </PictureLayers>
         </div>
       </div>
       <Spoken />
@@ -188,20 +163,13 @@ function Picture() {
 export function MapView() {
   if (!device.value || device.value.events > 0) return <Picture />;
   return (
-    <section class="view on" aria-label="Map">
-      <header class="viewhead">
-        <h1>Map</h1>
-      </header>
-      <div class="center">
-        <Notice icon="map" title="This file has no history" code={RECORD_CODE}>
-          <p>
-            A map of addresses over time needs events; {device.value.label} has only its final
-            state, {counted(device.value.segments, "segment")} with{" "}
-            {counted(device.value.allocations, "live block")}. State shows them. Events are recorded
-            from the moment on that this is called:
-          </p>
-        </Notice>
-      </div>
-    </section>
+    <NoHistory title="Map" icon="map">
+      <p>
+        A map of addresses over time needs events; {device.value.label} has only its final state,{" "}
+        {counted(device.value.segments, "segment")} with{" "}
+        {counted(device.value.allocations, "live block")}. State shows them. Events are recorded
+        from the moment on that this is called:
+      </p>
+    </NoHistory>
   );
 }

@@ -1,32 +1,37 @@
-// The map as a machine: holds the window on both axes, asks for tiles, paints when something changed.
-// The layers are those of the timeline: a glass for the rectangles, a front for lines and words.
+// The map: addresses over time. Its window moves on both axes; a glass holds the rectangles, a
+// front canvas the lines and words.
 import type { Annotation, DeviceInfo } from "../../api/contract";
 import { type MapQuad, type MapTile, mapQuadAt, pickMapQuad } from "../../api/map";
-import { RETRY_AFTER_MS } from "../../gl/answer_cache";
 import { mix, parseHex } from "../../gl/colours";
-import { Glass } from "../../gl/glass";
+import type { Makers } from "../../gl/glass";
 import { MapCanvas } from "../../gl/map_canvas";
 import { type MapLook, type MapPainter, mapPalette, rampOf } from "../../gl/map_painter";
 import { MapWebGl } from "../../gl/map_webgl";
-import type { Domain } from "../../state/domain";
-import type { Range } from "../../state/url";
+import type { Range } from "../../state/link/url";
+import type { Domain } from "../../state/recording/domain";
 import { pixelRatio, surface, Tokens } from "../../ui/plot";
-import { drawable } from "../timeline/bands";
-import { fromX, fromY, GUTTER, lanesOf, type OomMark, type Plot, plotOf } from "../timeline/frame";
-import type { Listener, Stats } from "../timeline/scene_parts";
-import type { Place } from "../timeline/source";
-import { between, clampRange, everything, grown } from "../timeline/window";
-import { stillWanted } from "../timeline/x_window";
+import { drawable } from "../picture/layers/bands";
+import { type Canvases, isDark, type Listener, PictureScene } from "../picture/scene";
+import type { Place } from "../picture/tiles/source";
+import {
+  fromX,
+  fromY,
+  GUTTER,
+  lanesOf,
+  type OomMark,
+  type Plot,
+  plotOf,
+} from "../picture/window/frame";
+import { Glide } from "../picture/window/glide";
+import { between, clampRange, everything, grown } from "../picture/window/window";
 import { columnSpan, MAP_COLUMNS } from "./addresses";
 import { type AddressAxis, movedBy } from "./axis";
-import { insidePlot, type MapFrame, type MapRect } from "./frame";
+import { insidePlot, type MapFrame, type MapRect, placeMap } from "./frame";
 import { drawMapFront } from "./layers";
-import { placeMap } from "./place";
 import { type MapAsk, MapSource } from "./source";
 
-const SLIDE_MS = 280;
 export const MAP_GUTTER = 12;
-export const LEAST_BYTES = 4096;
+export const MIN_BYTES = 4096;
 
 export interface MapSubject {
   place: Place;
@@ -46,63 +51,46 @@ export interface UnderMap {
   rect: MapRect | null;
 }
 
-export class MapScene {
-  readonly stats: Stats = { quads: 0, tiles: 0, frames: 0, lastTileMs: 0, waiting: 0 };
+const MAKERS: Makers<MapPainter> = {
+  webGl: (canvas) => MapWebGl.create(canvas),
+  canvas: (canvas) => new MapCanvas(canvas),
+};
+
+function mixed(a: MapRect, b: MapRect, t: number): MapRect {
+  return { x: between(a.x, b.x, t), y: between(a.y, b.y, t) };
+}
+
+export class MapScene extends PictureScene<MapPainter> {
   subject: MapSubject | null = null;
-  x: Range = [0, 1];
-  y: Range = [0, 1];
   cursor: number | null = null;
   hover: { position: number; rect: MapRect | null } | null = null;
   selected: MapRect | null = null;
   frame: MapFrame | null = null;
 
-  private readonly glass: Glass<MapPainter>;
-  private readonly source: MapSource;
+  private readonly window = new Glide<MapRect>({ x: [0, 1], y: [0, 1] }, mixed);
+  private readonly source = new MapSource(
+    (tile) => this.arrived(tile.engineMs),
+    (tile: MapTile) => this.glass.painter.forget(tile),
+    (error) => this.failed(error),
+  );
   private tokens = new Tokens();
   private look: MapLook | null = null;
   private choice: MapChoice = { mode: "size", mark: "none", red: false, redCells: false };
   private extra: MapAsk["extra"] = {};
   private ooms: readonly OomMark[] = [];
   private annotations: readonly Annotation[] = [];
-  private slide: { from: MapRect; to: MapRect; start: number } | null = null;
-  private ticket = 0;
-  private retry = 0;
-  private readonly observer = new ResizeObserver(() => this.redraw());
 
   constructor(
-    private readonly canvases: { glass: HTMLCanvasElement; front: HTMLCanvasElement },
+    private readonly canvases: Pick<Canvases, "glass" | "front">,
     listener: Listener,
     allowGl: boolean,
   ) {
-    this.glass = new Glass<MapPainter>(
-      canvases.glass,
-      { webGl: (canvas) => MapWebGl.create(canvas), canvas: (canvas) => new MapCanvas(canvas) },
-      allowGl,
-      listener.onDrawnBy,
-      () => this.redraw(),
-    );
-    this.source = new MapSource(
-      (tile) => {
-        this.stats.lastTileMs = tile.engineMs;
-        listener.onArrival(tile.engineMs);
-        this.redraw();
-      },
-      (tile: MapTile) => this.glass.painter.forget(tile),
-      (error) => {
-        listener.onError(error);
-        window.clearTimeout(this.retry);
-        this.retry = window.setTimeout(() => this.redraw(), RETRY_AFTER_MS + 50);
-      },
-    );
-    this.observer.observe(canvases.front);
+    super(canvases, MAKERS, listener, allowGl);
   }
 
-  dispose(): void {
-    cancelAnimationFrame(this.ticket);
-    window.clearTimeout(this.retry);
-    this.observer.disconnect();
+  override dispose(): void {
+    super.dispose();
     this.source.dispose();
-    this.glass.dispose();
   }
 
   setSubject(subject: MapSubject, x: Range | null, y: Range | null): void {
@@ -110,10 +98,12 @@ export class MapScene {
     const { place, domain, plain, axis } = subject;
     this.look = null;
     this.source.setPlace(place, domain, plain, axis.bytes);
-    this.slide = null;
     this.hover = null;
-    this.x = clampRange(x ?? everything(domain), domain);
-    this.y = this.clampBytes(y ?? [0, axis.bytes]);
+    const to = {
+      x: clampRange(x ?? everything(domain), domain),
+      y: this.clampBytes(y ?? [0, axis.bytes]),
+    };
+    this.window.moveTo(to, false);
     this.redraw();
   }
 
@@ -153,7 +143,7 @@ export class MapScene {
   /** Inside the axis, not closer than a page. */
   clampBytes([low, high]: Range): Range {
     const all = Math.max(1, this.subject?.axis.bytes ?? 1);
-    const span = Math.min(all, Math.max(Math.min(LEAST_BYTES, all), high - low));
+    const span = Math.min(all, Math.max(Math.min(MIN_BYTES, all), high - low));
     const from = Math.min(Math.max(0, (low + high) / 2 - span / 2), all - span);
     return [from, from + span];
   }
@@ -162,13 +152,7 @@ export class MapScene {
   moveTo(x: Range, y: Range, glide: boolean): void {
     if (!this.subject) return;
     const to = { x: clampRange(x, this.subject.domain), y: this.clampBytes(y) };
-    if (glide && !stillWanted()) {
-      this.slide = { from: { x: this.x, y: this.y }, to, start: performance.now() };
-    } else {
-      this.slide = null;
-      this.x = to.x;
-      this.y = to.y;
-    }
+    this.window.moveTo(to, glide);
     this.redraw();
   }
 
@@ -176,16 +160,16 @@ export class MapScene {
     return this.frame?.plot ?? null;
   }
 
-  get target(): MapRect {
-    return this.slide?.to ?? { x: this.x, y: this.y };
+  get x(): Range {
+    return this.window.now.x;
   }
 
-  redraw(): void {
-    if (this.ticket !== 0) return;
-    this.ticket = requestAnimationFrame((now) => {
-      this.ticket = 0;
-      this.paint(now);
-    });
+  get y(): Range {
+    return this.window.now.y;
+  }
+
+  get target(): MapRect {
+    return this.window.target;
   }
 
   under(pixelX: number, pixelY: number): UnderMap | null {
@@ -216,28 +200,17 @@ export class MapScene {
     return { position, bytes, quad: null, rect: null };
   }
 
-  private advance(now: number): boolean {
-    if (!this.slide) return false;
-    const { from, to, start } = this.slide;
-    const t = Math.min(1, (now - start) / SLIDE_MS);
-    const eased = 1 - (1 - t) ** 3;
-    this.x = between(from.x, to.x, eased);
-    this.y = between(from.y, to.y, eased);
-    if (t >= 1) this.slide = null;
-    return t < 1;
-  }
-
-  private paint(now: number): void {
+  protected paint(now: number): boolean {
     const { subject } = this;
     const front = surface(this.canvases.front, this.tokens);
-    if (!subject || !front) return;
-    const moving = this.advance(now);
+    if (!subject || !front) return false;
+    const moving = this.window.advance(now);
     const lanes = lanesOf(this.annotations);
     const plot = { ...plotOf(front, lanes, this.ooms.length > 0), left: GUTTER + MAP_GUTTER };
     const ratio = pixelRatio();
     const width = Math.round((plot.right - plot.left) * ratio);
     const height = Math.round((plot.bottom - plot.top) * ratio);
-    if (width <= 0 || height <= 0) return;
+    if (width <= 0 || height <= 0) return false;
     const ask = { x: this.x, y: this.y, width, height, extra: this.extra };
     this.source.want({ ...ask, ...this.target });
     const frame: MapFrame = {
@@ -265,15 +238,14 @@ export class MapScene {
     this.stats.quads = frame.shown.reduce((sum, one) => sum + one.tile.quads, 0);
     this.stats.waiting = this.source.waiting;
     this.stats.frames += 1;
-    if (moving) this.redraw();
+    return moving;
   }
 
   private currentLook(): MapLook {
     if (this.look) return this.look;
-    const dark = document.documentElement.dataset.theme === "dark";
     const tint = parseHex(this.tokens.get("reserved-weak"));
     this.look = {
-      palette: mapPalette(this.tokens.get, dark),
+      palette: mapPalette(this.tokens.get, isDark()),
       tint,
       // what is reserved, a little stronger than its tint
       outline: mix(parseHex(this.tokens.get("reserved")), tint, 0.4),

@@ -2,8 +2,8 @@
 import { getBuffer } from "../../api/client";
 import { decodeMap, type MapTile } from "../../api/map";
 import { AnswerCache } from "../../gl/answer_cache";
-import type { Domain } from "../../state/domain";
-import type { Place } from "../timeline/source";
+import type { Domain } from "../../state/recording/domain";
+import type { Place } from "../picture/tiles/source";
 import {
   type Box,
   boxOf,
@@ -18,7 +18,7 @@ import {
 } from "./addresses";
 
 const LIMIT_BYTES = 128 * 1024 * 1024;
-const MOST_STAND_INS = 6;
+const MAX_STAND_INS = 6;
 
 export interface MapAsk extends MapView {
   /** what changes a picture: mark, filter */
@@ -138,7 +138,7 @@ export class MapSource {
     if (whole) return [{ tile: whole.tile, at: whole.at, clip }];
     return near
       .filter((one) => one.at.level === near[0]?.at.level && one.gen === near[0].gen)
-      .slice(0, MOST_STAND_INS)
+      .slice(0, MAX_STAND_INS)
       .map((one) => ({
         tile: one.tile,
         at: one.at,

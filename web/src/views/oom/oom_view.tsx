@@ -1,21 +1,21 @@
-// Why an allocation failed: the verdict, the sum that proves it, what would have fitted, who pins the
-// rest, what to try.
+// Why an allocation failed: the verdict, the sum that proves it, what would have fitted, who pins
+// the rest, what to try.
 import { useEffect } from "preact/hooks";
 import type { Oom } from "../../api/contract";
 import type { OomStory } from "../../api/oom";
-import { onKey } from "../../state/keys";
-import { hrefOf } from "../../state/links";
-import { goOom, OOM_VIEW, oomStory, shownOom } from "../../state/oom";
-import { oomProof } from "../../state/proof";
-import { device, file, go, overview, page, pictured } from "../../state/store";
-import { formatHash } from "../../state/url";
+import { goOom, OOM_VIEW, oomStory, shownOom } from "../../state/answers/oom";
+import { oomProof } from "../../state/answers/proof";
+import { hrefOf } from "../../state/link/links";
+import { formatHash } from "../../state/link/url";
+import { onKey } from "../../state/page/keys";
+import { device, file, go, overview, page, pictured } from "../../state/page/store";
+import { behindLabel } from "../../text/callers";
+import { bytesIn, bytesText, counted, integer, seconds, sharedUnit } from "../../text/units";
 import { AdviceList } from "../../ui/advice";
-import { behindLabel } from "../../ui/callers";
 import { Icon } from "../../ui/icons";
 import { Menu } from "../../ui/menu";
 import { ErrorNotice, Notice } from "../../ui/notice";
 import { FrameText, Name, Parts } from "../../ui/text";
-import { bytesIn, bytesText, counted, integer, seconds, sharedUnit } from "../../ui/units";
 import { Holders } from "../overview/lists";
 import { SumBlock } from "./sum_bar";
 import { FitTable, FlushTable, PieceTable, PinTable } from "./tables";

@@ -1,6 +1,6 @@
 import type { OomStory } from "../../api/oom";
+import { bytesText } from "../../text/units";
 import { Bytes, Parts } from "../../ui/text";
-import { bytesText } from "../../ui/units";
 import { sumBar } from "./sum";
 
 const width = (share: number) => ({ width: `${(share * 100).toFixed(3)}%` });

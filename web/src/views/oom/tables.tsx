@@ -1,29 +1,19 @@
 // What fits, the pieces, who pins them: the tables of one out-of-memory event.
-import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import type { FreePiece, OomStory, Servable, StackPins } from "../../api/oom";
-import { page } from "../../state/store";
-import { formatHash } from "../../state/url";
-import { tellingCallers } from "../../ui/callers";
-import { PIN_ORDER, perLiveByte } from "../../ui/pins";
+import { formatHash } from "../../state/link/url";
+import { page } from "../../state/page/store";
+import { PIN_ORDER, perLiveByte, tellingCallers } from "../../text/callers";
+import { bytesText, counted, integer } from "../../text/units";
+import { visible } from "../../text/visible";
+import { BarCell, Table, useFirst } from "../../ui/list_table";
 import { Bytes, FrameLabel } from "../../ui/text";
-import { bytesText, counted, integer } from "../../ui/units";
-import { visible } from "../../ui/visible";
 
 const FIRST_ROWS = 12;
 
 function listName(of: { size_class: string; pool: string; stream: string | null }): string {
   const stream = of.stream === null ? "unknown stream" : `stream ${of.stream}`;
   return `${of.size_class}, ${visible(of.pool)}, ${stream}`;
-}
-
-function ShowAll({ shown, total, show }: { shown: number; total: number; show: () => void }) {
-  if (shown >= total) return null;
-  return (
-    <button type="button" class="btn quiet showall" onClick={show}>
-      Show all {integer(total)}
-    </button>
-  );
 }
 
 /** Before its flush against after it. */
@@ -104,9 +94,8 @@ function FitRow({ of }: { of: Servable }) {
 }
 
 export function FitTable({ of }: { of: OomStory }) {
-  const all = useSignal(false);
   const list = of.verdict.servable;
-  const rows = all.value ? list : list.slice(0, FIRST_ROWS);
+  const { rows, rest } = useFirst(list, FIRST_ROWS);
   if (list.length === 0) return null;
   return (
     <div class="block">
@@ -115,36 +104,27 @@ export function FitTable({ of }: { of: OomStory }) {
         <span class="note">without new driver memory, by the allocator's own rules</span>
       </div>
       <div class="tablebox">
-        <table class="table">
-          <thead>
-            <tr>
-              <th class="wide">Size class, pool, stream</th>
-              <th class="r">Largest request</th>
-              <th class="r">Free</th>
-              <th class="r">Pieces</th>
-              <th class="r">Largest piece</th>
-              <th class="r">Reserved</th>
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map((row) => (
-              <FitRow key={listName(row)} of={row} />
-            ))}
-          </tbody>
-        </table>
+        <Table
+          heads={[
+            { text: "Size class, pool, stream", class: "wide" },
+            { text: "Largest request", class: "r" },
+            { text: "Free", class: "r" },
+            { text: "Pieces", class: "r" },
+            { text: "Largest piece", class: "r" },
+            { text: "Reserved", class: "r" },
+          ]}
+        >
+          {rows.map((row) => (
+            <FitRow key={listName(row)} of={row} />
+          ))}
+        </Table>
       </div>
       {!of.verdict.pool_recorded && (
         <p class="dim">
           The file does not name the pool of the request; the default one is assumed.
         </p>
       )}
-      <ShowAll
-        shown={rows.length}
-        total={list.length}
-        show={() => {
-          all.value = true;
-        }}
-      />
+      {rest}
     </div>
   );
 }
@@ -161,14 +141,7 @@ function PieceRow({ of, step, scale }: { of: FreePiece; step: number; scale: num
       <td class="r">
         <Bytes value={of.size_bytes} />
       </td>
-      <td class="barcell">
-        <span class="barbox">
-          <i
-            class="bar k-free"
-            style={{ width: `${Math.min(100, (of.size_bytes / scale) * 100).toFixed(2)}%` }}
-          />
-        </span>
-      </td>
+      <BarCell share={of.size_bytes / scale} class="k-free" />
       <td class="wide faint">
         {listName(of)}
         {of.whole_segment && ", a whole segment"}
@@ -178,9 +151,8 @@ function PieceRow({ of, step, scale }: { of: FreePiece; step: number; scale: num
 }
 
 export function PieceTable({ of }: { of: OomStory }) {
-  const all = useSignal(false);
   const { pieces } = of;
-  const rows = all.value ? pieces.rows : pieces.rows.slice(0, FIRST_ROWS);
+  const { rows, rest } = useFirst(pieces.rows, FIRST_ROWS);
   if (pieces.total === 0) return null;
   const scale = Math.max(1, of.requested_bytes ?? pieces.largest_bytes);
   return (
@@ -193,31 +165,20 @@ export function PieceTable({ of }: { of: OomStory }) {
         </span>
       </div>
       <div class="tablebox">
-        <table class="table">
-          <thead>
-            <tr>
-              <th>Address</th>
-              <th class="r">Free</th>
-              <th class="barcell">
-                <span class="vh">as a bar</span>
-              </th>
-              <th class="wide">Size class, pool, stream</th>
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map((row) => (
-              <PieceRow key={row.address} of={row} step={of.step} scale={scale} />
-            ))}
-          </tbody>
-        </table>
+        <Table
+          heads={[
+            { text: "Address" },
+            { text: "Free", class: "r" },
+            { text: "as a bar", class: "barcell", unseen: true },
+            { text: "Size class, pool, stream", class: "wide" },
+          ]}
+        >
+          {rows.map((row) => (
+            <PieceRow key={row.address} of={row} step={of.step} scale={scale} />
+          ))}
+        </Table>
       </div>
-      <ShowAll
-        shown={rows.length}
-        total={pieces.rows.length}
-        show={() => {
-          all.value = true;
-        }}
-      />
+      {rest}
     </div>
   );
 }
@@ -264,9 +225,8 @@ function PinRow({ of, step, telling }: { of: StackPins; step: number; telling: s
 }
 
 export function PinTable({ of }: { of: OomStory }) {
-  const all = useSignal(false);
   const { pinned } = of.verdict;
-  const rows = all.value ? pinned.rows : pinned.rows.slice(0, FIRST_ROWS);
+  const { rows, rest } = useFirst(pinned.rows, FIRST_ROWS);
   const telling = useMemo(() => tellingCallers(pinned.rows), [pinned]);
   return (
     <div class="block">
@@ -280,35 +240,38 @@ export function PinTable({ of }: { of: OomStory }) {
       {rows.length > 0 && (
         <>
           <div class="tablebox">
-            <table class="table">
-              <thead>
-                <tr>
-                  <th class="wide">Frame, and what tells it apart</th>
-                  <th class="r">Blocks</th>
-                  <th class="r">Live in them</th>
-                  <th class="r" title="would go back if these blocks were gone">
-                    Pinned alone
-                  </th>
-                  <th class="r" title="together with blocks of other stacks: not to be added up">
-                    shared
-                  </th>
-                  <th class="r">per live byte</th>
-                  <th class="r" title="step at which its oldest block was allocated">
-                    Oldest
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {rows.map((row, i) => (
-                  <PinRow
-                    key={`${row.stack_id}`}
-                    of={row}
-                    step={of.step}
-                    telling={telling[i] ?? ""}
-                  />
-                ))}
-              </tbody>
-            </table>
+            <Table
+              heads={[
+                { text: "Frame, and what tells it apart", class: "wide" },
+                { text: "Blocks", class: "r" },
+                { text: "Live in them", class: "r" },
+                {
+                  text: "Pinned alone",
+                  class: "r",
+                  title: "would go back if these blocks were gone",
+                },
+                {
+                  text: "shared",
+                  class: "r",
+                  title: "together with blocks of other stacks: not to be added up",
+                },
+                { text: "per live byte", class: "r" },
+                {
+                  text: "Oldest",
+                  class: "r",
+                  title: "step at which its oldest block was allocated",
+                },
+              ]}
+            >
+              {rows.map((row, i) => (
+                <PinRow
+                  key={`${row.stack_id}`}
+                  of={row}
+                  step={of.step}
+                  telling={telling[i] ?? ""}
+                />
+              ))}
+            </Table>
           </div>
           <p class="dim">
             Alone: would go back to the driver if these blocks were gone. Shared: pinned by blocks
@@ -317,13 +280,7 @@ export function PinTable({ of }: { of: OomStory }) {
           </p>
         </>
       )}
-      <ShowAll
-        shown={rows.length}
-        total={pinned.rows.length}
-        show={() => {
-          all.value = true;
-        }}
-      />
+      {rest}
     </div>
   );
 }

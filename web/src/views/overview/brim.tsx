@@ -6,9 +6,9 @@
 //   live        │████████│
 import { useCallback } from "preact/hooks";
 import type { Brim } from "../../api/contract";
+import { bytesIn, bytesText, counted, sharedUnit } from "../../text/units";
 import { Canvas } from "../../ui/canvas";
 import { font, hatch, horizontal, label, type Surface, staff } from "../../ui/plot";
-import { bytesIn, bytesText, counted, sharedUnit } from "../../ui/units";
 
 /** What part of the gauge is shown: the request and the free parts fill most of it. */
 export function brimRange(brim: Brim): [number, number] {

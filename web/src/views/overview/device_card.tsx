@@ -2,14 +2,14 @@
 import { useSignal } from "@preact/signals";
 import { useCallback } from "preact/hooks";
 import type { DeviceInfo } from "../../api/contract";
-import { device, file, isView, page } from "../../state/store";
-import { formatHash } from "../../state/url";
+import { formatHash } from "../../state/link/url";
+import { device, file, isView, page } from "../../state/page/store";
+import { byteTicks, multiples } from "../../text/ticks";
+import { bytesText, counted, integer } from "../../text/units";
 import { Canvas } from "../../ui/canvas";
+import { ShowAll } from "../../ui/list_table";
 import { axisLabel, axisUnit, font, hatch, label, type Surface, vertical } from "../../ui/plot";
 import { Bytes } from "../../ui/text";
-import { byteTicks, multiples } from "../../ui/ticks";
-import { bytesText, counted, integer } from "../../ui/units";
-import { chosenCards } from "./choose";
 
 function drawTank(s: Surface, of: DeviceInfo): void {
   const { c, width } = s;
@@ -104,14 +104,22 @@ export function DeviceCard({ of }: { of: DeviceInfo }) {
   );
 }
 
+/** The one that is shown first, then those that reserved most; in the order of the file. */
+export function chosenCards(devices: readonly DeviceInfo[], shown: number, most: number) {
+  const rank = (one: DeviceInfo) =>
+    one.ordinal === shown ? Number.POSITIVE_INFINITY : one.peak.reserved.bytes;
+  const first = [...devices].sort((a, b) => rank(b) - rank(a)).slice(0, most);
+  return devices.filter((one) => first.includes(one));
+}
+
 const FIRST_CARDS = 8;
 /** more canvases than this are no picture any more: the table of devices has them all */
-const MOST_CARDS = 64;
+const MAX_CARDS = 64;
 
 export function DeviceCards() {
   const all = useSignal(false);
   const devices = file.value?.devices ?? [];
-  const most = all.value ? MOST_CARDS : FIRST_CARDS;
+  const most = all.value ? MAX_CARDS : FIRST_CARDS;
   const cards = chosenCards(devices, device.value?.ordinal ?? 0, most);
   const sql = "SELECT *\nFROM devices";
   const hidden = devices.length - cards.length;
@@ -121,17 +129,16 @@ export function DeviceCards() {
         <DeviceCard key={one.ordinal} of={one} />
       ))}
       {hidden > 0 && !all.value && (
-        <button
-          type="button"
-          class="btn quiet showall"
-          onClick={() => {
+        <ShowAll
+          text={
+            devices.length <= MAX_CARDS
+              ? `Show all ${integer(devices.length)}`
+              : `Show ${MAX_CARDS} of ${integer(devices.length)}`
+          }
+          onShow={() => {
             all.value = true;
           }}
-        >
-          {devices.length <= MOST_CARDS
-            ? `Show all ${integer(devices.length)}`
-            : `Show ${MOST_CARDS} of ${integer(devices.length)}`}
-        </button>
+        />
       )}
       {hidden > 0 && all.value && isView("sql") && (
         <a class="go" href={formatHash({ ...page.value, view: "sql", sql })}>

@@ -3,8 +3,10 @@
 import { useSignalEffect } from "@preact/signals";
 import { useCallback, useMemo } from "preact/hooks";
 import type { DeviceInfo } from "../../api/contract";
-import { deviceLines, wantDeviceLines } from "../../state/device_lines";
-import { device } from "../../state/store";
+import { deviceLines, wantDeviceLines } from "../../state/answers/device_lines";
+import { device } from "../../state/page/store";
+import { decimalStep, multiples } from "../../text/ticks";
+import { bytesText, integer } from "../../text/units";
 import { Canvas } from "../../ui/canvas";
 import {
   font,
@@ -16,9 +18,7 @@ import {
   staff,
   vertical,
 } from "../../ui/plot";
-import { decimalStep, multiples } from "../../ui/ticks";
-import { bytesText, integer } from "../../ui/units";
-import { highest, highestWithin, type Sample, samples } from "../timeline/line_sampler";
+import { highest, highestWithin, type Sample, samples } from "../picture/tiles/line_sampler";
 
 const GUTTER = 62;
 const ROOM = 1.01;

@@ -1,16 +1,17 @@
 // Findings, biggest holders, phases, oddities of the file: the lists below the story.
-import { useSignal } from "@preact/signals";
+
 import { useMemo } from "preact/hooks";
 import type { Finding, Holder, Issue, Overview, Phase } from "../../api/contract";
-import { hrefOf } from "../../state/links";
-import { isView, page } from "../../state/store";
-import { formatHash } from "../../state/url";
-import { sumsOfAlike, tellingCallers } from "../../ui/callers";
+import { hrefOf } from "../../state/link/links";
+import { formatHash } from "../../state/link/url";
+import { isView, page } from "../../state/page/store";
+import { sumsOfAlike, tellingCallers } from "../../text/callers";
+import { bytesIn, counted, formatBytes, integer, percent } from "../../text/units";
+import { visible } from "../../text/visible";
 import { Icon } from "../../ui/icons";
 import { IncompleteTag, OF_HOLDERS } from "../../ui/incomplete";
+import { BarCell, Table, useFirst } from "../../ui/list_table";
 import { Amount, Bytes, FrameLabel, Name, Parts } from "../../ui/text";
-import { bytesIn, counted, formatBytes, integer, percent } from "../../ui/units";
-import { visible } from "../../ui/visible";
 
 const SEVERITY = { high: "h", medium: "m", low: "" } as const;
 
@@ -113,11 +114,7 @@ function HolderRow({ of, at, largest, telling, alike }: HolderRowProps) {
       <td class="r">
         <Bytes value={of.bytes} />
       </td>
-      <td class="barcell">
-        <span class="barbox">
-          <i class="bar" style={{ width: `${((of.bytes / largest) * 100).toFixed(2)}%` }} />
-        </span>
-      </td>
+      <BarCell share={of.bytes / largest} />
       <td class="r num">{percent(of.share)}</td>
     </tr>
   );
@@ -129,9 +126,8 @@ interface HoldersProps {
 }
 
 export function Holders({ of, incomplete }: HoldersProps) {
-  const all = useSignal(false);
+  const { rows, rest } = useFirst(of.rows, FIRST_HOLDERS);
   const largest = Math.max(1, ...of.rows.map((row) => row.bytes));
-  const rows = all.value ? of.rows : of.rows.slice(0, FIRST_HOLDERS);
   const telling = useMemo(() => tellingCallers(of.rows), [of]);
   const alike = useMemo(() => sumsOfAlike(of.rows), [of]);
   if (of.rows.length === 0) return null;
@@ -145,43 +141,28 @@ export function Holders({ of, incomplete }: HoldersProps) {
         <IncompleteTag rows={incomplete} figures={OF_HOLDERS} />
       </div>
       <div class="tablebox">
-        <table class="table">
-          <thead>
-            <tr>
-              <th>Frame, and what tells it apart</th>
-              <th class="r">Blocks</th>
-              <th class="r">Live</th>
-              <th class="barcell">
-                <span class="vh">as a bar</span>
-              </th>
-              <th class="r">Share of live</th>
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map((row, i) => (
-              <HolderRow
-                key={`${row.stack_id} ${row.label}`}
-                of={row}
-                at={of.step}
-                largest={largest}
-                telling={telling[i] ?? ""}
-                alike={alike[i] ?? null}
-              />
-            ))}
-          </tbody>
-        </table>
-      </div>
-      {rows.length < of.rows.length && (
-        <button
-          type="button"
-          class="btn quiet showall"
-          onClick={() => {
-            all.value = true;
-          }}
+        <Table
+          heads={[
+            { text: "Frame, and what tells it apart" },
+            { text: "Blocks", class: "r" },
+            { text: "Live", class: "r" },
+            { text: "as a bar", class: "barcell", unseen: true },
+            { text: "Share of live", class: "r" },
+          ]}
         >
-          Show all {integer(of.rows.length)}
-        </button>
-      )}
+          {rows.map((row, i) => (
+            <HolderRow
+              key={`${row.stack_id} ${row.label}`}
+              of={row}
+              at={of.step}
+              largest={largest}
+              telling={telling[i] ?? ""}
+              alike={alike[i] ?? null}
+            />
+          ))}
+        </Table>
+      </div>
+      {rest}
     </div>
   );
 }
@@ -198,48 +179,45 @@ export function Phases({ list, total }: { list: readonly Phase[]; total: number 
         </span>
       </div>
       <div class="tablebox">
-        <table class="table">
-          <thead>
-            <tr>
-              <th>Phase</th>
-              <th class="r">Steps</th>
-              <th class="r">Peak live</th>
-              <th class="r">at step</th>
-              <th class="r">Grew by</th>
+        <Table
+          heads={[
+            { text: "Phase" },
+            { text: "Steps", class: "r" },
+            { text: "Peak live", class: "r" },
+            { text: "at step", class: "r" },
+            { text: "Grew by", class: "r" },
+          ]}
+        >
+          {list.slice(0, FIRST_PHASES).map((one) => (
+            <tr key={`${one.name} ${one.begin_step}`}>
+              <td class="wide">
+                <a
+                  class="plain"
+                  href={formatHash({
+                    ...page.value,
+                    view: "timeline",
+                    axis: "step",
+                    y: null,
+                    x: [one.begin_step, Math.max(one.begin_step + 1, one.end_step)],
+                  })}
+                >
+                  <Name text={one.name} />
+                </a>
+              </td>
+              <td class="r num">
+                {integer(one.begin_step)} – {integer(one.end_step)}
+              </td>
+              <td class="r">
+                <Bytes value={one.peak_active_bytes} />
+              </td>
+              <td class="r num">{integer(one.peak_step)}</td>
+              <td class="r">
+                {one.grew_bytes > 0 ? "+" : ""}
+                <Bytes value={one.grew_bytes} />
+              </td>
             </tr>
-          </thead>
-          <tbody>
-            {list.slice(0, FIRST_PHASES).map((one) => (
-              <tr key={`${one.name} ${one.begin_step}`}>
-                <td class="wide">
-                  <a
-                    class="plain"
-                    href={formatHash({
-                      ...page.value,
-                      view: "timeline",
-                      axis: "step",
-                      y: null,
-                      x: [one.begin_step, Math.max(one.begin_step + 1, one.end_step)],
-                    })}
-                  >
-                    <Name text={one.name} />
-                  </a>
-                </td>
-                <td class="r num">
-                  {integer(one.begin_step)} – {integer(one.end_step)}
-                </td>
-                <td class="r">
-                  <Bytes value={one.peak_active_bytes} />
-                </td>
-                <td class="r num">{integer(one.peak_step)}</td>
-                <td class="r">
-                  {one.grew_bytes > 0 ? "+" : ""}
-                  <Bytes value={one.grew_bytes} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+          ))}
+        </Table>
       </div>
     </div>
   );

@@ -1,24 +1,26 @@
 // The story of the file in sentences with numbers, each with a link to the place.
 import { useSignalEffect } from "@preact/signals";
-import type { Overview, Sentence } from "../../api/contract";
+import type { Overview } from "../../api/contract";
 import { frozenDevice } from "../../api/frozen";
-import { deviceLines, wantDeviceLines } from "../../state/device_lines";
-import { hrefOf } from "../../state/links";
-import { overviewProof } from "../../state/proof";
-import { device, file, isView, overview, page, pictured } from "../../state/store";
-import { formatHash } from "../../state/url";
-import { AdviceList } from "../../ui/advice";
+import { deviceLines, wantDeviceLines } from "../../state/answers/device_lines";
+import { overviewProof } from "../../state/answers/proof";
+import { formatHash } from "../../state/link/url";
+import { device, file, overview, page, pictured } from "../../state/page/store";
+import { counted, integer, seconds } from "../../text/units";
+import { visible } from "../../text/visible";
+import { AdviceList, SentenceItems } from "../../ui/advice";
 import { Icon } from "../../ui/icons";
 import { IncompleteTag, OF_MEMORY } from "../../ui/incomplete";
 import { ErrorNotice, Notice, RECORD_CODE } from "../../ui/notice";
-import { Parts } from "../../ui/text";
-import { counted, integer, seconds } from "../../ui/units";
-import { visible } from "../../ui/visible";
 import { BrimGauge } from "./brim";
-import { sentencesOf } from "./choose";
 import { DeviceCards } from "./device_card";
 import { LinesPlot } from "./lines_plot";
 import { Findings, Holders, Issues, Phases, Settings } from "./lists";
+
+/** Each on a line of its own, where there is room. */
+export function sentencesOf(text: string): string[] {
+  return text.split(/(?<=\.) (?=\S)/);
+}
 
 interface EyebrowProps {
   of: Overview["eyebrow"];
@@ -49,25 +51,6 @@ function Eyebrow({ of, issues, incomplete }: EyebrowProps) {
         </button>
       )}
     </div>
-  );
-}
-
-function Story({ sentences }: { sentences: readonly Sentence[] }) {
-  return (
-    <ol class="story">
-      {sentences.map((sentence) => (
-        <li key={sentence.parts.map((part) => part.text).join("")}>
-          <span>
-            <Parts parts={sentence.parts} />
-          </span>
-          {sentence.link && isView(sentence.link.view) && (
-            <a class="go" href={hrefOf(sentence.link, page.value)}>
-              {sentence.link.label}
-            </a>
-          )}
-        </li>
-      ))}
-    </ol>
   );
 }
 
@@ -168,7 +151,9 @@ export function OverviewView() {
                       <span key={one}>{visible(one)} </span>
                     ))}
                   </h1>
-                  <Story sentences={data.story} />
+                  <ol class="story">
+                    <SentenceItems list={data.story} />
+                  </ol>
                   <Exported />
                 </div>
                 {data.brim && <BrimGauge brim={data.brim} />}

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { compareCells, hexOf, isAddress, longInteger } from "./cells";
+import type { SqlResult } from "../../api/query_contract";
+import { compareCells, csvOf, hexOf, isAddress, longInteger } from "./cells";
 
 describe("cells", () => {
   it("show addresses in hex, also those of the upper half", () => {
@@ -29,5 +30,26 @@ describe("cells", () => {
     ]);
     expect(sorted(true).at(-1)).toBeNull();
     expect(sorted(true)[0]).toBe("b");
+  });
+});
+
+describe("CSV", () => {
+  it("quotes what needs it and keeps numbers exact", () => {
+    const result: SqlResult = {
+      columns: [
+        { name: "a,b", kind: "text" },
+        { name: "bytes", kind: "bytes" },
+      ],
+      rows: [
+        ['say "hi"', 4202692608],
+        [null, 0.1],
+        ["two\nlines", -1],
+      ],
+      truncated: false,
+      elapsed_ms: 0,
+      mark: null,
+      marked: 0,
+    };
+    expect(csvOf(result)).toBe('"a,b",bytes\n"say ""hi""",4202692608\n,0.1\n"two\nlines",-1\n');
   });
 });

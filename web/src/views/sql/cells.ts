@@ -1,5 +1,5 @@
 // Cells of an answer as they are shown and compared. Numbers beyond 2^53 arrive as text.
-import type { Cell } from "../../api/query_contract";
+import type { Cell, SqlResult } from "../../api/query_contract";
 
 /** Columns that hold addresses: they are read as everywhere else, in hex. */
 export function isAddress(column: string): boolean {
@@ -38,4 +38,26 @@ function order(a: number | string, b: number | string): number {
 function numeric(cell: number | string): number | bigint | null {
   if (typeof cell === "number") return cell;
   return cell.length > 15 && WHOLE.test(cell) ? BigInt(cell) : null;
+}
+
+/** Exact numbers; lines end as in src/base/csv.h. */
+function csvField(cell: Cell): string {
+  if (cell === null) return "";
+  const text = String(cell);
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+export function csvOf(result: SqlResult): string {
+  const rows = [result.columns.map((column) => column.name), ...result.rows];
+  return `${rows.map((row) => row.map(csvField).join(",")).join("\n")}\n`;
+}
+
+/** Saves as a file; a blob needs no server. */
+export function saveCsv(result: SqlResult, name: string): void {
+  const url = URL.createObjectURL(new Blob([csvOf(result)], { type: "text/csv;charset=utf-8" }));
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name;
+  link.click();
+  window.setTimeout(() => URL.revokeObjectURL(url), 1000);
 }

@@ -1,6 +1,6 @@
-// The SQL editor: CodeMirror, loaded only when the SQL view opens. It lives in a shadow root, because
-// there it brings its styles as constructed style sheets; the page's content security policy
-// forbids style elements.
+// The SQL editor: CodeMirror, loaded only when the SQL view opens. It lives in a shadow root,
+// because there it brings its styles as constructed style sheets; the page's content security
+// policy forbids style elements.
 import {
   autocompletion,
   closeBrackets,

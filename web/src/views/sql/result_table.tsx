@@ -1,13 +1,13 @@
 // The rows of a query. Only those on the screen exist; numbers stand right, sizes carry a bar where
 // a column has one scale.
 import { useSignal } from "@preact/signals";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import type { Cell, Column, ColumnKind, SqlResult } from "../../api/query_contract";
-import { device, go } from "../../state/store";
-import { rowsWindow } from "../../ui/rows_window";
+import { device, go } from "../../state/page/store";
+import { counted, integer, seconds } from "../../text/units";
+import { visibleLines } from "../../text/visible";
 import { Bytes, FrameText, Name } from "../../ui/text";
-import { counted, integer, seconds } from "../../ui/units";
-import { visibleLines } from "../../ui/visible";
+import { RowsBody, SortHead, useRows } from "../../ui/use_rows";
 import { compareCells, hexOf, isAddress, longInteger } from "./cells";
 
 const ROW = 26;
@@ -72,28 +72,20 @@ function idColumn(result: SqlResult): number {
 
 /** `stale`: another query is running; these rows are the old ones. */
 export function ResultTable({ result, stale }: { result: SqlResult; stale: boolean }) {
-  const box = useRef<HTMLDivElement>(null);
-  const scroll = useSignal(0);
-  const view = useSignal(600);
+  const { box, onScroll, part, toTop, reveal } = useRows<HTMLDivElement>(
+    result.rows.length,
+    ROW,
+    HEAD,
+  );
   const sorting = useSignal<Sorting | null>(null);
   const chosen = useSignal(-1);
 
   useEffect(() => {
-    const el = box.current;
-    if (!el) return;
-    const observer = new ResizeObserver(() => {
-      view.value = el.clientHeight - HEAD;
-    });
-    observer.observe(el);
-    return () => observer.disconnect();
-  }, [view]);
-  useEffect(() => {
     sorting.value = null;
     chosen.value = -1;
-    scroll.value = 0;
-    box.current?.scrollTo(0, 0);
+    toTop();
     void result;
-  }, [result, sorting, chosen, scroll]);
+  }, [result, sorting, chosen]);
 
   const order = sorting.value;
   const rows = useMemo(() => {
@@ -119,7 +111,6 @@ export function ResultTable({ result, stale }: { result: SqlResult; stale: boole
     const value = id < 0 ? null : rows[index]?.[id];
     if (typeof value === "number") go({ sel: value });
   };
-  const part = rowsWindow(rows.length, ROW, scroll.value, view.value);
   const sortBy = (column: number) => {
     const now = sorting.value;
     const down = isNumber(result.columns[column]?.kind ?? "text");
@@ -131,11 +122,7 @@ export function ResultTable({ result, stale }: { result: SqlResult; stale: boole
     event.preventDefault();
     const next = Math.max(0, Math.min(rows.length - 1, chosen.value + by));
     pick(next);
-    const el = box.current;
-    if (!el) return;
-    const top = next * ROW;
-    if (top < el.scrollTop) el.scrollTop = top;
-    else if (top + ROW > el.scrollTop + view.value) el.scrollTop = top + ROW - view.value;
+    reveal(next);
   };
 
   return (
@@ -146,9 +133,7 @@ export function ResultTable({ result, stale }: { result: SqlResult; stale: boole
       tabIndex={0}
       role="region"
       aria-label="Result rows"
-      onScroll={(event) => {
-        scroll.value = event.currentTarget.scrollTop;
-      }}
+      onScroll={onScroll}
       onKeyDown={onKeyDown}
     >
       <table class="table" aria-rowcount={rows.length + 1}>
@@ -156,28 +141,21 @@ export function ResultTable({ result, stale }: { result: SqlResult; stale: boole
           <tr aria-rowindex={1}>
             <th class="r fit">#</th>
             {result.columns.map((column, i) => {
-              const sorted = order?.column === i;
               return (
-                <th
+                <SortHead
                   key={`${i} ${column.name}`}
                   class={isNumber(column.kind) ? "r fit" : ""}
-                  aria-sort={sorted ? (order.down ? "descending" : "ascending") : undefined}
+                  down={order?.column === i ? order.down : null}
+                  onSort={() => sortBy(i)}
                 >
-                  <button type="button" onClick={() => sortBy(i)}>
-                    <Name text={column.name} />
-                  </button>
-                </th>
+                  <Name text={column.name} />
+                </SortHead>
               );
             })}
             {result.columns.every((column) => isNumber(column.kind)) && <td class="filler" />}
           </tr>
         </thead>
-        <tbody>
-          {part.offset > 0 && (
-            <tr class="spacer" aria-hidden="true">
-              <td style={{ height: `${part.offset}px` }} />
-            </tr>
-          )}
+        <RowsBody part={part} rowPixels={ROW}>
           {rows.slice(part.first, part.last).map((row, i) => {
             const index = part.first + i;
             return (
@@ -207,14 +185,7 @@ export function ResultTable({ result, stale }: { result: SqlResult; stale: boole
               </tr>
             );
           })}
-          <tr class="spacer" aria-hidden="true">
-            <td
-              style={{
-                height: `${Math.max(0, part.height - part.offset - (part.last - part.first) * ROW)}px`,
-              }}
-            />
-          </tr>
-        </tbody>
+        </RowsBody>
       </table>
     </div>
   );

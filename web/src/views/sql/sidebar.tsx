@@ -1,10 +1,10 @@
 // Tables with their columns, worked questions, what was asked before.
 import { useSignal } from "@preact/signals";
 import type { Schema } from "../../api/query_contract";
-import { sqlHistory } from "../../state/sql";
+import { sqlHistory } from "../../state/answers/sql";
+import { integer } from "../../text/units";
+import { visible, visibleLines } from "../../text/visible";
 import { Icon } from "../../ui/icons";
-import { integer } from "../../ui/units";
-import { visible, visibleLines } from "../../ui/visible";
 
 interface SidebarProps {
   schema: Schema;

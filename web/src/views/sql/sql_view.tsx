@@ -2,7 +2,6 @@
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { Schema } from "../../api/query_contract";
-import { attempt } from "../../state/notes";
 import {
   ROW_LIMIT,
   runSql,
@@ -13,12 +12,13 @@ import {
   sqlRunning,
   sqlStopped,
   stopSql,
-} from "../../state/sql";
-import { file, follow, go, linkRead, page, pictured, session } from "../../state/store";
+} from "../../state/answers/sql";
+import { attempt } from "../../state/page/notes";
+import { file, follow, go, linkRead, page, pictured, session } from "../../state/page/store";
+import { counted, integer } from "../../text/units";
 import { Icon } from "../../ui/icons";
 import { ErrorNotice, Notice } from "../../ui/notice";
-import { counted, integer } from "../../ui/units";
-import { saveCsv } from "./csv";
+import { saveCsv } from "./cells";
 import type { SqlEditor } from "./editor";
 import { ResultTable } from "./result_table";
 import { Sidebar } from "./sidebar";

@@ -1,13 +1,13 @@
-// The canvas of one bar: drawn anew when its parts, its width or the theme change; a click finds the
-// part under it.
+// The canvas of one bar: drawn anew when its parts, its width or the theme change; a click finds
+// the part under it.
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { LayoutSegment } from "../../api/layout";
 import { partAt } from "../../api/layout";
-import { mark } from "../../state/marks";
-import { page } from "../../state/store";
-import { theme } from "../../state/theme";
+import { mark } from "../../state/answers/marks";
+import { page } from "../../state/page/store";
+import { theme } from "../../state/page/theme";
+import { bytesText, counted } from "../../text/units";
 import { surface, Tokens } from "../../ui/plot";
-import { bytesText, counted } from "../../ui/units";
 import { type Bar, drawBar } from "./bar";
 
 let tokens = new Tokens();

@@ -1,11 +1,8 @@
-// The events beside the state: a list of millions of rows of which only the seen ones exist, and the
-// words that filter it. The row of the cursor is the chosen one.
-import { useSignal } from "@preact/signals";
+// The events beside the state: a list of millions of rows of which only the seen ones exist, and
+// the words that filter it. The row of the cursor is the chosen one.
 import { useEffect, useRef } from "preact/hooks";
 import { getJson } from "../../api/client";
 import type { EventRow, Events } from "../../api/events";
-import { cursorStep } from "../../state/cursor";
-import { ACTION_GROUPS } from "../../state/event_filter";
 import {
   cursorRow,
   events,
@@ -15,13 +12,15 @@ import {
   goStep,
   rowAt,
   terms,
-} from "../../state/layout";
-import { go, page, place } from "../../state/store";
+} from "../../state/answers/layout";
+import { ACTION_GROUPS } from "../../state/link/event_filter";
+import { cursorStep } from "../../state/page/cursor";
+import { go, page, place } from "../../state/page/store";
+import { integer } from "../../text/units";
+import { visible } from "../../text/visible";
 import { Menu } from "../../ui/menu";
-import { rowsWindow, scrollTo } from "../../ui/rows_window";
 import { Bytes } from "../../ui/text";
-import { integer } from "../../ui/units";
-import { visible } from "../../ui/visible";
+import { setPixels, useRows } from "../../ui/use_rows";
 import { signOf } from "./words";
 
 const ROW = 24;
@@ -39,6 +38,12 @@ export async function askRow(index: number): Promise<EventRow | null> {
 function Filters() {
   const field = useRef<HTMLInputElement>(null);
   const timer = useRef(0);
+  const words = page.value.ev;
+  // words of a link or a cleared filter; what is being typed stays
+  useEffect(() => {
+    const el = field.current;
+    if (el && el !== document.activeElement && el.value !== words) el.value = words;
+  }, [words]);
   const group = ACTION_GROUPS.find((one) => one.key === page.value.act) ?? ACTION_GROUPS[0];
   const write = (text: string) => {
     window.clearTimeout(timer.current);
@@ -70,8 +75,7 @@ function Filters() {
         title="Text of any frame, a size as >1MiB, an address as b7f0586000000_1"
         placeholder="frame, >1MiB, address"
         spellcheck={false}
-        defaultValue={page.value.ev}
-        key={page.value.ev === "" ? "empty" : "full"}
+        defaultValue={words}
         onInput={(event) => write(event.currentTarget.value)}
         onKeyDown={(event) => {
           if (event.key !== "Escape") return;
@@ -140,22 +144,9 @@ function Nothing() {
 }
 
 export function EventRows() {
-  const box = useRef<HTMLUListElement>(null);
-  const top = useSignal(0);
-  const height = useSignal(600);
   const total = eventTotal.value ?? 0;
+  const { box, onScroll, part, centre } = useRows<HTMLUListElement>(total, ROW);
 
-  useEffect(() => {
-    const el = box.current;
-    if (!el) return;
-    const observer = new ResizeObserver(() => {
-      height.value = el.clientHeight;
-    });
-    observer.observe(el);
-    return () => observer.disconnect();
-  }, [height]);
-
-  const part = rowsWindow(total, ROW, top.value, height.value);
   useEffect(() => {
     const offset = Math.floor(part.first / PAGE) * PAGE;
     const limit = Math.min(1000, Math.ceil((part.last - offset) / PAGE) * PAGE + PAGE);
@@ -165,17 +156,7 @@ export function EventRows() {
 
   // the cursor's row comes into view wherever the cursor was moved from
   const here = cursorRow.value;
-  useEffect(() => {
-    const el = box.current;
-    if (!el || total === 0) return;
-    const now = rowsWindow(total, ROW, el.scrollTop, el.clientHeight);
-    const shown = Math.floor(el.clientHeight / ROW);
-    const offset = el.scrollTop - now.offset;
-    const first = now.first + Math.ceil(offset / ROW);
-    if (here >= first && here < first + shown) return;
-    el.scrollTop = scrollTo(here, total, ROW, el.clientHeight);
-    top.value = el.scrollTop;
-  }, [here, total, top]);
+  useEffect(() => centre(here), [here, total]);
 
   const rows = [];
   for (let index = part.first; index < part.last; index += 1) {
@@ -202,9 +183,7 @@ export function EventRows() {
         aria-busy={events.value.loading}
         aria-activedescendant={here >= part.first && here < part.last ? `event-${here}` : undefined}
         tabIndex={0}
-        onScroll={(event) => {
-          top.value = event.currentTarget.scrollTop;
-        }}
+        onScroll={onScroll}
       >
         <li class="room" role="presentation" ref={(el) => setPixels(el, "height", part.height)}>
           <ul class="slice" role="presentation" ref={(el) => setPixels(el, "top", part.offset)}>
@@ -215,9 +194,4 @@ export function EventRows() {
       {total === 0 && <Nothing />}
     </section>
   );
-}
-
-/** Styles in the markup are refused by the page's policy; those that a script sets are not. */
-export function setPixels(el: HTMLElement | null, name: "height" | "top", pixels: number): void {
-  if (el) el.style[name] = `${pixels}px`;
 }

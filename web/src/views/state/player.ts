@@ -1,10 +1,17 @@
 // Plays the recording: the cursor walks from where it stands to the end, in about twelve seconds
 // for a whole recording, and never faster than one can see.
 import { signal } from "@preact/signals";
-import { cursorStep } from "../../state/cursor";
-import { goStep } from "../../state/layout";
-import { device } from "../../state/store";
-import { FRAME_MS, strideOf } from "./stride";
+import { goStep } from "../../state/answers/layout";
+import { cursorStep } from "../../state/page/cursor";
+import { device } from "../../state/page/store";
+
+const FRAME_MS = 60;
+const WHOLE_MS = 12_000;
+
+/** Steps of one frame: about twelve seconds for all of it, a step at least. */
+export function strideOf(events: number): number {
+  return Math.max(1, Math.ceil(events / (WHOLE_MS / FRAME_MS)));
+}
 
 export const playing = signal(false);
 let timer = 0;

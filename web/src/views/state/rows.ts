@@ -1,5 +1,5 @@
-// Where the segments stand in the list: groups under each other, each with a head. Only those on the
-// screen exist.
+// Where the segments stand in the list: groups under each other, each with a head. Only those on
+// the screen exist.
 //
 //   ┌ pool default, stream 0 ┐   34 px
 //   │ segment 0              │   24 px each
@@ -10,7 +10,7 @@
 export const ROW = 24;
 export const GROUP_HEAD = 34;
 /** Browsers cannot scroll further than some 30 million pixels. */
-const MOST_PIXELS = 16_000_000;
+const MAX_PIXELS = 16_000_000;
 
 export interface GroupRows {
   /** index of the group in the answer */
@@ -30,7 +30,7 @@ export function groupRows(
   const out: GroupRows[] = [];
   for (const [index, { first, count }] of groups.entries()) {
     const height = (heads ? GROUP_HEAD : 0) + count * ROW;
-    if (top + height > MOST_PIXELS) break;
+    if (top + height > MAX_PIXELS) break;
     out.push({ index, top, first, count, height });
     top += height;
   }
@@ -69,11 +69,11 @@ export function topOf(rows: readonly GroupRows[], index: number, heads: boolean)
 }
 
 const PAGE = 20;
-const MOST = 500;
+const MAX_SEGMENTS = 500;
 
 /** What to ask for, in whole pages so that a little scrolling asks nothing. */
 export function windowFor([first, last]: readonly [number, number]) {
   const offset = Math.max(0, Math.floor(first / PAGE) * PAGE - PAGE);
   const end = Math.ceil(last / PAGE) * PAGE + PAGE;
-  return { offset, limit: Math.min(MOST, Math.max(PAGE * 3, end - offset)) };
+  return { offset, limit: Math.min(MAX_SEGMENTS, Math.max(PAGE * 3, end - offset)) };
 }

@@ -1,13 +1,13 @@
 // The recording as a strip under the segments: drag along it and the state follows.
 import { useSignalEffect } from "@preact/signals";
 import { useCallback, useRef } from "preact/hooks";
-import { cursorStep } from "../../state/cursor";
-import { deviceLines, wantDeviceLines } from "../../state/device_lines";
-import { goStep } from "../../state/layout";
-import { device } from "../../state/store";
+import { deviceLines, wantDeviceLines } from "../../state/answers/device_lines";
+import { goStep } from "../../state/answers/layout";
+import { cursorStep } from "../../state/page/cursor";
+import { device } from "../../state/page/store";
+import { integer } from "../../text/units";
 import { Canvas } from "../../ui/canvas";
 import { type Surface, vertical } from "../../ui/plot";
-import { integer } from "../../ui/units";
 import { stopPlaying } from "./player";
 
 export function Scrubber() {

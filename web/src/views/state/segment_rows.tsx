@@ -1,16 +1,16 @@
-// Every segment at the cursor's step as a row: address, size, its blocks as a bar, what is free, and
-// what pins it. Grouped by pool and stream; only the rows on the screen exist.
+// Every segment at the cursor's step as a row: address, size, its blocks as a bar, what is free,
+// and what pins it. Grouped by pool and stream; only the rows on the screen exist.
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { type Layout, type LayoutGroup, type LayoutSegment, partBegins } from "../../api/layout";
-import { barPixels, findSegment, layout, segmentWindow } from "../../state/layout";
-import { attempt } from "../../state/notes";
-import { go, page } from "../../state/store";
+import { barPixels, findSegment, layout, segmentWindow } from "../../state/answers/layout";
+import { attempt } from "../../state/page/notes";
+import { go, page } from "../../state/page/store";
+import { bytesText, counted } from "../../text/units";
+import { visible } from "../../text/visible";
 import { Bytes } from "../../ui/text";
-import { bytesText, counted } from "../../ui/units";
-import { visible } from "../../ui/visible";
+import { setPixels } from "../../ui/use_rows";
 import { BarCanvas } from "./bar_canvas";
-import { setPixels } from "./event_rows";
 import { GROUP_HEAD, groupRows, heightOf, ROW, seenSegments, topOf, windowFor } from "./rows";
 import { groupName, pinText, shortAddress } from "./words";
 

@@ -1,17 +1,19 @@
 // The state of memory after any step: the events on the left, every segment as a bar on the right,
 // the recording as a strip to scrub along below.
+
 import { useEffect } from "preact/hooks";
 import { STATE_SORTS, type StateSort } from "../../api/layout";
-import { cursorStep, stateAt } from "../../state/cursor";
-import { onKey } from "../../state/keys";
-import { layout, stepBy } from "../../state/layout";
-import { attempt } from "../../state/notes";
-import { device, go, page, pictured } from "../../state/store";
+import { layout, stepBy } from "../../state/answers/layout";
+import { cursorStep, stateAt } from "../../state/page/cursor";
+import { onKey } from "../../state/page/keys";
+import { attempt } from "../../state/page/notes";
+import { device, go, page, pictured } from "../../state/page/store";
+import { bytesText, integer, percent } from "../../text/units";
 import { Icon } from "../../ui/icons";
 import { Menu } from "../../ui/menu";
 import { ErrorNotice } from "../../ui/notice";
+import { Switch } from "../../ui/switch";
 import { Bytes } from "../../ui/text";
-import { bytesText, integer, percent } from "../../ui/units";
 import { askRow, EventRows } from "./event_rows";
 import { playing, stopPlaying, togglePlaying } from "./player";
 import { Scrubber } from "./scrubber";
@@ -117,14 +119,15 @@ function Head() {
         <span class="k">Sort</span>
         {SORT_NAMES[order]}
       </Menu>
-      <div class="seg" role="group" aria-label="Width of the bars">
-        <button type="button" aria-pressed={!scale} onClick={() => go({ scale: false })}>
-          Shares
-        </button>
-        <button type="button" aria-pressed={scale} onClick={() => go({ scale: true })}>
-          To scale
-        </button>
-      </div>
+      <Switch
+        label="Width of the bars"
+        options={[
+          { key: "shares", text: "Shares" },
+          { key: "scale", text: "To scale" },
+        ]}
+        chosen={scale ? "scale" : "shares"}
+        onChoose={(key) => go({ scale: key === "scale" })}
+      />
     </header>
   );
 }

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import type { LayoutGroup, LayoutSegment } from "../../api/layout";
-import { strideOf } from "./stride";
 import { groupName, pinText, placeOfLabel, shortAddress, signOf } from "./words";
 
 const SEGMENT = {
@@ -38,12 +37,5 @@ describe("the words of the state", () => {
     expect(groupName(group)).toBe("Pool default, stream 3");
     expect(groupName({ ...group, pool: null })).toBe("No pool, stream 3");
     expect(groupName({ ...group, known: false })).toBe("Outside of every known segment");
-  });
-});
-
-describe("playing", () => {
-  it("takes as long for any recording, and never less than a step at a time", () => {
-    expect(strideOf(10)).toBe(1);
-    expect(strideOf(10_000_000)).toBe(50_000);
   });
 });

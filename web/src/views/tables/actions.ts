@@ -1,9 +1,9 @@
 // From a row to the pictures, and out of the page.
 import { apiUrl } from "../../api/client";
 import type { TableAnswer, TableCell } from "../../api/views_contract";
-import { withTerm } from "../../state/filter_terms";
-import { isView, page } from "../../state/store";
-import { formatHash, type PageState } from "../../state/url";
+import { withTerm } from "../../state/link/filter_terms";
+import { formatHash, type PageState } from "../../state/link/url";
+import { isView, page } from "../../state/page/store";
 import { cellOf } from "./columns";
 import { question } from "./pages";
 

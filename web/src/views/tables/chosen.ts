@@ -1,13 +1,13 @@
 // The rows that are chosen, from the anchor to where the keyboard is, and what is done with them.
 import { effect, signal } from "@preact/signals";
 import type { TableAnswer, TableCell } from "../../api/views_contract";
-import { attempt } from "../../state/notes";
-import { counted } from "../../ui/units";
+import { attempt } from "../../state/page/notes";
+import { counted } from "../../text/units";
 import { cellOf } from "./columns";
 import {
   held,
   lastingKey,
-  MOST_COPIED,
+  MAX_COPIED,
   PAGE_ROWS,
   question,
   rowAt,
@@ -70,7 +70,7 @@ async function copyNow(): Promise<void> {
   const of = chosen.peek();
   const [first, last] = of
     ? [Math.min(of.anchor, of.at), Math.max(of.anchor, of.at)]
-    : [0, MOST_COPIED - 1];
+    : [0, MAX_COPIED - 1];
   const answer = await rowsBetween(first, last);
   if (!answer) return;
   await navigator.clipboard.writeText(tabbed(answer));

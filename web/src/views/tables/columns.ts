@@ -1,7 +1,7 @@
 // What the page knows about the columns of the engine's tables: words for their heads, and which it
 // does not show by themselves. A column that is not known here is shown as it is.
 import type { CellKind, TableAnswer } from "../../api/views_contract";
-import type { Sort, TableName } from "../../state/url";
+import type { Sort, TableName } from "../../state/link/url";
 
 export interface ShownColumn {
   name: string;
@@ -147,4 +147,26 @@ export function cellOf(answer: TableAnswer, row: TableAnswer["rows"][number], co
 export function addressText(table: string, address: string, version: number | null): string {
   if (table === "allocations" && version !== null) return `b${address.slice(2)}_${version}`;
   return address;
+}
+
+/** What memory is for. The slots are fixed: a category has one colour in every view and file. */
+const TITLES: Readonly<Record<string, readonly [number, string]>> = {
+  other: [0, "other"],
+  parameters: [1, "parameters"],
+  activations: [2, "activations"],
+  attention: [3, "attention"],
+  norm: [4, "norm and residual"],
+  logits: [5, "logits and loss"],
+  communication: [6, "communication"],
+  optimizer: [7, "optimizer"],
+  gradients: [8, "gradients and recompute"],
+  unknown: [9, "unknown or older"],
+};
+
+export function categorySlot(name: string): number {
+  return TITLES[name]?.[0] ?? 0;
+}
+
+export function categoryTitle(name: string): string {
+  return TITLES[name]?.[1] ?? name;
 }

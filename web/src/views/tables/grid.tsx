@@ -1,16 +1,23 @@
 // Rows of one table: only those on the screen exist. Arrows move, Shift chooses several.
-import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import type { TableAnswer, TableCell } from "../../api/views_contract";
-import { device, go, page } from "../../state/store";
-import { categorySlot, categoryTitle } from "../../ui/categories";
-import { rowsWindow } from "../../ui/rows_window";
+import { device, go, page } from "../../state/page/store";
+import { bytesText, integer, seconds } from "../../text/units";
+import { visible } from "../../text/visible";
 import { Bytes, FrameLabel, Name } from "../../ui/text";
-import { bytesText, integer, seconds } from "../../ui/units";
-import { visible } from "../../ui/visible";
+import { RowsBody, SortHead, useRows } from "../../ui/use_rows";
 import { rowActions, selects } from "./actions";
 import { chosen, copyChosen } from "./chosen";
-import { addressText, cellOf, isNumber, type ShownColumn, shownColumns, sortOf } from "./columns";
+import {
+  addressText,
+  categorySlot,
+  categoryTitle,
+  cellOf,
+  isNumber,
+  type ShownColumn,
+  shownColumns,
+  sortOf,
+} from "./columns";
 import { held, lastingKey, rowAt, wantRows } from "./pages";
 
 const ROW = 26;
@@ -104,39 +111,18 @@ function Swatch({ answer, row }: { answer: TableAnswer; row: readonly TableCell[
   return typeof slot === "number" ? <i class={`sw cat${slot}`} /> : null;
 }
 
-/** The row that is at the top when this one shall be seen. */
-function scrollTopOf(index: number, count: number, viewPixels: number): number {
-  const { height } = rowsWindow(count, ROW, 0, viewPixels);
-  const shown = Math.ceil(viewPixels / ROW);
-  if (height >= count * ROW) return index * ROW;
-  return (index / Math.max(1, count - shown)) * Math.max(1, height - viewPixels);
-}
-
 export function Grid({ answer }: { answer: TableAnswer }) {
-  const box = useRef<HTMLDivElement>(null);
-  const scroll = useSignal(0);
-  const view = useSignal(600);
   const columns = shownColumns(answer);
   const sort = sortOf(page.value.table, page.value.sort);
   const count = answer.shown;
   // a recording that has grown keeps its rows where they are
   const key = lastingKey(held.value.key);
-  const part = rowsWindow(count, ROW, scroll.value, view.value);
+  const { box, onScroll, part, whole, toTop, reveal } = useRows<HTMLDivElement>(count, ROW, HEAD);
 
   useEffect(() => {
-    const el = box.current;
-    if (!el) return;
-    const observer = new ResizeObserver(() => {
-      view.value = el.clientHeight - HEAD;
-    });
-    observer.observe(el);
-    return () => observer.disconnect();
-  }, [view]);
-  useEffect(() => {
     void key;
-    scroll.value = 0;
-    box.current?.scrollTo(0, 0);
-  }, [key, scroll]);
+    toTop();
+  }, [key]);
   useEffect(() => wantRows(part.first, part.last), [part.first, part.last, held.value]);
 
   const choose = (index: number, more: boolean) => {
@@ -147,16 +133,6 @@ export function Grid({ answer }: { answer: TableAnswer }) {
     const id = row && selects(answer, row);
     if (id !== null && id !== undefined) go({ sel: id });
   };
-  const reveal = (index: number) => {
-    const el = box.current;
-    if (!el) return;
-    const first = Math.floor(part.first + (part.first > 0 ? 8 : 0));
-    const whole = Math.max(1, Math.floor(view.value / ROW));
-    if (index < first) el.scrollTop = scrollTopOf(index, count, view.value);
-    else if (index >= first + whole) {
-      el.scrollTop = scrollTopOf(index - whole + 1, count, view.value);
-    }
-  };
   const onKeyDown = (event: KeyboardEvent) => {
     if ((event.ctrlKey || event.metaKey) && event.key === "c") {
       // words that were marked with the mouse are copied as they are
@@ -165,7 +141,7 @@ export function Grid({ answer }: { answer: TableAnswer }) {
       event.preventDefault();
       return;
     }
-    const rows = Math.max(1, Math.floor(view.value / ROW) - 1);
+    const rows = Math.max(1, whole - 1);
     const at = chosen.value?.at ?? -1;
     const to = {
       ArrowDown: at + 1,
@@ -206,36 +182,26 @@ export function Grid({ answer }: { answer: TableAnswer }) {
       tabIndex={0}
       role="region"
       aria-label={`Rows of ${answer.name}. Arrows choose, Enter shows in the timeline.`}
-      onScroll={(event) => {
-        scroll.value = event.currentTarget.scrollTop;
-      }}
+      onScroll={onScroll}
       onKeyDown={onKeyDown}
     >
       <table class="table" aria-rowcount={count + 1}>
         <thead>
           <tr aria-rowindex={1}>
             {columns.map((column) => (
-              <th
+              <SortHead
                 key={column.name}
                 class={width(column)}
                 title={column.title}
-                aria-sort={
-                  sort.column === column.name ? (sort.down ? "descending" : "ascending") : undefined
-                }
+                down={sort.column === column.name ? sort.down : null}
+                onSort={() => sortBy(column)}
               >
-                <button type="button" onClick={() => sortBy(column)}>
-                  {column.head}
-                </button>
-              </th>
+                {column.head}
+              </SortHead>
             ))}
           </tr>
         </thead>
-        <tbody>
-          {part.offset > 0 && (
-            <tr class="spacer" aria-hidden="true">
-              <td style={{ height: `${part.offset}px` }} />
-            </tr>
-          )}
+        <RowsBody part={part} rowPixels={ROW}>
           {indices.map((index) => {
             const row = rowAt(held.value, index);
             return (
@@ -268,14 +234,7 @@ export function Grid({ answer }: { answer: TableAnswer }) {
               </tr>
             );
           })}
-          <tr class="spacer" aria-hidden="true">
-            <td
-              style={{
-                height: `${Math.max(0, part.height - part.offset - indices.length * ROW)}px`,
-              }}
-            />
-          </tr>
-        </tbody>
+        </RowsBody>
       </table>
     </div>
   );

@@ -1,9 +1,10 @@
-// The rows of a table, a page at a time: the engine sorts and filters, the page holds what it shows.
+// The rows of a table, a page at a time: the engine sorts and filters, the page holds what it
+// shows.
 import { computed, effect, signal } from "@preact/signals";
 import { type ApiError, asApiError, getJson, isAbort } from "../../api/client";
 import type { TableAnswer, TableCell } from "../../api/views_contract";
-import { filterPending, passing } from "../../state/filters";
-import { file, page, pictured, place, reading } from "../../state/store";
+import { filterPending, passing } from "../../state/answers/filters";
+import { file, page, pictured, place, reading } from "../../state/page/store";
 import { isOfProcess, sortOf } from "./columns";
 
 export const PAGE_ROWS = 200;
@@ -114,13 +115,13 @@ export function rowAt(of: Held, index: number): readonly TableCell[] | null {
   return of.pages.get(Math.floor(index / PAGE_ROWS))?.[index % PAGE_ROWS] ?? null;
 }
 
-export const MOST_COPIED = 1000;
+export const MAX_COPIED = 1000;
 
 /** Rows that may not be here yet, for copying. */
 export async function rowsBetween(first: number, last: number): Promise<TableAnswer | null> {
   const asked = question.peek();
   if (!asked) return null;
-  const limit = Math.min(MOST_COPIED, last - first + 1);
+  const limit = Math.min(MAX_COPIED, last - first + 1);
   return getJson<TableAnswer>("table", { ...asked, offset: first, limit });
 }
 

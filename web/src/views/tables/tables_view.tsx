@@ -1,21 +1,17 @@
 // The rows behind the pictures. Sorting and filtering run in the engine; the page asks for the rows
 // that are on the screen.
+
 import { useEffect } from "preact/hooks";
-import { onKey } from "../../state/keys";
-import { device, file, go, page } from "../../state/store";
-import { TABLES, type TableName } from "../../state/url";
+import type { FigureName } from "../../api/incomplete";
+import { TABLES, type TableName } from "../../state/link/url";
+import { onKey } from "../../state/page/keys";
+import { device, file, go, page } from "../../state/page/store";
+import { counted, integer } from "../../text/units";
 import { Icon } from "../../ui/icons";
-import {
-  type FigureName,
-  IncompleteTag,
-  OF_COPIES,
-  OF_HOLDERS,
-  OF_LAUNCHES,
-  OF_MEMORY,
-} from "../../ui/incomplete";
+import { IncompleteTag, OF_COPIES, OF_HOLDERS, OF_LAUNCHES, OF_MEMORY } from "../../ui/incomplete";
 import { ErrorNotice, Notice } from "../../ui/notice";
+import { Switch } from "../../ui/switch";
 import { Name } from "../../ui/text";
-import { counted, integer } from "../../ui/units";
 import { csvUrl, rowActions } from "./actions";
 import { chosen, copied, copyChosen } from "./chosen";
 import { isOfProcess } from "./columns";
@@ -197,19 +193,12 @@ export function TablesView() {
       <header class="viewhead">
         <h1>Tables</h1>
         <Count />
-        <div class="seg" role="group" aria-label="Table">
-          {TABLES.map((name) => (
-            <button
-              type="button"
-              key={name}
-              aria-pressed={name === table}
-              title="Next table  m"
-              onClick={() => go({ table: name, sort: null })}
-            >
-              {NAMES[name]}
-            </button>
-          ))}
-        </div>
+        <Switch
+          label="Table"
+          options={TABLES.map((name) => ({ key: name, text: NAMES[name], title: "Next table  m" }))}
+          chosen={table}
+          onChoose={(name) => go({ table: name, sort: null })}
+        />
       </header>
       <Actions />
       {error && (

@@ -1,57 +1,50 @@
 // Feeds the scene from the state of the page, and the state from the scene.
 import { getJson } from "../../api/client";
 import type { StateAt } from "../../api/contract";
-import { annotations, cursorPosition, legend, legendStep, selection } from "../../state/cursor";
-import { domainOf } from "../../state/domain";
-import { passing } from "../../state/filters";
-import { mark } from "../../state/marks";
-import { carried, device, go, page, place } from "../../state/store";
-import { theme } from "../../state/theme";
-import type { Range } from "../../state/url";
-import { WindowLink } from "../../state/window_link";
-import { filterOf, hiddenKeys } from "./legend_bar";
-import { oomMarks } from "./ooms";
-import { Outline } from "./outline";
+import { passing } from "../../state/answers/filters";
+import { mark } from "../../state/answers/marks";
+import type { Range } from "../../state/link/url";
+import { cursorPosition, legend, legendStep, selection } from "../../state/page/cursor";
+import { carried, device, go, page, place } from "../../state/page/store";
+import { domainOf } from "../../state/recording/domain";
+import { followMarks, PictureFeed } from "../picture/feed";
+import { Outline } from "../picture/layers/outline";
+import { filterOf, hiddenKeys } from "../picture/panels/legend_bar";
+import { absolute, isEverything, lifeOf, relative, reveal } from "../picture/window/window";
 import type { TimelineScene } from "./scene";
-import { absolute, isEverything, lifeOf, relative, reveal } from "./window";
 
-export class Feed {
+export class TimelineFeed extends PictureFeed<TimelineScene, "x" | "y"> {
   private readonly outline = new Outline((shape) => {
     this.scene.shape = shape;
     this.scene.redraw();
   });
-  private readonly link = new WindowLink<"x" | "y">(
-    () => {
-      const domain = this.scene.subject?.domain;
-      if (!domain) return null;
-      const y = this.scene.y ? ([...this.scene.y] as unknown as Range) : null;
-      return { x: absolute(this.scene.target, domain), y };
-    },
-    () => this.askShape(),
-  );
-  /** what was in view already: a reload must not move the window */
-  private seen = { at: page.peek().at, sel: page.peek().sel };
 
-  constructor(private readonly scene: TimelineScene) {
-    this.link.follow(
+  constructor(scene: TimelineScene) {
+    super(scene);
+    this.follow(
       () => this.followPlace(),
       () => this.followWindow(),
-      () => this.followMarks(),
+      () => followMarks(this.scene),
       () => this.followLook(),
-      () => this.followTheme(),
       () => this.followCursor(),
       () => this.followSelection(),
     );
   }
 
-  dispose(): void {
-    this.link.dispose();
+  override dispose(): void {
+    super.dispose();
     this.outline.dispose();
   }
 
-  /** The window was moved: into the URL when the hand rests, and the outline asked anew. */
-  moved(): void {
-    this.link.moved();
+  protected windowNow() {
+    const domain = this.scene.subject?.domain;
+    if (!domain) return null;
+    const y = this.scene.y ? ([...this.scene.y] as unknown as Range) : null;
+    return { x: absolute(this.scene.target, domain), y };
+  }
+
+  protected override windowWritten(): void {
+    this.askShape();
   }
 
   private followPlace(): void {
@@ -81,13 +74,6 @@ export class Feed {
     this.askShape();
   }
 
-  private followMarks(): void {
-    const of = device.value;
-    const rows = annotations.value.data?.rows ?? [];
-    if (!of) return;
-    this.scene.setMarks(oomMarks(of, domainOf(of, page.value.axis)), rows);
-  }
-
   private followLook(): void {
     const rows = legend.value.data?.rows ?? [];
     const of = mark.value;
@@ -98,11 +84,6 @@ export class Feed {
       { mark: of?.number ?? null, filter: passing.value },
       page.value.only,
     );
-  }
-
-  private followTheme(): void {
-    void theme.value;
-    this.scene.themeChanged();
   }
 
   private followCursor(): void {

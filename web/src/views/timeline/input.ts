@@ -1,16 +1,13 @@
 // Pointer and wheel on the timeline, turned into moves of the window.
-import type { Range } from "../../state/url";
-import { bandAt, bandRange } from "./bands";
-import { attachDrag } from "./drag";
-import { attachMinimap, attachWheel, unitsPerPixel } from "./moves";
-import type { Under } from "./pick";
+import type { Range } from "../../state/link/url";
+import { attachDrag, type Hands } from "../picture/input/drag";
+import { attachMinimap, attachWheel, unitsPerPixel } from "../picture/input/moves";
+import type { Under } from "../picture/input/pick";
+import { bandAt, bandRange } from "../picture/layers/bands";
+import { panBy, panBytes } from "../picture/window/window";
 import type { TimelineScene } from "./scene";
-import { panBy, panBytes } from "./window";
 
-export interface Hands {
-  /** the window was moved by hand */
-  onMoved: () => void;
-  onHover: (under: Under | null, clientX: number, clientY: number) => void;
+export interface TimelineHands extends Hands<Under> {
   onClick: (under: Under | null) => void;
 }
 
@@ -19,28 +16,22 @@ export function attachInput(
   scene: TimelineScene,
   front: HTMLCanvasElement,
   minimap: HTMLCanvasElement,
-  hands: Hands,
+  hands: TimelineHands,
 ): () => void {
   const off = new AbortController();
-  const drag = {
+  const grip = {
     hold: () => ({ x: scene.x, bytes: scene.bytes }),
-    onDrag: (from: { x: Range; bytes: Range }, dx: number, dy: number) => {
-      dragPlot(scene, from, dx, dy);
-      hands.onMoved();
-    },
+    onDrag: (from: { x: Range; bytes: Range }, dx: number, dy: number) =>
+      dragPlot(scene, from, dx, dy),
     onPress: (event: PointerEvent) => press(scene, event, hands),
-    onHover: (event: PointerEvent | null) => {
-      if (!event) hands.onHover(null, 0, 0);
-      else hands.onHover(scene.under(event.offsetX, event.offsetY), event.clientX, event.clientY);
-    },
   };
-  attachDrag(front, drag, off.signal);
+  attachDrag(scene, front, hands, grip, off.signal);
   attachWheel(scene, front, hands.onMoved, off.signal);
   attachMinimap(scene, minimap, hands.onMoved, off.signal);
   return () => off.abort();
 }
 
-function press(scene: TimelineScene, event: PointerEvent, hands: Hands): void {
+function press(scene: TimelineScene, event: PointerEvent, hands: TimelineHands): void {
   const { frame } = scene;
   const band = frame && bandAt(frame, event.offsetX, event.offsetY);
   if (frame && band) {

@@ -1,52 +1,45 @@
-// The timeline as a machine: holds the window, asks for tiles, paints when something changed. It
-// knows nothing of components; timeline_view.tsx feeds it and listens.
-//
-//   back canvas   grid, staff, hatch          redrawn per frame, cheap
-//   glass         the strata, WebGL2          two uniforms per tile and frame
-//   front canvas  lines, marks, selection     redrawn per frame, cheap
+// The timeline: every allocation of one device, stacked in order of birth.
 import type { Annotation, LegendBy } from "../../api/contract";
-import type { Shape, Tile } from "../../api/tile";
-import { RETRY_AFTER_MS } from "../../gl/answer_cache";
+import type { Shape } from "../../api/tile";
 import { palette } from "../../gl/colours";
-import { Glass } from "../../gl/glass";
-import { type Filter, type Look, NO_FILTER, type Painter, parseRgba } from "../../gl/painter";
-import { columnsPerPicture, MOST_TILES_ACROSS, quadsPerTile } from "../../gl/quad_budget";
-import { STACK_PAINTERS } from "../../gl/stack_painters";
-import type { Domain } from "../../state/domain";
-import type { Range } from "../../state/url";
+import { type Filter, type Look, NO_FILTER, parseRgba } from "../../gl/painter";
+import { columnsPerPicture, MAX_TILES_ACROSS, quadsPerTile } from "../../gl/quad_budget";
+import type { Range } from "../../state/link/url";
+import type { Domain } from "../../state/recording/domain";
 import { pixelRatio, surface, Tokens } from "../../ui/plot";
-import { drawBack } from "./back_layer";
-import { drawable } from "./bands";
-import { fittedBytes } from "./fit";
-import { type Frame, lanesOf, type OomMark, type Plot, plotOf } from "./frame";
-import { drawFront } from "./front_layer";
-import { samples } from "./line_sampler";
-import { drawMinimap } from "./minimap";
-import { type Under, underPixel } from "./pick";
-import type { Canvases, Listener, Stats, Subject } from "./scene_parts";
-import { type Ask, type Choice, drawnOf, quadsIn, type Shown, Source } from "./source";
-import { placeTiles } from "./strata";
-import { TileStore } from "./tile_store";
-import { between, zoomedBytes } from "./window";
-import { stillWanted, XWindow } from "./x_window";
+import { type Under, underPixel } from "../picture/input/pick";
+import { drawBack } from "../picture/layers/back_layer";
+import { drawable } from "../picture/layers/bands";
+import { drawFront } from "../picture/layers/front_layer";
+import { drawMinimap } from "../picture/layers/minimap";
+import { placeTiles } from "../picture/layers/strata";
+import { isDark } from "../picture/scene";
+import { StackScene } from "../picture/stack_scene";
+import { samples } from "../picture/tiles/line_sampler";
+import {
+  type Ask,
+  type Choice,
+  drawnOf,
+  quadsIn,
+  type Shown,
+  Source,
+  type Subject,
+} from "../picture/tiles/source";
+import { type Frame, lanesOf, type OomMark, type Plot, plotOf } from "../picture/window/frame";
+import { stillWanted } from "../picture/window/glide";
+import { between, fittedBytes, zoomedBytes } from "../picture/window/window";
 
 const FIT_MS = 160;
 
-export class TimelineScene {
-  readonly stats: Stats = { quads: 0, tiles: 0, frames: 0, lastTileMs: 0, waiting: 0 };
+export class TimelineScene extends StackScene {
   subject: Subject | null = null;
-  /** null: fitted */
-  y: Range | null = null;
   cursor: number | null = null;
   hover: { position: number; id: number | null } | null = null;
   selected: number | null = null;
   shape: { shape: Shape; x0: number; column: number; slot: number } | null = null;
   frame: Frame | null = null;
 
-  private readonly glass: Glass<Painter>;
-  private readonly store: TileStore;
-  private readonly source: Source;
-  private readonly window = new XWindow();
+  private readonly source = new Source(this.store);
   private tokens = new Tokens();
   private look: Look | null = null;
   private mode: LegendBy = "stack";
@@ -58,44 +51,7 @@ export class TimelineScene {
   private annotations: readonly Annotation[] = [];
   private lanes = 0;
   private fitted: Range = [0, 1];
-  private ticket = 0;
-  private retry = 0;
   private lastFrame = 0;
-  private readonly observer = new ResizeObserver(() => this.redraw());
-
-  constructor(
-    private readonly canvases: Canvases,
-    private readonly listener: Listener,
-    allowGl: boolean,
-  ) {
-    this.glass = new Glass<Painter>(
-      canvases.glass,
-      STACK_PAINTERS,
-      allowGl,
-      listener.onDrawnBy,
-      () => this.redraw(),
-    );
-    this.store = new TileStore(
-      (tile) => this.arrived(tile),
-      (tile) => this.glass.painter.forget(tile),
-      (error) => {
-        listener.onError(error);
-        // nobody may move the picture: look again when the server may be asked again
-        window.clearTimeout(this.retry);
-        this.retry = window.setTimeout(() => this.redraw(), RETRY_AFTER_MS + 50);
-      },
-    );
-    this.source = new Source(this.store);
-    this.observer.observe(canvases.front);
-  }
-
-  dispose(): void {
-    cancelAnimationFrame(this.ticket);
-    window.clearTimeout(this.retry);
-    this.observer.disconnect();
-    this.store.dispose();
-    this.glass.dispose();
-  }
 
   setSubject(subject: Subject, x: Range | null, y: Range | null): void {
     this.subject = subject;
@@ -109,7 +65,9 @@ export class TimelineScene {
     this.redraw();
   }
 
-  /** The same place of a recording that has grown: the picture stays until the new tiles are here. */
+  /**
+   * The same place of a recording that has grown: the picture stays until the new tiles are here.
+   */
   grow(subject: Subject): void {
     if (!this.subject) return;
     this.window.grow(this.subject.domain, subject.domain);
@@ -142,13 +100,6 @@ export class TimelineScene {
     this.redraw();
   }
 
-  /** At once while a hand moves it; gliding when the page jumps. */
-  moveTo(x: Range, glide: boolean): void {
-    if (!this.subject) return;
-    this.window.moveTo(x, glide, this.subject.domain);
-    this.redraw();
-  }
-
   zoomHeight(pixelY: number | null, factor: number): void {
     const { plot } = this;
     if (!plot) return;
@@ -157,15 +108,7 @@ export class TimelineScene {
     this.redraw();
   }
 
-  get x(): Range {
-    return this.window.now;
-  }
-
-  get target(): Range {
-    return this.window.target;
-  }
-
-  get domain(): Domain | null {
+  override get domain(): Domain | null {
     return this.subject?.domain ?? null;
   }
 
@@ -184,25 +127,8 @@ export class TimelineScene {
     return this.y ?? this.fitted;
   }
 
-  redraw(): void {
-    if (this.ticket !== 0) return;
-    this.ticket = requestAnimationFrame((now) => {
-      this.ticket = 0;
-      this.paint(now);
-    });
-  }
-
   under(pixelX: number, pixelY: number): Under | null {
     return this.frame ? underPixel(this.frame, pixelX, pixelY) : null;
-  }
-
-  private arrived(tile: Tile | null): void {
-    this.stats.waiting = this.store.waiting;
-    if (tile) {
-      this.stats.lastTileMs = tile.engineMs;
-      this.listener.onArrival(tile.engineMs);
-    }
-    this.redraw();
   }
 
   /** Glides and fits; true: another frame is needed. */
@@ -229,22 +155,22 @@ export class TimelineScene {
     const { x, bytes, choice } = this;
     const rows = this.source.rows({ y: bytes, height });
     // as if all tiles across were in sight: a pan does not ask for them anew
-    const quads = quadsPerTile(rows * MOST_TILES_ACROSS);
+    const quads = quadsPerTile(rows * MAX_TILES_ACROSS);
     const columns = columnsPerPicture(rows);
     return { x, y: bytes, width, height, choice, quads, columns };
   }
 
-  private paint(now: number): void {
+  protected paint(now: number): boolean {
     const { subject } = this;
     const { lanes } = this;
     const back = surface(this.canvases.back, this.tokens);
     const front = surface(this.canvases.front, this.tokens);
-    if (!subject || !back || !front) return;
+    if (!subject || !back || !front) return false;
     const plot = plotOf(front, lanes, this.ooms.length > 0);
     const ratio = pixelRatio();
     const width = Math.round((plot.right - plot.left) * ratio);
     const height = Math.round((plot.bottom - plot.top) * ratio);
-    if (width <= 0 || height <= 0) return;
+    if (width <= 0 || height <= 0) return false;
     const moving = this.advance(now, width, height);
     this.lastFrame = now;
     const ask = this.ask(width, height);
@@ -280,7 +206,7 @@ export class TimelineScene {
     });
     this.stats.waiting = this.store.waiting;
     this.stats.frames += 1;
-    if (moving) this.redraw();
+    return moving;
   }
 
   private paintStrata(frame: Frame, plot: Plot, ratio: number, width: number, height: number) {
@@ -299,9 +225,8 @@ export class TimelineScene {
 
   private currentLook(frame: Frame): Look {
     if (this.look) return this.look;
-    const dark = document.documentElement.dataset.theme === "dark";
     this.look = {
-      palette: palette(this.tokens.get, dark),
+      palette: palette(this.tokens.get, isDark()),
       seam: parseRgba(this.tokens.get("seam")),
       by: { mode: this.mode, ageAt: this.ageAt, steps: Math.max(1, frame.device.events) },
       filter: this.filter,

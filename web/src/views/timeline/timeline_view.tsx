@@ -1,45 +1,25 @@
 // Every allocation, stacked and exact: the frame round the pictures that scene.ts draws.
-import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
-import { type ApiError, asApiError } from "../../api/client";
 import type { LegendBy } from "../../api/contract";
-import { glAllowed } from "../../gl/glass";
-import { colourings, selection } from "../../state/cursor";
-import { domainOf, noTimeBecause } from "../../state/domain";
-import { onKey } from "../../state/keys";
-import { addNotes, attempt } from "../../state/notes";
-import {
-  device,
-  drawnBy,
-  go,
-  hoverStep,
-  page,
-  pictured,
-  place,
-  resolution,
-  tileMs,
-} from "../../state/store";
+import { colourings, selection } from "../../state/page/cursor";
+import { onKey } from "../../state/page/keys";
+import { addNotes, attempt } from "../../state/page/notes";
+import { device, go, hoverStep, page, place, resolution } from "../../state/page/store";
+import { noTimeBecause } from "../../state/recording/domain";
+import { bytesText, counted, integer } from "../../text/units";
 import { Menu } from "../../ui/menu";
-import { ErrorNotice, Notice, RECORD_CODE } from "../../ui/notice";
-import { bytesText, counted, integer } from "../../ui/units";
-import { chooseBlock } from "./choose";
-import { Feed, otherAxis } from "./feed";
+import { chooseBlock } from "../picture/input/choose";
+import type { Under } from "../picture/input/pick";
+import { AxisSwitch } from "../picture/panels/axis_switch";
+import { LegendBar } from "../picture/panels/legend_bar";
+import { MarkChip } from "../picture/panels/mark_chip";
+import { NoHistory } from "../picture/panels/no_history";
+import { showTip, Tooltip } from "../picture/panels/tooltip";
+import type { Canvases, Listener } from "../picture/scene";
+import { PictureLayers, usePicture } from "../picture/use_picture";
+import { otherAxis, TimelineFeed } from "./feed";
 import { attachInput } from "./input";
-import { timelineKey } from "./keys";
-import { LegendBar } from "./legend_bar";
-import { MarkChip } from "./mark_chip";
-import { showEverything } from "./moves";
-import type { Under } from "./pick";
+import { showAll, timelineKey } from "./keys";
 import { TimelineScene } from "./scene";
-import type { Stats } from "./scene_parts";
-import { showTip, Tooltip } from "./tooltip";
-
-declare global {
-  interface Window {
-    /** read-only figures for tests and for the curious */
-    tidegaugeStats?: Readonly<Stats>;
-  }
-}
 
 const NAMES: Record<LegendBy, string> = {
   stack: "stack",
@@ -55,10 +35,6 @@ let scene: TimelineScene | null = null;
 
 function Head({ onAxis, onFit }: { onAxis: () => void; onFit: () => void }) {
   const colour = page.value.colour;
-  const of = device.value;
-  // what is drawn, whatever the link says
-  const time = of !== null && domainOf(of, page.value.axis).axis === "time";
-  const because = of === null ? null : noTimeBecause(of);
   return (
     <header class="viewhead">
       <h1>Timeline</h1>
@@ -74,20 +50,7 @@ function Head({ onAxis, onFit }: { onAxis: () => void; onFit: () => void }) {
         <span class="k">Colour</span>
         {NAMES[colour]}
       </Menu>
-      <div class="seg" role="group" aria-label="Horizontal axis">
-        <button type="button" aria-pressed={!time} onClick={() => time && onAxis()}>
-          Step
-        </button>
-        <button
-          type="button"
-          aria-pressed={time}
-          disabled={because !== null}
-          title={because === null ? "Time since the first event" : `No axis of time: ${because}`}
-          onClick={() => !time && onAxis()}
-        >
-          Time
-        </button>
-      </div>
+      <AxisSwitch onOther={onAxis} />
       <button type="button" class="btn quiet" title="Fit  f" onClick={onFit}>
         Fit <kbd class="opt">f</kbd>
       </button>
@@ -133,95 +96,51 @@ function Spoken() {
   );
 }
 
+let feed: TimelineFeed | null = null;
+
+function start(canvases: Canvases, listener: Listener, allowGl: boolean) {
+  const onResolution = (steps: number, bytes: number) => {
+    const known = resolution.peek();
+    if (known?.steps !== steps || known.bytes !== bytes) resolution.value = { steps, bytes };
+  };
+  const mine = new TimelineScene(canvases, { ...listener, onResolution }, allowGl);
+  scene = mine;
+  const mineFeed = new TimelineFeed(mine);
+  feed = mineFeed;
+  const moved = () => mineFeed.moved();
+  const hands = { onMoved: moved, onHover: hover, onClick: choose };
+  const offInput = attachInput(mine, canvases.front, canvases.minimap, hands);
+  const offKeys = onKey((event) => timelineKey(event, mine, moved, changeAxis));
+  const stop = () => {
+    offKeys();
+    offInput();
+    mineFeed.dispose();
+    mine.dispose();
+    hover(null, 0, 0);
+    scene = null;
+    feed = null;
+  };
+  return { stats: mine.stats, stop };
+}
+
 function Picture() {
-  const back = useRef<HTMLCanvasElement>(null);
-  const glass = useRef<HTMLCanvasElement>(null);
-  const front = useRef<HTMLCanvasElement>(null);
-  const minimap = useRef<HTMLCanvasElement>(null);
-  const error = useSignal<ApiError | null>(null);
-  const feed = useRef<Feed | null>(null);
-
-  useEffect(() => {
-    const all = [back, glass, front, minimap].map((ref) => ref.current);
-    const [b, g, f, m] = all;
-    if (!b || !g || !f || !m) return;
-    const mine = new TimelineScene(
-      { back: b, glass: g, front: f, minimap: m },
-      {
-        onArrival: (ms) => {
-          tileMs.value = ms;
-          error.value = null;
-          pictured.value = true;
-        },
-        onError: (reason) => {
-          error.value = asApiError(reason);
-          pictured.value = true;
-        },
-        onDrawnBy: (name) => {
-          drawnBy.value = name;
-        },
-        onResolution: (steps, bytes) => {
-          const known = resolution.peek();
-          if (known?.steps !== steps || known.bytes !== bytes) resolution.value = { steps, bytes };
-        },
-      },
-      glAllowed(),
-    );
-    scene = mine;
-    window.tidegaugeStats = mine.stats;
-    const mineFeed = new Feed(mine);
-    feed.current = mineFeed;
-    const moved = () => mineFeed.moved();
-    const toCursor = (step: number) => go({ at: step });
-    const offInput = attachInput(mine, f, m, { onMoved: moved, onHover: hover, onClick: choose });
-    const offKeys = onKey((event) => {
-      if (event.key !== "x") return timelineKey(event, mine, moved, toCursor);
-      changeAxis();
-      return true;
-    });
-    return () => {
-      offKeys();
-      offInput();
-      mineFeed.dispose();
-      mine.dispose();
-      hover(null, 0, 0);
-      scene = null;
-      feed.current = null;
-    };
-  }, [error]);
-
+  const picture = usePicture(["back", "glass", "front", "minimap"], start);
   const events = device.value?.events ?? 0;
   return (
     <section class="view on" aria-label="Timeline">
-      <Head
-        onAxis={changeAxis}
-        onFit={() => {
-          if (!scene) return;
-          scene.y = null;
-          showEverything(scene, () => feed.current?.moved());
-        }}
-      />
+      <Head onAxis={changeAxis} onFit={() => scene && showAll(scene, () => feed?.moved())} />
       <LegendBar />
       <div class="body fill tlbody">
         <div class="plot grow">
-          <canvas ref={back} aria-hidden="true" />
-          <canvas ref={glass} class="glass" aria-hidden="true" />
-          <canvas
-            ref={front}
+          <PictureLayers
+            picture={picture}
             id="timeline"
-            class="front"
-            tabIndex={0}
-            role="img"
-            aria-label={`Allocations stacked over ${integer(events)} ${page.value.axis === "time" ? "events in time" : "steps"}. Arrow up and down go from block to block, square brackets from event to event.`}
+            label={`Allocations stacked over ${integer(events)} ${page.value.axis === "time" ? "events in time" : "steps"}. Arrow up and down go from block to block, square brackets from event to event.`}
+            hasBack
           />
-          {error.value && (
-            <div class="overlay">
-              <ErrorNotice error={error.value} />
-            </div>
-          )}
         </div>
         <div class="plot minirow">
-          <canvas ref={minimap} id="minimap" aria-hidden="true" />
+          <canvas ref={picture.canvas("minimap")} id="minimap" aria-hidden="true" />
         </div>
       </div>
       <Spoken />
@@ -233,20 +152,12 @@ function Picture() {
 export function TimelineView() {
   if (!device.value || device.value.events > 0) return <Picture />;
   return (
-    <section class="view on" aria-label="Timeline">
-      <header class="viewhead">
-        <h1>Timeline</h1>
-      </header>
-      <div class="center">
-        <Notice icon="timeline" title="This file has no history" code={RECORD_CODE}>
-          <p>
-            It holds the final state, {counted(device.value.segments, "segment")} with{" "}
-            {counted(device.value.allocations, "live block")} on {device.value.label}, but no
-            events. A timeline needs events; they are recorded from the moment on that this is
-            called:
-          </p>
-        </Notice>
-      </div>
-    </section>
+    <NoHistory title="Timeline" icon="timeline">
+      <p>
+        It holds the final state, {counted(device.value.segments, "segment")} with{" "}
+        {counted(device.value.allocations, "live block")} on {device.value.label}, but no events. A
+        timeline needs events; they are recorded from the moment on that this is called:
+      </p>
+    </NoHistory>
   );
 }

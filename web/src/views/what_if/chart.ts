@@ -1,6 +1,8 @@
-// The chosen setting over the recording: what it would have reserved, beside what was reserved, above what is in
-// blocks.
+// The chosen setting over the recording: what it would have reserved, beside what was reserved,
+// above what is in blocks.
 import type { Replayed } from "../../api/what_if";
+import { decimalStep, multiples } from "../../text/ticks";
+import { bytesText, integer } from "../../text/units";
 import {
   font,
   hatch,
@@ -11,13 +13,11 @@ import {
   staff,
   vertical,
 } from "../../ui/plot";
-import { decimalStep, multiples } from "../../ui/ticks";
-import { bytesText, integer } from "../../ui/units";
 
 const GUTTER = 62;
 const MARGIN = 24;
 const LABEL_PIXELS = 100;
-const MOST_FAILURES = 200;
+const MAX_FAILURES = 200;
 
 export interface Chart {
   own: Replayed;
@@ -99,7 +99,7 @@ export function drawWhatIf(s: Surface, { own, chosen, steps, capacity }: Chart):
   const first = chosen.failures[0];
   if (!first) return;
   const at = (step: number) => left + (step / Math.max(1, steps)) * (right - left);
-  for (const { step: failed } of chosen.failures.slice(0, MOST_FAILURES)) {
+  for (const { step: failed } of chosen.failures.slice(0, MAX_FAILURES)) {
     vertical(s, at(failed), top, bottom, s.token("danger"), [], 1.5);
   }
   plate(s, chosen.ooms === 1 ? "OOM" : `${integer(chosen.ooms)} OOM`, at(first.step), top + 2, {

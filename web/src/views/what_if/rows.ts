@@ -1,7 +1,7 @@
-// The table of the What-if view: what each setting would have made of the recording, best first, with the
-// recording's own settings among them at their rank.
+// The table of the What-if view: what each setting would have made of the recording, best first,
+// with the recording's own settings among them at their rank.
 import type { Replayed, WhatIf } from "../../api/what_if";
-import { counted, formatBytes, integer, type Quantity } from "../../ui/units";
+import { counted, formatBytes, integer, type Quantity } from "../../text/units";
 
 export interface Row {
   /** the settings; "own": the recording's */
@@ -24,7 +24,10 @@ export function settingsText(settings: string): string {
   return settings === "" ? "nothing set" : settings;
 }
 
-/** "as recorded" only where its replay met the same: another card or an untold limit makes it something else. */
+/**
+ * "as recorded" only where its replay met the same: another card or an untold limit makes it
+ * something else.
+ */
 export function ownText(data: WhatIf): string {
   return data.recorded.own_is_as_recorded ? "as recorded" : "its own settings";
 }

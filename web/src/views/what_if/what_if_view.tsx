@@ -1,18 +1,18 @@
-// The allocator replayed under other settings: which would have helped, and what the chosen one would have
-// reserved over the recording.
+// The allocator replayed under other settings: which would have helped, and what the chosen one
+// would have reserved over the recording.
 import { useCallback, useEffect, useRef } from "preact/hooks";
 import type { WhatIf } from "../../api/what_if";
-import { onKey } from "../../state/keys";
-import { device, go, page, pictured } from "../../state/store";
-import { opening, openReplay, whatIf } from "../../state/what_if";
+import { opening, openReplay, whatIf } from "../../state/answers/what_if";
+import { onKey } from "../../state/page/keys";
+import { device, go, page, pictured } from "../../state/page/store";
+import { bytesText, GIB, integer } from "../../text/units";
+import { visible } from "../../text/visible";
 import { Canvas } from "../../ui/canvas";
 import { Icon } from "../../ui/icons";
 import { ErrorNotice, Notice, RECORD_CODE } from "../../ui/notice";
 import type { Surface } from "../../ui/plot";
+import { Spark } from "../../ui/spark";
 import { Amount, Bytes } from "../../ui/text";
-import { bytesText, GIB, integer } from "../../ui/units";
-import { visible } from "../../ui/visible";
-import { sparkPath } from "../growth/rows";
 import { drawWhatIf } from "./chart";
 import { chosenRow, ownText, proofOf, type Row, rowsOf, settingsText, unusedLine } from "./rows";
 
@@ -78,14 +78,9 @@ function Head({ data }: { data: WhatIf | null }) {
   );
 }
 
-function Spark({ row }: { row: Row }) {
+function UnusedSpark({ row }: { row: Row }) {
   const text = `Reserved and in no block: at most ${bytesText(Math.max(0, ...unusedLine(row.of)))}`;
-  return (
-    <svg class="spark" width={WIDTH} height={HEIGHT} role="img" aria-label={text}>
-      <title>{text}</title>
-      <path d={sparkPath(unusedLine(row.of), WIDTH, HEIGHT - 2)} transform="translate(0 1)" />
-    </svg>
-  );
+  return <Spark values={unusedLine(row.of)} width={WIDTH} height={HEIGHT} text={text} />;
 }
 
 function Bar({ row }: { row: Row }) {
@@ -166,7 +161,7 @@ function Table({ rows, chosen, own }: { rows: readonly Row[]; chosen: Row; own: 
               <td class="r num">{row.change ? <Amount quantity={row.change} /> : "0"}</td>
               <td class="r num hide-s">{integer(row.of.retries)}</td>
               <td class="hide-s">
-                <Spark row={row} />
+                <UnusedSpark row={row} />
               </td>
               <td class="r num hide-s">{integer(row.of.driver_allocs + row.of.driver_frees)}</td>
             </tr>

@@ -1,9 +1,9 @@
-// The profile: what is touched within a window, on a logarithmic scale of windows, with the knee and
-// the sizes of the machine.
+// The profile: what is touched within a window, on a logarithmic scale of windows, with the knee
+// and the sizes of the machine.
 import type { CurvePoint, SizeMark, WorkingSet } from "../../api/working_set";
+import { bytesText } from "../../text/units";
+import { visible } from "../../text/visible";
 import { font, horizontal, label, plate, type Surface, staff, vertical } from "../../ui/plot";
-import { bytesText } from "../../ui/units";
-import { visible } from "../../ui/visible";
 import { windowText } from "./words";
 
 const GUTTER = 62;

@@ -1,8 +1,8 @@
 // Address by time: which memory was touched when. Addresses upwards, holes left out.
 import type { HeatPicture } from "../../api/working_set";
+import { decimalStep } from "../../text/ticks";
+import { visible } from "../../text/visible";
 import { font, horizontal, label, type Surface, vertical } from "../../ui/plot";
-import { decimalStep } from "../../ui/ticks";
-import { visible } from "../../ui/visible";
 import { windowText } from "./words";
 
 /** Shades of what was touched: the ramp has one more, which is untouched. */

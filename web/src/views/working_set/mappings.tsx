@@ -1,7 +1,9 @@
 // What each mapping holds, and how much of it was touched in the last window.
+
 import type { WorkingSet } from "../../api/working_set";
+import { integer, percent } from "../../text/units";
+import { Table } from "../../ui/list_table";
 import { Bytes, Name } from "../../ui/text";
-import { integer, percent } from "../../ui/units";
 import { touchedWord } from "./words";
 
 const share = (part: number, whole: number) => (whole === 0 ? "–" : percent(part / whole));
@@ -22,48 +24,46 @@ export function MappingTable({ of }: { of: WorkingSet }) {
           {more > 0 && `; ${integer(more)} that were ${touched} least are not listed`}
         </span>
       </div>
-      <table class="table wsmaps">
-        <thead>
-          <tr>
-            <th>Mapping</th>
-            <th class="fit hide-s">Kind</th>
-            <th class="fit hide-s">Begins at</th>
-            <th class="r fit">{touchedWord(of)}</th>
-            <th class="r fit">Of RSS</th>
-            <th class="r fit">RSS</th>
-            <th class="r fit" title={`In memory, and not ${touched}`}>
-              Cold
-            </th>
-            <th class="r fit" title="Share in huge pages: touched as a whole or not at all">
-              THP
-            </th>
+      <Table
+        class="wsmaps"
+        heads={[
+          { text: "Mapping" },
+          { text: "Kind", class: "fit hide-s" },
+          { text: "Begins at", class: "fit hide-s" },
+          { text: touchedWord(of), class: "r fit" },
+          { text: "Of RSS", class: "r fit" },
+          { text: "RSS", class: "r fit" },
+          { text: "Cold", class: "r fit", title: `In memory, and not ${touched}` },
+          {
+            text: "THP",
+            class: "r fit",
+            title: "Share in huge pages: touched as a whole or not at all",
+          },
+        ]}
+      >
+        {of.mappings.map((one) => (
+          <tr key={`${one.start} ${one.name}`}>
+            <td class="wide cut">
+              <Name text={one.name} />
+            </td>
+            <td class="hide-s">{one.kind}</td>
+            <td class="mono hide-s">{one.start}</td>
+            <td class="r num">
+              <Size value={one.referenced} />
+            </td>
+            <td class="r num">{share(one.referenced, one.rss)}</td>
+            <td class="r num">
+              <Size value={one.rss} />
+            </td>
+            <td class="r num">
+              <Size value={one.cold} />
+            </td>
+            <td class="r num">
+              {one.huge === null ? <span class="faint">not told</span> : share(one.huge, one.rss)}
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {of.mappings.map((one) => (
-            <tr key={`${one.start} ${one.name}`}>
-              <td class="wide cut">
-                <Name text={one.name} />
-              </td>
-              <td class="hide-s">{one.kind}</td>
-              <td class="mono hide-s">{one.start}</td>
-              <td class="r num">
-                <Size value={one.referenced} />
-              </td>
-              <td class="r num">{share(one.referenced, one.rss)}</td>
-              <td class="r num">
-                <Size value={one.rss} />
-              </td>
-              <td class="r num">
-                <Size value={one.cold} />
-              </td>
-              <td class="r num">
-                {one.huge === null ? <span class="faint">not told</span> : share(one.huge, one.rss)}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+        ))}
+      </Table>
     </>
   );
 }

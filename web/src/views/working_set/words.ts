@@ -1,6 +1,6 @@
 // Windows and notes of the Working set view in words.
 import type { WorkingSet } from "../../api/working_set";
-import { counted } from "../../ui/units";
+import { counted } from "../../text/units";
 
 /** "10 ms", "0.25 s", "60 s". */
 export function windowText(seconds: number): string {

@@ -1,17 +1,20 @@
-// What a process really touches: by length of window, by address and time, by mapping. Of a file that
-// `tidegauge wss -o` wrote.
+// What a process really touches: by length of window, by address and time, by mapping. Of a file
+// that `tidegauge wss -o` wrote.
+
 import { useCallback, useEffect } from "preact/hooks";
 import type { WorkingSet } from "../../api/working_set";
-import { onKey } from "../../state/keys";
-import { pictured } from "../../state/store";
-import { chosenSet, workingSet, workingSets } from "../../state/working_set";
+import { chosenSet, workingSet, workingSets } from "../../state/answers/working_set";
+import { onKey } from "../../state/page/keys";
+import { pictured } from "../../state/page/store";
+import { baseName, bytesText, percent } from "../../text/units";
+import { visible } from "../../text/visible";
 import { Canvas } from "../../ui/canvas";
 import { Icon } from "../../ui/icons";
+import { Table } from "../../ui/list_table";
 import { ErrorNotice, Notice } from "../../ui/notice";
 import type { Surface } from "../../ui/plot";
+import { Switch } from "../../ui/switch";
 import { Bytes } from "../../ui/text";
-import { baseName, bytesText, percent } from "../../ui/units";
-import { visible } from "../../ui/visible";
 import { drawCurve } from "./curve";
 import { drawHeat, STEPS } from "./heat";
 import { MappingTable } from "./mappings";
@@ -20,7 +23,7 @@ import { curveText, headText, touchedWord, windowText } from "./words";
 const MEASURE_COMMANDS = `sudo tidegauge wss --rolling 16 -d 10 -o wss.jsonl PID 0.1   # heat map and profile
 sudo tidegauge wss -P 10 -o profile.jsonl PID 0.01           # windows of 10 ms to 5 s
 tidegauge view wss.jsonl`;
-const MOST_ROWS = 12;
+const MAX_ROWS = 12;
 /** Whether memory was short in a window: then the kernel takes accessed bits away. */
 const SHORTAGES = { none: "", near: "searched", short: "short" } as const;
 
@@ -39,21 +42,18 @@ function Head({ data }: { data: WorkingSet | null }) {
         {text}
       </span>
       {sets.length > 1 && (
-        <div class="seg" role="group" aria-label="File">
-          {sets.map(({ id, name }) => (
-            <button
-              type="button"
-              key={id}
-              aria-pressed={id === chosenSet.value}
-              title={`${visible(name)}. Next file  m`}
-              onClick={() => {
-                chosenSet.value = id;
-              }}
-            >
-              {visible(baseName(name))}
-            </button>
-          ))}
-        </div>
+        <Switch
+          label="File"
+          options={sets.map(({ id, name }) => ({
+            key: id,
+            text: visible(baseName(name)),
+            title: `${visible(name)}. Next file  m`,
+          }))}
+          chosen={chosenSet.value}
+          onChoose={(id) => {
+            chosenSet.value = id;
+          }}
+        />
       )}
     </header>
   );
@@ -87,7 +87,7 @@ function Notes({ data }: { data: WorkingSet }) {
 }
 
 function Windows({ data }: { data: WorkingSet }) {
-  const rows = data.windows.slice(-MOST_ROWS);
+  const rows = data.windows.slice(-MAX_ROWS);
   const rss = data.windows.at(-1)?.rss ?? 0;
   // a rolling row's window is its shortest; the curve tells them all
   const shown =
@@ -102,42 +102,37 @@ function Windows({ data }: { data: WorkingSet }) {
           <span class="note">the last {rows.length}</span>
         )}
       </div>
-      <table class="table">
-        <thead>
-          <tr>
-            <th>Window</th>
-            <th class="r">{touchedWord(data)}</th>
-            <th class="r" title="With 95 %; 0: all pages were looked at; –: not known">
-              ±
-            </th>
-            <th class="r">Of RSS</th>
+      <Table
+        heads={[
+          { text: "Window" },
+          { text: touchedWord(data), class: "r" },
+          { text: "±", class: "r", title: "With 95 %; 0: all pages were looked at; –: not known" },
+          { text: "Of RSS", class: "r" },
+        ]}
+      >
+        {shown.map((row, at) => (
+          <tr key={at}>
+            <td class="num">
+              {windowText(row.window_s)}
+              {SHORTAGES[row.shortage ?? "none"] && (
+                <span
+                  class="tag wsshort"
+                  title="Memory was short, or searched for room: what was touched may be more"
+                >
+                  {SHORTAGES[row.shortage ?? "none"]}
+                </span>
+              )}
+            </td>
+            <td class="r num">
+              <Bytes value={row.bytes} />
+            </td>
+            <td class="r num dim">
+              {row.ci95 === null ? "–" : row.ci95 === 0 ? "0" : bytesText(row.ci95)}
+            </td>
+            <td class="r num">{row.rss === 0 ? "–" : percent(row.bytes / row.rss)}</td>
           </tr>
-        </thead>
-        <tbody>
-          {shown.map((row, at) => (
-            <tr key={at}>
-              <td class="num">
-                {windowText(row.window_s)}
-                {SHORTAGES[row.shortage ?? "none"] && (
-                  <span
-                    class="tag wsshort"
-                    title="Memory was short, or searched for room: what was touched may be more"
-                  >
-                    {SHORTAGES[row.shortage ?? "none"]}
-                  </span>
-                )}
-              </td>
-              <td class="r num">
-                <Bytes value={row.bytes} />
-              </td>
-              <td class="r num dim">
-                {row.ci95 === null ? "–" : row.ci95 === 0 ? "0" : bytesText(row.ci95)}
-              </td>
-              <td class="r num">{row.rss === 0 ? "–" : percent(row.bytes / row.rss)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+        ))}
+      </Table>
     </div>
   );
 }

@@ -1,0 +1,16 @@
+// Which figures of a recording are not the whole truth, and why.
+export type FigureName =
+  | "memory"
+  | "blocks"
+  | "launches"
+  | "copies"
+  | "call sites"
+  | "kernel names"
+  | "launch events";
+
+export interface Missing {
+  figures: FigureName[];
+  reason: string;
+  /** for this they can only be too low: what was there before the process was watched */
+  at_least: boolean;
+}

@@ -1,0 +1,24 @@
+// What a replay says of the advice that is shown: asked for when the rest of the picture stands.
+import type { Sentence } from "../../api/contract";
+import { frozen } from "../../api/frozen";
+import { START } from "../link/url";
+import { follow, page, pictured, place } from "../page/store";
+import { OOM_VIEW, shownOom } from "./oom";
+
+export interface Proof {
+  sentences: Sentence[];
+  /** in the order of the advice; null: it names no setting */
+  of_advice: (string | null)[];
+}
+
+export const overviewProof = follow<Proof | null>(() =>
+  frozen === null && page.value.view === START.view && place.value && pictured.value
+    ? { path: "proof", params: { ...place.value } }
+    : null,
+);
+
+export const oomProof = follow<Proof | null>(() => {
+  const oom = shownOom.value;
+  if (frozen !== null || page.value.view !== OOM_VIEW || !place.value || !oom) return null;
+  return { path: "proof", params: { ...place.value, step: oom.step } };
+});

@@ -1,0 +1,22 @@
+// What the page has to say that belongs to no view: a link that shows something else than it says,
+// a question that failed. One bar above the view; the next link or a press on its button clears it.
+import { signal } from "@preact/signals";
+import { asApiError, isAbort } from "../../api/client";
+
+const MAX_NOTES = 6;
+
+export const notes = signal<readonly string[]>([]);
+
+export function addNotes(...more: string[]): void {
+  const all = [...new Set([...notes.peek(), ...more])];
+  if (more.length > 0) notes.value = all.slice(-MAX_NOTES);
+}
+
+/** For questions that nobody waits for: what goes wrong is said, not thrown away. */
+export function attempt(work: Promise<unknown>): void {
+  work.catch((error: unknown) => {
+    if (isAbort(error)) return;
+    const { what, hint } = asApiError(error);
+    addNotes(hint === "" ? what : `${what} ${hint}`);
+  });
+}

@@ -1,0 +1,112 @@
+// A picture as a machine: it holds what is seen and paints at most once per frame, when something
+// changed. It knows nothing of components; a view feeds it and listens.
+//
+//   back canvas   grid, staff, hatch          redrawn per frame, cheap
+//   glass         the quads, WebGL2           two uniforms per tile and frame
+//   front canvas  lines, marks, selection     redrawn per frame, cheap
+import { RETRY_AFTER_MS } from "../../gl/answer_cache";
+import { type Disposable, Glass, type Makers } from "../../gl/glass";
+
+export interface Canvases {
+  back: HTMLCanvasElement;
+  glass: HTMLCanvasElement;
+  front: HTMLCanvasElement;
+  minimap: HTMLCanvasElement;
+}
+
+export interface Listener {
+  onArrival: (engineMs: number) => void;
+  onError: (error: unknown) => void;
+  onDrawnBy: (name: string) => void;
+  /** what a column of the picture stands for, and the lowest block that is drawn as itself */
+  onResolution?: (steps: number, bytes: number) => void;
+}
+
+export interface Stats {
+  quads: number;
+  tiles: number;
+  frames: number;
+  lastTileMs: number;
+  /** questions on their way */
+  waiting: number;
+  /** nothing is asked, and no frame is to be painted */
+  idle: boolean;
+  /** side by side: what is in sight, CSS pixels of the picture */
+  lanes?: readonly { key: string; top: number; bottom: number; bytesPerPixel: number }[];
+}
+
+declare global {
+  interface Window {
+    /** read-only figures for tests and for the curious */
+    tidegaugeStats?: Readonly<Stats>;
+  }
+}
+
+export abstract class PictureScene<P extends Disposable> {
+  readonly stats: Stats = {
+    quads: 0,
+    tiles: 0,
+    frames: 0,
+    lastTileMs: 0,
+    waiting: 0,
+    idle: false,
+  };
+  protected readonly glass: Glass<P>;
+  private ticket = 0;
+  private retry = 0;
+  private readonly observer = new ResizeObserver(() => this.redraw());
+
+  constructor(
+    canvases: Pick<Canvases, "glass" | "front">,
+    makers: Makers<P>,
+    protected readonly listener: Listener,
+    allowGl: boolean,
+  ) {
+    this.glass = new Glass<P>(canvases.glass, makers, allowGl, listener.onDrawnBy, () =>
+      this.redraw(),
+    );
+    this.observer.observe(canvases.front);
+  }
+
+  dispose(): void {
+    cancelAnimationFrame(this.ticket);
+    window.clearTimeout(this.retry);
+    this.observer.disconnect();
+    this.glass.dispose();
+    this.stats.idle = true;
+  }
+
+  redraw(): void {
+    if (this.ticket !== 0) return;
+    this.stats.idle = false;
+    this.ticket = requestAnimationFrame((now) => {
+      this.ticket = 0;
+      const moves = this.paint(now);
+      if (moves) this.redraw();
+      this.stats.idle = this.ticket === 0 && this.stats.waiting === 0;
+    });
+  }
+
+  /** True: it moves on in the next frame. */
+  protected abstract paint(now: number): boolean;
+
+  /** A tile is here, with the time that the engine took; null: something else. */
+  protected arrived(engineMs: number | null): void {
+    if (engineMs !== null) {
+      this.stats.lastTileMs = engineMs;
+      this.listener.onArrival(engineMs);
+    }
+    this.redraw();
+  }
+
+  protected failed(error: unknown): void {
+    this.listener.onError(error);
+    // nobody may move the picture: look again when the server may be asked again
+    window.clearTimeout(this.retry);
+    this.retry = window.setTimeout(() => this.redraw(), RETRY_AFTER_MS + 50);
+  }
+}
+
+export function isDark(): boolean {
+  return document.documentElement.dataset.theme === "dark";
+}
